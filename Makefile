@@ -1,0 +1,57 @@
+# make          lists what can be made
+# REDIS_SERVER  the server binary that tests and the demo use; found or installed when not given
+
+CC ?= cc
+BUILD := build
+MAKEFLAGS += --no-builtin-rules
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef \
+            -Wcast-qual -Wstrict-prototypes
+STANDARD := -std=c99 -D_POSIX_C_SOURCE=200809L
+ASSERT   := -include assert.h '-DREDLOCK_ASSERT(truth)=assert(truth)'
+
+# Probed once, and only when a test is built.
+SANITIZE = $(eval SANITIZE := $(shell mkdir -p $(BUILD) && tests/probe $(BUILD)/probe $(CC) \
+             -fsanitize=address,undefined -fno-sanitize-recover=all))$(SANITIZE)
+
+TEST_FLAGS = $(STANDARD) -O1 -g $(WARNINGS) $(ASSERT) $(SANITIZE) -I.
+DEPENDS    = -MMD -MP -MF $@.d -MT $@
+
+UNIT  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/fake/*.c))
+REAL  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/redis/*.c))
+TESTS := $(UNIT) $(REAL)
+
+.PHONY: help demo test test-programs clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+
+demo: $(BUILD)/demo ## five real servers: contended, killed, frozen, refused
+	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && $(BUILD)/demo
+
+test: ## every test, one total at the end; REDIS_SERVER=/path takes that server
+	@$(MAKE) --no-print-directory -j2 test-programs
+	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/run $(TESTS)
+
+test-programs: $(TESTS)
+
+clean: ## removes what was built
+	rm -rf $(BUILD)
+
+$(BUILD)/demo: examples/demo.c tests/servers.c redlock.h tests/servers.h tests/timing.h
+	@mkdir -p $(@D)
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
+
+$(UNIT): $(BUILD)/%: %.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $< -o $@
+
+$(REAL): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
+	@mkdir -p $(@D)
+	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o -o $@
+
+$(BUILD)/tests/servers.o: tests/servers.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CFLAGS) -c $< -o $@
+
+-include $(addsuffix .d,$(TESTS) $(BUILD)/tests/servers.o)

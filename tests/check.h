@@ -1,0 +1,80 @@
+/* check.h: the whole test harness. One test program = one main that calls RUN for each test.
+ *
+ *   static void adds(void) { CHECK(1 + 1 == 2); }
+ *   int main(int argc, char **argv) { check_start(argc, argv); RUN(adds); return check_end(); }
+ *
+ * A failed CHECK prints where and goes on; a test with a failed CHECK counts once as failed.
+ * SKIP("why") inside a test counts it as skipped and says why. Program arguments, if any, name the tests
+ * to run. The last line is "N passed, N failed" or "N passed, N failed, N skipped". */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdio.h>
+#include <string.h>
+
+static struct {
+  int passed, failed, skipped;
+  int bad;                /* failed checks in the test that is running */
+  const char *skip;       /* why the test that is running is skipped, or NULL */
+  int argc;
+  char **argv;
+} check;
+
+#define CHECK(condition) check_that((condition) ? 1 : 0, #condition, __FILE__, __LINE__)
+#define CHECK_EQ(a, b) check_equal((long long)(a), (long long)(b), #a " == " #b, __FILE__, __LINE__)
+#define SKIP(reason) do { check.skip = (reason); return; } while (0)
+#define RUN(test) check_run(#test, test)
+
+static int check_that(int good, const char *text, const char *file, int line) {
+  if (!good) {
+    check.bad++;
+    printf("    %s:%d: failed: %s\n", file, line, text);
+  }
+  return good;
+}
+
+static int check_equal(long long a, long long b, const char *text, const char *file, int line) {
+  if (a != b) printf("    %s:%d: %lld is not %lld\n", file, line, a, b);
+  return check_that(a == b, text, file, line);
+}
+
+static int check_wanted(const char *name) {
+  int i;
+  if (check.argc < 2) return 1;
+  for (i = 1; i < check.argc; i++)
+    if (strcmp(check.argv[i], name) == 0) return 1;
+  return 0;
+}
+
+static void check_run(const char *name, void (*test)(void)) {
+  if (!check_wanted(name)) return;
+  check.bad = 0;
+  check.skip = NULL;
+  test();
+  if (check.bad) {
+    check.failed++;
+    printf("  FAIL  %s\n", name);
+  } else if (check.skip) {
+    check.skipped++;
+    printf("  skip  %s: %s\n", name, check.skip);
+  } else {
+    check.passed++;
+    printf("  ok    %s\n", name);
+  }
+  fflush(stdout);
+}
+
+static void check_start(int argc, char **argv) {
+  check.argc = argc;
+  check.argv = argv;
+  setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+static int check_end(void) {
+  if (check.skipped) printf("%d passed, %d failed, %d skipped\n", check.passed, check.failed, check.skipped);
+  else printf("%d passed, %d failed\n", check.passed, check.failed);
+  (void)check_equal;
+  return check.failed != 0;
+}
+
+#endif

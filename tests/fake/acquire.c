@@ -1,0 +1,284 @@
+/* acquire.c: when a lock is granted, when not, and how long it is said to be valid. */
+#include "world.h"
+
+static void all_say_yes(void) { /* R4 R22 */
+  int i;
+  world(5);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK_EQ(lock.operation, REDLOCK_ACQUIRE);
+  for (i = 0; i < 3; i++) CHECK_EQ(lock.votes[i], REDLOCK_VOTE_YES);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 1); /* one way takes 1 ms */
+  run_for(5);
+  CHECK_EQ(fake_holders(&fake, "r"), 5);
+  end();
+}
+
+/* Each server answers `late` ms after the SET, so the quorum stands at T1 + late. */
+static redlock_status answered_late(int64_t late) {
+  int i;
+  prepare(5);
+  options.server_timeout_ms = 5000;
+  ready();
+  warm();
+  for (i = 0; i < 5; i++) fake.server[i].reply_ms = late;
+  return redlock_acquire(&rl, &lock, "r", 1000, 0);
+}
+
+static void one_millisecond_left_is_a_grant(void) { /* R1 */
+  CHECK_EQ(answered_late(VALID(1000) - 1), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
+  end();
+}
+
+static void nothing_left_is_expired_and_rolled_back(void) { /* R1 R7 */
+  CHECK_EQ(answered_late(VALID(1000)), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  run_for(1);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 5);
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+  end();
+}
+
+static void drift_is_rounded_up(void) { /* R1 */
+  static const struct { uint32_t ttl, ppm, drift; } row[] = {
+      {1000, 0, 12},   {1001, 0, 13},      {1099, 0, 13},     {1100, 0, 13},
+      {1101, 0, 14},   {1000, 153900, 156}, {100, 1, 3},      {100, 10000, 3},
+      {10000, 1, 3},   {60000, 10000, 602}, {4294967295u, 0, 42949675},
+      {4294967295u, 500000, 2147483650u}};
+  size_t i;
+  for (i = 0; i < sizeof row / sizeof row[0]; i++) {
+    prepare(3);
+    options.drift_ppm = row[i].ppm;
+    ready();
+    warm();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", row[i].ttl, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_remaining_ms(&rl, &lock), (int64_t)row[i].ttl - row[i].drift - 2);
+    end();
+  }
+}
+
+static void a_ttl_that_drift_eats_is_invalid(void) { /* R1 */
+  uint32_t ttl;
+  world(3);
+  for (ttl = 0; ttl <= 4; ttl++) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", ttl, 0), REDLOCK_INVALID);
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", ttl, 0), REDLOCK_INVALID);
+  }
+  CHECK_EQ(fake.logged, 0);
+  for (ttl = 0; ttl < 3; ttl++) fake.server[ttl].reply_ms = 0;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 5, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
+  end();
+}
+
+static void connecting_counts_as_elapsed(void) { /* R1 */
+  int i;
+  prepare(3);
+  for (i = 0; i < 3; i++) fake.server[i].connect_ms = 20;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 21);
+  end();
+}
+
+/* The machine is suspended while the reply that makes the quorum is being read. */
+static void suspend_at_the_third_reply(struct fake *f, enum fake_hook hook, int server) {
+  if (hook != FAKE_RECV || server != 2) return;
+  if (!fake_stream_ready(&f->connection[f->client[0].connection[2]].out, f->now_ms)) return;
+  f->now_ms += 5000;
+  f->on_call = NULL;
+}
+
+static void suspended_at_the_last_reply_is_expired(void) { /* R1 R2 */
+  world(3);
+  occupy(0, 0, "r", 10000); /* so that the third server's yes is the one that counts */
+  fake.on_call = suspend_at_the_third_reply;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+}
+
+/* Time passes as soon as the first byte of a SET has been taken. */
+static void suspend_at_the_first_send(struct fake *f, enum fake_hook hook, int server) {
+  (void)server;
+  if (hook != FAKE_SEND) return;
+  f->now_ms += 300;
+  f->on_call = NULL;
+}
+
+static void time_starts_before_the_first_byte(void) { /* R1 */
+  prepare(3);
+  options.server_timeout_ms = 5000;
+  ready();
+  warm();
+  fake.on_call = suspend_at_the_first_send;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 301);
+  end();
+}
+
+static void a_grant_that_lapses_in_the_queue_is_expired(void) { /* R1 hand-over */
+  redlock_lock *first, *second;
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  first = redlock_wait(&rl, 1000);
+  if (!first) first = redlock_wait(&rl, 1000);
+  CHECK(first && first->status == REDLOCK_OK);
+  fake_sleep(&fake, 988); /* the key itself still lives */
+  CHECK_EQ(redlock_timeout_ms(&rl), 0);
+  second = redlock_step(&rl);
+  CHECK(second && second != first);
+  if (second) CHECK_EQ(second->status, REDLOCK_EXPIRED);
+  if (second) CHECK_EQ(redlock_remaining_ms(&rl, second), 0);
+  run_for(1);
+  CHECK_EQ(handed_count, 0);
+  CHECK_EQ(fake_holders(&fake, second == &lock ? "a" : "b"), 0);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
+  end();
+}
+
+static void returns_at_the_third_yes(void) { /* R6 */
+  int64_t start;
+  int i;
+  world(5);
+  for (i = 0; i < 5; i++) fake.server[i].reply_ms = i + 1;
+  freeze(3, 4);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(now() - start, 3);
+  CHECK(fake.calls[FAKE_WAIT] <= 4); /* one for each reply, and none behind the third */
+  CHECK_EQ(fake.calls[FAKE_SEND], 5);
+  CHECK_EQ(lock.votes[3], REDLOCK_VOTE_NONE);
+  end();
+}
+
+static void returns_at_the_third_no(void) { /* R6 R23 */
+  int64_t start;
+  int i;
+  world(5);
+  for (i = 0; i < 5; i++) fake.server[i].reply_ms = i + 1;
+  occupy(0, 2, "r", 10000);
+  freeze(3, 4);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+  CHECK_EQ(now() - start, 3);
+  CHECK(fake.calls[FAKE_WAIT] <= 4);
+  end();
+}
+
+static void a_slow_server_is_waited_for_while_it_matters(void) { /* R6 */
+  int64_t start;
+  world(5);
+  occupy(0, 1, "r", 10000);
+  fake.server[4].reply_ms = 40;
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(now() - start, 40);
+  end();
+}
+
+static void quorum_is_a_majority_of_the_configured(void) { /* R5 */
+  int n, yes;
+  for (n = 1; n <= REDLOCK_MAX_SERVERS; n++)
+    for (yes = 0; yes <= n; yes++) {
+      world(n);
+      if (yes < n) occupy(yes, n - 1, "r", 10000);
+      CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0),
+               yes >= n / 2 + 1 ? REDLOCK_OK : REDLOCK_TAKEN);
+      end();
+    }
+}
+
+static void dead_servers_count_for_the_quorum(void) { /* R5 */
+  world(5);
+  freeze(0, 2);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  end();
+}
+
+/* Every byte of the entropy shows in the value, and the value is the same on all servers. */
+static void the_value_is_all_of_the_entropy(void) { /* R3 */
+  unsigned char bytes[20];
+  struct fake_text value[21];
+  int i;
+  for (i = 0; i <= 20; i++) {
+    memset(bytes, 7, sizeof bytes);
+    if (i < 20) bytes[i] = 9;
+    prepare(3);
+    ready();
+    warm();
+    fake.entropy = bytes;
+    fake.entropy_size = sizeof bytes;
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    run_for(1);
+    value[i] = fake_nth(&fake, 0, FAKE_SET, 0)->value;
+    CHECK(value[i].size >= 20);
+    CHECK(fake_text_same(&value[i], &fake_nth(&fake, 2, FAKE_SET, 0)->value));
+    if (i > 0) CHECK(!fake_text_same(&value[i], &value[0]));
+    if (i > 1) CHECK(!fake_text_same(&value[i], &value[i - 1]));
+    end();
+  }
+}
+
+static void each_attempt_draws_a_fresh_value(void) { /* R3 */
+  const struct fake_command *a, *b;
+  prepare(3);
+  options.max_attempts = 4;
+  ready();
+  warm();
+  fake.entropy_given = 0;
+  fake_answer(&fake, FAKE_ANY, FAKE_SET, -1, "-LOADING dataset in memory\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_NO_QUORUM);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 4);
+  a = fake_nth(&fake, 0, FAKE_SET, 0);
+  b = fake_nth(&fake, 0, FAKE_SET, 1);
+  CHECK(a && b && !fake_text_same(&a->value, &b->value));
+  CHECK(fake.entropy_given >= 80);
+  end();
+}
+
+static void no_entropy_no_attempt(void) { /* R3 */
+  world(3);
+  fake.fail_hook = FAKE_ENTROPY;
+  fake.fail_from = 1;
+  fake.fail_until = LONG_MAX;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 500), REDLOCK_SYSTEM);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  run_for(10);
+  CHECK_EQ(fake.logged, 0);
+  end();
+}
+
+static void the_command_is_set_nx_px(void) { /* R4 */
+  world(3);
+  hold("r", 1234);
+  CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, 0)->ttl_ms, 1234);
+  CHECK_EQ(fake_pttl(&fake, 0, "r"), 1233);
+  CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_TAKEN);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(all_say_yes);
+  RUN(one_millisecond_left_is_a_grant);
+  RUN(nothing_left_is_expired_and_rolled_back);
+  RUN(drift_is_rounded_up);
+  RUN(a_ttl_that_drift_eats_is_invalid);
+  RUN(connecting_counts_as_elapsed);
+  RUN(suspended_at_the_last_reply_is_expired);
+  RUN(time_starts_before_the_first_byte);
+  RUN(a_grant_that_lapses_in_the_queue_is_expired);
+  RUN(returns_at_the_third_yes);
+  RUN(returns_at_the_third_no);
+  RUN(a_slow_server_is_waited_for_while_it_matters);
+  RUN(quorum_is_a_majority_of_the_configured);
+  RUN(dead_servers_count_for_the_quorum);
+  RUN(the_value_is_all_of_the_entropy);
+  RUN(each_attempt_draws_a_fresh_value);
+  RUN(no_entropy_no_attempt);
+  RUN(the_command_is_set_nx_px);
+  return check_end();
+}

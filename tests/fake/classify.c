@@ -1,0 +1,154 @@
+/* classify.c: every combination of what five servers can say, for each of the three rounds. */
+#include "world.h"
+
+enum { SERVERS = 5, QUORUM = 3, MOST_MISSING = SERVERS - QUORUM };
+
+static const char *const LOADING = "-LOADING Redis is loading the dataset in memory\r\n";
+
+/* y = yes, n = no (taken or gone), t = timeout, u = unreachable, e = error */
+static void arrange(int server, char answer, int kind) {
+  if (answer == 'n' && kind == FAKE_SET) occupy(server, server, "r", 100000);
+  if (answer == 'n' && kind != FAKE_SET) fake_forget(&fake, server, "r");
+  if (answer == 't') fake_freeze(&fake, server);
+  if (answer == 'e') fake_answer(&fake, server, kind, -1, LOADING);
+  if (answer != 'u') return;
+  fake.server[server].refuses = 1;
+  fake_reset(&fake, server, FAKE_RST);
+}
+
+static int count(const char *answers, const char *of) {
+  int n = 0;
+  for (; *answers; answers++) n += strchr(of, *answers) != NULL;
+  return n;
+}
+
+static int missing_votes(const redlock_lock *l) {
+  int i, n = 0;
+  for (i = 0; i < SERVERS; i++)
+    n += l->votes[i] != REDLOCK_VOTE_NONE && l->votes[i] != REDLOCK_VOTE_YES &&
+         l->votes[i] != REDLOCK_VOTE_TAKEN;
+  return n;
+}
+
+static int told(const char *answers, int good) {
+  if (!good) printf("    with %s\n", answers);
+  return good;
+}
+
+/* A round never takes longer than one timeout. */
+static void arrange_all(const char *answers, int kind) {
+  int i;
+  for (i = 0; i < SERVERS; i++) arrange(i, answers[i], kind);
+}
+
+static void acquire_with(const char *answers) {
+  int64_t start;
+  int missing = count(answers, "tue");
+  redlock_status got;
+  world(SERVERS);
+  arrange_all(answers, FAKE_SET);
+  start = now();
+  got = redlock_acquire(&rl, &lock, "r", 1000, 0);
+  told(answers, CHECK(now() - start <= SERVER_TIMEOUT));
+  if (count(answers, "y") >= QUORUM) {
+    told(answers, CHECK_EQ(got, REDLOCK_OK));
+  } else {
+    told(answers, CHECK_EQ(got, missing_votes(&lock) > MOST_MISSING ? REDLOCK_NO_QUORUM
+                                                                   : REDLOCK_TAKEN));
+    if (missing <= MOST_MISSING) told(answers, CHECK_EQ(got, REDLOCK_TAKEN));
+    if (missing == SERVERS) told(answers, CHECK_EQ(got, REDLOCK_NO_QUORUM));
+    told(answers, CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0));
+  }
+  end();
+}
+
+static void extend_with(const char *answers) {
+  int64_t start, left;
+  redlock_status got;
+  world(SERVERS);
+  hold("r", 1000);
+  run_for(2);
+  arrange_all(answers, FAKE_EXTEND);
+  start = now();
+  got = redlock_extend(&rl, &lock, 2000);
+  left = redlock_remaining_ms(&rl, &lock);
+  told(answers, CHECK(now() - start <= SERVER_TIMEOUT));
+  if (count(answers, "y") >= QUORUM) {
+    told(answers, CHECK_EQ(got, REDLOCK_OK));
+    told(answers, CHECK_EQ(left, VALID(2000) - (now() - start)));
+  } else if (count(answers, "n") > MOST_MISSING) {
+    told(answers, CHECK_EQ(got, REDLOCK_EXPIRED));
+    told(answers, CHECK_EQ(left, 0));
+  } else {
+    told(answers, CHECK_EQ(got, REDLOCK_NO_QUORUM));
+    told(answers, CHECK_EQ(left, VALID(1000) - 3 - (now() - start)));
+    told(answers, CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 0));
+  }
+  end();
+}
+
+static redlock_status release_status(const char *answers) {
+  if (count(answers, "y") >= QUORUM) return REDLOCK_OK;
+  if (count(answers, "n") > MOST_MISSING) return REDLOCK_EXPIRED;
+  return count(answers, "yn") < QUORUM ? REDLOCK_NO_QUORUM : REDLOCK_OK;
+}
+
+static void release_with(const char *answers) {
+  int64_t start;
+  world(SERVERS);
+  hold("r", 1000);
+  run_for(2);
+  arrange_all(answers, FAKE_RELEASE);
+  start = now();
+  told(answers, CHECK_EQ(redlock_release(&rl, &lock), release_status(answers)));
+  told(answers, CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0));
+  told(answers, CHECK(now() - start <= SERVER_TIMEOUT));
+  end();
+}
+
+static void each_combination(void (*test)(const char *)) {
+  char answers[SERVERS + 1];
+  int number, i, rest;
+  answers[SERVERS] = '\0';
+  for (number = 0; number < 5 * 5 * 5 * 5 * 5; number++) {
+    for (i = 0, rest = number; i < SERVERS; i++, rest /= 5) answers[i] = "yntue"[rest % 5];
+    test(answers);
+  }
+}
+
+static void acquire_every_combination(void) { each_combination(acquire_with); } /* R23 R10 */
+static void extend_every_combination(void) { each_combination(extend_with); }   /* R18 R19 */
+static void release_every_combination(void) { each_combination(release_with); } /* R21 R10 */
+
+static void two_yes_two_taken_one_timeout_is_taken(void) { /* R23 */
+  world(5);
+  occupy(2, 3, "r", 10000);
+  fake_freeze(&fake, 4);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_YES);
+  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_TAKEN);
+  CHECK_EQ(lock.votes[4], REDLOCK_VOTE_TIMEOUT);
+  end();
+}
+
+static void votes_tell_how_each_server_failed(void) { /* R23 */
+  world(5);
+  arrange_all("yntue", FAKE_SET);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_YES);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_TAKEN);
+  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_TIMEOUT);
+  CHECK_EQ(lock.votes[3], REDLOCK_VOTE_UNREACHABLE);
+  CHECK_EQ(lock.votes[4], REDLOCK_VOTE_ERROR);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(acquire_every_combination);
+  RUN(extend_every_combination);
+  RUN(release_every_combination);
+  RUN(two_yes_two_taken_one_timeout_is_taken);
+  RUN(votes_tell_how_each_server_failed);
+  return check_end();
+}

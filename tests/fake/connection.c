@@ -1,0 +1,315 @@
+/* connection.c: connections that are refused, lost, black-holed and made again. */
+#include "world.h"
+
+static redlock_lock many[64];
+
+static void use_for(int64_t ms) {
+  int64_t limit = now() + ms;
+  while (now() < limit) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(50);
+  }
+}
+
+static void refused_servers_cost_nothing(void) { /* R14 R16 */
+  int64_t start;
+  prepare(5);
+  fake.server[0].refuses = fake.server[3].refuses = 1;
+  ready();
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(now() - start, 1);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
+  CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+  end();
+}
+
+static void black_holes_cost_nothing_when_not_needed(void) { /* R14 R16 */
+  int64_t start;
+  prepare(5);
+  fake.server[0].connect_ms = fake.server[3].connect_ms = FAKE_NEVER;
+  ready();
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(now() - start, 1);
+  end();
+}
+
+static void black_holes_end_at_the_timeout(void) { /* R10 R14 */
+  int64_t start;
+  int i;
+  prepare(5);
+  for (i = 0; i < 5; i++) fake.server[i].connect_ms = FAKE_NEVER;
+  ready();
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK(fake_open_count(&fake) <= 5);
+  end();
+}
+
+/* The gaps between the connections that were opened to one server. */
+static int64_t open_gap(int server, int k) {
+  int64_t last = -1;
+  size_t i;
+  for (i = 0; i < fake.connections; i++) {
+    if (fake.connection[i].server != server) continue;
+    if (k-- == 0) return fake.connection[i].usable_at - last;
+    last = fake.connection[i].usable_at;
+  }
+  return -1;
+}
+
+static void backoff_grows_and_is_bounded(void) { /* R14 */
+  int opens, k, early = 0;
+  int64_t most = 0;
+  prepare(3);
+  fake.server[2].refuses = 1;
+  ready();
+  use_for(120000);
+  opens = fake.server[2].connections;
+  CHECK(opens >= 5 && opens <= 400);
+  for (k = 1; k < opens; k++) {
+    if (open_gap(2, k) > most) most = open_gap(2, k);
+    early += open_gap(2, k) < 60;
+  }
+  CHECK(early <= 2);
+  CHECK(most > 4 * open_gap(2, 1));
+  CHECK(most <= 20000);
+  fake.server[2].refuses = 0;
+  use_for(most * 3);
+  forget_log();
+  use_for(200);
+  CHECK(fake_count(&fake, 2, FAKE_SET) > 0); /* it is back */
+  end();
+}
+
+static void backoff_is_random(void) { /* R14 */
+  int64_t gap[2][6];
+  int run, k;
+  for (run = 0; run < 2; run++) {
+    prepare(3);
+    fake.seed = (uint64_t)run * 12345;
+    fake.server[2].refuses = 1;
+    ready();
+    for (k = 0; k < 4000; k++) run_for(5), (void)redlock_acquire(&rl, &lock, "r", 1000, 0);
+    for (k = 0; k < 6; k++) gap[run][k] = open_gap(2, k + 1);
+    end();
+  }
+  CHECK(memcmp(gap[0], gap[1], sizeof gap[0]) != 0);
+}
+
+static void a_black_hole_has_one_attempt_pending(void) { /* R14 */
+  prepare(3);
+  fake.server[2].connect_ms = FAKE_NEVER;
+  ready();
+  use_for(60000);
+  CHECK_EQ(fake_open_count(&fake), 3);
+  CHECK(fake.server[2].connections < 200);
+  end();
+}
+
+static void no_descriptors_for_a_minority(void) { /* R14 R16: EMFILE */
+  prepare(5);
+  fake.server[1].open_fails = fake.server[2].open_fails = 1;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_UNREACHABLE);
+  end();
+}
+
+static void no_descriptors_at_all(void) { /* R14 R23 */
+  int64_t start;
+  int i;
+  prepare(5);
+  for (i = 0; i < 5; i++) fake.server[i].open_fails = 1;
+  ready();
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK(now() - start <= SERVER_TIMEOUT);
+  for (i = 0; i < 5; i++) fake.server[i].open_fails = 0;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_OK);
+  end();
+}
+
+static void a_lost_connection_voids_what_it_owed(void) { /* R12 */
+  world(3);
+  fake.server[2].reply_ms = 30;
+  occupy(0, 0, "r", 1000); /* so that the third server is needed */
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  run_for(10);
+  fake_reset(&fake, 2, FAKE_RST);
+  run_for(20);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(lock.status, REDLOCK_TAKEN);
+  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_UNREACHABLE);
+  run_for(2000);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1); /* not again */
+  end();
+}
+
+static void a_set_goes_once_whatever_byte_was_the_last(void) { /* R12 */
+  size_t k;
+  for (k = 0; k < 130; k++) {
+    size_t i, before = 0;
+    prepare(3);
+    fake.server[2].cut_in = k;
+    fake.server[2].cuts = 1;
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    run_for(45);
+    for (i = 0; i < fake.logged; i++)
+      before += fake.log[i].server == 2 && fake.log[i].kind == FAKE_SET &&
+                fake.log[i].connection > 1;
+    CHECK(k == 0 || before == 0); /* some byte had left: never on another connection */
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(1500);
+    CHECK_EQ(fake_live_keys(&fake), 0);
+    end();
+  }
+}
+
+static void a_release_follows_to_the_new_connection(void) { /* R12 (a) */
+  world(3);
+  hold("r", 60000);
+  run_for(2);
+  fake_reset(&fake, 2, FAKE_RST);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(2000);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void an_old_release_is_not_sent_any_more(void) { /* R12 (a): younger than its ttl */
+  world(3);
+  hold("r", 1000);
+  run_for(2);
+  fake.server[2].refuses = 1;
+  fake_reset(&fake, 2, FAKE_RST);
+  run_for(1);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(3000);
+  fake.server[2].refuses = 0;
+  use_for(40000);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_RELEASE), fake_count(&fake, 2, FAKE_SET) - 1);
+  end();
+}
+
+static void a_granted_set_still_goes_to_a_server_that_was_slow(void) { /* R12 (b) */
+  prepare(3);
+  fake.server[2].connect_ms = 30;
+  ready();
+  hold("r", 60000);
+  run_for(200);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1);
+  CHECK_EQ(fake_holders(&fake, "r"), 3);
+  end();
+}
+
+static void but_not_when_it_is_old(void) { /* R12 (b): younger than server_timeout_ms */
+  prepare(3);
+  fake.server[2].connect_ms = 60;
+  ready();
+  hold("r", 60000);
+  run_for(2000);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 0);
+  end();
+}
+
+static void nor_when_it_was_released(void) { /* R12 (b) */
+  prepare(3);
+  fake.server[2].connect_ms = 30;
+  ready();
+  hold("r", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(2000);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void a_restart_between_rounds_is_noticed(void) { /* R12 R14 */
+  world(3);
+  fake_restart(&fake, 0);
+  fake_restart(&fake, 1);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_OK);
+  end();
+}
+
+static void a_fin_while_idle_is_no_failure(void) { /* R12 R16: idle timeouts of a server */
+  world(3);
+  fake_reset(&fake, 0, FAKE_FIN);
+  fake_reset(&fake, 1, FAKE_FIN);
+  run_for(1000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2000), REDLOCK_OK);
+  end();
+}
+
+static void late_replies_of_many_commands_are_dropped(void) { /* R8 */
+  int i;
+  world(5);
+  fake.server[4].reply_ms = 45;
+  for (i = 0; i < 40; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  occupy(2, 4, "busy", 10000); /* while OKs for other locks are on their way */
+  CHECK_EQ(redlock_acquire(&rl, &lock, "busy", 1000, 0), REDLOCK_TAKEN);
+  run_for(200);
+  CHECK_EQ(fake.server[4].connections, 1);
+  CHECK_EQ(fake_live_keys(&fake), 3);
+  end();
+}
+
+static void a_late_yes_makes_no_quorum_for_another_lock(void) { /* R8 R4 */
+  world(3);
+  fake.server[1].reply_ms = fake.server[2].reply_ms = 60;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_NO_QUORUM);
+  fake.server[1].reply_ms = fake.server[2].reply_ms = 1;
+  occupy(1, 2, "b", 10000);
+  CHECK(redlock_acquire(&rl, &other, "b", 1000, 0) != REDLOCK_OK);
+  run_for(200);
+  CHECK(!fake_key_at(&fake, 0, "a") && !fake_key_at(&fake, 1, "a"));
+  CHECK(!fake_key_at(&fake, 0, "b"));
+  end();
+}
+
+static void many_locks_share_one_send_for_each_server(void) {
+  int i;
+  char name[16];
+  world(3);
+  for (i = 0; i < 10; i++) {
+    snprintf(name, sizeof name, "lock%d", i);
+    CHECK_EQ(redlock_start_acquire(&rl, &many[i], name, 1000, 0), REDLOCK_PENDING);
+  }
+  run_for(5);
+  CHECK_EQ(handed_count, 10);
+  CHECK(fake.calls[FAKE_SEND] <= 2 * 3); /* two when the ring wraps */
+  for (i = 0; i < 10; i++) CHECK_EQ(many[i].status, REDLOCK_OK);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(refused_servers_cost_nothing);
+  RUN(black_holes_cost_nothing_when_not_needed);
+  RUN(black_holes_end_at_the_timeout);
+  RUN(backoff_grows_and_is_bounded);
+  RUN(backoff_is_random);
+  RUN(a_black_hole_has_one_attempt_pending);
+  RUN(no_descriptors_for_a_minority);
+  RUN(no_descriptors_at_all);
+  RUN(a_lost_connection_voids_what_it_owed);
+  RUN(a_set_goes_once_whatever_byte_was_the_last);
+  RUN(a_release_follows_to_the_new_connection);
+  RUN(an_old_release_is_not_sent_any_more);
+  RUN(a_granted_set_still_goes_to_a_server_that_was_slow);
+  RUN(but_not_when_it_is_old);
+  RUN(nor_when_it_was_released);
+  RUN(a_restart_between_rounds_is_noticed);
+  RUN(a_fin_while_idle_is_no_failure);
+  RUN(late_replies_of_many_commands_are_dropped);
+  RUN(a_late_yes_makes_no_quorum_for_another_lock);
+  RUN(many_locks_share_one_send_for_each_server);
+  return check_end();
+}

@@ -1,0 +1,158 @@
+/* errors.c: every class of error reply, asked for or not (R15). */
+#include "world.h"
+
+static const char *const errors[] = {
+    "-LOADING Redis is loading the dataset in memory\r\n",
+    "-BUSY Redis is busy running a script.\r\n",
+    "-MISCONF Redis is configured to save RDB snapshots\r\n",
+    "-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+    "-NOREPLICAS Not enough good replicas to write.\r\n",
+    "-MASTERDOWN Link with MASTER is down\r\n",
+    "-CLUSTERDOWN The cluster is down\r\n",
+    "-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
+    "-READONLY You can't write against a read only replica.\r\n",
+    "-ERR max number of clients reached\r\n",
+    "-NOAUTH Authentication required.\r\n",
+    "-WRONGPASS invalid username-password pair\r\n",
+    "-NOPERM this user has no permissions\r\n",
+    "-DENIED Redis is running in protected mode\r\n",
+    "-MOVED 3999 127.0.0.1:6381\r\n",
+    "-ASK 3999 127.0.0.1:6381\r\n",
+    "-CROSSSLOT Keys in request don't hash to the same slot\r\n",
+    "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+    "-ERR unknown command 'EVAL'\r\n",
+    "-SOMETHING new\r\n"};
+
+enum { ERRORS = sizeof errors / sizeof errors[0] };
+
+/* The error's own words stand in the text that is kept. */
+static int is_kept(int server, const char *error) {
+  char words[24];
+  snprintf(words, sizeof words, "%.*s", (int)strcspn(error + 1, "\r"), error + 1);
+  return strstr(redlock_server_error(&rl, server), words) != NULL;
+}
+
+static void each_error_is_no_vote_and_is_kept(void) { /* R15 R23 */
+  int e;
+  for (e = 0; e < ERRORS; e++) {
+    world(3);
+    fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, errors[e]);
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+    CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
+    if (!CHECK(is_kept(0, errors[e]))) printf("    %s", redlock_server_error(&rl, 0));
+    run_for(3000);
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 3000), REDLOCK_OK);
+    end();
+  }
+}
+
+static void each_error_from_a_minority_does_not_show(void) { /* R15 R16 */
+  int e;
+  for (e = 0; e < ERRORS; e++) {
+    int64_t start;
+    world(5);
+    fake_answer(&fake, 0, FAKE_ANY, -1, errors[e]);
+    fake_answer(&fake, 1, FAKE_ANY, -1, errors[e]);
+    start = now();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    CHECK_EQ(now() - start, 3);
+    end();
+  }
+}
+
+static void errors_split_at_every_byte_are_kept_whole(void) { /* R15 R8 */
+  size_t at;
+  for (at = 1; at < 30; at++) {
+    world(3);
+    fake.server[0].split_at = at;
+    fake.server[0].split_ms = 1;
+    fake_answer(&fake, 0, FAKE_SET, 1, errors[0]);
+    occupy(1, 1, "r", 1000);
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+    CHECK(is_kept(0, errors[0]));
+    end();
+  }
+}
+
+static void advice_says_what_to_do(void) { /* R15: the text goes on behind the server's words */
+  int e;
+  for (e = 0; e < ERRORS - 1; e++) {
+    world(3);
+    fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, errors[e]);
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+    if (!CHECK(strlen(redlock_server_error(&rl, 0)) > strlen(errors[e]) - 3))
+      printf("    %s\n", redlock_server_error(&rl, 0));
+    end();
+  }
+}
+
+static void a_long_error_is_cut(void) { /* R15 */
+  static char text[6000];
+  memset(text, 'x', sizeof text - 1);
+  memcpy(text, "-ERR ", 5);
+  memcpy(text + sizeof text - 3, "\r\n", 2);
+  world(3);
+  fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, text);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK(strlen(redlock_server_error(&rl, 0)) < REDLOCK_MAX_ERROR);
+  CHECK(strncmp(redlock_server_error(&rl, 0), "ERR xxx", 7) == 0);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 3000), REDLOCK_OK);
+  end();
+}
+
+/* The server says why it hangs up before it is asked anything. */
+static void greeted(const char *error, int majority) {
+  int64_t start;
+  int i;
+  prepare(5);
+  for (i = 0; i < (majority ? 3 : 2); i++) {
+    fake.server[i].greeting = error;
+    fake.server[i].hangs_up = 1;
+  }
+  ready();
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), majority ? REDLOCK_NO_QUORUM : REDLOCK_OK);
+  CHECK(now() - start <= SERVER_TIMEOUT);
+  run_for(20);
+  CHECK(is_kept(0, error));
+  for (i = 0; i < 3; i++) {
+    fake.server[i].greeting = NULL;
+    fake.server[i].hangs_up = 0;
+  }
+  run_for(2000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "s", 1000, 20000), REDLOCK_OK);
+  end();
+}
+
+static void max_number_of_clients_unasked(void) { /* R15 R16 */
+  greeted("-ERR max number of clients reached\r\n", 0);
+  greeted("-ERR max number of clients reached\r\n", 1);
+}
+
+static void denied_unasked(void) { /* R15 R16 */
+  greeted("-DENIED Redis is running in protected mode because\r\n", 0);
+  greeted("-DENIED Redis is running in protected mode because\r\n", 1);
+}
+
+static void no_such_server_is_null(void) { /* R15 */
+  world(3);
+  CHECK(redlock_server_error(&rl, -1) == NULL);
+  CHECK(redlock_server_error(&rl, 3) == NULL);
+  CHECK(redlock_server_error(&rl, 2) != NULL && !redlock_server_error(&rl, 2)[0]);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(each_error_is_no_vote_and_is_kept);
+  RUN(each_error_from_a_minority_does_not_show);
+  RUN(errors_split_at_every_byte_are_kept_whole);
+  RUN(advice_says_what_to_do);
+  RUN(a_long_error_is_cut);
+  RUN(max_number_of_clients_unasked);
+  RUN(denied_unasked);
+  RUN(no_such_server_is_null);
+  return check_end();
+}

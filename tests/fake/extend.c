@@ -1,0 +1,227 @@
+/* extend.c: what an extension may change and what it must leave alone. */
+#include "world.h"
+
+static void counts_from_its_own_start(void) { /* R18 */
+  world(5);
+  hold("r", 1000);
+  fake_sleep(&fake, 500);
+  CHECK_EQ(redlock_extend(&rl, &lock, 3000), REDLOCK_OK);
+  CHECK_EQ(lock.operation, REDLOCK_EXTEND);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(3000) - 1);
+  run_for(1);
+  CHECK_EQ(fake_holders(&fake, "r"), 5);
+  CHECK_EQ(fake_pttl(&fake, 4, "r"), 3000 - 2);
+  end();
+}
+
+static void never_shortens(void) { /* R18 */
+  int64_t before;
+  world(5);
+  hold("r", 10000);
+  before = redlock_remaining_ms(&rl, &lock);
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), before - 1);
+  run_for(2);
+  CHECK_EQ(fake_pttl(&fake, 0, "r"), 10000 - 4);
+  end();
+}
+
+static void asks_for_the_owner_and_the_ttl(void) { /* R18 */
+  world(5);
+  hold("r", 1000);
+  CHECK_EQ(redlock_extend(&rl, &lock, 2000), REDLOCK_OK);
+  CHECK_EQ(fake_nth(&fake, 0, FAKE_EXTEND, 0)->ttl_ms, 2000);
+  CHECK(fake_text_same(&fake_nth(&fake, 0, FAKE_EXTEND, 0)->value,
+                       &fake_nth(&fake, 0, FAKE_SET, 0)->value));
+  end();
+}
+
+static void a_failure_changes_nothing_and_can_be_repeated(void) { /* R19 R22 */
+  int64_t before;
+  world(5);
+  hold("r", 1000);
+  run_for(3);
+  freeze(0, 2);
+  before = now() + redlock_remaining_ms(&rl, &lock);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_PENDING);
+  CHECK_EQ(now() + redlock_remaining_ms(&rl, &lock), before); /* R22: positive while it lasts */
+  CHECK_EQ(finish(&lock), REDLOCK_NO_QUORUM);
+  CHECK_EQ(now() + redlock_remaining_ms(&rl, &lock), before);
+  run_for(100);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 0);
+  thaw(0, 2);
+  run_for(5);
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 1);
+  end();
+}
+
+static void loss_on_a_majority_is_proved(void) { /* R19 */
+  int i;
+  world(5);
+  hold("r", 10000);
+  run_for(3);
+  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  run_for(3);
+  CHECK(fake_holders(&fake, "r") <= 2); /* never created again */
+  end();
+}
+
+static void two_of_five_gone_is_not_proved(void) { /* R19 */
+  world(5);
+  hold("r", 10000);
+  run_for(3);
+  fake_forget(&fake, 0, "r");
+  fake_forget(&fake, 1, "r");
+  fake_freeze(&fake, 2);
+  CHECK_EQ(redlock_extend(&rl, &lock, 20000), REDLOCK_NO_QUORUM);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 9000);
+  fake_thaw(&fake, 2);
+  run_for(5);
+  CHECK_EQ(redlock_extend(&rl, &lock, 20000), REDLOCK_OK);
+  CHECK_EQ(fake_holders(&fake, "r"), 3); /* a vanished key is not created */
+  end();
+}
+
+static void after_the_deadline_it_is_refused(void) { /* R18 R22 */
+  world(5);
+  hold("r", 1000);
+  fake_sleep(&fake, VALID(1000) - 1); /* the keys still live: only the clock says no */
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_EXPIRED);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
+  end();
+}
+
+static void just_before_the_deadline_it_is_tried(void) { /* R18 */
+  world(5);
+  hold("r", 1000);
+  fake_sleep(&fake, VALID(1000) - 3);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 2);
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 1);
+  end();
+}
+
+static void the_old_deadline_ends_it(void) { /* R19: EXPIRED, and released everywhere */
+  int i;
+  world(5);
+  hold("r", 1000);
+  run_for(3);
+  fake_sleep(&fake, 1000 - DRIFT(1000) - 24);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 19);
+  for (i = 0; i < 5; i++) fake.server[i].reply_ms = 19;
+  CHECK_EQ(redlock_extend(&rl, &lock, 5000), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  run_for(1);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 5);
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+  end();
+}
+
+static void one_millisecond_before_the_old_deadline_counts(void) { /* R18 */
+  int i;
+  world(5);
+  hold("r", 1000);
+  run_for(3);
+  fake_sleep(&fake, 1000 - DRIFT(1000) - 24);
+  for (i = 0; i < 5; i++) fake.server[i].reply_ms = 18;
+  CHECK_EQ(redlock_extend(&rl, &lock, 5000), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(5000) - 18);
+  end();
+}
+
+static void hung_servers_do_not_hold_it_up(void) { /* R10 */
+  int64_t start;
+  world(5);
+  hold("r", 10000);
+  freeze(0, 4);
+  start = now();
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_NO_QUORUM);
+  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  end();
+}
+
+static void a_lock_that_is_not_held_is_refused(void) { /* R18 */
+  world(3);
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_INVALID);
+  hold("r", 1000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK(redlock_extend(&rl, &lock, 1000) != REDLOCK_OK);
+  run_for(2);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
+  end();
+}
+
+static void a_foreign_key_is_left_alone(void) { /* R18 */
+  int i;
+  world(3);
+  hold("r", 10000);
+  run_for(2);
+  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  occupy(0, 2, "r", 500);
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
+  run_for(2);
+  for (i = 0; i < 3; i++) CHECK(fake_key_is(&fake, i, "r", "foreign"));
+  CHECK(fake_pttl(&fake, 0, "r") < 500);
+  end();
+}
+
+static void max_hold_bounds_it(void) { /* R20 */
+  int64_t grant;
+  redlock_status got = REDLOCK_OK;
+  prepare(3);
+  options.max_hold_ms = 3000;
+  ready();
+  warm();
+  grant = now();
+  hold("r", 1000);
+  while (got == REDLOCK_OK && now() - grant < 20000) {
+    fake_sleep(&fake, 400);
+    got = redlock_extend(&rl, &lock, 1000);
+  }
+  CHECK_EQ(got, REDLOCK_LIMIT);
+  CHECK(now() - grant <= 3000 + 401);
+  CHECK(now() + redlock_remaining_ms(&rl, &lock) <= grant + 3000);
+  end();
+}
+
+static void an_extension_is_refused_while_one_is_pending(void) {
+  world(3);
+  hold("r", 1000);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_INVALID);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  end();
+}
+
+static void a_ttl_that_drift_eats_is_invalid(void) { /* R1 */
+  world(3);
+  hold("r", 1000);
+  CHECK_EQ(redlock_extend(&rl, &lock, 4), REDLOCK_INVALID);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(counts_from_its_own_start);
+  RUN(never_shortens);
+  RUN(asks_for_the_owner_and_the_ttl);
+  RUN(a_failure_changes_nothing_and_can_be_repeated);
+  RUN(loss_on_a_majority_is_proved);
+  RUN(two_of_five_gone_is_not_proved);
+  RUN(after_the_deadline_it_is_refused);
+  RUN(just_before_the_deadline_it_is_tried);
+  RUN(the_old_deadline_ends_it);
+  RUN(one_millisecond_before_the_old_deadline_counts);
+  RUN(hung_servers_do_not_hold_it_up);
+  RUN(a_lock_that_is_not_held_is_refused);
+  RUN(a_foreign_key_is_left_alone);
+  RUN(max_hold_bounds_it);
+  RUN(an_extension_is_refused_while_one_is_pending);
+  RUN(a_ttl_that_drift_eats_is_invalid);
+  return check_end();
+}

@@ -1,0 +1,164 @@
+/* fake.h: a scripted set of servers behind redlock_io, with a clock that only moves when told.
+ *
+ * Nothing here sleeps or opens a socket: time passes in io->wait, in fake_sleep, or wherever a
+ * script (fake.on_call) moves it, so a test can step the clock between any two calls and assert
+ * on exact milliseconds. Every misbehaviour is a member of struct fake_server or a fake_rule;
+ * what happened stands in the log, in the stores and in the counters.
+ *
+ * fake_stream.h  bytes with a time of arrival
+ * fake_store.h   keys with expiry
+ * fake_server.h  what a server does with a command
+ * fake_io.h      the hooks, the clock, the failures
+ * fake_script.h  what tests ask and tell
+ * world.h        one client on one fake, for the test programs */
+#ifndef FAKE_H
+#define FAKE_H
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAKE_NEVER INT64_MAX
+#define FAKE_ANY (-1)
+
+enum { FAKE_SERVERS = 32, FAKE_CLIENTS = 2, FAKE_RULES = 64, FAKE_TEXT = 160 };
+
+enum fake_hook {
+  FAKE_OPEN, FAKE_SEND, FAKE_RECV, FAKE_CLOSE, FAKE_WAIT, FAKE_NOW, FAKE_ENTROPY, FAKE_HOOKS
+};
+
+enum fake_kind {
+  FAKE_SET, FAKE_RELEASE, FAKE_EXTEND, FAKE_AUTH, FAKE_SELECT, FAKE_INFO, FAKE_OTHER
+};
+
+enum fake_end { FAKE_RST, FAKE_FIN }; /* a FIN lets the replies before it through, an RST does not */
+
+/* Binary-safe: a lock's value may hold any byte. */
+struct fake_text {
+  size_t size;
+  unsigned char byte[FAKE_TEXT];
+};
+
+struct fake_stream {
+  unsigned char *byte;
+  int64_t *at; /* when each byte arrives */
+  size_t next, end, room;
+};
+
+struct fake_key {
+  int db;
+  struct fake_text name, value;
+  int64_t expires_at;
+};
+
+/* One command as a server ran it. */
+struct fake_command {
+  int server, client;
+  int connection; /* the server's first connection is 1 */
+  int64_t at;
+  enum fake_kind kind;
+  struct fake_text key, value;
+  long long ttl_ms;
+  char words[48]; /* AUTH, SELECT, INFO and what is unknown: the words */
+  char answer[48];
+};
+
+struct fake_connection {
+  int server, client, number;
+  int held;          /* the client has not closed it */
+  int64_t usable_at; /* when the connect is through */
+  int64_t broken_at;
+  enum fake_end end;
+  struct fake_stream in, out;
+  size_t took, gave; /* bytes in either direction */
+  int authed, db;
+};
+
+/* Answers commands of one kind with something else. */
+struct fake_rule {
+  int server;         /* or FAKE_ANY */
+  int kind;           /* or FAKE_ANY */
+  int skip, times;    /* leave the first `skip` alone, then act so often (< 0 = for ever) */
+  int runs;           /* the command is run all the same */
+  const char *answer; /* raw bytes; NULL = none ever comes */
+};
+
+struct fake_server {
+  /* the script */
+  int64_t connect_ms;              /* FAKE_NEVER = a black hole */
+  int64_t request_ms, reply_ms;    /* one way each */
+  int64_t thaw_at;                 /* frozen until; FAKE_NEVER = for good */
+  int open_fails, refuses;
+  size_t send_chunk, recv_chunk;   /* the most of one call */
+  size_t socket_room;              /* what fits in front of a frozen server */
+  size_t split_at;                 /* the bytes of a reply from here on ... */
+  int64_t split_ms;                /* ... come so much later */
+  int64_t gap_ms;                  /* between any two bytes of a reply */
+  size_t cut_in, cut_out;          /* bytes of a connection before it breaks */
+  int cuts;                        /* how many connections that shall happen to */
+  enum fake_end cut_end;
+  const char *greeting;            /* said before anything was asked ... */
+  int hangs_up;                    /* ... and then the connection ends */
+  const char *username, *password; /* NULL = open to all */
+  int databases;
+  int no_info;                     /* INFO is answered with an error */
+  const char *role;
+  int64_t started_at;
+  unsigned run_id;
+  /* the state */
+  int connections;
+  struct fake_key *keys;
+  size_t key_count, key_room;
+};
+
+struct fake;
+
+struct fake_client {
+  struct fake *fake;
+  redlock_io io;
+  int connection[FAKE_SERVERS]; /* index, or -1 */
+};
+
+struct fake {
+  int servers;
+  int64_t now_ms;
+  uint64_t seed;
+  const unsigned char *entropy; /* NULL = pseudo-random, else this over and over */
+  size_t entropy_size, entropy_given;
+  struct fake_server server[FAKE_SERVERS];
+  struct fake_client client[FAKE_CLIENTS];
+  struct fake_connection *connection;
+  size_t connections, connection_room;
+  struct fake_command *log;
+  size_t logged, log_room;
+  struct fake_rule rule[FAKE_RULES];
+  int rules;
+  long calls[FAKE_HOOKS];
+  int fail_hook; /* FAKE_ANY = none */
+  long fail_from, fail_until;
+  int clock_stays; /* io->wait takes no time: for what must end without it */
+  void (*on_call)(struct fake *f, enum fake_hook hook, int server);
+  char misuse[96]; /* the first breach of redlock_io's contract; "" = none */
+};
+
+static inline void *fake_grow(void *memory, size_t *room, size_t need, size_t each) {
+  if (need <= *room) return memory;
+  *room = need * 2;
+  memory = realloc(memory, *room * each);
+  if (!memory) abort();
+  return memory;
+}
+
+static inline void fake_misuse(struct fake *f, const char *what, int server) {
+  if (!f->misuse[0]) snprintf(f->misuse, sizeof f->misuse, "%s, server %d", what, server);
+}
+
+#include "fake_stream.h"
+#include "fake_store.h"
+#include "fake_server.h"
+#include "fake_io.h"
+#include "fake_script.h"
+
+#endif

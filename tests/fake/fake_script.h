@@ -1,0 +1,169 @@
+/* fake_script.h: what tests ask the fake and tell it. */
+#ifndef FAKE_SCRIPT_H
+#define FAKE_SCRIPT_H
+
+static inline void fake_server_begin(struct fake_server *s, unsigned number) {
+  s->reply_ms = 1;
+  s->send_chunk = s->recv_chunk = s->socket_room = SIZE_MAX;
+  s->cut_in = s->cut_out = SIZE_MAX;
+  s->databases = 16;
+  s->role = "master";
+  s->run_id = 0xa0000000u + number;
+  s->started_at = -1000000000;
+}
+
+static inline void fake_begin(struct fake *f, int servers) {
+  int i;
+  memset(f, 0, sizeof *f);
+  f->servers = servers;
+  f->now_ms = 1000000;
+  f->fail_hook = FAKE_ANY;
+  for (i = 0; i < servers; i++) fake_server_begin(&f->server[i], (unsigned)i);
+  for (i = 0; i < FAKE_CLIENTS; i++) fake_client_begin(f, &f->client[i]);
+}
+
+static inline void fake_end(struct fake *f) {
+  size_t i;
+  int s;
+  for (i = 0; i < f->connections; i++) {
+    fake_stream_free(&f->connection[i].in);
+    fake_stream_free(&f->connection[i].out);
+  }
+  for (s = 0; s < f->servers; s++) free(f->server[s].keys);
+  free(f->connection);
+  free(f->log);
+}
+
+/* Time passes; nobody but the servers acts. */
+static inline void fake_sleep(struct fake *f, int64_t ms) {
+  int64_t end = f->now_ms + ms;
+  while (f->now_ms < end) {
+    int64_t next = fake_next_event(f);
+    f->now_ms = next < end ? next : end;
+    fake_run(f);
+  }
+}
+
+static inline int fake_open_count(const struct fake *f) {
+  size_t i;
+  int count = 0;
+  for (i = 0; i < f->connections; i++) count += f->connection[i].held;
+  return count;
+}
+
+static inline struct fake_rule *fake_answer(struct fake *f, int server, int kind, int times,
+                                            const char *answer) {
+  struct fake_rule *r = &f->rule[f->rules++];
+  if (f->rules > FAKE_RULES) abort();
+  memset(r, 0, sizeof *r);
+  r->server = server;
+  r->kind = kind;
+  r->times = times;
+  r->answer = answer;
+  return r;
+}
+
+static inline void fake_freeze(struct fake *f, int server) {
+  f->server[server].thaw_at = FAKE_NEVER;
+}
+
+static inline void fake_thaw(struct fake *f, int server) {
+  f->server[server].thaw_at = f->now_ms;
+  fake_run(f);
+}
+
+/* Ends every connection of a server; what it has not run yet is lost with an RST. */
+static inline void fake_reset(struct fake *f, int server, enum fake_end end) {
+  size_t i;
+  for (i = 0; i < f->connections; i++) {
+    struct fake_connection *c = &f->connection[i];
+    if (c->server != server) continue;
+    fake_break(f, c, end);
+    if (end == FAKE_RST) c->in.next = c->in.end;
+  }
+}
+
+static inline void fake_restart(struct fake *f, int server) {
+  fake_reset(f, server, FAKE_RST);
+  f->server[server].key_count = 0;
+  f->server[server].run_id += 0x100;
+  f->server[server].started_at = f->now_ms;
+}
+
+static inline void fake_put(struct fake *f, int server, const char *key, const char *value,
+                            int64_t ttl_ms) {
+  struct fake_text name = fake_text_of(key), text = fake_text_of(value);
+  fake_store_add(&f->server[server], 0, &name, &text, f->now_ms + ttl_ms);
+}
+
+static inline struct fake_key *fake_key_at(struct fake *f, int server, const char *key) {
+  struct fake_text name = fake_text_of(key);
+  return fake_store_find(&f->server[server], 0, &name, f->now_ms);
+}
+
+static inline void fake_forget(struct fake *f, int server, const char *key) {
+  struct fake_key *found = fake_key_at(f, server, key);
+  if (found) fake_store_remove(&f->server[server], found);
+}
+
+/* On how many servers the key lives. */
+static inline int fake_holders(struct fake *f, const char *key) {
+  int server, count = 0;
+  for (server = 0; server < f->servers; server++) count += fake_key_at(f, server, key) != NULL;
+  return count;
+}
+
+static inline int fake_key_is(struct fake *f, int server, const char *key, const char *value) {
+  struct fake_key *found = fake_key_at(f, server, key);
+  struct fake_text text = fake_text_of(value);
+  return found && fake_text_same(&found->value, &text);
+}
+
+/* How long the key will live; 0 = it does not. */
+static inline int64_t fake_pttl(struct fake *f, int server, const char *key) {
+  struct fake_key *found = fake_key_at(f, server, key);
+  return found ? found->expires_at - f->now_ms : 0;
+}
+
+/* All live keys of all servers and databases. */
+static inline int fake_live_keys(const struct fake *f) {
+  int server, count = 0;
+  size_t i;
+  for (server = 0; server < f->servers; server++)
+    for (i = 0; i < f->server[server].key_count; i++)
+      count += f->server[server].keys[i].expires_at >= f->now_ms;
+  return count;
+}
+
+/* The k-th command (from 0) of a kind that a server ran, or NULL. */
+static inline const struct fake_command *fake_nth(const struct fake *f, int server, int kind,
+                                                  int k) {
+  size_t i;
+  for (i = 0; i < f->logged; i++) {
+    const struct fake_command *c = &f->log[i];
+    if (server != FAKE_ANY && c->server != server) continue;
+    if (kind != FAKE_ANY && (int)c->kind != kind) continue;
+    if (k-- == 0) return c;
+  }
+  return NULL;
+}
+
+static inline int fake_count(const struct fake *f, int server, int kind) {
+  int k = 0;
+  while (fake_nth(f, server, kind, k)) k++;
+  return k;
+}
+
+/* True when no server ran two SETs with one value (R12). */
+static inline int fake_no_set_twice(const struct fake *f) {
+  size_t i, k;
+  for (i = 0; i < f->logged; i++)
+    for (k = i + 1; k < f->logged; k++)
+      if (f->log[i].kind == FAKE_SET && f->log[k].kind == FAKE_SET &&
+          f->log[i].server == f->log[k].server &&
+          fake_text_same(&f->log[i].value, &f->log[k].value))
+        return 0;
+  return 1;
+}
+
+#endif

@@ -1,0 +1,185 @@
+/* fake_server.h: what a server does with a command.
+ * The scripts are known by their words, not run: 'pexpire' extends, 'del' releases; a script that
+ * does not ask 'get' has no owner check, one that does not ask 'pttl' shortens. The tests on real
+ * servers prove that the text itself does what it says. */
+#ifndef FAKE_SERVER_H
+#define FAKE_SERVER_H
+
+static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
+  if (fake_arg_is(a, 0, "SET")) return FAKE_SET;
+  if (fake_arg_is(a, 0, "AUTH")) return FAKE_AUTH;
+  if (fake_arg_is(a, 0, "SELECT")) return FAKE_SELECT;
+  if (fake_arg_is(a, 0, "INFO")) return FAKE_INFO;
+  if (!fake_arg_is(a, 0, "EVAL")) return FAKE_OTHER;
+  if (fake_arg_has(a, 1, "pexpire") || fake_arg_has(a, 1, "PEXPIRE")) return FAKE_EXTEND;
+  if (fake_arg_has(a, 1, "del") || fake_arg_has(a, 1, "DEL")) return FAKE_RELEASE;
+  return FAKE_OTHER;
+}
+
+static inline const char *fake_run_set(struct fake_server *s, int db, const struct fake_args *a,
+                                       const struct fake_command *c) {
+  int nx = 0, i;
+  for (i = 3; i < a->count; i++)
+    if (fake_arg_is(a, i, "NX")) nx = 1;
+  if (c->ttl_ms <= 0) return "-ERR invalid expire time in 'set' command\r\n";
+  if (fake_store_find(s, db, &c->key, c->at)) {
+    if (nx) return "$-1\r\n";
+    fake_store_remove(s, fake_store_find(s, db, &c->key, c->at));
+  }
+  fake_store_add(s, db, &c->key, &c->value, c->at + c->ttl_ms);
+  return "+OK\r\n";
+}
+
+static inline const char *fake_run_script(struct fake_server *s, int db,
+                                          const struct fake_args *a,
+                                          const struct fake_command *c) {
+  struct fake_key *key = fake_store_find(s, db, &c->key, c->at);
+  int checks_owner = fake_arg_has(a, 1, "get") || fake_arg_has(a, 1, "GET");
+  int checks_ttl = fake_arg_has(a, 1, "pttl") || fake_arg_has(a, 1, "PTTL");
+  if (!key || (checks_owner && !fake_text_same(&key->value, &c->value))) return ":0\r\n";
+  if (c->kind == FAKE_RELEASE) fake_store_remove(s, key);
+  else if (!checks_ttl || key->expires_at < c->at + c->ttl_ms) key->expires_at = c->at + c->ttl_ms;
+  return ":1\r\n";
+}
+
+static inline const char *fake_run_auth(struct fake_server *s, struct fake_connection *c,
+                                        const struct fake_args *a) {
+  const char *user = s->username ? s->username : "default";
+  int right = s->password && a->count >= 2 && fake_arg_has(a, a->count - 1, s->password) &&
+              (a->count == 2 || fake_arg_is(a, 1, user));
+  if (!s->password) return "-ERR AUTH <password> called without any password configured\r\n";
+  if (!right) return "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+  c->authed = 1;
+  return "+OK\r\n";
+}
+
+static inline const char *fake_run_select(struct fake_server *s, struct fake_connection *c,
+                                          const struct fake_args *a) {
+  long long db = fake_arg_number(a, 1);
+  if (db < 0 || db >= s->databases) return "-ERR DB index is out of range\r\n";
+  c->db = (int)db;
+  return "+OK\r\n";
+}
+
+static inline const char *fake_run_info(struct fake_server *s, int64_t at, char *room,
+                                        size_t size) {
+  char body[320];
+  if (s->no_info) return "-NOPERM this user has no permissions to run the 'info' command\r\n";
+  snprintf(body, sizeof body,
+           "# Server\r\nredis_version:7.0.15\r\nrun_id:%08x00000000000000000000000000000000\r\n"
+           "uptime_in_seconds:%lld\r\n\r\n# Replication\r\nrole:%s\r\n"
+           "master_replid2:0000000000000000000000000000000000000000\r\n",
+           s->run_id, (long long)((at - s->started_at) / 1000), s->role);
+  snprintf(room, size, "$%u\r\n%s\r\n", (unsigned)strlen(body), body);
+  return room;
+}
+
+static inline const char *fake_run_command(struct fake_server *s, struct fake_connection *c,
+                                           const struct fake_args *a,
+                                           const struct fake_command *command, char *room,
+                                           size_t size) {
+  if (s->password && !c->authed && command->kind != FAKE_AUTH)
+    return "-NOAUTH Authentication required.\r\n";
+  switch (command->kind) {
+    case FAKE_SET: return fake_run_set(s, c->db, a, command);
+    case FAKE_RELEASE:
+    case FAKE_EXTEND: return fake_run_script(s, c->db, a, command);
+    case FAKE_AUTH: return fake_run_auth(s, c, a);
+    case FAKE_SELECT: return fake_run_select(s, c, a);
+    case FAKE_INFO: return fake_run_info(s, command->at, room, size);
+    case FAKE_OTHER: break;
+  }
+  return "-ERR unknown command\r\n";
+}
+
+/* SET key value [NX] PX ttl, in any order of the options; EVAL script 1 key value [ttl] */
+static inline void fake_describe(struct fake_command *c, const struct fake_args *a) {
+  int first = c->kind == FAKE_SET ? 1 : 3, i;
+  if (c->kind <= FAKE_EXTEND) {
+    c->key = fake_arg_text(a, first);
+    c->value = fake_arg_text(a, first + 1);
+    if (c->kind == FAKE_EXTEND) c->ttl_ms = fake_arg_number(a, first + 2);
+    for (i = 3; c->kind == FAKE_SET && i + 1 < a->count; i++)
+      if (fake_arg_is(a, i, "PX")) c->ttl_ms = fake_arg_number(a, i + 1);
+    return;
+  }
+  for (i = 0; i < a->count; i++) {
+    size_t used = strlen(c->words);
+    snprintf(c->words + used, sizeof c->words - used, "%s%.*s", i ? " " : "", (int)a->size[i],
+             (const char *)a->arg[i]);
+  }
+}
+
+static inline struct fake_rule *fake_rule_for(struct fake *f, const struct fake_command *c) {
+  int i;
+  for (i = 0; i < f->rules; i++) {
+    struct fake_rule *r = &f->rule[i];
+    if (r->server != FAKE_ANY && r->server != c->server) continue;
+    if (r->kind != FAKE_ANY && r->kind != (int)c->kind) continue;
+    if (r->skip > 0) {
+      r->skip--;
+      continue;
+    }
+    if (r->times == 0) continue;
+    if (r->times > 0) r->times--;
+    return r;
+  }
+  return NULL;
+}
+
+/* Replies come in order: none before the one in front of it. */
+static inline void fake_reply(struct fake_server *s, struct fake_connection *c, const char *text,
+                              int64_t at) {
+  size_t i, size = strlen(text);
+  for (i = 0; i < size; i++) {
+    int64_t when = at + s->reply_ms + s->gap_ms * (int64_t)i;
+    if (s->split_at && i >= s->split_at) when += s->split_ms;
+    if (c->out.end > 0 && c->out.at[c->out.end - 1] > when) when = c->out.at[c->out.end - 1];
+    fake_stream_add(&c->out, text + i, 1, when);
+  }
+}
+
+static inline void fake_execute(struct fake *f, struct fake_connection *c,
+                                const struct fake_args *a) {
+  struct fake_server *s = &f->server[c->server];
+  struct fake_command *command;
+  struct fake_rule *rule;
+  const char *answer = NULL;
+  char room[640];
+  f->log = (struct fake_command *)fake_grow(f->log, &f->log_room, f->logged + 1, sizeof *f->log);
+  command = &f->log[f->logged++];
+  memset(command, 0, sizeof *command);
+  command->server = c->server;
+  command->client = c->client;
+  command->connection = c->number;
+  command->at = a->at > s->thaw_at ? a->at : s->thaw_at;
+  command->kind = fake_kind_of(a);
+  fake_describe(command, a);
+  rule = fake_rule_for(f, command);
+  if (!rule || rule->runs) answer = fake_run_command(s, c, a, command, room, sizeof room);
+  if (rule) answer = rule->answer;
+  if (!answer) return;
+  snprintf(command->answer, sizeof command->answer, "%.*s", (int)strcspn(answer, "\r"), answer);
+  fake_reply(s, c, answer, command->at);
+}
+
+/* Runs what has arrived. The newest connection goes first: a command that was sent on another
+   connection to be behind one that waits here overtakes it, as it may on a real server. */
+static inline void fake_run(struct fake *f) {
+  size_t i;
+  for (i = f->connections; i-- > 0;) {
+    struct fake_connection *c = &f->connection[i];
+    struct fake_args args;
+    int got = FAKE_PART;
+    if (f->server[c->server].thaw_at > f->now_ms) continue;
+    while (c->in.next < c->in.end &&
+           (got = fake_read_command(&c->in, f->now_ms, &args)) == FAKE_WHOLE)
+      fake_execute(f, c, &args);
+    if (got == FAKE_MALFORMED) {
+      fake_misuse(f, "malformed command", c->server);
+      c->in.next = c->in.end;
+    }
+  }
+}
+
+#endif

@@ -1,0 +1,238 @@
+/* handshake.c: AUTH and SELECT, and what becomes of commands behind a refused one. */
+#include "world.h"
+
+/* A list of redis:// entries: user part, host, path. */
+static void prepare_urls(int count, const char *user, const char *path) {
+  int i;
+  prepare(count);
+  servers[0] = '\0';
+  for (i = 0; i < count; i++) {
+    size_t used = strlen(servers);
+    snprintf(servers + used, sizeof servers - used, "%sredis://%ss%d%s", i ? "," : "", user, i,
+             path);
+  }
+}
+
+static void ask_password(const char *username, const char *password) {
+  int i;
+  for (i = 0; i < fake.servers; i++) {
+    fake.server[i].username = username;
+    fake.server[i].password = password;
+  }
+}
+
+static void is_pipelined_in_front_of_the_first_command(void) { /* R4 */
+  const struct fake_command *auth, *select, *set;
+  int64_t start;
+  int i;
+  prepare_urls(3, ":secret@", "/3");
+  ask_password(NULL, "secret");
+  for (i = 0; i < 3; i++) fake.server[i].request_ms = 10;
+  ready();
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(now() - start, 11); /* one round trip for all of it */
+  auth = fake_nth(&fake, 0, FAKE_ANY, 0);
+  select = fake_nth(&fake, 0, FAKE_ANY, 1);
+  set = fake_nth(&fake, 0, FAKE_ANY, 2);
+  CHECK(auth && strcmp(auth->words, "AUTH secret") == 0);
+  CHECK(select && strcmp(select->words, "SELECT 3") == 0);
+  CHECK(set && set->kind == FAKE_SET && set->at == auth->at);
+  CHECK(!fake_key_at(&fake, 0, "r")); /* database 3, not 0 */
+  end();
+}
+
+static void is_said_once_for_each_connection(void) {
+  prepare_urls(3, ":secret@", "/3");
+  ask_password(NULL, "secret");
+  ready();
+  warm();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  run_for(2);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 0);
+  fake_reset(&fake, 0, FAKE_RST);
+  run_for(1000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
+  run_for(1000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_AUTH), 1);
+  CHECK_EQ(fake_count(&fake, 1, FAKE_AUTH), 0);
+  end();
+}
+
+static void nothing_is_said_when_nothing_is_configured(void) {
+  prepare(3);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(fake_nth(&fake, 0, FAKE_ANY, 0)->kind, FAKE_SET);
+  end();
+}
+
+static void user_and_password_of_the_options(void) {
+  prepare(3);
+  ask_password("alice", "secret");
+  options.username = "alice";
+  options.password = "secret";
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK(strcmp(fake_nth(&fake, 0, FAKE_AUTH, 0)->words, "AUTH alice secret") == 0);
+  end();
+}
+
+static void user_and_password_of_the_list_go_first(void) {
+  prepare_urls(3, "alice:secret@", "");
+  ask_password("alice", "secret");
+  options.username = "bob";
+  options.password = "wrong";
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  end();
+}
+
+static void a_wrong_password_is_kept_and_told(void) { /* R4 R15 */
+  int i;
+  prepare(3);
+  ask_password(NULL, "secret");
+  options.password = "guess";
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(2000);
+  for (i = 0; i < 2; i++) {
+    CHECK_EQ(lock.votes[i], REDLOCK_VOTE_ERROR);
+    CHECK(strstr(redlock_server_error(&rl, i), "WRONGPASS") != NULL); /* not the NOAUTH behind */
+  }
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void a_missing_password_is_told(void) { /* R15 */
+  prepare(3);
+  ask_password(NULL, "secret");
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK(strstr(redlock_server_error(&rl, 0), "NOAUTH") != NULL);
+  end();
+}
+
+static void a_wrong_password_of_a_minority_does_not_show(void) { /* R16 */
+  int64_t start;
+  prepare(5);
+  fake.server[0].password = fake.server[1].password = "other";
+  options.password = "secret";
+  for (start = 2; start < 5; start++) fake.server[start].password = "secret";
+  ready();
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(now() - start, 1);
+  end();
+}
+
+/* The SET behind a refused handshake ran: no vote, and undone on the same connection. */
+static void check_no_vote_and_undone(void) {
+  int i;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  run_for(20);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  for (i = 0; i < 3; i++) {
+    const struct fake_command *set = fake_nth(&fake, i, FAKE_SET, 0);
+    const struct fake_command *undo = fake_nth(&fake, i, FAKE_RELEASE, 0);
+    if (!set) continue; /* it never left: fine too */
+    CHECK(undo && undo->connection == set->connection);
+    CHECK(undo && fake_text_same(&undo->value, &set->value));
+    CHECK(redlock_server_error(&rl, i)[0] != '\0');
+  }
+}
+
+static void a_set_behind_a_refused_select_is_undone(void) { /* R4 R7 */
+  int i;
+  prepare_urls(3, "", "/3");
+  for (i = 0; i < 3; i++) fake.server[i].databases = 1;
+  ready();
+  check_no_vote_and_undone();
+  CHECK(strstr(redlock_server_error(&rl, 0), "DB index") != NULL);
+  end();
+}
+
+static void a_set_behind_a_refused_auth_is_undone(void) { /* R4 R7: AUTH where none is set */
+  prepare(3);
+  options.password = "secret";
+  ready();
+  check_no_vote_and_undone();
+  end();
+}
+
+static void one_refused_select_is_no_vote(void) { /* R4 */
+  prepare_urls(3, "", "/3");
+  fake.server[1].databases = 1;
+  occupy(2, 2, "unused", 1);
+  fake_freeze(&fake, 2);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  run_for(20);
+  fake_thaw(&fake, 2);
+  run_for(20);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void a_granted_set_in_the_wrong_database_is_undone(void) { /* R4 */
+  prepare_urls(3, "", "/3");
+  fake.server[2].databases = 1;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+  run_for(20);
+  CHECK_EQ(fake_live_keys(&fake), 2); /* in database 3 of the others */
+  CHECK_EQ(lock.votes[2] == REDLOCK_VOTE_YES, 0);
+  end();
+}
+
+static void nothing_goes_before_the_next_handshake_succeeds(void) { /* R4 */
+  int i;
+  prepare_urls(3, "", "/3");
+  for (i = 0; i < 3; i++) fake.server[i].databases = 1;
+  ready();
+  for (i = 0; i < 30; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+    run_for(500);
+    CHECK_EQ(fake_live_keys(&fake), 0);
+  }
+  CHECK(fake_count(&fake, 0, FAKE_SET) <= 1);
+  for (i = 0; i < 3; i++) fake.server[i].databases = 16;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 60000), REDLOCK_OK);
+  end();
+}
+
+static void a_refusal_split_at_every_byte(void) { /* R4 R8 */
+  size_t at;
+  for (at = 1; at < 30; at++) {
+    int i;
+    prepare_urls(3, "", "/3");
+    for (i = 0; i < 3; i++) {
+      fake.server[i].databases = 1;
+      fake.server[i].split_at = at;
+      fake.server[i].split_ms = 2;
+    }
+    ready();
+    check_no_vote_and_undone();
+    end();
+  }
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(is_pipelined_in_front_of_the_first_command);
+  RUN(is_said_once_for_each_connection);
+  RUN(nothing_is_said_when_nothing_is_configured);
+  RUN(user_and_password_of_the_options);
+  RUN(user_and_password_of_the_list_go_first);
+  RUN(a_wrong_password_is_kept_and_told);
+  RUN(a_missing_password_is_told);
+  RUN(a_wrong_password_of_a_minority_does_not_show);
+  RUN(a_set_behind_a_refused_select_is_undone);
+  RUN(a_set_behind_a_refused_auth_is_undone);
+  RUN(one_refused_select_is_no_vote);
+  RUN(a_granted_set_in_the_wrong_database_is_undone);
+  RUN(nothing_goes_before_the_next_handshake_succeeds);
+  RUN(a_refusal_split_at_every_byte);
+  return check_end();
+}

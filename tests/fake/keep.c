@@ -1,0 +1,193 @@
+/* keep.c: locks that the client extends by itself. */
+#include "world.h"
+
+static void held_for_kept(uint32_t ttl_ms, uint32_t max_hold_ms) {
+  world(5);
+  hold("r", ttl_ms);
+  CHECK_EQ(redlock_keep(&rl, &lock, max_hold_ms), REDLOCK_OK);
+}
+
+static void extends_at_half_of_the_validity(void) { /* R20 */
+  const struct fake_command *set, *first;
+  held_for_kept(1000, 0);
+  run_for(10000);
+  CHECK(redlock_remaining_ms(&rl, &lock) > VALID(1000) / 2 - 2);
+  CHECK_EQ(handed_count, 0);
+  set = fake_nth(&fake, 0, FAKE_SET, 0);
+  first = fake_nth(&fake, 0, FAKE_EXTEND, 0);
+  CHECK(first && first->at - set->at >= 480 && first->at - set->at <= 500);
+  CHECK(first && first->ttl_ms == 1000);
+  CHECK(fake_count(&fake, 0, FAKE_EXTEND) >= 19 && fake_count(&fake, 0, FAKE_EXTEND) <= 22);
+  CHECK_EQ(fake_holders(&fake, "r"), 5);
+  end();
+}
+
+static void a_short_outage_is_survived(void) { /* R19 */
+  held_for_kept(1000, 0);
+  run_for(400);
+  freeze(0, 4);
+  run_for(400);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  thaw(0, 4);
+  run_for(300);
+  CHECK(redlock_remaining_ms(&rl, &lock) > VALID(1000) / 2);
+  CHECK_EQ(handed_count, 0);
+  end();
+}
+
+static void failures_are_retried_each_retry_delay(void) { /* R19 */
+  int64_t gap;
+  held_for_kept(1000, 0);
+  fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, -1, "-LOADING\r\n");
+  run_for(900);
+  CHECK(fake_count(&fake, 0, FAKE_EXTEND) >= 3 && fake_count(&fake, 0, FAKE_EXTEND) <= 5);
+  gap = fake_nth(&fake, 0, FAKE_EXTEND, 1)->at - fake_nth(&fake, 0, FAKE_EXTEND, 0)->at;
+  CHECK(gap >= 100 && gap <= 102);
+  CHECK_EQ(handed_count, 0);
+  end();
+}
+
+static void the_loss_is_handed_back_once(void) { /* R19 R22 */
+  int i;
+  held_for_kept(1000, 0);
+  run_for(100);
+  for (i = 0; i < 5; i++) fake_forget(&fake, i, "r");
+  run_for(5000);
+  CHECK_EQ(handed_count, 1);
+  CHECK(handed[0] == &lock);
+  CHECK_EQ(lock.operation, REDLOCK_LOST);
+  CHECK_EQ(lock.status, REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+  end();
+}
+
+static void a_long_outage_loses_it_at_the_deadline(void) { /* R19 */
+  int64_t deadline;
+  held_for_kept(1000, 0);
+  freeze(0, 4);
+  deadline = now() + redlock_remaining_ms(&rl, &lock);
+  while (!handed_count && now() < deadline + 1000) note(redlock_wait(&rl, 5000));
+  CHECK_EQ(now(), deadline);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(lock.operation, REDLOCK_LOST);
+  CHECK_EQ(lock.status, REDLOCK_EXPIRED);
+  thaw(0, 4);
+  run_for(100);
+  CHECK_EQ(fake_holders(&fake, "r"), 0); /* released everywhere */
+  CHECK_EQ(handed_count, 1);
+  end();
+}
+
+static void the_limit_is_handed_back_once(void) { /* R20 */
+  int64_t grant;
+  held_for_kept(1000, 3000);
+  grant = fake_nth(&fake, 0, FAKE_SET, 0)->at;
+  while (!handed_count && now() < grant + 20000) note(redlock_wait(&rl, 20000));
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(lock.operation, REDLOCK_LOST);
+  CHECK_EQ(lock.status, REDLOCK_LIMIT);
+  CHECK(now() <= grant + 3000);
+  CHECK(now() + redlock_remaining_ms(&rl, &lock) <= grant + 3000);
+  run_for(5000);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+}
+
+static void the_limit_of_the_options_is_the_default(void) { /* R20 */
+  prepare(3);
+  options.max_hold_ms = 2000;
+  ready();
+  warm();
+  hold("r", 1000);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  run_for(5000);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(lock.status, REDLOCK_LIMIT);
+  end();
+}
+
+static void release_stops_it(void) {
+  int extensions;
+  held_for_kept(1000, 0);
+  run_for(2000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  extensions = fake_count(&fake, FAKE_ANY, FAKE_EXTEND);
+  run_for(5000);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), extensions);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  CHECK_EQ(handed_count, 0);
+  end();
+}
+
+static void cancel_stops_it_and_leaves_it_held(void) {
+  int extensions;
+  held_for_kept(1000, 0);
+  run_for(2000);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  extensions = fake_count(&fake, FAKE_ANY, FAKE_EXTEND);
+  run_for(2000);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), extensions);
+  CHECK_EQ(handed_count, 0);
+  end();
+}
+
+static void a_lock_that_is_not_held_cannot_be_kept(void) {
+  world(3);
+  CHECK(redlock_keep(&rl, &lock, 0) != REDLOCK_OK);
+  hold("r", 1000);
+  fake_sleep(&fake, 2000);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_EXPIRED);
+  run_for(1000);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
+  CHECK_EQ(handed_count, 0);
+  end();
+}
+
+static void blocking_calls_keep_other_locks(void) { /* someone who only blocks */
+  held_for_kept(1000, 0);
+  occupy(0, 4, "busy", 100000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "busy", 1000, 10000), REDLOCK_TAKEN);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  CHECK_EQ(fake_holders(&fake, "r"), 5);
+  end();
+}
+
+static void a_client_that_pauses_too_long_is_told(void) { /* R19 R22 */
+  held_for_kept(1000, 0);
+  fake_sleep(&fake, 60000); /* nobody stepped */
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  run_for(100);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(lock.operation, REDLOCK_LOST);
+  CHECK_EQ(lock.status, REDLOCK_EXPIRED);
+  end();
+}
+
+static void hundreds_of_steps_wait_only_when_due(void) { /* no busy loop */
+  held_for_kept(1000, 0);
+  fake.calls[FAKE_WAIT] = 0;
+  run_for(10000);
+  CHECK(fake.calls[FAKE_WAIT] < 21 * 8);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(extends_at_half_of_the_validity);
+  RUN(a_short_outage_is_survived);
+  RUN(failures_are_retried_each_retry_delay);
+  RUN(the_loss_is_handed_back_once);
+  RUN(a_long_outage_loses_it_at_the_deadline);
+  RUN(the_limit_is_handed_back_once);
+  RUN(the_limit_of_the_options_is_the_default);
+  RUN(release_stops_it);
+  RUN(cancel_stops_it_and_leaves_it_held);
+  RUN(a_lock_that_is_not_held_cannot_be_kept);
+  RUN(blocking_calls_keep_other_locks);
+  RUN(a_client_that_pauses_too_long_is_told);
+  RUN(hundreds_of_steps_wait_only_when_due);
+  return check_end();
+}

@@ -1,0 +1,148 @@
+/* release.c: compare-and-delete on every server. */
+#include "world.h"
+
+static void frees_all_servers(void) { /* R21 */
+  world(5);
+  hold("r", 10000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK_EQ(lock.operation, REDLOCK_RELEASE);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void servers_that_never_voted_are_released_too(void) { /* R21 */
+  world(5);
+  fake.server[3].reply_ms = fake.server[4].reply_ms = 30;
+  hold("r", 10000); /* decided by the first three */
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void a_frozen_server_is_released_when_it_thaws(void) { /* R21 R7 */
+  world(5);
+  fake_freeze(&fake, 4);
+  hold("r", 10000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(500);
+  fake_thaw(&fake, 4);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 1);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void it_counts_as_released_when_called(void) { /* R22 */
+  world(5);
+  hold("r", 10000);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  end();
+}
+
+static void an_expired_lock_is_told_so_once(void) { /* R21 */
+  world(5);
+  hold("r", 1000);
+  fake_sleep(&fake, 1500);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
+  run_for(5000);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 5); /* never repeated */
+  end();
+}
+
+static void anothers_value_is_never_touched(void) { /* R21 */
+  int i;
+  world(5);
+  hold("r", 1000);
+  fake_sleep(&fake, 1500);
+  occupy(0, 4, "r", 9000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
+  run_for(10);
+  for (i = 0; i < 5; i++) CHECK(fake_key_is(&fake, i, "r", "foreign"));
+  end();
+}
+
+static void hung_servers_do_not_hold_it_up(void) { /* R10 R21 */
+  int64_t start;
+  world(5);
+  hold("r", 10000);
+  freeze(0, 4);
+  start = now();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
+  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  thaw(0, 4);
+  run_for(2);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void returns_at_the_third_yes(void) { /* R6 R21 */
+  int64_t start;
+  int i;
+  world(5);
+  hold("r", 10000);
+  run_for(2);
+  for (i = 0; i < 5; i++) fake.server[i].reply_ms = i + 1;
+  freeze(3, 4);
+  start = now();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(now() - start, 3);
+  end();
+}
+
+static void a_lock_that_was_never_taken_is_invalid(void) {
+  world(3);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_INVALID);
+  CHECK_EQ(redlock_release(&rl, NULL), REDLOCK_INVALID);
+  CHECK_EQ(redlock_release(NULL, &lock), REDLOCK_INVALID);
+  CHECK_EQ(fake.logged, 0);
+  end();
+}
+
+static void a_second_release_sends_nothing(void) {
+  world(3);
+  hold("r", 1000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK(redlock_release(&rl, &lock) != REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
+  end();
+}
+
+static void a_failed_acquire_needs_no_release(void) {
+  world(3);
+  occupy(0, 2, "r", 10000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+  CHECK(redlock_release(&rl, &lock) != REDLOCK_OK);
+  end();
+}
+
+static void during_an_extension_it_wins(void) { /* R21: the extension cannot bring it back */
+  world(3);
+  hold("r", 10000);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 10000), REDLOCK_PENDING);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(frees_all_servers);
+  RUN(servers_that_never_voted_are_released_too);
+  RUN(a_frozen_server_is_released_when_it_thaws);
+  RUN(it_counts_as_released_when_called);
+  RUN(an_expired_lock_is_told_so_once);
+  RUN(anothers_value_is_never_touched);
+  RUN(hung_servers_do_not_hold_it_up);
+  RUN(returns_at_the_third_yes);
+  RUN(a_lock_that_was_never_taken_is_invalid);
+  RUN(a_second_release_sends_nothing);
+  RUN(a_failed_acquire_needs_no_release);
+  RUN(during_an_extension_it_wins);
+  return check_end();
+}

@@ -1,0 +1,138 @@
+/* retry.c: when an acquire that waits tries again, and when it stops. */
+#include "world.h"
+
+/* The rest between two attempts: from the decision, 1 ms after the SET, to the next SET. */
+static int64_t rest(int k) {
+  const struct fake_command *a = fake_nth(&fake, 0, FAKE_SET, k);
+  const struct fake_command *b = fake_nth(&fake, 0, FAKE_SET, k + 1);
+  return a && b ? b->at - a->at - 1 : -1;
+}
+
+static void rests_lie_in_the_range_and_differ(void) { /* R9 */
+  int64_t least = FAKE_NEVER, most = 0;
+  int k;
+  prepare(3);
+  options.max_attempts = 201;
+  options.retry_delay_min_ms = 30;
+  options.retry_delay_max_ms = 39;
+  ready();
+  warm();
+  occupy(0, 2, "r", 10000000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_TAKEN);
+  for (k = 0; k < 200; k++) {
+    if (rest(k) < least) least = rest(k);
+    if (rest(k) > most) most = rest(k);
+  }
+  CHECK_EQ(least, 30); /* both ends come up among 200 of 10 */
+  CHECK_EQ(most, 39);
+  end();
+}
+
+static void default_range_is_100_to_200(void) { /* R9 */
+  int k;
+  prepare(3);
+  options.max_attempts = 41;
+  ready();
+  warm();
+  occupy(0, 2, "r", 10000000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_TAKEN);
+  for (k = 0; k < 40; k++) CHECK(rest(k) >= 100 && rest(k) <= 200);
+  end();
+}
+
+static void max_attempts_is_exact(void) { /* R9 */
+  uint32_t n;
+  for (n = 1; n <= 4; n++) {
+    prepare(3);
+    options.max_attempts = n;
+    ready();
+    warm();
+    occupy(0, 2, "r", 10000000);
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_TAKEN);
+    CHECK_EQ(fake_count(&fake, 0, FAKE_SET), n);
+    end();
+  }
+}
+
+static void no_wait_is_one_attempt(void) { /* R9 */
+  int64_t start;
+  world(3);
+  occupy(0, 2, "r", 10000);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+  CHECK_EQ(now() - start, 1);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 1);
+  end();
+}
+
+static void wait_ms_is_kept(void) { /* R9 R10 */
+  uint32_t wait_ms;
+  for (wait_ms = 1; wait_ms < 1200; wait_ms += 37) {
+    int64_t start;
+    world(3);
+    occupy(0, 2, "r", 100000);
+    start = now();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, wait_ms), REDLOCK_TAKEN);
+    CHECK(now() - start <= wait_ms + SERVER_TIMEOUT);
+    CHECK(fake_count(&fake, 0, FAKE_SET) >= (int)wait_ms / 202);
+    end();
+  }
+}
+
+static void wait_ms_is_kept_by_hung_servers(void) { /* R9 R10 */
+  uint32_t wait_ms;
+  for (wait_ms = 1; wait_ms < 1200; wait_ms += 37) {
+    int64_t start;
+    world(3);
+    freeze(0, 2);
+    start = now();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, wait_ms), REDLOCK_NO_QUORUM);
+    CHECK(now() - start <= wait_ms + SERVER_TIMEOUT);
+    end();
+  }
+}
+
+static void a_lock_that_comes_free_is_taken(void) { /* R9 */
+  int64_t start;
+  world(3);
+  occupy(0, 2, "r", 700);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2000), REDLOCK_OK);
+  CHECK(now() - start > 700 && now() - start <= 700 + 203);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 1); /* of its own attempt alone */
+  end();
+}
+
+static void the_last_attempt_gives_the_status(void) { /* R9 */
+  prepare(3);
+  options.max_attempts = 2;
+  ready();
+  warm();
+  fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, "-LOADING\r\n");
+  occupy(0, 2, "r", 10000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_TAKEN);
+  fake_answer(&fake, FAKE_ANY, FAKE_SET, -1, "-LOADING\r\n")->skip = 3;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_NO_QUORUM);
+  end();
+}
+
+static void wait_for_ever_waits_for_long(void) { /* R9 */
+  world(3);
+  occupy(0, 2, "r", 5000000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_OK);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(rests_lie_in_the_range_and_differ);
+  RUN(default_range_is_100_to_200);
+  RUN(max_attempts_is_exact);
+  RUN(no_wait_is_one_attempt);
+  RUN(wait_ms_is_kept);
+  RUN(wait_ms_is_kept_by_hung_servers);
+  RUN(a_lock_that_comes_free_is_taken);
+  RUN(the_last_attempt_gives_the_status);
+  RUN(wait_for_ever_waits_for_long);
+  return check_end();
+}

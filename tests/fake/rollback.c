@@ -1,0 +1,147 @@
+/* rollback.c: what a failed, expired or cancelled attempt leaves behind. */
+#include "world.h"
+
+/* Each SET that a server ran is followed on the same connection by a release of the same value. */
+static void check_undone(int server) {
+  const struct fake_command *set = fake_nth(&fake, server, FAKE_SET, 0);
+  const struct fake_command *undo = fake_nth(&fake, server, FAKE_RELEASE, 0);
+  CHECK(set && undo && undo > set);
+  if (!set || !undo) return;
+  CHECK_EQ(undo->connection, set->connection);
+  CHECK(fake_text_same(&undo->value, &set->value));
+  CHECK(fake_text_same(&undo->key, &set->key));
+}
+
+static void a_taken_lock_is_rolled_back_everywhere(void) { /* R7 */
+  int i;
+  world(5);
+  occupy(2, 4, "r", 10000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+  run_for(2);
+  for (i = 0; i < 5; i++) check_undone(i);
+  for (i = 2; i < 5; i++) CHECK(fake_key_is(&fake, i, "r", "foreign"));
+  CHECK_EQ(fake_live_keys(&fake), 3);
+  end();
+}
+
+static void the_caller_does_not_wait_for_the_roll_back(void) { /* R7 */
+  int64_t start;
+  world(5);
+  occupy(0, 2, "r", 10000);
+  fake_answer(&fake, FAKE_ANY, FAKE_RELEASE, -1, NULL);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+  CHECK_EQ(now() - start, 1);
+  end();
+}
+
+static void the_roll_back_leaves_without_another_call(void) { /* R7: at once */
+  world(5);
+  occupy(0, 2, "r", 10000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 5);
+  end();
+}
+
+static void a_frozen_server_runs_the_set_then_the_release(void) { /* R7 */
+  int i;
+  world(5);
+  freeze(0, 4);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  run_for(1000);
+  CHECK_EQ(fake.logged, 0);
+  thaw(0, 4);
+  for (i = 0; i < 5; i++) check_undone(i);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void half_a_set_in_a_full_socket_is_undone_behind_it(void) { /* R7 */
+  int i;
+  world(5);
+  freeze(0, 4);
+  for (i = 0; i < 5; i++) fake.server[i].socket_room = 17;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  run_for(200);
+  for (i = 0; i < 5; i++) fake.server[i].socket_room = SIZE_MAX;
+  thaw(0, 4);
+  run_for(20);
+  for (i = 0; i < 5; i++) check_undone(i);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void a_server_that_got_nothing_gets_no_set_later(void) { /* R7 R12 */
+  int i;
+  prepare(5);
+  for (i = 0; i < 5; i++) fake.server[i].connect_ms = 80;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  run_for(500);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void a_cancelled_attempt_is_rolled_back(void) { /* R7 */
+  int i;
+  world(5);
+  freeze(0, 4);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 1000), REDLOCK_PENDING);
+  run_for(10);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(lock.status, REDLOCK_CANCELLED);
+  run_for(5);
+  thaw(0, 4);
+  run_for(5);
+  for (i = 0; i < 5; i++) check_undone(i);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  CHECK_EQ(handed_count, 0);
+  end();
+}
+
+static void late_yes_of_an_expired_attempt_is_undone(void) { /* R7 R8 */
+  int i;
+  world(5);
+  for (i = 0; i < 5; i++) fake.server[i].reply_ms = 70;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  run_for(200);
+  for (i = 0; i < 5; i++) check_undone(i);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+}
+
+static void each_retry_is_rolled_back_with_its_own_value(void) { /* R7 R3 */
+  int k;
+  prepare(3);
+  options.max_attempts = 5;
+  ready();
+  warm();
+  occupy(1, 2, "r", 100000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, REDLOCK_FOREVER), REDLOCK_TAKEN);
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 5);
+  for (k = 0; k < 5; k++) {
+    const struct fake_command *set = fake_nth(&fake, 0, FAKE_SET, k);
+    const struct fake_command *undo = fake_nth(&fake, 0, FAKE_RELEASE, k);
+    CHECK(set && undo && undo > set && fake_text_same(&set->value, &undo->value));
+    CHECK(set && strcmp(set->answer, "+OK") == 0); /* never in its own way */
+  }
+  CHECK(!fake_key_at(&fake, 0, "r"));
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(a_taken_lock_is_rolled_back_everywhere);
+  RUN(the_caller_does_not_wait_for_the_roll_back);
+  RUN(the_roll_back_leaves_without_another_call);
+  RUN(a_frozen_server_runs_the_set_then_the_release);
+  RUN(half_a_set_in_a_full_socket_is_undone_behind_it);
+  RUN(a_server_that_got_nothing_gets_no_set_later);
+  RUN(a_cancelled_attempt_is_rolled_back);
+  RUN(late_yes_of_an_expired_attempt_is_undone);
+  RUN(each_retry_is_rolled_back_with_its_own_value);
+  return check_end();
+}

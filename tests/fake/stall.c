@@ -1,0 +1,154 @@
+/* stall.c: a server that takes bytes and does not answer (R13). */
+#include "world.h"
+
+/* One lock is taken and freed while the server is frozen; then it is stalled. */
+static void stall(int first, int last, uint32_t ttl_ms) {
+  world(5);
+  freeze(first, last);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "first", ttl_ms, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(SERVER_TIMEOUT + 2);
+}
+
+static void use(int times) {
+  int i;
+  for (i = 0; i < times; i++) {
+    int64_t start = now();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
+    CHECK_EQ(now() - start, 1);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    CHECK_EQ(now() - start, 2);
+  }
+}
+
+static void it_gets_nothing_more(void) { /* R13 */
+  stall(4, 4, 60000);
+  use(100);
+  fake_thaw(&fake, 4);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_ANY), 2); /* the first lock's SET and its release */
+  CHECK_EQ(fake_count(&fake, 4, FAKE_RELEASE), 1);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void it_gets_the_release_of_a_set_that_it_was_sent(void) { /* R13 R7 */
+  world(5);
+  fake_freeze(&fake, 4);
+  hold("r", 60000);
+  run_for(500); /* stalled now, and the SET waits in its socket */
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(10);
+  fake_thaw(&fake, 4);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_RELEASE), 1);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void it_votes_timeout_at_once(void) { /* R13 R16 */
+  int64_t start;
+  world(5);
+  freeze(0, 2);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  run_for(5);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  CHECK(now() - start <= 1);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TIMEOUT);
+  end();
+}
+
+static void it_recovers_when_it_has_caught_up(void) { /* R13 */
+  stall(4, 4, 60000);
+  use(3);
+  fake_thaw(&fake, 4);
+  run_for(5);
+  forget_log();
+  use(1);
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 1);
+  CHECK_EQ(fake.server[4].connections, 1);
+  end();
+}
+
+static void its_connection_is_kept_for_one_ttl(void) { /* R13 */
+  int64_t sent;
+  stall(4, 4, 5000);
+  sent = now() - SERVER_TIMEOUT - 4;
+  while (now() < sent + 4900) {
+    CHECK_EQ(fake.server[4].connections, 1);
+    use(1);
+    run_for(50);
+  }
+  while (now() < sent + 8000) {
+    use(1);
+    run_for(50);
+  }
+  CHECK(fake.server[4].connections >= 2);
+  fake_thaw(&fake, 4);
+  run_for(5);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void owing_much_is_no_reason_to_close(void) { /* R13 R8 */
+  int i;
+  world(5);
+  fake.server[4].reply_ms = 49; /* never late, always behind */
+  for (i = 0; i < 500; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  run_for(200);
+  CHECK_EQ(fake.server[4].connections, 1);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_RELEASE), 500);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void bytes_that_cannot_be_sent_end_the_connection(void) { /* R13: a ring behind */
+  int i;
+  world(5);
+  fake_freeze(&fake, 4);
+  fake.server[4].socket_room = 10;
+  for (i = 0; i < 400; i++) {
+    int64_t start = now();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    CHECK(now() - start <= 4);
+  }
+  fake.server[4].socket_room = SIZE_MAX;
+  fake_thaw(&fake, 4);
+  run_for(30000);
+  forget_log();
+  for (i = 0; i < 20; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(500);
+  }
+  CHECK(fake_count(&fake, 4, FAKE_SET) > 0); /* it is back */
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void slow_is_not_stalled(void) { /* R13: the oldest owed reply counts, not their number */
+  world(3);
+  fake.server[2].reply_ms = 40;
+  occupy(0, 0, "r", 10000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(it_gets_nothing_more);
+  RUN(it_gets_the_release_of_a_set_that_it_was_sent);
+  RUN(it_votes_timeout_at_once);
+  RUN(it_recovers_when_it_has_caught_up);
+  RUN(its_connection_is_kept_for_one_ttl);
+  RUN(owing_much_is_no_reason_to_close);
+  RUN(bytes_that_cannot_be_sent_end_the_connection);
+  RUN(slow_is_not_stalled);
+  return check_end();
+}

@@ -1,0 +1,209 @@
+/* stream.c: replies split, merged, cut, followed by garbage; sends cut short. */
+#include "world.h"
+
+/* One life of a lock; what an unlucky minority does must not show (R16). */
+static void life(void) {
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_TAKEN);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+static void replies_split_at_every_byte(void) { /* R8 */
+  size_t at;
+  int i;
+  for (at = 1; at < 12; at++) {
+    world(3);
+    for (i = 0; i < 3; i++) {
+      fake.server[i].split_at = at;
+      fake.server[i].split_ms = 3;
+    }
+    life();
+    end();
+  }
+}
+
+static void replies_come_byte_by_byte(void) { /* R8 */
+  int i;
+  world(3);
+  for (i = 0; i < 3; i++) fake.server[i].gap_ms = 1;
+  life();
+  end();
+}
+
+static void tiny_reads_and_writes(void) { /* R8: short writes */
+  int i;
+  prepare(3);
+  options.password = "secret";
+  for (i = 0; i < 3; i++) {
+    fake.server[i].send_chunk = fake.server[i].recv_chunk = 1;
+    fake.server[i].password = "secret";
+  }
+  ready();
+  life();
+  end();
+}
+
+static void merged_replies_go_to_their_commands(void) { /* R8 */
+  int i;
+  world(3);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 10;
+  occupy(0, 2, "busy", 1000);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "busy", 1000, 0), REDLOCK_PENDING);
+  run_for(12);
+  CHECK_EQ(handed_count, 2);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK_EQ(other.status, REDLOCK_TAKEN);
+  end();
+}
+
+static void cut_minority(int inward, size_t at, enum fake_end how) {
+  int i;
+  prepare(5);
+  for (i = 3; i < 5; i++) {
+    if (inward) fake.server[i].cut_in = at;
+    else fake.server[i].cut_out = at;
+    fake.server[i].cut_end = how;
+    fake.server[i].cuts = 2;
+  }
+  ready();
+  life();
+  run_for(1500);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  life();
+  end();
+}
+
+static void a_minority_cut_at_every_byte(void) { /* R12 R16 */
+  size_t at;
+  for (at = 0; at < 160; at++) {
+    cut_minority(1, at, FAKE_RST);
+    cut_minority(1, at, FAKE_FIN);
+  }
+  for (at = 0; at < 24; at++) {
+    cut_minority(0, at, FAKE_RST);
+    cut_minority(0, at, FAKE_FIN);
+  }
+}
+
+/* All servers cut: the outcome is open, but it must be told, and nothing may outlive its ttl. */
+static void cut_all(int inward, size_t at, enum fake_end how) {
+  redlock_status got;
+  int i;
+  prepare(5);
+  for (i = 0; i < 5; i++) {
+    if (inward) fake.server[i].cut_in = at;
+    else fake.server[i].cut_out = at;
+    fake.server[i].cut_end = how;
+    fake.server[i].cuts = 1;
+  }
+  ready();
+  got = redlock_acquire(&rl, &lock, "r", 1000, 0);
+  CHECK(got == REDLOCK_OK || got == REDLOCK_NO_QUORUM);
+  CHECK((redlock_remaining_ms(&rl, &lock) > 0) == (got == REDLOCK_OK));
+  if (got == REDLOCK_OK) CHECK(fake_holders(&fake, "r") >= 3);
+  run_for(1100);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 5000), REDLOCK_OK);
+  end();
+}
+
+static void all_cut_at_every_byte(void) { /* R12 */
+  size_t at;
+  for (at = 0; at < 100; at++) {
+    cut_all(1, at, FAKE_RST);
+    cut_all(1, at, FAKE_FIN);
+  }
+  for (at = 0; at < 8; at++) {
+    cut_all(0, at, FAKE_RST);
+    cut_all(0, at, FAKE_FIN);
+  }
+}
+
+static const char *const garbage[] = {
+    "HTTP/1.1 400 Bad Request\r\n\r\n", "\r\n", "+", "+OK", "+OK\n", "+OKAY\r\n", "+ok\r\n", "$5\r\nhello\r\n",
+    "$-2\r\n", "$99999999999999999999\r\n", ":\r\n", ":1x\r\n", ":-1\r\n", "*1\r\n+OK\r\n", "*-1\r\n", "$0\r\n\r\n",
+    "-\r\n", "\x16\x03\x01", "_\r\n", "#t\r\n", ":1\r\n", ":0\r\n", "+QUEUED\r\n"};
+
+static void only_plus_ok_is_a_yes_to_set(void) { /* R4 R8 R16 */
+  size_t g;
+  for (g = 0; g < sizeof garbage / sizeof garbage[0]; g++) {
+    redlock_status got;
+    world(3);
+    occupy(0, 0, "r", 300);
+    fake_answer(&fake, 2, FAKE_SET, 1, garbage[g]);
+    got = redlock_acquire(&rl, &lock, "r", 1000, 0);
+    if (!CHECK(got != REDLOCK_OK)) printf("    %s\n", garbage[g]);
+    CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+    run_for(1500);
+    life();
+    end();
+  }
+}
+
+static void garbage_from_a_minority_does_not_show(void) { /* R16 */
+  size_t g;
+  for (g = 0; g < sizeof garbage / sizeof garbage[0]; g++) {
+    int64_t start;
+    prepare(5);
+    fake_answer(&fake, 0, FAKE_ANY, -1, garbage[g]);
+    fake_answer(&fake, 1, FAKE_ANY, -1, garbage[g]);
+    ready();
+    start = now();
+    life();
+    CHECK_EQ(now() - start, 4);
+    end();
+  }
+}
+
+static void a_reply_too_many_ends_the_connection(void) { /* R8 */
+  world(3);
+  fake_answer(&fake, 1, FAKE_SET, 1, "+OK\r\n+OK\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  run_for(100);
+  occupy(1, 2, "s", 10000);
+  CHECK(redlock_acquire(&rl, &other, "s", 1000, 0) != REDLOCK_OK); /* it was no vote for this */
+  run_for(3000);
+  CHECK(fake.server[1].connections >= 2);
+  CHECK(redlock_server_error(&rl, 1)[0] != '\0');
+  end();
+}
+
+static void a_reply_before_any_command_is_no_vote(void) { /* R8 R4 */
+  int i;
+  prepare(3);
+  for (i = 0; i < 2; i++) {
+    fake.server[i].greeting = "+OK\r\n";
+    fake_answer(&fake, i, FAKE_SET, -1, NULL);
+  }
+  ready();
+  CHECK(redlock_acquire(&rl, &lock, "r", 1000, 0) != REDLOCK_OK);
+  end();
+}
+
+static void a_script_says_yes_with_any_positive_number(void) { /* R4 */
+  world(3);
+  hold("r", 1000);
+  fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, 3, ":17\r\n");
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
+  fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, 3, "+OK\r\n");
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(replies_split_at_every_byte);
+  RUN(replies_come_byte_by_byte);
+  RUN(tiny_reads_and_writes);
+  RUN(merged_replies_go_to_their_commands);
+  RUN(a_minority_cut_at_every_byte);
+  RUN(all_cut_at_every_byte);
+  RUN(only_plus_ok_is_a_yes_to_set);
+  RUN(garbage_from_a_minority_does_not_show);
+  RUN(a_reply_too_many_ends_the_connection);
+  RUN(a_reply_before_any_command_is_no_vote);
+  RUN(a_script_says_yes_with_any_positive_number);
+  return check_end();
+}

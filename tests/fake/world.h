@@ -1,0 +1,137 @@
+/* world.h: one client on one fake, for the test programs of this folder.
+ * A test is   world(5); ... CHECK...; end();   or, to change the options or the list first,
+ * prepare(5); options.max_attempts = 3; ready(); ...; end(); */
+#ifndef WORLD_H
+#define WORLD_H
+
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "../check.h"
+#include "fake.h"
+
+/* drift at the default 10 000 ppm, and the millisecond by which elapsed time is rounded up */
+#define DRIFT(ttl) (((ttl) + 99) / 100 + 2)
+#define VALID(ttl) ((ttl) - DRIFT(ttl) - 1)
+
+enum { HANDED = 1024, SERVER_TIMEOUT = 50 };
+
+static struct fake fake;
+static redlock rl;
+static redlock_options options;
+static redlock_lock lock, other;
+static char servers[512];
+static redlock_lock *handed[HANDED]; /* what step and wait handed back, in order */
+static int handed_count;
+
+static inline void prepare(int count) {
+  int i;
+  fake_begin(&fake, count);
+  memset(&rl, 0, sizeof rl);
+  memset(&options, 0, sizeof options);
+  memset(&lock, 0, sizeof lock);
+  memset(&other, 0, sizeof other);
+  handed_count = 0;
+  servers[0] = '\0';
+  for (i = 0; i < count; i++) {
+    size_t used = strlen(servers);
+    snprintf(servers + used, sizeof servers - used, "%ss%d", i ? "," : "", i);
+  }
+  options.io = &fake.client[0].io;
+}
+
+static inline void ready(void) { CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_OK); }
+
+static inline int64_t now(void) { return fake.now_ms; }
+
+static inline void note(redlock_lock *l) {
+  if (l && handed_count < HANDED) handed[handed_count++] = l;
+}
+
+static inline void take_all(redlock *client) {
+  redlock_lock *l;
+  while ((l = redlock_step(client)) != NULL) note(l);
+}
+
+/* Lets the client work for so long. A client with nothing to do does not wait: then time passes
+   without it. */
+static inline void run_for(int64_t ms) {
+  int64_t limit = now() + ms;
+  int idle = 0;
+  take_all(&rl);
+  while (now() < limit) {
+    int64_t before = now();
+    redlock_lock *l = redlock_wait(&rl, limit - now());
+    note(l);
+    idle = !l && now() == before ? idle + 1 : 0;
+    if (idle < 8) continue;
+    fake_sleep(&fake, 1);
+    idle = 0;
+  }
+  take_all(&rl);
+}
+
+/* Waits until this lock is handed back, at most ten simulated minutes. */
+static inline redlock_status finish(redlock_lock *wanted) {
+  int64_t limit = now() + 600000;
+  while (now() < limit) {
+    redlock_lock *l = redlock_wait(&rl, limit - now());
+    note(l);
+    if (l == wanted) return l->status;
+    if (!l && wanted->status != REDLOCK_PENDING) break;
+  }
+  CHECK(!"the lock was never handed back");
+  return REDLOCK_PENDING;
+}
+
+static inline void forget_log(void) {
+  fake.logged = 0;
+  memset(fake.calls, 0, sizeof fake.calls);
+}
+
+/* Connects all the servers, so that what follows is a round trip and no more. */
+static inline void warm(void) {
+  CHECK_EQ(redlock_acquire(&rl, &other, "warm", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
+  run_for(10);
+  memset(&other, 0, sizeof other);
+  handed_count = 0;
+  forget_log();
+}
+
+static inline void world(int count) {
+  prepare(count);
+  ready();
+  warm();
+}
+
+/* Takes the lock for a test that is about something else. */
+static inline void hold(const char *resource, uint32_t ttl_ms) {
+  CHECK_EQ(redlock_acquire(&rl, &lock, resource, ttl_ms, 0), REDLOCK_OK);
+}
+
+/* Another client's key on servers first to last. */
+static inline void occupy(int first, int last, const char *key, int64_t ttl_ms) {
+  int i;
+  for (i = first; i <= last; i++) fake_put(&fake, i, key, "foreign", ttl_ms);
+}
+
+static inline void freeze(int first, int last) {
+  int i;
+  for (i = first; i <= last; i++) fake_freeze(&fake, i);
+}
+
+static inline void thaw(int first, int last) {
+  int i;
+  for (i = first; i <= last; i++) fake_thaw(&fake, i);
+}
+
+static inline void end(void) {
+  redlock_close(&rl);
+  CHECK_EQ(fake_open_count(&fake), 0);
+  if (!CHECK(!fake.misuse[0])) printf("    %s\n", fake.misuse);
+  CHECK(fake_no_set_twice(&fake)); /* R12 */
+  fake_end(&fake);
+}
+
+#endif

@@ -1,0 +1,485 @@
+#include "servers.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+enum {
+  PIDS = 64,
+  START_TRIES = 20,
+  READY_LOOKS = 2000, /* of LOOK_MS each */
+  LOOK_MS = 5,
+  COMMAND_SECONDS = 5,
+  MAX_ARGS = 48
+};
+
+/* What has to be ended and removed, by the process that started it and by no child of it. */
+static pid_t owner;
+static volatile pid_t pids[PIDS];
+static char root[SERVERS_PATH - 32];
+
+static void fail(const char *what) {
+  fprintf(stderr, "servers: %s: %s\n", what, strerror(errno));
+  exit(1);
+}
+
+/* ---- the end ---- */
+
+static void remember(pid_t from, pid_t to) {
+  int i;
+  for (i = 0; i < PIDS; i++)
+    if (pids[i] == from) {
+      pids[i] = to;
+      return;
+    }
+  fail("too many servers");
+}
+
+static void await_exit(pid_t pid) {
+  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+}
+
+/* Only calls that a signal handler may make. */
+static void remove_root(void) {
+  pid_t pid = fork();
+  if (pid == 0) {
+    execl("/bin/rm", "rm", "-rf", root, (char *)NULL);
+    _exit(127);
+  }
+  if (pid > 0) await_exit(pid);
+}
+
+static void tidy(void) {
+  int i;
+  if (getpid() != owner) return;
+  for (i = 0; i < PIDS; i++) {
+    if (!pids[i]) continue;
+    kill(pids[i], SIGKILL);
+    await_exit(pids[i]);
+    pids[i] = 0;
+  }
+  if (root[0]) remove_root();
+  root[0] = '\0';
+}
+
+static void on_signal(int number) {
+  tidy();
+  raise(number); /* the handler is reset: this ends the process as it should */
+}
+
+static void endings(sigset_t *set) {
+  sigemptyset(set);
+  sigaddset(set, SIGINT);
+  sigaddset(set, SIGTERM);
+  sigaddset(set, SIGHUP);
+}
+
+static void catch_endings(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_signal;
+  action.sa_flags = (int)(SA_RESETHAND | SA_NODEFER);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
+}
+
+static void make_root(void) {
+  const char *where = getenv("TMPDIR");
+  if (!where || !*where || strlen(where) + 24 > sizeof root) where = "/tmp";
+  owner = getpid();
+  snprintf(root, sizeof root, "%s/redlock-XXXXXX", where);
+  if (!mkdtemp(root)) {
+    root[0] = '\0';
+    fail("no temporary folder");
+  }
+  atexit(tidy);
+  catch_endings();
+}
+
+/* ---- the start ---- */
+
+const char *servers_missing(void) {
+  const char *path = getenv("REDIS_SERVER");
+  if (!path || !*path) return "no server: run by make test, or set REDIS_SERVER to its path";
+  if (access(path, X_OK)) return "REDIS_SERVER is not a program";
+  return NULL;
+}
+
+static struct sockaddr_in loopback(int port) {
+  struct sockaddr_in at;
+  memset(&at, 0, sizeof at);
+  at.sin_family = AF_INET;
+  at.sin_port = htons((unsigned short)port);
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return at;
+}
+
+static int open_socket(int family) {
+  int fd = socket(family, SOCK_STREAM, 0);
+  if (fd < 0) fail("socket");
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return fd;
+}
+
+static int port_is_free(int port) {
+  struct sockaddr_in at = loopback(port);
+  int fd = open_socket(AF_INET);
+  int free = bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
+  close(fd);
+  return free;
+}
+
+/* Below the range that systems take for outgoing connections: a client that tries a dead server's
+   port again and again would one day meet itself there. */
+static int free_port(void) {
+  static unsigned state;
+  int tries;
+  if (!state) state = (unsigned)getpid() * 2654435761u ^ (unsigned)time(NULL);
+  for (tries = 0; tries < 1000; tries++) {
+    int port;
+    state = state * 1664525u + 1013904223u;
+    port = 15000 + (int)((state >> 8) % 17000);
+    if (port_is_free(port)) return port;
+  }
+  fail("no free port");
+  return 0;
+}
+
+static int split(char *text, char **words, int room) {
+  int count = 0;
+  char *word;
+  for (word = strtok(text, " "); word && count < room; word = strtok(NULL, " "))
+    words[count++] = word;
+  return count;
+}
+
+static void be_server(const struct server *s) {
+  char port[8], log[SERVERS_PATH], binary[] = "redis-server", more[sizeof s->args];
+  char bind_to[] = "127.0.0.1", dir[sizeof s->dir], path[sizeof s->socket];
+  char *fixed[] = {binary, "--port", port, "--bind", bind_to, "--unixsocket", path, "--dir", dir,
+                   "--logfile", log, "--loglevel", "warning", "--save", "", "--appendonly", "no"};
+  char *argv[MAX_ARGS];
+  int count = (int)(sizeof fixed / sizeof *fixed);
+  snprintf(port, sizeof port, "%d", s->port);
+  snprintf(log, sizeof log, "%s/log", s->dir);
+  memcpy(dir, s->dir, sizeof dir);
+  memcpy(path, s->socket, sizeof path);
+  memcpy(more, s->args, sizeof more);
+  memcpy(argv, fixed, sizeof fixed);
+  count += split(more, argv + count, MAX_ARGS - 1 - count);
+  argv[count] = NULL;
+  execv(getenv("REDIS_SERVER"), argv);
+  _exit(127);
+}
+
+static void die_with_parent(pid_t parent) {
+#ifdef __linux__
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+  if (getppid() != parent) _exit(1);
+}
+
+/* No ending may come between the fork and the note of the child's id. */
+static void spawn(struct server *s, int inherited) {
+  sigset_t set, old;
+  pid_t parent = getpid();
+  endings(&set);
+  sigprocmask(SIG_BLOCK, &set, &old);
+  s->pid = fork();
+  if (s->pid > 0) remember(0, s->pid);
+  sigprocmask(SIG_SETMASK, &old, NULL);
+  if (s->pid < 0) fail("fork");
+  if (s->pid > 0) return;
+  fcntl(inherited, F_SETFD, 0);
+  die_with_parent(parent);
+  be_server(s);
+}
+
+/* The pipe's other end is the server's: it is readable when the server has ended. */
+static int has_ended(int pipe_end) {
+  struct pollfd look;
+  look.fd = pipe_end;
+  look.events = POLLIN;
+  return poll(&look, 1, LOOK_MS) > 0;
+}
+
+static int answers(const struct server *s) {
+  const char *reply = server_command(s, "PING");
+  return reply[0] != '(' && strncmp(reply, "-LOADING", 8) != 0;
+}
+
+static int await_ready(const struct server *s, int pipe_end) {
+  int looks;
+  for (looks = 0; looks < READY_LOOKS; looks++) {
+    if (answers(s)) return 1;
+    if (has_ended(pipe_end)) return 0;
+  }
+  return 0;
+}
+
+/* 0 = it ended, most likely because its port was taken. */
+static int launch(struct server *s) {
+  int ends[2], ready;
+  if (pipe(ends)) fail("pipe");
+  fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+  fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+  spawn(s, ends[1]);
+  close(ends[1]);
+  ready = await_ready(s, ends[0]);
+  close(ends[0]);
+  if (!ready) server_kill(s);
+  return ready;
+}
+
+static void settle_in(struct server *s) {
+  s->port = free_port();
+  snprintf(s->dir, sizeof s->dir, "%s/%d", root, s->port);
+  snprintf(s->socket, sizeof s->socket, "%s/sock", s->dir);
+  if (mkdir(s->dir, 0700) && errno != EEXIST) fail(s->dir);
+}
+
+void server_start(struct server *s, const char *args) {
+  int tries;
+  if (servers_missing()) fail(servers_missing());
+  if (!root[0]) make_root();
+  memset(s, 0, sizeof *s);
+  snprintf(s->args, sizeof s->args, "%s", args ? args : "");
+  for (tries = 0; tries < START_TRIES; tries++) {
+    settle_in(s);
+    if (launch(s)) return;
+  }
+  fail("a server does not start");
+}
+
+void server_restart(struct server *s) {
+  int tries;
+  if (s->pid) server_kill(s);
+  for (tries = 0; tries < START_TRIES; tries++)
+    if (launch(s)) return;
+  fail("a server does not start again");
+}
+
+/* ---- faults ---- */
+
+void server_kill(struct server *s) {
+  if (!s->pid) return;
+  kill(s->pid, SIGKILL);
+  await_exit(s->pid);
+  remember(s->pid, 0);
+  s->pid = 0;
+  s->frozen = 0;
+}
+
+static void signal_and_await(struct server *s, int number, int options) {
+  kill(s->pid, number);
+  while (waitpid(s->pid, NULL, options) < 0 && errno == EINTR) {}
+}
+
+void server_freeze(struct server *s) {
+  if (!s->pid || s->frozen) return;
+  signal_and_await(s, SIGSTOP, WUNTRACED);
+  s->frozen = 1;
+}
+
+void server_thaw(struct server *s) {
+  if (!s->pid || !s->frozen) return;
+  signal_and_await(s, SIGCONT, WCONTINUED);
+  s->frozen = 0;
+}
+
+/* ---- a command ---- */
+
+static FILE *dial(const struct server *s) {
+  struct sockaddr_un at;
+  struct timeval limit;
+  FILE *stream;
+  int fd = open_socket(AF_UNIX);
+  memset(&at, 0, sizeof at);
+  at.sun_family = AF_UNIX;
+  snprintf(at.sun_path, sizeof at.sun_path, "%.103s", s->socket);
+  limit.tv_sec = COMMAND_SECONDS;
+  limit.tv_usec = 0;
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (connect(fd, (struct sockaddr *)&at, sizeof at)) {
+    close(fd);
+    return NULL;
+  }
+  stream = fdopen(fd, "r+");
+  if (!stream) fail("fdopen");
+  return stream;
+}
+
+struct text {
+  char bytes[32768];
+  size_t size;
+};
+
+static void append(struct text *to, const char *bytes, size_t size) {
+  if (size > sizeof to->bytes - 1 - to->size) size = sizeof to->bytes - 1 - to->size;
+  memcpy(to->bytes + to->size, bytes, size);
+  to->size += size;
+  to->bytes[to->size] = '\0';
+}
+
+static int read_bulk(FILE *stream, long size, struct text *reply) {
+  long i;
+  if (size < 0) append(reply, "(nil)", 5);
+  for (i = 0; i < size + 2 && size >= 0; i++) {
+    int c = getc(stream);
+    char byte = (char)c;
+    if (c == EOF) return -1;
+    if (i < size) append(reply, &byte, 1);
+  }
+  return 0;
+}
+
+/* How many more replies follow because of this one, or -1. */
+static long read_element(FILE *stream, struct text *reply) {
+  char line[1024];
+  if (!fgets(line, sizeof line, stream)) return -1;
+  line[strcspn(line, "\r\n")] = '\0';
+  if (line[0] == '*') return strtol(line + 1, NULL, 10);
+  if (reply->size) append(reply, " ", 1);
+  if (line[0] == '$') return read_bulk(stream, strtol(line + 1, NULL, 10), reply);
+  append(reply, line[0] == '-' ? line : line + 1, strlen(line[0] == '-' ? line : line + 1));
+  return 0;
+}
+
+static void read_reply(FILE *stream, struct text *reply) {
+  long left = 1;
+  reply->size = 0;
+  reply->bytes[0] = '\0';
+  while (left-- > 0) {
+    long more = read_element(stream, reply);
+    if (more < 0) {
+      snprintf(reply->bytes, sizeof reply->bytes, "(no answer)");
+      return;
+    }
+    left += more;
+  }
+}
+
+static const char *converse(FILE *stream, const char *login, const char *command) {
+  static struct text reply;
+  if (*login) fprintf(stream, "%s\r\n", login);
+  fprintf(stream, "%s\r\n", command);
+  fflush(stream);
+  if (*login) read_reply(stream, &reply);
+  read_reply(stream, &reply);
+  return reply.bytes;
+}
+
+const char *server_command(const struct server *s, const char *format, ...) {
+  char command[1024];
+  const char *reply;
+  FILE *stream = dial(s);
+  va_list arguments;
+  if (!stream) return "(not reachable)";
+  va_start(arguments, format);
+  vsnprintf(command, sizeof command, format, arguments);
+  va_end(arguments);
+  reply = converse(stream, s->login, command);
+  fclose(stream);
+  return reply;
+}
+
+static long number(const char *text) {
+  char *end;
+  long value = strtol(text, &end, 10);
+  return end == text ? -1 : value;
+}
+
+long server_number(const struct server *s, const char *command) {
+  return number(server_command(s, "%s", command));
+}
+
+long server_info(const struct server *s, const char *field) {
+  char wanted[64];
+  const char *found;
+  snprintf(wanted, sizeof wanted, "\n%s", field);
+  found = strstr(server_command(s, "INFO ALL"), wanted);
+  return found ? number(found + strlen(wanted)) : -1;
+}
+
+/* ---- sets ---- */
+
+void servers_start(struct servers *set, int count, const char *args) {
+  int i;
+  set->count = count;
+  for (i = 0; i < count; i++) server_start(&set->at[i], args);
+}
+
+void servers_stop(struct servers *set) {
+  int i;
+  for (i = 0; i < set->count; i++) server_kill(&set->at[i]);
+  set->count = 0;
+}
+
+void servers_heal(struct servers *set) {
+  int i;
+  for (i = 0; i < set->count; i++) {
+    struct server *s = &set->at[i];
+    if (!s->pid) server_restart(s);
+    server_thaw(s);
+    server_command(s, "FLUSHALL");
+  }
+}
+
+const char *servers_list(const struct servers *set, int count, char text[SERVERS_LIST]) {
+  size_t used = 0;
+  int i;
+  text[0] = '\0';
+  for (i = 0; i < count && used < SERVERS_LIST; i++)
+    used += (size_t)snprintf(text + used, SERVERS_LIST - used, "%s127.0.0.1:%d", i ? "," : "",
+                             set->at[i].port);
+  return text;
+}
+
+/* ---- black hole ---- */
+
+/* 1 = it stood at once, 0 = it hangs. */
+static int knock(struct blackhole *hole) {
+  struct sockaddr_in at = loopback(hole->port);
+  struct pollfd look;
+  look.fd = open_socket(AF_INET);
+  look.events = POLLOUT;
+  hole->fds[hole->count++] = look.fd;
+  fcntl(look.fd, F_SETFL, O_NONBLOCK);
+  if (connect(look.fd, (struct sockaddr *)&at, sizeof at) == 0) return 1;
+  return poll(&look, 1, 200) > 0;
+}
+
+void blackhole_open(struct blackhole *hole) {
+  struct sockaddr_in at;
+  int fd = open_socket(AF_INET);
+  hole->port = free_port();
+  hole->fds[0] = fd;
+  hole->count = 1;
+  at = loopback(hole->port);
+  if (bind(fd, (struct sockaddr *)&at, sizeof at) || listen(fd, 0)) fail("black hole");
+  while (knock(hole))
+    if (hole->count == SERVERS_FILLERS) fail("the black hole is bottomless");
+}
+
+void blackhole_close(struct blackhole *hole) {
+  while (hole->count > 0) close(hole->fds[--hole->count]);
+}

@@ -1,0 +1,67 @@
+/* servers.h: real Redis or Valkey servers for tests and the demo.
+ *
+ * They listen on free ports of 127.0.0.1 and on a unix socket in a temporary folder, keep nothing on
+ * disk, and end with this process, also when it is interrupted. A server that will not start ends
+ * the program: no test can go on without it.
+ *
+ * The looks at keys go through the unix socket: what a test does to TCP does not reach them. */
+#ifndef SERVERS_H
+#define SERVERS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { SERVERS_MAX = 7, SERVERS_PATH = 104, SERVERS_LIST = 256, SERVERS_FILLERS = 16 };
+
+struct server {
+  pid_t pid; /* 0 = not running */
+  int port;
+  int frozen;
+  char dir[SERVERS_PATH - 8];
+  char socket[SERVERS_PATH];
+  char args[160];  /* more of the command line, split at spaces; kept for a restart */
+  char login[64];  /* what server_command says first, such as "AUTH x"; "" = nothing */
+};
+
+struct servers {
+  struct server at[SERVERS_MAX];
+  int count;
+};
+
+/* NULL when servers can be started, else why not. */
+const char *servers_missing(void);
+
+/* One server. */
+void server_start(struct server *s, const char *args);
+void server_kill(struct server *s);    /* SIGKILL, and waited for */
+void server_restart(struct server *s); /* the same port, an empty memory */
+void server_freeze(struct server *s);  /* returns when it stands still */
+void server_thaw(struct server *s);
+
+/* Sends one inline command and returns the reply as text, valid until the next call: errors begin
+   with '-', nil is "(nil)", an array's members are separated by blanks. */
+const char *server_command(const struct server *s, const char *format, ...)
+#ifdef __GNUC__
+  __attribute__((format(printf, 2, 3)))
+#endif
+  ;
+long server_number(const struct server *s, const char *command); /* the reply; -1 = not a number */
+long server_info(const struct server *s, const char *field);     /* a number in INFO ALL, or -1 */
+
+/* All of them. */
+void servers_start(struct servers *set, int count, const char *args);
+void servers_stop(struct servers *set);
+void servers_heal(struct servers *set); /* thawed, restarted, and empty */
+const char *servers_list(const struct servers *set, int count, char text[SERVERS_LIST]);
+
+/* A listening port that lets connects hang, as a host behind a firewall does. */
+struct blackhole {
+  int port;
+  int count;
+  int fds[SERVERS_FILLERS];
+};
+
+void blackhole_open(struct blackhole *hole);
+void blackhole_close(struct blackhole *hole);
+
+#endif
