@@ -166,29 +166,33 @@ typedef struct redlock_options {
   const redlock_io *io;        /* NULL = the POSIX back end */
 } redlock_options;
 
-/* One lock. The first four members are for the caller to read; `user` is the caller's own. Zero it
-   before the first use unless that use is an acquire. */
+/* private: a place in one of the client's lists */
+typedef struct rl_link {
+  struct rl_link *next, *prev;
+} rl_link;
+
+/* One lock. status, operation and votes are for the caller to read; `user` is the caller's own.
+   Zero it before the first use unless that use is an acquire. */
 typedef struct redlock_lock {
+  rl_link link;                /* private */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
   void *user;                  /* never read or written by the library */
   /* private from here on */
-  struct redlock_lock *next, *prev;
-  int64_t t1_ms;       /* when this round's command was encoded (R1) */
-  int64_t deadline_ms; /* the validity's end; 0 = not held (R22) */
-  int64_t give_up_ms;  /* no attempt starts after this (R9) */
-  int64_t due_ms;      /* when the clock next has a say */
-  int64_t since_ms;    /* T1 of the grant: max_hold_ms counts from here (R20) */
+  uint8_t phase, task, held, kept, reserved;
+  int8_t last;         /* the status of the last finished attempt */
+  uint16_t resource_size;
+  uint32_t command;    /* the round's place in the log */
+  uint32_t touched;    /* servers that may hold this attempt's value */
   uint32_t ask_ms;     /* the ttl that this round asks for */
   uint32_t ttl_ms;     /* the longest asked for: no value of ours outlives it on a server */
   uint32_t max_hold_ms, attempts;
-  uint32_t command;    /* the round's place in the log */
-  uint32_t touched;    /* servers that may hold this attempt's value */
-  uint16_t resource_size;
-  uint8_t phase, task, held, kept, reserved;
-  int8_t last;         /* the status of the last finished attempt */
-  unsigned char value[20];
+  int64_t t1_ms;       /* when this round's command was encoded (R1) */
+  int64_t deadline_ms; /* the validity's end; 0 = not held (R22) */
+  int64_t due_ms;      /* when the clock next has a say */
+  int64_t since_ms;    /* T1 of the grant (R20); until then: no attempt starts after this (R9) */
+  char value[20];      /* R3 */
   char resource[REDLOCK_MAX_RESOURCE];
 } redlock_lock;
 
@@ -206,27 +210,16 @@ typedef struct rl_command {
 /* private: where the reply parser stands */
 typedef struct rl_parser {
   uint32_t number, count;
-  uint8_t state, type, negative, match;
+  uint8_t state, type, negative;
 } rl_parser;
-
-#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-/* private: an address that was looked up */
-typedef struct rl_address {
-  unsigned char ip[16];
-  uint32_t scope;
-  uint16_t port;   /* network order */
-  uint16_t family; /* 0 = none, else 4 or 6 */
-} rl_address;
-#endif
 
 /* private: one server */
 typedef struct rl_server {
   int64_t until_ms;    /* closed: not reopened before; open: replaced, if stalled, after */
   int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
   int64_t born_ms;     /* our time of its start, never too early (R24) */
-  uint64_t run_id;     /* its first 16 digits; 0 = not seen */
-  uint64_t next_run_id; /* what this handshake tells */
-  intptr_t fd;
+  intptr_t fd;         /* -1 = closed */
+  uint32_t bit;        /* stands for this server in a set of them */
   uint32_t generation;
   uint32_t cursor;     /* the next command to send */
   uint32_t at;         /* the ring offset of its next byte */
@@ -234,54 +227,51 @@ typedef struct rl_server {
   uint32_t owed;       /* replies to come on this connection */
   uint32_t late;       /* the first of them: to commands that have left the log */
   uint32_t mark;       /* replies until the marked command's own */
-  rl_parser parser;
   uint16_t sent;       /* bytes of the cursor's command that have left */
-  uint16_t entry, entry_size; /* its text in the list */
   uint16_t greeting_sent;
+  uint8_t index;       /* in the list */
   uint8_t state, fails;
   uint8_t greeting;    /* replies of the handshake to come */
+  uint8_t greeted;     /* all bytes of the handshake have left */
   uint8_t linked;      /* a byte has left: the connection stands */
   uint8_t stalled;     /* the marked reply is overdue (R13) */
-  uint8_t undoing;     /* refused: the cursor's command is being undone */
+  uint8_t undoing;     /* refused: SETs in the log are being undone */
   uint8_t wary;        /* the last handshake was refused: nothing goes before the next succeeds */
-  uint8_t greeted;     /* all bytes of the handshake have left */
-  uint8_t told;        /* the error text is from this connection's server itself */
+  uint8_t told;        /* the error text is the server's own, from this connection */
   uint8_t seen;        /* what INFO has told so far */
-  uint8_t line_size;
+  rl_parser parser;
+  uint32_t sum, key, number;     /* of the line of INFO that is being read */
+  uint32_t run_id, next_run_id;  /* sums of them; 0 = not seen */
   uint32_t uptime_s;
-  char line[29];       /* one line of INFO, cut */
+  uint16_t entry, entry_size;    /* its text in the list */
   char error[REDLOCK_MAX_ERROR];
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  rl_address address[2]; /* tried in turn */
+  uint32_t address[2][7]; /* tried in turn; each a sockaddr_in or sockaddr_in6, or zero */
 #endif
 } rl_server;
 
-typedef struct rl_list { /* private */
-  redlock_lock *first, *last;
-} rl_list;
-
 /* The client. All members are private. */
 typedef struct redlock {
-  size_t size;        /* sizeof(redlock) once initialised */
   const redlock_io *io;
   void *ctx;
-  redlock_options options;
-  const char *list;
-  long process;       /* who called init (R17) */
   int64_t now_ms;     /* the last good reading of the clock */
   int64_t due_ms;     /* no lock and no server has anything to do by the clock before */
-  rl_list line;       /* locks that wait for room in the log (R11) */
-  rl_list live;       /* locks with a round under way, resting between attempts, or kept */
-  rl_list decided;    /* locks to hand back */
   uint32_t first, count;  /* the log: its oldest command, and how many */
   uint32_t tail, used;    /* the ring: the oldest command's offset, and all their bytes */
   uint32_t reserved_bytes, reserved_commands; /* for roll-backs (R7) */
   uint32_t quiet;     /* servers that wait() found unready: recv would be in vain */
   uint8_t servers, quorum;
-  uint8_t fresh;      /* something was encoded since the last sending */
+  uint8_t fresh;      /* something was queued or encoded since the last sending */
+  rl_link line;       /* locks that wait for room in the log (R11) */
+  rl_link live;       /* locks with a round under way, resting between attempts, or kept */
+  rl_link decided;    /* locks to hand back */
+  redlock_options options;
+  const char *list;
+  size_t size;        /* sizeof(redlock) once initialised */
+  long process;       /* who called init (R17) */
   rl_server server[REDLOCK_MAX_SERVERS];
   rl_command log[REDLOCK_MAX_COMMANDS];
-  unsigned char ring[REDLOCK_RING_BYTES];
+  char ring[REDLOCK_RING_BYTES];
 } redlock;
 
 /* Prepares a client; connects nothing. servers: a list, separated by commas or white space, of
@@ -432,8 +422,9 @@ enum {
   RL_SEND_PASSES = 4,       /* a pass may queue roll-backs; more wait for the next step */
   RL_LINE_LIMIT = 4096,     /* a longer line is not Redis */
   RL_BULK_LIMIT = 65536,    /* so is a longer section of INFO */
-  RL_BACKOFF_MIN_MS = 20,
-  RL_BACKOFF_MAX_MS = 1000,
+  RL_ADVICE_BYTES = 32,     /* of an error's text, where there is room for it */
+  RL_BACKOFF_MIN_MS = 16,
+  RL_BACKOFF_DOUBLINGS = 6, /* up to about 1 s */
   RL_CONNECT_MS = 2000,     /* a connection that never stood is tried anew after this */
   RL_UPTIME_SLACK_MS = 2000 /* uptime_in_seconds is cut, and so is the start it counts from */
 };
@@ -452,100 +443,143 @@ enum { RL_IDLE, RL_LINE, RL_VOTING, RL_RESTING, RL_KEEPING, RL_DECIDED }; /* red
 enum { RL_SET, RL_EXTEND, RL_RELEASE, RL_ABANDON };             /* rl_command.kind, .task */
 enum { RL_NEVER, RL_HELD, RL_OVER };                            /* redlock_lock.held */
 
-static uint32_t rl_bit(int server) { return UINT32_C(1) << server; }
-
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+typedef struct rl_text {
+  const char *at;
+  size_t size;
+  int encoded; /* as in a URL: %XX stands for one byte */
+} rl_text;
+
+static rl_text rl_slice(const char *at, size_t size) {
+  rl_text t;
+  t.at = at;
+  t.size = size;
+  t.encoded = 0;
+  return t;
+}
+
+static rl_text rl_whole(const char *text) { return rl_slice(text, text ? strlen(text) : 0); }
+
+static rl_text rl_after(rl_text t, size_t size) { return rl_slice(t.at + size, t.size - size); }
+
+static int rl_begins(rl_text t, const char *with) {
+  size_t size = strlen(with);
+  return t.size >= size && memcmp(t.at, with, size) == 0;
+}
+
+/* Where c stands in t, or t.size. */
+static size_t rl_find(rl_text t, char c) {
+  size_t i = 0;
+  while (i < t.size && t.at[i] != c) i++;
+  return i;
+}
+
+static void rl_copy_text(char *to, rl_text t) {
+  memcpy(to, t.at, t.size);
+  to[t.size] = 0;
+}
+
+static uint32_t rl_hex(char c) {
+  if (c >= '0' && c <= '9') return RL_AS(uint32_t, c - '0');
+  c = RL_AS(char, c | 32);
+  return c >= 'a' && c <= 'f' ? RL_AS(uint32_t, c - 'a' + 10) : 16;
+}
+
+/* The number in t, or `limit` when there is none or it is too large. */
+static uint32_t rl_number(rl_text t, uint32_t limit) {
+  uint32_t number = t.size ? 0 : limit;
+  for (; t.size && number < limit; t = rl_after(t, 1))
+    number = rl_hex(*t.at) < 10 ? number * 10 + rl_hex(*t.at) : limit;
+  return number < limit ? number : limit;
+}
+
+/* Decimal digits, without an end. */
+static rl_text rl_format(char digits[10], uint32_t number) {
+  size_t at = 10;
+  do {
+    digits[--at] = RL_AS(char, '0' + number % 10);
+    number /= 10;
+  } while (number);
+  return rl_slice(digits + at, 10 - at);
+}
 
 /* ---- RESP: the encoder ----------------------------------------------------------------------- */
 
 /* Writes into a ring, or through a window: `skip` bytes are dropped before `room` are kept. So a
    message is sent in pieces with no buffer of its own: it is simply written again. */
 typedef struct rl_writer {
-  unsigned char *data;
+  char *data;
   size_t size, at;     /* of data; the offset wraps */
   size_t skip, room;
   size_t written;
 } rl_writer;
 
-static void rl_put(rl_writer *w, const void *bytes, size_t size) {
-  const unsigned char *from = RL_AS(const unsigned char *, bytes);
+static void rl_put(rl_writer *w, const char *bytes, size_t size) {
   size_t dropped = rl_min(size, w->skip), straight;
-  from += dropped;
+  bytes += dropped;
   w->skip -= dropped;
   size = rl_min(size - dropped, w->room);
   w->room -= size;
   w->written += size;
   straight = rl_min(size, w->size - w->at);
-  memcpy(w->data + w->at, from, straight);
-  memcpy(w->data, from + straight, size - straight);
+  memcpy(w->data + w->at, bytes, straight);
+  memcpy(w->data, bytes + straight, size - straight);
   w->at += size;
   if (w->at >= w->size) w->at -= w->size;
 }
 
-static void rl_put_text(rl_writer *w, const char *text) { rl_put(w, text, strlen(text)); }
-
-/* Decimal digits, without an end; how many. */
-static size_t rl_format(char text[10], uint32_t number) {
-  char reversed[10];
-  size_t digits = 0, i;
-  do {
-    reversed[digits++] = RL_AS(char, '0' + number % 10);
-    number /= 10;
-  } while (number);
-  for (i = 0; i < digits; i++) text[i] = reversed[digits - 1 - i];
-  return digits;
-}
-
-/* "*5\r\n" or "$20\r\n" */
+/* "*3\r\n" or "$20\r\n" */
 static void rl_put_count(rl_writer *w, char type, size_t count) {
-  char text[13];
-  size_t size = 1 + rl_format(text + 1, RL_AS(uint32_t, count));
-  text[0] = type;
-  text[size++] = '\r';
-  text[size++] = '\n';
-  rl_put(w, text, size);
-}
-
-static void rl_put_bulk(rl_writer *w, const void *bytes, size_t size) {
-  rl_put_count(w, '$', size);
-  rl_put(w, bytes, size);
+  char digits[10];
+  rl_text number = rl_format(digits, RL_AS(uint32_t, count));
+  rl_put(w, &type, 1);
+  rl_put(w, number.at, number.size);
   rl_put(w, "\r\n", 2);
 }
 
-static void rl_put_bulk_number(rl_writer *w, uint32_t number) {
-  char text[10];
-  size_t size = rl_format(text, number);
-  rl_put_bulk(w, text, size);
+/* One word of a command: "$3\r\nSET\r\n" */
+static void rl_put_word(rl_writer *w, rl_text t) {
+  size_t size = t.size, i;
+  for (i = 0; t.encoded && i < t.size; i++)
+    if (t.at[i] == '%') size -= 2;
+  rl_put_count(w, '$', size);
+  if (size == t.size) rl_put(w, t.at, size);
+  else {
+    for (i = 0; i < t.size; i++) {
+      char c = t.at[i];
+      if (c == '%') {
+        c = RL_AS(char, rl_hex(t.at[i + 1]) * 16 + rl_hex(t.at[i + 2]));
+        i += 2;
+      }
+      rl_put(w, &c, 1);
+    }
+  }
+  rl_put(w, "\r\n", 2);
 }
 
-static void rl_write_set(rl_writer *w, const redlock_lock *lock) {
-  rl_put_text(w, RL_SET_HEAD);
-  rl_put_bulk(w, lock->resource, lock->resource_size);
-  rl_put_bulk(w, lock->value, RL_VALUE_BYTES);
-  rl_put_text(w, "$2\r\nPX\r\n");
-  rl_put_bulk_number(w, lock->ask_ms);
-  rl_put_text(w, "$2\r\nNX\r\n");
+static void rl_put_text(rl_writer *w, const char *text) { rl_put_word(w, rl_whole(text)); }
+
+/* "EVAL script 1", of a command of that many words */
+static void rl_put_eval(rl_writer *w, const char *script, size_t words) {
+  rl_put_count(w, '*', words);
+  rl_put_text(w, "EVAL");
+  rl_put_text(w, script);
+  rl_put_text(w, "1");
 }
 
-static void rl_write_release_head(rl_writer *w) {
-  rl_put_text(w, "*5\r\n$4\r\nEVAL\r\n");
-  rl_put_bulk(w, RL_RELEASE_SCRIPT, sizeof(RL_RELEASE_SCRIPT) - 1);
-  rl_put_text(w, "$1\r\n1\r\n");
-}
-
-static void rl_write_release(rl_writer *w, const redlock_lock *lock) {
-  rl_write_release_head(w);
-  rl_put_bulk(w, lock->resource, lock->resource_size);
-  rl_put_bulk(w, lock->value, RL_VALUE_BYTES);
-}
-
-static void rl_write_extend(rl_writer *w, const redlock_lock *lock) {
-  rl_put_text(w, "*6\r\n$4\r\nEVAL\r\n");
-  rl_put_bulk(w, RL_EXTEND_SCRIPT, sizeof(RL_EXTEND_SCRIPT) - 1);
-  rl_put_text(w, "$1\r\n1\r\n");
-  rl_put_bulk(w, lock->resource, lock->resource_size);
-  rl_put_bulk(w, lock->value, RL_VALUE_BYTES);
-  rl_put_bulk_number(w, lock->ask_ms);
+static void rl_put_command(rl_writer *w, const redlock_lock *lock, uint8_t kind) {
+  char digits[10];
+  if (kind == RL_SET) rl_put(w, RL_SET_HEAD, sizeof(RL_SET_HEAD) - 1);
+  else if (kind == RL_EXTEND) rl_put_eval(w, RL_EXTEND_SCRIPT, 6);
+  else rl_put_eval(w, RL_RELEASE_SCRIPT, 5);
+  rl_put_word(w, rl_slice(lock->resource, lock->resource_size));
+  rl_put_word(w, rl_slice(lock->value, RL_VALUE_BYTES));
+  if (kind == RL_SET) rl_put_text(w, "PX");
+  if (kind != RL_RELEASE) rl_put_word(w, rl_format(digits, lock->ask_ms));
+  if (kind == RL_SET) rl_put_text(w, "NX");
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */
@@ -566,26 +600,8 @@ typedef enum rl_reply {
 
 enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK, RL_AT_BULK_CR, RL_AT_BULK_LF };
 
-static rl_reply rl_parse_type(rl_parser *p, char c) {
-  if (c != '+' && c != '-' && c != ':' && c != '$') return RL_BAD;
-  memset(p, 0, sizeof *p);
-  p->type = RL_AS(uint8_t, c);
-  p->state = RL_AT_LINE;
-  return RL_MORE;
-}
-
-/* A digit, or a first minus. Numbers stick at their greatest: only 0, 1 and sizes matter. */
-static rl_reply rl_parse_digit(rl_parser *p, char c) {
-  if (c == '-' && p->count == 1) {
-    p->negative = 1;
-    return RL_MORE;
-  }
-  if (c < '0' || c > '9') return RL_BAD;
-  p->match = 1;
-  if (p->number < 100000000) p->number = p->number * 10 + RL_AS(uint32_t, c - '0');
-  return RL_MORE;
-}
-
+/* A number sticks when it is large: only 0, 1 and sizes matter. A text is kept as a number too, of
+   its last four bytes: it is only compared with OK. */
 static rl_reply rl_parse_line(rl_parser *p, char c) {
   if (c == '\r') {
     p->state = RL_AT_LF;
@@ -593,19 +609,26 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
   }
   if (c == '\n' || ++p->count > RL_LINE_LIMIT) return RL_BAD;
   if (p->type == '-') return RL_ERROR_BYTE;
-  if (p->type != '+') return rl_parse_digit(p, c);
-  if (p->count <= 2 && c == "OK"[p->count - 1]) p->match++;
+  if (p->type == '+') {
+    p->number = p->number << 8 | RL_AS(unsigned char, c);
+  } else if (c == '-' && p->count == 1) {
+    p->negative = 1;
+  } else {
+    if (c < '0' || c > '9') return RL_BAD;
+    if (p->number < 100000000) p->number = p->number * 10 + RL_AS(uint32_t, c - '0');
+  }
   return RL_MORE;
 }
 
 static rl_reply rl_parse_line_end(rl_parser *p) {
   p->state = RL_AT_TYPE;
   if (p->type == '-') return RL_REPLY_ERROR;
-  if (p->type == '+') return p->match == 2 && p->count == 2 ? RL_REPLY_OK : RL_REPLY_OTHER;
-  if (!p->match) return RL_BAD;
+  if (p->type == '+')
+    return p->count == 2 && p->number == ('O' << 8 | 'K') ? RL_REPLY_OK : RL_REPLY_OTHER;
+  if (p->count == p->negative) return RL_BAD;
   if (p->type == ':') {
-    if (p->negative && p->number) return RL_REPLY_OTHER;
-    return p->number ? RL_REPLY_POSITIVE : RL_REPLY_ZERO;
+    if (p->number == 0) return RL_REPLY_ZERO;
+    return p->negative ? RL_REPLY_OTHER : RL_REPLY_POSITIVE;
   }
   if (p->negative) return p->number == 1 ? RL_REPLY_NIL : RL_BAD;
   if (p->number > RL_BULK_LIMIT) return RL_BAD;
@@ -616,7 +639,12 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
 /* Takes one byte. What it returns from RL_REPLY_OK on is a whole reply. */
 static rl_reply rl_parse(rl_parser *p, char c) {
   switch (p->state) {
-    case RL_AT_TYPE: return rl_parse_type(p, c);
+    case RL_AT_TYPE:
+      if (c != '+' && c != '-' && c != ':' && c != '$') return RL_BAD;
+      memset(p, 0, sizeof *p);
+      p->type = RL_AS(uint8_t, c);
+      p->state = RL_AT_LINE;
+      return RL_MORE;
     case RL_AT_LINE: return rl_parse_line(p, c);
     case RL_AT_LF: return c == '\n' ? rl_parse_line_end(p) : RL_BAD;
     case RL_AT_BULK:
@@ -633,163 +661,85 @@ static rl_reply rl_parse(rl_parser *p, char c) {
 
 /* ---- The list of servers --------------------------------------------------------------------- */
 
-typedef struct rl_text {
-  const char *at;
-  size_t size;
-} rl_text;
-
 typedef struct rl_target {
   rl_text host, port, user, password;
   uint32_t database;
-  int user_encoded, password_encoded; /* with %XX */
 } rl_target;
-
-static rl_text rl_slice(const char *at, size_t size) {
-  rl_text t;
-  t.at = at;
-  t.size = size;
-  return t;
-}
-
-static rl_text rl_whole(const char *text) { return rl_slice(text, text ? strlen(text) : 0); }
-
-static int rl_begins(rl_text t, const char *with) {
-  size_t size = strlen(with);
-  return t.size >= size && memcmp(t.at, with, size) == 0;
-}
-
-static rl_text rl_after(rl_text t, size_t size) { return rl_slice(t.at + size, t.size - size); }
-
-static void rl_copy_text(char *to, rl_text t) {
-  memcpy(to, t.at, t.size);
-  to[t.size] = 0;
-}
-
-/* Where c stands in t, or t.size. */
-static size_t rl_find(rl_text t, char c) {
-  size_t i = 0;
-  while (i < t.size && t.at[i] != c) i++;
-  return i;
-}
-
-static int rl_hex(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-/* The number in t, or `limit` when there is none or it is too large. */
-static uint32_t rl_number(rl_text t, uint32_t limit) {
-  uint32_t number = 0;
-  size_t i;
-  for (i = 0; i < t.size && number < limit; i++) {
-    if (t.at[i] < '0' || t.at[i] > '9') return limit;
-    number = number * 10 + RL_AS(uint32_t, t.at[i] - '0');
-  }
-  return t.size && number < limit ? number : limit;
-}
 
 static int rl_is_encoded_well(rl_text t) {
   size_t i;
   for (i = 0; i < t.size; i++)
-    if (t.at[i] == '%' && (i + 2 >= t.size || rl_hex(t.at[i + 1]) < 0 || rl_hex(t.at[i + 2]) < 0))
+    if (t.at[i] == '%' && (i + 2 >= t.size || rl_hex(t.at[i + 1]) > 15 || rl_hex(t.at[i + 2]) > 15))
       return 0;
   return 1;
 }
 
-/* Each rl_parse_* returns NULL, or what is wrong. */
-static const char *rl_parse_host(rl_text t, rl_target *out) {
+/* user[:password] of a URL */
+static int rl_parse_secret(rl_text t, rl_target *out) {
+  size_t colon = rl_find(t, ':');
+  out->user = rl_slice(t.at, colon);
+  if (colon < t.size) out->password = rl_after(t, colon + 1);
+  out->user.encoded = out->password.encoded = 1;
+  return rl_is_encoded_well(t);
+}
+
+/* host[:port] or [v6][:port] */
+static int rl_parse_host(rl_text t, rl_target *out) {
+  int v6 = rl_begins(t, "[");
   size_t end;
-  if (t.size && t.at[0] == '[') {
-    t = rl_after(t, 1);
-    end = rl_find(t, ']');
-    if (end == t.size) return "']' is missing";
-    out->host = rl_slice(t.at, end);
-    t = rl_after(t, end + 1);
-  } else {
-    end = rl_find(t, ':');
-    out->host = rl_slice(t.at, end);
-    t = rl_after(t, end);
-    if (t.size && rl_find(rl_after(t, 1), ':') != t.size - 1)
-      return "put an IPv6 address in brackets: [::1]:6379";
-  }
-  if (out->host.size == 0) return "the host is missing";
-  if (out->host.size >= RL_HOST_BYTES) return "the host is too long";
-  if (rl_find(out->host, '/') < out->host.size || rl_find(out->host, '@') < out->host.size)
-    return "not a host[:port] nor a redis:// URL";
-  if (t.size == 0) return RL_NULL;
+  if (v6) t = rl_after(t, 1);
+  end = rl_find(t, v6 ? ']' : ':');
+  out->host = rl_slice(t.at, end);
+  if (end == 0 || end >= RL_HOST_BYTES || (v6 && end == t.size)) return 0;
+  if (rl_find(out->host, '/') < end || rl_find(out->host, '@') < end) return 0;
+  t = rl_after(t, end + RL_AS(size_t, v6));
+  if (t.size == 0) return 1;
   out->port = rl_after(t, 1);
-  if (t.at[0] != ':' || out->port.size > 5) return "the port is not a number";
-  if (rl_number(out->port, 65536) % 65536 == 0) return "the port is not from 1 to 65535";
-  return RL_NULL;
+  return *t.at == ':' && out->port.size <= 5 && rl_number(out->port, 65536) % 65536 != 0;
 }
 
-static const char *rl_parse_url(rl_text t, rl_target *out) {
-  rl_text authority = rl_slice(t.at, rl_find(t, '/'));
-  size_t at = authority.size, colon;
-  if (authority.size + 1 < t.size) {
-    out->database = rl_number(rl_after(t, authority.size + 1), 1000000);
-    if (out->database == 1000000) return "the database is not a number";
-  }
-  while (at > 0 && authority.at[at - 1] != '@') at--;
-  if (at > 0) {
-    rl_text secret = rl_slice(authority.at, at - 1);
-    if (!rl_is_encoded_well(secret)) return "a '%' wants two hexadecimal digits";
-    colon = rl_find(secret, ':');
-    out->user = rl_slice(secret.at, colon);
-    if (colon < secret.size) out->password = rl_after(secret, colon + 1);
-    out->user_encoded = out->password_encoded = 1;
-  }
-  return rl_parse_host(rl_after(authority, at), out);
+static int rl_parse_url(rl_text t, rl_target *out) {
+  size_t slash = rl_find(t, '/'), at = slash;
+  if (slash + 1 < t.size) out->database = rl_number(rl_after(t, slash + 1), 1000000);
+  if (out->database == 1000000) return 0;
+  t.size = slash;
+  while (at > 0 && t.at[at - 1] != '@') at--;
+  if (at > 0 && !rl_parse_secret(rl_slice(t.at, at - 1), out)) return 0;
+  return rl_parse_host(rl_after(t, at), out);
 }
 
-static const char *rl_parse_target(rl_text t, rl_target *out) {
+/* One entry of the list; 0 = malformed. */
+static int rl_parse_target(rl_text t, rl_target *out) {
   memset(out, 0, sizeof *out);
   out->port = rl_whole("6379");
-  if (rl_begins(t, "rediss://")) return "TLS: bring your own io, with redis://";
   if (rl_begins(t, "redis://")) return rl_parse_url(rl_after(t, 8), out);
   if (!rl_begins(t, "unix:")) return rl_parse_host(t, out);
   out->host = rl_after(t, 5);
-  out->port = rl_whole("");
-  if (out->host.size == 0 || out->host.at[0] != '/') return "unix: wants a path from the root";
-  return out->host.size < RL_HOST_BYTES ? RL_NULL : "the path is too long";
+  out->port.size = 0;
+  return rl_begins(out->host, "/") && out->host.size < RL_HOST_BYTES;
 }
 
-static rl_text rl_entry(const redlock *rl, int i) {
-  return rl_slice(rl->list + rl->server[i].entry, rl->server[i].entry_size);
-}
-
-/* Where server i is and who we are there. The entry was found good by init. */
-static void rl_find_target(const redlock *rl, int i, rl_target *out) {
-  (void)rl_parse_target(rl_entry(rl, i), out);
+/* Where a server is and who we are there. The entry was found good by init. */
+static void rl_find_target(const redlock *rl, const rl_server *s, rl_target *out) {
+  (void)rl_parse_target(rl_slice(rl->list + s->entry, s->entry_size), out);
   if (out->password.size) return;
   out->password = rl_whole(rl->options.password);
-  out->password_encoded = 0;
-  if (out->user.size) return;
-  out->user = rl_whole(rl->options.username);
-  out->user_encoded = 0;
+  if (out->user.size == 0) out->user = rl_whole(rl->options.username);
 }
 
-static int rl_same_text(rl_text a, rl_text b) {
-  size_t i;
-  if (a.size != b.size) return 0;
-  for (i = 0; i < a.size; i++) {
-    int x = a.at[i], y = b.at[i];
-    if (x >= 'A' && x <= 'Z') x += 'a' - 'A';
-    if (y >= 'A' && y <= 'Z') y += 'a' - 'A';
-    if (x != y) return 0;
-  }
-  return 1;
+static int rl_is_same_text(rl_text a, rl_text b) {
+  int letter = rl_begins(a, "/") ? 0 : 'a' - 'A'; /* a path has case, a host's name has none */
+  size_t i = 0;
+  while (i < a.size && i < b.size && (a.at[i] | letter) == (b.at[i] | letter)) i++;
+  return i == a.size && i == b.size;
 }
 
 /* R5. Another user or database does not make another server. */
-static int rl_is_twin(const redlock *rl, int i, int j) {
+static int rl_is_twin(const redlock *rl, const rl_server *s, const rl_server *other) {
   rl_target a, b;
-  rl_find_target(rl, i, &a);
-  rl_find_target(rl, j, &b);
-  return rl_same_text(a.host, b.host) &&
-         rl_number(a.port, 65536) == rl_number(b.port, 65536);
+  rl_find_target(rl, s, &a);
+  rl_find_target(rl, other, &b);
+  return rl_is_same_text(a.host, b.host) && rl_number(a.port, 65536) == rl_number(b.port, 65536);
 }
 
 /* ---- The client's lists and clock ------------------------------------------------------------ */
@@ -800,6 +750,13 @@ static int64_t rl_now(const redlock *rl) {
   return now > INT64_MAX / 2 ? -1 : now;
 }
 
+/* Reads the clock for all that follows in this turn; 0 = it failed, and the old reading stays. */
+static int rl_tick(redlock *rl) {
+  int64_t now = rl_now(rl);
+  if (now >= 0) rl->now_ms = now;
+  return now >= 0;
+}
+
 /* Remembers that something is due then; rl_on_time finds out what. */
 static void rl_note_due(redlock *rl, int64_t due_ms) {
   if (due_ms < rl->due_ms) rl->due_ms = due_ms;
@@ -807,57 +764,52 @@ static void rl_note_due(redlock *rl, int64_t due_ms) {
 
 /* Uniform in 0..span without a generator of our own (R3, R9); < 0 = no entropy. */
 static int64_t rl_random(const redlock *rl, uint32_t span) {
-  unsigned char b[4];
-  uint64_t r;
-  if (rl->io->entropy(rl->ctx, b, sizeof b)) return -1;
-  r = RL_AS(uint64_t, b[0]) << 24 | RL_AS(uint64_t, b[1]) << 16 | RL_AS(uint64_t, b[2]) << 8 | b[3];
+  uint32_t r;
+  if (rl->io->entropy(rl->ctx, &r, sizeof r)) return -1;
   return RL_AS(int64_t, (r * (RL_AS(uint64_t, span) + 1)) >> 32);
 }
 
-/* R1: ceil(ttl * ppm / 1e6) + 2 */
-static int64_t rl_drift_ms(const redlock *rl, uint32_t ttl_ms) {
-  return (RL_AS(int64_t, ttl_ms) * rl->options.drift_ppm + 999999) / 1000000 + 2;
-}
-
-/* R1: how long a ttl is good for, counted from T1; 1 ms is for clocks read in whole ones. */
+/* R1: how long a ttl is good for, counted from T1: less ceil(ttl * ppm / 1e6) + 2 for drift, and
+   less 1 because clocks are read in whole milliseconds. */
 static int64_t rl_validity_ms(const redlock *rl, uint32_t ttl_ms) {
-  return RL_AS(int64_t, ttl_ms) - rl_drift_ms(rl, ttl_ms) - 1;
+  uint64_t drift = (RL_AS(uint64_t, ttl_ms) * rl->options.drift_ppm + 999999) / 1000000 + 2;
+  return RL_AS(int64_t, ttl_ms) - RL_AS(int64_t, drift) - 1;
 }
 
-static rl_list *rl_list_of(redlock *rl, int phase) {
-  if (phase == RL_LINE) return &rl->line;
-  return phase == RL_DECIDED ? &rl->decided : &rl->live;
-}
-
-static void rl_unlink(redlock *rl, redlock_lock *lock) {
-  rl_list *list = rl_list_of(rl, lock->phase);
-  if (lock->phase == RL_IDLE) return;
-  if (lock->prev) lock->prev->next = lock->next;
-  else list->first = lock->next;
-  if (lock->next) lock->next->prev = lock->prev;
-  else list->last = lock->prev;
+static void rl_unlink(redlock_lock *lock) {
+  lock->link.next->prev = lock->link.prev;
+  lock->link.prev->next = lock->link.next;
   lock->phase = RL_IDLE;
 }
 
 /* To the end of the list where locks of that phase stand. */
 static void rl_move(redlock *rl, redlock_lock *lock, uint8_t phase) {
-  rl_list *list = rl_list_of(rl, phase);
-  rl_unlink(rl, lock);
+  rl_link *list = phase == RL_LINE ? &rl->line : phase == RL_DECIDED ? &rl->decided : &rl->live;
+  if (lock->phase != RL_IDLE) rl_unlink(lock);
   lock->phase = phase;
-  lock->next = RL_NULL;
-  lock->prev = list->last;
-  if (list->last) list->last->next = lock;
-  else list->first = lock;
-  list->last = lock;
+  lock->link.next = list;
+  lock->link.prev = list->prev;
+  list->prev->next = &lock->link;
+  list->prev = &lock->link;
 }
 
-static int rl_is_in(const rl_list *list, const redlock_lock *lock) {
-  const redlock_lock *l = list->first;
-  while (l && l != lock) l = l->next;
-  return l != RL_NULL;
+/* The first lock of a list, NULL = none. The link is a lock's first member. */
+static redlock_lock *rl_first(const rl_link *list) {
+  return list->next == list ? RL_NULL : RL_AS(redlock_lock *, RL_AS(void *, list->next));
+}
+
+/* The next one of the same list, NULL = none. */
+static redlock_lock *rl_next(const rl_link *list, const redlock_lock *lock) {
+  return lock->link.next == list ? RL_NULL : RL_AS(redlock_lock *, RL_AS(void *, lock->link.next));
 }
 
 /* The lock itself is not read: it may be anything. */
+static int rl_is_in(const rl_link *list, const redlock_lock *lock) {
+  const rl_link *link = list->next;
+  while (link != list && link != &lock->link) link = link->next;
+  return link != list;
+}
+
 static int rl_owns(const redlock *rl, const redlock_lock *lock) {
   return rl_is_in(&rl->live, lock) || rl_is_in(&rl->line, lock) || rl_is_in(&rl->decided, lock);
 }
@@ -874,45 +826,38 @@ static uint32_t rl_wrap(uint32_t offset) {
   return offset >= REDLOCK_RING_BYTES ? offset - REDLOCK_RING_BYTES : offset;
 }
 
-static uint32_t rl_bytes_needed(uint8_t kind, uint32_t resource_size) {
-  if (kind == RL_EXTEND) return RL_AS(uint32_t, RL_EXTEND_BYTES(resource_size));
-  if (kind != RL_SET) return RL_AS(uint32_t, RL_RELEASE_BYTES(resource_size));
-  return RL_AS(uint32_t, RL_SET_BYTES(resource_size) + RL_RELEASE_BYTES(resource_size));
+/* The ring's room that a task needs, at most. */
+static uint32_t rl_room(uint8_t task, uint32_t resource_size) {
+  uint32_t release = RL_AS(uint32_t, RL_RELEASE_BYTES(resource_size));
+  if (task == RL_EXTEND) return RL_AS(uint32_t, RL_EXTEND_BYTES(resource_size));
+  return task == RL_SET ? release + RL_AS(uint32_t, RL_SET_BYTES(resource_size)) : release;
 }
 
-/* R7: room for the roll-back is taken together with the room for its SET. */
-static void rl_reserve(redlock *rl, redlock_lock *lock) {
-  lock->reserved = 1;
-  rl->reserved_bytes += rl_bytes_needed(RL_RELEASE, lock->resource_size);
-  rl->reserved_commands++;
-}
-
-static void rl_unreserve(redlock *rl, redlock_lock *lock) {
-  if (!lock->reserved) return;
-  lock->reserved = 0;
-  rl->reserved_bytes -= rl_bytes_needed(RL_RELEASE, lock->resource_size);
-  rl->reserved_commands--;
+/* R7: takes room for the roll-back (1) together with that for its SET, or gives it back (-1). */
+static void rl_reserve(redlock *rl, redlock_lock *lock, int sign) {
+  if (lock->reserved == (sign > 0)) return;
+  lock->reserved = sign > 0;
+  rl->reserved_bytes += RL_AS(uint32_t, sign) * rl_room(RL_RELEASE, lock->resource_size);
+  rl->reserved_commands += RL_AS(uint32_t, sign);
 }
 
 /* Appends the lock's command. The caller has seen to the room, and says who shall get it. */
-static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, int64_t now) {
+static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, uint32_t due) {
   rl_command *c = rl_at(rl, rl_end(rl));
   rl_writer w;
   w.data = rl->ring;
   w.size = REDLOCK_RING_BYTES;
   w.at = rl_wrap(rl->tail + rl->used);
-  w.skip = 0;
+  w.skip = w.written = 0;
   w.room = REDLOCK_RING_BYTES - rl->used;
-  w.written = 0;
-  REDLOCK_ASSERT(rl->count < REDLOCK_MAX_COMMANDS);
-  REDLOCK_ASSERT(rl_bytes_needed(kind, lock->resource_size) <= w.room);
-  if (kind == RL_SET) rl_write_set(&w, lock);
-  else if (kind == RL_EXTEND) rl_write_extend(&w, lock);
-  else rl_write_release(&w, lock);
-  memset(c, 0, sizeof *c);
+  REDLOCK_ASSERT(rl->count < REDLOCK_MAX_COMMANDS && rl_room(kind, 0) <= w.room);
+  rl_put_command(&w, lock, kind);
+  c->lock = RL_NULL;
   c->kind = kind;
-  c->t1_ms = now;
+  c->t1_ms = rl->now_ms;
   c->ttl_ms = kind == RL_RELEASE ? lock->ttl_ms : lock->ask_ms;
+  c->due = due;
+  c->owed = 0;
   c->size = RL_AS(uint16_t, w.written);
   rl->used += c->size;
   rl->count++;
@@ -921,28 +866,31 @@ static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind
 }
 
 /* Whether a server that has no byte of c yet shall get it (R12, R13). */
-static int rl_is_due(const redlock *rl, const rl_command *c, int i, int64_t now) {
-  const rl_server *s = &rl->server[i];
-  if (!(c->due & rl_bit(i))) return 0;
+static int rl_is_due(const redlock *rl, const rl_server *s, const rl_command *c) {
+  int64_t age = rl->now_ms - c->t1_ms;
+  if (!(c->due & s->bit)) return 0;
   if (s->state == RL_REFUSED || c->lock) return 1;
-  if (now - c->t1_ms >= c->ttl_ms) return 0;
-  return c->kind == RL_RELEASE || now - c->t1_ms < rl->options.server_timeout_ms;
+  return age < c->ttl_ms && (c->kind == RL_RELEASE || age < rl->options.server_timeout_ms);
 }
 
-/* Moves a server's cursor past what it need not get. */
-static void rl_skip(redlock *rl, int i, int64_t now) {
-  rl_server *s = &rl->server[i];
-  while (s->sent == 0 && s->cursor != rl_end(rl)) {
+/* Past the cursor's command, all of which is in the ring from s->at on. */
+static void rl_advance(rl_server *s, const rl_command *c) {
+  s->at = rl_wrap(s->at + c->size);
+  s->sent = 0;
+  s->cursor++;
+}
+
+/* Moves a server's cursor past what it need not get; 0 = it stands at the end. */
+static int rl_skip(redlock *rl, rl_server *s) {
+  for (; s->cursor != rl_end(rl); rl_advance(s, rl_at(rl, s->cursor))) {
     rl_command *c = rl_at(rl, s->cursor);
-    if (rl_is_due(rl, c, i, now)) return;
-    c->due &= ~rl_bit(i);
-    s->at = rl_wrap(s->at + c->size);
-    s->cursor++;
+    if (s->sent || rl_is_due(rl, s, c)) return 1;
+    c->due &= ~s->bit;
   }
+  return 0;
 }
 
-static void rl_rewind(redlock *rl, int i) {
-  rl_server *s = &rl->server[i];
+static void rl_rewind(const redlock *rl, rl_server *s) {
   s->cursor = rl->first;
   s->at = rl->tail;
   s->sent = 0;
@@ -950,144 +898,125 @@ static void rl_rewind(redlock *rl, int i) {
 
 /* ---- Servers: errors ------------------------------------------------------------------------- */
 
-static const char rl_broken[] = "it closed the connection";
-static const char rl_not_connected[] = "connecting failed: is it running?";
+static const char rl_lost[] = "the connection failed: does it run, is the address right?";
+static const char rl_late[] = "no answer in time";
+static const char rl_odd[] = "this is not how Redis answers";
 
-static void rl_append_text(rl_server *s, const char *text) {
+static void rl_append(rl_server *s, const char *text) {
   size_t at = strlen(s->error), size = rl_min(strlen(text), REDLOCK_MAX_ERROR - 1 - at);
   memcpy(s->error + at, text, size);
   s->error[at + size] = 0;
 }
 
+/* What we find ourselves. The server's own words on this connection say more, and a handshake's
+   error stays until a handshake succeeds: neither is covered. */
 static void rl_say(rl_server *s, const char *text) {
+  if (s->told || s->wary) return;
   s->error[0] = 0;
-  rl_append_text(s, text);
+  rl_append(s, text);
 }
 
-/* R15: what a person can do about an error, by its first words. Nothing = wait, it passes. */
-static const char *rl_advice(const char *error) {
-  static const char *const advice[] = {
-    "WRONGPASS", "check user and password",
-    "NOAUTH", "check user and password",
-    "NOPERM", "allow SET EVAL GET DEL PTTL PEXPIRE INFO",
-    "DENIED", "protected mode: set a password",
-    "READONLY", "a replica: list masters only",
-    "MASTERDOWN", "a replica: list masters only",
-    "MOVED", "a cluster: list plain masters only",
-    "ASK ", "a cluster: list plain masters only",
-    "CROSSSLOT", "a cluster: list plain masters only",
-    "CLUSTERDOWN", "a cluster: list plain masters only",
-    "WRONGTYPE", "others use this key: rename the resource",
-    "MISCONF", "it cannot save: see its log and disk",
-    "OOM", "raise maxmemory, keep noeviction",
-    "NOREPLICAS", "its replicas are away",
-    "ERR max number", "raise maxclients",
-    "ERR unknown command", "needs SET NX PX and EVAL",
-    "ERR DB index", "the list names a database it lacks",
-    "ERR invalid DB", "the list names a database it lacks"
-  };
-  size_t i;
-  for (i = 0; i < sizeof advice / sizeof advice[0]; i += 2)
-    if (rl_begins(rl_whole(error), advice[i])) return advice[i + 1];
-  return "";
-}
-
-/* One byte of an error's text. A handshake's error stays until a handshake succeeds: what was
-   pipelined behind a refused one must not cover it. */
+/* One byte of an error's text. What was pipelined behind a refused handshake does not cover it. */
 static void rl_capture(rl_server *s, char c) {
   size_t at = s->parser.count - 1, most = REDLOCK_MAX_ERROR - 1;
-  if (most > 80) most -= 44; /* for the advice */
+  if (most > 2 * RL_ADVICE_BYTES) most -= RL_ADVICE_BYTES;
   if (s->state != RL_OPEN || at >= most) return;
   s->error[at] = c >= ' ' && c <= '~' ? c : '?';
   s->error[at + 1] = 0;
   s->told = 1;
 }
 
+/* R15: the class of an error, by its first word, says what a person can do. */
 static void rl_advise(rl_server *s) {
-  const char *advice = rl_advice(s->error);
-  if (s->state != RL_OPEN || !advice[0]) return;
-  rl_append_text(s, ": ");
-  rl_append_text(s, advice);
+  static const char words[] = /* each behind its class */
+    "0LOADING\0" "0BUSY\0" "0TRYAGAIN\0" "0NOREPLICAS\0" "1NOAUTH\0" "1WRONGPASS\0" "1NOPERM\0"
+    "2READONLY\0" "2MASTERDOWN\0" "2MOVED\0" "2ASK\0" "2CLUSTERDOWN\0" "2CROSSSLOT\0" "3OOM\0"
+    "3MISCONF\0" "3ERR max\0" "3DENIED\0" "4WRONGTYPE\0" "5ERR unknown\0";
+  static const char *const advice[] = {
+    ": it passes", ": check user, password, ACL", ": list plain masters only",
+    ": see its configuration", ": others use this key", ": it lacks SET PX or EVAL"
+  };
+  const char *word = words;
+  for (; *word && s->state == RL_OPEN; word += strlen(word) + 1) {
+    if (!rl_begins(rl_whole(s->error), word + 1)) continue;
+    rl_append(s, advice[*word - '0']);
+    return;
+  }
 }
 
-/* ---- Servers: sending ------------------------------------------------------------------------ */
+/* ---- Servers: a connection's end ------------------------------------------------------------- */
 
 /* The round looks at its votes again; below, in "Rounds". */
-static void rl_vote(redlock *rl, rl_command *c, int i, redlock_vote vote);
+static void rl_vote(redlock *rl, rl_command *c, const rl_server *s, redlock_vote vote);
 
-/* The same vote for every undecided command that server i has not answered. */
-static void rl_vote_all(redlock *rl, int i, redlock_vote vote) {
+/* A vote for every undecided command that the server has not answered. */
+static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
   uint32_t place = rl->first, end = rl_end(rl);
   for (; place != end; place++) {
     rl_command *c = rl_at(rl, place);
-    if (c->lock && c->lock->votes[i] == REDLOCK_VOTE_NONE) rl_vote(rl, c, i, vote);
+    if (c->lock && c->lock->votes[s->index] == REDLOCK_VOTE_NONE) rl_vote(rl, c, s, vote);
   }
 }
 
 /* R14: 0 at first, as when a server closed an idle connection; then growing, bounded, random. */
 static int64_t rl_backoff_ms(const redlock *rl, unsigned fails) {
-  int64_t most = RL_BACKOFF_MIN_MS, random;
+  int64_t half, random;
   if (fails <= 1) return 0;
-  for (; fails > 2 && most < RL_BACKOFF_MAX_MS; fails--) most *= 2;
-  if (most > RL_BACKOFF_MAX_MS) most = RL_BACKOFF_MAX_MS;
-  random = rl_random(rl, RL_AS(uint32_t, most / 2));
-  return random < 0 ? most : most / 2 + random;
+  half = RL_BACKOFF_MIN_MS / 2 << rl_min(fails - 2, RL_BACKOFF_DOUBLINGS);
+  random = rl_random(rl, RL_AS(uint32_t, half));
+  return half + (random < 0 ? half : random);
 }
 
-/* R12: what the connection left unanswered is void. Only releases may be sent again. */
-static void rl_void(redlock *rl, int i, int was_refused) {
-  uint32_t place = rl->first, end = rl_end(rl);
-  for (; place != end; place++) {
-    rl_command *c = rl_at(rl, place);
-    int owed = (c->owed & rl_bit(i)) != 0;
-    c->owed &= ~rl_bit(i);
-    if (c->kind != RL_RELEASE && was_refused) c->due &= ~rl_bit(i);
-    if (c->kind == RL_RELEASE && owed) c->due |= rl_bit(i);
-    if (owed && c->lock) rl_vote(rl, c, i, REDLOCK_VOTE_UNREACHABLE);
-  }
-}
-
-/* What a server that has no connection votes. */
+/* What a server votes while it has no connection. */
 static redlock_vote rl_absent_vote(const rl_server *s) {
   return s->wary ? REDLOCK_VOTE_ERROR : REDLOCK_VOTE_UNREACHABLE;
 }
 
-/* The connection is over, whatever the reason. */
-static void rl_lose(redlock *rl, int i, int64_t now, const char *why) {
-  rl_server *s = &rl->server[i];
+/* The connection is over, whatever the reason. R12: what it left unanswered is void, and only
+   releases may go out again. */
+static void rl_lose(redlock *rl, rl_server *s, const char *why) {
+  uint32_t place = rl->first, end = rl_end(rl);
   int was_refused = s->state == RL_REFUSED;
   int64_t delay;
-  if (s->fd >= 0) rl->io->close(rl->ctx, i);
-  if (!s->told && !s->wary) rl_say(s, why);
+  if (s->fd >= 0) rl->io->close(rl->ctx, s->index);
+  rl_say(s, why);
   if (s->fails < 255) s->fails++;
   delay = rl_backoff_ms(rl, s->fails);
   s->fd = -1;
   s->state = RL_CLOSED;
-  s->stalled = 0;
+  s->linked = s->stalled = 0;
   s->owed = s->late = s->mark = 0;
-  s->until_ms = now + delay;
+  s->until_ms = rl->now_ms + delay;
   s->answered = rl->first;
-  rl_rewind(rl, i);
+  rl_rewind(rl, s);
   rl_note_due(rl, s->until_ms);
-  rl_void(rl, i, was_refused);
-  if (delay) rl_vote_all(rl, i, rl_absent_vote(s));
+  for (; place != end; place++) {
+    rl_command *c = rl_at(rl, place);
+    uint32_t owed = c->owed & s->bit;
+    c->owed &= ~s->bit;
+    if (c->kind == RL_RELEASE) c->due |= owed;
+    else if (was_refused) c->due &= ~s->bit;
+    if (owed && c->lock) rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
+  }
+  if (delay) rl_vote_all(rl, s, rl_absent_vote(s));
 }
 
+/* ---- Servers: sending ------------------------------------------------------------------------ */
+
 /* One more reply is owed. Of all that are, one is marked and timed. */
-static void rl_owe(redlock *rl, rl_server *s, int64_t now) {
+static void rl_owe(redlock *rl, rl_server *s) {
   s->owed++;
   if (s->mark) return;
   s->mark = s->owed;
-  s->mark_ms = now;
-  rl_note_due(rl, now + rl->options.server_timeout_ms + 1);
+  s->mark_ms = rl->now_ms;
+  rl_note_due(rl, rl->now_ms + rl->options.server_timeout_ms + 1);
 }
 
 /* How many bytes the connection took; 0 = none now, or it is lost. */
-static size_t rl_send_bytes(redlock *rl, int i, int64_t now, const void *data, size_t size) {
-  rl_server *s = &rl->server[i];
-  int sent = rl->io->send(rl->ctx, i, data, size);
+static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
+  int sent = rl->io->send(rl->ctx, s->index, data, size);
   if (sent < 0 || RL_AS(size_t, sent) > size) {
-    rl_lose(rl, i, now, s->linked ? rl_broken : rl_not_connected);
+    rl_lose(rl, s, rl_lost);
     return 0;
   }
   if (sent > 0 && !s->linked) {
@@ -1097,151 +1026,128 @@ static size_t rl_send_bytes(redlock *rl, int i, int64_t now, const void *data, s
   return RL_AS(size_t, sent);
 }
 
-static void rl_put_secret(rl_writer *w, rl_text t, int encoded) {
-  size_t size = t.size, i;
-  for (i = 0; encoded && i < t.size; i++)
-    if (t.at[i] == '%') size -= 2;
-  rl_put_count(w, '$', size);
-  for (i = 0; i < t.size; i++) {
-    char c = t.at[i];
-    if (encoded && c == '%') {
-      c = RL_AS(char, rl_hex(t.at[i + 1]) * 16 + rl_hex(t.at[i + 2]));
-      i += 2;
-    }
-    rl_put(w, &c, 1);
-  }
-  rl_put(w, "\r\n", 2);
-}
-
 /* The handshake, which stands ahead of everything on a connection; how many replies it gets. */
-static uint8_t rl_write_greeting(const redlock *rl, int i, rl_writer *w) {
+static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies = 0;
+  char digits[10];
   rl_target t;
-  rl_find_target(rl, i, &t);
+  rl_find_target(rl, s, &t);
   if (t.password.size) {
     rl_put_count(w, '*', t.user.size ? 3 : 2);
-    rl_put_bulk(w, "AUTH", 4);
-    if (t.user.size) rl_put_secret(w, t.user, t.user_encoded);
-    rl_put_secret(w, t.password, t.password_encoded);
+    rl_put_text(w, "AUTH");
+    if (t.user.size) rl_put_word(w, t.user);
+    rl_put_word(w, t.password);
     replies++;
   }
   if (t.database) {
-    rl_put_text(w, "*2\r\n$6\r\nSELECT\r\n");
-    rl_put_bulk_number(w, t.database);
+    rl_put_count(w, '*', 2);
+    rl_put_text(w, "SELECT");
+    rl_put_word(w, rl_format(digits, t.database));
     replies++;
   }
-  if (rl->options.max_ttl_ms) { /* two calls: before 7.0 one takes one section */
-    rl_put_text(w, "*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n");
-    rl_put_text(w, "*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n");
-    replies = RL_AS(uint8_t, replies + 2);
-  }
-  return replies;
-}
-
-static void rl_open_window(rl_writer *w, unsigned char *window, size_t skip) {
-  w->data = window;
-  w->size = w->room = RL_WINDOW_BYTES;
-  w->at = w->written = 0;
-  w->skip = skip;
-}
-
-/* Whether the whole handshake has left. */
-static int rl_send_greeting(redlock *rl, int i, int64_t now) {
-  rl_server *s = &rl->server[i];
-  while (!s->greeted) { /* each turn sends some of it, or is the last */
-    unsigned char window[RL_WINDOW_BYTES];
-    rl_writer w;
-    uint8_t replies;
-    size_t sent;
-    rl_open_window(&w, window, s->greeting_sent);
-    replies = rl_write_greeting(rl, i, &w);
-    if (w.written == 0) {
-      s->greeted = 1;
-      return 1;
-    }
-    sent = rl_send_bytes(rl, i, now, window, w.written);
-    if (sent == 0) return 0;
-    for (; s->greeting_sent == 0 && s->greeting < replies; s->greeting++) rl_owe(rl, s, now);
-    s->greeting_sent = RL_AS(uint16_t, s->greeting_sent + sent);
-  }
-  return 1;
+  if (rl->options.max_ttl_ms == 0) return replies;
+  rl_put_count(w, '*', 2); /* two calls: before 7.0 one takes one section */
+  rl_put_text(w, "INFO");
+  rl_put_text(w, "server");
+  rl_put_count(w, '*', 2);
+  rl_put_text(w, "INFO");
+  rl_put_text(w, "replication");
+  return RL_AS(uint8_t, replies + 2);
 }
 
 /* R4: the release of a SET that went behind a handshake which was refused. Resource and value are
    taken from the SET itself, as they stand in the ring. */
-static void rl_write_undo(redlock *rl, const rl_server *s, const rl_command *set, rl_writer *w) {
+static void rl_put_undo(redlock *rl, const rl_server *s, rl_writer *w) {
+  const rl_command *set = rl_at(rl, s->cursor);
   char digits[10];
-  size_t tail = rl_format(digits, set->ttl_ms), size, at, straight;
-  tail += RL_AS(size_t, tail == 10) + 22; /* "$2 PX", "$5 10000", "$2 NX" and their ends */
-  size = set->size - (sizeof(RL_SET_HEAD) - 1) - tail;
-  at = rl_wrap(s->at + RL_AS(uint32_t, sizeof(RL_SET_HEAD) - 1));
-  straight = rl_min(size, REDLOCK_RING_BYTES - at);
-  rl_write_release_head(w);
+  size_t ttl = rl_format(digits, set->ttl_ms).size;
+  size_t tail = ttl + (ttl == 10) + 22; /* "$2 PX $5 10000 $2 NX", each with its end */
+  size_t size = set->size - (sizeof(RL_SET_HEAD) - 1) - tail;
+  size_t at = rl_wrap(s->at + RL_AS(uint32_t, sizeof(RL_SET_HEAD) - 1));
+  size_t straight = rl_min(size, REDLOCK_RING_BYTES - at);
+  rl_put_eval(w, RL_RELEASE_SCRIPT, 5);
   rl_put(w, rl->ring + at, straight);
   rl_put(w, rl->ring, size - straight);
 }
 
-/* Sends a piece of the undoing of the cursor's SET; 0 = no more now. */
-static int rl_send_undo(redlock *rl, int i, int64_t now) {
-  rl_server *s = &rl->server[i];
-  rl_command *c = rl_at(rl, s->cursor);
-  unsigned char window[RL_WINDOW_BYTES];
+/* Sends a piece of a message that stands outside the log: the handshake, or the undoing of the
+   cursor's SET. `sent` of its bytes have left before. Returns how many now; -1 = it is all gone. */
+static int rl_send_private(redlock *rl, rl_server *s, size_t already) {
+  char window[RL_WINDOW_BYTES];
   rl_writer w;
+  uint8_t replies = 1;
   size_t sent;
-  rl_open_window(&w, window, s->sent);
-  rl_write_undo(rl, s, c, &w);
-  if (w.written == 0) {
-    s->sent = 0;
-    s->at = rl_wrap(s->at + c->size);
-    s->cursor++;
-    return 1;
-  }
-  sent = rl_send_bytes(rl, i, now, window, w.written);
-  if (sent && s->sent == 0) {
-    c->due &= ~rl_bit(i);
-    rl_owe(rl, s, now);
-    s->late++;
-  }
-  if (sent) s->sent = RL_AS(uint16_t, s->sent + sent);
-  return sent != 0;
+  w.data = window;
+  w.size = w.room = RL_WINDOW_BYTES;
+  w.at = w.written = 0;
+  w.skip = already;
+  if (s->greeted) rl_put_undo(rl, s, &w);
+  else replies = rl_put_greeting(rl, s, &w);
+  if (w.written == 0) return -1;
+  sent = rl_send_bytes(rl, s, window, w.written);
+  if (sent == 0 || already) return RL_AS(int, sent);
+  if (s->greeted) s->late++;
+  else s->greeting = replies;
+  while (replies--) rl_owe(rl, s);
+  return RL_AS(int, sent);
 }
 
-/* How many bytes from the cursor on stand in one piece and are due to server i. */
-static size_t rl_run(redlock *rl, int i, int64_t now) {
-  const rl_server *s = &rl->server[i];
-  size_t most = REDLOCK_RING_BYTES - s->at, run = 0;
-  uint32_t place = s->cursor, end = rl_end(rl);
-  if (place == end) return 0;
-  run = RL_AS(size_t, rl_at(rl, place)->size - s->sent);
-  if (s->state == RL_REFUSED) return rl_min(run, most);
-  for (place++; place != end && run < most && rl_is_due(rl, rl_at(rl, place), i, now); place++)
-    run += rl_at(rl, place)->size;
+/* Whether the whole handshake has left. */
+static int rl_send_greeting(redlock *rl, rl_server *s) {
+  while (!s->greeted) { /* each turn sends some of it, or is the last */
+    int sent = rl_send_private(rl, s, s->greeting_sent);
+    if (sent == 0) return 0;
+    if (sent < 0) s->greeted = 1;
+    else s->greeting_sent = RL_AS(uint16_t, s->greeting_sent + sent);
+  }
+  return 1;
+}
+
+/* Sends a piece of the undoing of the cursor's SET; 0 = no more now. */
+static int rl_send_undo(redlock *rl, rl_server *s) {
+  rl_command *c = rl_at(rl, s->cursor);
+  int sent = rl_send_private(rl, s, s->sent);
+  if (sent < 0) rl_advance(s, c);
+  if (sent > 0) {
+    c->due &= ~s->bit;
+    s->sent = RL_AS(uint16_t, s->sent + sent);
+  }
+  return sent;
+}
+
+/* How many bytes from the cursor on stand in one piece and are due. */
+static size_t rl_run(redlock *rl, const rl_server *s) {
+  uint32_t place = s->cursor, most = REDLOCK_RING_BYTES - s->at;
+  uint32_t run = RL_AS(uint32_t, rl_at(rl, place)->size - s->sent);
+  while (++place != rl_end(rl) && run < most && s->state != RL_REFUSED) {
+    const rl_command *c = rl_at(rl, place);
+    if (!rl_is_due(rl, s, c)) break;
+    run += c->size;
+  }
   return rl_min(run, most);
 }
 
-/* The first byte of c has left for server i. From here on it is never sent there again (R12). */
-static void rl_on_first_byte(redlock *rl, int i, rl_command *c, int64_t now) {
-  rl_server *s = &rl->server[i];
-  REDLOCK_ASSERT(c->due & rl_bit(i));
-  c->due &= ~rl_bit(i);
-  rl_owe(rl, s, now);
+/* The first byte of c has left. From here on it is never sent to this server again (R12). */
+static void rl_on_first_byte(redlock *rl, rl_server *s, rl_command *c) {
+  REDLOCK_ASSERT(c->due & s->bit);
+  c->due &= ~s->bit;
+  rl_owe(rl, s);
   if (s->state == RL_REFUSED) s->late++;
-  else c->owed |= rl_bit(i);
+  else c->owed |= s->bit;
   if (c->kind != RL_SET) return;
-  if (c->lock) c->lock->touched |= rl_bit(i);
+  if (c->lock) c->lock->touched |= s->bit;
   if (s->until_ms < c->t1_ms + c->ttl_ms) s->until_ms = c->t1_ms + c->ttl_ms; /* R13 */
 }
 
-static void rl_on_sent(redlock *rl, int i, size_t sent, int64_t now) {
-  rl_server *s = &rl->server[i];
+static void rl_on_sent(redlock *rl, rl_server *s, size_t sent) {
   while (sent > 0) {
     rl_command *c = rl_at(rl, s->cursor);
-    size_t step = rl_min(sent, RL_AS(size_t, c->size - s->sent));
-    if (s->sent == 0) rl_on_first_byte(rl, i, c, now);
+    size_t left = RL_AS(size_t, c->size - s->sent), step = rl_min(sent, left);
+    if (s->sent == 0) rl_on_first_byte(rl, s, c);
     sent -= step;
     s->sent = RL_AS(uint16_t, s->sent + step);
     s->at = rl_wrap(s->at + RL_AS(uint32_t, step));
-    if (s->sent < c->size) return;
+    if (step < left) return;
     s->sent = 0;
     s->cursor++;
   }
@@ -1249,190 +1155,170 @@ static void rl_on_sent(redlock *rl, int i, size_t sent, int64_t now) {
 
 /* Whether the next thing to send is the undoing of a SET. A command that was cut by the refusal is
    finished first; then the log is gone through once more. */
-static int rl_is_undoing(redlock *rl, int i, int64_t now) {
-  rl_server *s = &rl->server[i];
+static int rl_is_undoing(redlock *rl, rl_server *s) {
   if (s->state != RL_REFUSED) return 0;
   if (!s->undoing && s->sent == 0) {
     s->undoing = 1;
-    rl_rewind(rl, i);
-    rl_skip(rl, i, now);
+    rl_rewind(rl, s);
+    (void)rl_skip(rl, s);
   }
   return s->undoing && s->cursor != rl_end(rl) && rl_at(rl, s->cursor)->kind == RL_SET;
 }
 
-static void rl_send_commands(redlock *rl, int i, int64_t now) {
-  rl_server *s = &rl->server[i];
-  size_t run, sent;
+static void rl_send_commands(redlock *rl, rl_server *s) {
   for (;;) { /* each turn moves the cursor, or is the last */
-    rl_skip(rl, i, now);
-    if (rl_is_undoing(rl, i, now)) {
-      if (!rl_send_undo(rl, i, now)) return;
-      continue;
+    (void)rl_skip(rl, s);
+    if (rl_is_undoing(rl, s)) {
+      if (rl_send_undo(rl, s) == 0) return;
+    } else if (s->cursor == rl_end(rl)) {
+      return;
+    } else {
+      size_t run = rl_run(rl, s), sent = rl_send_bytes(rl, s, rl->ring + s->at, run);
+      if (s->state == RL_CLOSED) return;
+      rl_on_sent(rl, s, sent);
+      if (sent < run) return;
     }
-    run = rl_run(rl, i, now);
-    if (run == 0) return;
-    sent = rl_send_bytes(rl, i, now, rl->ring + s->at, run);
-    if (s->state == RL_CLOSED) return;
-    rl_on_sent(rl, i, sent, now);
-    if (sent < run) return;
   }
 }
 
-static void rl_open(redlock *rl, int i, int64_t now) {
-  rl_server *s = &rl->server[i];
+static void rl_open(redlock *rl, rl_server *s) {
   char host[RL_HOST_BYTES], port[6];
   rl_target t;
-  rl_find_target(rl, i, &t);
+  rl_find_target(rl, s, &t);
   rl_copy_text(host, t.host);
   rl_copy_text(port, t.port);
   s->generation++;
-  s->told = s->linked = s->greeted = s->greeting = s->undoing = s->seen = s->line_size = 0;
+  s->told = s->greeted = s->greeting = s->undoing = s->seen = 0;
   s->greeting_sent = 0;
   memset(&s->parser, 0, sizeof s->parser);
-  s->mark_ms = now;
-  s->fd = rl->io->open(rl->ctx, i, host, port);
+  s->mark_ms = rl->now_ms;
+  s->fd = rl->io->open(rl->ctx, s->index, host, port);
   if (s->fd < 0) {
-    rl_lose(rl, i, now, "no connection: is the address right?");
+    rl_lose(rl, s, rl_lost);
     return;
   }
   s->state = RL_OPEN;
-  s->until_ms = now + RL_CONNECT_MS;
-  rl_note_due(rl, now + rl->options.server_timeout_ms + 1);
+  s->until_ms = rl->now_ms + RL_CONNECT_MS;
+  rl_note_due(rl, rl->now_ms + rl->options.server_timeout_ms + 1);
 }
 
-static void rl_receive(redlock *rl, int i, int64_t now);
+static void rl_receive(redlock *rl, rl_server *s);
 
-/* A server may have closed a connection that was long quiet. Better to hear of that now than to
-   lose a SET on it. */
-static void rl_check_quiet(redlock *rl, int i, int64_t now) {
-  const rl_server *s = &rl->server[i];
-  if (s->linked && s->owed == 0 && now - s->mark_ms > rl->options.server_timeout_ms)
-    rl_receive(rl, i, now);
-}
-
-/* Gives server i all that is due to it, over a new connection where need be. */
-static void rl_send(redlock *rl, int i, int64_t now) {
-  rl_server *s = &rl->server[i];
+/* Gives a server all that is due to it, over a new connection where need be. A connection that was
+   long quiet may have been closed: better to hear of that now than to lose a SET on it. */
+static void rl_send(redlock *rl, rl_server *s) {
   int turn;
   for (turn = 0; turn < 2; turn++) { /* the first failure is tried again at once */
     int begun = s->state == RL_REFUSED || (s->greeting && !s->greeted);
-    rl_skip(rl, i, now);
-    if (s->cursor == rl_end(rl) && !begun) return;
-    if (s->state != RL_CLOSED) rl_check_quiet(rl, i, now);
+    if (!rl_skip(rl, s) && !begun) return;
+    if (s->linked && s->owed == 0 && rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
+      rl_receive(rl, s);
     if (s->state == RL_CLOSED) {
-      if (now < s->until_ms) return;
-      rl_open(rl, i, now);
+      if (rl->now_ms < s->until_ms) return;
+      rl_open(rl, s);
     }
-    if (s->state != RL_CLOSED && rl_send_greeting(rl, i, now) && !(s->wary && s->greeting))
-      rl_send_commands(rl, i, now);
+    if (s->state != RL_CLOSED && rl_send_greeting(rl, s) && !(s->wary && s->greeting))
+      rl_send_commands(rl, s);
     if (s->state != RL_CLOSED) break;
   }
   if (s->state == RL_OPEN && s->stalled && !s->linked)
-    rl_vote_all(rl, i, REDLOCK_VOTE_UNREACHABLE);
+    rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
 
 /* R4: the handshake failed. Nothing of this connection counts; SETs that went behind it are undone
    on it, each by a release, before it closes. */
-static void rl_refuse(redlock *rl, int i, int64_t now, const char *why) {
-  rl_server *s = &rl->server[i];
+static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
   uint32_t place = rl->first, end = rl_end(rl);
-  if (!s->told) rl_say(s, why);
+  rl_say(s, why);
   s->wary = 1;
   s->state = RL_REFUSED;
   s->greeting = 0;
   s->late = s->owed;
   for (; place != end; place++) {
     rl_command *c = rl_at(rl, place);
-    if (c->kind == RL_SET) c->due = (c->due & ~rl_bit(i)) | (c->owed & rl_bit(i));
-    if (c->kind == RL_EXTEND) c->due &= ~rl_bit(i);
-    c->owed &= ~rl_bit(i);
+    if (c->kind != RL_RELEASE) c->due &= ~s->bit;
+    if (c->kind == RL_SET) c->due |= c->owed & s->bit;
+    c->owed &= ~s->bit;
   }
-  if (!s->greeted) rl_lose(rl, i, now, why);
-  rl_vote_all(rl, i, REDLOCK_VOTE_ERROR);
+  if (!s->greeted) rl_lose(rl, s, why);
+  rl_vote_all(rl, s, REDLOCK_VOTE_ERROR);
 }
 
-enum { RL_SEEN_RUN_ID = 1, RL_SEEN_CHANGE = 2, RL_SEEN_UPTIME = 4, RL_SEEN_MASTER = 8 };
+enum { RL_SEEN_RUN_ID = 1, RL_SEEN_UPTIME = 2, RL_SEEN_MASTER = 4 }; /* rl_server.seen */
 
-static void rl_on_run_id(rl_server *s, rl_text hex) {
-  uint64_t id = 0;
-  size_t i;
-  for (i = 0; i < hex.size && i < 16; i++)
-    id = id << 4 | RL_AS(uint64_t, rl_hex(hex.at[i]) & 15);
-  if (id == 0) id = 1; /* 0 means none */
-  s->seen |= RL_SEEN_RUN_ID;
-  if (s->run_id != id) s->seen |= s->run_id ? RL_SEEN_CHANGE : 0;
-  s->next_run_id = id;
+/* Lines of INFO are told apart by their sum, so that none need be kept. */
+static uint32_t rl_sum(uint32_t sum, char c) { return sum * 31 + RL_AS(unsigned char, c); }
+
+static int rl_is_sum_of(uint32_t sum, const char *text) {
+  uint32_t wanted = 0;
+  for (; *text; text++) wanted = rl_sum(wanted, *text);
+  return sum == wanted;
 }
 
 static void rl_on_info_line(rl_server *s) {
-  rl_text line = rl_slice(s->line, s->line_size);
-  if (rl_begins(line, "run_id:")) rl_on_run_id(s, rl_after(line, 7));
-  if (rl_begins(line, "role:master")) s->seen |= RL_SEEN_MASTER;
-  if (!rl_begins(line, "uptime_in_seconds:")) return;
-  s->seen |= RL_SEEN_UPTIME;
-  s->uptime_s = rl_number(rl_after(line, 18), 1000000000);
-  if (s->uptime_s == 1000000000) s->uptime_s = 0; /* no number, as when its clock was set back */
+  if (rl_is_sum_of(s->key, "run_id")) {
+    s->seen |= RL_SEEN_RUN_ID;
+    s->next_run_id = s->sum | 1; /* 0 means none */
+  } else if (rl_is_sum_of(s->key, "uptime_in_seconds")) {
+    s->seen |= RL_SEEN_UPTIME;
+    s->uptime_s = s->number == UINT32_MAX ? 0 : s->number;
+  } else if (rl_is_sum_of(s->sum, "role:master")) {
+    s->seen |= RL_SEEN_MASTER;
+  }
 }
 
+/* A value that is no number sticks at the greatest: the uptime of a server whose clock was set back
+   may be negative, and then it counts as 0. */
 static void rl_on_info_byte(rl_server *s, char c) {
-  if (c != '\r' && c != '\n') {
-    if (s->line_size < sizeof s->line) s->line[s->line_size++] = c;
+  uint32_t digit = rl_hex(c);
+  if (c == '\r') rl_on_info_line(s);
+  if (c == '\r' || c == '\n') {
+    s->sum = s->key = 0;
     return;
   }
-  rl_on_info_line(s);
-  s->line_size = 0;
-}
-
-static const char *rl_check_identity(const redlock *rl, int i) {
-  const rl_server *s = &rl->server[i];
-  int j;
-  if (!(s->seen & RL_SEEN_RUN_ID) || !(s->seen & RL_SEEN_UPTIME))
-    return "INFO tells no run_id and uptime: max_ttl_ms needs them";
-  if (!(s->seen & RL_SEEN_MASTER)) return "not a master: list masters only";
-  for (j = 0; j < rl->servers; j++) {
-    const rl_server *other = &rl->server[j];
-    if (j != i && other->state == RL_OPEN && other->linked && other->greeting == 0 &&
-        other->run_id == s->next_run_id)
-      return "the same server as another entry (one run_id): list it once";
+  if (c == ':' && s->key == 0) {
+    s->key = s->sum;
+    s->number = 0;
+  } else {
+    s->number = digit > 9 || s->number > 400000000 ? UINT32_MAX : s->number * 10 + digit;
   }
-  return RL_NULL;
+  s->sum = rl_sum(s->sum, c);
 }
 
-/* R24. The clock is read anew: a reading from before the reply would make the server older. */
-static const char *rl_identify(redlock *rl, int i) {
-  rl_server *s = &rl->server[i];
-  const char *problem = rl_check_identity(rl, i);
-  int64_t now = rl_now(rl);
-  if (problem) return problem;
-  if (now < 0) return "our clock failed";
-  if (s->seen & RL_SEEN_CHANGE) s->born_ms = now;
-  else if (s->run_id == 0)
-    s->born_ms = now - RL_AS(int64_t, s->uptime_s) * 1000 + RL_UPTIME_SLACK_MS;
+/* R24, R5. The clock is read anew: a reading from before the reply would make the server older. */
+static const char *rl_identify(redlock *rl, rl_server *s) {
+  const rl_server *other = rl->server, *end = rl->server + rl->servers;
+  if (!(s->seen & RL_SEEN_RUN_ID) || !(s->seen & RL_SEEN_UPTIME))
+    return "INFO tells no run_id or uptime: max_ttl_ms needs them";
+  if (!(s->seen & RL_SEEN_MASTER)) return "not a master: list masters only";
+  for (; other != end; other++)
+    if (other != s && other->state == RL_OPEN && other->run_id == s->next_run_id)
+      return "the same server as another entry: list it once";
+  if (!rl_tick(rl)) return "our clock failed";
+  if (s->run_id == 0)
+    s->born_ms = rl->now_ms - RL_AS(int64_t, s->uptime_s) * 1000 + RL_UPTIME_SLACK_MS;
+  else if (s->run_id != s->next_run_id)
+    s->born_ms = rl->now_ms;
   s->run_id = s->next_run_id;
   return RL_NULL;
 }
 
-static int rl_is_quarantined(const redlock *rl, int i, int64_t now) {
-  return rl->options.max_ttl_ms && now - rl->server[i].born_ms < rl->options.max_ttl_ms;
-}
-
-/* The server answers sensibly: it is trusted, and what was wrong is past. */
+/* The server answers sensibly: what was wrong is past. */
 static void rl_on_good_reply(rl_server *s) {
   s->wary = s->fails = s->told = 0;
   s->error[0] = 0;
 }
 
-static void rl_on_greeting_reply(redlock *rl, int i, int64_t now, rl_reply reply) {
-  rl_server *s = &rl->server[i];
+static void rl_on_greeting_reply(redlock *rl, rl_server *s, rl_reply reply) {
   int infos = rl->options.max_ttl_ms ? 2 : 0;
-  const char *problem = "the handshake got an odd reply";
-  if (reply == (s->greeting > infos ? RL_REPLY_OK : RL_REPLY_BULK)) problem = RL_NULL;
+  const char *problem = RL_NULL;
+  if (reply != (s->greeting > infos ? RL_REPLY_OK : RL_REPLY_BULK)) problem = rl_odd;
   s->greeting--;
   if (!problem && s->greeting) return;
-  if (!problem && infos) problem = rl_identify(rl, i);
-  if (problem) rl_refuse(rl, i, now, problem);
+  if (!problem && infos) problem = rl_identify(rl, s);
+  if (problem) rl_refuse(rl, s, problem);
   else rl_on_good_reply(s);
 }
 
@@ -1446,141 +1332,123 @@ static redlock_vote rl_vote_of(uint8_t kind, rl_reply reply) {
 /* Counts one owed reply off; the mark is set anew when its own reply has come (R13). */
 static void rl_on_paid(rl_server *s, int64_t now) {
   s->owed--;
-  s->mark--;
-  if (s->mark) return;
+  if (--s->mark) return;
   s->mark = s->owed;
   s->mark_ms = now;
   if (s->owed == 0) s->stalled = 0;
 }
 
-/* R8: the one place where a reply meets its command, or is dropped because it comes late. */
-static void rl_on_reply(redlock *rl, int i, int64_t now, rl_reply reply) {
-  rl_server *s = &rl->server[i];
-  rl_command *c;
-  redlock_vote vote;
-  if (s->owed == 0) {
-    rl_lose(rl, i, now, "a reply to nothing: is it a Redis server?");
-    return;
+/* R4, R24: what a command's own reply counts for. */
+static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
+  redlock_vote vote = rl_vote_of(c->kind, reply);
+  if (vote == REDLOCK_VOTE_ERROR) {
+    if (reply != RL_REPLY_ERROR) rl_say(s, rl_odd);
+  } else {
+    rl_on_good_reply(s);
+    if (rl->now_ms - s->born_ms < rl->options.max_ttl_ms) vote = REDLOCK_VOTE_QUARANTINED;
   }
-  rl_on_paid(s, now);
-  if (s->greeting) {
-    rl_on_greeting_reply(rl, i, now, reply);
-    return;
-  }
-  if (s->late) {
-    s->late--;
-    return;
-  }
-  while (!(rl_at(rl, s->answered)->owed & rl_bit(i))) s->answered++;
-  c = rl_at(rl, s->answered++);
-  c->owed &= ~rl_bit(i);
-  vote = rl_vote_of(c->kind, reply);
-  if (vote != REDLOCK_VOTE_ERROR) rl_on_good_reply(s);
-  else if (reply != RL_REPLY_ERROR) rl_say(s, "an odd reply: is it a Redis server?");
-  if (vote != REDLOCK_VOTE_ERROR && rl_is_quarantined(rl, i, now)) vote = REDLOCK_VOTE_QUARANTINED;
-  if (c->lock) rl_vote(rl, c, i, vote);
+  if (c->lock) rl_vote(rl, c, s, vote);
 }
 
-static void rl_on_byte(redlock *rl, int i, int64_t now, char byte) {
-  rl_server *s = &rl->server[i];
+/* R8: the one place where a reply meets its command, or is dropped because it comes late. */
+static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
+  rl_command *c;
+  if (s->owed == 0) {
+    rl_lose(rl, s, rl_odd);
+    return;
+  }
+  rl_on_paid(s, rl->now_ms);
+  if (s->greeting) {
+    rl_on_greeting_reply(rl, s, reply);
+  } else if (s->late) {
+    s->late--;
+  } else {
+    do {
+      REDLOCK_ASSERT(s->answered != s->cursor + 1);
+      c = rl_at(rl, s->answered++);
+    } while (!(c->owed & s->bit));
+    c->owed &= ~s->bit;
+    rl_on_answer(rl, s, c, reply);
+  }
+}
+
+static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
   rl_reply reply = rl_parse(&s->parser, byte);
   if (reply == RL_MORE) return;
   if (reply == RL_REPLY_ERROR) rl_advise(s);
   if (reply == RL_ERROR_BYTE) rl_capture(s, byte);
   else if (reply == RL_BULK_BYTE) rl_on_info_byte(s, byte);
-  else if (reply == RL_BAD) rl_lose(rl, i, now, "a malformed reply: is it a Redis server?");
-  else rl_on_reply(rl, i, now, reply);
+  else if (reply == RL_BAD) rl_lose(rl, s, rl_odd);
+  else rl_on_reply(rl, s, reply);
 }
 
-/* A refused connection closes when all is undone and answered. */
-static void rl_check_refused(redlock *rl, int i, int64_t now) {
-  const rl_server *s = &rl->server[i];
-  if (s->state == RL_REFUSED && s->undoing && s->owed == 0 && s->cursor == rl_end(rl))
-    rl_lose(rl, i, now, "");
-}
-
-static void rl_receive(redlock *rl, int i, int64_t now) {
-  rl_server *s = &rl->server[i];
-  unsigned char data[RL_RECEIVE_BYTES];
-  int turn, k, got;
-  for (turn = 0; turn < RL_RECEIVE_TURNS; turn++) {
-    got = rl->io->recv(rl->ctx, i, data, sizeof data);
-    if (got == 0) break;
-    if (got < 0 || RL_AS(size_t, got) > sizeof data) {
-      rl_lose(rl, i, now, s->linked ? rl_broken : rl_not_connected);
-      return;
-    }
-    for (k = 0; k < got && s->state != RL_CLOSED; k++) rl_on_byte(rl, i, now, RL_AS(char, data[k]));
-    if (s->state == RL_CLOSED || RL_AS(size_t, got) < sizeof data) break;
+static void rl_receive(redlock *rl, rl_server *s) {
+  char data[RL_RECEIVE_BYTES];
+  int turn, k, got = RL_RECEIVE_BYTES;
+  for (turn = 0; turn < RL_RECEIVE_TURNS && got == RL_RECEIVE_BYTES; turn++) {
+    got = rl->io->recv(rl->ctx, s->index, data, sizeof data);
+    if (got < 0 || got > RL_RECEIVE_BYTES) rl_lose(rl, s, rl_lost);
+    for (k = 0; k < got && s->state != RL_CLOSED; k++) rl_on_byte(rl, s, data[k]);
+    if (s->state == RL_CLOSED) return;
   }
-  rl_check_refused(rl, i, now);
+  if (s->state == RL_REFUSED && s->undoing && s->owed == 0 && s->cursor == rl_end(rl))
+    rl_lose(rl, s, rl_odd); /* all is undone and answered */
 }
 
 /* ---- Servers: the clock ---------------------------------------------------------------------- */
 
 /* R13: nothing but releases from now on, and no one waits. One that never stood is still tried. */
-static void rl_stall(redlock *rl, int i) {
-  rl_server *s = &rl->server[i];
+static void rl_stall(redlock *rl, rl_server *s) {
   uint32_t place = rl->first, end = rl_end(rl);
   s->stalled = 1;
-  if (!s->told && !s->wary) rl_say(s, s->linked ? "no reply in time" : "connecting takes too long");
+  rl_say(s, rl_late);
   for (; s->linked && place != end; place++) {
     rl_command *c = rl_at(rl, place);
-    if (c->kind != RL_RELEASE) c->due &= ~rl_bit(i);
+    if (c->kind != RL_RELEASE) c->due &= ~s->bit;
   }
-  rl_vote_all(rl, i, s->linked ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE);
+  rl_vote_all(rl, s, s->linked ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE);
 }
 
-static int rl_is_waited_for(const redlock *rl, int i) {
-  const rl_server *s = &rl->server[i];
-  return s->linked ? s->owed > 0 : s->cursor != rl_end(rl);
+/* When the clock next has a say about the server. */
+static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
+  int busy = s->cursor != rl_end(rl);
+  if (s->linked ? s->owed == 0 : !busy) return INT64_MAX;
+  if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
+  return s->mark_ms + rl->options.server_timeout_ms + 1;
 }
 
-/* When the clock next has a say about server i. */
-static int64_t rl_server_due(const redlock *rl, int i) {
-  const rl_server *s = &rl->server[i];
-  if (s->state == RL_CLOSED) return s->cursor != rl_end(rl) ? s->until_ms : INT64_MAX;
-  if (!rl_is_waited_for(rl, i)) return INT64_MAX;
-  return s->stalled ? s->until_ms : s->mark_ms + rl->options.server_timeout_ms + 1;
-}
-
-static void rl_on_server_time(redlock *rl, int i, int64_t now) {
-  rl_server *s = &rl->server[i];
-  if (s->state == RL_CLOSED || now < rl_server_due(rl, i)) return;
-  if (!s->stalled) rl_stall(rl, i);
-  if (now >= s->until_ms) rl_lose(rl, i, now, "no reply in time");
+static void rl_on_server_time(redlock *rl, rl_server *s) {
+  if (s->state == RL_CLOSED || rl->now_ms < rl_server_due(rl, s)) return;
+  if (!s->stalled) rl_stall(rl, s);
+  if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
 }
 
 /* ---- Room in the log (R11) ------------------------------------------------------------------- */
 
-/* Whether the log must keep c for server i: a part of it has left, or it can still be sent, or it
-   may have to be undone. */
-static int rl_is_pinned(const redlock *rl, const rl_command *c, int i, int64_t now) {
-  const rl_server *s = &rl->server[i];
-  if (s->state == RL_CLOSED || !s->linked) return 0;
-  if (s->cursor == rl->first && s->sent > 0) return 1;
-  if (s->greeting && (c->owed & rl_bit(i))) return 1;
-  return rl_is_due(rl, c, i, now);
+/* Whether the log must keep its first command for a server: a part of it has left, or it can still
+   be sent, or it may have to be undone. */
+static int rl_is_pinned(redlock *rl, const rl_server *s) {
+  const rl_command *c = rl_at(rl, rl->first);
+  if (!s->linked) return 0;
+  return (s->cursor == rl->first && s->sent) || (s->greeting && (c->owed & s->bit)) ||
+         rl_is_due(rl, s, c);
 }
 
-/* Takes the oldest command out of the log, if it is decided. A stalled server that stands in the
+/* Takes the first command out of the log, if it is decided. A stalled server that stands in the
    way with bytes it does not take loses its connection, a healthy one is waited for. */
-static int rl_retire(redlock *rl, int64_t now) {
-  rl_command *c = rl_at(rl, rl->first);
-  int i;
+static int rl_retire(redlock *rl) {
+  const rl_command *c = rl_at(rl, rl->first);
+  rl_server *s, *end = rl->server + rl->servers;
   if (rl->count == 0 || c->lock) return 0;
-  for (i = 0; i < rl->servers; i++) {
-    if (!rl_is_pinned(rl, c, i, now)) continue;
-    if (!rl->server[i].stalled) return 0;
-    rl_lose(rl, i, now, "no reply in time");
+  for (s = rl->server; s != end; s++) {
+    if (!rl_is_pinned(rl, s)) continue;
+    if (!s->stalled) return 0;
+    rl_lose(rl, s, rl_late);
   }
-  for (i = 0; i < rl->servers; i++) {
-    rl_server *s = &rl->server[i];
-    if (c->owed & rl_bit(i)) s->late++;
+  for (s = rl->server; s != end; s++) {
+    if (c->owed & s->bit) s->late++;
     if (s->answered == rl->first) s->answered++;
-    if (s->cursor != rl->first) continue;
-    s->at = rl_wrap(s->at + c->size);
-    s->cursor++;
+    if (s->cursor == rl->first) rl_advance(s, c);
   }
   rl->tail = rl_wrap(rl->tail + c->size);
   rl->used -= c->size;
@@ -1589,15 +1457,12 @@ static int rl_retire(redlock *rl, int64_t now) {
   return 1;
 }
 
-static int rl_make_room(redlock *rl, const redlock_lock *lock, int64_t now) {
-  uint32_t bytes = rl_bytes_needed(lock->task, lock->resource_size);
-  uint32_t commands = lock->task == RL_SET ? 2 : 1;
-  do {
-    if (rl->used + rl->reserved_bytes + bytes <= REDLOCK_RING_BYTES &&
-        rl->count + rl->reserved_commands + commands <= REDLOCK_MAX_COMMANDS)
-      return 1;
-  } while (rl_retire(rl, now));
-  return 0;
+static int rl_make_room(redlock *rl, const redlock_lock *lock) {
+  uint32_t bytes = rl_room(lock->task, lock->resource_size) + rl->reserved_bytes;
+  uint32_t commands = (lock->task == RL_SET ? 2 : 1) + rl->reserved_commands;
+  while (rl->used + bytes > REDLOCK_RING_BYTES || rl->count + commands > REDLOCK_MAX_COMMANDS)
+    if (!rl_retire(rl)) return 0;
+  return 1;
 }
 
 /* ---- Rounds: votes, quorum, decision --------------------------------------------------------- */
@@ -1606,12 +1471,11 @@ static void rl_judge(redlock *rl, redlock_lock *lock);
 
 /* A vote is in. A release that went twice, because its connection was lost, finds nothing the
    second time: that is no news. */
-static void rl_vote(redlock *rl, rl_command *c, int i, redlock_vote vote) {
-  redlock_lock *lock = c->lock;
-  if (c->kind == RL_RELEASE && lock->votes[i] != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN)
-    return;
-  lock->votes[i] = vote;
-  rl_judge(rl, lock);
+static void rl_vote(redlock *rl, rl_command *c, const rl_server *s, redlock_vote vote) {
+  redlock_vote *old = &c->lock->votes[s->index];
+  if (c->kind == RL_RELEASE && *old != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
+  *old = vote;
+  rl_judge(rl, c->lock);
 }
 
 /* Decided: whatever still comes for this round is late. Returns the round's command. */
@@ -1644,18 +1508,17 @@ static void rl_queue(redlock *rl, redlock_lock *lock, uint8_t task) {
 }
 
 /* R7: the release goes to every server that any byte of the SET went to, behind it, at once. */
-static void rl_roll_back(redlock *rl, redlock_lock *lock, int64_t now) {
-  REDLOCK_ASSERT(lock->reserved);
-  rl_unreserve(rl, lock);
-  if (lock->touched) rl_encode(rl, lock, RL_RELEASE, now)->due = lock->touched;
+static void rl_roll_back(redlock *rl, redlock_lock *lock) {
+  rl_reserve(rl, lock, -1);
+  if (lock->touched) rl_encode(rl, lock, RL_RELEASE, lock->touched);
   lock->touched = 0;
 }
 
 /* R9: what follows a failed attempt. */
-static void rl_rest(redlock *rl, redlock_lock *lock, int64_t now) {
+static void rl_rest(redlock *rl, redlock_lock *lock) {
   const redlock_options *o = &rl->options;
   int64_t delay;
-  if (now >= lock->give_up_ms || (o->max_attempts && lock->attempts >= o->max_attempts)) {
+  if (rl->now_ms >= lock->since_ms || (o->max_attempts && lock->attempts >= o->max_attempts)) {
     rl_decide(rl, lock, RL_AS(redlock_status, lock->last));
     return;
   }
@@ -1664,30 +1527,16 @@ static void rl_rest(redlock *rl, redlock_lock *lock, int64_t now) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
     return;
   }
-  delay += now + o->retry_delay_min_ms;
-  rl_wait_until(rl, lock, RL_RESTING, delay < lock->give_up_ms ? delay : lock->give_up_ms);
+  delay += rl->now_ms + o->retry_delay_min_ms;
+  rl_wait_until(rl, lock, RL_RESTING, delay < lock->since_ms ? delay : lock->since_ms);
 }
 
-static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status status, int64_t now) {
+static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status status) {
   rl_settle(rl, lock)->due = 0;
-  rl_roll_back(rl, lock, now);
+  rl_roll_back(rl, lock);
   lock->last = RL_AS(int8_t, status);
   if (status == REDLOCK_SYSTEM) rl_decide(rl, lock, status);
-  else rl_rest(rl, lock, now);
-}
-
-/* A quorum said yes. R1: the clock is read after the last of them. */
-static void rl_grant(redlock *rl, redlock_lock *lock) {
-  int64_t now = rl_now(rl), deadline = lock->t1_ms + rl_validity_ms(rl, lock->ask_ms);
-  if (now < 0 || now >= deadline) {
-    rl_fail_attempt(rl, lock, now < 0 ? REDLOCK_SYSTEM : REDLOCK_EXPIRED, rl->now_ms);
-    return;
-  }
-  lock->touched |= rl_settle(rl, lock)->due; /* where it may still be set */
-  lock->deadline_ms = deadline;
-  lock->since_ms = lock->t1_ms;
-  lock->held = RL_HELD;
-  rl_decide(rl, lock, REDLOCK_OK);
+  else rl_rest(rl, lock);
 }
 
 /* The lock is no longer ours: it is handed back when a release for all servers is in the log. */
@@ -1699,302 +1548,268 @@ static void rl_expire(redlock *rl, redlock_lock *lock) {
 }
 
 /* R19: a failed extension leaves everything as it was. */
-static void rl_end_extension(redlock *rl, redlock_lock *lock, redlock_status status, int64_t now) {
-  int64_t next = now + rl->options.retry_delay_min_ms;
+static void rl_end_extension(redlock *rl, redlock_lock *lock, redlock_status status) {
+  int64_t next = rl->now_ms + rl->options.retry_delay_min_ms;
   rl_command *c = rl_settle(rl, lock);
   if (status != REDLOCK_OK) c->due = 0;
   if (!lock->kept) {
     rl_decide(rl, lock, status);
     return;
   }
-  if (status == REDLOCK_OK) next = now + (lock->deadline_ms - now) / 2;
+  if (status == REDLOCK_OK) next = rl->now_ms + (lock->deadline_ms - rl->now_ms) / 2;
   rl_wait_until(rl, lock, RL_KEEPING, next < lock->deadline_ms ? next : lock->deadline_ms);
 }
 
-static void rl_on_extended(redlock *rl, redlock_lock *lock) {
-  int64_t now = rl_now(rl), deadline = lock->t1_ms + rl_validity_ms(rl, lock->ask_ms);
-  if (now < 0) {
-    rl_end_extension(rl, lock, REDLOCK_SYSTEM, rl->now_ms);
-  } else if (now >= lock->deadline_ms) {
-    rl_expire(rl, lock);
+/* A quorum said yes to a SET or an extension. R1: the clock is read after the last of them. */
+static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
+  int64_t deadline = lock->t1_ms + rl_validity_ms(rl, lock->ask_ms);
+  int extends = lock->task == RL_EXTEND, works = rl_tick(rl);
+  int64_t end = extends ? lock->deadline_ms : deadline;
+  redlock_status status = !works ? REDLOCK_SYSTEM : rl->now_ms < end ? REDLOCK_OK : REDLOCK_EXPIRED;
+  if (extends) {
+    if (status == REDLOCK_OK && deadline > end) lock->deadline_ms = deadline; /* R18 */
+    if (status == REDLOCK_EXPIRED) rl_expire(rl, lock);
+    else rl_end_extension(rl, lock, status);
+  } else if (status != REDLOCK_OK) {
+    rl_fail_attempt(rl, lock, status);
   } else {
-    if (deadline > lock->deadline_ms) lock->deadline_ms = deadline; /* R18 */
-    rl_end_extension(rl, lock, REDLOCK_OK, now);
+    lock->touched |= rl_settle(rl, lock)->due; /* where it may still be set */
+    lock->deadline_ms = deadline;
+    lock->since_ms = lock->t1_ms;
+    lock->held = RL_HELD;
+    rl_decide(rl, lock, REDLOCK_OK);
   }
 }
 
-typedef struct rl_tally {
-  int yes, taken, none, absent;
-} rl_tally;
-
-static rl_tally rl_count(const redlock *rl, const redlock_lock *lock) {
-  rl_tally t;
-  int i;
-  memset(&t, 0, sizeof t);
-  for (i = 0; i < rl->servers; i++) {
-    if (lock->votes[i] == REDLOCK_VOTE_YES) t.yes++;
-    else if (lock->votes[i] == REDLOCK_VOTE_TAKEN) t.taken++;
-    else if (lock->votes[i] == REDLOCK_VOTE_NONE) t.none++;
-    else t.absent++;
-  }
-  return t;
-}
-
-/* R21 */
-static void rl_judge_release(redlock *rl, redlock_lock *lock, rl_tally t) {
-  int spare = rl->servers - rl->quorum;
-  redlock_status status = REDLOCK_OK;
-  if (t.yes < rl->quorum) {
-    if (t.taken > spare) status = REDLOCK_EXPIRED;
-    else if (t.absent > spare) status = REDLOCK_NO_QUORUM;
-    else if (t.none) return;
-  }
-  (void)rl_settle(rl, lock);
-  rl_decide(rl, lock, status);
-}
-
-/* R6: decides as soon as no vote to come can change the outcome. */
+/* R6: decides as soon as no vote to come can change the outcome. R19, R21, R23: what it is. */
 static void rl_judge(redlock *rl, redlock_lock *lock) {
-  rl_tally t = rl_count(rl, lock);
-  int spare = rl->servers - rl->quorum;
-  int hopeless = t.yes + t.none < rl->quorum;
+  int count[REDLOCK_VOTE_QUARANTINED + 1], i, yes, none, taken, absent;
+  int quorum = rl->quorum, spare = rl->servers - quorum;
+  memset(count, 0, sizeof count);
+  for (i = 0; i < rl->servers; i++) count[lock->votes[i]]++;
+  yes = count[REDLOCK_VOTE_YES];
+  none = count[REDLOCK_VOTE_NONE];
+  taken = count[REDLOCK_VOTE_TAKEN];
+  absent = rl->servers - yes - none - taken;
   if (lock->task == RL_RELEASE) {
-    rl_judge_release(rl, lock, t);
-  } else if (lock->task == RL_EXTEND) {
-    if (t.yes >= rl->quorum) rl_on_extended(rl, lock);
-    else if (t.taken > spare) rl_expire(rl, lock); /* R19: proved */
-    else if (hopeless) rl_end_extension(rl, lock, REDLOCK_NO_QUORUM, rl->now_ms);
-  } else if (t.yes >= rl->quorum) {
-    rl_grant(rl, lock);
-  } else if (hopeless) { /* R23 */
-    rl_fail_attempt(rl, lock, t.absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN, rl->now_ms);
+    redlock_status status = REDLOCK_OK;
+    if (yes < quorum) {
+      if (taken > spare) status = REDLOCK_EXPIRED;
+      else if (absent > spare) status = REDLOCK_NO_QUORUM;
+      else if (none) return;
+    }
+    (void)rl_settle(rl, lock);
+    rl_decide(rl, lock, status);
+  } else if (yes >= quorum) {
+    rl_on_quorum(rl, lock);
+  } else if (lock->task == RL_EXTEND && taken > spare) {
+    rl_expire(rl, lock); /* proved lost */
+  } else if (yes + none < quorum) {
+    if (lock->task == RL_EXTEND) rl_end_extension(rl, lock, REDLOCK_NO_QUORUM);
+    else rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN);
   }
 }
 
 /* ---- Locks: a round begins ------------------------------------------------------------------- */
 
 /* R20: the longest ttl that keeps within max_hold_ms; 0 = none would gain anything. */
-static uint32_t rl_clip(const redlock *rl, const redlock_lock *lock, uint32_t ttl_ms, int64_t now) {
-  int64_t left = lock->since_ms + lock->max_hold_ms - now;
+static uint32_t rl_clip(const redlock *rl, const redlock_lock *lock, uint32_t ttl_ms) {
+  int64_t left = lock->since_ms + lock->max_hold_ms - rl->now_ms;
   if (lock->max_hold_ms == 0 || ttl_ms <= left) return ttl_ms;
-  if (left <= 0 || now + rl_validity_ms(rl, RL_AS(uint32_t, left)) <= lock->deadline_ms) return 0;
-  return RL_AS(uint32_t, left);
+  if (left <= 0) return 0;
+  ttl_ms = RL_AS(uint32_t, left);
+  return rl->now_ms + rl_validity_ms(rl, ttl_ms) > lock->deadline_ms ? ttl_ms : 0;
 }
 
 /* What a server votes before it is asked; NONE = it will be. */
-static redlock_vote rl_first_vote(const rl_server *s, int64_t now) {
+static redlock_vote rl_first_vote(const redlock *rl, const rl_server *s) {
   if (s->state == RL_REFUSED) return REDLOCK_VOTE_ERROR;
-  if (s->state == RL_CLOSED && now < s->until_ms) return rl_absent_vote(s);
-  return s->linked && s->stalled ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_NONE;
+  if (s->linked && s->stalled) return REDLOCK_VOTE_TIMEOUT;
+  if (s->state == RL_CLOSED && rl->now_ms < s->until_ms) return rl_absent_vote(s);
+  return REDLOCK_VOTE_NONE;
 }
 
-/* Who gets the command. One whose connection is down gets it if that is up again in time; one that
-   is stalled or refused gets only what undoes a SET that it got (R13). */
-static uint32_t rl_electorate(const redlock *rl, const redlock_lock *lock, uint8_t kind) {
+/* Begins a round: everyone who can get the lock's command is to get it. One whose connection is
+   down gets it if that is up again in time; one that is stalled or refused gets only what undoes a
+   SET that it got (R13). */
+static rl_command *rl_ask(redlock *rl, redlock_lock *lock, uint8_t kind) {
   uint32_t due = kind == RL_RELEASE ? lock->touched : 0;
-  int i;
-  for (i = 0; i < rl->servers; i++) {
-    const rl_server *s = &rl->server[i];
-    if (s->state != RL_REFUSED && !(s->linked && s->stalled)) due |= rl_bit(i);
+  const rl_server *s = rl->server, *end = s + rl->servers;
+  for (; s != end; s++) {
+    lock->votes[s->index] = rl_first_vote(rl, s);
+    if (s->state != RL_REFUSED && !(s->linked && s->stalled)) due |= s->bit;
   }
-  return due;
+  return rl_encode(rl, lock, kind, due);
 }
 
-static void rl_start_round(redlock *rl, redlock_lock *lock, int64_t now) {
-  rl_command *c;
-  int i;
+static void rl_start_round(redlock *rl, redlock_lock *lock) {
+  int64_t due = rl->now_ms + rl->options.server_timeout_ms;
   if (lock->task == RL_SET) {
-    rl_reserve(rl, lock);
+    rl_reserve(rl, lock, 1);
     lock->touched = 0;
     lock->attempts++;
   }
-  c = rl_encode(rl, lock, lock->task, now);
-  c->lock = lock;
-  c->due = rl_electorate(rl, lock, lock->task);
+  rl_ask(rl, lock, lock->task)->lock = lock;
   lock->command = rl_end(rl) - 1;
-  lock->t1_ms = now;
-  for (i = 0; i < rl->servers; i++) lock->votes[i] = rl_first_vote(&rl->server[i], now);
-  rl_wait_until(rl, lock, RL_VOTING, now + rl->options.server_timeout_ms);
-  if (lock->task == RL_EXTEND && lock->deadline_ms < lock->due_ms)
-    rl_wait_until(rl, lock, RL_VOTING, lock->deadline_ms);
+  lock->t1_ms = rl->now_ms;
+  if (lock->task == RL_EXTEND && lock->deadline_ms < due) due = lock->deadline_ms;
+  rl_wait_until(rl, lock, RL_VOTING, due);
   rl_judge(rl, lock);
 }
 
-static void rl_start_extension(redlock *rl, redlock_lock *lock, int64_t now) {
-  lock->ask_ms = rl_clip(rl, lock, lock->ask_ms, now);
-  if (now >= lock->deadline_ms) rl_expire(rl, lock);
-  else if (lock->ask_ms == 0) rl_decide(rl, lock, REDLOCK_LIMIT);
-  else rl_start_round(rl, lock, now);
-}
-
 /* Goes on with the first lock in line, now that there is room. T1 is taken here (R11). */
-static void rl_start_task(redlock *rl, redlock_lock *lock, int64_t now) {
-  if (lock->task == RL_EXTEND) {
-    rl_start_extension(rl, lock, now);
-  } else if (lock->task == RL_RELEASE) {
-    rl_start_round(rl, lock, now);
-  } else if (lock->task == RL_ABANDON) {
-    rl_encode(rl, lock, RL_RELEASE, now)->due = rl_electorate(rl, lock, RL_RELEASE);
+static void rl_start_task(redlock *rl, redlock_lock *lock) {
+  if (lock->task == RL_ABANDON) {
+    (void)rl_ask(rl, lock, RL_RELEASE);
     rl_decide(rl, lock, REDLOCK_EXPIRED);
-  } else if (lock->attempts && now > lock->give_up_ms) {
-    rl_decide(rl, lock, RL_AS(redlock_status, lock->last));
-  } else if (rl->io->entropy(rl->ctx, lock->value, RL_VALUE_BYTES)) { /* R3: fails closed */
-    rl_decide(rl, lock, REDLOCK_SYSTEM);
-  } else {
-    rl_start_round(rl, lock, now);
+    return;
   }
+  if (lock->task == RL_EXTEND) {
+    lock->ask_ms = rl_clip(rl, lock, lock->ask_ms);
+    if (rl->now_ms >= lock->deadline_ms) rl_expire(rl, lock);
+    else if (lock->ask_ms == 0) rl_decide(rl, lock, REDLOCK_LIMIT);
+    else rl_start_round(rl, lock);
+    return;
+  }
+  if (lock->task == RL_SET && lock->attempts && rl->now_ms > lock->since_ms) {
+    rl_decide(rl, lock, RL_AS(redlock_status, lock->last));
+    return;
+  }
+  if (lock->task == RL_SET && rl->io->entropy(rl->ctx, lock->value, RL_VALUE_BYTES)) {
+    rl_decide(rl, lock, REDLOCK_SYSTEM); /* R3: fails closed */
+    return;
+  }
+  rl_start_round(rl, lock);
 }
 
-static void rl_serve_line(redlock *rl, int64_t now) {
+static void rl_serve_line(redlock *rl) {
   redlock_lock *lock;
-  while ((lock = rl->line.first) != RL_NULL && rl_make_room(rl, lock, now))
-    rl_start_task(rl, lock, now);
+  while ((lock = rl_first(&rl->line)) != RL_NULL && rl_make_room(rl, lock)) rl_start_task(rl, lock);
 }
 
 /* ---- Locks: the clock ------------------------------------------------------------------------ */
 
 /* R10: the servers had their time. */
-static void rl_time_out(redlock *rl, redlock_lock *lock, int64_t now) {
+static void rl_time_out(redlock *rl, redlock_lock *lock) {
   const rl_command *c = rl_at(rl, lock->command);
-  int i;
-  if (lock->task == RL_EXTEND && now >= lock->deadline_ms) { /* R19 */
-    rl_expire(rl, lock);
-    return;
-  }
-  for (i = 0; i < rl->servers; i++)
-    if (lock->votes[i] == REDLOCK_VOTE_NONE)
-      lock->votes[i] = c->owed & rl_bit(i) ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
+  const rl_server *s = rl->server, *end = s + rl->servers;
+  for (; s != end; s++)
+    if (lock->votes[s->index] == REDLOCK_VOTE_NONE)
+      lock->votes[s->index] = c->owed & s->bit ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
   rl_judge(rl, lock);
 }
 
-static void rl_on_lock_time(redlock *rl, redlock_lock *lock, int64_t now) {
-  if (now < lock->due_ms) return;
-  if (lock->phase == RL_VOTING) {
-    rl_time_out(rl, lock, now);
-  } else if (lock->phase == RL_LINE) { /* an extension: nothing else in line is due by the clock */
-    rl_expire(rl, lock);
-  } else if (lock->phase == RL_RESTING) {
+static void rl_on_lock_time(redlock *rl, redlock_lock *lock) {
+  if (rl->now_ms < lock->due_ms) return;
+  if (lock->phase == RL_RESTING) {
     rl_queue(rl, lock, RL_SET);
+  } else if (lock->task == RL_EXTEND && rl->now_ms >= lock->deadline_ms) {
+    rl_expire(rl, lock); /* R19 */
+  } else if (lock->phase == RL_VOTING) {
+    rl_time_out(rl, lock);
   } else {
     lock->ask_ms = lock->ttl_ms;
     rl_queue(rl, lock, RL_EXTEND);
   }
 }
 
-/* A lock may move to the end of the other list, or of its own with a due_ms to come. */
-static void rl_on_list_time(redlock *rl, const rl_list *list, int64_t now) {
-  redlock_lock *lock = list->first, *next;
+/* What is due in one list by now, and when its next lock will be. A lock may move to the end of
+   another list, or of its own with a due_ms to come. */
+static void rl_on_list_time(redlock *rl, const rl_link *list) {
+  redlock_lock *lock = rl_first(list), *next;
   for (; lock; lock = next) {
-    next = lock->next;
-    rl_on_lock_time(rl, lock, now);
+    next = rl_next(list, lock);
+    rl_on_lock_time(rl, lock);
   }
+  for (lock = rl_first(list); lock; lock = rl_next(list, lock)) rl_note_due(rl, lock->due_ms);
 }
 
-static void rl_find_due(redlock *rl) {
-  const redlock_lock *lock;
-  int i;
+static void rl_on_time(redlock *rl) {
+  rl_server *s, *end = rl->server + rl->servers;
+  for (s = rl->server; s != end; s++) rl_on_server_time(rl, s);
   rl->due_ms = INT64_MAX;
-  for (lock = rl->line.first; lock; lock = lock->next) rl_note_due(rl, lock->due_ms);
-  for (lock = rl->live.first; lock; lock = lock->next) rl_note_due(rl, lock->due_ms);
-  for (i = 0; i < rl->servers; i++) rl_note_due(rl, rl_server_due(rl, i));
-}
-
-static void rl_on_time(redlock *rl, int64_t now) {
-  int i;
-  for (i = 0; i < rl->servers; i++) rl_on_server_time(rl, i, now);
-  rl_on_list_time(rl, &rl->line, now);
-  rl_on_list_time(rl, &rl->live, now);
-  rl_find_due(rl);
+  rl_on_list_time(rl, &rl->line);
+  rl_on_list_time(rl, &rl->live);
+  for (s = rl->server; s != end; s++) rl_note_due(rl, rl_server_due(rl, s));
 }
 
 /* ---- The machine's one turn ------------------------------------------------------------------ */
 
-static int rl_is_busy(redlock *rl, int64_t now) {
-  return rl->fresh || (rl->line.first && rl_make_room(rl, rl->line.first, now));
-}
-
 /* Sends all that is due, and what the sending itself makes due. */
-static void rl_work(redlock *rl, int64_t now) {
-  int pass, i;
+static void rl_work(redlock *rl) {
+  rl_server *s, *end = rl->server + rl->servers;
+  int pass;
   for (pass = 0; pass < RL_SEND_PASSES; pass++) {
     rl->fresh = 0;
-    rl_serve_line(rl, now);
-    for (i = 0; i < rl->servers; i++) rl_send(rl, i, now);
-    if (now >= rl->due_ms) rl_on_time(rl, now);
-    if (!rl_is_busy(rl, now)) return;
+    rl_serve_line(rl);
+    for (s = rl->server; s != end; s++) rl_send(rl, s);
+    if (rl->now_ms >= rl->due_ms || !rl_first(&rl->live)) rl_on_time(rl);
+    if (rl_first(&rl->line) && rl_make_room(rl, rl_first(&rl->line))) continue;
+    if (!rl->fresh) return;
   }
   rl->fresh = 1;
 }
 
 /* No clock, no lock: nothing can be promised any more. What went out is still rolled back. */
-static void rl_on_clock_failure(redlock *rl) {
-  redlock_lock *lock = rl->live.first, *next;
+static void rl_on_clock_failure(redlock *rl, const rl_link *list) {
+  redlock_lock *lock = rl_first(list), *next;
   for (; lock; lock = next) {
-    next = lock->next;
+    next = rl_next(list, lock);
     if (lock->phase == RL_VOTING && lock->task == RL_SET) {
-      rl_fail_attempt(rl, lock, REDLOCK_SYSTEM, rl->now_ms);
-      continue;
+      rl_fail_attempt(rl, lock, REDLOCK_SYSTEM);
+    } else if (lock->task != RL_ABANDON) {
+      if (lock->phase == RL_VOTING) (void)rl_settle(rl, lock);
+      rl_decide(rl, lock, REDLOCK_SYSTEM);
     }
-    if (lock->phase == RL_VOTING) (void)rl_settle(rl, lock);
-    rl_decide(rl, lock, REDLOCK_SYSTEM);
-  }
-  for (lock = rl->line.first; lock; lock = next) {
-    next = lock->next;
-    if (lock->task != RL_ABANDON) rl_decide(rl, lock, REDLOCK_SYSTEM);
   }
 }
 
 static void rl_turn(redlock *rl) {
-  int64_t now = rl_now(rl);
-  int i;
-  if (now < 0) rl_on_clock_failure(rl);
-  else rl->now_ms = now;
-  now = rl->now_ms;
-  for (i = 0; i < rl->servers; i++)
-    if (rl->server[i].state != RL_CLOSED) rl_receive(rl, i, now);
-  rl_work(rl, now);
+  rl_server *s, *end = rl->server + rl->servers;
+  if (!rl_tick(rl)) {
+    rl_on_clock_failure(rl, &rl->live);
+    rl_on_clock_failure(rl, &rl->line);
+  }
+  for (s = rl->server; s != end; s++)
+    if (s->state != RL_CLOSED) rl_receive(rl, s);
+  rl_work(rl);
   rl->quiet = 0;
 }
 
 /* As redlock_timeout_ms, but for the locks that are decided already. */
 static int64_t rl_timeout_ms(const redlock *rl) {
-  int64_t due = rl->due_ms, now;
-  int i;
+  int64_t now;
   if (rl->fresh) return 0;
-  if (!rl->line.first && !rl->live.first)
-    for (due = INT64_MAX, i = 0; i < rl->servers; i++)
-      if (rl_server_due(rl, i) < due) due = rl_server_due(rl, i);
-  if (due == INT64_MAX) return -1;
+  if (rl->due_ms == INT64_MAX) return -1;
   now = rl_now(rl);
-  return now < 0 || due <= now ? 0 : due - now;
+  return now < 0 || rl->due_ms <= now ? 0 : rl->due_ms - now;
 }
 
-static int rl_wants_to_write(const redlock *rl, int i) {
-  const rl_server *s = &rl->server[i];
-  if (!s->greeted) return s->greeting || s->cursor != rl_end(rl);
-  return s->cursor != rl_end(rl) && !(s->wary && s->greeting);
+static int rl_wants_to_write(const redlock *rl, const rl_server *s) {
+  int busy = s->cursor != rl_end(rl);
+  if (s->state == RL_CLOSED) return 0;
+  if (!s->greeted) return s->greeting || busy;
+  return busy && !(s->wary && s->greeting);
 }
 
 static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
-  int i, count = 0;
-  for (i = 0; i < rl->servers; i++) {
-    const rl_server *s = &rl->server[i];
-    if (s->state == RL_CLOSED) continue;
-    if (count < capacity) {
-      fds[count].fd = s->fd;
-      fds[count].server = i;
-      fds[count].events = REDLOCK_READ;
-      if (rl_wants_to_write(rl, i)) fds[count].events |= REDLOCK_WRITE;
-      fds[count].generation = s->generation;
-    }
-    count++;
+  const rl_server *s = rl->server, *end = s + rl->servers;
+  int count = 0;
+  for (; s != end; s++) {
+    if (s->state == RL_CLOSED || count++ >= capacity) continue;
+    fds->fd = s->fd;
+    fds->server = s->index;
+    fds->events = REDLOCK_READ;
+    if (rl_wants_to_write(rl, s)) fds->events |= REDLOCK_WRITE;
+    fds->generation = s->generation;
+    fds++;
   }
   return count;
 }
 
 /* Whether the lock is decided; NULL stands for any. */
 static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
-  return lock ? lock->phase == RL_DECIDED : rl->decided.first != RL_NULL;
+  return lock ? lock->phase == RL_DECIDED : rl_first(&rl->decided) != RL_NULL;
 }
 
 /* Unless the lock is decided: waits, at most limit_ms (-1 = no limit), and takes a turn.
@@ -2003,7 +1818,7 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   int64_t timeout;
   int count, ready;
-  if (rl->fresh) rl_work(rl, rl->now_ms);
+  if (rl->fresh) rl_work(rl);
   if (rl_is_decided(rl, lock)) return 1;
   timeout = rl_timeout_ms(rl);
   if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
@@ -2016,11 +1831,9 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
 /* ---- Handing back ---------------------------------------------------------------------------- */
 
 /* R1: a grant or extension that lapsed while it stood in the queue is not handed out. */
-static int rl_has_lapsed(const redlock *rl, const redlock_lock *lock) {
-  int64_t now;
+static int rl_has_lapsed(redlock *rl, const redlock_lock *lock) {
   if (lock->status != REDLOCK_OK || lock->task == RL_RELEASE) return 0;
-  now = rl_now(rl);
-  return now < 0 || now >= lock->deadline_ms;
+  return !rl_tick(rl) || rl->now_ms >= lock->deadline_ms;
 }
 
 /* Gives a decided lock to the caller; 0 = it goes back to the line first, to be released. */
@@ -2028,44 +1841,43 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   if (rl_has_lapsed(rl, lock)) {
     if (!lock->reserved) {
       rl_expire(rl, lock);
-      rl_serve_line(rl, rl->now_ms);
+      rl_serve_line(rl);
       return 0;
     }
     lock->deadline_ms = 0;
     lock->held = RL_OVER;
     lock->status = REDLOCK_EXPIRED;
-    rl_roll_back(rl, lock, rl->now_ms);
+    rl_roll_back(rl, lock);
   }
-  rl_unreserve(rl, lock);
-  rl_unlink(rl, lock);
+  rl_reserve(rl, lock, -1);
+  rl_unlink(lock);
   return 1;
 }
 
 /* Takes a lock out of the client, as redlock_cancel documents it. */
 static void rl_withdraw(redlock *rl, redlock_lock *lock) {
-  int granted = lock->phase == RL_DECIDED && lock->status == REDLOCK_OK;
+  rl_command *c = lock->phase == RL_VOTING ? rl_settle(rl, lock) : RL_NULL;
   if (lock->task == RL_SET) {
-    if (lock->phase == RL_VOTING) rl_settle(rl, lock)->due = 0;
-    if (lock->phase == RL_VOTING || granted) rl_roll_back(rl, lock, rl->now_ms);
+    if (c) c->due = 0;
+    if (lock->reserved) rl_roll_back(rl, lock);
     lock->held = RL_NEVER;
     lock->deadline_ms = 0;
-  } else if (lock->phase == RL_VOTING) {
-    (void)rl_settle(rl, lock);
   }
-  rl_unreserve(rl, lock);
-  rl_unlink(rl, lock);
+  if (lock->phase != RL_KEEPING) lock->status = REDLOCK_CANCELLED;
+  rl_unlink(lock);
   lock->kept = 0;
 }
 
 /* The blocking calls: turns until the caller's own lock is decided. The others' stay queued. */
-static redlock_status rl_block(redlock *rl, redlock_lock *lock) {
+static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
+  if (status != REDLOCK_PENDING) return status;
   while (!rl_is_decided(rl, lock) || !rl_hand_back(rl, lock)) {
     if (rl_wait(rl, lock, -1)) continue;
     rl_withdraw(rl, lock);
     lock->status = REDLOCK_SYSTEM;
     break;
   }
-  if (lock->status != REDLOCK_OK && rl->fresh) rl_work(rl, rl->now_ms); /* roll-backs leave now */
+  if (lock->status != REDLOCK_OK && rl->fresh) rl_work(rl); /* roll-backs leave now */
   return lock->status;
 }
 
@@ -2080,105 +1892,73 @@ typedef union rl_sockaddr {
   struct sockaddr_un local;
 } rl_sockaddr;
 
-static socklen_t rl_unix_address(rl_sockaddr *a, const char *path) {
-  size_t size = strlen(path);
-  if (size >= sizeof a->local.sun_path) return 0;
-  a->local.sun_family = AF_UNIX;
-  memcpy(a->local.sun_path, path, size + 1);
+static socklen_t rl_size_of(const rl_sockaddr *a) {
+  if (a->any.sa_family == AF_INET) return RL_AS(socklen_t, sizeof a->v4);
+  if (a->any.sa_family == AF_INET6) return RL_AS(socklen_t, sizeof a->v6);
   return RL_AS(socklen_t, sizeof a->local);
 }
 
 #ifdef REDLOCK_NO_DNS
 
-static int rl_posix_resolve(redlock *rl, int i) {
+static int rl_posix_resolve(redlock *rl, rl_server *s) {
   (void)rl;
-  (void)i;
+  (void)s;
   return 1;
 }
 
-static socklen_t rl_posix_address(const redlock *rl, int i, const char *host, const char *port,
-                                  rl_sockaddr *a) {
-  uint16_t number = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
-  (void)rl;
-  (void)i;
+/* 0 = not a numeric address */
+static int rl_posix_address(const rl_server *s, const char *host, const char *port,
+                            rl_sockaddr *a) {
+  in_port_t number = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
+  (void)s;
   if (inet_pton(AF_INET, host, &a->v4.sin_addr) == 1) {
     a->v4.sin_family = AF_INET;
     a->v4.sin_port = number;
-    return RL_AS(socklen_t, sizeof a->v4);
+    return 1;
   }
-  if (inet_pton(AF_INET6, host, &a->v6.sin6_addr) != 1) return 0;
   a->v6.sin6_family = AF_INET6;
   a->v6.sin6_port = number;
-  return RL_AS(socklen_t, sizeof a->v6);
+  return inet_pton(AF_INET6, host, &a->v6.sin6_addr) == 1;
 }
 
 #else
 
-static int rl_keep_address(rl_address *to, const struct addrinfo *from) {
-  rl_sockaddr a;
-  if (from->ai_addrlen > sizeof a) return 0;
-  memset(to, 0, sizeof *to);
-  memcpy(&a, from->ai_addr, from->ai_addrlen);
-  if (from->ai_family == AF_INET) {
-    to->family = 4;
-    to->port = a.v4.sin_port;
-    memcpy(to->ip, &a.v4.sin_addr, 4);
-  } else if (from->ai_family == AF_INET6) {
-    to->family = 6;
-    to->port = a.v6.sin6_port;
-    to->scope = a.v6.sin6_scope_id;
-    memcpy(to->ip, &a.v6.sin6_addr, 16);
-  }
-  return to->family != 0;
-}
-
 /* Keeps the first two addresses of the name; what was known stays when nothing is found. 0 = it is
    the address of an earlier entry (R5). */
-static int rl_posix_resolve(redlock *rl, int i) {
-  rl_server *s = &rl->server[i];
-  struct addrinfo hints, *found = RL_NULL, *a;
+static int rl_posix_resolve(redlock *rl, rl_server *s) {
+  struct addrinfo hints, *found, *a;
+  const rl_server *other = rl->server;
   char host[RL_HOST_BYTES], port[6];
   rl_target t;
-  int kept = 0, j;
-  rl_find_target(rl, i, &t);
+  int kept = 0;
+  rl_find_target(rl, s, &t);
   rl_copy_text(host, t.host);
   rl_copy_text(port, t.port);
-  if (host[0] == '/') return 1;
+  if (*host == '/') return 1;
   memset(&hints, 0, sizeof hints);
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
   if (getaddrinfo(host, port, &hints, &found) != 0) {
-    if (s->address[0].family == 0) rl_say(s, "the name is not found: check it, or redlock_resolve");
+    if (s->address[0][0] == 0) rl_say(s, "the name is not found: check it, or redlock_resolve");
     return 1;
   }
   memset(s->address, 0, sizeof s->address);
-  for (a = found; a && kept < 2; a = a->ai_next) kept += rl_keep_address(&s->address[kept], a);
+  for (a = found; a && kept < 2; a = a->ai_next)
+    if (a->ai_addrlen <= sizeof s->address[0])
+      memcpy(s->address[kept++], a->ai_addr, a->ai_addrlen);
   freeaddrinfo(found);
-  for (j = 0; j < i; j++)
-    if (kept && memcmp(&rl->server[j].address[0], &s->address[0], sizeof s->address[0]) == 0)
-      return 0;
+  for (; other != s; other++)
+    if (memcmp(other->address[0], s->address[0], sizeof s->address[0]) == 0) return 0;
   return 1;
 }
 
-/* The two addresses of a name take turns with each failure. */
-static socklen_t rl_posix_address(const redlock *rl, int i, const char *host, const char *port,
-                                  rl_sockaddr *a) {
-  const rl_server *s = &rl->server[i];
-  const rl_address *from = &s->address[s->address[1].family ? s->fails & 1 : 0];
+/* The two addresses of a name take turns with each failure. 0 = the name is not known */
+static int rl_posix_address(const rl_server *s, const char *host, const char *port,
+                            rl_sockaddr *a) {
+  int which = s->address[1][0] ? s->fails & 1 : 0;
   (void)host;
   (void)port;
-  if (from->family == 4) {
-    a->v4.sin_family = AF_INET;
-    a->v4.sin_port = from->port;
-    memcpy(&a->v4.sin_addr, from->ip, 4);
-    return RL_AS(socklen_t, sizeof a->v4);
-  }
-  if (from->family != 6) return 0;
-  a->v6.sin6_family = AF_INET6;
-  a->v6.sin6_port = from->port;
-  a->v6.sin6_scope_id = from->scope;
-  memcpy(&a->v6.sin6_addr, from->ip, 16);
-  return RL_AS(socklen_t, sizeof a->v6);
+  memcpy(a, s->address[which], sizeof s->address[which]);
+  return s->address[which][0] != 0;
 }
 
 #endif
@@ -2198,22 +1978,26 @@ static int rl_posix_socket(int family) {
 #ifdef SO_NOSIGPIPE
   (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &one, RL_AS(socklen_t, sizeof one));
 #endif
-  if (family != AF_UNIX)
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, RL_AS(socklen_t, sizeof one));
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, RL_AS(socklen_t, sizeof one));
   return fd;
 }
 
 static intptr_t rl_posix_open(void *ctx, int server, const char *host, const char *port) {
   const redlock *rl = RL_AS(const redlock *, ctx);
+  size_t size = strlen(host) + 1;
   rl_sockaddr a;
-  socklen_t size;
   int fd;
   memset(&a, 0, sizeof a);
-  size = host[0] == '/' ? rl_unix_address(&a, host) : rl_posix_address(rl, server, host, port, &a);
-  if (size == 0) return -1;
+  if (*host != '/') {
+    if (!rl_posix_address(&rl->server[server], host, port, &a)) return -1;
+  } else {
+    if (size > sizeof a.local.sun_path) return -1;
+    a.local.sun_family = AF_UNIX;
+    memcpy(a.local.sun_path, host, size);
+  }
   fd = rl_posix_socket(a.any.sa_family);
   if (fd < 0) return -1;
-  if (connect(fd, &a.any, size) == 0 || errno == EINPROGRESS || errno == EINTR) return fd;
+  if (connect(fd, &a.any, rl_size_of(&a)) == 0 || errno == EINPROGRESS || errno == EINTR) return fd;
   (void)close(fd);
   return -1;
 }
@@ -2224,21 +2008,21 @@ static int rl_posix_fd(void *ctx, int server) {
 
 static int rl_posix_result(ssize_t result) {
   if (result >= 0) return RL_AS(int, result);
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN ||
-         errno == EINPROGRESS ? 0 : -1;
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN ? 0 : -1;
 }
 
 static int rl_posix_send(void *ctx, int server, const void *data, size_t size) {
 #ifdef MSG_NOSIGNAL
-  return rl_posix_result(send(rl_posix_fd(ctx, server), data, size, MSG_NOSIGNAL));
+  const int flags = MSG_NOSIGNAL;
 #else
-  return rl_posix_result(send(rl_posix_fd(ctx, server), data, size, 0));
+  const int flags = 0;
 #endif
+  return rl_posix_result(send(rl_posix_fd(ctx, server), data, size, flags));
 }
 
 static int rl_posix_recv(void *ctx, int server, void *data, size_t size) {
   ssize_t got;
-  if (RL_AS(const redlock *, ctx)->quiet & rl_bit(server)) return 0;
+  if (RL_AS(const redlock *, ctx)->quiet >> server & 1) return 0;
   got = recv(rl_posix_fd(ctx, server), data, size, 0);
   return got == 0 ? -1 : rl_posix_result(got);
 }
@@ -2251,14 +2035,14 @@ static int rl_posix_wait(void *ctx, const redlock_fd *want, int count, int64_t t
   int i, ready;
   for (i = 0; i < count; i++) {
     fds[i].fd = RL_AS(int, want[i].fd);
-    fds[i].events = RL_AS(short, POLLIN | (want[i].events & REDLOCK_WRITE ? POLLOUT : 0));
-    fds[i].revents = 0;
+    fds[i].events = POLLIN;
+    if (want[i].events & REDLOCK_WRITE) fds[i].events |= POLLOUT;
   }
   if (timeout_ms > 60000) timeout_ms = 60000; /* early is allowed, overflow is not */
   ready = poll(fds, RL_AS(nfds_t, count), RL_AS(int, timeout_ms));
   if (ready < 0) return errno == EINTR ? 0 : -1;
   for (i = 0; i < count; i++)
-    if (fds[i].revents == 0) rl->quiet |= rl_bit(want[i].server);
+    if (fds[i].revents == 0) rl->quiet |= rl->server[want[i].server].bit;
   return ready;
 }
 
@@ -2274,40 +2058,39 @@ static int64_t rl_posix_now_ms(void *ctx) {
   struct timespec t;
   (void)ctx;
   if (clock_gettime(clock, &t) != 0) return -1;
-  return RL_AS(int64_t, t.tv_sec) * 1000 + t.tv_nsec / 1000000;
+  return RL_AS(int64_t, t.tv_sec) * 1000 + RL_AS(int32_t, t.tv_nsec) / 1000000;
 }
 
-/* R3 */
+/* R3. Nothing may block here: before the kernel's pool is ready this fails. */
 static int rl_posix_entropy(void *ctx, void *data, size_t size) {
-  (void)ctx;
+  ssize_t got;
 #ifdef __linux__
-  return getrandom(data, size, GRND_NONBLOCK) == RL_AS(ssize_t, size) ? 0 : -1;
+  got = getrandom(data, size, GRND_NONBLOCK);
 #else
-  {
-    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    ssize_t got;
-    if (fd < 0) return -1;
-    got = read(fd, data, size);
-    (void)close(fd);
-    return got == RL_AS(ssize_t, size) ? 0 : -1;
-  }
+  int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  got = read(fd, data, size);
+  (void)close(fd);
 #endif
+  (void)ctx;
+  return got == RL_AS(ssize_t, size) ? 0 : -1;
 }
 
-static const redlock_io rl_posix_io = {
+static const redlock_io rl_posix = {
   rl_posix_open, rl_posix_send, rl_posix_recv, rl_posix_close,
   rl_posix_wait, rl_posix_now_ms, rl_posix_entropy, RL_NULL
 };
 
 /* Sets the back end up if the caller brings no io; 0 = there is none. */
-static int rl_choose_io(redlock *rl, const redlock_io *io) {
-  rl->io = io ? io : &rl_posix_io;
-  rl->ctx = io ? io->ctx : rl;
+static int rl_choose_io(redlock *rl) {
+  const redlock_io *own = rl->options.io;
+  rl->io = own ? own : &rl_posix;
+  rl->ctx = own ? own->ctx : rl;
   rl->process = RL_AS(long, getpid());
   return 1;
 }
 
-static int rl_is_posix(const redlock *rl) { return rl->io == &rl_posix_io; }
+static int rl_is_posix(const redlock *rl) { return rl->io == &rl_posix; }
 
 /* R17 */
 static int rl_is_forked(const redlock *rl) {
@@ -2316,102 +2099,86 @@ static int rl_is_forked(const redlock *rl) {
 
 #else
 
-static int rl_choose_io(redlock *rl, const redlock_io *io) {
-  rl->io = io;
-  rl->ctx = io ? io->ctx : RL_NULL;
-  return io != RL_NULL;
+static int rl_choose_io(redlock *rl) {
+  rl->io = rl->options.io;
+  rl->ctx = rl->io ? rl->io->ctx : RL_NULL;
+  return rl->io != RL_NULL;
 }
 
-static int rl_is_posix(const redlock *rl) {
-  (void)rl;
-  return 0;
-}
+static int rl_is_posix(const redlock *rl) { return !rl->io; }
 
-static int rl_is_forked(const redlock *rl) {
-  (void)rl;
-  return 0;
-}
+static int rl_is_forked(const redlock *rl) { return !rl->io; }
 
-static int rl_posix_resolve(redlock *rl, int i) {
-  (void)rl;
-  (void)i;
-  return 1;
-}
+static int rl_posix_resolve(redlock *rl, rl_server *s) { return rl->server != s || !rl->io; }
 
 #endif
 
 /* ---- The public calls ------------------------------------------------------------------------ */
 
-static int rl_is_separator(char c) {
-  return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
+static const char rl_twice[] = "this address is in the list twice";
 
-static redlock_status rl_take_options(redlock *rl, const redlock_options *options) {
+static int rl_take_options(redlock *rl, const redlock_options *options) {
   redlock_options *o = &rl->options;
+  uint32_t *min = &o->retry_delay_min_ms, *max = &o->retry_delay_max_ms;
   if (options) *o = *options;
   if (o->server_timeout_ms == 0) o->server_timeout_ms = 50;
   if (o->drift_ppm == 0) o->drift_ppm = 10000;
-  if (o->retry_delay_min_ms == 0 && o->retry_delay_max_ms == 0) o->retry_delay_max_ms = 200;
-  if (o->retry_delay_min_ms == 0)
-    o->retry_delay_min_ms = o->retry_delay_max_ms < 100 ? o->retry_delay_max_ms : 100;
-  if (o->retry_delay_max_ms == 0)
-    o->retry_delay_max_ms = o->retry_delay_min_ms > 200 ? o->retry_delay_min_ms : 200;
-  if (o->drift_ppm >= 1000000 || o->retry_delay_min_ms > o->retry_delay_max_ms)
-    return REDLOCK_INVALID;
-  return rl_choose_io(rl, o->io) ? REDLOCK_OK : REDLOCK_INVALID;
+  if (*max == 0) *max = *min > 200 ? *min : 200;
+  if (*min == 0) *min = *max < 100 ? *max : 100;
+  return o->drift_ppm < 1000000 && *min <= *max && rl_choose_io(rl);
 }
 
 /* Takes one entry of the list; what is wrong with it stays as that server's error. */
-static redlock_status rl_add_server(redlock *rl, rl_text entry) {
-  int i = rl->servers, j;
-  rl_server *s = &rl->server[i];
-  rl_target t;
-  const char *problem = rl_parse_target(entry, &t);
+static int rl_add_server(redlock *rl, rl_text entry) {
+  rl_server *s = &rl->server[rl->servers], *other = rl->server;
+  const char *problem = RL_NULL;
   size_t at = RL_AS(size_t, entry.at - rl->list);
-  rl->servers++;
+  rl_target t;
+  s->index = rl->servers++;
+  s->bit = UINT32_C(1) << s->index;
   s->fd = -1;
   s->entry = RL_AS(uint16_t, at);
   s->entry_size = RL_AS(uint16_t, entry.size);
-  if (at + entry.size > 65535) problem = "the list is too long";
-  for (j = 0; !problem && j < i; j++)
-    if (rl_is_twin(rl, i, j)) problem = "this address is in the list twice";
-  if (!problem && rl_is_posix(rl) && !rl_posix_resolve(rl, i))
-    problem = "this is the address of an earlier entry";
+  if (at + entry.size > UINT16_MAX) problem = "the list is too long";
+  else if (rl_begins(entry, "rediss://")) problem = "TLS: bring your own io, with redis://";
+  else if (!rl_parse_target(entry, &t))
+    problem = "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
+  for (; !problem && other != s; other++)
+    if (rl_is_twin(rl, s, other)) problem = rl_twice;
+  if (!problem && rl_is_posix(rl) && !rl_posix_resolve(rl, s)) problem = rl_twice;
   if (problem) rl_say(s, problem);
-  return problem ? REDLOCK_INVALID : REDLOCK_OK;
+  return !problem;
 }
 
-static redlock_status rl_take_list(redlock *rl, const char *list) {
-  redlock_status status = REDLOCK_OK;
+static int rl_take_list(redlock *rl, const char *list) {
+  size_t size;
   rl->list = list;
-  while (status == REDLOCK_OK && *list) {
-    size_t size = 0;
-    while (list[size] && !rl_is_separator(list[size])) size++;
+  for (; *list; list += size + (list[size] != 0)) {
+    size = strcspn(list, ", \t\r\n");
     if (size && rl->servers == REDLOCK_MAX_SERVERS) {
-      rl_say(&rl->server[0], "more servers than REDLOCK_MAX_SERVERS");
-      status = REDLOCK_INVALID;
-    } else if (size) {
-      status = rl_add_server(rl, rl_slice(list, size));
+      rl_say(rl->server, "more servers than REDLOCK_MAX_SERVERS");
+      return 0;
     }
-    list += size + (list[size] != 0);
+    if (size && !rl_add_server(rl, rl_slice(list, size))) return 0;
   }
-  return rl->servers ? status : REDLOCK_INVALID;
+  rl->quorum = RL_AS(uint8_t, rl->servers / 2 + 1); /* R5 */
+  return rl->servers;
 }
+
+static void rl_empty(rl_link *list) { list->next = list->prev = list; }
 
 REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
                                               const redlock_options *options, size_t client_size,
                                               size_t lock_size) {
-  redlock_status status;
   if (!rl || client_size != sizeof *rl || lock_size != sizeof(redlock_lock)) return REDLOCK_INVALID;
   memset(rl, 0, sizeof *rl);
-  if (!servers) return REDLOCK_INVALID;
+  rl_empty(&rl->line);
+  rl_empty(&rl->live);
+  rl_empty(&rl->decided);
   rl->due_ms = INT64_MAX;
-  status = rl_take_options(rl, options);
-  if (status == REDLOCK_OK) status = rl_take_list(rl, servers);
-  if (status != REDLOCK_OK) return status;
-  rl->quorum = RL_AS(uint8_t, rl->servers / 2 + 1); /* R5 */
-  rl->now_ms = rl_now(rl);
-  if (rl->now_ms < 0) return REDLOCK_SYSTEM;
+  if (!servers || !rl_take_options(rl, options) || !rl_take_list(rl, servers))
+    return REDLOCK_INVALID;
+  if (!rl_tick(rl)) return REDLOCK_SYSTEM;
   rl->size = sizeof *rl;
   return REDLOCK_OK;
 }
@@ -2421,55 +2188,65 @@ static int rl_is_ready(const redlock *rl) {
   return rl && rl->size == sizeof *rl && !rl_is_forked(rl);
 }
 
-/* Reads the clock at the begin of a call; 0 = it failed. */
-static int rl_tick(redlock *rl) {
-  int64_t now = rl_now(rl);
-  if (now < 0) return 0;
-  rl->now_ms = now;
-  return 1;
-}
-
 REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
   redlock_status status = REDLOCK_OK;
   int i;
   if (!rl_is_ready(rl)) return REDLOCK_INVALID;
   for (i = 0; rl_is_posix(rl) && i < rl->servers; i++) {
-    if (rl_posix_resolve(rl, i)) continue;
-    rl_say(&rl->server[i], "this is the address of an earlier entry");
+    if (rl_posix_resolve(rl, &rl->server[i])) continue;
+    rl_say(&rl->server[i], rl_twice);
     status = REDLOCK_INVALID;
   }
   return status;
 }
 
-static int rl_has_unsent(const redlock *rl) {
-  int i;
-  for (i = 0; i < rl->servers; i++)
-    if (rl->server[i].state != RL_CLOSED && rl_wants_to_write(rl, i)) return 1;
-  return 0;
+/* The next decided lock, NULL = none. A lapsed one comes back decided once it is being released. */
+static redlock_lock *rl_next_decided(redlock *rl) {
+  redlock_lock *lock;
+  while ((lock = rl_first(&rl->decided)) != RL_NULL)
+    if (rl_hand_back(rl, lock)) return lock;
+  return RL_NULL;
+}
+
+static void rl_withdraw_all(redlock *rl, const rl_link *list) {
+  redlock_lock *lock;
+  while ((lock = rl_first(list)) != RL_NULL) rl_withdraw(rl, lock);
 }
 
 REDLOCK_API void redlock_close(redlock *rl) {
+  rl_server *s, *last;
   int64_t end;
-  int i;
   if (!rl || rl->size != sizeof *rl) return;
+  last = rl->server + rl->servers;
   if (!rl_is_forked(rl)) {
     (void)rl_tick(rl);
-    while (rl->line.first) rl_withdraw(rl, rl->line.first);
-    while (rl->live.first) rl_withdraw(rl, rl->live.first);
-    while (rl->decided.first) rl_withdraw(rl, rl->decided.first);
     end = rl->now_ms + rl->options.server_timeout_ms;
-    rl_work(rl, rl->now_ms);
-    while (rl_has_unsent(rl) && rl->now_ms < end && rl_tick(rl))
-      if (!rl_wait(rl, RL_NULL, end - rl->now_ms)) break;
+    rl_withdraw_all(rl, &rl->line);
+    rl_withdraw_all(rl, &rl->live);
+    rl_withdraw_all(rl, &rl->decided);
+    rl_work(rl);
+    for (s = rl->server; s != last; s++) /* s moves on when all it wants to send is gone */
+      while (rl_wants_to_write(rl, s) && rl->now_ms < end)
+        if (!rl_wait(rl, RL_NULL, end - rl->now_ms) || !rl_tick(rl)) end = 0;
   }
-  for (i = 0; i < rl->servers; i++)
-    if (rl->server[i].fd >= 0) rl->io->close(rl->ctx, i);
+  for (s = rl->server; s != last; s++)
+    if (s->fd >= 0) rl->io->close(rl->ctx, s->index);
   memset(rl, 0, sizeof *rl);
 }
 
 static int rl_is_good_ttl(const redlock *rl, uint32_t ttl_ms) {
   if (rl->options.max_ttl_ms && ttl_ms > rl->options.max_ttl_ms) return 0; /* R24 */
   return rl_validity_ms(rl, ttl_ms) > 0;
+}
+
+/* Begins an operation: it stands in line, or is in the log at once. */
+static redlock_status rl_start(redlock *rl, redlock_lock *lock, uint8_t task,
+                               redlock_operation operation) {
+  lock->status = REDLOCK_PENDING;
+  lock->operation = operation;
+  rl_queue(rl, lock, task);
+  rl_serve_line(rl);
+  return REDLOCK_PENDING;
 }
 
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
@@ -2484,19 +2261,15 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   user = lock->user;
   memset(lock, 0, sizeof *lock);
   lock->user = user;
-  lock->status = REDLOCK_PENDING;
-  lock->operation = REDLOCK_ACQUIRE;
   lock->ttl_ms = lock->ask_ms = ttl_ms;
   lock->max_hold_ms = rl->options.max_hold_ms;
-  lock->give_up_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
+  lock->since_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
   lock->resource_size = RL_AS(uint16_t, size);
   memcpy(lock->resource, resource, size);
-  rl_queue(rl, lock, RL_SET);
-  rl_serve_line(rl, rl->now_ms);
-  return REDLOCK_PENDING;
+  return rl_start(rl, lock, RL_SET, REDLOCK_ACQUIRE);
 }
 
-/* A lock that is held, with nothing pending, and whose deadline stands. */
+/* OK = a lock that is held, with no operation pending, and whose deadline stands. */
 static redlock_status rl_check_held(redlock *rl, const redlock_lock *lock) {
   if (!rl_is_ready(rl) || !lock || lock->held == RL_NEVER) return REDLOCK_INVALID;
   if (lock->phase != RL_IDLE && lock->phase != RL_KEEPING) return REDLOCK_INVALID;
@@ -2507,57 +2280,40 @@ static redlock_status rl_check_held(redlock *rl, const redlock_lock *lock) {
 REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms) {
   redlock_status status = rl_check_held(rl, lock);
   if (status != REDLOCK_OK) return status;
-  if (lock->phase != RL_IDLE || !rl_is_good_ttl(rl, ttl_ms)) return REDLOCK_INVALID;
-  if (rl_clip(rl, lock, ttl_ms, rl->now_ms) == 0) return REDLOCK_LIMIT;
-  lock->status = REDLOCK_PENDING;
-  lock->operation = REDLOCK_EXTEND;
+  if (lock->kept || !rl_is_good_ttl(rl, ttl_ms)) return REDLOCK_INVALID;
+  if (rl_clip(rl, lock, ttl_ms) == 0) return REDLOCK_LIMIT;
   lock->ask_ms = ttl_ms;
   if (lock->ttl_ms < ttl_ms) lock->ttl_ms = ttl_ms;
-  rl_queue(rl, lock, RL_EXTEND);
-  rl_serve_line(rl, rl->now_ms);
-  return REDLOCK_PENDING;
+  return rl_start(rl, lock, RL_EXTEND, REDLOCK_EXTEND);
 }
 
-/* A SET that no byte of has left for some server yet need not go there any more (R12). */
+/* R12: a SET that some server has no byte of yet need not go there when its lock is released. */
 static void rl_forget_set(redlock *rl, const redlock_lock *lock) {
   rl_command *c = rl_at(rl, lock->command);
-  if (lock->command - rl->first >= rl->count || c->t1_ms != lock->since_ms || c->kind != RL_SET)
-    return;
-  if (c->size == 0 || c->lock) return;
-  c->due = 0;
-}
-
-static redlock_status rl_cancel(redlock *rl, redlock_lock *lock) {
-  int pending = lock->phase != RL_KEEPING;
-  (void)rl_tick(rl);
-  rl_withdraw(rl, lock);
-  if (pending) lock->status = REDLOCK_CANCELLED;
-  return REDLOCK_CANCELLED;
+  if (lock->command - rl->first < rl->count && c->t1_ms == lock->since_ms && c->kind == RL_SET)
+    c->due = 0;
 }
 
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock) {
   if (!rl_is_ready(rl) || !lock) return REDLOCK_INVALID;
   if (lock->phase != RL_IDLE) {
-    if (!rl_owns(rl, lock)) return REDLOCK_INVALID;
-    if (lock->task == RL_SET) return rl_cancel(rl, lock);
-    if (lock->phase != RL_DECIDED && lock->task != RL_EXTEND) return REDLOCK_INVALID;
-    rl_withdraw(rl, lock);
+    if (lock->phase != RL_DECIDED && lock->task != RL_SET && lock->task != RL_EXTEND)
+      return REDLOCK_INVALID; /* it is being released */
+    if (redlock_cancel(rl, lock) != REDLOCK_OK) return REDLOCK_INVALID;
+    if (lock->task == RL_SET) return REDLOCK_CANCELLED;
   }
   if (lock->held != RL_HELD) return lock->held == RL_OVER ? REDLOCK_EXPIRED : REDLOCK_INVALID;
   if (!rl_tick(rl)) return REDLOCK_SYSTEM;
   rl_forget_set(rl, lock);
-  lock->status = REDLOCK_PENDING;
-  lock->operation = REDLOCK_RELEASE;
   lock->deadline_ms = 0; /* the hold ends here, whatever the servers say */
   lock->held = RL_OVER;
-  rl_queue(rl, lock, RL_RELEASE);
-  rl_serve_line(rl, rl->now_ms);
-  return REDLOCK_PENDING;
+  return rl_start(rl, lock, RL_RELEASE, REDLOCK_RELEASE);
 }
 
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
   if (!rl_is_ready(rl) || !lock || !rl_owns(rl, lock)) return REDLOCK_INVALID;
-  (void)rl_cancel(rl, lock);
+  (void)rl_tick(rl);
+  rl_withdraw(rl, lock);
   return REDLOCK_OK;
 }
 
@@ -2572,33 +2328,22 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   return REDLOCK_OK;
 }
 
-/* The next decided lock, NULL = none. A lapsed one comes back decided once it is being released. */
-static redlock_lock *rl_next_decided(redlock *rl) {
-  redlock_lock *lock;
-  while ((lock = rl->decided.first) != RL_NULL)
-    if (rl_hand_back(rl, lock)) return lock;
-  return RL_NULL;
-}
-
 REDLOCK_API redlock_lock *redlock_step(redlock *rl) {
   if (!rl_is_ready(rl)) return RL_NULL;
-  if (!rl->decided.first) rl_turn(rl);
+  if (!rl_first(&rl->decided)) rl_turn(rl);
   return rl_next_decided(rl);
 }
 
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
   if (!rl_is_ready(rl)) return RL_NULL;
-  if (timeout_ms < 0 && !rl->line.first && !rl->live.first && !rl->decided.first) {
-    rl_work(rl, rl->now_ms);
-    return RL_NULL;
-  }
+  if (timeout_ms < 0 && !rl_first(&rl->line) && !rl_first(&rl->live)) timeout_ms = 0;
   (void)rl_wait(rl, RL_NULL, timeout_ms);
   return rl_next_decided(rl);
 }
 
 REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl) {
   if (!rl_is_ready(rl)) return -1;
-  return rl->decided.first ? 0 : rl_timeout_ms(rl);
+  return rl_first(&rl->decided) ? 0 : rl_timeout_ms(rl);
 }
 
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity) {
@@ -2607,19 +2352,15 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity) {
 
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms) {
-  redlock_status status = redlock_start_acquire(rl, lock, resource, ttl_ms, wait_ms);
-  return status == REDLOCK_PENDING ? rl_block(rl, lock) : status;
+  return rl_block(rl, lock, redlock_start_acquire(rl, lock, resource, ttl_ms, wait_ms));
 }
 
 REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms) {
-  redlock_status status = redlock_start_extend(rl, lock, ttl_ms);
-  return status == REDLOCK_PENDING ? rl_block(rl, lock) : status;
+  return rl_block(rl, lock, redlock_start_extend(rl, lock, ttl_ms));
 }
 
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock) {
-  redlock_status status = redlock_start_release(rl, lock);
-  if (status == REDLOCK_CANCELLED) rl_work(rl, rl->now_ms); /* the roll-back leaves now */
-  return status == REDLOCK_PENDING ? rl_block(rl, lock) : status;
+  return rl_block(rl, lock, redlock_start_release(rl, lock));
 }
 
 REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *lock) {

@@ -171,6 +171,14 @@ static int split(char *text, char **words, int room) {
   return count;
 }
 
+/* What a server has to say goes to its log. */
+static void be_silent(void) {
+  int fd = open("/dev/null", O_RDWR);
+  dup2(fd, STDIN_FILENO);
+  dup2(fd, STDOUT_FILENO);
+  dup2(fd, STDERR_FILENO);
+}
+
 static void be_server(const struct server *s) {
   char port[8], log[SERVERS_PATH], binary[] = "redis-server", more[sizeof s->args];
   char bind_to[] = "127.0.0.1", dir[sizeof s->dir], path[sizeof s->socket];
@@ -210,6 +218,7 @@ static void spawn(struct server *s, int inherited) {
   if (s->pid > 0) return;
   fcntl(inherited, F_SETFD, 0);
   die_with_parent(parent);
+  be_silent();
   be_server(s);
 }
 

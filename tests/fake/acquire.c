@@ -40,6 +40,22 @@ static void nothing_left_is_expired_and_rolled_back(void) { /* R1 R7 */
   end();
 }
 
+/* That the queue checks again must not hide that the attempt failed: it has time for another. */
+static void an_expired_attempt_is_retried(void) { /* R1 R9 */
+  int i;
+  prepare(3);
+  options.server_timeout_ms = 5000;
+  ready();
+  warm();
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = VALID(1000);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_PENDING);
+  (void)redlock_step(&rl); /* the SETs are out, their replies on the way */
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 1;
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 2);
+  end();
+}
+
 static void drift_is_rounded_up(void) { /* R1 */
   static const struct { uint32_t ttl, ppm, drift; } row[] = {
       {1000, 0, 12},   {1001, 0, 13},      {1099, 0, 13},     {1100, 0, 13},
@@ -265,6 +281,7 @@ int main(int argc, char **argv) {
   RUN(all_say_yes);
   RUN(one_millisecond_left_is_a_grant);
   RUN(nothing_left_is_expired_and_rolled_back);
+  RUN(an_expired_attempt_is_retried);
   RUN(drift_is_rounded_up);
   RUN(a_ttl_that_drift_eats_is_invalid);
   RUN(connecting_counts_as_elapsed);

@@ -74,9 +74,8 @@ static void backoff_grows_and_is_bounded(void) { /* R14 */
     if (open_gap(2, k) > most) most = open_gap(2, k);
     early += open_gap(2, k) < 60;
   }
-  CHECK(early <= 2);
-  CHECK(most > 4 * open_gap(2, 1));
-  CHECK(most <= 20000);
+  CHECK(early <= 6); /* soon at first, then not any more */
+  CHECK(most > 400 && most <= 20000);
   fake.server[2].refuses = 0;
   use_for(most * 3);
   forget_log();
@@ -105,8 +104,8 @@ static void a_black_hole_has_one_attempt_pending(void) { /* R14 */
   fake.server[2].connect_ms = FAKE_NEVER;
   ready();
   use_for(60000);
-  CHECK_EQ(fake_open_count(&fake), 3);
-  CHECK(fake.server[2].connections < 200);
+  CHECK(fake_open_count(&fake) <= 3);
+  CHECK(fake.server[2].connections > 3 && fake.server[2].connections < 60);
   end();
 }
 

@@ -179,12 +179,13 @@ static void max_hold_bounds_it(void) { /* R20 */
   grant = now();
   hold("r", 1000);
   while (got == REDLOCK_OK && now() - grant < 20000) {
-    fake_sleep(&fake, 400);
+    fake_sleep(&fake, 50);
     got = redlock_extend(&rl, &lock, 1000);
+    CHECK(now() + redlock_remaining_ms(&rl, &lock) <= grant + 3000);
   }
   CHECK_EQ(got, REDLOCK_LIMIT);
-  CHECK(now() - grant <= 3000 + 401);
-  CHECK(now() + redlock_remaining_ms(&rl, &lock) <= grant + 3000);
+  CHECK(now() < grant + 3000);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0); /* it stands until its deadline */
   end();
 }
 

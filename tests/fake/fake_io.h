@@ -176,8 +176,8 @@ static inline int fake_wait(void *ctx, const redlock_fd *want, int count, int64_
   while ((ready = fake_ready_count(f, client, want, count)) == 0 && f->now_ms < end) {
     int64_t next = fake_next_event(f);
     if (next == FAKE_NEVER && end == FAKE_NEVER) {
-      printf("    the client waits for ever for nothing\n");
-      exit(3);
+      fake_misuse(f, "waits for ever for nothing", -1);
+      return -1;
     }
     f->now_ms = next < end ? next : end;
   }

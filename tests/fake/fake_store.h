@@ -22,13 +22,13 @@ static inline void fake_store_remove(struct fake_server *s, struct fake_key *key
 /* The live key, or NULL; an expired one goes away when it is looked at. */
 static inline struct fake_key *fake_store_find(struct fake_server *s, int db,
                                                const struct fake_text *name, int64_t now) {
-  size_t i;
-  for (i = 0; i < s->key_count; i++) {
+  size_t i = 0;
+  while (i < s->key_count) {
     struct fake_key *key = &s->keys[i];
-    if (key->db != db || !fake_text_same(&key->name, name)) continue;
-    if (now <= key->expires_at) return key;
-    fake_store_remove(s, key);
-    return NULL;
+    int same = key->db == db && fake_text_same(&key->name, name);
+    if (same && now <= key->expires_at) return key;
+    if (same) fake_store_remove(s, key); /* another key now stands at i */
+    else i++;
   }
   return NULL;
 }

@@ -106,7 +106,7 @@ static void owing_much_is_no_reason_to_close(void) { /* R13 R8 */
 }
 
 static void bytes_that_cannot_be_sent_end_the_connection(void) { /* R13: a ring behind */
-  int i;
+  int i, slow = 0;
   world(5);
   fake_freeze(&fake, 4);
   fake.server[4].socket_room = 10;
@@ -114,8 +114,10 @@ static void bytes_that_cannot_be_sent_end_the_connection(void) { /* R13: a ring 
     int64_t start = now();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-    CHECK(now() - start <= 4);
+    CHECK(now() - start <= SERVER_TIMEOUT + 4);
+    slow += now() - start > 4;
   }
+  CHECK(slow <= 8); /* a ring full of it is waited for once on each new connection, no more */
   fake.server[4].socket_room = SIZE_MAX;
   fake_thaw(&fake, 4);
   run_for(30000);

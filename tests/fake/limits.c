@@ -1,0 +1,280 @@
+/* limits.c: the edges of what may be asked: names, lists, and far more locks than room. */
+#include "world.h"
+
+enum { MANY = 500 };
+
+static redlock_lock many[MANY];
+
+static redlock_status init_with(const char *list) { return redlock_init(&rl, list, &options); }
+
+static void list_is_refused(const char *list) {
+  prepare(8);
+  if (!CHECK_EQ(init_with(list), REDLOCK_INVALID)) printf("    %s\n", list ? list : "NULL");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_INVALID);
+  end();
+}
+
+static void one_address_twice_is_refused(void) { /* R5 */
+  list_is_refused("a,b,a");
+  list_is_refused("a a:6379 b");
+  list_is_refused("a,redis://a/2,b");
+  list_is_refused("unix:/x,b,unix:/x");
+}
+
+static void one_host_with_two_ports_is_not(void) { /* R5 */
+  prepare(3);
+  CHECK_EQ(init_with("a:1,a:2,a:3"), REDLOCK_OK);
+  end();
+}
+
+static void bad_lists_are_refused(void) {
+  list_is_refused(NULL);
+  list_is_refused("");
+  list_is_refused(" , ,");
+  list_is_refused("a,b,c,d,e,f,g,h"); /* one more than REDLOCK_MAX_SERVERS */
+  list_is_refused("rediss://a");
+  list_is_refused("a:port");
+  list_is_refused("a:70000");
+  list_is_refused("[::1");
+  list_is_refused("redis://a/x");
+}
+
+static void separators_may_be_mixed(void) {
+  prepare(5);
+  CHECK_EQ(init_with(" a, b\tc\n,d  e ,"), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(fake_holders(&fake, "r"), 5);
+  end();
+}
+
+static void rediss_is_refused_with_what_to_do(void) {
+  prepare(1);
+  CHECK_EQ(init_with("rediss://a"), REDLOCK_INVALID);
+  CHECK(strlen(redlock_server_error(&rl, 0)) > 10);
+  end();
+}
+
+static void size_of_the_resource(void) {
+  char name[REDLOCK_MAX_RESOURCE + 2];
+  memset(name, 'n', sizeof name);
+  name[sizeof name - 1] = '\0';
+  world(3);
+  CHECK_EQ(redlock_acquire(&rl, &lock, name, 1000, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "", 1000, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_acquire(&rl, &lock, NULL, 1000, 0), REDLOCK_INVALID);
+  CHECK_EQ(fake.logged, 0);
+  name[REDLOCK_MAX_RESOURCE] = '\0';
+  CHECK_EQ(redlock_acquire(&rl, &lock, name, 1000, 0), REDLOCK_OK);
+  CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, 0)->key.size, REDLOCK_MAX_RESOURCE);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void a_resource_may_hold_any_byte(void) {
+  world(3);
+  hold("a \r\n$5\r\nb*\xff\x01", 1000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void options_out_of_range_are_refused(void) {
+  prepare(3);
+  options.drift_ppm = 1000000;
+  CHECK_EQ(init_with(servers), REDLOCK_INVALID);
+  end();
+  prepare(3);
+  options.retry_delay_min_ms = 300;
+  options.retry_delay_max_ms = 299;
+  CHECK_EQ(init_with(servers), REDLOCK_INVALID);
+  end();
+  prepare(3);
+  CHECK_EQ(redlock_init_sized(&rl, servers, &options, sizeof rl - 1, sizeof lock), REDLOCK_INVALID);
+  CHECK_EQ(redlock_init_sized(&rl, servers, &options, sizeof rl, sizeof lock + 8), REDLOCK_INVALID);
+  end();
+}
+
+static void start_many(const char *prefix, uint32_t ttl_ms) {
+  char name[32];
+  int i;
+  for (i = 0; i < MANY; i++) {
+    snprintf(name, sizeof name, "%s%d", prefix, i);
+    CHECK_EQ(redlock_start_acquire(&rl, &many[i], name, ttl_ms, 0), REDLOCK_PENDING);
+  }
+}
+
+static int handed_once_each(void) {
+  static int seen[MANY];
+  int i;
+  memset(seen, 0, sizeof seen);
+  for (i = 0; i < handed_count; i++) seen[handed[i] - many]++;
+  for (i = 0; i < MANY; i++)
+    if (seen[i] != 1) return 0;
+  return handed_count == MANY;
+}
+
+static void hundreds_of_starts_wait_for_room(void) { /* R11 */
+  int i;
+  world(5);
+  start_many("lock", 60000);
+  run_for(2000);
+  CHECK(handed_once_each());
+  for (i = 0; i < MANY; i++) CHECK_EQ(many[i].status, REDLOCK_OK);
+  for (i = 0; i < MANY; i++) CHECK(redlock_remaining_ms(&rl, &many[i]) > 0);
+  CHECK_EQ(fake_live_keys(&fake), MANY * 5);
+  handed_count = 0;
+  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  run_for(2000);
+  CHECK(handed_once_each());
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void time_starts_when_a_command_is_encoded(void) { /* R11 R1 */
+  int i, k;
+  int64_t start;
+  world(5);
+  for (i = 0; i < 5; i++) fake.server[i].reply_ms = 20;
+  start = now();
+  start_many("lock", 60000);
+  while (handed_count < MANY && now() < start + 60000) {
+    redlock_lock *l = redlock_wait(&rl, 1000);
+    if (!l) continue;
+    note(l);
+    CHECK_EQ(l->status, REDLOCK_OK);
+    CHECK_EQ(redlock_remaining_ms(&rl, l), VALID(60000) - 20); /* not what it waited */
+  }
+  CHECK(handed_once_each());
+  CHECK(now() - start > 100); /* they did wait */
+  for (k = 0; k < MANY; k++) CHECK(fake_pttl(&fake, 0, "lock0") > 0);
+  end();
+}
+
+static void they_are_served_in_turn(void) { /* R11 */
+  int i;
+  world(3);
+  start_many("lock", 60000);
+  run_for(2000);
+  for (i = 0; i < MANY; i++) CHECK(handed[i] == &many[i]);
+  end();
+}
+
+static void hundreds_with_a_stalled_server(void) { /* R11 R13 R16 */
+  int64_t start;
+  int i;
+  world(5);
+  fake_freeze(&fake, 2);
+  start = now();
+  start_many("lock", 60000);
+  while (handed_count < MANY && now() < start + 10000) note(redlock_wait(&rl, 1000));
+  CHECK(handed_once_each());
+  CHECK(now() - start < 1000);
+  for (i = 0; i < MANY; i++) CHECK_EQ(many[i].status, REDLOCK_OK);
+  for (i = 0; i < MANY; i++) (void)redlock_start_release(&rl, &many[i]);
+  run_for(5000);
+  fake_thaw(&fake, 2);
+  run_for(20000);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void hundreds_cancelled_while_they_wait(void) { /* R11 */
+  int i;
+  world(3);
+  freeze(0, 2);
+  start_many("lock", 60000);
+  run_for(1);
+  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(handed_count, 0);
+  thaw(0, 2);
+  run_for(1000);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 1000), REDLOCK_OK);
+  end();
+}
+
+static void hundreds_on_dead_servers_all_fail(void) { /* R11 R10 */
+  int64_t start;
+  int i;
+  world(3);
+  freeze(0, 2);
+  start = now();
+  start_many("lock", 60000);
+  while (handed_count < MANY && now() < start + 60000) note(redlock_wait(&rl, 1000));
+  CHECK(handed_once_each());
+  for (i = 0; i < MANY; i++) CHECK_EQ(many[i].status, REDLOCK_NO_QUORUM);
+  thaw(0, 2);
+  run_for(1000);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void a_release_needs_no_room_of_others(void) { /* R7: its place is reserved */
+  int64_t start;
+  world(3);
+  hold("r", 60000);
+  start_many("lock", 60000);
+  start = now();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK(now() - start <= 200);
+  run_for(2000);
+  CHECK(!fake_key_at(&fake, 0, "r"));
+  end();
+}
+
+static void nor_does_an_extension_wait_for_the_caller(void) { /* R10 */
+  int64_t start;
+  world(3);
+  hold("r", 60000);
+  start_many("lock", 60000);
+  start = now();
+  CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_OK);
+  CHECK(now() - start <= 200);
+  end();
+}
+
+/* More grants than the log has room for stand in the queue, and nobody takes them meanwhile. */
+static void an_acquire_ends_though_the_queue_is_long(void) { /* R9 R10 R11 */
+  int64_t start;
+  world(3);
+  start_many("lock", 60000);
+  start = now();
+  CHECK(redlock_acquire(&rl, &lock, "r", 60000, 100) != REDLOCK_PENDING);
+  CHECK(now() - start <= 1000);
+  run_for(2000);
+  CHECK(handed_once_each());
+  end();
+}
+
+static void strerror_knows_every_status(void) {
+  int status;
+  for (status = REDLOCK_SYSTEM - 1; status <= REDLOCK_PENDING + 1; status++)
+    CHECK(redlock_strerror((redlock_status)status) != NULL);
+  CHECK(strcmp(redlock_strerror(REDLOCK_TAKEN), redlock_strerror(REDLOCK_EXPIRED)) != 0);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(one_address_twice_is_refused);
+  RUN(one_host_with_two_ports_is_not);
+  RUN(bad_lists_are_refused);
+  RUN(separators_may_be_mixed);
+  RUN(rediss_is_refused_with_what_to_do);
+  RUN(size_of_the_resource);
+  RUN(a_resource_may_hold_any_byte);
+  RUN(options_out_of_range_are_refused);
+  RUN(hundreds_of_starts_wait_for_room);
+  RUN(time_starts_when_a_command_is_encoded);
+  RUN(they_are_served_in_turn);
+  RUN(hundreds_with_a_stalled_server);
+  RUN(hundreds_cancelled_while_they_wait);
+  RUN(hundreds_on_dead_servers_all_fail);
+  RUN(a_release_needs_no_room_of_others);
+  RUN(nor_does_an_extension_wait_for_the_caller);
+  RUN(an_acquire_ends_though_the_queue_is_long);
+  RUN(strerror_knows_every_status);
+  return check_end();
+}

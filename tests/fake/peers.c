@@ -1,0 +1,541 @@
+/* peers.c: what other Redlock clients get wrong, one named test each. The bugs were read in their
+ * sources, many of them reproduced; the tests fail on a client that has them. */
+#include "world.h"
+
+static redlock second; /* another client of the same servers */
+static redlock_lock third;
+
+static void two_clients(int count) {
+  world(count);
+  CHECK_EQ(redlock_init(&second, servers, &(redlock_options){.io = &fake.client[1].io}),
+           REDLOCK_OK);
+}
+
+static void end_two(void) {
+  redlock_close(&second);
+  end();
+}
+
+/* Both clients work until both locks are decided, or for so long. */
+static void race(int64_t ms) {
+  int64_t limit = now() + ms;
+  while (now() < limit && (lock.status == REDLOCK_PENDING || other.status == REDLOCK_PENDING)) {
+    int64_t a, b;
+    take_all(&rl);
+    take_all(&second);
+    a = redlock_timeout_ms(&rl);
+    b = redlock_timeout_ms(&second);
+    if (a == 0 || b == 0) continue;
+    fake_sleep(&fake, 1);
+  }
+}
+
+/* Each half of the servers hears another client first: nobody has a majority. */
+static void tie(int count) {
+  int i;
+  two_clients(count);
+  for (i = 0; i < count; i++) fake.server[i].request_ms = 0;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 2000, 20000), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&second, &other, "r", 2000, 20000), REDLOCK_PENDING);
+  occupy(0, count / 2 - 1, "r", 150); /* neither gets these in the first attempt */
+  race(30000);
+  CHECK(lock.status == REDLOCK_OK || other.status == REDLOCK_OK);
+  end_two();
+}
+
+static void node_redlock_even_n_tie(void) { /* R5 R10 */
+  tie(2);
+  tie(4);
+}
+
+static void node_redlock_even_n_needs_more_than_half(void) { /* R5 */
+  world(4);
+  occupy(0, 1, "r", 10000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+  end();
+}
+
+static void node_redlock_validity_unchecked(void) { /* R1: handed out 53 ms too late */
+  int i;
+  prepare(3);
+  options.server_timeout_ms = 1000;
+  ready();
+  warm();
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 153;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+}
+
+static void node_redlock_blocks_itself(void) { /* R7 R3 */
+  world(5);
+  fake_answer(&fake, 2, FAKE_SET, 1, "-LOADING\r\n");
+  fake_answer(&fake, 3, FAKE_SET, 1, "-LOADING\r\n");
+  fake_answer(&fake, 4, FAKE_SET, 1, "-LOADING\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 1000), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 2);
+  CHECK(!fake_text_same(&fake_nth(&fake, 0, FAKE_SET, 0)->value,
+                        &fake_nth(&fake, 0, FAKE_SET, 1)->value));
+  end();
+}
+
+static void node_redlock_release_of_an_expired_lock(void) { /* R21: no retries, no throw */
+  int64_t start;
+  world(3);
+  hold("r", 100);
+  fake_sleep(&fake, 500);
+  start = now();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
+  CHECK(now() - start <= 1);
+  run_for(10000);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 1);
+  end();
+}
+
+static void redlock_cs_wall_clock(void) { /* R2: posix.c proves it of the POSIX back end */
+  world(3);
+  hold("r", 1000);
+  fake_sleep(&fake, 5000);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0); /* only io->now_ms says what time it is */
+  end();
+}
+
+static void redispp_extends_a_foreign_key(void) { /* R18 */
+  int i;
+  world(3);
+  hold("r", 10000);
+  run_for(2);
+  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  occupy(0, 2, "r", 100);
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
+  for (i = 0; i < 3; i++) CHECK(fake_pttl(&fake, i, "r") <= 100);
+  end();
+}
+
+static void redispp_extends_a_missing_key(void) { /* R18 */
+  int i;
+  world(3);
+  hold("r", 10000);
+  run_for(2);
+  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void redispp_rolls_back_with_the_key_as_token(void) { /* R7 */
+  world(3);
+  occupy(0, 1, "r", 10000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_TAKEN);
+  run_for(5);
+  CHECK(!fake_key_at(&fake, 2, "r"));
+  CHECK(fake_text_same(&fake_nth(&fake, 2, FAKE_SET, 0)->value,
+                       &fake_nth(&fake, 2, FAKE_RELEASE, 0)->value));
+  end();
+}
+
+static void redispp_one_dead_server_of_three(void) { /* R16 R21 */
+  int dead;
+  for (dead = 0; dead < 3; dead++) {
+    prepare(3);
+    fake.server[dead].refuses = 1;
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    CHECK_EQ(fake_live_keys(&fake), 0);
+    end();
+  }
+}
+
+static void redispp_retry_delay_has_no_effect(void) { /* R9: 358 SETs a second at 500 ms */
+  prepare(3);
+  options.retry_delay_min_ms = options.retry_delay_max_ms = 500;
+  ready();
+  warm();
+  occupy(0, 2, "r", 100000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2000), REDLOCK_TAKEN);
+  CHECK(fake_count(&fake, 0, FAKE_SET) >= 4 && fake_count(&fake, 0, FAKE_SET) <= 5);
+  end();
+}
+
+static void redispp_token_of_a_32_bit_seed(void) { /* R3 */
+  prepare(3);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK(fake.entropy_given >= 20);
+  end();
+}
+
+static void redsync_cancel_skips_roll_back(void) { /* R7 */
+  world(3);
+  freeze(0, 2);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 1000), REDLOCK_PENDING);
+  run_for(5);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  run_for(5);
+  thaw(0, 2);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 3);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void redsync_roll_back_overtakes_the_set(void) { /* R7: one connection, in order */
+  int i;
+  world(3);
+  freeze(0, 2);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  run_for(100);
+  thaw(0, 2); /* the fake serves newer connections first */
+  for (i = 0; i < 3; i++) {
+    CHECK_EQ(fake_nth(&fake, i, FAKE_SET, 0)->connection,
+             fake_nth(&fake, i, FAKE_RELEASE, 0)->connection);
+  }
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void redsync_unlock_and_extend_have_no_timeout(void) { /* R10 */
+  int64_t start;
+  world(3);
+  hold("r", 60000);
+  freeze(0, 2);
+  start = now();
+  CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_NO_QUORUM);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
+  CHECK(now() - start <= 2 * SERVER_TIMEOUT);
+  end();
+}
+
+static void redisson_unit_conversion_repeats(void) { /* R1 R18: 10 s, 2.7 h, 115 days */
+  int k;
+  prepare(3);
+  options.max_attempts = 4;
+  ready();
+  warm();
+  fake_answer(&fake, FAKE_ANY, FAKE_SET, 9, "-LOADING\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, REDLOCK_FOREVER), REDLOCK_OK);
+  for (k = 0; k < 4; k++) CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, k)->ttl_ms, 10000);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(10000) - 1);
+  for (k = 0; k < 4; k++) CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(10000) - 1);
+  end();
+}
+
+static void redisson_elapsed_time_unchecked(void) { /* R1 */
+  int i;
+  prepare(3);
+  options.server_timeout_ms = 5000;
+  ready();
+  warm();
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 400;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 400);
+  end();
+}
+
+static void redisson_is_held_needs_all(void) { /* R5 */
+  prepare(5);
+  fake.server[0].refuses = fake.server[1].refuses = 1;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
+  end();
+}
+
+static void redlock_py_quorum_and_one_dead_raises(void) { /* R16 */
+  world(5);
+  fake.server[4].refuses = 1;
+  fake_reset(&fake, 4, FAKE_RST);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void redlock_rs_validity_underflows(void) { /* R1: 1.8e19 ms */
+  int i;
+  prepare(3);
+  options.server_timeout_ms = 5000;
+  ready();
+  warm();
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 4000;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10, 0), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+}
+
+static void redlock_rs_one_error_aborts_without_unlocking(void) { /* R7 */
+  world(5);
+  fake_answer(&fake, 1, FAKE_SET, 1, "-LOADING\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  occupy(2, 3, "s", 60000);
+  fake_answer(&fake, 1, FAKE_SET, 1, "-LOADING\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "s", 60000, 0), REDLOCK_TAKEN);
+  run_for(5);
+  CHECK_EQ(fake_live_keys(&fake), 2);
+  end();
+}
+
+static void rslock_failed_extend_unlocks(void) { /* R19 */
+  world(3);
+  hold("r", 10000);
+  run_for(2);
+  fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, 3, "-OOM command not allowed\r\n");
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_NO_QUORUM);
+  run_for(100);
+  CHECK_EQ(fake_holders(&fake, "r"), 3);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 9000);
+  end();
+}
+
+static void rslock_underflow_on_a_short_ttl(void) { /* R1 */
+  world(3);
+  hold("r", 100);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(100) - 1);
+  CHECK_EQ(redlock_extend(&rl, &lock, 100), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(100) - 1);
+  end();
+}
+
+static void redlock_php_quorum_in_floating_point(void) { /* R5: 3 of 3, 4 of 5 */
+  int n;
+  for (n = 1; n <= 7; n += 2) {
+    world(n);
+    if (n > 1) occupy(n / 2 + 1, n - 1, "r", 10000);
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    end();
+  }
+}
+
+static void redlock_php_token_of_the_time(void) { /* R3: two in one millisecond */
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  run_for(5);
+  CHECK(!fake_text_same(&fake_nth(&fake, 0, FAKE_SET, 0)->value,
+                        &fake_nth(&fake, 0, FAKE_SET, 1)->value));
+  end();
+}
+
+static void distlock_extend_takes_any_lock_over(void) { /* R18 */
+  two_clients(3);
+  hold("r", 100);
+  fake_sleep(&fake, 200);
+  CHECK_EQ(redlock_acquire(&second, &other, "r", 10000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK(redlock_remaining_ms(&second, &other) > 0);
+  CHECK_EQ(redlock_release(&second, &other), REDLOCK_OK);
+  end_two();
+}
+
+static void distlock_never_rolls_back(void) { /* R7 */
+  world(3);
+  occupy(0, 1, "r", 10000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 500), REDLOCK_TAKEN);
+  run_for(5);
+  CHECK_EQ(fake_live_keys(&fake), 2);
+  end();
+}
+
+static void distlock_forked_children_draw_equal_tokens(void) { /* R3: posix.c has the fork, R17 */
+  unsigned char a[20], b[20];
+  world(3);
+  hold("a", 1000);
+  memcpy(a, fake_nth(&fake, 0, FAKE_SET, 0)->value.byte, sizeof a);
+  hold("b", 1000);
+  memcpy(b, fake_nth(&fake, 0, FAKE_SET, 1)->value.byte, sizeof b);
+  CHECK(memcmp(a, b, sizeof a) != 0);
+  CHECK(fake.entropy_given >= 60); /* each value is drawn anew: no state that a fork could copy */
+  end();
+}
+
+static void redlock_cpp_int_overflow(void) { /* R1 */
+  world(3);
+  hold("r", 4000000000u);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 4000000000 - 40000002 - 2);
+  CHECK_EQ(redlock_extend(&rl, &lock, 4294967295u), REDLOCK_OK);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 4200000000);
+  end();
+}
+
+static void redlock_cpp_clock_of_one_second(void) { /* R1 */
+  world(3);
+  hold("r", 1500);
+  fake_sleep(&fake, 123);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1500) - 124);
+  end();
+}
+
+static void redlock_cpp_no_command_timeout(void) { /* R10 */
+  int64_t start;
+  prepare(3);
+  fake.server[0].connect_ms = fake.server[1].connect_ms = FAKE_NEVER;
+  ready();
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  end();
+}
+
+static void redlock_cpp_one_token_for_all_resources(void) { /* R3 */
+  world(3);
+  hold("a", 1000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "b", 1000, 0), REDLOCK_OK);
+  CHECK(!fake_text_same(&fake_nth(&fake, 0, FAKE_SET, 0)->value,
+                        &fake_nth(&fake, 0, FAKE_SET, 1)->value));
+  end();
+}
+
+static void redlock_net_extend_creates_missing_keys(void) { /* R19 */
+  world(5);
+  hold("r", 10000);
+  run_for(2);
+  fake_forget(&fake, 0, "r");
+  fake_forget(&fake, 1, "r");
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(fake_holders(&fake, "r"), 3);
+  end();
+}
+
+static void redlock_net_lost_turns_back_to_acquired(void) { /* R19 R22 */
+  int i;
+  world(3);
+  hold("r", 10000);
+  run_for(2);
+  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
+  CHECK(redlock_extend(&rl, &lock, 10000) != REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+}
+
+static void redlock_net_is_acquired_ignores_time(void) { /* R22 */
+  world(3);
+  hold("r", 1000);
+  fake_sleep(&fake, VALID(1000) - 2);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
+  fake_sleep(&fake, 1);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+}
+
+static void redlock_rb_failed_extend_deletes(void) { /* R19 */
+  world(3);
+  hold("r", 10000);
+  run_for(2);
+  freeze(0, 1);
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_NO_QUORUM);
+  run_for(100);
+  thaw(0, 1);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 0);
+  CHECK_EQ(fake_holders(&fake, "r"), 3);
+  end();
+}
+
+static void pottery_overstates_the_ttl_left(void) { /* R22 */
+  int i;
+  world(3);
+  hold("r", 1000);
+  for (i = 0; i < 900; i += 10) {
+    CHECK(redlock_remaining_ms(&rl, &lock) <= fake_pttl(&fake, 0, "r"));
+    fake_sleep(&fake, 10);
+  }
+  end();
+}
+
+static void pottery_straggling_set_after_the_release(void) { /* R7 */
+  int connect_ms;
+  for (connect_ms = 1; connect_ms < 60; connect_ms++) {
+    prepare(3);
+    fake.server[2].connect_ms = connect_ms;
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+    run_for(10);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(3000);
+    CHECK_EQ(fake_live_keys(&fake), 0);
+    end();
+  }
+}
+
+static void aioredlock_watchdog_fails_with_the_extension(void) { /* R20 R19 */
+  world(3);
+  hold("r", 1000);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, 6, "-LOADING\r\n"); /* two rounds of it */
+  run_for(5000);
+  CHECK_EQ(handed_count, 0);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  end();
+}
+
+static void aioredlock_is_locked_ignores_the_owner(void) { /* R22 */
+  two_clients(3);
+  CHECK_EQ(redlock_acquire(&second, &other, "r", 10000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_TAKEN);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(redlock_release(&second, &other), REDLOCK_OK);
+  end_two();
+}
+
+static void all_of_them_trust_a_server_that_forgot(void) { /* R24; more of it in quarantine.c */
+  prepare(3);
+  options.max_ttl_ms = 10000;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  fake_restart(&fake, 0);
+  fake_restart(&fake, 1);
+  run_for(100);
+  CHECK(redlock_acquire(&rl, &third, "r", 10000, 1000) != REDLOCK_OK);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(node_redlock_even_n_tie);
+  RUN(node_redlock_even_n_needs_more_than_half);
+  RUN(node_redlock_validity_unchecked);
+  RUN(node_redlock_blocks_itself);
+  RUN(node_redlock_release_of_an_expired_lock);
+  RUN(redlock_cs_wall_clock);
+  RUN(redispp_extends_a_foreign_key);
+  RUN(redispp_extends_a_missing_key);
+  RUN(redispp_rolls_back_with_the_key_as_token);
+  RUN(redispp_one_dead_server_of_three);
+  RUN(redispp_retry_delay_has_no_effect);
+  RUN(redispp_token_of_a_32_bit_seed);
+  RUN(redsync_cancel_skips_roll_back);
+  RUN(redsync_roll_back_overtakes_the_set);
+  RUN(redsync_unlock_and_extend_have_no_timeout);
+  RUN(redisson_unit_conversion_repeats);
+  RUN(redisson_elapsed_time_unchecked);
+  RUN(redisson_is_held_needs_all);
+  RUN(redlock_py_quorum_and_one_dead_raises);
+  RUN(redlock_rs_validity_underflows);
+  RUN(redlock_rs_one_error_aborts_without_unlocking);
+  RUN(rslock_failed_extend_unlocks);
+  RUN(rslock_underflow_on_a_short_ttl);
+  RUN(redlock_php_quorum_in_floating_point);
+  RUN(redlock_php_token_of_the_time);
+  RUN(distlock_extend_takes_any_lock_over);
+  RUN(distlock_never_rolls_back);
+  RUN(distlock_forked_children_draw_equal_tokens);
+  RUN(redlock_cpp_int_overflow);
+  RUN(redlock_cpp_clock_of_one_second);
+  RUN(redlock_cpp_no_command_timeout);
+  RUN(redlock_cpp_one_token_for_all_resources);
+  RUN(redlock_net_extend_creates_missing_keys);
+  RUN(redlock_net_lost_turns_back_to_acquired);
+  RUN(redlock_net_is_acquired_ignores_time);
+  RUN(redlock_rb_failed_extend_deletes);
+  RUN(pottery_overstates_the_ttl_left);
+  RUN(pottery_straggling_set_after_the_release);
+  RUN(aioredlock_watchdog_fails_with_the_extension);
+  RUN(aioredlock_is_locked_ignores_the_owner);
+  RUN(all_of_them_trust_a_server_that_forgot);
+  return check_end();
+}

@@ -1,0 +1,172 @@
+/* quarantine.c: servers that may have forgotten locks do not vote (R24), nor one twice (R5). */
+#include "world.h"
+
+enum { MAX_TTL = 10000 };
+
+/* All servers started `uptime_ms` ago. */
+static void prepare_started(int count, int64_t uptime_ms) {
+  int i;
+  prepare(count);
+  options.max_ttl_ms = MAX_TTL;
+  for (i = 0; i < count; i++) fake.server[i].started_at = now() - uptime_ms;
+}
+
+static void info_goes_before_the_first_vote(void) { /* R24 R4 */
+  int64_t start;
+  int i;
+  prepare_started(3, 1000000);
+  for (i = 0; i < 3; i++) fake.server[i].request_ms = 10;
+  ready();
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(now() - start, 11);
+  CHECK_EQ(fake_nth(&fake, 0, FAKE_ANY, 0)->kind, FAKE_INFO);
+  end();
+}
+
+static void ttl_over_the_maximum_is_invalid(void) { /* R24 */
+  prepare_started(3, 1000000);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL + 1, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &lock, MAX_TTL + 1), REDLOCK_INVALID);
+  end();
+}
+
+static void a_young_server_does_not_vote(void) { /* R24: uptime less 2 s */
+  prepare_started(3, MAX_TTL + 1999);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
+  run_for(10);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void an_old_one_does(void) { /* R24 */
+  prepare_started(3, MAX_TTL + 2000);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  end();
+}
+
+static void it_votes_when_it_is_old_enough(void) { /* R24: local time since INFO counts */
+  prepare_started(3, 8000);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(3900);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(200);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  end();
+}
+
+static void a_restarted_majority_grants_nothing(void) { /* R24 */
+  int i;
+  prepare_started(5, 1000000);
+  ready();
+  hold("r", 8000);
+  for (i = 2; i < 5; i++) fake_restart(&fake, i);
+  run_for(1000);
+  CHECK(redlock_acquire(&rl, &other, "r", 8000, 3000) != REDLOCK_OK);
+  run_for(15000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "r", 8000, 3000), REDLOCK_OK);
+  end();
+}
+
+static void a_restarted_minority_does_not_show(void) { /* R24 R16 */
+  int64_t start;
+  prepare_started(5, 1000000);
+  ready();
+  warm();
+  fake_restart(&fake, 0);
+  fake_restart(&fake, 1);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK(now() - start <= 1);
+  end();
+}
+
+static void a_replica_does_not_vote(void) { /* R24 */
+  int i;
+  prepare_started(3, 1000000);
+  for (i = 0; i < 2; i++) fake.server[i].role = "slave";
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+  end();
+}
+
+static void no_info_no_vote(void) { /* R24: loudly */
+  int i;
+  prepare_started(3, 1000000);
+  for (i = 0; i < 2; i++) fake.server[i].no_info = 1;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(20);
+  CHECK(strstr(redlock_server_error(&rl, 0), "NOPERM") != NULL);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void an_old_readonly_server_does_not_vote(void) { /* R24 R15 */
+  prepare_started(3, 1000000);
+  ready();
+  warm();
+  fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, "-READONLY You can't write\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  end();
+}
+
+static void one_server_behind_two_entries_is_refused(void) { /* R5 */
+  prepare_started(3, 1000000);
+  fake.server[1].run_id = fake.server[0].run_id;
+  fake.server[2].refuses = 1;
+  ready();
+  CHECK(redlock_acquire(&rl, &lock, "r", 1000, 0) != REDLOCK_OK);
+  run_for(20);
+  CHECK(redlock_server_error(&rl, 0)[0] || redlock_server_error(&rl, 1)[0]);
+  end();
+}
+
+static void off_means_no_info(void) { /* R24 */
+  prepare(3);
+  fake.server[0].started_at = now();
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100000000, 0), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_INFO), 0);
+  end();
+}
+
+static void info_split_at_every_byte(void) { /* R24 R8 */
+  size_t at;
+  for (at = 1; at < 260; at++) {
+    int i;
+    prepare_started(3, MAX_TTL + (at & 1 ? 2000 : 1999));
+    for (i = 0; i < 3; i++) {
+      fake.server[i].split_at = at;
+      fake.server[i].split_ms = 2;
+    }
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), at & 1 ? REDLOCK_OK : REDLOCK_NO_QUORUM);
+    end();
+  }
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(info_goes_before_the_first_vote);
+  RUN(ttl_over_the_maximum_is_invalid);
+  RUN(a_young_server_does_not_vote);
+  RUN(an_old_one_does);
+  RUN(it_votes_when_it_is_old_enough);
+  RUN(a_restarted_majority_grants_nothing);
+  RUN(a_restarted_minority_does_not_show);
+  RUN(a_replica_does_not_vote);
+  RUN(no_info_no_vote);
+  RUN(an_old_readonly_server_does_not_vote);
+  RUN(one_server_behind_two_entries_is_refused);
+  RUN(off_means_no_info);
+  RUN(info_split_at_every_byte);
+  return check_end();
+}

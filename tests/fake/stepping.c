@@ -1,0 +1,329 @@
+/* stepping.c: the stepping interface: each decision is handed back exactly once. */
+#include "world.h"
+
+static redlock_lock third;
+
+static void start_touches_nothing_but_the_lock(void) {
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+  CHECK_EQ(lock.operation, REDLOCK_ACQUIRE);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK(redlock_step(&rl) == NULL);
+  end();
+}
+
+static void each_decision_comes_once(void) {
+  world(3);
+  occupy(0, 2, "b", 10000);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  run_for(100);
+  CHECK_EQ(handed_count, 2);
+  CHECK(handed[0] != handed[1]);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK_EQ(other.status, REDLOCK_TAKEN);
+  handed_count = 0;
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_PENDING);
+  run_for(100);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  run_for(100);
+  CHECK_EQ(handed_count, 2);
+  CHECK_EQ(lock.operation, REDLOCK_RELEASE);
+  end();
+}
+
+static void a_blocking_call_hands_back_its_own_lock_alone(void) {
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_acquire(&rl, &third, "c", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &third), REDLOCK_OK);
+  CHECK_EQ(redlock_timeout_ms(&rl), 0); /* the queue is not empty */
+  take_all(&rl);
+  CHECK_EQ(handed_count, 2);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK_EQ(other.status, REDLOCK_OK);
+  end();
+}
+
+static void a_busy_queue_does_not_stop_a_blocking_call(void) {
+  int64_t start;
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 60000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_acquire(&rl, &other, "b", 60000, 0), REDLOCK_OK);
+  occupy(0, 2, "c", 10000);
+  start = now();
+  fake.calls[FAKE_WAIT] = fake.calls[FAKE_NOW] = 0;
+  CHECK_EQ(redlock_acquire(&rl, &third, "c", 1000, 1000), REDLOCK_TAKEN);
+  CHECK(now() - start <= 1000 + SERVER_TIMEOUT);
+  CHECK(fake.calls[FAKE_NOW] < 1000); /* it waits: it does not spin over the queue */
+  take_all(&rl);
+  CHECK_EQ(handed_count, 1);
+  CHECK(handed[0] == &lock);
+  end();
+}
+
+static void cancel_of_a_pending_acquire(void) { /* R7 */
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
+  (void)redlock_step(&rl); /* the SETs are gone */
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(lock.status, REDLOCK_CANCELLED);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_INVALID);
+  memset(&lock, 0x55, sizeof lock); /* it is the caller's again, at once */
+  run_for(100);
+  CHECK_EQ(handed_count, 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void cancel_between_attempts(void) {
+  world(3);
+  occupy(0, 2, "r", 100000);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
+  run_for(20);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  forget_log();
+  run_for(1000);
+  CHECK_EQ(fake.logged, 0);
+  CHECK_EQ(handed_count, 0);
+  end();
+}
+
+static void cancel_of_a_grant_not_handed_back(void) { /* R7: it is released */
+  redlock_lock *first, *second;
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 10000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 10000, 0), REDLOCK_PENDING);
+  first = redlock_wait(&rl, 10);
+  if (!first) first = redlock_wait(&rl, 10);
+  CHECK(first == &lock || first == &other);
+  second = first == &lock ? &other : &lock;
+  CHECK_EQ(redlock_cancel(&rl, second), REDLOCK_OK);
+  CHECK_EQ(second->status, REDLOCK_CANCELLED);
+  CHECK_EQ(redlock_remaining_ms(&rl, second), 0);
+  run_for(100);
+  CHECK_EQ(handed_count, 0);
+  CHECK_EQ(fake_live_keys(&fake), 3); /* the first lock's */
+  end();
+}
+
+static void cancel_of_an_extension_leaves_the_lock_held(void) { /* R19 */
+  int64_t before;
+  world(3);
+  hold("r", 10000);
+  before = redlock_remaining_ms(&rl, &lock);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 20000), REDLOCK_PENDING);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), before);
+  run_for(10);
+  CHECK_EQ(handed_count, 0);
+  CHECK(fake_holders(&fake, "r") == 3);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  end();
+}
+
+static void cancel_of_a_release_stops_the_wait(void) { /* R21 */
+  world(3);
+  hold("r", 10000);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  run_for(10);
+  CHECK_EQ(handed_count, 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void release_of_a_pending_acquire_is_a_cancel(void) {
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
+  (void)redlock_step(&rl);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_CANCELLED);
+  CHECK_EQ(lock.status, REDLOCK_CANCELLED);
+  run_for(10);
+  CHECK_EQ(handed_count, 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void a_lock_in_use_cannot_be_started_again(void) {
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "s", 1000, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "s", 1000, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_INVALID);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 1);
+  end();
+}
+
+static void acquire_reads_nothing_in_the_lock(void) {
+  int here;
+  world(3);
+  memset(&lock, 0xa5, sizeof lock);
+  lock.user = &here;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK(lock.user == &here);
+  end();
+}
+
+static void the_resource_is_copied(void) {
+  char name[8] = "r";
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, name, 1000, 0), REDLOCK_PENDING);
+  name[0] = 'x';
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void close_rolls_back_what_is_pending(void) { /* R7 */
+  int64_t start;
+  world(3);
+  hold("held", 60000);
+  freeze(0, 2);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "r", 60000, 5000), REDLOCK_PENDING);
+  run_for(5);
+  start = now();
+  redlock_close(&rl);
+  CHECK(now() - start <= SERVER_TIMEOUT);
+  CHECK_EQ(other.status, REDLOCK_CANCELLED);
+  thaw(0, 2);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+  CHECK_EQ(fake_holders(&fake, "held"), 3); /* a held lock is not released */
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+}
+
+static void close_waits_no_longer_than_one_timeout(void) { /* R10 */
+  int64_t start;
+  int i;
+  world(3);
+  freeze(0, 2);
+  for (i = 0; i < 3; i++) fake.server[i].socket_room = 5;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 5000), REDLOCK_PENDING);
+  run_for(5);
+  start = now();
+  redlock_close(&rl);
+  CHECK(now() - start <= SERVER_TIMEOUT);
+  end();
+}
+
+static void close_of_an_idle_client_takes_no_time(void) {
+  int64_t start;
+  world(3);
+  hold("r", 1000);
+  run_for(5);
+  start = now();
+  redlock_close(&rl);
+  CHECK_EQ(now() - start, 0);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_INVALID);
+  CHECK(redlock_step(&rl) == NULL);
+  redlock_close(&rl);
+  end();
+}
+
+static void nothing_to_do_means_never(void) {
+  world(3);
+  run_for(5000);
+  CHECK_EQ(redlock_timeout_ms(&rl), -1);
+  CHECK(redlock_wait(&rl, -1) == NULL);
+  end();
+}
+
+/* Early is allowed, late is not: who sleeps for the timeout meets the deadline exactly. */
+static void timeout_meets_the_deadline(void) { /* R10 */
+  redlock_lock *got = NULL;
+  int64_t start;
+  int turns;
+  world(3);
+  freeze(0, 2);
+  start = now();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  for (turns = 0; turns < 10 && !got; turns++) {
+    CHECK(redlock_timeout_ms(&rl) >= 0);
+    fake_sleep(&fake, redlock_timeout_ms(&rl));
+    got = redlock_step(&rl);
+  }
+  CHECK(got == &lock);
+  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK_EQ(lock.status, REDLOCK_NO_QUORUM);
+  end();
+}
+
+static void fds_are_those_that_were_opened(void) {
+  redlock_fd want[8];
+  uint32_t generation;
+  int i, count;
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  (void)redlock_step(&rl);
+  count = redlock_fds(&rl, want, 8);
+  CHECK_EQ(count, 3);
+  for (i = 0; i < count && i < 8; i++) {
+    CHECK_EQ(want[i].fd, 1000 + fake.client[0].connection[want[i].server]);
+    CHECK(want[i].events & REDLOCK_READ);
+  }
+  CHECK_EQ(redlock_fds(&rl, want, 1), 3);
+  CHECK_EQ(redlock_fds(&rl, NULL, 0), 3);
+  generation = want[0].generation;
+  fake_reset(&fake, want[0].server, FAKE_RST);
+  run_for(1000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", 1000, 0), REDLOCK_OK);
+  run_for(1000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "t", 1000, 0), REDLOCK_OK);
+  count = redlock_fds(&rl, want, 8);
+  CHECK(count == 3 && want[0].generation > generation);
+  end();
+}
+
+static void own_loop_needs_only_step_and_timeout(void) {
+  int turns;
+  redlock_lock *got = NULL;
+  world(3);
+  occupy(0, 2, "r", 500);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 2000), REDLOCK_PENDING);
+  for (turns = 0; turns < 400 && !got; turns++) {
+    int64_t wait_ms = redlock_timeout_ms(&rl);
+    redlock_fd want[8];
+    int count = redlock_fds(&rl, want, 8);
+    CHECK(wait_ms >= 0);
+    (void)fake.client[0].io.wait(fake.client[0].io.ctx, want, count, wait_ms);
+    got = redlock_step(&rl);
+  }
+  CHECK(got == &lock && lock.status == REDLOCK_OK);
+  CHECK(turns < 100);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(start_touches_nothing_but_the_lock);
+  RUN(each_decision_comes_once);
+  RUN(a_blocking_call_hands_back_its_own_lock_alone);
+  RUN(a_busy_queue_does_not_stop_a_blocking_call);
+  RUN(cancel_of_a_pending_acquire);
+  RUN(cancel_between_attempts);
+  RUN(cancel_of_a_grant_not_handed_back);
+  RUN(cancel_of_an_extension_leaves_the_lock_held);
+  RUN(cancel_of_a_release_stops_the_wait);
+  RUN(release_of_a_pending_acquire_is_a_cancel);
+  RUN(a_lock_in_use_cannot_be_started_again);
+  RUN(acquire_reads_nothing_in_the_lock);
+  RUN(the_resource_is_copied);
+  RUN(close_rolls_back_what_is_pending);
+  RUN(close_waits_no_longer_than_one_timeout);
+  RUN(close_of_an_idle_client_takes_no_time);
+  RUN(nothing_to_do_means_never);
+  RUN(timeout_meets_the_deadline);
+  RUN(fds_are_those_that_were_opened);
+  RUN(own_loop_needs_only_step_and_timeout);
+  return check_end();
+}

@@ -1,0 +1,190 @@
+/* owner.c: whose key it is: extensions and releases touch their own value alone. */
+#include "real.h"
+
+enum { N = 3 };
+
+static redlock rl;
+static redlock_lock lock;
+
+/* Every test begins with an empty set of three and, where it says so, a held lock. */
+static void begin(void) {
+  servers_heal(&real);
+  real_open(&rl, N, REAL_PATIENT_MS);
+}
+
+static void begin_held(void) {
+  begin();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "r", N), N);
+}
+
+static void on_first(int count, const char *command) {
+  int i;
+  for (i = 0; i < count; i++) server_command(&real.at[i], "%s", command);
+}
+
+static void check_others(int count, const char *value) {
+  int i;
+  for (i = 0; i < count; i++) CHECK(strcmp(server_command(&real.at[i], "GET r"), value) == 0);
+}
+
+/* R18 R19 */
+static void extend_refuses_foreign_key(void) {
+  begin_held();
+  on_first(N, "SET r other PX 5000");
+  CHECK_EQ(redlock_extend(&rl, &lock, 10 * REAL_TTL_MS), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  check_others(N, "other");
+  CHECK(server_number(&real.at[0], "PTTL r") <= 5000);
+  redlock_close(&rl);
+}
+
+/* R18 R19 */
+static void extend_refuses_missing_key(void) {
+  begin_held();
+  on_first(N, "DEL r");
+  CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  redlock_close(&rl);
+  CHECK_EQ(real_keys(N, "r"), 0);
+}
+
+/* R19: what is lost on a minority is not created again */
+static void extend_creates_no_key_in_a_minority(void) {
+  begin_held();
+  on_first(1, "DEL r");
+  CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_OK);
+  check_others(1, "(nil)");
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  redlock_close(&rl);
+}
+
+/* R19 R22: others unlock, or delete a valid lock */
+static void failed_extend_keeps_the_lock(void) {
+  begin_held();
+  redlock_close(&rl);
+  real_open(&rl, N, 100);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "s", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "s", N), N);
+  server_freeze(&real.at[0]);
+  server_freeze(&real.at[1]);
+  CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_NO_QUORUM);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  server_thaw(&real.at[0]);
+  server_thaw(&real.at[1]);
+  CHECK_EQ(real_keys(N, "s"), N);
+  redlock_release(&rl, &lock);
+  CHECK_EQ(real_keys_settle(&rl, N, "s", 0), 0);
+  redlock_close(&rl);
+}
+
+/* R21: others retry it and then throw over the caller's result */
+static void release_of_expired_lock_is_calm(void) {
+  redlock_status status;
+  begin();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 300, REAL_WAIT_MS), REDLOCK_OK);
+  real_await_end(&rl, &lock);
+  CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
+  on_first(N, "SET r other");
+  status = redlock_release(&rl, &lock);
+  CHECK(status == REDLOCK_EXPIRED || status == REDLOCK_INVALID);
+  check_others(N, "other");
+  redlock_close(&rl);
+}
+
+/* R21 */
+static void release_spares_a_foreign_key(void) {
+  begin_held();
+  on_first(N, "SET r other");
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
+  check_others(N, "other");
+  redlock_close(&rl);
+}
+
+/* R21 */
+static void release_of_a_lock_lost_in_a_minority_is_ok(void) {
+  begin_held();
+  on_first(1, "SET r other");
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "r", 1), 1);
+  check_others(1, "other");
+  redlock_close(&rl);
+}
+
+/* R7: others lack the roll-back and are refused by their own key */
+static void no_attempt_blocks_the_next(void) {
+  int i;
+  begin();
+  on_first(2, "SET r other");
+  for (i = 0; i < 20; i++) CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0),
+                                    REDLOCK_TAKEN);
+  on_first(2, "DEL r");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
+  redlock_close(&rl);
+}
+
+/* R7: others skip the roll-back when the caller gives up */
+static void cancelled_acquire_leaves_no_keys(void) {
+  int i;
+  begin();
+  for (i = 0; i < 20; i++) {
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_PENDING);
+    if (i % 2) redlock_step(&rl);
+    CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+    CHECK(redlock_wait(&rl, 1) == NULL);
+  }
+  CHECK_EQ(redlock_acquire(&rl, &lock, "after", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
+  redlock_close(&rl);
+}
+
+/* R3 */
+static void each_value_is_new_and_of_20_bytes(void) {
+  char first[64];
+  begin_held();
+  CHECK_EQ(server_number(&real.at[0], "STRLEN r"), 20);
+  snprintf(first, sizeof first, "%s", server_command(&real.at[0],
+           "EVAL \"return redis.sha1hex(redis.call('get', KEYS[1]))\" 1 r"));
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "r", N), N);
+  CHECK(strlen(first) == 40 && strcmp(first, server_command(&real.at[0],
+        "EVAL \"return redis.sha1hex(redis.call('get', KEYS[1]))\" 1 r")) != 0);
+  redlock_close(&rl);
+}
+
+/* R9: others send hundreds of SETs a second whatever the delay is. A slow machine sends fewer. */
+static void retry_delay_is_kept(void) {
+  redlock_options options = real_options(REAL_PATIENT_MS);
+  char list[SERVERS_LIST];
+  long sets;
+  servers_heal(&real);
+  on_first(N, "SET r other");
+  on_first(N, "CONFIG RESETSTAT");
+  options.retry_delay_min_ms = 200;
+  options.retry_delay_max_ms = 300;
+  CHECK_EQ(redlock_init(&rl, servers_list(&real, N, list), &options), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 1000), REDLOCK_TAKEN);
+  redlock_close(&rl);
+  sets = server_info(&real.at[0], "cmdstat_set:calls=");
+  CHECK(sets >= 2 && sets <= 1 + 1000 / 200);
+}
+
+static void tests(void) {
+  RUN(extend_refuses_foreign_key);
+  RUN(extend_refuses_missing_key);
+  RUN(extend_creates_no_key_in_a_minority);
+  RUN(failed_extend_keeps_the_lock);
+  RUN(release_of_expired_lock_is_calm);
+  RUN(release_spares_a_foreign_key);
+  RUN(release_of_a_lock_lost_in_a_minority_is_ok);
+  RUN(no_attempt_blocks_the_next);
+  RUN(cancelled_acquire_leaves_no_keys);
+  RUN(each_value_is_new_and_of_20_bytes);
+  RUN(retry_delay_is_kept);
+}
+
+int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }

@@ -1,0 +1,155 @@
+/* quarantine.c: R24: servers that may have forgotten locks cast no vote. */
+#include "real.h"
+
+enum { N = 3, MAX_TTL_MS = 1500 };
+
+static void open_wary(redlock *rl, const char *list) {
+  redlock_options options = real_options(REAL_PATIENT_MS);
+  options.max_ttl_ms = MAX_TTL_MS;
+  CHECK_EQ(redlock_init(rl, real_keep_list(list), &options), REDLOCK_OK);
+}
+
+static void open_all(redlock *rl) {
+  char list[SERVERS_LIST];
+  open_wary(rl, servers_list(&real, N, list));
+}
+
+/* Until the servers are trusted. A client that comes later trusts them at once. */
+static void await_trust(void) {
+  redlock rl;
+  redlock_lock lock;
+  open_all(&rl);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "trust", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  redlock_close(&rl);
+}
+
+static void restart(int i) {
+  server_kill(&real.at[i]);
+  server_restart(&real.at[i]);
+}
+
+/* A program that was just started over servers that were just started. */
+static void young_servers_cast_no_vote_yet(void) {
+  redlock rl;
+  redlock_lock lock;
+  int i;
+  for (i = 0; i < N; i++) restart(i);
+  open_all(&rl);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
+  CHECK(real_votes(&lock, N, REDLOCK_VOTE_QUARANTINED) > 0);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
+  redlock_close(&rl);
+}
+
+/* All others grant the lock twice here. */
+static void restarted_majority_does_not_grant_a_held_lock(void) {
+  redlock holder, other;
+  redlock_lock held, wanted;
+  await_trust();
+  open_all(&holder);
+  open_all(&other);
+  CHECK_EQ(redlock_acquire(&holder, &held, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  restart(0);
+  restart(1);
+  CHECK_EQ(redlock_acquire(&other, &wanted, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&holder, &held), 0);
+  CHECK_EQ(redlock_release(&other, &wanted), REDLOCK_OK);
+  redlock_close(&other);
+  redlock_close(&holder);
+}
+
+/* The same for a client that has not seen the servers before. */
+static void restarted_majority_does_not_grant_to_a_new_client(void) {
+  redlock holder, other;
+  redlock_lock held, wanted;
+  await_trust();
+  open_all(&holder);
+  CHECK_EQ(redlock_acquire(&holder, &held, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  restart(0);
+  restart(1);
+  open_all(&other);
+  CHECK_EQ(redlock_acquire(&other, &wanted, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&holder, &held), 0);
+  CHECK_EQ(redlock_release(&other, &wanted), REDLOCK_OK);
+  redlock_close(&other);
+  redlock_close(&holder);
+}
+
+static void restarted_minority_is_not_noticed(void) {
+  redlock rl;
+  redlock_lock lock;
+  await_trust();
+  open_all(&rl);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  restart(0);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  redlock_close(&rl);
+}
+
+static void ttl_over_the_longest_is_invalid(void) {
+  redlock rl;
+  redlock_lock lock;
+  open_all(&rl);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS + 1, 0), REDLOCK_INVALID);
+  redlock_close(&rl);
+}
+
+/* A replica's promotion would forget just as a restart does. */
+static void a_replica_casts_no_vote(void) {
+  redlock rl;
+  redlock_lock lock;
+  await_trust();
+  server_command(&real.at[0], "REPLICAOF 127.0.0.1 1");
+  server_command(&real.at[1], "REPLICAOF 127.0.0.1 1");
+  open_all(&rl);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
+  CHECK(strstr(redlock_server_error(&rl, 0), "master") != NULL);
+  redlock_close(&rl);
+  server_command(&real.at[0], "REPLICAOF NO ONE");
+  server_command(&real.at[1], "REPLICAOF NO ONE");
+}
+
+/* R5: one run_id behind two entries */
+static void one_server_behind_two_entries_has_one_vote(void) {
+  char list[2 * SERVERS_LIST];
+  redlock rl;
+  redlock_lock lock;
+  await_trust();
+  snprintf(list, sizeof list, "127.0.0.1:%d,unix:%s", real.at[0].port, real.at[0].socket);
+  open_wary(&rl, list);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 500), REDLOCK_NO_QUORUM);
+  CHECK_EQ(real_keys_settle(&rl, 1, "r", 0), 0);
+  redlock_close(&rl);
+}
+
+/* INFO denied = no vote, and it is said. */
+static void a_server_without_info_casts_no_vote(void) {
+  redlock rl;
+  redlock_lock lock;
+  int i;
+  await_trust();
+  for (i = 0; i < 2; i++) server_command(&real.at[i], "ACL SETUSER default -info");
+  open_all(&rl);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
+  CHECK(strstr(redlock_server_error(&rl, 0), "NOPERM") != NULL);
+  redlock_close(&rl);
+  for (i = 0; i < 2; i++) server_command(&real.at[i], "ACL SETUSER default +@all");
+}
+
+static void tests(void) {
+  RUN(young_servers_cast_no_vote_yet);
+  RUN(restarted_majority_does_not_grant_a_held_lock);
+  RUN(restarted_majority_does_not_grant_to_a_new_client);
+  RUN(restarted_minority_is_not_noticed);
+  RUN(ttl_over_the_longest_is_invalid);
+  RUN(a_replica_casts_no_vote);
+  RUN(one_server_behind_two_entries_has_one_vote);
+  RUN(a_server_without_info_casts_no_vote);
+}
+
+int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }

@@ -1,0 +1,130 @@
+/* real.h: what the tests on real servers share: one set of servers for a whole program, healed
+ * before each test, and clients over the first n of them. */
+#ifndef REAL_H
+#define REAL_H
+
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "tests/check.h"
+#include "tests/servers.h"
+#include "tests/timing.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+enum {
+  REAL_TTL_MS = 20000,    /* longer than any delay on a busy machine */
+  REAL_PATIENT_MS = 2000, /* server_timeout_ms where every server is meant to answer */
+  REAL_WAIT_MS = 20000,
+  REAL_LOOKS = 1000,      /* at most, of REAL_LOOK_MS each, for what comes soon */
+  REAL_LOOK_MS = 5
+};
+
+static struct servers real;
+
+static void real_server_is_missing(void) {
+  const char *ci = getenv("CI");
+  if (ci && strcmp(ci, "true") == 0) CHECK(!"a server, which CI must have");
+  else SKIP(servers_missing());
+}
+
+/* The main of a program: starts the servers, runs the tests, ends the servers. */
+static inline int real_main(int argc, char **argv, int servers, void (*tests)(void)) {
+  check_start(argc, argv);
+  if (servers_missing()) {
+    check.argc = 0;
+    RUN(real_server_is_missing);
+    return check_end();
+  }
+  servers_start(&real, servers, "");
+  tests();
+  servers_stop(&real);
+  return check_end();
+}
+
+/* ---- clients ---- */
+
+static inline redlock_options real_options(uint32_t server_timeout_ms) {
+  redlock_options options;
+  memset(&options, 0, sizeof options);
+  options.server_timeout_ms = server_timeout_ms;
+  options.retry_delay_min_ms = 10;
+  options.retry_delay_max_ms = 50;
+  return options;
+}
+
+/* The list must outlive the client: it is kept here, for a few clients at a time. */
+static inline const char *real_keep_list(const char *text) {
+  static char lists[8][4 * SERVERS_LIST];
+  static unsigned next;
+  char *list = lists[next++ % 8];
+  snprintf(list, sizeof lists[0], "%s", text);
+  return list;
+}
+
+static inline void real_open_list(redlock *rl, const char *list, uint32_t server_timeout_ms) {
+  redlock_options options = real_options(server_timeout_ms);
+  CHECK_EQ(redlock_init(rl, real_keep_list(list), &options), REDLOCK_OK);
+}
+
+static inline void real_open(redlock *rl, int n, uint32_t server_timeout_ms) {
+  char list[SERVERS_LIST];
+  real_open_list(rl, servers_list(&real, n, list), server_timeout_ms);
+}
+
+/* ---- looks ---- */
+
+static inline int real_quorum(int n) { return n / 2 + 1; }
+
+/* As many servers as can be lost. */
+static inline int real_minority(int n) { return n - real_quorum(n); }
+
+/* Servers that hold the key, of the first n that can be asked. */
+static inline int real_keys(int n, const char *resource) {
+  int i, count = 0;
+  for (i = 0; i < n; i++)
+    if (real.at[i].pid && !real.at[i].frozen)
+      count += strcmp(server_command(&real.at[i], "EXISTS %s", resource), "1") == 0;
+  return count;
+}
+
+/* The number of keys, once it is the wanted one: what was sent after the decision needs a moment,
+   and the client a step. */
+static inline int real_keys_settle(redlock *rl, int n, const char *resource, int wanted) {
+  int looks, count = real_keys(n, resource);
+  for (looks = 0; looks < REAL_LOOKS && count != wanted; looks++) {
+    if (rl) redlock_wait(rl, REAL_LOOK_MS);
+    poll(NULL, 0, REAL_LOOK_MS); /* nothing to wait on: the news is in another process */
+    count = real_keys(n, resource);
+  }
+  return count;
+}
+
+static inline int real_votes(const redlock_lock *lock, int n, redlock_vote vote) {
+  int i, count = 0;
+  for (i = 0; i < n; i++) count += lock->votes[i] == vote;
+  return count;
+}
+
+/* Steps until the lock is no longer held. */
+static inline void real_await_end(redlock *rl, const redlock_lock *lock) {
+  while (redlock_remaining_ms(rl, lock) > 0) redlock_wait(rl, REAL_LOOK_MS);
+}
+
+/* The median of an acquire and its release. Every one of them has to succeed. */
+static inline int64_t real_cycle_us(redlock *rl, int times) {
+  static int64_t figures[1000];
+  redlock_lock lock;
+  int i;
+  for (i = 0; i < times; i++) {
+    int64_t start = timing_us();
+    if (!CHECK(redlock_acquire(rl, &lock, "cycle", REAL_TTL_MS, REAL_WAIT_MS) == REDLOCK_OK) ||
+        !CHECK(redlock_release(rl, &lock) == REDLOCK_OK))
+      return INT64_MAX / 4;
+    figures[i] = timing_us() - start;
+  }
+  return timing_median(figures, times);
+}
+
+#endif

@@ -1,0 +1,219 @@
+/* refusals.c: servers that answer with an error. R4 R15 R16: it is the vote `error`, its words are
+ * kept, a minority of such servers changes nothing and a majority is NO_QUORUM. */
+#include "real.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { N = 3, CYCLES = 50 };
+
+/* What one server does about every acquire, and how it is talked out of it. */
+struct refusal {
+  const char *word;   /* the error's first */
+  const char *begin;  /* commands */
+  const char *end;
+};
+
+static void check_word(const redlock *rl, int server, const char *word) {
+  const char *error = redlock_server_error(rl, server);
+  const char *end = strchr(word, ' ');
+  size_t size = end ? (size_t)(end - word) : strlen(word);
+  if (!CHECK(strncmp(error, word, size) == 0)) printf("    it says: %s\n", error);
+}
+
+/* The decision does not wait for the last server, so its words may come a little later. */
+static void cycle_until_error(redlock *rl, int server) {
+  int i;
+  for (i = 0; i < CYCLES && redlock_server_error(rl, server)[0] == '\0'; i++) real_cycle_us(rl, 1);
+}
+
+static void check_minority(const char *list, int server, const char *word) {
+  redlock rl;
+  real_open_list(&rl, list, REAL_PATIENT_MS);
+  cycle_until_error(&rl, server);
+  check_word(&rl, server, word);
+  real_cycle_us(&rl, CYCLES);
+  check_word(&rl, server, word);
+  redlock_close(&rl);
+}
+
+static void check_majority(const char *list, int first, int count, const char *word) {
+  redlock rl;
+  redlock_lock lock;
+  int i;
+  real_open_list(&rl, list, REAL_PATIENT_MS);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 300), REDLOCK_NO_QUORUM);
+  for (i = first; i < first + count; i++) check_word(&rl, i, word);
+  CHECK(real_votes(&lock, N, REDLOCK_VOTE_ERROR) > 0);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
+  redlock_close(&rl);
+}
+
+static void check_refusal(struct refusal r) {
+  char list[SERVERS_LIST];
+  servers_heal(&real);
+  servers_list(&real, N, list);
+  server_command(&real.at[0], "%s", r.begin);
+  check_minority(list, 0, r.word);
+  server_command(&real.at[1], "%s", r.begin);
+  check_majority(list, 0, 2, r.word);
+  server_command(&real.at[0], "%s", r.end);
+  server_command(&real.at[1], "%s", r.end);
+  check_minority(list, 0, "");
+}
+
+static void readonly_replica_is_an_error_vote(void) {
+  struct refusal r = {"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"};
+  check_refusal(r);
+}
+
+static void noreplicas_is_an_error_vote(void) {
+  struct refusal r = {"NOREPLICAS", "CONFIG SET min-replicas-to-write 1",
+                      "CONFIG SET min-replicas-to-write 0"};
+  check_refusal(r);
+}
+
+static void oom_is_an_error_vote(void) {
+  struct refusal r = {"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"};
+  check_refusal(r);
+}
+
+static void a_missing_permission_is_an_error_vote(void) {
+  struct refusal r = {"NOPERM", "ACL SETUSER default -set", "ACL SETUSER default +@all"};
+  check_refusal(r);
+}
+
+/* A folder that has the file's name, so that what is saved cannot be put in place. */
+static void obstacle(const struct server *s, char path[SERVERS_PATH + 16]) {
+  snprintf(path, SERVERS_PATH + 16, "%s/dump.rdb", s->dir);
+}
+
+static int break_saving(const struct server *s) {
+  char path[SERVERS_PATH + 16];
+  int looks;
+  obstacle(s, path);
+  mkdir(path, 0700);
+  server_command(s, "BGSAVE");
+  for (looks = 0; looks < REAL_LOOKS; looks++) {
+    if (strstr(server_command(s, "INFO persistence"), "rdb_last_bgsave_status:err")) return 1;
+    poll(NULL, 0, REAL_LOOK_MS);
+  }
+  return 0;
+}
+
+static void misconf_is_an_error_vote(void) {
+  struct refusal r = {"MISCONF", "CONFIG SET save \"3600 1000\"", "CONFIG SET save \"\""};
+  char path[SERVERS_PATH + 16];
+  int i;
+  servers_heal(&real);
+  for (i = 0; i < 2; i++) CHECK(break_saving(&real.at[i]));
+  check_refusal(r);
+  for (i = 0; i < 2; i++) {
+    obstacle(&real.at[i], path);
+    rmdir(path);
+  }
+}
+
+/* ---- the handshake ---- */
+
+static void list_of_urls(char *list, size_t room, const char *user, int bad, const char *path) {
+  int i;
+  size_t used = 0;
+  list[0] = '\0';
+  for (i = 0; i < N; i++)
+    used += (size_t)snprintf(list + used, room - used, " redis://%s127.0.0.1:%d%s",
+                             i < bad ? user : "", real.at[i].port, i < bad ? path : "");
+}
+
+/* Lists whose first one, or two, entries name this user or database. */
+static void check_url(const char *user, const char *path, const char *word) {
+  char list[4 * SERVERS_LIST];
+  list_of_urls(list, sizeof list, user, 1, path);
+  check_minority(list, 0, word);
+  list_of_urls(list, sizeof list, user, 2, path);
+  check_majority(list, 0, 2, word);
+}
+
+/* "" = none. The looks of the tests go on with it. */
+static void set_password(int server, const char *password) {
+  struct server *s = &real.at[server];
+  server_command(s, "CONFIG SET requirepass \"%s\"", password);
+  snprintf(s->login, sizeof s->login, "%s%s", *password ? "AUTH " : "", password);
+}
+
+/* The NOAUTH of what was pipelined behind AUTH must not cover it. */
+static void wrong_password_says_wrongpass(void) {
+  char list[4 * SERVERS_LIST];
+  servers_heal(&real);
+  set_password(0, "right");
+  list_of_urls(list, sizeof list, ":wrong@", 1, "");
+  check_minority(list, 0, "WRONGPASS");
+  set_password(1, "right");
+  list_of_urls(list, sizeof list, ":wrong@", 2, "");
+  check_majority(list, 0, 2, "WRONGPASS");
+  set_password(0, "");
+  set_password(1, "");
+}
+
+static void a_missing_password_says_noauth(void) {
+  char list[SERVERS_LIST];
+  servers_heal(&real);
+  servers_list(&real, N, list);
+  set_password(0, "right");
+  check_minority(list, 0, "NOAUTH");
+  set_password(1, "right");
+  check_majority(list, 0, 2, "NOAUTH");
+  set_password(0, "");
+  set_password(1, "");
+}
+
+static void unknown_user_says_wrongpass(void) {
+  servers_heal(&real);
+  check_url("nobody:secret@", "", "WRONGPASS");
+}
+
+/* R4: the SET behind a refused SELECT would stand in database 0 */
+static void refused_select_leaves_no_key_in_database_0(void) {
+  int i;
+  servers_heal(&real);
+  check_url("", "/999", "ERR");
+  for (i = 0; i < N; i++) {
+    server_command(&real.at[i], "PING"); /* what came before has been run */
+    CHECK_EQ(server_number(&real.at[i], "DBSIZE"), 0);
+  }
+}
+
+/* It comes unasked, before any command. */
+static void too_many_clients_is_an_error(void) {
+  redlock first, second;
+  redlock_lock lock;
+  char list[SERVERS_LIST];
+  servers_heal(&real);
+  servers_list(&real, 1, list);
+  real_open_list(&first, list, REAL_PATIENT_MS);
+  real_open_list(&second, list, REAL_PATIENT_MS);
+  CHECK_EQ(redlock_acquire(&first, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
+  CHECK(strcmp(server_command(&real.at[0], "CONFIG SET maxclients 1"), "OK") == 0);
+  CHECK_EQ(redlock_acquire(&second, &lock, "s", REAL_TTL_MS, 300), REDLOCK_NO_QUORUM);
+  check_word(&second, 0, "ERR");
+  CHECK(strstr(redlock_server_error(&second, 0), "max number of clients") != NULL);
+  redlock_close(&second);
+  redlock_close(&first);
+  server_restart(&real.at[0]);
+}
+
+static void tests(void) {
+  RUN(readonly_replica_is_an_error_vote);
+  RUN(noreplicas_is_an_error_vote);
+  RUN(oom_is_an_error_vote);
+  RUN(misconf_is_an_error_vote);
+  RUN(a_missing_permission_is_an_error_vote);
+  RUN(a_missing_password_says_noauth);
+  RUN(wrong_password_says_wrongpass);
+  RUN(unknown_user_says_wrongpass);
+  RUN(refused_select_leaves_no_key_in_database_0);
+  RUN(too_many_clients_is_an_error);
+}
+
+int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }

@@ -1,0 +1,317 @@
+/* checker.h: the invariants at the end of safety.md, over true time, each with a message of its own.
+ *
+ *   1 grants of one resource never overlap
+ *   2 at every instant of a grant a majority of distinct servers holds its value or cannot vote
+ *   3 a release never removes another's value
+ *   4 after healing a single waiter is granted the lock in time (probes), nothing is orphaned
+ *   5 no call takes longer than its deadline allows
+ *   6 each started lock is handed back exactly once
+ *
+ * Out of the model only 3 and 6 are asked for, and that nothing crashes. */
+#ifndef SIM_CHECKER_H
+#define SIM_CHECKER_H
+
+#include "clock.h"
+
+enum { VALUE_BYTES = 20 };
+
+/* ---- values: their first 8 bytes tell which draw they are, the rest is random ---- */
+
+static inline uint32_t value_seal(uint32_t index) {
+  uint64_t x = W.seed ^ ((uint64_t)index << 20);
+  return (uint32_t)splitmix(&x);
+}
+
+static inline void put32(unsigned char *to, uint32_t x) {
+  int i;
+  for (i = 0; i < 4; i++) to[i] = (unsigned char)(x >> (8 * i));
+}
+
+static inline uint32_t get32(const unsigned char *from) {
+  return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 |
+         (uint32_t)from[3] << 24;
+}
+
+static inline void value_draw(const struct client *c, unsigned char *out) {
+  struct value *v = &W.value[W.values];
+  int i;
+  if (W.values == MAX_VALUES) {
+    complain("simulator: too many values");
+    return;
+  }
+  memset(v, 0, sizeof *v);
+  v->client = c->index;
+  v->life = c->life;
+  v->resource = -1;
+  v->drawn = W.now;
+  put32(out, (uint32_t)W.values);
+  put32(out + 4, value_seal((uint32_t)W.values));
+  for (i = 8; i < VALUE_BYTES; i++) out[i] = (unsigned char)below(256);
+  W.values++;
+}
+
+static inline long value_of(const unsigned char *bytes, size_t size) {
+  uint32_t index;
+  if (size != VALUE_BYTES) return -1;
+  index = get32(bytes);
+  return (long)index < W.values && get32(bytes + 4) == value_seal(index) ? (long)index : -1;
+}
+
+static inline int resource_of(const unsigned char *name, size_t size) {
+  int i;
+  for (i = 0; i < W.cfg.resources; i++)
+    if (strlen(W.name[i]) == size && memcmp(W.name[i], name, size) == 0) return i;
+  return -1;
+}
+
+/* ---- who holds what ---- */
+
+static inline uint32_t voters(void) {
+  uint32_t mask = 0;
+  int i;
+  for (i = 0; i < W.cfg.servers; i++) mask |= UINT32_C(1) << W.cfg.entry_server[i];
+  return mask;
+}
+
+static inline int quorum(void) { return W.cfg.servers / 2 + 1; }
+
+static inline struct key *key_of(struct server *s, int resource, int db) {
+  const char *name = W.name[resource];
+  size_t size = strlen(name);
+  int64_t now_ms = server_ms(s);
+  int i;
+  for (i = 0; i < s->store.keys; i++) {
+    struct key *k = &s->store.key[i];
+    if (k->used && k->db == db && k->name_size == size && !memcmp(k->name, name, size) &&
+        !(k->expires_ms && now_ms > k->expires_ms))
+      return k;
+  }
+  return NULL;
+}
+
+/* A server that forgot cannot vote until a whole max_ttl_ms has passed on the fastest clock. */
+static inline ns quarantined_until(const struct server *s) {
+  ns whole = (ns)W.cfg.quarantine_ms * MS;
+  if (s->lost) return s->down_until + whole - whole / 1000000 * W.cfg.rho_ppm;
+  if (s->forgot_at < 0 || !W.cfg.quarantine_ms) return 0;
+  return s->forgot_at + whole - whole / 1000000 * W.cfg.rho_ppm;
+}
+
+/* Until when server s holds the value or cannot vote; 0 = neither. */
+static inline ns holds_until(struct server *s, int resource, long value) {
+  struct key *k = key_of(s, resource, W.cfg.db);
+  if (k && value_of(k->value, k->value_size) == value)
+    return k->expires_ms ? clock_when(&s->clock, (k->expires_ms + 1) * MS) : NEVER;
+  if (quarantined_until(s) > W.now) return quarantined_until(s);
+  return 0;
+}
+
+/* Until when a majority does. */
+static inline ns majority_until(int resource, long value) {
+  ns until[MAX_SERVERS], t;
+  uint32_t mask = voters();
+  int i, k, n = 0;
+  for (i = 0; i < MAX_SERVERS; i++) {
+    if (!(mask >> i & 1)) continue;
+    t = holds_until(&W.server[i], resource, value);
+    for (k = n++; k > 0 && until[k - 1] < t; k--) until[k] = until[k - 1];
+    until[k] = t;
+  }
+  return n < quorum() ? 0 : until[quorum() - 1];
+}
+
+/* Invariant 2, for the whole rest of the grant at once: keys only go as they are seen to go. */
+static inline void check_majority(int resource, const char *when) {
+  const struct grant *g = &W.grant[resource];
+  ns until;
+  if (g->value < 0 || g->end <= W.now || W.cfg.out_of_model) return;
+  until = majority_until(resource, g->value);
+  if (until >= g->end) return;
+  VIOLATION("invariant 2: %s, value %ld of resource %d (client %d) is granted until %lld ns, but a "
+            "majority of servers holds it only until %lld ns", when, g->value, resource, g->client,
+            (long long)g->end, (long long)until);
+}
+
+/* The fresh value of this client that most servers hold: what was just granted. */
+static inline long find_granted(const struct client *c, int resource) {
+  long best = -1;
+  int i, j, most = 0;
+  for (i = 0; i < MAX_SERVERS; i++) {
+    struct key *k = key_of(&W.server[i], resource, W.cfg.db);
+    long v = k ? value_of(k->value, k->value_size) : -1;
+    int count = 0;
+    if (v < 0 || W.value[v].client != c->index || W.value[v].life != c->life) continue;
+    if (W.value[v].state != V_FRESH) continue;
+    for (j = 0; j < MAX_SERVERS; j++) count += holds_until(&W.server[j], resource, v) > 0;
+    if (count > most) {
+      most = count;
+      best = v;
+    }
+  }
+  return best;
+}
+
+/* ---- grants ---- */
+
+static inline void check_votes(const struct slot *s, long value) {
+  const struct value *v = &W.value[value];
+  int i;
+  if (W.cfg.out_of_model) return;
+  for (i = 0; i < W.cfg.servers; i++) {
+    int server = W.cfg.entry_server[i];
+    if (s->lock.votes[i] != REDLOCK_VOTE_YES) continue;
+    if (v->young >> server & 1)
+      VIOLATION("R24: client %d slot %d counts the vote of server %d, which has forgotten less than "
+                "max_ttl_ms ago", s->client, s->index, server);
+    if (!(v->yes >> server & 1))
+      VIOLATION("R4: client %d slot %d counts a yes of server %d, which said no such thing to value "
+                "%ld", s->client, s->index, server, value);
+  }
+}
+
+static inline void grant_begins(struct slot *s, ns end) {
+  struct grant *g = &W.grant[s->resource];
+  struct client *c = &W.client[s->client];
+  long value = find_granted(c, s->resource);
+  T->grants++;
+  note(N_GRANT, s->client, s->index, value);
+  note(N_UNTIL, s->resource, value, end);
+  s->value = value;
+  if (value < 0) {
+    if (!W.cfg.out_of_model)
+      VIOLATION("invariant 2: client %d slot %d is granted resource %d, but no server holds a value "
+                "that it may have meant", s->client, s->index, s->resource);
+    return;
+  }
+  check_votes(s, value);
+  if (g->value >= 0 && g->end > W.now && !W.cfg.out_of_model)
+    VIOLATION("invariant 1: client %d slot %d is granted resource %d while client %d slot %d holds "
+              "it until %lld ns", s->client, s->index, s->resource, g->client, g->slot,
+              (long long)g->end);
+  W.value[value].state = V_GRANTED;
+  g->value = value;
+  g->client = s->client;
+  g->slot = s->index;
+  g->begin = W.now;
+  g->end = end;
+  check_majority(s->resource, "at the grant");
+}
+
+static inline void grant_extends(struct slot *s, ns end) {
+  struct grant *g = &W.grant[s->resource];
+  T->extensions++;
+  note(N_UNTIL, s->resource, s->value, end);
+  if (s->value < 0 || W.cfg.out_of_model) return;
+  if (g->value != s->value && g->value >= 0 && g->end > W.now)
+    VIOLATION("invariant 1: client %d slot %d extends resource %d while client %d slot %d holds it",
+              s->client, s->index, s->resource, g->client, g->slot);
+  g->value = s->value;
+  g->client = s->client;
+  g->slot = s->index;
+  g->end = end;
+  check_majority(s->resource, "after an extension");
+}
+
+/* It was released, or is known to be lost: from now on no one wants the value. */
+static inline void grant_ends(struct slot *s) {
+  struct grant *g = &W.grant[s->resource];
+  if (s->value < 0) return;
+  note(N_OVER, s->resource, s->value, 0);
+  W.value[s->value].state = V_OVER;
+  W.value[s->value].over = W.now;
+  if (g->value == s->value) g->value = -1;
+  s->value = -1;
+}
+
+/* ---- what servers are told ---- */
+
+static inline int has_alias(void) {
+  int i;
+  for (i = 0; i < W.cfg.servers; i++)
+    if (W.cfg.entry_server[i] != i) return 1;
+  return 0;
+}
+
+static inline void check_set(struct server *s, struct conn *n, struct effect *e) {
+  int server = n->server, resource = resource_of(e->name, e->name_size);
+  long index = value_of(e->value, e->value_size);
+  struct value *v = &W.value[index];
+  if (index < 0 || resource < 0) {
+    VIOLATION("R3: server %d gets a SET with a value or a name that no one drew", server);
+    return;
+  }
+  if (v->client != n->client || (v->resource >= 0 && v->resource != resource))
+    VIOLATION("R3: value %ld is used twice, for different attempts", index);
+  if ((v->sent >> server & 1) && !has_alias())
+    VIOLATION("R12: the SET of value %ld is sent to server %d twice", index, server);
+  if (v->state == V_OVER && v->over < W.now && v->sent == 0)
+    VIOLATION("R3: value %ld was used and given up before", index);
+  v->resource = resource;
+  v->ttl_ms = e->ttl_ms;
+  v->sent |= UINT32_C(1) << server;
+  if (e->kind != EFFECT_SET) return;
+  e->key->owner = n->id;
+  e->key->excused = n->excused ||
+                    (n->closed_at && v->drawn + (v->ttl_ms - v->ttl_ms / 5) * MS <= n->closed_at);
+  if (n->session.db != W.cfg.db || n->refused) return;
+  v->yes |= UINT32_C(1) << server;
+  if (quarantined_until(s) > W.now) v->young |= UINT32_C(1) << server;
+}
+
+static inline void check_delete(struct conn *n, struct effect *e) {
+  long old = value_of(e->old.value, e->old.value_size), given = value_of(e->value, e->value_size);
+  int resource = resource_of(e->name, e->name_size);
+  if (old < 0 || resource < 0) return;
+  if (old != given || W.value[old].client != n->client)
+    VIOLATION("invariant 3: client %d removes value %ld of client %d from server %d", n->client, old,
+              W.value[old].client, n->server);
+  if (W.value[old].state == V_FRESH) T->rolled_back++;
+  if (W.grant[resource].value == old) check_majority(resource, "after a release that no one called");
+}
+
+static inline void check_effect(struct server *s, struct conn *n, struct effect *e) {
+  note(N_COMMAND, n->server, e->kind, e->kind ? value_of(e->value, e->value_size) : -1);
+  if (e->kind == EFFECT_SET || e->kind == EFFECT_SET_REFUSED) check_set(s, n, e);
+  if (e->kind == EFFECT_DELETED || e->kind == EFFECT_BLIND) check_delete(n, e);
+}
+
+/* The world broke a connection: what its SETs left behind is no one's fault. */
+static inline void excuse(struct conn *n) {
+  struct store *s = &W.server[n->server].store;
+  int i;
+  if (n->excused) return;
+  n->excused = 1;
+  for (i = 0; i < s->keys; i++)
+    if (s->key[i].used && s->key[i].owner == n->id) s->key[i].excused = 1;
+}
+
+/* ---- R7: nothing is left behind ---- */
+
+static inline int is_wanted(long value) {
+  const struct value *v = &W.value[value];
+  const struct client *c = &W.client[v->client];
+  if (v->state == V_GRANTED || !c->alive || c->life != v->life) return 1;
+  return 0;
+}
+
+static inline void check_orphans_of(int server) {
+  struct server *s = &W.server[server];
+  int64_t now_ms = server_ms(s);
+  int i;
+  for (i = 0; i < s->store.keys; i++) {
+    struct key *k = &s->store.key[i];
+    long v = value_of(k->value, k->value_size);
+    if (!k->used || k->excused || v < 0 || (k->expires_ms && now_ms > k->expires_ms)) continue;
+    if (is_wanted(v) || s->excuse >= W.value[v].drawn) continue;
+    VIOLATION("R7: server %d still holds value %ld of client %d, which was given up, and its "
+              "connection was never broken", server, v, W.value[v].client);
+  }
+}
+
+static inline void check_orphans(void) {
+  int i;
+  for (i = 0; i < MAX_SERVERS; i++)
+    if ((voters() >> i & 1) && !W.server[i].sick) check_orphans_of(i);
+}
+
+#endif

@@ -1,0 +1,301 @@
+/* client.h: a client process: it wakes when a socket is ready or its time has come, does what its
+ * user wants, steps the library until nothing is handed back, and sleeps. */
+#ifndef SIM_CLIENT_H
+#define SIM_CLIENT_H
+
+#include <stdlib.h>
+
+#include "io.h"
+
+static void actor_act(struct client *c);
+static void actor_handed_back(struct client *c, struct slot *s);
+
+enum { SPIN_LIMIT = 3000 };
+
+static void client_wake_at(struct client *c, ns when) {
+  if (when >= c->wake) return;
+  c->wake = when;
+  schedule(when, EV_WAKE, c->index, ++c->wake_turn);
+}
+
+/* How long it takes until a process runs. */
+static ns awakening(void) { return between(1 * US, 40 * US); }
+
+static void client_ready(struct client *c, int entry) {
+  if (!c->alive || !is_ready(c, entry)) return;
+  if (c->in_wait) c->woken = 1;
+  else if (!c->busy && !c->paused) client_wake_at(c, larger(W.now + awakening(), c->paused_until));
+}
+
+/* The clock must not fail the checker itself. */
+static int64_t remaining_of(struct client *c, struct slot *s) {
+  int64_t ms;
+  W.quiet++;
+  ms = c->lib->remaining_ms(c->rl, &s->lock);
+  W.quiet--;
+  return ms;
+}
+
+/* ---- what the checker sees of held locks, after each thing that the client does ---- */
+
+static void lock_is_lost(struct client *c, struct slot *s) {
+  struct grant *g = &W.grant[s->resource];
+  if (client_ms(c) < s->deadline_ms && s->value >= 0 && !W.cfg.out_of_model &&
+      !W.hook_fails_at && s->state != S_HELD && majority_until(s->resource, s->value) > W.now &&
+      quorum() > 0 && g->value == s->value) {
+    int i, count = 0;
+    for (i = 0; i < MAX_SERVERS; i++) {
+      struct key *k = (voters() >> i & 1) ? key_of(&W.server[i], s->resource, W.cfg.db) : NULL;
+      count += k && value_of(k->value, k->value_size) == s->value;
+    }
+    if (count >= quorum())
+      VIOLATION("R19: client %d slot %d gives its lock up, %lld ms early, and a quorum holds it",
+                c->index, s->index, (long long)(s->deadline_ms - client_ms(c)));
+  }
+  grant_ends(s);
+  s->deadline_ms = 0;
+}
+
+static void check_hold(struct client *c, struct slot *s, int64_t deadline_ms) {
+  if (s->hold_ms && deadline_ms > s->granted_ms + s->hold_ms)
+    VIOLATION("R20: client %d slot %d is extended to %lld ms of hold, the limit is %lld", c->index,
+              s->index, (long long)(deadline_ms - s->granted_ms), (long long)s->hold_ms);
+}
+
+static void look_at_lock(struct client *c, struct slot *s) {
+  int64_t left = remaining_of(c, s), deadline_ms;
+  if (s->state != S_HELD && s->state != S_KEPT && s->state != S_EXTENDING) {
+    if (left != 0)
+      VIOLATION("R22: client %d slot %d is not held, and %lld ms remain", c->index, s->index,
+                (long long)left);
+    return;
+  }
+  if (left == 0) {
+    if (s->deadline_ms == 0) return;
+    if (client_ms(c) >= s->deadline_ms) return;
+    if (s->state == S_HELD && !W.cfg.out_of_model)
+      VIOLATION("R22: client %d slot %d is held for %lld ms more, and none remain", c->index,
+                s->index, (long long)(s->deadline_ms - client_ms(c)));
+    lock_is_lost(c, s);
+    return;
+  }
+  deadline_ms = client_ms(c) + left;
+  if (deadline_ms == s->deadline_ms || W.cfg.out_of_model) return;
+  if (deadline_ms < s->deadline_ms)
+    VIOLATION("R18: client %d slot %d: its deadline is shortened by %lld ms", c->index, s->index,
+              (long long)(s->deadline_ms - deadline_ms));
+  if (s->state == S_HELD)
+    VIOLATION("R22: client %d slot %d: its deadline moved with nothing pending", c->index, s->index);
+  check_hold(c, s, deadline_ms);
+  s->deadline_ms = deadline_ms;
+  grant_extends(s, client_when(c, deadline_ms));
+}
+
+/* Invariant 5: what is pending must be decided by now, or the client be told to come again soon. */
+static void check_bound(struct client *c, struct slot *s, int64_t timeout_ms) {
+  int64_t now_ms = client_ms(c);
+  if (s->bound_ms < 0 || s->state == S_IDLE || s->state == S_HELD || s->state == S_KEPT) return;
+  if (now_ms > s->bound_ms && timeout_ms != 0)
+    VIOLATION("invariant 5: client %d slot %d is pending in state %d, %lld ms beyond its deadline",
+              c->index, s->index, s->state, (long long)(now_ms - s->bound_ms));
+  if (timeout_ms < 0 || now_ms + timeout_ms > larger(s->bound_ms, now_ms) + 1)
+    VIOLATION("invariant 5: client %d slot %d is due by %lld ms, timeout_ms says %lld", c->index,
+              s->index, (long long)(s->bound_ms - now_ms), (long long)timeout_ms);
+}
+
+static void look_at_all(struct client *c) {
+  int i;
+  for (i = 0; i < c->slots && !W.failed; i++) look_at_lock(c, &c->slot[i]);
+}
+
+/* ---- asleep and awake ---- */
+
+static void check_spin(struct client *c) {
+  if (c->happened || c->wake_turn == 0) c->idle_wakes = 0;
+  if (++c->idle_wakes > SPIN_LIMIT)
+    VIOLATION("spin: client %d woke %d times in a row to do nothing", c->index, SPIN_LIMIT);
+}
+
+/* When the client wants to be woken, and what it waits for. */
+static void client_arm(struct client *c) {
+  redlock_fd want[MAX_SERVERS];
+  int64_t timeout_ms;
+  ns when = NEVER;
+  int i, count;
+  if (!c->alive || c->paused || W.failed) return;
+  W.quiet++;
+  timeout_ms = c->lib->timeout_ms(c->rl);
+  W.quiet--;
+  count = c->lib->fds(c->rl, want, MAX_SERVERS);
+  look_at_fds(c, want, count);
+  for (i = 0; i < c->slots; i++) {
+    check_bound(c, &c->slot[i], timeout_ms);
+    when = smaller(when, c->slot[i].due);
+  }
+  if (timeout_ms >= 0) when = smaller(when, client_when(c, client_ms(c) + timeout_ms));
+  if (any_ready(c)) when = W.now;
+  watch_clogs(c);
+  if (when == NEVER && c->paused_until <= W.now) return;
+  client_wake_at(c, larger(larger(when, W.now), c->paused_until) + awakening());
+}
+
+static struct slot *slot_of(struct client *c, redlock_lock *lock) {
+  int i;
+  for (i = 0; i < c->slots; i++)
+    if (&c->slot[i].lock == lock) return &c->slot[i];
+  VIOLATION("invariant 6: client %d is handed back what was never a lock of its own", c->index);
+  return NULL;
+}
+
+static void took_back(struct client *c, redlock_lock *lock) {
+  struct slot *s = slot_of(c, lock);
+  if (!s) return;
+  c->happened = 1;
+  note(N_BACK, c->index, s->index, lock->status);
+  if (lock->user != s) VIOLATION("user: client %d slot %d lost its pointer", c->index, s->index);
+  if (s->state == S_IDLE || s->state == S_HELD)
+    VIOLATION("invariant 6: client %d slot %d is handed back (status %d), but nothing was pending",
+              c->index, s->index, lock->status);
+  actor_handed_back(c, s);
+}
+
+/* Steps until nothing comes back, or the process is interrupted between two steps. */
+static void client_step(struct client *c) {
+  redlock_lock *lock;
+  int turn = 0;
+  while (!W.failed && (lock = c->lib->step(c->rl)) != NULL) {
+    took_back(c, lock);
+    look_at_all(c);
+    if (++turn > 4 * MAX_SLOTS) VIOLATION("step: client %d never comes to an end", c->index);
+    if (one_in(16)) break;
+  }
+  look_at_all(c);
+}
+
+static void client_pause(struct client *c) {
+  ns length = 0;
+  if (fault(F_PAUSE_BETWEEN)) length = skewed(1, (ns)W.cfg.server_timeout_ms * MS * 3);
+  if (fault(F_SUSPEND)) length = skewed(MS, (ns)W.cfg.ttl_max_ms * MS * 2);
+  if (length) note(N_PAUSE, c->index, length, -1);
+  if (length) c->paused_until = W.now + length;
+}
+
+static void client_wake(struct client *c, uint32_t turn) {
+  if (turn != c->wake_turn) return;
+  c->wake = NEVER;
+  if (!c->alive || c->busy || c->paused) return;
+  if (W.now < c->paused_until) {
+    client_wake_at(c, c->paused_until);
+    return;
+  }
+  T->beat++;
+  check_spin(c);
+  c->happened = 0;
+  c->busy = 1;
+  if (!c->manual) actor_act(c);
+  if (c->alive) client_step(c);
+  c->busy = 0;
+  client_pause(c);
+  client_arm(c);
+}
+
+/* ---- birth and death ---- */
+
+static void write_list(struct client *c, int inline_password) {
+  size_t size = 0;
+  int i;
+  c->list[0] = 0;
+  for (i = 0; i < W.cfg.servers; i++) {
+    int to = W.cfg.entry_server[i];
+    size += (size_t)snprintf(c->list + size, sizeof c->list - size, "%sredis://%s%s%s%c%d/%d",
+                             i ? "," : "", inline_password ? "default:" : "",
+                             inline_password ? W.cfg.password : "", inline_password ? "@" : "",
+                             to == i ? 's' : 't', to, W.cfg.db);
+  }
+}
+
+static void fill_options(struct client *c, int inline_password) {
+  redlock_options *o = &c->options;
+  memset(o, 0, sizeof *o);
+  o->server_timeout_ms = W.cfg.server_timeout_ms;
+  o->retry_delay_min_ms = W.cfg.retry_min_ms;
+  o->retry_delay_max_ms = W.cfg.retry_max_ms;
+  o->max_attempts = W.cfg.max_attempts;
+  o->drift_ppm = W.cfg.drift_ppm;
+  o->max_hold_ms = W.cfg.max_hold_ms;
+  o->max_ttl_ms = W.cfg.quarantine_ms;
+  if (W.cfg.password && !inline_password) o->password = W.cfg.password;
+  c->io = sim_io;
+  c->io.ctx = c;
+  o->io = &c->io;
+}
+
+static void client_start(struct client *c) {
+  int i, inline_password = W.cfg.password != NULL && one_in(2);
+  redlock_status status;
+  c->life++;
+  c->busy = c->in_wait = c->woken = c->closing = 0;
+  c->paused_until = 0;
+  write_list(c, inline_password);
+  fill_options(c, inline_password);
+  memset(c->rl, 0xa5, c->lib->size);
+  for (i = 0; i < MAX_SERVERS; i++) {
+    c->conn[i] = -1;
+    c->want[i] = 0;
+    c->last_fd[i] = 0;
+    c->last_generation[i] = 0;
+  }
+  for (i = 0; i < c->slots; i++) {
+    struct slot *s = &c->slot[i];
+    memset(s, 0, sizeof *s);
+    s->client = c->index;
+    s->index = i;
+    s->due = W.now + between(0, W.cfg.think_max);
+    s->bound_ms = -1;
+    s->value = -1;
+  }
+  W.quiet++;
+  status = c->lib->init(c->rl, c->list, &c->options);
+  W.quiet--;
+  note(N_REBIRTH, c->index, c->life, status);
+  if (status != REDLOCK_OK) VIOLATION("init: client %d: %d", c->index, status);
+  c->alive = 1;
+  c->wake = NEVER;
+  client_wake_at(c, W.now + awakening());
+}
+
+/* The process dies: its kernel closes its sockets, or its whole host is gone without a word. */
+static void client_die(struct client *c) {
+  int i, host = one_in(3);
+  c->alive = 0;
+  c->life++; /* what it leaves behind has no owner any more */
+  for (i = 0; i < W.cfg.servers; i++) {
+    struct conn *n = c->conn[i] >= 0 ? &W.conn[c->conn[i]] : NULL;
+    if (!n) continue;
+    c->conn[i] = -1;
+    excuse(n);
+    pipe_end(n, UP, host ? CHUNK_DATA : one_in(2) ? CHUNK_FIN : CHUNK_RST, one_in(2));
+    n->pipe[DOWN].cut = 1;
+    n->client_gone = 1;
+    n->closed_at = W.now;
+    conn_tidy(n);
+  }
+}
+
+static void client_close(struct client *c) {
+  int i, open = 0;
+  int64_t before = client_ms(c);
+  ns began = W.now;
+  c->busy = c->closing = 1;
+  c->lib->close(c->rl);
+  for (i = 0; i < W.cfg.servers; i++) open += c->conn[i] >= 0;
+  if (open) VIOLATION("close: client %d leaves %d connections open", c->index, open);
+  if (W.depth == 0 && W.odds[F_PAUSE_INSIDE] == 0 &&
+      client_ms(c) - before > (int64_t)W.cfg.server_timeout_ms + 2)
+    VIOLATION("close: client %d took %lld ns", c->index, (long long)(W.now - began));
+  c->alive = 0;
+  c->life++;
+  c->busy = 0;
+}
+
+#endif

@@ -1,0 +1,177 @@
+/* server.h: a simulated Redis process: reads requests off its connections, runs them, replies. */
+#ifndef SIM_SERVER_H
+#define SIM_SERVER_H
+
+#include "net.h"
+
+static inline void server_new_run_id(struct server *s) {
+  int i;
+  for (i = 0; i < 40; i++) s->store.run_id[i] = "0123456789abcdef"[below(16)];
+  s->store.run_id[40] = 0;
+}
+
+static inline int is_frozen(const struct server *s) { return s->frozen_until > W.now; }
+
+/* A server that refuses a SELECT or an AUTH still runs what comes next. */
+static inline void note_refusal(struct conn *n, const struct arg *argv, const struct reply *r) {
+  int command = store_command_of(argv[0]);
+  if (command != C_AUTH && command != C_SELECT && command != C_INFO) return;
+  if (r->at[0] == '-') n->refused = 1;
+  if (r->at[0] != '-') return;
+  if (command == C_AUTH) T->fault[F_AUTH_REFUSED]++;
+  if (command == C_SELECT) T->fault[F_SELECT_REFUSED]++;
+  if (command == C_INFO) T->fault[F_INFO_REFUSED]++;
+}
+
+static inline void server_reply(struct conn *n, const struct reply *r) {
+  static const char *const junk[] = {"HTTP/1.1 400 Bad Request\r\n", ":\r\n", "$-2\r\n", "*1\r\n",
+                                     "\r\n", "+OK\n", ":1x\r\n", "$99999999\r\n"};
+  const char *bad = junk[below(8)];
+  note(N_REPLY, n->server, n->id, (int64_t)r->size);
+  if (fault(F_GARBAGE)) {
+    pipe_write(n, DOWN, bad, (uint32_t)strlen(bad));
+    conn_break(n, CHUNK_FIN, 1);
+    return;
+  }
+  pipe_write(n, DOWN, r->at, (uint32_t)r->size);
+  if (fault(F_UNOWED)) {
+    bad = one_in(2) ? "+PONG\r\n" : "-ERR idle for too long\r\n";
+    pipe_write(n, DOWN, bad, (uint32_t)strlen(bad));
+    conn_break(n, CHUNK_FIN, 1);
+  }
+  if (fault(F_FIN)) conn_break(n, CHUNK_FIN, 1);
+  if (fault(F_RST)) conn_break(n, CHUNK_RST, (int)below(2));
+}
+
+static inline void server_run(struct conn *n, int argc, const struct arg *argv) {
+  struct server *s = &W.server[n->server];
+  static char out[STORE_REPLY];
+  struct reply r = {out, 0};
+  struct effect e;
+  e.kind = EFFECT_NONE;
+  s->store.now_ms = server_ms(s);
+  s->store.error = W.now < s->error_until ? s->error : 0;
+  if (store_fails(&s->store, store_command_of(argv[0]))) {
+    T->error_reply[s->store.error]++;
+    T->fault[F_ERROR_REPLY]++;
+  }
+  if (s->store.error || s->store.replica) s->excuse = W.now;
+  store_run(&s->store, &n->session, argc, argv, &r, &e);
+  note_refusal(n, argv, &r);
+  check_effect(s, n, &e);
+  server_reply(n, &r);
+}
+
+/* Runs one request; 0 = there is none. */
+static inline int server_read(struct conn *n) {
+  struct pipe *up = &n->pipe[UP], *down = &n->pipe[DOWN];
+  static unsigned char data[STORE_COMMAND];
+  struct arg argv[STORE_ARGS];
+  uint32_t size = up->arrived - up->read, i;
+  long used;
+  int argc;
+  if (size > STORE_COMMAND) size = STORE_COMMAND;
+  if (size == 0 || n->server_gone) return 0;
+  if (down->written - down->read > PIPE_BYTES - 2 * STORE_REPLY) return 0; /* it does not read */
+  for (i = 0; i < size; i++) data[i] = up->bytes[(up->read + i) & (PIPE_BYTES - 1)];
+  used = request_parse(data, size, argv, &argc);
+  if (used < 0 || (used == 0 && size == STORE_COMMAND))
+    VIOLATION("protocol: client %d sends server %d what is no request", n->client, n->server);
+  if (used <= 0) return 0;
+  up->read += (uint32_t)used;
+  server_run(n, argc, argv);
+  return !W.failed;
+}
+
+static void server_input(struct conn *n) {
+  struct server *s = &W.server[n->server];
+  struct pipe *up = &n->pipe[UP];
+  uint32_t before = up->read;
+  if (is_frozen(s) || s->down || n->incarnation != s->incarnation) return;
+  while (server_read(n)) {}
+  if (up->over && !n->server_gone) {
+    n->server_gone = 1;
+    pipe_end(n, DOWN, CHUNK_FIN, 0);
+  }
+  if (up->read != before && !n->client_gone) client_ready(&W.client[n->client], n->entry);
+  conn_tidy(n);
+}
+
+/* ---- what happens to servers ---- */
+
+static inline void server_serve_all(int server) {
+  int i, from = W.conns ? (int)below((uint32_t)W.conns) : 0;
+  for (i = 0; i < W.conns; i++) {
+    struct conn *n = &W.conn[(from + i) % W.conns];
+    if (n->state == CONN_OPEN && n->server == server) server_input(n);
+  }
+}
+
+static inline void server_freeze(int server, ns length) {
+  struct server *s = &W.server[server];
+  if (s->down || is_frozen(s)) return;
+  s->frozen_until = W.now + length;
+  schedule(s->frozen_until, EV_THAW, server, 0);
+}
+
+static inline void server_thaw(int server) {
+  struct server *s = &W.server[server];
+  if (is_frozen(s) || s->frozen_until == 0) return;
+  s->frozen_until = 0;
+  note(N_THAW, server, 0, 0);
+  if (!s->down) server_serve_all(server);
+}
+
+enum { KEEP_ALL, KEEP_SOME, KEEP_NONE };
+
+static inline void server_forget(struct server *s, int kept) {
+  int i;
+  for (i = 0; i < s->store.keys; i++)
+    if (kept == KEEP_NONE || one_in(2)) s->store.key[i].used = 0;
+}
+
+/* A process that dies resets its connections; a host that dies says nothing. */
+static inline void server_crash(int server, int kept, int host, ns length) {
+  struct server *s = &W.server[server];
+  int i;
+  if (s->down) return;
+  s->down = 1;
+  s->host_down = host;
+  s->frozen_until = 0;
+  s->down_until = W.now + length;
+  if (kept != KEEP_ALL) {
+    s->lost = 1;
+    server_forget(s, kept);
+  }
+  for (i = 0; i < W.conns; i++) {
+    struct conn *n = &W.conn[i];
+    if (n->state != CONN_OPEN || n->server != server || n->server_gone) continue;
+    if (!host) conn_break(n, CHUNK_RST, 1);
+    else {
+      excuse(n);
+      n->server_gone = 1;
+      pipe_end(n, DOWN, CHUNK_DATA, 1);
+      n->pipe[DOWN].cut = 0; /* the reset that answers the next segment can still come */
+      n->pipe[DOWN].count = 0;
+      n->pipe[DOWN].written = n->pipe[DOWN].arrived;
+    }
+    conn_tidy(n);
+  }
+  schedule(s->down_until, EV_RESTART, server, 0);
+}
+
+static inline void server_restart(int server) {
+  struct server *s = &W.server[server];
+  int i, keys = 0;
+  if (!s->down || s->down_until > W.now) return;
+  s->down = s->host_down = 0;
+  s->incarnation++;
+  if (s->lost) s->forgot_at = W.now;
+  s->lost = 0;
+  s->store.started_s = server_ms(s) / 1000;
+  server_new_run_id(s);
+  for (i = 0; i < s->store.keys; i++) keys += s->store.key[i].used;
+  note(N_RESTART, server, s->incarnation, keys);
+}
+
+#endif

@@ -1,0 +1,539 @@
+/* store.h: one Redis 7 server without its sockets: bytes in, exactly the bytes that a real one would
+ * answer out. tests/sim/conformance.c holds it to that. It knows the commands that redlock.h sends,
+ * and a few more to look at the result. */
+#ifndef SIM_STORE_H
+#define SIM_STORE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base.h"
+
+enum {
+  STORE_KEYS = 48,
+  STORE_NAME = 160,
+  STORE_VALUE = 64,
+  STORE_ARGS = 12,
+  STORE_REPLY = 4096,
+  STORE_COMMAND = 2048 /* the longest command, in bytes */
+};
+
+struct key {
+  int used, db;
+  int list;               /* not a string: every GET is a WRONGTYPE */
+  size_t name_size, value_size;
+  unsigned char name[STORE_NAME], value[STORE_VALUE];
+  int64_t expires_ms;     /* on the server's clock; 0 = never */
+  uint32_t owner;         /* for the checker: the connection that set it ... */
+  int excused;            /* ... and whether that was broken by no fault of the client */
+};
+
+/* What a command did, for the checker. */
+enum effect_kind {
+  EFFECT_NONE, EFFECT_SET, EFFECT_SET_REFUSED, EFFECT_DELETED, EFFECT_NOT_DELETED, EFFECT_EXTENDED,
+  EFFECT_NOT_EXTENDED, EFFECT_BLIND /* deleted or extended without looking at the value */
+};
+
+struct effect {
+  int kind;
+  struct key *key;        /* set or extended */
+  const unsigned char *name, *value;
+  size_t name_size, value_size;
+  int64_t ttl_ms;
+  struct key old;         /* what was deleted */
+};
+
+struct session {
+  int db, authed;
+};
+
+struct store {
+  struct key key[STORE_KEYS];
+  int keys;               /* high-water mark */
+  int64_t now_ms;         /* its own wall clock */
+  int64_t started_s;
+  char run_id[41];
+  int replica, failed_over;
+  const char *password;   /* NULL = none */
+  int databases;
+  int error;              /* an error that every command with a key gets; 0 = none */
+  int refuse_auth, refuse_select, refuse_info;
+};
+
+/* R15, word for word. The kinds that come unasked stand last. */
+#define STORE_ERROR_LIST(X)                                                                        \
+  X("")                                                                                            \
+  X("LOADING Redis is loading the dataset in memory")                                              \
+  X("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")      \
+  X("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to "  \
+    "disk. Commands that may modify the data set are disabled, because this instance is "          \
+    "configured to report errors during writes if RDB snapshotting fails "                         \
+    "(stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB " \
+    "error.")                                                                                      \
+  X("OOM command not allowed when used memory > 'maxmemory'.")                                     \
+  X("NOREPLICAS Not enough good replicas to write.")                                               \
+  X("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")            \
+  X("CLUSTERDOWN The cluster is down")                                                             \
+  X("TRYAGAIN Multiple keys request during rehashing of slot")                                     \
+  X("READONLY You can't write against a read only replica.")                                       \
+  X("NOAUTH Authentication required.")                                                             \
+  X("NOPERM this user has no permissions to run the 'set' command")                                \
+  X("MOVED 3999 127.0.0.1:6381")                                                                   \
+  X("ASK 3999 127.0.0.1:6381")                                                                     \
+  X("CROSSSLOT Keys in request don't hash to the same slot")                                       \
+  X("WRONGTYPE Operation against a key holding the wrong kind of value")                           \
+  X("ERR unknown command 'SET', with args beginning with: ")                                       \
+  X("ERR max number of clients reached")                                                           \
+  X("DENIED Redis is running in protected mode because protected mode is enabled and no password " \
+    "is set for the default user.")
+
+enum { STORE_ERRORS = 19, STORE_ERROR_OOM = 4, STORE_ERROR_ASKED = 17 };
+
+static inline const char *store_error(int i) {
+  static const char *const text[] = {
+#define X(t) t,
+      STORE_ERROR_LIST(X)
+#undef X
+  };
+  return text[i];
+}
+
+struct arg {
+  const unsigned char *at;
+  size_t size;
+};
+
+/* ---- replies ---- */
+
+struct reply {
+  char *at;
+  size_t size;
+};
+
+static inline void reply_bytes(struct reply *r, const void *bytes, size_t size) {
+  if (r->size + size > STORE_REPLY) return;
+  memcpy(r->at + r->size, bytes, size);
+  r->size += size;
+}
+
+static inline void reply_text(struct reply *r, const char *text) {
+  reply_bytes(r, text, strlen(text));
+}
+
+static inline void reply_error(struct reply *r, const char *text) {
+  reply_text(r, "-");
+  reply_text(r, text);
+  reply_text(r, "\r\n");
+}
+
+static inline void reply_integer(struct reply *r, int64_t n) {
+  char text[32];
+  snprintf(text, sizeof text, ":%lld\r\n", (long long)n);
+  reply_text(r, text);
+}
+
+static inline void reply_bulk(struct reply *r, const void *bytes, size_t size) {
+  char text[32];
+  snprintf(text, sizeof text, "$%lu\r\n", (unsigned long)size);
+  reply_text(r, text);
+  reply_bytes(r, bytes, size);
+  reply_text(r, "\r\n");
+}
+
+/* ---- keys ---- */
+
+static inline struct key *store_find(struct store *s, int db, struct arg name) {
+  int i;
+  for (i = 0; i < s->keys; i++) {
+    struct key *k = &s->key[i];
+    if (!k->used || k->db != db || k->name_size != name.size) continue;
+    if (memcmp(k->name, name.at, name.size)) continue;
+    if (k->expires_ms && s->now_ms > k->expires_ms) {
+      k->used = 0;
+      return NULL;
+    }
+    return k;
+  }
+  return NULL;
+}
+
+static inline struct key *store_add(struct store *s, int db, struct arg name) {
+  int i = 0;
+  struct key *k;
+  while (i < s->keys && s->key[i].used &&
+         (!s->key[i].expires_ms || s->now_ms <= s->key[i].expires_ms))
+    i++;
+  if (i == STORE_KEYS || name.size > STORE_NAME) return NULL;
+  if (i == s->keys) s->keys++;
+  k = &s->key[i];
+  memset(k, 0, sizeof *k);
+  k->used = 1;
+  k->db = db;
+  memcpy(k->name, name.at, name.size);
+  k->name_size = name.size;
+  return k;
+}
+
+static inline int arg_is(struct arg a, const char *text) {
+  size_t i;
+  for (i = 0; i < a.size && text[i]; i++) {
+    int c = a.at[i];
+    if (c >= 'A' && c <= 'Z') c += 'a' - 'A';
+    if (c != text[i]) return 0;
+  }
+  return i == a.size && !text[i];
+}
+
+/* As Redis' string2ll; 0 = not an integer. */
+static inline int arg_integer(struct arg a, int64_t *out) {
+  uint64_t n = 0;
+  size_t i = 0;
+  int negative = a.size > 1 && a.at[0] == '-';
+  if (negative) i++;
+  if (i == a.size || (a.at[i] == '0' && a.size > 1)) return 0;
+  for (; i < a.size; i++) {
+    uint64_t digit = (uint64_t)(a.at[i] - '0');
+    if (a.at[i] < '0' || a.at[i] > '9' || n > (UINT64_MAX - digit) / 10) return 0;
+    n = n * 10 + digit;
+  }
+  if (n > (uint64_t)INT64_MAX) return 0;
+  *out = negative ? -(int64_t)n : (int64_t)n;
+  return 1;
+}
+
+/* ---- commands ---- */
+
+static inline void store_wrong_arity(struct reply *r, const char *name) {
+  char text[96];
+  snprintf(text, sizeof text, "ERR wrong number of arguments for '%s' command", name);
+  reply_error(r, text);
+}
+
+/* The expiry of SET PX and PEXPIRE; 0 = it was refused. */
+static inline int store_expiry(struct store *s, struct arg a, const char *command, struct reply *r,
+                               int64_t *when) {
+  char text[80];
+  if (!arg_integer(a, when)) {
+    reply_error(r, "ERR value is not an integer or out of range");
+    return 0;
+  }
+  if (*when <= 0 || *when > INT64_MAX - s->now_ms) {
+    snprintf(text, sizeof text, "ERR invalid expire time in '%s' command", command);
+    reply_error(r, text);
+    return 0;
+  }
+  return 1;
+}
+
+static inline void store_note(struct effect *e, int kind, struct arg name, struct arg value) {
+  e->kind = kind;
+  e->name = name.at;
+  e->name_size = name.size;
+  e->value = value.at;
+  e->value_size = value.size;
+}
+
+static inline void store_set(struct store *s, struct session *c, int argc, const struct arg *argv,
+                             struct reply *r, struct effect *e) {
+  int nx = 0, px = 0, i;
+  int64_t ttl = 0;
+  struct key *k;
+  for (i = 3; i < argc; i++) {
+    if (arg_is(argv[i], "nx") && !nx) nx = 1;
+    else if (arg_is(argv[i], "px") && !px && i + 1 < argc) px = ++i;
+    else {
+      reply_error(r, "ERR syntax error");
+      return;
+    }
+  }
+  if (px && !store_expiry(s, argv[px], "set", r, &ttl)) return;
+  k = store_find(s, c->db, argv[1]);
+  e->ttl_ms = ttl;
+  store_note(e, EFFECT_SET_REFUSED, argv[1], argv[2]);
+  if (s->replica) {
+    e->kind = EFFECT_NONE;
+    reply_error(r, "READONLY You can't write against a read only replica.");
+    return;
+  }
+  if (k && nx) {
+    reply_text(r, "$-1\r\n");
+    return;
+  }
+  if (!k) k = store_add(s, c->db, argv[1]);
+  if (!k || argv[2].size > STORE_VALUE) {
+    reply_error(r, "ERR the simulated server is full");
+    return;
+  }
+  memcpy(k->value, argv[2].at, argv[2].size);
+  k->value_size = argv[2].size;
+  k->list = 0;
+  k->expires_ms = px ? s->now_ms + ttl : 0;
+  store_note(e, EFFECT_SET, argv[1], argv[2]);
+  e->key = k;
+  reply_text(r, "+OK\r\n");
+}
+
+static inline int script_has(struct arg script, const char *word) {
+  size_t size = strlen(word), i;
+  for (i = 0; i + size <= script.size; i++)
+    if (memcmp(script.at + i, word, size) == 0) return 1;
+  return 0;
+}
+
+static inline void store_del(struct store *s, struct key *k, struct reply *r, struct effect *e,
+                             int looked) {
+  if (s->replica) {
+    reply_error(r, "READONLY You can't write against a read only replica.");
+    return;
+  }
+  if (!k) {
+    reply_integer(r, 0);
+    return;
+  }
+  e->old = *k;
+  e->kind = looked ? EFFECT_DELETED : EFFECT_BLIND;
+  k->used = 0;
+  reply_integer(r, 1);
+}
+
+static inline void store_extend(struct store *s, struct key *k, struct arg ttl, int looks_at_ttl,
+                                struct reply *r, struct effect *e) {
+  int64_t n = 0, left = k->expires_ms ? k->expires_ms - s->now_ms : -1;
+  if (!arg_integer(ttl, &n)) {
+    reply_error(r, "ERR value is not an integer or out of range");
+    return;
+  }
+  e->kind = EFFECT_EXTENDED;
+  e->key = k;
+  e->ttl_ms = n;
+  if (looks_at_ttl && left >= n) {
+    reply_integer(r, 1);
+    return;
+  }
+  if (s->replica) {
+    e->kind = EFFECT_NONE;
+    reply_error(r, "READONLY You can't write against a read only replica.");
+    return;
+  }
+  k->expires_ms = s->now_ms + n;
+  if (n <= 0) k->used = 0;
+  reply_integer(r, 1);
+}
+
+/* The scripts are known by their words: which calls stand in them. A planted bug takes some away. */
+static inline void store_eval(struct store *s, struct session *c, int argc, const struct arg *argv,
+                              struct reply *r, struct effect *e) {
+  struct key *k = store_find(s, c->db, argv[3]);
+  struct arg none = {NULL, 0}, value = argc > 4 ? argv[4] : none;
+  int extends = script_has(argv[1], "pexpire"), looks = script_has(argv[1], "'get'");
+  store_note(e, extends ? EFFECT_NOT_EXTENDED : EFFECT_NOT_DELETED, argv[3], value);
+  if (looks && k && k->list) {
+    reply_error(r, store_error(15));
+    return;
+  }
+  if (looks && (!k || k->value_size != value.size || memcmp(k->value, value.at, value.size))) {
+    reply_integer(r, 0);
+    return;
+  }
+  if (extends && k && argc > 5)
+    store_extend(s, k, argv[5], script_has(argv[1], "'pttl'"), r, e);
+  else store_del(s, k, r, e, looks);
+}
+
+static inline void store_auth(struct store *s, struct session *c, int argc, const struct arg *argv,
+                              struct reply *r) {
+  struct arg given = argv[argc - 1];
+  int user_ok = argc == 2 || arg_is(argv[1], "default");
+  if (s->refuse_auth) {
+    reply_error(r, "WRONGPASS invalid username-password pair or user is disabled.");
+    return;
+  }
+  if (argc == 2 && !s->password) {
+    reply_error(r, "ERR AUTH <password> called without any password configured for the default "
+                   "user. Are you sure your configuration is correct?");
+    return;
+  }
+  if (!user_ok || (s->password && (given.size != strlen(s->password) ||
+                                   memcmp(given.at, s->password, given.size)))) {
+    reply_error(r, "WRONGPASS invalid username-password pair or user is disabled.");
+    return;
+  }
+  c->authed = 1;
+  reply_text(r, "+OK\r\n");
+}
+
+static inline void store_select(struct store *s, struct session *c, const struct arg *argv,
+                                struct reply *r) {
+  int64_t n;
+  if (!arg_integer(argv[1], &n)) {
+    reply_error(r, "ERR value is not an integer or out of range");
+  } else if (n < 0 || n >= s->databases || s->refuse_select) {
+    reply_error(r, "ERR DB index is out of range");
+  } else {
+    c->db = (int)n;
+    reply_text(r, "+OK\r\n");
+  }
+}
+
+/* Sections as in 7.0, shortened to lines of each shape; the lines that count are all there. */
+static inline void store_info(struct store *s, int argc, const struct arg *argv, struct reply *r) {
+  char text[1024];
+  size_t size = 0;
+  int all = argc == 1, i, server = all, replication = all;
+  if (s->refuse_info) {
+    reply_error(r, "NOPERM this user has no permissions to run the 'info' command");
+    return;
+  }
+  for (i = 1; i < argc; i++) {
+    if (arg_is(argv[i], "server")) server = 1;
+    if (arg_is(argv[i], "replication")) replication = 1;
+  }
+  if (server)
+    size += (size_t)snprintf(text + size, sizeof text - size,
+                     "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n"
+                     "os:Linux 6.1.0 x86_64\r\nprocess_id:4711\r\nrun_id:%s\r\ntcp_port:6379\r\n"
+                     "server_time_usec:%lld000\r\nuptime_in_seconds:%lld\r\nuptime_in_days:%lld\r\n"
+                     "executable:/usr/bin/redis-server\r\nconfig_file:\r\nio_threads_active:0\r\n",
+                     s->run_id, (long long)s->now_ms, (long long)(s->now_ms / 1000 - s->started_s),
+                     (long long)((s->now_ms / 1000 - s->started_s) / 86400));
+  if (server && replication)
+    size += (size_t)snprintf(text + size, sizeof text - size, "\r\n");
+  if (replication)
+    size += (size_t)snprintf(text + size, sizeof text - size,
+                     "# Replication\r\nrole:%s\r\nconnected_slaves:0\r\n"
+                     "master_failover_state:no-failover\r\nmaster_replid:%.20s%.20s\r\n"
+                     "master_replid2:%040d\r\nmaster_repl_offset:0\r\nrepl_backlog_active:0\r\n",
+                     s->replica ? "slave" : "master", s->run_id + 20, s->run_id, s->failed_over);
+  reply_bulk(r, text, size);
+}
+
+/* Only for conformance, to look at what the others did. */
+static inline void store_look(struct store *s, struct session *c, int what, struct arg name,
+                              struct reply *r, struct effect *e) {
+  struct key *k = store_find(s, c->db, name);
+  if (what == 'd') {
+    store_del(s, k, r, e, 0);
+  } else if (what == 'p') {
+    reply_integer(r, !k ? -2 : !k->expires_ms ? -1 : k->expires_ms - s->now_ms);
+  } else if (what == 'l') {
+    if (k && !k->list) {
+      reply_error(r, store_error(15));
+      return;
+    }
+    if (!k) k = store_add(s, c->db, name);
+    if (k) k->list++;
+    reply_integer(r, k ? k->list : 0);
+  } else if (k && k->list) {
+    reply_error(r, store_error(15));
+  } else if (k) {
+    reply_bulk(r, k->value, k->value_size);
+  } else {
+    reply_text(r, "$-1\r\n");
+  }
+}
+
+static inline void store_unknown(int argc, const struct arg *argv, struct reply *r) {
+  char text[256];
+  int size = snprintf(text, sizeof text, "ERR unknown command '%.*s', with args beginning with: ",
+                      (int)smaller((int64_t)argv[0].size, 128), (const char *)argv[0].at), i;
+  for (i = 1; i < argc && size < 200; i++)
+    size += snprintf(text + size, sizeof text - (size_t)size, "'%.*s' ",
+                     (int)smaller((int64_t)argv[i].size, 128 - size), (const char *)argv[i].at);
+  reply_error(r, text);
+}
+
+enum { C_SET, C_EVAL, C_AUTH, C_SELECT, C_INFO, C_GET, C_PTTL, C_DEL, C_RPUSH, C_PING, C_FLUSHALL };
+
+static const struct store_command {
+  const char *name;
+  int least, most; /* words */
+} store_commands[] = {{"set", 3, 99},    {"eval", 3, 99}, {"auth", 2, 3},   {"select", 2, 2},
+                      {"info", 1, 99},   {"get", 2, 2},   {"pttl", 2, 2},   {"del", 2, 99},
+                      {"rpush", 3, 99},  {"ping", 1, 2},  {"flushall", 1, 2}};
+
+static inline int store_command_of(struct arg a) {
+  int i;
+  for (i = 0; i < (int)(sizeof store_commands / sizeof store_commands[0]); i++)
+    if (arg_is(a, store_commands[i].name)) return i;
+  return -1;
+}
+
+/* An error that this server has for every command with a key. OOM lets a script that frees pass. */
+static inline int store_fails(const struct store *s, int command) {
+  if (!s->error || (command != C_SET && command != C_EVAL)) return 0;
+  return command == C_SET || s->error != STORE_ERROR_OOM;
+}
+
+static inline void store_run(struct store *s, struct session *c, int argc, const struct arg *argv,
+                             struct reply *r, struct effect *e) {
+  int command = store_command_of(argv[0]);
+  e->kind = EFFECT_NONE;
+  if (command < 0) {
+    store_unknown(argc, argv, r);
+  } else if (argc < store_commands[command].least || argc > store_commands[command].most) {
+    store_wrong_arity(r, store_commands[command].name);
+  } else if (s->password && !c->authed && command != C_AUTH) {
+    reply_error(r, "NOAUTH Authentication required.");
+  } else if (store_fails(s, command)) {
+    reply_error(r, store_error(s->error));
+  } else {
+    switch (command) {
+      case C_SET: store_set(s, c, argc, argv, r, e); break;
+      case C_EVAL: store_eval(s, c, argc, argv, r, e); break;
+      case C_AUTH: store_auth(s, c, argc, argv, r); break;
+      case C_SELECT: store_select(s, c, argv, r); break;
+      case C_INFO: store_info(s, argc, argv, r); break;
+      case C_GET: store_look(s, c, 'g', argv[1], r, e); break;
+      case C_PTTL: store_look(s, c, 'p', argv[1], r, e); break;
+      case C_DEL: store_look(s, c, 'd', argv[1], r, e); break;
+      case C_RPUSH: store_look(s, c, 'l', argv[1], r, e); break;
+      case C_PING: reply_text(r, "+PONG\r\n"); break;
+      default:
+        s->keys = 0;
+        reply_text(r, "+OK\r\n");
+    }
+  }
+}
+
+/* ---- requests ---- */
+
+/* A number up to CR LF at *at; -1 = not all there yet, -2 = malformed. */
+static inline int64_t request_number(const unsigned char *data, size_t size, size_t *at, char type) {
+  int64_t n = 0;
+  size_t i = *at;
+  if (i >= size) return -1;
+  if (data[i++] != type) return -2;
+  for (; i < size && data[i] != '\r'; i++) {
+    if (data[i] < '0' || data[i] > '9' || n > 100000) return -2;
+    n = n * 10 + (data[i] - '0');
+  }
+  if (i + 1 >= size) return -1;
+  if (data[i + 1] != '\n') return -2;
+  *at = i + 2;
+  return n;
+}
+
+/* How many bytes the first request has, 0 = it is not complete, -1 = it is malformed. */
+static inline long request_parse(const unsigned char *data, size_t size, struct arg *argv,
+                                 int *argc) {
+  size_t at = 0;
+  int64_t count = request_number(data, size, &at, '*'), n;
+  int i;
+  if (count == -1) return 0;
+  if (count < 1 || count > STORE_ARGS) return -1;
+  for (i = 0; i < (int)count; i++) {
+    n = request_number(data, size, &at, '$');
+    if (n == -1) return 0;
+    if (n < 0) return -1;
+    if (at + (size_t)n + 2 > size) return 0;
+    argv[i].at = data + at;
+    argv[i].size = (size_t)n;
+    at += (size_t)n + 2;
+    if (data[at - 2] != '\r' || data[at - 1] != '\n') return -1;
+  }
+  *argc = (int)count;
+  return (long)at;
+}
+
+#endif

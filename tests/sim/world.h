@@ -1,0 +1,341 @@
+/* world.h: what there is in the simulated world. It is one static object: a process runs one world
+ * at a time. */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base.h"
+#include "faults.h"
+#include "lib.h"
+#include "store.h"
+
+enum {
+  MAX_SERVERS = REDLOCK_MAX_SERVERS,
+  MAX_CLIENTS = 10,
+  MAX_SLOTS = 40,
+  MAX_RESOURCES = 8,
+  MAX_CONNS = 400,
+  MAX_EVENTS = 1 << 14,
+  MAX_VALUES = 1 << 18,
+  PIPE_BYTES = 16384, /* a power of two */
+  PIPE_CHUNKS = 64,
+  MAX_DEPTH = 3, /* pauses inside calls inside pauses */
+  MESSAGE_BYTES = 400
+};
+
+enum { UP, DOWN }; /* client to server, server to client */
+
+/* local(t) = local + (t - at) * (1 + ppm / 1e6) */
+struct clock {
+  ns at, local;
+  int ppm;
+};
+
+/* ---- the network ---- */
+
+enum { CHUNK_DATA, CHUNK_FIN, CHUNK_RST };
+
+struct chunk {
+  uint32_t end; /* of its bytes, counted from the connection's begin */
+  int kind;
+  ns when;
+};
+
+/* One direction of a connection. The positions only grow. */
+struct pipe {
+  uint32_t written, arrived, read;
+  int first, count; /* chunks under way */
+  int armed;        /* a delivery is in the queue */
+  int over;         /* CHUNK_FIN or CHUNK_RST has arrived */
+  int cut;          /* nothing more can be written */
+  ns last;
+  ns again;         /* the next retransmission waits so long */
+  struct chunk chunk[PIPE_CHUNKS];
+  unsigned char bytes[PIPE_BYTES];
+};
+
+enum { CONN_FREE, CONN_OPENING, CONN_OPEN, CONN_REFUSED };
+
+struct conn {
+  int state;
+  uint32_t id;
+  int client, entry, server;
+  uint32_t incarnation;  /* the server's, when it was accepted */
+  int client_gone;       /* closed, or its process died */
+  int server_gone;
+  int silent;            /* the flow was dropped in silence: nothing ever arrives again */
+  int excused;           /* the world broke it: what it left behind is no one's fault */
+  int backlogged;        /* the last send was not taken whole */
+  ns closed_at;          /* by the client; 0 = not yet */
+  int refused;           /* its handshake was */
+  int fd;
+  int tries;
+  struct session session;
+  struct pipe pipe[2];
+};
+
+/* ---- servers ---- */
+
+struct server {
+  struct clock clock;
+  struct store store;
+  uint32_t incarnation;
+  int down, host_down;   /* host_down: not even a RST comes back */
+  ns frozen_until;       /* 0 = not frozen */
+  ns down_until;
+  int lost;              /* it is down and has lost some of its memory */
+  ns forgot_at;          /* when it came up without some of its memory; -1 = never */
+  ns error_until;
+  int error;             /* which error, while error_until lasts */
+  ns excuse;             /* until then it may have refused a release for a reason of its own */
+  int sick;              /* one of the minority that does not heal */
+};
+
+/* ---- clients ---- */
+
+enum slot_state { S_IDLE, S_ACQUIRING, S_HELD, S_KEPT, S_EXTENDING, S_RELEASING, SLOT_STATES };
+
+struct slot {
+  redlock_lock lock;
+  enum slot_state state;
+  int client, index, resource;
+  uint32_t ttl_ms, wait_ms;
+  ns due;               /* when the actor does the next thing with it */
+  int64_t deadline_ms;  /* as last seen, on the client's clock; 0 = none */
+  int64_t granted_ms;   /* on the client's clock */
+  int64_t hold_ms;      /* max_hold_ms of this hold; 0 = none */
+  int64_t bound_ms;     /* the pending operation must be decided by then; -1 = no bound */
+  long value;           /* that was granted; -1 = none */
+  int probe;            /* the single waiter of the end (invariant 4) */
+};
+
+struct client {
+  int index, alive;
+  int busy;             /* it is inside a call, or thinking: no wake-up now */
+  int in_wait;          /* it is inside io->wait ... */
+  int woken;            /* ... which shall return */
+  int manual;           /* a scenario drives it */
+  int paused;           /* a scenario holds it still */
+  uint32_t life;        /* grows with each rebirth */
+  struct clock clock;
+  const struct lib *lib;
+  void *rl;
+  redlock_io io;
+  redlock_options options;
+  char list[MAX_SERVERS * 64];
+  int conn[MAX_SERVERS];     /* index of the connection of each entry, or -1 */
+  uint32_t last_generation[MAX_SERVERS];
+  int last_fd[MAX_SERVERS];
+  unsigned want[MAX_SERVERS];
+  ns wake;                   /* when the wake-up in the queue is due */
+  uint32_t wake_turn;        /* older wake-ups are void */
+  ns paused_until;
+  int slots;
+  struct slot slot[MAX_SLOTS];
+  uint32_t idle_wakes;       /* wake-ups in a row in which nothing happened */
+  int happened;
+  int closing;
+};
+
+/* ---- the checker's books ---- */
+
+enum value_state { V_FRESH, V_GRANTED, V_OVER };
+
+struct value {
+  int client;
+  uint32_t life;
+  int resource;        /* -1 = not seen at a server yet */
+  int state;
+  uint32_t sent;       /* servers that saw its SET */
+  uint32_t yes;        /* servers that did it and may vote */
+  uint32_t young;      /* ... and had forgotten less than a ttl ago */
+  int64_t ttl_ms;
+  ns drawn, over;      /* over: since when no one wants it any more */
+};
+
+struct grant {
+  long value; /* -1 = none */
+  int client, slot;
+  ns begin, end;
+};
+
+struct event {
+  ns when;
+  uint32_t turn;
+  int kind, a;
+  uint32_t b;
+};
+
+struct config {
+  int servers, clients, resources, slots;
+  int entry_server[MAX_SERVERS]; /* which server the k-th entry of the list leads to */
+  int db, small, light;
+  const char *password;          /* NULL = none is asked for */
+  uint32_t server_timeout_ms, retry_min_ms, retry_max_ms, max_attempts, drift_ppm, max_hold_ms;
+  uint32_t quarantine_ms;        /* max_ttl_ms */
+  uint32_t ttl_min_ms, ttl_max_ms;
+  int rho_ppm;
+  ns latency_min, latency_max;
+  ns think_max, chaos_every, duration;
+  uint32_t window;
+  int out_of_model, orphans_checked;
+  int wall_clock;                /* a planted bug: now_ms is stepped as a wall clock is */
+};
+
+enum { OPERATIONS = 5, STATUSES = 9, VOTES = 7 };
+
+/* Counted over all runs; plain numbers, so that a worker can keep them in shared memory. */
+struct totals {
+  uint64_t runs, events, operations, grants, extensions, probes, rolled_back, messages;
+  uint64_t simulated_ms, client_ms;
+  uint64_t fault[FAULT_COUNT];
+  uint64_t status[OPERATIONS][STATUSES]; /* by operation; REDLOCK_PENDING - status is the place */
+  uint64_t vote[VOTES];
+  uint64_t error_reply[STORE_ERRORS];
+  uint64_t blocking, hash;
+  uint64_t seed; /* under way */
+  uint64_t beat; /* changes while it lives */
+};
+
+static struct world {
+  uint64_t seed;
+  struct rng rng;
+  ns now;
+  uint32_t odds[FAULT_COUNT]; /* per million opportunities */
+  int healed, winding, quiet; /* quiet: hooks do no mischief */
+  int depth;
+  int failed;
+  char message[MESSAGE_BYTES];
+  uint64_t hash;
+  FILE *log;
+  uint64_t hooks, hook_fails_at; /* the k-th hook call fails */
+  struct config cfg;
+  char name[MAX_RESOURCES][REDLOCK_MAX_RESOURCE + 1];
+  struct server server[MAX_SERVERS];
+  struct client client[MAX_CLIENTS];
+  struct conn conn[MAX_CONNS];
+  int conns; /* high-water mark */
+  uint32_t next_conn;
+  ns blocked[MAX_CLIENTS][MAX_SERVERS][2];
+  ns clogged[MAX_CLIENTS][MAX_SERVERS];
+  struct grant grant[MAX_RESOURCES];
+  struct value *value;
+  long values;
+  struct event heap[MAX_EVENTS];
+  int events;
+  uint32_t turn;
+  int probes_left;
+  ns probe_deadline;
+  int running;
+} W;
+
+static struct totals totals_of_this_process;
+static struct totals *T = &totals_of_this_process;
+
+/* ---- chance ---- */
+
+static inline uint64_t chance64(void) { return rng_next(&W.rng); }
+
+static inline uint32_t below(uint32_t n) {
+  return (uint32_t)(((chance64() >> 32) * (uint64_t)n) >> 32);
+}
+
+static inline int64_t between(int64_t low, int64_t high) {
+  if (high <= low) return low;
+  return low + (int64_t)(chance64() % (uint64_t)(high - low + 1));
+}
+
+/* Small ones often, large ones sometimes. */
+static inline int64_t skewed(int64_t low, int64_t high) {
+  int shift = (int)below(8);
+  return between(low, low + ((high - low) >> shift));
+}
+
+static inline int one_in(uint32_t n) { return below(n) == 0; }
+
+/* ---- the event log: always hashed, written only when a run is shown ---- */
+
+static inline void mix(int64_t x) {
+  W.hash = rotl(W.hash ^ (uint64_t)x, 27) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+#define NOTES(X)                                                                \
+  X(RUN, "run %lld of %lld servers, %lld clients")                              \
+  X(SENT, "client %lld sends on connection %lld: %lld bytes")                   \
+  X(GOT, "client %lld receives on connection %lld: %lld bytes")                 \
+  X(OPEN, "client %lld opens entry %lld: connection %lld")                      \
+  X(CLOSE, "client %lld closes entry %lld: connection %lld")                    \
+  X(STANDS, "connection %lld of client %lld to server %lld stands")             \
+  X(BROKEN, "connection %lld breaks: kind %lld, server side %lld")              \
+  X(COMMAND, "server %lld runs command kind %lld of value %lld")                \
+  X(START, "client %lld slot %lld: start, resource %lld")                       \
+  X(STARTED, "client %lld slot %lld: returned %lld")                            \
+  X(EXTEND, "client %lld slot %lld: extend, ttl %lld")                          \
+  X(KEEP, "client %lld slot %lld: keep, max hold %lld")                         \
+  X(RELEASE, "client %lld slot %lld: release, value %lld")                      \
+  X(CANCEL, "client %lld slot %lld: cancel in state %lld")                      \
+  X(BACK, "client %lld slot %lld: handed back with status %lld")                \
+  X(GRANT, "client %lld slot %lld: GRANTED value %lld")                         \
+  X(UNTIL, "resource %lld: value %lld valid until %lld ns")                     \
+  X(OVER, "resource %lld: hold of value %lld ends")                             \
+  X(FAULT, "fault %lld at %lld, for %lld ns")                                   \
+  X(HEAL, "healed; sick servers %llx, still down %lld %lld")                    \
+  X(PAUSE, "client %lld pauses for %lld ns, depth %lld")                        \
+  X(REBIRTH, "client %lld starts anew, life %lld, status %lld")                 \
+  X(RESTART, "server %lld restarts, incarnation %lld, keys %lld")               \
+  X(THAW, "server %lld thaws, %lld %lld")                                       \
+  X(EXPIRE, "server %lld: key of value %lld expires; connection %lld")          \
+  X(PROBE, "probe of resource %lld by client %lld slot %lld")                   \
+  X(REPLY, "server %lld replies on connection %lld: %lld bytes")
+
+enum note {
+#define X(name, text) N_##name,
+  NOTES(X)
+#undef X
+  NOTE_COUNT
+};
+
+static inline void write_note(int kind, int64_t a, int64_t b, int64_t c) {
+  static const char *const text[] = {
+#define X(name, format) format,
+      NOTES(X)
+#undef X
+  };
+  fprintf(W.log, "%12lld.%06lld ms  %*s", (long long)(W.now / MS), (long long)(W.now % MS),
+          W.depth * 2, "");
+  if (kind == N_FAULT)
+    fprintf(W.log, "fault: %s at %lld, for %lld ms", fault_text((int)a), (long long)b,
+            (long long)(c / MS));
+  else
+    fprintf(W.log, text[kind], (long long)a, (long long)b, (long long)c);
+  putc('\n', W.log);
+}
+
+static inline void note(int kind, int64_t a, int64_t b, int64_t c) {
+  mix(kind);
+  mix(W.now);
+  mix(a);
+  mix(b);
+  mix(c);
+  if (W.log) write_note(kind, a, b, c);
+}
+
+/* Whether this fault strikes here and now. */
+static inline int fault(int kind) {
+  if (W.odds[kind] == 0 || W.healed || W.quiet || below(1000000) >= W.odds[kind]) return 0;
+  T->fault[kind]++;
+  return 1;
+}
+
+/* The first violation ends the run. */
+#define VIOLATION(...)                                             \
+  do {                                                             \
+    if (!W.failed) snprintf(W.message, MESSAGE_BYTES, __VA_ARGS__); \
+    W.failed = 1;                                                  \
+  } while (0)
+
+static inline void complain(const char *text) { VIOLATION("%s", text); }
+
+#endif

@@ -1,0 +1,353 @@
+/* arithmetic.c: validity, drift, waits and the clock, at the ends of their ranges (R1 R2 R9). */
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "../check.h"
+#include "wire.h"
+
+static redlock rl;
+static redlock_lock lock;
+static redlock_options options;
+
+static void prepare(void) {
+  wire_reset();
+  memset(&options, 0, sizeof options);
+  options.io = &wire.io;
+}
+
+static redlock_status init(void) { return redlock_init(&rl, "a", &options); }
+
+static void begin(void) {
+  prepare();
+  CHECK_EQ(init(), REDLOCK_OK);
+}
+
+static redlock_status acquire(uint32_t ttl_ms) {
+  return redlock_acquire(&rl, &lock, "r", ttl_ms, 0);
+}
+
+/* ---- Validity and drift (R1) ----------------------------------------------------------------- */
+
+/* ttl less drift, less the millisecond by which elapsed time is rounded up. In two parts, so that
+ * it is not the header's own formula: ceil(ttl * ppm / 1e6) + 2 is the drift. */
+static int64_t valid_ms(uint32_t ttl_ms, uint32_t ppm) {
+  int64_t whole = (int64_t)(ttl_ms / 1000000u) * ppm;
+  int64_t rest = (int64_t)(ttl_ms % 1000000u) * ppm;
+  int64_t drift = whole + rest / 1000000 + (rest % 1000000 != 0) + 2;
+  return (int64_t)ttl_ms - drift - 1;
+}
+
+static void begin_with_drift(uint32_t ppm) {
+  prepare();
+  options.drift_ppm = ppm;
+  CHECK_EQ(init(), REDLOCK_OK);
+}
+
+/* An acquire that takes no time has all of the validity, one that could have none is refused. */
+static void ttl_is_good_for(uint32_t ttl_ms, uint32_t ppm) {
+  int64_t valid = valid_ms(ttl_ms, ppm ? ppm : 10000);
+  redlock_status status = acquire(ttl_ms);
+  int good = CHECK_EQ(status, valid > 0 ? REDLOCK_OK : REDLOCK_INVALID);
+  if (status == REDLOCK_OK) {
+    good &= CHECK_EQ(redlock_remaining_ms(&rl, &lock), valid);
+    good &= CHECK_EQ(redlock_extend(&rl, &lock, ttl_ms), REDLOCK_OK);
+    good &= CHECK_EQ(redlock_remaining_ms(&rl, &lock), valid);
+    good &= CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  if (!good) printf("    with ttl %lu, ppm %lu\n", (unsigned long)ttl_ms, (unsigned long)ppm);
+  wire_forget(0);
+}
+
+static void smallest_ttls(void) {
+  uint32_t ttl_ms;
+  begin();
+  for (ttl_ms = 0; ttl_ms < 3000; ttl_ms++) ttl_is_good_for(ttl_ms, 0);
+  CHECK_EQ(acquire(4), REDLOCK_INVALID); /* by hand: 4 - 1 - 2 - 1 */
+  CHECK_EQ(acquire(5), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
+}
+
+static void largest_ttls(void) {
+  begin();
+  ttl_is_good_for(UINT32_MAX, 0);
+  ttl_is_good_for(UINT32_MAX - 1, 0);
+  ttl_is_good_for(UINT32_MAX / 2 + 1, 0);
+  CHECK_EQ(acquire(UINT32_MAX), REDLOCK_OK);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), INT64_C(4294967295) - 42949673 - 2 - 1);
+}
+
+static void drift_from_least_to_most(void) {
+  static const uint32_t ppm[] = { 0, 1, 2, 9999, 10000, 153900, 500000, 999998, 999999 };
+  static const uint32_t ttl[] = { 1, 3, 4, 5, 6, 7, 8, 100, 101, 10000, 999999, 1000000, 1000001,
+                                  3000000, 3000001, 4000000, 4000001, UINT32_MAX };
+  size_t i, j;
+  for (i = 0; i < sizeof ppm / sizeof ppm[0]; i++) {
+    begin_with_drift(ppm[i]);
+    for (j = 0; j < sizeof ttl / sizeof ttl[0]; j++) ttl_is_good_for(ttl[j], ppm[i]);
+  }
+}
+
+static void drift_of_all_the_ttl_is_refused(void) {
+  static const uint32_t ppm[] = { 1000000, 1000001, UINT32_MAX };
+  size_t i;
+  for (i = 0; i < sizeof ppm / sizeof ppm[0]; i++) {
+    prepare();
+    options.drift_ppm = ppm[i];
+    CHECK_EQ(init(), REDLOCK_INVALID);
+  }
+}
+
+static uint32_t next_random(uint64_t *seed) {
+  *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (uint32_t)(*seed >> 32);
+}
+
+/* Of every magnitude alike. */
+static uint32_t random_number(uint64_t *seed) {
+  uint32_t number = next_random(seed);
+  return number >> (next_random(seed) % 32);
+}
+
+static void any_ttl_with_any_drift(void) {
+  uint64_t seed = 42;
+  int i, j;
+  for (i = 0; i < 400; i++) {
+    uint32_t ppm = random_number(&seed) % 1000000;
+    begin_with_drift(ppm);
+    for (j = 0; j < 50 && !check.bad; j++) ttl_is_good_for(random_number(&seed), ppm);
+  }
+}
+
+static void elapsed_time_is_taken_off(void) {
+  begin();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL); /* it is sent, the answer is there for the next */
+  wire.now_ms += 37;
+  CHECK(redlock_step(&rl) == &lock);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), valid_ms(10000, 10000) - 37);
+  wire.now_ms += valid_ms(10000, 10000) - 38;
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
+  wire.now_ms++;
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  wire.now_ms = INT64_C(1) << 60;
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+}
+
+/* ---- The clock ------------------------------------------------------------------------------- */
+
+static void a_clock_at_zero_is_good(void) {
+  prepare();
+  wire.now_ms = 0;
+  CHECK_EQ(init(), REDLOCK_OK);
+  ttl_is_good_for(5, 0);
+  ttl_is_good_for(10000, 0);
+  CHECK_EQ(wire.now_ms, 0);
+}
+
+static void a_clock_that_fails_is_told(void) {
+  prepare();
+  wire.now_ms = -1;
+  CHECK_EQ(init(), REDLOCK_SYSTEM);
+  CHECK_EQ(acquire(1000), REDLOCK_INVALID); /* there is no client */
+  wire.now_ms = INT64_MIN;
+  CHECK_EQ(init(), REDLOCK_SYSTEM);
+}
+
+/* Nothing can be added to such a time: failing is all that is left, and never an overflow. */
+static void a_clock_near_its_end_is_told(void) {
+  static const int64_t before_end[] = { 0, 1, 2, 1000, 60000, 4294967295, 8589934590 };
+  size_t i;
+  for (i = 0; i < sizeof before_end / sizeof before_end[0]; i++) {
+    prepare();
+    wire.now_ms = INT64_MAX - before_end[i];
+    CHECK_EQ(init(), REDLOCK_SYSTEM);
+  }
+}
+
+/* The clock of a client that holds a lock, asks for one and keeps one runs off. */
+static void a_clock_that_fails_later_is_told(void) {
+  static const int64_t bad[] = { -1, INT64_MIN, INT64_MAX, INT64_MAX - 1000 };
+  redlock_lock held, asked, kept;
+  size_t i;
+  for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    begin();
+    CHECK_EQ(redlock_acquire(&rl, &held, "held", 10000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_acquire(&rl, &kept, "kept", 10000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_keep(&rl, &kept, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_start_acquire(&rl, &asked, "asked", 10000, REDLOCK_FOREVER), REDLOCK_PENDING);
+    wire.now_ms = bad[i];
+    CHECK_EQ(redlock_remaining_ms(&rl, &held), 0);
+    CHECK_EQ(redlock_extend(&rl, &held, 10000), REDLOCK_SYSTEM);
+    CHECK_EQ(acquire(10000), REDLOCK_SYSTEM);
+    CHECK(redlock_step(&rl) != NULL);
+    CHECK(redlock_step(&rl) != NULL);
+    CHECK(redlock_step(&rl) == NULL);
+    CHECK_EQ(asked.status, REDLOCK_SYSTEM);
+    CHECK_EQ(kept.status, REDLOCK_SYSTEM);
+    CHECK_EQ(kept.operation, REDLOCK_LOST);
+  }
+}
+
+/* As late as it may be, with the largest of everything that is added to it. */
+static void a_late_clock_has_room_for_all_that_is_added(void) {
+  prepare();
+  wire.now_ms = INT64_C(1) << 60;
+  options.server_timeout_ms = UINT32_MAX;
+  options.retry_delay_min_ms = options.retry_delay_max_ms = UINT32_MAX;
+  options.max_hold_ms = UINT32_MAX;
+  CHECK_EQ(init(), REDLOCK_OK);
+  ttl_is_good_for(UINT32_MAX, 0);
+  wire.set = "$-1\r\n";
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", UINT32_MAX, UINT32_MAX - 1), REDLOCK_TAKEN);
+  CHECK(wire.now_ms - (INT64_C(1) << 60) <= INT64_C(2) * UINT32_MAX);
+}
+
+/* ---- Waiting and resting (R9) ---------------------------------------------------------------- */
+
+/* How long a client rests after its first attempt, when its entropy is `random` all over. */
+static int64_t rest_ms(uint32_t min_ms, uint32_t max_ms, unsigned char random) {
+  int64_t start;
+  prepare();
+  options.retry_delay_min_ms = min_ms;
+  options.retry_delay_max_ms = max_ms;
+  options.max_attempts = 2;
+  wire.entropy = random;
+  wire.entropy_stays = 1;
+  wire.set = "$-1\r\n";
+  if (!CHECK_EQ(init(), REDLOCK_OK)) return -1;
+  start = wire.now_ms;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_TAKEN);
+  CHECK_EQ(wire.sets, 2);
+  return wire.set_at_ms - start;
+}
+
+static void rests_are_in_their_range(uint32_t min_ms, uint32_t max_ms) {
+  CHECK_EQ(rest_ms(min_ms, max_ms, 0x00), min_ms);
+  CHECK_EQ(rest_ms(min_ms, max_ms, 0xff), max_ms);
+}
+
+static void rests_reach_both_ends_of_their_range(void) {
+  rests_are_in_their_range(1, 1);
+  rests_are_in_their_range(1, 2);
+  rests_are_in_their_range(100, 200);
+  rests_are_in_their_range(1, UINT32_MAX);
+  rests_are_in_their_range(UINT32_MAX, UINT32_MAX);
+  rests_are_in_their_range(UINT32_MAX - 1, UINT32_MAX);
+}
+
+static void a_rest_in_the_middle_is_in_the_middle(void) {
+  CHECK_EQ(rest_ms(100, 299, 0x80), 200);
+  CHECK_EQ(rest_ms(1, UINT32_MAX, 0x80) >> 24, 0x80);
+}
+
+static void rests_have_defaults(void) {
+  CHECK_EQ(rest_ms(0, 0, 0x00), 100);
+  CHECK_EQ(rest_ms(0, 0, 0xff), 200);
+  CHECK_EQ(rest_ms(0, 5000, 0x00), 100);
+  CHECK_EQ(rest_ms(0, 5000, 0xff), 5000);
+  CHECK_EQ(rest_ms(50, 0, 0x00), 50);
+  CHECK_EQ(rest_ms(50, 0, 0xff), 200);
+}
+
+/* One end alone is given, on the far side of the other's default. */
+static void one_end_of_the_range_is_never_passed(void) {
+  CHECK(rest_ms(0, 5, 0xff) <= 5);
+  CHECK(rest_ms(0, 5, 0x00) <= 5);
+  CHECK(rest_ms(1000, 0, 0x00) >= 1000);
+  CHECK(rest_ms(1000, 0, 0xff) >= 1000);
+}
+
+static void a_range_upside_down_is_refused(void) {
+  prepare();
+  options.retry_delay_min_ms = 2;
+  options.retry_delay_max_ms = 1;
+  CHECK_EQ(init(), REDLOCK_INVALID);
+  options.retry_delay_min_ms = UINT32_MAX;
+  options.retry_delay_max_ms = UINT32_MAX - 1;
+  CHECK_EQ(init(), REDLOCK_INVALID);
+}
+
+static int64_t wait_ms(uint32_t wait) {
+  int64_t start = wire.now_ms;
+  wire.sets = 0;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, wait), REDLOCK_TAKEN);
+  wire_forget(0);
+  return wire.now_ms - start;
+}
+
+static void begin_taken(void) {
+  begin();
+  wire.set = "$-1\r\n";
+}
+
+static void no_wait_is_one_attempt(void) {
+  begin_taken();
+  CHECK_EQ(wait_ms(0), 0);
+  CHECK_EQ(wire.sets, 1);
+}
+
+static void a_wait_ends_with_its_last_attempt(void) {
+  uint32_t wait;
+  begin_taken();
+  for (wait = 1; wait < 1000; wait += 13) {
+    int64_t took = wait_ms(wait);
+    CHECK(took <= wait + 50);
+    CHECK(took + 200 >= wait);
+    CHECK(wire.sets >= 2 && wire.sets <= 2 + (long)wait / 100);
+  }
+}
+
+static void forever_ends_with_the_attempts(void) {
+  prepare();
+  options.max_attempts = 3;
+  wire.set = "$-1\r\n";
+  CHECK_EQ(init(), REDLOCK_OK);
+  CHECK(wait_ms(REDLOCK_FOREVER) >= 200);
+  CHECK_EQ(wire.sets, 3);
+}
+
+static void forever_is_longer_than_any_wait(void) {
+  begin_taken();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  wire.now_ms += INT64_C(3) * UINT32_MAX;
+  CHECK(redlock_wait(&rl, 1000) == NULL);
+  wire.now_ms += INT64_C(3) * UINT32_MAX;
+  CHECK(redlock_wait(&rl, 1000) == NULL);
+  wire.set = "+OK\r\n";
+  while (redlock_wait(&rl, 1000) != &lock && wire.sets < 10) { }
+  CHECK_EQ(lock.status, REDLOCK_OK);
+}
+
+static void the_longest_wait_ends(void) {
+  begin_taken();
+  options.retry_delay_min_ms = options.retry_delay_max_ms = 100000000;
+  CHECK_EQ(init(), REDLOCK_OK);
+  CHECK(wait_ms(UINT32_MAX - 1) <= INT64_C(4294967294) + 50);
+  CHECK(wire.sets >= 42);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(smallest_ttls);
+  RUN(largest_ttls);
+  RUN(drift_from_least_to_most);
+  RUN(drift_of_all_the_ttl_is_refused);
+  RUN(any_ttl_with_any_drift);
+  RUN(elapsed_time_is_taken_off);
+  RUN(a_clock_at_zero_is_good);
+  RUN(a_clock_that_fails_is_told);
+  RUN(a_clock_near_its_end_is_told);
+  RUN(a_clock_that_fails_later_is_told);
+  RUN(a_late_clock_has_room_for_all_that_is_added);
+  RUN(rests_reach_both_ends_of_their_range);
+  RUN(a_rest_in_the_middle_is_in_the_middle);
+  RUN(rests_have_defaults);
+  RUN(one_end_of_the_range_is_never_passed);
+  RUN(a_range_upside_down_is_refused);
+  RUN(no_wait_is_one_attempt);
+  RUN(a_wait_ends_with_its_last_attempt);
+  RUN(forever_ends_with_the_attempts);
+  RUN(forever_is_longer_than_any_wait);
+  RUN(the_longest_wait_ends);
+  return check_end();
+}

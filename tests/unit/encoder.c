@@ -1,0 +1,283 @@
+/* encoder.c: every byte of every command, wherever in the ring it comes to stand.
+ * The ring is small and of a prime size, so that commands meet its end at each of their bytes. */
+#define REDLOCK_MAX_SERVERS 3
+#define REDLOCK_MAX_RESOURCE 16
+#define REDLOCK_MAX_COMMANDS 4
+#define REDLOCK_RING_BYTES 509
+
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "../check.h"
+#include "inside.h"
+#include "wire.h"
+#include "expected.h"
+
+static redlock rl;
+static redlock_lock lock;
+static redlock_options options;
+static struct bytes want;
+
+static void begin(const char *servers) {
+  wire_reset();
+  memset(&options, 0, sizeof options);
+  options.io = &wire.io;
+  want.size = 0;
+  CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_OK);
+}
+
+/* ---- Each command, spelled out --------------------------------------------------------------- */
+
+static void set_is_spelled_so(void) {
+  static const char spelled[] = "*6\r\n$3\r\nSET\r\n$10\r\ninvoice:42\r\n$20\r\nABCDEFGHIJKLMNOPQRST"
+                                "\r\n$2\r\nPX\r\n$5\r\n10000\r\n$2\r\nNX\r\n";
+  begin("a");
+  wire.entropy = 'A';
+  add_text(&want, spelled);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 10000, 0), REDLOCK_OK);
+  CHECK(was_sent(0, &want));
+}
+
+static void release_is_spelled_so(void) {
+  begin("a");
+  wire.entropy = 'A';
+  CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 10000, 0), REDLOCK_OK);
+  wire_forget(0);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  add_text(&want, "*5\r\n$4\r\nEVAL\r\n");
+  add_string(&want, INSIDE_RELEASE_SCRIPT);
+  add_text(&want, "$1\r\n1\r\n$10\r\ninvoice:42\r\n$20\r\nABCDEFGHIJKLMNOPQRST\r\n");
+  CHECK(was_sent(0, &want));
+}
+
+static void extend_is_spelled_so(void) {
+  begin("a");
+  wire.entropy = 'A';
+  CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 10000, 0), REDLOCK_OK);
+  wire_forget(0);
+  CHECK_EQ(redlock_extend(&rl, &lock, 4294967295u), REDLOCK_OK);
+  add_text(&want, "*6\r\n$4\r\nEVAL\r\n");
+  add_string(&want, INSIDE_EXTEND_SCRIPT);
+  add_text(&want, "$1\r\n1\r\n$10\r\ninvoice:42\r\n$20\r\nABCDEFGHIJKLMNOPQRST\r\n");
+  add_text(&want, "$10\r\n4294967295\r\n");
+  CHECK(was_sent(0, &want));
+}
+
+/* A script that deletes or extends without having looked is worse than none. */
+static void scripts_look_before_they_act(void) {
+  const char *get = strstr(INSIDE_RELEASE_SCRIPT, "get");
+  CHECK(get && strstr(get, "ARGV[1]") && strstr(get, "del"));
+  get = strstr(INSIDE_EXTEND_SCRIPT, "get");
+  CHECK(get && strstr(get, "ARGV[1]") && strstr(get, "pttl") && strstr(get, "pexpire"));
+  CHECK(strstr(INSIDE_EXTEND_SCRIPT, "ARGV[2]") != NULL);
+}
+
+/* ---- The handshake --------------------------------------------------------------------------- */
+
+static void handshake_is(const char *entry, const char *spelled) {
+  const struct wire_server *s = &wire.server[0];
+  redlock_close(&rl);
+  CHECK_EQ(redlock_init(&rl, entry, &options), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK(s->sent_size > strlen(spelled) && memcmp(s->sent, spelled, strlen(spelled)) == 0);
+  CHECK(memcmp(s->sent + strlen(spelled), "*6\r\n$3\r\nSET", 11) == 0);
+}
+
+static void auth_is_spelled_so(void) {
+  begin("a");
+  handshake_is("redis://:secret@a", "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n");
+  handshake_is("redis://me:secret@a", "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n");
+  handshake_is("redis://m%45:s%0d%0A%25@a", "*3\r\n$4\r\nAUTH\r\n$2\r\nmE\r\n$4\r\ns\r\n%\r\n");
+  options.password = "other%41"; /* options are taken as they are */
+  handshake_is("a", "*2\r\n$4\r\nAUTH\r\n$8\r\nother%41\r\n");
+  options.username = "you";
+  handshake_is("a", "*3\r\n$4\r\nAUTH\r\n$3\r\nyou\r\n$8\r\nother%41\r\n");
+  handshake_is("redis://me:secret@a", "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n");
+  handshake_is("redis://me@a", "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$8\r\nother%41\r\n");
+}
+
+static void select_is_spelled_so(void) {
+  begin("a");
+  handshake_is("redis://a/0", "");
+  handshake_is("redis://a/7", "*2\r\n$6\r\nSELECT\r\n$1\r\n7\r\n");
+  handshake_is("redis://a/123", "*2\r\n$6\r\nSELECT\r\n$3\r\n123\r\n");
+}
+
+static void info_is_spelled_so(void) {
+  begin("a");
+  options.max_ttl_ms = 5000;
+  handshake_is("a", "*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n");
+}
+
+static void the_whole_handshake_keeps_its_order(void) {
+  begin("a");
+  options.max_ttl_ms = 5000;
+  handshake_is("redis://u:p@a/9",
+               "*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$1\r\np\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n9\r\n"
+               "*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n");
+}
+
+/* Longer than any window that it may be sent through, in pieces of every size. */
+static void a_handshake_of_any_length_in_any_pieces(void) {
+  char password[400];
+  size_t size, most;
+  for (size = 1; size < sizeof password; size += 7) {
+    for (most = 1; most < 200; most += 11) {
+      memset(password, 'p', sizeof password);
+      password[size] = '\0';
+      begin("redis://a/7");
+      options.password = password;
+      redlock_close(&rl);
+      CHECK_EQ(redlock_init(&rl, "redis://a/7", &options), REDLOCK_OK);
+      wire.server[0].send_most = most;
+      CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+      add_words(&want, 2);
+      add_string(&want, "AUTH");
+      add_string(&want, password);
+      add_text(&want, "*2\r\n$6\r\nSELECT\r\n$1\r\n7\r\n");
+      CHECK(memcmp(wire.server[0].sent, want.at, want.size) == 0);
+      CHECK(memcmp(wire.server[0].sent + want.size, "*6\r\n$3\r\nSET", 11) == 0);
+    }
+  }
+}
+
+/* ---- The ring's end -------------------------------------------------------------------------- */
+
+enum { SET, EXTEND, RELEASE, KINDS };
+
+static unsigned char begun_at[KINDS][REDLOCK_RING_BYTES]; /* where a command of a kind began */
+static size_t sent_so_far;
+
+static void note_where(int kind) { begun_at[kind][sent_so_far % REDLOCK_RING_BYTES] = 1; }
+
+static int is_everywhere(void) {
+  int kind, i;
+  for (kind = 0; kind < KINDS; kind++)
+    for (i = 0; i < REDLOCK_RING_BYTES; i++)
+      if (!begun_at[kind][i]) return 0;
+  return 1;
+}
+
+/* Until all servers have got what is wanted; slow ones take many turns. */
+static void flush(void) {
+  int turns, i;
+  for (turns = 0; turns < 10000; turns++) {
+    for (i = 0; i < REDLOCK_MAX_SERVERS && was_sent(i, &want);) i++;
+    if (i == REDLOCK_MAX_SERVERS) break;
+    (void)redlock_wait(&rl, 0);
+  }
+  (void)redlock_wait(&rl, 0); /* the last answers */
+  for (i = 0; i < REDLOCK_MAX_SERVERS; i++) {
+    CHECK(was_sent(i, &want));
+    wire_forget(i);
+  }
+  sent_so_far += want.size;
+  want.size = 0;
+}
+
+static void one_hold(const char *resource, uint32_t ttl_ms) {
+  unsigned char value[VALUE_BYTES];
+  value_of(value, wire.entropy);
+  note_where(SET);
+  add_set(&want, resource, value, ttl_ms);
+  CHECK_EQ(redlock_acquire(&rl, &lock, resource, ttl_ms, 0), REDLOCK_OK);
+  flush();
+  note_where(EXTEND);
+  add_extend(&want, resource, value, ttl_ms + 1);
+  CHECK_EQ(redlock_extend(&rl, &lock, ttl_ms + 1), REDLOCK_OK);
+  flush();
+  note_where(RELEASE);
+  add_release(&want, resource, value);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  flush();
+}
+
+/* From 1 to 10 digits in turn. */
+static uint32_t next_ttl(uint32_t ttl_ms) {
+  if (ttl_ms == 9) return 42;
+  return ttl_ms == 4200000000u ? 9 : ttl_ms * 10;
+}
+
+/* The resource has from 1 to 16 bytes. */
+static void hold_everywhere(size_t most) {
+  static const char name[] = "abcdefghijklmnop";
+  uint32_t ttl_ms = 9;
+  long holds;
+  int i;
+  begin("a,b,c");
+  for (i = 1; i < REDLOCK_MAX_SERVERS; i++) wire.server[i].send_most = most * (size_t)i;
+  memset(begun_at, 0, sizeof begun_at);
+  sent_so_far = 0;
+  for (holds = 0; holds < 100000 && !check.bad && !is_everywhere(); holds++) {
+    one_hold(name + holds * 7 % 16, ttl_ms);
+    ttl_ms = next_ttl(ttl_ms);
+  }
+  CHECK(is_everywhere());
+}
+
+static void commands_wrap_at_every_byte(void) { hold_everywhere(0); }
+static void commands_wrap_in_pieces_of_1_and_2(void) { hold_everywhere(1); }
+static void commands_wrap_in_pieces_of_13_and_26(void) { hold_everywhere(13); }
+
+/* ---- What undoes a SET behind a refused handshake (R4) --------------------------------------- */
+
+/* The resource and the value stand in the ring alone by then: they may be cut by its end too. */
+static void undo_once(const char *resource, uint32_t ttl_ms) {
+  struct wire_server *s = &wire.server[0];
+  unsigned char value[VALUE_BYTES];
+  size_t auth = strlen("*2\r\n$4\r\nAUTH\r\n$1\r\np\r\n");
+  int turn;
+  value_of(value, wire.entropy);
+  wire.auth = "-WRONGPASS no\r\n";
+  CHECK_EQ(redlock_acquire(&rl, &lock, resource, ttl_ms, 0), REDLOCK_NO_QUORUM);
+  for (turn = 0; turn < 1000 && wire.calls[WIRE_CLOSE] == 0; turn++) (void)redlock_wait(&rl, 1);
+  CHECK_EQ(wire.calls[WIRE_CLOSE], 1);
+  want.size = 0;
+  add_set(&want, resource, value, ttl_ms);
+  add_release(&want, resource, value);
+  CHECK(s->sent_size >= auth + want.size && memcmp(s->sent + auth, want.at, want.size) == 0);
+}
+
+/* A server that refused gets nothing ahead of its next handshake: let that succeed, and let the
+ * server hang up, so that the next one is pipelined again. */
+static void make_trusting_again(void) {
+  wire.auth = "+OK\r\n";
+  wire.now_ms += 5000;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "x", 100, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  wire.server[0].hangs_up = 1;
+  (void)redlock_step(&rl);
+  wire.now_ms += 5000;
+  wire_forget_calls();
+}
+
+static void an_undone_set_may_stand_anywhere(void) {
+  static const char name[] = "abcdefghijklmnop";
+  uint32_t ttl_ms = 9;
+  int i;
+  begin("redis://:p@a");
+  for (i = 0; i < 4 * REDLOCK_RING_BYTES && !check.bad; i++) {
+    wire.server[0].send_most = (size_t)(i % 3) * 5;
+    undo_once(name + i * 7 % 16, ttl_ms);
+    make_trusting_again();
+    ttl_ms = next_ttl(ttl_ms);
+  }
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(set_is_spelled_so);
+  RUN(release_is_spelled_so);
+  RUN(extend_is_spelled_so);
+  RUN(scripts_look_before_they_act);
+  RUN(auth_is_spelled_so);
+  RUN(select_is_spelled_so);
+  RUN(info_is_spelled_so);
+  RUN(the_whole_handshake_keeps_its_order);
+  RUN(a_handshake_of_any_length_in_any_pieces);
+  RUN(commands_wrap_at_every_byte);
+  RUN(commands_wrap_in_pieces_of_1_and_2);
+  RUN(commands_wrap_in_pieces_of_13_and_26);
+  RUN(an_undone_set_may_stand_anywhere);
+  return check_end();
+}

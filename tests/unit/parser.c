@@ -1,0 +1,421 @@
+/* parser.c: every reply a server can give, whole, split, merged and spoilt.
+ * A second parser, which sees a whole buffer at once, says what is right. */
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "../check.h"
+#include "inside.h"
+#include "wire.h"
+
+enum { MOST_BULK = 1 << 20 };
+
+#define REPLY(text, means, vote) { text, sizeof(text) - 1, means, vote }
+
+/* What each reply is, and what a server that answers a SET with it votes. */
+static const struct reply {
+  const char *bytes;
+  size_t size;
+  inside_reply means;
+  redlock_vote vote;
+} replies[] = {
+  REPLY("+OK\r\n", INSIDE_OK, REDLOCK_VOTE_YES),
+  REPLY("+OKAY\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("+OK \r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("+O\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("+K\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("+ok\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("+OQOK\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("+\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("+QUEUED\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("-ERR unknown command 'SET'\r\n", INSIDE_ERROR, REDLOCK_VOTE_ERROR),
+  REPLY("-OK\r\n", INSIDE_ERROR, REDLOCK_VOTE_ERROR),
+  REPLY("-\r\n", INSIDE_ERROR, REDLOCK_VOTE_ERROR),
+  REPLY(":0\r\n", INSIDE_ZERO, REDLOCK_VOTE_ERROR),
+  REPLY(":000\r\n", INSIDE_ZERO, REDLOCK_VOTE_ERROR),
+  REPLY(":1\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
+  REPLY(":007\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
+  REPLY(":-1\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY(":-99999999999\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY(":99999999999\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
+  REPLY(":4294967296\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
+  REPLY(":18446744073709551616\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
+  REPLY("$-1\r\n", INSIDE_NIL, REDLOCK_VOTE_TAKEN),
+  REPLY("$0\r\n\r\n", INSIDE_BULK, REDLOCK_VOTE_ERROR),
+  REPLY("$1\r\n\r\r\n", INSIDE_BULK, REDLOCK_VOTE_ERROR),
+  REPLY("$2\r\nOK\r\n", INSIDE_BULK, REDLOCK_VOTE_ERROR),
+  REPLY("$11\r\n+OK\r\n:1\r\n\r\n\r\n", INSIDE_BULK, REDLOCK_VOTE_ERROR),
+  REPLY("$3\r\n\0\xff\n\r\n", INSIDE_BULK, REDLOCK_VOTE_ERROR)
+};
+
+enum { REPLIES = sizeof replies / sizeof replies[0] };
+
+/* ---- The second parser ----------------------------------------------------------------------- */
+
+static int is_number(const char *text, size_t size) {
+  size_t i = size > 0 && text[0] == '-';
+  if (i == size) return 0;
+  while (i < size && text[i] >= '0' && text[i] <= '9') i++;
+  return i == size;
+}
+
+static double number_of(const char *text, size_t size) {
+  char copy[64];
+  if (size >= sizeof copy) abort();
+  memcpy(copy, text, size);
+  copy[size] = '\0';
+  return strtod(copy, NULL);
+}
+
+/* What the line of a reply means; *bulk is its payload's size, or -1. */
+static inside_reply judge_line(char type, const char *text, size_t size, long *bulk) {
+  double number;
+  *bulk = -1;
+  if (type == '-') return INSIDE_ERROR;
+  if (type == '+') return size == 2 && memcmp(text, "OK", 2) == 0 ? INSIDE_OK : INSIDE_OTHER;
+  if (!is_number(text, size)) return INSIDE_BAD;
+  number = number_of(text, size);
+  if (type == ':') {
+    if (number > 0) return INSIDE_POSITIVE;
+    return number < 0 ? INSIDE_OTHER : INSIDE_ZERO;
+  }
+  if (text[0] == '-') return number > -1.5 && number < -0.5 ? INSIDE_NIL : INSIDE_BAD;
+  if (number > MOST_BULK) return INSIDE_BAD;
+  *bulk = (long)number;
+  return INSIDE_BULK;
+}
+
+/* The reply that the bytes begin with and its size; MORE = it is not all there. A line that can
+ * not become right any more is BAD at its end at the latest. */
+static inside_reply judge(const char *bytes, size_t size, size_t *taken) {
+  const char *cr, *lf;
+  size_t line;
+  long bulk;
+  inside_reply reply;
+  if (!strchr("+-:$", bytes[0]) || bytes[0] == '\0') return INSIDE_BAD;
+  cr = memchr(bytes, '\r', size);
+  lf = memchr(bytes, '\n', cr ? (size_t)(cr - bytes) : size);
+  if (lf) return INSIDE_BAD;
+  if (!cr || cr + 1 == bytes + size) return INSIDE_MORE;
+  if (cr[1] != '\n') return INSIDE_BAD;
+  line = (size_t)(cr - bytes) + 2;
+  reply = judge_line(bytes[0], bytes + 1, line - 3, &bulk);
+  *taken = line;
+  if (bulk < 0) return reply;
+  line += (size_t)bulk;
+  if (line < size && bytes[line] != '\r') return INSIDE_BAD;
+  if (line + 1 < size && bytes[line + 1] != '\n') return INSIDE_BAD;
+  *taken = line + 2;
+  return line + 2 <= size ? INSIDE_BULK : INSIDE_MORE;
+}
+
+/* ---- The two of them, compared --------------------------------------------------------------- */
+
+/* Between any two bytes the parser moves: nothing but its own state may count. */
+static inside_reply feed(inside_parser *parser, const char *bytes, size_t size, size_t *taken) {
+  size_t i;
+  for (i = 0; i < size; i++) {
+    inside_parser moved = *parser;
+    inside_reply reply;
+    memset(parser, 0xa5, sizeof *parser);
+    reply = inside_parse(&moved, bytes[i]);
+    *parser = moved;
+    *taken = i + 1;
+    if (reply != INSIDE_MORE) return reply;
+  }
+  return INSIDE_MORE;
+}
+
+static void show(const char *bytes, size_t size) {
+  size_t i;
+  printf("    with \"");
+  for (i = 0; i < size; i++)
+    printf(bytes[i] >= ' ' && bytes[i] <= '~' ? "%c" : "\\x%02x", (unsigned char)bytes[i]);
+  printf("\"\n");
+}
+
+/* Reply after reply, until one is bad or the bytes end. A line that is cut may be known to be bad
+ * early, which is no fault; one that is whole must be judged alike. */
+static int agree(const char *bytes, size_t size) {
+  inside_parser parser;
+  size_t at = 0, theirs = 0, ours = 0;
+  memset(&parser, 0, sizeof parser);
+  while (at < size) {
+    inside_reply want = judge(bytes + at, size - at, &theirs);
+    inside_reply got = feed(&parser, bytes + at, size - at, &ours);
+    if (want == INSIDE_MORE && got == INSIDE_BAD) return 1;
+    if (got != want || (got >= INSIDE_OK && ours != theirs)) {
+      show(bytes, size);
+      return CHECK_EQ(got, want) && CHECK_EQ(ours, theirs);
+    }
+    if (got <= INSIDE_BAD) return 1;
+    at += ours;
+  }
+  return 1;
+}
+
+/* ---- Good replies ---------------------------------------------------------------------------- */
+
+static void each_reply_means_what_it_should(void) {
+  int i;
+  for (i = 0; i < REPLIES; i++) {
+    inside_parser parser;
+    size_t taken = 0;
+    memset(&parser, 0, sizeof parser);
+    CHECK_EQ(feed(&parser, replies[i].bytes, replies[i].size, &taken), replies[i].means);
+    if (!CHECK_EQ(taken, replies[i].size)) show(replies[i].bytes, replies[i].size);
+    CHECK(agree(replies[i].bytes, replies[i].size));
+  }
+}
+
+static void a_cut_reply_means_nothing_yet(void) {
+  int i;
+  for (i = 0; i < REPLIES; i++) {
+    inside_parser parser;
+    size_t taken = 0;
+    memset(&parser, 0, sizeof parser);
+    CHECK_EQ(feed(&parser, replies[i].bytes, replies[i].size - 1, &taken), INSIDE_MORE);
+  }
+}
+
+static uint32_t next_random(uint32_t *seed) {
+  *seed = *seed * 1664525u + 1013904223u;
+  return *seed >> 8;
+}
+
+static void merged_replies_are_told_apart(void) {
+  static char bytes[32768];
+  uint32_t seed = 1;
+  int round, i;
+  for (round = 0; round < 200; round++) {
+    int order[300];
+    size_t size = 0, at = 0, taken = 0;
+    inside_parser parser;
+    memset(&parser, 0, sizeof parser);
+    for (i = 0; i < 300; i++) {
+      order[i] = (int)(next_random(&seed) % REPLIES);
+      memcpy(bytes + size, replies[order[i]].bytes, replies[order[i]].size);
+      size += replies[order[i]].size;
+    }
+    for (i = 0; i < 300; i++, at += taken)
+      CHECK_EQ(feed(&parser, bytes + at, size - at, &taken), replies[order[i]].means);
+    CHECK_EQ(at, size);
+  }
+}
+
+/* ---- Bad replies ----------------------------------------------------------------------------- */
+
+/* Each byte of each reply is replaced by each other one, taken out, or has one put before it. */
+static void a_wrong_byte_anywhere_is_noticed(void) {
+  char bytes[96];
+  int i, byte;
+  for (i = 0; i < REPLIES; i++) {
+    const struct reply *r = &replies[i];
+    size_t at;
+    for (at = 0; at < r->size; at++) {
+      for (byte = 0; byte < 256; byte++) {
+        memcpy(bytes, r->bytes, at);
+        bytes[at] = (char)byte;
+        memcpy(bytes + at + 1, r->bytes + at + 1, r->size - at - 1);
+        memcpy(bytes + r->size, "+OK\r\n", 5);
+        (void)agree(bytes, r->size + 5);
+        memcpy(bytes + at + 1, r->bytes + at, r->size - at);
+        memcpy(bytes + r->size + 1, "+OK\r\n", 5);
+        (void)agree(bytes, r->size + 6);
+      }
+      memcpy(bytes + at, r->bytes + at + 1, r->size - at - 1);
+      memcpy(bytes + r->size - 1, "+OK\r\n", 5);
+      (void)agree(bytes, r->size + 4);
+    }
+  }
+}
+
+static void is_bad(const char *bytes) {
+  inside_parser parser;
+  size_t taken = 0;
+  memset(&parser, 0, sizeof parser);
+  if (!CHECK_EQ(feed(&parser, bytes, strlen(bytes), &taken), INSIDE_BAD))
+    show(bytes, strlen(bytes));
+}
+
+static void what_no_server_says_is_bad(void) {
+  is_bad("HTTP/1.1 400 Bad Request\r\n");
+  is_bad("\r\n");
+  is_bad("*1\r\n");
+  is_bad("_\r\n"); /* RESP3 was never asked for */
+  is_bad("#t\r\n");
+  is_bad(">2\r\n");
+  is_bad("+OK\n");
+  is_bad("+OK\rx");
+  is_bad("+OK\r\r\n");
+  is_bad(":\r\n");
+  is_bad(":-\r\n");
+  is_bad(":1-\r\n");
+  is_bad(":--1\r\n");
+  is_bad(":+1\r\n");
+  is_bad(": 1\r\n");
+  is_bad(":1.0\r\n");
+  is_bad("$\r\n");
+  is_bad("$-\r\n");
+  is_bad("$-2\r\n");
+  is_bad("$-11\r\n");
+  is_bad("$-0\r\n");
+  is_bad("$0\r\n+");
+  is_bad("$0\r\n\r+");
+  is_bad("$1\r\nab");
+}
+
+/* Random bytes out of what replies are made of. */
+static void garbage_is_judged_alike(void) {
+  static const char alphabet[] = "+-:$OK019\r\n\r\n x";
+  char bytes[24];
+  uint32_t seed = 7;
+  long round;
+  size_t i;
+  for (round = 0; round < 300000 && !check.bad; round++) {
+    for (i = 0; i < sizeof bytes; i++) bytes[i] = alphabet[next_random(&seed) % 15];
+    bytes[0] = alphabet[next_random(&seed) % 4];
+    (void)agree(bytes, sizeof bytes);
+  }
+}
+
+/* ---- Bounds ---------------------------------------------------------------------------------- */
+
+/* How many bytes of `fill` a line of that type may have; -1 = there seems to be no end. */
+static long longest_line(char type, char fill) {
+  inside_parser parser;
+  long size;
+  memset(&parser, 0, sizeof parser);
+  CHECK_EQ(inside_parse(&parser, type), INSIDE_MORE);
+  for (size = 0; size < 1 << 20; size++)
+    if (inside_parse(&parser, fill) == INSIDE_BAD) return size;
+  return -1;
+}
+
+static void lines_are_bounded(void) {
+  CHECK(longest_line('+', 'x') >= 100);
+  CHECK(longest_line('-', 'x') >= 1024); /* a script's error tells where it happened */
+  CHECK(longest_line(':', '9') >= 20);
+  CHECK(longest_line(':', '0') >= 20);
+  CHECK(longest_line('$', '0') >= 1);
+}
+
+static inside_reply size_of_a_bulk(const char *digits) {
+  inside_parser parser;
+  size_t taken = 0;
+  memset(&parser, 0, sizeof parser);
+  CHECK_EQ(inside_parse(&parser, '$'), INSIDE_MORE);
+  CHECK_EQ(feed(&parser, digits, strlen(digits), &taken), INSIDE_MORE);
+  CHECK_EQ(inside_parse(&parser, '\r'), INSIDE_MORE);
+  return inside_parse(&parser, '\n');
+}
+
+static void bulks_are_bounded(void) {
+  CHECK_EQ(size_of_a_bulk("16384"), INSIDE_MORE); /* a long INFO */
+  CHECK_EQ(size_of_a_bulk("1048577"), INSIDE_BAD);
+  CHECK_EQ(size_of_a_bulk("999999999"), INSIDE_BAD);
+  CHECK_EQ(size_of_a_bulk("4294967295"), INSIDE_BAD);
+  CHECK_EQ(size_of_a_bulk("4294967296"), INSIDE_BAD); /* 0 in 32 bits */
+  CHECK_EQ(size_of_a_bulk("4294967301"), INSIDE_BAD);
+  CHECK_EQ(size_of_a_bulk("18446744073709551617"), INSIDE_BAD);
+}
+
+static void a_bulk_ends_where_it_said(void) {
+  inside_parser parser;
+  long i;
+  memset(&parser, 0, sizeof parser);
+  for (i = 0; i < 8; i++) CHECK_EQ(inside_parse(&parser, "$16384\r\n"[i]), INSIDE_MORE);
+  for (i = 0; i < 16385; i++) CHECK_EQ(inside_parse(&parser, '\r'), INSIDE_MORE);
+  CHECK_EQ(inside_parse(&parser, '\n'), INSIDE_BULK);
+  CHECK_EQ(inside_parse(&parser, '+'), INSIDE_MORE);
+}
+
+/* ---- Through the public calls ---------------------------------------------------------------- */
+
+static redlock rl;
+static redlock_lock lock;
+
+static void begin(void) {
+  redlock_options options;
+  wire_reset();
+  memset(&options, 0, sizeof options);
+  options.io = &wire.io;
+  CHECK_EQ(redlock_init(&rl, "a", &options), REDLOCK_OK);
+}
+
+static redlock_status status_of(redlock_vote vote) {
+  if (vote == REDLOCK_VOTE_YES) return REDLOCK_OK;
+  return vote == REDLOCK_VOTE_TAKEN ? REDLOCK_TAKEN : REDLOCK_NO_QUORUM;
+}
+
+/* With a 0 byte in it, a reply can not be an answer of the wire's. */
+static int is_text(const struct reply *r) { return strlen(r->bytes) == r->size; }
+
+static void a_set_is_voted_on_in_pieces_of_any_size(void) {
+  int i;
+  for (i = 0; i < REPLIES; i++) {
+    size_t most;
+    for (most = 1; is_text(&replies[i]) && most <= replies[i].size; most++) {
+      begin();
+      wire.set = replies[i].bytes;
+      wire.recv_most = most;
+      CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), status_of(replies[i].vote));
+      if (!CHECK_EQ(lock.votes[0], replies[i].vote)) show(replies[i].bytes, replies[i].size);
+    }
+  }
+}
+
+static redlock_vote vote_of_a_script(inside_reply means) {
+  if (means == INSIDE_POSITIVE) return REDLOCK_VOTE_YES;
+  return means == INSIDE_ZERO ? REDLOCK_VOTE_TAKEN : REDLOCK_VOTE_ERROR;
+}
+
+static void a_script_is_voted_on_in_pieces_of_any_size(void) {
+  int i;
+  for (i = 0; i < REPLIES; i++) {
+    size_t most;
+    for (most = 1; is_text(&replies[i]) && most <= replies[i].size; most++) {
+      begin();
+      CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+      wire.eval = replies[i].bytes;
+      wire.recv_most = most;
+      (void)redlock_extend(&rl, &lock, 1000);
+      if (!CHECK_EQ(lock.votes[0], vote_of_a_script(replies[i].means)))
+        show(replies[i].bytes, replies[i].size);
+    }
+  }
+}
+
+static void a_malformed_reply_ends_the_connection(void) { /* R8 */
+  begin();
+  wire.set = "*0\r\n";
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
+  CHECK(wire.calls[WIRE_CLOSE] > 0);
+  CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+}
+
+static void a_reply_too_many_ends_the_connection(void) { /* R8 */
+  begin();
+  wire.set = "+OK\r\n+OK\r\n";
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  (void)redlock_step(&rl);
+  CHECK(wire.calls[WIRE_CLOSE] > 0);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(each_reply_means_what_it_should);
+  RUN(a_cut_reply_means_nothing_yet);
+  RUN(merged_replies_are_told_apart);
+  RUN(a_wrong_byte_anywhere_is_noticed);
+  RUN(what_no_server_says_is_bad);
+  RUN(garbage_is_judged_alike);
+  RUN(lines_are_bounded);
+  RUN(bulks_are_bounded);
+  RUN(a_bulk_ends_where_it_said);
+  RUN(a_set_is_voted_on_in_pieces_of_any_size);
+  RUN(a_script_is_voted_on_in_pieces_of_any_size);
+  RUN(a_malformed_reply_ends_the_connection);
+  RUN(a_reply_too_many_ends_the_connection);
+  return check_end();
+}

@@ -1,0 +1,447 @@
+/* urls.c: the list of servers. What a good entry comes to is seen in what io->open is given and
+ * in the handshake; a bad one is refused with a word about it, and nothing is touched. */
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "../check.h"
+#include "wire.h"
+
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+static redlock rl;
+static redlock_lock lock;
+static redlock_options options;
+
+static redlock_status init(const char *list) {
+  wire_reset();
+  options.io = &wire.io;
+  return redlock_init(&rl, list, &options);
+}
+
+/* ---- Good entries ---------------------------------------------------------------------------- */
+
+/* Appends the words of the command that the bytes begin with, each after a blank. */
+static size_t spell_command(char *to, size_t room, const unsigned char *bytes, size_t size) {
+  size_t at = 0, words = 0, length = 0, used = strlen(to);
+  if (!wire_number(bytes, size, &at, &words)) return size;
+  for (; words > 0 && wire_number(bytes, size, &at, &length); words--) {
+    used += (size_t)snprintf(to + used, room - used, " %.*s", (int)length, bytes + at);
+    at += length + 2;
+  }
+  return at;
+}
+
+/* What server i was told before the SET, as "AUTH me secret SELECT 2". */
+static const char *handshake(int i) {
+  static char text[2048];
+  const struct wire_server *s = &wire.server[i];
+  size_t at = 0;
+  text[0] = text[1] = '\0';
+  while (at < s->sent_size && !wire_is(s->sent + at, s->sent_size - at, "$3\r\nSET\r\n"))
+    at += spell_command(text, sizeof text, s->sent + at, s->sent_size - at);
+  return text[0] ? text + 1 : text;
+}
+
+static void is_text(const char *got, const char *want, const char *list) {
+  if (!CHECK(strcmp(got, want) == 0)) printf("    of %s: \"%s\" is not \"%s\"\n", list, got, want);
+}
+
+/* The last entry of the list is this one. */
+static void last_is(const char *list, const char *host, const char *port, const char *greeting) {
+  redlock_fd fds[REDLOCK_MAX_SERVERS];
+  int i;
+  if (!CHECK_EQ(init(list), REDLOCK_OK)) {
+    printf("    of %s\n", list);
+    return;
+  }
+  CHECK(wire_is_untouched());
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  i = redlock_fds(&rl, fds, REDLOCK_MAX_SERVERS) - 1;
+  is_text(wire.server[i].host, host, list);
+  is_text(wire.server[i].port, port, list);
+  is_text(handshake(i), greeting, list);
+  CHECK(redlock_server_error(&rl, i) != NULL && redlock_server_error(&rl, i)[0] == '\0');
+  CHECK(redlock_server_error(&rl, i + 1) == NULL);
+  redlock_close(&rl);
+}
+
+static void hosts(void) {
+  last_is("a", "a", "6379", "");
+  last_is("a.example-1.org", "a.example-1.org", "6379", "");
+  last_is("10.0.0.1", "10.0.0.1", "6379", "");
+  last_is("10.0.0.1:1", "10.0.0.1", "1", "");
+  last_is("a:65535", "a", "65535", "");
+  last_is("x,a:7000", "a", "7000", "");
+}
+
+static void addresses_in_brackets(void) {
+  last_is("[::1]", "::1", "6379", "");
+  last_is("[::1]:7000", "::1", "7000", "");
+  last_is("[fe80::1%lo]", "fe80::1%lo", "6379", "");
+  last_is("[fe80::1%lo]:7000", "fe80::1%lo", "7000", "");
+  last_is("redis://[2001:db8::1]", "2001:db8::1", "6379", "");
+  last_is("redis://u:p@[2001:db8::1]:7000/3", "2001:db8::1", "7000", "AUTH u p SELECT 3");
+}
+
+static void urls(void) {
+  last_is("redis://a", "a", "6379", "");
+  last_is("redis://a/", "a", "6379", "");
+  last_is("redis://a:7000", "a", "7000", "");
+  last_is("redis://a:7000/", "a", "7000", "");
+  last_is("redis://a/0", "a", "6379", "");
+  last_is("redis://a/15", "a", "6379", "SELECT 15");
+  last_is("redis://a:7000/15", "a", "7000", "SELECT 15");
+}
+
+static void users_and_passwords(void) {
+  last_is("redis://:secret@a", "a", "6379", "AUTH secret");
+  last_is("redis://me:secret@a:7000", "a", "7000", "AUTH me secret");
+  last_is("redis://me:secret@a/2", "a", "6379", "AUTH me secret SELECT 2");
+  last_is("redis://me:se:cret@a", "a", "6379", "AUTH me se:cret");
+  last_is("redis://me:se@cret@a", "a", "6379", "AUTH me se@cret");
+  last_is("redis://@a", "a", "6379", "");
+  last_is("redis://:@a", "a", "6379", "");
+  last_is("redis://me@a", "a", "6379", ""); /* there is no AUTH without a password */
+}
+
+static void encoded_users_and_passwords(void) {
+  last_is("redis://m%65:%73ecret@a", "a", "6379", "AUTH me secret");
+  last_is("redis://me:%2f%2F%40%3a%25%2C%20@a", "a", "6379", "AUTH me //@:%, ");
+  last_is("redis://me:100%25@a", "a", "6379", "AUTH me 100%");
+  last_is("redis://me:%2541@a", "a", "6379", "AUTH me %41");
+  last_is("redis://%3A:%40@a", "a", "6379", "AUTH : @");
+}
+
+static void options_fill_in_who_we_are(void) {
+  options.password = "from%41options";
+  last_is("a", "a", "6379", "AUTH from%41options");
+  options.username = "us";
+  last_is("a", "a", "6379", "AUTH us from%41options");
+  last_is("redis://a/4", "a", "6379", "AUTH us from%41options SELECT 4");
+  last_is("redis://me@a", "a", "6379", "AUTH me from%41options");
+  last_is("redis://me:own@a", "a", "6379", "AUTH me own");
+  last_is("redis://:own@a", "a", "6379", "AUTH own"); /* the default user's, not ours */
+  memset(&options, 0, sizeof options);
+}
+
+static void sockets_in_the_file_system(void) {
+  last_is("unix:/r.sock", "/r.sock", "", "");
+  last_is("unix:/run/redis:6/a@b%41.sock", "/run/redis:6/a@b%41.sock", "", "");
+  last_is("unix:/a,unix:/b", "/b", "", "");
+}
+
+static void separators(void) {
+  static const char *const lists[] = {
+    "a,b,c", "a b c", "a\tb\nc", "a\r\nb\r\nc\r\n", ",a,,b,,,c,", "  a , b , c  ", "\n\na,b\nc,"
+  };
+  size_t i;
+  for (i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    last_is(lists[i], "c", "6379", "");
+    CHECK_EQ(init(lists[i]), REDLOCK_OK);
+    CHECK(redlock_server_error(&rl, 2) && !redlock_server_error(&rl, 3));
+  }
+}
+
+static void as_many_as_there_may_be(void) {
+  last_is("a,b,c,d,e,f,g", "g", "6379", "");
+}
+
+static void one_host_may_have_many_ports(void) {
+  last_is("a:1,a:2,a:3", "a", "3", "");
+  last_is("a,a:6380", "a", "6380", "");
+  last_is("1.1.1.1,1.1.1.11", "1.1.1.11", "6379", "");
+}
+
+static void longest_host(void) {
+  char entry[300], host[256];
+  memset(host, 'h', sizeof host);
+  host[255] = '\0';
+  last_is(host, host, "6379", "");
+  snprintf(entry, sizeof entry, "redis://u:p@%s:7000/1", host);
+  last_is(entry, host, "7000", "AUTH u p SELECT 1");
+}
+
+static void a_long_list_is_still_found(void) {
+  static char list[70000];
+  memset(list, ' ', sizeof list);
+  strcpy(list + 60000, "redis://u:p@far:7000/5");
+  last_is(list, "far", "7000", "AUTH u p SELECT 5");
+}
+
+/* ---- Bad entries ----------------------------------------------------------------------------- */
+
+/* Entry i is to blame, and nothing but the clock was asked. */
+static void entry_is_refused(const char *list, int i) {
+  const char *error;
+  if (!CHECK_EQ(init(list), REDLOCK_INVALID)) printf("    of %s\n", list);
+  error = redlock_server_error(&rl, i);
+  if (!CHECK(error != NULL && error[0] != '\0')) printf("    of %s\n", list);
+  CHECK(wire_is_untouched());
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_INVALID);
+  redlock_close(&rl);
+  CHECK(wire_is_untouched());
+}
+
+/* Alone, behind a good entry and before one. */
+static void is_refused(const char *entry) {
+  char list[512];
+  entry_is_refused(entry, 0);
+  snprintf(list, sizeof list, "good,%s", entry);
+  entry_is_refused(list, 1);
+  snprintf(list, sizeof list, "good\n%s , better", entry);
+  entry_is_refused(list, 1);
+}
+
+static void bad_ports(void) {
+  is_refused("a:0");
+  is_refused("a:00000");
+  is_refused("a:65536");
+  is_refused("a:99999");
+  is_refused("a:4294973675"); /* 6379 in 32 bits */
+  is_refused("a:6379x");
+  is_refused("a:x");
+  is_refused("a:-1");
+  is_refused("a:+1");
+  is_refused("a:");
+  is_refused("a:%36");
+  is_refused("[::1]:");
+  is_refused("[::1]:0");
+  is_refused("[::1]6379");
+  is_refused("redis://a:");
+  is_refused("redis://a:0/0");
+  is_refused("redis://u:p@a:65536");
+}
+
+static void bad_hosts(void) {
+  is_refused(":6379");
+  is_refused("[]");
+  is_refused("[]:6379");
+  is_refused("[::1");
+  is_refused("[::1:6379");
+  is_refused("redis://");
+  is_refused("redis:///0");
+  is_refused("redis://:6379");
+  is_refused("redis://u:p@");
+  is_refused("redis://u:p@:6379");
+  is_refused("a/0");
+  is_refused("u:p@a");
+  is_refused("me@a");
+}
+
+static void bare_addresses(void) {
+  is_refused("::1");
+  is_refused("::");
+  is_refused("1::");
+  is_refused("::1:6379");
+  is_refused("fe80::1%lo");
+  is_refused("2001:db8::1");
+  is_refused("redis://2001:db8::1");
+}
+
+static void other_schemes(void) {
+  is_refused("rediss://a");
+  is_refused("rediss://u:p@a:6379/0");
+  is_refused("http://a");
+  is_refused("http://a:6379");
+  is_refused("tcp://a:6379");
+  is_refused("redis-sentinel://a:26379/mymaster");
+  is_refused("redis+sentinel://a:26379");
+  is_refused("redis:a");
+  is_refused("redis:/a");
+  is_refused("://a");
+}
+
+static void what_tls_needs_is_told(void) {
+  CHECK_EQ(init("rediss://a"), REDLOCK_INVALID);
+  CHECK(strstr(redlock_server_error(&rl, 0), "io") != NULL);
+}
+
+static void sentinels_and_other_garbage(void) {
+  is_refused("mymaster@a:26379");
+  is_refused("a:26379;b:26379");
+  is_refused("a:6379@16379");
+  is_refused("a:6379/mymaster");
+  is_refused("sentinel:a:26379");
+}
+
+static void bad_escapes(void) {
+  is_refused("redis://me:%@a");
+  is_refused("redis://me:%4@a");
+  is_refused("redis://me:%4g@a");
+  is_refused("redis://me:%g4@a");
+  is_refused("redis://me:100%@a");
+  is_refused("redis://me:%%41@a");
+  is_refused("redis://m%:secret@a");
+  is_refused("redis://m%4:secret@a");
+  is_refused("redis://%@a");
+}
+
+static void bad_databases(void) {
+  is_refused("redis://a/x");
+  is_refused("redis://a/1x");
+  is_refused("redis://a/-1");
+  is_refused("redis://a/1/2");
+  is_refused("redis://a//");
+  is_refused("redis://a/99999999999");
+  is_refused("redis://a/4294967296");
+  is_refused("redis://a/0?timeout=5");
+  is_refused("redis://:pass/word@a"); /* a '/' must be written %2F */
+}
+
+static void bad_sockets(void) {
+  is_refused("unix:");
+  is_refused("unix:relative.sock");
+  is_refused("unix:./a");
+}
+
+static void too_long_a_host(void) {
+  char host[300], entry[400];
+  memset(host, 'h', sizeof host);
+  host[256] = '\0';
+  is_refused(host);
+  snprintf(entry, sizeof entry, "redis://u:p@%s:7000", host);
+  is_refused(entry);
+  snprintf(entry, sizeof entry, "[%s]", host);
+  is_refused(entry);
+  host[255] = '\0';
+  snprintf(entry, sizeof entry, "unix:/%s", host);
+  is_refused(entry);
+}
+
+static void one_address_twice(void) { /* R5 */
+  entry_is_refused("a,a", 1);
+  entry_is_refused("a,b,c,b", 3);
+  entry_is_refused("a,A", 1);
+  entry_is_refused("redis.example.org,Redis.Example.ORG:6379", 1);
+  entry_is_refused("a,a:6379", 1);
+  entry_is_refused("a:06379,a", 1);
+  entry_is_refused("a:7000,b,redis://a:7000", 2);
+  entry_is_refused("redis://a/1,redis://a/2", 1);
+  entry_is_refused("redis://u:p@a,redis://v:q@a", 1);
+  entry_is_refused("[::1],[::1]:6379", 1);
+  entry_is_refused("[fe80::A],[fe80::a]", 1);
+  entry_is_refused("unix:/a,b,unix:/a", 2);
+}
+
+static void sockets_that_differ_in_case_are_two(void) {
+  last_is("unix:/run/A,unix:/run/a", "/run/a", "", "");
+}
+
+static void too_many(void) {
+  CHECK_EQ(init("a,b,c,d,e,f,g,h"), REDLOCK_INVALID);
+  CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+  CHECK(wire_is_untouched());
+}
+
+/* There is no entry to say it of. */
+static void too_few(void) {
+  static const char *const lists[] = { "", " ", ",", " , ,\r\n\t" };
+  size_t i;
+  for (i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    CHECK_EQ(init(lists[i]), REDLOCK_INVALID);
+    CHECK(redlock_server_error(&rl, 0) == NULL);
+    CHECK(wire_is_untouched());
+  }
+}
+
+static void too_long_a_list(void) {
+  static char list[70000];
+  memset(list, ' ', sizeof list - 1);
+  list[0] = 'a';
+  list[69000] = 'b';
+  entry_is_refused(list, 1);
+}
+
+/* Every prefix of good lists and every good list with one byte changed: anything but a crash. */
+static void spoilt_lists_do_no_harm(void) {
+  static const char good[] = "redis://me:%41b@[fe80::1%lo]:7000/12 unix:/a,b:1,[::1]:2";
+  char list[sizeof good];
+  size_t at;
+  int byte;
+  for (at = 0; at < sizeof good - 1; at++) {
+    for (byte = 0; byte < 256; byte++) {
+      memcpy(list, good, sizeof good);
+      list[at] = (char)byte;
+      if (init(list) == REDLOCK_OK) (void)redlock_acquire(&rl, &lock, "r", 1000, 0);
+      else CHECK(wire_is_untouched());
+    }
+  }
+}
+
+/* ---- Names that are looked up ---------------------------------------------------------------- */
+
+static void one_address_spelled_in_two_ways(void) { /* R5 */
+  CHECK_EQ(redlock_init(&rl, "[::1],[0:0:0:0:0:0:0:1]", NULL), REDLOCK_INVALID);
+  CHECK(redlock_server_error(&rl, 1)[0] != '\0');
+  CHECK_EQ(redlock_init(&rl, "[::1],127.0.0.1,[0::2]", NULL), REDLOCK_OK);
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  redlock_close(&rl);
+}
+
+/* The stand-in for a resolver gives a name the addresses that a test wants it to have. */
+static int has_both_families(const char *name) {
+  struct addrinfo *found, *a;
+  int v4 = 0, v6 = 0;
+  if (getaddrinfo(name, NULL, NULL, &found) != 0) return 0;
+  for (a = found; a; a = a->ai_next) {
+    v4 |= a->ai_family == AF_INET;
+    v6 |= a->ai_family == AF_INET6;
+  }
+  freeaddrinfo(found);
+  return v4 && v6;
+}
+
+static void a_name_and_its_address(void) { /* R5 */
+  int v4 = redlock_init(&rl, "localhost,127.0.0.1", NULL);
+  int v6 = redlock_init(&rl, "localhost,[::1]", NULL);
+  CHECK(v4 == REDLOCK_INVALID || v6 == REDLOCK_INVALID);
+  CHECK(redlock_server_error(&rl, 1)[0] != '\0' || v6 == REDLOCK_OK);
+}
+
+/* Both of a name's addresses are tried: neither may be another entry's. */
+static void a_name_and_each_of_its_addresses(void) { /* R5 */
+  if (!has_both_families("localhost")) SKIP("localhost has one address here");
+  CHECK_EQ(redlock_init(&rl, "localhost,127.0.0.1", NULL), REDLOCK_INVALID);
+  CHECK_EQ(redlock_init(&rl, "localhost,[::1]", NULL), REDLOCK_INVALID);
+  CHECK_EQ(redlock_init(&rl, "127.0.0.1,localhost", NULL), REDLOCK_INVALID);
+  CHECK_EQ(redlock_init(&rl, "[::1],localhost", NULL), REDLOCK_INVALID);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(hosts);
+  RUN(addresses_in_brackets);
+  RUN(urls);
+  RUN(users_and_passwords);
+  RUN(encoded_users_and_passwords);
+  RUN(options_fill_in_who_we_are);
+  RUN(sockets_in_the_file_system);
+  RUN(separators);
+  RUN(as_many_as_there_may_be);
+  RUN(one_host_may_have_many_ports);
+  RUN(longest_host);
+  RUN(a_long_list_is_still_found);
+  RUN(bad_ports);
+  RUN(bad_hosts);
+  RUN(bare_addresses);
+  RUN(other_schemes);
+  RUN(what_tls_needs_is_told);
+  RUN(sentinels_and_other_garbage);
+  RUN(bad_escapes);
+  RUN(bad_databases);
+  RUN(bad_sockets);
+  RUN(too_long_a_host);
+  RUN(one_address_twice);
+  RUN(sockets_that_differ_in_case_are_two);
+  RUN(too_many);
+  RUN(too_few);
+  RUN(too_long_a_list);
+  RUN(spoilt_lists_do_no_harm);
+  RUN(one_address_spelled_in_two_ways);
+  RUN(a_name_and_its_address);
+  RUN(a_name_and_each_of_its_addresses);
+  return check_end();
+}

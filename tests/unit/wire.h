@@ -1,0 +1,213 @@
+/* wire.h: the least redlock_io that a client can be watched through.
+ *
+ * It keeps what was opened and every byte that was sent, counts the calls of each hook, and
+ * answers every whole command at once, with what the test has put into `wire`. Time passes in
+ * io->wait alone, and only when there is nothing to read or write. tests/fake has the servers
+ * that misbehave; here only bytes and arguments matter. */
+#ifndef WIRE_H
+#define WIRE_H
+
+#include "redlock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum wire_hook {
+  WIRE_OPEN, WIRE_SEND, WIRE_RECV, WIRE_CLOSE, WIRE_WAIT, WIRE_NOW, WIRE_ENTROPY, WIRE_HOOKS
+};
+
+enum { WIRE_BYTES = 1 << 15, WIRE_HOST = 300 };
+
+struct wire_server {
+  char host[WIRE_HOST], port[8];
+  unsigned char sent[WIRE_BYTES]; /* since it was opened, or since wire_forget */
+  size_t sent_size, answered;     /* bytes of it whose commands were answered */
+  char reply[4096];
+  size_t reply_size, reply_at;
+  size_t send_most;               /* bytes that one call takes; 0 = all */
+  int hangs_up;                   /* the next recv finds the connection closed */
+};
+
+static struct {
+  redlock_io io;
+  int64_t now_ms;
+  int64_t set_at_ms;               /* when the last SET came, and how many did */
+  long sets;
+  size_t recv_most;                /* bytes that one call gives; 0 = all */
+  unsigned char entropy;           /* the first byte of the next value, or all bytes if ... */
+  int entropy_stays;
+  const char *set, *eval, *auth, *select; /* the answers, as raw bytes */
+  long calls[WIRE_HOOKS];
+  struct wire_server server[REDLOCK_MAX_SERVERS];
+} wire;
+
+#define WIRE_INFO_SERVER "$34\r\nrun_id:1\r\nuptime_in_seconds:9999\r\n\r\n"
+#define WIRE_INFO_REPLICATION "$13\r\nrole:master\r\n\r\n"
+
+/* ---- The commands, as a server reads them ---------------------------------------------------- */
+
+/* "*6\r\n" or "$3\r\n" at *at; 0 = the line is not whole. */
+static inline int wire_number(const unsigned char *bytes, size_t size, size_t *at, size_t *number) {
+  size_t i = *at + 1;
+  for (*number = 0; i < size && bytes[i] != '\r'; i++)
+    *number = *number * 10 + (size_t)(bytes[i] - '0');
+  *at = i + 2;
+  return *at <= size;
+}
+
+/* The size of the whole command that the bytes begin with; 0 = it is not all there. */
+static inline size_t wire_command_size(const unsigned char *bytes, size_t size) {
+  size_t at = 0, words, length;
+  if (!wire_number(bytes, size, &at, &words)) return 0;
+  for (; words > 0; words--) {
+    if (!wire_number(bytes, size, &at, &length)) return 0;
+    at += length + 2;
+    if (at > size) return 0;
+  }
+  return at;
+}
+
+static inline int wire_is(const unsigned char *command, size_t size, const char *begin) {
+  return size > 4 + strlen(begin) && memcmp(command + 4, begin, strlen(begin)) == 0;
+}
+
+static inline const char *wire_answer(const unsigned char *command, size_t size) {
+  if (wire_is(command, size, "$3\r\nSET\r\n")) {
+    wire.sets++;
+    wire.set_at_ms = wire.now_ms;
+    return wire.set;
+  }
+  if (wire_is(command, size, "$4\r\nEVAL\r\n")) return wire.eval;
+  if (wire_is(command, size, "$4\r\nAUTH\r\n")) return wire.auth;
+  if (wire_is(command, size, "$6\r\nSELECT\r\n")) return wire.select;
+  if (wire_is(command, size, "$4\r\nINFO\r\n$6")) return WIRE_INFO_SERVER;
+  if (wire_is(command, size, "$4\r\nINFO\r\n$11")) return WIRE_INFO_REPLICATION;
+  return "-ERR unknown command\r\n";
+}
+
+static inline void wire_answer_all(struct wire_server *s) {
+  size_t size, length;
+  const char *answer;
+  while ((size = wire_command_size(s->sent + s->answered, s->sent_size - s->answered)) > 0) {
+    answer = wire_answer(s->sent + s->answered, size);
+    length = strlen(answer);
+    if (s->reply_size + length > sizeof s->reply) abort();
+    memcpy(s->reply + s->reply_size, answer, length);
+    s->reply_size += length;
+    s->answered += size;
+  }
+}
+
+/* ---- The hooks ------------------------------------------------------------------------------- */
+
+static inline intptr_t wire_open(void *ctx, int server, const char *host, const char *port) {
+  struct wire_server *s = &wire.server[server];
+  size_t send_most = s->send_most;
+  (void)ctx;
+  wire.calls[WIRE_OPEN]++;
+  if (strlen(host) >= sizeof s->host || strlen(port) >= sizeof s->port) abort();
+  memset(s, 0, sizeof *s);
+  s->send_most = send_most;
+  strcpy(s->host, host);
+  strcpy(s->port, port);
+  return server;
+}
+
+static inline int wire_send(void *ctx, int server, const void *data, size_t size) {
+  struct wire_server *s = &wire.server[server];
+  (void)ctx;
+  wire.calls[WIRE_SEND]++;
+  if (s->send_most && size > s->send_most) size = s->send_most;
+  if (s->sent_size + size > sizeof s->sent) abort();
+  memcpy(s->sent + s->sent_size, data, size);
+  s->sent_size += size;
+  wire_answer_all(s);
+  return (int)size;
+}
+
+static inline int wire_recv(void *ctx, int server, void *data, size_t size) {
+  struct wire_server *s = &wire.server[server];
+  size_t left = s->reply_size - s->reply_at;
+  (void)ctx;
+  wire.calls[WIRE_RECV]++;
+  if (s->hangs_up) return -1;
+  if (wire.recv_most && size > wire.recv_most) size = wire.recv_most;
+  if (size > left) size = left;
+  memcpy(data, s->reply + s->reply_at, size);
+  s->reply_at += size;
+  if (s->reply_at == s->reply_size) s->reply_at = s->reply_size = 0;
+  return (int)size;
+}
+
+static inline void wire_close(void *ctx, int server) {
+  (void)ctx;
+  (void)server;
+  wire.calls[WIRE_CLOSE]++;
+}
+
+static inline int wire_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
+  int i, ready = 0;
+  (void)ctx;
+  wire.calls[WIRE_WAIT]++;
+  for (i = 0; i < count; i++)
+    if ((want[i].events & REDLOCK_WRITE) || wire.server[want[i].server].reply_size) ready++;
+  if (ready == 0 && timeout_ms < 0) abort(); /* nothing would ever wake it */
+  if (ready == 0) wire.now_ms += timeout_ms;
+  return ready;
+}
+
+static inline int64_t wire_now_ms(void *ctx) {
+  (void)ctx;
+  wire.calls[WIRE_NOW]++;
+  return wire.now_ms;
+}
+
+/* Every value is another one, and over time each byte stands everywhere in it, CR and LF too. */
+static inline int wire_entropy(void *ctx, void *data, size_t size) {
+  unsigned char *to = data;
+  size_t i;
+  (void)ctx;
+  wire.calls[WIRE_ENTROPY]++;
+  for (i = 0; i < size; i++) to[i] = (unsigned char)(wire.entropy + (wire.entropy_stays ? 0 : i));
+  if (!wire.entropy_stays) wire.entropy++;
+  return 0;
+}
+
+/* ---- What tests ask and tell ----------------------------------------------------------------- */
+
+/* Everything forgotten; all servers say yes. */
+static inline void wire_reset(void) {
+  memset(&wire, 0, sizeof wire);
+  wire.io.open = wire_open;
+  wire.io.send = wire_send;
+  wire.io.recv = wire_recv;
+  wire.io.close = wire_close;
+  wire.io.wait = wire_wait;
+  wire.io.now_ms = wire_now_ms;
+  wire.io.entropy = wire_entropy;
+  wire.now_ms = 1000000;
+  wire.set = wire.auth = wire.select = "+OK\r\n";
+  wire.eval = ":1\r\n";
+}
+
+/* The bytes of server i that were answered; a command that is cut stays. */
+static inline void wire_forget(int i) {
+  struct wire_server *s = &wire.server[i];
+  s->sent_size -= s->answered;
+  memmove(s->sent, s->sent + s->answered, s->sent_size);
+  s->answered = 0;
+}
+
+static inline void wire_forget_calls(void) { memset(wire.calls, 0, sizeof wire.calls); }
+
+static inline long wire_calls(void) {
+  long sum = 0;
+  int hook;
+  for (hook = 0; hook < WIRE_HOOKS; hook++) sum += wire.calls[hook];
+  return sum;
+}
+
+/* Whether nothing but the clock was looked at. */
+static inline int wire_is_untouched(void) { return wire_calls() == wire.calls[WIRE_NOW]; }
+
+#endif
