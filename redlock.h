@@ -235,6 +235,7 @@ typedef struct rl_server {
   uint8_t greeted;     /* all bytes of the handshake have left */
   uint8_t linked;      /* a byte has left: the connection stands */
   uint8_t stalled;     /* the marked reply is overdue (R13) */
+  uint8_t full;        /* it did not take all of the last bytes */
   uint8_t undoing;     /* refused: SETs in the log are being undone */
   uint8_t wary;        /* the last handshake was refused: nothing goes before the next succeeds */
   uint8_t told;        /* the error text is the server's own, from this connection */
@@ -450,14 +451,12 @@ static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
 typedef struct rl_text {
   const char *at;
   size_t size;
-  int encoded; /* as in a URL: %XX stands for one byte */
 } rl_text;
 
 static rl_text rl_slice(const char *at, size_t size) {
   rl_text t;
   t.at = at;
   t.size = size;
-  t.encoded = 0;
   return t;
 }
 
@@ -542,20 +541,24 @@ static void rl_put_count(rl_writer *w, char type, size_t count) {
 
 /* One word of a command: "$3\r\nSET\r\n" */
 static void rl_put_word(rl_writer *w, rl_text t) {
+  rl_put_count(w, '$', t.size);
+  rl_put(w, t.at, t.size);
+  rl_put(w, "\r\n", 2);
+}
+
+/* A word of a URL, where %XX stands for one byte. */
+static void rl_put_encoded(rl_writer *w, rl_text t) {
   size_t size = t.size, i;
-  for (i = 0; t.encoded && i < t.size; i++)
+  for (i = 0; i < t.size; i++)
     if (t.at[i] == '%') size -= 2;
   rl_put_count(w, '$', size);
-  if (size == t.size) rl_put(w, t.at, size);
-  else {
-    for (i = 0; i < t.size; i++) {
-      char c = t.at[i];
-      if (c == '%') {
-        c = RL_AS(char, rl_hex(t.at[i + 1]) * 16 + rl_hex(t.at[i + 2]));
-        i += 2;
-      }
-      rl_put(w, &c, 1);
+  for (i = 0; i < t.size; i++) {
+    char c = t.at[i];
+    if (c == '%') {
+      c = RL_AS(char, rl_hex(t.at[i + 1]) * 16 + rl_hex(t.at[i + 2]));
+      i += 2;
     }
+    rl_put(w, &c, 1);
   }
   rl_put(w, "\r\n", 2);
 }
@@ -662,7 +665,8 @@ static rl_reply rl_parse(rl_parser *p, char c) {
 /* ---- The list of servers --------------------------------------------------------------------- */
 
 typedef struct rl_target {
-  rl_text host, port, user, password;
+  rl_text host, port;
+  rl_text user, password; /* as in the URL, encoded */
   uint32_t database;
 } rl_target;
 
@@ -679,7 +683,6 @@ static int rl_parse_secret(rl_text t, rl_target *out) {
   size_t colon = rl_find(t, ':');
   out->user = rl_slice(t.at, colon);
   if (colon < t.size) out->password = rl_after(t, colon + 1);
-  out->user.encoded = out->password.encoded = 1;
   return rl_is_encoded_well(t);
 }
 
@@ -719,12 +722,9 @@ static int rl_parse_target(rl_text t, rl_target *out) {
   return rl_begins(out->host, "/") && out->host.size < RL_HOST_BYTES;
 }
 
-/* Where a server is and who we are there. The entry was found good by init. */
+/* Where a server is. The entry was found good by init. */
 static void rl_find_target(const redlock *rl, const rl_server *s, rl_target *out) {
   (void)rl_parse_target(rl_slice(rl->list + s->entry, s->entry_size), out);
-  if (out->password.size) return;
-  out->password = rl_whole(rl->options.password);
-  if (out->user.size == 0) out->user = rl_whole(rl->options.username);
 }
 
 static int rl_is_same_text(rl_text a, rl_text b) {
@@ -1023,22 +1023,31 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
     s->linked = 1;
     s->stalled = 0;
   }
+  s->full = RL_AS(size_t, sent) < size;
   return RL_AS(size_t, sent);
+}
+
+/* Who we are: the entry of the list says so, or else the options do. */
+static uint8_t rl_put_auth(const redlock *rl, const rl_target *t, rl_writer *w) {
+  const char *user = rl->options.username, *password = rl->options.password;
+  int has_user = t->user.size || (user && *user && !t->password.size);
+  if (!t->password.size && !(password && *password)) return 0;
+  rl_put_count(w, '*', has_user ? 3 : 2);
+  rl_put_text(w, "AUTH");
+  if (t->user.size) rl_put_encoded(w, t->user);
+  else if (has_user) rl_put_text(w, user);
+  if (t->password.size) rl_put_encoded(w, t->password);
+  else rl_put_text(w, password);
+  return 1;
 }
 
 /* The handshake, which stands ahead of everything on a connection; how many replies it gets. */
 static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer *w) {
-  uint8_t replies = 0;
+  uint8_t replies;
   char digits[10];
   rl_target t;
   rl_find_target(rl, s, &t);
-  if (t.password.size) {
-    rl_put_count(w, '*', t.user.size ? 3 : 2);
-    rl_put_text(w, "AUTH");
-    if (t.user.size) rl_put_word(w, t.user);
-    rl_put_word(w, t.password);
-    replies++;
-  }
+  replies = rl_put_auth(rl, &t, w);
   if (t.database) {
     rl_put_count(w, '*', 2);
     rl_put_text(w, "SELECT");
@@ -1435,14 +1444,14 @@ static int rl_is_pinned(redlock *rl, const rl_server *s) {
 }
 
 /* Takes the first command out of the log, if it is decided. A stalled server that stands in the
-   way with bytes it does not take loses its connection, a healthy one is waited for. */
+   way, with bytes that it does not take, loses its connection; a healthy one is waited for. */
 static int rl_retire(redlock *rl) {
   const rl_command *c = rl_at(rl, rl->first);
   rl_server *s, *end = rl->server + rl->servers;
   if (rl->count == 0 || c->lock) return 0;
   for (s = rl->server; s != end; s++) {
     if (!rl_is_pinned(rl, s)) continue;
-    if (!s->stalled) return 0;
+    if (!s->stalled || !(s->full || s->greeting)) return 0;
     rl_lose(rl, s, rl_late);
   }
   for (s = rl->server; s != end; s++) {
@@ -1457,11 +1466,21 @@ static int rl_retire(redlock *rl) {
   return 1;
 }
 
+/* When nothing is in the log, all that is reserved is for grants that wait to be handed back. They
+   must not keep the line waiting: their caller may be in a blocking call for a lock in it. */
+static int rl_yield_reserved(redlock *rl) {
+  redlock_lock *lock = rl_first(&rl->decided);
+  if (rl->count || !rl->reserved_commands) return 0;
+  for (; lock; lock = rl_next(&rl->decided, lock)) rl_reserve(rl, lock, -1);
+  return 1;
+}
+
 static int rl_make_room(redlock *rl, const redlock_lock *lock) {
-  uint32_t bytes = rl_room(lock->task, lock->resource_size) + rl->reserved_bytes;
-  uint32_t commands = (lock->task == RL_SET ? 2 : 1) + rl->reserved_commands;
-  while (rl->used + bytes > REDLOCK_RING_BYTES || rl->count + commands > REDLOCK_MAX_COMMANDS)
-    if (!rl_retire(rl)) return 0;
+  uint32_t bytes = rl_room(lock->task, lock->resource_size);
+  uint32_t commands = lock->task == RL_SET ? 2 : 1;
+  while (rl->used + rl->reserved_bytes + bytes > REDLOCK_RING_BYTES ||
+         rl->count + rl->reserved_commands + commands > REDLOCK_MAX_COMMANDS)
+    if (!rl_retire(rl) && !rl_yield_reserved(rl)) return 0;
   return 1;
 }
 
@@ -1605,8 +1624,10 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
   } else if (lock->task == RL_EXTEND && taken > spare) {
     rl_expire(rl, lock); /* proved lost */
   } else if (yes + none < quorum) {
-    if (lock->task == RL_EXTEND) rl_end_extension(rl, lock, REDLOCK_NO_QUORUM);
-    else rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN);
+    if (lock->task == RL_SET)
+      rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN);
+    else if (taken + none <= spare) /* the loss cannot be proved any more */
+      rl_end_extension(rl, lock, REDLOCK_NO_QUORUM);
   }
 }
 
@@ -1629,21 +1650,20 @@ static redlock_vote rl_first_vote(const redlock *rl, const rl_server *s) {
   return REDLOCK_VOTE_NONE;
 }
 
-/* Begins a round: everyone who can get the lock's command is to get it. One whose connection is
-   down gets it if that is up again in time; one that is stalled or refused gets only what undoes a
-   SET that it got (R13). */
-static rl_command *rl_ask(redlock *rl, redlock_lock *lock, uint8_t kind) {
+/* Puts the lock's command into the log for everyone who can get it. One whose connection is down
+   gets it if that is up again in time; one that is stalled or refused gets only what undoes a SET
+   that it got (R13). */
+static rl_command *rl_ask(redlock *rl, const redlock_lock *lock, uint8_t kind) {
   uint32_t due = kind == RL_RELEASE ? lock->touched : 0;
   const rl_server *s = rl->server, *end = s + rl->servers;
-  for (; s != end; s++) {
-    lock->votes[s->index] = rl_first_vote(rl, s);
+  for (; s != end; s++)
     if (s->state != RL_REFUSED && !(s->linked && s->stalled)) due |= s->bit;
-  }
   return rl_encode(rl, lock, kind, due);
 }
 
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
   int64_t due = rl->now_ms + rl->options.server_timeout_ms;
+  int i;
   if (lock->task == RL_SET) {
     rl_reserve(rl, lock, 1);
     lock->touched = 0;
@@ -1653,6 +1673,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   lock->command = rl_end(rl) - 1;
   lock->t1_ms = rl->now_ms;
   if (lock->task == RL_EXTEND && lock->deadline_ms < due) due = lock->deadline_ms;
+  for (i = 0; i < rl->servers; i++) lock->votes[i] = rl_first_vote(rl, &rl->server[i]);
   rl_wait_until(rl, lock, RL_VOTING, due);
   rl_judge(rl, lock);
 }
@@ -1854,12 +1875,22 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   return 1;
 }
 
+/* The roll-back of a grant whose room was yielded. Sending makes room; where it does not, because
+   a server takes no bytes, the value lives until its ttl. */
+static void rl_release_unreserved(redlock *rl, redlock_lock *lock) {
+  lock->task = RL_RELEASE;
+  if (!rl_make_room(rl, lock)) rl_work(rl);
+  if (rl_make_room(rl, lock)) rl_encode(rl, lock, RL_RELEASE, lock->touched);
+  lock->task = RL_SET;
+}
+
 /* Takes a lock out of the client, as redlock_cancel documents it. */
 static void rl_withdraw(redlock *rl, redlock_lock *lock) {
   rl_command *c = lock->phase == RL_VOTING ? rl_settle(rl, lock) : RL_NULL;
   if (lock->task == RL_SET) {
     if (c) c->due = 0;
     if (lock->reserved) rl_roll_back(rl, lock);
+    else if (lock->deadline_ms) rl_release_unreserved(rl, lock);
     lock->held = RL_NEVER;
     lock->deadline_ms = 0;
   }
@@ -1947,7 +1978,10 @@ static int rl_posix_resolve(redlock *rl, rl_server *s) {
       memcpy(s->address[kept++], a->ai_addr, a->ai_addrlen);
   freeaddrinfo(found);
   for (; other != s; other++)
-    if (memcmp(other->address[0], s->address[0], sizeof s->address[0]) == 0) return 0;
+    for (kept = 0; kept < 4; kept++)
+      if (s->address[kept & 1][0] && memcmp(other->address[kept >> 1], s->address[kept & 1],
+                                            sizeof s->address[0]) == 0)
+        return 0;
   return 1;
 }
 
@@ -2303,7 +2337,7 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
     if (lock->task == RL_SET) return REDLOCK_CANCELLED;
   }
   if (lock->held != RL_HELD) return lock->held == RL_OVER ? REDLOCK_EXPIRED : REDLOCK_INVALID;
-  if (!rl_tick(rl)) return REDLOCK_SYSTEM;
+  (void)rl_tick(rl); /* a release needs no clock */
   rl_forget_set(rl, lock);
   lock->deadline_ms = 0; /* the hold ends here, whatever the servers say */
   lock->held = RL_OVER;

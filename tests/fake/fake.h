@@ -33,7 +33,8 @@ enum fake_kind {
   FAKE_SET, FAKE_RELEASE, FAKE_EXTEND, FAKE_AUTH, FAKE_SELECT, FAKE_INFO, FAKE_OTHER
 };
 
-enum fake_end { FAKE_RST, FAKE_FIN }; /* a FIN lets the replies before it through, an RST does not */
+/* A FIN lets the replies before it through, an RST does not. */
+enum fake_end { FAKE_RST, FAKE_FIN };
 
 /* Binary-safe: a lock's value may hold any byte. */
 struct fake_text {

@@ -249,6 +249,66 @@ static void an_acquire_ends_though_the_queue_is_long(void) { /* R9 R10 R11 */
   end();
 }
 
+/* While a blocking call goes on, grants pile up in the queue; then they are all cancelled, some
+   granted, some under way, some in line. */
+static void cancelled_grants_are_released_though_the_log_was_full(void) { /* R7 R11 */
+  int i;
+  world(3);
+  hold("r", 60000);
+  start_many("lock", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
+  run_for(2000);
+  CHECK_EQ(handed_count, 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+/* The same with the log full of rounds that one slow server still has to decide. */
+static void cancelled_grants_are_released_behind_slow_rounds(void) { /* R7 R11 */
+  char name[32];
+  int i;
+  world(3);
+  for (i = MANY - 40; i < MANY; i++) {
+    snprintf(name, sizeof name, "lock%d", i);
+    occupy(1, 1, name, 1000);
+  }
+  hold("r", 60000);
+  fake.server[2].reply_ms = 40;
+  start_many("lock", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
+  run_for(2000);
+  CHECK_EQ(handed_count, 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void so_are_those_that_close_withdraws(void) { /* R7 R11 */
+  world(3);
+  hold("r", 60000);
+  start_many("lock", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  redlock_close(&rl);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void grants_that_lapse_in_a_long_queue_are_released(void) { /* R1 R11 */
+  int i;
+  world(3);
+  hold("r", 60000);
+  start_many("lock", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  fake_sleep(&fake, VALID(60000) + 1); /* over for us, not yet for the servers */
+  run_for(500);
+  CHECK(handed_once_each());
+  for (i = 0; i < MANY; i++)
+    CHECK(many[i].status == REDLOCK_OK ? redlock_remaining_ms(&rl, &many[i]) > 0
+                                       : !fake_key_at(&fake, 0, many[i].resource));
+  end();
+}
+
 static void strerror_knows_every_status(void) {
   int status;
   for (status = REDLOCK_SYSTEM - 1; status <= REDLOCK_PENDING + 1; status++)
@@ -275,6 +335,10 @@ int main(int argc, char **argv) {
   RUN(a_release_needs_no_room_of_others);
   RUN(nor_does_an_extension_wait_for_the_caller);
   RUN(an_acquire_ends_though_the_queue_is_long);
+  RUN(cancelled_grants_are_released_though_the_log_was_full);
+  RUN(cancelled_grants_are_released_behind_slow_rounds);
+  RUN(so_are_those_that_close_withdraws);
+  RUN(grants_that_lapse_in_a_long_queue_are_released);
   RUN(strerror_knows_every_status);
   return check_end();
 }

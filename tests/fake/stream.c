@@ -122,9 +122,10 @@ static void all_cut_at_every_byte(void) { /* R12 */
 }
 
 static const char *const garbage[] = {
-    "HTTP/1.1 400 Bad Request\r\n\r\n", "\r\n", "+", "+OK", "+OK\n", "+OKAY\r\n", "+ok\r\n", "$5\r\nhello\r\n",
-    "$-2\r\n", "$99999999999999999999\r\n", ":\r\n", ":1x\r\n", ":-1\r\n", "*1\r\n+OK\r\n", "*-1\r\n", "$0\r\n\r\n",
-    "-\r\n", "\x16\x03\x01", "_\r\n", "#t\r\n", ":1\r\n", ":0\r\n", "+QUEUED\r\n"};
+    "HTTP/1.1 400 Bad Request\r\n\r\n", "\r\n", "+", "+OK", "+OK\n", "+OKAY\r\n", "+ok\r\n",
+    "$5\r\nhello\r\n", "$-2\r\n", "$99999999999999999999\r\n", ":\r\n", ":1x\r\n", ":-1\r\n",
+    "*1\r\n+OK\r\n", "*-1\r\n", "$0\r\n\r\n", "-\r\n", "\x16\x03\x01", "_\r\n", "#t\r\n",
+    ":1\r\n", ":0\r\n", "+QUEUED\r\n", "+K\r\n", "+OOK\r\n", "$2\r\nOK\r\n"};
 
 static void only_plus_ok_is_a_yes_to_set(void) { /* R4 R8 R16 */
   size_t g;

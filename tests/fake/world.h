@@ -80,7 +80,7 @@ static inline redlock_status finish(redlock_lock *wanted) {
     if (l == wanted) return l->status;
     if (!l && wanted->status != REDLOCK_PENDING) break;
   }
-  CHECK(!"the lock was never handed back");
+  CHECK(handed_count && handed[handed_count - 1] == wanted); /* it was never handed back */
   return REDLOCK_PENDING;
 }
 

@@ -93,11 +93,18 @@ struct contender {
   int from; /* its result comes here */
 };
 
+/* Not for the servers: one that held an end would keep the pipe open. */
+static void open_pipe(int ends[2]) {
+  if (pipe(ends)) _exit(2);
+  fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+  fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+}
+
 static struct contender start_contender(const int stop[2]) {
   struct contender one;
   pid_t parent = getpid();
   int ends[2];
-  if (pipe(ends)) _exit(2);
+  open_pipe(ends);
   one.pid = fork();
   if (one.pid == 0) {
     struct result result;
@@ -180,7 +187,7 @@ static void check_number(long added) {
   int fd = open(run.path, O_RDONLY);
   long number = read_number(fd);
   close(fd);
-  if (!CHECK_EQ(number, added)) printf("    updates were lost: %ld of %ld\n", added - number, added);
+  if (!CHECK_EQ(number, added)) printf("    lost: %ld of %ld\n", added - number, added);
 }
 
 /* R1 R4 R5 R7 R13 R16 */
@@ -191,7 +198,7 @@ static void eight_processes_lose_no_update(void) {
   servers_heal(&real);
   make_file();
   printf("    seed %llu, %ld s\n", (unsigned long long)run.seed, (long)run.seconds);
-  if (!CHECK(pipe(stop) == 0)) return;
+  open_pipe(stop);
   for (i = 0; i < PROCESSES; i++) contenders[i] = start_contender(stop);
   faults = make_trouble(timing_ms() + run.seconds * 1000);
   end_trouble();

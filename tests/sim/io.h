@@ -7,27 +7,29 @@
 
 static void run_until(ns until, const int *stop);
 
+/* No call can be quicker than its own process. */
+static void forgive(struct client *c, ns late) {
+  int i;
+  for (i = 0; late > 0 && i < c->slots; i++)
+    if (c->slot[i].bound_ms >= 0) c->slot[i].bound_ms += late / MS * 2 + 2;
+}
+
 /* The client's process stands still in the middle of a call. */
 static void pause_inside(struct client *c, ns length) {
-  int i;
+  ns before = W.now;
   if (W.depth >= MAX_DEPTH || W.failed) return;
   note(N_PAUSE, c->index, length, W.depth);
   W.depth++;
-  length += W.now;
-  run_until(length, NULL);
+  run_until(W.now + length, NULL);
   W.depth--;
-  for (i = 0; i < c->slots; i++) /* no call can be quicker than its own process */
-    if (c->slot[i].bound_ms >= 0) c->slot[i].bound_ms += (W.now - length) / MS;
+  forgive(c, W.now - before);
 }
 
 static void hook_pause(struct client *c) {
-  ns before = W.now, longest = 4 * MS;
-  int i;
+  ns longest = 4 * MS;
   if (!c->busy || !fault(F_PAUSE_INSIDE)) return;
   if (one_in(4)) longest = (ns)W.cfg.ttl_max_ms * MS;
   pause_inside(c, skewed(1, longest));
-  for (i = 0; i < c->slots; i++)
-    if (c->slot[i].bound_ms >= 0) c->slot[i].bound_ms += (W.now - before) / MS * 2 + 2;
 }
 
 /* Whether this very hook call is the one to fail. */
@@ -227,8 +229,7 @@ static int io_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout
     run_until(until, &c->woken);
     W.depth--;
     c->in_wait = 0;
-    for (i = 0; W.now > until && i < c->slots; i++)
-      if (c->slot[i].bound_ms >= 0) c->slot[i].bound_ms += (W.now - until) / MS * 2 + 2;
+    forgive(c, W.now - until);
     ready = any_ready(c);
   }
   hook_pause(c);

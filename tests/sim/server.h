@@ -48,7 +48,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   static char out[STORE_REPLY];
   struct reply r = {out, 0};
   struct effect e;
-  e.kind = EFFECT_NONE;
+  memset(&e, 0, sizeof e);
   s->store.now_ms = server_ms(s);
   s->store.error = W.now < s->error_until ? s->error : 0;
   if (store_fails(&s->store, store_command_of(argv[0]))) {

@@ -135,6 +135,7 @@ struct client {
   int slots;
   struct slot slot[MAX_SLOTS];
   uint32_t idle_wakes;       /* wake-ups in a row in which nothing happened */
+  ns idle_since;
   int happened;
   int closing;
 };

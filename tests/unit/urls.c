@@ -6,10 +6,7 @@
 #include "../check.h"
 #include "wire.h"
 
-#include <netdb.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
 
 static redlock rl;
 static redlock_lock lock;
@@ -371,45 +368,6 @@ static void spoilt_lists_do_no_harm(void) {
   }
 }
 
-/* ---- Names that are looked up ---------------------------------------------------------------- */
-
-static void one_address_spelled_in_two_ways(void) { /* R5 */
-  CHECK_EQ(redlock_init(&rl, "[::1],[0:0:0:0:0:0:0:1]", NULL), REDLOCK_INVALID);
-  CHECK(redlock_server_error(&rl, 1)[0] != '\0');
-  CHECK_EQ(redlock_init(&rl, "[::1],127.0.0.1,[0::2]", NULL), REDLOCK_OK);
-  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
-  redlock_close(&rl);
-}
-
-/* The stand-in for a resolver gives a name the addresses that a test wants it to have. */
-static int has_both_families(const char *name) {
-  struct addrinfo *found, *a;
-  int v4 = 0, v6 = 0;
-  if (getaddrinfo(name, NULL, NULL, &found) != 0) return 0;
-  for (a = found; a; a = a->ai_next) {
-    v4 |= a->ai_family == AF_INET;
-    v6 |= a->ai_family == AF_INET6;
-  }
-  freeaddrinfo(found);
-  return v4 && v6;
-}
-
-static void a_name_and_its_address(void) { /* R5 */
-  int v4 = redlock_init(&rl, "localhost,127.0.0.1", NULL);
-  int v6 = redlock_init(&rl, "localhost,[::1]", NULL);
-  CHECK(v4 == REDLOCK_INVALID || v6 == REDLOCK_INVALID);
-  CHECK(redlock_server_error(&rl, 1)[0] != '\0' || v6 == REDLOCK_OK);
-}
-
-/* Both of a name's addresses are tried: neither may be another entry's. */
-static void a_name_and_each_of_its_addresses(void) { /* R5 */
-  if (!has_both_families("localhost")) SKIP("localhost has one address here");
-  CHECK_EQ(redlock_init(&rl, "localhost,127.0.0.1", NULL), REDLOCK_INVALID);
-  CHECK_EQ(redlock_init(&rl, "localhost,[::1]", NULL), REDLOCK_INVALID);
-  CHECK_EQ(redlock_init(&rl, "127.0.0.1,localhost", NULL), REDLOCK_INVALID);
-  CHECK_EQ(redlock_init(&rl, "[::1],localhost", NULL), REDLOCK_INVALID);
-}
-
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(hosts);
@@ -440,8 +398,5 @@ int main(int argc, char **argv) {
   RUN(too_few);
   RUN(too_long_a_list);
   RUN(spoilt_lists_do_no_harm);
-  RUN(one_address_spelled_in_two_ways);
-  RUN(a_name_and_its_address);
-  RUN(a_name_and_each_of_its_addresses);
   return check_end();
 }

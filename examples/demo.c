@@ -1,0 +1,248 @@
+/* demo.c: Redlock on five real servers, in a few scenes. Run it by `make demo`.
+ *
+ * Everything that it starts ends with it, also on Ctrl-C. Its exit status is 0 when every scene
+ * went as it should. */
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "tests/servers.h"
+#include "tests/timing.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SERVERS = 5, ROUNDS = 200, TTL_MS = 10000, WAIT_MS = 5000, TIMEOUT_MS = 500, SLOWER = 5 };
+
+static struct servers servers;
+static char list[SERVERS_LIST];
+static double healthy_us;
+static int failures;
+
+/* ---- the transcript ---- */
+
+static void title(const char *text) {
+  static int number;
+  printf("\n%d. %s\n", ++number, text);
+}
+
+#ifdef __GNUC__
+__attribute__((format(printf, 1, 2)))
+#endif
+static void say(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  printf("   ");
+  vprintf(format, arguments);
+  printf("\n");
+  va_end(arguments);
+}
+
+/* What a scene promises. */
+static int expect(int truth, const char *promise) {
+  if (truth) return 1;
+  say("NOT SO: %s", promise);
+  failures++;
+  return 0;
+}
+
+/* ---- the client ---- */
+
+/* A time-out so long that waiting for a lost server even once in a while would show. */
+static int open_client(redlock *rl) {
+  redlock_options options;
+  memset(&options, 0, sizeof options);
+  options.server_timeout_ms = TIMEOUT_MS;
+  options.retry_delay_min_ms = 10;
+  options.retry_delay_max_ms = 30;
+  return expect(redlock_init(rl, list, &options) == REDLOCK_OK, "a client starts");
+}
+
+static int acquire(redlock *rl, redlock_lock *lock, uint32_t wait_ms) {
+  redlock_status status = redlock_acquire(rl, lock, "invoice:42", TTL_MS, wait_ms);
+  return status == REDLOCK_OK || expect(0, redlock_strerror(status));
+}
+
+static int release(redlock *rl, redlock_lock *lock) {
+  redlock_status status = redlock_release(rl, lock);
+  return status == REDLOCK_OK || expect(0, redlock_strerror(status));
+}
+
+/* The median of an acquire with its release, in microseconds. */
+static double cycle_us(redlock *rl) {
+  static int64_t figures[ROUNDS];
+  redlock_lock lock;
+  int i;
+  for (i = 0; i < ROUNDS; i++) {
+    int64_t start = timing_us();
+    if (!acquire(rl, &lock, WAIT_MS) || !release(rl, &lock)) return 0;
+    figures[i] = timing_us() - start;
+  }
+  return (double)timing_median(figures, ROUNDS);
+}
+
+static void compare(redlock *rl, const char *with) {
+  double us = cycle_us(rl);
+  say("%d x acquire and release %s: median %.0f us, %.2f of the healthy %.0f us", ROUNDS, with, us,
+      us / healthy_us, healthy_us);
+  expect(us > 0 && us < SLOWER * healthy_us, "as fast as with all of them");
+}
+
+/* ---- scenes ---- */
+
+static void scene_healthy(redlock *rl) {
+  title("five servers, all healthy");
+  healthy_us = cycle_us(rl);
+  say("%d x acquire and release: median %.0f us", ROUNDS, healthy_us);
+  expect(healthy_us > 0, "every one of them is granted");
+}
+
+static void tell(int fd, char what) {
+  expect(write(fd, &what, 1) == 1, "the two processes can talk");
+}
+
+static char hear(int fd) {
+  char what = 0;
+  return read(fd, &what, 1) == 1 ? what : 0;
+}
+
+/* The second process: tries once, then waits. Returns its exit status. */
+static int contend(int to, int from) {
+  redlock rl;
+  redlock_lock lock;
+  redlock_status status;
+  int64_t start;
+  if (!open_client(&rl)) return 1;
+  status = redlock_acquire(&rl, &lock, "invoice:42", TTL_MS, 0);
+  say("process %ld tries once: %s", (long)getpid(), redlock_strerror(status));
+  expect(status == REDLOCK_TAKEN, "it is told that the lock is taken");
+  tell(to, 't');
+  hear(from);
+  start = timing_ms();
+  if (acquire(&rl, &lock, WAIT_MS))
+    say("process %ld waits, and has it after %ld ms", (long)getpid(), (long)(timing_ms() - start));
+  release(&rl, &lock);
+  redlock_close(&rl);
+  fflush(stdout);
+  return failures != 0;
+}
+
+/* The first process holds the lock until the second has been refused, and a little longer. */
+static void hold_against(redlock *rl, redlock_lock *lock, int to, int from) {
+  hear(from);
+  tell(to, 'g');
+  redlock_wait(rl, 100); /* the other one is waiting now; this is the work under the lock */
+  if (release(rl, lock)) say("process %ld releases it", (long)getpid());
+  fflush(stdout);
+}
+
+static void scene_contention(redlock *rl) {
+  redlock_lock lock;
+  int there[2], back[2], status = 1;
+  pid_t pid;
+  title("two processes want one lock");
+  if (!expect(pipe(there) == 0 && pipe(back) == 0, "there are pipes")) return;
+  if (!acquire(rl, &lock, 0)) return;
+  say("process %ld has it for %ld ms", (long)getpid(), (long)redlock_remaining_ms(rl, &lock));
+  fflush(stdout);
+  pid = fork();
+  if (pid == 0) _exit(contend(back[1], there[0]));
+  hold_against(rl, &lock, there[1], back[0]);
+  waitpid(pid, &status, 0);
+  expect(status == 0, "the second process ends well");
+  close(there[0]);
+  close(there[1]);
+  close(back[0]);
+  close(back[1]);
+}
+
+static void scene_extension(redlock *rl) {
+  redlock_lock lock;
+  title("a lock is extended, and never shortened");
+  if (!acquire(rl, &lock, WAIT_MS)) return;
+  say("acquired for %d ms: %ld ms are left", TTL_MS, (long)redlock_remaining_ms(rl, &lock));
+  expect(redlock_extend(rl, &lock, 3 * TTL_MS) == REDLOCK_OK, "it is extended");
+  say("extended to %d ms: %ld ms are left", 3 * TTL_MS, (long)redlock_remaining_ms(rl, &lock));
+  expect(redlock_extend(rl, &lock, TTL_MS) == REDLOCK_OK, "it is extended again");
+  say("extended to %d ms: %ld ms are left", TTL_MS, (long)redlock_remaining_ms(rl, &lock));
+  expect(redlock_remaining_ms(rl, &lock) > TTL_MS, "the longer time stands");
+  release(rl, &lock);
+}
+
+static void scene_killed(redlock *rl) {
+  title("a server is killed (kill -9)");
+  server_kill(&servers.at[0]);
+  compare(rl, "with one dead");
+  server_restart(&servers.at[0]);
+}
+
+static void scene_frozen(redlock *rl) {
+  redlock_lock lock;
+  title("a server hangs (SIGSTOP): it takes connections and answers nothing");
+  server_freeze(&servers.at[1]);
+  compare(rl, "with one frozen");
+  server_thaw(&servers.at[1]);
+  if (acquire(rl, &lock, WAIT_MS)) release(rl, &lock);
+  say("thawed: it holds %ld keys of all those locks", server_number(&servers.at[1], "DBSIZE"));
+}
+
+static void tell_refusal(const redlock *rl, const redlock_lock *lock, int64_t took_ms) {
+  int i;
+  say("refused after %ld ms: %s", (long)took_ms, redlock_strerror(lock->status));
+  for (i = 0; i < SERVERS; i++) {
+    const char *error = redlock_server_error(rl, i);
+    say("  server %d (port %d): %s", i, servers.at[i].port, *error ? error : "no error");
+  }
+}
+
+static void scene_majority_down(redlock *rl) {
+  redlock_lock lock;
+  int64_t start;
+  int i;
+  title("a majority is down: two dead, one frozen");
+  server_kill(&servers.at[0]);
+  server_kill(&servers.at[1]);
+  server_freeze(&servers.at[2]);
+  start = timing_ms();
+  expect(redlock_acquire(rl, &lock, "invoice:42", TTL_MS, 0) == REDLOCK_NO_QUORUM,
+         "the lock is refused");
+  tell_refusal(rl, &lock, timing_ms() - start);
+  for (i = 3; i < SERVERS; i++)
+    expect(strcmp(server_command(&servers.at[i], "EXISTS invoice:42"), "0") == 0,
+           "no key is left behind");
+}
+
+static void scene_healed(redlock *rl) {
+  redlock_lock lock;
+  title("all of them are back");
+  servers_heal(&servers);
+  if (acquire(rl, &lock, WAIT_MS)) say("the lock is granted again");
+  release(rl, &lock);
+}
+
+int main(void) {
+  redlock rl;
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  if (servers_missing()) {
+    fprintf(stderr, "demo: %s\n", servers_missing());
+    return 1;
+  }
+  servers_start(&servers, SERVERS, "");
+  servers_list(&servers, SERVERS, list);
+  printf("servers: %s\n", list);
+  if (open_client(&rl)) {
+    scene_healthy(&rl);
+    scene_contention(&rl);
+    scene_extension(&rl);
+    scene_killed(&rl);
+    scene_frozen(&rl);
+    scene_majority_down(&rl);
+    scene_healed(&rl);
+    redlock_close(&rl);
+  }
+  servers_stop(&servers);
+  printf("\n%s\n", failures ? "NOT everything went as it should" : "everything went as it should");
+  return failures != 0;
+}

@@ -1,0 +1,447 @@
+/* actor.h: what users do with locks: take them, with and without waiting, work, extend, keep, release,
+ * change their minds, misuse the calls, or simply forget. Each slot is one lock in some user's hand. */
+#ifndef SIM_ACTOR_H
+#define SIM_ACTOR_H
+
+#include "client.h"
+
+static void count_status(int operation, redlock_status status) {
+  T->status[operation][REDLOCK_PENDING - status]++;
+}
+
+static ns think(void) { return W.now + skewed(10 * US, W.cfg.think_max); }
+
+static void set_bound(struct client *c, struct slot *s, int64_t more_ms) {
+  int64_t line_ms = W.cfg.light ? 0 : (W.cfg.server_timeout_ms + 3) * (2 + 2 * (int64_t)c->slots);
+  s->bound_ms = client_ms(c) + more_ms + W.cfg.server_timeout_ms + 2 + line_ms;
+  if (W.cfg.out_of_model) s->bound_ms = -1; /* its clock may be stepped */
+}
+
+/* The library has nothing to do with this lock: the memory is the user's again. */
+static void forget(struct slot *s) {
+  memset(&s->lock, 0, sizeof s->lock);
+  s->lock.user = s;
+}
+
+static void rest(struct slot *s) {
+  s->state = S_IDLE;
+  s->deadline_ms = 0;
+  s->bound_ms = -1;
+  s->probe = 0;
+  s->due = W.winding ? NEVER : think();
+}
+
+/* ---- what comes back ---- */
+
+/* R23, and what each status must look like in the votes. */
+static void check_classification(struct client *c, struct slot *s) {
+  int i, absent = 0, yes = 0, spare = W.cfg.servers - quorum();
+  redlock_status status = s->lock.status;
+  for (i = 0; i < W.cfg.servers; i++) {
+    redlock_vote v = s->lock.votes[i];
+    T->vote[v]++;
+    yes += v == REDLOCK_VOTE_YES;
+    absent += v == REDLOCK_VOTE_TIMEOUT || v == REDLOCK_VOTE_UNREACHABLE ||
+              v == REDLOCK_VOTE_ERROR || v == REDLOCK_VOTE_QUARANTINED;
+  }
+  if ((status == REDLOCK_OK || status == REDLOCK_EXPIRED) && yes < quorum())
+    VIOLATION("R5: client %d slot %d says %d with %d votes", c->index, s->index, status, yes);
+  if ((status == REDLOCK_NO_QUORUM) != (absent > spare) && status != REDLOCK_SYSTEM &&
+      status != REDLOCK_OK)
+    VIOLATION("R23: client %d slot %d says %d while %d of %d gave no answer", c->index, s->index,
+              status, absent, W.cfg.servers);
+}
+
+static ns when_to_act(struct slot *s, int64_t left_ms) {
+  if (s->probe) return W.now;
+  if (one_in(8)) return W.now + skewed(0, left_ms * 3 * MS); /* perhaps too late */
+  return W.now + skewed(0, left_ms * MS);
+}
+
+static void on_acquired(struct client *c, struct slot *s) {
+  int64_t left = remaining_of(c, s);
+  redlock_status status = s->lock.status;
+  check_classification(c, s);
+  s->bound_ms = -1;
+  if (status == REDLOCK_OK) {
+    if (left <= 0)
+      VIOLATION("R1: client %d slot %d is handed a lock whose validity has passed", c->index,
+                s->index);
+    s->state = S_HELD;
+    s->granted_ms = client_ms(c);
+    s->deadline_ms = s->granted_ms + left;
+    s->hold_ms = W.cfg.max_hold_ms;
+    s->due = when_to_act(s, left);
+    grant_begins(s, client_when(c, s->deadline_ms));
+    if (!s->probe) return;
+    W.probes_left--;
+    T->probes++;
+    return;
+  }
+  if (left) VIOLATION("R22: client %d slot %d has no lock, and %lld ms remain", c->index, s->index,
+                      (long long)left);
+  if (status != REDLOCK_TAKEN && status != REDLOCK_NO_QUORUM && status != REDLOCK_EXPIRED &&
+      status != REDLOCK_SYSTEM)
+    VIOLATION("status: client %d slot %d: acquire says %d", c->index, s->index, status);
+  if (s->probe) {
+    s->state = S_IDLE;
+    s->due = W.now + MS;
+  } else {
+    rest(s);
+  }
+}
+
+static void on_extended(struct client *c, struct slot *s) {
+  redlock_status status = s->lock.status;
+  int was_kept = s->state == S_KEPT;
+  s->bound_ms = -1;
+  look_at_lock(c, s);
+  s->state = S_HELD;
+  s->due = when_to_act(s, remaining_of(c, s));
+  if (status == REDLOCK_OK && (was_kept || remaining_of(c, s) <= 0))
+    VIOLATION("R1: client %d slot %d is handed an extension whose validity has passed", c->index,
+              s->index);
+  if (status == REDLOCK_INVALID || status == REDLOCK_TAKEN || status == REDLOCK_CANCELLED ||
+      (was_kept && status == REDLOCK_NO_QUORUM))
+    VIOLATION("status: client %d slot %d: extension says %d", c->index, s->index, status);
+  if (status != REDLOCK_EXPIRED) return;
+  if (remaining_of(c, s))
+    VIOLATION("R19: client %d slot %d is lost, and still remains", c->index, s->index);
+  lock_is_lost(c, s);
+  rest(s);
+}
+
+static void actor_handed_back(struct client *c, struct slot *s) {
+  static const int expected[SLOT_STATES] = {0, REDLOCK_ACQUIRE, 0, REDLOCK_LOST, REDLOCK_EXTEND,
+                                            REDLOCK_RELEASE};
+  redlock_status status = s->lock.status;
+  T->operations++;
+  if ((int)s->lock.operation != expected[s->state] || status == REDLOCK_PENDING ||
+      status < REDLOCK_SYSTEM) {
+    VIOLATION("invariant 6: client %d slot %d in state %d is handed back as operation %d, status %d",
+              c->index, s->index, s->state, s->lock.operation, status);
+    return;
+  }
+  count_status(s->lock.operation, status);
+  if (s->state == S_ACQUIRING) {
+    on_acquired(c, s);
+  } else if (s->state == S_RELEASING) {
+    if (status != REDLOCK_OK && status != REDLOCK_EXPIRED && status != REDLOCK_NO_QUORUM &&
+        status != REDLOCK_SYSTEM)
+      VIOLATION("status: client %d slot %d: release says %d", c->index, s->index, status);
+    rest(s);
+  } else {
+    on_extended(c, s);
+  }
+}
+
+/* A blocking call has returned. */
+static void returned(struct client *c, struct slot *s, redlock_status status) {
+  T->blocking++;
+  note(N_STARTED, c->index, s->index, status);
+  if (status != s->lock.status)
+    VIOLATION("status: client %d slot %d: returned %d, says %d", c->index, s->index, status,
+              s->lock.status);
+  if (s->bound_ms >= 0 && client_ms(c) > s->bound_ms)
+    VIOLATION("invariant 5: client %d slot %d: the blocking call returns %lld ms too late", c->index,
+              s->index, (long long)(client_ms(c) - s->bound_ms));
+  actor_handed_back(c, s);
+  look_at_all(c);
+}
+
+static int may_block(const struct client *c) {
+  return !c->manual && W.depth == 0 && !W.winding && one_in(8);
+}
+
+/* ---- the calls ---- */
+
+static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
+  int64_t wait = wait_ms == REDLOCK_FOREVER ? 0 : wait_ms;
+  int blocks = wait_ms != REDLOCK_FOREVER && may_block(c);
+  redlock_status status;
+  s->wait_ms = wait_ms;
+  s->value = -1;
+  s->deadline_ms = 0;
+  memset(&s->lock, s->probe ? 0 : (int)below(256), sizeof s->lock); /* it need not be zeroed */
+  s->lock.user = s;
+  note(N_START, c->index, s->index, s->resource);
+  set_bound(c, s, wait);
+  if (wait_ms == REDLOCK_FOREVER) s->bound_ms = -1;
+  s->state = S_ACQUIRING;
+  s->due = NEVER;
+  c->happened = 1;
+  s->lock.status = REDLOCK_PENDING;
+  if (blocks) {
+    status = c->lib->acquire(c->rl, &s->lock, W.name[s->resource], s->ttl_ms, wait_ms);
+    if (s->lock.status != REDLOCK_PENDING) {
+      returned(c, s, status);
+      return;
+    } /* else it never began */
+  } else {
+    status = c->lib->start_acquire(c->rl, &s->lock, W.name[s->resource], s->ttl_ms, wait_ms);
+  }
+  note(N_STARTED, c->index, s->index, status);
+  if (status == REDLOCK_PENDING) {
+    if (!s->probe && one_in(8)) s->due = think();
+    return;
+  }
+  forget(s);
+  count_status(REDLOCK_ACQUIRE, status);
+  if (status != REDLOCK_SYSTEM)
+    VIOLATION("status: client %d slot %d: start_acquire says %d", c->index, s->index, status);
+  if (s->probe) {
+    s->state = S_IDLE;
+    s->due = W.now + MS;
+  } else {
+    rest(s);
+  }
+}
+
+/* An extension that was refused at once changed nothing. */
+static void on_not_started(struct client *c, struct slot *s, redlock_status status) {
+  int alive = client_ms(c) < s->deadline_ms;
+  count_status(REDLOCK_EXTEND, status);
+  if (status == REDLOCK_EXPIRED ? alive && remaining_of(c, s) > 0
+                                : status != REDLOCK_LIMIT && status != REDLOCK_SYSTEM)
+    VIOLATION("status: client %d slot %d: extend says %d", c->index, s->index, status);
+  s->due = think();
+  if (status == REDLOCK_EXPIRED) rest(s);
+}
+
+static void start_extend(struct client *c, struct slot *s) {
+  uint32_t ttl = (uint32_t)between(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
+  redlock_status status;
+  note(N_EXTEND, c->index, s->index, ttl);
+  set_bound(c, s, W.cfg.server_timeout_ms + 3); /* a lost one waits for room for its release */
+  s->due = NEVER;
+  c->happened = 1;
+  if (may_block(c)) {
+    s->state = S_EXTENDING;
+    status = c->lib->extend(c->rl, &s->lock, ttl);
+    if (s->lock.operation == REDLOCK_EXTEND && s->lock.status == status && status != REDLOCK_LIMIT &&
+        s->lock.status != REDLOCK_PENDING) {
+      returned(c, s, status);
+      return;
+    }
+  } else {
+    status = c->lib->start_extend(c->rl, &s->lock, ttl);
+    s->state = status == REDLOCK_PENDING ? S_EXTENDING : S_HELD;
+    if (status == REDLOCK_PENDING && one_in(8)) s->due = think();
+  }
+  note(N_STARTED, c->index, s->index, status);
+  if (status == REDLOCK_PENDING) return;
+  look_at_lock(c, s);
+  s->state = S_HELD;
+  on_not_started(c, s, status);
+}
+
+static void start_release(struct client *c, struct slot *s) {
+  int acquiring = s->state == S_ACQUIRING;
+  long value = s->value;
+  redlock_status status;
+  note(N_RELEASE, c->index, s->index, s->value);
+  s->due = NEVER;
+  c->happened = 1;
+  if (!acquiring) grant_ends(s); /* it ends when release is called */
+  s->deadline_ms = 0;
+  set_bound(c, s, W.cfg.server_timeout_ms + 3);
+  if (!acquiring && may_block(c)) {
+    s->state = S_RELEASING;
+    status = c->lib->release(c->rl, &s->lock);
+    if (s->lock.operation == REDLOCK_RELEASE && s->lock.status == status) {
+      returned(c, s, status);
+      return;
+    }
+  } else {
+    status = c->lib->start_release(c->rl, &s->lock);
+  }
+  note(N_STARTED, c->index, s->index, status);
+  count_status(REDLOCK_RELEASE, status);
+  s->state = S_RELEASING;
+  if (status == REDLOCK_PENDING) {
+    if (one_in(8)) s->due = think();
+    return;
+  }
+  if (status != REDLOCK_SYSTEM && status != (acquiring ? REDLOCK_CANCELLED : REDLOCK_EXPIRED))
+    VIOLATION("status: client %d slot %d: start_release says %d", c->index, s->index, status);
+  if (status == REDLOCK_SYSTEM) { /* nothing was done, and this user does not try again */
+    if (value >= 0) W.value[value].state = V_GRANTED;
+    forget(s);
+  }
+  if (status == REDLOCK_EXPIRED && value >= 0 && !W.cfg.out_of_model && !W.odds[F_NO_CLOCK])
+    VIOLATION("R21: client %d slot %d: a release of a lock that was held was not sent", c->index,
+              s->index);
+  rest(s);
+}
+
+/* After it the lock is out of the client's hands: held after an extension or keep, else free. */
+static void cancel(struct client *c, struct slot *s) {
+  redlock_status status;
+  note(N_CANCEL, c->index, s->index, s->state);
+  c->happened = 1;
+  status = c->lib->cancel(c->rl, &s->lock);
+  s->bound_ms = -1;
+  if (status != REDLOCK_OK)
+    VIOLATION("status: client %d slot %d: cancel in state %d says %d", c->index, s->index, s->state,
+              status);
+  if (s->state == S_KEPT || s->state == S_EXTENDING) {
+    look_at_lock(c, s);
+    s->state = S_HELD;
+    s->due = think();
+    return;
+  }
+  count_status(s->state == S_ACQUIRING ? REDLOCK_ACQUIRE : REDLOCK_RELEASE, REDLOCK_CANCELLED);
+  rest(s);
+}
+
+static void keep(struct client *c, struct slot *s) {
+  uint32_t limit = one_in(2) ? 0 : (uint32_t)between(1, 4 * (int64_t)W.cfg.ttl_max_ms);
+  redlock_status status = c->lib->keep(c->rl, &s->lock, limit);
+  note(N_KEEP, c->index, s->index, limit);
+  c->happened = 1;
+  if (status == REDLOCK_OK) {
+    if (limit) s->hold_ms = limit;
+    s->state = S_KEPT;
+    s->due = W.now + skewed(MS, W.cfg.duration / 4);
+    return;
+  }
+  on_not_started(c, s, status);
+}
+
+/* Calls that make no sense must be refused, and change nothing. */
+static void misuse(struct client *c, struct slot *s) {
+  redlock_status status = REDLOCK_INVALID;
+  int pending = s->state != S_IDLE && s->state != S_HELD;
+  switch (below(5)) {
+    case 0:
+      if (pending) status = c->lib->start_acquire(c->rl, &s->lock, "x", 1000, 0);
+      break;
+    case 1:
+      if (pending && s->state != S_KEPT) status = c->lib->start_extend(c->rl, &s->lock, 1000);
+      break;
+    case 2:
+      if (s->state == S_HELD) status = c->lib->cancel(c->rl, &s->lock);
+      break;
+    case 3:
+      if (s->state == S_RELEASING) status = c->lib->keep(c->rl, &s->lock, 0);
+      break;
+    default:
+      if (W.cfg.quarantine_ms && s->state == S_HELD && s->deadline_ms - client_ms(c) > 0)
+        status = c->lib->start_extend(c->rl, &s->lock, W.cfg.quarantine_ms + 1);
+  }
+  if (status == REDLOCK_EXPIRED || status == REDLOCK_SYSTEM) return; /* as good a refusal */
+  count_status(0, status);
+  if (status != REDLOCK_INVALID)
+    VIOLATION("misuse: client %d slot %d in state %d: a call out of order says %d", c->index,
+              s->index, s->state, status);
+}
+
+/* ---- what to do next ---- */
+
+static uint32_t draw_wait(void) {
+  switch (below(4)) {
+    case 0: return 0;
+    case 1: return (uint32_t)between(1, 2 * (int64_t)W.cfg.server_timeout_ms);
+    case 2: return (uint32_t)between(1, 5000);
+    default: return one_in(4) ? REDLOCK_FOREVER : (uint32_t)between(1, 1000);
+  }
+}
+
+static void act_idle(struct client *c, struct slot *s) {
+  if (W.winding && !s->probe) {
+    s->due = NEVER;
+    return;
+  }
+  if (!s->probe) s->resource = (int)below((uint32_t)W.cfg.resources);
+  s->ttl_ms = s->probe ? W.cfg.ttl_max_ms
+                       : (uint32_t)skewed(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
+  start_acquire(c, s, s->probe ? REDLOCK_FOREVER : draw_wait());
+}
+
+static void act_held(struct client *c, struct slot *s) {
+  if (s->probe || W.winding == 1) {
+    start_release(c, s);
+    return;
+  }
+  if (W.winding) { /* just forget it */
+    s->value = -1;
+    forget(s);
+    rest(s);
+    return;
+  }
+  switch (below(8)) {
+    case 0:
+    case 1:
+    case 2: start_release(c, s); break;
+    case 3:
+    case 4:
+    case 5: start_extend(c, s); break;
+    case 6: keep(c, s); break;
+    default: /* abandoned: it lapses by itself */
+      s->value = -1;
+      forget(s);
+      rest(s);
+  }
+}
+
+static void act_pending(struct client *c, struct slot *s) {
+  if (s->state == S_RELEASING || s->probe) {
+    s->due = NEVER;
+    if (!s->probe) cancel(c, s);
+  } else if (one_in(2) || (s->state != S_ACQUIRING && W.winding)) {
+    start_release(c, s);
+  } else {
+    cancel(c, s);
+  }
+}
+
+static void act(struct client *c, struct slot *s) {
+  s->due = NEVER;
+  if (one_in(32)) misuse(c, s);
+  if (W.failed) return;
+  if (s->state == S_IDLE) act_idle(c, s);
+  else if (s->state == S_HELD) act_held(c, s);
+  else act_pending(c, s);
+}
+
+static void burst(struct client *c) {
+  int i;
+  for (i = 0; i < c->slots && !W.failed; i++)
+    if (c->slot[i].state == S_IDLE && !W.winding) act_idle(c, &c->slot[i]);
+}
+
+static void crash(struct client *c) {
+  client_die(c);
+  schedule(W.now + skewed(MS, 10 * SEC), EV_REBIRTH, c->index, c->life);
+}
+
+static void actor_act(struct client *c) {
+  int i, turn;
+  if (fault(F_CLIENT_CRASH)) {
+    crash(c);
+    return;
+  }
+  if (W.depth == 0 && W.odds[F_CLIENT_CRASH] && !W.healed && one_in(20000)) {
+    client_close(c);
+    schedule(W.now + MS, EV_REBIRTH, c->index, c->life);
+    return;
+  }
+  if (fault(F_BURST)) burst(c);
+  for (i = 0; i < c->slots && !W.failed; i++)
+    for (turn = 0; c->slot[i].due <= W.now && turn < 4 && !W.failed; turn++) act(c, &c->slot[i]);
+  look_at_all(c);
+}
+
+/* After healing everyone comes to an end: 1 = releasing what they hold, 2 = leaving it lie. */
+static void wind_down(struct client *c) {
+  int i;
+  for (i = 0; i < c->slots; i++) {
+    struct slot *s = &c->slot[i];
+    if (s->state == S_IDLE && !s->probe) s->due = NEVER;
+    if (s->state == S_HELD || s->state == S_KEPT || s->state == S_ACQUIRING)
+      s->due = W.now + between(0, 10 * MS);
+  }
+  if (c->alive && !c->busy) client_wake_at(c, larger(W.now, c->paused_until));
+}
+
+#endif

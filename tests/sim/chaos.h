@@ -1,0 +1,245 @@
+/* chaos.h: the faults that last a while, and their end. */
+#ifndef SIM_CHAOS_H
+#define SIM_CHAOS_H
+
+#include "actor.h"
+
+static void chaos_partition(int kind, ns length) {
+  int client = (int)below((uint32_t)W.cfg.clients), server = (int)below((uint32_t)W.cfg.servers);
+  int whole = one_in(3), i; /* the server's link, or one client's way to it */
+  for (i = 0; i < W.cfg.clients; i++) {
+    if (!whole && i != client) continue;
+    if (kind != F_PARTITION_DOWN) W.blocked[i][server][UP] = W.now + length;
+    if (kind != F_PARTITION_UP) W.blocked[i][server][DOWN] = W.now + length;
+  }
+}
+
+static void chaos_silent_drop(void) {
+  int i, from = W.conns ? (int)below((uint32_t)W.conns) : 0;
+  for (i = 0; i < W.conns; i++) {
+    struct conn *n = &W.conn[(from + i) % W.conns];
+    if (n->state != CONN_OPEN || n->client_gone) continue;
+    excuse(n);
+    n->silent = 1;
+    return;
+  }
+}
+
+/* A crash that loses memory is within the model only if that cannot be seen: quarantine, or a restart
+ * later than the longest ttl. */
+static void chaos_crash(int server, int kind, ns length) {
+  int kept = kind == F_CRASH_SOME ? KEEP_SOME : kind == F_CRASH_NONE ? KEEP_NONE : KEEP_ALL;
+  ns longest = (ns)W.cfg.ttl_max_ms * MS;
+  if (kind == F_AMNESIA) kept = KEEP_NONE;
+  if (kept != KEEP_ALL && kind != F_AMNESIA && !W.cfg.quarantine_ms)
+    length += longest + longest / 5 + 10 * MS;
+  server_crash(server, kept, kind == F_HOST_CRASH, length);
+}
+
+static void chaos_clock_step(struct clock *c) {
+  ns step = one_in(2) ? between(-5 * SEC, 5 * SEC) : between(-3600 * SEC, 3600 * SEC);
+  clock_set(c, W.now, step, c->ppm);
+}
+
+static void chaos_promotion(struct server *s) {
+  s->store.failed_over = 1;
+  server_forget(s, KEEP_SOME);
+}
+
+static void chaos_clog(ns length) {
+  int client = (int)below((uint32_t)W.cfg.clients), server = (int)below((uint32_t)W.cfg.servers);
+  W.clogged[client][server] = W.now + length;
+}
+
+static void chaos_strike(int kind, int server, ns length) {
+  struct server *s = &W.server[server];
+  switch (kind) {
+    case F_PARTITION_UP:
+    case F_PARTITION_DOWN:
+    case F_PARTITION_BOTH: chaos_partition(kind, length); break;
+    case F_SILENT_DROP: chaos_silent_drop(); break;
+    case F_CLOG: chaos_clog(length); break;
+    case F_FREEZE: server_freeze(server, length); break;
+    case F_CRASH_ALL:
+    case F_CRASH_SOME:
+    case F_CRASH_NONE:
+    case F_HOST_CRASH:
+    case F_AMNESIA: chaos_crash(server, kind, length); break;
+    case F_REPLICA:
+      s->store.replica = 1;
+      schedule(W.now + length, EV_PROMOTE, server, 0);
+      break;
+    case F_ERROR_REPLY:
+      s->error = 1 + (int)below(STORE_ERROR_ASKED - 1);
+      s->error_until = W.now + length;
+      break;
+    case F_AUTH_REFUSED: s->store.refuse_auth = !s->store.refuse_auth; break;
+    case F_SELECT_REFUSED: s->store.refuse_select = !s->store.refuse_select; break;
+    case F_INFO_REFUSED: s->store.refuse_info = !s->store.refuse_info; break;
+    case F_SERVER_STEP: chaos_clock_step(&s->clock); break;
+    case F_CLIENT_STEP: chaos_clock_step(&W.client[server % W.cfg.clients].clock); break;
+    case F_FLUSHALL: server_forget(s, KEEP_NONE); break;
+    case F_PROMOTION: chaos_promotion(s); break;
+    default: break;
+  }
+}
+
+static void chaos(void) {
+  static const int kinds[] = {
+      F_PARTITION_UP, F_PARTITION_DOWN, F_PARTITION_BOTH, F_SILENT_DROP,  F_CLOG,
+      F_FREEZE,       F_CRASH_ALL,      F_CRASH_SOME,     F_CRASH_NONE,   F_HOST_CRASH,
+      F_REPLICA,      F_ERROR_REPLY,    F_AUTH_REFUSED,   F_SELECT_REFUSED, F_INFO_REFUSED,
+      F_SERVER_STEP,  F_CLIENT_STEP,    F_FLUSHALL,       F_PROMOTION,    F_AMNESIA};
+  int kind = kinds[below((uint32_t)(sizeof kinds / sizeof kinds[0]))];
+  int server = (int)below((uint32_t)W.cfg.servers);
+  ns length = skewed(MS, smaller((ns)W.cfg.ttl_max_ms * 2 * MS, 60 * SEC));
+  if (W.healed) return;
+  schedule(W.now + skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
+  if (W.odds[kind] == 0 || W.cfg.entry_server[server] != server) return;
+  /* those that are counted where they are felt */
+  if (kind != F_ERROR_REPLY && kind != F_AUTH_REFUSED && kind != F_SELECT_REFUSED &&
+      kind != F_INFO_REFUSED)
+    T->fault[kind]++;
+  note(N_FAULT, kind, server, length);
+  chaos_strike(kind, server, length);
+}
+
+/* A replica that becomes master again with its data: the connections stay. */
+static void on_promote(int server) { W.server[server].store.replica = 0; }
+
+static void heal_server(int server) {
+  struct server *s = &W.server[server];
+  s->error_until = 0;
+  s->store.refuse_auth = s->store.refuse_select = s->store.refuse_info = s->store.replica = 0;
+  if (is_frozen(s)) {
+    s->frozen_until = W.now;
+    server_thaw(server);
+  }
+  if (s->down && (!s->lost || W.cfg.quarantine_ms)) {
+    s->down_until = W.now;
+    server_restart(server);
+  }
+}
+
+/* The minority that stays as it is, or gets worse. */
+static void choose_sick(void) {
+  int left = W.cfg.servers - quorum(), i;
+  if (has_alias() || W.cfg.out_of_model) left = 0;
+  for (i = 0; i < W.cfg.servers && left > 0; i++) {
+    struct server *s = &W.server[i];
+    if (!one_in(3)) continue;
+    left--;
+    s->sick = 1;
+    switch (below(4)) {
+      case 0: server_freeze(i, 3600 * SEC); break;
+      case 1: server_crash(i, KEEP_ALL, (int)below(2), 3600 * SEC); break;
+      case 2:
+        s->error = 1 + (int)below(STORE_ERROR_ASKED - 1);
+        s->error_until = NEVER;
+        break;
+      default: break; /* whatever it suffers from already */
+    }
+  }
+}
+
+static void heal_network(void) {
+  int c, s;
+  for (c = 0; c < MAX_CLIENTS; c++)
+    for (s = 0; s < MAX_SERVERS; s++) {
+      if (W.server[s].sick) continue;
+      W.blocked[c][s][UP] = W.blocked[c][s][DOWN] = 0;
+      if (W.clogged[c][s] > W.now) schedule(W.now, EV_WRITABLE, c * MAX_SERVERS + s, 0);
+      W.clogged[c][s] = 0;
+    }
+  for (c = 0; c < W.conns; c++) W.conn[c].pipe[UP].again = W.conn[c].pipe[DOWN].again = 0;
+}
+
+static ns quiet_time(void) {
+  return (2 * RETRANSMIT_MOST + 1000 + 8 * (ns)W.cfg.server_timeout_ms) * MS;
+}
+
+/* Invariant 4: within the longest ttl, the quarantine, backoff and a few retries. The longest ttl
+ * counts twice: a frozen SET may have run just now, and a flow that was dropped in silence is given
+ * up only when its youngest SET is one ttl old. A delayed restart counts once more. */
+static ns probe_bound(void) {
+  ns ttl = (ns)W.cfg.ttl_max_ms, more = (ns)W.cfg.quarantine_ms;
+  ns retry = (ns)W.cfg.retry_max_ms + W.cfg.server_timeout_ms;
+  ns bound = (4 * ttl + (more ? more + 3000 : 0) + 12 * retry + 8000) * MS;
+  return bound + bound / 1000000 * W.cfg.rho_ppm * 2;
+}
+
+static void on_heal(void) {
+  int i;
+  choose_sick();
+  W.healed = 1;
+  note(N_HEAL, 0, 0, 0);
+  heal_network();
+  for (i = 0; i < MAX_SERVERS; i++)
+    if (!W.server[i].sick) heal_server(i);
+  W.winding = one_in(2) ? 1 : 2;
+  if (W.cfg.orphans_checked) W.winding = 1;
+  for (i = 0; i < W.cfg.clients; i++) wind_down(&W.client[i]);
+  schedule(W.now + (W.winding == 1 ? quiet_time() : 0), EV_PROBE, 0, 0);
+}
+
+/* One waiter for each resource, on whatever client is alive. */
+static void probe(int resource) {
+  int i, k, from = (int)below((uint32_t)W.cfg.clients);
+  for (k = 0; k < W.cfg.clients; k++) {
+    struct client *c = &W.client[(from + k) % W.cfg.clients];
+    if (!c->alive || c->manual) continue;
+    for (i = 0; i < c->slots; i++) {
+      struct slot *s = &c->slot[i];
+      if (s->state != S_IDLE || s->probe) continue;
+      note(N_PROBE, resource, c->index, i);
+      s->probe = 1;
+      s->resource = resource;
+      s->due = W.now;
+      if (!c->busy) client_wake_at(c, W.now);
+      W.probes_left++;
+      return;
+    }
+  }
+}
+
+static void on_probe(void) {
+  int i;
+  if (W.winding == 1 && !W.cfg.out_of_model) check_orphans();
+  if (!W.cfg.out_of_model)
+    for (i = 0; i < W.cfg.resources; i++) probe(i);
+  W.probe_deadline = W.now + probe_bound();
+  schedule(W.now + quiet_time(), EV_END, 0, 0);
+}
+
+static void check_forgotten(void) {
+  int i, k;
+  for (i = 0; i < W.cfg.clients; i++) {
+    const struct client *c = &W.client[i];
+    for (k = 0; k < c->slots && c->alive && !c->manual; k++)
+      if (c->slot[k].state != S_IDLE)
+        VIOLATION("invariant 6: client %d slot %d is forgotten in state %d", i, k,
+                  c->slot[k].state);
+  }
+}
+
+/* Over when every waiter had its lock, or the bound has passed. */
+static void on_end(void) {
+  int i;
+  if (W.probes_left && W.now < W.probe_deadline) {
+    schedule(smaller(W.now + SEC, W.probe_deadline), EV_END, 0, 0);
+    return;
+  }
+  if (W.probes_left)
+    VIOLATION("invariant 4: %d waiters are not granted their lock %lld ms after healing",
+              W.probes_left, (long long)(probe_bound() / MS));
+  else if (W.winding != 4) {
+    W.winding = 4; /* the last ones come to rest */
+    for (i = 0; i < W.cfg.clients; i++) wind_down(&W.client[i]);
+    schedule(W.now + quiet_time(), EV_END, 0, 0);
+    return;
+  }
+  check_forgotten();
+  W.running = 0;
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* config.h: what kind of world a seed makes. */
+#ifndef SIM_CONFIG_H
+#define SIM_CONFIG_H
+
+#include "chaos.h"
+
+static void draw_sizes(struct config *k) {
+  static const int servers[] = {5, 5, 5, 3, 3, 3, 7, 4, 2, 1};
+  int i;
+  k->servers = servers[below(10)];
+  if (k->servers > MAX_SERVERS) k->servers = MAX_SERVERS;
+  k->clients = (int)between(1, MAX_CLIENTS);
+  k->resources = (int)skewed(1, MAX_RESOURCES);
+  k->slots = (int)skewed(1, one_in(4) ? MAX_SLOTS : 6);
+  k->light = one_in(3);
+  if (k->light) k->slots = (int)between(1, 3);
+  k->small = !k->light && one_in(2);
+  k->db = one_in(2) ? 0 : (int)between(1, 15);
+  k->password = one_in(2) ? "secret" : NULL;
+  k->window = 2048u << below(4);
+  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
+}
+
+static void draw_clocks(struct config *k) {
+  static const int rho[] = {0, 200, 5000, 5000, 5000, 20000, 83300};
+  int64_t needed;
+  k->rho_ppm = rho[below(7)];
+  needed = (2000000LL * k->rho_ppm + 1000000 + k->rho_ppm - 1) / (1000000 + k->rho_ppm);
+  k->drift_ppm = (uint32_t)larger(needed, one_in(2) ? 10000 : 1);
+}
+
+static void draw_times(struct config *k) {
+  static const int64_t longest_ttl[] = {400, 2000, 2000, 10000, 10000, 30000, 60000};
+  k->latency_min = between(20 * US, 2 * MS);
+  k->latency_max = k->latency_min + skewed(10 * US, 10 * MS);
+  k->server_timeout_ms = (uint32_t)(between(3, 8) * (k->latency_max / MS + 4));
+  if (k->server_timeout_ms > 120) k->server_timeout_ms = 120;
+  k->ttl_max_ms = (uint32_t)longest_ttl[below(7)];
+  k->ttl_min_ms = (uint32_t)smaller(k->ttl_max_ms, 60 + 8 * k->latency_max / MS + k->ttl_max_ms / 8);
+  k->retry_min_ms = (uint32_t)skewed(1, 200);
+  k->retry_max_ms = k->retry_min_ms + (uint32_t)skewed(1, 200);
+  k->max_attempts = one_in(4) ? (uint32_t)between(1, 5) : 0;
+  k->max_hold_ms = one_in(4) ? (uint32_t)between(k->ttl_max_ms / 2, 6 * (int64_t)k->ttl_max_ms) : 0;
+  k->quarantine_ms = one_in(2) ? k->ttl_max_ms : 0;
+  k->think_max = skewed(MS, 2 * (ns)k->ttl_max_ms * MS);
+  if (k->light && k->think_max < 10 * MS) k->think_max = 10 * MS;
+  k->chaos_every = skewed(20 * MS, (ns)k->ttl_max_ms * 2 * MS + SEC);
+  k->duration = between(10, 120) * SEC;
+  if (k->ttl_max_ms < 10000) k->duration /= 2;
+  k->orphans_checked = k->ttl_max_ms >= 10000 && one_in(2);
+}
+
+/* Swarm: two in five faults are off, the others have odds over three decades. */
+static void draw_odds(struct config *k) {
+  int i;
+  for (i = 0; i < FAULT_COUNT; i++) {
+    int shift = (int)below(10);
+    W.odds[i] = below(5) < 2 ? 0 : 30000u >> shift;
+    if (i >= FIRST_OUT_OF_MODEL && !k->out_of_model) W.odds[i] = 0;
+  }
+  W.odds[F_SPLIT] *= 8;
+  W.odds[F_SHORT_READ] *= 8;
+  W.odds[F_RST] /= 16;
+  W.odds[F_FIN] /= 16;
+  W.odds[F_GARBAGE] /= 16;
+  W.odds[F_UNOWED] /= 16;
+  W.odds[F_PAUSE_INSIDE] /= 8;
+  W.odds[F_SUSPEND] /= 32;
+  W.odds[F_CLIENT_CRASH] /= 64;
+  W.odds[F_NO_CLOCK] /= 64;
+  W.odds[F_WAIT_FAILED] /= 8;
+}
+
+/* Two names for one server are seen through only where INFO is asked for. */
+static void draw_alias(struct config *k) {
+  if (k->servers < 3 || !k->quarantine_ms || !W.odds[F_ALIAS] || !one_in(4)) return;
+  k->entry_server[k->servers - 1] = (int)below((uint32_t)k->servers - 1);
+  T->fault[F_ALIAS]++;
+}
+
+static void draw_names(void) {
+  int i, k, size;
+  for (i = 0; i < W.cfg.resources; i++) {
+    size = one_in(4) ? REDLOCK_MAX_RESOURCE : (int)between(2, 40);
+    for (k = 0; k < size; k++) W.name[i][k] = (char)(one_in(8) ? 128 + below(128) : 33 + below(94));
+    W.name[i][0] = (char)('a' + i);
+    W.name[i][size] = 0;
+  }
+}
+
+static void draw_config(void) {
+  struct config *k = &W.cfg;
+  int wall = k->wall_clock;
+  memset(k, 0, sizeof *k);
+  k->wall_clock = wall;
+  k->out_of_model = one_in(8) && !wall;
+  draw_sizes(k);
+  draw_clocks(k);
+  draw_times(k);
+  draw_odds(k);
+  draw_alias(k);
+  draw_names();
+}
+
+static int draw_ppm(void) {
+  if (W.cfg.rho_ppm == 0) return 0;
+  if (fault(F_RHO)) return 0;
+  return one_in(3) ? (int)between(-W.cfg.rho_ppm, W.cfg.rho_ppm)
+                   : one_in(2) ? W.cfg.rho_ppm : -W.cfg.rho_ppm;
+}
+
+static void print_config(FILE *f) {
+  const struct config *k = &W.cfg;
+  int i;
+  fprintf(f, "servers %d, clients %d, resources %d, slots %d, %s log, db %d, password %s\n",
+          k->servers, k->clients, k->resources, k->slots, k->small ? "small" : "default", k->db,
+          k->password ? k->password : "none");
+  fprintf(f, "server timeout %u, retry %u to %u ms, attempts %u, drift %u ppm, rho %d ppm\n",
+          k->server_timeout_ms, k->retry_min_ms, k->retry_max_ms, k->max_attempts, k->drift_ppm,
+          k->rho_ppm);
+  fprintf(f, "ttl %u to %u, max hold %u, quarantine %u ms; latency %lld to %lld us; %lld s%s\n",
+          k->ttl_min_ms, k->ttl_max_ms, k->max_hold_ms, k->quarantine_ms,
+          (long long)(k->latency_min / US), (long long)(k->latency_max / US),
+          (long long)(k->duration / SEC), k->out_of_model ? "; OUT OF MODEL" : "");
+  fprintf(f, "faults, per million:");
+  for (i = 0; i < FAULT_COUNT; i++)
+    if (W.odds[i]) fprintf(f, " [%s] %u;", fault_text(i), W.odds[i]);
+  putc('\n', f);
+}
+
+#endif

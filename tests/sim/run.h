@@ -1,0 +1,120 @@
+/* run.h: one world from its first to its last moment. */
+#ifndef SIM_RUN_H
+#define SIM_RUN_H
+
+#include "config.h"
+
+static void dispatch(const struct event *e) {
+  switch (e->kind) {
+    case EV_WAKE: client_wake(&W.client[e->a], e->b); break;
+    case EV_CONNECT: on_connect(e->a, e->b); break;
+    case EV_DELIVER: on_deliver(e->a / 2, e->a % 2, e->b); break;
+    case EV_WRITABLE: on_writable(e->a / MAX_SERVERS, e->a % MAX_SERVERS); break;
+    case EV_CHAOS: chaos(); break;
+    case EV_THAW: server_thaw(e->a); break;
+    case EV_RESTART: server_restart(e->a); break;
+    case EV_PROMOTE: on_promote(e->a); break;
+    case EV_REBIRTH:
+      if (!W.client[e->a].alive && W.client[e->a].life == e->b) client_start(&W.client[e->a]);
+      break;
+    case EV_HEAL: on_heal(); break;
+    case EV_PROBE: on_probe(); break;
+    default: on_end();
+  }
+}
+
+/* The world goes on until then, until *stop, or until something is wrong. */
+static void run_until(ns until, const int *stop) {
+  while (!W.failed && W.running && W.events && W.heap[0].when <= until) {
+    struct event e = next_event();
+    W.now = e.when;
+    T->events++;
+    dispatch(&e);
+    if (stop && *stop) return;
+  }
+  if (!W.failed && W.running) W.now = larger(W.now, until);
+}
+
+static void world_reset(uint64_t seed) {
+  int i;
+  W.seed = seed;
+  rng_seed(&W.rng, seed);
+  W.now = 0;
+  W.healed = W.winding = W.quiet = W.depth = W.failed = 0;
+  W.hash = 0;
+  W.hooks = W.hook_fails_at = 0;
+  W.message[0] = 0;
+  W.events = 0;
+  W.turn = 0;
+  W.next_conn = 0;
+  W.values = 0;
+  W.probes_left = 0;
+  W.running = 1;
+  for (i = 0; i < MAX_CONNS; i++) W.conn[i].state = CONN_FREE;
+  W.conns = 0;
+  memset(W.odds, 0, sizeof W.odds);
+  memset(W.blocked, 0, sizeof W.blocked);
+  memset(W.clogged, 0, sizeof W.clogged);
+  memset(W.server, 0, sizeof W.server);
+  for (i = 0; i < MAX_RESOURCES; i++) W.grant[i].value = -1;
+  if (!W.value) W.value = (struct value *)malloc(MAX_VALUES * sizeof *W.value);
+  if (!W.value) exit(3);
+}
+
+static void start_servers(void) {
+  int i;
+  for (i = 0; i < W.cfg.servers; i++) {
+    struct server *s = &W.server[i];
+    s->clock.local = INT64_C(1700000000) * SEC + between(-3600 * SEC, 3600 * SEC);
+    s->clock.ppm = draw_ppm();
+    s->store.now_ms = server_ms(s);
+    s->store.started_s = s->store.now_ms / 1000 - 100000;
+    s->store.databases = 16;
+    s->store.password = W.cfg.password;
+    s->forgot_at = -1;
+    server_new_run_id(s);
+  }
+}
+
+static void start_clients(void) {
+  int i;
+  for (i = 0; i < W.cfg.clients; i++) {
+    struct client *c = &W.client[i];
+    void *rl = c->rl;
+    size_t most = lib_default.size > lib_small.size ? lib_default.size : lib_small.size;
+    if (!rl) rl = malloc(most);
+    if (!rl) exit(3);
+    memset(c, 0, sizeof *c);
+    c->rl = rl;
+    c->index = i;
+    c->lib = W.cfg.small ? &lib_small : &lib_default;
+    c->slots = W.cfg.slots;
+    c->clock.local = between(0, 1000000) * SEC + between(0, SEC);
+    c->clock.ppm = draw_ppm();
+    client_start(c);
+  }
+}
+
+/* Faults on at the begin must not need what draws them. */
+static void world_start(void) {
+  start_servers();
+  start_clients();
+  note(N_RUN, (int64_t)(W.seed >> 1), W.cfg.servers, W.cfg.clients);
+}
+
+static int run_seed(uint64_t seed) {
+  world_reset(seed);
+  draw_config();
+  if (W.log) print_config(W.log);
+  world_start();
+  schedule(skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
+  schedule(W.cfg.duration, EV_HEAL, 0, 0);
+  run_until(NEVER, NULL);
+  T->runs++;
+  T->simulated_ms += (uint64_t)(W.now / MS);
+  T->client_ms += (uint64_t)(W.now / MS) * (uint64_t)W.cfg.clients;
+  T->hash = T->hash * 31 + W.hash;
+  return !W.failed;
+}
+
+#endif

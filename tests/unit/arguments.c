@@ -1,0 +1,559 @@
+/* arguments.c: what is refused, that refusing touches neither the lock nor the world, and what
+ * each call says when it is out of order. */
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "../check.h"
+#include "wire.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static redlock rl;
+static redlock_lock lock, before;
+static redlock_options options;
+
+static void prepare(void) {
+  wire_reset();
+  memset(&rl, 0, sizeof rl);
+  memset(&options, 0, sizeof options);
+  memset(&lock, 0, sizeof lock);
+  lock.user = &lock;
+  options.io = &wire.io;
+}
+
+static redlock_status init(void) { return redlock_init(&rl, "a,b,c", &options); }
+
+static void begin(void) {
+  prepare();
+  CHECK_EQ(init(), REDLOCK_OK);
+  wire_forget_calls();
+}
+
+static void hold(void) {
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  (void)redlock_step(&rl); /* the answers that the grant did not wait for */
+  wire_forget_calls();
+}
+
+/* It is encoded, and sent by the next step. */
+static void start(void) {
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
+  wire_forget_calls();
+}
+
+static void remember(void) { memcpy(&before, &lock, sizeof lock); }
+
+static int is_unchanged(void) { return memcmp(&before, &lock, sizeof lock) == 0; }
+
+/* ---- A client that is none ------------------------------------------------------------------- */
+
+/* Every call, with the least that could otherwise be right. */
+static int all_are_invalid(redlock *client) {
+  redlock_fd fds[REDLOCK_MAX_SERVERS];
+  int bad = 0;
+  bad += redlock_acquire(client, &lock, "r", 1000, 0) != REDLOCK_INVALID;
+  bad += redlock_extend(client, &lock, 1000) != REDLOCK_INVALID;
+  bad += redlock_release(client, &lock) != REDLOCK_INVALID;
+  bad += redlock_start_acquire(client, &lock, "r", 1000, 0) != REDLOCK_INVALID;
+  bad += redlock_start_extend(client, &lock, 1000) != REDLOCK_INVALID;
+  bad += redlock_start_release(client, &lock) != REDLOCK_INVALID;
+  bad += redlock_cancel(client, &lock) != REDLOCK_INVALID;
+  bad += redlock_keep(client, &lock, 0) != REDLOCK_INVALID;
+  bad += redlock_resolve(client) != REDLOCK_INVALID;
+  bad += redlock_step(client) != NULL;
+  bad += redlock_wait(client, -1) != NULL;
+  bad += redlock_wait(client, 60000) != NULL;
+  bad += redlock_timeout_ms(client) != -1;
+  bad += redlock_fds(client, fds, REDLOCK_MAX_SERVERS) != 0;
+  bad += redlock_remaining_ms(client, &lock) != 0;
+  return bad == 0;
+}
+
+static void no_client(void) {
+  prepare();
+  remember();
+  CHECK(all_are_invalid(NULL));
+  CHECK(is_unchanged());
+  CHECK(redlock_server_error(NULL, 0) == NULL);
+  redlock_close(NULL);
+}
+
+static void a_zeroed_client(void) {
+  prepare();
+  remember();
+  CHECK(all_are_invalid(&rl));
+  CHECK(is_unchanged());
+  CHECK(redlock_server_error(&rl, 0) == NULL);
+  redlock_close(&rl);
+  CHECK_EQ(wire_calls(), 0);
+}
+
+static void a_client_that_init_refused(void) {
+  prepare();
+  CHECK_EQ(redlock_init(&rl, "a,b:0", &options), REDLOCK_INVALID);
+  CHECK(all_are_invalid(&rl));
+  CHECK(redlock_server_error(&rl, 1)[0] != '\0');
+  redlock_close(&rl);
+  CHECK_EQ(wire_calls(), 0);
+}
+
+/* With a lock in hand that was good before. */
+static void a_closed_client(void) {
+  begin();
+  hold();
+  redlock_close(&rl);
+  wire_forget_calls();
+  CHECK(all_are_invalid(&rl));
+  redlock_close(&rl);
+  CHECK_EQ(wire_calls(), 0);
+  CHECK_EQ(init(), REDLOCK_OK); /* and it can be used again */
+  hold();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+/* ---- Another process (R17) ------------------------------------------------------------------- */
+
+static char path[64];
+
+/* A server that accepts and says nothing: a knock on it can be seen. */
+static int listen_there(void) {
+  struct sockaddr_un a;
+  int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  memset(&a, 0, sizeof a);
+  a.sun_family = AF_UNIX;
+  snprintf(path, sizeof path, "/tmp/redlock-arguments-%ld", (long)getpid());
+  strcpy(a.sun_path, path);
+  (void)unlink(path);
+  if (fd < 0 || bind(fd, (const struct sockaddr *)&a, sizeof a) || listen(fd, 8)) return -1;
+  return fd;
+}
+
+static int is_knocked_on(int fd) {
+  struct pollfd p;
+  p.fd = fd;
+  p.events = POLLIN;
+  p.revents = 0;
+  return poll(&p, 1, 50) > 0;
+}
+
+static int passes_in_a_child(int (*test)(void)) {
+  int status = -1;
+  pid_t child = fork();
+  if (child == 0) _exit(test() ? 0 : 1);
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+static int forked_calls_are_invalid(void) {
+  int good = all_are_invalid(&rl);
+  redlock_close(&rl);
+  return good && all_are_invalid(&rl);
+}
+
+static void a_forked_client(void) {
+  char list[80];
+  int fd;
+  prepare();
+  fd = listen_there();
+  snprintf(list, sizeof list, "unix:%s", path);
+  CHECK(fd >= 0);
+  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  CHECK(passes_in_a_child(forked_calls_are_invalid));
+  CHECK(!is_knocked_on(fd));
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK(is_knocked_on(fd)); /* so the knock would have been seen */
+  redlock_close(&rl);
+  (void)close(fd);
+  (void)unlink(path);
+}
+
+/* ---- init ------------------------------------------------------------------------------------ */
+
+static void init_without_a_client_or_a_list(void) {
+  prepare();
+  CHECK_EQ(redlock_init(NULL, "a", &options), REDLOCK_INVALID);
+  CHECK_EQ(redlock_init(&rl, NULL, &options), REDLOCK_INVALID);
+  CHECK(all_are_invalid(&rl));
+  CHECK_EQ(wire_calls(), 0);
+}
+
+static void init_with_a_dirty_client(void) {
+  prepare();
+  memset(&rl, 0xa5, sizeof rl);
+  CHECK_EQ(init(), REDLOCK_OK);
+  hold();
+  memset(&rl, 0xa5, sizeof rl);
+  CHECK_EQ(redlock_init(&rl, NULL, &options), REDLOCK_INVALID);
+  CHECK(redlock_server_error(&rl, 0) == NULL);
+  CHECK(all_are_invalid(&rl));
+}
+
+/* As from a file that was compiled with other REDLOCK_MAX_*: then nothing may be written. */
+static void init_with_other_sizes(void) {
+  static const int off[] = { -1, 1, 8, -8, 1000 };
+  size_t i, good = sizeof(redlock_lock);
+  prepare();
+  for (i = 0; i < sizeof off / sizeof off[0]; i++) {
+    static redlock untouched;
+    size_t other = sizeof(redlock) + (size_t)off[i];
+    CHECK_EQ(redlock_init_sized(&rl, "a", &options, other, good), REDLOCK_INVALID);
+    CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl, good + (size_t)off[i]),
+             REDLOCK_INVALID);
+    CHECK(memcmp(&rl, &untouched, sizeof rl) == 0);
+  }
+  CHECK_EQ(redlock_init_sized(&rl, "a", &options, 0, 0), REDLOCK_INVALID);
+  CHECK_EQ(wire_calls(), 0);
+  CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl, good), REDLOCK_OK);
+}
+
+/* ---- acquire --------------------------------------------------------------------------------- */
+
+static void acquire_is_refused(redlock_lock *which, const char *resource, uint32_t ttl_ms) {
+  remember();
+  CHECK_EQ(redlock_acquire(&rl, which, resource, ttl_ms, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_acquire(&rl, which, resource, ttl_ms, REDLOCK_FOREVER), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_acquire(&rl, which, resource, ttl_ms, 0), REDLOCK_INVALID);
+  CHECK(is_unchanged());
+  CHECK(wire_is_untouched());
+  CHECK(redlock_step(&rl) == NULL);
+}
+
+static void acquire_without_a_lock(void) {
+  begin();
+  acquire_is_refused(NULL, "r", 1000);
+}
+
+static void acquire_without_a_good_resource(void) {
+  char name[REDLOCK_MAX_RESOURCE + 2];
+  memset(name, 'n', sizeof name);
+  name[REDLOCK_MAX_RESOURCE + 1] = '\0';
+  begin();
+  acquire_is_refused(&lock, NULL, 1000);
+  acquire_is_refused(&lock, "", 1000);
+  acquire_is_refused(&lock, name, 1000);
+  name[REDLOCK_MAX_RESOURCE] = '\0';
+  CHECK_EQ(redlock_acquire(&rl, &lock, name, 1000, 0), REDLOCK_OK);
+  CHECK(lock.user == &lock);
+}
+
+/* No byte behind the limit is looked at: the name need not even end. */
+static void a_resource_without_an_end(void) {
+  char *name = malloc(REDLOCK_MAX_RESOURCE + 1);
+  if (!name) abort();
+  memset(name, 'n', REDLOCK_MAX_RESOURCE + 1);
+  begin();
+  acquire_is_refused(&lock, name, 1000);
+  free(name);
+}
+
+static void acquire_without_a_good_ttl(void) {
+  begin();
+  acquire_is_refused(&lock, "r", 0);
+  acquire_is_refused(&lock, "r", 1);
+  acquire_is_refused(&lock, "r", 4);
+  prepare();
+  options.drift_ppm = 999999;
+  CHECK_EQ(init(), REDLOCK_OK);
+  acquire_is_refused(&lock, "r", 1000000);
+}
+
+static void acquire_past_the_longest_ttl(void) { /* R24 */
+  prepare();
+  options.max_ttl_ms = 5000;
+  CHECK_EQ(init(), REDLOCK_OK);
+  acquire_is_refused(&lock, "r", 5001);
+  acquire_is_refused(&lock, "r", UINT32_MAX);
+}
+
+static void acquire_of_a_lock_in_use(void) {
+  begin();
+  start();
+  acquire_is_refused(&lock, "r", 1000); /* it is pending */
+  redlock_close(&rl);
+  begin();
+  hold();
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  acquire_is_refused(&lock, "r", 1000);
+}
+
+static void acquire_reads_nothing_in_the_lock(void) {
+  begin();
+  memset(&lock, 0xa5, sizeof lock);
+  hold();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+/* ---- extend, release, keep, cancel ----------------------------------------------------------- */
+
+/* Those that want a lock which is held: with one that never was, or is no more. */
+static void none_is_held(redlock_status want) {
+  wire_forget_calls();
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), want);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), want);
+  CHECK_EQ(redlock_release(&rl, &lock), want);
+  CHECK_EQ(redlock_start_release(&rl, &lock), want);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), want);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_INVALID);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK(wire_is_untouched());
+}
+
+static void without_a_lock(void) {
+  begin();
+  CHECK_EQ(redlock_extend(&rl, NULL, 1000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_extend(&rl, NULL, 1000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_release(&rl, NULL), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_release(&rl, NULL), REDLOCK_INVALID);
+  CHECK_EQ(redlock_keep(&rl, NULL, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_cancel(&rl, NULL), REDLOCK_INVALID);
+  CHECK_EQ(redlock_remaining_ms(&rl, NULL), 0);
+  CHECK(wire_is_untouched());
+}
+
+static void a_lock_that_never_was_held(void) {
+  begin();
+  none_is_held(REDLOCK_INVALID);
+}
+
+static void a_lock_that_was_not_granted(void) {
+  begin();
+  wire.set = "$-1\r\n";
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+  (void)redlock_step(&rl);
+  none_is_held(REDLOCK_INVALID);
+}
+
+static void a_lock_that_was_released(void) {
+  begin();
+  hold();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  (void)redlock_step(&rl);
+  none_is_held(REDLOCK_EXPIRED);
+}
+
+static void a_lock_that_was_cancelled(void) {
+  begin();
+  start();
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(lock.status, REDLOCK_CANCELLED);
+  none_is_held(REDLOCK_INVALID);
+}
+
+/* Its release is still worth sending: on a server it may not have lapsed. */
+static void a_lock_that_lapsed(void) {
+  begin();
+  hold();
+  wire.now_ms += 10000;
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK(wire_is_untouched());
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+static void extend_without_a_good_ttl(void) {
+  begin();
+  hold();
+  remember();
+  CHECK_EQ(redlock_extend(&rl, &lock, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_extend(&rl, &lock, 4), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1), REDLOCK_INVALID);
+  CHECK(is_unchanged());
+  CHECK(wire_is_untouched());
+}
+
+static void extend_past_the_longest_ttl(void) { /* R24 */
+  prepare();
+  options.max_ttl_ms = 20000;
+  CHECK_EQ(redlock_init(&rl, "a", &options), REDLOCK_OK);
+  hold();
+  CHECK_EQ(redlock_extend(&rl, &lock, 20001), REDLOCK_INVALID);
+  CHECK(wire_is_untouched());
+  CHECK_EQ(redlock_extend(&rl, &lock, 20000), REDLOCK_OK);
+}
+
+static void extend_past_the_longest_hold(void) { /* R20 */
+  prepare();
+  options.max_hold_ms = 10000;
+  CHECK_EQ(init(), REDLOCK_OK);
+  hold();
+  wire.now_ms += 10; /* nothing is left to be gained */
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_LIMIT);
+  CHECK(wire_is_untouched());
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+}
+
+static void what_a_pending_acquire_refuses(void) {
+  begin();
+  start();
+  remember();
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_INVALID);
+  CHECK(is_unchanged());
+  CHECK(wire_is_untouched());
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_CANCELLED); /* which is a cancel */
+  CHECK(redlock_step(&rl) == NULL);
+}
+
+static void what_a_pending_extension_refuses(void) {
+  begin();
+  hold();
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 10000), REDLOCK_PENDING);
+  remember();
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 10000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_INVALID);
+  CHECK(is_unchanged());
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+}
+
+static void what_a_pending_release_refuses(void) {
+  begin();
+  hold();
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  remember();
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 10000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_INVALID);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_INVALID);
+  CHECK(is_unchanged());
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK(redlock_wait(&rl, 1000) == &lock);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+}
+
+static void what_a_kept_lock_refuses(void) {
+  begin();
+  hold();
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  remember();
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_INVALID);
+  CHECK(is_unchanged());
+  CHECK(wire_is_untouched());
+  CHECK_EQ(redlock_keep(&rl, &lock, 60000), REDLOCK_OK); /* another limit may be set */
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+static void cancel_of_an_idle_lock(void) {
+  begin();
+  hold();
+  remember();
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_INVALID);
+  CHECK(is_unchanged());
+  CHECK(wire_is_untouched());
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+}
+
+/* A lock that another client holds pending is not this one's to touch. */
+static void cancel_of_another_clients_lock(void) {
+  static redlock other;
+  begin();
+  start();
+  CHECK_EQ(redlock_init(&other, "x,y,z", &options), REDLOCK_OK);
+  CHECK_EQ(redlock_cancel(&other, &lock), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_release(&other, &lock), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_extend(&other, &lock, 10000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+}
+
+/* ---- What only tells ------------------------------------------------------------------------- */
+
+static void every_status_has_its_own_words(void) {
+  int a, b;
+  for (a = REDLOCK_SYSTEM; a <= REDLOCK_PENDING; a++) {
+    const char *text = redlock_strerror((redlock_status)a);
+    CHECK(text && text[0]);
+    for (b = REDLOCK_SYSTEM - 1; b < a; b++)
+      CHECK(strcmp(text, redlock_strerror((redlock_status)b)) != 0);
+  }
+}
+
+/* C lets an enumeration hold what it does not name, as long as its type does. */
+static void an_unknown_status_has_words_too(void) {
+  static const int unknown[] = { -8, 2, 100, -100, INT_MAX, INT_MIN };
+  size_t i;
+  for (i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+    const char *text = redlock_strerror((redlock_status)unknown[i]);
+    CHECK(text && text[0]);
+  }
+}
+
+static void errors_of_servers_that_are_none(void) {
+  begin();
+  CHECK(redlock_server_error(&rl, 0) && redlock_server_error(&rl, 0)[0] == '\0');
+  CHECK(redlock_server_error(&rl, 2) != NULL);
+  CHECK(redlock_server_error(&rl, 3) == NULL);
+  CHECK(redlock_server_error(&rl, -1) == NULL);
+  CHECK(redlock_server_error(&rl, INT_MAX) == NULL);
+  CHECK(redlock_server_error(&rl, INT_MIN) == NULL);
+}
+
+static void fds_without_room_are_only_counted(void) {
+  redlock_fd fds[2];
+  begin();
+  hold();
+  CHECK_EQ(redlock_fds(&rl, NULL, 0), 3);
+  fds[1].fd = -77;
+  CHECK_EQ(redlock_fds(&rl, fds, 1), 3);
+  CHECK_EQ(fds[0].fd, 0);
+  CHECK_EQ(fds[1].fd, -77);
+  CHECK_EQ(redlock_fds(&rl, fds, -1), 3);
+}
+
+static void an_idle_client_does_not_wait(void) {
+  int64_t start;
+  begin();
+  start = wire.now_ms;
+  CHECK_EQ(redlock_timeout_ms(&rl), -1);
+  CHECK(redlock_wait(&rl, -1) == NULL);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(wire.now_ms, start);
+  CHECK_EQ(wire.calls[WIRE_OPEN] + wire.calls[WIRE_SEND], 0);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(no_client);
+  RUN(a_zeroed_client);
+  RUN(a_client_that_init_refused);
+  RUN(a_closed_client);
+  RUN(a_forked_client);
+  RUN(init_without_a_client_or_a_list);
+  RUN(init_with_a_dirty_client);
+  RUN(init_with_other_sizes);
+  RUN(acquire_without_a_lock);
+  RUN(acquire_without_a_good_resource);
+  RUN(a_resource_without_an_end);
+  RUN(acquire_without_a_good_ttl);
+  RUN(acquire_past_the_longest_ttl);
+  RUN(acquire_of_a_lock_in_use);
+  RUN(acquire_reads_nothing_in_the_lock);
+  RUN(without_a_lock);
+  RUN(a_lock_that_never_was_held);
+  RUN(a_lock_that_was_not_granted);
+  RUN(a_lock_that_was_released);
+  RUN(a_lock_that_was_cancelled);
+  RUN(a_lock_that_lapsed);
+  RUN(extend_without_a_good_ttl);
+  RUN(extend_past_the_longest_ttl);
+  RUN(extend_past_the_longest_hold);
+  RUN(what_a_pending_acquire_refuses);
+  RUN(what_a_pending_extension_refuses);
+  RUN(what_a_pending_release_refuses);
+  RUN(what_a_kept_lock_refuses);
+  RUN(cancel_of_an_idle_lock);
+  RUN(cancel_of_another_clients_lock);
+  RUN(every_status_has_its_own_words);
+  RUN(an_unknown_status_has_words_too);
+  RUN(errors_of_servers_that_are_none);
+  RUN(fds_without_room_are_only_counted);
+  RUN(an_idle_client_does_not_wait);
+  return check_end();
+}

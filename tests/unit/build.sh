@@ -1,0 +1,367 @@
+#!/bin/sh
+# build.sh [TEST...] : compiles the header by itself, in every way that it promises to bear.
+# What a compiler that is not installed would say is skipped. TESTS below lists the tests.
+set -u
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/redlock-build-XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
+
+header=$root/redlock.h
+posix=-D_POSIX_C_SOURCE=200809L
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-qual"
+only_c=-Wstrict-prototypes
+# What clang adds later than the -Weverything that is promised (14) is turned off, where known.
+everything="-Weverything -Wno-padded -Wno-declaration-after-statement -Wno-unknown-warning-option
+            -Wno-unsafe-buffer-usage -Wno-switch-default -Wno-pre-c11-compat"
+no_cxx98="-Wno-c++98-compat -Wno-c++98-compat-pedantic"
+configurations="-DPLAIN -DREDLOCK_STATIC -DREDLOCK_NO_DNS -DREDLOCK_NO_POSIX -DWITH_ASSERT"
+
+skipped_status=77
+passed=0 failed=0 skipped=0
+wanted=" $* "
+
+# ---- The harness, as in check.h ------------------------------------------------------------------
+
+skip() {
+  echo "$*"
+  return $skipped_status
+}
+
+# run NAME COMMAND... : 77 = skipped, and the last line of the output says why.
+run() {
+  name=$1
+  shift
+  [ "$wanted" = "  " ] || case $wanted in *" $name "*) ;; *) return ;; esac
+  status=0
+  "$@" >"$work/output" 2>&1 || status=$?
+  case $status in
+    0) passed=$((passed + 1)) && echo "  ok    $name$(sed -n 's/^note: / = /p' "$work/output")" ;;
+    "$skipped_status")
+      skipped=$((skipped + 1)) && echo "  skip  $name: $(tail -n 1 "$work/output")" ;;
+    *)
+      failed=$((failed + 1))
+      head -n 20 "$work/output" | sed 's/^/    /'
+      echo "  FAIL  $name" ;;
+  esac
+}
+
+need() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
+
+# The first C compiler that there is.
+a_compiler() { command -v gcc || command -v clang || command -v cc; }
+
+is_linux() { [ "$(uname -s)" = Linux ]; }
+
+# at_most LIMIT SIZE : and the size is told, whether it passes or not.
+at_most() {
+  [ -n "$2" ] || { echo "the size was not found"; return 1; }
+  echo "note: $2 of at most $1"
+  [ "$2" -le "$1" ]
+}
+
+# ---- What is compiled ----------------------------------------------------------------------------
+
+for language in c cc; do
+  cat >"$work/alone.$language" <<'END'
+#ifdef WITH_ASSERT
+#include <assert.h>
+#define REDLOCK_ASSERT(truth) assert(truth)
+#endif
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+END
+  cat >"$work/again.$language" <<'END'
+#include "redlock.h"
+#include "redlock.h"
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+#include "redlock.h"
+#undef REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+int main(void) { return redlock_strerror(REDLOCK_OK)[0] != 'o'; }
+END
+  # 0 = initialised, 1 = refused. It has the public part alone.
+  cat >"$work/user.$language" <<'END'
+#include "redlock.h"
+int main(void) {
+  static redlock rl;
+  static redlock_options options;
+  redlock_status status = redlock_init(&rl, "unix:/nowhere", &options);
+  redlock_close(&rl);
+  return status == REDLOCK_INVALID;
+}
+END
+done
+cp "$work/again.c" "$work/static.c"
+
+# language_of STANDARD : the file name's end, and so the language
+language_of() { case $1 in c++*) echo cc ;; *) echo c ;; esac; }
+
+# driver_of COMPILER STANDARD : g++ for gcc and C++
+driver_of() {
+  case $1-$2 in
+    gcc-c++*) echo g++ ;;
+    clang-c++*) echo clang++ ;;
+    *) echo "$1" ;;
+  esac
+}
+
+# compile COMPILER STANDARD FLAG... : the header alone, in each configuration
+compile() {
+  driver=$(driver_of "$1" "$2") language=$(language_of "$2") standard=$2
+  need "$driver" || return
+  shift 2
+  for configuration in $configurations; do
+    "$driver" "-std=$standard" $posix "-I$root" "$configuration" "$@" -Werror \
+      -c "$work/alone.$language" -o "$work/alone.o" || return 1
+  done
+}
+
+# make_object FLAG... : $work/object.o, by the first C compiler, with no code that others slip in
+make_object() {
+  compiler=$(a_compiler) || skip "no C compiler is installed" || return
+  "$compiler" -std=c99 $posix "-I$root" -fno-stack-protector -U_FORTIFY_SOURCE "$@" \
+    -c "$work/alone.c" -o "$work/object.o"
+}
+
+# ---- Warnings ------------------------------------------------------------------------------------
+
+# gcc finds some of what it warns of only when it optimises.
+is_clean() {
+  case $1 in gcc) depth=-O2 ;; *) depth=-fsyntax-only ;; esac
+  case $2 in
+    c++*) compile "$1" "$2" $warnings $depth ;;
+    *) compile "$1" "$2" $warnings $only_c $depth ;;
+  esac
+}
+
+is_clean_of_everything() {
+  case $1 in
+    c++*) compile clang "$1" $everything $no_cxx98 -fsyntax-only ;;
+    *) compile clang "$1" $everything -fsyntax-only ;;
+  esac
+}
+
+# The same with the public part alone, as all files but one see it.
+public_part_is_clean() {
+  driver=$(driver_of "$1" "$2")
+  need "$driver" || return
+  case $1 in clang) more="$everything $no_cxx98" ;; *) more= ;; esac
+  "$driver" "-std=$2" "-I$root" $warnings $more -Werror -c "$work/user.$(language_of "$2")" \
+    -o "$work/user.o"
+}
+
+# ---- Including and linking -----------------------------------------------------------------------
+
+# link_and_run COMPILER FLAG... FILE...
+link_and_run() {
+  linker=$1
+  shift
+  need "$linker" || return
+  "$linker" $posix "-I$root" $warnings -Werror "$@" -o "$work/program" && "$work/program"
+}
+
+included_many_times() { link_and_run "$(driver_of "$1" "$2")" "-std=$2" "$work/again.$3"; }
+
+two_files_link() {
+  link_and_run "$1" -std=c99 "$work/alone.c" "$work/user.c"
+}
+
+c_implementation_links_with_cxx() {
+  need g++ && make_object -O1 && link_and_run g++ -std=c++11 "$work/user.cc" "$work/object.o"
+}
+
+# A file that sees other sizes must be refused, not run into.
+other_sizes_are_refused() {
+  make_object -O1 || return
+  for size in SERVERS=3 RESOURCE=16 COMMANDS=4 ERROR=16; do
+    link_and_run "$(a_compiler)" -std=c99 "-DREDLOCK_MAX_$size" "$work/user.c" "$work/object.o"
+    [ $? = 1 ] || { echo "accepted with REDLOCK_MAX_$size"; return 1; }
+  done
+}
+
+static_leaves_no_name_outside() {
+  make_object -DREDLOCK_STATIC || return
+  ! nm "$work/object.o" | grep ' [A-TV-Z] '
+}
+
+unused_static_functions_are_no_news() {
+  need "$1" && link_and_run "$1" -std=c99 -DREDLOCK_STATIC -Wunused "$work/static.c"
+}
+
+# ---- What the object file holds ------------------------------------------------------------------
+
+in_memory="memchr memcmp memcpy memmove memset strchr strcspn strlen strspn"
+in_posix="bind clock_gettime close connect fcntl freeaddrinfo getaddrinfo getpid getrandom
+          getsockopt htons inet_pton open poll read recv send setsockopt socket __errno_location"
+
+# only_calls ALLOWED FLAG...
+only_calls() {
+  allowed=$1
+  shift
+  make_object -O2 -fno-pic "$@" || return
+  for symbol in $(nm -u "$work/object.o" | awk '{print $2}'); do
+    case " $(echo $allowed) " in *" $symbol "*) ;; *) echo "calls $symbol" && return 1 ;; esac
+  done
+}
+
+only_calls_posix() {
+  is_linux || skip "the names of the symbols are those of Linux" || return
+  only_calls "$in_memory $in_posix" && only_calls "$in_memory $in_posix" -DREDLOCK_NO_DNS
+}
+
+only_calls_memory_without_posix() {
+  is_linux || skip "the names of the symbols are those of Linux" || return
+  only_calls "$in_memory" -DREDLOCK_NO_POSIX
+}
+
+looks_nothing_up_without_dns() {
+  make_object -DREDLOCK_NO_DNS && ! nm -u "$work/object.o" | grep addrinfo
+}
+
+# -fno-pic, for else a constant table of pointers counts as data until it is relocated.
+nothing_is_writable() {
+  make_object -O2 -fno-pic && ! nm "$work/object.o" | grep ' [BbCcDdGgSs] '
+}
+
+names_begin_with_redlock() {
+  make_object -O2 && ! nm "$work/object.o" | grep ' [A-TV-Z] ' | grep -v ' redlock_'
+}
+
+text_is_small() {
+  make_object -Os || return
+  at_most 10240 "$(size -A "$work/object.o" |
+    awk '$1 ~ /^\.(text|rodata)/ { sum += $2 } END { print sum }')"
+}
+
+# ---- Sizes of the structs ------------------------------------------------------------------------
+
+# struct_bytes EXPRESSION COMPILER FLAG... : read off the assembly, for the target may not run here
+struct_bytes() {
+  {
+    echo '#include "redlock.h"'
+    echo "extern const char measured[]; const char measured[$1] = { 1 };"
+  } >"$work/measured.c"
+  shift
+  "$@" -std=c99 "-I$root" -ffreestanding -S "$work/measured.c" -o - |
+    sed -n 's/^[[:space:]]*\.size[[:space:]]*measured, *\([0-9]*\).*/\1/p'
+}
+
+client_is_small() {
+  need gcc || return
+  bytes=$(struct_bytes 'sizeof(void *)' gcc)
+  [ "$bytes" = 8 ] || skip "pointers have $bytes bytes here" || return
+  at_most 8192 "$(struct_bytes 'sizeof(redlock)' gcc)"
+}
+
+# The flags of the smallest configuration, as the header documents it.
+smallest() {
+  sed -n 's/.*Smallest useful: \([0-9]*\) servers, \([0-9]*\), \([0-9]*\), \([0-9]*\), '\
+'\([0-9]*\) and.*/-DREDLOCK_MAX_SERVERS=\1 -DREDLOCK_MAX_RESOURCE=\2 '\
+'-DREDLOCK_MAX_COMMANDS=\3 -DREDLOCK_RING_BYTES=\4 -DREDLOCK_MAX_ERROR=\5/p' "$header"
+}
+
+# smallest_is_small COMPILER FLAG... : client and lock, for a target of 32 bits
+smallest_is_small() {
+  need "$1" || return
+  [ -n "$(smallest)" ] || { echo "the header names no smallest configuration"; return 1; }
+  bytes=$(struct_bytes 'sizeof(void *)' "$@")
+  [ "$bytes" = 4 ] || skip "$* has no 32 bits here" || return
+  at_most 1024 "$(struct_bytes 'sizeof(redlock) + sizeof(redlock_lock)' "$@" $(smallest) \
+    -DREDLOCK_NO_DNS)"
+}
+
+smallest_compiles() {
+  make_object -O2 $warnings $only_c -Werror $(smallest) -DREDLOCK_NO_DNS &&
+    make_object -O2 $warnings $only_c -Werror $(smallest) -DREDLOCK_NO_POSIX
+}
+
+# ---- The text of the header ----------------------------------------------------------------------
+
+public_part_includes_little() {
+  compiler=$(a_compiler) || skip "no C compiler is installed" || return
+  "$compiler" -H -fsyntax-only -std=c99 "-I$root" "$work/user.c" 2>&1 |
+    sed -n 's/^\.\. .*\///p' | sort -u >"$work/included"
+  printf 'stddef.h\nstdint.h\n' | diff - "$work/included"
+}
+
+hidden_posix_names_are_explained() {
+  is_linux || skip "other systems show POSIX names in any case" || return
+  compiler=$(a_compiler) || skip "no C compiler is installed" || return
+  ! "$compiler" -std=c99 "-I$root" -fsyntax-only "$work/alone.c" 2>"$work/errors" &&
+    grep 'error.*_POSIX_C_SOURCE' "$work/errors"
+}
+
+defines_no_feature_macro() { ! grep -nE '#[[:space:]]*define[[:space:]]+_' "$header"; }
+
+silences_nothing() { ! grep -nE '_?_?[Pp]ragma' "$header"; }
+
+lines_are_short() { ! LC_ALL=C awk 'length > 100 { print FILENAME ":" FNR }' "$header" | grep .; }
+
+is_plain_text() { ! LC_ALL=C grep -n '[^ -~]' "$header"; }
+
+# The lines of each function, from its name to its last brace.
+function_lines() {
+  awk '/^[a-z].*[(]/ && !/;$/ { name = $0; start = NR }
+       /^[a-zR].*[(].*;$/ || /^typedef/ || /^enum/ || /^static const/ { start = 0 }
+       /^REDLOCK_API/ { name = $0; start = NR }
+       /^#endif .* REDLOCK_H/ { start = 0 }
+       /^[a-zR].*[(].*[{].*[}]$/ { print 1, $0; start = 0 }
+       /^[}]/ && start { print NR - start + 1, name; start = 0 }' "$header"
+}
+
+functions_are_short() {
+  [ "$(function_lines | wc -l)" -ge 50 ] || { echo "too few functions were found"; return 1; }
+  ! function_lines | awk '$1 > 70' | grep .
+}
+
+most_functions_are_very_short() {
+  at_most 15 "$(function_lines | sort -n | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }')"
+}
+
+# ---- TESTS ---------------------------------------------------------------------------------------
+
+for standard in c99 c11 c17 c2x c++98 c++11 c++20; do
+  run "gcc_$standard" is_clean gcc $standard
+  run "clang_$standard" is_clean clang $standard
+  run "clang_everything_$standard" is_clean_of_everything $standard
+done
+run public_part_gcc public_part_is_clean gcc c99
+run public_part_clang public_part_is_clean clang c99
+run public_part_gcc_cxx public_part_is_clean gcc c++98
+run public_part_clang_cxx public_part_is_clean clang c++11
+run included_many_times included_many_times gcc c99 c
+run included_many_times_clang included_many_times clang c99 c
+run included_many_times_cxx included_many_times gcc c++98 cc
+run two_files_link two_files_link gcc
+run two_files_link_clang two_files_link clang
+run c_implementation_links_with_cxx c_implementation_links_with_cxx
+run other_sizes_are_refused other_sizes_are_refused
+run static_leaves_no_name_outside static_leaves_no_name_outside
+run unused_static_functions unused_static_functions_are_no_news gcc
+run unused_static_functions_clang unused_static_functions_are_no_news clang
+run only_calls_posix only_calls_posix
+run only_calls_memory_without_posix only_calls_memory_without_posix
+run looks_nothing_up_without_dns looks_nothing_up_without_dns
+run nothing_is_writable nothing_is_writable
+run names_begin_with_redlock names_begin_with_redlock
+run text_is_small text_is_small
+run client_is_small client_is_small
+run smallest_is_small_i386 smallest_is_small gcc -m32
+run smallest_is_small_arm smallest_is_small clang --target=armv7m-none-eabi
+run smallest_compiles smallest_compiles
+run public_part_includes_little public_part_includes_little
+run hidden_posix_names_are_explained hidden_posix_names_are_explained
+run defines_no_feature_macro defines_no_feature_macro
+run silences_nothing silences_nothing
+run lines_are_short lines_are_short
+run is_plain_text is_plain_text
+run functions_are_short functions_are_short
+run most_functions_are_very_short most_functions_are_very_short
+
+total="$passed passed, $failed failed"
+[ $skipped = 0 ] || total="$total, $skipped skipped"
+echo "$total"
+[ $failed = 0 ]

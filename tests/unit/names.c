@@ -1,0 +1,227 @@
+/* names.c: names are looked up by redlock_init and redlock_resolve alone, and what they come to
+ * may not be another entry's address (R5). The resolver is a table in this file. */
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static int look_up(const char *name, const char *port, const struct addrinfo *hints,
+                   struct addrinfo **found);
+static void forget(struct addrinfo *found);
+
+#define getaddrinfo look_up
+#define freeaddrinfo forget
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "../check.h"
+
+/* ---- The resolver ---------------------------------------------------------------------------- */
+
+/* A name's addresses: '4' and a digit is 127.0.0.digit, '6' and a digit is ::digit. */
+static struct name {
+  const char *name;
+  const char *addresses;
+} names[8];
+
+static int name_count;
+static long lookups, answers_held;
+
+struct answer {
+  struct addrinfo info; /* first: a pointer to it is one to the answer */
+  union {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+  } address;
+};
+
+static void name_is(const char *name, const char *addresses) {
+  int i = 0;
+  while (i < name_count && strcmp(names[i].name, name) != 0) i++;
+  if (i == name_count) name_count++;
+  names[i].name = name;
+  names[i].addresses = addresses;
+}
+
+static struct addrinfo *answer_of(const char *address, const char *port, struct addrinfo *next) {
+  struct answer *a = calloc(1, sizeof *a);
+  in_port_t number = htons((uint16_t)atoi(port));
+  if (!a) abort();
+  a->info.ai_next = next;
+  a->info.ai_addr = &a->address.any;
+  a->info.ai_family = address[0] == '4' ? AF_INET : AF_INET6;
+  if (address[0] == '4') {
+    a->info.ai_addrlen = sizeof a->address.v4;
+    a->address.v4.sin_family = AF_INET;
+    a->address.v4.sin_port = number;
+    a->address.v4.sin_addr.s_addr = htonl(0x7f000000u + (uint32_t)(address[1] - '0'));
+  } else {
+    a->info.ai_addrlen = sizeof a->address.v6;
+    a->address.v6.sin6_family = AF_INET6;
+    a->address.v6.sin6_port = number;
+    a->address.v6.sin6_addr.s6_addr[15] = (unsigned char)(address[1] - '0');
+  }
+  answers_held++;
+  return &a->info;
+}
+
+static int look_up(const char *name, const char *port, const struct addrinfo *hints,
+                   struct addrinfo **found) {
+  struct addrinfo *first = NULL;
+  size_t at;
+  int i = 0;
+  (void)hints;
+  lookups++;
+  while (i < name_count && strcmp(names[i].name, name) != 0) i++;
+  if (i == name_count || names[i].addresses[0] == '\0') return EAI_NONAME;
+  for (at = strlen(names[i].addresses); at > 0; at -= 2)
+    first = answer_of(names[i].addresses + at - 2, port, first);
+  *found = first;
+  return 0;
+}
+
+static void forget(struct addrinfo *found) {
+  while (found) {
+    struct addrinfo *next = found->ai_next;
+    free(found);
+    answers_held--;
+    found = next;
+  }
+}
+
+/* ---- The tests ------------------------------------------------------------------------------- */
+
+static redlock rl;
+static redlock_lock lock;
+
+static redlock_status init(const char *list) {
+  lookups = 0;
+  return redlock_init(&rl, list, NULL);
+}
+
+static void begin(void) {
+  name_count = 0;
+  answers_held = 0;
+  name_is("one", "41");
+  name_is("two", "42");
+  name_is("three", "43");
+}
+
+static void twins(const char *list, int entry) {
+  const char *error;
+  if (!CHECK_EQ(init(list), REDLOCK_INVALID)) printf("    of %s\n", list);
+  error = redlock_server_error(&rl, entry);
+  if (!CHECK(error && error[0])) printf("    of %s\n", list);
+  CHECK_EQ(answers_held, 0);
+}
+
+static void each_name_is_looked_up_once(void) {
+  begin();
+  CHECK_EQ(init("one,two:1,unix:/path,redis://three/2"), REDLOCK_OK);
+  CHECK_EQ(lookups, 3);
+  CHECK_EQ(answers_held, 0);
+  redlock_close(&rl);
+}
+
+static void two_names_of_one_address(void) { /* R5 */
+  begin();
+  name_is("uno", "41");
+  twins("one,two,uno", 2);
+  twins("uno:7000,one:7000", 1);
+  CHECK_EQ(init("one:1,uno:2"), REDLOCK_OK);
+  redlock_close(&rl);
+}
+
+/* Each of a name's addresses may be tried, so none may be another's. */
+static void a_name_with_two_addresses(void) { /* R5 */
+  begin();
+  name_is("both", "6141");
+  name_is("sixth", "61");
+  twins("both,sixth", 1);
+  twins("sixth,both", 1);
+  twins("both,one", 1);
+  twins("one,both", 1);
+  name_is("turned", "4161");
+  twins("both,two,turned", 2);
+  name_is("overlaps", "4941");
+  twins("both,two,overlaps", 2);
+}
+
+static void a_name_that_is_not_found(void) {
+  const char *error;
+  begin();
+  CHECK_EQ(init("one,nowhere,two"), REDLOCK_OK);
+  error = redlock_server_error(&rl, 1);
+  CHECK(error && strstr(error, "name"));
+  redlock_close(&rl);
+  CHECK_EQ(init("nowhere,nobody"), REDLOCK_OK); /* two unknowns are not one address */
+  redlock_close(&rl);
+}
+
+/* Port 1 of this machine answers no one; that the names stay unasked is the point. */
+static void no_lock_looks_a_name_up(void) {
+  begin();
+  CHECK_EQ(init("one:1,nowhere:1,two:1"), REDLOCK_OK);
+  lookups = 0;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 100), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_UNREACHABLE);
+  redlock_close(&rl);
+  CHECK_EQ(lookups, 0);
+}
+
+static void resolve_looks_them_up_again(void) {
+  begin();
+  CHECK_EQ(init("one,two,nowhere"), REDLOCK_OK);
+  name_is("nowhere", "45");
+  lookups = 0;
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  CHECK_EQ(lookups, 3);
+  CHECK_EQ(answers_held, 0);
+  redlock_close(&rl);
+}
+
+static void resolve_finds_new_twins(void) { /* R5 */
+  begin();
+  CHECK_EQ(init("one,two"), REDLOCK_OK);
+  name_is("two", "41");
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_INVALID);
+  CHECK(redlock_server_error(&rl, 0)[0] || redlock_server_error(&rl, 1)[0]);
+  redlock_close(&rl);
+}
+
+/* Two names that change places share nothing at any time. */
+static void resolve_lets_names_change_places(void) {
+  begin();
+  CHECK_EQ(init("one,two"), REDLOCK_OK);
+  name_is("one", "42");
+  name_is("two", "41");
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  redlock_close(&rl);
+}
+
+/* What was known of a name stays, and is still nobody else's. */
+static void resolve_keeps_what_it_cannot_find(void) { /* R5 */
+  begin();
+  CHECK_EQ(init("one,two"), REDLOCK_OK);
+  name_is("one", "");
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  name_is("two", "41");
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_INVALID);
+  redlock_close(&rl);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(each_name_is_looked_up_once);
+  RUN(two_names_of_one_address);
+  RUN(a_name_with_two_addresses);
+  RUN(a_name_that_is_not_found);
+  RUN(no_lock_looks_a_name_up);
+  RUN(resolve_looks_them_up_again);
+  RUN(resolve_finds_new_twins);
+  RUN(resolve_lets_names_change_places);
+  RUN(resolve_keeps_what_it_cannot_find);
+  return check_end();
+}
