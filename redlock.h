@@ -166,6 +166,15 @@ typedef struct redlock_options {
   const redlock_io *io;        /* NULL = the POSIX back end */
 } redlock_options;
 
+/* private: a set of servers, one bit each */
+#if REDLOCK_MAX_SERVERS <= 8
+typedef uint8_t rl_set;
+#elif REDLOCK_MAX_SERVERS <= 16
+typedef uint16_t rl_set;
+#else
+typedef uint32_t rl_set;
+#endif
+
 /* private: a place in one of the client's lists */
 typedef struct rl_link {
   struct rl_link *next, *prev;
@@ -180,11 +189,11 @@ typedef struct redlock_lock {
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
   void *user;                  /* never read or written by the library */
   /* private from here on */
-  uint8_t phase, task, held, kept, reserved;
+  rl_set touched;      /* servers that may hold this attempt's value */
+  uint8_t phase, task, held, kept, reserved, urgent;
   int8_t last;         /* the status of the last finished attempt */
   uint16_t resource_size;
   uint32_t command;    /* the round's place in the log */
-  uint32_t touched;    /* servers that may hold this attempt's value */
   uint32_t ask_ms;     /* the ttl that this round asks for */
   uint32_t ttl_ms;     /* the longest asked for: no value of ours outlives it on a server */
   uint32_t max_hold_ms, attempts;
@@ -201,15 +210,16 @@ typedef struct rl_command {
   redlock_lock *lock; /* who waits for the votes; NULL = decided */
   int64_t t1_ms;
   uint32_t ttl_ms;
-  uint32_t due;       /* servers that shall still get it: no byte of it has left for them */
-  uint32_t owed;      /* servers that got it and owe the reply on the connection they have */
   uint16_t size;      /* bytes in the ring */
+  rl_set due;         /* servers that shall still get it: no byte of it has left for them */
+  rl_set owed;        /* servers that got it and owe the reply on the connection they have */
   uint8_t kind;
 } rl_command;
 
 /* private: where the reply parser stands */
 typedef struct rl_parser {
-  uint32_t number, count;
+  uint32_t number;     /* the number, or the bytes of a bulk to come */
+  uint32_t count;      /* bytes of the line; in a bulk, for whoever reads it */
   uint8_t state, type, negative;
 } rl_parser;
 
@@ -219,7 +229,6 @@ typedef struct rl_server {
   int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
   int64_t born_ms;     /* our time of its start, never too early (R24) */
   intptr_t fd;         /* -1 = closed */
-  uint32_t bit;        /* stands for this server in a set of them */
   uint32_t generation;
   uint32_t cursor;     /* the next command to send */
   uint32_t at;         /* the ring offset of its next byte */
@@ -229,6 +238,7 @@ typedef struct rl_server {
   uint32_t mark;       /* replies until the marked command's own */
   uint16_t sent;       /* bytes of the cursor's command that have left */
   uint16_t greeting_sent;
+  rl_set bit;          /* stands for this server in a set of them */
   uint8_t index;       /* in the list */
   uint8_t state, fails;
   uint8_t greeting;    /* replies of the handshake to come */
@@ -241,7 +251,7 @@ typedef struct rl_server {
   uint8_t told;        /* the error text is the server's own, from this connection */
   uint8_t seen;        /* what INFO has told so far */
   rl_parser parser;
-  uint32_t sum, key, number;     /* of the line of INFO that is being read */
+  uint32_t key, number;          /* of the line of INFO that is being read */
   uint32_t run_id, next_run_id;  /* sums of them; 0 = not seen */
   uint32_t uptime_s;
   uint16_t entry, entry_size;    /* its text in the list */
@@ -260,8 +270,9 @@ typedef struct redlock {
   uint32_t first, count;  /* the log: its oldest command, and how many */
   uint32_t tail, used;    /* the ring: the oldest command's offset, and all their bytes */
   uint32_t reserved_bytes, reserved_commands; /* for roll-backs (R7) */
-  uint32_t quiet;     /* servers that wait() found unready: recv would be in vain */
+  rl_set quiet;       /* servers that wait() found unready: recv would be in vain */
   uint8_t servers, quorum;
+  uint8_t yielded;    /* grants to hand back that gave up their reserved room */
   uint8_t fresh;      /* something was queued or encoded since the last sending */
   rl_link line;       /* locks that wait for room in the log (R11) */
   rl_link live;       /* locks with a round under way, resting between attempts, or kept */
@@ -443,8 +454,11 @@ enum { RL_CLOSED, RL_OPEN, RL_REFUSED };                        /* rl_server.sta
 enum { RL_IDLE, RL_LINE, RL_VOTING, RL_RESTING, RL_KEEPING, RL_DECIDED }; /* redlock_lock.phase */
 enum { RL_SET, RL_EXTEND, RL_RELEASE, RL_ABANDON };             /* rl_command.kind, .task */
 enum { RL_NEVER, RL_HELD, RL_OVER };                            /* redlock_lock.held */
+enum { RL_NONE, RL_RESERVED, RL_YIELDED };                      /* redlock_lock.reserved */
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
+
+static void rl_remove(rl_set *set, rl_set other) { *set = RL_AS(rl_set, *set & ~other); }
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
@@ -636,6 +650,7 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
   if (p->negative) return p->number == 1 ? RL_REPLY_NIL : RL_BAD;
   if (p->number > RL_BULK_LIMIT) return RL_BAD;
   p->state = p->number ? RL_AT_BULK : RL_AT_BULK_CR;
+  p->count = 0;
   return RL_MORE;
 }
 
@@ -782,10 +797,11 @@ static void rl_unlink(redlock_lock *lock) {
   lock->phase = RL_IDLE;
 }
 
-/* To the end of the list where locks of that phase stand. */
+/* To the end of the list where locks of that phase stand; whom a blocking call waits for, first. */
 static void rl_move(redlock *rl, redlock_lock *lock, uint8_t phase) {
   rl_link *list = phase == RL_LINE ? &rl->line : phase == RL_DECIDED ? &rl->decided : &rl->live;
   if (lock->phase != RL_IDLE) rl_unlink(lock);
+  if (lock->urgent) list = list->next;
   lock->phase = phase;
   lock->link.next = list;
   lock->link.prev = list->prev;
@@ -833,16 +849,25 @@ static uint32_t rl_room(uint8_t task, uint32_t resource_size) {
   return task == RL_SET ? release + RL_AS(uint32_t, RL_SET_BYTES(resource_size)) : release;
 }
 
-/* R7: takes room for the roll-back (1) together with that for its SET, or gives it back (-1). */
-static void rl_reserve(redlock *rl, redlock_lock *lock, int sign) {
-  if (lock->reserved == (sign > 0)) return;
-  lock->reserved = sign > 0;
-  rl->reserved_bytes += RL_AS(uint32_t, sign) * rl_room(RL_RELEASE, lock->resource_size);
-  rl->reserved_commands += RL_AS(uint32_t, sign);
+/* R7: room for the roll-back is taken together with that for its SET. */
+static void rl_reserve(redlock *rl, redlock_lock *lock) {
+  if (lock->reserved == RL_YIELDED) rl->yielded--;
+  lock->reserved = RL_RESERVED;
+  rl->reserved_bytes += rl_room(RL_RELEASE, lock->resource_size);
+  rl->reserved_commands++;
+}
+
+static void rl_unreserve(redlock *rl, redlock_lock *lock) {
+  if (lock->reserved == RL_YIELDED) rl->yielded--;
+  if (lock->reserved == RL_RESERVED) {
+    rl->reserved_bytes -= rl_room(RL_RELEASE, lock->resource_size);
+    rl->reserved_commands--;
+  }
+  lock->reserved = RL_NONE;
 }
 
 /* Appends the lock's command. The caller has seen to the room, and says who shall get it. */
-static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, uint32_t due) {
+static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, rl_set due) {
   rl_command *c = rl_at(rl, rl_end(rl));
   rl_writer w;
   w.data = rl->ring;
@@ -885,7 +910,7 @@ static int rl_skip(redlock *rl, rl_server *s) {
   for (; s->cursor != rl_end(rl); rl_advance(s, rl_at(rl, s->cursor))) {
     rl_command *c = rl_at(rl, s->cursor);
     if (s->sent || rl_is_due(rl, s, c)) return 1;
-    c->due &= ~s->bit;
+    rl_remove(&c->due, s->bit);
   }
   return 0;
 }
@@ -992,10 +1017,10 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   rl_note_due(rl, s->until_ms);
   for (; place != end; place++) {
     rl_command *c = rl_at(rl, place);
-    uint32_t owed = c->owed & s->bit;
-    c->owed &= ~s->bit;
+    rl_set owed = c->owed & s->bit;
+    rl_remove(&c->owed, s->bit);
     if (c->kind == RL_RELEASE) c->due |= owed;
-    else if (was_refused) c->due &= ~s->bit;
+    else if (was_refused) rl_remove(&c->due, s->bit);
     if (owed && c->lock) rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
   }
   if (delay) rl_vote_all(rl, s, rl_absent_vote(s));
@@ -1118,7 +1143,7 @@ static int rl_send_undo(redlock *rl, rl_server *s) {
   int sent = rl_send_private(rl, s, s->sent);
   if (sent < 0) rl_advance(s, c);
   if (sent > 0) {
-    c->due &= ~s->bit;
+    rl_remove(&c->due, s->bit);
     s->sent = RL_AS(uint16_t, s->sent + sent);
   }
   return sent;
@@ -1139,7 +1164,7 @@ static size_t rl_run(redlock *rl, const rl_server *s) {
 /* The first byte of c has left. From here on it is never sent to this server again (R12). */
 static void rl_on_first_byte(redlock *rl, rl_server *s, rl_command *c) {
   REDLOCK_ASSERT(c->due & s->bit);
-  c->due &= ~s->bit;
+  rl_remove(&c->due, s->bit);
   rl_owe(rl, s);
   if (s->state == RL_REFUSED) s->late++;
   else c->owed |= s->bit;
@@ -1247,9 +1272,9 @@ static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
   s->late = s->owed;
   for (; place != end; place++) {
     rl_command *c = rl_at(rl, place);
-    if (c->kind != RL_RELEASE) c->due &= ~s->bit;
+    if (c->kind != RL_RELEASE) rl_remove(&c->due, s->bit);
     if (c->kind == RL_SET) c->due |= c->owed & s->bit;
-    c->owed &= ~s->bit;
+    rl_remove(&c->owed, s->bit);
   }
   if (!s->greeted) rl_lose(rl, s, why);
   rl_vote_all(rl, s, REDLOCK_VOTE_ERROR);
@@ -1269,11 +1294,11 @@ static int rl_is_sum_of(uint32_t sum, const char *text) {
 static void rl_on_info_line(rl_server *s) {
   if (rl_is_sum_of(s->key, "run_id")) {
     s->seen |= RL_SEEN_RUN_ID;
-    s->next_run_id = s->sum | 1; /* 0 means none */
+    s->next_run_id = s->parser.count | 1; /* 0 means none */
   } else if (rl_is_sum_of(s->key, "uptime_in_seconds")) {
     s->seen |= RL_SEEN_UPTIME;
     s->uptime_s = s->number == UINT32_MAX ? 0 : s->number;
-  } else if (rl_is_sum_of(s->sum, "role:master")) {
+  } else if (rl_is_sum_of(s->parser.count, "role:master")) {
     s->seen |= RL_SEEN_MASTER;
   }
 }
@@ -1284,16 +1309,16 @@ static void rl_on_info_byte(rl_server *s, char c) {
   uint32_t digit = rl_hex(c);
   if (c == '\r') rl_on_info_line(s);
   if (c == '\r' || c == '\n') {
-    s->sum = s->key = 0;
+    s->parser.count = s->key = 0;
     return;
   }
   if (c == ':' && s->key == 0) {
-    s->key = s->sum;
+    s->key = s->parser.count;
     s->number = 0;
   } else {
     s->number = digit > 9 || s->number > 400000000 ? UINT32_MAX : s->number * 10 + digit;
   }
-  s->sum = rl_sum(s->sum, c);
+  s->parser.count = rl_sum(s->parser.count, c);
 }
 
 /* R24, R5. The clock is read anew: a reading from before the reply would make the server older. */
@@ -1376,7 +1401,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
       REDLOCK_ASSERT(s->answered != s->cursor + 1);
       c = rl_at(rl, s->answered++);
     } while (!(c->owed & s->bit));
-    c->owed &= ~s->bit;
+    rl_remove(&c->owed, s->bit);
     rl_on_answer(rl, s, c, reply);
   }
 }
@@ -1413,7 +1438,7 @@ static void rl_stall(redlock *rl, rl_server *s) {
   rl_say(s, rl_late);
   for (; s->linked && place != end; place++) {
     rl_command *c = rl_at(rl, place);
-    if (c->kind != RL_RELEASE) c->due &= ~s->bit;
+    if (c->kind != RL_RELEASE) rl_remove(&c->due, s->bit);
   }
   rl_vote_all(rl, s, s->linked ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE);
 }
@@ -1466,22 +1491,32 @@ static int rl_retire(redlock *rl) {
   return 1;
 }
 
-/* When nothing is in the log, all that is reserved is for grants that wait to be handed back. They
-   must not keep the line waiting: their caller may be in a blocking call for a lock in it. */
-static int rl_yield_reserved(redlock *rl) {
+/* All that is reserved may be for grants that nobody takes, while their caller is in a blocking call
+   for another lock. Then one gives its room up, until that call is over. */
+static int rl_yield(redlock *rl) {
   redlock_lock *lock = rl_first(&rl->decided);
-  if (rl->count || !rl->reserved_commands) return 0;
-  for (; lock; lock = rl_next(&rl->decided, lock)) rl_reserve(rl, lock, -1);
+  while (lock && lock->reserved != RL_RESERVED) lock = rl_next(&rl->decided, lock);
+  if (!lock || rl->count) return 0;
+  rl_unreserve(rl, lock);
+  lock->reserved = RL_YIELDED;
+  rl->yielded++;
   return 1;
 }
 
-static int rl_make_room(redlock *rl, const redlock_lock *lock) {
-  uint32_t bytes = rl_room(lock->task, lock->resource_size);
-  uint32_t commands = lock->task == RL_SET ? 2 : 1;
+static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
+  uint32_t bytes = rl_room(task, lock->resource_size), commands = task == RL_SET ? 2 : 1;
   while (rl->used + rl->reserved_bytes + bytes > REDLOCK_RING_BYTES ||
          rl->count + rl->reserved_commands + commands > REDLOCK_MAX_COMMANDS)
-    if (!rl_retire(rl) && !rl_yield_reserved(rl)) return 0;
+    if (!rl_retire(rl) && !(lock->urgent && rl_yield(rl))) return 0;
   return 1;
+}
+
+/* Whether all grants have the room that they gave up again. */
+static int rl_restore(redlock *rl) {
+  redlock_lock *lock = rl_first(&rl->decided);
+  for (; rl->yielded && lock; lock = rl_next(&rl->decided, lock))
+    if (lock->reserved == RL_YIELDED && rl_make_room(rl, lock, RL_RELEASE)) rl_reserve(rl, lock);
+  return !rl->yielded;
 }
 
 /* ---- Rounds: votes, quorum, decision --------------------------------------------------------- */
@@ -1528,7 +1563,7 @@ static void rl_queue(redlock *rl, redlock_lock *lock, uint8_t task) {
 
 /* R7: the release goes to every server that any byte of the SET went to, behind it, at once. */
 static void rl_roll_back(redlock *rl, redlock_lock *lock) {
-  rl_reserve(rl, lock, -1);
+  rl_unreserve(rl, lock);
   if (lock->touched) rl_encode(rl, lock, RL_RELEASE, lock->touched);
   lock->touched = 0;
 }
@@ -1654,7 +1689,7 @@ static redlock_vote rl_first_vote(const redlock *rl, const rl_server *s) {
    gets it if that is up again in time; one that is stalled or refused gets only what undoes a SET
    that it got (R13). */
 static rl_command *rl_ask(redlock *rl, const redlock_lock *lock, uint8_t kind) {
-  uint32_t due = kind == RL_RELEASE ? lock->touched : 0;
+  rl_set due = kind == RL_RELEASE ? lock->touched : 0;
   const rl_server *s = rl->server, *end = s + rl->servers;
   for (; s != end; s++)
     if (s->state != RL_REFUSED && !(s->linked && s->stalled)) due |= s->bit;
@@ -1665,7 +1700,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   int64_t due = rl->now_ms + rl->options.server_timeout_ms;
   int i;
   if (lock->task == RL_SET) {
-    rl_reserve(rl, lock, 1);
+    rl_reserve(rl, lock);
     lock->touched = 0;
     lock->attempts++;
   }
@@ -1703,9 +1738,14 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
   rl_start_round(rl, lock);
 }
 
+/* Whether someone stands in line and there is room. */
+static int rl_is_served(redlock *rl) {
+  const redlock_lock *lock = rl_first(&rl->line);
+  return lock && (lock->urgent || rl_restore(rl)) && rl_make_room(rl, lock, lock->task);
+}
+
 static void rl_serve_line(redlock *rl) {
-  redlock_lock *lock;
-  while ((lock = rl_first(&rl->line)) != RL_NULL && rl_make_room(rl, lock)) rl_start_task(rl, lock);
+  while (rl_is_served(rl)) rl_start_task(rl, rl_first(&rl->line));
 }
 
 /* ---- Locks: the clock ------------------------------------------------------------------------ */
@@ -1765,8 +1805,7 @@ static void rl_work(redlock *rl) {
     rl_serve_line(rl);
     for (s = rl->server; s != end; s++) rl_send(rl, s);
     if (rl->now_ms >= rl->due_ms || !rl_first(&rl->live)) rl_on_time(rl);
-    if (rl_first(&rl->line) && rl_make_room(rl, rl_first(&rl->line))) continue;
-    if (!rl->fresh) return;
+    if (!rl_is_served(rl) && !rl->fresh) return;
   }
   rl->fresh = 1;
 }
@@ -1860,7 +1899,8 @@ static int rl_has_lapsed(redlock *rl, const redlock_lock *lock) {
 /* Gives a decided lock to the caller; 0 = it goes back to the line first, to be released. */
 static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   if (rl_has_lapsed(rl, lock)) {
-    if (!lock->reserved) {
+    if (lock->reserved != RL_RESERVED) {
+      rl_unreserve(rl, lock);
       rl_expire(rl, lock);
       rl_serve_line(rl);
       return 0;
@@ -1870,18 +1910,10 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
     lock->status = REDLOCK_EXPIRED;
     rl_roll_back(rl, lock);
   }
-  rl_reserve(rl, lock, -1);
+  rl_unreserve(rl, lock);
   rl_unlink(lock);
+  lock->urgent = 0;
   return 1;
-}
-
-/* The roll-back of a grant whose room was yielded. Sending makes room; where it does not, because
-   a server takes no bytes, the value lives until its ttl. */
-static void rl_release_unreserved(redlock *rl, redlock_lock *lock) {
-  lock->task = RL_RELEASE;
-  if (!rl_make_room(rl, lock)) rl_work(rl);
-  if (rl_make_room(rl, lock)) rl_encode(rl, lock, RL_RELEASE, lock->touched);
-  lock->task = RL_SET;
 }
 
 /* Takes a lock out of the client, as redlock_cancel documents it. */
@@ -1889,19 +1921,23 @@ static void rl_withdraw(redlock *rl, redlock_lock *lock) {
   rl_command *c = lock->phase == RL_VOTING ? rl_settle(rl, lock) : RL_NULL;
   if (lock->task == RL_SET) {
     if (c) c->due = 0;
-    if (lock->reserved) rl_roll_back(rl, lock);
-    else if (lock->deadline_ms) rl_release_unreserved(rl, lock);
+    if (lock->reserved == RL_YIELDED && !rl_restore(rl)) rl_work(rl); /* sending makes room */
+    if (lock->reserved == RL_RESERVED || (lock->reserved && rl_make_room(rl, lock, RL_RELEASE)))
+      rl_roll_back(rl, lock);
+    rl_unreserve(rl, lock);
     lock->held = RL_NEVER;
     lock->deadline_ms = 0;
   }
   if (lock->phase != RL_KEEPING) lock->status = REDLOCK_CANCELLED;
   rl_unlink(lock);
-  lock->kept = 0;
+  lock->kept = lock->urgent = 0;
 }
 
 /* The blocking calls: turns until the caller's own lock is decided. The others' stay queued. */
 static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
   if (status != REDLOCK_PENDING) return status;
+  lock->urgent = 1;
+  if (lock->phase == RL_LINE) rl_move(rl, lock, RL_LINE);
   while (!rl_is_decided(rl, lock) || !rl_hand_back(rl, lock)) {
     if (rl_wait(rl, lock, -1)) continue;
     rl_withdraw(rl, lock);
@@ -2169,7 +2205,7 @@ static int rl_add_server(redlock *rl, rl_text entry) {
   size_t at = RL_AS(size_t, entry.at - rl->list);
   rl_target t;
   s->index = rl->servers++;
-  s->bit = UINT32_C(1) << s->index;
+  s->bit = RL_AS(rl_set, UINT32_C(1) << s->index);
   s->fd = -1;
   s->entry = RL_AS(uint16_t, at);
   s->entry_size = RL_AS(uint16_t, entry.size);

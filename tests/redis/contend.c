@@ -137,7 +137,7 @@ struct fault {
 static void begin_fault(struct fault *f, int other) {
   do f->server = (int)draw(N);
   while (f->server == other);
-  f->killed = draw(3) == 0;
+  f->killed = draw(8) == 0; /* it lasts longer than the others */
   f->since_ms = timing_ms();
   if (f->killed) server_kill(&real.at[f->server]);
   else server_freeze(&real.at[f->server]);

@@ -12,7 +12,8 @@ static void count_status(int operation, redlock_status status) {
 static ns think(void) { return W.now + skewed(10 * US, W.cfg.think_max); }
 
 static void set_bound(struct client *c, struct slot *s, int64_t more_ms) {
-  int64_t line_ms = W.cfg.light ? 0 : (W.cfg.server_timeout_ms + 3) * (2 + 2 * (int64_t)c->slots);
+  int64_t line_ms = W.cfg.server_timeout_ms + 3; /* R11: for room that a server keeps */
+  if (!W.cfg.light) line_ms *= 2 + 2 * (int64_t)c->slots;
   s->bound_ms = client_ms(c) + more_ms + W.cfg.server_timeout_ms + 2 + line_ms;
   if (W.cfg.out_of_model) s->bound_ms = -1; /* its clock may be stepped */
 }
@@ -45,10 +46,10 @@ static void check_classification(struct client *c, struct slot *s) {
               v == REDLOCK_VOTE_ERROR || v == REDLOCK_VOTE_QUARANTINED;
   }
   if ((status == REDLOCK_OK || status == REDLOCK_EXPIRED) && yes < quorum())
-    VIOLATION("R5: client %d slot %d says %d with %d votes", c->index, s->index, status, yes);
+    violation("R5: client %d slot %d says %d with %d votes", c->index, s->index, status, yes);
   if ((status == REDLOCK_NO_QUORUM) != (absent > spare) && status != REDLOCK_SYSTEM &&
       status != REDLOCK_OK)
-    VIOLATION("R23: client %d slot %d says %d while %d of %d gave no answer", c->index, s->index,
+    violation("R23: client %d slot %d says %d while %d of %d gave no answer", c->index, s->index,
               status, absent, W.cfg.servers);
 }
 
@@ -65,7 +66,7 @@ static void on_acquired(struct client *c, struct slot *s) {
   s->bound_ms = -1;
   if (status == REDLOCK_OK) {
     if (left <= 0)
-      VIOLATION("R1: client %d slot %d is handed a lock whose validity has passed", c->index,
+      violation("R1: client %d slot %d is handed a lock whose validity has passed", c->index,
                 s->index);
     s->state = S_HELD;
     s->granted_ms = client_ms(c);
@@ -78,11 +79,11 @@ static void on_acquired(struct client *c, struct slot *s) {
     T->probes++;
     return;
   }
-  if (left) VIOLATION("R22: client %d slot %d has no lock, and %lld ms remain", c->index, s->index,
+  if (left) violation("R22: client %d slot %d has no lock, and %lld ms remain", c->index, s->index,
                       (long long)left);
   if (status != REDLOCK_TAKEN && status != REDLOCK_NO_QUORUM && status != REDLOCK_EXPIRED &&
       status != REDLOCK_SYSTEM)
-    VIOLATION("status: client %d slot %d: acquire says %d", c->index, s->index, status);
+    violation("status: client %d slot %d: acquire says %d", c->index, s->index, status);
   if (s->probe) {
     s->state = S_IDLE;
     s->due = W.now + MS;
@@ -99,14 +100,14 @@ static void on_extended(struct client *c, struct slot *s) {
   s->state = S_HELD;
   s->due = when_to_act(s, remaining_of(c, s));
   if (status == REDLOCK_OK && (was_kept || remaining_of(c, s) <= 0))
-    VIOLATION("R1: client %d slot %d is handed an extension whose validity has passed", c->index,
+    violation("R1: client %d slot %d is handed an extension whose validity has passed", c->index,
               s->index);
   if (status == REDLOCK_INVALID || status == REDLOCK_TAKEN || status == REDLOCK_CANCELLED ||
       (was_kept && status == REDLOCK_NO_QUORUM))
-    VIOLATION("status: client %d slot %d: extension says %d", c->index, s->index, status);
+    violation("status: client %d slot %d: extension says %d", c->index, s->index, status);
   if (status != REDLOCK_EXPIRED) return;
   if (remaining_of(c, s))
-    VIOLATION("R19: client %d slot %d is lost, and still remains", c->index, s->index);
+    violation("R19: client %d slot %d is lost, and still remains", c->index, s->index);
   lock_is_lost(c, s);
   rest(s);
 }
@@ -118,7 +119,7 @@ static void actor_handed_back(struct client *c, struct slot *s) {
   T->operations++;
   if ((int)s->lock.operation != expected[s->state] || status == REDLOCK_PENDING ||
       status < REDLOCK_SYSTEM) {
-    VIOLATION("invariant 6: client %d slot %d in state %d is handed back as operation %d, status %d",
+    violation("invariant 6: client %d slot %d in state %d is handed back as operation %d, status %d",
               c->index, s->index, s->state, s->lock.operation, status);
     return;
   }
@@ -128,7 +129,7 @@ static void actor_handed_back(struct client *c, struct slot *s) {
   } else if (s->state == S_RELEASING) {
     if (status != REDLOCK_OK && status != REDLOCK_EXPIRED && status != REDLOCK_NO_QUORUM &&
         status != REDLOCK_SYSTEM)
-      VIOLATION("status: client %d slot %d: release says %d", c->index, s->index, status);
+      violation("status: client %d slot %d: release says %d", c->index, s->index, status);
     rest(s);
   } else {
     on_extended(c, s);
@@ -140,17 +141,17 @@ static void returned(struct client *c, struct slot *s, redlock_status status) {
   T->blocking++;
   note(N_STARTED, c->index, s->index, status);
   if (status != s->lock.status)
-    VIOLATION("status: client %d slot %d: returned %d, says %d", c->index, s->index, status,
+    violation("status: client %d slot %d: returned %d, says %d", c->index, s->index, status,
               s->lock.status);
   if (s->bound_ms >= 0 && client_ms(c) > s->bound_ms)
-    VIOLATION("invariant 5: client %d slot %d: the blocking call returns %lld ms too late", c->index,
+    violation("invariant 5: client %d slot %d: the blocking call returns %lld ms too late", c->index,
               s->index, (long long)(client_ms(c) - s->bound_ms));
   actor_handed_back(c, s);
   look_at_all(c);
 }
 
 static int may_block(const struct client *c) {
-  return !c->manual && W.depth == 0 && !W.winding && one_in(8);
+  return !c->manual && W.depth == 0 && !W.winding && !W.odds[F_CLIENT_STEP] && one_in(8);
 }
 
 /* ---- the calls ---- */
@@ -188,7 +189,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   forget(s);
   count_status(REDLOCK_ACQUIRE, status);
   if (status != REDLOCK_SYSTEM)
-    VIOLATION("status: client %d slot %d: start_acquire says %d", c->index, s->index, status);
+    violation("status: client %d slot %d: start_acquire says %d", c->index, s->index, status);
   if (s->probe) {
     s->state = S_IDLE;
     s->due = W.now + MS;
@@ -203,7 +204,7 @@ static void on_not_started(struct client *c, struct slot *s, redlock_status stat
   count_status(REDLOCK_EXTEND, status);
   if (status == REDLOCK_EXPIRED ? alive && remaining_of(c, s) > 0
                                 : status != REDLOCK_LIMIT && status != REDLOCK_SYSTEM)
-    VIOLATION("status: client %d slot %d: extend says %d", c->index, s->index, status);
+    violation("status: client %d slot %d: extend says %d", c->index, s->index, status);
   s->due = think();
   if (status == REDLOCK_EXPIRED) rest(s);
 }
@@ -263,13 +264,13 @@ static void start_release(struct client *c, struct slot *s) {
     return;
   }
   if (status != REDLOCK_SYSTEM && status != (acquiring ? REDLOCK_CANCELLED : REDLOCK_EXPIRED))
-    VIOLATION("status: client %d slot %d: start_release says %d", c->index, s->index, status);
+    violation("status: client %d slot %d: start_release says %d", c->index, s->index, status);
   if (status == REDLOCK_SYSTEM) { /* nothing was done, and this user does not try again */
     if (value >= 0) W.value[value].state = V_GRANTED;
     forget(s);
   }
   if (status == REDLOCK_EXPIRED && value >= 0 && !W.cfg.out_of_model && !W.odds[F_NO_CLOCK])
-    VIOLATION("R21: client %d slot %d: a release of a lock that was held was not sent", c->index,
+    violation("R21: client %d slot %d: a release of a lock that was held was not sent", c->index,
               s->index);
   rest(s);
 }
@@ -282,7 +283,7 @@ static void cancel(struct client *c, struct slot *s) {
   status = c->lib->cancel(c->rl, &s->lock);
   s->bound_ms = -1;
   if (status != REDLOCK_OK)
-    VIOLATION("status: client %d slot %d: cancel in state %d says %d", c->index, s->index, s->state,
+    violation("status: client %d slot %d: cancel in state %d says %d", c->index, s->index, s->state,
               status);
   if (s->state == S_KEPT || s->state == S_EXTENDING) {
     look_at_lock(c, s);
@@ -332,7 +333,7 @@ static void misuse(struct client *c, struct slot *s) {
   if (status == REDLOCK_EXPIRED || status == REDLOCK_SYSTEM) return; /* as good a refusal */
   count_status(0, status);
   if (status != REDLOCK_INVALID)
-    VIOLATION("misuse: client %d slot %d in state %d: a call out of order says %d", c->index,
+    violation("misuse: client %d slot %d in state %d: a call out of order says %d", c->index,
               s->index, s->state, status);
 }
 
@@ -435,13 +436,14 @@ static void actor_act(struct client *c) {
 /* After healing everyone comes to an end: 1 = releasing what they hold, 2 = leaving it lie. */
 static void wind_down(struct client *c) {
   int i;
+  c->paused_until = W.now; /* no one sleeps any longer */
   for (i = 0; i < c->slots; i++) {
     struct slot *s = &c->slot[i];
     if (s->state == S_IDLE && !s->probe) s->due = NEVER;
     if (s->state == S_HELD || s->state == S_KEPT || s->state == S_ACQUIRING)
       s->due = W.now + between(0, 10 * MS);
   }
-  if (c->alive && !c->busy) client_wake_at(c, larger(W.now, c->paused_until));
+  if (c->alive && !c->busy) client_wake_at(c, W.now);
 }
 
 #endif

@@ -95,6 +95,7 @@ static void chaos(void) {
   ns length = skewed(MS, smaller((ns)W.cfg.ttl_max_ms * 2 * MS, 60 * SEC));
   if (W.healed) return;
   schedule(W.now + skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
+  if (W.values > MAX_VALUES / 2 || W.turn > MAX_TURNS) schedule(W.now, EV_HEAL, 0, 0);
   if (W.odds[kind] == 0 || W.cfg.entry_server[server] != server) return;
   /* those that are counted where they are felt */
   if (kind != F_ERROR_REPLY && kind != F_AUTH_REFUSED && kind != F_SELECT_REFUSED &&
@@ -170,6 +171,7 @@ static ns probe_bound(void) {
 
 static void on_heal(void) {
   int i;
+  if (W.healed) return;
   choose_sick();
   W.healed = 1;
   note(N_HEAL, 0, 0, 0);
@@ -217,20 +219,21 @@ static void check_forgotten(void) {
     const struct client *c = &W.client[i];
     for (k = 0; k < c->slots && c->alive && !c->manual; k++)
       if (c->slot[k].state != S_IDLE)
-        VIOLATION("invariant 6: client %d slot %d is forgotten in state %d", i, k,
+        violation("invariant 6: client %d slot %d is forgotten in state %d", i, k,
                   c->slot[k].state);
   }
 }
 
 /* Over when every waiter had its lock, or the bound has passed. */
 static void on_end(void) {
-  int i;
-  if (W.probes_left && W.now < W.probe_deadline) {
-    schedule(smaller(W.now + SEC, W.probe_deadline), EV_END, 0, 0);
+  int i, busy = 0;
+  for (i = 0; i < W.cfg.clients; i++) busy += W.client[i].busy;
+  if (busy || (W.probes_left && W.now < W.probe_deadline)) {
+    schedule(busy ? W.now + SEC : smaller(W.now + SEC, W.probe_deadline), EV_END, 0, 0);
     return;
   }
   if (W.probes_left)
-    VIOLATION("invariant 4: %d waiters are not granted their lock %lld ms after healing",
+    violation("invariant 4: %d waiters are not granted their lock %lld ms after healing",
               W.probes_left, (long long)(probe_bound() / MS));
   else if (W.winding != 4) {
     W.winding = 4; /* the last ones come to rest */

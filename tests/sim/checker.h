@@ -36,7 +36,7 @@ static inline void value_draw(const struct client *c, unsigned char *out) {
   struct value *v = &W.value[W.values];
   int i;
   if (W.values == MAX_VALUES) {
-    complain("simulator: too many values");
+    violation("simulator: too many values");
     return;
   }
   memset(v, 0, sizeof *v);
@@ -127,7 +127,7 @@ static inline void check_majority(int resource, const char *when) {
   if (g->value < 0 || g->end <= W.now || W.cfg.out_of_model) return;
   until = majority_until(resource, g->value);
   if (until >= g->end) return;
-  VIOLATION("invariant 2: %s, value %ld of resource %d (client %d) is granted until %lld ns, but a "
+  violation("invariant 2: %s, value %ld of resource %d (client %d) is granted until %lld ns, but a "
             "majority of servers holds it only until %lld ns", when, g->value, resource, g->client,
             (long long)g->end, (long long)until);
 }
@@ -161,10 +161,10 @@ static inline void check_votes(const struct slot *s, long value) {
     int server = W.cfg.entry_server[i];
     if (s->lock.votes[i] != REDLOCK_VOTE_YES) continue;
     if (v->young >> server & 1)
-      VIOLATION("R24: client %d slot %d counts the vote of server %d, which has forgotten less than "
+      violation("R24: client %d slot %d counts the vote of server %d, which has forgotten less than "
                 "max_ttl_ms ago", s->client, s->index, server);
     if (!(v->yes >> server & 1))
-      VIOLATION("R4: client %d slot %d counts a yes of server %d, which said no such thing to value "
+      violation("R4: client %d slot %d counts a yes of server %d, which said no such thing to value "
                 "%ld", s->client, s->index, server, value);
   }
 }
@@ -179,13 +179,13 @@ static inline void grant_begins(struct slot *s, ns end) {
   s->value = value;
   if (value < 0) {
     if (!W.cfg.out_of_model)
-      VIOLATION("invariant 2: client %d slot %d is granted resource %d, but no server holds a value "
+      violation("invariant 2: client %d slot %d is granted resource %d, but no server holds a value "
                 "that it may have meant", s->client, s->index, s->resource);
     return;
   }
   check_votes(s, value);
   if (g->value >= 0 && g->end > W.now && !W.cfg.out_of_model)
-    VIOLATION("invariant 1: client %d slot %d is granted resource %d while client %d slot %d holds "
+    violation("invariant 1: client %d slot %d is granted resource %d while client %d slot %d holds "
               "it until %lld ns", s->client, s->index, s->resource, g->client, g->slot,
               (long long)g->end);
   W.value[value].state = V_GRANTED;
@@ -203,7 +203,7 @@ static inline void grant_extends(struct slot *s, ns end) {
   note(N_UNTIL, s->resource, s->value, end);
   if (s->value < 0 || W.cfg.out_of_model) return;
   if (g->value != s->value && g->value >= 0 && g->end > W.now)
-    VIOLATION("invariant 1: client %d slot %d extends resource %d while client %d slot %d holds it",
+    violation("invariant 1: client %d slot %d extends resource %d while client %d slot %d holds it",
               s->client, s->index, s->resource, g->client, g->slot);
   g->value = s->value;
   g->client = s->client;
@@ -237,15 +237,15 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   long index = value_of(e->value, e->value_size);
   struct value *v = &W.value[index];
   if (index < 0 || resource < 0) {
-    VIOLATION("R3: server %d gets a SET with a value or a name that no one drew", server);
+    violation("R3: server %d gets a SET with a value or a name that no one drew", server);
     return;
   }
   if (v->client != n->client || (v->resource >= 0 && v->resource != resource))
-    VIOLATION("R3: value %ld is used twice, for different attempts", index);
+    violation("R3: value %ld is used twice, for different attempts", index);
   if ((v->sent >> server & 1) && !has_alias())
-    VIOLATION("R12: the SET of value %ld is sent to server %d twice", index, server);
+    violation("R12: the SET of value %ld is sent to server %d twice", index, server);
   if (v->state == V_OVER && v->over < W.now && v->sent == 0)
-    VIOLATION("R3: value %ld was used and given up before", index);
+    violation("R3: value %ld was used and given up before", index);
   v->resource = resource;
   v->ttl_ms = e->ttl_ms;
   v->sent |= UINT32_C(1) << server;
@@ -263,7 +263,7 @@ static inline void check_delete(struct conn *n, struct effect *e) {
   int resource = resource_of(e->name, e->name_size);
   if (old < 0 || resource < 0) return;
   if (old != given || W.value[old].client != n->client)
-    VIOLATION("invariant 3: client %d removes value %ld of client %d from server %d", n->client, old,
+    violation("invariant 3: client %d removes value %ld of client %d from server %d", n->client, old,
               W.value[old].client, n->server);
   if (W.value[old].state == V_FRESH) T->rolled_back++;
   if (W.grant[resource].value == old) check_majority(resource, "after a release that no one called");
@@ -303,7 +303,7 @@ static inline void check_orphans_of(int server) {
     long v = value_of(k->value, k->value_size);
     if (!k->used || k->excused || v < 0 || (k->expires_ms && now_ms > k->expires_ms)) continue;
     if (is_wanted(v) || s->excuse >= W.value[v].drawn) continue;
-    VIOLATION("R7: server %d still holds value %ld of client %d, which was given up, and its "
+    violation("R7: server %d still holds value %ld of client %d, which was given up, and its "
               "connection was never broken", server, v, W.value[v].client);
   }
 }

@@ -53,7 +53,7 @@ static void lock_is_lost(struct client *c, struct slot *s) {
   int early = client_ms(c) < s->deadline_ms && s->value >= 0;
   if (early && !W.cfg.out_of_model && !W.hook_fails_at && !W.odds[F_NO_CLOCK] &&
       holders(s) >= quorum())
-    VIOLATION("R19: client %d slot %d gives its lock up, %lld ms early, and a quorum holds it",
+    violation("R19: client %d slot %d gives its lock up, %lld ms early, and a quorum holds it",
               c->index, s->index, (long long)(s->deadline_ms - client_ms(c)));
   grant_ends(s);
   s->deadline_ms = 0;
@@ -61,7 +61,7 @@ static void lock_is_lost(struct client *c, struct slot *s) {
 
 static void check_hold(struct client *c, struct slot *s, int64_t deadline_ms) {
   if (s->hold_ms && deadline_ms > s->granted_ms + s->hold_ms)
-    VIOLATION("R20: client %d slot %d is extended to %lld ms of hold, the limit is %lld", c->index,
+    violation("R20: client %d slot %d is extended to %lld ms of hold, the limit is %lld", c->index,
               s->index, (long long)(deadline_ms - s->granted_ms), (long long)s->hold_ms);
 }
 
@@ -69,7 +69,7 @@ static void look_at_lock(struct client *c, struct slot *s) {
   int64_t left = remaining_of(c, s), deadline_ms;
   if (s->state != S_HELD && s->state != S_KEPT && s->state != S_EXTENDING) {
     if (left != 0 && s->state != S_ACQUIRING) /* a grant may wait to be handed back */
-      VIOLATION("R22: client %d slot %d is not held, and %lld ms remain", c->index, s->index,
+      violation("R22: client %d slot %d is not held, and %lld ms remain", c->index, s->index,
                 (long long)left);
     return;
   }
@@ -77,7 +77,7 @@ static void look_at_lock(struct client *c, struct slot *s) {
     if (s->deadline_ms == 0) return;
     if (client_ms(c) >= s->deadline_ms) return;
     if (s->state == S_HELD && !W.cfg.out_of_model)
-      VIOLATION("R22: client %d slot %d is held for %lld ms more, and none remain", c->index,
+      violation("R22: client %d slot %d is held for %lld ms more, and none remain", c->index,
                 s->index, (long long)(s->deadline_ms - client_ms(c)));
     lock_is_lost(c, s);
     return;
@@ -85,10 +85,10 @@ static void look_at_lock(struct client *c, struct slot *s) {
   deadline_ms = client_ms(c) + left;
   if (deadline_ms == s->deadline_ms || W.cfg.out_of_model) return;
   if (deadline_ms < s->deadline_ms)
-    VIOLATION("R18: client %d slot %d: its deadline is shortened by %lld ms", c->index, s->index,
+    violation("R18: client %d slot %d: its deadline is shortened by %lld ms", c->index, s->index,
               (long long)(s->deadline_ms - deadline_ms));
   if (s->state == S_HELD)
-    VIOLATION("R22: client %d slot %d: its deadline moved with nothing pending", c->index, s->index);
+    violation("R22: client %d slot %d: its deadline moved with nothing pending", c->index, s->index);
   check_hold(c, s, deadline_ms);
   s->deadline_ms = deadline_ms;
   grant_extends(s, client_when(c, deadline_ms));
@@ -99,10 +99,10 @@ static void check_bound(struct client *c, struct slot *s, int64_t timeout_ms) {
   int64_t now_ms = client_ms(c);
   if (s->bound_ms < 0 || s->state == S_IDLE || s->state == S_HELD || s->state == S_KEPT) return;
   if (now_ms > s->bound_ms && timeout_ms != 0)
-    VIOLATION("invariant 5: client %d slot %d is pending in state %d, %lld ms beyond its deadline",
+    violation("invariant 5: client %d slot %d is pending in state %d, %lld ms beyond its deadline",
               c->index, s->index, s->state, (long long)(now_ms - s->bound_ms));
   if (timeout_ms < 0 || now_ms + timeout_ms > larger(s->bound_ms, now_ms) + 1)
-    VIOLATION("invariant 5: client %d slot %d is due by %lld ms, timeout_ms says %lld", c->index,
+    violation("invariant 5: client %d slot %d is due by %lld ms, timeout_ms says %lld", c->index,
               s->index, (long long)(s->bound_ms - now_ms), (long long)timeout_ms);
 }
 
@@ -120,7 +120,7 @@ static void check_spin(struct client *c) {
   }
   if (++c->idle_wakes < SPIN_LIMIT) return;
   if (W.now - c->idle_since < SEC)
-    VIOLATION("spin: client %d woke %d times in %lld ns to do nothing", c->index, SPIN_LIMIT,
+    violation("spin: client %d woke %d times in %lld ns to do nothing", c->index, SPIN_LIMIT,
               (long long)(W.now - c->idle_since));
   c->idle_wakes = 0;
 }
@@ -152,7 +152,7 @@ static struct slot *slot_of(struct client *c, redlock_lock *lock) {
   int i;
   for (i = 0; i < c->slots; i++)
     if (&c->slot[i].lock == lock) return &c->slot[i];
-  VIOLATION("invariant 6: client %d is handed back what was never a lock of its own", c->index);
+  violation("invariant 6: client %d is handed back what was never a lock of its own", c->index);
   return NULL;
 }
 
@@ -161,9 +161,9 @@ static void took_back(struct client *c, redlock_lock *lock) {
   if (!s) return;
   c->happened = 1;
   note(N_BACK, c->index, s->index, lock->status);
-  if (lock->user != s) VIOLATION("user: client %d slot %d lost its pointer", c->index, s->index);
+  if (lock->user != s) violation("user: client %d slot %d lost its pointer", c->index, s->index);
   if (s->state == S_IDLE || s->state == S_HELD)
-    VIOLATION("invariant 6: client %d slot %d is handed back (status %d), but nothing was pending",
+    violation("invariant 6: client %d slot %d is handed back (status %d), but nothing was pending",
               c->index, s->index, lock->status);
   actor_handed_back(c, s);
 }
@@ -175,7 +175,7 @@ static void client_step(struct client *c) {
   while (!W.failed && (lock = c->lib->step(c->rl)) != NULL) {
     took_back(c, lock);
     look_at_all(c);
-    if (++turn > 4 * MAX_SLOTS) VIOLATION("step: client %d never comes to an end", c->index);
+    if (++turn > 4 * MAX_SLOTS) violation("step: client %d never comes to an end", c->index);
     if (one_in(16)) break;
   }
   look_at_all(c);
@@ -267,7 +267,7 @@ static void client_start(struct client *c) {
   status = c->lib->init(c->rl, c->list, &c->options);
   W.quiet--;
   note(N_REBIRTH, c->index, c->life, status);
-  if (status != REDLOCK_OK) VIOLATION("init: client %d: %d", c->index, status);
+  if (status != REDLOCK_OK) violation("init: client %d: %d", c->index, status);
   c->alive = 1;
   c->wake = NEVER;
   client_wake_at(c, W.now + awakening());
@@ -299,10 +299,10 @@ static void client_close(struct client *c) {
   c->busy = c->closing = 1;
   c->lib->close(c->rl);
   for (i = 0; i < W.cfg.servers; i++) open += c->conn[i] >= 0;
-  if (open) VIOLATION("close: client %d leaves %d connections open", c->index, open);
+  if (open) violation("close: client %d leaves %d connections open", c->index, open);
   if (W.depth == 0 && W.odds[F_PAUSE_INSIDE] == 0 &&
       client_ms(c) - before > (int64_t)W.cfg.server_timeout_ms + 2)
-    VIOLATION("close: client %d took %lld ns", c->index, (long long)(W.now - began));
+    violation("close: client %d took %lld ns", c->index, (long long)(W.now - began));
   c->alive = 0;
   c->life++;
   c->busy = 0;

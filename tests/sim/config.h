@@ -56,7 +56,7 @@ static void draw_odds(struct config *k) {
   for (i = 0; i < FAULT_COUNT; i++) {
     int shift = (int)below(10);
     W.odds[i] = below(5) < 2 ? 0 : 30000u >> shift;
-    if (i >= FIRST_OUT_OF_MODEL && !k->out_of_model) W.odds[i] = 0;
+    if ((i >= FIRST_OUT_OF_MODEL && !k->out_of_model) || W.without[i]) W.odds[i] = 0;
   }
   W.odds[F_SPLIT] *= 8;
   W.odds[F_SHORT_READ] *= 8;

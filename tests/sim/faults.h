@@ -73,4 +73,13 @@ static inline const char *fault_text(int fault) {
   return text[fault];
 }
 
+static inline const char *fault_name(int fault) {
+  static const char *const name[] = {
+#define X(name, text) #name,
+      FAULTS(X)
+#undef X
+  };
+  return name[fault];
+}
+
 #endif

@@ -37,7 +37,7 @@ static int hook_fails(void) { return !W.quiet && ++W.hooks == W.hook_fails_at; }
 
 static struct conn *conn_of(struct client *c, int entry) {
   if (entry < 0 || entry >= W.cfg.servers || c->conn[entry] < 0) {
-    VIOLATION("io: client %d uses entry %d, which is not open", c->index, entry);
+    violation("io: client %d uses entry %d, which is not open", c->index, entry);
     return NULL;
   }
   return &W.conn[c->conn[entry]];
@@ -62,9 +62,9 @@ static intptr_t io_open(void *ctx, int entry, const char *host, const char *port
   snprintf(want, sizeof want, "%c%d", W.cfg.entry_server[entry] == entry ? 's' : 't',
            W.cfg.entry_server[entry]);
   if (strcmp(host, want) || strcmp(port, "6379"))
-    VIOLATION("io: client %d opens %s:%s for entry %d", c->index, host, port, entry);
+    violation("io: client %d opens %s:%s for entry %d", c->index, host, port, entry);
   if (c->conn[entry] >= 0)
-    VIOLATION("io: client %d opens entry %d, which was not closed", c->index, entry);
+    violation("io: client %d opens entry %d, which was not closed", c->index, entry);
   c->happened = 1;
   hook_pause(c);
   if (hook_fails() || fault(F_NO_FD)) return -1;
@@ -169,10 +169,10 @@ static void look_at_fds(struct client *c, const redlock_fd *want, int count) {
     int e = want[i].server;
     if (!n) return;
     if (want[i].fd != n->fd)
-      VIOLATION("fds: client %d entry %d tells descriptor %ld, it is %d", c->index, e,
+      violation("fds: client %d entry %d tells descriptor %ld, it is %d", c->index, e,
                 (long)want[i].fd, n->fd);
     if (c->last_fd[e] != (int)n->id && want[i].generation <= c->last_generation[e])
-      VIOLATION("fds: client %d entry %d was reopened, and its generation did not grow", c->index,
+      violation("fds: client %d entry %d was reopened, and its generation did not grow", c->index,
                 e);
     c->last_fd[e] = (int)n->id;
     c->last_generation[e] = want[i].generation;
@@ -216,9 +216,9 @@ static int io_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout
   int i, ready, all = 0;
   look_at_fds(c, want, count);
   for (i = 0; i < W.cfg.servers; i++) all += c->conn[i] >= 0;
-  if (all != count) VIOLATION("wait: client %d has %d connections and waits for %d", c->index, all,
+  if (all != count) violation("wait: client %d has %d connections and waits for %d", c->index, all,
                               count);
-  if (hook_fails() || fault(F_WAIT_FAILED)) return -1;
+  if (W.failed || !W.running || hook_fails() || fault(F_WAIT_FAILED)) return -1;
   if (fault(F_EINTR)) return 0;
   ready = any_ready(c);
   if (!ready && W.depth < MAX_DEPTH) {

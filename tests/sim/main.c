@@ -1,4 +1,5 @@
-/* sim: random runs, one per seed.  sim [--seed=N] [--runs=N] [--seconds=N] [--jobs=N] [--coverage] */
+/* sim: random runs, one for each seed. The options stand in usage(). */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -6,19 +7,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run.h"
+#include "report.h"
 
 void sim_assert(int truth, const char *text) {
-  if (!truth) VIOLATION("REDLOCK_ASSERT: %s", text);
+  if (!truth) violation("REDLOCK_ASSERT: %s", text);
 }
 
-enum { MAX_JOBS = 64, HANG_S = 60, TAIL_LINES = 60 };
+enum { MAX_JOBS = 64, HANG_S = 60, TAIL_BYTES = 9000 };
 
-struct settings {
+static struct {
   uint64_t seed, runs;
   double seconds;
-  int jobs, coverage, replay, quiet;
-};
+  int jobs, coverage, replay, hash, silent;
+  const char *logs; /* a folder */
+} opt;
 
 static double now_s(void) {
   struct timespec t;
@@ -26,20 +28,208 @@ static double now_s(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-int main(int argc, char **argv) {
-  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, n = argc > 2 ? strtoull(argv[2], NULL, 10) : 1, i;
-  double t0 = now_s();
-  if (n == 1) W.log = stdout;
-  for (i = 0; i < n; i++) {
-    double ts = now_s(); uint64_t te = T->events;
-    if (!run_seed(seed + i)) {
-      printf("seed %llu: %s\n", (unsigned long long)(seed + i), W.message);
-    }
-    if (getenv("SLOW") && now_s() - ts > 0.5) printf("slow seed %llu %.2f %llu\n", (unsigned long long)(seed + i), now_s() - ts, (unsigned long long)(T->events - te));
-    fflush(stdout);
-  }
-  printf("%llu runs %.1f s; %llu events %llu ops %llu grants %llu ext %llu probes; client time %.1f d; hash %llx\n", (unsigned long long)n, now_s() - t0,
-         (unsigned long long)T->events, (unsigned long long)T->operations, (unsigned long long)T->grants, (unsigned long long)T->extensions, (unsigned long long)T->probes,
-         (double)T->client_ms / 86400e3, (unsigned long long)T->hash);
+static int usage(void) {
+  int i;
+  puts("sim [--seed=N]     the first seed; by default the time\n"
+       "    [--runs=N]     how many seeds; by default as many as the seconds allow\n"
+       "    [--seconds=N]  by default 60\n"
+       "    [--jobs=N]     processes side by side\n"
+       "    [--replay]     one seed, with its event log on the standard output\n"
+       "    [--logs=DIR]   where the log of a failed run goes; by default the current folder\n"
+       "    [--coverage]   fails if some fault, status or vote never occurred\n"
+       "    [--hash]       prints the hash of all event logs\n"
+       "    [--silent]     only the outcome\n"
+       "    [--without=FAULT] ...  one of:");
+  for (i = 0; i < FAULT_COUNT; i++) printf(" %s", fault_name(i));
+  puts("");
+  return 2;
+}
+
+static const char *option(const char *arg, const char *name) {
+  size_t size = strlen(name);
+  return strncmp(arg, name, size) == 0 ? arg + size : NULL;
+}
+
+static int take_without(const char *name) {
+  int i;
+  for (i = 0; i < FAULT_COUNT; i++)
+    if (strcmp(name, fault_name(i)) == 0) return W.without[i] = 1;
   return 0;
+}
+
+static int take_option(const char *arg) {
+  const char *v;
+  if ((v = option(arg, "--seed=")) != NULL) opt.seed = strtoull(v, NULL, 10);
+  else if ((v = option(arg, "--runs=")) != NULL) opt.runs = strtoull(v, NULL, 10);
+  else if ((v = option(arg, "--seconds=")) != NULL) opt.seconds = strtod(v, NULL);
+  else if ((v = option(arg, "--jobs=")) != NULL) opt.jobs = atoi(v);
+  else if ((v = option(arg, "--logs=")) != NULL) opt.logs = v;
+  else if ((v = option(arg, "--without=")) != NULL) return take_without(v);
+  else if (strcmp(arg, "--replay") == 0) opt.replay = 1;
+  else if (strcmp(arg, "--coverage") == 0) opt.coverage = 1;
+  else if (strcmp(arg, "--hash") == 0) opt.hash = 1;
+  else if (strcmp(arg, "--silent") == 0) opt.silent = 1;
+  else return 0;
+  return 1;
+}
+
+/* ---- one run, shown ---- */
+
+static void print_tail(const char *path) {
+  char text[TAIL_BYTES + 1], *from = text;
+  size_t size;
+  long length;
+  FILE *f = fopen(path, "r");
+  if (!f) return;
+  fseek(f, 0, SEEK_END);
+  length = ftell(f);
+  if (length > TAIL_BYTES) fseek(f, length - TAIL_BYTES, SEEK_SET);
+  else rewind(f);
+  size = fread(text, 1, TAIL_BYTES, f);
+  text[size] = 0;
+  fclose(f);
+  if (length > TAIL_BYTES && (from = strchr(text, '\n')) == NULL) from = text;
+  fputs(from, stdout);
+}
+
+/* The same seed again, this time with its log. */
+static void show_failure(uint64_t seed) {
+  char path[512];
+  struct totals spare, *counted = T;
+  snprintf(path, sizeof path, "%s/sim-%llu.log", opt.logs ? opt.logs : ".",
+           (unsigned long long)seed);
+  W.log = fopen(path, "w");
+  if (!W.log) return;
+  T = &spare;
+  memset(&spare, 0, sizeof spare);
+  (void)run_seed(seed);
+  T = counted;
+  fclose(W.log);
+  W.log = NULL;
+  printf("\nthe end of %s:\n", path);
+  print_tail(path);
+  puts("");
+  print_config(stdout);
+  printf("\nFAILED with seed %llu: %s\n  again: make sim SEED=%llu\n", (unsigned long long)seed,
+         W.message, (unsigned long long)seed);
+  fflush(stdout);
+}
+
+static int replay(void) {
+  int good;
+  W.log = stdout;
+  good = run_seed(opt.seed);
+  printf("seed %llu: %s\n", (unsigned long long)opt.seed, good ? "no violation" : W.message);
+  return !good;
+}
+
+/* ---- many runs ---- */
+
+static void worker(int job, struct totals *shared, double end) {
+  uint64_t i;
+  T = shared;
+  for (i = (uint64_t)job; opt.runs ? i < opt.runs : now_s() < end; i += (uint64_t)opt.jobs) {
+    T->seed = opt.seed + i;
+    if (run_seed(opt.seed + i)) continue;
+    if (opt.silent) printf("seed %llu: %s\n", (unsigned long long)(opt.seed + i), W.message);
+    else show_failure(opt.seed + i);
+    fflush(stdout);
+    _exit(1);
+  }
+  _exit(0);
+}
+
+static void sum_up(const struct totals *shared, struct totals *sum) {
+  int i;
+  memset(sum, 0, sizeof *sum);
+  for (i = 0; i < opt.jobs; i++) totals_add(sum, &shared[i]);
+}
+
+/* A job that has not moved for long hangs: its seed is told, and it is ended. */
+static void watch(pid_t pid, const struct totals *t, uint64_t *beat, double *since) {
+  uint64_t now = t->beat + t->events;
+  if (now != *beat) {
+    *beat = now;
+    *since = now_s();
+  } else if (now_s() - *since > HANG_S) {
+    printf("FAILED: seed %llu hangs\n", (unsigned long long)t->seed);
+    fflush(stdout);
+    kill(pid, SIGKILL);
+  }
+}
+
+static int reap(pid_t *pids, const struct totals *shared) {
+  int i, status, bad = 0;
+  for (i = 0; i < opt.jobs; i++) {
+    if (!pids[i] || waitpid(pids[i], &status, WNOHANG) != pids[i]) continue;
+    pids[i] = 0;
+    if (WIFSIGNALED(status))
+      printf("FAILED: seed %llu ended by signal %d\n", (unsigned long long)shared[i].seed,
+             WTERMSIG(status));
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) bad = 1;
+  }
+  return bad;
+}
+
+static int alive(const pid_t *pids) {
+  int i, count = 0;
+  for (i = 0; i < opt.jobs; i++) count += pids[i] != 0;
+  return count;
+}
+
+static int run_jobs(struct totals *shared, double begin) {
+  static pid_t pids[MAX_JOBS];
+  static uint64_t beat[MAX_JOBS];
+  static double since[MAX_JOBS];
+  struct timespec tick = {0, 20000000};
+  struct totals sum;
+  double shown = begin;
+  int i, bad = 0;
+  fflush(stdout);
+  for (i = 0; i < opt.jobs; i++) {
+    since[i] = begin;
+    pids[i] = fork();
+    if (pids[i] == 0) worker(i, &shared[i], begin + opt.seconds);
+    if (pids[i] < 0) return 1;
+  }
+  while (alive(pids)) {
+    nanosleep(&tick, NULL);
+    bad |= reap(pids, shared);
+    for (i = 0; i < opt.jobs; i++) {
+      if (pids[i] && bad) kill(pids[i], SIGTERM);
+      else if (pids[i]) watch(pids[i], &shared[i], &beat[i], &since[i]);
+    }
+    if (now_s() - shown < (opt.seconds > 600 ? 60 : 10) || opt.silent) continue;
+    shown = now_s();
+    sum_up(shared, &sum);
+    print_progress(&sum, shown - begin);
+  }
+  return bad;
+}
+
+int main(int argc, char **argv) {
+  struct totals *shared, sum;
+  double begin = now_s();
+  int i, bad;
+  opt.seconds = 60;
+  opt.jobs = 1;
+  for (i = 1; i < argc; i++)
+    if (!take_option(argv[i])) return usage();
+  if (!opt.seed) opt.seed = (uint64_t)time(NULL) * 1000000;
+  if (opt.replay) return replay();
+  if (opt.jobs < 1 || opt.jobs > MAX_JOBS) return usage();
+  shared = (struct totals *)mmap(NULL, MAX_JOBS * sizeof *shared, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 3;
+  if (!opt.silent) printf("seeds from %llu on\n", (unsigned long long)opt.seed);
+  bad = run_jobs(shared, begin);
+  sum_up(shared, &sum);
+  if (!opt.silent) print_totals(&sum, now_s() - begin);
+  if (opt.coverage && !bad && print_coverage(&sum)) {
+    puts("FAILED: something never happened");
+    bad = 1;
+  }
+  if (opt.hash) printf("hash %016llx\n", (unsigned long long)sum.hash);
+  printf("%llu passed, %d failed\n", (unsigned long long)(sum.runs - (unsigned)bad), bad);
+  return bad;
 }

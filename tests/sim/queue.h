@@ -27,7 +27,7 @@ static inline void schedule(ns when, int kind, int a, uint32_t b) {
   struct event e;
   int at = W.events;
   if (at == MAX_EVENTS) {
-    complain("simulator: too many events");
+    violation("simulator: too many events");
     return;
   }
   e.when = larger(when, W.now);

@@ -76,7 +76,7 @@ static inline int server_read(struct conn *n) {
   for (i = 0; i < size; i++) data[i] = up->bytes[(up->read + i) & (PIPE_BYTES - 1)];
   used = request_parse(data, size, argv, &argc);
   if (used < 0 || (used == 0 && size == STORE_COMMAND))
-    VIOLATION("protocol: client %d sends server %d what is no request", n->client, n->server);
+    violation("protocol: client %d sends server %d what is no request", n->client, n->server);
   if (used <= 0) return 0;
   up->read += (uint32_t)used;
   server_run(n, argc, argv);

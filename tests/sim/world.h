@@ -3,6 +3,7 @@
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum {
   MAX_CONNS = 400,
   MAX_EVENTS = 1 << 14,
   MAX_VALUES = 1 << 18,
+  MAX_TURNS = 1500000, /* events of one run, about: a busier one is healed early */
   PIPE_BYTES = 16384, /* a power of two */
   PIPE_CHUNKS = 64,
   MAX_DEPTH = 3, /* pauses inside calls inside pauses */
@@ -204,6 +206,7 @@ static struct world {
   uint64_t seed;
   struct rng rng;
   ns now;
+  int without[FAULT_COUNT];   /* switched off by hand, to look at something */
   uint32_t odds[FAULT_COUNT]; /* per million opportunities */
   int healed, winding, quiet; /* quiet: hooks do no mischief */
   int depth;
@@ -331,12 +334,18 @@ static inline int fault(int kind) {
 }
 
 /* The first violation ends the run. */
-#define VIOLATION(...)                                             \
-  do {                                                             \
-    if (!W.failed) snprintf(W.message, MESSAGE_BYTES, __VA_ARGS__); \
-    W.failed = 1;                                                  \
-  } while (0)
-
-static inline void complain(const char *text) { VIOLATION("%s", text); }
+static
+#ifdef __GNUC__
+    __attribute__((format(printf, 1, 2)))
+#endif
+    void
+    violation(const char *format, ...) {
+  va_list list;
+  if (W.failed) return;
+  W.failed = 1;
+  va_start(list, format);
+  vsnprintf(W.message, MESSAGE_BYTES, format, list);
+  va_end(list);
+}
 
 #endif

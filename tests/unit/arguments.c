@@ -134,6 +134,7 @@ static int listen_there(void) {
   return fd;
 }
 
+/* For a connection to be accepted, or bytes to be read. */
 static int is_knocked_on(int fd) {
   struct pollfd p;
   p.fd = fd;
@@ -155,7 +156,7 @@ static int forked_calls_are_invalid(void) {
   return good && all_are_invalid(&rl);
 }
 
-static void a_forked_client(void) {
+static int begin_with_a_listener(void) {
   char list[80];
   int fd;
   prepare();
@@ -163,13 +164,38 @@ static void a_forked_client(void) {
   snprintf(list, sizeof list, "unix:%s", path);
   CHECK(fd >= 0);
   CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  return fd;
+}
+
+static void end_with_a_listener(int fd) {
+  redlock_close(&rl);
+  (void)close(fd);
+  (void)unlink(path);
+}
+
+static void a_forked_client(void) {
+  int fd = begin_with_a_listener();
   CHECK(passes_in_a_child(forked_calls_are_invalid));
   CHECK(!is_knocked_on(fd));
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK(is_knocked_on(fd)); /* so the knock would have been seen */
+  end_with_a_listener(fd);
+}
+
+/* The child inherits a connection, and a lock that is to be rolled back when the client closes. */
+static void a_forked_client_with_a_connection(void) {
+  char bytes[1024];
+  int fd = begin_with_a_listener(), peer;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  (void)redlock_step(&rl);
+  peer = accept(fd, NULL, NULL);
+  CHECK(peer >= 0 && read(peer, bytes, sizeof bytes) > 0);
+  CHECK(passes_in_a_child(forked_calls_are_invalid));
+  CHECK(!is_knocked_on(peer));
   redlock_close(&rl);
-  (void)close(fd);
-  (void)unlink(path);
+  CHECK(is_knocked_on(peer)); /* here it is rolled back */
+  (void)close(peer);
+  end_with_a_listener(fd);
 }
 
 /* ---- init ------------------------------------------------------------------------------------ */
@@ -525,6 +551,7 @@ int main(int argc, char **argv) {
   RUN(a_client_that_init_refused);
   RUN(a_closed_client);
   RUN(a_forked_client);
+  RUN(a_forked_client_with_a_connection);
   RUN(init_without_a_client_or_a_list);
   RUN(init_with_a_dirty_client);
   RUN(init_with_other_sizes);

@@ -121,6 +121,7 @@ compile() {
 
 # make_object FLAG... : $work/object.o, by the first C compiler, with no code that others slip in
 make_object() {
+  need nm || return
   compiler=$(a_compiler) || skip "no C compiler is installed" || return
   "$compiler" -std=c99 $posix "-I$root" -fno-stack-protector -U_FORTIFY_SOURCE "$@" \
     -c "$work/alone.c" -o "$work/object.o"

@@ -1,0 +1,175 @@
+/* contention: 8 processes want one resource, each with a client of its own. With no hold time, and
+ * with 5 ms of holding and 5 ms of thinking.
+ *
+ * contention [MIN MAX [SECONDS]]: retry delays other than the default, and longer rounds. */
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "tests/bench/bench.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+enum { PROCESSES = 8, WAIT_MS = 60000, ROUND_MS = 1200, START_MS = 150 };
+
+/* What a process writes into the memory that all share. */
+struct worker {
+  struct samples waits;
+  int failed;
+};
+
+/* How the processes spend their time, and what came of it in each round. */
+struct load {
+  const char *name;
+  int hold_ms, think_ms;
+  struct series rate, share, p99, commands;
+  struct samples waits;
+  int least, most;
+};
+
+static struct servers set;
+static struct worker *workers;
+static redlock_options options;
+static int round_ms = ROUND_MS;
+
+static void sleep_until(int64_t ns) {
+  int64_t left = ns - bench_ns();
+  struct timespec t;
+  if (left <= 0) return;
+  t.tv_sec = (time_t)(left / 1000000000);
+  t.tv_nsec = (long)(left % 1000000000);
+  nanosleep(&t, NULL);
+}
+
+static void sleep_ms(int ms) { sleep_until(bench_ns() + (int64_t)ms * 1000000); }
+
+/* One lock; its waiting time counts when it was granted before the end. */
+static void take_once(redlock *client, struct worker *w, const struct load *load, int64_t end_ns) {
+  redlock_lock lock;
+  int64_t start = bench_ns(), granted;
+  if (redlock_acquire(client, &lock, "contended", BENCH_TTL_MS, WAIT_MS) != REDLOCK_OK) {
+    w->failed++;
+    return;
+  }
+  granted = bench_ns();
+  if (granted < end_ns) samples_add(&w->waits, granted - start);
+  if (load->hold_ms) sleep_ms(load->hold_ms);
+  (void)redlock_release(client, &lock);
+  if (load->think_ms) sleep_ms(load->think_ms);
+}
+
+static void work(struct worker *w, const struct load *load, int64_t start_ns) {
+  char list[SERVERS_LIST], own[24];
+  int64_t end_ns = start_ns + (int64_t)round_ms * 1000000;
+  redlock client;
+  redlock_lock lock;
+  servers_list(&set, BENCH_SERVERS, list);
+  snprintf(own, sizeof own, "own:%d", (int)(w - workers));
+  if (redlock_init(&client, list, &options)) _exit(1);
+  if (redlock_acquire(&client, &lock, own, BENCH_TTL_MS, 0) == REDLOCK_OK) /* connects */
+    (void)redlock_release(&client, &lock);
+  sleep_until(start_ns);
+  while (bench_ns() < end_ns) take_once(&client, w, load, end_ns);
+  redlock_close(&client);
+  _exit(0);
+}
+
+static void await_all(const pid_t *pids) {
+  int i, status;
+  for (i = 0; i < PROCESSES; i++)
+    if (waitpid(pids[i], &status, 0) < 0 || status) bench_die("a process failed");
+}
+
+static double commands_now(void) {
+  double sum = 0;
+  int i;
+  for (i = 0; i < BENCH_SERVERS; i++)
+    sum += (double)server_info(&set.at[i], "cmdstat_set:calls=") +
+           (double)server_info(&set.at[i], "cmdstat_eval:calls=");
+  return sum;
+}
+
+static void reset_commands(void) {
+  int i;
+  for (i = 0; i < BENCH_SERVERS; i++) server_command(&set.at[i], "CONFIG RESETSTAT");
+}
+
+static void note_round(struct load *load) {
+  static struct samples waits;
+  int i, k, sum = 0, least = workers[0].waits.count, most = 0;
+  waits.count = 0;
+  for (i = 0; i < PROCESSES; i++) {
+    const struct samples *own = &workers[i].waits;
+    if (workers[i].failed) bench_die("a lock was not granted");
+    for (k = 0; k < own->count; k++) samples_add(&waits, own->at[k]);
+    for (k = 0; k < own->count; k++) samples_add(&load->waits, own->at[k]);
+    if (own->count < least) least = own->count;
+    if (own->count > most) most = own->count;
+    sum += own->count;
+  }
+  load->least += least;
+  load->most += most;
+  series_add(&load->rate, sum * 1000.0 / round_ms);
+  series_add(&load->share, (double)most / (least ? least : 1));
+  series_add(&load->p99, samples_percentile(&waits, 99) / 1e6);
+  series_add(&load->commands, commands_now() / (sum ? sum : 1));
+}
+
+static void run_round(struct load *load) {
+  pid_t pids[PROCESSES];
+  int64_t start_ns = bench_ns() + START_MS * 1000000;
+  int i;
+  memset(workers, 0, PROCESSES * sizeof *workers);
+  reset_commands();
+  for (i = 0; i < PROCESSES; i++) {
+    pids[i] = fork();
+    if (pids[i] < 0) bench_die("no process");
+    if (pids[i] == 0) work(&workers[i], load, start_ns);
+  }
+  await_all(pids);
+  note_round(load);
+  bench_say(".");
+}
+
+static void print_load(struct load *load) {
+  bench_say("\n  %s", load->name);
+  bench_head("");
+  series_row("locks a second", &load->rate, "");
+  series_row("p99 of the wait, milliseconds", &load->p99, "");
+  series_row("most per process, times the least", &load->share, "");
+  series_row("commands per lock, all servers", &load->commands, "(10 is the least)");
+  bench_say("  all rounds: p99 %.0f ms, worst %.0f ms; a process got %d to %d locks a round\n",
+            samples_percentile(&load->waits, 99) / 1e6,
+            samples_percentile(&load->waits, 100) / 1e6, load->least / BENCH_ROUNDS,
+            load->most / BENCH_ROUNDS);
+}
+
+static void share_memory(void) {
+  size_t size = PROCESSES * sizeof *workers;
+  FILE *file = tmpfile();
+  void *memory;
+  if (!file || ftruncate(fileno(file), (off_t)size)) bench_die("no temporary file");
+  memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+  if (memory == MAP_FAILED) bench_die("no shared memory");
+  workers = (struct worker *)memory;
+}
+
+int main(int argc, char **argv) {
+  static struct load loads[] = {{.name = "no hold, no think"},
+                                {.name = "5 ms hold, 5 ms think", .hold_ms = 5, .think_ms = 5}};
+  int round, i;
+  if (argc > 2) {
+    options.retry_delay_min_ms = (uint32_t)atoi(argv[1]);
+    options.retry_delay_max_ms = (uint32_t)atoi(argv[2]);
+  }
+  if (argc > 3) round_ms = 1000 * atoi(argv[3]);
+  options.server_timeout_ms = 500; /* a busy machine is no fault of the servers */
+  share_memory();
+  bench_servers(&set, BENCH_SERVERS);
+  bench_say("Contention: %d processes, %d rounds of %d ms each ", PROCESSES, BENCH_ROUNDS, round_ms);
+  for (round = 0; round < BENCH_ROUNDS; round++)
+    for (i = 0; i < 2; i++) run_round(&loads[i]);
+  for (i = 0; i < 2; i++) print_load(&loads[i]);
+  servers_stop(&set);
+  return 0;
+}

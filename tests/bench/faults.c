@@ -1,0 +1,166 @@
+/* faults: how long a lock takes while a server is killed, frozen or out of reach, against the
+ * healthy case in the same run; and with 10 ms between the client and all of them.
+ *
+ * Servers 0 to 4 are well. Each case has a client of its own that was connected to its five while
+ * they were well, and all cases take turns. The first locks after the fault are among those that
+ * are timed. */
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "tests/bench/proxy.h"
+
+enum {
+  TURNS = 10,
+  TURN = 40,
+  FAR_CYCLES = 12,
+  DELAY_MS = 10,
+  KILLED = 5, /* servers of their own for the faults */
+  FROZEN = 6,
+  LIST = SERVERS_LIST + 48
+};
+
+enum { HEALTHY, ONE_KILLED, ONE_FROZEN, ONE_HOLE, TWO_AWAY, CASES };
+
+struct trial {
+  const char *name;
+  redlock client;
+  char list[LIST], resource[24];
+  struct samples lock;
+  struct series median, p99;
+  int64_t worst_ns;
+};
+
+static struct servers set;
+static struct blackhole hole;
+static struct trial trials[CASES];
+
+static void time_cycle(struct trial *t) {
+  redlock_lock lock;
+  int64_t start = bench_ns(), locked;
+  redlock_status status = redlock_acquire(&t->client, &lock, t->resource, BENCH_TTL_MS, 0);
+  locked = bench_ns() - start;
+  if (status != REDLOCK_OK) bench_die(redlock_strerror(status));
+  samples_add(&t->lock, locked);
+  if (locked > t->worst_ns) t->worst_ns = locked;
+  (void)redlock_release(&t->client, &lock);
+}
+
+static void take_turn(struct trial *t, int cycles) {
+  while (cycles-- > 0) time_cycle(t);
+}
+
+static void open_trial(struct trial *t, const char *name, int fourth, int fifth) {
+  size_t used;
+  servers_list(&set, 3, t->list);
+  used = strlen(t->list);
+  snprintf(t->list + used, LIST - used, ",127.0.0.1:%d,127.0.0.1:%d", fourth, fifth);
+  snprintf(t->resource, sizeof t->resource, "fault:%d", (int)(t - trials));
+  t->name = name;
+  if (redlock_init(&t->client, t->list, NULL)) bench_die(redlock_server_error(&t->client, 0));
+  if (fifth != hole.port) take_turn(t, TURN); /* connected, before anything is wrong */
+  t->lock.count = 0;
+  t->worst_ns = 0;
+}
+
+static void open_trials(void) {
+  int well = set.at[3].port, killed = set.at[KILLED].port, frozen = set.at[FROZEN].port;
+  open_trial(&trials[HEALTHY], "healthy", well, set.at[4].port);
+  open_trial(&trials[ONE_KILLED], "one killed", well, killed);
+  open_trial(&trials[ONE_FROZEN], "one frozen", well, frozen);
+  open_trial(&trials[ONE_HOLE], "one black-holed", well, hole.port);
+  open_trial(&trials[TWO_AWAY], "one killed, one frozen", killed, frozen);
+}
+
+static void run_round(void) {
+  double median, p99;
+  int turn, i;
+  for (i = 0; i < CASES; i++) trials[i].lock.count = 0;
+  for (turn = 0; turn < TURNS * CASES; turn++) take_turn(&trials[(turn + turn / CASES) % CASES], TURN);
+  median = samples_percentile(&trials[HEALTHY].lock, 50);
+  p99 = samples_percentile(&trials[HEALTHY].lock, 99);
+  for (i = 0; i < CASES; i++) {
+    series_add(&trials[i].median, samples_percentile(&trials[i].lock, 50) / median);
+    series_add(&trials[i].p99, samples_percentile(&trials[i].lock, 99) / p99);
+  }
+}
+
+static void print_trial(struct trial *t) {
+  char name[64], note[64];
+  double median = series_median(&t->median);
+  snprintf(name, sizeof name, "%s: lock, median", t->name);
+  series_row(name, &t->median, bench_met(median <= 1.1));
+  snprintf(name, sizeof name, "%s: lock, p99", t->name);
+  snprintf(note, sizeof note, "worst %.1f of the healthy worst",
+           (double)t->worst_ns / (double)trials[HEALTHY].worst_ns);
+  series_row(name, &t->p99, note);
+}
+
+static void run_faults(void) {
+  int round, i;
+  blackhole_open(&hole);
+  open_trials();
+  server_kill(&set.at[KILLED]);
+  server_freeze(&set.at[FROZEN]);
+  bench_say("Faults: %d rounds of %d locks in each case ", BENCH_ROUNDS, TURNS * TURN);
+  for (round = 0; round < BENCH_ROUNDS; round++) {
+    run_round();
+    bench_say(".");
+  }
+  bench_head("\n  lock, times the healthy case");
+  for (i = 1; i < CASES; i++) print_trial(&trials[i]);
+  for (i = 0; i < CASES; i++) redlock_close(&trials[i].client);
+  blackhole_close(&hole);
+}
+
+/* ---- far away ---- */
+
+static struct floor probe;
+
+static void far_round(struct trial *t, struct series *trips, struct series *floors) {
+  static struct samples own;
+  int i;
+  own.count = t->lock.count = 0;
+  for (i = 0; i < FAR_CYCLES; i++) {
+    int64_t start = bench_ns();
+    floor_command(&probe);
+    samples_add(&own, bench_ns() - start);
+    floor_command(&probe);
+    time_cycle(t);
+  }
+  series_add(trips, samples_percentile(&t->lock, 50) / (DELAY_MS * 1e6));
+  series_add(floors, samples_percentile(&t->lock, 50) / samples_percentile(&own, 50));
+}
+
+static void run_far(void) {
+  static struct trial t;
+  static struct series trips, floors;
+  struct proxy p;
+  int round;
+  proxy_start(&p, &set, DELAY_MS);
+  floor_open(&probe, p.ports, 1, "far");
+  snprintf(t.list, sizeof t.list, "127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d",
+           p.ports[0], p.ports[1], p.ports[2], p.ports[3], p.ports[4]);
+  snprintf(t.resource, sizeof t.resource, "far:0");
+  if (redlock_init(&t.client, t.list, NULL)) bench_die("redlock_init failed");
+  time_cycle(&t);
+  bench_say("\n10 ms away: %d rounds of %d locks ", BENCH_ROUNDS, FAR_CYCLES);
+  for (round = 0; round < BENCH_ROUNDS; round++) {
+    far_round(&t, &trips, &floors);
+    bench_say(".");
+  }
+  bench_head("");
+  series_row("lock, in round trips of 10 ms", &trips, bench_met(series_median(&trips) <= 1.05));
+  series_row("lock, times the floor there", &floors, "");
+  redlock_close(&t.client);
+  floor_close(&probe);
+  proxy_stop(&p);
+}
+
+int main(void) {
+  bench_servers(&set, SERVERS_MAX);
+  run_faults();
+  servers_heal(&set);
+  run_far();
+  servers_stop(&set);
+  return 0;
+}
