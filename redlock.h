@@ -864,6 +864,7 @@ static void rl_unreserve(redlock *rl, redlock_lock *lock) {
     rl->reserved_commands--;
   }
   lock->reserved = RL_NONE;
+  if (rl_first(&rl->line)) rl->fresh = 1;
 }
 
 /* Appends the lock's command. The caller has seen to the room, and says who shall get it. */
@@ -926,6 +927,7 @@ static void rl_rewind(const redlock *rl, rl_server *s) {
 static const char rl_lost[] = "the connection failed: does it run, is the address right?";
 static const char rl_late[] = "no answer in time";
 static const char rl_odd[] = "this is not how Redis answers";
+static const char rl_twin[] = "the same server as another entry: list it once";
 
 static void rl_append(rl_server *s, const char *text) {
   size_t at = strlen(s->error), size = rl_min(strlen(text), REDLOCK_MAX_ERROR - 1 - at);
@@ -1028,13 +1030,17 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
 
 /* ---- Servers: sending ------------------------------------------------------------------------ */
 
-/* One more reply is owed. Of all that are, one is marked and timed. */
-static void rl_owe(redlock *rl, rl_server *s) {
-  s->owed++;
-  if (s->mark) return;
+/* From now on the server has one server_timeout_ms. */
+static void rl_mark(redlock *rl, rl_server *s) {
   s->mark = s->owed;
   s->mark_ms = rl->now_ms;
   rl_note_due(rl, rl->now_ms + rl->options.server_timeout_ms + 1);
+}
+
+/* One more reply is owed. Of all that are, one is marked and timed. */
+static void rl_owe(redlock *rl, rl_server *s) {
+  s->owed++;
+  if (!s->mark) rl_mark(rl, s);
 }
 
 /* How many bytes the connection took; 0 = none now, or it is lost. */
@@ -1044,10 +1050,9 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
     rl_lose(rl, s, rl_lost);
     return 0;
   }
-  if (sent > 0 && !s->linked) {
-    s->linked = 1;
-    s->stalled = 0;
-  }
+  if (sent > 0) s->linked = 1;
+  if (sent > 0 && s->owed == 0) s->stalled = 0;
+  if (RL_AS(size_t, sent) < size && s->linked && s->owed == 0 && !s->full) rl_mark(rl, s);
   s->full = RL_AS(size_t, sent) < size;
   return RL_AS(size_t, sent);
 }
@@ -1166,8 +1171,8 @@ static void rl_on_first_byte(redlock *rl, rl_server *s, rl_command *c) {
   REDLOCK_ASSERT(c->due & s->bit);
   rl_remove(&c->due, s->bit);
   rl_owe(rl, s);
+  c->owed |= s->bit;
   if (s->state == RL_REFUSED) s->late++;
-  else c->owed |= s->bit;
   if (c->kind != RL_SET) return;
   if (c->lock) c->lock->touched |= s->bit;
   if (s->until_ms < c->t1_ms + c->ttl_ms) s->until_ms = c->t1_ms + c->ttl_ms; /* R13 */
@@ -1225,7 +1230,7 @@ static void rl_open(redlock *rl, rl_server *s) {
   s->told = s->greeted = s->greeting = s->undoing = s->seen = 0;
   s->greeting_sent = 0;
   memset(&s->parser, 0, sizeof s->parser);
-  s->mark_ms = rl->now_ms;
+  rl_mark(rl, s);
   s->fd = rl->io->open(rl->ctx, s->index, host, port);
   if (s->fd < 0) {
     rl_lose(rl, s, rl_lost);
@@ -1233,7 +1238,6 @@ static void rl_open(redlock *rl, rl_server *s) {
   }
   s->state = RL_OPEN;
   s->until_ms = rl->now_ms + RL_CONNECT_MS;
-  rl_note_due(rl, rl->now_ms + rl->options.server_timeout_ms + 1);
 }
 
 static void rl_receive(redlock *rl, rl_server *s);
@@ -1257,13 +1261,17 @@ static void rl_send(redlock *rl, rl_server *s) {
   }
   if (s->state == RL_OPEN && s->stalled && !s->linked)
     rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
+  if (s->state == RL_REFUSED && s->undoing && s->owed == 0 && s->cursor == rl_end(rl))
+    rl_lose(rl, s, rl_odd); /* all is undone and answered */
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
 
 /* R4: the handshake failed. Nothing of this connection counts; SETs that went behind it are undone
-   on it, each by a release, before it closes. */
+   on it, each by a release, before it closes. Not so those of a twin: their values are the very
+   ones that its other entry answers for. */
 static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
+  int undo = s->greeted && why != rl_twin;
   uint32_t place = rl->first, end = rl_end(rl);
   rl_say(s, why);
   s->wary = 1;
@@ -1274,9 +1282,9 @@ static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
     rl_command *c = rl_at(rl, place);
     if (c->kind != RL_RELEASE) rl_remove(&c->due, s->bit);
     if (c->kind == RL_SET) c->due |= c->owed & s->bit;
-    rl_remove(&c->owed, s->bit);
+    if (c->kind != RL_RELEASE) rl_remove(&c->owed, s->bit); /* a release goes out once more */
   }
-  if (!s->greeted) rl_lose(rl, s, why);
+  if (!undo) rl_lose(rl, s, why);
   rl_vote_all(rl, s, REDLOCK_VOTE_ERROR);
 }
 
@@ -1328,8 +1336,9 @@ static const char *rl_identify(redlock *rl, rl_server *s) {
     return "INFO tells no run_id or uptime: max_ttl_ms needs them";
   if (!(s->seen & RL_SEEN_MASTER)) return "not a master: list masters only";
   for (; other != end; other++)
-    if (other != s && other->state == RL_OPEN && other->run_id == s->next_run_id)
-      return "the same server as another entry: list it once";
+    if (other != s && other->state == RL_OPEN && other->greeted && !other->greeting &&
+        other->run_id == s->next_run_id)
+      return rl_twin;
   if (!rl_tick(rl)) return "our clock failed";
   if (s->run_id == 0)
     s->born_ms = rl->now_ms - RL_AS(int64_t, s->uptime_s) * 1000 + RL_UPTIME_SLACK_MS;
@@ -1341,7 +1350,7 @@ static const char *rl_identify(redlock *rl, rl_server *s) {
 
 /* The server answers sensibly: what was wrong is past. */
 static void rl_on_good_reply(rl_server *s) {
-  s->wary = s->fails = s->told = 0;
+  s->wary = s->told = 0;
   s->error[0] = 0;
 }
 
@@ -1364,11 +1373,9 @@ static redlock_vote rl_vote_of(uint8_t kind, rl_reply reply) {
 }
 
 /* Counts one owed reply off; the mark is set anew when its own reply has come (R13). */
-static void rl_on_paid(rl_server *s, int64_t now) {
+static void rl_on_paid(redlock *rl, rl_server *s) {
   s->owed--;
-  if (--s->mark) return;
-  s->mark = s->owed;
-  s->mark_ms = now;
+  if (--s->mark == 0) rl_mark(rl, s);
   if (s->owed == 0) s->stalled = 0;
 }
 
@@ -1378,7 +1385,8 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
   if (vote == REDLOCK_VOTE_ERROR) {
     if (reply != RL_REPLY_ERROR) rl_say(s, rl_odd);
   } else {
-    rl_on_good_reply(s);
+    s->fails = 0; /* a roll-back that finds nothing says no more about what refused its SET */
+    if (c->kind != RL_RELEASE || vote == REDLOCK_VOTE_YES) rl_on_good_reply(s);
     if (rl->now_ms - s->born_ms < rl->options.max_ttl_ms) vote = REDLOCK_VOTE_QUARANTINED;
   }
   if (c->lock) rl_vote(rl, c, s, vote);
@@ -1391,7 +1399,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     rl_lose(rl, s, rl_odd);
     return;
   }
-  rl_on_paid(s, rl->now_ms);
+  rl_on_paid(rl, s);
   if (s->greeting) {
     rl_on_greeting_reply(rl, s, reply);
   } else if (s->late) {
@@ -1425,8 +1433,6 @@ static void rl_receive(redlock *rl, rl_server *s) {
     for (k = 0; k < got && s->state != RL_CLOSED; k++) rl_on_byte(rl, s, data[k]);
     if (s->state == RL_CLOSED) return;
   }
-  if (s->state == RL_REFUSED && s->undoing && s->owed == 0 && s->cursor == rl_end(rl))
-    rl_lose(rl, s, rl_odd); /* all is undone and answered */
 }
 
 /* ---- Servers: the clock ---------------------------------------------------------------------- */
@@ -1436,7 +1442,7 @@ static void rl_stall(redlock *rl, rl_server *s) {
   uint32_t place = rl->first, end = rl_end(rl);
   s->stalled = 1;
   rl_say(s, rl_late);
-  for (; s->linked && place != end; place++) {
+  for (; s->linked && s->state == RL_OPEN && place != end; place++) {
     rl_command *c = rl_at(rl, place);
     if (c->kind != RL_RELEASE) rl_remove(&c->due, s->bit);
   }
@@ -1446,7 +1452,7 @@ static void rl_stall(redlock *rl, rl_server *s) {
 /* When the clock next has a say about the server. */
 static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
   int busy = s->cursor != rl_end(rl);
-  if (s->linked ? s->owed == 0 : !busy) return INT64_MAX;
+  if (s->linked ? s->owed == 0 && !(s->full && busy) : !busy) return INT64_MAX;
   if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
   return s->mark_ms + rl->options.server_timeout_ms + 1;
 }
@@ -1558,7 +1564,8 @@ static void rl_wait_until(redlock *rl, redlock_lock *lock, uint8_t phase, int64_
 static void rl_queue(redlock *rl, redlock_lock *lock, uint8_t task) {
   lock->task = task;
   rl->fresh = 1;
-  rl_wait_until(rl, lock, RL_LINE, task == RL_EXTEND ? lock->deadline_ms : INT64_MAX);
+  rl_wait_until(rl, lock, RL_LINE, task == RL_EXTEND ? lock->deadline_ms
+                                   : task == RL_SET && lock->attempts ? lock->since_ms : INT64_MAX);
 }
 
 /* R7: the release goes to every server that any byte of the SET went to, behind it, at once. */
@@ -1768,6 +1775,8 @@ static void rl_on_lock_time(redlock *rl, redlock_lock *lock) {
     rl_expire(rl, lock); /* R19 */
   } else if (lock->phase == RL_VOTING) {
     rl_time_out(rl, lock);
+  } else if (lock->task == RL_SET) {
+    rl_decide(rl, lock, RL_AS(redlock_status, lock->last)); /* R9: no room in time */
   } else {
     lock->ask_ms = lock->ttl_ms;
     rl_queue(rl, lock, RL_EXTEND);
@@ -1878,7 +1887,7 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   int64_t timeout;
   int count, ready;
-  if (rl->fresh) rl_work(rl);
+  if (rl->fresh && rl_tick(rl)) rl_work(rl);
   if (rl_is_decided(rl, lock)) return 1;
   timeout = rl_timeout_ms(rl);
   if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
@@ -1916,20 +1925,31 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   return 1;
 }
 
+/* Has a lock released that nobody will wait for. Sending may have to make room; where it does not,
+   because a server takes no bytes, the value lives until its ttl. */
+static void rl_release_unseen(redlock *rl, redlock_lock *lock) {
+  int room = lock->reserved == RL_RESERVED;
+  rl_unreserve(rl, lock);
+  if (!room && !rl_make_room(rl, lock, RL_RELEASE)) rl_work(rl);
+  if (room || rl_make_room(rl, lock, RL_RELEASE)) (void)rl_ask(rl, lock, RL_RELEASE);
+}
+
 /* Takes a lock out of the client, as redlock_cancel documents it. */
 static void rl_withdraw(redlock *rl, redlock_lock *lock) {
-  rl_command *c = lock->phase == RL_VOTING ? rl_settle(rl, lock) : RL_NULL;
+  int unsent = lock->phase == RL_LINE && lock->held == RL_OVER;
+  int voting = lock->phase == RL_VOTING, keeping = lock->phase == RL_KEEPING;
+  rl_unlink(lock);
+  if (voting) {
+    rl_command *c = rl_settle(rl, lock);
+    if (c->kind == RL_SET) c->due = 0;
+  }
+  if (voting && lock->reserved) rl_roll_back(rl, lock);
+  else if (unsent || lock->reserved) rl_release_unseen(rl, lock);
   if (lock->task == RL_SET) {
-    if (c) c->due = 0;
-    if (lock->reserved == RL_YIELDED && !rl_restore(rl)) rl_work(rl); /* sending makes room */
-    if (lock->reserved == RL_RESERVED || (lock->reserved && rl_make_room(rl, lock, RL_RELEASE)))
-      rl_roll_back(rl, lock);
-    rl_unreserve(rl, lock);
     lock->held = RL_NEVER;
     lock->deadline_ms = 0;
   }
-  if (lock->phase != RL_KEEPING) lock->status = REDLOCK_CANCELLED;
-  rl_unlink(lock);
+  if (!keeping) lock->status = REDLOCK_CANCELLED;
   lock->kept = lock->urgent = 0;
 }
 
@@ -2309,13 +2329,12 @@ static int rl_is_good_ttl(const redlock *rl, uint32_t ttl_ms) {
   return rl_validity_ms(rl, ttl_ms) > 0;
 }
 
-/* Begins an operation: it stands in line, or is in the log at once. */
+/* Begins an operation. It is encoded when it can be sent, by the next step or wait: T1 is then. */
 static redlock_status rl_start(redlock *rl, redlock_lock *lock, uint8_t task,
                                redlock_operation operation) {
   lock->status = REDLOCK_PENDING;
   lock->operation = operation;
   rl_queue(rl, lock, task);
-  rl_serve_line(rl);
   return REDLOCK_PENDING;
 }
 
@@ -2369,6 +2388,7 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
   if (lock->phase != RL_IDLE) {
     if (lock->phase != RL_DECIDED && lock->task != RL_SET && lock->task != RL_EXTEND)
       return REDLOCK_INVALID; /* it is being released */
+    if (lock->task != RL_SET && lock->held != RL_HELD) return REDLOCK_EXPIRED;
     if (redlock_cancel(rl, lock) != REDLOCK_OK) return REDLOCK_INVALID;
     if (lock->task == RL_SET) return REDLOCK_CANCELLED;
   }

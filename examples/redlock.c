@@ -115,24 +115,30 @@ static int find(struct name in, char c) {
   return i;
 }
 
-/* What stands before the host: "user:password@", or nothing. */
-static struct name secret_of(struct name url) {
-  int i;
-  url.size = find(url, '/');
-  for (i = url.size; i > 0 && url.at[i - 1] != '@'; i--) {}
-  url.size = i;
-  return url;
+/* Where the host begins: behind "user:password@", if that is there. */
+static int host_of(struct name entry) {
+  int i = entry.size;
+  while (i > 0 && entry.at[i - 1] != '@') i--;
+  return i;
 }
 
-static int is_url(struct name entry) {
-  return entry.size > 8 && strncmp(entry.at, "redis://", 8) == 0;
+/* What stands behind "redis://"; an entry of another kind has no such part. */
+static struct name url_of(struct name entry) {
+  struct name url = from(entry, find(entry, ':'));
+  if (url.size < 3 || strncmp(url.at, "://", 3) != 0) return from(entry, entry.size);
+  return from(url, 3);
 }
 
+static int is_path(struct name entry) {
+  return entry.size > 5 && strncmp(entry.at, "unix:", 5) == 0;
+}
+
+/* Even in a malformed entry the password is not shown. */
 static struct name name_of(int i) {
-  struct name entry = entry_of(i);
-  if (!is_url(entry)) return entry;
-  entry = from(entry, 8);
-  return from(entry, secret_of(entry).size);
+  struct name entry = entry_of(i), url = url_of(entry);
+  if (is_path(entry)) return entry;
+  if (url.size) entry = url;
+  return from(entry, host_of(entry));
 }
 
 /* Why a server did not help, and what to do about it; NULL = it did its part. */
@@ -391,6 +397,18 @@ static void catch_signal(int number) {
     set_action(number, on_signal);
 }
 
+/* As they were, for COMMAND. */
+static struct sigaction old_broken_pipe, old_background;
+
+/* A message on a closed stderr must not end us while we hold a lock; and the terminal is handed on
+   from the background. */
+static void ignore_signals(void) {
+  (void)sigaction(SIGPIPE, NULL, &old_broken_pipe);
+  (void)sigaction(SIGTTOU, NULL, &old_background);
+  set_action(SIGPIPE, SIG_IGN);
+  set_action(SIGTTOU, SIG_IGN);
+}
+
 static void open_signal_pipe(void) {
   int i;
   if (pipe(signal_pipe) != 0) {
@@ -556,16 +574,15 @@ static void reset_signals(void) {
 }
 
 /* In the child. All signals are blocked until none of our handlers is left. */
-static void become_command(pid_t parent, const sigset_t *mask, const struct sigaction *broken_pipe,
-                           const struct sigaction *background) {
+static void become_command(pid_t parent, const sigset_t *mask) {
   (void)setpgid(0, 0);
 #ifdef __linux__
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody extends the lock after our death */
 #endif
   if (getppid() != parent) _exit(EXIT_SYSTEM);
   reset_signals();
-  (void)sigaction(SIGPIPE, broken_pipe, NULL);
-  (void)sigaction(SIGTTOU, background, NULL);
+  (void)sigaction(SIGPIPE, &old_broken_pipe, NULL);
+  (void)sigaction(SIGTTOU, &old_background, NULL);
   (void)sigprocmask(SIG_SETMASK, mask, NULL);
   (void)execvp(set.command[0], set.command);
   say("cannot run '%s': %s", set.command[0], strerror(errno));
@@ -573,19 +590,14 @@ static void become_command(pid_t parent, const sigset_t *mask, const struct siga
 }
 
 static void start_command(void) {
-  struct sigaction broken_pipe, background;
   sigset_t all, mask;
   pid_t parent = getpid();
-  (void)sigaction(SIGPIPE, NULL, &broken_pipe);
-  (void)sigaction(SIGTTOU, NULL, &background);
-  set_action(SIGPIPE, SIG_IGN); /* a closed stderr must not end us while COMMAND runs */
-  set_action(SIGTTOU, SIG_IGN); /* we hand the terminal on from the background */
   set_action(SIGCHLD, on_signal);
   catch_signal(SIGTSTP);
   (void)sigfillset(&all);
   (void)sigprocmask(SIG_BLOCK, &all, &mask);
   run.child = fork();
-  if (run.child == 0) become_command(parent, &mask, &broken_pipe, &background);
+  if (run.child == 0) become_command(parent, &mask);
   if (run.child > 0) (void)setpgid(run.child, run.child); /* as the child does: who comes first */
   (void)sigprocmask(SIG_SETMASK, &mask, NULL);
   if (run.child > 0) return;
@@ -759,6 +771,7 @@ static int release(int exit_status) {
 
 static int run_locked(void) {
   int i;
+  ignore_signals();
   open_signal_pipe();
   for (i = 0; i < HANDED_ON; i++) catch_signal(handed_on[i]);
   acquire();
@@ -853,9 +866,10 @@ static struct name decoded(struct name in, char *out) {
 
 static void ask_login(struct probe *p, struct name url) {
   char text[1024];
-  struct name words[2], secret = secret_of(url), database;
+  struct name words[2], secret = url, database = from(url, find(url, '/'));
   int colon;
-  database = from(url, find(url, '/'));
+  secret.size -= database.size;
+  secret.size = host_of(secret);
   if (secret.size > 0 && secret.size < (int)sizeof text) {
     secret.size--; /* the @ */
     colon = find(secret, ':');
@@ -873,7 +887,7 @@ static void ask_login(struct probe *p, struct name url) {
 static void ask_all(struct probe *p, struct name entry) {
   static const char *const sections[] = {"server", "replication", "memory"};
   int i;
-  if (is_url(entry)) ask_login(p, from(entry, 8));
+  ask_login(p, url_of(entry));
   for (i = 0; i < 3; i++) { /* before 7.0 one call takes one section */
     struct name section = whole(sections[i]);
     ask(p, "INFO", &section, 1);
@@ -931,7 +945,7 @@ static void start_probe(int index) {
   p->index = index;
   p->round_trip_us = -1;
   ask_all(p, entry);
-  if (strncmp(entry.at, "unix:", 5) == 0) connect_path(p, from(entry, 5));
+  if (is_path(entry)) connect_path(p, from(entry, 5));
   else connect_host(p, name_of(index));
 }
 

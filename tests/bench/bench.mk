@@ -1,6 +1,50 @@
-# Included by the Makefile: bench, bench-instructions.
+# Included by the Makefile. What each program measures stands at its top.
 
-BENCH_DIR   := $(BUILD)/tests/bench
-BENCH_FLAGS  = $(STANDARD) -O2 -g $(WARNINGS) -I.
-BENCH_BIG   := -DREDLOCK_MAX_COMMANDS=1024 -DREDLOCK_RING_BYTES=262144
-BENCH_WRAP  := $(patsubst %,-Wl$(comma)--wrap=%,)
+BENCH_DIR      := $(BUILD)/tests/bench
+BENCH_PROGRAMS := $(addprefix $(BENCH_DIR)/,single pipelined pipelined-big faults contention)
+BENCH_FLAGS     = $(STANDARD) -O2 -g $(WARNINGS) -I. '-DBENCH_DIR="$(BENCH_DIR)"'
+
+# Room for 256 locks in flight: 2 commands and 400 bytes for each, and to spare.
+BENCH_BIG      := -DREDLOCK_MAX_COMMANDS=1024 -DREDLOCK_RING_BYTES=262144
+# Where system calls are counted: see count.h.
+BENCH_WRAP     := -Wl,--wrap=send -Wl,--wrap=recv -Wl,--wrap=poll -Wl,--wrap=getrandom \
+                  -Wl,--wrap=getpid
+
+.PHONY: bench bench-instructions
+
+bench: $(BENCH_PROGRAMS) $(BENCH_DIR)/instructions ## speed, as ratios to the floor: 2 minutes
+	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
+	 for program in $(BENCH_PROGRAMS); do $$program && echo || exit 1; done
+	@$(BENCH_DIR)/instructions
+
+bench-instructions: $(BENCH_DIR)/instructions ## instructions a cycle, with their bound
+	@$<
+
+$(BENCH_DIR)/%-big: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_FLAGS) $(BENCH_BIG) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) -o $@
+
+$(BENCH_DIR)/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $(BENCH_LINK) $(filter %.c %.o,$^) -o $@
+
+$(BENCH_PROGRAMS): $(BENCH_DIR)/servers.o
+$(BENCH_DIR)/single: $(BENCH_DIR)/count.o
+$(BENCH_DIR)/single: BENCH_LINK = $(BENCH_WRAP)
+$(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big: $(BENCH_DIR)/scripted.o
+$(BENCH_DIR)/instructions: $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big
+
+$(BENCH_DIR)/servers.o: tests/servers.c
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CFLAGS) -c $< -o $@
+
+$(BENCH_DIR)/count.o: tests/bench/count.c
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CFLAGS) -c $< -o $@
+
+# Not optimised: its loops must not become calls of libc, which are left out of the count alike.
+$(BENCH_DIR)/scripted.o: tests/bench/scripted.c
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_FLAGS) -O0 $(DEPENDS) $(CFLAGS) -c $< -o $@
+
+-include $(wildcard $(BENCH_DIR)/*.d)

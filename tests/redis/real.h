@@ -25,7 +25,7 @@ static struct servers real;
 
 static void real_server_is_missing(void) {
   const char *ci = getenv("CI");
-  if (ci && strcmp(ci, "true") == 0) CHECK(!"a server, which CI must have");
+  if (ci && strcmp(ci, "true") == 0) CHECK(servers_missing() == NULL);
   else SKIP(servers_missing());
 }
 

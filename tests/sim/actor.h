@@ -238,6 +238,7 @@ static void start_extend(struct client *c, struct slot *s) {
 
 static void start_release(struct client *c, struct slot *s) {
   int acquiring = s->state == S_ACQUIRING;
+  int stands = s->value >= 0 && client_ms(c) < s->deadline_ms;
   long value = s->value;
   redlock_status status;
   note(N_RELEASE, c->index, s->index, s->value);
@@ -269,7 +270,7 @@ static void start_release(struct client *c, struct slot *s) {
     if (value >= 0) W.value[value].state = V_GRANTED;
     forget(s);
   }
-  if (status == REDLOCK_EXPIRED && value >= 0 && !W.cfg.out_of_model && !W.odds[F_NO_CLOCK])
+  if (status == REDLOCK_EXPIRED && stands && !W.cfg.out_of_model && !W.odds[F_NO_CLOCK])
     violation("R21: client %d slot %d: a release of a lock that was held was not sent", c->index,
               s->index);
   rest(s);

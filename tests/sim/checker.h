@@ -132,21 +132,23 @@ static inline void check_majority(int resource, const char *when) {
             (long long)g->end, (long long)until);
 }
 
-/* The fresh value of this client that most servers hold: what was just granted. */
+static inline int bits(uint32_t mask) {
+  int count = 0;
+  for (; mask; mask &= mask - 1) count++;
+  return count;
+}
+
+/* What was just granted: the fresh value of this client that most servers have said yes to. */
 static inline long find_granted(const struct client *c, int resource) {
-  long best = -1;
-  int i, j, most = 0;
-  for (i = 0; i < MAX_SERVERS; i++) {
-    struct key *k = key_of(&W.server[i], resource, W.cfg.db);
-    long v = k ? value_of(k->value, k->value_size) : -1;
-    int count = 0;
-    if (v < 0 || W.value[v].client != c->index || W.value[v].life != c->life) continue;
-    if (W.value[v].state != V_FRESH) continue;
-    for (j = 0; j < MAX_SERVERS; j++) count += holds_until(&W.server[j], resource, v) > 0;
-    if (count > most) {
-      most = count;
-      best = v;
-    }
+  ns oldest = W.now - 2 * (ns)W.cfg.ttl_max_ms * MS;
+  long best = -1, i;
+  int most = 0;
+  for (i = W.values - 1; i >= 0 && W.value[i].drawn >= oldest && most < quorum(); i--) {
+    const struct value *v = &W.value[i];
+    if (v->client != c->index || v->life != c->life || v->resource != resource) continue;
+    if (v->state != V_FRESH || bits(v->yes) <= most) continue;
+    most = bits(v->yes);
+    best = i;
   }
   return best;
 }

@@ -20,7 +20,7 @@ static void pause_inside(struct client *c, ns length) {
   if (W.depth >= MAX_DEPTH || W.failed) return;
   note(N_PAUSE, c->index, length, W.depth);
   W.depth++;
-  run_until(W.now + length, NULL);
+  run_until(W.now + length, &W.healed); /* no one sleeps beyond healing */
   W.depth--;
   forgive(c, W.now - before);
 }

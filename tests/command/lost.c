@@ -1,0 +1,224 @@
+/* lost.c: COMMAND never runs without the lock, and the lock does not outlive what held it.
+ *
+ * The tickers are this program itself: "tick NAME FILE SECONDS [deaf]" appends NAME to FILE every
+ * few milliseconds. Two holders' lines that stand mixed in the file would be an overlap. */
+#include "tests/command/command.h"
+
+enum { ROUNDS = 4, PAIRS = 5, TTL_MS = 1000 };
+
+static int tick(char **argv, int deaf) {
+  int fd = open(argv[1], O_WRONLY | O_CREAT | O_APPEND, 0600);
+  int64_t end = timing_ms() + 1000 * strtol(argv[2], NULL, 10);
+  if (deaf) signal(SIGTERM, SIG_IGN);
+  do {
+    if (write(fd, argv[0], 1) != 1) return 1;
+    rest(3);
+  } while (timing_ms() < end);
+  return 0;
+}
+
+/* ---- two holders never overlap ---- */
+
+static char log_of_pair[PAIRS][8];
+static pid_t first[PAIRS], second[PAIRS];
+
+/* The first holder of each pair ticks until it is stopped, every other one deaf to SIGTERM; the
+   second one waits for the lock. */
+static void start_pairs(const char *login) {
+  int i;
+  for (i = 0; i < PAIRS; i++) {
+    snprintf(log_of_pair[i], sizeof log_of_pair[i], "log%d", i);
+    first[i] = start("%s exec $redlock -q -t %dms job%d -- $self tick A $work/log%d 15 %s", login,
+                     TTL_MS, i, i, i % 2 ? "deaf" : "");
+  }
+  for (i = 0; i < PAIRS; i++) CHECK(await_file(log_of_pair[i]));
+  for (i = 0; i < PAIRS; i++)
+    second[i] = start("exec $redlock -q -w 15s job%d -- $self tick B $work/log%d 0", i, i);
+}
+
+static void check_pairs(void) {
+  int i;
+  for (i = 0; i < PAIRS; i++) {
+    const char *log;
+    CHECK_EQ(end_of(second[i]), 0);
+    CHECK_EQ(end_of(first[i]), 122);
+    log = read_work(log_of_pair[i]);
+    CHECK(*log == 'A' && strspn(log, "A") + 1 == strlen(log) && strchr(log, 'B'));
+  }
+}
+
+static void freezing_a_majority_overlaps_nothing(void) {
+  int round, i;
+  for (round = 0; round < ROUNDS; round++) {
+    fresh();
+    start_pairs("");
+    rest(round * 130);
+    for (i = 0; i < 3; i++) server_freeze(&real.at[(round + i) % 5]);
+    rest(TTL_MS + 100);
+    for (i = 0; i < 5; i++) server_thaw(&real.at[i]);
+    check_pairs();
+  }
+}
+
+/* Here the second holder has the lock as soon as the keys expire: nothing but the first one's
+   access is taken away. */
+static void cutting_one_off_overlaps_nothing(void) {
+  char login[SERVERS_LIST + 64] = "REDLOCK_SERVERS=";
+  int round, i;
+  for (i = 0; i < 5; i++)
+    sprintf(login + strlen(login), "redis://ann:x@127.0.0.1:%d,", real.at[i].port);
+  for (round = 0; round < ROUNDS; round++) {
+    fresh();
+    for (i = 0; i < 5; i++) server_command(&real.at[i], "ACL SETUSER ann on >x ~* +@all");
+    start_pairs(login);
+    rest(round * 130);
+    for (i = 0; i < 3; i++) server_command(&real.at[i], "ACL SETUSER ann -@all");
+    check_pairs();
+  }
+}
+
+/* Cron on two hosts starts the same job at the same time, again and again. */
+static void cron_jobs_exclude_each_other(void) {
+  pid_t hosts[4];
+  int i;
+  const char *log, *at;
+  fresh();
+  for (i = 0; i < 4; i++)
+    hosts[i] = start("for n in 1 2 3 4 5; do $redlock -t 5s nightly -- "
+                     "sh -c 'echo begin >>$work/log; sleep 0.02; echo end >>$work/log'; done");
+  for (i = 0; i < 4; i++) CHECK_EQ(end_of(hosts[i]), 0);
+  log = read_work("log");
+  for (at = log, i = 0; strncmp(at, "begin\nend\n", 10) == 0; at += 10) i++;
+  CHECK(!*at);
+  CHECK_EQ(i, 20);
+}
+
+/* ---- the ways to lose it ---- */
+
+static void keys_that_vanish_stop_command(void) {
+  pid_t pid;
+  int i;
+  fresh();
+  pid = start("$redlock -t 1s job -- sh -c 'trap \"echo term >$work/term; exit\" TERM; "
+              "touch $work/runs; while :; do sleep 0.05; done'");
+  CHECK(await_file("runs"));
+  for (i = 0; i < 3; i++) server_command(&real.at[i], "FLUSHALL");
+  CHECK_EQ(end_of(pid), 122);
+  CHECK(strcmp(read_work("term"), "term\n") == 0);
+  CHECK(strstr(read_work("background"), "'job' is lost: its key is gone from most servers"));
+  CHECK_EQ(holders("job"), 0);
+}
+
+static void a_loss_at_the_end_is_told(void) {
+  pid_t pid;
+  int i;
+  fresh();
+  pid = start("$redlock job -- sh -c 'touch $work/runs; sleep 1; touch $work/done'");
+  CHECK(await_file("runs"));
+  for (i = 0; i < 3; i++) server_command(&real.at[i], "FLUSHALL");
+  CHECK_EQ(end_of(pid), 122);
+  CHECK(strstr(read_work("background"), "was lost before COMMAND ended with status 0"));
+}
+
+/* What COMMAND started goes too, even when COMMAND itself heard SIGTERM at once. */
+static void the_whole_group_is_stopped(void) {
+  char before[OUTPUT];
+  pid_t pid;
+  int i;
+  fresh();
+  pid = start("$redlock -t 1s job -- sh -c '$self tick A $work/log 15 deaf & wait'");
+  CHECK(await_file("log"));
+  for (i = 0; i < 3; i++) server_freeze(&real.at[i]);
+  CHECK_EQ(end_of(pid), 122);
+  rest(20);
+  snprintf(before, sizeof before, "%s", read_work("log"));
+  rest(50);
+  CHECK(strcmp(before, read_work("log")) == 0);
+  CHECK(strstr(read_work("background"), "cannot be extended: no quorum answers"));
+}
+
+static void a_minority_changes_nothing(void) {
+  pid_t pid;
+  fresh();
+  pid = start("$redlock -t 600ms job -- sh -c 'touch $work/runs; sleep 1.5'");
+  CHECK(await_file("runs"));
+  server_freeze(&real.at[0]);
+  server_kill(&real.at[1]);
+  CHECK_EQ(end_of(pid), 0);
+}
+
+static void max_hold_stops_command(void) {
+  int64_t from = timing_ms();
+  fresh();
+  CHECK_EQ(shell("$redlock -t 600ms -m 1s job -- sleep 15"), 124);
+  CHECK(says("held for --max-hold"));
+  CHECK(timing_ms() - from > 600 && timing_ms() - from < 5000);
+  CHECK_EQ(shell("$redlock -m 300ms job -- sleep 15"), 124);
+  CHECK_EQ(holders("job"), 0);
+}
+
+/* ---- signals and crashes ---- */
+
+static void signals_are_handed_on(void) {
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1};
+  size_t i;
+  for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    pid_t pid;
+    fresh();
+    pid = start("exec $redlock job -- sh -c 'trap \"exit 33\" %d; touch $work/runs; "
+                "while :; do sleep 0.02; done'", numbers[i]);
+    CHECK(await_file("runs"));
+    kill(pid, numbers[i]);
+    CHECK_EQ(end_of(pid), 33);
+    CHECK_EQ(holders("job"), 0);
+  }
+}
+
+static void a_signal_ends_the_wait(void) {
+  pid_t holder, waiter;
+  fresh();
+  holder = start("exec $redlock job -- sh -c 'touch $work/runs; exec sleep 15'");
+  CHECK(await_file("runs"));
+  waiter = start("exec $redlock job -- touch $work/wrong");
+  rest(300);
+  kill(waiter, SIGTERM);
+  CHECK_EQ(end_of(waiter), 128 + SIGTERM);
+  kill(holder, SIGINT);
+  CHECK_EQ(end_of(holder), 128 + SIGINT);
+  CHECK_EQ(holders("job"), 0);
+  CHECK(access(in_work("wrong"), F_OK) != 0);
+}
+
+/* The lock frees itself after its ttl; on Linux COMMAND is told to end at once. */
+static void a_crash_frees_the_lock(void) {
+  pid_t pid;
+  fresh();
+  pid = start("exec $redlock -t 1s job -- sh -c 'trap \"echo term >$work/term; exit\" TERM; "
+              "touch $work/runs; while :; do sleep 0.02; done'");
+  CHECK(await_file("runs"));
+  kill(pid, SIGKILL);
+  CHECK_EQ(end_of(pid), 128 + SIGKILL);
+  CHECK_EQ(shell("$redlock -n job -- true"), 120);
+  CHECK_EQ(shell("$redlock -w 10s job -- true"), 0);
+#ifdef __linux__
+  CHECK(await_file("term"));
+#endif
+}
+
+int main(int argc, char **argv) {
+  if (argc >= 5 && strcmp(argv[1], "tick") == 0) return tick(argv + 2, argc > 5);
+  if (open_world(argc, argv, 5)) {
+    RUN(freezing_a_majority_overlaps_nothing);
+    RUN(cutting_one_off_overlaps_nothing);
+    RUN(cron_jobs_exclude_each_other);
+    RUN(keys_that_vanish_stop_command);
+    RUN(a_loss_at_the_end_is_told);
+    RUN(the_whole_group_is_stopped);
+    RUN(a_minority_changes_nothing);
+    RUN(max_hold_stops_command);
+    RUN(signals_are_handed_on);
+    RUN(a_signal_ends_the_wait);
+    RUN(a_crash_frees_the_lock);
+  }
+  return close_world();
+}

@@ -1,0 +1,139 @@
+/* terminal.c: the command under a shell with job control, played by this program on a pseudo
+ * terminal. The command runs in the foreground of it. */
+#define _XOPEN_SOURCE 700
+#include "tests/command/command.h"
+
+#include <sys/ioctl.h>
+#include <termios.h>
+
+static int master;
+
+static void become_shell(const char *line) {
+  int tty;
+  setsid();
+  tty = open(ptsname(master), O_RDWR);
+  ioctl(tty, TIOCSCTTY, 0);
+  signal(SIGTTOU, SIG_IGN);
+  dup2(tty, STDIN_FILENO);
+  dup2(tty, STDOUT_FILENO);
+  dup2(tty, STDERR_FILENO);
+  execl(self, self, "shell", line, (char *)NULL);
+  _exit(99);
+}
+
+/* The session's leader: runs the line as a foreground job. When that is stopped it notes so, waits,
+   and puts it into the foreground again. Exits with the job's status. */
+static int be_shell(const char *line) {
+  int status;
+  pid_t job = fork();
+  if (job == 0) {
+    setpgid(0, 0);
+    tcsetpgrp(STDIN_FILENO, getpid());
+    signal(SIGTTOU, SIG_DFL);
+    execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+    _exit(127);
+  }
+  snprintf(work, sizeof work, "%s", getenv("work"));
+  setpgid(job, job);
+  while (waitpid(job, &status, WUNTRACED) == job && WIFSTOPPED(status)) {
+    int ours = tcgetpgrp(STDIN_FILENO) == job;
+    tcsetpgrp(STDIN_FILENO, getpgrp());
+    close(open(in_work(ours ? "stopped" : "odd"), O_CREAT | O_WRONLY, 0600));
+    await_file("continue");
+    tcsetpgrp(STDIN_FILENO, job);
+    kill(-job, SIGCONT);
+  }
+  if (tcgetpgrp(STDIN_FILENO) != job) return 98; /* the terminal was not given back */
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static pid_t start_shell(const char *line) {
+  pid_t pid;
+  fresh();
+  master = posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0 || grantpt(master) || unlockpt(master)) return -1;
+  pid = fork();
+  if (pid == 0) become_shell(line);
+  return pid;
+}
+
+static void type(const char *text) { CHECK(write(master, text, strlen(text)) > 0); }
+
+static int shell_ends(pid_t pid) {
+  int status = end_of(pid);
+  close(master);
+  return status;
+}
+
+static void command_reads_from_the_terminal(void) {
+  pid_t pid = start_shell("exec $redlock job -- sh -c 'read x; echo \"$x\" >$work/read; exit 5'");
+  if (pid < 0) SKIP("no pseudo terminal");
+  rest(300);
+  type("hello\n");
+  CHECK_EQ(shell_ends(pid), 5);
+  CHECK(strcmp(read_work("read"), "hello\n") == 0);
+  CHECK_EQ(holders("job"), 0);
+}
+
+static void interrupt_reaches_command(void) {
+  pid_t pid = start_shell("exec $redlock job -- sh -c 'trap \"exit 7\" INT; touch $work/runs; "
+                          "while :; do sleep 0.02; done'");
+  if (pid < 0) SKIP("no pseudo terminal");
+  CHECK(await_file("runs"));
+  type("\003");
+  CHECK_EQ(shell_ends(pid), 7);
+}
+
+static void interrupt_reaches_a_reader(void) {
+  pid_t pid = start_shell("exec $redlock job -- sh -c 'trap \"exit 7\" INT; touch $work/runs; read x'");
+  if (pid < 0) SKIP("no pseudo terminal");
+  CHECK(await_file("runs"));
+  rest(300);
+  type("\003");
+  CHECK_EQ(shell_ends(pid), 7);
+}
+
+/* ^Z stops the whole job. It goes on if the lock still stands. */
+static void stop_and_continue(const char *options, const char *body, int pause_ms, int expected) {
+  char line[LINE];
+  pid_t pid;
+  snprintf(line, sizeof line, "exec $redlock -q %s job -- sh -c 'touch $work/runs; %s'", options,
+           body);
+  pid = start_shell(line);
+  if (pid < 0) SKIP("no pseudo terminal");
+  CHECK(await_file("runs"));
+  rest(200);
+  type("\032");
+  CHECK(await_file("stopped"));
+  CHECK(access(in_work("odd"), F_OK) != 0);
+  rest(pause_ms);
+  close(open(in_work("continue"), O_CREAT | O_WRONLY, 0600));
+  if (expected == 9) {
+    rest(200);
+    type("x\n");
+  }
+  CHECK_EQ(shell_ends(pid), expected);
+}
+
+static void stopped_jobs_go_on(void) {
+  stop_and_continue("-t 20s", "while test ! -f $work/continue; do sleep 0.02; done; exit 8", 100, 8);
+}
+
+static void stopped_readers_go_on(void) { stop_and_continue("-t 20s", "read x; exit 9", 100, 9); }
+
+static void stopped_jobs_lose_the_lock(void) {
+  stop_and_continue("-t 500ms", "while :; do sleep 0.02; done", 700, 122);
+}
+
+int main(int argc, char **argv) {
+  if (argc == 3 && strcmp(argv[1], "shell") == 0) return be_shell(argv[2]);
+  if (open_world(argc, argv, 3)) {
+    RUN(command_reads_from_the_terminal);
+    RUN(interrupt_reaches_command);
+    RUN(interrupt_reaches_a_reader);
+    RUN(stopped_jobs_go_on);
+    RUN(stopped_readers_go_on);
+    RUN(stopped_jobs_lose_the_lock);
+  }
+  return close_world();
+}

@@ -1,0 +1,229 @@
+/* use.c: the command as scripts use it: statuses, messages, files, options. */
+#include "tests/command/command.h"
+
+/* ---- what COMMAND sees ---- */
+
+static void exits_as_command_does(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock job -- true"), 0);
+  CHECK(!*output());
+  CHECK_EQ(shell("$redlock job false"), 1);
+  CHECK_EQ(shell("$redlock job -- sh -c 'exit 42'"), 42);
+  CHECK_EQ(shell("$redlock job -- sh -c 'kill -9 $$'"), 128 + SIGKILL);
+  CHECK_EQ(holders("job"), 0);
+}
+
+static void tells_why_exec_fails(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock job -- /no/such/command"), 127);
+  CHECK(says("cannot run '/no/such/command'"));
+  CHECK_EQ(shell("$redlock job -- /etc/passwd"), 126);
+  CHECK(says("cannot run '/etc/passwd'"));
+  CHECK_EQ(holders("job"), 0);
+}
+
+static void holds_while_command_runs(void) {
+  pid_t pid;
+  fresh();
+  pid = start("$redlock -t 500ms 'a job' -- sh -c 'echo \"$REDLOCK_RESOURCE\" >$work/name; sleep 2'");
+  CHECK(await_file("name"));
+  rest(1200); /* twice the ttl */
+  CHECK_EQ(holders("\"a job\""), 5);
+  CHECK_EQ(end_of(pid), 0);
+  CHECK_EQ(holders("\"a job\""), 0);
+  CHECK(strcmp(read_work("name"), "a job\n") == 0);
+}
+
+static void passes_stdin_and_long_output(void) {
+  fresh();
+  CHECK_EQ(shell("echo hello | $redlock job -- cat"), 0);
+  CHECK(strcmp(output(), "hello\n") == 0);
+  CHECK_EQ(shell("$redlock job -- head -c 5000000 /dev/zero | wc -c | tr -d ' '"), 0);
+  CHECK(strcmp(output(), "5000000\n") == 0);
+}
+
+/* A closed stdout must not become a connection, nor be open for COMMAND. */
+static void survives_closed_files(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock job -- sh -c 'echo x 2>/dev/null; echo $? >$work/echo' >&-"), 0);
+  CHECK(strcmp(read_work("echo"), "0\n") != 0);
+  CHECK_EQ(shell("$redlock -v job -- true <&- >&- 2>&-"), 0);
+  CHECK_EQ(shell("$redlock -v job -- true 2>&1 >/dev/null | true"), 0);
+  CHECK_EQ(holders("job"), 0);
+  CHECK_EQ(shell("$redlock --help >/dev/full"), 123);
+  CHECK(says("cannot write"));
+}
+
+static void leaves_no_file_open(void) {
+  fresh();
+  if (access("/proc/self/fd", R_OK)) SKIP("no /proc");
+  CHECK_EQ(shell("$redlock job -- sh -c 'for f in 3 4 5 6 7 8 9 10 11 12; do "
+                 "test -e /proc/$$/fd/$f && readlink /proc/$$/fd/$f; done; true'"), 0);
+  CHECK(!says("socket") && !says("pipe") && !says("tty"));
+}
+
+/* What a shell or nohup(1) ignores, COMMAND ignores; the rest is as it was. */
+static void leaves_signals_alone(void) {
+  char before[128];
+  fresh();
+  if (access("/proc/self/status", R_OK)) SKIP("no /proc");
+  shell("trap '' HUP; sed -n '/^Sig[BI]/p' /proc/self/status");
+  snprintf(before, sizeof before, "%.127s", output());
+  CHECK_EQ(shell("trap '' HUP; $redlock job -- sed -n '/^Sig[BI]/p' /proc/self/status"), 0);
+  CHECK(strcmp(before, output()) == 0);
+}
+
+/* ---- when there is no lock ---- */
+
+static void tells_taken(void) {
+  pid_t pid;
+  int64_t from;
+  fresh();
+  pid = start("$redlock job -- sh -c 'touch $work/runs; sleep 2'");
+  CHECK(await_file("runs"));
+  CHECK_EQ(shell("$redlock -n job -- echo wrong"), 120);
+  CHECK(says("'job' is taken") && !says("wrong"));
+  CHECK_EQ(shell("$redlock -nq -E 7 job -- echo wrong"), 7);
+  CHECK(!*output());
+  from = timing_ms();
+  CHECK_EQ(shell("$redlock -w 400ms job -- echo wrong"), 120);
+  CHECK(timing_ms() - from >= 400);
+  CHECK_EQ(shell("$redlock -n another -- true"), 0);
+  CHECK_EQ(shell("$redlock --wait=10s job -- true"), 0); /* when the first has ended */
+  CHECK_EQ(end_of(pid), 0);
+}
+
+static void tells_no_quorum(void) {
+  char expected[64];
+  fresh();
+  server_kill(&real.at[0]);
+  server_kill(&real.at[1]);
+  CHECK_EQ(shell("$redlock -n job -- true"), 0); /* three are enough */
+  server_freeze(&real.at[2]);
+  CHECK_EQ(shell("$redlock -n job -- echo wrong"), 121);
+  CHECK(says("2 of 5 servers answered, 3 must") && !says("wrong"));
+  snprintf(expected, sizeof expected, "  127.0.0.1:%d: no answer in time", real.at[2].port);
+  CHECK(says(expected));
+  snprintf(expected, sizeof expected, "  127.0.0.1:%d: the connection failed", real.at[0].port);
+  CHECK(says(expected));
+}
+
+static void tells_wrong_password(void) {
+  char list[SERVERS_LIST];
+  fresh();
+  snprintf(list, sizeof list, "redis://ann:s3cret@127.0.0.1:%d/3", real.at[0].port);
+  use_servers(list);
+  CHECK_EQ(shell("$redlock -n job -- echo wrong"), 121);
+  CHECK(says("WRONGPASS") && says("check user") && !says("s3cret") && !says("wrong\n"));
+  snprintf(list, sizeof list, "  127.0.0.1:%d/3: ", real.at[0].port);
+  CHECK(says(list));
+  server_command(&real.at[0], "ACL SETUSER ann on >s3cret ~* +@all");
+  CHECK_EQ(shell("$redlock -n job -- true"), 0);
+  server_command(&real.at[0], "ACL DELUSER ann");
+}
+
+static void tells_restarted_servers(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock -n --max-ttl 1h job -- echo wrong"), 121);
+  CHECK(says("0 of 5 servers answered") && says("restarted less than --max-ttl ago"));
+}
+
+/* ---- usage ---- */
+
+static void refuses(const char *arguments, const char *because) {
+  if (!CHECK(shell("$redlock %s", arguments) == 125 && says(because)))
+    printf("    %s\n    said: %s", arguments, output());
+}
+
+static void refuses_bad_usage(void) {
+  fresh();
+  refuses("", "RESOURCE is missing");
+  refuses("job", "COMMAND is missing");
+  refuses("job --", "COMMAND is missing");
+  refuses("job -n true", "options come before");
+  refuses("'' -- true", "RESOURCE '' is empty");
+  refuses("-x job -- true", "no such option");
+  refuses("--wat job -- true", "there is no option '--wat'");
+  refuses("--nonblock=1 job -- true", "takes no value");
+  refuses("-w", "needs a value");
+  refuses("--ttl", "needs a value");
+  refuses("-t 5x job -- true", "'5x' is not a time");
+  refuses("-t -5 job -- true", "is not a time");
+  refuses("-t 99999h job -- true", "too long");
+  refuses("-t 10ms job -- true", "200ms or more");
+  refuses("-t 3s -k 2s job -- true", "a third of --ttl");
+  refuses("-t 3s --max-ttl 2s job -- true", "longer than --max-ttl");
+  refuses("-E 256 job -- true", "not an exit status");
+  refuses("--status job", "--status takes no RESOURCE");
+  refuses("-s '' job -- true", "no servers");
+  refuses("-s a:b:c job -- true", "server 'a:b:c'");
+  refuses("-s rediss://u:s3cret@a job -- true", "TLS");
+  CHECK(!says("s3cret"));
+  refuses("-s redis://u:s3/cret@a job -- true", "server 'a'");
+  CHECK(!says("s3"));
+  refuses("-s 127.0.0.1:1,127.0.0.1:1 job -- true", "twice");
+}
+
+static void helps_on_one_screen(void) {
+  CHECK_EQ(shell("env -u REDLOCK_SERVERS $redlock --help"), 0);
+  CHECK_EQ(shell("$redlock -h | awk 'length > 79 || NR > 23 { bad = 1 } END { exit bad }'"), 0);
+  CHECK_EQ(shell("$redlock -V"), 0);
+  CHECK(strncmp(output(), "redlock ", 8) == 0);
+}
+
+/* ---- status ---- */
+
+static void shows_status(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock --status"), 0);
+  CHECK(says("SERVER") && says("5 of 5 servers can vote, 3 must: locks can be taken"));
+  CHECK(says("master") && says(" ms  ok"));
+  CHECK_EQ(shell("$redlock --max-ttl 1h --status"), 121);
+  CHECK(says("restarted less than --max-ttl ago: wait"));
+}
+
+static void shows_what_is_wrong(void) {
+  char list[2 * SERVERS_LIST], row[64];
+  fresh();
+  server_kill(&real.at[0]);
+  server_freeze(&real.at[1]);
+  server_command(&real.at[2], "REPLICAOF 127.0.0.1 1");
+  server_command(&real.at[3], "CONFIG SET maxmemory 100mb maxmemory-policy allkeys-lru");
+  snprintf(list, sizeof list, "127.0.0.1:%d 127.0.0.1:%d 127.0.0.1:%d unix:%s "
+           "redis://:s3cret@127.0.0.1:%d no.such.host.invalid", real.at[0].port, real.at[1].port,
+           real.at[2].port, real.at[3].socket, real.at[4].port);
+  use_servers(list);
+  CHECK_EQ(shell("$redlock --status"), 121);
+  CHECK(says("refused: is it running"));
+  CHECK(says("no answer: is it frozen"));
+  CHECK(says("it is a replica: list masters only"));
+  CHECK(says("it may evict locks: set maxmemory-policy noeviction"));
+  CHECK(says("it wants no password: take it out") || says("WRONGPASS"));
+  CHECK(says("the name is not found: check it"));
+  CHECK(says("1 of 6 servers can vote, 4 must: NO LOCK") && !says("s3cret"));
+  snprintf(row, sizeof row, "127.0.0.1:%d", real.at[4].port);
+  CHECK(says(row));
+  server_command(&real.at[2], "REPLICAOF NO ONE");
+  server_command(&real.at[3], "CONFIG SET maxmemory 0 maxmemory-policy noeviction");
+}
+
+int main(int argc, char **argv) {
+  if (open_world(argc, argv, 5)) {
+    RUN(exits_as_command_does);
+    RUN(tells_why_exec_fails);
+    RUN(holds_while_command_runs);
+    RUN(passes_stdin_and_long_output);
+    RUN(survives_closed_files);
+    RUN(leaves_no_file_open);
+    RUN(leaves_signals_alone);
+    RUN(tells_taken);
+    RUN(tells_no_quorum);
+    RUN(tells_wrong_password);
+    RUN(tells_restarted_servers);
+    RUN(refuses_bad_usage);
+    RUN(helps_on_one_screen);
+    RUN(shows_status);
+    RUN(shows_what_is_wrong);
+  }
+  return close_world();
+}
