@@ -1251,6 +1251,7 @@ static void rl_send(redlock *rl, rl_server *s) {
     if (!rl_skip(rl, s) && !begun) return;
     if (s->linked && s->owed == 0 && rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
       rl_receive(rl, s);
+    if (s->state == RL_OPEN && !s->linked && rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
     if (s->state == RL_CLOSED) {
       if (rl->now_ms < s->until_ms) return;
       rl_open(rl, s);

@@ -10,9 +10,8 @@ STATIC_CC ?= musl-gcc
 STATIC    := -static -Os -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables \
              -fno-pie -no-pie -Wl,--gc-sections,--build-id=none,-z,noseparate-code -s
 
-COMMAND_SCRIPTS := $(wildcard tests/command/*.sh)
-COMMAND_TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/command/*.c))
-TESTS += $(COMMAND_TESTS) $(COMMAND_SCRIPTS)
+COMMAND_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/command/*.c))
+TESTS += $(COMMAND_TESTS)
 
 .PHONY: redlock redlock-static examples install always
 
@@ -44,11 +43,68 @@ $(EXAMPLES): $(BUILD)/examples/%: examples/%.c redlock.h
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CFLAGS) $(LDFLAGS) $< -o $@
 
-$(BUILD)/examples/bare_metal: STANDARD := -std=c99 -DREDLOCK_NO_POSIX
+$(BUILD)/examples/bare_metal: private STANDARD := -std=c99 -DREDLOCK_NO_POSIX
 
-$(BUILD)/redlock.3: redlock.h examples/manual.awk
+# The manual of the interface is the header's own words: its first comment, whose headings are in
+# capitals, and the comments and declarations of the public part.
+define MANUAL
+function roff(text) {
+  gsub(/\\/, "\\e", text)
+  gsub(/-/, "\\-", text)
+  return text ~ /^[.\47]/ ? "\\&" text : text
+}
+function literal(on) {
+  if (on != is_literal) print on ? ".nf" : ".fi"
+  is_literal = on
+}
+function head(text) {
+  if (text ~ /^ *$$/) { literal(0); print ".PP"; return }
+  if (text ~ /^   [A-Z][A-Z]/) {
+    literal(0)
+    heading = text = substr(text, 4)
+    sub(/:.*/, "", heading)
+    print ".SH \"" toupper(heading) "\""
+    if (sub(/^[^:]*: */, "", text)) print roff(text) "\n.PP"
+    return
+  }
+  literal(heading ~ /^(HELLO|WHAT TO DO)/ || text ~ /[^ .]  +[^ ]/)
+  sub(/^ +/, is_literal ? substr(text, 6, match(text, /[^ ]/) - 6) : "", text)
+  print roff(text)
+}
+function block(i, line, prose) {
+  prose = lines[1] ~ /^\/\*/
+  if (lines[1] ~ /^\/\* private/) return
+  print ".PP"
+  for (i = 1; i <= count; i++) {
+    line = lines[i]
+    literal(!prose)
+    if (prose && line ~ /\*\/$$/) { prose = 0; sub(/ *\*\/$$/, "", line) }
+    if (!is_literal) sub(/^(\/\*)? */, "", line)
+    sub(/^REDLOCK_API /, "", line)
+    if (line ~ /^ +\/\* private from here on/) while (lines[i + 1] !~ /^}/) i++
+    else print roff(line)
+  }
+  literal(0)
+}
+NR == 1 {
+  split($$0, title, " - ")
+  print ".TH REDLOCK 3 \"\" \"redlock " title[2] "\""
+  print ".SH NAME\nredlock \\- " title[3] "\n.SH DESCRIPTION"
+  part = "head"
+  next
+}
+part == "head" { if (/\*\/$$/) { part = ""; sub(/ *\*\/$$/, "") } head($$0); next }
+/^\#define REDLOCK_FOREVER/ { literal(0); part = "interface"; print ".SH INTERFACE" }
+/^\#endif \/\* REDLOCK_H/ { exit }
+part == "interface" && NF { lines[++count] = $$0 }
+part == "interface" && !NF { if (count) block(); count = 0 }
+END { print ".SH SEE ALSO\n.BR redlock (1)" }
+endef
+
+$(BUILD)/redlock.3: export MANUAL := $(MANUAL)
+$(BUILD)/redlock.3: redlock.h examples/examples.mk
 	@mkdir -p $(@D)
-	awk -f examples/manual.awk redlock.h >$@
+	awk "$$MANUAL" redlock.h >$@
 
 # Made anew each time: it holds PREFIX.
 $(BUILD)/redlock.pc: always
@@ -66,6 +122,9 @@ $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
 	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o -o $@
 
-test-programs: $(COMMAND_TESTS) $(BUILD)/tests/command/redlock $(BUILD)/redlock $(EXAMPLES)
+$(BUILD)/tests/command/terminal: private STANDARD += -D_XOPEN_SOURCE=700 # pseudo terminals
+
+test-programs: $(COMMAND_TESTS) $(BUILD)/tests/command/redlock $(BUILD)/redlock $(EXAMPLES) \
+               $(shell command -v $(STATIC_CC) >/dev/null && echo $(BUILD)/redlock-static)
 
 -include $(addsuffix .d,$(COMMAND_TESTS) $(BUILD)/tests/command/redlock)

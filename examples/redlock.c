@@ -30,6 +30,9 @@
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0 /* there SIGPIPE ends us, as it would end any other command */
+#endif
 
 /* Out of the way of what commands use; 124 to 127 are as with timeout(1) and env(1). */
 enum {
@@ -555,6 +558,7 @@ static struct run {
   int stopping;       /* the exit status that says why it is stopped; 0 = it is not */
   int killed;
   int64_t kill_at_ms;
+  int64_t end_ms;     /* when --max-hold is over */
   int tty;            /* the terminal, -1 = none */
 } run;
 
@@ -678,10 +682,15 @@ static void say_loss(int64_t left) {
   say_servers();
 }
 
+/* Whether --max-hold is what ends the lock: extensions are cut so that none goes beyond it. */
+static int is_max_hold_over(int64_t left) {
+  return set.max_hold_ms && run.end_ms - now_ms() <= left + slack_ms();
+}
+
 /* SIGTERM when the rest of the validity is just enough to stop COMMAND in, and SIGKILL later. */
 static void guard_lock(void) {
   int64_t left = redlock_remaining_ms(&client, &lock);
-  int over = lock.operation == REDLOCK_LOST && lock.status == REDLOCK_LIMIT;
+  int over = is_max_hold_over(left);
   if (run.stopping) {
     if (run.killed || now_ms() < run.kill_at_ms) return;
     run.killed = 1;
@@ -734,8 +743,9 @@ static int must_go_on(void) {
 }
 
 static int hold(void) {
-  if (redlock_keep(&client, &lock, set.max_hold_ms) != REDLOCK_OK ||
-      redlock_remaining_ms(&client, &lock) <= margin_ms()) {
+  int64_t left = redlock_remaining_ms(&client, &lock);
+  run.end_ms = now_ms() + set.max_hold_ms - (set.ttl_ms - left);
+  if (redlock_keep(&client, &lock, set.max_hold_ms) != REDLOCK_OK || left <= margin_ms()) {
     say("lock '%s' ran out before COMMAND could start: this machine stood still; COMMAND did not "
         "run, try again", set.resource);
     return EXIT_LOST;

@@ -19,7 +19,7 @@ static int tick(char **argv, int deaf) {
 
 /* ---- two holders never overlap ---- */
 
-static char log_of_pair[PAIRS][8];
+static char log_of_pair[PAIRS][16];
 static pid_t first[PAIRS], second[PAIRS];
 
 /* The first holder of each pair ticks until it is stopped, every other one deaf to SIGTERM; the

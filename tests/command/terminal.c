@@ -1,6 +1,5 @@
 /* terminal.c: the command under a shell with job control, played by this program on a pseudo
  * terminal. The command runs in the foreground of it. */
-#define _XOPEN_SOURCE 700
 #include "tests/command/command.h"
 
 #include <sys/ioctl.h>
@@ -85,7 +84,8 @@ static void interrupt_reaches_command(void) {
 }
 
 static void interrupt_reaches_a_reader(void) {
-  pid_t pid = start_shell("exec $redlock job -- sh -c 'trap \"exit 7\" INT; touch $work/runs; read x'");
+  pid_t pid = start_shell("exec $redlock job -- sh -c 'trap \"exit 7\" INT; touch $work/runs; "
+                          "read x'");
   if (pid < 0) SKIP("no pseudo terminal");
   CHECK(await_file("runs"));
   rest(300);
@@ -116,7 +116,7 @@ static void stop_and_continue(const char *options, const char *body, int pause_m
 }
 
 static void stopped_jobs_go_on(void) {
-  stop_and_continue("-t 20s", "while test ! -f $work/continue; do sleep 0.02; done; exit 8", 100, 8);
+  stop_and_continue("-t 20s", "until test -f $work/continue; do sleep 0.02; done; exit 8", 100, 8);
 }
 
 static void stopped_readers_go_on(void) { stop_and_continue("-t 20s", "read x; exit 9", 100, 9); }

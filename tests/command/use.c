@@ -25,7 +25,8 @@ static void tells_why_exec_fails(void) {
 static void holds_while_command_runs(void) {
   pid_t pid;
   fresh();
-  pid = start("$redlock -t 500ms 'a job' -- sh -c 'echo \"$REDLOCK_RESOURCE\" >$work/name; sleep 2'");
+  pid = start("$redlock -t 500ms 'a job' -- sh -c "
+              "'echo \"$REDLOCK_RESOURCE\" >$work/name; sleep 2'");
   CHECK(await_file("name"));
   rest(1200); /* twice the ttl */
   CHECK_EQ(holders("\"a job\""), 5);

@@ -239,6 +239,7 @@ static void start_extend(struct client *c, struct slot *s) {
 static void start_release(struct client *c, struct slot *s) {
   int acquiring = s->state == S_ACQUIRING;
   int stands = s->value >= 0 && client_ms(c) < s->deadline_ms;
+  enum slot_state before = s->state;
   long value = s->value;
   redlock_status status;
   note(N_RELEASE, c->index, s->index, s->value);
@@ -262,6 +263,11 @@ static void start_release(struct client *c, struct slot *s) {
   s->state = S_RELEASING;
   if (status == REDLOCK_PENDING) {
     if (one_in(8)) s->due = think();
+    return;
+  }
+  if ((status == REDLOCK_EXPIRED || status == REDLOCK_INVALID) && !acquiring && before != S_HELD &&
+      !stands) { /* found lost already: that is still to be handed back */
+    s->state = before;
     return;
   }
   if (status != REDLOCK_SYSTEM && status != (acquiring ? REDLOCK_CANCELLED : REDLOCK_EXPIRED))

@@ -162,7 +162,7 @@ static inline void check_votes(const struct slot *s, long value) {
   for (i = 0; i < W.cfg.servers; i++) {
     int server = W.cfg.entry_server[i];
     if (s->lock.votes[i] != REDLOCK_VOTE_YES) continue;
-    if (v->young >> server & 1)
+    if (v->young_until[server] > W.now)
       violation("R24: client %d slot %d counts the vote of server %d, which has forgotten less than "
                 "max_ttl_ms ago", s->client, s->index, server);
     if (!(v->yes >> server & 1))
@@ -257,7 +257,7 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
                     (n->closed_at && v->drawn + (v->ttl_ms - v->ttl_ms / 5) * MS <= n->closed_at);
   if (n->session.db != W.cfg.db || n->refused) return;
   v->yes |= UINT32_C(1) << server;
-  if (quarantined_until(s) > W.now) v->young |= UINT32_C(1) << server;
+  v->young_until[server] = quarantined_until(s);
 }
 
 static inline void check_delete(struct conn *n, struct effect *e) {

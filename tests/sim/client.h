@@ -187,6 +187,7 @@ static void client_pause(struct client *c) {
   if (fault(F_SUSPEND)) length = skewed(MS, (ns)W.cfg.ttl_max_ms * MS * 2);
   if (length) note(N_PAUSE, c->index, length, -1);
   if (length) c->paused_until = W.now + length;
+  if (!W.cfg.light) forgive(c, length); /* the line has stood still too (R11) */
 }
 
 static void client_wake(struct client *c, uint32_t turn) {

@@ -153,7 +153,7 @@ struct value {
   int state;
   uint32_t sent;       /* servers that saw its SET */
   uint32_t yes;        /* servers that did it and may vote */
-  uint32_t young;      /* ... and had forgotten less than a ttl ago */
+  ns young_until[MAX_SERVERS]; /* until when such a yes does not count: it had forgotten */
   int64_t ttl_ms;
   ns drawn, over;      /* over: since when no one wants it any more */
 };

@@ -1,0 +1,135 @@
+/* many_locks.c: hundreds of locks in flight in one thread, on epoll. Copy from here.
+ *
+ *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I.. many_locks.c -o many_locks
+ *   ./many_locks 10.0.0.1,10.0.0.2,10.0.0.3 10000
+ *
+ * All locks share one connection to each server. Your own descriptors can stand in the same epoll
+ * set: give them other numbers in data.u64. Linux only: for kqueue only watch() differs. */
+
+/* The log holds what is in flight: 2 commands and 400 bytes for each lock. What does not fit waits
+   for room by itself, so these are a matter of speed alone. */
+#define IN_FLIGHT 256
+#define REDLOCK_MAX_COMMANDS 512
+#define REDLOCK_RING_BYTES (400 * IN_FLIGHT)
+#define REDLOCK_IMPLEMENTATION /* in one file of the program only */
+#include "redlock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { TTL_MS = 10000, WAIT_MS = 2000 };
+
+/* Large, so not on the stack. */
+static redlock client;
+static redlock_lock locks[IN_FLIGHT]; /* a lock must not move while the client has it */
+
+static struct {
+  long started, wanted; /* acquires so far, and in all */
+  long in_flight;
+  long granted, refused;
+} count;
+
+/* ---- epoll ----------------------------------------------------------------------------------- */
+
+static int epoll_fd;
+static redlock_fd watched[REDLOCK_MAX_SERVERS]; /* what epoll knows; generation 0 = nothing */
+
+static void watch(const redlock_fd *want) {
+  redlock_fd *known = &watched[want->server];
+  struct epoll_event event;
+  int same = known->generation == want->generation, action = same ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  if (same && known->events == want->events) return;
+  event.events = EPOLLIN;
+  if (want->events & REDLOCK_WRITE) event.events |= EPOLLOUT;
+  event.data.u64 = (uint64_t)want->server;
+  /* A new generation is a new socket, even with the old one's number: epoll dropped that one when
+     it was closed. To modify it would fail, or change another server's. */
+  if (epoll_ctl(epoll_fd, action, (int)want->fd, &event) != 0) perror("epoll_ctl");
+  *known = *want;
+}
+
+static void watch_all(void) {
+  redlock_fd want[REDLOCK_MAX_SERVERS];
+  int i, open = redlock_fds(&client, want, REDLOCK_MAX_SERVERS);
+  for (i = 0; i < open; i++) watch(&want[i]);
+}
+
+/* redlock_step looks at every server itself: which of them woke us does not matter. */
+static void wait_for_events(void) {
+  struct epoll_event events[REDLOCK_MAX_SERVERS];
+  int64_t timeout = redlock_timeout_ms(&client);
+  if (timeout > 60000) timeout = 60000;
+  watch_all();
+  (void)epoll_wait(epoll_fd, events, REDLOCK_MAX_SERVERS, (int)timeout);
+}
+
+/* ---- the locks ------------------------------------------------------------------------------- */
+
+/* Each lock has a job of its own; `user` points at it, if it is more than a name. */
+static void work(const redlock_lock *lock) { (void)lock; }
+
+static void start_next(redlock_lock *lock) {
+  char resource[32];
+  redlock_status status;
+  if (count.started == count.wanted) return;
+  (void)snprintf(resource, sizeof resource, "order:%ld", count.started); /* it is copied */
+  status = redlock_start_acquire(&client, lock, resource, TTL_MS, WAIT_MS);
+  count.started++;
+  if (status == REDLOCK_PENDING) count.in_flight++;
+  else fprintf(stderr, "%s: %s\n", resource, redlock_strerror(status));
+}
+
+/* What was decided says lock->operation, how it ended says lock->status. */
+static void on_decided(redlock_lock *lock) {
+  count.in_flight--;
+  if (lock->operation == REDLOCK_ACQUIRE && lock->status == REDLOCK_OK) {
+    count.granted++;
+    work(lock);
+    if (redlock_start_release(&client, lock) == REDLOCK_PENDING) {
+      count.in_flight++;
+      return; /* it comes back once more, released */
+    }
+  } else if (lock->operation == REDLOCK_ACQUIRE) {
+    count.refused++; /* taken, or too few servers: see many of these in lock->votes */
+  }
+  start_next(lock); /* whatever a release says, the hold ended when it was called */
+}
+
+static void run(void) {
+  redlock_lock *lock;
+  int i;
+  for (i = 0; i < IN_FLIGHT; i++) start_next(&locks[i]);
+  while (count.in_flight > 0) {
+    while ((lock = redlock_step(&client)) != NULL) on_decided(lock);
+    if (count.in_flight > 0) wait_for_events();
+  }
+}
+
+static void explain(void) {
+  const char *error;
+  int i;
+  for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++)
+    if (*error) fprintf(stderr, "  server %d: %s\n", i, error);
+}
+
+int main(int argc, char **argv) {
+  const char *servers = argc > 1 ? argv[1] : getenv("REDLOCK_SERVERS");
+  redlock_status status;
+  count.wanted = argc > 2 ? strtol(argv[2], NULL, 10) : 10000;
+  epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  if (!servers) servers = "127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381";
+  status = redlock_init(&client, servers, NULL);
+  if (status != REDLOCK_OK || epoll_fd < 0) {
+    fprintf(stderr, "init: %s\n", redlock_strerror(status));
+    explain();
+    return 1;
+  }
+  run();
+  printf("%ld granted and released, %ld refused\n", count.granted, count.refused);
+  if (count.refused) explain();
+  redlock_close(&client);
+  (void)close(epoll_fd);
+  return count.refused != 0;
+}

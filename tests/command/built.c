@@ -1,0 +1,140 @@
+/* built.c: what make builds besides the tests: the examples run, the command is small and quick,
+ * and what is installed is whole. */
+#include "tests/command/command.h"
+
+#include <sys/stat.h>
+
+enum { SMALL_BYTES = 100000, RUNS = 15, MANY = 3000 };
+
+/* Runs a program without a shell and with no output; how long it took, or -1. */
+static int64_t time_us(char *const *argv) {
+  int64_t from = timing_us();
+  int status = -1;
+  pid_t pid = fork();
+  if (pid == 0) {
+    int fd = open("/dev/null", O_RDWR);
+    dup2(fd, STDOUT_FILENO);
+    execvp(argv[0], argv);
+    _exit(127);
+  }
+  waitpid(pid, &status, 0);
+  return status == 0 ? timing_us() - from : -1;
+}
+
+static char *built(const char *name, char path[LINE]) {
+  snprintf(path, LINE, "%s/../../%s", getenv("here"), name);
+  return path;
+}
+
+/* By turns, so that what else the machine does falls on both. */
+static void starts_as_fast_as_a_ping(const char *name) {
+  char path[LINE], port[8], cli[] = "redis-cli", flag[] = "-p", ping[] = "ping", job[] = "job";
+  char run[] = "true";
+  char *ping_argv[] = {cli, flag, port, ping, NULL}, *lock_argv[] = {path, job, run, NULL};
+  int64_t pings[RUNS], locks[RUNS], ping_us, lock_us;
+  int i;
+  fresh();
+  built(name, path);
+  snprintf(port, sizeof port, "%d", real.at[0].port);
+  if (access(path, X_OK)) SKIP("it is not built here");
+  if (time_us(ping_argv) < 0) SKIP("no redis-cli");
+  for (i = 0; i < RUNS; i++) {
+    pings[i] = time_us(ping_argv);
+    locks[i] = time_us(lock_argv);
+    CHECK(pings[i] > 0 && locks[i] > 0);
+  }
+  ping_us = timing_median(pings, RUNS);
+  lock_us = timing_median(locks, RUNS);
+  printf("    %s, five servers: %ld us; redis-cli ping: %ld us; ratio %.2f\n", name, (long)lock_us,
+         (long)ping_us, (double)lock_us / (double)ping_us);
+  CHECK(lock_us < 2 * ping_us);
+}
+
+static void the_command_starts_quickly(void) { starts_as_fast_as_a_ping("redlock"); }
+static void the_static_one_starts_quickly(void) { starts_as_fast_as_a_ping("redlock-static"); }
+
+static void the_static_one_is_small(void) {
+  char path[LINE];
+  struct stat file;
+  if (stat(built("redlock-static", path), &file) != 0) SKIP("no musl-gcc");
+  printf("    redlock-static: %ld bytes\n", (long)file.st_size);
+  CHECK(file.st_size < SMALL_BYTES);
+}
+
+/* No key outlives its ttl. As a rule all are gone at once; a server that was slow just then got its
+   last releases late, or not at all. */
+static int is_empty_in_time(const struct server *s) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  while (server_number(s, "DBSIZE") != 0 && timing_ms() < end) rest(20);
+  return server_number(s, "DBSIZE") == 0;
+}
+
+static void many_locks_grants_all(void) {
+  int i;
+  fresh();
+  CHECK_EQ(shell("$here/../../examples/many_locks $REDLOCK_SERVERS %d", MANY), 0);
+  CHECK(says("3000 granted and released, 0 refused"));
+  for (i = 0; i < real.count; i++) CHECK(is_empty_in_time(&real.at[i]));
+}
+
+/* Servers that come back are watched under a new generation. */
+static void many_locks_bears_restarts(void) {
+  pid_t pid;
+  int i;
+  fresh();
+  pid = start("$here/../../examples/many_locks $REDLOCK_SERVERS 40000 || test $? = 1");
+  for (i = 0; i < 4; i++) {
+    rest(60);
+    server_restart(&real.at[i % 2]);
+  }
+  CHECK_EQ(end_of(pid), 0);
+  CHECK(!strstr(read_work("background"), "epoll_ctl"));
+}
+
+static void keepalive_notices_a_loss(void) {
+  pid_t pid;
+  int i;
+  fresh();
+  pid = start("$here/../../examples/keepalive $REDLOCK_SERVERS");
+  rest(500);
+  for (i = 0; i < 3; i++) server_command(&real.at[i], "FLUSHALL");
+  CHECK_EQ(end_of(pid), 1);
+  CHECK(strstr(read_work("background"), "the lock was lost after piece"));
+}
+
+static void bare_metal_passes(void) {
+  fresh();
+  CHECK_EQ(shell("$here/../../examples/bare_metal"), 0);
+  CHECK(says("PASS"));
+}
+
+static void install_is_whole(void) {
+  fresh();
+  CHECK_EQ(shell("make -s install DESTDIR=$work/root PREFIX=/opt/x BUILD=$here/../.."), 0);
+  CHECK_EQ(shell("cd $work/root/opt/x && ls bin/redlock include/redlock.h share/man/man1/redlock.1 "
+                 "share/man/man3/redlock.3 share/pkgconfig/redlock.pc"), 0);
+  CHECK_EQ(shell("grep -q 'redlock_start_acquire' $work/root/opt/x/share/man/man3/redlock.3"), 0);
+  CHECK_EQ(shell("grep -q '^Version: [0-9]' $work/root/opt/x/share/pkgconfig/redlock.pc"), 0);
+  if (shell("command -v groff") != 0) return;
+  CHECK_EQ(shell("cd $work/root/opt/x/share/man && groff -man -Tutf8 -ww man1/* man3/* 2>&1 "
+                 ">/dev/null"), 0);
+  CHECK(!*output());
+}
+
+int main(int argc, char **argv) {
+  char here[LINE];
+  const char *slash = strrchr(argv[0], '/');
+  snprintf(here, sizeof here, "%.*s", slash ? (int)(slash - argv[0]) : 1, slash ? argv[0] : ".");
+  setenv("here", here, 1);
+  if (open_world(argc, argv, 5)) {
+    RUN(the_command_starts_quickly);
+    RUN(the_static_one_starts_quickly);
+    RUN(the_static_one_is_small);
+    RUN(many_locks_grants_all);
+    RUN(many_locks_bears_restarts);
+    RUN(keepalive_notices_a_loss);
+    RUN(bare_metal_passes);
+    RUN(install_is_whole);
+  }
+  return close_world();
+}
