@@ -37,10 +37,10 @@
      REDLOCK_RING_BYTES     4096  bytes of encoded commands in the log
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
      REDLOCK_NO_POSIX             leaves the POSIX back end out: options.io must be given
-     REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 96 bytes less a server
+     REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 56 bytes less a server
      REDLOCK_STATIC               every function is static to the file
      REDLOCK_ASSERT(truth)        called with the invariants; nothing by default
-   Smallest useful: 3 servers, 16, 4, 320, 16 and REDLOCK_NO_DNS: under 1 KB on 32 bits for client
+   Smallest useful: 3 servers, 16, 4, 296, 16 and REDLOCK_NO_DNS: under 1 KB on 32 bits for client
    and lock. To have W locks in flight at once allow 2 commands and 400 bytes for each.
 
    OWNERSHIP AND THREADS
@@ -207,8 +207,8 @@ typedef struct redlock_lock {
 
 /* private: one command of the log, from its encoding until it is retired */
 typedef struct rl_command {
-  redlock_lock *lock; /* who waits for the votes; NULL = decided */
   int64_t t1_ms;
+  redlock_lock *lock; /* who waits for the votes; NULL = decided */
   uint32_t ttl_ms;
   uint16_t size;      /* bytes in the ring */
   rl_set due;         /* servers that shall still get it: no byte of it has left for them */
@@ -251,7 +251,6 @@ typedef struct rl_server {
   uint8_t told;        /* the error text is the server's own, from this connection */
   uint8_t seen;        /* what INFO has told so far */
   rl_parser parser;
-  uint32_t key, number;          /* of the line of INFO that is being read */
   uint32_t run_id, next_run_id;  /* sums of them; 0 = not seen */
   uint32_t uptime_s;
   uint16_t entry, entry_size;    /* its text in the list */
@@ -1289,7 +1288,10 @@ static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
   rl_vote_all(rl, s, REDLOCK_VOTE_ERROR);
 }
 
-enum { RL_SEEN_RUN_ID = 1, RL_SEEN_UPTIME = 2, RL_SEEN_MASTER = 4 }; /* rl_server.seen */
+enum { /* rl_server.seen: what INFO told; then where in a line its reader stands */
+  RL_SEEN_RUN_ID = 1, RL_SEEN_UPTIME = 2, RL_SEEN_MASTER = 4,
+  RL_IN_VALUE = 8, RL_IN_RUN_ID = 16, RL_IN_UPTIME = 32, RL_IN_LINE = 56
+};
 
 /* Lines of INFO are told apart by their sum, so that none need be kept. */
 static uint32_t rl_sum(uint32_t sum, char c) { return sum * 31 + RL_AS(unsigned char, c); }
@@ -1300,34 +1302,36 @@ static int rl_is_sum_of(uint32_t sum, const char *text) {
   return sum == wanted;
 }
 
-static void rl_on_info_line(rl_server *s) {
-  if (rl_is_sum_of(s->key, "run_id")) {
+static void rl_on_info_line(rl_server *s, uint32_t sum) {
+  if (s->seen & RL_IN_UPTIME) s->seen |= RL_SEEN_UPTIME;
+  if (rl_is_sum_of(sum, "role:master")) s->seen |= RL_SEEN_MASTER;
+  if (s->seen & RL_IN_RUN_ID) {
     s->seen |= RL_SEEN_RUN_ID;
-    s->next_run_id = s->parser.count | 1; /* 0 means none */
-  } else if (rl_is_sum_of(s->key, "uptime_in_seconds")) {
-    s->seen |= RL_SEEN_UPTIME;
-    s->uptime_s = s->number == UINT32_MAX ? 0 : s->number;
-  } else if (rl_is_sum_of(s->parser.count, "role:master")) {
-    s->seen |= RL_SEEN_MASTER;
+    s->next_run_id = sum | 1; /* 0 means none */
   }
+  s->seen = RL_AS(uint8_t, s->seen & ~RL_IN_LINE);
 }
 
-/* A value that is no number sticks at the greatest: the uptime of a server whose clock was set back
-   may be negative, and then it counts as 0. */
+/* An uptime that is no number sticks at the greatest, and then counts as 0: a server whose clock
+   was set back may tell a negative one. */
 static void rl_on_info_byte(rl_server *s, char c) {
-  uint32_t digit = rl_hex(c);
-  if (c == '\r') rl_on_info_line(s);
+  uint32_t *sum = &s->parser.count, digit = rl_hex(c);
   if (c == '\r' || c == '\n') {
-    s->parser.count = s->key = 0;
+    rl_on_info_line(s, *sum);
+    *sum = 0;
     return;
   }
-  if (c == ':' && s->key == 0) {
-    s->key = s->parser.count;
-    s->number = 0;
-  } else {
-    s->number = digit > 9 || s->number > 400000000 ? UINT32_MAX : s->number * 10 + digit;
+  if (c == ':' && !(s->seen & RL_IN_VALUE)) {
+    s->seen |= RL_IN_VALUE;
+    if (rl_is_sum_of(*sum, "run_id")) s->seen |= RL_IN_RUN_ID;
+    if (rl_is_sum_of(*sum, "uptime_in_seconds")) {
+      s->seen |= RL_IN_UPTIME;
+      s->uptime_s = 0;
+    }
+  } else if (s->seen & RL_IN_UPTIME) {
+    s->uptime_s = digit > 9 || s->uptime_s > 400000000 ? UINT32_MAX : s->uptime_s * 10 + digit;
   }
-  s->parser.count = rl_sum(s->parser.count, c);
+  *sum = rl_sum(*sum, c);
 }
 
 /* R24, R5. The clock is read anew: a reading from before the reply would make the server older. */
@@ -1341,6 +1345,7 @@ static const char *rl_identify(redlock *rl, rl_server *s) {
         other->run_id == s->next_run_id)
       return rl_twin;
   if (!rl_tick(rl)) return "our clock failed";
+  if (s->uptime_s == UINT32_MAX) s->uptime_s = 0;
   if (s->run_id == 0)
     s->born_ms = rl->now_ms - RL_AS(int64_t, s->uptime_s) * 1000 + RL_UPTIME_SLACK_MS;
   else if (s->run_id != s->next_run_id)
@@ -1498,8 +1503,8 @@ static int rl_retire(redlock *rl) {
   return 1;
 }
 
-/* All that is reserved may be for grants that nobody takes, while their caller is in a blocking call
-   for another lock. Then one gives its room up, until that call is over. */
+/* All that is reserved may be for grants that nobody takes, while their caller is in a blocking
+   call for another lock. Then one gives its room up, until that call is over. */
 static int rl_yield(redlock *rl) {
   redlock_lock *lock = rl_first(&rl->decided);
   while (lock && lock->reserved != RL_RESERVED) lock = rl_next(&rl->decided, lock);
@@ -1657,7 +1662,7 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
     redlock_status status = REDLOCK_OK;
     if (yes < quorum) {
       if (taken > spare) status = REDLOCK_EXPIRED;
-      else if (absent > spare) status = REDLOCK_NO_QUORUM;
+      else if (absent > spare && taken + none <= spare) status = REDLOCK_NO_QUORUM;
       else if (none) return;
     }
     (void)rl_settle(rl, lock);
@@ -1956,6 +1961,7 @@ static void rl_withdraw(redlock *rl, redlock_lock *lock) {
 
 /* The blocking calls: turns until the caller's own lock is decided. The others' stay queued. */
 static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
+  if (status == REDLOCK_CANCELLED) rl_work(rl);
   if (status != REDLOCK_PENDING) return status;
   lock->urgent = 1;
   if (lock->phase == RL_LINE) rl_move(rl, lock, RL_LINE);
@@ -2037,8 +2043,10 @@ static int rl_posix_resolve(redlock *rl, rl_server *s) {
   for (; other != s; other++)
     for (kept = 0; kept < 4; kept++)
       if (s->address[kept & 1][0] && memcmp(other->address[kept >> 1], s->address[kept & 1],
-                                            sizeof s->address[0]) == 0)
+                                            sizeof s->address[0]) == 0) {
+        memset(s->address, 0, sizeof s->address); /* unreachable: two votes would be worse */
         return 0;
+      }
   return 1;
 }
 

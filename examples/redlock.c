@@ -178,6 +178,12 @@ static int count_votes(redlock_vote vote) {
   return count;
 }
 
+/* Those that gave no vote by the time of the decision, which is made as soon as it can be. */
+static int count_absent(void) {
+  return count_servers() - count_votes(REDLOCK_VOTE_YES) - count_votes(REDLOCK_VOTE_TAKEN) -
+         count_votes(REDLOCK_VOTE_NONE);
+}
+
 /* ---- Options --------------------------------------------------------------------------------- */
 
 static const char help[] =
@@ -511,8 +517,8 @@ static void explain_refusal(redlock_status status) {
   if (status == REDLOCK_EXPIRED)
     say("no lock '%s': a quorum answered too late; use a longer --ttl", set.resource);
   else
-    say("no lock '%s': %d of %d servers answered, %d must; see 'redlock --status'", set.resource,
-        count_votes(REDLOCK_VOTE_YES) + count_votes(REDLOCK_VOTE_TAKEN), count_servers(), quorum());
+    say("no lock '%s': no quorum, %d of %d servers do not vote and only %d may; see each below",
+        set.resource, count_absent(), count_servers(), count_servers() - quorum());
   say_servers();
   finish(EXIT_NO_QUORUM);
 }

@@ -32,6 +32,7 @@ $(BENCH_PROGRAMS): $(BENCH_DIR)/servers.o
 $(BENCH_DIR)/single: $(BENCH_DIR)/count.o
 $(BENCH_DIR)/single: BENCH_LINK = $(BENCH_WRAP)
 $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big: $(BENCH_DIR)/scripted.o
+$(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big: BENCH_FLAGS += -g0 # valgrind may not read what clang writes
 $(BENCH_DIR)/instructions: $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big
 
 $(BENCH_DIR)/servers.o: tests/servers.c
@@ -45,6 +46,6 @@ $(BENCH_DIR)/count.o: tests/bench/count.c
 # Not optimised: its loops must not become calls of libc, which are left out of the count alike.
 $(BENCH_DIR)/scripted.o: tests/bench/scripted.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_FLAGS) -O0 $(DEPENDS) $(CFLAGS) -c $< -o $@
+	$(CC) $(BENCH_FLAGS) -O0 -g0 $(DEPENDS) $(CFLAGS) -c $< -o $@
 
 -include $(wildcard $(BENCH_DIR)/*.d)

@@ -4,7 +4,15 @@
 #ifndef COUNT_H
 #define COUNT_H
 
-enum count_kind { COUNT_SEND, COUNT_RECV, COUNT_POLL, COUNT_RANDOM, COUNT_PID, COUNT_KINDS };
+enum count_kind {
+  COUNT_SEND,
+  COUNT_RECV,
+  COUNT_POLL,
+  COUNT_NETWORK, /* how many kinds those are */
+  COUNT_RANDOM = COUNT_NETWORK,
+  COUNT_PID,
+  COUNT_KINDS
+};
 
 extern long counts[COUNT_KINDS];
 

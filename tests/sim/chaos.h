@@ -95,6 +95,7 @@ static void chaos(void) {
   ns length = skewed(MS, smaller((ns)W.cfg.ttl_max_ms * 2 * MS, 60 * SEC));
   if (W.healed) return;
   schedule(W.now + skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
+  if (W.cfg.wall_clock) chaos_clock_step(&W.client[server % W.cfg.clients].clock);
   if (W.values > MAX_VALUES / 2 || W.turn > MAX_TURNS) schedule(W.now, EV_HEAL, 0, 0);
   if (W.odds[kind] == 0 || W.cfg.entry_server[server] != server) return;
   /* those that are counted where they are felt */

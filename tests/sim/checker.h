@@ -132,25 +132,16 @@ static inline void check_majority(int resource, const char *when) {
             (long long)g->end, (long long)until);
 }
 
-static inline int bits(uint32_t mask) {
-  int count = 0;
-  for (; mask; mask &= mask - 1) count++;
-  return count;
-}
-
-/* What was just granted: the fresh value of this client that most servers have said yes to. */
-static inline long find_granted(const struct client *c, int resource) {
-  ns oldest = W.now - 2 * (ns)W.cfg.ttl_max_ms * MS;
-  long best = -1, i;
-  int most = 0;
-  for (i = W.values - 1; i >= 0 && W.value[i].drawn >= oldest && most < quorum(); i--) {
-    const struct value *v = &W.value[i];
-    if (v->client != c->index || v->life != c->life || v->resource != resource) continue;
-    if (v->state != V_FRESH || bits(v->yes) <= most) continue;
-    most = bits(v->yes);
-    best = i;
-  }
-  return best;
+/* What was just granted: the one look at what the header keeps for itself. Whether that value is the
+ * client's own, fresh, and held by a majority is for the servers to tell. */
+static inline long granted_value(const struct slot *s) {
+  long index = value_of((const unsigned char *)(const void *)s->lock.value, sizeof s->lock.value);
+  const struct client *c = &W.client[s->client];
+  const struct value *v = &W.value[index];
+  if (index < 0 || v->client != c->index || v->life != c->life || v->resource != s->resource ||
+      v->state != V_FRESH)
+    return -1;
+  return index;
 }
 
 /* ---- grants ---- */
@@ -173,8 +164,7 @@ static inline void check_votes(const struct slot *s, long value) {
 
 static inline void grant_begins(struct slot *s, ns end) {
   struct grant *g = &W.grant[s->resource];
-  struct client *c = &W.client[s->client];
-  long value = find_granted(c, s->resource);
+  long value = granted_value(s);
   T->grants++;
   note(N_GRANT, s->client, s->index, value);
   note(N_UNTIL, s->resource, value, end);
@@ -234,6 +224,11 @@ static inline int has_alias(void) {
   return 0;
 }
 
+/* R13: a connection may be replaced when its youngest SET is one ttl old. */
+static inline int is_old(const struct value *v, ns when) {
+  return v->drawn + (v->ttl_ms - v->ttl_ms / 5) * MS <= when;
+}
+
 static inline void check_set(struct server *s, struct conn *n, struct effect *e) {
   int server = n->server, resource = resource_of(e->name, e->name_size);
   long index = value_of(e->value, e->value_size);
@@ -253,8 +248,7 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   v->sent |= UINT32_C(1) << server;
   if (e->kind != EFFECT_SET) return;
   e->key->owner = n->id;
-  e->key->excused = n->excused ||
-                    (n->closed_at && v->drawn + (v->ttl_ms - v->ttl_ms / 5) * MS <= n->closed_at);
+  e->key->excused = n->excused || (n->closed_at && is_old(v, n->closed_at));
   if (n->session.db != W.cfg.db || n->refused) return;
   v->yes |= UINT32_C(1) << server;
   v->young_until[server] = quarantined_until(s);
@@ -285,6 +279,17 @@ static inline void excuse(struct conn *n) {
   n->excused = 1;
   for (i = 0; i < s->keys; i++)
     if (s->key[i].used && s->key[i].owner == n->id) s->key[i].excused = 1;
+}
+
+/* The client closed it: what is old by then it need not have released there. */
+static inline void excuse_old(const struct conn *n) {
+  struct store *s = &W.server[n->server].store;
+  int i;
+  for (i = 0; i < s->keys; i++) {
+    struct key *k = &s->key[i];
+    long v = value_of(k->value, k->value_size);
+    if (k->used && k->owner == n->id && v >= 0 && is_old(&W.value[v], W.now)) k->excused = 1;
+  }
 }
 
 /* ---- R7: nothing is left behind ---- */

@@ -83,6 +83,10 @@ static void look_at_lock(struct client *c, struct slot *s) {
     return;
   }
   deadline_ms = client_ms(c) + left;
+  if (s->value >= 0 && W.grant[s->resource].value == s->value && W.now > W.grant[s->resource].end &&
+      !W.cfg.out_of_model && deadline_ms == s->deadline_ms)
+    violation("R2: client %d slot %d holds on %lld ns after the end of its grant", c->index, s->index,
+              (long long)(W.now - W.grant[s->resource].end));
   if (deadline_ms == s->deadline_ms || W.cfg.out_of_model) return;
   if (deadline_ms < s->deadline_ms)
     violation("R18: client %d slot %d: its deadline is shortened by %lld ms", c->index, s->index,

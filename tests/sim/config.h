@@ -47,6 +47,13 @@ static void draw_times(struct config *k) {
   k->chaos_every = skewed(20 * MS, (ns)k->ttl_max_ms * 2 * MS + SEC);
   k->duration = between(10, 120) * SEC;
   if (k->ttl_max_ms < 10000) k->duration /= 2;
+  if (one_in(3)) { /* a calm world, in which long things happen */
+    k->think_max += skewed(SEC, 30 * SEC);
+    k->chaos_every += skewed(100 * MS, 10 * SEC);
+    k->retry_min_ms += 100;
+    k->retry_max_ms += 200;
+    k->duration = between(120, 3600) * SEC;
+  }
   k->orphans_checked = k->ttl_max_ms >= 10000 && one_in(2);
 }
 

@@ -158,6 +158,7 @@ static void io_close(void *ctx, int entry) {
   }
   n->client_gone = 1;
   n->closed_at = W.now;
+  excuse_old(n);
   conn_tidy(n);
 }
 

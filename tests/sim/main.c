@@ -39,6 +39,7 @@ static int usage(void) {
        "    [--coverage]   fails if some fault, status or vote never occurred\n"
        "    [--hash]       prints the hash of all event logs\n"
        "    [--silent]     only the outcome\n"
+       "    [--wall-clock] the clients' clock is stepped, as a wall clock is: a planted bug\n"
        "    [--without=FAULT] ...  one of:");
   for (i = 0; i < FAULT_COUNT; i++) printf(" %s", fault_name(i));
   puts("");
@@ -69,6 +70,7 @@ static int take_option(const char *arg) {
   else if (strcmp(arg, "--coverage") == 0) opt.coverage = 1;
   else if (strcmp(arg, "--hash") == 0) opt.hash = 1;
   else if (strcmp(arg, "--silent") == 0) opt.silent = 1;
+  else if (strcmp(arg, "--wall-clock") == 0) W.cfg.wall_clock = 1;
   else return 0;
   return 1;
 }
@@ -213,6 +215,11 @@ int main(int argc, char **argv) {
   int i, bad;
   opt.seconds = 60;
   opt.jobs = 1;
+#ifdef SIM_TEST /* no options: always the same few seeds */
+  opt.seed = 1;
+  opt.runs = SIM_TEST;
+  opt.jobs = 2;
+#endif
   for (i = 1; i < argc; i++)
     if (!take_option(argv[i])) return usage();
   if (!opt.seed) opt.seed = (uint64_t)time(NULL) * 1000000;

@@ -89,7 +89,8 @@ static void start_clients(void) {
     c->index = i;
     c->lib = W.cfg.small ? &lib_small : &lib_default;
     c->slots = W.cfg.slots;
-    c->clock.local = between(0, 1000000) * SEC + between(0, SEC);
+    c->clock.local = between(10000000, 20000000) * SEC;
+    c->clock.local += between(0, SEC);
     c->clock.ppm = draw_ppm();
     client_start(c);
   }

@@ -29,8 +29,9 @@ static void begin(const char *servers) {
 /* ---- Each command, spelled out --------------------------------------------------------------- */
 
 static void set_is_spelled_so(void) {
-  static const char spelled[] = "*6\r\n$3\r\nSET\r\n$10\r\ninvoice:42\r\n$20\r\nABCDEFGHIJKLMNOPQRST"
-                                "\r\n$2\r\nPX\r\n$5\r\n10000\r\n$2\r\nNX\r\n";
+  static const char spelled[] = "*6\r\n$3\r\nSET\r\n$10\r\ninvoice:42\r\n"
+                                "$20\r\nABCDEFGHIJKLMNOPQRST\r\n"
+                                "$2\r\nPX\r\n$5\r\n10000\r\n$2\r\nNX\r\n";
   begin("a");
   wire.entropy = 'A';
   add_text(&want, spelled);
@@ -106,7 +107,8 @@ static void select_is_spelled_so(void) {
 static void info_is_spelled_so(void) {
   begin("a");
   options.max_ttl_ms = 5000;
-  handshake_is("a", "*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n");
+  handshake_is("a", "*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n"
+                    "*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n");
 }
 
 static void the_whole_handshake_keeps_its_order(void) {

@@ -1,0 +1,32 @@
+#!/bin/sh
+# hash.sh BUILD FLAGS... : the event logs of the same seeds have the same hash, run twice, with gcc and
+# clang, with and without optimising.
+set -eu
+
+here=$(dirname "$0") build=$1 passed=0 failed=0 first=
+shift
+mkdir -p "$build"
+
+compile() {
+  cc=$1 level=$2
+  shift 2
+  "$cc" "$@" "$level" -DLIB=lib_default '-DLIB_TEXT="default"' -c "$here/lib.c" -o "$build/default.o" &&
+    "$cc" "$@" "$level" $SMALL -DLIB=lib_small '-DLIB_TEXT="small"' -c "$here/lib.c" \
+      -o "$build/small.o" &&
+    "$cc" "$@" "$level" "$here/main.c" "$build/default.o" "$build/small.o" -o "$build/sim"
+}
+
+for cc in gcc clang; do
+  command -v $cc >/dev/null || { echo "  skip  $cc is not here"; continue; }
+  for level in -O0 -O2; do
+    compile $cc $level "$@"
+    for again in 1 2; do
+      hash=$("$build/sim" --seed=77 --runs=60 --silent --hash | sed -n 's/^hash //p')
+      first=${first:-$hash}
+      if [ -n "$hash" ] && [ "$hash" = "$first" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+      echo "  $cc $level, run $again: $hash"
+    done
+  done
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,71 @@
+#!/bin/sh
+# planted.sh SIM-OBJECTS BUILD CC FLAGS... : plants each bug of tests/sim/planted in a copy of the
+# header, and lets the simulator look for it from several starts. Fails when a bug is not caught from
+# every start within the bound, or when a patch no longer applies.
+set -eu
+
+here=$(dirname "$0")
+main=$1 build=$2
+shift 2
+starts=${STARTS:-5} bound=${BOUND:-4000} only=${ONLY:-}
+passed=0 failed=0
+
+field() { sed -n "s/^# $2: *//p" "$1"; }
+
+# The header with the bug, or a loud end.
+plant() {
+  sed -f "$1" redlock.h >"$2/redlock.h"
+  lines=$(diff redlock.h "$2/redlock.h" | grep -c '^<' || true)
+  [ "$lines" = "$(field "$1" changes)" ] && return 0
+  echo "  FAIL  $3: the patch no longer applies ($lines lines change, $(field "$1" changes) should)"
+  return 1
+}
+
+build_sim() {
+  dir=$1
+  shift
+  "$@" -I"$dir" -I"$here" -DLIB=lib_default '-DLIB_TEXT="default"' -c "$here/lib.c" \
+    -o "$dir/lib_default.o"
+  "$@" -I"$dir" -I"$here" -DLIB=lib_small '-DLIB_TEXT="small"' $SMALL -c "$here/lib.c" \
+    -o "$dir/lib_small.o"
+  "$@" "$main" "$dir/lib_default.o" "$dir/lib_small.o" -o "$dir/sim"
+}
+
+# Prints how many seeds it took, and the message; nothing when it was not caught.
+hunt() {
+  first=$2
+  timeout 300 "$1" --seed="$first" --runs="$bound" --silent $3 2>/dev/null |
+    sed -n "s/^seed \([0-9]*\): \(.*\)/\1 \2/p;s/^FAILED: seed \([0-9]*\) \(.*\)/\1 \2/p" | head -1 |
+    while read -r seed message; do echo "$((seed - first + 1)) $message"; done
+}
+
+try() {
+  patch=$1 name=$(basename "$1" .sed) dir=$build/planted/$(basename "$1" .sed)
+  shift
+  mkdir -p "$dir"
+  plant "$patch" "$dir" "$name" || return 1
+  build_sim "$dir" "$@" || { echo "  FAIL  $name: does not compile"; return 1; }
+  : >"$dir/caught"
+  i=0
+  while [ "$i" -lt "$starts" ]; do
+    hunt "$dir/sim" $((1000000 * (i + 1))) "$(field "$patch" options)" >>"$dir/caught"
+    i=$((i + 1))
+  done
+  caught=$(wc -l <"$dir/caught")
+  if [ "$caught" -lt "$starts" ]; then
+    echo "  FAIL  $name: caught from $caught of $starts starts within $bound seeds"
+    return 1
+  fi
+  median=$(sort -n "$dir/caught" | sed -n "$(((starts + 1) / 2))p" | cut -d' ' -f1)
+  by=$(cut -d' ' -f2- "$dir/caught" | sed 's/:.*//' | sort | uniq -c | sort -rn | head -3 |
+    sed 's/^ *\([0-9]*\) \(.*\)/\2 (\1)/' | paste -sd, - | sed 's/,/, /g')
+  printf '  ok    %-26s median %5s seeds, by %s\n' "$name" "$median" "$by"
+}
+
+echo "planted bugs: caught in how many seeds (median of $starts starts), and by what"
+for patch in "$here"/planted/*.sed; do
+  case $patch in *"$only"*) ;; *) continue ;; esac
+  if try "$patch" "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

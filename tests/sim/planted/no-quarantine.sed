@@ -1,0 +1,3 @@
+# no quarantine (R24)
+# changes: 1
+/^static void rl_on_answer/,/^}/ s|^ *if (rl->now_ms - s->born_ms < .*||

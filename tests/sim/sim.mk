@@ -1,0 +1,64 @@
+# sim.mk: the deterministic simulator; included by the Makefile at the top.
+#
+#   SEED=N         replays one run, with its event log
+#   SECONDS=N      for `make sim`; 60 by default
+#   HOURS=N        for `make sim-soak`; 1 by default
+
+SIM        := $(BUILD)/tests/sim
+SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) redlock.h
+SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O2 $(WARNINGS) -I. -Itests/sim -Itests
+SIM_SMALL  := -DREDLOCK_MAX_COMMANDS=4 -DREDLOCK_RING_BYTES=640
+SIM_LIBS   := $(SIM)/lib_default.o $(SIM)/lib_small.o
+SIM_TESTS  := $(SIM)/seeds $(SIM)/scenarios $(SIM)/conformance
+SIM_JOBS   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+SEED       ?=
+SECONDS    ?= 60
+HOURS      ?= 1
+
+.PHONY: sim sim-soak sim-test sim-planted sim-hash
+
+sim: $(SIM)/sim ## random runs of the simulator for a minute; SEED=N replays one
+ifeq ($(SEED),)
+	@$(SIM)/sim --seconds=$(SECONDS) --jobs=$(SIM_JOBS) --logs=$(SIM) --coverage
+else
+	@$(SIM)/sim --seed=$(SEED) --replay
+endif
+
+sim-soak: $(SIM)/sim ## the same for HOURS=, on all cores
+	@$(SIM)/sim --seconds=$$(($(HOURS) * 3600)) --jobs=$(SIM_JOBS) --logs=$(SIM) --coverage
+
+sim-test: $(SIM_TESTS) ## the simulator's part of `make test`
+	@tests/run $(SIM_TESTS)
+
+sim-planted: $(SIM)/main.o ## planted bugs: each must be caught
+	@SMALL='$(SIM_SMALL)' tests/sim/planted.sh $(SIM)/main.o $(SIM) $(CC) $(SIM_FLAGS)
+
+sim-hash: ## the same seeds give the same event logs with every compiler
+	@SMALL='$(SIM_SMALL)' tests/sim/hash.sh $(SIM)/hash $(SIM_FLAGS)
+
+$(SIM)/lib_default.o: $(SIM_SOURCE)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) $(CFLAGS) -DLIB=lib_default '-DLIB_TEXT="default"' -c tests/sim/lib.c -o $@
+
+$(SIM)/lib_small.o: $(SIM_SOURCE)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) $(CFLAGS) $(SIM_SMALL) -DLIB=lib_small '-DLIB_TEXT="small"' \
+	  -c tests/sim/lib.c -o $@
+
+$(SIM)/main.o $(SIM)/scenarios.o: $(SIM)/%.o: $(SIM_SOURCE)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) $(CFLAGS) -c tests/sim/$*.c -o $@
+
+$(SIM)/seeds.o: $(SIM_SOURCE)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) $(CFLAGS) -DSIM_TEST=200 -c tests/sim/main.c -o $@
+
+$(SIM)/sim: $(SIM)/main.o $(SIM_LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
+
+$(SIM)/seeds $(SIM)/scenarios: $(SIM)/%: $(SIM)/%.o $(SIM_LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
+
+$(SIM)/conformance: tests/sim/conformance.c $(BUILD)/tests/servers.o $(SIM_SOURCE)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) $(CFLAGS) $(LDFLAGS) tests/sim/conformance.c $(BUILD)/tests/servers.o -o $@
