@@ -21,7 +21,7 @@ UNIT  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/fake/*.c))
 REAL  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/redis/*.c))
 TESTS := $(UNIT) $(REAL)
 
-.PHONY: help demo test test-programs clean
+.PHONY: help demo test test-programs planted clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -34,6 +34,9 @@ test: ## every test, one total at the end; REDIS_SERVER=/path takes that server
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/run $(TESTS)
 
 test-programs: $(TESTS)
+
+planted: ## bugs put into copies of the header: a test must catch each
+	@tests/fake/planted.sh
 
 clean: ## removes what was built
 	rm -rf $(BUILD)
@@ -55,3 +58,6 @@ $(BUILD)/tests/servers.o: tests/servers.c
 	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CFLAGS) -c $< -o $@
 
 -include $(addsuffix .d,$(TESTS) $(BUILD)/tests/servers.o)
+
+# Each adds its tests to TESTS, and its own targets.
+include tests/sim/sim.mk tests/bench/bench.mk examples/examples.mk

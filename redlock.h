@@ -103,7 +103,7 @@ typedef enum redlock_status {
   REDLOCK_CANCELLED = -4, /* by redlock_cancel, or by a release before the grant */
   REDLOCK_LIMIT = -5,     /* max_hold_ms is reached; the lock stands until its deadline */
   REDLOCK_INVALID = -6,   /* a bad argument, a call out of order, another process: no effect */
-  REDLOCK_SYSTEM = -7     /* no entropy, no socket, clock failure */
+  REDLOCK_SYSTEM = -7     /* the clock, the entropy or waiting failed */
 } redlock_status;
 
 typedef enum redlock_operation {
@@ -300,8 +300,9 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
    entries turn out to be one address. With your own io: does nothing, OK. */
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
-/* Cancels what is pending, gives roll-backs up to one server_timeout_ms to leave, closes. Does not
-   release held locks. In another process than init's it only closes descriptors (R17). */
+/* Cancels what is pending, gives roll-backs and releases up to one server_timeout_ms to arrive, and
+   closes. Does not release held locks. In another process than init's it only closes descriptors
+   (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
@@ -702,13 +703,15 @@ static int rl_parse_secret(rl_text t, rl_target *out) {
 
 /* host[:port] or [v6][:port] */
 static int rl_parse_host(rl_text t, rl_target *out) {
+  const char *odd = "/@?#;"; /* in no host's name */
   int v6 = rl_begins(t, "[");
   size_t end;
   if (v6) t = rl_after(t, 1);
   end = rl_find(t, v6 ? ']' : ':');
   out->host = rl_slice(t.at, end);
   if (end == 0 || end >= RL_HOST_BYTES || (v6 && end == t.size)) return 0;
-  if (rl_find(out->host, '/') < end || rl_find(out->host, '@') < end) return 0;
+  for (; *odd; odd++)
+    if (rl_find(out->host, *odd) < end) return 0;
   t = rl_after(t, end + RL_AS(size_t, v6));
   if (t.size == 0) return 1;
   out->port = rl_after(t, 1);
@@ -1766,10 +1769,13 @@ static void rl_serve_line(redlock *rl) {
 /* R10: the servers had their time. */
 static void rl_time_out(redlock *rl, redlock_lock *lock) {
   const rl_command *c = rl_at(rl, lock->command);
-  const rl_server *s = rl->server, *end = s + rl->servers;
-  for (; s != end; s++)
-    if (lock->votes[s->index] == REDLOCK_VOTE_NONE)
-      lock->votes[s->index] = c->owed & s->bit ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
+  rl_server *s = rl->server, *end = s + rl->servers;
+  for (; s != end; s++) {
+    redlock_vote *vote = &lock->votes[s->index];
+    if (*vote != REDLOCK_VOTE_NONE) continue;
+    *vote = c->owed & s->bit ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
+    rl_say(s, rl_late);
+  }
   rl_judge(rl, lock);
 }
 
@@ -2312,6 +2318,12 @@ static void rl_withdraw_all(redlock *rl, const rl_link *list) {
   while ((lock = rl_first(list)) != RL_NULL) rl_withdraw(rl, lock);
 }
 
+/* Something for the server has not left, or was not answered: a socket that is closed with replies
+   unread makes the other side drop what it has not read yet. */
+static int rl_is_unfinished(const redlock *rl, const rl_server *s) {
+  return rl_wants_to_write(rl, s) || (s->owed && !s->stalled);
+}
+
 REDLOCK_API void redlock_close(redlock *rl) {
   rl_server *s, *last;
   int64_t end;
@@ -2324,8 +2336,8 @@ REDLOCK_API void redlock_close(redlock *rl) {
     rl_withdraw_all(rl, &rl->live);
     rl_withdraw_all(rl, &rl->decided);
     rl_work(rl);
-    for (s = rl->server; s != last; s++) /* s moves on when all it wants to send is gone */
-      while (rl_wants_to_write(rl, s) && rl->now_ms < end)
+    for (s = rl->server; s != last; s++)
+      while (rl_is_unfinished(rl, s) && rl->now_ms < end)
         if (!rl_wait(rl, RL_NULL, end - rl->now_ms) || !rl_tick(rl)) end = 0;
   }
   for (s = rl->server; s != last; s++)

@@ -143,7 +143,7 @@ static void client_arm(struct client *c) {
   look_at_fds(c, want, count);
   for (i = 0; i < c->slots; i++) {
     check_bound(c, &c->slot[i], timeout_ms);
-    when = smaller(when, c->slot[i].due);
+    if (!c->manual) when = smaller(when, c->slot[i].due);
   }
   if (timeout_ms >= 0) when = smaller(when, client_when(c, client_ms(c) + timeout_ms));
   if (any_ready(c)) when = W.now;

@@ -103,7 +103,7 @@ static void world_start(void) {
   note(N_RUN, (int64_t)(W.seed >> 1), W.cfg.servers, W.cfg.clients);
 }
 
-static int run_seed(uint64_t seed) {
+static inline int run_seed(uint64_t seed) {
   world_reset(seed);
   draw_config();
   if (W.log) print_config(W.log);

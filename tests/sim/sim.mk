@@ -59,6 +59,7 @@ $(SIM)/sim: $(SIM)/main.o $(SIM_LIBS)
 $(SIM)/seeds $(SIM)/scenarios: $(SIM)/%: $(SIM)/%.o $(SIM_LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
 
-$(SIM)/conformance: tests/sim/conformance.c $(BUILD)/tests/servers.o $(SIM_SOURCE)
+$(SIM)/conformance: tests/sim/conformance.c tests/servers.c tests/servers.h tests/sim/store.h \
+                    tests/sim/base.h tests/check.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CFLAGS) $(LDFLAGS) tests/sim/conformance.c $(BUILD)/tests/servers.o -o $@
+	$(CC) $(SIM_FLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@

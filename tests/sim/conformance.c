@@ -1,0 +1,527 @@
+/* conformance: the simulated server and a real one get the same random commands, in the same random
+ * pieces, and must answer the same bytes. Times to live are compared with a margin; of INFO, the lines
+ * that the header reads. */
+#define REDLOCK_STATIC
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h" /* for the scripts, word for word */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "servers.h"
+#include "store.h"
+
+enum { COMMANDS = 3000, BATCH = 8, REPLY_MS = 2000, MARGIN_MS = 60, TEXT = 4096 };
+
+static struct rng rng;
+static struct server real;
+static struct store store;
+static struct session session;
+static int fd = -1;
+
+static uint32_t below(uint32_t n) { return (uint32_t)(((rng_next(&rng) >> 32) * n) >> 32); }
+
+static int64_t wall_ms(void) {
+  struct timeval t;
+  gettimeofday(&t, NULL);
+  return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
+}
+
+static void sleep_ms(long ms) {
+  struct timespec t;
+  t.tv_sec = ms / 1000;
+  t.tv_nsec = ms % 1000 * 1000000;
+  nanosleep(&t, NULL);
+}
+
+/* ---- the real one ---- */
+
+static void reconnect(void) {
+  struct sockaddr_un at;
+  if (fd >= 0) close(fd);
+  memset(&at, 0, sizeof at);
+  at.sun_family = AF_UNIX;
+  snprintf(at.sun_path, sizeof at.sun_path, "%s", real.socket);
+  fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof at)) {
+    printf("    cannot connect: %s\n", strerror(errno));
+    exit(1);
+  }
+  memset(&session, 0, sizeof session);
+  session.authed = store.password == NULL;
+}
+
+static void send_all(const char *bytes, size_t size) {
+  while (size > 0) {
+    size_t piece = 1 + below((uint32_t)size);
+    ssize_t sent = write(fd, bytes, piece);
+    if (sent <= 0) exit(1);
+    bytes += sent;
+    size -= (size_t)sent;
+  }
+}
+
+/* One byte, or -1 when none comes. */
+static int read_byte(void) {
+  struct pollfd p;
+  unsigned char c;
+  p.fd = fd;
+  p.events = POLLIN;
+  if (poll(&p, 1, REPLY_MS) != 1 || read(fd, &c, 1) != 1) return -1;
+  return c;
+}
+
+static size_t read_some(char *to, size_t size) {
+  size_t at = 0;
+  int c;
+  while (at < size && (c = read_byte()) >= 0) to[at++] = (char)c;
+  return at;
+}
+
+/* A whole reply, whatever it is. */
+static size_t read_reply(char *to, size_t most) {
+  size_t size = 0;
+  int c;
+  long more;
+  while (size < most && (c = read_byte()) >= 0) {
+    to[size++] = (char)c;
+    if (c == '\n') break;
+  }
+  if (size == 0 || to[0] != '$') return size;
+  more = strtol(to + 1, NULL, 10);
+  if (more < 0 || size + (size_t)more + 2 > most) return size;
+  return size + read_some(to + size, (size_t)more + 2);
+}
+
+/* ---- random commands ---- */
+
+struct message {
+  char bytes[TEXT];
+  size_t size;
+};
+
+static void put(struct message *m, const char *bytes, size_t size) {
+  m->size += (size_t)snprintf(m->bytes + m->size, TEXT - m->size, "$%lu\r\n", (unsigned long)size);
+  memcpy(m->bytes + m->size, bytes, size);
+  memcpy(m->bytes + m->size + size, "\r\n", 2);
+  m->size += size + 2;
+}
+
+static void begin(struct message *m, int words) {
+  m->size = (size_t)snprintf(m->bytes, TEXT, "*%d\r\n", words);
+}
+
+static void word(struct message *m, const char *text) { put(m, text, strlen(text)); }
+
+static void put_name(struct message *m) {
+  static const char *const names[] = {"a", "resource:42", "with space", "\r\n", "list"};
+  word(m, names[below(5)]);
+}
+
+/* Values as the header draws them: 20 bytes of anything. */
+static void put_value(struct message *m) {
+  static const char values[3][21] = {"\0\1\2\r\n$5\r\n*3+OK -ERR", "aaaaaaaaaaaaaaaaaaaa",
+                                     "aaaaaaaaaaaaaaaaaaab"};
+  put(m, values[below(3)], 20);
+}
+
+static const char *a_ttl(void) {
+  static const char *const ttl[] = {"30000", "60000", "45000", "120000", "31000"};
+  return ttl[below(5)];
+}
+
+static void make_set(struct message *m) {
+  begin(m, 6);
+  word(m, below(4) ? "SET" : "set");
+  put_name(m);
+  put_value(m);
+  word(m, "PX");
+  word(m, a_ttl());
+  word(m, below(4) ? "NX" : "nx");
+}
+
+static void make_bad_set(struct message *m) {
+  static const char *const bad[] = {"0", "-1", "abc", "9223372036854775807", "1.5", "", "007",
+                                    "99999999999999999999"};
+  begin(m, below(2) ? 6 : 5);
+  word(m, "SET");
+  put_name(m);
+  put_value(m);
+  word(m, "PX");
+  if (m->bytes[1] == '5') {
+    word(m, below(2) ? bad[below(8)] : a_ttl());
+    return;
+  }
+  if (below(4)) {
+    word(m, bad[below(8)]);
+    word(m, "NX");
+  } else {
+    word(m, a_ttl());
+    word(m, "PX"); /* a syntax error */
+  }
+}
+
+static void make_release(struct message *m) {
+  begin(m, 5);
+  word(m, "EVAL");
+  word(m, RL_RELEASE_SCRIPT);
+  word(m, "1");
+  put_name(m);
+  put_value(m);
+}
+
+static void make_extend(struct message *m) {
+  begin(m, 6);
+  word(m, "EVAL");
+  word(m, RL_EXTEND_SCRIPT);
+  word(m, "1");
+  put_name(m);
+  put_value(m);
+  word(m, a_ttl());
+}
+
+static void make_look(struct message *m) {
+  static const char *const looks[] = {"GET", "DEL", "GET"};
+  begin(m, 2);
+  word(m, looks[below(3)]);
+  put_name(m);
+}
+
+static void make_list(struct message *m) {
+  begin(m, 3);
+  word(m, "RPUSH");
+  word(m, "list");
+  word(m, "x");
+}
+
+static void make_odd(struct message *m) {
+  static const char *const select[] = {"0", "3", "15", "16", "-1", "x", "99999"};
+  switch (below(6)) {
+    case 0:
+    case 1:
+      begin(m, 2);
+      word(m, "SELECT");
+      word(m, select[below(7)]);
+      break;
+    case 2:
+      begin(m, 2);
+      word(m, "AUTH");
+      word(m, "secret");
+      break;
+    case 3:
+      begin(m, 3);
+      word(m, "AUTH");
+      word(m, below(2) ? "default" : "other");
+      word(m, "wrong");
+      break;
+    case 4:
+      begin(m, 3);
+      word(m, "NOSUCH");
+      word(m, "arg1");
+      word(m, "arg2");
+      break;
+    default:
+      begin(m, 1);
+      word(m, below(2) ? "SET" : "EVAL");
+  }
+}
+
+static void make(struct message *m) {
+  switch (below(12)) {
+    case 0:
+    case 1:
+    case 2: make_set(m); break;
+    case 3: make_bad_set(m); break;
+    case 4:
+    case 5:
+    case 6: make_release(m); break;
+    case 7:
+    case 8: make_extend(m); break;
+    case 9: make_look(m); break;
+    case 10:
+      if (below(8) == 0) make_list(m);
+      else make_look(m);
+      break;
+    default: make_odd(m);
+  }
+}
+
+/* ---- the comparison ---- */
+
+/* What the simulated one says. The request also arrives piece by piece: it must not be taken for
+ * complete too early. */
+static size_t simulate(const struct message *m, char *out) {
+  struct arg argv[STORE_ARGS];
+  struct reply r;
+  struct effect e;
+  int argc = 0;
+  size_t cut = below((uint32_t)m->size);
+  const unsigned char *bytes = (const unsigned char *)(const void *)m->bytes;
+  CHECK_EQ(request_parse(bytes, cut, argv, &argc), 0);
+  CHECK_EQ(request_parse(bytes, m->size, argv, &argc), (long)m->size);
+  memset(&e, 0, sizeof e);
+  r.at = out;
+  r.size = 0;
+  store.now_ms = wall_ms();
+  store_run(&store, &session, argc, argv, &r, &e);
+  return r.size;
+}
+
+static void show(const char *who, const char *bytes, size_t size) {
+  size_t i;
+  printf("    %s: ", who);
+  for (i = 0; i < size; i++) {
+    if (bytes[i] >= ' ' && bytes[i] <= '~') putchar(bytes[i]);
+    else printf("\\x%02x", (unsigned)(unsigned char)bytes[i]);
+  }
+  putchar('\n');
+}
+
+static int compare(const struct message *m, const char *simulated, size_t size) {
+  static char answer[2 * STORE_REPLY];
+  size_t got = read_reply(answer, sizeof answer);
+  if (CHECK(got == size && memcmp(answer, simulated, size) == 0)) return 1;
+  show("sent", m->bytes, m->size);
+  show("simulated", simulated, size);
+  show("real", answer, got);
+  return 0;
+}
+
+/* A batch goes out in one stream, cut anywhere; the replies come in the same order. */
+static int exchange(struct message *m, int count) {
+  static char replies[BATCH][STORE_REPLY], stream[BATCH * TEXT];
+  size_t sizes[BATCH], size = 0;
+  int i;
+  for (i = 0; i < count; i++) {
+    memcpy(stream + size, m[i].bytes, m[i].size);
+    size += m[i].size;
+    sizes[i] = simulate(&m[i], replies[i]);
+  }
+  send_all(stream, size);
+  for (i = 0; i < count; i++)
+    if (!compare(&m[i], replies[i], sizes[i])) return 0;
+  return 1;
+}
+
+static void run_random(int commands) {
+  static struct message m[BATCH];
+  int done = 0, i, count;
+  while (done < commands) {
+    count = 1 + (int)below(BATCH);
+    for (i = 0; i < count; i++) make(&m[i]);
+    if (!exchange(m, count)) return;
+    done += count;
+  }
+}
+
+static void begin_test(void) {
+  memset(&store, 0, sizeof store);
+  store.databases = 16;
+  rng_seed(&rng, 4711);
+  reconnect();
+  server_command(&real, "FLUSHALL");
+}
+
+#define NEEDS_SERVER() \
+  do {                 \
+    if (servers_missing()) SKIP(servers_missing()); \
+  } while (0)
+
+static void random_commands_get_the_same_replies(void) {
+  NEEDS_SERVER();
+  begin_test();
+  run_random(COMMANDS);
+}
+
+static void a_server_with_a_password(void) {
+  int i;
+  NEEDS_SERVER();
+  begin_test();
+  server_command(&real, "CONFIG SET requirepass secret");
+  snprintf(real.login, sizeof real.login, "AUTH secret");
+  store.password = "secret";
+  for (i = 0; i < 20; i++) {
+    reconnect();
+    run_random(30);
+  }
+  server_command(&real, "CONFIG SET requirepass \"\"");
+  real.login[0] = 0;
+}
+
+static void a_replica(void) {
+  NEEDS_SERVER();
+  begin_test();
+  run_random(200);
+  server_command(&real, "REPLICAOF 127.0.0.1 1");
+  store.replica = 1;
+  for (; store.keys > 0 && store.key[store.keys - 1].used == 0; store.keys--) {}
+  {
+    struct message m[1];
+    int i;
+    for (i = 0; i < 300; i++) {
+      if (below(2)) make_set(m);
+      else if (below(2)) make_release(m);
+      else make_extend(m);
+      if (!exchange(m, 1)) break;
+    }
+  }
+  server_command(&real, "REPLICAOF NO ONE");
+}
+
+static void a_server_out_of_memory(void) {
+  struct message m[1];
+  int i;
+  NEEDS_SERVER();
+  begin_test();
+  run_random(200);
+  server_command(&real, "CONFIG SET maxmemory 1");
+  store.error = STORE_ERROR_OOM;
+  for (i = 0; i < 300; i++) {
+    if (below(2)) make_set(m);
+    else if (below(2)) make_release(m);
+    else make_extend(m);
+    if (!exchange(m, 1)) break;
+  }
+  server_command(&real, "CONFIG SET maxmemory 0");
+}
+
+static void set_for(struct message *m, const char *ttl) {
+  begin(m, 6);
+  word(m, "SET");
+  word(m, "short");
+  put_value(m);
+  word(m, "PX");
+  word(m, ttl);
+  word(m, "NX");
+}
+
+static void look_for(struct message *m, const char *what) {
+  begin(m, 2);
+  word(m, what);
+  word(m, "short");
+}
+
+static void keys_expire(void) {
+  struct message m[2];
+  NEEDS_SERVER();
+  begin_test();
+  set_for(&m[0], "40");
+  look_for(&m[1], "GET");
+  if (!exchange(m, 2)) return;
+  sleep_ms(20 + MARGIN_MS);
+  if (!exchange(&m[1], 1)) return;
+  set_for(&m[0], "5000");
+  if (!exchange(m, 2)) return;
+  sleep_ms(MARGIN_MS);
+  exchange(&m[1], 1);
+}
+
+static int64_t ttl_of_both(int64_t *simulated) {
+  struct message m;
+  char out[STORE_REPLY], answer[64];
+  size_t size;
+  look_for(&m, "PTTL");
+  size = simulate(&m, out);
+  out[size] = 0;
+  send_all(m.bytes, m.size);
+  size = read_reply(answer, sizeof answer - 1);
+  answer[size] = 0;
+  *simulated = strtoll(out + 1, NULL, 10);
+  return strtoll(answer + 1, NULL, 10);
+}
+
+/* An extension lengthens, and never shortens. */
+static void times_to_live_are_the_same(void) {
+  static const char *const ttls[] = {"20000", "40000", "10000", "50000", "50000", "1"};
+  struct message m;
+  int64_t simulated, actual;
+  size_t i;
+  NEEDS_SERVER();
+  begin_test();
+  begin(&m, 6);
+  word(&m, "SET");
+  word(&m, "short");
+  put(&m, "aaaaaaaaaaaaaaaaaaaa", 20);
+  word(&m, "PX");
+  word(&m, "15000");
+  word(&m, "NX");
+  if (!exchange(&m, 1)) return;
+  for (i = 0; i < sizeof ttls / sizeof ttls[0]; i++) {
+    begin(&m, 6);
+    word(&m, "EVAL");
+    word(&m, RL_EXTEND_SCRIPT);
+    word(&m, "1");
+    word(&m, "short");
+    put(&m, "aaaaaaaaaaaaaaaaaaaa", 20);
+    word(&m, ttls[i]);
+    if (!exchange(&m, 1)) return;
+    actual = ttl_of_both(&simulated);
+    CHECK(actual > 0 && simulated - actual < MARGIN_MS && actual - simulated < MARGIN_MS);
+  }
+}
+
+/* Whether `line` stands in the text at the begin of a line. */
+static const char *find_line(const char *text, const char *line) {
+  size_t size = strlen(line);
+  const char *at = text;
+  for (; at; at = strchr(at, '\n')) {
+    if (*at == '\n') at++;
+    if (strncmp(at, line, size) == 0) return at + size;
+  }
+  return NULL;
+}
+
+static void check_info(const char *section, const char *line, size_t digits) {
+  struct message m;
+  static char out[STORE_REPLY + 1], answer[16384];
+  const char *a, *b;
+  size_t size, k;
+  begin(&m, 2);
+  word(&m, "INFO");
+  word(&m, section);
+  size = simulate(&m, out);
+  out[size] = 0;
+  send_all(m.bytes, m.size);
+  size = read_reply(answer, sizeof answer - 1);
+  answer[size] = 0;
+  CHECK(out[0] == '$' && answer[0] == '$');
+  a = find_line(out, line);
+  b = find_line(answer, line);
+  if (!CHECK(a && b)) {
+    printf("    %s\n", line);
+    return;
+  }
+  for (k = 0; k < digits; k++) CHECK((a[k] == '\r') == (b[k] == '\r'));
+  if (digits) CHECK(a[digits] == '\r' && b[digits] == '\r');
+}
+
+static void info_has_the_lines_that_are_read(void) {
+  NEEDS_SERVER();
+  begin_test();
+  memcpy(store.run_id, "0123456789012345678901234567890123456789", 41);
+  store.started_s = wall_ms() / 1000;
+  check_info("server", "run_id:", 40);
+  check_info("server", "uptime_in_seconds:", 0);
+  check_info("replication", "role:master", 0);
+  check_info("replication", "master_replid2:", 40);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  if (!servers_missing()) server_start(&real, "");
+  RUN(random_commands_get_the_same_replies);
+  RUN(a_server_with_a_password);
+  RUN(a_replica);
+  RUN(a_server_out_of_memory);
+  RUN(keys_expire);
+  RUN(times_to_live_are_the_same);
+  RUN(info_has_the_lines_that_are_read);
+  return check_end();
+}
