@@ -1250,7 +1250,10 @@ static void rl_send(redlock *rl, rl_server *s) {
   int turn;
   for (turn = 0; turn < 2; turn++) { /* the first failure is tried again at once */
     int begun = s->state == RL_REFUSED || (s->greeting && !s->greeted);
-    if (!rl_skip(rl, s) && !begun) return;
+    if (!rl_skip(rl, s) && !begun) {
+      if (s->owed == 0) s->stalled = s->full = 0; /* it has caught up with what it was spared */
+      return;
+    }
     if (s->linked && s->owed == 0 && rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
       rl_receive(rl, s);
     if (s->state == RL_OPEN && !s->linked && rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
@@ -1491,7 +1494,7 @@ static int rl_retire(redlock *rl) {
   if (rl->count == 0 || c->lock) return 0;
   for (s = rl->server; s != end; s++) {
     if (!rl_is_pinned(rl, s)) continue;
-    if (!s->stalled || !(s->full || s->greeting)) return 0;
+    if (!s->stalled || !(s->full || s->cursor == rl_end(rl))) return 0;
     rl_lose(rl, s, rl_late);
   }
   for (s = rl->server; s != end; s++) {

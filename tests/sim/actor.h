@@ -137,8 +137,11 @@ static void actor_handed_back(struct client *c, struct slot *s) {
 }
 
 /* A blocking call has returned. */
-static void returned(struct client *c, struct slot *s, redlock_status status) {
+static void returned(struct client *c, struct slot *s, redlock_status status, ns began) {
+  int64_t bound_ms = s->bound_ms;
   T->blocking++;
+  forgive(c, W.now - began); /* the other locks' decisions had to wait */
+  s->bound_ms = bound_ms;
   note(N_STARTED, c->index, s->index, status);
   if (status != s->lock.status)
     violation("status: client %d slot %d: returned %d, says %d", c->index, s->index, status,
@@ -159,6 +162,7 @@ static int may_block(const struct client *c) {
 static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   int64_t wait = wait_ms == REDLOCK_FOREVER ? 0 : wait_ms;
   int blocks = wait_ms != REDLOCK_FOREVER && may_block(c);
+  ns began = W.now;
   redlock_status status;
   s->wait_ms = wait_ms;
   s->value = -1;
@@ -175,7 +179,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   if (blocks) {
     status = c->lib->acquire(c->rl, &s->lock, W.name[s->resource], s->ttl_ms, wait_ms);
     if (s->lock.status != REDLOCK_PENDING) {
-      returned(c, s, status);
+      returned(c, s, status, began);
       return;
     } /* else it never began */
   } else {
@@ -211,6 +215,7 @@ static void on_not_started(struct client *c, struct slot *s, redlock_status stat
 
 static void start_extend(struct client *c, struct slot *s) {
   uint32_t ttl = (uint32_t)between(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
+  ns began = W.now;
   redlock_status status;
   note(N_EXTEND, c->index, s->index, ttl);
   set_bound(c, s, W.cfg.server_timeout_ms + 3); /* a lost one waits for room for its release */
@@ -221,7 +226,7 @@ static void start_extend(struct client *c, struct slot *s) {
     status = c->lib->extend(c->rl, &s->lock, ttl);
     if (s->lock.operation == REDLOCK_EXTEND && s->lock.status == status && status != REDLOCK_LIMIT &&
         s->lock.status != REDLOCK_PENDING) {
-      returned(c, s, status);
+      returned(c, s, status, began);
       return;
     }
   } else {
@@ -241,6 +246,7 @@ static void start_release(struct client *c, struct slot *s) {
   int stands = s->value >= 0 && client_ms(c) < s->deadline_ms;
   enum slot_state before = s->state;
   long value = s->value;
+  ns began = W.now;
   redlock_status status;
   note(N_RELEASE, c->index, s->index, s->value);
   s->due = NEVER;
@@ -252,7 +258,7 @@ static void start_release(struct client *c, struct slot *s) {
     s->state = S_RELEASING;
     status = c->lib->release(c->rl, &s->lock);
     if (s->lock.operation == REDLOCK_RELEASE && s->lock.status == status) {
-      returned(c, s, status);
+      returned(c, s, status, began);
       return;
     }
   } else {

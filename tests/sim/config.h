@@ -78,10 +78,12 @@ static void draw_odds(struct config *k) {
   W.odds[F_WAIT_FAILED] /= 8;
 }
 
-/* Two names for one server are seen through only where INFO is asked for. */
+/* Two names for one server are seen through only where INFO is asked for, and answered. */
 static void draw_alias(struct config *k) {
   if (k->servers < 3 || !k->quarantine_ms || !W.odds[F_ALIAS] || !one_in(4)) return;
   k->entry_server[k->servers - 1] = (int)below((uint32_t)k->servers - 1);
+  W.odds[F_AUTH_REFUSED] = W.odds[F_SELECT_REFUSED] = W.odds[F_INFO_REFUSED] = 0;
+  W.odds[F_REPLICA] = 0;
   T->fault[F_ALIAS]++;
 }
 

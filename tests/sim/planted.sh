@@ -15,7 +15,7 @@ field() { sed -n "s/^# $2: *//p" "$1"; }
 # The header with the bug, or a loud end.
 plant() {
   sed -f "$1" redlock.h >"$2/redlock.h"
-  lines=$(diff redlock.h "$2/redlock.h" | grep -c '^<' || true)
+  lines=$(diff redlock.h "$2/redlock.h" | grep -c '^>' || true)
   [ "$lines" = "$(field "$1" changes)" ] && return 0
   echo "  FAIL  $3: the patch no longer applies ($lines lines change, $(field "$1" changes) should)"
   return 1
@@ -34,7 +34,7 @@ build_sim() {
 # Prints how many seeds it took, and the message; nothing when it was not caught.
 hunt() {
   first=$2
-  timeout 300 "$1" --seed="$first" --runs="$bound" --silent $3 2>/dev/null |
+  timeout 300 "$1" --seed="$first" --runs="$bound" --silent $3 ${SIM_OPTIONS:-} 2>/dev/null |
     sed -n "s/^seed \([0-9]*\): \(.*\)/\1 \2/p;s/^FAILED: seed \([0-9]*\) \(.*\)/\1 \2/p" | head -1 |
     while read -r seed message; do echo "$((seed - first + 1)) $message"; done
 }
