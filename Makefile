@@ -20,6 +20,7 @@ DEPENDS    = -MMD -MP -MF $@.d -MT $@
 UNIT  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/fake/*.c))
 REAL  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/redis/*.c))
 TESTS := $(UNIT) $(REAL)
+SCRIPTS := tests/unit/build.sh
 
 .PHONY: help demo test test-programs planted clean
 
@@ -31,7 +32,7 @@ demo: $(BUILD)/demo ## five real servers: contended, killed, frozen, refused
 
 test: ## every test, one total at the end; REDIS_SERVER=/path takes that server
 	@$(MAKE) --no-print-directory -j2 test-programs
-	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/run $(TESTS)
+	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/run $(TESTS) $(SCRIPTS) $(SIM_TESTS)
 
 test-programs: $(TESTS)
 
@@ -61,3 +62,4 @@ $(BUILD)/tests/servers.o: tests/servers.c
 
 # Each adds its tests to TESTS, and its own targets.
 include tests/sim/sim.mk tests/bench/bench.mk examples/examples.mk
+test-programs: $(SIM_TESTS)

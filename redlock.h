@@ -1481,7 +1481,7 @@ static void rl_on_server_time(redlock *rl, rl_server *s) {
    be sent, or it may have to be undone. */
 static int rl_is_pinned(redlock *rl, const rl_server *s) {
   const rl_command *c = rl_at(rl, rl->first);
-  if (!s->linked) return 0;
+  if (!s->linked || (s->wary && s->greeting)) return 0;
   return (s->cursor == rl->first && s->sent) || (s->greeting && (c->owed & s->bit)) ||
          rl_is_due(rl, s, c);
 }

@@ -201,13 +201,15 @@ static int any_ready(const struct client *c) {
 
 static void on_writable(int client, int entry) { client_ready(&W.client[client], entry); }
 
-static void watch_clogs(const struct client *c) {
+static void watch_clogs(struct client *c) {
   int i;
   for (i = 0; i < W.cfg.servers; i++) {
     ns until;
     if (!(c->want[i] & REDLOCK_WRITE) || c->conn[i] < 0) continue;
     until = W.clogged[c->index][W.conn[c->conn[i]].server];
-    if (until > W.now) schedule(until, EV_WRITABLE, c->index * MAX_SERVERS + i, 0);
+    if (until <= W.now || until == c->clog_ends[i]) continue;
+    c->clog_ends[i] = until;
+    schedule(until, EV_WRITABLE, c->index * MAX_SERVERS + i, 0);
   }
 }
 

@@ -8,14 +8,14 @@ here=$(dirname "$0")
 main=$1 build=$2
 shift 2
 starts=${STARTS:-5} bound=${BOUND:-4000} only=${ONLY:-}
-passed=0 failed=0
+passed=0 failed=0 original=$build/planted/redlock.h
 
 field() { sed -n "s/^# $2: *//p" "$1"; }
 
 # The header with the bug, or a loud end.
 plant() {
-  sed -f "$1" redlock.h >"$2/redlock.h"
-  lines=$(diff redlock.h "$2/redlock.h" | grep -c '^>' || true)
+  sed -f "$1" "$original" >"$2/redlock.h"
+  lines=$(diff "$original" "$2/redlock.h" | grep -c '^>' || true)
   [ "$lines" = "$(field "$1" changes)" ] && return 0
   echo "  FAIL  $3: the patch no longer applies ($lines lines change, $(field "$1" changes) should)"
   return 1
@@ -62,6 +62,8 @@ try() {
   printf '  ok    %-26s median %5s seeds, by %s\n' "$name" "$median" "$by"
 }
 
+mkdir -p "$build/planted"
+cp redlock.h "$original" # it may be edited meanwhile
 echo "planted bugs: caught in how many seeds (median of $starts starts), and by what"
 for patch in "$here"/planted/*.sed; do
   case $patch in *"$only"*) ;; *) continue ;; esac

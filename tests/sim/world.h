@@ -131,6 +131,7 @@ struct client {
   uint32_t last_generation[MAX_SERVERS];
   int last_fd[MAX_SERVERS];
   unsigned want[MAX_SERVERS];
+  ns clog_ends[MAX_SERVERS]; /* for which end of a clog a wake-up is in the queue */
   ns wake;                   /* when the wake-up in the queue is due */
   uint32_t wake_turn;        /* older wake-ups are void */
   ns paused_until;
