@@ -731,6 +731,7 @@ static int rl_parse_url(rl_text t, rl_target *out) {
 /* One entry of the list; 0 = malformed. */
 static int rl_parse_target(rl_text t, rl_target *out) {
   memset(out, 0, sizeof *out);
+  out->host = rl_whole("");
   out->port = rl_whole("6379");
   if (rl_begins(t, "redis://")) return rl_parse_url(rl_after(t, 8), out);
   if (!rl_begins(t, "unix:")) return rl_parse_host(t, out);
@@ -966,7 +967,7 @@ static void rl_advise(rl_server *s) {
     ": see its configuration", ": others use this key", ": it lacks SET PX or EVAL"
   };
   const char *word = words;
-  for (; *word && s->state == RL_OPEN; word += strlen(word) + 1) {
+  for (; word < words + sizeof words - 1 && s->state == RL_OPEN; word += strlen(word) + 1) {
     if (!rl_begins(rl_whole(s->error), word + 1)) continue;
     rl_append(s, advice[*word - '0']);
     return;

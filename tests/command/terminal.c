@@ -122,7 +122,7 @@ static void stopped_jobs_go_on(void) {
 static void stopped_readers_go_on(void) { stop_and_continue("-t 20s", "read x; exit 9", 100, 9); }
 
 static void stopped_jobs_lose_the_lock(void) {
-  stop_and_continue("-t 500ms", "while :; do sleep 0.02; done", 700, 122);
+  stop_and_continue("-t 2s", "while :; do sleep 0.02; done", 2500, 122);
 }
 
 int main(int argc, char **argv) {

@@ -96,7 +96,7 @@ static void chaos(void) {
   if (W.healed) return;
   schedule(W.now + skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
   if (W.cfg.wall_clock) chaos_clock_step(&W.client[server % W.cfg.clients].clock);
-  if (W.values > MAX_VALUES / 2 || W.turn > MAX_TURNS) schedule(W.now, EV_HEAL, 0, 0);
+  if (W.turn > MAX_TURNS) schedule(W.now, EV_HEAL, 0, 0);
   if (W.odds[kind] == 0 || W.cfg.entry_server[server] != server) return;
   /* those that are counted where they are felt */
   if (kind != F_ERROR_REPLY && kind != F_AUTH_REFUSED && kind != F_SELECT_REFUSED &&

@@ -9,10 +9,6 @@
 
 #include "report.h"
 
-void sim_assert(int truth, const char *text) {
-  if (!truth) violation("REDLOCK_ASSERT: %s", text);
-}
-
 enum { MAX_JOBS = 64, HANG_S = 60, TAIL_BYTES = 9000 };
 
 static struct {

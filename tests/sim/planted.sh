@@ -21,14 +21,15 @@ plant() {
   return 1
 }
 
+# The copy must be found before the header itself.
 build_sim() {
-  dir=$1
-  shift
-  "$@" -I"$dir" -I"$here" -DLIB=lib_default '-DLIB_TEXT="default"' -c "$here/lib.c" \
+  dir=$1 cc=$2
+  shift 2
+  "$cc" -I"$dir" "$@" -DLIB=lib_default '-DLIB_TEXT="default"' -c "$here/lib.c" \
     -o "$dir/lib_default.o"
-  "$@" -I"$dir" -I"$here" -DLIB=lib_small '-DLIB_TEXT="small"' $SMALL -c "$here/lib.c" \
+  "$cc" -I"$dir" "$@" -DLIB=lib_small '-DLIB_TEXT="small"' $SMALL -c "$here/lib.c" \
     -o "$dir/lib_small.o"
-  "$@" "$main" "$dir/lib_default.o" "$dir/lib_small.o" -o "$dir/sim"
+  "$cc" "$@" "$main" "$dir/lib_default.o" "$dir/lib_small.o" -o "$dir/sim"
 }
 
 # Prints how many seeds it took, and the message; nothing when it was not caught.

@@ -110,7 +110,11 @@ static inline int run_seed(uint64_t seed) {
   world_start();
   schedule(skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
   schedule(W.cfg.duration, EV_HEAL, 0, 0);
-  run_until(NEVER, NULL);
+  if (setjmp(W.leave) == 0) {
+    W.can_leave = 1;
+    run_until(NEVER, NULL);
+  }
+  W.can_leave = 0;
   T->runs++;
   T->simulated_ms += (uint64_t)(W.now / MS);
   T->client_ms += (uint64_t)(W.now / MS) * (uint64_t)W.cfg.clients;

@@ -3,10 +3,6 @@
 #include "check.h"
 #include "run.h"
 
-void sim_assert(int truth, const char *text) {
-  if (!truth) violation("REDLOCK_ASSERT: %s", text);
-}
-
 enum { TTL = 2000, TIMEOUT = 50, DB = 3 };
 
 /* ---- the stage ---- */

@@ -3,6 +3,7 @@
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -234,6 +235,8 @@ static struct world {
   int probes_left;
   ns probe_deadline;
   int running;
+  int can_leave;    /* run_seed is to be left at once by `leave` */
+  jmp_buf leave;
 } W;
 
 static struct totals totals_of_this_process;
@@ -347,6 +350,13 @@ static
   va_start(list, format);
   vsnprintf(W.message, MESSAGE_BYTES, format, list);
   va_end(list);
+}
+
+/* The header's own assertions. What comes after one that fails may never end: the run is left. */
+void sim_assert(int truth, const char *text) {
+  if (truth) return;
+  violation("REDLOCK_ASSERT: %s", text);
+  if (W.can_leave) longjmp(W.leave, 1);
 }
 
 #endif

@@ -1,0 +1,178 @@
+#!/bin/sh
+# kinds.sh NAME KIND [ARGUMENT...] : does what a row of ways.txt asks, from the top folder, with all
+# it builds in build/portability/NAME. The last line of the output is the result. Exit: 0, 77 when
+# something is not installed, else it failed. The kinds are the functions below "KINDS".
+set -u
+
+root=$(pwd)
+name=$1 kind=$2
+shift 2
+work=$root/build/portability/$name
+skipped=77
+
+source_flags="-D_POSIX_C_SOURCE=200809L -I$root"
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-qual"
+only_c=-Wstrict-prototypes
+small="-DREDLOCK_MAX_SERVERS=3 -DREDLOCK_MAX_RESOURCE=16 -DREDLOCK_MAX_COMMANDS=4
+       -DREDLOCK_RING_BYTES=296 -DREDLOCK_MAX_ERROR=16 -DREDLOCK_NO_DNS"
+
+# On real servers: what the sockets, the processes and the addresses of the system do.
+on_servers="redis/owner redis/process redis/addresses"
+
+# ---- What is missing -----------------------------------------------------------------------------
+
+# lacks WHAT KEY : ends as skipped, and names the packages
+lacks() {
+  echo "$1: install$(awk -v key="$2" '$1 == key { $1 = ""; print }' tests/portability/packages.txt)"
+  exit $skipped
+}
+
+need() { command -v "$1" >/dev/null || lacks "no $1" "$1"; }
+
+# need_both RUNNER COMPILER FLAG... : one may be there without the library that the flags want
+need_both() {
+  [ "$1" = - ] || need "$1"
+  shift
+  need "$1"
+  echo 'int main(void) { return 0; }' >"$work/empty.c"
+  "$@" "$work/empty.c" -o "$work/empty" && return
+  lacks "$* cannot build" "$(grep -q "^$name " tests/portability/packages.txt &&
+    echo "$name" || echo "$1")"
+}
+
+# ---- Test programs -------------------------------------------------------------------------------
+
+# build PROGRAM COMPILER FLAG... : $work/bin/PROGRAM, with no warning from the header
+build() {
+  program=$1 servers=
+  shift
+  case $program in redis/* | portability/*) servers=tests/servers.c ;; esac
+  mkdir -p "$work/bin/${program%/*}" "$work/run/${program%/*}"
+  # shellcheck disable=SC2086 # lists of flags
+  "$@" -std=c99 $source_flags -O1 $warnings $only_c -include assert.h \
+    '-DREDLOCK_ASSERT(truth)=assert(truth)' "$(source_of "$program")" $servers \
+    -o "$work/bin/$program" >"$work/compiler" 2>&1 && ! grep -E 'redlock\.h:.*warning' "$work/compiler"
+}
+
+source_of() { case $1 in examples/*) echo "$1.c" ;; *) echo "tests/$1.c" ;; esac; }
+
+# The command line before the program.
+runner_line() {
+  case $1 in
+    -) ;;
+    valgrind) echo valgrind -q --error-exitcode=9 --leak-check=full ;;
+    wine) echo "WINEDEBUG=-all WINEPREFIX=$work/wine wine" ;;
+    qemu-system-arm)
+      echo qemu-system-arm -M mps2-an385 -nographic -monitor none -serial none \
+        -semihosting-config enable=on,target=native -kernel ;;
+    *) echo "$1" ;;
+  esac
+}
+
+# stand_in PROGRAM RUNNER : $work/run/PROGRAM, a script that tests/run can run
+stand_in() {
+  cat >"$work/run/$1" <<END
+#!/bin/sh
+output=\$($(runner_line "$2") $work/bin/$1 "\$@" </dev/null 2>&1)
+status=\$?
+printf '%s\n' "\$output" | tr -d '\r'
+exit \$status
+END
+  chmod +x "$work/run/$1"
+}
+
+# make_program PROGRAM RUNNER COMPILER FLAG...
+make_program() {
+  made=$1 runner=$2
+  shift 2
+  build "$made" "$@" || { cat "$work/compiler"; return 1; }
+  stand_in "$made" "$runner"
+}
+
+# run_programs PROGRAMS RUNNER COMPILER FLAG...
+run_programs() {
+  programs=$1
+  shift
+  for each in $programs; do make_program "$each" "$@" || return 1; done
+  # shellcheck disable=SC2086 # a list of programs
+  (cd "$work/run" && "$root/tests/run" $programs)
+}
+
+# The names of the tests in the files that are given.
+tests_in() { for file in "$@"; do file=${file%.c} && echo "${file#tests/}"; done; }
+
+# Those that include nothing of POSIX.
+core_tests() {
+  # shellcheck disable=SC2046 # a list of files
+  tests_in $(grep -LE '^#include <(sys/|netdb|poll|unistd)' tests/unit/*.c tests/fake/*.c)
+}
+
+# ---- KINDS ---------------------------------------------------------------------------------------
+
+# header COMPILER STANDARD : the header alone, in each configuration, without a warning
+header() {
+  need "$1"
+  case $1 in *++) source=$work/alone.cc more= ;; *) source=$work/alone.c more=$only_c ;; esac
+  printf '#define REDLOCK_IMPLEMENTATION\n#include "redlock.h"\n' >"$source"
+  for flags in -DPLAIN -DREDLOCK_STATIC -DREDLOCK_NO_DNS -DREDLOCK_NO_POSIX "$small"; do
+    # shellcheck disable=SC2086 # lists of flags
+    "$1" "-std=$2" -O2 $source_flags $warnings $more -Werror $flags -c "$source" \
+      -o "$work/alone.o" || return 1
+  done
+}
+
+# programs RUNNER COMPILER FLAG... : the tests, with POSIX, some of them on real servers
+programs() {
+  need_both "$@"
+  run_programs "$(tests_in tests/unit/*.c tests/fake/*.c) $on_servers" "$@"
+}
+
+# core RUNNER COMPILER FLAG... : the tests without POSIX, and the example of one's own sockets
+core() {
+  need_both "$@"
+  set -- "$@" -DREDLOCK_NO_POSIX
+  make_program examples/bare_metal "$@" || return 1
+  "$work/run/examples/bare_metal" | tee "$work/output"
+  [ "$(tail -n 1 "$work/output")" = PASS ] || return 1
+  run_programs "$(core_tests)" "$@"
+}
+
+# threads RUNNER COMPILER FLAG... : each thread with a client of its own
+threads() {
+  need_both "$@"
+  run_programs portability/threads "$@" -pthread
+}
+
+# The header as a program's main file: in an included one these tools judge far less.
+main_file="-x c -std=c99 -D_POSIX_C_SOURCE=200809L -DREDLOCK_IMPLEMENTATION"
+
+# analyze COMPILER FLAG...
+analyze() {
+  need "$1"
+  # shellcheck disable=SC2086 # a list of flags
+  "$@" -Werror $main_file redlock.h -o "$work/report"
+}
+
+# Not: parameters of one type side by side; and conversions, which -Wconversion judges.
+tidy() {
+  need clang-tidy
+  # shellcheck disable=SC2086 # a list of flags
+  clang-tidy --quiet --warnings-as-errors='*' redlock.h --checks="-*,bugprone-*,cert-*,\
+clang-analyzer-*,concurrency-*,misc-*,performance-*,portability-*,\
+-bugprone-easily-swappable-parameters,-bugprone-implicit-widening-of-multiplication-result,\
+-bugprone-narrowing-conversions" -- $main_file 2>"$work/statistics"
+}
+
+cppcheck() {
+  need cppcheck
+  for macros in -DREDLOCK_NO_POSIX -DCLOCK_MONOTONIC "-DCLOCK_MONOTONIC -DREDLOCK_NO_DNS"; do
+    # shellcheck disable=SC2086 # a list of flags
+    command cppcheck --quiet --enable=warning,performance,portability --error-exitcode=1 \
+      --suppress=missingIncludeSystem --std=c99 --language=c -DREDLOCK_IMPLEMENTATION $macros \
+      redlock.h || return 1
+  done
+}
+
+rm -rf "$work"
+mkdir -p "$work"
+"$kind" "$@"

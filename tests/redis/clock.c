@@ -1,0 +1,160 @@
+/* clock.c: R2: the clock counts a suspend and does not know the wall clock. A suspend is played by
+ * a time namespace whose boot clock is an hour ahead: this process enters it in the middle of a
+ * hold, and every other clock goes on as it was. */
+#ifdef __linux__
+#define _GNU_SOURCE /* unshare, setns */
+#include <sched.h>
+#endif
+
+#include "faketime.h"
+#include "real.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { N = 3, HOUR = 3600, HOUR_MS = HOUR * 1000, PASSED = 0, FAILED = 1, NOT_HERE = 2 };
+
+static redlock rl;
+static redlock_lock lock, kept;
+
+static void hold(void) {
+  real_open(&rl, N, REAL_PATIENT_MS);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+}
+
+static int64_t read_ms(clockid_t clock) {
+  struct timespec t;
+  return clock_gettime(clock, &t) ? -1 : (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Runs it in a child, because the child's clocks do not come back. Its exit status. */
+static int in_child(int (*story)(void)) {
+  int status = -1;
+  pid_t pid;
+  fflush(stdout);
+  pid = fork();
+  if (pid == 0) {
+    int result = story();
+    _exit(check.bad ? FAILED : result);
+  }
+  CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+/* ---- suspend ---- */
+
+#ifdef CLONE_NEWTIME
+static int leap(void) {
+  static const char offset[] = "boottime 3600 0\n";
+  int fd, good;
+  if (unshare(CLONE_NEWTIME) && unshare(CLONE_NEWUSER | CLONE_NEWTIME)) return 0;
+  fd = open("/proc/self/timens_offsets", O_WRONLY);
+  good = fd >= 0 && write(fd, offset, sizeof offset - 1) == sizeof offset - 1;
+  close(fd);
+  fd = open("/proc/self/ns/time_for_children", O_RDONLY);
+  good = good && fd >= 0 && setns(fd, CLONE_NEWTIME) == 0;
+  close(fd);
+  return good;
+}
+
+static int boot_clock_leaps(void) {
+  int64_t boot = read_ms(CLOCK_BOOTTIME), monotonic = read_ms(CLOCK_MONOTONIC);
+  if (!leap()) return 0;
+  CHECK(read_ms(CLOCK_BOOTTIME) - boot >= HOUR_MS);
+  CHECK(read_ms(CLOCK_MONOTONIC) - monotonic < HOUR_MS);
+  return 1;
+}
+#else
+static int boot_clock_leaps(void) { return 0; }
+#endif
+
+static int suspended_in_a_hold(void) {
+  hold();
+  if (!boot_clock_leaps()) return NOT_HERE;
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_EXPIRED);
+  redlock_close(&rl);
+  return PASSED;
+}
+
+static int suspended_while_kept(void) {
+  redlock_lock *back = NULL;
+  hold();
+  CHECK_EQ(redlock_acquire(&rl, &kept, "kept", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_keep(&rl, &kept, 0), REDLOCK_OK);
+  if (!boot_clock_leaps()) return NOT_HERE;
+  back = redlock_step(&rl);
+  CHECK(back == &kept);
+  CHECK_EQ(kept.operation, REDLOCK_LOST);
+  CHECK_EQ(kept.status, REDLOCK_EXPIRED);
+  redlock_close(&rl);
+  return PASSED;
+}
+
+static void check_suspend(int (*story)(void)) {
+  int result;
+  servers_heal(&real);
+  result = in_child(story);
+  if (result == NOT_HERE) SKIP("no time namespaces here, or not permitted");
+  CHECK_EQ(result, PASSED);
+}
+
+static void a_suspend_ends_a_lock(void) { check_suspend(suspended_in_a_hold); } /* R2 R22 */
+
+static void a_suspend_ends_a_kept_lock(void) { check_suspend(suspended_while_kept); } /* R2 */
+
+/* ---- the wall ---- */
+
+static void check_step(long seconds) {
+  int64_t wall_s = time(NULL), left_ms = redlock_remaining_ms(&rl, &lock);
+  faketime_set(seconds);
+  CHECK(labs((long)(time(NULL) - wall_s) - seconds) < 60);
+  CHECK(left_ms > 0 && redlock_remaining_ms(&rl, &lock) <= left_ms);
+  CHECK(left_ms - redlock_remaining_ms(&rl, &lock) < REAL_TTL_MS / 4);
+  CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_OK);
+  faketime_set(0);
+}
+
+/* In a program started under libfaketime, by the test below. */
+static int stepped(const char *list, const char *file) {
+  snprintf(faketime_file, sizeof faketime_file, "%s", file);
+  real_open_list(&rl, list, REAL_PATIENT_MS);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  check_step(HOUR);
+  check_step(-HOUR);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  redlock_close(&rl);
+  return check.bad ? FAILED : PASSED;
+}
+
+/* The sanitizer, where there is one, wants to be the first library. */
+static int start_stepped(void) {
+  char list[SERVERS_LIST];
+  setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+  execl("/proc/self/exe", "clock", "--stepped", servers_list(&real, N, list), faketime_file,
+        (char *)NULL);
+  return NOT_HERE;
+}
+
+static void a_step_of_the_wall_clock_is_not_seen(void) { /* R2 */
+  int result;
+  servers_heal(&real);
+  if (!faketime_begin()) SKIP("libfaketime is not installed");
+  result = in_child(start_stepped);
+  faketime_end();
+  if (result == NOT_HERE) SKIP("a program cannot start itself again here");
+  CHECK_EQ(result, PASSED);
+}
+
+static void tests(void) {
+  RUN(a_suspend_ends_a_lock);
+  RUN(a_suspend_ends_a_kept_lock);
+  RUN(a_step_of_the_wall_clock_is_not_seen);
+}
+
+int main(int argc, char **argv) {
+  if (argc == 4 && strcmp(argv[1], "--stepped") == 0) return stepped(argv[2], argv[3]);
+  return real_main(argc, argv, N, tests);
+}
