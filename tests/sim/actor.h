@@ -123,7 +123,7 @@ static void actor_handed_back(struct client *c, struct slot *s) {
               c->index, s->index, s->state, s->lock.operation, status);
     return;
   }
-  count_status(s->lock.operation, status);
+  count_status((int)s->lock.operation, status);
   if (s->state == S_ACQUIRING) {
     on_acquired(c, s);
   } else if (s->state == S_RELEASING) {
