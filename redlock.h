@@ -2411,11 +2411,12 @@ static void rl_forget_set(redlock *rl, const redlock_lock *lock) {
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock) {
   if (!rl_is_ready(rl) || !lock) return REDLOCK_INVALID;
   if (lock->phase != RL_IDLE) {
-    if (lock->phase != RL_DECIDED && lock->task != RL_SET && lock->task != RL_EXTEND)
-      return REDLOCK_INVALID; /* it is being released */
-    if (lock->task != RL_SET && lock->held != RL_HELD) return REDLOCK_EXPIRED;
-    if (redlock_cancel(rl, lock) != REDLOCK_OK) return REDLOCK_INVALID;
-    if (lock->task == RL_SET) return REDLOCK_CANCELLED;
+    int acquiring = lock->operation == REDLOCK_ACQUIRE && !lock->kept;
+    if (!rl_owns(rl, lock)) return REDLOCK_INVALID;
+    if (lock->task == RL_RELEASE && lock->phase != RL_DECIDED) return REDLOCK_INVALID;
+    if (!acquiring && lock->held != RL_HELD) return REDLOCK_EXPIRED; /* still to be handed back */
+    (void)redlock_cancel(rl, lock);
+    if (acquiring) return REDLOCK_CANCELLED;
   }
   if (lock->held != RL_HELD) return lock->held == RL_OVER ? REDLOCK_EXPIRED : REDLOCK_INVALID;
   (void)rl_tick(rl); /* a release needs no clock */

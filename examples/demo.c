@@ -14,7 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SERVERS = 5, ROUNDS = 200, TTL_MS = 10000, WAIT_MS = 5000, TIMEOUT_MS = 500, SLOWER = 5 };
+enum { SERVERS = 5, ROUNDS = 200, TTL_MS = 10000, WAIT_MS = 5000, TIMEOUT_MS = 500, SLOWER = 5,
+       SHORT_MS = 2000 };
 
 static struct servers servers;
 static char list[SERVERS_LIST];
@@ -51,14 +52,17 @@ static int expect(int truth, const char *promise) {
 /* ---- the client ---- */
 
 /* A time-out so long that waiting for a lost server even once in a while would show. */
-static int open_client(redlock *rl) {
+static int open_wary_client(redlock *rl, uint32_t max_ttl_ms) {
   redlock_options options;
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = TIMEOUT_MS;
   options.retry_delay_min_ms = 10;
   options.retry_delay_max_ms = 30;
+  options.max_ttl_ms = max_ttl_ms;
   return expect(redlock_init(rl, list, &options) == REDLOCK_OK, "a client starts");
 }
+
+static int open_client(redlock *rl) { return open_wary_client(rl, 0); }
 
 static int acquire(redlock *rl, redlock_lock *lock, uint32_t wait_ms) {
   redlock_status status = redlock_acquire(rl, lock, "invoice:42", TTL_MS, wait_ms);
@@ -171,6 +175,51 @@ static void scene_extension(redlock *rl) {
   release(rl, &lock);
 }
 
+/* Three of five forget: one was killed, two were away when the lock was taken. */
+static int hold_and_forget(redlock *holder, redlock_lock *held) {
+  int i;
+  server_kill(&servers.at[0]);
+  server_kill(&servers.at[1]);
+  if (!expect(redlock_acquire(holder, held, "invoice:42", SHORT_MS, WAIT_MS) == REDLOCK_OK,
+              "old servers are trusted"))
+    return 0;
+  say("servers 0 and 1 are away: a client takes the lock on 2, 3 and 4, for %d ms", SHORT_MS);
+  server_kill(&servers.at[2]);
+  for (i = 0; i < 3; i++) server_restart(&servers.at[i]);
+  say("2 is killed; 0, 1 and 2 come back empty: a majority knows nothing of the lock");
+  return 1;
+}
+
+/* What a second client is told, and what is left for the first one then. */
+static redlock_status intrude(const char *who, uint32_t max_ttl_ms, uint32_t wait_ms,
+                              const redlock *holder, const redlock_lock *held) {
+  redlock rl;
+  redlock_lock lock;
+  if (!open_wary_client(&rl, max_ttl_ms)) return REDLOCK_SYSTEM;
+  redlock_acquire(&rl, &lock, "invoice:42", SHORT_MS, wait_ms);
+  say("%s: %s; the first one still has %ld ms", who, redlock_strerror(lock.status),
+      (long)redlock_remaining_ms(holder, held));
+  if (lock.status == REDLOCK_OK) redlock_release(&rl, &lock);
+  redlock_close(&rl);
+  return lock.status;
+}
+
+static void scene_forgotten(void) {
+  redlock holder;
+  redlock_lock held;
+  title("servers restart empty in the middle of a hold, without and with max_ttl_ms");
+  if (!open_wary_client(&holder, SHORT_MS)) return;
+  if (hold_and_forget(&holder, &held)) {
+    expect(intrude("a second one, without it", 0, 0, &holder, &held) == REDLOCK_OK &&
+               redlock_remaining_ms(&holder, &held) > 0, "two hold one lock");
+    expect(intrude("a second one, with it", SHORT_MS, 0, &holder, &held) != REDLOCK_OK,
+           "it is refused");
+    expect(intrude("with it, after a wait", SHORT_MS, WAIT_MS, &holder, &held) == REDLOCK_OK &&
+               redlock_remaining_ms(&holder, &held) == 0, "it comes after the first one");
+  }
+  redlock_close(&holder);
+}
+
 static void scene_killed(redlock *rl) {
   title("a server is killed (kill -9)");
   server_kill(&servers.at[0]);
@@ -236,6 +285,7 @@ int main(void) {
     scene_healthy(&rl);
     scene_contention(&rl);
     scene_extension(&rl);
+    scene_forgotten();
     scene_killed(&rl);
     scene_frozen(&rl);
     scene_majority_down(&rl);

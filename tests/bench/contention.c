@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { PROCESSES = 8, WAIT_MS = 60000, ROUND_MS = 1200, START_MS = 150 };
+enum { PROCESSES = 8, WAIT_MS = 60000, ROUND_MS = 2000, START_MS = 150 };
 
 /* What a process writes into the memory that all share. */
 struct worker {
@@ -166,7 +166,7 @@ int main(int argc, char **argv) {
   options.server_timeout_ms = 500; /* a busy machine is no fault of the servers */
   share_memory();
   bench_servers(&set, BENCH_SERVERS);
-  bench_say("Contention: %d processes, %d rounds of %d ms each ", PROCESSES, BENCH_ROUNDS, round_ms);
+  bench_say("Contention: %d processes, %d rounds of %d ms ", PROCESSES, BENCH_ROUNDS, round_ms);
   for (round = 0; round < BENCH_ROUNDS; round++)
     for (i = 0; i < 2; i++) run_round(&loads[i]);
   for (i = 0; i < 2; i++) print_load(&loads[i]);

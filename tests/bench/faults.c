@@ -75,7 +75,8 @@ static void run_round(void) {
   double median, p99;
   int turn, i;
   for (i = 0; i < CASES; i++) trials[i].lock.count = 0;
-  for (turn = 0; turn < TURNS * CASES; turn++) take_turn(&trials[(turn + turn / CASES) % CASES], TURN);
+  for (turn = 0; turn < TURNS * CASES; turn++) /* each time another case begins */
+    take_turn(&trials[(turn + turn / CASES) % CASES], TURN);
   median = samples_percentile(&trials[HEALTHY].lock, 50);
   p99 = samples_percentile(&trials[HEALTHY].lock, 99);
   for (i = 0; i < CASES; i++) {
@@ -106,7 +107,7 @@ static void run_faults(void) {
     run_round();
     bench_say(".");
   }
-  bench_head("\n  lock, times the healthy case");
+  bench_head("\n  Lock, times the healthy case (below 1: fewer servers share the processors)");
   for (i = 1; i < CASES; i++) print_trial(&trials[i]);
   for (i = 0; i < CASES; i++) redlock_close(&trials[i].client);
   blackhole_close(&hole);
@@ -138,8 +139,10 @@ static void run_far(void) {
   int round;
   proxy_start(&p, &set, DELAY_MS);
   floor_open(&probe, p.ports, 1, "far");
-  snprintf(t.list, sizeof t.list, "127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d",
-           p.ports[0], p.ports[1], p.ports[2], p.ports[3], p.ports[4]);
+  for (round = 0; round < BENCH_SERVERS; round++) {
+    size_t used = strlen(t.list);
+    snprintf(t.list + used, LIST - used, "127.0.0.1:%d,", p.ports[round]);
+  }
   snprintf(t.resource, sizeof t.resource, "far:0");
   if (redlock_init(&t.client, t.list, NULL)) bench_die("redlock_init failed");
   time_cycle(&t);

@@ -8,7 +8,7 @@
 
 #include "tests/bench/floor.h"
 
-enum { TURNS = 6, TURN_MS = 30, WARM_UP_NS = 100000000, PATIENCE_MS = 2000 };
+enum { TURNS = 10, TURN_MS = 30, WARM_UP_NS = 100000000, PATIENCE_MS = 2000 };
 
 static const int widths[] = {1, 8, 64, 256};
 enum { WIDTHS = sizeof widths / sizeof *widths };

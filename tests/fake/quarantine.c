@@ -138,6 +138,86 @@ static void off_means_no_info(void) { /* R24 */
   end();
 }
 
+/* What the network has had to do. */
+struct cost {
+  int64_t ms;
+  long waits;
+  size_t sent, received;
+};
+
+static struct cost cost_so_far(void) {
+  struct cost c;
+  size_t i;
+  c.ms = now();
+  c.waits = fake.calls[FAKE_WAIT];
+  c.sent = c.received = 0;
+  for (i = 0; i < fake.connections; i++) {
+    c.sent += fake.connection[i].took;
+    c.received += fake.connection[i].gave;
+  }
+  return c;
+}
+
+static struct cost cost_since(struct cost was) {
+  struct cost c = cost_so_far();
+  c.ms -= was.ms;
+  c.waits -= was.waits;
+  c.sent -= was.sent;
+  c.received -= was.received;
+  return c;
+}
+
+static void prepare_slow(uint32_t max_ttl_ms) {
+  int i;
+  prepare_started(3, 1000000);
+  options.max_ttl_ms = max_ttl_ms;
+  for (i = 0; i < 3; i++) fake.server[i].request_ms = 10;
+  ready();
+}
+
+static struct cost cost_of_the_first(uint32_t max_ttl_ms) {
+  struct cost c;
+  prepare_slow(max_ttl_ms);
+  c = cost_so_far();
+  hold("r", 1000);
+  c = cost_since(c);
+  end();
+  return c;
+}
+
+static struct cost cost_of_later_ones(uint32_t max_ttl_ms) {
+  struct cost c;
+  int i;
+  prepare_slow(max_ttl_ms);
+  warm();
+  run_for(100);
+  c = cost_so_far();
+  for (i = 0; i < 10; i++) {
+    hold("r", 1000);
+    CHECK_EQ(redlock_extend(&rl, &lock, 2000), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  run_for(100);
+  c = cost_since(c);
+  end();
+  return c;
+}
+
+static void no_round_trip_is_added_to_the_first_lock(void) { /* R24 */
+  struct cost with = cost_of_the_first(MAX_TTL), without = cost_of_the_first(0);
+  CHECK_EQ(with.ms, without.ms);
+  CHECK_EQ(with.waits, without.waits);
+  CHECK(with.sent > without.sent);
+}
+
+static void no_byte_is_added_to_later_ones(void) { /* R24 */
+  struct cost with = cost_of_later_ones(MAX_TTL), without = cost_of_later_ones(0);
+  CHECK_EQ(with.ms, without.ms);
+  CHECK_EQ(with.waits, without.waits);
+  CHECK_EQ(with.sent, without.sent);
+  CHECK_EQ(with.received, without.received);
+}
+
 static void info_split_at_every_byte(void) { /* R24 R8 */
   size_t at;
   for (at = 1; at < 260; at++) {
@@ -167,6 +247,8 @@ int main(int argc, char **argv) {
   RUN(an_old_readonly_server_does_not_vote);
   RUN(one_server_behind_two_entries_is_refused);
   RUN(off_means_no_info);
+  RUN(no_round_trip_is_added_to_the_first_lock);
+  RUN(no_byte_is_added_to_later_ones);
   RUN(info_split_at_every_byte);
   return check_end();
 }

@@ -16,8 +16,11 @@ only_c=-Wstrict-prototypes
 small="-DREDLOCK_MAX_SERVERS=3 -DREDLOCK_MAX_RESOURCE=16 -DREDLOCK_MAX_COMMANDS=4
        -DREDLOCK_RING_BYTES=296 -DREDLOCK_MAX_ERROR=16 -DREDLOCK_NO_DNS"
 
-# On real servers: what the sockets, the processes and the addresses of the system do.
-on_servers="redis/owner redis/process redis/addresses"
+# The tests that are run: those of the core, which take no POSIX and little memory; and what the
+# sockets, the processes and the addresses of the system do, some of it on real servers.
+core_tests="unit/parser unit/arithmetic fake/acquire fake/extend fake/quarantine fake/release
+            fake/rollback fake/stream"
+posix_tests="unit/arguments unit/names fake/posix redis/owner redis/process redis/addresses"
 
 # ---- What is missing -----------------------------------------------------------------------------
 
@@ -51,7 +54,8 @@ build() {
   # shellcheck disable=SC2086 # lists of flags
   "$@" -std=c99 $source_flags -O1 $warnings $only_c -include assert.h \
     '-DREDLOCK_ASSERT(truth)=assert(truth)' "$(source_of "$program")" $servers \
-    -o "$work/bin/$program" >"$work/compiler" 2>&1 && ! grep -E 'redlock\.h:.*warning' "$work/compiler"
+    -o "$work/bin/$program" >"$work/compiler" 2>&1 &&
+    ! grep -E 'redlock\.h:.*warning' "$work/compiler"
 }
 
 source_of() { case $1 in examples/*) echo "$1.c" ;; *) echo "tests/$1.c" ;; esac; }
@@ -98,15 +102,6 @@ run_programs() {
   (cd "$work/run" && "$root/tests/run" $programs)
 }
 
-# The names of the tests in the files that are given.
-tests_in() { for file in "$@"; do file=${file%.c} && echo "${file#tests/}"; done; }
-
-# Those that include nothing of POSIX.
-core_tests() {
-  # shellcheck disable=SC2046 # a list of files
-  tests_in $(grep -LE '^#include <(sys/|netdb|poll|unistd)' tests/unit/*.c tests/fake/*.c)
-}
-
 # ---- KINDS ---------------------------------------------------------------------------------------
 
 # header COMPILER STANDARD : the header alone, in each configuration, without a warning
@@ -124,7 +119,7 @@ header() {
 # programs RUNNER COMPILER FLAG... : the tests, with POSIX, some of them on real servers
 programs() {
   need_both "$@"
-  run_programs "$(tests_in tests/unit/*.c tests/fake/*.c) $on_servers" "$@"
+  run_programs "$core_tests $posix_tests" "$@"
 }
 
 # core RUNNER COMPILER FLAG... : the tests without POSIX, and the example of one's own sockets
@@ -134,7 +129,7 @@ core() {
   make_program examples/bare_metal "$@" || return 1
   "$work/run/examples/bare_metal" | tee "$work/output"
   [ "$(tail -n 1 "$work/output")" = PASS ] || return 1
-  run_programs "$(core_tests)" "$@"
+  run_programs "$core_tests" "$@"
 }
 
 # threads RUNNER COMPILER FLAG... : each thread with a client of its own

@@ -1,8 +1,8 @@
 /* forget_unseen.c: how locks are forgotten without a restart that the quarantine sees (R24): the
  * README lists these as assumptions. Each test shows what happens, good or bad: two hold the lock,
  * and the first one's extension fails. */
-#include "faketime.h"
 #include "real.h"
+#include "wall.h"
 
 #include <unistd.h>
 
@@ -51,10 +51,21 @@ static void check_second_holder(redlock *rl) {
   CHECK(redlock_remaining_ms(&holder, &held) > 0);
 }
 
+/* TAKEN or NO_QUORUM: it depends on who answers first. */
+static void check_refused(redlock *rl) {
+  CHECK(redlock_acquire(rl, &wanted, "r", MAX_TTL_MS, 0) != REDLOCK_OK);
+  CHECK(real_votes(&wanted, N, REDLOCK_VOTE_YES) <= real_minority(N));
+}
+
 /* R19: the servers prove it */
 static void check_loss_is_noticed(void) {
   CHECK_EQ(redlock_extend(&holder, &held, TTL_MS), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&holder, &held), 0);
+}
+
+/* The servers are other ones now, or not reached yet: the loss may not be proved so soon. */
+static void check_extension_fails(void) {
+  CHECK(redlock_extend(&holder, &held, TTL_MS) != REDLOCK_OK);
 }
 
 static void end(void) {
@@ -79,24 +90,31 @@ static long wall_s(const struct server *s) {
   return strtol(server_command(s, "TIME"), NULL, 10);
 }
 
-static void step_clocks(long seconds) {
-  int i;
-  faketime_set(seconds);
-  for (i = 0; i < ALL; i++) CHECK(labs(wall_s(&real.at[i]) - (long)time(NULL) - seconds) < 60);
+/* True when the servers' clocks follow. */
+static int step_clocks(long seconds) {
+  int i, good = 1;
+  wall_set(seconds);
+  for (i = 0; i < ALL; i++)
+    good = good && labs(wall_s(&real.at[i]) - (long)time(NULL) - seconds) < 60;
+  return good;
 }
 
 /* Keys that were set meanwhile would live for another hour. */
 static void set_clocks_right(void) {
-  step_clocks(0);
+  CHECK(step_clocks(0));
   servers_heal(&real);
 }
 
-#define NEED_FAKETIME() if (!faketime_file[0]) SKIP("libfaketime is not installed")
+static const char *clock_missing(void) {
+  int good = wall_path[0] && step_clocks(HOUR);
+  wall_set(0);
+  return good ? NULL : "no preloaded library sets the servers' clock here";
+}
 
 static void a_clock_stepped_forward_is_invisible_and_the_extension_notices_the_loss(void) {
-  NEED_FAKETIME();
+  if (clock_missing()) SKIP(clock_missing());
   begin(list_of(0, N));
-  step_clocks(HOUR);
+  CHECK(step_clocks(HOUR));
   check_second_holder(&other);
   check_loss_is_noticed();
   end();
@@ -110,13 +128,13 @@ static void restart_two(void) {
 
 static void a_server_started_before_its_clock_was_set_is_trusted_too_early(void) {
   redlock newcomer;
-  NEED_FAKETIME();
+  if (clock_missing()) SKIP(clock_missing());
   begin(list_of(0, N));
   restart_two();
   open_with(&newcomer, list_of(0, N), MAX_TTL_MS);
-  CHECK_EQ(redlock_acquire(&newcomer, &wanted, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
+  check_refused(&newcomer);
   redlock_close(&newcomer);
-  step_clocks(HOUR);
+  CHECK(step_clocks(HOUR));
   open_with(&newcomer, list_of(0, N), MAX_TTL_MS);
   check_second_holder(&newcomer);
   redlock_close(&newcomer);
@@ -127,10 +145,10 @@ static void a_server_started_before_its_clock_was_set_is_trusted_too_early(void)
 /* It tells a negative uptime: the server counts as just started. */
 static void a_clock_set_back_only_makes_a_server_wait(void) {
   int64_t start;
-  NEED_FAKETIME();
+  if (clock_missing()) SKIP(clock_missing());
   begin(list_of(0, N));
   end();
-  step_clocks(-HOUR);
+  CHECK(step_clocks(-HOUR));
   CHECK(server_info(&real.at[0], "uptime_in_seconds:") < 0);
   open_with(&other, list_of(0, N), MAX_TTL_MS);
   start = timing_ms();
@@ -196,11 +214,10 @@ static void a_promoted_replica_is_quarantined_by_those_who_knew_the_master_and_n
   for (i = 0; i < 2; i++) server_command(&real.at[N + i], "REPLICAOF NO ONE");
   begin(list);
   fail_over();
-  CHECK_EQ(redlock_acquire(&other, &wanted, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
-  CHECK_EQ(real_votes(&wanted, N, REDLOCK_VOTE_YES), 0);
+  check_refused(&other);
   open_with(&newcomer, list, MAX_TTL_MS);
   check_second_holder(&newcomer);
-  check_loss_is_noticed();
+  check_extension_fails();
   redlock_close(&newcomer);
   end();
 }
@@ -211,10 +228,10 @@ static void a_promoted_replica_is_quarantined_by_those_who_knew_the_master_and_n
 static void with_a_shorter_max_ttl_ms_two_hold_it(void) {
   begin(list_of(0, N));
   restart_two();
-  CHECK_EQ(redlock_acquire(&other, &wanted, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
+  check_refused(&other);
   CHECK_EQ(redlock_acquire(&other, &wanted, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
   CHECK(redlock_remaining_ms(&holder, &held) > 0);
-  check_loss_is_noticed();
+  check_extension_fails();
   end();
 }
 
@@ -242,8 +259,8 @@ static void tests(void) {
 
 int main(int argc, char **argv) {
   int result;
-  faketime_begin();
+  wall_begin();
   result = real_main(argc, argv, ALL, tests);
-  faketime_end();
+  wall_end();
   return result;
 }

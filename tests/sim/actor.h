@@ -1,5 +1,6 @@
-/* actor.h: what users do with locks: take them, with and without waiting, work, extend, keep, release,
- * change their minds, misuse the calls, or simply forget. Each slot is one lock in some user's hand. */
+/* actor.h: what users do with locks: take them, with and without waiting, work, extend, keep,
+ * release, change their minds, misuse the calls, or simply forget. Each slot is one lock in some
+ * user's hand. */
 #ifndef SIM_ACTOR_H
 #define SIM_ACTOR_H
 
@@ -86,7 +87,7 @@ static void on_acquired(struct client *c, struct slot *s) {
     violation("status: client %d slot %d: acquire says %d", c->index, s->index, status);
   if (s->probe) {
     s->state = S_IDLE;
-    s->due = W.now + MS;
+    s->due = W.now + 100 * MS;
   } else {
     rest(s);
   }
@@ -119,8 +120,8 @@ static void actor_handed_back(struct client *c, struct slot *s) {
   T->operations++;
   if ((int)s->lock.operation != expected[s->state] || status == REDLOCK_PENDING ||
       status < REDLOCK_SYSTEM) {
-    violation("invariant 6: client %d slot %d in state %d is handed back as operation %d, status %d",
-              c->index, s->index, s->state, s->lock.operation, status);
+    violation("invariant 6: client %d slot %d in state %d is handed back as operation %d, status "
+              "%d", c->index, s->index, s->state, s->lock.operation, status);
     return;
   }
   count_status((int)s->lock.operation, status);
@@ -147,7 +148,8 @@ static void returned(struct client *c, struct slot *s, redlock_status status, ns
     violation("status: client %d slot %d: returned %d, says %d", c->index, s->index, status,
               s->lock.status);
   if (s->bound_ms >= 0 && client_ms(c) > s->bound_ms)
-    violation("invariant 5: client %d slot %d: the blocking call returns %lld ms too late", c->index,
+    violation("invariant 5: client %d slot %d: the blocking call returns %lld ms too late",
+              c->index,
               s->index, (long long)(client_ms(c) - s->bound_ms));
   actor_handed_back(c, s);
   look_at_all(c);
@@ -196,7 +198,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
     violation("status: client %d slot %d: start_acquire says %d", c->index, s->index, status);
   if (s->probe) {
     s->state = S_IDLE;
-    s->due = W.now + MS;
+    s->due = W.now + 100 * MS;
   } else {
     rest(s);
   }
@@ -224,7 +226,8 @@ static void start_extend(struct client *c, struct slot *s) {
   if (may_block(c)) {
     s->state = S_EXTENDING;
     status = c->lib->extend(c->rl, &s->lock, ttl);
-    if (s->lock.operation == REDLOCK_EXTEND && s->lock.status == status && status != REDLOCK_LIMIT &&
+    if (s->lock.operation == REDLOCK_EXTEND && s->lock.status == status &&
+        status != REDLOCK_LIMIT &&
         s->lock.status != REDLOCK_PENDING) {
       returned(c, s, status, began);
       return;

@@ -25,8 +25,8 @@ static void chaos_silent_drop(void) {
   }
 }
 
-/* A crash that loses memory is within the model only if that cannot be seen: quarantine, or a restart
- * later than the longest ttl. */
+/* A crash that loses memory is within the model only if that cannot be seen: quarantine, or a
+ * restart later than the longest ttl. */
 static void chaos_crash(int server, int kind, ns length) {
   int kept = kind == F_CRASH_SOME ? KEEP_SOME : kind == F_CRASH_NONE ? KEEP_NONE : KEEP_ALL;
   ns longest = (ns)W.cfg.ttl_max_ms * MS;
@@ -73,9 +73,14 @@ static void chaos_strike(int kind, int server, ns length) {
       s->error = 1 + (int)below(STORE_ERROR_ASKED - 1);
       s->error_until = W.now + length;
       break;
-    case F_AUTH_REFUSED: s->store.refuse_auth = !s->store.refuse_auth; break;
-    case F_SELECT_REFUSED: s->store.refuse_select = !s->store.refuse_select; break;
-    case F_INFO_REFUSED: s->store.refuse_info = !s->store.refuse_info; break;
+    case F_AUTH_REFUSED:
+    case F_SELECT_REFUSED:
+    case F_INFO_REFUSED:
+      s->store.refuse_auth |= kind == F_AUTH_REFUSED;
+      s->store.refuse_select |= kind == F_SELECT_REFUSED;
+      s->store.refuse_info |= kind == F_INFO_REFUSED;
+      schedule(W.now + length, EV_ADMIT, server, 0);
+      break;
     case F_SERVER_STEP: chaos_clock_step(&s->clock); break;
     case F_CLIENT_STEP: chaos_clock_step(&W.client[server % W.cfg.clients].clock); break;
     case F_FLUSHALL: server_forget(s, KEEP_NONE); break;
@@ -108,6 +113,11 @@ static void chaos(void) {
 
 /* A replica that becomes master again with its data: the connections stay. */
 static void on_promote(int server) { W.server[server].store.replica = 0; }
+
+static void on_admit(int server) {
+  struct store *s = &W.server[server].store;
+  if (!W.server[server].sick) s->refuse_auth = s->refuse_select = s->refuse_info = 0;
+}
 
 static void heal_server(int server) {
   struct server *s = &W.server[server];

@@ -1,4 +1,5 @@
-/* checker.h: the invariants at the end of safety.md, over true time, each with a message of its own.
+/* checker.h: the invariants at the end of safety.md, over true time, each with a message of its
+ * own.
  *
  *   1 grants of one resource never overlap
  *   2 at every instant of a grant a majority of distinct servers holds its value or cannot vote
@@ -134,8 +135,8 @@ static inline void check_majority(int resource, const char *when) {
             (long long)g->end, (long long)until);
 }
 
-/* What was just granted: the one look at what the header keeps for itself. Whether that value is the
- * client's own, fresh, and held by a majority is for the servers to tell. */
+/* What was just granted: the one look at what the header keeps for itself. Whether that value is
+ * the client's own, fresh, and held by a majority is for the servers to tell. */
 static inline long granted_value(const struct slot *s) {
   long index = value_of((const unsigned char *)(const void *)s->lock.value, sizeof s->lock.value);
   const struct client *c = &W.client[s->client];
@@ -156,11 +157,11 @@ static inline void check_votes(const struct slot *s, long value) {
     int server = W.cfg.entry_server[i];
     if (s->lock.votes[i] != REDLOCK_VOTE_YES) continue;
     if (v->young_until[server] > W.now)
-      violation("R24: client %d slot %d counts the vote of server %d, which has forgotten less than "
-                "max_ttl_ms ago", s->client, s->index, server);
+      violation("R24: client %d slot %d counts the vote of server %d, which has forgotten less "
+                "than max_ttl_ms ago", s->client, s->index, server);
     if (!(v->yes >> server & 1))
-      violation("R4: client %d slot %d counts a yes of server %d, which said no such thing to value "
-                "%ld", s->client, s->index, server, value);
+      violation("R4: client %d slot %d counts a yes of server %d, which said no such thing to "
+                "value %ld", s->client, s->index, server, value);
   }
 }
 
@@ -173,8 +174,8 @@ static inline void grant_begins(struct slot *s, ns end) {
   s->value = value;
   if (value < 0) {
     if (!W.cfg.out_of_model)
-      violation("invariant 2: client %d slot %d is granted resource %d, but no server holds a value "
-                "that it may have meant", s->client, s->index, s->resource);
+      violation("invariant 2: client %d slot %d is granted resource %d, but no server holds a "
+                "value that it may have meant", s->client, s->index, s->resource);
     return;
   }
   check_votes(s, value);
@@ -261,10 +262,12 @@ static inline void check_delete(struct conn *n, struct effect *e) {
   int resource = resource_of(e->name, e->name_size);
   if (old < 0 || resource < 0) return;
   if (old != given || W.value[old].client != n->client)
-    violation("invariant 3: client %d removes value %ld of client %d from server %d", n->client, old,
+    violation("invariant 3: client %d removes value %ld of client %d from server %d", n->client,
+              old,
               W.value[old].client, n->server);
   if (W.value[old].state == V_FRESH) T->rolled_back++;
-  if (W.grant[resource].value == old) check_majority(resource, "after a release that no one called");
+  if (W.grant[resource].value == old) check_majority(resource, "after a release that no one "
+      "called");
 }
 
 static inline void check_effect(struct server *s, struct conn *n, struct effect *e) {

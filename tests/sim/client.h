@@ -68,7 +68,8 @@ static void check_hold(struct client *c, struct slot *s, int64_t deadline_ms) {
 static void look_at_lock(struct client *c, struct slot *s) {
   int64_t left = remaining_of(c, s), deadline_ms;
   if (s->state != S_HELD && s->state != S_KEPT && s->state != S_EXTENDING) {
-    if (left && s->state != S_ACQUIRING && !W.cfg.out_of_model) /* a grant may wait to be handed back */
+    if (left && s->state != S_ACQUIRING &&
+        !W.cfg.out_of_model) /* a grant may wait to be handed back */
       violation("R22: client %d slot %d is not held, and %lld ms remain", c->index, s->index,
                 (long long)left);
     return;
@@ -85,14 +86,16 @@ static void look_at_lock(struct client *c, struct slot *s) {
   deadline_ms = client_ms(c) + left;
   if (s->value >= 0 && W.grant[s->resource].value == s->value && W.now > W.grant[s->resource].end &&
       !W.cfg.out_of_model && deadline_ms == s->deadline_ms)
-    violation("R2: client %d slot %d holds on %lld ns after the end of its grant", c->index, s->index,
+    violation("R2: client %d slot %d holds on %lld ns after the end of its grant", c->index,
+              s->index,
               (long long)(W.now - W.grant[s->resource].end));
   if (deadline_ms == s->deadline_ms || W.cfg.out_of_model) return;
   if (deadline_ms < s->deadline_ms)
     violation("R18: client %d slot %d: its deadline is shortened by %lld ms", c->index, s->index,
               (long long)(s->deadline_ms - deadline_ms));
   if (s->state == S_HELD)
-    violation("R22: client %d slot %d: its deadline moved with nothing pending", c->index, s->index);
+    violation("R22: client %d slot %d: its deadline moved with nothing pending", c->index,
+              s->index);
   check_hold(c, s, deadline_ms);
   s->deadline_ms = deadline_ms;
   grant_extends(s, client_when(c, deadline_ms));

@@ -36,7 +36,8 @@ static void draw_times(struct config *k) {
   k->server_timeout_ms = (uint32_t)(between(3, 8) * (k->latency_max / MS + 4));
   if (k->server_timeout_ms > 120) k->server_timeout_ms = 120;
   k->ttl_max_ms = (uint32_t)longest_ttl[below(7)];
-  k->ttl_min_ms = (uint32_t)smaller(k->ttl_max_ms, 60 + 8 * k->latency_max / MS + k->ttl_max_ms / 8);
+  k->ttl_min_ms = (uint32_t)smaller(k->ttl_max_ms,
+      60 + 8 * k->latency_max / MS + k->ttl_max_ms / 8);
   k->retry_min_ms = (uint32_t)skewed(1, 200);
   k->retry_max_ms = k->retry_min_ms + (uint32_t)skewed(1, 200);
   k->max_attempts = one_in(4) ? (uint32_t)between(1, 5) : 0;
@@ -111,11 +112,13 @@ static void draw_config(void) {
   draw_names();
 }
 
+/* Two in three clocks are as far off as they may be. */
 static int draw_ppm(void) {
-  if (W.cfg.rho_ppm == 0) return 0;
-  if (fault(F_RHO)) return 0;
-  return one_in(3) ? (int)between(-W.cfg.rho_ppm, W.cfg.rho_ppm)
-                   : one_in(2) ? W.cfg.rho_ppm : -W.cfg.rho_ppm;
+  int rho = W.cfg.rho_ppm;
+  if (rho == 0) return 0;
+  if (one_in(3)) return (int)between(-rho, rho);
+  T->fault[F_RHO]++;
+  return one_in(2) ? rho : -rho;
 }
 
 static void print_config(FILE *f) {

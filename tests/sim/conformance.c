@@ -1,6 +1,6 @@
 /* conformance: the simulated server and a real one get the same random commands, in the same random
- * pieces, and must answer the same bytes. Times to live are compared with a margin; of INFO, the lines
- * that the header reads. */
+ * pieces, and must answer the same bytes. Times to live are compared with a margin; of INFO, the
+ * lines that the header reads. */
 #define REDLOCK_STATIC
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h" /* for the scripts, word for word */

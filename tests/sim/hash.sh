@@ -1,6 +1,6 @@
 #!/bin/sh
-# hash.sh BUILD FLAGS... : the event logs of the same seeds have the same hash, run twice, with gcc and
-# clang, with and without optimising.
+# hash.sh BUILD FLAGS... : the event logs of the same seeds have the same hash, run twice, with gcc
+# and clang, with and without optimising.
 set -eu
 
 here=$(dirname "$0") build=$1 passed=0 failed=0 first=
@@ -10,7 +10,8 @@ mkdir -p "$build"
 compile() {
   cc=$1 level=$2
   shift 2
-  "$cc" "$@" "$level" -DLIB=lib_default '-DLIB_TEXT="default"' -c "$here/lib.c" -o "$build/default.o" &&
+  "$cc" "$@" "$level" -DLIB=lib_default '-DLIB_TEXT="default"' -c "$here/lib.c" \
+    -o "$build/default.o" &&
     "$cc" "$@" "$level" $SMALL -DLIB=lib_small '-DLIB_TEXT="small"' -c "$here/lib.c" \
       -o "$build/small.o" &&
     "$cc" "$@" "$level" "$here/main.c" "$build/default.o" "$build/small.o" -o "$build/sim"
@@ -23,7 +24,8 @@ for cc in gcc clang; do
     for again in 1 2; do
       hash=$("$build/sim" --seed=77 --runs=60 --silent --hash | sed -n 's/^hash //p')
       first=${first:-$hash}
-      if [ -n "$hash" ] && [ "$hash" = "$first" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+      [ -n "$hash" ] && [ "$hash" = "$first" ] && good=1 || good=0
+      passed=$((passed + good)) failed=$((failed + 1 - good))
       echo "  $cc $level, run $again: $hash"
     done
   done

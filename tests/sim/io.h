@@ -1,5 +1,5 @@
-/* io.h: the redlock_io of a simulated client. Every hook may fail, do less than asked, or take long:
- * then the world goes on while the call stands still. */
+/* io.h: the redlock_io of a simulated client. Every hook may fail, do less than asked, or take
+ * long: then the world goes on while the call stands still. */
 #ifndef SIM_IO_H
 #define SIM_IO_H
 

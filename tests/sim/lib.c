@@ -16,7 +16,9 @@ static redlock_status acquire(void *rl, redlock_lock *l, const char *name, uint3
 static redlock_status extend(void *rl, redlock_lock *l, uint32_t ttl) {
   return redlock_extend((redlock *)rl, l, ttl);
 }
-static redlock_status release(void *rl, redlock_lock *l) { return redlock_release((redlock *)rl, l); }
+static redlock_status release(void *rl, redlock_lock *l) {
+  return redlock_release((redlock *)rl, l);
+}
 static redlock_status start_acquire(void *rl, redlock_lock *l, const char *name, uint32_t ttl,
                                     uint32_t wait) {
   return redlock_start_acquire((redlock *)rl, l, name, ttl, wait);

@@ -11,7 +11,8 @@ struct lib {
   int commands;
   redlock_status (*init)(void *rl, const char *servers, const redlock_options *options);
   void (*close)(void *rl);
-  redlock_status (*acquire)(void *rl, redlock_lock *l, const char *name, uint32_t ttl, uint32_t wait);
+  redlock_status (*acquire)(void *rl, redlock_lock *l, const char *name, uint32_t ttl,
+      uint32_t wait);
   redlock_status (*extend)(void *rl, redlock_lock *l, uint32_t ttl);
   redlock_status (*release)(void *rl, redlock_lock *l);
   redlock_status (*start_acquire)(void *rl, redlock_lock *l, const char *name, uint32_t ttl,

@@ -161,7 +161,7 @@ static int reap(pid_t *pids, const struct totals *shared) {
   for (i = 0; i < opt.jobs; i++) {
     if (!pids[i] || waitpid(pids[i], &status, WNOHANG) != pids[i]) continue;
     pids[i] = 0;
-    if (WIFSIGNALED(status))
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM)
       printf("FAILED: seed %llu ended by signal %d\n", (unsigned long long)shared[i].seed,
              WTERMSIG(status));
     if (!WIFEXITED(status) || WEXITSTATUS(status)) bad = 1;
@@ -218,7 +218,7 @@ int main(int argc, char **argv) {
 #endif
   for (i = 1; i < argc; i++)
     if (!take_option(argv[i])) return usage();
-  if (!opt.seed) opt.seed = (uint64_t)time(NULL) * 1000000;
+  if (!opt.seed) opt.seed = (uint64_t)time(NULL) % 10000000 * 10000;
   if (opt.replay) return replay();
   if (opt.jobs < 1 || opt.jobs > MAX_JOBS) return usage();
   shared = (struct totals *)mmap(NULL, MAX_JOBS * sizeof *shared, PROT_READ | PROT_WRITE,

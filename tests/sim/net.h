@@ -1,5 +1,5 @@
-/* net.h: connections as two byte streams, with all that TCP lets through to the programs at its ends.
- * A lost segment is a late one; a partition holds everything back; a flow that was dropped in
+/* net.h: connections as two byte streams, with all that TCP lets through to the programs at its
+ * ends. A lost segment is a late one; a partition holds everything back; a flow that was dropped in
  * silence never delivers again. */
 #ifndef SIM_NET_H
 #define SIM_NET_H

@@ -1,7 +1,8 @@
 #!/bin/sh
 # planted.sh SIM-OBJECTS BUILD CC FLAGS... : plants each bug of tests/sim/planted in a copy of the
-# header, and lets the simulator look for it from several starts. Fails when a bug is not caught from
-# every start within the bound, or when a patch no longer applies.
+# header, and lets the simulator look for it from several starts. Fails when a bug is not caught
+# from every start within the bound, or when a patch no longer applies.
+#   STARTS=5  BOUND=4000 seeds from each  ONLY=part of a name  SIM_OPTIONS=...
 set -eu
 
 here=$(dirname "$0")
@@ -36,7 +37,8 @@ build_sim() {
 hunt() {
   first=$2
   timeout 300 "$1" --seed="$first" --runs="$bound" --silent $3 ${SIM_OPTIONS:-} 2>/dev/null |
-    sed -n "s/^seed \([0-9]*\): \(.*\)/\1 \2/p;s/^FAILED: seed \([0-9]*\) \(.*\)/\1 \2/p" | head -1 |
+    sed -n 's/^seed \([0-9]*\): \(.*\)/\1 \2/p;s/^FAILED: seed \([0-9]*\) \(.*\)/\1 \2/p' |
+    head -1 |
     while read -r seed message; do echo "$((seed - first + 1)) $message"; done
 }
 

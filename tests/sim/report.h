@@ -70,7 +70,8 @@ static int print_coverage(const struct totals *t) {
 }
 
 static void print_totals(const struct totals *t, double seconds) {
-  printf("%llu seeds in %.0f s: %.2f days of simulated time, %.2f days (%.3f years) of client time\n",
+  printf("%llu seeds in %.0f s: %.2f days of simulated time, %.2f days (%.3f years) of client "
+         "time\n",
          (unsigned long long)t->runs, seconds, (double)t->simulated_ms / 86400e3,
          (double)t->client_ms / 86400e3, (double)t->client_ms / 86400e3 / 365.25);
   printf("%llu operations (%.0f a second), %llu grants, %llu extensions, %llu blocking calls, %llu "

@@ -14,6 +14,7 @@ static void dispatch(const struct event *e) {
     case EV_THAW: server_thaw(e->a); break;
     case EV_RESTART: server_restart(e->a); break;
     case EV_PROMOTE: on_promote(e->a); break;
+    case EV_ADMIT: on_admit(e->a); break;
     case EV_REBIRTH:
       if (!W.client[e->a].alive && W.client[e->a].life == e->b) client_start(&W.client[e->a]);
       break;

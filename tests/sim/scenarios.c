@@ -1,5 +1,5 @@
-/* scenarios: schedules that once broke a simpler wording of a rule, written down. The same world as in
- * the random runs, and the same checker, but every fault is placed by hand. */
+/* scenarios: schedules that once broke a simpler wording of a rule, written down. The same world as
+ * in the random runs, and the same checker, but every fault is placed by hand. */
 #include "check.h"
 #include "run.h"
 
@@ -149,8 +149,8 @@ static uint32_t connection_id(int client, int entry) {
 
 /* ---- R1: the check at hand-over ---- */
 
-/* Two grants are decided in one step; the caller takes one, sleeps through the other's validity, and
- * asks again. */
+/* Two grants are decided in one step; the caller takes one, sleeps through the other's validity,
+ * and asks again. */
 static void r1_a_grant_that_lapsed_in_the_queue_is_not_handed_out(void) {
   struct client *c;
   redlock_lock *first, *second;
@@ -178,8 +178,9 @@ static void r1_a_grant_that_lapsed_in_the_queue_is_not_handed_out(void) {
 /* What was granted late is released: nobody waits for its ttl. */
 static void r1_a_lapsed_grant_is_released_first(void) {
   struct slot *a, *b;
+  int i;
   play(3, 2);
-  W.server[0].clock.ppm = W.server[1].clock.ppm = W.server[2].clock.ppm = -500000; /* keys live long */
+  for (i = 0; i < 3; i++) W.server[i].clock.ppm = -500000; /* its keys live long */
   a = take(0, 0, 0, 0);
   run_until(W.now + 3 * MS, NULL);
   stand_still(0, 1);

@@ -1,6 +1,6 @@
-/* store.h: one Redis 7 server without its sockets: bytes in, exactly the bytes that a real one would
- * answer out. tests/sim/conformance.c holds it to that. It knows the commands that redlock.h sends,
- * and a few more to look at the result. */
+/* store.h: one Redis 7 server without its sockets: bytes in, exactly the bytes that a real one
+ * would answer out. tests/sim/conformance.c holds it to that. It knows the commands that redlock.h
+ * sends, and a few more to look at the result. */
 #ifndef SIM_STORE_H
 #define SIM_STORE_H
 
@@ -321,7 +321,8 @@ static inline void store_extend(struct store *s, struct key *k, struct arg ttl, 
   reply_integer(r, 1);
 }
 
-/* The scripts are known by their words: which calls stand in them. A planted bug takes some away. */
+/* The scripts are known by their words: which calls stand in them. A planted bug takes some away.
+ * */
 static inline void store_eval(struct store *s, struct session *c, int argc, const struct arg *argv,
                               struct reply *r, struct effect *e) {
   struct key *k = store_find(s, c->db, argv[3]);
@@ -499,7 +500,8 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
 /* ---- requests ---- */
 
 /* A number up to CR LF at *at; -1 = not all there yet, -2 = malformed. */
-static inline int64_t request_number(const unsigned char *data, size_t size, size_t *at, char type) {
+static inline int64_t request_number(const unsigned char *data, size_t size, size_t *at,
+    char type) {
   int64_t n = 0;
   size_t i = *at;
   if (i >= size) return -1;

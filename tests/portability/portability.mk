@@ -1,0 +1,14 @@
+# portability.mk: how large the header is, and where it works; included by the Makefile.
+#
+#   WAYS='tcc s390x'       for `make portability`: these alone; the names stand in ways.txt
+#   PORTABILITY_LIMIT_S=N  for `make portability`: 480 s by default
+
+WAYS ?=
+
+.PHONY: size portability
+
+size: ## text, data, bss, structs and stack on five targets, against the limits
+	@tests/portability/size.sh
+
+portability: ## compilers, machines, sanitizers, analysers: 8 minutes at most
+	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/portability/run $(WAYS)

@@ -1,0 +1,121 @@
+#!/bin/sh
+# size.sh : what the header takes at -Os, for each target, with and without the POSIX back end, in
+# the default and the small configuration. In bytes:
+#
+#   text    code and constants           data, bss  what is writable (there should be none)
+#   client  sizeof(redlock)              lock       sizeof(redlock_lock)
+#   stack   the greatest frame of a function, and which
+#
+# A limit that is set stands behind its row, with the part that is missed. Exit: 0 unless a build
+# fails, for a miss is told and not hidden; with --strict a miss is an error too.
+set -u
+cd "$(dirname "$0")/../.."
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/redlock-size-XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
+
+small="-DREDLOCK_MAX_SERVERS=3 -DREDLOCK_MAX_RESOURCE=16 -DREDLOCK_MAX_COMMANDS=4
+       -DREDLOCK_RING_BYTES=296 -DREDLOCK_MAX_ERROR=16 -DREDLOCK_NO_DNS"
+# Nothing that others slip in, and no table of pointers that counts as data until it is relocated.
+plain="-fno-pic -fno-stack-protector -U_FORTIFY_SOURCE -fno-asynchronous-unwind-tables"
+strict=$([ "${1:-}" = --strict ] && echo yes)
+met=0 missed=0 broken=0
+
+# target | compiler and flags | with a POSIX back end?
+targets="\
+Cortex-M0   | arm-none-eabi-gcc --specs=picolibc.specs -mthumb -mcpu=cortex-m0 | no
+Cortex-M4   | arm-none-eabi-gcc --specs=picolibc.specs -mthumb -mcpu=cortex-m4 | no
+riscv32     | riscv64-unknown-elf-gcc --specs=picolibc.specs -march=rv32imac -mabi=ilp32 | no
+i386        | gcc -m32 -isystem /usr/include/x86_64-linux-gnu | yes
+x86-64      | gcc | yes
+x86-64 musl | musl-gcc | yes"
+
+# target, back end, configuration | what | at most
+limits="\
+Cortex-M4 none default | text | 5120
+Cortex-M4 none small | client+lock | 1024
+x86-64 POSIX default | text | 10240"
+
+cat >"$work/alone.c" <<'END'
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+__attribute__((section("measured"))) char measured_client[sizeof(redlock)];
+__attribute__((section("measured"))) char measured_lock[sizeof(redlock_lock)];
+END
+
+# section NAMES : the sum of the sections that the expression fits
+section() {
+  size -A "$work/alone.o" |
+    awk -v names="^\\\\.($1)" '$1 ~ names { n += $2 } END { print n + 0 }'
+}
+
+struct() { nm -S -t d "$work/alone.o" | awk -v name="measured_$1" '$4 == name { print $2 + 0 }'; }
+
+# The greatest frame: bytes and function.
+stack() {
+  sort -t '	' -k 2nr "$work/alone.su" |
+    awk '{ n = split($1, at, ":"); print $2, at[n]; exit }'
+}
+
+package_of() { awk -v c="$1" '$1 == c { $1 = ""; print }' tests/portability/packages.txt; }
+
+# judge ROW WHAT VALUE : a word on each limit that is set
+judge() {
+  most=$(echo "$limits" |
+    awk -F ' [|] ' -v row="$1" -v what="$2" '$1 == row && $2 == what { print $3 }')
+  [ -n "$most" ] || return
+  if [ "$3" -le "$most" ]; then
+    met=$((met + 1)) && verdict="$verdict  $2 $3: within $most"
+  else
+    missed=$((missed + 1)) && verdict="$verdict  $2 $3: MISSED, $(($3 - most)) over $most"
+  fi
+}
+
+# measure TARGET BACK-END CONFIGURATION COMPILER FLAG...
+measure() {
+  target=$1 back=$2 configuration=$3 verdict=
+  shift 3
+  if ! "$@" -Os -std=c99 -D_POSIX_C_SOURCE=200809L $plain -fstack-usage -I. \
+    -c "$work/alone.c" -o "$work/alone.o" 2>"$work/errors"; then
+    broken=$((broken + 1))
+    printf '%-12s %-6s %-8s FAIL  %s\n' "$target" "$back" "$configuration" \
+      "$(grep -m 1 error "$work/errors")"
+    return
+  fi
+  client=$(struct client) lock=$(struct lock) text=$(section 'text|rodata|srodata')
+  judge "$target $back $configuration" text "$text"
+  judge "$target $back $configuration" client+lock $((client + lock))
+  printf '%-12s %-6s %-8s %6d %5d %5d %7d %5d  %-24s%s\n' "$target" "$back" "$configuration" \
+    "$text" "$(section 'data|sdata')" "$(section 'bss|sbss')" \
+    "$client" "$lock" "$(stack)" "$verdict"
+}
+
+# The four rows, or two, of one target.
+measure_target() {
+  target=$1 has_posix=$2
+  shift 2
+  if ! command -v "$1" >/dev/null; then
+    printf '%-12s SKIP  no %s: install%s\n' "$target" "$1" "$(package_of "$1")"
+    return
+  fi
+  # shellcheck disable=SC2086 # a list of flags
+  {
+    measure "$target" none default "$@" -DREDLOCK_NO_POSIX
+    measure "$target" none small "$@" -DREDLOCK_NO_POSIX $small
+    [ "$has_posix" = yes ] || return 0
+    measure "$target" POSIX default "$@"
+    measure "$target" POSIX small "$@" $small
+  }
+}
+
+printf '%-12s %-6s %-8s %6s %5s %5s %7s %5s  %s\n' \
+  target back-end config text data bss client lock 'stack (frame)'
+while IFS='|' read -r target compiler has_posix; do
+  # shellcheck disable=SC2086 # lists of words
+  measure_target "$(echo $target)" $has_posix $compiler
+done <<END
+$targets
+END
+echo "limits: $met met, $missed missed; builds that failed: $broken"
+[ $broken = 0 ] && { [ -z "$strict" ] || [ $missed = 0 ]; }

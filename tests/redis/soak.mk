@@ -1,0 +1,26 @@
+# soak.mk: long runs on real servers, and what their tests need; included by the top Makefile.
+#
+#   MINUTES=N   how long programs contend; 5 by default
+#   RUNS=N      runs with servers that forget; 50 by default
+
+SOAK     := $(BUILD)/tests/redis
+SOAK_S   := 20
+MINUTES  ?= 5
+RUNS     ?= 50
+
+.PHONY: soak
+
+soak: $(SOAK)/forget $(SOAK)/contend ## 50 runs with servers that forget, then contention; MINUTES=
+	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
+	 $(SOAK)/forget $(RUNS) && \
+	 end=$$(($$(date +%s) + $(MINUTES) * 60)) && \
+	 while left=$$(($$end - $$(date +%s))) && [ $$left -gt 0 ]; do \
+	   echo "== contend, $$left s to go" && $(SOAK)/contend $(SOAK_S) || exit 1; \
+	 done
+
+# A test that sets a clock is skipped where this cannot be built, or does not suit the server.
+$(SOAK)/clock $(SOAK)/forget_unseen: | $(SOAK)/wall.so
+
+$(SOAK)/wall.so: tests/redis/preload/wall.c
+	@mkdir -p $(@D)
+	$(CC) -O1 -Wall -Wextra -shared -fPIC $< -o $@ || echo "no test sets a clock" >&2
