@@ -8,7 +8,7 @@
 #include "tests/bench/count.h"
 #include "tests/bench/floor.h"
 
-enum { TURNS = 12, TURN = 75, WARM_UP = 200 }; /* two turns of each in every turn of a round */
+enum { TURNS = 12, TURN = 150, WARM_UP = 200 };
 
 struct round {
   struct samples lock, release;
@@ -68,12 +68,12 @@ static double calls(const struct round *r, int kinds) {
   double sum = 0;
   int i;
   for (i = 0; i < kinds; i++) sum += (double)r->counts[i];
-  return sum / (2 * TURNS * TURN);
+  return sum / (TURNS * TURN);
 }
 
 static void note_round(struct series *s, struct round *floors, struct round *ours) {
   double lock = samples_percentile(&floors->lock, 50), p99 = samples_percentile(&floors->lock, 99);
-  double cycles = 1e9 * 2 * TURNS * TURN;
+  double cycles = 1e9 * TURNS * TURN;
   series_add(&s[FLOOR_LOCK], lock / 1000);
   series_add(&s[FLOOR_P99], p99 / 1000);
   series_add(&s[FLOOR_RATE], cycles / (double)floors->ns);
@@ -90,7 +90,7 @@ static void note_round(struct series *s, struct round *floors, struct round *our
 }
 
 static void print_calls(const char *who, const struct round *r) {
-  double per = 2 * TURNS * TURN;
+  double per = TURNS * TURN;
   bench_say("  %s, a cycle: send %.2f, recv %.2f, poll %.2f, getrandom %.2f, getpid %.2f\n", who,
             (double)r->counts[COUNT_SEND] / per, (double)r->counts[COUNT_RECV] / per,
             (double)r->counts[COUNT_POLL] / per, (double)r->counts[COUNT_RANDOM] / per,
@@ -129,7 +129,7 @@ int main(void) {
   int round;
   bench_servers(&set, BENCH_SERVERS);
   open_both(&set, list);
-  bench_say("One lock at a time: %d rounds of %d cycles each ", BENCH_ROUNDS, 2 * TURNS * TURN);
+  bench_say("One lock at a time: %d rounds of %d cycles each ", BENCH_ROUNDS, TURNS * TURN);
   take_turn(&floors, probe_cycle, WARM_UP);
   take_turn(&ours, client_cycle, WARM_UP);
   for (round = 0; round < BENCH_ROUNDS; round++) {

@@ -75,6 +75,7 @@ runner_line() {
 
 # stand_in PROGRAM RUNNER : $work/run/PROGRAM, a script that tests/run can run
 stand_in() {
+  [ ! -f "$work/bin/$1.exe" ] || mv "$work/bin/$1.exe" "$work/bin/$1" # as the linker calls it
   cat >"$work/run/$1" <<END
 #!/bin/sh
 output=\$($(runner_line "$2") $work/bin/$1 "\$@" </dev/null 2>&1)

@@ -408,6 +408,61 @@ static void r13_a_stalled_server_gets_the_releases_that_it_is_owed(void) {
   CHECK(good());
 }
 
+/* ---- found by the random runs ---- */
+
+static void take_and_let_go(int times, int64_t most_ms, redlock_status expected) {
+  struct slot *s;
+  int i;
+  for (i = 0; i < times && !W.failed; i++) {
+    s = take(0, 0, 0, 0);
+    wait_for(s, most_ms);
+    if (!CHECK_EQ(s->lock.status, expected) || s->state == S_ACQUIRING) return;
+    if (s->state != S_HELD) continue;
+    let_go(s);
+    wait_for(s, most_ms);
+  }
+}
+
+/* A socket takes nothing although nothing is owed: it is given up like any silent server, holds no
+ * one up, and is used again when it takes bytes. */
+static void a_full_socket_with_nothing_owed_holds_no_one_up(void) {
+  struct slot *s;
+  play(3, 1);
+  take_and_let_go(1, 100, REDLOCK_OK);
+  pass_ms(20);
+  W.clogged[0][1] = W.now + 400 * MS;
+  take_and_let_go(40, 4 * TIMEOUT, REDLOCK_OK);
+  pass_ms(2 * TTL);
+  s = take(0, 1, 1, 0);
+  wait_for(s, 100);
+  pass_ms(20);
+  CHECK(has_key(1, 1, DB));
+  CHECK(good());
+}
+
+/* The log is full of what a server could not be told, for it never answered the handshake. */
+static void a_full_log_behind_a_frozen_handshake_orphans_nothing(void) {
+  play(3, 1);
+  server_freeze(1, 600 * MS);
+  server_freeze(2, 600 * MS);
+  take_and_let_go(25, 4 * TIMEOUT, REDLOCK_NO_QUORUM);
+  pass_ms(700);
+  CHECK_EQ(keys(0, 0) + keys(0, DB), 0);
+  CHECK(good());
+}
+
+/* A server that refused and then froze gets nothing, so it may not keep room in the log. */
+static void a_server_that_refused_and_froze_keeps_no_room(void) {
+  stage(3, 1, 1);
+  raise_curtain();
+  W.server[0].store.refuse_select = 1;
+  take_and_let_go(3, 4 * TIMEOUT, REDLOCK_OK);
+  pass_ms(100);
+  server_freeze(0, 10 * SEC);
+  take_and_let_go(20, 4 * TIMEOUT, REDLOCK_OK);
+  CHECK(good());
+}
+
 /* ---- R19: extensions that fail ---- */
 
 static void r19_a_failed_extension_changes_nothing(void) {
@@ -656,6 +711,9 @@ int main(int argc, char **argv) {
   RUN(r13_a_stalled_server_costs_nothing_and_comes_back);
   RUN(r13_a_stalled_connection_is_replaced_when_its_youngest_set_is_one_ttl_old);
   RUN(r13_a_stalled_server_gets_the_releases_that_it_is_owed);
+  RUN(a_full_socket_with_nothing_owed_holds_no_one_up);
+  RUN(a_full_log_behind_a_frozen_handshake_orphans_nothing);
+  RUN(a_server_that_refused_and_froze_keeps_no_room);
   RUN(r19_a_failed_extension_changes_nothing);
   RUN(r19_a_vanished_key_is_never_created_again);
   RUN(r19_a_proved_loss_ends_the_hold_at_once);
