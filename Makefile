@@ -61,5 +61,6 @@ $(BUILD)/tests/servers.o: tests/servers.c
 -include $(addsuffix .d,$(TESTS) $(BUILD)/tests/servers.o)
 
 # Each adds its tests to TESTS, and its own targets.
-include tests/redis/soak.mk tests/sim/sim.mk tests/bench/bench.mk examples/examples.mk
+include tests/redis/soak.mk tests/sim/sim.mk tests/bench/bench.mk examples/examples.mk \
+        tests/portability/portability.mk
 test-programs: $(SIM_TESTS)

@@ -7,7 +7,7 @@ WAYS ?=
 
 .PHONY: size portability
 
-size: ## text, data, bss, structs and stack on five targets, against the limits
+size: ## text, data, bss, structs and stack on six targets, against the limits
 	@tests/portability/size.sh
 
 portability: ## compilers, machines, sanitizers, analysers: 8 minutes at most
