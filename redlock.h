@@ -1903,6 +1903,7 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   int64_t timeout;
   int count, ready;
+  if (rl_is_decided(rl, lock)) return 1; /* what the caller starts meanwhile leaves in one piece */
   if (rl->fresh && rl_tick(rl)) rl_work(rl);
   if (rl_is_decided(rl, lock)) return 1;
   timeout = rl_timeout_ms(rl);
