@@ -1897,6 +1897,16 @@ static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
   return lock ? lock->phase == RL_DECIDED : rl_first(&rl->decided) != RL_NULL;
 }
 
+/* Sends what was started. Who is given up, or may be now, is heard first: rounds that are decided
+   before anything is received would never see a server come back. */
+static void rl_flush(redlock *rl) {
+  rl_server *s, *end = rl->server + rl->servers;
+  int due = rl->now_ms >= rl->due_ms;
+  for (s = rl->server; s != end; s++)
+    if (s->state == RL_REFUSED || (s->state == RL_OPEN && (due || s->stalled))) rl_receive(rl, s);
+  rl_work(rl);
+}
+
 /* Unless the lock is decided: waits, at most limit_ms (-1 = no limit), and takes a turn.
    0 = waiting failed. */
 static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
@@ -1904,7 +1914,7 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   int64_t timeout;
   int count, ready;
   if (rl_is_decided(rl, lock)) return 1; /* what the caller starts meanwhile leaves in one piece */
-  if (rl->fresh && rl_tick(rl)) rl_work(rl);
+  if (rl->fresh && rl_tick(rl)) rl_flush(rl);
   if (rl_is_decided(rl, lock)) return 1;
   timeout = rl_timeout_ms(rl);
   if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
