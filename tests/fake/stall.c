@@ -142,6 +142,31 @@ static void slow_is_not_stalled(void) { /* R13: the oldest owed reply counts, no
   end();
 }
 
+/* Each round is decided as soon as it begins while a majority is stalled: the thaw is seen still. */
+static void one_attempt_acquires_see_a_thaw(void) { /* R13 */
+  int i, granted = 0;
+  world(3);
+  hold("r", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  fake_freeze(&fake, 0);
+  fake_freeze(&fake, 1);
+  for (i = 0; i < 200; i++) {
+    (void)redlock_acquire(&rl, &lock, "r", 60000, 0);
+    fake_sleep(&fake, 2);
+  }
+  fake_thaw(&fake, 0);
+  fake_thaw(&fake, 1);
+  for (i = 0; i < 200; i++) {
+    if (redlock_acquire(&rl, &lock, "r", 1000, 0) == REDLOCK_OK) {
+      granted++;
+      (void)redlock_release(&rl, &lock);
+    }
+    fake_sleep(&fake, 2);
+  }
+  CHECK(granted > 150);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(it_gets_nothing_more);
@@ -152,5 +177,6 @@ int main(int argc, char **argv) {
   RUN(owing_much_is_no_reason_to_close);
   RUN(bytes_that_cannot_be_sent_end_the_connection);
   RUN(slow_is_not_stalled);
+  RUN(one_attempt_acquires_see_a_thaw);
   return check_end();
 }
