@@ -155,8 +155,8 @@ typedef struct redlock_io {
 /* Zero is the default for every member. */
 typedef struct redlock_options {
   uint32_t server_timeout_ms;  /* 50; what one server has for one answer (R10) */
-  uint32_t retry_delay_min_ms; /* 100; a waiting acquire rests at random between these two (R9) */
-  uint32_t retry_delay_max_ms; /* 200 */
+  uint32_t retry_delay_min_ms; /* a waiting acquire rests at random between these two (R9); */
+  uint32_t retry_delay_max_ms; /* 0 = from 1 ms on, short rests at first, long ones later; 200 */
   uint32_t max_attempts;       /* attempts of one acquire; 0 = only wait_ms bounds them */
   uint32_t drift_ppm;          /* 10 000; clocks' drift allowed for, below 1 000 000 (R1) */
   uint32_t max_hold_ms;        /* longest hold by extension; 0 = no limit (R20) */
@@ -1588,20 +1588,37 @@ static void rl_roll_back(redlock *rl, redlock_lock *lock) {
   lock->touched = 0;
 }
 
+/* R9: how long to rest before the next attempt; < 0 = no entropy. Where no least is asked for, the
+   range narrows at first: who has waited longer tries more often, and a lock that is held for short
+   goes round in turn. Then the lock is held for long, and is tried more and more rarely. The range
+   is never less than two attempts like the last one: clients that collide must come apart. */
+static int64_t rl_rest_ms(const redlock *rl, const redlock_lock *lock) {
+  const redlock_options *o = &rl->options;
+  uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
+  int64_t most = o->retry_delay_max_ms - least, first = most / 8 / lock->attempts;
+  int64_t apart = 2 * (rl->now_ms - lock->t1_ms) + 2, late = lock->attempts / 32;
+  int64_t range = late * late, random;
+  if (range < first) range = first;
+  if (range < apart) range = apart;
+  if (range > most || o->retry_delay_min_ms) range = most;
+  random = rl_random(rl, RL_AS(uint32_t, range));
+  return random < 0 ? random : random + least;
+}
+
 /* R9: what follows a failed attempt. */
 static void rl_rest(redlock *rl, redlock_lock *lock) {
-  const redlock_options *o = &rl->options;
+  uint32_t attempts = rl->options.max_attempts;
   int64_t delay;
-  if (rl->now_ms >= lock->since_ms || (o->max_attempts && lock->attempts >= o->max_attempts)) {
+  if (rl->now_ms >= lock->since_ms || (attempts && lock->attempts >= attempts)) {
     rl_decide(rl, lock, RL_AS(redlock_status, lock->last));
     return;
   }
-  delay = rl_random(rl, o->retry_delay_max_ms - o->retry_delay_min_ms);
+  delay = rl_rest_ms(rl, lock);
   if (delay < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
     return;
   }
-  delay += rl->now_ms + o->retry_delay_min_ms;
+  delay += rl->now_ms;
   rl_wait_until(rl, lock, RL_RESTING, delay < lock->since_ms ? delay : lock->since_ms);
 }
 
@@ -1621,17 +1638,18 @@ static void rl_expire(redlock *rl, redlock_lock *lock) {
   rl_queue(rl, lock, RL_ABANDON);
 }
 
+/* A kept lock is extended after half of what is left of it, and not later than in longest_ms. */
+static void rl_keep_on(redlock *rl, redlock_lock *lock, int64_t longest_ms) {
+  int64_t delay = (lock->deadline_ms - rl->now_ms) / 2 + 1;
+  rl_wait_until(rl, lock, RL_KEEPING, rl->now_ms + (delay < longest_ms ? delay : longest_ms));
+}
+
 /* R19: a failed extension leaves everything as it was. */
 static void rl_end_extension(redlock *rl, redlock_lock *lock, redlock_status status) {
-  int64_t next = rl->now_ms + rl->options.retry_delay_min_ms;
   rl_command *c = rl_settle(rl, lock);
   if (status != REDLOCK_OK) c->due = 0;
-  if (!lock->kept) {
-    rl_decide(rl, lock, status);
-    return;
-  }
-  if (status == REDLOCK_OK) next = rl->now_ms + (lock->deadline_ms - rl->now_ms) / 2;
-  rl_wait_until(rl, lock, RL_KEEPING, next < lock->deadline_ms ? next : lock->deadline_ms);
+  if (!lock->kept) rl_decide(rl, lock, status);
+  else rl_keep_on(rl, lock, status == REDLOCK_OK ? INT64_MAX : rl->options.retry_delay_max_ms);
 }
 
 /* A quorum said yes to a SET or an extension. R1: the clock is read after the last of them. */
@@ -2244,7 +2262,6 @@ static int rl_take_options(redlock *rl, const redlock_options *options) {
   if (o->server_timeout_ms == 0) o->server_timeout_ms = 50;
   if (o->drift_ppm == 0) o->drift_ppm = 10000;
   if (*max == 0) *max = *min > 200 ? *min : 200;
-  if (*min == 0) *min = *max < 100 ? *max : 100;
   return o->drift_ppm < 1000000 && *min <= *max && rl_choose_io(rl);
 }
 
@@ -2451,7 +2468,7 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   if (lock->kept) return REDLOCK_OK;
   lock->kept = 1;
   lock->task = RL_EXTEND;
-  rl_wait_until(rl, lock, RL_KEEPING, rl->now_ms + (lock->deadline_ms - rl->now_ms) / 2);
+  rl_keep_on(rl, lock, INT64_MAX);
   return REDLOCK_OK;
 }
 

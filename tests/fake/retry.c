@@ -28,15 +28,42 @@ static void rests_lie_in_the_range_and_differ(void) { /* R9 */
   end();
 }
 
-static void default_range_is_100_to_200(void) { /* R9 */
-  int k;
+/* The greatest of the rests from..to, after checking that none passes the default's ends. */
+static int64_t longest_rest(int from, int to) {
+  int64_t most = 0;
+  for (; from < to; from++) {
+    CHECK(rest(from) >= 1 && rest(from) <= 200);
+    if (rest(from) > most) most = rest(from);
+  }
+  return most;
+}
+
+static void default_rests_are_short_first_and_long_later(void) { /* R9 */
   prepare(3);
-  options.max_attempts = 41;
+  options.max_attempts = 1001;
   ready();
   warm();
   occupy(0, 2, "r", 10000000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_TAKEN);
-  for (k = 0; k < 40; k++) CHECK(rest(k) >= 100 && rest(k) <= 200);
+  CHECK(rest(0) <= 1 + 199 / 8);
+  CHECK(longest_rest(8, 64) <= 5); /* the range is 4: two attempts of 1 ms each way, and 2 */
+  CHECK(longest_rest(64, 600) > 100);
+  CHECK(longest_rest(600, 1000) > 190); /* the whole range, from 451 attempts on */
+  end();
+}
+
+/* Two clients that collide must come apart: by as much as both their attempts take. */
+static void slow_attempts_rest_longer(void) { /* R9 */
+  int i;
+  prepare(3);
+  options.max_attempts = 64;
+  for (i = 0; i < 3; i++) fake.server[i].request_ms = fake.server[i].reply_ms = 10;
+  ready();
+  warm();
+  occupy(0, 2, "r", 10000000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_TAKEN);
+  CHECK(longest_rest(8, 60) > 20 + 30); /* the trip, and most of two */
+  CHECK(longest_rest(8, 60) <= 20 + 1 + 42);
   end();
 }
 
@@ -126,7 +153,8 @@ static void wait_for_ever_waits_for_long(void) { /* R9 */
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(rests_lie_in_the_range_and_differ);
-  RUN(default_range_is_100_to_200);
+  RUN(default_rests_are_short_first_and_long_later);
+  RUN(slow_attempts_rest_longer);
   RUN(max_attempts_is_exact);
   RUN(no_wait_is_one_attempt);
   RUN(wait_ms_is_kept);
