@@ -544,18 +544,22 @@ static void rl_put(rl_writer *w, const char *bytes, size_t size) {
   if (w->at >= w->size) w->at -= w->size;
 }
 
-/* "*3\r\n" or "$20\r\n" */
-static void rl_put_count(rl_writer *w, char type, size_t count) {
-  char digits[10];
-  rl_text number = rl_format(digits, RL_AS(uint32_t, count));
-  rl_put(w, &type, 1);
-  rl_put(w, number.at, number.size);
-  rl_put(w, "\r\n", 2);
+/* What is RESP already. */
+static void rl_put_raw(rl_writer *w, const char *text) { rl_put(w, text, strlen(text)); }
+
+/* The head of a word: "$20\r\n" */
+static void rl_put_size(rl_writer *w, size_t size) {
+  char head[13];
+  rl_text number = rl_format(head + 1, RL_AS(uint32_t, size));
+  head[10 - number.size] = '$';
+  head[11] = '\r';
+  head[12] = '\n';
+  rl_put(w, head + 10 - number.size, number.size + 3);
 }
 
 /* One word of a command: "$3\r\nSET\r\n" */
 static void rl_put_word(rl_writer *w, rl_text t) {
-  rl_put_count(w, '$', t.size);
+  rl_put_size(w, t.size);
   rl_put(w, t.at, t.size);
   rl_put(w, "\r\n", 2);
 }
@@ -565,7 +569,7 @@ static void rl_put_encoded(rl_writer *w, rl_text t) {
   size_t size = t.size, i;
   for (i = 0; i < t.size; i++)
     if (t.at[i] == '%') size -= 2;
-  rl_put_count(w, '$', size);
+  rl_put_size(w, size);
   for (i = 0; i < t.size; i++) {
     char c = t.at[i];
     if (c == '%') {
@@ -577,26 +581,24 @@ static void rl_put_encoded(rl_writer *w, rl_text t) {
   rl_put(w, "\r\n", 2);
 }
 
-static void rl_put_text(rl_writer *w, const char *text) { rl_put_word(w, rl_whole(text)); }
-
-/* "EVAL script 1", of a command of that many words */
-static void rl_put_eval(rl_writer *w, const char *script, size_t words) {
-  rl_put_count(w, '*', words);
-  rl_put_text(w, "EVAL");
-  rl_put_text(w, script);
-  rl_put_text(w, "1");
+/* "EVAL script 1", of a command that begins with its number of words */
+static void rl_put_eval(rl_writer *w, const char *words, const char *script) {
+  rl_put_raw(w, words);
+  rl_put_raw(w, "$4\r\nEVAL\r\n");
+  rl_put_word(w, rl_whole(script));
+  rl_put_raw(w, "$1\r\n1\r\n");
 }
 
 static void rl_put_command(rl_writer *w, const redlock_lock *lock, uint8_t kind) {
   char digits[10];
-  if (kind == RL_SET) rl_put(w, RL_SET_HEAD, sizeof(RL_SET_HEAD) - 1);
-  else if (kind == RL_EXTEND) rl_put_eval(w, RL_EXTEND_SCRIPT, 6);
-  else rl_put_eval(w, RL_RELEASE_SCRIPT, 5);
+  if (kind == RL_SET) rl_put_raw(w, RL_SET_HEAD);
+  else if (kind == RL_EXTEND) rl_put_eval(w, "*6\r\n", RL_EXTEND_SCRIPT);
+  else rl_put_eval(w, "*5\r\n", RL_RELEASE_SCRIPT);
   rl_put_word(w, rl_slice(lock->resource, lock->resource_size));
   rl_put_word(w, rl_slice(lock->value, RL_VALUE_BYTES));
-  if (kind == RL_SET) rl_put_text(w, "PX");
+  if (kind == RL_SET) rl_put_raw(w, "$2\r\nPX\r\n");
   if (kind != RL_RELEASE) rl_put_word(w, rl_format(digits, lock->ask_ms));
-  if (kind == RL_SET) rl_put_text(w, "NX");
+  if (kind == RL_SET) rl_put_raw(w, "$2\r\nNX\r\n");
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */
@@ -1065,12 +1067,11 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_target *t, rl_writer *w) 
   const char *user = rl->options.username, *password = rl->options.password;
   int has_user = t->user.size || (user && *user && !t->password.size);
   if (!t->password.size && !(password && *password)) return 0;
-  rl_put_count(w, '*', has_user ? 3 : 2);
-  rl_put_text(w, "AUTH");
+  rl_put_raw(w, has_user ? "*3\r\n$4\r\nAUTH\r\n" : "*2\r\n$4\r\nAUTH\r\n");
   if (t->user.size) rl_put_encoded(w, t->user);
-  else if (has_user) rl_put_text(w, user);
+  else if (has_user) rl_put_word(w, rl_whole(user));
   if (t->password.size) rl_put_encoded(w, t->password);
-  else rl_put_text(w, password);
+  else rl_put_word(w, rl_whole(password));
   return 1;
 }
 
@@ -1082,18 +1083,13 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
   rl_find_target(rl, s, &t);
   replies = rl_put_auth(rl, &t, w);
   if (t.database) {
-    rl_put_count(w, '*', 2);
-    rl_put_text(w, "SELECT");
+    rl_put_raw(w, "*2\r\n$6\r\nSELECT\r\n");
     rl_put_word(w, rl_format(digits, t.database));
     replies++;
   }
   if (rl->options.max_ttl_ms == 0) return replies;
-  rl_put_count(w, '*', 2); /* two calls: before 7.0 one takes one section */
-  rl_put_text(w, "INFO");
-  rl_put_text(w, "server");
-  rl_put_count(w, '*', 2);
-  rl_put_text(w, "INFO");
-  rl_put_text(w, "replication");
+  rl_put_raw(w, "*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n" /* before 7.0 one takes one section */
+                "*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n");
   return RL_AS(uint8_t, replies + 2);
 }
 
@@ -1107,7 +1103,7 @@ static void rl_put_undo(redlock *rl, const rl_server *s, rl_writer *w) {
   size_t size = set->size - (sizeof(RL_SET_HEAD) - 1) - tail;
   size_t at = rl_wrap(s->at + RL_AS(uint32_t, sizeof(RL_SET_HEAD) - 1));
   size_t straight = rl_min(size, REDLOCK_RING_BYTES - at);
-  rl_put_eval(w, RL_RELEASE_SCRIPT, 5);
+  rl_put_eval(w, "*5\r\n", RL_RELEASE_SCRIPT);
   rl_put(w, rl->ring + at, straight);
   rl_put(w, rl->ring, size - straight);
 }

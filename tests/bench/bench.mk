@@ -35,6 +35,8 @@ $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big: $(BENCH_DIR)/scripted.o
 # No debug information: not every valgrind reads what clang writes, and names are enough.
 $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big: BENCH_FLAGS += -g0
 $(BENCH_DIR)/instructions: $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big
+TESTS += $(BENCH_DIR)/instructions
+test-programs: $(BENCH_DIR)/instructions
 
 $(BENCH_DIR)/servers.o: tests/servers.c
 	@mkdir -p $(@D)
