@@ -183,15 +183,15 @@ typedef struct rl_link {
 /* One lock. status, operation and votes are for the caller to read; `user` is the caller's own.
    Zero it before the first use unless that use is an acquire. */
 typedef struct redlock_lock {
-  rl_link link;                /* private */
+  rl_link link;                /* private, up to status */
+  uint8_t phase, task, held, kept, reserved, urgent;
+  int8_t last;                 /* the status of the last finished attempt */
+  rl_set touched;              /* servers that may hold this attempt's value */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
   void *user;                  /* never read or written by the library */
   /* private from here on */
-  rl_set touched;      /* servers that may hold this attempt's value */
-  uint8_t phase, task, held, kept, reserved, urgent;
-  int8_t last;         /* the status of the last finished attempt */
   uint16_t resource_size;
   uint32_t command;    /* the round's place in the log */
   uint32_t ask_ms;     /* the ttl that this round asks for */
@@ -223,21 +223,8 @@ typedef struct rl_parser {
   uint8_t state, type, negative;
 } rl_parser;
 
-/* private: one server */
+/* private: one server. What is small stands first in these structs: it makes the code smaller. */
 typedef struct rl_server {
-  int64_t until_ms;    /* closed: not reopened before; open: replaced, if stalled, after */
-  int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
-  int64_t born_ms;     /* our time of its start, never too early (R24) */
-  intptr_t fd;         /* -1 = closed */
-  uint32_t generation;
-  uint32_t cursor;     /* the next command to send */
-  uint32_t at;         /* the ring offset of its next byte */
-  uint32_t answered;   /* no command before this one is owed */
-  uint32_t owed;       /* replies to come on this connection */
-  uint32_t late;       /* the first of them: to commands that have left the log */
-  uint32_t mark;       /* replies until the marked command's own */
-  uint16_t sent;       /* bytes of the cursor's command that have left */
-  uint16_t greeting_sent;
   rl_set bit;          /* stands for this server in a set of them */
   uint8_t index;       /* in the list */
   uint8_t state, fails;
@@ -250,10 +237,23 @@ typedef struct rl_server {
   uint8_t wary;        /* the last handshake was refused: nothing goes before the next succeeds */
   uint8_t told;        /* the error text is the server's own, from this connection */
   uint8_t seen;        /* what INFO has told so far */
+  uint16_t sent;       /* bytes of the cursor's command that have left */
+  uint16_t greeting_sent;
+  uint16_t entry, entry_size;    /* its text in the list */
   rl_parser parser;
+  uint32_t generation;
+  uint32_t cursor;     /* the next command to send */
+  uint32_t at;         /* the ring offset of its next byte */
+  uint32_t answered;   /* no command before this one is owed */
+  uint32_t owed;       /* replies to come on this connection */
+  uint32_t late;       /* the first of them: to commands that have left the log */
+  uint32_t mark;       /* replies until the marked command's own */
   uint32_t run_id, next_run_id;  /* sums of them; 0 = not seen */
   uint32_t uptime_s;
-  uint16_t entry, entry_size;    /* its text in the list */
+  intptr_t fd;         /* -1 = closed */
+  int64_t until_ms;    /* closed: not reopened before; open: replaced, if stalled, after */
+  int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
+  int64_t born_ms;     /* our time of its start, never too early (R24) */
   char error[REDLOCK_MAX_ERROR];
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
   uint32_t address[2][7]; /* tried in turn; each a sockaddr_in or sockaddr_in6, or zero */
@@ -262,17 +262,17 @@ typedef struct rl_server {
 
 /* The client. All members are private. */
 typedef struct redlock {
+  uint8_t servers, quorum;
+  uint8_t yielded;    /* grants to hand back that gave up their reserved room */
+  uint8_t fresh;      /* something was queued or encoded since the last sending */
+  rl_set quiet;       /* servers that wait() found unready: recv would be in vain */
+  uint32_t first, count;  /* the log: its oldest command, and how many */
+  uint32_t tail, used;    /* the ring: the oldest command's offset, and all their bytes */
+  uint32_t reserved_bytes, reserved_commands; /* for roll-backs (R7) */
   const redlock_io *io;
   void *ctx;
   int64_t now_ms;     /* the last good reading of the clock */
   int64_t due_ms;     /* no lock and no server has anything to do by the clock before */
-  uint32_t first, count;  /* the log: its oldest command, and how many */
-  uint32_t tail, used;    /* the ring: the oldest command's offset, and all their bytes */
-  uint32_t reserved_bytes, reserved_commands; /* for roll-backs (R7) */
-  rl_set quiet;       /* servers that wait() found unready: recv would be in vain */
-  uint8_t servers, quorum;
-  uint8_t yielded;    /* grants to hand back that gave up their reserved room */
-  uint8_t fresh;      /* something was queued or encoded since the last sending */
   rl_link line;       /* locks that wait for room in the log (R11) */
   rl_link live;       /* locks with a round under way, resting between attempts, or kept */
   rl_link decided;    /* locks to hand back */
