@@ -6,8 +6,9 @@
 #   client  sizeof(redlock)              lock       sizeof(redlock_lock)
 #   stack   the greatest frame of a function, and which
 #
-# A limit that is set stands behind its row, with the part that is missed. Exit: 0 unless a build
-# fails, for a miss is told and not hidden; with --strict a miss is an error too.
+# A limit that is set stands behind its row, with the part that is missed. Then where the bytes are,
+# by the sections of the header. Exit: 0 unless a build fails, for a miss is told and not hidden; with
+# --strict a miss is an error too.
 set -u
 cd "$(dirname "$0")/../.."
 
@@ -109,6 +110,27 @@ measure_target() {
   }
 }
 
+# by_section COMPILER FLAG... : code by the header's sections, with nothing inlined, so that each
+# function's bytes count where it is written. Constants have no names: they are one row.
+by_section() {
+  "$@" -Os -fno-inline -std=c99 -D_POSIX_C_SOURCE=200809L $plain -I. -DREDLOCK_NO_POSIX \
+    -c "$work/alone.c" -o "$work/alone.o" 2>/dev/null || return
+  nm -S -t d "$work/alone.o" |
+    awk 'NF == 4 && tolower($3) == "t" { sub(/[.].*/, "", $4); print $4, $2 + 0 }' >"$work/functions"
+  awk '
+    FNR == NR { bytes[$1] += $2; next }
+    /^\/\* ---- / { name = $0; gsub(/^\/\* -+ | -+ \*\/$/, "", name); names[++n] = name }
+    /^(static|REDLOCK_API) / && !/;$/ && name && match($0, /(rl|redlock)_[a-z0-9_]*\(/) {
+      f = substr($0, RSTART, RLENGTH - 1)
+      if (f in bytes) { sum[name] += bytes[f]; count[name]++; delete bytes[f] }
+    }
+    END {
+      for (i = 1; i <= n; i++)
+        if (count[names[i]]) printf "%6d  %3d  %s\n", sum[names[i]], count[names[i]], names[i]
+    }' "$work/functions" redlock.h
+  printf '%6d       constants: texts, scripts, tables\n' "$(section 'rodata|srodata')"
+}
+
 printf '%-12s %-6s %-8s %6s %5s %5s %7s %5s  %s\n' \
   target back-end config text data bss client lock 'stack (frame)'
 while IFS='|' read -r target compiler has_posix; do
@@ -117,5 +139,11 @@ while IFS='|' read -r target compiler has_posix; do
 done <<END
 $targets
 END
+for profiled in 'arm-none-eabi-gcc --specs=picolibc.specs -mthumb -mcpu=cortex-m4' "${CC:-cc}"; do
+  command -v ${profiled%% *} >/dev/null || continue
+  printf '\nbytes, functions and section, without POSIX: %s\n' "$profiled"
+  by_section $profiled
+  break
+done
 echo "limits: $met met, $missed missed; builds that failed: $broken"
 [ $broken = 0 ] && { [ -z "$strict" ] || [ $missed = 0 ]; }
