@@ -1251,15 +1251,16 @@ static void rl_send(redlock *rl, rl_server *s) {
       if (s->owed == 0) s->stalled = s->full = 0; /* it has caught up with what it was spared */
       return;
     }
-    if (s->linked && s->owed == 0 && rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
+    if (s->state != RL_CLOSED && s->owed == 0 &&
+        rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
       rl_receive(rl, s);
-    if (s->state == RL_OPEN && !s->linked && rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
     if (s->state == RL_CLOSED) {
       if (rl->now_ms < s->until_ms) return;
       rl_open(rl, s);
     }
     if (s->state != RL_CLOSED && rl_send_greeting(rl, s) && !(s->wary && s->greeting))
       rl_send_commands(rl, s);
+    if (s->state == RL_OPEN && !s->linked && rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
     if (s->state != RL_CLOSED) break;
   }
   if (s->state == RL_OPEN && s->stalled && !s->linked)

@@ -244,6 +244,32 @@ static void a_fin_while_idle_is_no_failure(void) { /* R12 R16: idle timeouts of 
   end();
 }
 
+/* It was opened for a command that grew old before it stood. */
+static void a_connection_that_was_not_used_yet_serves(void) { /* R14 R16 */
+  world(1);
+  fake.server[0].connect_ms = 60;
+  fake_reset(&fake, 0, FAKE_RST);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(5000);
+  CHECK_EQ(fake.server[0].connections, 2);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(fake.server[0].connections, 2);
+  end();
+}
+
+static void an_unused_one_that_was_closed_is_replaced(void) { /* R14 R16 */
+  world(1);
+  fake.server[0].connect_ms = 60;
+  fake_reset(&fake, 0, FAKE_RST);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(5000);
+  fake.server[0].connect_ms = 0;
+  fake_reset(&fake, 0, FAKE_FIN);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 100), REDLOCK_OK);
+  CHECK_EQ(fake.server[0].connections, 3);
+  end();
+}
+
 static void late_replies_of_many_commands_are_dropped(void) { /* R8 */
   int i;
   world(5);
@@ -307,6 +333,8 @@ int main(int argc, char **argv) {
   RUN(nor_when_it_was_released);
   RUN(a_restart_between_rounds_is_noticed);
   RUN(a_fin_while_idle_is_no_failure);
+  RUN(a_connection_that_was_not_used_yet_serves);
+  RUN(an_unused_one_that_was_closed_is_replaced);
   RUN(late_replies_of_many_commands_are_dropped);
   RUN(a_late_yes_makes_no_quorum_for_another_lock);
   RUN(many_locks_share_one_send_for_each_server);
