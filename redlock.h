@@ -1864,15 +1864,21 @@ static void rl_on_clock_failure(redlock *rl, const rl_link *list) {
   }
 }
 
-static void rl_turn(redlock *rl) {
+/* Hears the servers, or only those that are given up, before the rounds go on: one that is decided
+   before anything is received would never see a server come back. */
+static void rl_hear(redlock *rl, int all) {
   rl_server *s, *end = rl->server + rl->servers;
+  for (s = rl->server; s != end; s++)
+    if (s->state != RL_CLOSED && (all || s->stalled || s->state == RL_REFUSED)) rl_receive(rl, s);
+  rl_work(rl);
+}
+
+static void rl_turn(redlock *rl) {
   if (!rl_tick(rl)) {
     rl_on_clock_failure(rl, &rl->live);
     rl_on_clock_failure(rl, &rl->line);
   }
-  for (s = rl->server; s != end; s++)
-    if (s->state != RL_CLOSED) rl_receive(rl, s);
-  rl_work(rl);
+  rl_hear(rl, 1);
   rl->quiet = 0;
 }
 
@@ -1912,16 +1918,6 @@ static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
   return lock ? lock->phase == RL_DECIDED : rl_first(&rl->decided) != RL_NULL;
 }
 
-/* Sends what was started. Who is given up, or may be now, is heard first: rounds that are decided
-   before anything is received would never see a server come back. */
-static void rl_flush(redlock *rl) {
-  rl_server *s, *end = rl->server + rl->servers;
-  int due = rl->now_ms >= rl->due_ms;
-  for (s = rl->server; s != end; s++)
-    if (s->state == RL_REFUSED || (s->state == RL_OPEN && (due || s->stalled))) rl_receive(rl, s);
-  rl_work(rl);
-}
-
 /* Unless the lock is decided: waits, at most limit_ms (-1 = no limit), and takes a turn.
    0 = waiting failed. */
 static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
@@ -1929,7 +1925,7 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   int64_t timeout;
   int count, ready;
   if (rl_is_decided(rl, lock)) return 1; /* what the caller starts meanwhile leaves in one piece */
-  if (rl->fresh && rl_tick(rl)) rl_flush(rl);
+  if (rl->fresh && rl_tick(rl)) rl_hear(rl, rl->now_ms >= rl->due_ms);
   if (rl_is_decided(rl, lock)) return 1;
   timeout = rl_timeout_ms(rl);
   if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
