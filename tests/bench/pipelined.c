@@ -114,21 +114,23 @@ static void measure(struct row *row, int width, struct row *single) {
   bench_say(".");
 }
 
+static void print_figure(struct series *figure, int width, const char *what,
+                         const char *verdict) {
+  char name[64];
+  snprintf(name, sizeof name, "W = %d: %s", width, what);
+  series_row(name, figure, verdict);
+}
+
 static void print_width(struct row *row, int width) {
   int big = REDLOCK_MAX_COMMANDS >= 2 * FLOOR_WIDTH && width == FLOOR_WIDTH;
-  char name[64];
-  snprintf(name, sizeof name, "W = %d: floor, cycles a second", width);
-  series_row(name, &row->floor, "");
-  snprintf(name, sizeof name, "W = %d: redlock.h, cycles a second", width);
-  series_row(name, &row->ours, "");
-  snprintf(name, sizeof name, "W = %d: of the floor", width);
-  series_row(name, &row->ratio, big ? bench_met(series_median(&row->ratio) >= 0.85) : "");
-  snprintf(name, sizeof name, "W = %d: floor, own microseconds a cycle", width);
-  series_row(name, &row->floor_cpu, "");
-  snprintf(name, sizeof name, "W = %d: own time, times the floor", width);
-  series_row(name, &row->cpu, "");
-  snprintf(name, sizeof name, "W = %d: times one at a time", width);
-  series_row(name, &row->gain, big ? bench_met(series_median(&row->gain) >= 8) : "");
+  print_figure(&row->floor, width, "floor, cycles a second", "");
+  print_figure(&row->ours, width, "redlock.h, cycles a second", "");
+  print_figure(&row->ratio, width, "of the floor",
+               big ? bench_met(series_median(&row->ratio) >= 0.85) : "");
+  print_figure(&row->floor_cpu, width, "floor, own microseconds a cycle", "");
+  print_figure(&row->cpu, width, "own time, times the floor", "");
+  print_figure(&row->gain, width, "times one at a time",
+               big ? bench_met(series_median(&row->gain) >= 8) : "");
 }
 
 /* With an argument: only that W. */

@@ -251,16 +251,20 @@ static void an_acquire_ends_though_the_queue_is_long(void) { /* R9 R10 R11 */
 
 /* While a blocking call goes on, grants pile up in the queue; then they are all cancelled, some
    granted, some under way, some in line. */
-static void cancelled_grants_are_released_though_the_log_was_full(void) { /* R7 R11 */
+static void pile_up_and_cancel(void) {
   int i;
-  world(3);
-  hold("r", 60000);
   start_many("lock", 60000);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   for (i = 0; i < MANY; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
   run_for(2000);
   CHECK_EQ(handed_count, 0);
   CHECK_EQ(fake_live_keys(&fake), 0);
+}
+
+static void cancelled_grants_are_released_though_the_log_was_full(void) { /* R7 R11 */
+  world(3);
+  hold("r", 60000);
+  pile_up_and_cancel();
   end();
 }
 
@@ -275,12 +279,7 @@ static void cancelled_grants_are_released_behind_slow_rounds(void) { /* R7 R11 *
   }
   hold("r", 60000);
   fake.server[2].reply_ms = 40;
-  start_many("lock", 60000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
-  run_for(2000);
-  CHECK_EQ(handed_count, 0);
-  CHECK_EQ(fake_live_keys(&fake), 0);
+  pile_up_and_cancel();
   end();
 }
 

@@ -55,13 +55,18 @@ static void node_redlock_even_n_needs_more_than_half(void) { /* R5 */
   end();
 }
 
-static void node_redlock_validity_unchecked(void) { /* R1: handed out 53 ms too late */
+/* Three servers, patience, and replies that take so long. */
+static void slow_world(int64_t reply_ms) {
   int i;
   prepare(3);
-  options.server_timeout_ms = 1000;
+  options.server_timeout_ms = 5000;
   ready();
   warm();
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 153;
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = reply_ms;
+}
+
+static void node_redlock_validity_unchecked(void) { /* R1: handed out 53 ms too late */
+  slow_world(153);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   end();
@@ -222,12 +227,7 @@ static void redisson_unit_conversion_repeats(void) { /* R1 R18: 10 s, 2.7 h, 115
 }
 
 static void redisson_elapsed_time_unchecked(void) { /* R1 */
-  int i;
-  prepare(3);
-  options.server_timeout_ms = 5000;
-  ready();
-  warm();
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 400;
+  slow_world(400);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 400);
   end();
@@ -254,12 +254,7 @@ static void redlock_py_quorum_and_one_dead_raises(void) { /* R16 */
 }
 
 static void redlock_rs_validity_underflows(void) { /* R1: 1.8e19 ms */
-  int i;
-  prepare(3);
-  options.server_timeout_ms = 5000;
-  ready();
-  warm();
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 4000;
+  slow_world(4000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10, 0), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   end();

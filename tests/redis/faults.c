@@ -81,38 +81,32 @@ static void frozen_majority_is_no_quorum(void) {
   redlock_close(&rl);
 }
 
-/* R14: two die and come back, then two others die: without the first there is no quorum */
-static void restarted_servers_are_rejoined(void) {
+/* Two fail and come back, then two others fail: without the first there is no quorum. */
+static void two_by_two(void (*fail)(struct server *), void (*mend)(struct server *),
+                       uint32_t server_timeout_ms, int cycles) {
   redlock rl;
   int round;
   servers_heal(&real);
-  real_open(&rl, N, REAL_PATIENT_MS);
+  real_open(&rl, N, server_timeout_ms);
   for (round = 0; round < N; round++) {
     struct server *a = &real.at[round], *b = &real.at[(round + 1) % N];
-    server_kill(a);
-    server_kill(b);
-    real_cycle_us(&rl, 3);
-    server_restart(a);
-    server_restart(b);
+    fail(a);
+    fail(b);
+    real_cycle_us(&rl, cycles);
+    mend(a);
+    mend(b);
   }
   redlock_close(&rl);
 }
 
+/* R14 */
+static void restarted_servers_are_rejoined(void) {
+  two_by_two(server_kill, server_restart, REAL_PATIENT_MS, 3);
+}
+
 /* R13: frozen ones are taken back when they have caught up */
 static void thawed_servers_are_rejoined(void) {
-  redlock rl;
-  int round;
-  servers_heal(&real);
-  real_open(&rl, N, 100);
-  for (round = 0; round < N; round++) {
-    struct server *a = &real.at[round], *b = &real.at[(round + 1) % N];
-    server_freeze(a);
-    server_freeze(b);
-    real_cycle_us(&rl, 20);
-    server_thaw(a);
-    server_thaw(b);
-  }
-  redlock_close(&rl);
+  two_by_two(server_freeze, server_thaw, 100, 20);
 }
 
 /* R12 R14: servers close idle connections; the next call is none the worse */
