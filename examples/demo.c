@@ -56,8 +56,6 @@ static int open_wary_client(redlock *rl, uint32_t max_ttl_ms) {
   redlock_options options;
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = TIMEOUT_MS;
-  options.retry_delay_min_ms = 10;
-  options.retry_delay_max_ms = 30;
   options.max_ttl_ms = max_ttl_ms;
   return expect(redlock_init(rl, list, &options) == REDLOCK_OK, "a client starts");
 }

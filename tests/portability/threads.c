@@ -25,8 +25,6 @@ static void *work(void *argument) {
   redlock_options options;
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = 2000;
-  options.retry_delay_min_ms = 1;
-  options.retry_delay_max_ms = 5;
   w->problem = redlock_init(&rl, list, &options);
   while (w->problem == REDLOCK_OK && w->turns < TURNS) {
     w->problem = redlock_acquire(&rl, &lock, "threads", TTL_MS, WAIT_MS);

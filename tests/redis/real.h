@@ -49,8 +49,6 @@ static inline redlock_options real_options(uint32_t server_timeout_ms) {
   redlock_options options;
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = server_timeout_ms;
-  options.retry_delay_min_ms = 10;
-  options.retry_delay_max_ms = 50;
   return options;
 }
 
