@@ -9,6 +9,7 @@
                          #include "redlock.h"
      In all others:      #include "redlock.h"
      With -std=c99 (or any -std=cNN) POSIX names are hidden: also -D_POSIX_C_SOURCE=200809L.
+     Windows: link ws2_32 and bcrypt; in the one file, include this before windows.h.
 
    HELLO
      #define REDLOCK_IMPLEMENTATION
@@ -36,7 +37,7 @@
      REDLOCK_MAX_COMMANDS   32    commands in the log; a power of two, 4 or more
      REDLOCK_RING_BYTES     4096  bytes of encoded commands in the log
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
-     REDLOCK_NO_POSIX             leaves the POSIX back end out: options.io must be given
+     REDLOCK_NO_POSIX             leaves the system's sockets out: options.io must be given
      REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 56 bytes less a server
      REDLOCK_STATIC               every function is static to the file
      REDLOCK_ASSERT(truth)        called with the invariants; nothing by default
@@ -163,7 +164,7 @@ typedef struct redlock_options {
   uint32_t max_ttl_ms;         /* longest ttl of any client; 0 = restart quarantine off (R24) */
   const char *username;        /* for entries of the list that name none; NULL = none */
   const char *password;
-  const redlock_io *io;        /* NULL = the POSIX back end */
+  const redlock_io *io;        /* NULL = the sockets of the system, POSIX or Windows */
 } redlock_options;
 
 /* private: a set of servers, one bit each */
@@ -372,7 +373,12 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 #include <string.h>
 
-#ifndef REDLOCK_NO_POSIX
+#if defined(_WIN32) && !defined(REDLOCK_NO_POSIX)
+#include <winsock2.h>
+#include <ws2tcpip.h>
+#include <afunix.h>
+#include <bcrypt.h>
+#elif !defined(REDLOCK_NO_POSIX)
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -747,6 +753,14 @@ static void rl_find_target(const redlock *rl, const rl_server *s, rl_target *out
   (void)rl_parse_target(rl_slice(rl->list + s->entry, s->entry_size), out);
 }
 
+static void rl_copy_target(const redlock *rl, const rl_server *s, char host[RL_HOST_BYTES],
+                           char port[6]) {
+  rl_target t;
+  rl_find_target(rl, s, &t);
+  rl_copy_text(host, t.host);
+  rl_copy_text(port, t.port);
+}
+
 static int rl_is_same_text(rl_text a, rl_text b) {
   int letter = rl_begins(a, "/") ? 0 : 'a' - 'A'; /* a path has case, a host's name has none */
   size_t i = 0;
@@ -814,9 +828,11 @@ static void rl_move(redlock *rl, redlock_lock *lock, uint8_t phase) {
   list->prev = &lock->link;
 }
 
+static int rl_is_empty(const rl_link *list) { return list->next == list; }
+
 /* The first lock of a list, NULL = none. The link is a lock's first member. */
 static redlock_lock *rl_first(const rl_link *list) {
-  return list->next == list ? RL_NULL : RL_AS(redlock_lock *, RL_AS(void *, list->next));
+  return rl_is_empty(list) ? RL_NULL : RL_AS(redlock_lock *, RL_AS(void *, list->next));
 }
 
 /* The next one of the same list, NULL = none. */
@@ -869,7 +885,7 @@ static void rl_unreserve(redlock *rl, redlock_lock *lock) {
     rl->reserved_commands--;
   }
   lock->reserved = RL_NONE;
-  if (rl_first(&rl->line)) rl->fresh = 1;
+  if (!rl_is_empty(&rl->line)) rl->fresh = 1;
 }
 
 /* Appends the lock's command. The caller has seen to the room, and says who shall get it. */
@@ -1221,10 +1237,7 @@ static void rl_send_commands(redlock *rl, rl_server *s) {
 
 static void rl_open(redlock *rl, rl_server *s) {
   char host[RL_HOST_BYTES], port[6];
-  rl_target t;
-  rl_find_target(rl, s, &t);
-  rl_copy_text(host, t.host);
-  rl_copy_text(port, t.port);
+  rl_copy_target(rl, s, host, port);
   s->generation++;
   s->told = s->greeted = s->greeting = s->undoing = s->seen = 0;
   s->greeting_sent = 0;
@@ -1844,7 +1857,7 @@ static void rl_work(redlock *rl) {
     rl->fresh = 0;
     rl_serve_line(rl);
     for (s = rl->server; s != end; s++) rl_send(rl, s);
-    if (rl->now_ms >= rl->due_ms || !rl_first(&rl->live)) rl_on_time(rl);
+    if (rl->now_ms >= rl->due_ms || rl_is_empty(&rl->live)) rl_on_time(rl);
     if (!rl_is_served(rl) && !rl->fresh) return;
   }
   rl->fresh = 1;
@@ -1915,7 +1928,7 @@ static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
 
 /* Whether the lock is decided; NULL stands for any. */
 static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
-  return lock ? lock->phase == RL_DECIDED : rl_first(&rl->decided) != RL_NULL;
+  return lock ? lock->phase == RL_DECIDED : !rl_is_empty(&rl->decided);
 }
 
 /* Unless the lock is decided: waits, at most limit_ms (-1 = no limit), and takes a turn.
@@ -2007,7 +2020,131 @@ static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status s
   return lock->status;
 }
 
-/* ---- The POSIX back end ---------------------------------------------------------------------- */
+/* ---- The system's sockets: what Windows and POSIX call differently --------------------------- */
+
+#if defined(_WIN32) && !defined(REDLOCK_NO_POSIX)
+
+typedef SOCKET rl_socket;
+typedef int rl_length; /* of what is sent and received */
+
+static int rl_system_close_socket(rl_socket fd) { return closesocket(fd); }
+
+static int rl_system_is_later(void) {
+  int error = WSAGetLastError();
+  return error == WSAEWOULDBLOCK || error == WSAENOTCONN || error == WSAEINTR;
+}
+
+static int rl_system_is_connecting(void) { return WSAGetLastError() == WSAEWOULDBLOCK; }
+
+/* Before Windows 10 2004 it does not tell that a connection was refused: the time-outs do. */
+static int rl_system_poll(struct pollfd *fds, int count, int timeout_ms) {
+  if (count) return WSAPoll(fds, RL_AS(ULONG, count), timeout_ms);
+  Sleep(RL_AS(DWORD, timeout_ms)); /* -1 is INFINITE */
+  return 0;
+}
+
+/* Non-blocking, not inherited by children; -1 = failed. */
+static intptr_t rl_system_socket(int family) {
+  u_long on = 1;
+  rl_socket fd = WSASocketW(family, SOCK_STREAM, 0, RL_NULL, 0,
+                            WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
+  if (fd == INVALID_SOCKET) return -1;
+  (void)ioctlsocket(fd, RL_AS(long, FIONBIO), &on);
+  return RL_AS(intptr_t, fd);
+}
+
+/* R2. It counts sleep and hibernation, and all of its steps are far below 1 ms. */
+static int64_t rl_system_now_ms(void *ctx) {
+  LARGE_INTEGER count, second;
+  (void)ctx;
+  if (!QueryPerformanceCounter(&count) || !QueryPerformanceFrequency(&second)) return -1;
+  return count.QuadPart / second.QuadPart * 1000 +
+         count.QuadPart % second.QuadPart * 1000 / second.QuadPart;
+}
+
+static int rl_system_entropy(void *ctx, void *data, size_t size) { /* R3 */
+  (void)ctx;
+  return BCryptGenRandom(RL_NULL, RL_AS(UCHAR *, data), RL_AS(ULONG, size),
+                         BCRYPT_USE_SYSTEM_PREFERRED_RNG);
+}
+
+/* R17: no process is ever a copy of another. Winsock counts its users and lasts for the process. */
+static long rl_system_start(void) {
+  WSADATA about;
+  (void)WSAStartup(MAKEWORD(2, 2), &about);
+  return 0;
+}
+
+static long rl_system_process(void) { return 0; }
+
+#elif !defined(REDLOCK_NO_POSIX)
+
+typedef int rl_socket;
+typedef size_t rl_length;
+
+static int rl_system_close_socket(rl_socket fd) { return close(fd); }
+
+static int rl_system_is_later(void) {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN;
+}
+
+static int rl_system_is_connecting(void) { return errno == EINPROGRESS || errno == EINTR; }
+
+static int rl_system_poll(struct pollfd *fds, int count, int timeout_ms) {
+  int ready = poll(fds, RL_AS(nfds_t, count), timeout_ms);
+  return ready < 0 && errno == EINTR ? 0 : ready;
+}
+
+/* Non-blocking, closed on exec (R14); -1 = failed. */
+static intptr_t rl_system_socket(int family) {
+#if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK)
+  return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+#else
+  int fd = socket(family, SOCK_STREAM, 0);
+  if (fd < 0) return -1;
+  (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+  (void)fcntl(fd, F_SETFL, O_NONBLOCK);
+  return fd;
+#endif
+}
+
+/* R2: a clock that counts suspend. */
+static int64_t rl_system_now_ms(void *ctx) {
+#if defined(__APPLE__) && defined(CLOCK_MONOTONIC_RAW)
+  const clockid_t clock = CLOCK_MONOTONIC_RAW;
+#elif defined(CLOCK_BOOTTIME)
+  const clockid_t clock = CLOCK_BOOTTIME;
+#else
+  const clockid_t clock = CLOCK_MONOTONIC;
+#endif
+  struct timespec t;
+  (void)ctx;
+  if (clock_gettime(clock, &t) != 0) return -1;
+  return RL_AS(int64_t, t.tv_sec) * 1000 + RL_AS(int32_t, t.tv_nsec) / 1000000;
+}
+
+/* R3. Nothing may block here: before the kernel's pool is ready this fails. */
+static int rl_system_entropy(void *ctx, void *data, size_t size) {
+  ssize_t got;
+#ifdef __linux__
+  got = getrandom(data, size, GRND_NONBLOCK);
+#else
+  int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  got = read(fd, data, size);
+  (void)close(fd);
+#endif
+  (void)ctx;
+  return got == RL_AS(ssize_t, size) ? 0 : -1;
+}
+
+static long rl_system_process(void) { return RL_AS(long, getpid()); }
+
+static long rl_system_start(void) { return rl_system_process(); }
+
+#endif
+
+/* ---- The system's sockets -------------------------------------------------------------------- */
 
 #ifndef REDLOCK_NO_POSIX
 
@@ -2026,16 +2163,16 @@ static socklen_t rl_size_of(const rl_sockaddr *a) {
 
 #ifdef REDLOCK_NO_DNS
 
-static int rl_posix_resolve(redlock *rl, rl_server *s) {
+static int rl_system_resolve(redlock *rl, rl_server *s) {
   (void)rl;
   (void)s;
   return 1;
 }
 
 /* 0 = not a numeric address */
-static int rl_posix_address(const rl_server *s, const char *host, const char *port,
+static int rl_system_address(const rl_server *s, const char *host, const char *port,
                             rl_sockaddr *a) {
-  in_port_t number = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
+  uint16_t number = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
   (void)s;
   if (inet_pton(AF_INET, host, &a->v4.sin_addr) == 1) {
     a->v4.sin_family = AF_INET;
@@ -2051,15 +2188,12 @@ static int rl_posix_address(const rl_server *s, const char *host, const char *po
 
 /* Keeps the first two addresses of the name; what was known stays when nothing is found. 0 = it is
    the address of an earlier entry (R5). */
-static int rl_posix_resolve(redlock *rl, rl_server *s) {
+static int rl_system_resolve(redlock *rl, rl_server *s) {
   struct addrinfo hints, *found, *a;
   const rl_server *other = rl->server;
   char host[RL_HOST_BYTES], port[6];
-  rl_target t;
   int kept = 0;
-  rl_find_target(rl, s, &t);
-  rl_copy_text(host, t.host);
-  rl_copy_text(port, t.port);
+  rl_copy_target(rl, s, host, port);
   if (*host == '/') return 1;
   memset(&hints, 0, sizeof hints);
   hints.ai_socktype = SOCK_STREAM;
@@ -2083,7 +2217,7 @@ static int rl_posix_resolve(redlock *rl, rl_server *s) {
 }
 
 /* The two addresses of a name take turns with each failure. 0 = the name is not known */
-static int rl_posix_address(const rl_server *s, const char *host, const char *port,
+static int rl_system_address(const rl_server *s, const char *host, const char *port,
                             rl_sockaddr *a) {
   int which = s->address[1][0] ? s->fails & 1 : 0;
   (void)host;
@@ -2094,138 +2228,102 @@ static int rl_posix_address(const rl_server *s, const char *host, const char *po
 
 #endif
 
-/* Non-blocking, closed on exec, no delay, no SIGPIPE (R14); -1 = failed. */
-static int rl_posix_socket(int family) {
-  int one = 1, type = SOCK_STREAM, fd;
-#if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK)
-  type |= SOCK_CLOEXEC | SOCK_NONBLOCK;
-#endif
-  fd = socket(family, type, 0);
-  if (fd < 0) return -1;
-#if !defined(SOCK_CLOEXEC) || !defined(SOCK_NONBLOCK)
-  (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-  (void)fcntl(fd, F_SETFL, O_NONBLOCK);
-#endif
-#ifdef SO_NOSIGPIPE
-  (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &one, RL_AS(socklen_t, sizeof one));
-#endif
-  (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, RL_AS(socklen_t, sizeof one));
-  return fd;
+static void rl_system_switch_on(rl_socket fd, int level, int option) {
+  const int on = 1;
+  const void *value = &on;
+  (void)setsockopt(fd, level, option, RL_AS(const char *, value), sizeof on);
 }
 
-static intptr_t rl_posix_open(void *ctx, int server, const char *host, const char *port) {
+static intptr_t rl_system_open(void *ctx, int server, const char *host, const char *port) {
   const redlock *rl = RL_AS(const redlock *, ctx);
   size_t size = strlen(host) + 1;
   rl_sockaddr a;
-  int fd;
+  intptr_t fd;
   memset(&a, 0, sizeof a);
   if (*host != '/') {
-    if (!rl_posix_address(&rl->server[server], host, port, &a)) return -1;
+    if (!rl_system_address(&rl->server[server], host, port, &a)) return -1;
   } else {
     if (size > sizeof a.local.sun_path) return -1;
     a.local.sun_family = AF_UNIX;
     memcpy(a.local.sun_path, host, size);
   }
-  fd = rl_posix_socket(a.any.sa_family);
+  fd = rl_system_socket(a.any.sa_family);
   if (fd < 0) return -1;
-  if (connect(fd, &a.any, rl_size_of(&a)) == 0 || errno == EINPROGRESS || errno == EINTR) return fd;
-  (void)close(fd);
+  rl_system_switch_on(RL_AS(rl_socket, fd), IPPROTO_TCP, TCP_NODELAY);
+#ifdef SO_NOSIGPIPE
+  rl_system_switch_on(RL_AS(rl_socket, fd), SOL_SOCKET, SO_NOSIGPIPE);
+#endif
+  if (connect(RL_AS(rl_socket, fd), &a.any, rl_size_of(&a)) == 0) return fd;
+  if (rl_system_is_connecting()) return fd;
+  (void)rl_system_close_socket(RL_AS(rl_socket, fd));
   return -1;
 }
 
-static int rl_posix_fd(void *ctx, int server) {
-  return RL_AS(int, RL_AS(const redlock *, ctx)->server[server].fd);
+static rl_socket rl_system_fd(void *ctx, int server) {
+  return RL_AS(rl_socket, RL_AS(const redlock *, ctx)->server[server].fd);
 }
 
-static int rl_posix_result(ssize_t result) {
+static int rl_system_result(intptr_t result) {
   if (result >= 0) return RL_AS(int, result);
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN ? 0 : -1;
+  return rl_system_is_later() ? 0 : -1;
 }
 
-static int rl_posix_send(void *ctx, int server, const void *data, size_t size) {
+static int rl_system_send(void *ctx, int server, const void *data, size_t size) {
 #ifdef MSG_NOSIGNAL
   const int flags = MSG_NOSIGNAL;
 #else
   const int flags = 0;
 #endif
-  return rl_posix_result(send(rl_posix_fd(ctx, server), data, size, flags));
+  return rl_system_result(send(rl_system_fd(ctx, server), RL_AS(const char *, data),
+                              RL_AS(rl_length, size), flags));
 }
 
-static int rl_posix_recv(void *ctx, int server, void *data, size_t size) {
-  ssize_t got;
+static int rl_system_recv(void *ctx, int server, void *data, size_t size) {
+  intptr_t got;
   if (RL_AS(const redlock *, ctx)->quiet >> server & 1) return 0;
-  got = recv(rl_posix_fd(ctx, server), data, size, 0);
-  return got == 0 ? -1 : rl_posix_result(got);
+  got = recv(rl_system_fd(ctx, server), RL_AS(char *, data), RL_AS(rl_length, size), 0);
+  return got == 0 ? -1 : rl_system_result(got);
 }
 
-static void rl_posix_close(void *ctx, int server) { (void)close(rl_posix_fd(ctx, server)); }
+static void rl_system_close(void *ctx, int server) {
+  (void)rl_system_close_socket(rl_system_fd(ctx, server));
+}
 
-static int rl_posix_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
+static int rl_system_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
   redlock *rl = RL_AS(redlock *, ctx);
   struct pollfd fds[REDLOCK_MAX_SERVERS];
   int i, ready;
   for (i = 0; i < count; i++) {
-    fds[i].fd = RL_AS(int, want[i].fd);
+    fds[i].fd = RL_AS(rl_socket, want[i].fd);
     fds[i].events = POLLIN;
     if (want[i].events & REDLOCK_WRITE) fds[i].events |= POLLOUT;
   }
   if (timeout_ms > 60000) timeout_ms = 60000; /* early is allowed, overflow is not */
-  ready = poll(fds, RL_AS(nfds_t, count), RL_AS(int, timeout_ms));
-  if (ready < 0) return errno == EINTR ? 0 : -1;
-  for (i = 0; i < count; i++)
+  ready = rl_system_poll(fds, count, RL_AS(int, timeout_ms));
+  for (i = 0; ready >= 0 && i < count; i++)
     if (fds[i].revents == 0) rl->quiet |= rl->server[want[i].server].bit;
   return ready;
 }
 
-/* R2: a clock that counts suspend. */
-static int64_t rl_posix_now_ms(void *ctx) {
-#if defined(__APPLE__) && defined(CLOCK_MONOTONIC_RAW)
-  const clockid_t clock = CLOCK_MONOTONIC_RAW;
-#elif defined(CLOCK_BOOTTIME)
-  const clockid_t clock = CLOCK_BOOTTIME;
-#else
-  const clockid_t clock = CLOCK_MONOTONIC;
-#endif
-  struct timespec t;
-  (void)ctx;
-  if (clock_gettime(clock, &t) != 0) return -1;
-  return RL_AS(int64_t, t.tv_sec) * 1000 + RL_AS(int32_t, t.tv_nsec) / 1000000;
-}
-
-/* R3. Nothing may block here: before the kernel's pool is ready this fails. */
-static int rl_posix_entropy(void *ctx, void *data, size_t size) {
-  ssize_t got;
-#ifdef __linux__
-  got = getrandom(data, size, GRND_NONBLOCK);
-#else
-  int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  got = read(fd, data, size);
-  (void)close(fd);
-#endif
-  (void)ctx;
-  return got == RL_AS(ssize_t, size) ? 0 : -1;
-}
-
-static const redlock_io rl_posix = {
-  rl_posix_open, rl_posix_send, rl_posix_recv, rl_posix_close,
-  rl_posix_wait, rl_posix_now_ms, rl_posix_entropy, RL_NULL
+static const redlock_io rl_system = {
+  rl_system_open, rl_system_send, rl_system_recv, rl_system_close,
+  rl_system_wait, rl_system_now_ms, rl_system_entropy, RL_NULL
 };
 
 /* Sets the back end up if the caller brings no io; 0 = there is none. */
 static int rl_choose_io(redlock *rl) {
   const redlock_io *own = rl->options.io;
-  rl->io = own ? own : &rl_posix;
+  rl->io = own ? own : &rl_system;
   rl->ctx = own ? own->ctx : rl;
-  rl->process = RL_AS(long, getpid());
+  rl->process = own ? 0 : rl_system_start();
   return 1;
 }
 
-static int rl_is_posix(const redlock *rl) { return rl->io == &rl_posix; }
+static int rl_is_system(const redlock *rl) { return rl->io == &rl_system; }
 
 /* R17 */
 static int rl_is_forked(const redlock *rl) {
-  return rl_is_posix(rl) && rl->process != RL_AS(long, getpid());
+  return rl_is_system(rl) && rl->process != rl_system_process();
 }
 
 #else
@@ -2236,11 +2334,11 @@ static int rl_choose_io(redlock *rl) {
   return rl->io != RL_NULL;
 }
 
-static int rl_is_posix(const redlock *rl) { return !rl->io; }
+static int rl_is_system(const redlock *rl) { return !rl->io; }
 
 static int rl_is_forked(const redlock *rl) { return !rl->io; }
 
-static int rl_posix_resolve(redlock *rl, rl_server *s) { return rl->server != s || !rl->io; }
+static int rl_system_resolve(redlock *rl, rl_server *s) { return rl->server != s || !rl->io; }
 
 #endif
 
@@ -2275,7 +2373,7 @@ static int rl_add_server(redlock *rl, rl_text entry) {
     problem = "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
   for (; !problem && other != s; other++)
     if (rl_is_twin(rl, s, other)) problem = rl_twice;
-  if (!problem && rl_is_posix(rl) && !rl_posix_resolve(rl, s)) problem = rl_twice;
+  if (!problem && rl_is_system(rl) && !rl_system_resolve(rl, s)) problem = rl_twice;
   if (problem) rl_say(s, problem);
   return !problem;
 }
@@ -2322,8 +2420,8 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
   redlock_status status = REDLOCK_OK;
   int i;
   if (!rl_is_ready(rl)) return REDLOCK_INVALID;
-  for (i = 0; rl_is_posix(rl) && i < rl->servers; i++) {
-    if (rl_posix_resolve(rl, &rl->server[i])) continue;
+  for (i = 0; rl_is_system(rl) && i < rl->servers; i++) {
+    if (rl_system_resolve(rl, &rl->server[i])) continue;
     rl_say(&rl->server[i], rl_twice);
     status = REDLOCK_INVALID;
   }
@@ -2467,20 +2565,20 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
 
 REDLOCK_API redlock_lock *redlock_step(redlock *rl) {
   if (!rl_is_ready(rl)) return RL_NULL;
-  if (!rl_first(&rl->decided)) rl_turn(rl);
+  if (rl_is_empty(&rl->decided)) rl_turn(rl);
   return rl_next_decided(rl);
 }
 
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
   if (!rl_is_ready(rl)) return RL_NULL;
-  if (timeout_ms < 0 && !rl_first(&rl->line) && !rl_first(&rl->live)) timeout_ms = 0;
+  if (timeout_ms < 0 && rl_is_empty(&rl->line) && rl_is_empty(&rl->live)) timeout_ms = 0;
   (void)rl_wait(rl, RL_NULL, timeout_ms);
   return rl_next_decided(rl);
 }
 
 REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl) {
   if (!rl_is_ready(rl)) return -1;
-  return rl_first(&rl->decided) ? 0 : rl_timeout_ms(rl);
+  return rl_is_empty(&rl->decided) ? rl_timeout_ms(rl) : 0;
 }
 
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity) {

@@ -49,12 +49,12 @@ need_both() {
 build() {
   program=$1 servers=
   shift
-  case $program in redis/* | portability/*) servers=tests/servers.c ;; esac
+  case $program in redis/* | */threads | */visited) servers=tests/servers.c ;; esac
   mkdir -p "$work/bin/${program%/*}" "$work/run/${program%/*}"
   # shellcheck disable=SC2086 # lists of flags
   "$@" -std=c99 $source_flags -O1 $warnings $only_c -include assert.h \
     '-DREDLOCK_ASSERT(truth)=assert(truth)' "$(source_of "$program")" $servers \
-    -o "$work/bin/$program" >"$work/compiler" 2>&1 &&
+    ${libraries:-} -o "$work/bin/$program" >"$work/compiler" 2>&1 &&
     ! grep -E 'redlock\.h:.*warning' "$work/compiler"
 }
 
@@ -137,6 +137,17 @@ core() {
 threads() {
   need_both "$@"
   run_programs portability/threads "$@" -pthread
+}
+
+# winsock RUNNER COMPILER FLAG... : a client built for Windows, on real servers of this system
+winsock() {
+  need_both "$@"
+  [ -n "${REDIS_SERVER:-}" ] || lacks "no redis-server" redis-server
+  libraries="-lws2_32 -lbcrypt"
+  make_program portability/visitor "$@" || return 1
+  export VISITOR="$work/run/portability/visitor"
+  libraries=
+  run_programs portability/visited - "${CC:-cc}"
 }
 
 # The header as a program's main file: in an included one these tools judge far less.
