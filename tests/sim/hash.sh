@@ -10,10 +10,8 @@ mkdir -p "$build"
 compile() {
   cc=$1 level=$2
   shift 2
-  "$cc" "$@" "$level" -DLIB=lib_default '-DLIB_TEXT="default"' -c "$here/lib.c" \
-    -o "$build/default.o" &&
-    "$cc" "$@" "$level" $SMALL -DLIB=lib_small '-DLIB_TEXT="small"' -c "$here/lib.c" \
-      -o "$build/small.o" &&
+  "$cc" "$@" "$level" -DLIB=lib_default -c "$here/lib.c" -o "$build/default.o" &&
+    "$cc" "$@" "$level" $SMALL -DLIB=lib_small -c "$here/lib.c" -o "$build/small.o" &&
     "$cc" "$@" "$level" "$here/main.c" "$build/default.o" "$build/small.o" -o "$build/sim"
 }
 

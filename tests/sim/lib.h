@@ -5,28 +5,32 @@
 
 #include "redlock.h"
 
+/* Every call that returns something: its type, name and parameters, and what is handed on. */
+#define LIB_CALLS(X)                                                                              \
+  X(redlock_status, init, (void *rl, const char *list, const redlock_options *o), (rl, list, o))  \
+  X(redlock_status, acquire,                                                                      \
+    (void *rl, redlock_lock *l, const char *name, uint32_t ttl_ms, uint32_t wait_ms),             \
+    (rl, l, name, ttl_ms, wait_ms))                                                               \
+  X(redlock_status, extend, (void *rl, redlock_lock *l, uint32_t ttl_ms), (rl, l, ttl_ms))        \
+  X(redlock_status, release, (void *rl, redlock_lock *l), (rl, l))                                \
+  X(redlock_status, start_acquire,                                                                \
+    (void *rl, redlock_lock *l, const char *name, uint32_t ttl_ms, uint32_t wait_ms),             \
+    (rl, l, name, ttl_ms, wait_ms))                                                               \
+  X(redlock_status, start_extend, (void *rl, redlock_lock *l, uint32_t ttl_ms), (rl, l, ttl_ms))  \
+  X(redlock_status, start_release, (void *rl, redlock_lock *l), (rl, l))                          \
+  X(redlock_status, cancel, (void *rl, redlock_lock *l), (rl, l))                                 \
+  X(redlock_status, keep, (void *rl, redlock_lock *l, uint32_t max_hold_ms), (rl, l, max_hold_ms)) \
+  X(redlock_lock *, step, (void *rl), (rl))                                                       \
+  X(int64_t, timeout_ms, (const void *rl), (rl))                                                  \
+  X(int, fds, (const void *rl, redlock_fd *out, int capacity), (rl, out, capacity))               \
+  X(int64_t, remaining_ms, (const void *rl, const redlock_lock *l), (rl, l))
+
 struct lib {
-  const char *name;
   size_t size; /* of a client */
-  int commands;
-  redlock_status (*init)(void *rl, const char *servers, const redlock_options *options);
   void (*close)(void *rl);
-  redlock_status (*acquire)(void *rl, redlock_lock *l, const char *name, uint32_t ttl,
-      uint32_t wait);
-  redlock_status (*extend)(void *rl, redlock_lock *l, uint32_t ttl);
-  redlock_status (*release)(void *rl, redlock_lock *l);
-  redlock_status (*start_acquire)(void *rl, redlock_lock *l, const char *name, uint32_t ttl,
-                                  uint32_t wait);
-  redlock_status (*start_extend)(void *rl, redlock_lock *l, uint32_t ttl);
-  redlock_status (*start_release)(void *rl, redlock_lock *l);
-  redlock_status (*cancel)(void *rl, redlock_lock *l);
-  redlock_lock *(*step)(void *rl);
-  redlock_lock *(*wait)(void *rl, int64_t timeout_ms);
-  int64_t (*timeout_ms)(const void *rl);
-  int (*fds)(const void *rl, redlock_fd *fds, int capacity);
-  redlock_status (*keep)(void *rl, redlock_lock *l, uint32_t max_hold_ms);
-  int64_t (*remaining_ms)(const void *rl, const redlock_lock *l);
-  const char *(*server_error)(const void *rl, int server);
+#define X(type, name, parameters, arguments) type(*name) parameters;
+  LIB_CALLS(X)
+#undef X
 };
 
 extern const struct lib lib_default, lib_small;
