@@ -4,13 +4,20 @@
 #ifndef SIM_ACTOR_H
 #define SIM_ACTOR_H
 
-#include "client.h"
+#include "trier.h"
 
 static void count_status(int operation, redlock_status status) {
   T->status[operation][REDLOCK_PENDING - status]++;
 }
 
 static ns think(void) { return W.now + skewed(10 * US, W.cfg.think_max); }
+
+/* When the user of an idle lock wants it again. */
+static ns next_start(const struct slot *s) {
+  int trier = W.client[s->client].trier;
+  if (trier && (W.hurry || s->lock.status == REDLOCK_NO_QUORUM)) return try_again();
+  return W.winding && !trier ? NEVER : think();
+}
 
 static void set_bound(struct client *c, struct slot *s, int64_t more_ms) {
   int64_t line_ms = W.cfg.server_timeout_ms + 3; /* R11: for room that a server keeps */
@@ -30,7 +37,17 @@ static void rest(struct slot *s) {
   s->deadline_ms = 0;
   s->bound_ms = -1;
   s->probe = 0;
-  s->due = W.winding ? NEVER : think();
+  s->due = next_start(s);
+}
+
+/* Only the single waiter of the end does not give up. */
+static void rest_or_try_later(struct slot *s) {
+  if (!s->probe) {
+    rest(s);
+    return;
+  }
+  s->state = S_IDLE;
+  s->due = W.now + 100 * MS;
 }
 
 /* ---- what comes back ---- */
@@ -56,6 +73,7 @@ static void check_classification(struct client *c, struct slot *s) {
 
 static ns when_to_act(struct slot *s, int64_t left_ms) {
   if (s->probe) return W.now;
+  if (W.hurry && W.client[s->client].trier) return try_again();
   if (one_in(8)) return W.now + skewed(0, left_ms * 3 * MS); /* perhaps too late */
   return W.now + skewed(0, left_ms * MS);
 }
@@ -64,6 +82,7 @@ static void on_acquired(struct client *c, struct slot *s) {
   int64_t left = remaining_of(c, s);
   redlock_status status = s->lock.status;
   check_classification(c, s);
+  check_try(c, s);
   s->bound_ms = -1;
   if (status == REDLOCK_OK) {
     if (left <= 0)
@@ -85,12 +104,7 @@ static void on_acquired(struct client *c, struct slot *s) {
   if (status != REDLOCK_TAKEN && status != REDLOCK_NO_QUORUM && status != REDLOCK_EXPIRED &&
       status != REDLOCK_SYSTEM)
     violation("status: client %d slot %d: acquire says %d", c->index, s->index, status);
-  if (s->probe) {
-    s->state = S_IDLE;
-    s->due = W.now + 100 * MS;
-  } else {
-    rest(s);
-  }
+  rest_or_try_later(s);
 }
 
 static void on_extended(struct client *c, struct slot *s) {
@@ -156,6 +170,7 @@ static void returned(struct client *c, struct slot *s, redlock_status status, ns
 }
 
 static int may_block(const struct client *c) {
+  if (c->trier) return 1;
   return !c->manual && W.depth == 0 && !W.winding && !W.odds[F_CLIENT_STEP] && one_in(8);
 }
 
@@ -166,6 +181,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   int blocks = wait_ms != REDLOCK_FOREVER && may_block(c);
   ns began = W.now;
   redlock_status status;
+  if (c->trier) trier_looks(c);
   s->wait_ms = wait_ms;
   s->value = -1;
   s->deadline_ms = 0;
@@ -196,12 +212,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   count_status(REDLOCK_ACQUIRE, status);
   if (status != REDLOCK_SYSTEM)
     violation("status: client %d slot %d: start_acquire says %d", c->index, s->index, status);
-  if (s->probe) {
-    s->state = S_IDLE;
-    s->due = W.now + 100 * MS;
-  } else {
-    rest(s);
-  }
+  rest_or_try_later(s);
 }
 
 /* An extension that was refused at once changed nothing. */
@@ -365,18 +376,18 @@ static uint32_t draw_wait(void) {
 }
 
 static void act_idle(struct client *c, struct slot *s) {
-  if (W.winding && !s->probe) {
+  if (W.winding && !s->probe && !c->trier) {
     s->due = NEVER;
     return;
   }
   if (!s->probe) s->resource = (int)below((uint32_t)W.cfg.resources);
-  s->ttl_ms = s->probe ? W.cfg.ttl_max_ms
-                       : (uint32_t)skewed(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
-  start_acquire(c, s, s->probe ? REDLOCK_FOREVER : draw_wait());
+  s->ttl_ms = s->probe || W.hurry ? W.cfg.ttl_max_ms
+                                  : (uint32_t)skewed(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
+  start_acquire(c, s, s->probe ? REDLOCK_FOREVER : c->trier ? 0 : draw_wait());
 }
 
 static void act_held(struct client *c, struct slot *s) {
-  if (s->probe || W.winding == 1) {
+  if (s->probe || c->trier || W.winding == 1) {
     start_release(c, s);
     return;
   }
@@ -455,7 +466,7 @@ static void wind_down(struct client *c) {
   c->paused_until = W.now; /* no one sleeps any longer */
   for (i = 0; i < c->slots; i++) {
     struct slot *s = &c->slot[i];
-    if (s->state == S_IDLE && !s->probe) s->due = NEVER;
+    if (s->state == S_IDLE && !s->probe) s->due = next_start(s);
     if (s->state == S_HELD || s->state == S_KEPT || s->state == S_ACQUIRING)
       s->due = W.now + between(0, 10 * MS);
   }

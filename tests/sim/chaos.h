@@ -111,6 +111,35 @@ static void chaos(void) {
   chaos_strike(kind, server, length);
 }
 
+/* ---- the end of the triers' world: a majority stalls, and is there again at healing ---- */
+
+/* Long enough to be given up, and short beside a ttl. */
+static ns stall_length(void) {
+  return between(2 * (int64_t)W.cfg.server_timeout_ms, W.cfg.ttl_max_ms / 5) * MS;
+}
+
+static void on_stall(void) {
+  int count = (int)between(W.cfg.servers - quorum() + 1, W.cfg.servers);
+  int i, from = (int)below((uint32_t)W.cfg.servers);
+  ns length = W.cfg.duration - W.now + SEC;
+  if (W.healed) return;
+  for (i = 0; i < count && !W.without[F_FREEZE]; i++) {
+    int server = (from + i) % W.cfg.servers;
+    T->fault[F_FREEZE]++;
+    note(N_FAULT, F_FREEZE, server, length);
+    server_freeze(server, length);
+  }
+  triers_hurry();
+}
+
+static void on_calm(void) {
+  int i;
+  for (i = 0; i < W.cfg.triers; i++) {
+    W.client[i].trier = 0;
+    wind_down(&W.client[i]);
+  }
+}
+
 /* A replica that becomes master again with its data: the connections stay. */
 static void on_promote(int server) { W.server[server].store.replica = 0; }
 
@@ -184,7 +213,8 @@ static void on_heal(void) {
   int i;
   if (W.healed) return;
   choose_sick();
-  W.healed = 1;
+  W.healed = W.hurry = 1;
+  W.healed_at = W.now;
   note(N_HEAL, 0, 0, 0);
   heal_network();
   for (i = 0; i < MAX_SERVERS; i++)
@@ -192,7 +222,8 @@ static void on_heal(void) {
   W.winding = one_in(2) ? 1 : 2;
   if (W.cfg.orphans_checked) W.winding = 1;
   for (i = 0; i < W.cfg.clients; i++) wind_down(&W.client[i]);
-  schedule(W.now + (W.winding == 1 ? quiet_time() : 0), EV_PROBE, 0, 0);
+  if (W.cfg.triers) schedule(W.now + trying_time(), EV_CALM, 0, 0);
+  schedule(W.now + trying_time() + (W.winding == 1 ? quiet_time() : 0), EV_PROBE, 0, 0);
 }
 
 /* One waiter for each resource, on whatever client is alive. */

@@ -24,7 +24,8 @@ static ns awakening(void) { return between(1 * US, 40 * US); }
 static void client_ready(struct client *c, int entry) {
   if (!c->alive || !is_ready(c, entry)) return;
   if (c->in_wait) c->woken = 1;
-  else if (!c->busy && !c->paused) client_wake_at(c, larger(W.now + awakening(), c->paused_until));
+  else if (!c->busy && !c->paused && !c->trier)
+    client_wake_at(c, larger(W.now + awakening(), c->paused_until));
 }
 
 /* The clock must not fail the checker itself. */
@@ -132,25 +133,31 @@ static void check_spin(struct client *c) {
   c->idle_wakes = 0;
 }
 
-/* When the client wants to be woken, and what it waits for. */
-static void client_arm(struct client *c) {
+/* When the library wants to be stepped, and what it waits for. */
+static ns library_due(struct client *c) {
   redlock_fd want[MAX_SERVERS];
   int64_t timeout_ms;
   ns when = NEVER;
   int i, count;
-  if (!c->alive || c->paused || W.failed) return;
   W.quiet++;
   timeout_ms = c->lib->timeout_ms(c->rl);
   W.quiet--;
   count = c->lib->fds(c->rl, want, MAX_SERVERS);
   look_at_fds(c, want, count);
-  for (i = 0; i < c->slots; i++) {
-    check_bound(c, &c->slot[i], timeout_ms);
-    if (!c->manual) when = smaller(when, c->slot[i].due);
-  }
-  if (timeout_ms >= 0) when = smaller(when, client_when(c, client_ms(c) + timeout_ms));
+  for (i = 0; i < c->slots; i++) check_bound(c, &c->slot[i], timeout_ms);
+  if (timeout_ms >= 0) when = client_when(c, client_ms(c) + timeout_ms);
   if (any_ready(c)) when = W.now;
   watch_clogs(c);
+  return when;
+}
+
+/* When the client wants to be woken. */
+static void client_arm(struct client *c) {
+  ns when;
+  int i;
+  if (!c->alive || c->paused || W.failed) return;
+  when = c->trier ? NEVER : library_due(c);
+  for (i = 0; i < c->slots && !c->manual; i++) when = smaller(when, c->slot[i].due);
   if (when == NEVER && c->paused_until <= W.now) return;
   client_wake_at(c, larger(larger(when, W.now), c->paused_until) + awakening());
 }
@@ -205,12 +212,16 @@ static void client_wake(struct client *c, uint32_t turn) {
     client_wake_at(c, c->paused_until);
     return;
   }
+  if (c->trier && W.depth > 0) { /* it blocks, and another one stands still in a call already */
+    client_wake_at(c, W.now + between(MS, 10 * MS));
+    return;
+  }
   T->beat++;
   check_spin(c);
   c->happened = 0;
   c->busy = 1;
   if (!c->manual) actor_act(c);
-  if (c->alive) client_step(c);
+  if (c->alive && !c->trier) client_step(c);
   c->busy = 0;
   client_pause(c);
   client_arm(c);
@@ -261,6 +272,7 @@ static void client_start(struct client *c) {
     c->want[i] = 0;
     c->last_fd[i] = 0;
     c->last_generation[i] = 0;
+    c->reach_since[i] = NEVER;
   }
   for (i = 0; i < c->slots; i++) {
     struct slot *s = &c->slot[i];

@@ -15,7 +15,9 @@ enum {
   EV_PROMOTE,  /* server: a replica becomes master again */
   EV_ADMIT,    /* server: it refuses no handshake any more */
   EV_REBIRTH,  /* client, life */
+  EV_STALL,    /* most servers freeze until healing */
   EV_HEAL,
+  EV_CALM,     /* the triers become like the others */
   EV_PROBE,
   EV_END
 };

@@ -38,34 +38,31 @@ static int is_expected(int operation, int status) {
   return strchr(expected[operation], '0' + status) != NULL;
 }
 
+/* 1 = it never happened */
+static int print_count(const char *what, uint64_t times) {
+  printf("  %-40.40s %12llu%s\n", what, (unsigned long long)times, times ? "" : "  NEVER");
+  return times == 0;
+}
+
 static int print_coverage(const struct totals *t) {
+  char ending[64];
   int i, k, missing = 0;
   puts("faults:");
-  for (i = 0; i < FAULT_COUNT; i++) {
-    printf("  %-40s %12llu%s\n", fault_text(i), (unsigned long long)t->fault[i],
-           t->fault[i] ? "" : "  NEVER");
-    missing += t->fault[i] == 0;
-  }
+  for (i = 0; i < FAULT_COUNT; i++) missing += print_count(fault_text(i), t->fault[i]);
   puts("error replies:");
-  for (i = 1; i < STORE_ERRORS; i++) {
-    printf("  %-40.40s %12llu%s\n", store_error(i), (unsigned long long)t->error_reply[i],
-           t->error_reply[i] ? "" : "  NEVER");
-    missing += t->error_reply[i] == 0;
-  }
+  for (i = 1; i < STORE_ERRORS; i++) missing += print_count(store_error(i), t->error_reply[i]);
   puts("statuses:");
   for (i = 0; i < OPERATIONS; i++)
     for (k = 0; k < STATUSES; k++) {
       if (!is_expected(i, k) && !t->status[i][k]) continue;
-      printf("  %-10s %-29s %12llu%s\n", operation_names[i], status_names[k],
-             (unsigned long long)t->status[i][k], t->status[i][k] ? "" : "  NEVER");
-      missing += t->status[i][k] == 0;
+      snprintf(ending, sizeof ending, "%-10s %s", operation_names[i], status_names[k]);
+      missing += print_count(ending, t->status[i][k]);
     }
   puts("votes:");
-  for (i = 0; i < VOTES; i++) {
-    printf("  %-40s %12llu%s\n", vote_names[i], (unsigned long long)t->vote[i],
-           t->vote[i] ? "" : "  NEVER");
-    missing += t->vote[i] == 0;
-  }
+  for (i = 0; i < VOTES; i++) missing += print_count(vote_names[i], t->vote[i]);
+  puts("after healing:");
+  missing += print_count("waiters that must be granted", t->probes);
+  missing += print_count("tries that must find a quorum", t->tries_checked);
   return missing;
 }
 
@@ -75,11 +72,12 @@ static void print_totals(const struct totals *t, double seconds) {
          (unsigned long long)t->runs, seconds, (double)t->simulated_ms / 86400e3,
          (double)t->client_ms / 86400e3, (double)t->client_ms / 86400e3 / 365.25);
   printf("%llu operations (%.0f a second), %llu grants, %llu extensions, %llu blocking calls, %llu "
-         "roll-backs, %llu waiters after healing, %llu events\n",
+         "roll-backs, %llu waiters and %llu tries after healing, %llu events\n",
          (unsigned long long)t->operations, (double)t->operations / (seconds > 0 ? seconds : 1),
          (unsigned long long)t->grants, (unsigned long long)t->extensions,
          (unsigned long long)t->blocking, (unsigned long long)t->rolled_back,
-         (unsigned long long)t->probes, (unsigned long long)t->events);
+         (unsigned long long)t->probes, (unsigned long long)t->tries_checked,
+         (unsigned long long)t->events);
 }
 
 #endif

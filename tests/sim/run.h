@@ -18,7 +18,9 @@ static void dispatch(const struct event *e) {
     case EV_REBIRTH:
       if (!W.client[e->a].alive && W.client[e->a].life == e->b) client_start(&W.client[e->a]);
       break;
+    case EV_STALL: on_stall(); break;
     case EV_HEAL: on_heal(); break;
+    case EV_CALM: on_calm(); break;
     case EV_PROBE: on_probe(); break;
     default: on_end();
   }
@@ -41,7 +43,7 @@ static void world_reset(uint64_t seed) {
   W.seed = seed;
   rng_seed(&W.rng, seed);
   W.now = 0;
-  W.healed = W.winding = W.quiet = W.depth = W.failed = 0;
+  W.healed = W.hurry = W.winding = W.quiet = W.depth = W.failed = 0;
   W.hash = 0;
   W.hooks = W.hook_fails_at = 0;
   W.message[0] = 0;
@@ -89,7 +91,8 @@ static void start_clients(void) {
     c->rl = rl;
     c->index = i;
     c->lib = W.cfg.small ? &lib_small : &lib_default;
-    c->slots = W.cfg.slots;
+    c->trier = i < W.cfg.triers;
+    c->slots = c->trier ? 1 : W.cfg.slots;
     c->clock.local = between(10000000, 20000000) * SEC;
     c->clock.local += between(0, SEC);
     c->clock.ppm = draw_ppm();
@@ -110,6 +113,7 @@ static inline int run_seed(uint64_t seed) {
   if (W.log) print_config(W.log);
   world_start();
   schedule(skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
+  if (W.cfg.triers) schedule(W.cfg.duration - stall_length(), EV_STALL, 0, 0);
   schedule(W.cfg.duration, EV_HEAL, 0, 0);
   if (setjmp(W.leave) == 0) {
     W.can_leave = 1;

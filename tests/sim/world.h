@@ -120,6 +120,7 @@ struct client {
   int in_wait;          /* it is inside io->wait ... */
   int woken;            /* ... which shall return */
   int manual;           /* a scenario drives it */
+  int trier;            /* it makes one-attempt blocking calls and never steps: trier.h */
   int paused;           /* a scenario holds it still */
   uint32_t life;        /* grows with each rebirth */
   struct clock clock;
@@ -133,6 +134,8 @@ struct client {
   int last_fd[MAX_SERVERS];
   unsigned want[MAX_SERVERS];
   ns clog_ends[MAX_SERVERS]; /* for which end of a clog a wake-up is in the queue */
+  ns reach_since[MAX_SERVERS]; /* since when a trier can reach it, after healing; or NEVER */
+  int reaches_quorum;        /* a trier's attempt must not end with NO_QUORUM */
   ns wake;                   /* when the wake-up in the queue is due */
   uint32_t wake_turn;        /* older wake-ups are void */
   ns paused_until;
@@ -175,6 +178,7 @@ struct event {
 
 struct config {
   int servers, clients, resources, slots;
+  int triers; /* how many of the clients */
   int entry_server[MAX_SERVERS]; /* which server the k-th entry of the list leads to */
   int db, small, light;
   const char *password;          /* NULL = none is asked for */
@@ -199,7 +203,7 @@ struct totals {
   uint64_t status[OPERATIONS][STATUSES]; /* by operation; REDLOCK_PENDING - status is the place */
   uint64_t vote[VOTES];
   uint64_t error_reply[STORE_ERRORS];
-  uint64_t blocking, hash;
+  uint64_t blocking, tries_checked, hash;
   uint64_t seed; /* under way */
   uint64_t beat; /* changes while it lives */
 };
@@ -211,6 +215,8 @@ static struct world {
   int without[FAULT_COUNT];   /* switched off by hand, to look at something */
   uint32_t odds[FAULT_COUNT]; /* per million opportunities */
   int healed, winding, quiet; /* quiet: hooks do no mischief */
+  ns healed_at;
+  int hurry;                  /* triers try all the time */
   int depth;
   int failed;
   char message[MESSAGE_BYTES];

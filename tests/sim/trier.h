@@ -1,0 +1,76 @@
+/* trier.h: clients whose user only tries: blocking acquires of one attempt, one after another, with
+ * short thinking between and no step. The library hears nothing but what such a call lets it hear.
+ * Invariant 4 for them: after healing, a majority within reach ends NO_QUORUM soon, not a ttl
+ * later. */
+#ifndef SIM_TRIER_H
+#define SIM_TRIER_H
+
+#include "client.h"
+
+enum { BACKOFF_MOST = 1024 }; /* ms: the header's own, between two connections */
+
+static ns try_again(void) { return W.now + skewed(MS, 100 * MS); }
+
+/* From here on they try all the time. */
+static void triers_hurry(void) {
+  int i, k;
+  W.hurry = 1;
+  for (i = 0; i < W.cfg.clients; i++) {
+    struct client *c = &W.client[i];
+    if (!c->trier || !c->alive || c->busy) continue;
+    for (k = 0; k < c->slots; k++) c->slot[k].due = try_again();
+    client_wake_at(c, larger(W.now, c->paused_until));
+  }
+}
+
+/* How long the library may take to see what is within reach: one backoff and a few timeouts, on a
+ * slow clock. */
+static ns reach_bound(void) {
+  return (BACKOFF_MOST + 8 * (ns)W.cfg.server_timeout_ms) * MS / 10 * 11;
+}
+
+/* How long they go on after healing: what was under way arrives, the bound passes, and they are
+ * watched for a while. */
+static ns trying_time(void) {
+  return W.cfg.triers ? RETRANSMIT_MOST * MS + reach_bound() + 2 * SEC : 0;
+}
+
+/* Nothing that was sent before healing is late any more. */
+static int is_prompt(const struct conn *n) {
+  ns soon = W.now + (ns)W.cfg.server_timeout_ms * MS / 8;
+  return n->pipe[UP].last <= soon && n->pipe[DOWN].last <= soon;
+}
+
+/* Whether the client's next round must have this server's answer, once it has listened. Not so a
+ * connection that is dead without a word: that costs a ttl (R13); nor one that may be in quarantine
+ * still. */
+static int is_within_reach(const struct client *c, int entry) {
+  const struct server *s = &W.server[W.cfg.entry_server[entry]];
+  const struct conn *n = c->conn[entry] >= 0 ? &W.conn[c->conn[entry]] : NULL;
+  if (s->sick || s->down || is_frozen(s) || (W.cfg.quarantine_ms && s->incarnation)) return 0;
+  if (!n || n->state == CONN_REFUSED || n->pipe[DOWN].over) return 1;
+  return n->state == CONN_OPEN && !n->silent && !n->server_gone &&
+         n->incarnation == s->incarnation && is_prompt(n);
+}
+
+/* Before each attempt: must it find a majority? */
+static void trier_looks(struct client *c) {
+  int i, sure = 0, settled = W.healed && W.now >= W.healed_at + RETRANSMIT_MOST * MS;
+  for (i = 0; i < W.cfg.servers; i++) {
+    ns *since = &c->reach_since[i];
+    if (!settled || !is_within_reach(c, i)) *since = NEVER;
+    else *since = smaller(*since, W.now);
+    sure += *since <= W.now - reach_bound();
+  }
+  c->reaches_quorum = sure >= quorum() && !has_alias();
+  T->tries_checked += (unsigned)c->reaches_quorum;
+}
+
+static void check_try(const struct client *c, const struct slot *s) {
+  if (c->trier && c->reaches_quorum && s->lock.status == REDLOCK_NO_QUORUM)
+    violation("invariant 4: client %d slot %d finds no quorum in one attempt, though a majority "
+              "has been within reach for %lld ms", c->index, s->index,
+              (long long)(reach_bound() / MS));
+}
+
+#endif
