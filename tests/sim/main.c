@@ -7,12 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kept.h"
 #include "report.h"
 
 enum { MAX_JOBS = 64, HANG_S = 60, TAIL_BYTES = 9000 };
 
 static struct {
-  uint64_t seed, runs;
+  uint64_t seed, runs, kept;
   double seconds;
   int jobs, coverage, replay, hash, silent;
   const char *logs; /* a folder */
@@ -35,6 +36,7 @@ static int usage(void) {
        "    [--coverage]   fails if some fault, status or vote never occurred\n"
        "    [--hash]       prints the hash of all event logs\n"
        "    [--silent]     only the outcome\n"
+       "    [--kept]       the kept seeds first; without --runs, no others\n"
        "    [--wall-clock] the clients' clock is stepped, as a wall clock is: a planted bug\n"
        "    [--without=FAULT] ...  one of:");
   for (i = 0; i < FAULT_COUNT; i++) printf(" %s", fault_name(i));
@@ -66,6 +68,7 @@ static int take_option(const char *arg) {
   else if (strcmp(arg, "--coverage") == 0) opt.coverage = 1;
   else if (strcmp(arg, "--hash") == 0) opt.hash = 1;
   else if (strcmp(arg, "--silent") == 0) opt.silent = 1;
+  else if (strcmp(arg, "--kept") == 0) opt.kept = KEPT_SEEDS, opt.seconds = 0;
   else if (strcmp(arg, "--wall-clock") == 0) W.cfg.wall_clock = 1;
   else return 0;
   return 1;
@@ -123,14 +126,21 @@ static int replay(void) {
 
 /* ---- many runs ---- */
 
+/* The i-th seed of all jobs; 0 = it is over. */
+static uint64_t seed_at(uint64_t i, double end) {
+  if (i < opt.kept) return kept_seeds[i];
+  i -= opt.kept;
+  return (opt.runs ? i < opt.runs : now_s() < end) ? opt.seed + i : 0;
+}
+
 static void worker(int job, struct totals *shared, double end) {
   uint64_t i;
   T = shared;
-  for (i = (uint64_t)job; opt.runs ? i < opt.runs : now_s() < end; i += (uint64_t)opt.jobs) {
-    T->seed = opt.seed + i;
-    if (run_seed(opt.seed + i)) continue;
-    if (opt.silent) printf("seed %llu: %s\n", (unsigned long long)(opt.seed + i), W.message);
-    else show_failure(opt.seed + i);
+  for (i = (uint64_t)job; (T->seed = seed_at(i, end)) != 0; i += (uint64_t)opt.jobs) {
+    uint64_t seed = T->seed;
+    if (run_seed(seed)) continue;
+    if (opt.silent) printf("seed %llu: %s\n", (unsigned long long)seed, W.message);
+    else show_failure(seed);
     fflush(stdout);
     _exit(1);
   }
@@ -214,6 +224,7 @@ int main(int argc, char **argv) {
 #ifdef SIM_TEST /* no options: always the same few seeds */
   opt.seed = 1;
   opt.runs = SIM_TEST;
+  opt.kept = KEPT_SEEDS;
   opt.jobs = 2;
 #endif
   for (i = 1; i < argc; i++)

@@ -26,10 +26,8 @@ plant() {
 build_sim() {
   dir=$1 cc=$2
   shift 2
-  "$cc" -I"$dir" "$@" -DLIB=lib_default '-DLIB_TEXT="default"' -c "$here/lib.c" \
-    -o "$dir/lib_default.o"
-  "$cc" -I"$dir" "$@" -DLIB=lib_small '-DLIB_TEXT="small"' $SMALL -c "$here/lib.c" \
-    -o "$dir/lib_small.o"
+  "$cc" -I"$dir" "$@" -DLIB=lib_default -c "$here/lib.c" -o "$dir/lib_default.o"
+  "$cc" -I"$dir" "$@" -DLIB=lib_small $SMALL -c "$here/lib.c" -o "$dir/lib_small.o"
   "$cc" "$@" "$main" "$dir/lib_default.o" "$dir/lib_small.o" -o "$dir/sim"
 }
 
@@ -40,6 +38,12 @@ hunt() {
     sed -n 's/^seed \([0-9]*\): \(.*\)/\1 \2/p;s/^FAILED: seed \([0-9]*\) \(.*\)/\1 \2/p' |
     head -1 |
     while read -r seed message; do echo "$((seed - first + 1)) $message"; done
+}
+
+# The first of the kept seeds that catches it: "none" when what is kept needs a new one.
+kept() {
+  seed=$(timeout 300 "$1" --kept --silent $2 2>/dev/null | sed -n 's/^seed \([0-9]*\): .*/\1/p')
+  echo "${seed:-none}"
 }
 
 try() {
@@ -62,7 +66,8 @@ try() {
   median=$(sort -n "$dir/caught" | sed -n "$(((starts + 1) / 2))p" | cut -d' ' -f1)
   by=$(cut -d' ' -f2- "$dir/caught" | sed 's/:.*//' | sort | uniq -c | sort -rn | head -3 |
     sed 's/^ *\([0-9]*\) \(.*\)/\2 (\1)/' | paste -sd, - | sed 's/,/, /g')
-  printf '  ok    %-26s median %5s seeds, by %s\n' "$name" "$median" "$by"
+  printf '  ok    %-26s median %5s seeds, by %s; kept seed: %s\n' "$name" "$median" "$by" \
+    "$(kept "$dir/sim" "$(field "$patch" options)")"
 }
 
 mkdir -p "$build/planted"
