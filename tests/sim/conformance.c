@@ -355,6 +355,18 @@ static void a_server_with_a_password(void) {
   real.login[0] = 0;
 }
 
+/* Only what the header sends. */
+static void run_own(int count) {
+  struct message m[1];
+  int i;
+  for (i = 0; i < count; i++) {
+    if (below(2)) make_set(m);
+    else if (below(2)) make_release(m);
+    else make_extend(m);
+    if (!exchange(m, 1)) break;
+  }
+}
+
 static void a_replica(void) {
   NEEDS_SERVER();
   begin_test();
@@ -362,33 +374,17 @@ static void a_replica(void) {
   server_command(&real, "REPLICAOF 127.0.0.1 1");
   store.replica = 1;
   for (; store.keys > 0 && store.key[store.keys - 1].used == 0; store.keys--) {}
-  {
-    struct message m[1];
-    int i;
-    for (i = 0; i < 300; i++) {
-      if (below(2)) make_set(m);
-      else if (below(2)) make_release(m);
-      else make_extend(m);
-      if (!exchange(m, 1)) break;
-    }
-  }
+  run_own(300);
   server_command(&real, "REPLICAOF NO ONE");
 }
 
 static void a_server_out_of_memory(void) {
-  struct message m[1];
-  int i;
   NEEDS_SERVER();
   begin_test();
   run_random(200);
   server_command(&real, "CONFIG SET maxmemory 1");
   store.error = STORE_ERROR_OOM;
-  for (i = 0; i < 300; i++) {
-    if (below(2)) make_set(m);
-    else if (below(2)) make_release(m);
-    else make_extend(m);
-    if (!exchange(m, 1)) break;
-  }
+  run_own(300);
   server_command(&real, "CONFIG SET maxmemory 0");
 }
 
@@ -423,16 +419,18 @@ static void keys_expire(void) {
   exchange(&m[1], 1);
 }
 
+/* One message, answered by the simulated server and by the real one: two texts. */
+static void ask_both(struct message *m, char *out, char *answer, size_t room) {
+  out[simulate(m, out)] = 0;
+  send_all(m->bytes, m->size);
+  answer[read_reply(answer, room - 1)] = 0;
+}
+
 static int64_t ttl_of_both(int64_t *simulated) {
   struct message m;
-  char out[STORE_REPLY], answer[64];
-  size_t size;
+  char out[STORE_REPLY + 1], answer[64];
   look_for(&m, "PTTL");
-  size = simulate(&m, out);
-  out[size] = 0;
-  send_all(m.bytes, m.size);
-  size = read_reply(answer, sizeof answer - 1);
-  answer[size] = 0;
+  ask_both(&m, out, answer, sizeof answer);
   *simulated = strtoll(out + 1, NULL, 10);
   return strtoll(answer + 1, NULL, 10);
 }
@@ -482,15 +480,11 @@ static void check_info(const char *section, const char *line, size_t digits) {
   struct message m;
   static char out[STORE_REPLY + 1], answer[16384];
   const char *a, *b;
-  size_t size, k;
+  size_t k;
   begin(&m, 2);
   word(&m, "INFO");
   word(&m, section);
-  size = simulate(&m, out);
-  out[size] = 0;
-  send_all(m.bytes, m.size);
-  size = read_reply(answer, sizeof answer - 1);
-  answer[size] = 0;
+  ask_both(&m, out, answer, sizeof answer);
   CHECK(out[0] == '$' && answer[0] == '$');
   a = find_line(out, line);
   b = find_line(answer, line);

@@ -49,35 +49,37 @@ static void play(int servers, int clients) {
 
 static void pass_ms(int64_t ms) { run_until(W.now + ms * MS, NULL); }
 
-static struct slot *take(int client, int index, int resource, uint32_t wait_ms) {
-  struct client *c = &W.client[client];
-  struct slot *s = &c->slot[index];
-  s->resource = resource;
-  s->ttl_ms = TTL;
+/* A client is busy while it calls; its actor has no plans of its own. */
+static struct client *enter(struct slot *s) {
+  struct client *c = &W.client[s->client];
   c->busy = 1;
-  start_acquire(c, s, wait_ms);
+  return c;
+}
+
+static void leave(struct slot *s) {
+  struct client *c = &W.client[s->client];
   s->due = NEVER;
   c->busy = 0;
   client_arm(c);
+}
+
+static struct slot *take(int client, int index, int resource, uint32_t wait_ms) {
+  struct slot *s = &W.client[client].slot[index];
+  s->resource = resource;
+  s->ttl_ms = TTL;
+  start_acquire(enter(s), s, wait_ms);
+  leave(s);
   return s;
 }
 
 static void let_go(struct slot *s) {
-  struct client *c = &W.client[s->client];
-  c->busy = 1;
-  start_release(c, s);
-  s->due = NEVER;
-  c->busy = 0;
-  client_arm(c);
+  start_release(enter(s), s);
+  leave(s);
 }
 
 static void prolong(struct slot *s) {
-  struct client *c = &W.client[s->client];
-  c->busy = 1;
-  start_extend(c, s);
-  s->due = NEVER;
-  c->busy = 0;
-  client_arm(c);
+  start_extend(enter(s), s);
+  leave(s);
 }
 
 static void stand_still(int client, int still) {
@@ -99,6 +101,13 @@ static void wait_for(struct slot *s, int64_t most_ms) {
     run_until(W.now + MS / 4, NULL);
     hush();
   }
+}
+
+/* One attempt, and its outcome. */
+static struct slot *attempt(int client, int index, int resource, int64_t most_ms) {
+  struct slot *s = take(client, index, resource, 0);
+  wait_for(s, most_ms);
+  return s;
 }
 
 static int good(void) {
@@ -191,8 +200,7 @@ static void r1_a_lapsed_grant_is_released_first(void) {
   CHECK_EQ(a->lock.status, REDLOCK_EXPIRED);
   pass_ms(20);
   CHECK_EQ(keys(0, DB), 0);
-  b = take(1, 0, 0, 0);
-  wait_for(b, 100);
+  b = attempt(1, 0, 0, 100);
   CHECK_EQ(b->lock.status, REDLOCK_OK);
   CHECK(good());
 }
@@ -203,8 +211,7 @@ static void r4_a_refused_select_votes_error_and_leaves_nothing_in_database_0(voi
   struct slot *s;
   play(3, 1);
   W.server[0].store.refuse_select = 1;
-  s = take(0, 0, 0, 0);
-  wait_for(s, 200);
+  s = attempt(0, 0, 0, 200);
   CHECK_EQ(s->lock.status, REDLOCK_OK);
   pass_ms(50);
   CHECK_EQ(s->lock.votes[0] == REDLOCK_VOTE_YES, 0);
@@ -217,8 +224,7 @@ static void r4_two_of_three_refuse_and_no_quorum_is_claimed(void) {
   struct slot *s;
   play(3, 1);
   W.server[0].store.refuse_select = W.server[2].store.refuse_select = 1;
-  s = take(0, 0, 0, 0);
-  wait_for(s, 200);
+  s = attempt(0, 0, 0, 200);
   CHECK_EQ(s->lock.status, REDLOCK_NO_QUORUM);
   CHECK_EQ(s->lock.votes[0], REDLOCK_VOTE_ERROR);
   pass_ms(50);
@@ -232,12 +238,11 @@ static void r7_a_frozen_server_that_thaws_runs_the_set_and_then_its_roll_back(vo
   struct slot *s;
   uint32_t before;
   play(3, 1);
-  wait_for(take(0, 0, 1, 0), 100); /* the connections stand */
+  attempt(0, 0, 1, 100); /* the connections stand */
   before = connection_id(0, 1);
   server_freeze(1, 300 * MS);
   server_freeze(2, 300 * MS);
-  s = take(0, 1, 0, 0);
-  wait_for(s, 200);
+  s = attempt(0, 1, 0, 200);
   CHECK_EQ(s->lock.status, REDLOCK_NO_QUORUM);
   pass_ms(400);
   CHECK_EQ(keys(0, DB), 0);
@@ -249,7 +254,7 @@ static void r7_a_cancelled_attempt_leaves_nothing(void) {
   struct slot *s;
   struct client *c;
   play(3, 1);
-  wait_for(take(0, 0, 1, 0), 100);
+  attempt(0, 0, 1, 100);
   c = &W.client[0];
   s = take(0, 1, 0, 0);
   run_until(W.now + MS / 2, NULL); /* the SETs are on their way */
@@ -304,7 +309,7 @@ static void r12_a_set_is_never_sent_twice(void) {
   struct slot *s;
   int i;
   play(3, 1);
-  wait_for(take(0, 0, 1, 0), 100);
+  attempt(0, 0, 1, 100);
   cut_off(0, 500);
   s = take(0, 1, 0, 0);
   run_until(W.now + MS + MS / 2, NULL);
@@ -320,7 +325,7 @@ static void r12_a_set_that_never_left_goes_out_over_the_new_connection(void) {
   struct slot *s;
   int i;
   play(3, 1);
-  wait_for(take(0, 0, 1, 0), 100);
+  attempt(0, 0, 1, 100);
   pass_ms(10);
   stand_still(0, 1);
   for (i = 0; i < 3; i++) conn_break(&W.conn[W.client[0].conn[i]], CHUNK_FIN, 1);
@@ -336,8 +341,7 @@ static void r12_a_set_that_never_left_goes_out_over_the_new_connection(void) {
 static void r12_a_release_goes_out_again(void) {
   struct slot *s;
   play(3, 1);
-  s = take(0, 0, 0, 0);
-  wait_for(s, 100);
+  s = attempt(0, 0, 0, 100);
   let_go(s);
   conn_break(&W.conn[W.client[0].conn[1]], CHUNK_RST, 1);
   pass_ms(1500);
@@ -352,21 +356,19 @@ static void r13_a_stalled_server_costs_nothing_and_comes_back(void) {
   uint32_t before;
   ns began;
   play(3, 1);
-  wait_for(take(0, 0, 1, 0), 100);
+  attempt(0, 0, 1, 100);
   before = connection_id(0, 2);
   server_freeze(2, 700 * MS);
-  wait_for(take(0, 1, 2, 0), 100);
+  attempt(0, 1, 2, 100);
   pass_ms(2 * TIMEOUT);
   began = W.now;
-  s = take(0, 2, 0, 0);
-  wait_for(s, 100);
+  s = attempt(0, 2, 0, 100);
   CHECK_EQ(s->lock.status, REDLOCK_OK);
   CHECK_EQ(s->lock.votes[2], REDLOCK_VOTE_TIMEOUT);
   CHECK(W.now - began < 5 * MS);
   pass_ms(800);
   CHECK_EQ(connection_id(0, 2), before);
-  s = take(0, 3, 3, 0);
-  wait_for(s, 100);
+  s = attempt(0, 3, 3, 100);
   CHECK_EQ(s->lock.status, REDLOCK_OK);
   pass_ms(5);
   CHECK(has_key(2, 3, DB));
@@ -377,32 +379,29 @@ static void r13_a_stalled_connection_is_replaced_when_its_youngest_set_is_one_tt
   struct slot *s;
   uint32_t before;
   play(3, 1);
-  wait_for(take(0, 0, 1, 0), 100);
+  attempt(0, 0, 1, 100);
   before = connection_id(0, 2);
   server_freeze(2, 60 * SEC);
-  wait_for(take(0, 1, 2, 0), 100);
+  attempt(0, 1, 2, 100);
   pass_ms(TTL - 200);
   CHECK_EQ(connection_id(0, 2), before);
   pass_ms(400);
   CHECK(connection_id(0, 2) != before);
-  s = take(0, 2, 0, 0);
-  wait_for(s, 200);
+  s = attempt(0, 2, 0, 200);
   CHECK_EQ(s->lock.status, REDLOCK_OK);
   CHECK(good());
 }
 
 /* The roll-back reaches a stalled server although nothing else does. */
 static void r13_a_stalled_server_gets_the_releases_that_it_is_owed(void) {
-  struct slot *a, *b;
+  struct slot *s;
   play(3, 1);
-  wait_for(take(0, 0, 1, 0), 100);
+  attempt(0, 0, 1, 100);
   server_freeze(1, 400 * MS);
   server_freeze(2, 400 * MS);
-  a = take(0, 1, 0, 0);
-  wait_for(a, 200);
-  b = take(0, 2, 2, 0); /* never sent to them */
-  wait_for(b, 200);
-  CHECK_EQ(b->lock.status, REDLOCK_NO_QUORUM);
+  attempt(0, 1, 0, 200);
+  s = attempt(0, 2, 2, 200); /* never sent to them */
+  CHECK_EQ(s->lock.status, REDLOCK_NO_QUORUM);
   pass_ms(500);
   CHECK_EQ(keys(0, DB) + keys(2, DB), 0);
   CHECK(good());
@@ -441,10 +440,9 @@ static void a_socket_that_was_full_is_used_again(void) {
   take_and_let_go(1, 100, REDLOCK_OK);
   pass_ms(20);
   W.clogged[0][1] = W.now + 300 * MS;
-  wait_for(take(0, 1, 1, 0), 100);
+  attempt(0, 1, 1, 100);
   pass_ms(500);
-  s = take(0, 2, 2, 0);
-  wait_for(s, 100);
+  s = attempt(0, 2, 2, 100);
   pass_ms(20);
   CHECK_EQ(s->lock.status, REDLOCK_OK);
   CHECK(has_key(1, 2, DB));
@@ -482,8 +480,7 @@ static void r19_a_failed_extension_changes_nothing(void) {
   int64_t before;
   play(3, 1);
   c = &W.client[0];
-  s = take(0, 0, 0, 0);
-  wait_for(s, 100);
+  s = attempt(0, 0, 0, 100);
   before = s->deadline_ms;
   cut_off(1, 300);
   cut_off(2, 300);
@@ -504,8 +501,7 @@ static void r19_a_failed_extension_changes_nothing(void) {
 static void r19_a_vanished_key_is_never_created_again(void) {
   struct slot *s;
   play(3, 1);
-  s = take(0, 0, 0, 0);
-  wait_for(s, 100);
+  s = attempt(0, 0, 0, 100);
   lose_key(1, 0);
   prolong(s);
   wait_for(s, 100);
@@ -518,8 +514,7 @@ static void r19_a_vanished_key_is_never_created_again(void) {
 static void r19_a_proved_loss_ends_the_hold_at_once(void) {
   struct slot *s;
   play(3, 1);
-  s = take(0, 0, 0, 0);
-  wait_for(s, 100);
+  s = attempt(0, 0, 0, 100);
   lose_key(0, 0);
   lose_key(1, 0);
   prolong(s);
@@ -538,8 +533,7 @@ static void r21_a_release_says_how_many_still_had_it(void) {
   int lost, expected[4] = {REDLOCK_OK, REDLOCK_OK, REDLOCK_EXPIRED, REDLOCK_EXPIRED};
   for (lost = 0; lost < 4; lost++) {
     play(3, 1);
-    s = take(0, 0, 0, 0);
-    wait_for(s, 100);
+    s = attempt(0, 0, 0, 100);
     pass_ms(10);
     W.grant[0].value = -1; /* the keys go by the test's own hand */
     if (lost > 0) lose_key(0, 0);
@@ -555,8 +549,7 @@ static void r21_a_release_says_how_many_still_had_it(void) {
 static void r21_a_release_that_too_few_answer_says_no_quorum(void) {
   struct slot *s;
   play(3, 1);
-  s = take(0, 0, 0, 0);
-  wait_for(s, 100);
+  s = attempt(0, 0, 0, 100);
   cut_off(0, 500);
   cut_off(1, 500);
   let_go(s);
@@ -570,8 +563,7 @@ static void r21_a_release_that_too_few_answer_says_no_quorum(void) {
 static void r21_a_release_never_touches_anothers_value(void) {
   struct slot *s;
   play(3, 1);
-  s = take(0, 0, 0, 0);
-  wait_for(s, 100);
+  s = attempt(0, 0, 0, 100);
   pass_ms(10);
   W.grant[0].value = -1;
   lose_key(1, 0);
@@ -589,10 +581,9 @@ static void r21_a_release_never_touches_anothers_value(void) {
 static void r21_a_release_goes_to_the_servers_that_never_voted(void) {
   struct slot *s;
   play(5, 1);
-  wait_for(take(0, 0, 1, 0), 100);
+  attempt(0, 0, 1, 100);
   server_freeze(4, 30 * MS);
-  s = take(0, 1, 0, 0);
-  wait_for(s, 20);
+  s = attempt(0, 1, 0, 20);
   CHECK_EQ(s->lock.status, REDLOCK_OK);
   CHECK_EQ(s->lock.votes[4], REDLOCK_VOTE_NONE);
   let_go(s);
@@ -607,11 +598,10 @@ static void r23(int taken, int silent, redlock_status expected) {
   struct slot *s;
   int i;
   play(5, 1);
-  wait_for(take(0, 0, 1, 0), 100);
+  attempt(0, 0, 1, 100);
   for (i = 0; i < taken; i++) occupy(i, 0);
   for (i = taken; i < taken + silent; i++) server_freeze(i, 300 * MS);
-  s = take(0, 1, 0, 0);
-  wait_for(s, 200);
+  s = attempt(0, 1, 0, 200);
   CHECK_EQ(s->lock.status, expected);
   CHECK(good());
 }
@@ -634,8 +624,7 @@ static void r5_a_twin_counts_once_and_undoes_nothing(void) {
   W.cfg.quarantine_ms = TTL;
   W.cfg.entry_server[2] = 1;
   raise_curtain();
-  s = take(0, 0, 0, 0);
-  wait_for(s, 200);
+  s = attempt(0, 0, 0, 200);
   CHECK_EQ(s->lock.status, REDLOCK_OK);
   pass_ms(50);
   CHECK_EQ(keys(0, DB), 2);
@@ -650,14 +639,12 @@ static void r24_a_server_that_forgot_casts_no_vote_until_it_is_old_enough(void) 
   W.cfg.quarantine_ms = TTL;
   raise_curtain();
   cut_off(2, 100);
-  a = take(0, 0, 0, 0);
-  wait_for(a, 100);
+  a = attempt(0, 0, 0, 100);
   CHECK_EQ(a->lock.status, REDLOCK_OK);
   pass_ms(200);
   server_crash(1, KEEP_NONE, 0, 5 * MS);
   pass_ms(10);
-  b = take(1, 0, 0, 0);
-  wait_for(b, 200);
+  b = attempt(1, 0, 0, 200);
   CHECK(b->lock.status != REDLOCK_OK);
   CHECK_EQ(b->lock.votes[1], REDLOCK_VOTE_QUARANTINED);
   b = take(1, 1, 0, REDLOCK_FOREVER);
