@@ -23,10 +23,11 @@ static void triers_hurry(void) {
   }
 }
 
-/* How long the library may take to see what is within reach: one backoff and a few timeouts, on a
- * slow clock. */
+/* How long the library may take to see what is within reach, on a slow clock: a few timeouts and
+ * two backoffs. A round that one backoff decides at once looks at no new connection, so that the
+ * other one begins when the first ends. */
 static ns reach_bound(void) {
-  return (BACKOFF_MOST + 8 * (ns)W.cfg.server_timeout_ms) * MS / 10 * 11;
+  return (2 * BACKOFF_MOST + 8 * (ns)W.cfg.server_timeout_ms) * MS / 10 * 11;
 }
 
 /* How long they go on after healing: what was under way arrives, the bound passes, and they are
