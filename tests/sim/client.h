@@ -195,12 +195,22 @@ static void client_step(struct client *c) {
   look_at_all(c);
 }
 
+/* What still stands in line when the client falls asleep begins when it wakes (R11, seed
+ * 800002112), and has one timeout from then on. */
+static void allow_one_more_round(struct client *c, ns wakes) {
+  int64_t least_ms = clock_at(&c->clock, wakes) / MS + W.cfg.server_timeout_ms + 3;
+  int i;
+  for (i = 0; i < c->slots; i++)
+    if (c->slot[i].bound_ms >= 0) c->slot[i].bound_ms = larger(c->slot[i].bound_ms, least_ms);
+}
+
 static void client_pause(struct client *c) {
   ns length = 0;
   if (fault(F_PAUSE_BETWEEN)) length = skewed(1, (ns)W.cfg.server_timeout_ms * MS * 3);
   if (fault(F_SUSPEND)) length = skewed(MS, (ns)W.cfg.ttl_max_ms * MS * 2);
   if (length) note(N_PAUSE, c->index, length, -1);
   if (length) c->paused_until = W.now + length;
+  if (length) allow_one_more_round(c, W.now + length);
   if (!W.cfg.light) forgive(c, length); /* the line has stood still too (R11) */
 }
 
