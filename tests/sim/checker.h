@@ -34,13 +34,14 @@ static inline uint32_t get32(const unsigned char *from) {
          (uint32_t)from[3] << 24;
 }
 
-static inline void value_draw(const struct client *c, unsigned char *out) {
+/* 0 = drawn, -1 = the run is too busy even when healed: it ends, with no verdict on its waiters. */
+static inline int value_draw(const struct client *c, unsigned char *out) {
   struct value *v = &W.value[W.values];
   int i;
   if (W.values == MAX_VALUES / 2) schedule(W.now, EV_HEAL, 0, 0); /* a busy run ends early */
   if (W.values == MAX_VALUES) {
-    violation("simulator: too many values");
-    return;
+    W.running = 0;
+    return -1;
   }
   memset(v, 0, sizeof *v);
   v->client = c->index;
@@ -51,6 +52,7 @@ static inline void value_draw(const struct client *c, unsigned char *out) {
   put32(out + 4, value_seal((uint32_t)W.values));
   for (i = 8; i < VALUE_BYTES; i++) out[i] = (unsigned char)below(256);
   W.values++;
+  return 0;
 }
 
 static inline long value_of(const unsigned char *bytes, size_t size) {

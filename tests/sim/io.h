@@ -252,9 +252,8 @@ static int io_entropy(void *ctx, void *data, size_t size) {
   size_t i;
   hook_pause(c);
   if (hook_fails() || fault(F_NO_ENTROPY)) return -1;
-  if (size == VALUE_BYTES) value_draw(c, to);
-  else
-    for (i = 0; i < size; i++) to[i] = (unsigned char)below(256);
+  if (size == VALUE_BYTES) return value_draw(c, to);
+  for (i = 0; i < size; i++) to[i] = (unsigned char)below(256);
   return 0;
 }
 
