@@ -56,6 +56,7 @@ static void draw_times(struct config *k) {
     k->duration = between(120, 3600) * SEC;
   }
   k->orphans_checked = k->ttl_max_ms >= 10000 && one_in(2);
+  if (k->retry_max_ms % 2) k->retry_min_ms = 0; /* the default: short rests first (R9) */
 }
 
 /* Swarm: two in five faults are off, the others have odds over three decades. */
