@@ -1,7 +1,6 @@
 /* kept.h: seeds that found a bug, run before all others by the test `seeds`. Each names the past
- * bug of the header, or the planted one (planted/NAME.sed), that it catches. What changes the
- * simulator can change what a seed does: `make sim-planted` tells which kept seed still catches each
- * bug.
+ * bug of the header, or the planted one (planted/NAME.sed), that it catches. A change of the
+ * simulator can change what a seed does: `make sim-planted` tells which still catches each bug.
  *
  * Seeds 1, 3, 6, 8, 12, 19 and 22 need no place here: they run anyway, and each finds fault with
  * some past version of the header. */
