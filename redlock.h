@@ -1181,6 +1181,14 @@ static size_t rl_run(redlock *rl, const rl_server *s) {
   return rl_min(run, most);
 }
 
+/* R13: a SET is with the server, for its ttl from now on. The clock is read anew: the process may
+   have stood still since this turn began. */
+static void rl_on_set_sent(redlock *rl, rl_server *s, const rl_command *c) {
+  int64_t now = rl_now(rl), until = (now < rl->now_ms ? rl->now_ms : now) + c->ttl_ms;
+  if (c->lock) c->lock->touched |= s->bit;
+  if (s->until_ms < until) s->until_ms = until;
+}
+
 /* The first byte of c has left. From here on it is never sent to this server again (R12). */
 static void rl_on_first_byte(redlock *rl, rl_server *s, rl_command *c) {
   REDLOCK_ASSERT(c->due & s->bit);
@@ -1188,9 +1196,7 @@ static void rl_on_first_byte(redlock *rl, rl_server *s, rl_command *c) {
   rl_owe(rl, s);
   c->owed |= s->bit;
   if (s->state == RL_REFUSED) s->late++;
-  if (c->kind != RL_SET) return;
-  if (c->lock) c->lock->touched |= s->bit;
-  if (s->until_ms < c->t1_ms + c->ttl_ms) s->until_ms = c->t1_ms + c->ttl_ms; /* R13 */
+  if (c->kind == RL_SET) rl_on_set_sent(rl, s, c);
 }
 
 static void rl_on_sent(redlock *rl, rl_server *s, size_t sent) {

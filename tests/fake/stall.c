@@ -57,6 +57,27 @@ static void it_votes_timeout_at_once(void) { /* R13 R16 */
   end();
 }
 
+/* The whole process stands still for two ttl, just before the SET leaves for the frozen server. */
+static void sleep_before_the_last_send(struct fake *f, enum fake_hook hook, int server) {
+  if (hook != FAKE_SEND || server != 4) return;
+  f->on_call = NULL;
+  fake_sleep(f, 2000);
+}
+
+static void a_set_that_left_late_is_undone_all_the_same(void) { /* R13 R7 */
+  world(5);
+  fake_freeze(&fake, 4);
+  fake.on_call = sleep_before_the_last_send;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_EXPIRED);
+  run_for(100);
+  fake_thaw(&fake, 4);
+  run_for(10);
+  CHECK_EQ(fake.server[4].connections, 1);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 1);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
 static void it_recovers_when_it_has_caught_up(void) { /* R13 */
   stall(4, 4, 60000);
   use(3);
@@ -172,6 +193,7 @@ int main(int argc, char **argv) {
   RUN(it_gets_nothing_more);
   RUN(it_gets_the_release_of_a_set_that_it_was_sent);
   RUN(it_votes_timeout_at_once);
+  RUN(a_set_that_left_late_is_undone_all_the_same);
   RUN(it_recovers_when_it_has_caught_up);
   RUN(its_connection_is_kept_for_one_ttl);
   RUN(owing_much_is_no_reason_to_close);
