@@ -2035,9 +2035,12 @@ typedef int rl_length; /* of what is sent and received */
 
 static int rl_system_close_socket(rl_socket fd) { return closesocket(fd); }
 
-static int rl_system_is_later(void) {
-  int error = WSAGetLastError();
-  return error == WSAEWOULDBLOCK || error == WSAENOTCONN || error == WSAEINTR;
+/* A connection that failed reads like one that is still being made, but for SO_ERROR. */
+static int rl_system_is_later(rl_socket fd) {
+  int error = WSAGetLastError(), problem = 0, size = RL_AS(int, sizeof problem);
+  void *to = &problem;
+  if (error == WSAENOTCONN) (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, RL_AS(char *, to), &size);
+  return problem == 0 && (error == WSAEWOULDBLOCK || error == WSAENOTCONN);
 }
 
 static int rl_system_is_connecting(void) { return WSAGetLastError() == WSAEWOULDBLOCK; }
@@ -2090,7 +2093,8 @@ typedef size_t rl_length;
 
 static int rl_system_close_socket(rl_socket fd) { return close(fd); }
 
-static int rl_system_is_later(void) {
+static int rl_system_is_later(rl_socket fd) {
+  (void)fd;
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN;
 }
 
@@ -2269,9 +2273,9 @@ static rl_socket rl_system_fd(void *ctx, int server) {
   return RL_AS(rl_socket, RL_AS(const redlock *, ctx)->server[server].fd);
 }
 
-static int rl_system_result(intptr_t result) {
+static int rl_system_result(rl_socket fd, intptr_t result) {
   if (result >= 0) return RL_AS(int, result);
-  return rl_system_is_later() ? 0 : -1;
+  return rl_system_is_later(fd) ? 0 : -1;
 }
 
 static int rl_system_send(void *ctx, int server, const void *data, size_t size) {
@@ -2280,15 +2284,16 @@ static int rl_system_send(void *ctx, int server, const void *data, size_t size) 
 #else
   const int flags = 0;
 #endif
-  return rl_system_result(send(rl_system_fd(ctx, server), RL_AS(const char *, data),
-                              RL_AS(rl_length, size), flags));
+  rl_socket fd = rl_system_fd(ctx, server);
+  return rl_system_result(fd, send(fd, RL_AS(const char *, data), RL_AS(rl_length, size), flags));
 }
 
 static int rl_system_recv(void *ctx, int server, void *data, size_t size) {
+  rl_socket fd = rl_system_fd(ctx, server);
   intptr_t got;
   if (RL_AS(const redlock *, ctx)->quiet >> server & 1) return 0;
-  got = recv(rl_system_fd(ctx, server), RL_AS(char *, data), RL_AS(rl_length, size), 0);
-  return got == 0 ? -1 : rl_system_result(got);
+  got = recv(fd, RL_AS(char *, data), RL_AS(rl_length, size), 0);
+  return got == 0 ? -1 : rl_system_result(fd, got);
 }
 
 static void rl_system_close(void *ctx, int server) {
