@@ -7,8 +7,8 @@
 #   stack   the greatest frame of a function, and which
 #
 # A limit that is set stands behind its row, with the part that is missed. Then where the bytes are,
-# by the sections of the header. Exit: 0 unless a build fails, for a miss is told and not hidden; with
-# --strict a miss is an error too.
+# by the sections of the header. Exit: 0 unless a build fails, for a miss is told and not hidden;
+# with --strict a miss is an error too.
 set -u
 cd "$(dirname "$0")/../.."
 
@@ -116,7 +116,8 @@ by_section() {
   "$@" -Os -fno-inline -std=c99 -D_POSIX_C_SOURCE=200809L $plain -I. -DREDLOCK_NO_POSIX \
     -c "$work/alone.c" -o "$work/alone.o" 2>/dev/null || return
   nm -S -t d "$work/alone.o" |
-    awk 'NF == 4 && tolower($3) == "t" { sub(/[.].*/, "", $4); print $4, $2 + 0 }' >"$work/functions"
+    awk 'NF == 4 && tolower($3) == "t" { sub(/[.].*/, "", $4); print $4, $2 + 0 }' \
+      >"$work/functions"
   awk '
     FNR == NR { bytes[$1] += $2; next }
     /^\/\* ---- / { name = $0; gsub(/^\/\* -+ | -+ \*\/$/, "", name); names[++n] = name }
