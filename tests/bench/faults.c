@@ -89,7 +89,8 @@ static void print_trial(struct trial *t) {
   char name[64], note[64];
   double median = series_median(&t->median);
   snprintf(name, sizeof name, "%s: lock, median", t->name);
-  series_row(name, &t->median, bench_met(median <= 1.1));
+  /* with two away the slowest of three is waited for, not the third of five */
+  series_row(name, &t->median, t == &trials[TWO_AWAY] ? "" : bench_met(median <= 1.1));
   snprintf(name, sizeof name, "%s: lock, p99", t->name);
   snprintf(note, sizeof note, "worst %.1f of the healthy worst",
            (double)t->worst_ns / (double)trials[HEALTHY].worst_ns);
