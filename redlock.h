@@ -1756,7 +1756,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   if (lock->task == RL_SET) {
     rl_reserve(rl, lock);
     lock->touched = 0;
-    lock->attempts++;
+    if (lock->attempts < UINT32_MAX) lock->attempts++;
   }
   rl_ask(rl, lock, lock->task)->lock = lock;
   lock->command = rl_end(rl) - 1;
