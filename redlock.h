@@ -1357,16 +1357,21 @@ static void rl_on_info_byte(rl_server *s, char c) {
   *sum = rl_sum(*sum, c);
 }
 
-/* R24, R5. The clock is read anew: a reading from before the reply would make the server older. */
-static const char *rl_identify(redlock *rl, rl_server *s) {
+/* R5: whether another entry is this server, by another name. It counts also while its connection is
+   down, for its vote may count already. What stood behind s before no longer does. */
+static int rl_is_other_name(redlock *rl, rl_server *s) {
   const rl_server *other = rl->server, *end = rl->server + rl->servers;
+  while (other != end && (other == s || other->run_id != s->next_run_id)) other++;
+  if (other != end) s->run_id = 0;
+  return other != end;
+}
+
+/* R24. The clock is read anew: a reading from before the reply would make the server older. */
+static const char *rl_identify(redlock *rl, rl_server *s) {
   if (!(s->seen & RL_SEEN_RUN_ID) || !(s->seen & RL_SEEN_UPTIME))
     return "INFO tells no run_id or uptime: max_ttl_ms needs them";
   if (!(s->seen & RL_SEEN_MASTER)) return "not a master: list masters only";
-  for (; other != end; other++)
-    if (other != s && other->state == RL_OPEN && other->greeted && !other->greeting &&
-        other->run_id == s->next_run_id)
-      return rl_twin;
+  if (rl_is_other_name(rl, s)) return rl_twin;
   if (!rl_tick(rl)) return "our clock failed";
   if (s->uptime_s == UINT32_MAX) s->uptime_s = 0;
   if (s->run_id == 0)

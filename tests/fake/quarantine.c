@@ -129,6 +129,36 @@ static void one_server_behind_two_entries_is_refused(void) { /* R5 */
   end();
 }
 
+/* Its vote by the first name may count already: the second one says no more when that is away. */
+static void nor_does_the_other_name_step_in(void) { /* R5 */
+  prepare_started(3, 1000000);
+  fake.server[2].run_id = fake.server[0].run_id;
+  fake.server[2].connect_ms = 5; /* so that the first name is known first */
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(100);
+  fake.server[0].refuses = 1;
+  fake_reset(&fake, 0, FAKE_RST);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 3000), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_ERROR);
+  end();
+}
+
+static void servers_may_change_names(void) { /* R5 R24 */
+  unsigned first;
+  prepare_started(3, 1000000);
+  ready();
+  warm();
+  first = fake.server[0].run_id;
+  fake.server[0].run_id = fake.server[1].run_id;
+  fake.server[1].run_id = first;
+  fake.server[2].refuses = 1; /* so that both are needed */
+  for (first = 0; first < 3; first++) fake_reset(&fake, (int)first, FAKE_RST);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
+  end();
+}
+
 static void off_means_no_info(void) { /* R24 */
   prepare(3);
   fake.server[0].started_at = now();
@@ -246,6 +276,8 @@ int main(int argc, char **argv) {
   RUN(no_info_no_vote);
   RUN(an_old_readonly_server_does_not_vote);
   RUN(one_server_behind_two_entries_is_refused);
+  RUN(nor_does_the_other_name_step_in);
+  RUN(servers_may_change_names);
   RUN(off_means_no_info);
   RUN(no_round_trip_is_added_to_the_first_lock);
   RUN(no_byte_is_added_to_later_ones);

@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-static const uint32_t kept_seeds[] = {
+static const uint64_t kept_seeds[] = {
+    UINT64_C(52452714459), /* the past: by its other name a server voted a second time */
     90001057, /* the past: releasing an acquire whose grant had lapsed unseen said INVALID */
     5000007,  /* thaw-unheard, which was a bug of the past too */
     2000035,  /* thaw-unheard, in another world */

@@ -1,3 +1,3 @@
 # one server listed twice (R5)
 # changes: 1
-/^static const char \*rl_identify/,/^}/ s|^      return rl_twin;|      return RL_NULL;|
+s|^  if (rl_is_other_name(rl, s)) return rl_twin;||
