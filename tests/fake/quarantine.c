@@ -134,6 +134,7 @@ static void nor_does_the_other_name_step_in(void) { /* R5 */
   prepare_started(3, 1000000);
   fake.server[2].run_id = fake.server[0].run_id;
   fake.server[2].connect_ms = 5; /* so that the first name is known first */
+  options.max_attempts = 8;
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -148,6 +149,7 @@ static void nor_does_the_other_name_step_in(void) { /* R5 */
 static void servers_may_change_names(void) { /* R5 R24 */
   unsigned first;
   prepare_started(3, 1000000);
+  options.retry_delay_min_ms = 100;
   ready();
   warm();
   first = fake.server[0].run_id;
