@@ -443,14 +443,18 @@ void servers_stop(struct servers *set) {
   set->count = 0;
 }
 
-void servers_heal(struct servers *set) {
-  int i;
-  for (i = 0; i < set->count; i++) {
-    struct server *s = &set->at[i];
+void servers_mend(struct servers *set) {
+  struct server *s = set->at;
+  for (; s != set->at + set->count; s++) {
     if (!s->pid) server_restart(s);
     server_thaw(s);
-    server_command(s, "FLUSHALL");
   }
+}
+
+void servers_heal(struct servers *set) {
+  int i;
+  servers_mend(set);
+  for (i = 0; i < set->count; i++) server_command(&set->at[i], "FLUSHALL");
 }
 
 const char *servers_list(const struct servers *set, int count, char text[SERVERS_LIST]) {

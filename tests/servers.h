@@ -51,7 +51,8 @@ long server_info(const struct server *s, const char *field);     /* a number in 
 /* All of them. */
 void servers_start(struct servers *set, int count, const char *args);
 void servers_stop(struct servers *set);
-void servers_heal(struct servers *set); /* thawed, restarted, and empty */
+void servers_mend(struct servers *set); /* restarted and thawed */
+void servers_heal(struct servers *set); /* and emptied */
 const char *servers_list(const struct servers *set, int count, char text[SERVERS_LIST]);
 
 /* A listening port that lets connects hang, as a host behind a firewall does. */
