@@ -1500,12 +1500,12 @@ static void rl_on_server_time(redlock *rl, rl_server *s) {
 /* ---- Room in the log (R11) ------------------------------------------------------------------- */
 
 /* Whether the log must keep its first command for a server: a part of it has left, or it can still
-   be sent, or it may have to be undone. */
+   be sent, or the handshake ahead of it may fail in time, and then it must be undone (R4). */
 static int rl_is_pinned(redlock *rl, const rl_server *s) {
   const rl_command *c = rl_at(rl, rl->first);
   if (!s->linked || (s->wary && s->greeting)) return 0;
-  return (s->cursor == rl->first && s->sent) || (s->greeting && (c->owed & s->bit)) ||
-         rl_is_due(rl, s, c);
+  return (s->cursor == rl->first && s->sent) || rl_is_due(rl, s, c) ||
+         (s->greeting && !s->stalled && (c->owed & s->bit));
 }
 
 /* Takes the first command out of the log, if it is decided. A stalled server that stands in the
@@ -1516,7 +1516,7 @@ static int rl_retire(redlock *rl) {
   if (rl->count == 0 || c->lock) return 0;
   for (s = rl->server; s != end; s++) {
     if (!rl_is_pinned(rl, s)) continue;
-    if (!s->stalled || !(s->full || s->cursor == rl_end(rl))) return 0;
+    if (!s->stalled || !s->full) return 0;
     rl_lose(rl, s, rl_late);
   }
   for (s = rl->server; s != end; s++) {

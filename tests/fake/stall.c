@@ -126,6 +126,43 @@ static void owing_much_is_no_reason_to_close(void) { /* R13 R8 */
   end();
 }
 
+/* One server freezes before it has answered the handshake, and the log is used up behind that. */
+static void use_behind_a_handshake(void) {
+  int i;
+  prepare(5);
+  options.max_ttl_ms = 60000;
+  ready();
+  fake_freeze(&fake, 4);
+  for (i = 0; i < 100; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+}
+
+static void nor_is_a_late_handshake(void) { /* R13 R7 */
+  use_behind_a_handshake();
+  fake_thaw(&fake, 4);
+  run_for(10);
+  CHECK_EQ(fake.server[4].connections, 1);
+  CHECK(fake_count(&fake, 4, FAKE_SET) > 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  hold("s", 60000);
+  run_for(10);
+  CHECK_EQ(fake_holders(&fake, "s"), 5); /* it has caught up */
+  end();
+}
+
+static void a_late_handshake_may_fail_too(void) { /* R13 R4 */
+  use_behind_a_handshake();
+  fake_answer(&fake, 4, FAKE_INFO, 1, "-NOPERM no INFO\r\n");
+  fake_thaw(&fake, 4);
+  run_for(10);
+  CHECK(fake_count(&fake, 4, FAKE_SET) > 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  CHECK(strstr(redlock_server_error(&rl, 4), "NOPERM") != NULL);
+  end();
+}
+
 static void bytes_that_cannot_be_sent_end_the_connection(void) { /* R13: a ring behind */
   int i, slow = 0;
   world(5);
@@ -197,6 +234,8 @@ int main(int argc, char **argv) {
   RUN(it_recovers_when_it_has_caught_up);
   RUN(its_connection_is_kept_for_one_ttl);
   RUN(owing_much_is_no_reason_to_close);
+  RUN(nor_is_a_late_handshake);
+  RUN(a_late_handshake_may_fail_too);
   RUN(bytes_that_cannot_be_sent_end_the_connection);
   RUN(slow_is_not_stalled);
   RUN(one_attempt_acquires_see_a_thaw);

@@ -11,6 +11,7 @@
 
 static const uint64_t kept_seeds[] = {
     UINT64_C(52452714459), /* the past: by its other name a server voted a second time */
+    UINT64_C(52493520742), /* the past: a late handshake behind a full log cost its connection */
     90001057, /* the past: releasing an acquire whose grant had lapsed unseen said INVALID */
     5000007,  /* thaw-unheard, which was a bug of the past too */
     2000035,  /* thaw-unheard, in another world */
