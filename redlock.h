@@ -297,8 +297,8 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
                                               const redlock_options *options, size_t client_size,
                                               size_t lock_size);
 
-/* Looks the names up again, may block; takes effect when a server is next opened. INVALID when two
-   entries turn out to be one address. With your own io: does nothing, OK. */
+/* Looks the names up again, may block; a server whose addresses are others now is connected anew.
+   INVALID when two entries turn out to be one address. With your own io: does nothing, OK. */
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
 /* Cancels what is pending, gives roll-backs and releases up to one server_timeout_ms to arrive, and
@@ -333,7 +333,8 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
 
 /* Takes the lock out of the client at once; it will not be handed back. A pending acquire, or a
    grant not handed back yet, is rolled back; after a pending extension, or keep, it is still held;
-   a pending release is no longer waited for. OK, or INVALID when nothing was pending. */
+   a pending release is no longer waited for, and dropped while the log has no room for it. OK, or
+   INVALID when nothing was pending. */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
 
 /* Does what is due and hands back a lock that was just decided, or NULL. Each decision is handed
@@ -1357,13 +1358,26 @@ static void rl_on_info_byte(rl_server *s, char c) {
   *sum = rl_sum(*sum, c);
 }
 
-/* R5: whether another entry is this server, by another name. It counts also while its connection is
-   down, for its vote may count already. What stood behind s before no longer does. */
+/* Whether the entry stands for its run_id now: by its connection, or by a vote that may count. */
+static int rl_speaks(redlock *rl, const rl_server *s) {
+  uint32_t place = rl->first, end = rl_end(rl);
+  if (s->state == RL_OPEN && s->linked && !s->greeting) return 1;
+  for (; place != end; place++) {
+    const redlock_lock *lock = rl_at(rl, place)->lock;
+    if (lock && lock->votes[s->index] == REDLOCK_VOTE_YES) return 1;
+  }
+  return 0;
+}
+
+/* R5: whether another entry is this server, by another name. One that no longer speaks has lost the
+   server to s. */
 static int rl_is_other_name(redlock *rl, rl_server *s) {
-  const rl_server *other = rl->server, *end = rl->server + rl->servers;
+  rl_server *other = rl->server, *end = rl->server + rl->servers, *loser;
   while (other != end && (other == s || other->run_id != s->next_run_id)) other++;
-  if (other != end) s->run_id = 0;
-  return other != end;
+  if (other == end) return 0;
+  loser = rl_speaks(rl, other) ? s : other;
+  loser->run_id = 0;
+  return loser == s;
 }
 
 /* R24. The clock is read anew: a reading from before the reply would make the server older. */
@@ -1874,16 +1888,18 @@ static void rl_work(redlock *rl) {
   rl->fresh = 1;
 }
 
-/* No clock, no lock: nothing can be promised any more. What went out is still rolled back. */
+/* No clock, no lock: nothing can be promised any more. What went out is still rolled back, and a
+   release goes on, for it needs no clock; but none waits, for nothing would end that. */
 static void rl_on_clock_failure(redlock *rl, const rl_link *list) {
   redlock_lock *lock = rl_first(list), *next;
   for (; lock; lock = next) {
     next = rl_next(list, lock);
     if (lock->phase == RL_VOTING && lock->task == RL_SET) {
       rl_fail_attempt(rl, lock, REDLOCK_SYSTEM);
-    } else if (lock->task != RL_ABANDON) {
+    } else if (lock->phase != RL_LINE || lock->task < RL_RELEASE ||
+               !rl_make_room(rl, lock, RL_RELEASE)) {
       if (lock->phase == RL_VOTING) (void)rl_settle(rl, lock);
-      rl_decide(rl, lock, REDLOCK_SYSTEM);
+      rl_decide(rl, lock, lock->task == RL_ABANDON ? REDLOCK_EXPIRED : REDLOCK_SYSTEM);
     }
   }
 }
@@ -1902,6 +1918,7 @@ static void rl_turn(redlock *rl) {
     rl_on_clock_failure(rl, &rl->live);
     rl_on_clock_failure(rl, &rl->line);
   }
+  if (rl->now_ms >= rl->due_ms) rl->quiet = 0; /* what is in time is heard, though we stood still */
   rl_hear(rl, 1);
   rl->quiet = 0;
 }
@@ -1961,15 +1978,19 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
 
 /* ---- Handing back ---------------------------------------------------------------------------- */
 
-/* R1: a grant or extension that lapsed while it stood in the queue is not handed out. */
-static int rl_has_lapsed(redlock *rl, const redlock_lock *lock) {
-  if (lock->status != REDLOCK_OK || lock->task == RL_RELEASE) return 0;
-  return !rl_tick(rl) || rl->now_ms >= lock->deadline_ms;
+/* R1: a grant or extension that lapsed while it stood in the queue is not handed out as such. */
+static redlock_status rl_status_now(redlock *rl, const redlock_lock *lock) {
+  if (lock->status != REDLOCK_OK || lock->task == RL_RELEASE) return lock->status;
+  if (!rl_tick(rl)) return REDLOCK_SYSTEM;
+  return rl->now_ms < lock->deadline_ms ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
 
-/* Gives a decided lock to the caller; 0 = it goes back to the line first, to be released. */
+/* Gives a decided lock to the caller; 0 = it goes back to the line first, to be released. R19: an
+   extension that cannot be checked leaves the lock as it was. */
 static int rl_hand_back(redlock *rl, redlock_lock *lock) {
-  if (rl_has_lapsed(rl, lock)) {
+  redlock_status decided = lock->status;
+  lock->status = rl_status_now(rl, lock);
+  if (lock->status != decided && (lock->task == RL_SET || lock->status == REDLOCK_EXPIRED)) {
     if (lock->reserved != RL_RESERVED) {
       rl_unreserve(rl, lock);
       rl_expire(rl, lock);
@@ -1978,7 +1999,6 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
     }
     lock->deadline_ms = 0;
     lock->held = RL_OVER;
-    lock->status = REDLOCK_EXPIRED;
     rl_roll_back(rl, lock);
   }
   rl_unreserve(rl, lock);
@@ -1987,12 +2007,14 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   return 1;
 }
 
-/* Has a lock released that nobody will wait for. Sending may have to make room; where it does not,
-   because a server takes no bytes, the value lives until its ttl. */
+/* Has a lock released that nobody will wait for. Sending may have to make room, which the line must
+   not take; where it does not, the value lives until its ttl. */
 static void rl_release_unseen(redlock *rl, redlock_lock *lock) {
+  rl_server *s, *end = rl->server + rl->servers;
   int room = lock->reserved == RL_RESERVED;
   rl_unreserve(rl, lock);
-  if (!room && !rl_make_room(rl, lock, RL_RELEASE)) rl_work(rl);
+  if (!room && !rl_make_room(rl, lock, RL_RELEASE))
+    for (s = rl->server; s != end; s++) rl_send(rl, s);
   if (room || rl_make_room(rl, lock, RL_RELEASE)) (void)rl_ask(rl, lock, RL_RELEASE);
 }
 
@@ -2201,34 +2223,43 @@ static int rl_system_address(const rl_server *s, const char *host, const char *p
 
 #else
 
-/* Keeps the first two addresses of the name; what was known stays when nothing is found. 0 = it is
-   the address of an earlier entry (R5). */
-static int rl_system_resolve(redlock *rl, rl_server *s) {
+/* Keeps the first two addresses of the name; what was known stays when nothing is found. */
+static void rl_system_find(const redlock *rl, rl_server *s) {
   struct addrinfo hints, *found, *a;
-  const rl_server *other = rl->server;
   char host[RL_HOST_BYTES], port[6];
   int kept = 0;
   rl_copy_target(rl, s, host, port);
-  if (*host == '/') return 1;
+  if (*host == '/') return;
   memset(&hints, 0, sizeof hints);
   hints.ai_socktype = SOCK_STREAM;
   if (getaddrinfo(host, port, &hints, &found) != 0) {
     if (s->address[0][0] == 0) rl_say(s, "the name is not found: check it, or redlock_resolve");
-    return 1;
+    return;
   }
   memset(s->address, 0, sizeof s->address);
   for (a = found; a && kept < 2; a = a->ai_next)
     if (a->ai_addrlen <= sizeof s->address[0])
       memcpy(s->address[kept++], a->ai_addr, a->ai_addrlen);
   freeaddrinfo(found);
+}
+
+/* Looks a server's name up. A connection to where it no longer is ends: that may be another entry's
+   place by now. 0 = it is the address of an earlier entry (R5). */
+static int rl_system_resolve(redlock *rl, rl_server *s) {
+  const rl_server *other = rl->server;
+  uint32_t before[2][7];
+  int i, single = 1;
+  memcpy(before, s->address, sizeof before);
+  rl_system_find(rl, s);
   for (; other != s; other++)
-    for (kept = 0; kept < 4; kept++)
-      if (s->address[kept & 1][0] && memcmp(other->address[kept >> 1], s->address[kept & 1],
-                                            sizeof s->address[0]) == 0) {
-        memset(s->address, 0, sizeof s->address); /* unreachable: two votes would be worse */
-        return 0;
-      }
-  return 1;
+    for (i = 0; i < 4; i++)
+      if (s->address[i & 1][0] && memcmp(other->address[i >> 1], s->address[i & 1],
+                                         sizeof s->address[0]) == 0) single = 0;
+  if (!single) memset(s->address, 0, sizeof s->address); /* two votes would be worse than none */
+  if (s->fd < 0 || memcmp(before, s->address, sizeof before) == 0) return single;
+  (void)rl_tick(rl);
+  rl_lose(rl, s, rl_lost);
+  return single;
 }
 
 /* The two addresses of a name take turns with each failure. 0 = the name is not known */
@@ -2312,6 +2343,7 @@ static int rl_system_wait(void *ctx, const redlock_fd *want, int count, int64_t 
   for (i = 0; i < count; i++) {
     fds[i].fd = RL_AS(rl_socket, want[i].fd);
     fds[i].events = POLLIN;
+    fds[i].revents = 0;
     if (want[i].events & REDLOCK_WRITE) fds[i].events |= POLLOUT;
   }
   if (timeout_ms > 60000) timeout_ms = 60000; /* early is allowed, overflow is not */
@@ -2372,6 +2404,18 @@ static int rl_take_options(redlock *rl, const redlock_options *options) {
   return o->drift_ppm < 1000000 && *min <= *max && rl_choose_io(rl);
 }
 
+/* What is sent of a handshake is counted in 16 bits. */
+static int rl_is_greeting_long(const redlock *rl, const rl_server *s) {
+  char byte;
+  rl_writer w;
+  w.data = &byte;
+  w.size = w.room = 1;
+  w.at = w.written = 0;
+  w.skip = UINT16_MAX;
+  (void)rl_put_greeting(rl, s, &w);
+  return w.written != 0;
+}
+
 /* Takes one entry of the list; what is wrong with it stays as that server's error. */
 static int rl_add_server(redlock *rl, rl_text entry) {
   rl_server *s = &rl->server[rl->servers], *other = rl->server;
@@ -2387,6 +2431,7 @@ static int rl_add_server(redlock *rl, rl_text entry) {
   else if (rl_begins(entry, "rediss://")) problem = "TLS: bring your own io, with redis://";
   else if (!rl_parse_target(entry, &t))
     problem = "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
+  else if (rl_is_greeting_long(rl, s)) problem = "the user or the password is too long";
   for (; !problem && other != s; other++)
     if (rl_is_twin(rl, s, other)) problem = rl_twice;
   if (!problem && rl_is_system(rl) && !rl_system_resolve(rl, s)) problem = rl_twice;
@@ -2471,8 +2516,8 @@ REDLOCK_API void redlock_close(redlock *rl) {
   if (!rl_is_forked(rl)) {
     (void)rl_tick(rl);
     end = rl->now_ms + rl->options.server_timeout_ms;
+    rl_withdraw_all(rl, &rl->live); /* first: no command is kept for a round any more */
     rl_withdraw_all(rl, &rl->line);
-    rl_withdraw_all(rl, &rl->live);
     rl_withdraw_all(rl, &rl->decided);
     rl_work(rl);
     for (s = rl->server; s != last; s++)
@@ -2506,10 +2551,12 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   if (!rl_is_ready(rl) || !lock || !resource || !rl_is_good_ttl(rl, ttl_ms)) return REDLOCK_INVALID;
   while (size <= REDLOCK_MAX_RESOURCE && resource[size]) size++;
   if (size == 0 || size > REDLOCK_MAX_RESOURCE || rl_owns(rl, lock)) return REDLOCK_INVALID;
-  if (!rl_tick(rl)) return REDLOCK_SYSTEM;
   user = lock->user;
   memset(lock, 0, sizeof *lock);
   lock->user = user;
+  lock->operation = REDLOCK_ACQUIRE;
+  lock->status = REDLOCK_SYSTEM;
+  if (!rl_tick(rl)) return REDLOCK_SYSTEM;
   lock->ttl_ms = lock->ask_ms = ttl_ms;
   lock->max_hold_ms = rl->options.max_hold_ms;
   lock->since_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
@@ -2611,7 +2658,9 @@ REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint3
 }
 
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock) {
-  return rl_block(rl, lock, redlock_start_release(rl, lock));
+  redlock_status status = redlock_start_release(rl, lock);
+  if (status == REDLOCK_EXPIRED && lock->phase != RL_IDLE) status = REDLOCK_PENDING; /* its loss */
+  return rl_block(rl, lock, status);
 }
 
 REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *lock) {

@@ -108,6 +108,87 @@ static void a_clock_that_fails_grants_nothing(void) { /* R1 R2 */
   end();
 }
 
+/* The k-th reading of the clock from now on fails, and no other. */
+static void fail_clock_at(long k) {
+  fake.calls[FAKE_NOW] = 0;
+  fake.fail_hook = FAKE_NOW;
+  fake.fail_from = fake.fail_until = k;
+}
+
+static void an_extension_without_a_clock_changes_nothing(void) { /* R19 */
+  long k;
+  for (k = 1; k <= 12; k++) {
+    redlock_status got;
+    world(3);
+    hold("r", 60000);
+    fail_clock_at(k);
+    got = redlock_extend(&rl, &lock, 60000);
+    CHECK(got == REDLOCK_OK || got == REDLOCK_SYSTEM);
+    fake.fail_hook = FAKE_ANY;
+    CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+    CHECK_EQ(fake_holders(&fake, "r"), 3);
+    end();
+  }
+}
+
+static void releases_need_no_clock(void) { /* R21 */
+  static redlock_lock many[20];
+  int i;
+  world(3);
+  for (i = 0; i < 20; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "r%d", i);
+    CHECK_EQ(redlock_acquire(&rl, &many[i], name, 60000, 0), REDLOCK_OK);
+  }
+  for (i = 0; i < 20; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  fail_clock_at(1);
+  run_for(10);
+  CHECK_EQ(handed_count, 20);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void an_acquire_without_a_clock_leaves_no_lock(void) { /* R22 */
+  world(3);
+  memset(&lock, 0xa5, sizeof lock);
+  fail_clock_at(1);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_SYSTEM);
+  CHECK_EQ(lock.status, REDLOCK_SYSTEM);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+}
+
+static int64_t last_reading;
+
+static void no_clock_for_good(struct fake *f, enum fake_hook hook, int server) {
+  (void)hook;
+  (void)server;
+  if (f->now_ms <= last_reading) return;
+  f->fail_hook = FAKE_NOW;
+  f->fail_from = 1;
+  f->fail_until = LONG_MAX;
+}
+
+/* An expired lock waits for room that a server keeps, and then there is no clock any more. */
+static void nobody_waits_for_room_without_a_clock(void) { /* R10 */
+  char name[REDLOCK_MAX_RESOURCE + 1];
+  memset(name, 'n', sizeof name - 1);
+  name[sizeof name - 1] = '\0';
+  world(3);
+  CHECK_EQ(redlock_acquire(&rl, &other, "o", 60000, 0), REDLOCK_OK);
+  hold(name, 60);
+  last_reading = lock.deadline_ms;
+  fake_freeze(&fake, 0);
+  fake.server[0].socket_room = 10;
+  run_for(20);
+  while (rl_make_room(&rl, &other, RL_EXTEND))
+    if (!CHECK_EQ(redlock_extend(&rl, &other, 70000), REDLOCK_OK)) break;
+  fake.on_call = no_clock_for_good;
+  CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_EXPIRED);
+  fake.on_call = NULL;
+  end();
+}
+
 static void a_clock_that_fails_says_zero(void) { /* R22 */
   world(3);
   hold("r", TTL);
@@ -182,6 +263,10 @@ int main(int argc, char **argv) {
   RUN(the_kth_clock_fails);
   RUN(the_kth_entropy_fails);
   RUN(a_clock_that_fails_grants_nothing);
+  RUN(an_extension_without_a_clock_changes_nothing);
+  RUN(releases_need_no_clock);
+  RUN(an_acquire_without_a_clock_leaves_no_lock);
+  RUN(nobody_waits_for_room_without_a_clock);
   RUN(a_clock_that_fails_says_zero);
   RUN(time_lost_between_any_two_calls);
   RUN(a_grant_never_outlives_its_keys);

@@ -171,6 +171,18 @@ static void a_client_that_pauses_too_long_is_told(void) { /* R19 R22 */
   end();
 }
 
+/* Who only blocks may free a lock's memory when its release has returned. */
+static void a_release_hands_the_loss_back(void) { /* R21 */
+  held_for_kept(1000, 0);
+  occupy(0, 4, "busy", 60000);
+  fake_sleep(&fake, 2000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "busy", 1000, 0), REDLOCK_TAKEN); /* finds the loss */
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
+  memset(&lock, 0xa5, sizeof lock);
+  CHECK(redlock_wait(&rl, 0) == NULL);
+  end();
+}
+
 static void hundreds_of_steps_wait_only_when_due(void) { /* no busy loop */
   held_for_kept(1000, 0);
   fake.calls[FAKE_WAIT] = 0;
@@ -193,6 +205,7 @@ int main(int argc, char **argv) {
   RUN(a_lock_that_is_not_held_cannot_be_kept);
   RUN(blocking_calls_keep_other_locks);
   RUN(a_client_that_pauses_too_long_is_told);
+  RUN(a_release_hands_the_loss_back);
   RUN(hundreds_of_steps_wait_only_when_due);
   return check_end();
 }

@@ -4,6 +4,7 @@
 enum { MANY = 500 };
 
 static redlock_lock many[MANY];
+static char endless[70000];
 
 static redlock_status init_with(const char *list) { return redlock_init(&rl, list, &options); }
 
@@ -89,6 +90,12 @@ static void options_out_of_range_are_refused(void) {
   options.retry_delay_min_ms = 300;
   options.retry_delay_max_ms = 299;
   CHECK_EQ(init_with(servers), REDLOCK_INVALID);
+  end();
+  prepare(3);
+  memset(endless, 'p', sizeof endless - 1);
+  options.password = endless;
+  CHECK_EQ(init_with(servers), REDLOCK_INVALID);
+  CHECK(strstr(redlock_server_error(&rl, 0), "too long") != NULL);
   end();
   prepare(3);
   CHECK_EQ(redlock_init_sized(&rl, servers, &options, sizeof rl - 1, sizeof lock), REDLOCK_INVALID);
@@ -293,6 +300,36 @@ static void so_are_those_that_close_withdraws(void) { /* R7 R11 */
   end();
 }
 
+/* Far more releases are started than the log has room for, on servers that are well. */
+static void start_releases(int count) {
+  int i;
+  for (i = 0; i < count; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "held%d", i);
+    CHECK_EQ(redlock_acquire(&rl, &many[i], name, 60000, 0), REDLOCK_OK);
+  }
+  run_for(10);
+  for (i = 0; i < count; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+}
+
+static void started_releases_leave_before_close_ends(void) { /* R21 R11 */
+  world(3);
+  start_releases(200);
+  redlock_close(&rl);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void started_releases_leave_though_they_are_cancelled(void) { /* R21 R11 */
+  int i;
+  world(3);
+  start_releases(200);
+  for (i = 0; i < 200; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
+  run_for(100);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
 static void grants_that_lapse_in_a_long_queue_are_released(void) { /* R1 R11 */
   int i;
   world(3);
@@ -337,6 +374,8 @@ int main(int argc, char **argv) {
   RUN(cancelled_grants_are_released_though_the_log_was_full);
   RUN(cancelled_grants_are_released_behind_slow_rounds);
   RUN(so_are_those_that_close_withdraws);
+  RUN(started_releases_leave_before_close_ends);
+  RUN(started_releases_leave_though_they_are_cancelled);
   RUN(grants_that_lapse_in_a_long_queue_are_released);
   RUN(strerror_knows_every_status);
   return check_end();

@@ -129,20 +129,33 @@ static void one_server_behind_two_entries_is_refused(void) { /* R5 */
   end();
 }
 
-/* Its vote by the first name may count already: the second one says no more when that is away. */
+/* The first name said yes and went away, and the round goes on: the second one is no news. */
 static void nor_does_the_other_name_step_in(void) { /* R5 */
   prepare_started(3, 1000000);
   fake.server[2].run_id = fake.server[0].run_id;
-  fake.server[2].connect_ms = 5; /* so that the first name is known first */
-  options.max_attempts = 8;
+  fake.server[2].connect_ms = 20;
   ready();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  run_for(100);
+  hold("r", 5000);
+  fake_freeze(&fake, 1);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 9000), REDLOCK_PENDING);
+  run_for(5);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_YES);
   fake.server[0].refuses = 1;
   fake_reset(&fake, 0, FAKE_RST);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 3000), REDLOCK_NO_QUORUM);
+  CHECK_EQ(finish(&lock), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[2], REDLOCK_VOTE_ERROR);
+  end();
+}
+
+static void a_server_may_move_to_another_name(void) { /* R5 */
+  prepare_started(3, 1000000);
+  ready();
+  warm();
+  fake.server[1].run_id = fake.server[0].run_id;
+  fake.server[0].refuses = 1; /* where it was, nobody is any more */
+  fake_reset(&fake, 0, FAKE_RST);
+  fake_reset(&fake, 1, FAKE_RST);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 30000), REDLOCK_OK);
   end();
 }
 
@@ -279,6 +292,7 @@ int main(int argc, char **argv) {
   RUN(an_old_readonly_server_does_not_vote);
   RUN(one_server_behind_two_entries_is_refused);
   RUN(nor_does_the_other_name_step_in);
+  RUN(a_server_may_move_to_another_name);
   RUN(servers_may_change_names);
   RUN(off_means_no_info);
   RUN(no_round_trip_is_added_to_the_first_lock);

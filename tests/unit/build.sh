@@ -234,7 +234,7 @@ names_begin_with_redlock() {
 # With the POSIX back end, on x86-64. The aim is 10240: see "Sizes" in the README.
 text_stays_small() {
   make_object -Os || return
-  at_most 18400 "$(size -A "$work/object.o" |
+  at_most 18900 "$(size -A "$work/object.o" |
     awk '$1 ~ /^\.(text|rodata)/ { sum += $2 } END { print sum }')"
 }
 

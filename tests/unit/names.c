@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 static int look_up(const char *name, const char *port, const struct addrinfo *hints,
                    struct addrinfo **found);
@@ -212,6 +214,53 @@ static void resolve_keeps_what_it_cannot_find(void) { /* R5 */
   redlock_close(&rl);
 }
 
+/* Both have gone, and the second one's new address is not known yet. */
+static void resolve_checks_what_it_keeps(void) { /* R5 */
+  begin();
+  CHECK_EQ(init("one,two"), REDLOCK_OK);
+  name_is("one", "42");
+  name_is("two", "");
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_INVALID);
+  redlock_close(&rl);
+}
+
+static int listen_on_loopback(char port[8]) {
+  struct sockaddr_in a;
+  socklen_t size = sizeof a;
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  memset(&a, 0, sizeof a);
+  a.sin_family = AF_INET;
+  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && listen(fd, 1) == 0);
+  CHECK(getsockname(fd, (struct sockaddr *)&a, &size) == 0);
+  snprintf(port, 8, "%u", (unsigned)ntohs(a.sin_port));
+  return fd;
+}
+
+/* Where a name no longer leads, another entry's may lead now. */
+static void resolve_ends_connections_to_old_addresses(void) { /* R5 */
+  char port[8], list[16], bytes[512];
+  int listener = listen_on_loopback(port), connection;
+  const struct timeval patience = {10, 0};
+  ssize_t got = 1;
+  begin();
+  snprintf(list, sizeof list, "one:%s", port);
+  CHECK_EQ(init(list), REDLOCK_OK);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  connection = accept(listener, NULL, NULL);
+  (void)setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  CHECK(recv(connection, bytes, sizeof bytes, MSG_DONTWAIT) != 0); /* nothing has changed */
+  name_is("one", "42");
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  while (got > 0) got = recv(connection, bytes, sizeof bytes, 0);
+  CHECK_EQ(got, 0);
+  redlock_close(&rl);
+  close(connection);
+  close(listener);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(each_name_is_looked_up_once);
@@ -223,5 +272,7 @@ int main(int argc, char **argv) {
   RUN(resolve_finds_new_twins);
   RUN(resolve_lets_names_change_places);
   RUN(resolve_keeps_what_it_cannot_find);
+  RUN(resolve_checks_what_it_keeps);
+  RUN(resolve_ends_connections_to_old_addresses);
   return check_end();
 }
