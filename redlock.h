@@ -133,7 +133,8 @@ typedef struct redlock_fd {
   uint32_t generation; /* grows when the server is reopened: tells epoll users of a reused number */
 } redlock_fd;
 
-/* The world, for your own sockets, TLS, clock or simulator. No call may block but wait. */
+/* The world, for your own sockets, TLS, clock or simulator. No call may block but wait, and none
+   may call the client. */
 typedef struct redlock_io {
   /* Starts connecting to host and port (port is "" and host starts with '/' for unix:). A number
      that is yours, or < 0 = failed. Both texts last only as long as the call. */
@@ -353,7 +354,8 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
 /* Extends a held lock from redlock_step, at half of its validity, until it is released, cancelled
    or lost: then it is handed back with the operation REDLOCK_LOST. max_hold_ms counts from the
-   grant; 0 = that of the options (R20). OK, EXPIRED or INVALID. */
+   grant; 0 = that of the options (R20). OK, EXPIRED, SYSTEM, or INVALID: also while an extension is
+   under way. */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
@@ -427,6 +429,11 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 #define RL_EXTEND_SCRIPT                                                                           \
   RL_OWNED "if c('pttl',k)<ARGV[2]+0 then return c('pexpire',k,ARGV[2])end return 1"
 
+/* How the three commands begin, in RESP: all that does not vary. */
+#define RL_EVAL(words, size, script)                                                               \
+  "*" words "\r\n$4\r\nEVAL\r\n$" size "\r\n" script "\r\n$1\r\n1\r\n"
+#define RL_RELEASE_HEAD RL_EVAL("5", "116", RL_RELEASE_SCRIPT)
+#define RL_EXTEND_HEAD RL_EVAL("6", "170", RL_EXTEND_SCRIPT)
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
 #define RL_SET_BYTES(resource_size) ((resource_size) + 82u)
 #define RL_RELEASE_BYTES(resource_size) ((resource_size) + 64u + sizeof(RL_RELEASE_SCRIPT))
@@ -452,6 +459,8 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
+typedef char rl_check_scripts[sizeof(RL_RELEASE_SCRIPT) == 116 + 1 &&
+                              sizeof(RL_EXTEND_SCRIPT) == 170 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 typedef char rl_check_ring[RL_SET_BYTES(REDLOCK_MAX_RESOURCE) +
                            RL_RELEASE_BYTES(REDLOCK_MAX_RESOURCE) <= REDLOCK_RING_BYTES &&
@@ -588,19 +597,11 @@ static void rl_put_encoded(rl_writer *w, rl_text t) {
   rl_put(w, "\r\n", 2);
 }
 
-/* "EVAL script 1", of a command that begins with its number of words */
-static void rl_put_eval(rl_writer *w, const char *words, const char *script) {
-  rl_put_raw(w, words);
-  rl_put_raw(w, "$4\r\nEVAL\r\n");
-  rl_put_word(w, rl_whole(script));
-  rl_put_raw(w, "$1\r\n1\r\n");
-}
-
 static void rl_put_command(rl_writer *w, const redlock_lock *lock, uint8_t kind) {
   char digits[10];
   if (kind == RL_SET) rl_put_raw(w, RL_SET_HEAD);
-  else if (kind == RL_EXTEND) rl_put_eval(w, "*6\r\n", RL_EXTEND_SCRIPT);
-  else rl_put_eval(w, "*5\r\n", RL_RELEASE_SCRIPT);
+  else if (kind == RL_EXTEND) rl_put_raw(w, RL_EXTEND_HEAD);
+  else rl_put_raw(w, RL_RELEASE_HEAD);
   rl_put_word(w, rl_slice(lock->resource, lock->resource_size));
   rl_put_word(w, rl_slice(lock->value, RL_VALUE_BYTES));
   if (kind == RL_SET) rl_put_raw(w, "$2\r\nPX\r\n");
@@ -765,8 +766,9 @@ static void rl_copy_target(const redlock *rl, const rl_server *s, char host[RL_H
 static int rl_is_same_text(rl_text a, rl_text b) {
   int letter = rl_begins(a, "/") ? 0 : 'a' - 'A'; /* a path has case, a host's name has none */
   size_t i = 0;
-  while (i < a.size && i < b.size && (a.at[i] | letter) == (b.at[i] | letter)) i++;
-  return i == a.size && i == b.size;
+  if (a.size != b.size) return 0;
+  while (i < a.size && (a.at[i] | letter) == (b.at[i] | letter)) i++;
+  return i == a.size;
 }
 
 /* R5. Another user or database does not make another server. */
@@ -817,11 +819,14 @@ static void rl_unlink(redlock_lock *lock) {
   lock->phase = RL_IDLE;
 }
 
-/* To the end of the list where locks of that phase stand; whom a blocking call waits for, first. */
+/* A blocking call waits for it, or it is kept: no want of room shall make it run out. */
+static int rl_is_urgent(const redlock_lock *lock) { return lock->urgent || lock->kept; }
+
+/* To the end of the list where locks of that phase stand; one that is urgent, first. */
 static void rl_move(redlock *rl, redlock_lock *lock, uint8_t phase) {
   rl_link *list = phase == RL_LINE ? &rl->line : phase == RL_DECIDED ? &rl->decided : &rl->live;
   if (lock->phase != RL_IDLE) rl_unlink(lock);
-  if (lock->urgent) list = list->next;
+  if (rl_is_urgent(lock)) list = list->next;
   lock->phase = phase;
   lock->link.next = list;
   lock->link.prev = list->prev;
@@ -981,12 +986,13 @@ static void rl_advise(rl_server *s) {
     "0LOADING\0" "0BUSY\0" "0TRYAGAIN\0" "0NOREPLICAS\0" "1NOAUTH\0" "1WRONGPASS\0" "1NOPERM\0"
     "2READONLY\0" "2MASTERDOWN\0" "2MOVED\0" "2ASK\0" "2CLUSTERDOWN\0" "2CROSSSLOT\0" "3OOM\0"
     "3MISCONF\0" "3ERR max\0" "3DENIED\0" "4WRONGTYPE\0" "5ERR unknown\0";
-  static const char *const advice[] = {
+  static const char advice[][28] = {
     ": it passes", ": check user, password, ACL", ": list plain masters only",
     ": see its configuration", ": others use this key", ": it lacks SET PX or EVAL"
   };
   const char *word = words;
-  for (; word < words + sizeof words - 1 && s->state == RL_OPEN; word += strlen(word) + 1) {
+  if (s->state != RL_OPEN || s->parser.count == 0) return;
+  for (; word < words + sizeof words - 1; word += strlen(word) + 1) {
     if (!rl_begins(rl_whole(s->error), word + 1)) continue;
     rl_append(s, advice[*word - '0']);
     return;
@@ -1120,7 +1126,7 @@ static void rl_put_undo(redlock *rl, const rl_server *s, rl_writer *w) {
   size_t size = set->size - (sizeof(RL_SET_HEAD) - 1) - tail;
   size_t at = rl_wrap(s->at + RL_AS(uint32_t, sizeof(RL_SET_HEAD) - 1));
   size_t straight = rl_min(size, REDLOCK_RING_BYTES - at);
-  rl_put_eval(w, "*5\r\n", RL_RELEASE_SCRIPT);
+  rl_put_raw(w, RL_RELEASE_HEAD);
   rl_put(w, rl->ring + at, straight);
   rl_put(w, rl->ring, size - straight);
 }
@@ -1561,7 +1567,7 @@ static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
   uint32_t bytes = rl_room(task, lock->resource_size), commands = task == RL_SET ? 2 : 1;
   while (rl->used + rl->reserved_bytes + bytes > REDLOCK_RING_BYTES ||
          rl->count + rl->reserved_commands + commands > REDLOCK_MAX_COMMANDS)
-    if (!rl_retire(rl) && !(lock->urgent && rl_yield(rl))) return 0;
+    if (!rl_retire(rl) && !(rl_is_urgent(lock) && rl_yield(rl))) return 0;
   return 1;
 }
 
@@ -1814,7 +1820,7 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
 /* Whether someone stands in line and there is room. */
 static int rl_is_served(redlock *rl) {
   const redlock_lock *lock = rl_first(&rl->line);
-  return lock && (lock->urgent || rl_restore(rl)) && rl_make_room(rl, lock, lock->task);
+  return lock && (rl_is_urgent(lock) || rl_restore(rl)) && rl_make_room(rl, lock, lock->task);
 }
 
 static void rl_serve_line(redlock *rl) {
@@ -2233,7 +2239,7 @@ static void rl_system_find(const redlock *rl, rl_server *s) {
   memset(&hints, 0, sizeof hints);
   hints.ai_socktype = SOCK_STREAM;
   if (getaddrinfo(host, port, &hints, &found) != 0) {
-    if (s->address[0][0] == 0) rl_say(s, "the name is not found: check it, or redlock_resolve");
+    if (s->address[0][0] == 0) rl_say(s, "name not found: check it; redlock_resolve asks again");
     return;
   }
   memset(s->address, 0, sizeof s->address);
@@ -2281,13 +2287,16 @@ static void rl_system_switch_on(rl_socket fd, int level, int option) {
 }
 
 static intptr_t rl_system_open(void *ctx, int server, const char *host, const char *port) {
-  const redlock *rl = RL_AS(const redlock *, ctx);
+  rl_server *s = &RL_AS(redlock *, ctx)->server[server];
   size_t size = strlen(host) + 1;
   rl_sockaddr a;
   intptr_t fd;
   memset(&a, 0, sizeof a);
   if (*host != '/') {
-    if (!rl_system_address(&rl->server[server], host, port, &a)) return -1;
+    if (!rl_system_address(s, host, port, &a)) {
+      s->told = *s->error != 0; /* why there is no address says more than that nothing is open */
+      return -1;
+    }
   } else {
     if (size > sizeof a.local.sun_path) return -1;
     a.local.sun_family = AF_UNIX;
@@ -2445,7 +2454,7 @@ static int rl_take_list(redlock *rl, const char *list) {
   for (; *list; list += size + (list[size] != 0)) {
     size = strcspn(list, ", \t\r\n");
     if (size && rl->servers == REDLOCK_MAX_SERVERS) {
-      rl_say(rl->server, "more servers than REDLOCK_MAX_SERVERS");
+      rl_say(rl->server, "the list has more servers than REDLOCK_MAX_SERVERS allows");
       return 0;
     }
     if (size && !rl_add_server(rl, rl_slice(list, size))) return 0;
@@ -2680,7 +2689,7 @@ REDLOCK_API const char *redlock_strerror(redlock_status status) {
     case REDLOCK_CANCELLED: return "cancelled";
     case REDLOCK_LIMIT: return "the longest hold is reached";
     case REDLOCK_INVALID: return "invalid argument or call";
-    case REDLOCK_SYSTEM: return "the clock, the entropy or a socket failed";
+    case REDLOCK_SYSTEM: return "the clock, the entropy or waiting failed";
   }
   return "unknown status";
 }

@@ -171,6 +171,22 @@ static void a_client_that_pauses_too_long_is_told(void) { /* R19 R22 */
   end();
 }
 
+/* Grants that nobody can take fill the log, while the caller is in a blocking call. */
+static void want_of_room_does_not_lose_it(void) { /* R11 R20 */
+  static redlock_lock many[30];
+  int i;
+  held_for_kept(2000, 0);
+  for (i = 0; i < 30; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "many%d", i);
+    CHECK_EQ(redlock_start_acquire(&rl, &many[i], name, 60000, 0), REDLOCK_PENDING);
+  }
+  occupy(0, 4, "busy", 60000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "busy", 1000, 10000), REDLOCK_TAKEN);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  end();
+}
+
 /* Who only blocks may free a lock's memory when its release has returned. */
 static void a_release_hands_the_loss_back(void) { /* R21 */
   held_for_kept(1000, 0);
@@ -205,6 +221,7 @@ int main(int argc, char **argv) {
   RUN(a_lock_that_is_not_held_cannot_be_kept);
   RUN(blocking_calls_keep_other_locks);
   RUN(a_client_that_pauses_too_long_is_told);
+  RUN(want_of_room_does_not_lose_it);
   RUN(a_release_hands_the_loss_back);
   RUN(hundreds_of_steps_wait_only_when_due);
   return check_end();

@@ -256,7 +256,7 @@ static void start_extend(struct client *c, struct slot *s) {
 }
 
 static void start_release(struct client *c, struct slot *s) {
-  int acquiring = s->state == S_ACQUIRING;
+  int acquiring = s->state == S_ACQUIRING, blocks;
   int stands = s->value >= 0 && client_ms(c) < s->deadline_ms;
   enum slot_state before = s->state;
   long value = s->value;
@@ -268,7 +268,8 @@ static void start_release(struct client *c, struct slot *s) {
   if (!acquiring) grant_ends(s); /* it ends when release is called */
   s->deadline_ms = 0;
   set_bound(c, s, W.cfg.server_timeout_ms + 3);
-  if (!acquiring && may_block(c)) {
+  blocks = !acquiring && may_block(c);
+  if (blocks) {
     s->state = S_RELEASING;
     status = c->lib->release(c->rl, &s->lock);
     if (s->lock.operation == REDLOCK_RELEASE && s->lock.status == status) {
@@ -285,8 +286,8 @@ static void start_release(struct client *c, struct slot *s) {
     if (one_in(8)) s->due = think();
     return;
   }
-  if ((status == REDLOCK_EXPIRED || status == REDLOCK_INVALID) && !acquiring && before != S_HELD &&
-      !stands) { /* found lost already: that is still to be handed back */
+  if (((status == REDLOCK_EXPIRED && !blocks) || status == REDLOCK_INVALID) &&
+      !acquiring && before != S_HELD && !stands) { /* a known loss is still to be handed back */
     s->state = before;
     return;
   }

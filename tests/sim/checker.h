@@ -1,5 +1,4 @@
-/* checker.h: the invariants at the end of safety.md, over true time, each with a message of its
- * own.
+/* checker.h: the invariants, over true time, each with a message of its own.
  *
  *   1 grants of one resource never overlap
  *   2 at every instant of a grant a majority of distinct servers holds its value or cannot vote

@@ -169,6 +169,7 @@ static void no_lock_looks_a_name_up(void) {
   lookups = 0;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 100), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_UNREACHABLE);
+  CHECK(strstr(redlock_server_error(&rl, 1), "name")); /* says more than that nothing is open */
   redlock_close(&rl);
   CHECK_EQ(lookups, 0);
 }

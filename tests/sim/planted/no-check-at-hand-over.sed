@@ -1,3 +1,3 @@
 # no check at hand-over (R1)
 # changes: 1
-/^static int rl_has_lapsed/,/^}/ s|^  return .*|  return lock == RL_NULL \&\& rl == RL_NULL;|
+/^static redlock_status rl_status_now/,/^}/ s/^  return rl->now_ms < .*/  return REDLOCK_OK;/
