@@ -6,6 +6,9 @@ DESTDIR ?=
 VERSION    = $(shell sed -n 's/^\#define REDLOCK_VERSION "\(.*\)"/\1/p' redlock.h)
 EXAMPLES  := $(patsubst examples/%.c,$(BUILD)/examples/%,\
                $(filter-out examples/redlock.c examples/demo.c,$(wildcard examples/*.c)))
+ifneq ($(shell uname -s),Linux) # it has no epoll
+EXAMPLES  := $(filter-out %/many_locks,$(EXAMPLES))
+endif
 STATIC_CC ?= musl-gcc
 STATIC    := -static -Os -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables \
              -fno-pie -no-pie -Wl,--gc-sections,--build-id=none,-z,noseparate-code -s

@@ -92,7 +92,9 @@ static void on_decided(redlock_lock *lock) {
       return; /* it comes back once more, released */
     }
   } else if (lock->operation == REDLOCK_ACQUIRE) {
-    count.refused++; /* taken, or too few servers: see many of these in lock->votes */
+    count.refused++;
+    if (lock->status == REDLOCK_NO_QUORUM && count.granted == 0)
+      count.wanted = count.started; /* the servers were never there: see lock->votes */
   }
   start_next(lock); /* whatever a release says, the hold ended when it was called */
 }
@@ -128,6 +130,7 @@ int main(int argc, char **argv) {
   }
   run();
   printf("%ld granted and released, %ld refused\n", count.granted, count.refused);
+  if (count.granted == 0) explain();
   if (count.refused) explain();
   redlock_close(&client);
   (void)close(epoll_fd);

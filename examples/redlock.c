@@ -248,6 +248,13 @@ static uint32_t duration(const char *text) {
   return (uint32_t)(number * ms);
 }
 
+/* A time that is no limit when it is 0, and so is not taken. */
+static uint32_t limit(const char *option, const char *text) {
+  uint32_t ms = duration(text);
+  if (ms == 0) usage("%s 0 would be no limit: leave the option out", option);
+  return ms;
+}
+
 static int exit_code(const char *text) {
   char *end;
   long number = strtol(text, &end, 10);
@@ -277,8 +284,8 @@ static void take_option(char letter, const char *value) {
     case 'n': set.wait_ms = 0; break;
     case 'E': set.taken_status = exit_code(value); break;
     case 'k': set.kill_ms = duration(value); set.has_kill = 1; break;
-    case 'm': set.max_hold_ms = duration(value); break;
-    case 'T': set.max_ttl_ms = duration(value); break;
+    case 'm': set.max_hold_ms = limit("--max-hold", value); break;
+    case 'T': set.max_ttl_ms = limit("--max-ttl", value); break;
     case 'S': set.status = 1; break;
     case 'q': set.quiet = 1; break;
     case 'v': set.verbose = 1; break;
@@ -511,7 +518,7 @@ static void explain_refusal(redlock_status status) {
     finish(set.taken_status);
   }
   if (status == REDLOCK_SYSTEM) {
-    say("no lock '%s': this system gave no clock, random bytes or socket", set.resource);
+    say("no lock '%s': this system gave no clock or random bytes, or waiting failed", set.resource);
     finish(EXIT_SYSTEM);
   }
   if (status == REDLOCK_EXPIRED)
@@ -802,6 +809,9 @@ static int run_locked(void) {
 struct probe {
   int fd, index;
   int expected;         /* replies until all is known; the last is PING's */
+  int addresses, tried; /* a name's first two are tried in turn, as by the lock */
+  struct sockaddr_storage address[2];
+  socklen_t address_size[2];
   int64_t pinged_us, round_trip_us;
   size_t asked, sent, got;
   const char *advice;
@@ -912,13 +922,26 @@ static void ask_all(struct probe *p, struct name entry) {
 
 /* ---- Status: the connection ---- */
 
-static void start_connect(struct probe *p, const struct sockaddr *address, socklen_t size) {
-  p->fd = socket(address->sa_family, SOCK_STREAM, 0);
-  if (p->fd >= 0) {
-    (void)fcntl(p->fd, F_SETFL, O_NONBLOCK);
-    if (connect(p->fd, address, size) == 0 || errno == EINPROGRESS) return;
+static void add_address(struct probe *p, const void *address, socklen_t size) {
+  if (p->addresses == 2 || size > (socklen_t)sizeof p->address[0]) return;
+  memcpy(&p->address[p->addresses], address, size);
+  p->address_size[p->addresses++] = size;
+}
+
+/* To the next address; when there is none, the last one's error stands. */
+static void connect_next(struct probe *p, int error) {
+  while (p->tried < p->addresses) {
+    int i = p->tried++;
+    if (p->fd >= 0) (void)close(p->fd);
+    p->fd = socket(p->address[i].ss_family, SOCK_STREAM, 0);
+    if (p->fd >= 0) {
+      (void)fcntl(p->fd, F_SETFL, O_NONBLOCK);
+      if (connect(p->fd, (struct sockaddr *)&p->address[i], p->address_size[i]) == 0) return;
+      if (errno == EINPROGRESS) return;
+    }
+    error = errno;
   }
-  fail_probe(p, strerror(errno), "is it running, is the address right?");
+  fail_probe(p, strerror(error), "is it running, is the address right?");
 }
 
 static void connect_path(struct probe *p, struct name path) {
@@ -930,13 +953,14 @@ static void connect_path(struct probe *p, struct name path) {
     return;
   }
   memcpy(at.sun_path, path.at, (size_t)path.size);
-  start_connect(p, (const struct sockaddr *)&at, (socklen_t)sizeof at);
+  add_address(p, &at, (socklen_t)sizeof at);
+  connect_next(p, 0);
 }
 
 /* host[:port] or [v6][:port] */
 static void connect_host(struct probe *p, struct name entry) {
   char host[256], port[8] = "6379";
-  struct addrinfo hints, *found;
+  struct addrinfo hints, *found, *a;
   int v6 = entry.size > 0 && *entry.at == '[', end;
   entry.size = find(entry, '/');
   entry = from(entry, v6);
@@ -950,8 +974,9 @@ static void connect_host(struct probe *p, struct name entry) {
     fail_probe(p, "the name is not found", "check it, and this machine's DNS");
     return;
   }
-  start_connect(p, found->ai_addr, found->ai_addrlen);
+  for (a = found; a; a = a->ai_next) add_address(p, a->ai_addr, a->ai_addrlen);
   freeaddrinfo(found);
+  connect_next(p, 0);
 }
 
 static void start_probe(int index) {
@@ -974,7 +999,8 @@ static void send_asked(struct probe *p) {
     if (sent >= 0) p->sent += (size_t)sent;
     else if (errno != EAGAIN && errno != EINTR) error = errno;
   }
-  if (error) fail_probe(p, strerror(error), "is it running, is the address right?");
+  if (error && !p->sent) connect_next(p, error);
+  else if (error) fail_probe(p, strerror(error), "is it running, is the address right?");
 }
 
 /* ---- Status: the answers ---- */

@@ -69,9 +69,14 @@ static int all_keys_expire(const struct server *s) {
   return keys == 0 || strstr(server_command(s, "INFO keyspace"), expected) != NULL;
 }
 
+static const char *no_epoll(void) {
+  return shell("test -x $here/../../examples/many_locks") ? "this system has no epoll" : NULL;
+}
+
 static void many_locks_grants_all(void) {
   int i;
   fresh();
+  if (no_epoll()) SKIP(no_epoll());
   CHECK_EQ(shell("$here/../../examples/many_locks $REDLOCK_SERVERS %d", MANY), 0);
   CHECK(says("3000 granted and released, 0 refused"));
   for (i = 0; i < real.count; i++) CHECK(all_keys_expire(&real.at[i]));
@@ -82,6 +87,7 @@ static void many_locks_bears_restarts(void) {
   pid_t pid;
   int i;
   fresh();
+  if (no_epoll()) SKIP(no_epoll());
   pid = start("$here/../../examples/many_locks $REDLOCK_SERVERS 40000 || test $? = 1");
   for (i = 0; i < 4; i++) {
     rest(60);
@@ -96,7 +102,7 @@ static void keepalive_notices_a_loss(void) {
   int i;
   fresh();
   pid = start("$here/../../examples/keepalive $REDLOCK_SERVERS");
-  rest(500);
+  CHECK(is_held("report:2024"));
   for (i = 0; i < 3; i++) server_command(&real.at[i], "FLUSHALL");
   CHECK_EQ(end_of(pid), 1);
   CHECK(strstr(read_work("background"), "the lock was lost after piece"));

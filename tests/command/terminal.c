@@ -94,7 +94,8 @@ static void interrupt_reaches_a_reader(void) {
 }
 
 /* ^Z stops the whole job. It goes on if the lock still stands. */
-static void stop_and_continue(const char *options, const char *body, int pause_ms, int expected) {
+static void stop_and_continue(const char *options, const char *body, int pause_ms,
+                              const char *typed, int expected) {
   char line[LINE];
   pid_t pid;
   snprintf(line, sizeof line, "exec $redlock -q %s job -- sh -c 'touch $work/runs; %s'", options,
@@ -108,21 +109,22 @@ static void stop_and_continue(const char *options, const char *body, int pause_m
   CHECK(access(in_work("odd"), F_OK) != 0);
   rest(pause_ms);
   close(open(in_work("continue"), O_CREAT | O_WRONLY, 0600));
-  if (expected == 9) {
-    rest(200);
-    type("x\n");
-  }
+  if (*typed) rest(200);
+  type(typed);
   CHECK_EQ(shell_ends(pid), expected);
 }
 
 static void stopped_jobs_go_on(void) {
-  stop_and_continue("-t 20s", "until test -f $work/continue; do sleep 0.02; done; exit 8", 100, 8);
+  stop_and_continue("-t 20s", "until test -f $work/continue; do sleep 0.02; done; exit 8", 100, "",
+                    8);
 }
 
-static void stopped_readers_go_on(void) { stop_and_continue("-t 20s", "read x; exit 9", 100, 9); }
+static void stopped_readers_go_on(void) {
+  stop_and_continue("-t 20s", "read x; exit 9", 100, "x\n", 9);
+}
 
 static void stopped_jobs_lose_the_lock(void) {
-  stop_and_continue("-t 2s", "while :; do sleep 0.02; done", 2500, 122);
+  stop_and_continue("-t 2s", "while :; do sleep 0.02; done", 2500, "", 122);
 }
 
 int main(int argc, char **argv) {
