@@ -25,14 +25,15 @@ SCRIPTS := tests/unit/build.sh
 .PHONY: help demo test test-programs planted clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 22
 
 demo: $(BUILD)/demo ## five real servers: contended, killed, frozen, refused
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && $(BUILD)/demo
 
 test: ## every test, one total at the end; REDIS_SERVER=/path takes that server
-	@$(MAKE) --no-print-directory -j2 test-programs
-	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/run $(TESTS) $(SCRIPTS) $(SIM_TESTS)
+	@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j2) test-programs
+	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; \
+	  tests/run $(TESTS) $(SCRIPTS) $(SIM_TESTS)
 
 test-programs: $(TESTS)
 

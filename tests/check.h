@@ -4,8 +4,8 @@
  *   int main(int argc, char **argv) { check_start(argc, argv); RUN(adds); return check_end(); }
  *
  * A failed CHECK prints where and goes on; a test with a failed CHECK counts once as failed.
- * SKIP("why") inside a test counts it as skipped and says why. Program arguments, if any, name the tests
- * to run. The last line is "N passed, N failed" or "N passed, N failed, N skipped". */
+ * SKIP("why") inside a test counts it as skipped and says why. Program arguments, if any, name the
+ * tests to run. The last line is "N passed, N failed" or "N passed, N failed, N skipped". */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -71,8 +71,9 @@ static void check_start(int argc, char **argv) {
 }
 
 static int check_end(void) {
-  if (check.skipped) printf("%d passed, %d failed, %d skipped\n", check.passed, check.failed, check.skipped);
-  else printf("%d passed, %d failed\n", check.passed, check.failed);
+  printf("%d passed, %d failed", check.passed, check.failed);
+  if (check.skipped) printf(", %d skipped", check.skipped);
+  puts("");
   (void)check_equal;
   return check.failed != 0;
 }

@@ -114,11 +114,17 @@ static void make_root(void) {
   catch_endings();
 }
 
+const char *servers_folder(void) {
+  if (!root[0]) make_root();
+  return root;
+}
+
 /* ---- the start ---- */
 
 const char *servers_missing(void) {
   const char *path = getenv("REDIS_SERVER");
-  if (!path || !*path) return "no server: run by make test, or set REDIS_SERVER to its path";
+  if (!path || !*path)
+    return "no server: install redis-server or valkey-server, or set REDIS_SERVER to its path";
   if (access(path, X_OK)) return "REDIS_SERVER is not a program";
   return NULL;
 }
@@ -265,17 +271,23 @@ static void settle_in(struct server *s) {
   if (mkdir(s->dir, 0700) && errno != EEXIST) fail(s->dir);
 }
 
+static void refuse_to_start(void) {
+  fprintf(stderr, "servers: '%s' does not start: is it a redis-server or valkey-server?\n",
+          getenv("REDIS_SERVER"));
+  exit(1);
+}
+
 void server_start(struct server *s, const char *args) {
   int tries;
   if (servers_missing()) fail(servers_missing());
-  if (!root[0]) make_root();
+  (void)servers_folder();
   memset(s, 0, sizeof *s);
   snprintf(s->args, sizeof s->args, "%s", args ? args : "");
   for (tries = 0; tries < START_TRIES; tries++) {
     settle_in(s);
     if (launch(s)) return;
   }
-  fail("a server does not start");
+  refuse_to_start();
 }
 
 void server_restart(struct server *s) {
@@ -283,7 +295,7 @@ void server_restart(struct server *s) {
   if (s->pid) server_kill(s);
   for (tries = 0; tries < START_TRIES; tries++)
     if (launch(s)) return;
-  fail("a server does not start again");
+  refuse_to_start();
 }
 
 /* ---- faults ---- */

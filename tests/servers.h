@@ -53,6 +53,7 @@ void servers_start(struct servers *set, int count, const char *args);
 void servers_stop(struct servers *set);
 void servers_mend(struct servers *set); /* restarted and thawed */
 void servers_heal(struct servers *set); /* and emptied */
+const char *servers_folder(void); /* temporary; ends with this process, as the servers do */
 const char *servers_list(const struct servers *set, int count, char text[SERVERS_LIST]);
 
 /* A listening port that lets connects hang, as a host behind a firewall does. */

@@ -9,7 +9,7 @@ enum {
   FEW = 1280,    /* a multiple of the width, so that all cycles count */
   MANY = 3840,
   WIDTH = 256,
-  ONE_BOUND = 13000, /* instructions a cycle, one at a time; a sixth above what gcc 12 makes */
+  ONE_BOUND = 13000, /* instructions a cycle, one at a time; a ninth above what gcc 12 makes */
   MANY_BOUND = 9200  /* with WIDTH in flight */
 };
 

@@ -76,13 +76,14 @@ static void drift_is_rounded_up(void) { /* R1 */
 
 static void a_ttl_that_drift_eats_is_invalid(void) { /* R1 */
   uint32_t ttl;
+  int i;
   world(3);
   for (ttl = 0; ttl <= 4; ttl++) {
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", ttl, 0), REDLOCK_INVALID);
     CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", ttl, 0), REDLOCK_INVALID);
   }
   CHECK_EQ(fake.logged, 0);
-  for (ttl = 0; ttl < 3; ttl++) fake.server[ttl].reply_ms = 0;
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 0;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 5, 0), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
   end();

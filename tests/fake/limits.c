@@ -155,7 +155,7 @@ static void time_starts_when_a_command_is_encoded(void) { /* R11 R1 */
   }
   CHECK(handed_once_each());
   CHECK(now() - start > 100); /* they did wait */
-  for (k = 0; k < MANY; k++) CHECK(fake_pttl(&fake, 0, "lock0") > 0);
+  for (k = 0; k < MANY; k++) CHECK(fake_pttl(&fake, 0, many[k].resource) > 0);
   end();
 }
 

@@ -1,12 +1,10 @@
-/* posix.c: which clock the POSIX back end reads, a process that stands still after poll, and what
- * a forked child may do. */
+/* posix.c: the clock that the POSIX back end reads, and a process that stands still after poll. */
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/types.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,7 +38,7 @@ static int waited_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 #include "../check.h"
 
 static redlock rl;
-static redlock_lock lock, held;
+static redlock_lock lock;
 
 static int listener = -1, connection = -1;
 static int sleeps; /* for a second, once, between the next poll and the work that follows it */
@@ -112,41 +110,9 @@ static void what_came_meanwhile_is_heard(void) { /* R16 */
   close_listener();
 }
 
-/* In the child: 0 = each call was refused. */
-static int everything_is_refused(void) {
-  int bad = 0;
-  bad += redlock_acquire(&rl, &lock, "r", 1000, 0) != REDLOCK_INVALID;
-  bad += redlock_start_acquire(&rl, &lock, "r", 1000, 0) != REDLOCK_INVALID;
-  bad += redlock_extend(&rl, &held, 1000) != REDLOCK_INVALID;
-  bad += redlock_start_extend(&rl, &held, 1000) != REDLOCK_INVALID;
-  bad += redlock_release(&rl, &held) != REDLOCK_INVALID;
-  bad += redlock_start_release(&rl, &held) != REDLOCK_INVALID;
-  bad += redlock_cancel(&rl, &held) != REDLOCK_INVALID;
-  bad += redlock_keep(&rl, &held, 0) != REDLOCK_INVALID;
-  bad += redlock_resolve(&rl) != REDLOCK_INVALID;
-  bad += redlock_step(&rl) != NULL;
-  bad += redlock_wait(&rl, 0) != NULL;
-  redlock_close(&rl);
-  return bad;
-}
-
-static void a_forked_child_is_refused_everything(void) { /* R17 */
-  int status = -1;
-  pid_t child;
-  CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
-  CHECK_EQ(redlock_start_acquire(&rl, &held, "r", 1000, 5000), REDLOCK_PENDING);
-  child = fork();
-  if (child == 0) _exit(everything_is_refused());
-  CHECK(child > 0 && waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  CHECK_EQ(redlock_cancel(&rl, &held), REDLOCK_OK); /* the parent goes on */
-  redlock_close(&rl);
-}
-
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(the_clock_counts_suspend_and_is_not_the_wall);
   RUN(what_came_meanwhile_is_heard);
-  RUN(a_forked_child_is_refused_everything);
   return check_end();
 }

@@ -161,6 +161,7 @@ static void a_server_may_move_to_another_name(void) { /* R5 */
 
 static void servers_may_change_names(void) { /* R5 R24 */
   unsigned first;
+  int i;
   prepare_started(3, 1000000);
   options.retry_delay_min_ms = 100;
   ready();
@@ -169,7 +170,7 @@ static void servers_may_change_names(void) { /* R5 R24 */
   fake.server[0].run_id = fake.server[1].run_id;
   fake.server[1].run_id = first;
   fake.server[2].refuses = 1; /* so that both are needed */
-  for (first = 0; first < 3; first++) fake_reset(&fake, (int)first, FAKE_RST);
+  for (i = 0; i < 3; i++) fake_reset(&fake, i, FAKE_RST);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
   end();
 }

@@ -46,9 +46,9 @@ static void default_rests_are_short_first_and_long_later(void) { /* R9 */
   occupy(0, 2, "r", 10000000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_TAKEN);
   CHECK(rest(0) <= 1 + 199 / 8);
-  CHECK(longest_rest(8, 64) <= 5); /* the range is 4: two attempts of 1 ms each way, and 2 */
+  CHECK(longest_rest(8, 64) <= 5); /* the range is 4: two attempts of 1 ms, and 2 */
   CHECK(longest_rest(64, 600) > 100);
-  CHECK(longest_rest(600, 1000) > 190); /* the whole range, from 451 attempts on */
+  CHECK(longest_rest(600, 1000) > 190); /* the whole range, from 480 attempts on */
   end();
 }
 

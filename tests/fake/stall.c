@@ -200,7 +200,7 @@ static void slow_is_not_stalled(void) { /* R13: the oldest owed reply counts, no
   end();
 }
 
-/* Each round is decided as soon as it begins while a majority is stalled: the thaw is seen still. */
+/* While a majority is stalled each round is decided as it begins: the thaw is seen all the same. */
 static void one_attempt_acquires_see_a_thaw(void) { /* R13 */
   int i, granted = 0;
   world(3);

@@ -10,7 +10,7 @@ shift 2
 work=$root/build/portability/$name
 skipped=77
 
-source_flags="-D_POSIX_C_SOURCE=200809L -I$root"
+source_flags="-D_POSIX_C_SOURCE=200809L -I."
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-qual"
 only_c=-Wstrict-prototypes
 small="-DREDLOCK_MAX_SERVERS=3 -DREDLOCK_MAX_RESOURCE=16 -DREDLOCK_MAX_COMMANDS=4
@@ -78,7 +78,7 @@ stand_in() {
   [ ! -f "$work/bin/$1.exe" ] || mv "$work/bin/$1.exe" "$work/bin/$1" # as the linker calls it
   cat >"$work/run/$1" <<END
 #!/bin/sh
-output=\$($(runner_line "$2") $work/bin/$1 "\$@" </dev/null 2>&1)
+output=\$($(runner_line "$2") "$work/bin/$1" "\$@" </dev/null 2>&1)
 status=\$?
 printf '%s\n' "\$output" | tr -d '\r'
 exit \$status

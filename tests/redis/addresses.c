@@ -103,7 +103,7 @@ static void a_user_in_the_url_comes_before_the_options(void) {
   check_list(list_around("redis://bob:s3cret@127.0.0.1", ""), &options, "db0");
 }
 
-/* R24 asks INFO; a lock needs no more than these. The README's ACL line is this one. */
+/* R24 asks INFO; a lock needs no more than these. */
 static void least_permissions_are_enough(void) {
   redlock_options options = patient("least", "s3cret");
   servers_heal(&real);

@@ -14,13 +14,17 @@ static void check_latency(redlock *rl, int64_t healthy_us) {
   CHECK(us < 5 * healthy_us + TIMEOUT_MS * 1000 / 2);
 }
 
+/* What a cycle takes while all is well. */
+static int64_t open_healthy(redlock *rl) {
+  servers_heal(&real);
+  real_open(rl, N, TIMEOUT_MS);
+  return real_cycle_us(rl, CYCLES);
+}
+
 static void check_lost_minority(fault lose) {
   redlock rl;
-  int64_t healthy_us;
+  int64_t healthy_us = open_healthy(&rl);
   int i;
-  servers_heal(&real);
-  real_open(&rl, N, TIMEOUT_MS);
-  healthy_us = real_cycle_us(&rl, CYCLES);
   for (i = 0; i < real_minority(N); i++) {
     lose(&real.at[i]);
     check_latency(&rl, healthy_us);
@@ -45,11 +49,8 @@ static void black_holed_minority_costs_nothing(void) {
   struct blackhole hole[2];
   char list[2 * SERVERS_LIST];
   redlock rl;
-  int64_t healthy_us;
+  int64_t healthy_us = open_healthy(&rl);
   int i;
-  servers_heal(&real);
-  real_open(&rl, N, TIMEOUT_MS);
-  healthy_us = real_cycle_us(&rl, CYCLES);
   redlock_close(&rl);
   for (i = 0; i < 2; i++) blackhole_open(&hole[i]);
   for (i = 1; i <= real_minority(N); i++) {

@@ -212,6 +212,9 @@ static void a_promoted_replica_is_quarantined_by_those_who_knew_the_master_and_n
   servers_heal(&real);
   list = masters_with_replicas();
   for (i = 0; i < 2; i++) server_command(&real.at[N + i], "REPLICAOF NO ONE");
+  open_with(&newcomer, list_of(N, 2), MAX_TTL_MS);
+  await_trust(&newcomer); /* both are old enough */
+  redlock_close(&newcomer);
   begin(list);
   fail_over();
   check_refused(&other);

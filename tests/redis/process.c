@@ -46,7 +46,7 @@ static int just_close(void) {
   return 1;
 }
 
-/* Commands that the server has run, less the looks themselves. */
+/* Commands that the server has run, each look itself among them. */
 static long commands(void) { return server_info(&real.at[0], "total_commands_processed:"); }
 
 static void check_child_sends_nothing(int (*calls)(void)) {

@@ -3,13 +3,15 @@
 #ifndef WALL_H
 #define WALL_H
 
+#include "tests/servers.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static char wall_path[64]; /* holds the seconds by which it is off; "" = not in use */
+static char wall_path[SERVERS_PATH]; /* holds the seconds by which it is off; "" = not in use */
 
 static inline void wall_set(long seconds) {
   int fd = open(wall_path, O_RDWR);
@@ -28,23 +30,20 @@ static inline int wall_library(char *path, size_t room) {
   return access(path, R_OK) == 0;
 }
 
-/* From now on programs are started under it, where that is possible. */
+/* From now on programs are started under it, where that is possible: by a link, for the path of a
+   preloaded library may hold no blank. */
 static inline void wall_begin(void) {
-  char library[512];
-  int fd;
+  char library[512], link[SERVERS_PATH];
   if (!wall_library(library, sizeof library)) return;
-  strcpy(wall_path, "/tmp/redlock-wall-XXXXXX");
-  fd = mkstemp(wall_path);
-  if (fd >= 0) close(fd);
+  snprintf(link, sizeof link, "%s/wall.so", servers_folder());
+  snprintf(wall_path, sizeof wall_path, "%s/wall", servers_folder());
+  close(open(wall_path, O_RDWR | O_CREAT, 0600));
+  if (symlink(library, link)) perror(link);
   wall_set(0);
   setenv("REDLOCK_WALL_CLOCK", wall_path, 1);
-  setenv("LD_PRELOAD", library, 1);
+  setenv("LD_PRELOAD", link, 1);
 }
 
-static inline void wall_end(void) {
-  unsetenv("LD_PRELOAD");
-  if (wall_path[0]) unlink(wall_path);
-  wall_path[0] = '\0';
-}
+static inline void wall_end(void) { unsetenv("LD_PRELOAD"); }
 
 #endif

@@ -119,16 +119,18 @@ static void a_closed_client(void) {
 
 /* ---- Another process (R17) ------------------------------------------------------------------- */
 
-static char path[64];
-static char list[80]; /* it must outlive the client */
+static char path[100]; /* less than a socket's may be long */
+static char list[120]; /* it must outlive the client */
 
 /* A server that accepts and says nothing: a knock on it can be seen. */
 static int listen_there(void) {
   struct sockaddr_un a;
   int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  const char *folder = getenv("TMPDIR");
+  if (!folder || !*folder || strlen(folder) + 32 > sizeof path) folder = "/tmp";
   memset(&a, 0, sizeof a);
   a.sun_family = AF_UNIX;
-  snprintf(path, sizeof path, "/tmp/redlock-arguments-%ld", (long)getpid());
+  snprintf(path, sizeof path, "%s/redlock-arguments-%ld", folder, (long)getpid());
   strcpy(a.sun_path, path);
   (void)unlink(path);
   if (fd < 0 || bind(fd, (const struct sockaddr *)&a, sizeof a) || listen(fd, 8)) return -1;
