@@ -20,7 +20,7 @@
        redlock_lock lock;
        if (redlock_init(&rl, "10.0.0.1,10.0.0.2,10.0.0.3", NULL)) return 1;
        if (redlock_acquire(&rl, &lock, "invoice:42", 10000, 3000) == REDLOCK_OK) {
-         work(redlock_remaining_ms(&rl, &lock));
+         // your work, within redlock_remaining_ms(&rl, &lock)
          redlock_release(&rl, &lock);
        }
        redlock_close(&rl);

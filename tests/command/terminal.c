@@ -109,8 +109,10 @@ static void stop_and_continue(const char *options, const char *body, int pause_m
   CHECK(access(in_work("odd"), F_OK) != 0);
   rest(pause_ms);
   close(open(in_work("continue"), O_CREAT | O_WRONLY, 0600));
-  if (*typed) rest(200);
-  type(typed);
+  if (*typed) {
+    rest(200);
+    type(typed);
+  }
   CHECK_EQ(shell_ends(pid), expected);
 }
 
