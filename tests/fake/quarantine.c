@@ -149,13 +149,14 @@ static void nor_does_the_other_name_step_in(void) { /* R5 */
 
 static void a_server_may_move_to_another_name(void) { /* R5 */
   prepare_started(3, 1000000);
+  options.retry_delay_min_ms = 100;
   ready();
   warm();
   fake.server[1].run_id = fake.server[0].run_id;
   fake.server[0].refuses = 1; /* where it was, nobody is any more */
   fake_reset(&fake, 0, FAKE_RST);
   fake_reset(&fake, 1, FAKE_RST);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 30000), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
   end();
 }
 
