@@ -15,7 +15,7 @@ static const uint64_t kept_seeds[] = {
     90001057, /* the past: releasing an acquire whose grant had lapsed unseen said INVALID */
     5000007,  /* thaw-unheard, which was a bug of the past too */
     2000035,  /* thaw-unheard, in another world */
-    4000103,  /* no-check-after-reply */
+    5000026,  /* no-check-after-reply */
     3000021,  /* listed-twice */
     5000005,  /* roll-back-on-new-socket */
     4000019,  /* no-check-at-hand-over */
