@@ -2047,7 +2047,7 @@ static void rl_withdraw(redlock *rl, redlock_lock *lock) {
 static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
   if (status == REDLOCK_CANCELLED) rl_work(rl);
   if (status != REDLOCK_PENDING) return status;
-  lock->urgent = 1;
+  lock->urgent = rl->fresh = 1; /* there may be room for it now */
   if (lock->phase == RL_LINE) rl_move(rl, lock, RL_LINE);
   while (!rl_is_decided(rl, lock) || !rl_hand_back(rl, lock)) {
     if (rl_wait(rl, lock, -1)) continue;

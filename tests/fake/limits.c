@@ -244,6 +244,25 @@ static void nor_does_an_extension_wait_for_the_caller(void) { /* R10 */
 }
 
 /* More grants than the log has room for stand in the queue, and nobody takes them meanwhile. */
+/* It was found to have expired while nobody took the grants that keep all the room. */
+static void nor_does_a_release_of_an_expired_lock(void) { /* R10 */
+  int64_t start;
+  world(3);
+  hold("r", 200);
+  start_many("lock", 60000);
+  occupy(0, 2, "busy", 60000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "busy", 1000, 50), REDLOCK_TAKEN);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_PENDING);
+  fake_sleep(&fake, 300);
+  CHECK_EQ(redlock_acquire(&rl, &other, "busy", 1000, 0), REDLOCK_TAKEN);
+  fake_sleep(&fake, 100);
+  rl_turn(&rl); /* all is done that can be, and the clock has no say */
+  start = now();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
+  CHECK(now() - start <= 1);
+  end();
+}
+
 static void an_acquire_ends_though_the_queue_is_long(void) { /* R9 R10 R11 */
   int64_t start;
   world(3);
@@ -370,6 +389,7 @@ int main(int argc, char **argv) {
   RUN(hundreds_on_dead_servers_all_fail);
   RUN(a_release_needs_no_room_of_others);
   RUN(nor_does_an_extension_wait_for_the_caller);
+  RUN(nor_does_a_release_of_an_expired_lock);
   RUN(an_acquire_ends_though_the_queue_is_long);
   RUN(cancelled_grants_are_released_though_the_log_was_full);
   RUN(cancelled_grants_are_released_behind_slow_rounds);
