@@ -1386,12 +1386,24 @@ static int rl_is_other_name(redlock *rl, rl_server *s) {
   return loser == s;
 }
 
+/* R5: another server stands behind the entry now. A yes of the last one does not count here any
+   more, for it may be said again by the entry that it moved to. */
+static void rl_unsay(redlock *rl, const rl_server *s) {
+  uint32_t place = rl->first, end = rl_end(rl);
+  for (; place != end; place++) {
+    rl_command *c = rl_at(rl, place);
+    if (c->lock && c->lock->votes[s->index] == REDLOCK_VOTE_YES)
+      rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
+  }
+}
+
 /* R24. The clock is read anew: a reading from before the reply would make the server older. */
 static const char *rl_identify(redlock *rl, rl_server *s) {
   if (!(s->seen & RL_SEEN_RUN_ID) || !(s->seen & RL_SEEN_UPTIME))
     return "INFO tells no run_id or uptime: max_ttl_ms needs them";
   if (!(s->seen & RL_SEEN_MASTER)) return "not a master: list masters only";
   if (rl_is_other_name(rl, s)) return rl_twin;
+  if (s->run_id != s->next_run_id) rl_unsay(rl, s);
   if (!rl_tick(rl)) return "our clock failed";
   if (s->uptime_s == UINT32_MAX) s->uptime_s = 0;
   if (s->run_id == 0)

@@ -147,6 +147,28 @@ static void nor_does_the_other_name_step_in(void) { /* R5 */
   end();
 }
 
+/* It moves while an extension is under way, and another server takes its place. */
+static void a_server_that_moves_votes_once(void) { /* R5 */
+  prepare_started(3, 1000000);
+  fake.server[2].refuses = 1;
+  ready();
+  hold("r", 2000);
+  run_for(500);
+  fake_freeze(&fake, 0);
+  fake.server[2].refuses = 0;
+  fake.server[2].connect_ms = 20;
+  fake.server[2].run_id = fake.server[1].run_id;
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 5000), REDLOCK_PENDING);
+  run_for(1);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_YES);
+  fake.server[1].run_id += 0x1000;
+  fake_reset(&fake, 1, FAKE_RST);
+  fake_answer(&fake, 2, FAKE_EXTEND, -1, ":1\r\n"); /* it has the value */
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "x", 1000, 0), REDLOCK_PENDING); /* so they connect */
+  CHECK(finish(&lock) != REDLOCK_OK);
+  end();
+}
+
 static void a_server_may_move_to_another_name(void) { /* R5 */
   prepare_started(3, 1000000);
   options.retry_delay_min_ms = 100;
@@ -294,6 +316,7 @@ int main(int argc, char **argv) {
   RUN(an_old_readonly_server_does_not_vote);
   RUN(one_server_behind_two_entries_is_refused);
   RUN(nor_does_the_other_name_step_in);
+  RUN(a_server_that_moves_votes_once);
   RUN(a_server_may_move_to_another_name);
   RUN(servers_may_change_names);
   RUN(off_means_no_info);
