@@ -302,9 +302,9 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
    INVALID when two entries turn out to be one address. With your own io: does nothing, OK. */
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
-/* Cancels what is pending, gives roll-backs and releases up to one server_timeout_ms to arrive, and
-   closes. Does not release held locks. In another process than init's it only closes descriptors
-   (R17). */
+/* Cancels what is pending, gives roll-backs and releases up to one server_timeout_ms to arrive (not
+   those that the log has no room for), and closes. Does not release held locks. In another process
+   than init's it only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
@@ -323,7 +323,8 @@ REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint3
    answered, the rest is freed by its ttl. */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
-/* The same, step by step: PENDING, or why not, and then nothing was touched. start_release of a
+/* The same, step by step: PENDING, or why not, and then nothing was touched, but that an acquire
+   which says SYSTEM leaves a lock that is not held. start_release of a
    lock that is not granted yet cancels it and says CANCELLED. wait_ms of start_acquire counts from
    the call; the first attempt is made however long the line for room in the log is (R11). */
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
@@ -819,7 +820,7 @@ static void rl_unlink(redlock_lock *lock) {
   lock->phase = RL_IDLE;
 }
 
-/* A blocking call waits for it, or it is kept: no want of room shall make it run out. */
+/* A blocking call waits for it, or it is kept, and may run out for want of room. */
 static int rl_is_urgent(const redlock_lock *lock) { return lock->urgent || lock->kept; }
 
 /* To the end of the list where locks of that phase stand; one that is urgent, first. */
@@ -1564,7 +1565,7 @@ static int rl_retire(redlock *rl) {
 }
 
 /* All that is reserved may be for grants that nobody takes, while their caller is in a blocking
-   call for another lock. Then one gives its room up, until that call is over. */
+   call for another lock. Then one gives its room up, until an urgent lock needs it no more. */
 static int rl_yield(redlock *rl) {
   redlock_lock *lock = rl_first(&rl->decided);
   while (lock && lock->reserved != RL_RESERVED) lock = rl_next(&rl->decided, lock);
