@@ -2026,14 +2026,25 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   return 1;
 }
 
+/* A roll-back goes before the extensions of kept locks, which are tried again (R7, R19). */
+static void rl_end_kept_rounds(redlock *rl) {
+  redlock_lock *lock = rl_first(&rl->live), *next;
+  for (; lock; lock = next) {
+    next = rl_next(&rl->live, lock);
+    if (lock->kept && lock->phase == RL_VOTING) rl_end_extension(rl, lock, REDLOCK_NO_QUORUM);
+  }
+}
+
 /* Has a lock released that nobody will wait for. Sending may have to make room, which the line must
    not take; where it does not, the value lives until its ttl. */
 static void rl_release_unseen(redlock *rl, redlock_lock *lock) {
   rl_server *s, *end = rl->server + rl->servers;
   int room = lock->reserved == RL_RESERVED;
   rl_unreserve(rl, lock);
-  if (!room && !rl_make_room(rl, lock, RL_RELEASE))
+  if (!room && !rl_make_room(rl, lock, RL_RELEASE)) {
+    rl_end_kept_rounds(rl);
     for (s = rl->server; s != end; s++) rl_send(rl, s);
+  }
   if (room || rl_make_room(rl, lock, RL_RELEASE)) (void)rl_ask(rl, lock, RL_RELEASE);
 }
 
