@@ -324,9 +324,9 @@ REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint3
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
 /* The same, step by step: PENDING, or why not, and then nothing was touched, but that an acquire
-   which says SYSTEM leaves a lock that is not held. start_release of a
-   lock that is not granted yet cancels it and says CANCELLED. wait_ms of start_acquire counts from
-   the call; the first attempt is made however long the line for room in the log is (R11). */
+   which says SYSTEM leaves a lock that is not held. start_release of a lock that is not granted yet
+   cancels it and says CANCELLED. wait_ms of start_acquire counts from the call; the first attempt
+   is made however long the line for room in the log is (R11). */
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms);
@@ -1365,15 +1365,19 @@ static void rl_on_info_byte(rl_server *s, char c) {
   *sum = rl_sum(*sum, c);
 }
 
+/* The first command under way that the entry has said yes to, NULL = none. */
+static rl_command *rl_yes_of(redlock *rl, const rl_server *s) {
+  uint32_t place = rl->first, end = rl_end(rl);
+  for (; place != end; place++) {
+    rl_command *c = rl_at(rl, place);
+    if (c->lock && c->lock->votes[s->index] == REDLOCK_VOTE_YES) return c;
+  }
+  return RL_NULL;
+}
+
 /* Whether the entry stands for its run_id now: by its connection, or by a vote that may count. */
 static int rl_speaks(redlock *rl, const rl_server *s) {
-  uint32_t place = rl->first, end = rl_end(rl);
-  if (s->state == RL_OPEN && s->linked && !s->greeting) return 1;
-  for (; place != end; place++) {
-    const redlock_lock *lock = rl_at(rl, place)->lock;
-    if (lock && lock->votes[s->index] == REDLOCK_VOTE_YES) return 1;
-  }
-  return 0;
+  return (s->state == RL_OPEN && s->linked && !s->greeting) || rl_yes_of(rl, s);
 }
 
 /* R5: whether another entry is this server, by another name. One that no longer speaks has lost the
@@ -1390,12 +1394,8 @@ static int rl_is_other_name(redlock *rl, rl_server *s) {
 /* R5: another server stands behind the entry now. A yes of the last one does not count here any
    more, for it may be said again by the entry that it moved to. */
 static void rl_unsay(redlock *rl, const rl_server *s) {
-  uint32_t place = rl->first, end = rl_end(rl);
-  for (; place != end; place++) {
-    rl_command *c = rl_at(rl, place);
-    if (c->lock && c->lock->votes[s->index] == REDLOCK_VOTE_YES)
-      rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
-  }
+  rl_command *c; /* each turn makes one yes less */
+  while ((c = rl_yes_of(rl, s)) != RL_NULL) rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
 /* R24. The clock is read anew: a reading from before the reply would make the server older. */

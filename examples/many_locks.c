@@ -130,7 +130,6 @@ int main(int argc, char **argv) {
   }
   run();
   printf("%ld granted and released, %ld refused\n", count.granted, count.refused);
-  if (count.granted == 0) explain();
   if (count.refused) explain();
   redlock_close(&client);
   (void)close(epoll_fd);
