@@ -38,7 +38,7 @@
      REDLOCK_RING_BYTES     4096  bytes of encoded commands in the log
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
      REDLOCK_NO_POSIX             leaves the system's sockets out: options.io must be given
-     REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 56 bytes less a server
+     REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 24 bytes less a server
      REDLOCK_STATIC               every function is static to the file
      REDLOCK_ASSERT(truth)        called with the invariants; nothing by default
    Smallest useful: 3 servers, 16, 4, 296, 16 and REDLOCK_NO_DNS: under 1 KB on 32 bits for client
@@ -47,7 +47,8 @@
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options and the io must
      outlive the client. One client belongs to one thread and one process (R17); several clients
-     share nothing. A lock belongs to the client while it is pending, kept, or decided and not yet
+     share nothing. A client must not be moved or copied after redlock_init: every call of one that
+     was is INVALID. A lock belongs to the client while it is pending, kept, or decided and not yet
      returned by redlock_step or redlock_wait: until then it must not move, be copied or go away.
 
    ERRORS
@@ -156,7 +157,9 @@ typedef struct redlock_io {
 
 /* Zero is the default for every member. */
 typedef struct redlock_options {
-  uint32_t server_timeout_ms;  /* 50; what one server has for one answer (R10) */
+  uint32_t server_timeout_ms;  /* 250; what one server has to connect, greet and answer (R10): at
+                                  least four round trips, with TLS six; a long one costs nothing
+                                  while a quorum answers */
   uint32_t retry_delay_min_ms; /* a waiting acquire rests at random between these two (R9); */
   uint32_t retry_delay_max_ms; /* 0 = from 1 ms on, short rests at first, long ones later; 200 */
   uint32_t max_attempts;       /* attempts of one acquire; 0 = only wait_ms bounds them */
@@ -167,6 +170,21 @@ typedef struct redlock_options {
   const char *password;
   const redlock_io *io;        /* NULL = the sockets of the system, POSIX or Windows */
 } redlock_options;
+
+/* private: an address as IPv6 (::ffff:a.b.c.d for IPv4), so that each has one spelling; all zero =
+   none */
+typedef struct rl_address {
+  unsigned char ip[16];
+  uint32_t scope;
+  uint32_t port;       /* in the network's order */
+} rl_address;
+
+/* private: how many addresses of a name are tried in turn */
+#ifdef REDLOCK_NO_DNS
+enum { RL_ADDRESSES = 1 };
+#else
+enum { RL_ADDRESSES = 2 };
+#endif
 
 /* private: a set of servers, one bit each */
 #if REDLOCK_MAX_SERVERS <= 8
@@ -182,8 +200,8 @@ typedef struct rl_link {
   struct rl_link *next, *prev;
 } rl_link;
 
-/* One lock. status, operation and votes are for the caller to read; `user` is the caller's own.
-   Zero it before the first use unless that use is an acquire. */
+/* One lock. status, operation and votes are for the caller to read; `user`, at its end, is the
+   caller's own. Zero it before the first use unless that use is an acquire. */
 typedef struct redlock_lock {
   rl_link link;                /* private, up to status */
   uint8_t phase, task, held, kept, reserved, urgent;
@@ -192,9 +210,7 @@ typedef struct redlock_lock {
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
-  void *user;                  /* never read or written by the library */
-  /* private from here on */
-  uint16_t resource_size;
+  uint16_t resource_size;      /* private, up to user */
   uint32_t command;    /* the round's place in the log */
   uint32_t ask_ms;     /* the ttl that this round asks for */
   uint32_t ttl_ms;     /* the longest asked for: no value of ours outlives it on a server */
@@ -205,6 +221,7 @@ typedef struct redlock_lock {
   int64_t since_ms;    /* T1 of the grant (R20); until then: no attempt starts after this (R9) */
   char value[20];      /* R3 */
   char resource[REDLOCK_MAX_RESOURCE];
+  void *user;                  /* never read or written by the library */
 } redlock_lock;
 
 /* private: one command of the log, from its encoding until it is retired */
@@ -257,16 +274,19 @@ typedef struct rl_server {
   int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
   int64_t born_ms;     /* our time of its start, never too early (R24) */
   char error[REDLOCK_MAX_ERROR];
-#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  uint32_t address[2][7]; /* tried in turn; each a sockaddr_in or sockaddr_in6, or zero */
+#ifndef REDLOCK_NO_POSIX
+  uint8_t second;      /* its place in `address` that is in use */
+  rl_address address[RL_ADDRESSES];
 #endif
 } rl_server;
 
 /* The client. All members are private. */
 typedef struct redlock {
-  uint8_t servers, quorum;
+  uint8_t servers;    /* RL_MISBUILT stands here whatever the sizes are set to */
+  uint8_t quorum;
   uint8_t yielded;    /* grants to hand back that gave up their reserved room */
   uint8_t fresh;      /* something was queued or encoded since the last sending */
+  const struct redlock *self; /* where it was initialised: it must not move */
   rl_set quiet;       /* servers that wait() found unready: recv would be in vain */
   uint32_t first, count;  /* the log: its oldest command, and how many */
   uint32_t tail, used;    /* the ring: the oldest command's offset, and all their bytes */
@@ -275,12 +295,12 @@ typedef struct redlock {
   void *ctx;
   int64_t now_ms;     /* the last good reading of the clock */
   int64_t due_ms;     /* no lock and no server has anything to do by the clock before */
-  rl_link line;       /* locks that wait for room in the log (R11) */
+  rl_link line;       /* locks that wait for room in the log (R11), the urgent ones first */
+  rl_link *urgent;    /* the last urgent one's place in the line; none: the line itself */
   rl_link live;       /* locks with a round under way, resting between attempts, or kept */
   rl_link decided;    /* locks to hand back */
   redlock_options options;
   const char *list;
-  size_t size;        /* sizeof(redlock) once initialised */
   long process;       /* who called init (R17) */
   rl_server server[REDLOCK_MAX_SERVERS];
   rl_command log[REDLOCK_MAX_COMMANDS];
@@ -290,27 +310,27 @@ typedef struct redlock {
 /* Prepares a client; connects nothing. servers: a list, separated by commas or white space, of
    host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db] and unix:/path; port 6379 by
    default. Looks names up and may block on that; a name that is not found makes its server
-   unreachable. options may be NULL. OK, INVALID (redlock_server_error tells which entry and why),
-   or SYSTEM when the clock fails. */
+   unreachable. A user needs a password, in the list or in the options. options may be NULL. OK,
+   INVALID (redlock_server_error tells which entry and why), or SYSTEM when the clock fails. */
 #define redlock_init(rl, servers, options) \
   redlock_init_sized(rl, servers, options, sizeof(redlock), sizeof(redlock_lock))
 REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
                                               const redlock_options *options, size_t client_size,
                                               size_t lock_size);
 
-/* Looks the names up again, may block; a server whose addresses are others now is connected anew.
+/* Looks the names up again, may block; a server that has left the address in use is connected anew.
    INVALID when two entries turn out to be one address. With your own io: does nothing, OK. */
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
-/* Cancels what is pending, gives roll-backs and releases up to one server_timeout_ms to arrive (not
-   those that the log has no room for), and closes. Does not release held locks. In another process
-   than init's it only closes descriptors (R17). */
+/* Cancels what is pending, gives roll-backs and releases up to one server_timeout_ms to leave (not
+   those that the log has no room for) and their answers at most 50 ms to come, and closes. Does not
+   release held locks. In another process than init's it only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
    wait_ms: 0 = one attempt, REDLOCK_FOREVER = no end, else attempts go on for so long, and the call
    lasts at most one server_timeout_ms more. OK, TAKEN, NO_QUORUM, EXPIRED (a quorum came too late),
-   INVALID, SYSTEM. Nothing in *lock is read, and all but `user` written, unless it is INVALID. */
+   INVALID, SYSTEM. Nothing in *lock is read. Unless it is INVALID, all but `user` is written. */
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms);
 
@@ -377,6 +397,12 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 #include <string.h>
 
+#if defined(__has_include) && !defined(_WIN32) && !defined(REDLOCK_NO_POSIX)
+#if !__has_include(<sys/socket.h>)
+#error "redlock.h: no sockets here: define REDLOCK_NO_POSIX and give options.io"
+#endif
+#endif
+
 #if defined(_WIN32) && !defined(REDLOCK_NO_POSIX)
 #include <winsock2.h>
 #include <ws2tcpip.h>
@@ -400,8 +426,15 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 #ifdef __linux__
 #include <sys/random.h>
 #endif
-#ifndef CLOCK_MONOTONIC
+#if !defined(CLOCK_MONOTONIC) || !(defined(AI_PASSIVE) || defined(REDLOCK_NO_DNS))
 #error "redlock.h: POSIX names are hidden; compile with -D_POSIX_C_SOURCE=200809L or -std=gnu99"
+#endif
+#if defined(SO_NOSIGPIPE)
+#define RL_NO_SIGPIPE SO_NOSIGPIPE
+#elif defined(__APPLE__)
+#define RL_NO_SIGPIPE 0x1022 /* its name is hidden with _POSIX_C_SOURCE */
+#elif !defined(MSG_NOSIGNAL)
+#error "redlock.h: no MSG_NOSIGNAL and no SO_NOSIGPIPE: a lost connection would end the process"
 #endif
 #endif
 
@@ -441,6 +474,7 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 #define RL_EXTEND_BYTES(resource_size) ((resource_size) + 81u + sizeof(RL_EXTEND_SCRIPT))
 
 enum {
+  RL_MISBUILT = 255,        /* as a number of servers */
   RL_VALUE_BYTES = 20,
   RL_HOST_BYTES = 256,      /* a host's name or a socket's path, with its end */
   RL_WINDOW_BYTES = 128,    /* what a private message is sent through */
@@ -448,11 +482,13 @@ enum {
   RL_RECEIVE_TURNS = 16,    /* so that one talkative server cannot hold a step up */
   RL_SEND_PASSES = 4,       /* a pass may queue roll-backs; more wait for the next step */
   RL_LINE_LIMIT = 4096,     /* a longer line is not Redis */
-  RL_BULK_LIMIT = 65536,    /* so is a longer section of INFO */
+  RL_BULK_LIMIT = 32767,    /* so is a longer section of INFO */
   RL_ADVICE_BYTES = 32,     /* of an error's text, where there is room for it */
   RL_BACKOFF_MIN_MS = 16,
   RL_BACKOFF_DOUBLINGS = 6, /* up to about 1 s */
   RL_CONNECT_MS = 2000,     /* a connection that never stood is tried anew after this */
+  RL_CLOSE_MS = 50,         /* redlock_close waits no longer for answers */
+  RL_KEEPALIVE_S = 60,      /* a quiet connection is probed, so that no NAT drops it */
   RL_UPTIME_SLACK_MS = 2000 /* uptime_in_seconds is cut, and so is the start it counts from */
 };
 
@@ -507,7 +543,7 @@ static size_t rl_find(rl_text t, char c) {
   return i;
 }
 
-static void rl_copy_text(char *to, rl_text t) {
+static void rl_copy_out(char *to, rl_text t) {
   memcpy(to, t.at, t.size);
   to[t.size] = 0;
 }
@@ -760,8 +796,8 @@ static void rl_copy_target(const redlock *rl, const rl_server *s, char host[RL_H
                            char port[6]) {
   rl_target t;
   rl_find_target(rl, s, &t);
-  rl_copy_text(host, t.host);
-  rl_copy_text(port, t.port);
+  rl_copy_out(host, t.host);
+  rl_copy_out(port, t.port);
 }
 
 static int rl_is_same_text(rl_text a, rl_text b) {
@@ -814,7 +850,8 @@ static int64_t rl_validity_ms(const redlock *rl, uint32_t ttl_ms) {
   return RL_AS(int64_t, ttl_ms) - RL_AS(int64_t, drift) - 1;
 }
 
-static void rl_unlink(redlock_lock *lock) {
+static void rl_unlink(redlock *rl, redlock_lock *lock) {
+  if (rl->urgent == &lock->link) rl->urgent = lock->link.prev;
   lock->link.next->prev = lock->link.prev;
   lock->link.prev->next = lock->link.next;
   lock->phase = RL_IDLE;
@@ -823,16 +860,22 @@ static void rl_unlink(redlock_lock *lock) {
 /* A blocking call waits for it, or it is kept, and may run out for want of room. */
 static int rl_is_urgent(const redlock_lock *lock) { return lock->urgent || lock->kept; }
 
-/* To the end of the list where locks of that phase stand; one that is urgent, first. */
+/* To the end of the list where locks of that phase stand; in the line, those that are urgent go
+   before the others. */
 static void rl_move(redlock *rl, redlock_lock *lock, uint8_t phase) {
   rl_link *list = phase == RL_LINE ? &rl->line : phase == RL_DECIDED ? &rl->decided : &rl->live;
-  if (lock->phase != RL_IDLE) rl_unlink(lock);
-  if (rl_is_urgent(lock)) list = list->next;
+  rl_link *after;
+  if (lock->phase != RL_IDLE) rl_unlink(rl, lock);
+  after = list->prev;
+  if (phase == RL_LINE && rl_is_urgent(lock)) {
+    after = rl->urgent;
+    rl->urgent = &lock->link;
+  }
   lock->phase = phase;
-  lock->link.next = list;
-  lock->link.prev = list->prev;
-  list->prev->next = &lock->link;
-  list->prev = &lock->link;
+  lock->link.prev = after;
+  lock->link.next = after->next;
+  after->next->prev = &lock->link;
+  after->next = &lock->link;
 }
 
 static int rl_is_empty(const rl_link *list) { return list->next == list; }
@@ -864,7 +907,7 @@ static rl_command *rl_at(redlock *rl, uint32_t place) {
   return &rl->log[place & (REDLOCK_MAX_COMMANDS - 1)];
 }
 
-static uint32_t rl_end(const redlock *rl) { return rl->first + rl->count; }
+static uint32_t rl_log_end(const redlock *rl) { return rl->first + rl->count; }
 
 static uint32_t rl_wrap(uint32_t offset) {
   return offset >= REDLOCK_RING_BYTES ? offset - REDLOCK_RING_BYTES : offset;
@@ -897,7 +940,7 @@ static void rl_unreserve(redlock *rl, redlock_lock *lock) {
 
 /* Appends the lock's command. The caller has seen to the room, and says who shall get it. */
 static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, rl_set due) {
-  rl_command *c = rl_at(rl, rl_end(rl));
+  rl_command *c = rl_at(rl, rl_log_end(rl));
   rl_writer w;
   w.data = rl->ring;
   w.size = REDLOCK_RING_BYTES;
@@ -919,12 +962,16 @@ static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind
   return c;
 }
 
+/* When a decided command becomes too old to be sent (R12). */
+static int64_t rl_age_out_ms(const redlock *rl, const rl_command *c) {
+  uint32_t limit = rl->options.server_timeout_ms;
+  return c->t1_ms + (c->kind == RL_RELEASE || c->ttl_ms < limit ? c->ttl_ms : limit);
+}
+
 /* Whether a server that has no byte of c yet shall get it (R12, R13). */
 static int rl_is_due(const redlock *rl, const rl_server *s, const rl_command *c) {
-  int64_t age = rl->now_ms - c->t1_ms;
   if (!(c->due & s->bit)) return 0;
-  if (s->state == RL_REFUSED || c->lock) return 1;
-  return age < c->ttl_ms && (c->kind == RL_RELEASE || age < rl->options.server_timeout_ms);
+  return s->state == RL_REFUSED || c->lock || rl->now_ms < rl_age_out_ms(rl, c);
 }
 
 /* Past the cursor's command, all of which is in the ring from s->at on. */
@@ -936,7 +983,7 @@ static void rl_advance(rl_server *s, const rl_command *c) {
 
 /* Moves a server's cursor past what it need not get; 0 = it stands at the end. */
 static int rl_skip(redlock *rl, rl_server *s) {
-  for (; s->cursor != rl_end(rl); rl_advance(s, rl_at(rl, s->cursor))) {
+  for (; s->cursor != rl_log_end(rl); rl_advance(s, rl_at(rl, s->cursor))) {
     rl_command *c = rl_at(rl, s->cursor);
     if (s->sent || rl_is_due(rl, s, c)) return 1;
     rl_remove(&c->due, s->bit);
@@ -953,7 +1000,7 @@ static void rl_rewind(const redlock *rl, rl_server *s) {
 /* ---- Servers: errors ------------------------------------------------------------------------- */
 
 static const char rl_lost[] = "the connection failed: does it run, is the address right?";
-static const char rl_late[] = "no answer in time";
+static const char rl_late[] = "no answer within server_timeout_ms";
 static const char rl_odd[] = "this is not how Redis answers";
 static const char rl_twin[] = "the same server as another entry: list it once";
 
@@ -992,7 +1039,9 @@ static void rl_advise(rl_server *s) {
     ": see its configuration", ": others use this key", ": it lacks SET PX or EVAL"
   };
   const char *word = words;
+  char *arguments = strstr(s->error, ", with args"); /* our value may be among them */
   if (s->state != RL_OPEN || s->parser.count == 0) return;
+  if (arguments) *arguments = 0;
   for (; word < words + sizeof words - 1; word += strlen(word) + 1) {
     if (!rl_begins(rl_whole(s->error), word + 1)) continue;
     rl_append(s, advice[*word - '0']);
@@ -1007,7 +1056,7 @@ static void rl_vote(redlock *rl, rl_command *c, const rl_server *s, redlock_vote
 
 /* A vote for every undecided command that the server has not answered. */
 static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
-  uint32_t place = rl->first, end = rl_end(rl);
+  uint32_t place = rl->first, end = rl_log_end(rl);
   for (; place != end; place++) {
     rl_command *c = rl_at(rl, place);
     if (c->lock && c->lock->votes[s->index] == REDLOCK_VOTE_NONE) rl_vote(rl, c, s, vote);
@@ -1028,19 +1077,31 @@ static redlock_vote rl_absent_vote(const rl_server *s) {
   return s->wary ? REDLOCK_VOTE_ERROR : REDLOCK_VOTE_UNREACHABLE;
 }
 
+/* R14: an address is left for the name's other one only when no connection to it ever stood. Returns
+   the wait: none before the second is tried. */
+static int64_t rl_reopen_ms(const redlock *rl, rl_server *s) {
+#ifndef REDLOCK_NO_POSIX
+  if (!s->linked && s->address[RL_ADDRESSES - 1].port) {
+    s->second = RL_AS(uint8_t, RL_ADDRESSES - 1 - s->second);
+    if (s->second) return 0;
+  }
+#endif
+  return rl_backoff_ms(rl, s->fails);
+}
+
 /* The connection is over, whatever the reason. R12: what it left unanswered is void, and only
    releases may go out again. */
 static void rl_lose(redlock *rl, rl_server *s, const char *why) {
-  uint32_t place = rl->first, end = rl_end(rl);
+  uint32_t place = rl->first, end = rl_log_end(rl);
   int was_refused = s->state == RL_REFUSED;
   int64_t delay;
   if (s->fd >= 0) rl->io->close(rl->ctx, s->index);
   rl_say(s, why);
   if (s->fails < 255) s->fails++;
-  delay = rl_backoff_ms(rl, s->fails);
+  delay = rl_reopen_ms(rl, s);
   s->fd = -1;
   s->state = RL_CLOSED;
-  s->linked = s->stalled = 0;
+  s->linked = s->stalled = s->greeting = 0;
   s->owed = s->late = s->mark = 0;
   s->until_ms = rl->now_ms + delay;
   s->answered = rl->first;
@@ -1060,7 +1121,7 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
 /* ---- Servers: sending ------------------------------------------------------------------------ */
 
 /* From now on the server has one server_timeout_ms. */
-static void rl_mark(redlock *rl, rl_server *s) {
+static void rl_mark_reply(redlock *rl, rl_server *s) {
   s->mark = s->owed;
   s->mark_ms = rl->now_ms;
   rl_note_due(rl, rl->now_ms + rl->options.server_timeout_ms + 1);
@@ -1069,7 +1130,7 @@ static void rl_mark(redlock *rl, rl_server *s) {
 /* One more reply is owed. Of all that are, one is marked and timed. */
 static void rl_owe(redlock *rl, rl_server *s) {
   s->owed++;
-  if (!s->mark) rl_mark(rl, s);
+  if (!s->mark) rl_mark_reply(rl, s);
 }
 
 /* How many bytes the connection took; 0 = none now, or it is lost. */
@@ -1081,12 +1142,13 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
   }
   if (sent > 0) s->linked = 1;
   if (sent > 0 && s->owed == 0) s->stalled = 0;
-  if (RL_AS(size_t, sent) < size && s->linked && s->owed == 0 && !s->full) rl_mark(rl, s);
+  if (RL_AS(size_t, sent) < size && s->linked && s->owed == 0 && !s->full) rl_mark_reply(rl, s);
   s->full = RL_AS(size_t, sent) < size;
   return RL_AS(size_t, sent);
 }
 
-/* Who we are: the entry of the list says so, or else the options do. */
+/* Who we are: the entry of the list says so, or else the options do. A user without a password was
+   refused by init. */
 static uint8_t rl_put_auth(const redlock *rl, const rl_target *t, rl_writer *w) {
   const char *user = rl->options.username, *password = rl->options.password;
   int has_user = t->user.size || (user && *user && !t->password.size);
@@ -1181,7 +1243,7 @@ static int rl_send_undo(redlock *rl, rl_server *s) {
 static size_t rl_run(redlock *rl, const rl_server *s) {
   uint32_t place = s->cursor, most = REDLOCK_RING_BYTES - s->at;
   uint32_t run = RL_AS(uint32_t, rl_at(rl, place)->size - s->sent);
-  while (++place != rl_end(rl) && run < most && s->state != RL_REFUSED) {
+  while (++place != rl_log_end(rl) && run < most && s->state != RL_REFUSED) {
     const rl_command *c = rl_at(rl, place);
     if (!rl_is_due(rl, s, c)) break;
     run += c->size;
@@ -1230,7 +1292,7 @@ static int rl_is_undoing(redlock *rl, rl_server *s) {
     rl_rewind(rl, s);
     (void)rl_skip(rl, s);
   }
-  return s->undoing && s->cursor != rl_end(rl) && rl_at(rl, s->cursor)->kind == RL_SET;
+  return s->undoing && s->cursor != rl_log_end(rl) && rl_at(rl, s->cursor)->kind == RL_SET;
 }
 
 static void rl_send_commands(redlock *rl, rl_server *s) {
@@ -1238,7 +1300,7 @@ static void rl_send_commands(redlock *rl, rl_server *s) {
     (void)rl_skip(rl, s);
     if (rl_is_undoing(rl, s)) {
       if (rl_send_undo(rl, s) == 0) return;
-    } else if (s->cursor == rl_end(rl)) {
+    } else if (s->cursor == rl_log_end(rl)) {
       return;
     } else {
       size_t run = rl_run(rl, s), sent = rl_send_bytes(rl, s, rl->ring + s->at, run);
@@ -1256,7 +1318,7 @@ static void rl_open(redlock *rl, rl_server *s) {
   s->told = s->greeted = s->greeting = s->undoing = s->seen = 0;
   s->greeting_sent = 0;
   memset(&s->parser, 0, sizeof s->parser);
-  rl_mark(rl, s);
+  rl_mark_reply(rl, s);
   s->fd = rl->io->open(rl->ctx, s->index, host, port);
   if (s->fd < 0) {
     rl_lose(rl, s, rl_lost);
@@ -1282,7 +1344,10 @@ static void rl_send(redlock *rl, rl_server *s) {
         rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
       rl_receive(rl, s);
     if (s->state == RL_CLOSED) {
-      if (rl->now_ms < s->until_ms) return;
+      if (rl->now_ms < s->until_ms) {
+        rl_note_due(rl, s->until_ms);
+        return;
+      }
       rl_open(rl, s);
     }
     if (s->state != RL_CLOSED && rl_send_greeting(rl, s) && !(s->wary && s->greeting))
@@ -1292,7 +1357,7 @@ static void rl_send(redlock *rl, rl_server *s) {
   }
   if (s->state == RL_OPEN && s->stalled && !s->linked)
     rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
-  if (s->state == RL_REFUSED && s->undoing && s->owed == 0 && s->cursor == rl_end(rl))
+  if (s->state == RL_REFUSED && s->undoing && s->owed == 0 && s->cursor == rl_log_end(rl))
     rl_lose(rl, s, rl_odd); /* all is undone and answered */
 }
 
@@ -1303,7 +1368,7 @@ static void rl_send(redlock *rl, rl_server *s) {
    ones that its other entry answers for. */
 static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
   int undo = s->greeted && why != rl_twin;
-  uint32_t place = rl->first, end = rl_end(rl);
+  uint32_t place = rl->first, end = rl_log_end(rl);
   rl_say(s, why);
   s->wary = 1;
   s->state = RL_REFUSED;
@@ -1367,7 +1432,7 @@ static void rl_on_info_byte(rl_server *s, char c) {
 
 /* The first command under way that the entry has said yes to, NULL = none. */
 static rl_command *rl_yes_of(redlock *rl, const rl_server *s) {
-  uint32_t place = rl->first, end = rl_end(rl);
+  uint32_t place = rl->first, end = rl_log_end(rl);
   for (; place != end; place++) {
     rl_command *c = rl_at(rl, place);
     if (c->lock && c->lock->votes[s->index] == REDLOCK_VOTE_YES) return c;
@@ -1442,7 +1507,7 @@ static redlock_vote rl_vote_of(uint8_t kind, rl_reply reply) {
 /* Counts one owed reply off; the mark is set anew when its own reply has come (R13). */
 static void rl_on_paid(redlock *rl, rl_server *s) {
   s->owed--;
-  if (--s->mark == 0) rl_mark(rl, s);
+  if (--s->mark == 0) rl_mark_reply(rl, s);
   if (s->owed == 0) s->stalled = 0;
 }
 
@@ -1506,7 +1571,7 @@ static void rl_receive(redlock *rl, rl_server *s) {
 
 /* R13: nothing but releases from now on, and no one waits. One that never stood is still tried. */
 static void rl_stall(redlock *rl, rl_server *s) {
-  uint32_t place = rl->first, end = rl_end(rl);
+  uint32_t place = rl->first, end = rl_log_end(rl);
   s->stalled = 1;
   rl_say(s, rl_late);
   for (; s->linked && s->state == RL_OPEN && place != end; place++) {
@@ -1518,7 +1583,7 @@ static void rl_stall(redlock *rl, rl_server *s) {
 
 /* When the clock next has a say about the server. */
 static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
-  int busy = s->cursor != rl_end(rl);
+  int busy = s->cursor != rl_log_end(rl);
   if (s->linked ? s->owed == 0 && !(s->full && busy) : !busy) return INT64_MAX;
   if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
   return s->mark_ms + rl->options.server_timeout_ms + 1;
@@ -1541,15 +1606,20 @@ static int rl_is_pinned(redlock *rl, const rl_server *s) {
          (s->greeting && !s->stalled && (c->owed & s->bit));
 }
 
+
 /* Takes the first command out of the log, if it is decided. A stalled server that stands in the
-   way, with bytes that it does not take, loses its connection; a healthy one is waited for. */
+   way, with bytes that it does not take, loses its connection; a healthy one is waited for, at most
+   until the command is too old. */
 static int rl_retire(redlock *rl) {
   const rl_command *c = rl_at(rl, rl->first);
   rl_server *s, *end = rl->server + rl->servers;
   if (rl->count == 0 || c->lock) return 0;
   for (s = rl->server; s != end; s++) {
     if (!rl_is_pinned(rl, s)) continue;
-    if (!s->stalled || !s->full) return 0;
+    if (!s->stalled || !s->full) {
+      if (rl->now_ms < rl_age_out_ms(rl, c)) rl_note_due(rl, rl_age_out_ms(rl, c));
+      return 0;
+    }
     rl_lose(rl, s, rl_late);
   }
   for (s = rl->server; s != end; s++) {
@@ -1790,6 +1860,7 @@ static rl_command *rl_ask(redlock *rl, const redlock_lock *lock, uint8_t kind) {
 
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
   int64_t due = rl->now_ms + rl->options.server_timeout_ms;
+  int64_t end = lock->task == RL_EXTEND ? lock->deadline_ms : rl->now_ms + lock->ask_ms;
   int i;
   if (lock->task == RL_SET) {
     rl_reserve(rl, lock);
@@ -1797,9 +1868,9 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
     if (lock->attempts < UINT32_MAX) lock->attempts++;
   }
   rl_ask(rl, lock, lock->task)->lock = lock;
-  lock->command = rl_end(rl) - 1;
+  lock->command = rl_log_end(rl) - 1;
   lock->t1_ms = rl->now_ms;
-  if (lock->task == RL_EXTEND && lock->deadline_ms < due) due = lock->deadline_ms;
+  if (lock->task != RL_RELEASE && end < due) due = end; /* no yes can come in time after that */
   for (i = 0; i < rl->servers; i++) lock->votes[i] = rl_first_vote(rl, &rl->server[i]);
   rl_wait_until(rl, lock, RL_VOTING, due);
   rl_judge(rl, lock);
@@ -1952,7 +2023,7 @@ static int64_t rl_timeout_ms(const redlock *rl) {
 }
 
 static int rl_wants_to_write(const redlock *rl, const rl_server *s) {
-  int busy = s->cursor != rl_end(rl);
+  int busy = s->cursor != rl_log_end(rl);
   if (s->state == RL_CLOSED) return 0;
   if (!s->greeted) return s->greeting || busy;
   return busy && !(s->wary && s->greeting);
@@ -2021,7 +2092,7 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
     rl_roll_back(rl, lock);
   }
   rl_unreserve(rl, lock);
-  rl_unlink(lock);
+  rl_unlink(rl, lock);
   lock->urgent = 0;
   return 1;
 }
@@ -2052,7 +2123,8 @@ static void rl_release_unseen(redlock *rl, redlock_lock *lock) {
 static void rl_withdraw(redlock *rl, redlock_lock *lock) {
   int unsent = lock->phase == RL_LINE && lock->held == RL_OVER;
   int voting = lock->phase == RL_VOTING, keeping = lock->phase == RL_KEEPING;
-  rl_unlink(lock);
+  rl_unlink(rl, lock);
+  rl->fresh = 1; /* R11: there may be room now */
   if (voting) {
     rl_command *c = rl_settle(rl, lock);
     if (c->kind == RL_SET) c->due = 0;
@@ -2179,7 +2251,7 @@ static intptr_t rl_system_socket(int family) {
 static int64_t rl_system_now_ms(void *ctx) {
 #if defined(__APPLE__) && defined(CLOCK_MONOTONIC_RAW)
   const clockid_t clock = CLOCK_MONOTONIC_RAW;
-#elif defined(CLOCK_BOOTTIME)
+#elif defined(CLOCK_BOOTTIME) && !defined(__FreeBSD__) /* there it does not count suspend */
   const clockid_t clock = CLOCK_BOOTTIME;
 #else
   const clockid_t clock = CLOCK_MONOTONIC;
@@ -2222,105 +2294,152 @@ typedef union rl_sockaddr {
   struct sockaddr_un local;
 } rl_sockaddr;
 
-static socklen_t rl_size_of(const rl_sockaddr *a) {
-  if (a->any.sa_family == AF_INET) return RL_AS(socklen_t, sizeof a->v4);
-  if (a->any.sa_family == AF_INET6) return RL_AS(socklen_t, sizeof a->v6);
-  return RL_AS(socklen_t, sizeof a->local);
+static const unsigned char rl_v4_mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
+
+static int rl_is_v4(const rl_address *a) { return memcmp(a->ip, rl_v4_mapped, 12) == 0; }
+
+static int rl_is_same_address(const rl_address *a, const rl_address *b) {
+  return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* R5: the one spelling of an address. Who connects to 0.0.0.0 or :: reaches this machine. */
+static rl_address rl_spell(const rl_sockaddr *a) {
+  static const unsigned char nobody[16] = {0};
+  rl_address out;
+  memset(&out, 0, sizeof out);
+  if (a->any.sa_family == AF_INET6) {
+    memcpy(out.ip, &a->v6.sin6_addr, 16);
+    out.scope = RL_AS(uint32_t, a->v6.sin6_scope_id);
+    out.port = a->v6.sin6_port;
+  } else {
+    memcpy(out.ip, rl_v4_mapped, 12);
+    memcpy(out.ip + 12, &a->v4.sin_addr, 4);
+    out.port = a->v4.sin_port;
+  }
+  if (memcmp(out.ip, nobody, 16) == 0) out.ip[15] = 1;
+  if (rl_is_v4(&out) && memcmp(out.ip + 12, nobody, 4) == 0) {
+    out.ip[12] = 127;
+    out.ip[15] = 1;
+  }
+  return out;
+}
+
+static socklen_t rl_fill_sockaddr(rl_sockaddr *a, const rl_address *from) {
+  if (rl_is_v4(from)) {
+    a->v4.sin_family = AF_INET;
+    a->v4.sin_port = RL_AS(uint16_t, from->port);
+    memcpy(&a->v4.sin_addr, from->ip + 12, 4);
+    return RL_AS(socklen_t, sizeof a->v4);
+  }
+  a->v6.sin6_family = AF_INET6;
+  a->v6.sin6_port = RL_AS(uint16_t, from->port);
+  a->v6.sin6_scope_id = from->scope;
+  memcpy(&a->v6.sin6_addr, from->ip, 16);
+  return RL_AS(socklen_t, sizeof a->v6);
 }
 
 #ifdef REDLOCK_NO_DNS
 
-static int rl_system_resolve(redlock *rl, rl_server *s) {
-  (void)rl;
-  (void)s;
-  return 1;
-}
+static const char rl_unknown[] = "not a numeric address, and this build looks no names up";
 
-/* 0 = not a numeric address */
-static int rl_system_address(const rl_server *s, const char *host, const char *port,
-                            rl_sockaddr *a) {
+/* 1 = the host is a numeric address */
+static int rl_look_up(const char *host, const char *port, rl_address found[RL_ADDRESSES]) {
   uint16_t number = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
-  (void)s;
-  if (inet_pton(AF_INET, host, &a->v4.sin_addr) == 1) {
-    a->v4.sin_family = AF_INET;
-    a->v4.sin_port = number;
-    return 1;
+  rl_sockaddr a;
+  memset(&a, 0, sizeof a);
+  a.any.sa_family = AF_INET;
+  a.v4.sin_port = number;
+  if (inet_pton(AF_INET, host, &a.v4.sin_addr) != 1) {
+    a.any.sa_family = AF_INET6;
+    a.v6.sin6_port = number;
+    if (inet_pton(AF_INET6, host, &a.v6.sin6_addr) != 1) return 0;
   }
-  a->v6.sin6_family = AF_INET6;
-  a->v6.sin6_port = number;
-  return inet_pton(AF_INET6, host, &a->v6.sin6_addr) == 1;
+  found[0] = rl_spell(&a);
+  return 1;
 }
 
 #else
 
-/* Keeps the first two addresses of the name; what was known stays when nothing is found. */
-static void rl_system_find(const redlock *rl, rl_server *s) {
-  struct addrinfo hints, *found, *a;
-  char host[RL_HOST_BYTES], port[6];
+static const char rl_unknown[] = "name not found: check it; redlock_resolve asks again";
+
+/* How many of the name's addresses were found, and kept. */
+static int rl_look_up(const char *host, const char *port, rl_address found[RL_ADDRESSES]) {
+  struct addrinfo hints, *all, *one;
   int kept = 0;
-  rl_copy_target(rl, s, host, port);
-  if (*host == '/') return;
   memset(&hints, 0, sizeof hints);
   hints.ai_socktype = SOCK_STREAM;
-  if (getaddrinfo(host, port, &hints, &found) != 0) {
-    if (s->address[0][0] == 0) rl_say(s, "name not found: check it; redlock_resolve asks again");
-    return;
+  if (getaddrinfo(host, port, &hints, &all) != 0) return 0;
+  for (one = all; one && kept < RL_ADDRESSES; one = one->ai_next) {
+    rl_sockaddr a;
+    if (one->ai_family != AF_INET && one->ai_family != AF_INET6) continue;
+    memset(&a, 0, sizeof a);
+    memcpy(&a, one->ai_addr, rl_min(RL_AS(size_t, one->ai_addrlen), sizeof a));
+    found[kept] = rl_spell(&a);
+    if (kept == 0 || !rl_is_same_address(&found[0], &found[kept])) kept++;
   }
-  memset(s->address, 0, sizeof s->address);
-  for (a = found; a && kept < 2; a = a->ai_next)
-    if (a->ai_addrlen <= sizeof s->address[0])
-      memcpy(s->address[kept++], a->ai_addr, a->ai_addrlen);
-  freeaddrinfo(found);
-}
-
-/* Looks a server's name up. A connection to where it no longer is ends: that may be another entry's
-   place by now. 0 = it is the address of an earlier entry (R5). */
-static int rl_system_resolve(redlock *rl, rl_server *s) {
-  const rl_server *other = rl->server;
-  uint32_t before[2][7];
-  int i, single = 1;
-  memcpy(before, s->address, sizeof before);
-  rl_system_find(rl, s);
-  for (; other != s; other++)
-    for (i = 0; i < 4; i++)
-      if (s->address[i & 1][0] && memcmp(other->address[i >> 1], s->address[i & 1],
-                                         sizeof s->address[0]) == 0) single = 0;
-  if (!single) memset(s->address, 0, sizeof s->address); /* two votes would be worse than none */
-  if (s->fd < 0 || memcmp(before, s->address, sizeof before) == 0) return single;
-  (void)rl_tick(rl);
-  rl_lose(rl, s, rl_lost);
-  return single;
-}
-
-/* The two addresses of a name take turns with each failure. 0 = the name is not known */
-static int rl_system_address(const rl_server *s, const char *host, const char *port,
-                            rl_sockaddr *a) {
-  int which = s->address[1][0] ? s->fails & 1 : 0;
-  (void)host;
-  (void)port;
-  memcpy(a, s->address[which], sizeof s->address[which]);
-  return s->address[which][0] != 0;
+  freeaddrinfo(all);
+  return kept;
 }
 
 #endif
 
-static void rl_system_switch_on(rl_socket fd, int level, int option) {
-  const int on = 1;
-  const void *value = &on;
-  (void)setsockopt(fd, level, option, RL_AS(const char *, value), sizeof on);
+/* Whether any of the addresses is that of an entry before s (R5). */
+static int rl_is_known(const redlock *rl, const rl_server *s,
+                       const rl_address found[RL_ADDRESSES]) {
+  const rl_server *other = rl->server;
+  int i, k;
+  for (; other != s; other++)
+    for (i = 0; i < RL_ADDRESSES; i++)
+      for (k = 0; k < RL_ADDRESSES; k++)
+        if (found[i].port && rl_is_same_address(&found[i], &other->address[k])) return 1;
+  return 0;
+}
+
+/* Looks a server's name up; what was known stays when nothing is found. A connection to where it no
+   longer is ends: that may be another entry's place by now. 0 = it is the address of an earlier
+   entry, and then has none: two votes would be worse than none (R5). */
+static int rl_system_resolve(redlock *rl, rl_server *s) {
+  rl_address used = s->address[s->second], found[RL_ADDRESSES];
+  char host[RL_HOST_BYTES], port[6];
+  int single, second;
+  rl_copy_target(rl, s, host, port);
+  if (*host == '/') return 1;
+  memset(found, 0, sizeof found);
+  if (rl_look_up(host, port, found) == 0) {
+    if (used.port == 0) rl_say(s, rl_unknown);
+    memcpy(found, s->address, sizeof found);
+  }
+  single = !rl_is_known(rl, s, found);
+  if (!single) memset(found, 0, sizeof found);
+  second = used.port && rl_is_same_address(&used, &found[RL_ADDRESSES - 1]) ? RL_ADDRESSES - 1 : 0;
+  if (s->fd >= 0 && !rl_is_same_address(&used, &found[second])) {
+    (void)rl_tick(rl);
+    rl_lose(rl, s, rl_lost);
+  }
+  memcpy(s->address, found, sizeof found);
+  s->second = RL_AS(uint8_t, second);
+  return single;
+}
+
+static void rl_system_set(rl_socket fd, int level, int option, int number) {
+  const void *value = &number;
+  (void)setsockopt(fd, level, option, RL_AS(const char *, value), sizeof number);
 }
 
 static intptr_t rl_system_open(void *ctx, int server, const char *host, const char *port) {
   rl_server *s = &RL_AS(redlock *, ctx)->server[server];
   size_t size = strlen(host) + 1;
   rl_sockaddr a;
+  socklen_t length = RL_AS(socklen_t, sizeof a.local);
   intptr_t fd;
+  (void)port;
   memset(&a, 0, sizeof a);
   if (*host != '/') {
-    if (!rl_system_address(s, host, port, &a)) {
+    if (s->address[s->second].port == 0) {
       s->told = *s->error != 0; /* why there is no address says more than that nothing is open */
       return -1;
     }
+    length = rl_fill_sockaddr(&a, &s->address[s->second]);
   } else {
     if (size > sizeof a.local.sun_path) return -1;
     a.local.sun_family = AF_UNIX;
@@ -2328,11 +2447,15 @@ static intptr_t rl_system_open(void *ctx, int server, const char *host, const ch
   }
   fd = rl_system_socket(a.any.sa_family);
   if (fd < 0) return -1;
-  rl_system_switch_on(RL_AS(rl_socket, fd), IPPROTO_TCP, TCP_NODELAY);
-#ifdef SO_NOSIGPIPE
-  rl_system_switch_on(RL_AS(rl_socket, fd), SOL_SOCKET, SO_NOSIGPIPE);
+  rl_system_set(RL_AS(rl_socket, fd), IPPROTO_TCP, TCP_NODELAY, 1);
+  rl_system_set(RL_AS(rl_socket, fd), SOL_SOCKET, SO_KEEPALIVE, 1);
+#ifdef TCP_KEEPIDLE
+  rl_system_set(RL_AS(rl_socket, fd), IPPROTO_TCP, TCP_KEEPIDLE, RL_KEEPALIVE_S);
 #endif
-  if (connect(RL_AS(rl_socket, fd), &a.any, rl_size_of(&a)) == 0) return fd;
+#ifdef RL_NO_SIGPIPE
+  rl_system_set(RL_AS(rl_socket, fd), SOL_SOCKET, RL_NO_SIGPIPE, 1);
+#endif
+  if (connect(RL_AS(rl_socket, fd), &a.any, length) == 0) return fd;
   if (rl_system_is_connecting()) return fd;
   (void)rl_system_close_socket(RL_AS(rl_socket, fd));
   return -1;
@@ -2431,10 +2554,17 @@ static int rl_take_options(redlock *rl, const redlock_options *options) {
   redlock_options *o = &rl->options;
   uint32_t *min = &o->retry_delay_min_ms, *max = &o->retry_delay_max_ms;
   if (options) *o = *options;
-  if (o->server_timeout_ms == 0) o->server_timeout_ms = 50;
+  if (o->server_timeout_ms == 0) o->server_timeout_ms = 250;
   if (o->drift_ppm == 0) o->drift_ppm = 10000;
   if (*max == 0) *max = *min > 200 ? *min : 200;
   return o->drift_ppm < 1000000 && *min <= *max && rl_choose_io(rl);
+}
+
+/* A user whose password nobody tells would be dropped in silence. redis-cli takes the user of such
+   an entry for a password; other clients do not: so it is asked for. */
+static int rl_lacks_password(const redlock *rl, const rl_target *t) {
+  const char *user = rl->options.username, *password = rl->options.password;
+  return (t->user.size || (user && *user)) && !t->password.size && !(password && *password);
 }
 
 /* What is sent of a handshake is counted in 16 bits. */
@@ -2464,6 +2594,7 @@ static int rl_add_server(redlock *rl, rl_text entry) {
   else if (rl_begins(entry, "rediss://")) problem = "TLS: bring your own io, with redis://";
   else if (!rl_parse_target(entry, &t))
     problem = "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
+  else if (rl_lacks_password(rl, &t)) problem = "a user needs a password: user:password@host";
   else if (rl_is_greeting_long(rl, s)) problem = "the user or the password is too long";
   for (; !problem && other != s; other++)
     if (rl_is_twin(rl, s, other)) problem = rl_twice;
@@ -2492,23 +2623,32 @@ static void rl_empty(rl_link *list) { list->next = list->prev = list; }
 REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
                                               const redlock_options *options, size_t client_size,
                                               size_t lock_size) {
-  if (!rl || client_size != sizeof *rl || lock_size != sizeof(redlock_lock)) return REDLOCK_INVALID;
+  if (!rl) return REDLOCK_INVALID;
+  if (client_size != sizeof *rl || lock_size != sizeof(redlock_lock)) {
+    rl->servers = RL_MISBUILT; /* no more of it may be there */
+    return REDLOCK_INVALID;
+  }
   memset(rl, 0, sizeof *rl);
   rl_empty(&rl->line);
+  rl->urgent = &rl->line;
   rl_empty(&rl->live);
   rl_empty(&rl->decided);
   rl->due_ms = INT64_MAX;
   if (!servers || !rl_take_options(rl, options) || !rl_take_list(rl, servers))
     return REDLOCK_INVALID;
   if (!rl_tick(rl)) return REDLOCK_SYSTEM;
-  rl->size = sizeof *rl;
+  rl->self = rl;
   return REDLOCK_OK;
 }
 
-/* Whether this is a client, and this is its process. */
-static int rl_is_ready(const redlock *rl) {
-  return rl && rl->size == sizeof *rl && !rl_is_forked(rl);
+/* Whether this is a client, where it was initialised: a copy would share its sockets, and its lists
+   would lead into the other. */
+static int rl_is_client(const redlock *rl) {
+  return rl && rl->servers != RL_MISBUILT && rl->self == rl;
 }
+
+/* Whether this is a client, and this is its process. */
+static int rl_is_ready(const redlock *rl) { return rl_is_client(rl) && !rl_is_forked(rl); }
 
 REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
   redlock_status status = REDLOCK_OK;
@@ -2535,27 +2675,32 @@ static void rl_withdraw_all(redlock *rl, const rl_link *list) {
   while ((lock = rl_first(list)) != RL_NULL) rl_withdraw(rl, lock);
 }
 
-/* Something for the server has not left, or was not answered: a socket that is closed with replies
-   unread makes the other side drop what it has not read yet. */
-static int rl_is_unfinished(const redlock *rl, const rl_server *s) {
-  return rl_wants_to_write(rl, s) || (s->owed && !s->stalled);
+/* How long redlock_close still waits for a server, in ms: for its last bytes to leave, and a little
+   for their answers, since a socket that is closed with replies unread makes the other side drop
+   what it has not read yet. */
+static int64_t rl_parting_ms(const redlock *rl, const rl_server *s, int64_t start_ms) {
+  int64_t limit = rl->options.server_timeout_ms;
+  int leaves = rl_wants_to_write(rl, s);
+  if (!leaves && (s->owed == 0 || s->stalled)) return 0;
+  if (limit > RL_CLOSE_MS && !(leaves && s->linked)) limit = RL_CLOSE_MS;
+  return start_ms + limit - rl->now_ms;
 }
 
 REDLOCK_API void redlock_close(redlock *rl) {
   rl_server *s, *last;
-  int64_t end;
-  if (!rl || rl->size != sizeof *rl) return;
+  int64_t start, left;
+  if (!rl_is_client(rl)) return;
   last = rl->server + rl->servers;
   if (!rl_is_forked(rl)) {
     (void)rl_tick(rl);
-    end = rl->now_ms + rl->options.server_timeout_ms;
+    start = rl->now_ms;
     rl_withdraw_all(rl, &rl->live); /* first: no command is kept for a round any more */
     rl_withdraw_all(rl, &rl->line);
     rl_withdraw_all(rl, &rl->decided);
     rl_work(rl);
     for (s = rl->server; s != last; s++)
-      while (rl_is_unfinished(rl, s) && rl->now_ms < end)
-        if (!rl_wait(rl, RL_NULL, end - rl->now_ms) || !rl_tick(rl)) end = 0;
+      while ((left = rl_parting_ms(rl, s, start)) > 0)
+        if (!rl_wait(rl, RL_NULL, left) || !rl_tick(rl)) start = INT64_MIN / 2;
   }
   for (s = rl->server; s != last; s++)
     if (s->fd >= 0) rl->io->close(rl->ctx, s->index);
@@ -2580,13 +2725,10 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms) {
   size_t size = 0;
-  void *user;
   if (!rl_is_ready(rl) || !lock || !resource || !rl_is_good_ttl(rl, ttl_ms)) return REDLOCK_INVALID;
   while (size <= REDLOCK_MAX_RESOURCE && resource[size]) size++;
   if (size == 0 || size > REDLOCK_MAX_RESOURCE || rl_owns(rl, lock)) return REDLOCK_INVALID;
-  user = lock->user;
-  memset(lock, 0, sizeof *lock);
-  lock->user = user;
+  memset(lock, 0, offsetof(redlock_lock, user));
   lock->operation = REDLOCK_ACQUIRE;
   lock->status = REDLOCK_SYSTEM;
   if (!rl_tick(rl)) return REDLOCK_SYSTEM;
@@ -2651,7 +2793,7 @@ REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms) {
   redlock_status status = rl_check_held(rl, lock);
   if (status != REDLOCK_OK) return status;
-  if (max_hold_ms) lock->max_hold_ms = max_hold_ms;
+  lock->max_hold_ms = max_hold_ms ? max_hold_ms : rl->options.max_hold_ms;
   if (lock->kept) return REDLOCK_OK;
   lock->kept = 1;
   lock->task = RL_EXTEND;
@@ -2719,7 +2861,9 @@ REDLOCK_API const char *redlock_strerror(redlock_status status) {
 }
 
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {
-  return rl && server >= 0 && server < rl->servers ? rl->server[server].error : RL_NULL;
+  if (!rl || server < 0 || server >= rl->servers) return RL_NULL;
+  if (rl->servers == RL_MISBUILT) return "built with other REDLOCK_ sizes than the implementation";
+  return rl->server[server].error;
 }
 
 #endif /* REDLOCK_IMPLEMENTATION */

@@ -66,7 +66,7 @@ static void slow_world(int64_t reply_ms) {
 }
 
 static void node_redlock_validity_unchecked(void) { /* R1: handed out 53 ms too late */
-  slow_world(153);
+  slow_world(VALID(100) + 1);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   end();
@@ -254,8 +254,12 @@ static void redlock_py_quorum_and_one_dead_raises(void) { /* R16 */
 }
 
 static void redlock_rs_validity_underflows(void) { /* R1: 1.8e19 ms */
-  slow_world(4000);
+  slow_world(VALID(10) + 1);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10, 0), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+  slow_world(4000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   end();
 }

@@ -38,6 +38,7 @@ static inline void prepare(int count) {
     snprintf(servers + used, sizeof servers - used, "%ss%d", i ? "," : "", i);
   }
   options.io = &fake.client[0].io;
+  options.server_timeout_ms = SERVER_TIMEOUT;
 }
 
 static inline void ready(void) { CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_OK); }

@@ -221,22 +221,37 @@ static void init_with_a_dirty_client(void) {
   CHECK(all_are_invalid(&rl));
 }
 
-/* As from a file that was compiled with other REDLOCK_MAX_*: then nothing may be written. */
+/* As from a file that was compiled with other REDLOCK_MAX_*: then nothing may be written but the
+   first byte, from which the error's text is known. */
 static void init_with_other_sizes(void) {
   static const int off[] = { -1, 1, 8, -8, 1000 };
   size_t i, good = sizeof(redlock_lock);
   prepare();
   for (i = 0; i < sizeof off / sizeof off[0]; i++) {
-    static redlock untouched;
+    static redlock client;
     size_t other = sizeof(redlock) + (size_t)off[i];
+    memset(&rl, 0, sizeof rl);
     CHECK_EQ(redlock_init_sized(&rl, "a", &options, other, good), REDLOCK_INVALID);
     CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl, good + (size_t)off[i]),
              REDLOCK_INVALID);
-    CHECK(memcmp(&rl, &untouched, sizeof rl) == 0);
+    CHECK(memcmp((char *)&rl + 1, (char *)&client + 1, sizeof rl - 1) == 0);
+    CHECK(all_are_invalid(&rl));
+    CHECK(strstr(redlock_server_error(&rl, 0), "other REDLOCK_ sizes") != NULL);
   }
   CHECK_EQ(redlock_init_sized(&rl, "a", &options, 0, 0), REDLOCK_INVALID);
   CHECK_EQ(wire_calls(), 0);
   CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl, good), REDLOCK_OK);
+}
+
+/* Its lists lead into the place that it came from, where nobody may be any more. */
+static void a_moved_client_is_refused(void) {
+  static redlock moved;
+  prepare();
+  CHECK_EQ(init(), REDLOCK_OK);
+  hold();
+  moved = rl;
+  memset(&rl, 0xa5, sizeof rl);
+  CHECK(all_are_invalid(&moved));
 }
 
 /* ---- acquire --------------------------------------------------------------------------------- */
@@ -557,6 +572,7 @@ int main(int argc, char **argv) {
   RUN(init_without_a_client_or_a_list);
   RUN(init_with_a_dirty_client);
   RUN(init_with_other_sizes);
+  RUN(a_moved_client_is_refused);
   RUN(acquire_without_a_lock);
   RUN(acquire_without_a_good_resource);
   RUN(a_resource_without_an_end);

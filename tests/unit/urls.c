@@ -101,7 +101,20 @@ static void users_and_passwords(void) {
   last_is("redis://me:se@cret@a", "a", "6379", "AUTH me se@cret");
   last_is("redis://@a", "a", "6379", "");
   last_is("redis://:@a", "a", "6379", "");
-  last_is("redis://me@a", "a", "6379", ""); /* there is no AUTH without a password */
+}
+
+/* It would be dropped in silence, and the client would run as the default user. */
+static void a_user_without_a_password_is_refused(void) {
+  CHECK_EQ(init("redis://me@a"), REDLOCK_INVALID);
+  CHECK(strstr(redlock_server_error(&rl, 0), "needs a password") != NULL);
+  CHECK_EQ(init("redis://me:@a"), REDLOCK_INVALID);
+  options.username = "us";
+  CHECK_EQ(init("a"), REDLOCK_INVALID);
+  CHECK(strstr(redlock_server_error(&rl, 0), "needs a password") != NULL);
+  CHECK_EQ(init("redis://:own@a"), REDLOCK_OK);
+  options.password = "";
+  CHECK_EQ(init("a"), REDLOCK_INVALID);
+  memset(&options, 0, sizeof options);
 }
 
 static void encoded_users_and_passwords(void) {
@@ -374,6 +387,7 @@ int main(int argc, char **argv) {
   RUN(addresses_in_brackets);
   RUN(urls);
   RUN(users_and_passwords);
+  RUN(a_user_without_a_password_is_refused);
   RUN(encoded_users_and_passwords);
   RUN(options_fill_in_who_we_are);
   RUN(sockets_in_the_file_system);
