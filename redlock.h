@@ -38,7 +38,7 @@
      REDLOCK_RING_BYTES     4096  bytes of encoded commands in the log
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
      REDLOCK_NO_POSIX             leaves the system's sockets out: options.io must be given
-     REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 24 bytes less a server
+     REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 52 bytes less a server
      REDLOCK_STATIC               every function is static to the file
      REDLOCK_ASSERT(truth)        called with the invariants; nothing by default
    Smallest useful: 3 servers, 16, 4, 296, 16 and REDLOCK_NO_DNS: under 1 KB on 32 bits for client
@@ -179,12 +179,7 @@ typedef struct rl_address {
   uint32_t port;       /* in the network's order */
 } rl_address;
 
-/* private: how many addresses of a name are tried in turn */
-#ifdef REDLOCK_NO_DNS
-enum { RL_ADDRESSES = 1 };
-#else
-enum { RL_ADDRESSES = 2 };
-#endif
+enum { RL_ADDRESSES = 2 }; /* private: of a name, tried in turn */
 
 /* private: a set of servers, one bit each */
 #if REDLOCK_MAX_SERVERS <= 8
@@ -256,6 +251,7 @@ typedef struct rl_server {
   uint8_t wary;        /* the last handshake was refused: nothing goes before the next succeeds */
   uint8_t told;        /* the error text is the server's own, from this connection */
   uint8_t seen;        /* what INFO has told so far */
+  uint8_t second;      /* the second of its name's addresses is in use */
   uint16_t sent;       /* bytes of the cursor's command that have left */
   uint16_t greeting_sent;
   uint16_t entry, entry_size;    /* its text in the list */
@@ -274,8 +270,7 @@ typedef struct rl_server {
   int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
   int64_t born_ms;     /* our time of its start, never too early (R24) */
   char error[REDLOCK_MAX_ERROR];
-#ifndef REDLOCK_NO_POSIX
-  uint8_t second;      /* its place in `address` that is in use */
+#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
   rl_address address[RL_ADDRESSES];
 #endif
 } rl_server;
@@ -1077,16 +1072,26 @@ static redlock_vote rl_absent_vote(const rl_server *s) {
   return s->wary ? REDLOCK_VOTE_ERROR : REDLOCK_VOTE_UNREACHABLE;
 }
 
-/* R14: an address is left for the name's other one only when no connection to it ever stood. Returns
-   the wait: none before the second is tried. */
+/* R14: an address is left for the name's other one only when no connection to it ever stood.
+   Returns the wait in ms: none before the second is tried. */
 static int64_t rl_reopen_ms(const redlock *rl, rl_server *s) {
-#ifndef REDLOCK_NO_POSIX
-  if (!s->linked && s->address[RL_ADDRESSES - 1].port) {
-    s->second = RL_AS(uint8_t, RL_ADDRESSES - 1 - s->second);
+#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
+  if (!s->linked && s->address[1].port) {
+    s->second = !s->second;
     if (s->second) return 0;
   }
 #endif
   return rl_backoff_ms(rl, s->fails);
+}
+
+/* How long a connection that does not come to stand is waited for, in ms. */
+static uint32_t rl_connect_ms(const redlock *rl, const rl_server *s) {
+#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
+  if (s->address[1].port) return rl->options.server_timeout_ms;
+#endif
+  (void)rl;
+  (void)s;
+  return RL_CONNECT_MS;
 }
 
 /* The connection is over, whatever the reason. R12: what it left unanswered is void, and only
@@ -1325,7 +1330,7 @@ static void rl_open(redlock *rl, rl_server *s) {
     return;
   }
   s->state = RL_OPEN;
-  s->until_ms = rl->now_ms + RL_CONNECT_MS;
+  s->until_ms = rl->now_ms + rl_connect_ms(rl, s);
 }
 
 static void rl_receive(redlock *rl, rl_server *s);
@@ -2338,29 +2343,39 @@ static socklen_t rl_fill_sockaddr(rl_sockaddr *a, const rl_address *from) {
   return RL_AS(socklen_t, sizeof a->v6);
 }
 
+/* Whether any of the addresses is that of an entry before s (R5). Below, for it asks for theirs. */
+static int rl_is_known(const redlock *rl, const rl_server *s, const rl_address *found, int count);
+
 #ifdef REDLOCK_NO_DNS
 
-static const char rl_unknown[] = "not a numeric address, and this build looks no names up";
-
-/* 1 = the host is a numeric address */
-static int rl_look_up(const char *host, const char *port, rl_address found[RL_ADDRESSES]) {
-  uint16_t number = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
+/* What the entry says; no port = it is not a numeric address. */
+static rl_address rl_address_of(const redlock *rl, const rl_server *s, int which) {
+  char host[RL_HOST_BYTES], port[6];
+  rl_address none;
   rl_sockaddr a;
+  (void)which;
+  memset(&none, 0, sizeof none);
   memset(&a, 0, sizeof a);
+  rl_copy_target(rl, s, host, port);
   a.any.sa_family = AF_INET;
-  a.v4.sin_port = number;
-  if (inet_pton(AF_INET, host, &a.v4.sin_addr) != 1) {
-    a.any.sa_family = AF_INET6;
-    a.v6.sin6_port = number;
-    if (inet_pton(AF_INET6, host, &a.v6.sin6_addr) != 1) return 0;
-  }
-  found[0] = rl_spell(&a);
-  return 1;
+  a.v4.sin_port = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
+  if (inet_pton(AF_INET, host, &a.v4.sin_addr) == 1) return rl_spell(&a);
+  a.any.sa_family = AF_INET6;
+  a.v6.sin6_port = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
+  return inet_pton(AF_INET6, host, &a.v6.sin6_addr) == 1 ? rl_spell(&a) : none;
+}
+
+static int rl_system_resolve(redlock *rl, rl_server *s) {
+  rl_address found = rl_address_of(rl, s, 0);
+  return !rl_is_known(rl, s, &found, 1);
 }
 
 #else
 
-static const char rl_unknown[] = "name not found: check it; redlock_resolve asks again";
+static rl_address rl_address_of(const redlock *rl, const rl_server *s, int which) {
+  (void)rl;
+  return s->address[which];
+}
 
 /* How many of the name's addresses were found, and kept. */
 static int rl_look_up(const char *host, const char *port, rl_address found[RL_ADDRESSES]) {
@@ -2381,44 +2396,44 @@ static int rl_look_up(const char *host, const char *port, rl_address found[RL_AD
   return kept;
 }
 
-#endif
-
-/* Whether any of the addresses is that of an entry before s (R5). */
-static int rl_is_known(const redlock *rl, const rl_server *s,
-                       const rl_address found[RL_ADDRESSES]) {
-  const rl_server *other = rl->server;
-  int i, k;
-  for (; other != s; other++)
-    for (i = 0; i < RL_ADDRESSES; i++)
-      for (k = 0; k < RL_ADDRESSES; k++)
-        if (found[i].port && rl_is_same_address(&found[i], &other->address[k])) return 1;
-  return 0;
-}
-
 /* Looks a server's name up; what was known stays when nothing is found. A connection to where it no
    longer is ends: that may be another entry's place by now. 0 = it is the address of an earlier
    entry, and then has none: two votes would be worse than none (R5). */
 static int rl_system_resolve(redlock *rl, rl_server *s) {
   rl_address used = s->address[s->second], found[RL_ADDRESSES];
   char host[RL_HOST_BYTES], port[6];
-  int single, second;
+  int single;
   rl_copy_target(rl, s, host, port);
   if (*host == '/') return 1;
   memset(found, 0, sizeof found);
   if (rl_look_up(host, port, found) == 0) {
-    if (used.port == 0) rl_say(s, rl_unknown);
+    if (used.port == 0) rl_say(s, "name not found: check it; redlock_resolve asks again");
     memcpy(found, s->address, sizeof found);
   }
-  single = !rl_is_known(rl, s, found);
+  single = !rl_is_known(rl, s, found, RL_ADDRESSES);
   if (!single) memset(found, 0, sizeof found);
-  second = used.port && rl_is_same_address(&used, &found[RL_ADDRESSES - 1]) ? RL_ADDRESSES - 1 : 0;
-  if (s->fd >= 0 && !rl_is_same_address(&used, &found[second])) {
+  if (s->fd >= 0 && !rl_is_same_address(&used, &found[0]) &&
+      !rl_is_same_address(&used, &found[1])) {
     (void)rl_tick(rl);
     rl_lose(rl, s, rl_lost);
   }
   memcpy(s->address, found, sizeof found);
-  s->second = RL_AS(uint8_t, second);
+  s->second = used.port && rl_is_same_address(&used, &found[1]);
   return single;
+}
+
+#endif
+
+static int rl_is_known(const redlock *rl, const rl_server *s, const rl_address *found, int count) {
+  const rl_server *other = rl->server;
+  int i, k;
+  for (; other != s; other++)
+    for (k = 0; k < count; k++) {
+      rl_address known = rl_address_of(rl, other, k);
+      for (i = 0; i < count; i++)
+        if (found[i].port && rl_is_same_address(&found[i], &known)) return 1;
+    }
+  return 0;
 }
 
 static void rl_system_set(rl_socket fd, int level, int option, int number) {
@@ -2435,11 +2450,12 @@ static intptr_t rl_system_open(void *ctx, int server, const char *host, const ch
   (void)port;
   memset(&a, 0, sizeof a);
   if (*host != '/') {
-    if (s->address[s->second].port == 0) {
+    rl_address to = rl_address_of(RL_AS(redlock *, ctx), s, s->second);
+    if (to.port == 0) {
       s->told = *s->error != 0; /* why there is no address says more than that nothing is open */
       return -1;
     }
-    length = rl_fill_sockaddr(&a, &s->address[s->second]);
+    length = rl_fill_sockaddr(&a, &to);
   } else {
     if (size > sizeof a.local.sun_path) return -1;
     a.local.sun_family = AF_UNIX;

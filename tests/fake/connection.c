@@ -84,6 +84,27 @@ static void backoff_grows_and_is_bounded(void) { /* R14 */
   end();
 }
 
+/* Nothing else is due then, and the back-off's end decides. */
+static void the_end_of_a_backoff_is_not_slept_through(void) { /* R14 R27 */
+  int64_t start;
+  int i;
+  prepare(3);
+  options.server_timeout_ms = 5000;
+  fake.server[2].refuses = 1;
+  ready();
+  for (i = 0; i < 12; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(i < 11 ? 2000 : 150); /* its own releases are too old by then */
+  }
+  fake.server[2].refuses = 0;
+  fake_freeze(&fake, 1);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+  CHECK(now() - start > 10 && now() - start < 1200);
+  end();
+}
+
 static void backoff_is_random(void) { /* R14 */
   int64_t gap[2][6];
   int run, k;
@@ -320,6 +341,7 @@ int main(int argc, char **argv) {
   RUN(black_holes_cost_nothing_when_not_needed);
   RUN(black_holes_end_at_the_timeout);
   RUN(backoff_grows_and_is_bounded);
+  RUN(the_end_of_a_backoff_is_not_slept_through);
   RUN(backoff_is_random);
   RUN(a_black_hole_has_one_attempt_pending);
   RUN(no_descriptors_for_a_minority);

@@ -47,6 +47,17 @@ static void each_error_is_no_vote_and_is_kept(void) { /* R15 R23 */
   }
 }
 
+/* The arguments of an unknown command are quoted, and the lock's value is one of them. */
+static void the_locks_value_is_not_shown(void) { /* R15 */
+  world(3);
+  fake_answer(&fake, FAKE_ANY, FAKE_SET, 3,
+              "-ERR unknown command 'SET', with args beginning with: 'r' 'the value'\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK(strstr(redlock_server_error(&rl, 0), "unknown command 'SET'") != NULL);
+  CHECK(strstr(redlock_server_error(&rl, 0), "value") == NULL);
+  end();
+}
+
 static void each_error_from_a_minority_does_not_show(void) { /* R15 R16 */
   int e;
   for (e = 0; e < ERRORS; e++) {
@@ -148,6 +159,7 @@ static void no_such_server_is_null(void) { /* R15 */
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(each_error_is_no_vote_and_is_kept);
+  RUN(the_locks_value_is_not_shown);
   RUN(each_error_from_a_minority_does_not_show);
   RUN(errors_split_at_every_byte_are_kept_whole);
   RUN(advice_says_what_to_do);

@@ -60,6 +60,25 @@ static void is_said_once_for_each_connection(void) {
   end();
 }
 
+/* A connection that is lost in the middle of its handshake is not made again for nothing. */
+static void a_lost_one_is_not_opened_again_with_nothing_due(void) { /* R27 */
+  int opens;
+  prepare_urls(1, ":secret@", "/3");
+  ask_password(NULL, "secret");
+  fake.server[0].cut_in = 5;
+  fake.server[0].cuts = 1000;
+  fake.server[0].send_chunk = 3;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(2000); /* whatever was due is too old */
+  opens = fake.server[0].connections;
+  CHECK(opens > 0);
+  run_for(60000);
+  CHECK_EQ(fake.server[0].connections, opens);
+  CHECK_EQ(redlock_timeout_ms(&rl), -1);
+  end();
+}
+
 static void nothing_is_said_when_nothing_is_configured(void) {
   prepare(3);
   ready();
@@ -222,6 +241,7 @@ int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(is_pipelined_in_front_of_the_first_command);
   RUN(is_said_once_for_each_connection);
+  RUN(a_lost_one_is_not_opened_again_with_nothing_due);
   RUN(nothing_is_said_when_nothing_is_configured);
   RUN(user_and_password_of_the_options);
   RUN(user_and_password_of_the_list_go_first);

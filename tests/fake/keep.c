@@ -22,6 +22,40 @@ static void extends_at_half_of_the_validity(void) { /* R20 */
   end();
 }
 
+/* Those that fall due first are extended first, however many wait for room. */
+static void many_are_kept_in_turn(void) { /* R11 R19 */
+  static redlock_lock many[80];
+  char name[16];
+  int i;
+  prepare(3);
+  options.server_timeout_ms = 1000;
+  ready();
+  for (i = 0; i < 80; i++) {
+    snprintf(name, sizeof name, "r%d", i);
+    CHECK_EQ(redlock_acquire(&rl, &many[i], name, 1000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
+  }
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 100;
+  run_for(20000);
+  CHECK_EQ(handed_count, 0); /* none was lost */
+  CHECK_EQ(fake_live_keys(&fake), 80 * 3);
+  end();
+}
+
+static void no_limit_asked_for_is_that_of_the_options(void) { /* R20 */
+  held_for_kept(1000, 2000);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  run_for(10000);
+  CHECK_EQ(handed_count, 0);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  CHECK_EQ(redlock_keep(&rl, &lock, 1), REDLOCK_OK); /* while it is kept, too */
+  run_for(2000);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(lock.status, REDLOCK_LIMIT);
+  end();
+}
+
 static void a_short_outage_is_survived(void) { /* R19 */
   held_for_kept(1000, 0);
   run_for(400);
@@ -210,6 +244,8 @@ static void hundreds_of_steps_wait_only_when_due(void) { /* no busy loop */
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(extends_at_half_of_the_validity);
+  RUN(many_are_kept_in_turn);
+  RUN(no_limit_asked_for_is_that_of_the_options);
   RUN(a_short_outage_is_survived);
   RUN(failures_are_retried);
   RUN(the_loss_is_handed_back_once);

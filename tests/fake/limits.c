@@ -349,6 +349,48 @@ static void started_releases_leave_though_they_are_cancelled(void) { /* R21 R11 
   end();
 }
 
+/* Nobody answers: what frees room is the cancel alone. */
+static void a_cancel_that_frees_room_wakes_the_line(void) { /* R11 R27 */
+  int i;
+  prepare(3);
+  options.server_timeout_ms = 5000;
+  ready();
+  for (i = 0; i < 200; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "r%d", i);
+    CHECK_EQ(redlock_acquire(&rl, &many[i], name, 60000, 0), REDLOCK_OK);
+  }
+  run_for(5);
+  freeze(0, 2);
+  for (i = 0; i < 200; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  run_for(5);
+  CHECK(redlock_timeout_ms(&rl) > 1000); /* the log is full, and the others stand in line */
+  forget_log();
+  CHECK_EQ(redlock_cancel(&rl, &many[0]), REDLOCK_OK);
+  CHECK_EQ(redlock_timeout_ms(&rl), 0);
+  run_for(1);
+  CHECK(fake.calls[FAKE_SEND] > 0);
+  end();
+}
+
+/* One server takes no bytes: what it did not get in time is given up, and that makes room. */
+static void a_command_that_ages_out_wakes_the_line(void) { /* R11 R12 R27 */
+  int i;
+  prepare(3);
+  options.server_timeout_ms = 5000;
+  ready();
+  warm();
+  fake.server[2].socket_room = 0;
+  fake_freeze(&fake, 2);
+  for (i = 0; i < 60; i++) {
+    int64_t start = now();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 300, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    CHECK(now() - start <= 310);
+  }
+  end();
+}
+
 static void grants_that_lapse_in_a_long_queue_are_released(void) { /* R1 R11 */
   int i;
   world(3);
@@ -396,6 +438,8 @@ int main(int argc, char **argv) {
   RUN(so_are_those_that_close_withdraws);
   RUN(started_releases_leave_before_close_ends);
   RUN(started_releases_leave_though_they_are_cancelled);
+  RUN(a_cancel_that_frees_room_wakes_the_line);
+  RUN(a_command_that_ages_out_wakes_the_line);
   RUN(grants_that_lapse_in_a_long_queue_are_released);
   RUN(strerror_knows_every_status);
   return check_end();

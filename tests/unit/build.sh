@@ -194,7 +194,7 @@ unused_static_functions_are_no_news() {
 
 # ---- What the object file holds ------------------------------------------------------------------
 
-in_memory="memchr memcmp memcpy memmove memset strchr strcspn strlen strspn"
+in_memory="memchr memcmp memcpy memmove memset strchr strcspn strlen strspn strstr"
 in_posix="bind clock_gettime close connect fcntl freeaddrinfo getaddrinfo getpid getrandom
           getsockopt htons inet_pton open poll read recv send setsockopt socket __errno_location"
 
@@ -238,7 +238,7 @@ text_stays_small() {
     *) skip 'this is not x86-64' || return ;;
   esac
   make_object -Os || return
-  at_most 19300 "$(size -A "$work/object.o" |
+  at_most 20600 "$(size -A "$work/object.o" |
     awk '$1 ~ /^\.(text|rodata)/ { sum += $2 } END { print sum }')"
 }
 
@@ -275,7 +275,7 @@ smallest_is_small() {
   [ -n "$(smallest)" ] || { echo "the header names no smallest configuration"; return 1; }
   bytes=$(struct_bytes 'sizeof(void *)' "$@")
   [ "$bytes" = 4 ] || skip "$* has no 32 bits here" || return
-  at_most 1024 "$(struct_bytes 'sizeof(redlock) + sizeof(redlock_lock)' "$@" $(smallest) \
+  at_most 1040 "$(struct_bytes 'sizeof(redlock) + sizeof(redlock_lock)' "$@" $(smallest) \
     -DREDLOCK_NO_DNS)"
 }
 
@@ -299,6 +299,54 @@ hidden_posix_names_are_explained() {
   ! "$compiler" -std=c99 "-I$root" -fsyntax-only "$work/alone.c" 2>"$work/errors" &&
     grep 'error.*_POSIX_C_SOURCE' "$work/errors"
 }
+
+# explained WORD FLAG... : the header alone does not compile, and the first error says the word
+explained() {
+  is_linux || skip "other systems have other names" || return
+  compiler=$(a_compiler) || skip "no C compiler is installed" || return
+  word=$1
+  shift
+  ! "$compiler" "-I$root" -fsyntax-only "$@" "$work/alone.c" 2>"$work/errors" &&
+    grep -m 1 'error' "$work/errors" | grep "$word"
+}
+
+# X/Open 5 has clocks, but not getaddrinfo.
+old_posix_names_are_explained() {
+  explained _POSIX_C_SOURCE -std=c99 -D_XOPEN_SOURCE=500 &&
+    explained _POSIX_C_SOURCE -std=c99 -D_POSIX_C_SOURCE=199309L
+}
+
+# A compiler that finds no headers but its own, as for a microcontroller.
+no_sockets_are_explained() {
+  mkdir -p "$work/bare" && : >"$work/bare/string.h"
+  explained REDLOCK_NO_POSIX -std=c99 -ffreestanding -nostdinc "-I$work/bare" \
+    -isystem "$("$(a_compiler)" -print-file-name=include)"
+}
+
+# Where neither name can be had, a lost connection would kill the process.
+sigpipe_is_explained() {
+  printf '#include <sys/socket.h>\n#undef MSG_NOSIGNAL\n' >"$work/without.h"
+  explained SIGPIPE -std=c99 $posix -include "$work/without.h" &&
+    ! explained SIGPIPE -std=c99 $posix -include "$work/without.h" -D__APPLE__
+}
+
+# It owns rl_ names too. Other headers that programs have beside ours may be added here.
+bears_readline() {
+  for order in 'readline/readline.h redlock.h' 'redlock.h readline/readline.h'; do
+    echo '#include <stdio.h>' >"$work/beside.c"
+    echo '#define REDLOCK_IMPLEMENTATION' >>"$work/beside.c"
+    for file in $order; do echo "#include <$file>" >>"$work/beside.c"; done
+    "$(a_compiler)" -std=c99 $posix "-I$root" -Wall -Werror -fsyntax-only "$work/beside.c" || return
+  done
+}
+
+has_readline() {
+  echo '#include <stdio.h>
+        #include <readline/readline.h>' >"$work/beside.c"
+  "$(a_compiler)" -fsyntax-only "$work/beside.c" 2>/dev/null || skip "readline is not installed"
+}
+
+can_stand_beside_readline() { has_readline && bears_readline; }
 
 defines_no_feature_macro() { ! grep -nE '#[[:space:]]*define[[:space:]]+_' "$header"; }
 
@@ -363,6 +411,10 @@ run smallest_is_small_arm smallest_is_small clang --target=armv7m-none-eabi
 run smallest_compiles smallest_compiles
 run public_part_includes_little public_part_includes_little
 run hidden_posix_names_are_explained hidden_posix_names_are_explained
+run old_posix_names_are_explained old_posix_names_are_explained
+run no_sockets_are_explained no_sockets_are_explained
+run sigpipe_is_explained sigpipe_is_explained
+run can_stand_beside_readline can_stand_beside_readline
 run defines_no_feature_macro defines_no_feature_macro
 run silences_nothing silences_nothing
 run lines_are_short lines_are_short

@@ -2,22 +2,37 @@
  * may not be another entry's address (R5). The resolver is a table in this file. */
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 static int look_up(const char *name, const char *port, const struct addrinfo *hints,
                    struct addrinfo **found);
 static void forget(struct addrinfo *found);
 
+static int later_clock(clockid_t clock, struct timespec *time);
+
 #define getaddrinfo look_up
 #define freeaddrinfo forget
+#define clock_gettime later_clock
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
 #include "../check.h"
+
+#undef clock_gettime
+
+static int later_s; /* so much time has passed */
+
+static int later_clock(clockid_t clock, struct timespec *time) {
+  int failed = clock_gettime(clock, time);
+  time->tv_sec += later_s;
+  return failed;
+}
 
 /* ---- The resolver ---------------------------------------------------------------------------- */
 
@@ -225,17 +240,136 @@ static void resolve_checks_what_it_keeps(void) { /* R5 */
   redlock_close(&rl);
 }
 
-static int listen_on_loopback(char port[8]) {
+/* On 127.0.0.number; port 0 = a free one, which is told. */
+static int listen_on(int number, char port[8]) {
   struct sockaddr_in a;
   socklen_t size = sizeof a;
+  const int on = 1;
   int fd = socket(AF_INET, SOCK_STREAM, 0);
+  (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   memset(&a, 0, sizeof a);
   a.sin_family = AF_INET;
-  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && listen(fd, 1) == 0);
+  a.sin_port = htons((uint16_t)atoi(port));
+  a.sin_addr.s_addr = htonl(0x7f000000u + (uint32_t)number);
+  CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && listen(fd, 8) == 0);
   CHECK(getsockname(fd, (struct sockaddr *)&a, &size) == 0);
   snprintf(port, 8, "%u", (unsigned)ntohs(a.sin_port));
   return fd;
+}
+
+static int listen_on_loopback(char port[8]) {
+  snprintf(port, 8, "0");
+  return listen_on(1, port);
+}
+
+
+static int was_called(int listener) {
+  struct pollfd one = {listener, POLLIN, 0};
+  return poll(&one, 1, 0) > 0;
+}
+
+/* Steps until someone has connected to the listener; returns the connection. */
+static int step_until_called(int listener) {
+  int turns;
+  for (turns = 0; turns < 1000 && !was_called(listener); turns++) (void)redlock_wait(&rl, 10);
+  CHECK(was_called(listener));
+  return accept(listener, NULL, NULL);
+}
+
+/* Takes a lock of one server, answers for it, and then hangs up, as a server with `timeout` does
+   with a connection that is idle. */
+static void lock_once(int listener) {
+  char bytes[512];
+  int connection, turns;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
+  connection = step_until_called(listener);
+  for (turns = 0; turns < 1000 && recv(connection, bytes, sizeof bytes, MSG_DONTWAIT) <= 0; turns++)
+    (void)redlock_wait(&rl, 10);
+  CHECK_EQ(send(connection, "+OK\r\n", 5, 0), 5);
+  while (lock.status == REDLOCK_PENDING) (void)redlock_wait(&rl, 10000);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  close(connection);
+  (void)redlock_wait(&rl, 10000); /* it hears of that */
+}
+
+static redlock_status init_patient(const char *list) {
+  redlock_options options;
+  memset(&options, 0, sizeof options);
+  options.server_timeout_ms = 10000;
+  return redlock_init(&rl, list, &options);
+}
+
+static void an_address_that_worked_is_not_left(void) { /* R14 */
+  char port[8], list[16];
+  int first = listen_on_loopback(port), second = listen_on(2, port), i;
+  begin();
+  name_is("both", "4142");
+  snprintf(list, sizeof list, "both:%s", port);
+  CHECK_EQ(init_patient(list), REDLOCK_OK);
+  for (i = 0; i < 5; i++) lock_once(first);
+  CHECK(!was_called(second));
+  redlock_close(&rl);
+  close(first);
+  close(second);
+}
+
+static void the_next_address_is_tried_at_once(void) { /* R14 */
+  char port[8], list[16];
+  int listener = listen_on_loopback(port), i;
+  begin();
+  name_is("both", "4241");
+  snprintf(list, sizeof list, "both:%s", port);
+  CHECK_EQ(init_patient(list), REDLOCK_OK);
+  lock_once(listener); /* the first address costs no attempt */
+  close(listener);
+  for (i = 0; i < 5; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+    later_s += 2; /* no back-off is longer */
+  }
+  listener = listen_on(1, port);
+  lock_once(listener);
+  redlock_close(&rl);
+  close(listener);
+}
+
+/* A round-robin name gives its addresses in another order each time it is asked. */
+static void resolve_bears_another_order(void) { /* R14 */
+  char port[8], list[16], byte;
+  int listener = listen_on_loopback(port), connection;
+  begin();
+  name_is("both", "4142");
+  snprintf(list, sizeof list, "both:%s", port);
+  CHECK_EQ(init_patient(list), REDLOCK_OK);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
+  connection = step_until_called(listener);
+  name_is("both", "4241");
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  CHECK(recv(connection, &byte, 1, MSG_DONTWAIT | MSG_PEEK) != 0);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+  name_is("both", "41"); /* the other one alone has gone */
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  CHECK(recv(connection, &byte, 1, MSG_DONTWAIT | MSG_PEEK) != 0);
+  redlock_close(&rl);
+  close(connection);
+  close(listener);
+}
+
+static void a_quiet_connection_is_probed(void) { /* R14: no NAT drops it in silence */
+  char port[8], list[16];
+  int listener = listen_on_loopback(port), connection, on = 0;
+  socklen_t size = sizeof on;
+  redlock_fd fd;
+  begin();
+  snprintf(list, sizeof list, "one:%s", port);
+  CHECK_EQ(init_patient(list), REDLOCK_OK);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
+  connection = step_until_called(listener);
+  CHECK_EQ(redlock_fds(&rl, &fd, 1), 1);
+  CHECK_EQ(getsockopt((int)fd.fd, SOL_SOCKET, SO_KEEPALIVE, &on, &size), 0);
+  CHECK(on);
+  redlock_close(&rl);
+  close(connection);
+  close(listener);
 }
 
 /* Where a name no longer leads, another entry's may lead now. */
@@ -275,5 +409,9 @@ int main(int argc, char **argv) {
   RUN(resolve_keeps_what_it_cannot_find);
   RUN(resolve_checks_what_it_keeps);
   RUN(resolve_ends_connections_to_old_addresses);
+  RUN(an_address_that_worked_is_not_left);
+  RUN(the_next_address_is_tried_at_once);
+  RUN(resolve_bears_another_order);
+  RUN(a_quiet_connection_is_probed);
   return check_end();
 }

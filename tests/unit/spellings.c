@@ -1,0 +1,2 @@
+/* spellings.c: with names looked up. */
+#include "spellings.h"
