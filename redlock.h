@@ -244,11 +244,9 @@ typedef struct rl_server {
   uint8_t state, fails;
   uint8_t greeting;    /* replies of the handshake to come */
   uint8_t greeted;     /* all bytes of the handshake have left */
-  uint8_t linked;      /* a byte has left: the connection stands */
   uint8_t stalled;     /* the marked reply is overdue (R13) */
   uint8_t full;        /* it did not take all of the last bytes */
-  uint8_t undoing;     /* refused: SETs in the log are being undone */
-  uint8_t wary;        /* the last handshake was refused: nothing goes before the next succeeds */
+  uint8_t wary;        /* the last handshake was refused */
   uint8_t told;        /* the error text is the server's own, from this connection */
   uint8_t seen;        /* what INFO has told so far */
   uint8_t second;      /* the second of its name's addresses is in use */
@@ -498,7 +496,7 @@ typedef char rl_check_ring[RL_SET_BYTES(REDLOCK_MAX_RESOURCE) +
                            RL_RELEASE_BYTES(REDLOCK_MAX_RESOURCE) <= REDLOCK_RING_BYTES &&
                            RL_EXTEND_BYTES(REDLOCK_MAX_RESOURCE) <= REDLOCK_RING_BYTES ? 1 : -1];
 
-enum { RL_CLOSED, RL_OPEN, RL_REFUSED };                        /* rl_server.state */
+enum { RL_CLOSED, RL_CONNECTING, RL_GREETING, RL_READY };       /* rl_server.state */
 enum { RL_IDLE, RL_LINE, RL_VOTING, RL_RESTING, RL_KEEPING, RL_DECIDED }; /* redlock_lock.phase */
 enum { RL_SET, RL_EXTEND, RL_RELEASE, RL_ABANDON };             /* rl_command.kind, .task */
 enum { RL_NEVER, RL_HELD, RL_OVER };                            /* redlock_lock.held */
@@ -966,7 +964,7 @@ static int64_t rl_age_out_ms(const redlock *rl, const rl_command *c) {
 /* Whether a server that has no byte of c yet shall get it (R12, R13). */
 static int rl_is_due(const redlock *rl, const rl_server *s, const rl_command *c) {
   if (!(c->due & s->bit)) return 0;
-  return s->state == RL_REFUSED || c->lock || rl->now_ms < rl_age_out_ms(rl, c);
+  return c->lock || rl->now_ms < rl_age_out_ms(rl, c);
 }
 
 /* Past the cursor's command, all of which is in the ring from s->at on. */
@@ -1013,11 +1011,11 @@ static void rl_say(rl_server *s, const char *text) {
   rl_append(s, text);
 }
 
-/* One byte of an error's text. What was pipelined behind a refused handshake does not cover it. */
+/* One byte of an error's text. */
 static void rl_capture(rl_server *s, char c) {
   size_t at = s->parser.count - 1, most = REDLOCK_MAX_ERROR - 1;
   if (most > 2 * RL_ADVICE_BYTES) most -= RL_ADVICE_BYTES;
-  if (s->state != RL_OPEN || at >= most) return;
+  if (at >= most) return;
   s->error[at] = c >= ' ' && c <= '~' ? c : '?';
   s->error[at + 1] = 0;
   s->told = 1;
@@ -1035,7 +1033,7 @@ static void rl_advise(rl_server *s) {
   };
   const char *word = words;
   char *arguments = strstr(s->error, ", with args"); /* our value may be among them */
-  if (s->state != RL_OPEN || s->parser.count == 0) return;
+  if (s->parser.count == 0) return;
   if (arguments) *arguments = 0;
   for (; word < words + sizeof words - 1; word += strlen(word) + 1) {
     if (!rl_begins(rl_whole(s->error), word + 1)) continue;
@@ -1076,7 +1074,7 @@ static redlock_vote rl_absent_vote(const rl_server *s) {
    Returns the wait in ms: none before the second is tried. */
 static int64_t rl_reopen_ms(const redlock *rl, rl_server *s) {
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  if (!s->linked && s->address[1].port) {
+  if (s->state < RL_GREETING && s->address[1].port) {
     s->second = !s->second;
     if (s->second) return 0;
   }
@@ -1098,7 +1096,6 @@ static uint32_t rl_connect_ms(const redlock *rl, const rl_server *s) {
    releases may go out again. */
 static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   uint32_t place = rl->first, end = rl_log_end(rl);
-  int was_refused = s->state == RL_REFUSED;
   int64_t delay;
   if (s->fd >= 0) rl->io->close(rl->ctx, s->index);
   rl_say(s, why);
@@ -1106,7 +1103,7 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   delay = rl_reopen_ms(rl, s);
   s->fd = -1;
   s->state = RL_CLOSED;
-  s->linked = s->stalled = s->greeting = 0;
+  s->stalled = s->greeting = 0;
   s->owed = s->late = s->mark = 0;
   s->until_ms = rl->now_ms + delay;
   s->answered = rl->first;
@@ -1117,7 +1114,6 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
     rl_set owed = c->owed & s->bit;
     rl_remove(&c->owed, s->bit);
     if (c->kind == RL_RELEASE) c->due |= owed;
-    else if (was_refused) rl_remove(&c->due, s->bit);
     if (owed && c->lock) rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
   }
   if (delay) rl_vote_all(rl, s, rl_absent_vote(s));
@@ -1145,9 +1141,10 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
     rl_lose(rl, s, rl_lost);
     return 0;
   }
-  if (sent > 0) s->linked = 1;
+  if (sent > 0 && s->state == RL_CONNECTING) s->state = s->greeted ? RL_READY : RL_GREETING;
   if (sent > 0 && s->owed == 0) s->stalled = 0;
-  if (RL_AS(size_t, sent) < size && s->linked && s->owed == 0 && !s->full) rl_mark_reply(rl, s);
+  if (RL_AS(size_t, sent) < size && s->state != RL_CONNECTING && s->owed == 0 && !s->full)
+    rl_mark_reply(rl, s);
   s->full = RL_AS(size_t, sent) < size;
   return RL_AS(size_t, sent);
 }
@@ -1184,71 +1181,37 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
   return RL_AS(uint8_t, replies + 2);
 }
 
-/* R4: the release of a SET that went behind a handshake which was refused. Resource and value are
-   taken from the SET itself, as they stand in the ring. */
-static void rl_put_undo(redlock *rl, const rl_server *s, rl_writer *w) {
-  const rl_command *set = rl_at(rl, s->cursor);
-  char digits[10];
-  size_t ttl = rl_format(digits, set->ttl_ms).size;
-  size_t tail = ttl + (ttl == 10) + 22; /* "$2 PX $5 10000 $2 NX", each with its end */
-  size_t size = set->size - (sizeof(RL_SET_HEAD) - 1) - tail;
-  size_t at = rl_wrap(s->at + RL_AS(uint32_t, sizeof(RL_SET_HEAD) - 1));
-  size_t straight = rl_min(size, REDLOCK_RING_BYTES - at);
-  rl_put_raw(w, RL_RELEASE_HEAD);
-  rl_put(w, rl->ring + at, straight);
-  rl_put(w, rl->ring, size - straight);
-}
-
-/* Sends a piece of a message that stands outside the log: the handshake, or the undoing of the
-   cursor's SET. `sent` of its bytes have left before. Returns how many now; -1 = it is all gone. */
-static int rl_send_private(redlock *rl, rl_server *s, size_t already) {
-  char window[RL_WINDOW_BYTES];
-  rl_writer w;
-  uint8_t replies = 1;
-  size_t sent;
-  w.data = window;
-  w.size = w.room = RL_WINDOW_BYTES;
-  w.at = w.written = 0;
-  w.skip = already;
-  if (s->greeted) rl_put_undo(rl, s, &w);
-  else replies = rl_put_greeting(rl, s, &w);
-  if (w.written == 0) return -1;
-  sent = rl_send_bytes(rl, s, window, w.written);
-  if (sent == 0 || already) return RL_AS(int, sent);
-  if (s->greeted) s->late++;
-  else s->greeting = replies;
-  while (replies--) rl_owe(rl, s);
-  return RL_AS(int, sent);
-}
-
-/* Whether the whole handshake has left. */
+/* R4: nothing else leaves before the whole handshake has succeeded. Returns whether it has, or there
+   is none. */
 static int rl_send_greeting(redlock *rl, rl_server *s) {
   while (!s->greeted) { /* each turn sends some of it, or is the last */
-    int sent = rl_send_private(rl, s, s->greeting_sent);
+    char window[RL_WINDOW_BYTES];
+    rl_writer w;
+    uint8_t replies;
+    size_t sent;
+    w.data = window;
+    w.size = w.room = RL_WINDOW_BYTES;
+    w.at = w.written = 0;
+    w.skip = s->greeting_sent;
+    replies = rl_put_greeting(rl, s, &w);
+    if (w.written == 0) {
+      s->greeted = 1;
+      break;
+    }
+    sent = rl_send_bytes(rl, s, window, w.written);
     if (sent == 0) return 0;
-    if (sent < 0) s->greeted = 1;
-    else s->greeting_sent = RL_AS(uint16_t, s->greeting_sent + sent);
+    if (s->greeting_sent == 0) s->greeting = replies;
+    while (s->greeting_sent == 0 && replies--) rl_owe(rl, s);
+    s->greeting_sent = RL_AS(uint16_t, s->greeting_sent + sent);
   }
-  return 1;
-}
-
-/* Sends a piece of the undoing of the cursor's SET; 0 = no more now. */
-static int rl_send_undo(redlock *rl, rl_server *s) {
-  rl_command *c = rl_at(rl, s->cursor);
-  int sent = rl_send_private(rl, s, s->sent);
-  if (sent < 0) rl_advance(s, c);
-  if (sent > 0) {
-    rl_remove(&c->due, s->bit);
-    s->sent = RL_AS(uint16_t, s->sent + sent);
-  }
-  return sent;
+  return s->greeting == 0;
 }
 
 /* How many bytes from the cursor on stand in one piece and are due. */
 static size_t rl_run(redlock *rl, const rl_server *s) {
   uint32_t place = s->cursor, most = REDLOCK_RING_BYTES - s->at;
   uint32_t run = RL_AS(uint32_t, rl_at(rl, place)->size - s->sent);
-  while (++place != rl_log_end(rl) && run < most && s->state != RL_REFUSED) {
+  while (++place != rl_log_end(rl) && run < most) {
     const rl_command *c = rl_at(rl, place);
     if (!rl_is_due(rl, s, c)) break;
     run += c->size;
@@ -1270,7 +1233,6 @@ static void rl_on_first_byte(redlock *rl, rl_server *s, rl_command *c) {
   rl_remove(&c->due, s->bit);
   rl_owe(rl, s);
   c->owed |= s->bit;
-  if (s->state == RL_REFUSED) s->late++;
   if (c->kind == RL_SET) rl_on_set_sent(rl, s, c);
 }
 
@@ -1288,31 +1250,12 @@ static void rl_on_sent(redlock *rl, rl_server *s, size_t sent) {
   }
 }
 
-/* Whether the next thing to send is the undoing of a SET. A command that was cut by the refusal is
-   finished first; then the log is gone through once more. */
-static int rl_is_undoing(redlock *rl, rl_server *s) {
-  if (s->state != RL_REFUSED) return 0;
-  if (!s->undoing && s->sent == 0) {
-    s->undoing = 1;
-    rl_rewind(rl, s);
-    (void)rl_skip(rl, s);
-  }
-  return s->undoing && s->cursor != rl_log_end(rl) && rl_at(rl, s->cursor)->kind == RL_SET;
-}
-
 static void rl_send_commands(redlock *rl, rl_server *s) {
-  for (;;) { /* each turn moves the cursor, or is the last */
-    (void)rl_skip(rl, s);
-    if (rl_is_undoing(rl, s)) {
-      if (rl_send_undo(rl, s) == 0) return;
-    } else if (s->cursor == rl_log_end(rl)) {
-      return;
-    } else {
-      size_t run = rl_run(rl, s), sent = rl_send_bytes(rl, s, rl->ring + s->at, run);
-      if (s->state == RL_CLOSED) return;
-      rl_on_sent(rl, s, sent);
-      if (sent < run) return;
-    }
+  while (rl_skip(rl, s)) { /* each turn moves the cursor, or is the last */
+    size_t run = rl_run(rl, s), sent = rl_send_bytes(rl, s, rl->ring + s->at, run);
+    if (s->state == RL_CLOSED) return;
+    rl_on_sent(rl, s, sent);
+    if (sent < run) return;
   }
 }
 
@@ -1320,7 +1263,7 @@ static void rl_open(redlock *rl, rl_server *s) {
   char host[RL_HOST_BYTES], port[6];
   rl_copy_target(rl, s, host, port);
   s->generation++;
-  s->told = s->greeted = s->greeting = s->undoing = s->seen = 0;
+  s->told = s->greeted = s->seen = 0;
   s->greeting_sent = 0;
   memset(&s->parser, 0, sizeof s->parser);
   rl_mark_reply(rl, s);
@@ -1329,7 +1272,7 @@ static void rl_open(redlock *rl, rl_server *s) {
     rl_lose(rl, s, rl_lost);
     return;
   }
-  s->state = RL_OPEN;
+  s->state = RL_CONNECTING;
   s->until_ms = rl->now_ms + rl_connect_ms(rl, s);
 }
 
@@ -1340,8 +1283,7 @@ static void rl_receive(redlock *rl, rl_server *s);
 static void rl_send(redlock *rl, rl_server *s) {
   int turn;
   for (turn = 0; turn < 2; turn++) { /* the first failure is tried again at once */
-    int begun = s->state == RL_REFUSED || (s->greeting && !s->greeted);
-    if (!rl_skip(rl, s) && !begun) {
+    if (!rl_skip(rl, s) && s->state != RL_GREETING) {
       if (s->owed == 0) s->stalled = s->full = 0; /* it has caught up with what it was spared */
       return;
     }
@@ -1355,37 +1297,20 @@ static void rl_send(redlock *rl, rl_server *s) {
       }
       rl_open(rl, s);
     }
-    if (s->state != RL_CLOSED && rl_send_greeting(rl, s) && !(s->wary && s->greeting))
-      rl_send_commands(rl, s);
-    if (s->state == RL_OPEN && !s->linked && rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
+    if (s->state != RL_CLOSED && rl_send_greeting(rl, s)) rl_send_commands(rl, s);
+    if (s->state == RL_CONNECTING && rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
     if (s->state != RL_CLOSED) break;
   }
-  if (s->state == RL_OPEN && s->stalled && !s->linked)
-    rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
-  if (s->state == RL_REFUSED && s->undoing && s->owed == 0 && s->cursor == rl_log_end(rl))
-    rl_lose(rl, s, rl_odd); /* all is undone and answered */
+  if (s->state == RL_CONNECTING && s->stalled) rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
 
-/* R4: the handshake failed. Nothing of this connection counts; SETs that went behind it are undone
-   on it, each by a release, before it closes. Not so those of a twin: their values are the very
-   ones that its other entry answers for. */
+/* R4: the handshake failed, and nothing was sent behind it. */
 static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
-  int undo = s->greeted && why != rl_twin;
-  uint32_t place = rl->first, end = rl_log_end(rl);
   rl_say(s, why);
   s->wary = 1;
-  s->state = RL_REFUSED;
-  s->greeting = 0;
-  s->late = s->owed;
-  for (; place != end; place++) {
-    rl_command *c = rl_at(rl, place);
-    if (c->kind != RL_RELEASE) rl_remove(&c->due, s->bit);
-    if (c->kind == RL_SET) c->due |= c->owed & s->bit;
-    if (c->kind != RL_RELEASE) rl_remove(&c->owed, s->bit); /* a release goes out once more */
-  }
-  if (!undo) rl_lose(rl, s, why);
+  rl_lose(rl, s, why);
   rl_vote_all(rl, s, REDLOCK_VOTE_ERROR);
 }
 
@@ -1447,7 +1372,7 @@ static rl_command *rl_yes_of(redlock *rl, const rl_server *s) {
 
 /* Whether the entry stands for its run_id now: by its connection, or by a vote that may count. */
 static int rl_speaks(redlock *rl, const rl_server *s) {
-  return (s->state == RL_OPEN && s->linked && !s->greeting) || rl_yes_of(rl, s);
+  return s->state == RL_READY || rl_yes_of(rl, s);
 }
 
 /* R5: whether another entry is this server, by another name. One that no longer speaks has lost the
@@ -1498,8 +1423,12 @@ static void rl_on_greeting_reply(redlock *rl, rl_server *s, rl_reply reply) {
   s->greeting--;
   if (!problem && s->greeting) return;
   if (!problem && infos) problem = rl_identify(rl, s);
-  if (problem) rl_refuse(rl, s, problem);
-  else rl_on_good_reply(s);
+  if (problem) {
+    rl_refuse(rl, s, problem);
+    return;
+  }
+  s->state = RL_READY;
+  rl_on_good_reply(s);
 }
 
 /* R4: what a reply to that command means. */
@@ -1537,7 +1466,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     return;
   }
   rl_on_paid(rl, s);
-  if (s->greeting) {
+  if (s->state == RL_GREETING) {
     rl_on_greeting_reply(rl, s, reply);
   } else if (s->late) {
     s->late--;
@@ -1579,17 +1508,17 @@ static void rl_stall(redlock *rl, rl_server *s) {
   uint32_t place = rl->first, end = rl_log_end(rl);
   s->stalled = 1;
   rl_say(s, rl_late);
-  for (; s->linked && s->state == RL_OPEN && place != end; place++) {
+  for (; s->state != RL_CONNECTING && place != end; place++) {
     rl_command *c = rl_at(rl, place);
     if (c->kind != RL_RELEASE) rl_remove(&c->due, s->bit);
   }
-  rl_vote_all(rl, s, s->linked ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE);
+  rl_vote_all(rl, s, s->state == RL_CONNECTING ? REDLOCK_VOTE_UNREACHABLE : REDLOCK_VOTE_TIMEOUT);
 }
 
 /* When the clock next has a say about the server. */
 static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
   int busy = s->cursor != rl_log_end(rl);
-  if (s->linked ? s->owed == 0 && !(s->full && busy) : !busy) return INT64_MAX;
+  if (s->state < RL_GREETING ? !busy : s->owed == 0 && !(s->full && busy)) return INT64_MAX;
   if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
   return s->mark_ms + rl->options.server_timeout_ms + 1;
 }
@@ -1603,14 +1532,11 @@ static void rl_on_server_time(redlock *rl, rl_server *s) {
 /* ---- Room in the log (R11) ------------------------------------------------------------------- */
 
 /* Whether the log must keep its first command for a server: a part of it has left, or it can still
-   be sent, or the handshake ahead of it may fail in time, and then it must be undone (R4). */
+   be sent. One that is not ready has got nothing on this connection, and pins nothing. */
 static int rl_is_pinned(redlock *rl, const rl_server *s) {
-  const rl_command *c = rl_at(rl, rl->first);
-  if (!s->linked || (s->wary && s->greeting)) return 0;
-  return (s->cursor == rl->first && s->sent) || rl_is_due(rl, s, c) ||
-         (s->greeting && !s->stalled && (c->owed & s->bit));
+  if (s->state != RL_READY) return 0;
+  return (s->cursor == rl->first && s->sent) || rl_is_due(rl, s, rl_at(rl, rl->first));
 }
-
 
 /* Takes the first command out of the log, if it is decided. A stalled server that stands in the
    way, with bytes that it does not take, loses its connection; a healthy one is waited for, at most
@@ -1846,20 +1772,19 @@ static uint32_t rl_clip(const redlock *rl, const redlock_lock *lock, uint32_t tt
 
 /* What a server votes before it is asked; NONE = it will be. */
 static redlock_vote rl_first_vote(const redlock *rl, const rl_server *s) {
-  if (s->state == RL_REFUSED) return REDLOCK_VOTE_ERROR;
-  if (s->linked && s->stalled) return REDLOCK_VOTE_TIMEOUT;
+  if (s->state >= RL_GREETING && s->stalled) return REDLOCK_VOTE_TIMEOUT;
   if (s->state == RL_CLOSED && rl->now_ms < s->until_ms) return rl_absent_vote(s);
   return REDLOCK_VOTE_NONE;
 }
 
 /* Puts the lock's command into the log for everyone who can get it. One whose connection is down
-   gets it if that is up again in time; one that is stalled or refused gets only what undoes a SET
+   gets it if that is up again in time; one that is stalled gets only what undoes a SET
    that it got (R13). */
 static rl_command *rl_ask(redlock *rl, const redlock_lock *lock, uint8_t kind) {
   rl_set due = kind == RL_RELEASE ? lock->touched : 0;
   const rl_server *s = rl->server, *end = s + rl->servers;
   for (; s != end; s++)
-    if (s->state != RL_REFUSED && !(s->linked && s->stalled)) due |= s->bit;
+    if (s->state < RL_GREETING || !s->stalled) due |= s->bit;
   return rl_encode(rl, lock, kind, due);
 }
 
@@ -2004,7 +1929,7 @@ static void rl_on_clock_failure(redlock *rl, const rl_link *list) {
 static void rl_hear(redlock *rl, int all) {
   rl_server *s, *end = rl->server + rl->servers;
   for (s = rl->server; s != end; s++)
-    if (s->state != RL_CLOSED && (all || s->stalled || s->state == RL_REFUSED)) rl_receive(rl, s);
+    if (s->state != RL_CLOSED && (all || s->stalled)) rl_receive(rl, s);
   rl_work(rl);
 }
 
@@ -2029,9 +1954,8 @@ static int64_t rl_timeout_ms(const redlock *rl) {
 
 static int rl_wants_to_write(const redlock *rl, const rl_server *s) {
   int busy = s->cursor != rl_log_end(rl);
-  if (s->state == RL_CLOSED) return 0;
-  if (!s->greeted) return s->greeting || busy;
-  return busy && !(s->wary && s->greeting);
+  if (s->state == RL_GREETING) return !s->greeted;
+  return s->state != RL_CLOSED && busy;
 }
 
 static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
@@ -2698,7 +2622,7 @@ static int64_t rl_parting_ms(const redlock *rl, const rl_server *s, int64_t star
   int64_t limit = rl->options.server_timeout_ms;
   int leaves = rl_wants_to_write(rl, s);
   if (!leaves && (s->owed == 0 || s->stalled)) return 0;
-  if (limit > RL_CLOSE_MS && !(leaves && s->linked)) limit = RL_CLOSE_MS;
+  if (limit > RL_CLOSE_MS && !(leaves && s->state == RL_READY)) limit = RL_CLOSE_MS;
   return start_ms + limit - rl->now_ms;
 }
 

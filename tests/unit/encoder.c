@@ -221,51 +221,6 @@ static void commands_wrap_at_every_byte(void) { hold_everywhere(0); }
 static void commands_wrap_in_pieces_of_1_and_2(void) { hold_everywhere(1); }
 static void commands_wrap_in_pieces_of_13_and_26(void) { hold_everywhere(13); }
 
-/* ---- What undoes a SET behind a refused handshake (R4) --------------------------------------- */
-
-/* The resource and the value stand in the ring alone by then: they may be cut by its end too. */
-static void undo_once(const char *resource, uint32_t ttl_ms) {
-  struct wire_server *s = &wire.server[0];
-  unsigned char value[VALUE_BYTES];
-  size_t auth = strlen("*2\r\n$4\r\nAUTH\r\n$1\r\np\r\n");
-  int turn;
-  value_of(value, wire.entropy);
-  wire.auth = "-WRONGPASS no\r\n";
-  CHECK_EQ(redlock_acquire(&rl, &lock, resource, ttl_ms, 0), REDLOCK_NO_QUORUM);
-  for (turn = 0; turn < 1000 && wire.calls[WIRE_CLOSE] == 0; turn++) (void)redlock_wait(&rl, 1);
-  CHECK_EQ(wire.calls[WIRE_CLOSE], 1);
-  want.size = 0;
-  add_set(&want, resource, value, ttl_ms);
-  add_release(&want, resource, value);
-  CHECK(s->sent_size >= auth + want.size && memcmp(s->sent + auth, want.at, want.size) == 0);
-}
-
-/* A server that refused gets nothing ahead of its next handshake: let that succeed, and let the
- * server hang up, so that the next one is pipelined again. */
-static void make_trusting_again(void) {
-  wire.auth = "+OK\r\n";
-  wire.now_ms += 5000;
-  CHECK_EQ(redlock_acquire(&rl, &lock, "x", 100, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  wire.server[0].hangs_up = 1;
-  (void)redlock_step(&rl);
-  wire.now_ms += 5000;
-  wire_forget_calls();
-}
-
-static void an_undone_set_may_stand_anywhere(void) {
-  static const char name[] = "abcdefghijklmnop";
-  uint32_t ttl_ms = 9;
-  int i;
-  begin("redis://:p@a");
-  for (i = 0; i < 4 * REDLOCK_RING_BYTES && !check.bad; i++) {
-    wire.server[0].send_most = (size_t)(i % 3) * 5;
-    undo_once(name + i * 7 % 16, ttl_ms);
-    make_trusting_again();
-    ttl_ms = next_ttl(ttl_ms);
-  }
-}
-
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(set_is_spelled_so);
@@ -280,6 +235,5 @@ int main(int argc, char **argv) {
   RUN(commands_wrap_at_every_byte);
   RUN(commands_wrap_in_pieces_of_1_and_2);
   RUN(commands_wrap_in_pieces_of_13_and_26);
-  RUN(an_undone_set_may_stand_anywhere);
   return check_end();
 }
