@@ -39,6 +39,14 @@ static void chaos_crash(int server, int kind, ns length) {
 static void chaos_clock_step(struct clock *c) {
   ns step = one_in(2) ? between(-5 * SEC, 5 * SEC) : between(-3600 * SEC, 3600 * SEC);
   clock_set(c, W.now, step, c->ppm);
+  if (step < 0) c->set_back -= step;
+}
+
+/* What a client waits for comes when its clock has caught up, and that may take hours (R2). */
+static void heal_clock(struct clock *c) {
+  if (!c->set_back) return;
+  clock_set(c, W.now, c->set_back, c->ppm);
+  c->set_back = 0;
 }
 
 static void chaos_promotion(struct server *s) {
@@ -221,7 +229,10 @@ static void on_heal(void) {
     if (!W.server[i].sick) heal_server(i);
   W.winding = one_in(2) ? 1 : 2;
   if (W.cfg.orphans_checked) W.winding = 1;
-  for (i = 0; i < W.cfg.clients; i++) wind_down(&W.client[i]);
+  for (i = 0; i < W.cfg.clients; i++) {
+    heal_clock(&W.client[i].clock);
+    wind_down(&W.client[i]);
+  }
   if (W.cfg.triers) schedule(W.now + trying_time(), EV_CALM, 0, 0);
   schedule(W.now + trying_time() + (W.winding == 1 ? quiet_time() : 0), EV_PROBE, 0, 0);
 }

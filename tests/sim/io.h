@@ -121,17 +121,18 @@ static int io_recv(void *ctx, int entry, void *data, size_t size) {
     return -1;
   }
   if (n->state == CONN_OPENING || fault(F_EINTR)) return 0;
-  c->happened = 1;
-  if (n->state == CONN_REFUSED) return -1;
+  if (n->state == CONN_REFUSED) {
+    c->happened = 1;
+    return -1;
+  }
   p = &n->pipe[DOWN];
   got = p->arrived - p->read;
   if (p->over == CHUNK_RST && one_in(2)) got = 0; /* a reset may throw away what was not read */
   if (got > size) got = size;
   if (got > 1 && fault(F_SHORT_READ)) got = 1 + below((uint32_t)got - 1);
-  if (got == 0) {
-    c->happened = p->over != 0;
-    return p->over ? -1 : 0;
-  }
+  if (got == 0 && !p->over) return 0;
+  c->happened = 1;
+  if (got == 0) return -1;
   for (i = 0; i < got; i++) to[i] = p->bytes[(p->read + i) & (PIPE_BYTES - 1)];
   p->read += (uint32_t)got;
   note(N_GOT, c->index, n->id, (int64_t)got);
@@ -250,6 +251,7 @@ static int io_entropy(void *ctx, void *data, size_t size) {
   struct client *c = (struct client *)ctx;
   unsigned char *to = (unsigned char *)data;
   size_t i;
+  c->happened = 1; /* an attempt begins, though it may end before anything is sent */
   hook_pause(c);
   if (hook_fails() || fault(F_NO_ENTROPY)) return -1;
   if (size == VALUE_BYTES) return value_draw(c, to);

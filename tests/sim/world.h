@@ -33,6 +33,7 @@ enum { UP, DOWN }; /* client to server, server to client */
 /* local(t) = local + (t - at) * (1 + ppm / 1e6) */
 struct clock {
   ns at, local;
+  ns set_back; /* by all steps against its way */
   int ppm;
 };
 
