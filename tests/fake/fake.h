@@ -9,6 +9,7 @@
  * fake_store.h   keys with expiry
  * fake_server.h  what a server does with a command
  * fake_io.h      the hooks, the clock, the failures
+ * fake_reason.h  the check of every test that no step acts before its time (R27)
  * fake_script.h  what tests ask and tell
  * world.h        one client on one fake, for the test programs */
 #ifndef FAKE_H
@@ -23,7 +24,8 @@
 #define FAKE_NEVER INT64_MAX
 #define FAKE_ANY (-1)
 
-enum { FAKE_SERVERS = 32, FAKE_CLIENTS = 2, FAKE_RULES = 64, FAKE_TEXT = 160 };
+enum { FAKE_SERVERS = 32, FAKE_CLIENTS = 2, FAKE_RULES = 64, FAKE_TEXT = 160,
+       FAKE_WATCHED = 2 };
 
 enum fake_hook {
   FAKE_OPEN, FAKE_SEND, FAKE_RECV, FAKE_CLOSE, FAKE_WAIT, FAKE_NOW, FAKE_ENTROPY, FAKE_HOOKS
@@ -119,6 +121,7 @@ struct fake;
 struct fake_client {
   struct fake *fake;
   redlock_io io;
+  redlock *rl; /* whose steps must have a reason (R27); NULL = nobody's */
   int connection[FAKE_SERVERS]; /* index, or -1 */
 };
 
@@ -141,6 +144,12 @@ struct fake {
   long fail_from, fail_until;
   int clock_stays; /* io->wait takes no time: for what must end without it */
   void (*on_call)(struct fake *f, enum fake_hook hook, int server);
+  redlock_lock *watched[FAKE_WATCHED]; /* a step without a reason does not change them */
+  int idle;          /* such a step is under way: no hook may act */
+  int64_t named_at;  /* when the client said there will be something to do */
+  unsigned wanted[FAKE_SERVERS]; /* the events it said it waits for */
+  int idle_waits;    /* waits in a row without an act or time between */
+  long reasons;
   char misuse[96]; /* the first breach of redlock_io's contract; "" = none */
 };
 
@@ -159,6 +168,7 @@ static inline void fake_misuse(struct fake *f, const char *what, int server) {
 #include "fake_stream.h"
 #include "fake_store.h"
 #include "fake_server.h"
+#include "fake_reason.h"
 #include "fake_io.h"
 #include "fake_script.h"
 

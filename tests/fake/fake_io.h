@@ -8,7 +8,9 @@ static inline int fake_is_broken(const struct fake *f, const struct fake_connect
 
 /* Counts the call and lets the script act; true = this one shall fail. */
 static inline int fake_enter(struct fake *f, enum fake_hook hook, int server) {
-  long k = ++f->calls[hook];
+  long k;
+  if (f->idle) return 0;
+  k = ++f->calls[hook];
   if (k > 20000000) {
     printf("    the client never stops calling hook %d\n", (int)hook);
     exit(3);
@@ -37,6 +39,8 @@ static inline intptr_t fake_open(void *ctx, int server, const char *host, const 
   struct fake_server *s = &f->server[server];
   struct fake_connection *c;
   if (!host || !host[0] || !port) fake_misuse(f, "no host", server);
+  if (f->idle) return fake_acts_early(f, "opens", server);
+  f->idle_waits = 0;
   if (fake_enter(f, FAKE_OPEN, server) || s->open_fails) return -1;
   if (client->connection[server] >= 0) fake_misuse(f, "opened twice", server);
   f->connection = (struct fake_connection *)fake_grow(
@@ -81,8 +85,11 @@ static inline int fake_send(void *ctx, int server, const void *data, size_t size
   struct fake_connection *c = fake_current(client, server);
   int fails = fake_enter(f, FAKE_SEND, server);
   if (!c) return -1;
+  if (f->idle)
+    return f->wanted[server] & REDLOCK_WRITE ? 0 : fake_acts_early(f, "sends", server);
   if (f->now_ms >= c->usable_at) fake_cut(f, c);
   if (fails) fake_break(f, c, FAKE_RST);
+  if (fake_is_broken(f, c)) f->idle_waits = 0;
   if (fake_is_broken(f, c)) return c->end == FAKE_RST ? -1 : (int)size;
   if (size == 0) fake_misuse(f, "sends nothing", server);
   size = fake_least(size, fake_send_room(f, c));
@@ -90,6 +97,7 @@ static inline int fake_send(void *ctx, int server, const void *data, size_t size
   c->took += size;
   fake_run(f);
   if (size) fake_cut(f, c);
+  if (size) f->idle_waits = 0;
   return (int)size;
 }
 
@@ -100,6 +108,7 @@ static inline int fake_recv(void *ctx, int server, void *data, size_t size) {
   struct fake_server *s = &f->server[server];
   int fails = fake_enter(f, FAKE_RECV, server);
   if (!c) return -1;
+  if (f->idle) return 0;
   if (fails) fake_break(f, c, FAKE_RST);
   fake_run(f);
   if (fake_is_broken(f, c) && c->end == FAKE_RST) return -1;
@@ -110,6 +119,7 @@ static inline int fake_recv(void *ctx, int server, void *data, size_t size) {
   c->gave += size;
   if (size == 0 && fake_is_broken(f, c)) return -1;
   if (size) fake_cut(f, c);
+  if (size) f->idle_waits = 0;
   return (int)size;
 }
 
@@ -117,7 +127,9 @@ static inline void fake_close(void *ctx, int server) {
   struct fake_client *client = (struct fake_client *)ctx;
   struct fake_connection *c = fake_current(client, server);
   (void)fake_enter(client->fake, FAKE_CLOSE, server);
-  if (!c) return;
+  if (client->fake->idle) (void)fake_acts_early(client->fake, "closes", server);
+  if (!c || client->fake->idle) return;
+  client->fake->idle_waits = 0;
   c->held = 0; /* what it was sent stays: a frozen server still runs it */
   client->connection[server] = -1;
 }
@@ -173,13 +185,14 @@ static inline int fake_wait(void *ctx, const redlock_fd *want, int count, int64_
   int ready;
   if (fake_enter(f, FAKE_WAIT, -1)) return -1;
   if (f->clock_stays) return 0;
+  fake_check_spin(f);
   while ((ready = fake_ready_count(f, client, want, count)) == 0 && f->now_ms < end) {
     int64_t next = fake_next_event(f);
     if (next == FAKE_NEVER && end == FAKE_NEVER) {
       fake_misuse(f, "waits for ever for nothing", -1);
       return -1;
     }
-    f->now_ms = next < end ? next : end;
+    fake_pass(f, next < end ? next : end);
   }
   return ready;
 }
@@ -201,7 +214,9 @@ static inline int fake_entropy(void *ctx, void *data, size_t size) {
   struct fake *f = ((struct fake_client *)ctx)->fake;
   unsigned char *to = (unsigned char *)data;
   size_t i;
+  if (f->idle) return fake_acts_early(f, "asks for entropy", -1);
   if (fake_enter(f, FAKE_ENTROPY, -1)) return -1;
+  f->idle_waits = 0;
   for (i = 0; i < size; i++)
     to[i] = f->entropy ? f->entropy[i % f->entropy_size] : fake_random_byte(f);
   f->entropy_given += size;

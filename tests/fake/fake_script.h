@@ -39,7 +39,7 @@ static inline void fake_sleep(struct fake *f, int64_t ms) {
   int64_t end = f->now_ms + ms;
   while (f->now_ms < end) {
     int64_t next = fake_next_event(f);
-    f->now_ms = next < end ? next : end;
+    fake_pass(f, next < end ? next : end);
     fake_run(f);
   }
 }

@@ -9,6 +9,7 @@ static void two_clients(int count) {
   world(count);
   CHECK_EQ(redlock_init(&second, servers, &(redlock_options){.io = &fake.client[1].io}),
            REDLOCK_OK);
+  fake.client[1].rl = &second;
 }
 
 static void end_two(void) {

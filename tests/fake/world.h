@@ -39,6 +39,9 @@ static inline void prepare(int count) {
   }
   options.io = &fake.client[0].io;
   options.server_timeout_ms = SERVER_TIMEOUT;
+  fake.client[0].rl = &rl;
+  fake.watched[0] = &lock;
+  fake.watched[1] = &other;
 }
 
 static inline void ready(void) { CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_OK); }

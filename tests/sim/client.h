@@ -139,9 +139,8 @@ static ns library_due(struct client *c) {
   int64_t timeout_ms;
   ns when = NEVER;
   int i, count;
-  W.quiet++;
-  timeout_ms = c->lib->timeout_ms(c->rl);
-  W.quiet--;
+  note_promise(c);
+  timeout_ms = c->named_ms == INT64_MAX ? -1 : c->named_ms - client_ms(c);
   count = c->lib->fds(c->rl, want, MAX_SERVERS);
   look_at_fds(c, want, count);
   for (i = 0; i < c->slots; i++) check_bound(c, &c->slot[i], timeout_ms);
@@ -227,6 +226,7 @@ static void client_wake(struct client *c, uint32_t turn) {
     return;
   }
   T->beat++;
+  check_reason(c);
   check_spin(c);
   c->happened = 0;
   c->busy = 1;
@@ -284,6 +284,7 @@ static void client_start(struct client *c) {
     c->last_generation[i] = 0;
     c->reach_since[i] = NEVER;
   }
+  c->named_at = NEVER;
   for (i = 0; i < c->slots; i++) {
     struct slot *s = &c->slot[i];
     memset(s, 0, sizeof *s);

@@ -3,6 +3,7 @@
 #ifndef SIM_IO_H
 #define SIM_IO_H
 
+#include "reason.h"
 #include "server.h"
 
 static void run_until(ns until, const int *stop);
@@ -59,6 +60,8 @@ static intptr_t io_open(void *ctx, int entry, const char *host, const char *port
   struct client *c = (struct client *)ctx;
   struct conn *n;
   char want[16];
+  if (W.idle) acts_early(c, "opens a connection");
+  if (W.idle) return -1;
   snprintf(want, sizeof want, "%c%d", W.cfg.entry_server[entry] == entry ? 's' : 't',
            W.cfg.entry_server[entry]);
   if (strcmp(host, want) || strcmp(port, "6379"))
@@ -88,6 +91,8 @@ static int io_send(void *ctx, int entry, const void *data, size_t size) {
   struct conn *n = conn_of(c, entry);
   size_t room;
   if (!n || size == 0 || size > 65536) return -1;
+  if (W.idle && !(c->want[entry] & REDLOCK_WRITE)) acts_early(c, "sends");
+  if (W.idle) return 0;
   hook_pause(c);
   if (hook_fails()) {
     conn_break(n, CHUNK_RST, 0);
@@ -115,6 +120,7 @@ static int io_recv(void *ctx, int entry, void *data, size_t size) {
   struct pipe *p;
   size_t got, i;
   if (!n || size == 0) return -1;
+  if (W.idle) return 0;
   hook_pause(c);
   if (hook_fails()) {
     conn_break(n, CHUNK_RST, 0);
@@ -145,7 +151,8 @@ static void io_close(void *ctx, int entry) {
   struct client *c = (struct client *)ctx;
   struct conn *n = conn_of(c, entry);
   int unread;
-  if (!n) return;
+  if (W.idle) acts_early(c, "closes a connection");
+  if (!n || W.idle) return;
   c->happened = 1;
   note(N_CLOSE, c->index, entry, n->id);
   unread = n->pipe[DOWN].arrived != n->pipe[DOWN].read;
@@ -227,6 +234,7 @@ static int io_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout
   if (fault(F_EINTR)) return 0;
   ready = any_ready(c);
   if (!ready && W.depth < MAX_DEPTH) {
+    note_promise(c);
     watch_clogs(c);
     c->in_wait = 1;
     c->woken = 0;
@@ -234,6 +242,7 @@ static int io_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout
     run_until(until, &c->woken);
     W.depth--;
     c->in_wait = 0;
+    check_reason(c);
     forgive(c, W.now - until);
     ready = any_ready(c);
   }
@@ -251,6 +260,8 @@ static int io_entropy(void *ctx, void *data, size_t size) {
   struct client *c = (struct client *)ctx;
   unsigned char *to = (unsigned char *)data;
   size_t i;
+  if (W.idle) acts_early(c, "asks for entropy");
+  if (W.idle) return -1;
   c->happened = 1; /* an attempt begins, though it may end before anything is sent */
   hook_pause(c);
   if (hook_fails() || fault(F_NO_ENTROPY)) return -1;

@@ -145,6 +145,8 @@ struct client {
   uint32_t idle_wakes;       /* wake-ups in a row in which nothing happened */
   ns idle_since;
   int happened;
+  int64_t named_ms;          /* R27: until when it has nothing to do, by its clock; as it ... */
+  ns named_at;               /* ... said then */
   int closing;
 };
 
@@ -204,7 +206,7 @@ struct totals {
   uint64_t status[OPERATIONS][STATUSES]; /* by operation; REDLOCK_PENDING - status is the place */
   uint64_t vote[VOTES];
   uint64_t error_reply[STORE_ERRORS];
-  uint64_t blocking, tries_checked, hash;
+  uint64_t blocking, tries_checked, reasons, hash;
   uint64_t seed; /* under way */
   uint64_t beat; /* changes while it lives */
 };
@@ -216,6 +218,7 @@ static struct world {
   int without[FAULT_COUNT];   /* switched off by hand, to look at something */
   uint32_t odds[FAULT_COUNT]; /* per million opportunities */
   int healed, winding, quiet; /* quiet: hooks do no mischief */
+  int idle;                   /* R27: the step that is taken must do nothing */
   ns healed_at;
   int hurry;                  /* triers try all the time */
   int depth;

@@ -1,0 +1,77 @@
+/* reason.h: R27, a step has a reason: between two steps, before the time that redlock_timeout_ms
+ * named and with nothing to receive and no room to send, one more step does nothing, and no earlier
+ * time comes to light. The step is taken at the last moment before the client wakes, with hooks that
+ * find nothing, and then everything is as it was: the run goes on as if it had not been. */
+#ifndef SIM_REASON_H
+#define SIM_REASON_H
+
+#include "clock.h"
+
+/* Asked for in W.quiet, where the clock does not fail. */
+static int64_t time_named(struct client *c) {
+  int64_t timeout_ms = c->lib->timeout_ms(c->rl);
+  return timeout_ms < 0 ? INT64_MAX : client_ms(c) + timeout_ms;
+}
+
+/* What the client says goes for until it is called again. */
+static void note_promise(struct client *c) {
+  W.quiet++;
+  c->named_ms = time_named(c);
+  W.quiet--;
+  c->named_at = W.now;
+}
+
+/* A hook is called in a step that has nothing to do. */
+static void acts_early(struct client *c, const char *what) {
+  violation("R27: client %d %s, and it named %lld ms more for the next thing to do", c->index, what,
+            (long long)(c->named_ms - client_ms(c)));
+}
+
+/* The moment to look at: before what was named, and not before the client was left alone. */
+static ns last_moment(const struct client *c) {
+  ns named = client_when(c, c->named_ms);
+  return smaller(W.now, named == NEVER ? NEVER : named - 1);
+}
+
+/* What was waited for in vain may have become too old to send. */
+static int waits_for_no_more(struct client *c) {
+  redlock_fd now[MAX_SERVERS];
+  int i, count = c->lib->fds(c->rl, now, MAX_SERVERS), open = 0;
+  for (i = 0; i < W.cfg.servers; i++) open += c->want[i] != 0;
+  for (i = 0; i < count && count == open; i++)
+    if (now[i].events & ~c->want[now[i].server]) return 0;
+  return count == open;
+}
+
+static void take_idle_step(struct client *c) {
+  static redlock_lock locks[MAX_SLOTS];
+  int i;
+  for (i = 0; i < c->slots; i++) memcpy(&locks[i], &c->slot[i].lock, sizeof locks[i]);
+  if (c->lib->step(c->rl)) acts_early(c, "hands a lock back");
+  for (i = 0; i < c->slots; i++)
+    if (memcmp(&locks[i], &c->slot[i].lock, sizeof locks[i])) acts_early(c, "changes a lock");
+  if (!waits_for_no_more(c)) acts_early(c, "waits for more");
+  if (time_named(c) < c->named_ms) acts_early(c, "would have had something to do earlier");
+  for (i = 0; i < c->slots; i++) memcpy(&c->slot[i].lock, &locks[i], sizeof locks[i]);
+}
+
+static void check_reason(struct client *c) {
+  static void *before;
+  ns now = W.now, when = last_moment(c), named_at = c->named_at;
+  c->named_at = NEVER; /* each is looked at once */
+  if (when < named_at || c->clock.at > named_at || W.failed) return;
+  if (!before) before = malloc(lib_default.size > lib_small.size ? lib_default.size : lib_small.size);
+  if (!before) exit(3);
+  memcpy(before, c->rl, c->lib->size);
+  W.quiet++;
+  W.now = when;
+  W.idle = 1;
+  take_idle_step(c);
+  W.idle = 0;
+  W.now = now;
+  W.quiet--;
+  memcpy(c->rl, before, c->lib->size);
+  T->reasons++;
+}
+
+#endif
