@@ -1291,10 +1291,7 @@ static void rl_send(redlock *rl, rl_server *s) {
         rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
       rl_receive(rl, s);
     if (s->state == RL_CLOSED) {
-      if (rl->now_ms < s->until_ms) {
-        rl_note_due(rl, s->until_ms);
-        return;
-      }
+      if (rl->now_ms < s->until_ms) return;
       rl_open(rl, s);
     }
     if (s->state != RL_CLOSED && rl_send_greeting(rl, s)) rl_send_commands(rl, s);
@@ -1901,7 +1898,10 @@ static void rl_work(redlock *rl) {
   for (pass = 0; pass < RL_SEND_PASSES; pass++) {
     rl->fresh = 0;
     rl_serve_line(rl);
-    for (s = rl->server; s != end; s++) rl_send(rl, s);
+    for (s = rl->server; s != end; s++) {
+      rl_send(rl, s);
+      rl_note_due(rl, rl_server_due(rl, s)); /* what is to be sent has a time of its own */
+    }
     if (rl->now_ms >= rl->due_ms || rl_is_empty(&rl->live)) rl_on_time(rl);
     if (!rl_is_served(rl) && !rl->fresh) return;
   }
