@@ -1,0 +1,91 @@
+/* reason.c: R27: what there is to do by the clock is done on time, and nothing before. Every other
+ * test is under the check of fake_reason.h too; these are what it found. */
+#define REDLOCK_MAX_COMMANDS 4 /* so that room is scarce */
+#include "world.h"
+
+enum { LONG_TIMEOUT = 5000 };
+
+static void slow_world(void) {
+  prepare(3);
+  options.server_timeout_ms = LONG_TIMEOUT;
+  ready();
+  warm();
+}
+
+/* Server 1 is in a long back-off, and server 2 hangs: a quorum needs server 1 again. */
+static void r14_the_end_of_a_back_off_is_in_time_for_an_acquire(void) {
+  int64_t start;
+  slow_world();
+  fake.server[1].refuses = 1;
+  fake_reset(&fake, 1, FAKE_RST);
+  while (fake.calls[FAKE_OPEN] < 6) {
+    CHECK_EQ(redlock_acquire(&rl, &other, "other", 10, 0), REDLOCK_OK);
+    CHECK(redlock_release(&rl, &other) != REDLOCK_INVALID);
+    run_for(30);
+  }
+  fake.server[1].refuses = 0;
+  freeze(2, 2);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  CHECK(now() - start < LONG_TIMEOUT);
+  end();
+}
+
+/* So is the end of a connect that nothing came of. */
+static void r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire(void) {
+  prepare(3);
+  fake.server[1].connect_ms = FAKE_NEVER;
+  ready();
+  warm();
+  run_for(1970);
+  fake.server[1].connect_ms = 0; /* from the next one on */
+  freeze(2, 2);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  end();
+}
+
+/* Four releases fill the log, the fifth stands in line. */
+static void r11_a_cancel_that_frees_room_wakes_the_line(void) {
+  static redlock_lock many[5];
+  char name[] = "a";
+  int64_t start;
+  int i;
+  slow_world();
+  for (i = 0; i < 5; i++, name[0]++)
+    CHECK_EQ(redlock_acquire(&rl, &many[i], name, 60000, 0), REDLOCK_OK);
+  freeze(0, 2);
+  for (i = 0; i < 5; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  run_for(10);
+  start = now();
+  CHECK_EQ(redlock_cancel(&rl, &many[0]), REDLOCK_OK);
+  fake_sleep(&fake, redlock_timeout_ms(&rl)); /* as an event loop does */
+  take_all(&rl);
+  CHECK_EQ(now(), start);
+  thaw(0, 2);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+/* Server 2 takes no bytes, and the releases wait for it until they are too old. */
+static void r11_a_command_that_ages_out_wakes_the_line(void) {
+  int64_t start;
+  slow_world();
+  fake.server[2].socket_room = 0;
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "a", 300, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "b", 300, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "c", 10000, 0), REDLOCK_OK);
+  CHECK(now() - start < LONG_TIMEOUT / 2);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(r14_the_end_of_a_back_off_is_in_time_for_an_acquire);
+  RUN(r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire);
+  RUN(r11_a_cancel_that_frees_room_wakes_the_line);
+  RUN(r11_a_command_that_ages_out_wakes_the_line);
+  return check_end();
+}
