@@ -128,7 +128,7 @@ static inline void fake_close(void *ctx, int server) {
   struct fake_connection *c = fake_current(client, server);
   (void)fake_enter(client->fake, FAKE_CLOSE, server);
   if (client->fake->idle) (void)fake_acts_early(client->fake, "closes", server);
-  if (!c || client->fake->idle) return;
+  if (!c) return;
   client->fake->idle_waits = 0;
   c->held = 0; /* what it was sent stays: a frozen server still runs it */
   client->connection[server] = -1;
