@@ -1,6 +1,7 @@
 /* kept.h: seeds that found a bug, run before all others by the test `seeds`. Each names the past
- * bug of the header or of the simulator, or the planted one (planted/NAME.sed), that it catches. A change of the
- * simulator can change what a seed does: `make sim-planted` tells which still catches each bug.
+ * bug of the header or of the simulator, or the planted one (planted/NAME.sed), that it catches.
+ * A change of the simulator can change what a seed does: `make sim-planted` tells which still
+ * catches each bug.
  *
  * Seeds 1, 3, 6, 8, 12, 19 and 22 need no place here: they run anyway, and each finds fault with
  * some past version of the header. */
@@ -22,7 +23,7 @@ static const uint64_t kept_seeds[] = {
     5000005,  /* roll-back-on-new-socket */
     4000019,  /* no-check-at-hand-over */
     2000031,  /* refused-select */
-    2000002,  /* t1-after-send */
+    2000002,  /* t1-after-send, forgotten-age */
     1000001,  /* no-roll-back */
     3000002,  /* extension-shortens */
     2000001,  /* extension-without-quorum, wall-clock */

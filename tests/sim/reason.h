@@ -1,7 +1,7 @@
 /* reason.h: R27, a step has a reason: between two steps, before the time that redlock_timeout_ms
- * named and with nothing to receive and no room to send, one more step does nothing, and no earlier
- * time comes to light. The step is taken at the last moment before the client wakes, with hooks that
- * find nothing, and then everything is as it was: the run goes on as if it had not been. */
+ * named and with nothing to receive and no room to send, one more step does nothing, and no
+ * earlier time comes to light. The step is taken at the last moment before the client wakes, with
+ * hooks that find nothing, and then all is as it was: the run goes on as if it had not been. */
 #ifndef SIM_REASON_H
 #define SIM_REASON_H
 
@@ -60,7 +60,8 @@ static void check_reason(struct client *c) {
   ns now = W.now, when = last_moment(c), named_at = c->named_at;
   c->named_at = NEVER; /* each is looked at once */
   if (when < named_at || c->clock.at > named_at || W.failed) return;
-  if (!before) before = malloc(lib_default.size > lib_small.size ? lib_default.size : lib_small.size);
+  if (!before)
+    before = malloc(lib_default.size > lib_small.size ? lib_default.size : lib_small.size);
   if (!before) exit(3);
   memcpy(before, c->rl, c->lib->size);
   W.quiet++;
