@@ -168,7 +168,7 @@ static void r1_a_grant_that_lapsed_in_the_queue_is_not_handed_out(void) {
   c = &W.client[0];
   a = take(0, 0, 0, 0);
   b = take(0, 1, 1, 0);
-  run_until(W.now + 3 * MS, NULL);
+  run_until(W.now + 5 * MS, NULL); /* connected, greeted, and the SETs are on their way */
   stand_still(0, 1);
   pass_ms(20);
   c->busy = 1;
@@ -191,7 +191,7 @@ static void r1_a_lapsed_grant_is_released_first(void) {
   play(3, 2);
   for (i = 0; i < 3; i++) W.server[i].clock.ppm = -500000; /* its keys live long */
   a = take(0, 0, 0, 0);
-  run_until(W.now + 3 * MS, NULL);
+  run_until(W.now + 5 * MS, NULL); /* connected, greeted, and the SETs are on their way */
   stand_still(0, 1);
   pass_ms(TTL + 100);
   CHECK_EQ(keys(0, DB), 3);
