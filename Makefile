@@ -63,5 +63,5 @@ $(BUILD)/tests/servers.o: tests/servers.c
 
 # Each adds its tests to TESTS, and its own targets.
 include tests/redis/soak.mk tests/sim/sim.mk tests/bench/bench.mk examples/examples.mk \
-        tests/portability/portability.mk
+        tests/portability/portability.mk tests/mutants/mutants.mk
 test-programs: $(SIM_TESTS)
