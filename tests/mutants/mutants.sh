@@ -162,13 +162,17 @@ by_memory() {
 
 # ---- One mutant ----------------------------------------------------------------------------------
 
-# outcome FOLDER KEY : "STAGE<tab>what found it"
-outcome() {
+# cheaply FOLDER KEY : "STAGE<tab>what found it", or nothing as yet
+cheaply() {
   by=$(by_fake "$1")
   [ -z "$by" ] || { echo "$by" >>"$work/kills"; echo "fake$tab$by"; return; }
   ! is_same_object "$1" -g0 || { echo "object${tab}the same code"; return; }
   judged=$(judgement "$2")
-  [ -z "$judged" ] || { echo "judged$tab$judged"; return; }
+  [ -z "$judged" ] || echo "judged$tab$judged"
+}
+
+# dearly FOLDER : the same for what is left
+dearly() {
   for stage in $(cat "$work/stages"); do
     by=$(by_"$stage" "$1")
     [ -z "$by" ] || { echo "$by" >>"$work/kills"; echo "$stage$tab$by"; return; }
@@ -179,6 +183,7 @@ outcome() {
 # tell K FILE FOLDER RESULT : with what a survivor changes
 tell() {
   case $4 in
+    '') printf '  #%s line %s: not by fake\n' "$1" "$(cut -f4 "$2")" ;;
     survived*)
       echo "  #$1 line $(cut -f4 "$2") SURVIVES"
       diff "$clean/redlock.h" "$3/redlock.h" | grep '^[<>]'
@@ -187,13 +192,15 @@ tell() {
   esac
 }
 
+# one HOW K
 one() {
-  file=$work/candidates/$1 place=$work/$1 output=$work/$1/output
+  file=$work/candidates/$2 place=$work/$2 output=$work/$2/output
+  [ ! -e "$work/results/$2" ] || return 0
   plant "$file" "$place"
-  result=$(outcome "$place" "$(key "$file")" 2>/dev/null)
-  tell "$1" "$file" "$place" "$result" >"$place/said"
+  result=$("$1" "$place" "$(key "$file")" 2>/dev/null)
+  tell "$2" "$file" "$place" "$result" >"$place/said"
   cat "$place/said"
-  printf '%s\n' "$result" >"$work/results/$1"
+  [ -z "$result" ] || printf '%s\n' "$result" >"$work/results/$2"
   rm -rf "$place"
 }
 
@@ -262,12 +269,16 @@ sum_up() {
     }'
 }
 
-if [ "${1:-}" = --one ]; then
-  one "$2"
-else
-  prepare
-  try_clean
-  echo "$(cat "$work/drawn") mutants, drawn with SEED=$SEED"
-  seq 1 "$(cat "$work/drawn")" | xargs -P "$JOBS" -n 1 "$0" --one
-  sum_up
-fi
+# all HOW : of those that no test has found yet
+all() { seq 1 "$(cat "$work/drawn")" | xargs -P "$JOBS" -n 1 "$0" "$1"; }
+
+case ${1:-} in
+  cheaply | dearly) one "$1" "$2" ;;
+  *)
+    prepare
+    try_clean
+    echo "$(cat "$work/drawn") mutants, drawn with SEED=$SEED"
+    all cheaply
+    all dearly
+    sum_up ;;
+esac
