@@ -296,12 +296,19 @@ static void delete_statement(int i, int body_end) {
   add(i, end, ";", 1, 0, "");
 }
 
+/* The size of a local array: WORD name[N] */
+static int is_declared_size(int i) {
+  if (!is(i - 1, "[") || !is(i + 1, "]")) return 0;
+  for (i -= 2; i > 0 && is(i, "]"); i = match(i) - 1) continue;
+  return tokens[i].kind == WORD && tokens[i - 1].kind == WORD && !is(i - 1, "return");
+}
+
 static int skip_assertion(int i) { return is(i, "REDLOCK_ASSERT") ? match(i + 1) + 1 : i; }
 
 static void mutate_body(int i, int end) {
   for (; i < end; i++) {
     i = skip_assertion(i);
-    if (!tokens[i].active) continue;
+    if (!tokens[i].active || is_declared_size(i)) continue;
     if (begins_statement(i)) delete_statement(i, end);
     if (tokens[i].kind == SIGN) swap_sign(i);
     else if (tokens[i].kind == NUMBER) change_number(i);

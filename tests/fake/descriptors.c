@@ -1,0 +1,63 @@
+/* descriptors.c: the system's sockets that cannot be had, and none that leaks. */
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "../check.h"
+
+static redlock rl;
+static redlock_lock lock;
+
+/* The next descriptor that the system would give. */
+static int next_descriptor(void) {
+  int fd = dup(0);
+  if (fd >= 0) close(fd);
+  return fd;
+}
+
+/* One attempt on this list fails for want of a server, and leaves no descriptor. */
+static void check_nobody(const char *list) {
+  int before = next_descriptor();
+  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
+  CHECK_EQ(redlock_fds(&rl, NULL, 0), 0);
+  CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+  CHECK_EQ(next_descriptor(), before);
+  redlock_close(&rl);
+}
+
+static void a_path_where_nobody_listens(void) { check_nobody("unix:/nowhere/at/all"); } /* R14 */
+
+static void it_is_known_without_waiting(void) { /* R14 R16 */
+  int steps = 0;
+  CHECK_EQ(redlock_init(&rl, "unix:/nowhere/at/all", NULL), REDLOCK_OK);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  while (steps < 5 && redlock_step(&rl) == NULL) steps++;
+  CHECK_EQ(lock.status, REDLOCK_NO_QUORUM);
+  redlock_close(&rl);
+}
+
+static void a_port_where_nobody_listens(void) { check_nobody("127.0.0.1:1"); } /* R14 */
+
+static void no_descriptor_is_left(void) { /* R14 R16: EMFILE */
+  struct rlimit limit, none;
+  CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  none = limit;
+  none.rlim_cur = (rlim_t)next_descriptor();
+  CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  check_nobody("127.0.0.1:1");
+  CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(a_path_where_nobody_listens);
+  RUN(it_is_known_without_waiting);
+  RUN(a_port_where_nobody_listens);
+  RUN(no_descriptor_is_left);
+  return check_end();
+}
