@@ -1,10 +1,19 @@
-/* descriptors.c: the system's sockets that cannot be had, and none that leaks. */
+/* descriptors.c: the system's clock and sockets that cannot be had, and no socket that leaks. */
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+static int no_clock;
+
+static int doubtful_clock_gettime(clockid_t id, struct timespec *to) {
+  return no_clock ? -1 : clock_gettime(id, to);
+}
+
+#define clock_gettime doubtful_clock_gettime
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
+#undef clock_gettime
 
 #include "../check.h"
 
@@ -53,11 +62,23 @@ static void no_descriptor_is_left(void) { /* R14 R16: EMFILE */
   CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
+static void no_clock_is_told(void) { /* R2 */
+  no_clock = 1;
+  CHECK_EQ(redlock_init(&rl, "127.0.0.1:1", NULL), REDLOCK_SYSTEM);
+  no_clock = 0;
+  CHECK_EQ(redlock_init(&rl, "127.0.0.1:1", NULL), REDLOCK_OK);
+  no_clock = 1;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_SYSTEM);
+  no_clock = 0;
+  redlock_close(&rl);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(a_path_where_nobody_listens);
   RUN(it_is_known_without_waiting);
   RUN(a_port_where_nobody_listens);
   RUN(no_descriptor_is_left);
+  RUN(no_clock_is_told);
   return check_end();
 }
