@@ -37,6 +37,7 @@ link() { program=$1 && shift && $CC --coverage "$@" -o "$work/$program"; }
 run_all() {
   compile servers $posix tests/servers.c
   for source in tests/unit/*.c tests/fake/*.c tests/redis/*.c; do
+    ! grep -q 'define REDLOCK_NO_' "$source" || continue # another build, with other functions
     name=$(echo "${source#tests/}" | sed 's/\.c$//;s/\//_/')
     compile "$name" $posix "$source"
     link "$name" "$work/$name.o" "$work/servers.o"

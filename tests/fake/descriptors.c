@@ -1,4 +1,7 @@
 /* descriptors.c: the system's clock and sockets that cannot be had, and no socket that leaks. */
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -62,6 +65,39 @@ static void no_descriptor_is_left(void) { /* R14 R16: EMFILE */
   CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
+static int listen_somewhere(char list[32]) {
+  struct sockaddr_in a;
+  socklen_t size = sizeof a;
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  memset(&a, 0, sizeof a);
+  a.sin_family = AF_INET;
+  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && listen(fd, 4) == 0);
+  CHECK_EQ(getsockname(fd, (struct sockaddr *)&a, &size), 0);
+  snprintf(list, 32, "127.0.0.1:%u", (unsigned)ntohs(a.sin_port));
+  return fd;
+}
+
+static void a_connection_that_is_reset_is_lost(void) { /* R12 */
+  const struct linger reset = {1, 0};
+  redlock_options options;
+  char list[32];
+  int listener = listen_somewhere(list), connection;
+  memset(&options, 0, sizeof options);
+  options.server_timeout_ms = 2000;
+  CHECK_EQ(redlock_init(&rl, list, &options), REDLOCK_OK);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
+  (void)redlock_step(&rl);
+  connection = accept(listener, NULL, NULL);
+  (void)redlock_step(&rl);
+  CHECK_EQ(setsockopt(connection, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
+  close(connection);
+  while (lock.status == REDLOCK_PENDING) (void)redlock_wait(&rl, -1);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
+  redlock_close(&rl);
+  close(listener);
+}
+
 static void no_clock_is_told(void) { /* R2 */
   no_clock = 1;
   CHECK_EQ(redlock_init(&rl, "127.0.0.1:1", NULL), REDLOCK_SYSTEM);
@@ -79,6 +115,7 @@ int main(int argc, char **argv) {
   RUN(it_is_known_without_waiting);
   RUN(a_port_where_nobody_listens);
   RUN(no_descriptor_is_left);
+  RUN(a_connection_that_is_reset_is_lost);
   RUN(no_clock_is_told);
   return check_end();
 }

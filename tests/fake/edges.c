@@ -242,6 +242,23 @@ static void a_connection_with_nothing_to_say_does_not_ask_to_write(void) { /* R2
   end();
 }
 
+/* Its connection stands just after it was given up. What it is sent then is a sign of life. */
+static void one_that_connected_late_is_asked_at_once(void) { /* R13 R14 */
+  prepare(3);
+  fake.server[2].connect_ms = SERVER_TIMEOUT + 10;
+  fake.server[2].reply_ms = 30;
+  ready();
+  hold("r", 60000);
+  run_for(SERVER_TIMEOUT + 5);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_ANY), 1); /* the release, not answered yet */
+  CHECK_EQ(redlock_acquire(&rl, &other, "o", 60000, 0), REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(a_clock_that_fails_is_no_reason_to_try_again);
@@ -258,5 +275,6 @@ int main(int argc, char **argv) {
   RUN(an_extension_that_starts_too_late_asks_for_nothing);
   RUN(a_talkative_server_does_not_hold_a_step_up);
   RUN(a_connection_with_nothing_to_say_does_not_ask_to_write);
+  RUN(one_that_connected_late_is_asked_at_once);
   return check_end();
 }

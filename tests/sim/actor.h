@@ -329,7 +329,7 @@ static void keep(struct client *c, struct slot *s) {
   note(N_KEEP, c->index, s->index, limit);
   c->happened = 1;
   if (status == REDLOCK_OK) {
-    if (limit) s->hold_ms = limit;
+    s->hold_ms = limit ? limit : W.cfg.max_hold_ms;
     s->state = S_KEPT;
     s->due = W.now + skewed(MS, W.cfg.duration / 4);
     return;
