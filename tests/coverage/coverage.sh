@@ -105,6 +105,7 @@ case $($CC --version) in *clang* | *Apple*) skip "gcovr wants gcc, and CC is ano
 rm -rf "$work"
 mkdir -p "$work"
 run_all
-gcovr --root . --filter redlock.h --exclude-lines-by-pattern '.*REDLOCK_ASSERT.*' --json-pretty -o "$work/all.json" "$work" >&2
+gcovr --root . --filter redlock.h --exclude-lines-by-pattern '.*REDLOCK_ASSERT.*' \
+  --json-pretty -o "$work/all.json" "$work" >&2
 counts "$work/all.json" >"$work/counts"
 report

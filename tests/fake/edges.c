@@ -206,7 +206,8 @@ static void a_talkative_server_does_not_hold_a_step_up(void) {
   int i;
   prepare(3);
   options.max_ttl_ms = 10000;
-  i = snprintf(info, sizeof info, "$30000\r\nrun_id:1\r\nuptime_in_seconds:99999\r\nrole:master\r\n");
+  i = snprintf(info, sizeof info,
+               "$30000\r\nrun_id:1\r\nuptime_in_seconds:99999\r\nrole:master\r\n");
   memset(info + i, 'x', (size_t)(30000 + 8 - i));
   memcpy(info + 30000 + 8, "\r\n", 3);
   (void)fake_answer(&fake, 0, FAKE_INFO, 2, info);
