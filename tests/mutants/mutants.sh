@@ -135,10 +135,11 @@ by_sim() {
     echo "sim: $(sed -n 's/^seed [0-9]*: //p' "$output" | head -n 1)"
 }
 
+# Real time can be short on a loaded machine: a failure counts when it comes twice.
 by_redis() {
   for name in $(order tests/redis/); do
     compile_redis "$1" "$name" || { echo "$name"; return; }
-    ends_well 120 "$1/program" || { echo "$name"; return; }
+    ends_well 120 "$1/program" || ends_well 120 "$1/program" || { echo "$name"; return; }
   done
 }
 
@@ -233,7 +234,8 @@ time_clean() {
   for source in "$@"; do
     "$how" "$clean" "${source%.c}" || { left_out "$source"; continue; }
     begin=$(date +%s%N)
-    ends_well 120 "$clean/program" || { left_out "$source"; continue; }
+    ends_well 120 "$clean/program" || ends_well 120 "$clean/program" ||
+      { left_out "$source"; continue; }
     echo "$((($(date +%s%N) - begin) / 1000000)) ${source%.c}" >>"$work/times"
   done
 }
