@@ -283,4 +283,4 @@ case ${1:-} in
     all cheaply
     all dearly
     sum_up ;;
-esac
+esac; exit # it may be edited meanwhile
