@@ -1,0 +1,281 @@
+/* edges.c: what faults planted in the header showed to be untested; see tests/mutants. */
+#include "world.h"
+
+enum { TTL = 10000 };
+
+static void fail(int hook, long from, long until) {
+  fake.calls[hook] = 0;
+  fake.fail_hook = hook;
+  fake.fail_from = from;
+  fake.fail_until = until;
+}
+
+static void a_clock_that_fails_is_no_reason_to_try_again(void) { /* R1 R9 */
+  long k;
+  for (k = 1; k <= 12; k++) {
+    redlock_status got;
+    world(3);
+    fail(FAKE_NOW, k, k);
+    got = redlock_acquire(&rl, &lock, "r", TTL, 5000);
+    CHECK(got == REDLOCK_OK || got == REDLOCK_SYSTEM);
+    fake.fail_hook = FAKE_ANY;
+    run_for(10);
+    CHECK(fake_count(&fake, 0, FAKE_SET) <= 1);
+    CHECK_EQ(fake_holders(&fake, "r"), got == REDLOCK_OK ? 3 : 0);
+    end();
+  }
+}
+
+static void a_release_that_was_cut_off_goes_once_more(void) { /* R12 (a) */
+  world(3);
+  hold("r", 60000);
+  run_for(2);
+  fake_freeze(&fake, 2); /* the release is in its socket */
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  fake_reset(&fake, 2, FAKE_RST);
+  fake_thaw(&fake, 2);
+  CHECK_EQ(fake_live_keys(&fake), 1);
+  run_for(2000);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void an_extension_that_failed_goes_to_nobody_later(void) { /* R19 */
+  world(3);
+  hold("r", TTL);
+  fake.server[2].connect_ms = 20;
+  fake_reset(&fake, 2, FAKE_RST);
+  run_for(2);
+  (void)fake_answer(&fake, 0, FAKE_EXTEND, 1, "-OOM no memory\r\n");
+  (void)fake_answer(&fake, 1, FAKE_EXTEND, 1, "-OOM no memory\r\n");
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_NO_QUORUM);
+  run_for(1000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "o", TTL, 0), REDLOCK_OK);
+  run_for(100);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 2);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 0);
+  end();
+}
+
+static void a_grant_that_lapsed_is_expired_for_every_call(void) { /* R22 */
+  redlock_lock *second;
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  while (redlock_wait(&rl, 1000) == NULL) continue;
+  fake_sleep(&fake, 1000);
+  second = redlock_step(&rl);
+  if (!CHECK(second != NULL)) return;
+  CHECK_EQ(second->status, REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_extend(&rl, second, 1000), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_keep(&rl, second, 0), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_release(&rl, second), REDLOCK_EXPIRED);
+  end();
+}
+
+static void past_the_limit_nothing_is_asked_for(void) { /* R20 */
+  int late;
+  for (late = 0; late <= 1; late++) {
+    prepare(3);
+    options.max_hold_ms = 500;
+    ready();
+    warm();
+    hold("r", TTL);
+    fake_sleep(&fake, lock.since_ms + 500 + late - now());
+    CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_LIMIT);
+    CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+    CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
+    end();
+  }
+}
+
+/* One server refuses, two answer late: it is tried again and again meanwhile. */
+static void without_entropy_back_off_waits_all_the_same(void) { /* R14 */
+  int before;
+  prepare(3);
+  options.server_timeout_ms = 1000;
+  ready();
+  warm();
+  fake.server[0].reply_ms = fake.server[1].reply_ms = 900;
+  fake.server[2].refuses = 1;
+  fake_reset(&fake, 2, FAKE_RST);
+  before = fake.server[2].connections;
+  fail(FAKE_ENTROPY, 2, LONG_MAX); /* the first is the lock's value */
+  hold("r", 60000);
+  CHECK(fake.server[2].connections - before >= 5);
+  CHECK(fake.server[2].connections - before <= 12);
+  fake.fail_hook = FAKE_ANY;
+  end();
+}
+
+static int64_t last_open, shortest_gap;
+static int opens;
+
+static void watch_opens(struct fake *f, enum fake_hook hook, int server) {
+  if (hook != FAKE_OPEN || server != 2) return;
+  if (++opens > 20 && f->now_ms - last_open < shortest_gap) shortest_gap = f->now_ms - last_open;
+  last_open = f->now_ms;
+}
+
+static void back_off_stays_long_after_hundreds_of_failures(void) { /* R14 */
+  int64_t end_ms;
+  world(3);
+  shortest_gap = INT64_MAX;
+  opens = 0;
+  fake.on_call = watch_opens;
+  fake.server[2].refuses = 1;
+  fake_reset(&fake, 2, FAKE_RST);
+  for (end_ms = now() + 400000; now() < end_ms; run_for(20)) {
+    hold("r", 1000);
+    run_for(20);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  CHECK(opens > 300);
+  CHECK(shortest_gap >= 500);
+  fake.on_call = NULL;
+  end();
+}
+
+/* Its clock was set back after it started. */
+static void a_negative_uptime_counts_as_none(void) { /* R24 */
+  int i;
+  prepare(3);
+  options.max_ttl_ms = 1000;
+  for (i = 0; i < 3; i++) fake.server[i].started_at = now() + 500000;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
+  run_for(2000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(1100);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  end();
+}
+
+static void resolve_leaves_an_io_of_the_callers_own_alone(void) {
+  world(3);
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  CHECK_EQ(fake.calls[FAKE_OPEN] + fake.calls[FAKE_CLOSE], 0);
+  CHECK_EQ(redlock_server_error(&rl, 0)[0], '\0'); /* no name was looked for */
+  hold("r", TTL);
+  end();
+}
+
+/* Of four, the last answer decides between too few votes and a proved loss. */
+static void an_even_number_can_still_prove_the_loss(void) { /* R21 */
+  world(4);
+  hold("r", TTL);
+  run_for(2);
+  (void)fake_answer(&fake, 0, FAKE_RELEASE, 1, "-OOM no memory\r\n");
+  (void)fake_answer(&fake, 1, FAKE_RELEASE, 1, "-OOM no memory\r\n");
+  fake_forget(&fake, 2, "r");
+  fake_forget(&fake, 3, "r");
+  fake.server[3].reply_ms = 20;
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
+  end();
+}
+
+static void an_even_number_can_still_prove_an_extended_lock_lost(void) { /* R19 */
+  world(4);
+  hold("r", TTL);
+  run_for(2);
+  (void)fake_answer(&fake, 0, FAKE_EXTEND, 1, "-OOM no memory\r\n");
+  (void)fake_answer(&fake, 1, FAKE_EXTEND, 1, "-OOM no memory\r\n");
+  fake_forget(&fake, 2, "r");
+  fake_forget(&fake, 3, "r");
+  fake.server[3].reply_ms = 20;
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_EXPIRED);
+  end();
+}
+
+/* The process stands still between the call and the first step. */
+static void an_extension_that_starts_too_late_asks_for_nothing(void) { /* R18 */
+  world(3);
+  hold("r", 1000);
+  fake_sleep(&fake, 900);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_PENDING);
+  fake_sleep(&fake, 200);
+  CHECK_EQ(finish(&lock), REDLOCK_EXPIRED);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end();
+}
+
+static void a_talkative_server_does_not_hold_a_step_up(void) {
+  static char info[40000];
+  int i;
+  prepare(3);
+  options.max_ttl_ms = 10000;
+  i = snprintf(info, sizeof info,
+               "$30000\r\nrun_id:1\r\nuptime_in_seconds:99999\r\nrole:master\r\n");
+  memset(info + i, 'x', (size_t)(30000 + 8 - i));
+  memcpy(info + 30000 + 8, "\r\n", 3);
+  (void)fake_answer(&fake, 0, FAKE_INFO, 2, info);
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  for (i = 0; i < 100 && lock.status == REDLOCK_PENDING; i++) {
+    fake.calls[FAKE_RECV] = 0;
+    (void)redlock_wait(&rl, 10);
+    CHECK(fake.calls[FAKE_RECV] <= 60);
+  }
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(fake_holders(&fake, "r"), 3);
+  end();
+}
+
+static void a_connection_with_nothing_to_say_does_not_ask_to_write(void) { /* R27 */
+  redlock_fd want[3];
+  int i;
+  prepare(3);
+  for (i = 0; i < 3; i++) fake.server[i].password = "secret";
+  options.password = "secret";
+  fake.server[0].connect_ms = FAKE_NEVER;
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  (void)redlock_step(&rl);
+  CHECK_EQ(redlock_fds(&rl, want, 3), 3);
+  CHECK(want[0].server == 0 && (want[0].events & REDLOCK_WRITE));
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  (void)redlock_step(&rl);
+  CHECK_EQ(redlock_fds(&rl, want, 3), 3);
+  CHECK_EQ(want[0].events, REDLOCK_READ);
+  end();
+}
+
+/* Its connection stands just after it was given up. What it is sent then is a sign of life. */
+static void one_that_connected_late_is_asked_at_once(void) { /* R13 R14 */
+  prepare(3);
+  fake.server[2].connect_ms = SERVER_TIMEOUT + 10;
+  fake.server[2].reply_ms = 30;
+  ready();
+  hold("r", 60000);
+  run_for(SERVER_TIMEOUT + 5);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_ANY), 1); /* the release, not answered yet */
+  CHECK_EQ(redlock_acquire(&rl, &other, "o", 60000, 0), REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(a_clock_that_fails_is_no_reason_to_try_again);
+  RUN(a_release_that_was_cut_off_goes_once_more);
+  RUN(an_extension_that_failed_goes_to_nobody_later);
+  RUN(a_grant_that_lapsed_is_expired_for_every_call);
+  RUN(past_the_limit_nothing_is_asked_for);
+  RUN(without_entropy_back_off_waits_all_the_same);
+  RUN(back_off_stays_long_after_hundreds_of_failures);
+  RUN(a_negative_uptime_counts_as_none);
+  RUN(resolve_leaves_an_io_of_the_callers_own_alone);
+  RUN(an_even_number_can_still_prove_the_loss);
+  RUN(an_even_number_can_still_prove_an_extended_lock_lost);
+  RUN(an_extension_that_starts_too_late_asks_for_nothing);
+  RUN(a_talkative_server_does_not_hold_a_step_up);
+  RUN(a_connection_with_nothing_to_say_does_not_ask_to_write);
+  RUN(one_that_connected_late_is_asked_at_once);
+  return check_end();
+}
