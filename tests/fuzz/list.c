@@ -111,8 +111,9 @@ static void spell(char *to) {
   for (*to = '\0', i = 0; i < seen.opens; i++) {
     const char *host = seen.host[i];
     to += strlen(to);
+    int v6 = strchr(host, ':') || *host == '[';
     if (*host == '/') sprintf(to, "unix:%s\n", host);
-    else if (strchr(host, ':') || *host == '[') sprintf(to, "redis://[%s]:%s\n", host, seen.port[i]);
+    else if (v6) sprintf(to, "redis://[%s]:%s\n", host, seen.port[i]);
     else sprintf(to, "redis://%s:%s\n", host, seen.port[i]);
   }
 }
@@ -170,7 +171,8 @@ static void try_list(const char *list, size_t size, redlock_options *options) {
   status = redlock_init(&rl, copy, options);
   FUZZ_CHECK(status == REDLOCK_OK || status == REDLOCK_INVALID);
   if (!are_good(options)) FUZZ_CHECK(status == REDLOCK_INVALID);
-  else if (status == REDLOCK_INVALID) FUZZ_CHECK(has_a_word(&rl) || !copy[strspn(copy, ", \t\r\n")]);
+  else if (status == REDLOCK_INVALID)
+    FUZZ_CHECK(has_a_word(&rl) || copy[strspn(copy, ", \t\r\n")] == '\0');
   else if (options->io) is_accepted(&rl, &lock, copy, options);
   redlock_close(&rl);
   free(copy);
