@@ -33,7 +33,7 @@ demo: $(BUILD)/demo ## five real servers: contended, killed, frozen, refused
 test: ## every test, one total at the end; REDIS_SERVER=/path takes that server
 	@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j2) test-programs
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; \
-	  tests/run $(TESTS) $(SCRIPTS) $(SIM_TESTS)
+	  tests/run $(TESTS) $(SCRIPTS) $(SIM_TESTS) $(FUZZ_TESTS)
 
 test-programs: $(TESTS)
 
@@ -64,5 +64,5 @@ $(BUILD)/tests/servers.o: tests/servers.c
 # Each adds its tests to TESTS, and its own targets.
 include tests/redis/soak.mk tests/sim/sim.mk tests/bench/bench.mk examples/examples.mk \
         tests/portability/portability.mk tests/mutants/mutants.mk \
-        tests/coverage/coverage.mk
-test-programs: $(SIM_TESTS)
+        tests/coverage/coverage.mk tests/fuzz/fuzz.mk
+test-programs: $(SIM_TESTS) $(FUZZ_TESTS)

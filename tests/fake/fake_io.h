@@ -11,7 +11,7 @@ static inline int fake_enter(struct fake *f, enum fake_hook hook, int server) {
   long k;
   if (f->idle) return 0;
   k = ++f->calls[hook];
-  if (k > 20000000) {
+  if (k > f->most_calls) {
     printf("    the client never stops calling hook %d\n", (int)hook);
     exit(3);
   }
@@ -72,9 +72,14 @@ static inline size_t fake_send_room(const struct fake *f, const struct fake_conn
   return room;
 }
 
+static inline int fake_is_cut(const struct fake *f, const struct fake_connection *c) {
+  const struct fake_server *s = &f->server[c->server];
+  return s->cuts > 0 && (c->took >= s->cut_in || c->gave >= s->cut_out);
+}
+
 static inline void fake_cut(struct fake *f, struct fake_connection *c) {
   struct fake_server *s = &f->server[c->server];
-  if (s->cuts <= 0 || (c->took < s->cut_in && c->gave < s->cut_out)) return;
+  if (!fake_is_cut(f, c)) return;
   s->cuts--;
   fake_break(f, c, s->cut_end);
 }
@@ -109,6 +114,7 @@ static inline int fake_recv(void *ctx, int server, void *data, size_t size) {
   int fails = fake_enter(f, FAKE_RECV, server);
   if (!c) return -1;
   if (f->idle) return 0;
+  if (f->now_ms >= c->usable_at) fake_cut(f, c);
   if (fails) fake_break(f, c, FAKE_RST);
   fake_run(f);
   if (fake_is_broken(f, c) && c->end == FAKE_RST) return -1;
@@ -140,8 +146,8 @@ static inline int fake_is_ready(struct fake *f, struct fake_client *client, cons
   if (w->fd != 1000 + client->connection[w->server]) fake_misuse(f, "a wrong fd", w->server);
   if (fake_is_broken(f, c)) return 1;
   if ((w->events & REDLOCK_READ) && fake_stream_ready(&c->out, f->now_ms)) return 1;
-  return (w->events & REDLOCK_WRITE) && f->now_ms >= c->usable_at &&
-         (fake_send_room(f, c) > 0 || f->server[w->server].cuts > 0);
+  if (f->now_ms < c->usable_at) return 0;
+  return fake_is_cut(f, c) || ((w->events & REDLOCK_WRITE) && fake_send_room(f, c) > 0);
 }
 
 static inline int64_t fake_sooner(const struct fake *f, int64_t a, int64_t b) {

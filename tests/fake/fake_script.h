@@ -18,6 +18,7 @@ static inline void fake_begin(struct fake *f, int servers) {
   f->servers = servers;
   f->now_ms = 1000000;
   f->fail_hook = FAKE_ANY;
+  f->most_calls = 20000000;
   for (i = 0; i < servers; i++) fake_server_begin(&f->server[i], (unsigned)i);
   for (i = 0; i < FAKE_CLIENTS; i++) fake_client_begin(f, &f->client[i]);
 }
@@ -29,9 +30,9 @@ static inline void fake_end(struct fake *f) {
     fake_stream_free(&f->connection[i].in);
     fake_stream_free(&f->connection[i].out);
   }
-  for (s = 0; s < f->servers; s++) free(f->server[s].keys);
-  free(f->connection);
-  free(f->log);
+  for (s = 0; s < f->servers; s++) FAKE_FREE(f->server[s].keys);
+  FAKE_FREE(f->connection);
+  FAKE_FREE(f->log);
 }
 
 /* Time passes; nobody but the servers acts. */
@@ -164,7 +165,7 @@ static inline int fake_compare_sets(const void *a, const void *b) {
 
 /* True when no server ran two SETs with one value (R12). */
 static inline int fake_no_set_twice(const struct fake *f) {
-  const struct fake_command **sets = calloc(f->logged + 1, sizeof *sets);
+  const struct fake_command **sets = FAKE_REALLOC(NULL, (f->logged + 1) * sizeof *sets);
   size_t i, count = 0;
   int good = 1;
   if (!sets) abort();
@@ -173,7 +174,7 @@ static inline int fake_no_set_twice(const struct fake *f) {
   qsort(sets, count, sizeof *sets, fake_compare_sets);
   for (i = 1; i < count; i++)
     if (fake_compare_sets(&sets[i - 1], &sets[i]) == 0) good = 0;
-  free(sets);
+  FAKE_FREE(sets);
   return good;
 }
 

@@ -1,0 +1,177 @@
+/* oracle.h: what must hold after each event, whatever the schedule. */
+#ifndef ORACLE_H
+#define ORACLE_H
+
+static inline int is_failing(void) {
+  const struct fake *f = &world.fake;
+  return f->on_call || (f->fail_hook != FAKE_ANY && f->calls[f->fail_hook] < f->fail_until);
+}
+
+static inline int is_pending(const struct user *u) {
+  int i, count = 0;
+  for (i = 0; i < SLOTS; i++) count += u->slot[i].pending;
+  return count;
+}
+
+/* ---- Outcomes -------------------------------------------------------------------------------- */
+
+/* The statuses that an operation may come to. */
+static inline void is_legal(const redlock_lock *lock, redlock_status status,
+                            redlock_operation operation) {
+  int acquires = operation == REDLOCK_ACQUIRE, lost = operation == REDLOCK_LOST;
+  switch (status) {
+    case REDLOCK_OK: FUZZ_CHECK(!lost); break;
+    case REDLOCK_TAKEN: FUZZ_CHECK(acquires); break;
+    case REDLOCK_NO_QUORUM: FUZZ_CHECK(!lost); break;
+    case REDLOCK_EXPIRED: break;
+    case REDLOCK_CANCELLED: FUZZ_CHECK(operation == REDLOCK_RELEASE); break;
+    case REDLOCK_LIMIT: FUZZ_CHECK(operation == REDLOCK_EXTEND || lost); break;
+    case REDLOCK_INVALID: FUZZ_CHECK(operation == REDLOCK_EXTEND); break;
+    case REDLOCK_SYSTEM: FUZZ_CHECK(world.has_failed); break;
+    default: fuzz_fail("no such status", __FILE__, __LINE__);
+  }
+  if (acquires) FUZZ_CHECK(lock->status == status && lock->operation == REDLOCK_ACQUIRE);
+}
+
+/* A call that starts an operation: PENDING, or why not. */
+static inline void started(struct slot *s, redlock_status status, redlock_operation operation) {
+  if (status != REDLOCK_PENDING) return;
+  FUZZ_CHECK(!s->pending && !s->kept);
+  s->pending = 1;
+  s->operation = operation;
+  FUZZ_CHECK(s->lock.status == REDLOCK_PENDING && s->lock.operation == operation);
+}
+
+/* Step or wait gave this one back: it was owed, and is no more. */
+static inline void handed(struct user *u, redlock_lock *lock) {
+  struct slot *s = u->slot;
+  while (s != u->slot + SLOTS && &s->lock != lock) s++;
+  FUZZ_CHECK(s != u->slot + SLOTS);
+  FUZZ_CHECK(s->pending || s->kept);
+  FUZZ_CHECK(lock->operation == (s->kept ? REDLOCK_LOST : s->operation));
+  FUZZ_CHECK(lock->status != REDLOCK_CANCELLED && lock->status != REDLOCK_INVALID);
+  is_legal(lock, lock->status, lock->operation);
+  s->pending = s->kept = 0;
+}
+
+/* R9, R10: a blocking call ends in time, but for what the clock did by itself. What waits for room
+   waits for the servers before it: once more server_timeout_ms. */
+static inline void took(int64_t begin, int64_t wait_ms) {
+  int64_t most = wait_ms + 2 * (int64_t)world.options.server_timeout_ms + 2;
+  if (!world.is_rushed && !world.has_failed) FUZZ_CHECK(world.fake.now_ms - begin <= most);
+}
+
+/* ---- R27: a step has a reason ---------------------------------------------------------------- */
+
+/* What of a client can be seen from outside. */
+struct view {
+  int64_t timeout_ms;
+  int count;
+  redlock_fd fds[REDLOCK_MAX_SERVERS];
+  long calls;  /* of hooks that are not for asking alone */
+  size_t sent; /* bytes on all connections */
+};
+
+static inline void look(struct user *u, struct view *v) {
+  const struct fake *f = &world.fake;
+  size_t i;
+  v->timeout_ms = redlock_timeout_ms(&u->rl);
+  v->count = redlock_fds(&u->rl, v->fds, REDLOCK_MAX_SERVERS);
+  v->calls = f->calls[FAKE_OPEN] + f->calls[FAKE_CLOSE] + f->calls[FAKE_WAIT] +
+             f->calls[FAKE_ENTROPY];
+  for (v->sent = 0, i = 0; i < f->connections; i++) v->sent += f->connection[i].took;
+}
+
+/* Nothing is due by the clock, and no server is ready. */
+static inline int is_asleep(struct user *u, struct view *v) {
+  struct fake_client *client = &world.fake.client[u - world.user];
+  if (is_failing()) return 0;
+  look(u, v);
+  return v->timeout_ms != 0 && fake_ready_count(&world.fake, client, v->fds, v->count) == 0;
+}
+
+static inline void is_unchanged(struct user *u, const struct view *before) {
+  struct view after;
+  int i;
+  look(u, &after);
+  FUZZ_CHECK(after.calls == before->calls && after.sent == before->sent);
+  FUZZ_CHECK(after.timeout_ms < 0 || (before->timeout_ms >= 0 &&
+                                      after.timeout_ms >= before->timeout_ms));
+  FUZZ_CHECK(after.count == before->count);
+  for (i = 0; i < after.count; i++)
+    FUZZ_CHECK(after.fds[i].events <= before->fds[i].events &&
+               after.fds[i].generation == before->fds[i].generation);
+}
+
+static inline void step(struct user *u) {
+  struct view before;
+  int is_idle = is_asleep(u, &before);
+  redlock_lock *lock = redlock_step(&u->rl);
+  if (is_idle) {
+    FUZZ_CHECK(!lock);
+    is_unchanged(u, &before);
+  }
+  for (; lock; lock = redlock_step(&u->rl)) handed(u, lock);
+}
+
+/* ---- The locks ------------------------------------------------------------------------------- */
+
+/* On how many servers one value holds the resource. */
+static inline int support(char resource) {
+  const struct fake_key *key[FAKE_SERVERS];
+  char name[2];
+  int i, j, most = 0, found = 0;
+  struct fake_text text;
+  name[0] = resource;
+  name[1] = '\0';
+  text = fake_text_of(name);
+  for (i = 0; i < world.fake.servers; i++) {
+    key[found] = fake_store_find(&world.fake.server[i], world.db, &text, world.fake.now_ms);
+    if (key[found]) found++;
+  }
+  for (i = 0; i < found; i++) {
+    int same = 0;
+    for (j = 0; j < found; j++) same += fake_text_same(&key[i]->value, &key[j]->value);
+    if (same > most) most = same;
+  }
+  return most;
+}
+
+/* Nobody shares a lock; and while it is held, a majority has its value. */
+static inline void check_resource(char resource) {
+  int i, k, holders = 0;
+  for (i = 0; i < world.users; i++)
+    for (k = 0; k < SLOTS; k++) {
+      struct slot *s = &world.user[i].slot[k];
+      if (world.user[i].open && s->lock.resource_size && s->lock.resource[0] == resource)
+        holders += redlock_remaining_ms(&world.user[i].rl, &s->lock) > 0;
+    }
+  FUZZ_CHECK(holders <= 1);
+  if (holders && !world.forgot) FUZZ_CHECK(support(resource) > world.fake.servers / 2);
+}
+
+static inline void check_timeouts(const struct user *u) {
+  int i;
+  for (i = 0; i < SLOTS && u->open; i++)
+    if (u->slot[i].pending || u->slot[i].kept) FUZZ_CHECK(redlock_timeout_ms(&u->rl) >= 0);
+}
+
+/* Looking must not move the clock, nor use a failure up. */
+static inline void check_world(void) {
+  struct fake *f = &world.fake;
+  void (*on_call)(struct fake *, enum fake_hook, int) = f->on_call;
+  int fail_hook = f->fail_hook, i;
+  long calls = f->calls[FAKE_NOW];
+  f->on_call = NULL;
+  f->fail_hook = FAKE_ANY;
+  if (world.is_honest) {
+    check_resource('a');
+    check_resource('b');
+  }
+  for (i = 0; i < world.users; i++) check_timeouts(&world.user[i]);
+  f->on_call = on_call;
+  f->fail_hook = fail_hook;
+  f->calls[FAKE_NOW] = calls;
+}
+
+#endif

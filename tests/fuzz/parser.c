@@ -1,0 +1,203 @@
+/* parser.c: what a server may say.
+ *
+ * The first byte says how the client greets and how its input is cut; the rest is what the server
+ * says. Two parsers must agree on it; and, one time in eight, for it is slow, a client that is
+ * given it in pieces must come to the same as one that is given all that it asked for at once. */
+#define REDLOCK_MAX_SERVERS 1
+#define REDLOCK_MAX_RESOURCE 16
+#define REDLOCK_MAX_COMMANDS 4
+#define REDLOCK_RING_BYTES 640
+#define REDLOCK_MAX_ERROR 80
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "../unit/inside.h"
+#include "../unit/judge.h"
+#include "fuzz.h"
+
+enum { MOST = 1024, OUTCOMES = 8 };
+
+/* What came of it. */
+struct outcome {
+  int handed, closes;
+  int operation[OUTCOMES], status[OUTCOMES], vote[OUTCOMES];
+  char error[REDLOCK_MAX_ERROR];
+};
+
+static struct {
+  const char *bytes;
+  size_t size, given, most; /* `most` leave at once */
+  size_t asked;             /* the answers to what was asked end here */
+  int64_t now_ms;
+  int opens, closes;
+  size_t words, left;       /* of the command that is being read, and bytes of its word */
+  size_t number;
+  int mark;
+} wire;
+
+/* ---- The server ------------------------------------------------------------------------------ */
+
+/* One command more was read: one reply more may leave. */
+static void ask(void) {
+  size_t taken = 0, left = wire.size - wire.asked;
+  inside_reply reply = left ? judge(wire.bytes + wire.asked, left, &taken) : INSIDE_MORE;
+  wire.asked = reply >= INSIDE_OK ? wire.asked + taken : wire.size;
+}
+
+static void read_byte(char c) {
+  if (wire.left > 0) {
+    if (--wire.left == 0 && --wire.words == 0) ask();
+  } else if (c == '*' || c == '$') {
+    wire.mark = c;
+    wire.number = 0;
+  } else if (c == '\n') {
+    if (wire.mark == '*') wire.words = wire.number;
+    else wire.left = wire.number + 2;
+  } else if (c != '\r') {
+    wire.number = wire.number * 10 + (size_t)(c - '0');
+  }
+}
+
+static intptr_t wire_open(void *ctx, int server, const char *host, const char *port) {
+  (void)ctx, (void)server, (void)host, (void)port;
+  return wire.opens++ ? -1 : 1;
+}
+
+static int wire_send(void *ctx, int server, const void *data, size_t size) {
+  size_t i;
+  (void)ctx, (void)server;
+  for (i = 0; i < size; i++) read_byte(((const char *)data)[i]);
+  return (int)size;
+}
+
+static int wire_recv(void *ctx, int server, void *data, size_t size) {
+  size_t ready = wire.asked - wire.given;
+  (void)ctx, (void)server;
+  if (size > ready) size = ready;
+  if (size > wire.most) size = wire.most;
+  memcpy(data, wire.bytes + wire.given, size);
+  wire.given += size;
+  return (int)size;
+}
+
+static void wire_close(void *ctx, int server) {
+  (void)ctx, (void)server;
+  wire.closes++;
+}
+
+static int wire_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
+  (void)ctx, (void)want, (void)count;
+  wire.now_ms += timeout_ms;
+  return 0;
+}
+
+static int64_t wire_now(void *ctx) {
+  (void)ctx;
+  return wire.now_ms;
+}
+
+static int wire_entropy(void *ctx, void *data, size_t size) {
+  (void)ctx;
+  memset(data, 'v', size);
+  return 0;
+}
+
+static const redlock_io io = {
+  wire_open, wire_send, wire_recv, wire_close, wire_wait, wire_now, wire_entropy, NULL
+};
+
+/* ---- The client ------------------------------------------------------------------------------ */
+
+/* Taken, extended and released, as far as it gets. */
+static void go_on(redlock *rl, redlock_lock *lock, struct outcome *out) {
+  FUZZ_CHECK(out->handed < OUTCOMES);
+  out->operation[out->handed] = (int)lock->operation;
+  out->status[out->handed] = (int)lock->status;
+  out->vote[out->handed++] = (int)lock->votes[0];
+  if (lock->operation == REDLOCK_ACQUIRE && lock->status == REDLOCK_OK)
+    (void)redlock_start_extend(rl, lock, 2000);
+  else if (lock->operation == REDLOCK_EXTEND)
+    (void)redlock_start_release(rl, lock);
+}
+
+/* Steps until nothing moves any more; then what nobody asked for comes too. */
+static void converse(redlock *rl, struct outcome *out) {
+  int quiet = 0, turn;
+  for (turn = 0; turn < 6 * MOST && quiet < 6; turn++) {
+    size_t before = wire.given;
+    int handed = out->handed;
+    redlock_lock *lock;
+    while ((lock = redlock_step(rl)) != NULL) go_on(rl, lock, out);
+    quiet = wire.given == before && out->handed == handed ? quiet + 1 : 0;
+    if (quiet == 3) wire.asked = wire.size;
+  }
+  FUZZ_CHECK(quiet == 6);
+}
+
+static void run(const redlock_options *options, const char *bytes, size_t size, size_t most,
+                struct outcome *out) {
+  redlock rl;
+  redlock_lock lock;
+  const char *c;
+  memset(&wire, 0, sizeof wire);
+  memset(out, 0, sizeof *out);
+  memset(&lock, 0, sizeof lock);
+  wire.bytes = bytes;
+  wire.size = size;
+  wire.most = most;
+  wire.now_ms = 1000000;
+  FUZZ_CHECK(redlock_init(&rl, "a", options) == REDLOCK_OK);
+  FUZZ_CHECK(redlock_start_acquire(&rl, &lock, "r", 1000, 0) == REDLOCK_PENDING);
+  converse(&rl, out);
+  strcpy(out->error, redlock_server_error(&rl, 0));
+  for (c = out->error; *c; c++) FUZZ_CHECK(*c >= ' ' && *c <= '~');
+  out->closes = wire.closes;
+  redlock_close(&rl);
+  FUZZ_CHECK(wire.closes == (wire.opens > 0));
+}
+
+static void pieces_make_no_difference(uint8_t how, const char *bytes, size_t size) {
+  static const size_t most[] = {1, 2, 3, 5, 8, 13, 21, 100};
+  redlock_options options;
+  struct outcome whole, cut;
+  memset(&options, 0, sizeof options);
+  options.io = &io;
+  if (how & 1) options.max_ttl_ms = 3000;
+  if (how & 2) options.password = "secret";
+  run(&options, bytes, size, SIZE_MAX, &whole);
+  run(&options, bytes, size, most[how >> 2 & 7], &cut);
+  FUZZ_CHECK(memcmp(&whole, &cut, sizeof whole) == 0);
+}
+
+/* ---- The two parsers ------------------------------------------------------------------------- */
+
+static inside_reply feed(inside_parser *parser, const char *bytes, size_t size, size_t *taken) {
+  inside_reply reply = INSIDE_MORE;
+  for (*taken = 0; *taken < size && reply == INSIDE_MORE; ++*taken)
+    reply = inside_parse(parser, bytes[*taken]);
+  return reply;
+}
+
+/* One that is cut may be known to be bad early. */
+static void parsers_agree(const char *bytes, size_t size) {
+  inside_parser parser;
+  inside_reply got = INSIDE_OK;
+  size_t ours = 0, theirs = 0;
+  memset(&parser, 0, sizeof parser);
+  for (; size > 0 && got >= INSIDE_OK; bytes += ours, size -= ours) {
+    inside_reply want = judge(bytes, size, &theirs);
+    got = feed(&parser, bytes, size, &ours);
+    if (want == INSIDE_MORE && got == INSIDE_BAD) return;
+    FUZZ_CHECK(got == want);
+    if (got >= INSIDE_OK) FUZZ_CHECK(ours == theirs);
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const char *bytes = (const char *)data + 1;
+  fuzz_count();
+  if (size < 2 || size > MOST) return 0;
+  parsers_agree(bytes, size - 1);
+  if (data[0] < 32) pieces_make_no_difference(data[0], bytes, size - 1);
+  return 0;
+}

@@ -1,0 +1,66 @@
+/* judge.h: a second parser of replies, independent of the one under test: it sees all the bytes at
+ * once. Include it after inside.h. */
+#ifndef JUDGE_H
+#define JUDGE_H
+
+#include <string.h>
+
+enum { MOST_BULK = 1 << 20 };
+
+static inline int is_number(const char *text, size_t size) {
+  size_t i = size > 0 && text[0] == '-';
+  if (i == size) return 0;
+  while (i < size && text[i] >= '0' && text[i] <= '9') i++;
+  return i == size;
+}
+
+static inline double number_of(const char *text, size_t size) {
+  size_t i = text[0] == '-';
+  double number = 0;
+  for (; i < size; i++) number = number * 10 + (text[i] - '0');
+  return text[0] == '-' ? -number : number;
+}
+
+/* What the line of a reply means; *bulk is its payload's size, or -1. */
+static inline inside_reply judge_line(char type, const char *text, size_t size, long *bulk) {
+  double number;
+  *bulk = -1;
+  if (type == '-') return INSIDE_ERROR;
+  if (type == '+') return size == 2 && memcmp(text, "OK", 2) == 0 ? INSIDE_OK : INSIDE_OTHER;
+  if (!is_number(text, size)) return INSIDE_BAD;
+  number = number_of(text, size);
+  if (type == ':') {
+    if (number > 0) return INSIDE_POSITIVE;
+    return number < 0 ? INSIDE_OTHER : INSIDE_ZERO;
+  }
+  if (text[0] == '-') return number > -1.5 && number < -0.5 ? INSIDE_NIL : INSIDE_BAD;
+  if (number > MOST_BULK) return INSIDE_BAD;
+  *bulk = (long)number;
+  return INSIDE_BULK;
+}
+
+/* The reply that the bytes begin with and its size; MORE = it is not all there. A line that can
+ * not become right any more is BAD at its end at the latest. */
+static inline inside_reply judge(const char *bytes, size_t size, size_t *taken) {
+  const char *cr, *lf;
+  size_t line;
+  long bulk;
+  inside_reply reply;
+  if (!strchr("+-:$", bytes[0]) || bytes[0] == '\0') return INSIDE_BAD;
+  cr = memchr(bytes, '\r', size);
+  lf = memchr(bytes, '\n', cr ? (size_t)(cr - bytes) : size);
+  if (lf) return INSIDE_BAD;
+  if (!cr || cr + 1 == bytes + size) return INSIDE_MORE;
+  if (cr[1] != '\n') return INSIDE_BAD;
+  line = (size_t)(cr - bytes) + 2;
+  reply = judge_line(bytes[0], bytes + 1, line - 3, &bulk);
+  *taken = line;
+  if (bulk < 0) return reply;
+  line += (size_t)bulk;
+  if (line < size && bytes[line] != '\r') return INSIDE_BAD;
+  if (line + 1 < size && bytes[line + 1] != '\n') return INSIDE_BAD;
+  *taken = line + 2;
+  return line + 2 <= size ? INSIDE_BULK : INSIDE_MORE;
+}
+
+#endif
