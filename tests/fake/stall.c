@@ -75,21 +75,6 @@ static void a_full_socket_has_its_time_too(void) { /* R13 */
   end();
 }
 
-static void one_whose_socket_stays_full_is_stalled(void) { /* R13 R10 */
-  int64_t start;
-  world(3);
-  occupy(0, 0, "r", 60000);
-  run_for(20 * SERVER_TIMEOUT);
-  fake.server[2].socket_room = 0;
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_TAKEN);
-  run_for(5);
-  start = now();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_TAKEN);
-  CHECK(now() - start <= 1);
-  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_TIMEOUT);
-  end();
-}
-
 /* The whole process stands still for two ttl, just before the SET leaves for the frozen server. */
 static void sleep_before_the_last_send(struct fake *f, enum fake_hook hook, int server) {
   if (hook != FAKE_SEND || server != 4) return;
@@ -306,7 +291,6 @@ int main(int argc, char **argv) {
   RUN(it_gets_the_release_of_a_set_that_it_was_sent);
   RUN(it_votes_timeout_at_once);
   RUN(a_full_socket_has_its_time_too);
-  RUN(one_whose_socket_stays_full_is_stalled);
   RUN(a_set_that_left_late_is_undone_all_the_same);
   RUN(it_recovers_when_it_has_caught_up);
   RUN(one_answer_of_three_is_not_caught_up);
