@@ -237,7 +237,7 @@ static void move_the_first_server(int64_t handshake_ms) {
 
 /* While the handshake of its old entry goes on it answers at the new one: it has not two entries. */
 static void one_whose_old_entry_is_still_connecting_votes(void) { /* R5 */
-  move_the_first_server(SERVER_TIMEOUT / 2);
+  move_the_first_server(SERVER_TIMEOUT / 4);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_YES);
   CHECK(strcmp(redlock_server_error(&rl, 1), "") == 0);
@@ -248,7 +248,7 @@ static void one_whose_old_entry_is_still_connecting_votes(void) { /* R5 */
 static void an_entry_that_lost_its_server_votes_by_uptime(void) { /* R5 R24 */
   int young;
   for (young = 0; young < 2; young++) {
-    move_the_first_server(SERVER_TIMEOUT / 2);
+    move_the_first_server(SERVER_TIMEOUT / 4);
     if (young) fake.server[0].started_at = now() - 2000;
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), young ? REDLOCK_TAKEN : REDLOCK_OK);
     CHECK_EQ(lock.votes[0], young ? REDLOCK_VOTE_QUARANTINED : REDLOCK_VOTE_YES);
