@@ -235,7 +235,7 @@ static void move_the_first_server(int64_t handshake_ms) {
   CHECK(redlock_step(&rl) == NULL);
 }
 
-/* While the handshake of its old entry goes on it answers at the new one: it has not two entries. */
+/* While the handshake of its old entry goes on it answers at the new one: it has one vote. */
 static void one_whose_old_entry_is_still_connecting_votes(void) { /* R5 */
   move_the_first_server(SERVER_TIMEOUT / 4);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);

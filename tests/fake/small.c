@@ -1,4 +1,4 @@
-/* small.c: the smallest sizes that the header names: what does not fit is cut or waits, never more. */
+/* small.c: the smallest sizes that the header names. What does not fit is cut, or waits. */
 #define REDLOCK_MAX_SERVERS 3
 #define REDLOCK_MAX_RESOURCE 16
 #define REDLOCK_MAX_COMMANDS 4
