@@ -280,7 +280,7 @@ static void no_extension_follows_a_refused_handshake(void) { /* R4 */
   fake.server[2].socket_room = SIZE_MAX;
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   run_for(5);
-  CHECK_EQ(fake_count(&fake, 2, FAKE_SELECT), 1);
+  CHECK(fake_count(&fake, 2, FAKE_SELECT) >= 1);
   CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 0);
   CHECK(strstr(redlock_server_error(&rl, 2), "DB index") != NULL);
   end();
