@@ -58,6 +58,41 @@ static void the_locks_value_is_not_shown(void) { /* R15 */
   end();
 }
 
+static void an_error_is_gone_after_a_good_reply(void) { /* R15 */
+  world(3);
+  fake_answer(&fake, 0, FAKE_SET, 1, errors[0]);
+  hold("r", 1000);
+  run_for(5);
+  CHECK(is_kept(0, errors[0]));
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", 1000, 0), REDLOCK_OK);
+  run_for(5);
+  CHECK(strcmp(redlock_server_error(&rl, 0), "") == 0);
+  end();
+}
+
+/* The roll-back behind a refused SET is answered well, for it has nothing to delete. That does not
+   say that the next SET will be taken. */
+static void a_roll_back_that_finds_nothing_leaves_the_error(void) { /* R15 R7 */
+  world(3);
+  fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, errors[4]);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(20);
+  CHECK(is_kept(0, errors[4]));
+  end();
+}
+
+static void control_bytes_are_not_passed_on(void) { /* R15: the text may go to a terminal */
+  const char *c;
+  world(3);
+  fake_answer(&fake, 0, FAKE_SET, 1, "-LOADING \x01\x1b[2J\x7f\x80\xff\t ~end\r\n");
+  hold("r", 1000);
+  run_for(5);
+  for (c = redlock_server_error(&rl, 0); *c; c++) CHECK(*c >= ' ' && *c <= '~');
+  CHECK(strstr(redlock_server_error(&rl, 0), "LOADING ") != NULL);
+  CHECK(strstr(redlock_server_error(&rl, 0), " ~end") != NULL);
+  end();
+}
+
 static void each_error_from_a_minority_does_not_show(void) { /* R15 R16 */
   int e;
   for (e = 0; e < ERRORS; e++) {
@@ -160,6 +195,9 @@ int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(each_error_is_no_vote_and_is_kept);
   RUN(the_locks_value_is_not_shown);
+  RUN(an_error_is_gone_after_a_good_reply);
+  RUN(a_roll_back_that_finds_nothing_leaves_the_error);
+  RUN(control_bytes_are_not_passed_on);
   RUN(each_error_from_a_minority_does_not_show);
   RUN(errors_split_at_every_byte_are_kept_whole);
   RUN(advice_says_what_to_do);

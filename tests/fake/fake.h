@@ -107,6 +107,7 @@ struct fake_server {
   const char *username, *password; /* NULL = open to all */
   int databases;
   int no_info;                     /* INFO is answered with an error */
+  int hides_run_id, hides_uptime;  /* ... or does not tell that much */
   const char *role;
   int64_t started_at;
   unsigned run_id;

@@ -63,13 +63,17 @@ static inline const char *fake_run_select(struct fake_server *s, struct fake_con
 
 static inline const char *fake_run_info(struct fake_server *s, int64_t at, char *room,
                                         size_t size) {
-  char body[320];
+  char body[320], run_id[64] = "", uptime[64] = "";
   if (s->no_info) return "-NOPERM this user has no permissions to run the 'info' command\r\n";
+  if (!s->hides_run_id)
+    snprintf(run_id, sizeof run_id, "run_id:%08x00000000000000000000000000000000\r\n", s->run_id);
+  if (!s->hides_uptime)
+    snprintf(uptime, sizeof uptime, "uptime_in_seconds:%lld\r\n",
+             (long long)((at - s->started_at) / 1000));
   snprintf(body, sizeof body,
-           "# Server\r\nredis_version:7.0.15\r\nrun_id:%08x00000000000000000000000000000000\r\n"
-           "uptime_in_seconds:%lld\r\n\r\n# Replication\r\nrole:%s\r\n"
+           "# Server\r\nredis_version:7.0.15\r\n%s%s\r\n# Replication\r\nrole:%s\r\n"
            "master_replid2:0000000000000000000000000000000000000000\r\n",
-           s->run_id, (long long)((at - s->started_at) / 1000), s->role);
+           run_id, uptime, s->role);
   snprintf(room, size, "$%u\r\n%s\r\n", (unsigned)strlen(body), body);
   return room;
 }

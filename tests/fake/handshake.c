@@ -109,6 +109,46 @@ static void user_and_password_of_the_list_go_first(void) {
   end();
 }
 
+static void empty_texts_are_none(void) { /* a configuration file often has them */
+  prepare(3);
+  options.username = options.password = "";
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 0);
+  end();
+}
+
+static void an_empty_user_is_none(void) {
+  prepare(3);
+  ask_password(NULL, "secret");
+  options.username = "";
+  options.password = "secret";
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK(strcmp(fake_nth(&fake, 0, FAKE_AUTH, 0)->words, "AUTH secret") == 0);
+  end();
+}
+
+/* redis://:@host, or just redis://@host */
+static void empty_texts_of_the_list_are_none(void) {
+  static const char *const users[] = { ":@", "@" };
+  size_t i;
+  for (i = 0; i < sizeof users / sizeof users[0]; i++) {
+    prepare_urls(3, users[i], "");
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 0);
+    end();
+    prepare_urls(3, users[i], "");
+    ask_password("alice", "secret");
+    options.username = "alice";
+    options.password = "secret"; /* so the options say who we are */
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    end();
+  }
+}
+
 static void a_wrong_password_is_kept_and_told(void) { /* R4 R15 */
   int i;
   prepare(3);
@@ -216,6 +256,36 @@ static void nothing_goes_before_the_next_handshake_succeeds(void) { /* R4 */
   end();
 }
 
+/* The connection to the last server is lost, and the next one is not let into its database: the
+   socket takes the handshake and nothing more until the refusal is known. */
+static void no_extension_follows_a_refused_handshake(void) { /* R4 */
+  const size_t handshake = sizeof "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n" - 1;
+  prepare_urls(3, "", "/3");
+  ready();
+  hold("r", 60000);
+  run_for(5);
+  forget_log();
+  fake.server[0].reply_ms = SERVER_TIMEOUT / 2; /* so that the extension is still under way */
+  fake.server[2].databases = 1;
+  fake.server[2].socket_room = handshake;
+  fake_freeze(&fake, 2);
+  fake_reset(&fake, 2, FAKE_RST);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 60000), REDLOCK_PENDING);
+  run_for(5);
+  fake.server[2].socket_room = 0;
+  fake_thaw(&fake, 2);
+  run_for(5);
+  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_ERROR);
+  fake.server[2].socket_room = SIZE_MAX;
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  run_for(5);
+  CHECK(fake_count(&fake, 2, FAKE_SELECT) >= 1);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 0);
+  CHECK(strstr(redlock_server_error(&rl, 2), "DB index") != NULL);
+  end();
+}
+
 static void a_refusal_split_at_every_byte(void) { /* R4 R8 */
   size_t at;
   for (at = 1; at < 30; at++) {
@@ -240,6 +310,9 @@ int main(int argc, char **argv) {
   RUN(nothing_is_said_when_nothing_is_configured);
   RUN(user_and_password_of_the_options);
   RUN(user_and_password_of_the_list_go_first);
+  RUN(empty_texts_are_none);
+  RUN(an_empty_user_is_none);
+  RUN(empty_texts_of_the_list_are_none);
   RUN(a_wrong_password_is_kept_and_told);
   RUN(a_missing_password_is_told);
   RUN(a_wrong_password_of_a_minority_does_not_show);
@@ -248,6 +321,7 @@ int main(int argc, char **argv) {
   RUN(one_refused_select_is_no_vote);
   RUN(no_set_reaches_the_wrong_database);
   RUN(nothing_goes_before_the_next_handshake_succeeds);
+  RUN(no_extension_follows_a_refused_handshake);
   RUN(a_refusal_split_at_every_byte);
   return check_end();
 }

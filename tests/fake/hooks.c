@@ -201,6 +201,100 @@ static void a_clock_that_fails_says_zero(void) { /* R22 */
   end();
 }
 
+/* Two operations are decided in one turn, and one of them is handed back; then there is no clock.
+   Returns the other one. */
+static redlock_lock *no_clock_at_hand_over(void) {
+  redlock_lock *first = NULL, *second;
+  int turns;
+  for (turns = 0; turns < 10 && !first; turns++) first = redlock_wait(&rl, 10);
+  CHECK(first && first->status == REDLOCK_OK);
+  second = first == &lock ? &other : &lock;
+  fail_clock_at(1);
+  fake.fail_until = LONG_MAX;
+  CHECK(redlock_step(&rl) == second);
+  CHECK_EQ(second->status, REDLOCK_SYSTEM);
+  fake.fail_hook = FAKE_ANY;
+  return second;
+}
+
+static void no_grant_is_handed_over_without_a_clock(void) { /* R1 R7 */
+  redlock_lock *lost;
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", TTL, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", TTL, 0), REDLOCK_PENDING);
+  lost = no_clock_at_hand_over();
+  CHECK_EQ(redlock_remaining_ms(&rl, lost), 0);
+  run_for(10);
+  CHECK_EQ(fake_holders(&fake, lost == &lock ? "a" : "b"), 0);
+  end();
+}
+
+static void an_extension_handed_over_without_a_clock_is_still_held(void) { /* R19 */
+  redlock_lock *unsure;
+  world(3);
+  hold("a", TTL);
+  CHECK_EQ(redlock_acquire(&rl, &other, "b", TTL, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, TTL), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_extend(&rl, &other, TTL), REDLOCK_PENDING);
+  unsure = no_clock_at_hand_over();
+  CHECK(redlock_remaining_ms(&rl, unsure) > 0);
+  CHECK_EQ(redlock_release(&rl, unsure), REDLOCK_OK);
+  end();
+}
+
+/* The first draw is the value, the second the rest behind the refusal. */
+static void no_entropy_no_rest(void) { /* R9: a rest that is not random would bring all together */
+  world(3);
+  occupy(0, 2, "r", 60000);
+  fake.calls[FAKE_ENTROPY] = 0;
+  fake.fail_hook = FAKE_ENTROPY;
+  fake.fail_from = fake.fail_until = 2;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 500), REDLOCK_SYSTEM);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 1);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  run_for(10);
+  CHECK_EQ(fake_live_keys(&fake), 3); /* the other client's */
+  end();
+}
+
+/* Server 0's hooks count wrongly, from now on; the others' are as before. */
+static redlock_io wrong;
+static int wrong_hook;
+
+static int send_too_much(void *ctx, int server, const void *data, size_t size) {
+  if (server != 0 || wrong_hook != FAKE_SEND) return fake_send(ctx, server, data, size);
+  return (int)size + 1;
+}
+
+static int recv_too_much(void *ctx, int server, void *data, size_t size) {
+  if (server != 0 || wrong_hook != FAKE_RECV) return fake_recv(ctx, server, data, size);
+  memset(data, '-', size); /* an error whose end is still to come */
+  return (int)size + 1;
+}
+
+static void hooks_that_return_more_than_was_asked(void) { /* R16: as a connection that broke */
+  static const int hooks[] = { FAKE_SEND, FAKE_RECV };
+  size_t i;
+  for (i = 0; i < sizeof hooks / sizeof hooks[0]; i++) {
+    prepare(3);
+    wrong = fake.client[0].io;
+    wrong.send = send_too_much;
+    wrong.recv = recv_too_much;
+    options.io = &wrong;
+    wrong_hook = FAKE_ANY;
+    ready();
+    warm();
+    wrong_hook = hooks[i];
+    hold("r", TTL);
+    run_for(20);
+    CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
+    CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+    wrong_hook = FAKE_ANY;
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    end();
+  }
+}
+
 /* The clock is stepped by so much at the k-th reading: a suspended machine. */
 static long step_at;
 static int64_t step_ms;
@@ -268,6 +362,10 @@ int main(int argc, char **argv) {
   RUN(an_acquire_without_a_clock_leaves_no_lock);
   RUN(nobody_waits_for_room_without_a_clock);
   RUN(a_clock_that_fails_says_zero);
+  RUN(no_grant_is_handed_over_without_a_clock);
+  RUN(an_extension_handed_over_without_a_clock_is_still_held);
+  RUN(no_entropy_no_rest);
+  RUN(hooks_that_return_more_than_was_asked);
   RUN(time_lost_between_any_two_calls);
   RUN(a_grant_never_outlives_its_keys);
   return check_end();

@@ -147,6 +147,21 @@ static void the_limit_of_the_options_is_the_default(void) { /* R20 */
   end();
 }
 
+static void a_limit_that_is_past_already_ends_it(void) { /* R20 */
+  int64_t end_at;
+  held_for_kept(2000, 0);
+  run_for(500);
+  end_at = now() + redlock_remaining_ms(&rl, &lock);
+  CHECK_EQ(redlock_keep(&rl, &lock, 300), REDLOCK_OK);
+  run_for(1000);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(lock.operation, REDLOCK_LOST);
+  CHECK_EQ(lock.status, REDLOCK_LIMIT);
+  CHECK_EQ(now() + redlock_remaining_ms(&rl, &lock), end_at); /* as it was: no more, no less */
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
+  end();
+}
+
 static void release_stops_it(void) {
   int extensions;
   held_for_kept(1000, 0);
@@ -241,6 +256,26 @@ static void hundreds_of_steps_wait_only_when_due(void) { /* no busy loop */
   end();
 }
 
+/* Nobody waits for the release of a lock that is given up, and the next thing to do by the clock is
+   far away. That a majority does not answer it is noticed in time all the same. */
+static void a_silent_server_is_noticed_while_nothing_else_is_due(void) { /* R13 R27 */
+  int64_t start;
+  held_for_kept(60000, 0);
+  CHECK_EQ(redlock_acquire(&rl, &other, "x", 60000, 0), REDLOCK_OK);
+  run_for(1000);
+  freeze(2, 4);
+  CHECK_EQ(redlock_start_release(&rl, &other), REDLOCK_PENDING);
+  CHECK_EQ(redlock_cancel(&rl, &other), REDLOCK_OK);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK(redlock_timeout_ms(&rl) <= SERVER_TIMEOUT + 1);
+  run_for(4 * SERVER_TIMEOUT);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &other, "y", 60000, 0), REDLOCK_NO_QUORUM);
+  CHECK(now() - start <= 1);
+  CHECK_EQ(other.votes[4], REDLOCK_VOTE_TIMEOUT);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(extends_at_half_of_the_validity);
@@ -252,6 +287,7 @@ int main(int argc, char **argv) {
   RUN(a_long_outage_loses_it_at_the_deadline);
   RUN(the_limit_is_handed_back_once);
   RUN(the_limit_of_the_options_is_the_default);
+  RUN(a_limit_that_is_past_already_ends_it);
   RUN(release_stops_it);
   RUN(cancel_stops_it_and_leaves_it_held);
   RUN(a_lock_that_is_not_held_cannot_be_kept);
@@ -260,5 +296,6 @@ int main(int argc, char **argv) {
   RUN(want_of_room_does_not_lose_it);
   RUN(a_release_hands_the_loss_back);
   RUN(hundreds_of_steps_wait_only_when_due);
+  RUN(a_silent_server_is_noticed_while_nothing_else_is_due);
   return check_end();
 }

@@ -309,6 +309,25 @@ static void cancelled_grants_are_released_behind_slow_rounds(void) { /* R7 R11 *
   end();
 }
 
+/* Grants that nobody can take hold all the room while a blocking call needs some; then they are
+   cancelled. What was borrowed from them is nobody's any more: others go on. */
+static void after_cancelled_grants_there_is_room_again(void) { /* R7 R11 */
+  int i;
+  world(3);
+  start_many("lock", 60000);
+  occupy(0, 2, "busy", 60000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "busy", 60000, 500), REDLOCK_TAKEN);
+  hold("r", 60000);
+  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
+  run_for(100);
+  CHECK_EQ(fake_live_keys(&fake), 6); /* those of r and of the busy one */
+  start_many("again", 60000);
+  run_for(2000);
+  CHECK(handed_once_each());
+  for (i = 0; i < MANY; i++) CHECK_EQ(many[i].status, REDLOCK_OK);
+  end();
+}
+
 static void so_are_those_that_close_withdraws(void) { /* R7 R11 */
   world(3);
   hold("r", 60000);
@@ -406,6 +425,30 @@ static void grants_that_lapse_in_a_long_queue_are_released(void) { /* R1 R11 */
   end();
 }
 
+/* The process stands still until hundreds of kept locks are over. A blocking call for another lock
+   finds that. When its first attempt has failed the releases of all leave, however many, while it
+   rests. */
+static void hundreds_of_lost_locks_are_released_at_once(void) { /* R19 R11 R27 */
+  int64_t start;
+  int i;
+  prepare(3);
+  options.retry_delay_min_ms = 500;
+  options.max_attempts = 2;
+  ready();
+  start_many("lock", 60000);
+  run_for(2000);
+  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
+  fake_sleep(&fake, VALID(60000)); /* over for us, not yet for the servers */
+  occupy(0, 2, "busy", 60000);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 40;
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &other, "busy", 60000, 2000), REDLOCK_TAKEN);
+  for (i = 0; i < MANY; i++) CHECK(!fake_key_at(&fake, 0, many[i].resource));
+  for (i = 0; i < 3 * MANY; i++)
+    if (!CHECK(fake_nth(&fake, FAKE_ANY, FAKE_RELEASE, i)->at <= start + 40)) break;
+  end();
+}
+
 static void strerror_knows_every_status(void) {
   int status;
   for (status = REDLOCK_SYSTEM - 1; status <= REDLOCK_PENDING + 1; status++)
@@ -435,12 +478,14 @@ int main(int argc, char **argv) {
   RUN(an_acquire_ends_though_the_queue_is_long);
   RUN(cancelled_grants_are_released_though_the_log_was_full);
   RUN(cancelled_grants_are_released_behind_slow_rounds);
+  RUN(after_cancelled_grants_there_is_room_again);
   RUN(so_are_those_that_close_withdraws);
   RUN(started_releases_leave_before_close_ends);
   RUN(started_releases_leave_though_they_are_cancelled);
   RUN(a_cancel_that_frees_room_wakes_the_line);
   RUN(a_command_that_ages_out_wakes_the_line);
   RUN(grants_that_lapse_in_a_long_queue_are_released);
+  RUN(hundreds_of_lost_locks_are_released_at_once);
   RUN(strerror_knows_every_status);
   return check_end();
 }

@@ -1,12 +1,21 @@
-/* posix.c: the clock that the POSIX back end reads, and a process that stands still after poll. */
+/* posix.c: what the POSIX back end asks of the system: the clock that it reads, entropy that does
+ * not come, signals, times that poll cannot count, and a process that stands still after poll. */
+#include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/random.h>
+#endif
 
 /* Every reading of a clock in the header goes through here. */
 static int clocks_read, wrong_clocks, slept_s;
@@ -26,14 +35,54 @@ static int counted_clock_gettime(clockid_t id, struct timespec *to) {
 /* Every wait too: the one server of this file, if any, works meanwhile. */
 static int waited_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 
+/* Entropy lacks so many bytes; < 0 = none comes. */
+static int entropy_lacks;
+
+#ifdef __linux__
+static ssize_t lacking_getrandom(void *to, size_t size, unsigned flags) {
+  if (entropy_lacks < 0) errno = EAGAIN;
+  return entropy_lacks < 0 ? -1 : getrandom(to, size - (size_t)entropy_lacks, flags);
+}
+#define getrandom lacking_getrandom
+#endif
+
+/* So many of each call that a signal may interrupt are. A connect goes on all the same. */
+static int interrupted_connects, interrupted_sends, interrupted_recvs;
+
+static int is_interrupted(int *left) {
+  if (*left == 0) return 0;
+  --*left;
+  errno = EINTR;
+  return 1;
+}
+
+static int interrupted_connect(int fd, const struct sockaddr *to, socklen_t size) {
+  int result = connect(fd, to, size);
+  return is_interrupted(&interrupted_connects) ? -1 : result;
+}
+
+static ssize_t interrupted_send(int fd, const void *bytes, size_t size, int flags) {
+  return is_interrupted(&interrupted_sends) ? -1 : send(fd, bytes, size, flags);
+}
+
+static ssize_t interrupted_recv(int fd, void *bytes, size_t size, int flags) {
+  return is_interrupted(&interrupted_recvs) ? -1 : recv(fd, bytes, size, flags);
+}
+
 #define clock_gettime counted_clock_gettime
 #define poll waited_poll
+#define connect interrupted_connect
+#define send interrupted_send
+#define recv interrupted_recv
 #define time(x) (wrong_clocks++, (time_t)(x))
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 #undef clock_gettime
 #undef poll
 #undef time
+#undef connect
+#undef send
+#undef recv
 
 #include "../check.h"
 
@@ -42,6 +91,8 @@ static redlock_lock lock;
 
 static int listener = -1, connection = -1;
 static int sleeps; /* for a second, once, between the next poll and the work that follows it */
+static int rings;  /* SIGALRM comes, once, while the next poll waits */
+static int asked_ms, is_only_asked; /* how long the last poll was to wait, and that it shall not */
 
 static void open_listener(char list[32]) {
   struct sockaddr_in a;
@@ -61,23 +112,47 @@ static void close_listener(void) {
   connection = listener = -1;
 }
 
-/* Answers the one command that has come, or comes now. */
+/* Answers the one command that has come. */
 static void serve(void) {
   char bytes[1024];
   ssize_t size;
   const char *reply;
   if (connection < 0) connection = accept(listener, NULL, NULL);
-  size = recv(connection, bytes, sizeof bytes, 0);
+  size = recv(connection, bytes, sizeof bytes, MSG_DONTWAIT);
   if (!CHECK(size > 8)) return;
   reply = memcmp(bytes + 4, "$3\r\nSET", 7) == 0 ? "+OK\r\n" : ":1\r\n";
   CHECK(send(connection, reply, strlen(reply), 0) == (ssize_t)strlen(reply));
 }
 
+static void heard(int signal_number) { (void)signal_number; }
+
+/* Waits until a signal has come. It comes again and again, for the first may be early. */
+static int poll_until_it_rings(struct pollfd *fds, nfds_t count) {
+  static const struct itimerval often = {{0, 1000}, {0, 1000}}, never;
+  struct sigaction ring, before;
+  int ready, error;
+  memset(&ring, 0, sizeof ring);
+  ring.sa_handler = heard;
+  CHECK(sigaction(SIGALRM, &ring, &before) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
+  ready = poll(fds, count, -1);
+  error = errno;
+  CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0 && sigaction(SIGALRM, &before, NULL) == 0);
+  CHECK(ready < 0 && error == EINTR);
+  errno = error;
+  return ready;
+}
+
 static int waited_poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
   int ready;
-  if (listener >= 0 && count && !(fds[0].events & POLLOUT) && !sleeps) serve();
-  ready = poll(fds, count, sleeps ? 0 : timeout_ms);
-  if (!sleeps) return ready;
+  asked_ms = timeout_ms;
+  if (is_only_asked) return 0;
+  if (rings && count && !(fds[0].events & POLLOUT)) {
+    rings = 0;
+    return poll_until_it_rings(fds, count);
+  }
+  ready = poll(fds, count, 0);
+  if (!sleeps && ready == 0 && listener >= 0 && count && !(fds[0].events & POLLOUT)) serve();
+  if (!sleeps) return poll(fds, count, timeout_ms);
   sleeps = 0;
   slept_s++;
   serve();
@@ -95,24 +170,141 @@ static void the_clock_counts_suspend_and_is_not_the_wall(void) { /* R2 */
   redlock_close(&rl);
 }
 
-/* The answer came while the process stood still after poll: it counts, late as it seems. */
-static void what_came_meanwhile_is_heard(void) { /* R16 */
-  char list[32];
+/* longer than any delay on a busy machine */
+enum { PATIENT_MS = 5000 };
+
+/* A client whose one server is well, and has been used. server_timeout_ms: 0 = the default. */
+static void begin_served(uint32_t server_timeout_ms) {
+  static char list[32]; /* it must outlive the client */
+  redlock_options options;
+  memset(&options, 0, sizeof options);
+  options.server_timeout_ms = server_timeout_ms;
   open_listener(list);
-  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  CHECK_EQ(redlock_init(&rl, list, &options), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+static void end_served(void) {
+  redlock_close(&rl);
+  close_listener();
+}
+
+/* The answer came while the process stood still after poll: it counts, late as it seems. */
+static void what_came_meanwhile_is_heard(void) { /* R16 */
+  begin_served(0);
   sleeps = 1;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
   CHECK_EQ(slept_s, 1);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  end_served();
+}
+
+/* A value of less than 20 bytes, or of none, might be another's. */
+static void no_value_of_less_entropy(void) { /* R3 */
+#ifdef __linux__
+  static const int lacks[] = { 1, 19, 20, -1 };
+  size_t i;
+  begin_served(PATIENT_MS);
+  for (i = 0; i < sizeof lacks / sizeof lacks[0]; i++) {
+    entropy_lacks = lacks[i];
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 1000), REDLOCK_SYSTEM);
+    CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  }
+  entropy_lacks = 0;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  end_served();
+#else
+  SKIP("entropy does not come from getrandom here");
+#endif
+}
+
+static void a_signal_does_not_end_a_wait(void) { /* R14 */
+  begin_served(PATIENT_MS);
+  rings = 1;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  CHECK_EQ(rings, 0);
+  end_served();
+}
+
+static void a_signal_does_not_end_a_connection(void) { /* R14 */
+  begin_served(PATIENT_MS);
+  interrupted_sends = interrupted_recvs = 1;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  CHECK_EQ(interrupted_sends + interrupted_recvs, 0);
+  close(connection);
+  connection = -1;
+  interrupted_connects = 1;
+  CHECK(redlock_step(&rl) == NULL); /* hears of the loss */
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  CHECK_EQ(interrupted_connects, 0);
+  end_served();
+}
+
+static void bytes_leave_at_once(void) { /* TCP_NODELAY: a command must not wait for an answer */
+  redlock_fd want;
+  int on = 0;
+  socklen_t size = sizeof on;
+  begin_served(PATIENT_MS);
+  CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
+  CHECK_EQ(getsockopt((int)want.fd, IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
+  CHECK(on != 0);
+  end_served();
+}
+
+/* The name has one address, and a server that closes an idle connection is no failure of it. */
+static void the_only_address_is_kept_after_a_failure(void) { /* R14 */
+  int i;
+  begin_served(PATIENT_MS);
+  for (i = 0; i < 3; i++) {
+    close(connection);
+    connection = -1;
+    CHECK(redlock_step(&rl) == NULL); /* hears of it */
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  end_served();
+}
+
+/* poll counts in an int. Early is allowed, at once or never is not. */
+static void a_wait_longer_than_poll_can_count(void) {
+  static const int64_t waits[] = {
+    INT_MAX, (int64_t)INT_MAX + 1, (int64_t)1 << 32, ((int64_t)1 << 32) + 5, INT64_MAX
+  };
+  size_t i;
+  CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
+  is_only_asked = 1;
+  for (i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+    CHECK(redlock_wait(&rl, waits[i]) == NULL);
+    CHECK(asked_ms >= 1000);
+  }
+  is_only_asked = 0;
   redlock_close(&rl);
-  close_listener();
+}
+
+/* sockaddr_un has room for about 108 bytes. */
+static void a_socket_with_a_long_path_is_unreachable(void) {
+  char list[5 + 200 + 1];
+  memset(list, 'p', sizeof list - 1);
+  memcpy(list, "unix:/", 6);
+  list[sizeof list - 1] = '\0';
+  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
+  CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+  redlock_close(&rl);
 }
 
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(the_clock_counts_suspend_and_is_not_the_wall);
   RUN(what_came_meanwhile_is_heard);
+  RUN(no_value_of_less_entropy);
+  RUN(a_signal_does_not_end_a_wait);
+  RUN(a_signal_does_not_end_a_connection);
+  RUN(bytes_leave_at_once);
+  RUN(the_only_address_is_kept_after_a_failure);
+  RUN(a_wait_longer_than_poll_can_count);
+  RUN(a_socket_with_a_long_path_is_unreachable);
   return check_end();
 }

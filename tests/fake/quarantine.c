@@ -109,6 +109,25 @@ static void no_info_no_vote(void) { /* R24: loudly */
   end();
 }
 
+/* Without a run_id a restart goes unseen, without an uptime it may have been just now. */
+static void who_hides_its_start_does_not_vote(void) { /* R24: loudly */
+  int run_id, i;
+  for (run_id = 0; run_id < 2; run_id++) {
+    prepare_started(3, 1000000);
+    for (i = 0; i < 2; i++) fake.server[i].hides_run_id = run_id;
+    for (i = 0; i < 2; i++) fake.server[i].hides_uptime = !run_id;
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+    for (i = 0; i < 2; i++) CHECK_EQ(lock.votes[i], REDLOCK_VOTE_ERROR);
+    run_for(20);
+    CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+    CHECK_EQ(fake_live_keys(&fake), 0);
+    for (i = 0; i < 2; i++) fake.server[i].hides_run_id = fake.server[i].hides_uptime = 0;
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
+    end();
+  }
+}
+
 static void an_old_readonly_server_does_not_vote(void) { /* R24 R15 */
   prepare_started(3, 1000000);
   ready();
@@ -196,6 +215,45 @@ static void servers_may_change_names(void) { /* R5 R24 */
   for (i = 0; i < 3; i++) fake_reset(&fake, i, FAKE_RST);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
   end();
+}
+
+/* The server of entry 0 goes to entry 1, where nobody was, and another one takes its place: there
+   the handshake takes long. The third server is of no use. */
+static void move_the_first_server(int64_t handshake_ms) {
+  prepare_started(3, 1000000);
+  fake.server[1].refuses = 1;
+  ready();
+  hold("first", 5000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(15000);
+  occupy(2, 2, "r", 60000);
+  fake.server[1].refuses = 0;
+  fake.server[1].run_id = fake.server[0].run_id;
+  fake.server[0].run_id += 0x1000;
+  fake.server[0].reply_ms = handshake_ms;
+  fake_reset(&fake, 0, FAKE_RST);
+  CHECK(redlock_step(&rl) == NULL);
+}
+
+/* While the handshake of its old entry goes on it answers at the new one: it has one vote. */
+static void one_whose_old_entry_is_still_connecting_votes(void) { /* R5 */
+  move_the_first_server(SERVER_TIMEOUT / 4);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_YES);
+  CHECK(strcmp(redlock_server_error(&rl, 1), "") == 0);
+  end();
+}
+
+/* What the entry knew was the other server's: how long the new one runs is all that counts. */
+static void an_entry_that_lost_its_server_votes_by_uptime(void) { /* R5 R24 */
+  int young;
+  for (young = 0; young < 2; young++) {
+    move_the_first_server(SERVER_TIMEOUT / 4);
+    if (young) fake.server[0].started_at = now() - 2000;
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), young ? REDLOCK_TAKEN : REDLOCK_OK);
+    CHECK_EQ(lock.votes[0], young ? REDLOCK_VOTE_QUARANTINED : REDLOCK_VOTE_YES);
+    end();
+  }
 }
 
 static void off_means_no_info(void) { /* R24 */
@@ -312,12 +370,15 @@ int main(int argc, char **argv) {
   RUN(a_restarted_minority_does_not_show);
   RUN(a_replica_does_not_vote);
   RUN(no_info_no_vote);
+  RUN(who_hides_its_start_does_not_vote);
   RUN(an_old_readonly_server_does_not_vote);
   RUN(one_server_behind_two_entries_is_refused);
   RUN(nor_does_the_other_name_step_in);
   RUN(a_server_that_moves_votes_once);
   RUN(a_server_may_move_to_another_name);
   RUN(servers_may_change_names);
+  RUN(one_whose_old_entry_is_still_connecting_votes);
+  RUN(an_entry_that_lost_its_server_votes_by_uptime);
   RUN(off_means_no_info);
   RUN(one_round_trip_is_added_to_the_first_lock);
   RUN(no_byte_is_added_to_later_ones);

@@ -78,6 +78,24 @@ static void hung_servers_do_not_hold_it_up(void) { /* R10 R21 */
   end();
 }
 
+/* Two servers delete the value and lose the connection before they can say so; asked again they
+   find nothing. That is no news: the two that say nothing decide. */
+static void what_it_deleted_itself_is_no_loss(void) { /* R21 R12 */
+  int i;
+  world(5);
+  hold("r", 10000);
+  run_for(2);
+  fake_forget(&fake, 2, "r");
+  freeze(3, 4);
+  for (i = 0; i < 2; i++) fake.server[i].reply_ms = 10;
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  run_for(5);
+  for (i = 0; i < 2; i++) fake_reset(&fake, i, FAKE_RST);
+  CHECK_EQ(finish(&lock), REDLOCK_NO_QUORUM);
+  for (i = 0; i < 2; i++) CHECK(strcmp(fake_nth(&fake, i, FAKE_RELEASE, 1)->answer, ":0") == 0);
+  end();
+}
+
 static void returns_at_the_third_yes(void) { /* R6 R21 */
   int64_t start;
   int i;
@@ -139,6 +157,7 @@ int main(int argc, char **argv) {
   RUN(an_expired_lock_is_told_so_once);
   RUN(anothers_value_is_never_touched);
   RUN(hung_servers_do_not_hold_it_up);
+  RUN(what_it_deleted_itself_is_no_loss);
   RUN(returns_at_the_third_yes);
   RUN(a_lock_that_was_never_taken_is_invalid);
   RUN(a_second_release_sends_nothing);

@@ -57,6 +57,24 @@ static void it_votes_timeout_at_once(void) { /* R13 R16 */
   end();
 }
 
+/* Its socket takes no byte just as something starts: the time counts from then, not from what it
+   was last heard of, also when the clock has a say about another lock meanwhile. */
+static void a_full_socket_has_its_time_too(void) { /* R13 */
+  world(3);
+  CHECK_EQ(redlock_acquire(&rl, &other, "kept", 60000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
+  occupy(0, 0, "r", 60000); /* so that the third server is needed */
+  run_for(20 * SERVER_TIMEOUT);
+  run_for(redlock_timeout_ms(&rl) - SERVER_TIMEOUT / 4);
+  fake.server[2].socket_room = 0;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_PENDING);
+  run_for(SERVER_TIMEOUT / 2);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+  fake.server[2].socket_room = SIZE_MAX;
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  end();
+}
+
 /* The whole process stands still for two ttl, just before the SET leaves for the frozen server. */
 static void sleep_before_the_last_send(struct fake *f, enum fake_hook hook, int server) {
   if (hook != FAKE_SEND || server != 4) return;
@@ -88,6 +106,31 @@ static void it_recovers_when_it_has_caught_up(void) { /* R13 */
   run_for(5);
   CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 1);
   CHECK_EQ(fake.server[4].connections, 1);
+  end();
+}
+
+/* The bytes that leave for the last server from now on need so long. */
+static redlock_status take_sending_for(int64_t ms, const char *resource) {
+  fake.server[4].request_ms = ms;
+  return redlock_acquire(&rl, &lock, resource, 60000, 0);
+}
+
+/* It owes three answers and gives one: it is still behind, gets nothing and holds up nobody. */
+static void one_answer_of_three_is_not_caught_up(void) { /* R13 */
+  int64_t first = 4 * SERVER_TIMEOUT, last = 8 * SERVER_TIMEOUT;
+  world(5);
+  CHECK_EQ(take_sending_for(first, "a"), REDLOCK_OK);
+  CHECK_EQ(take_sending_for(last, "b"), REDLOCK_OK);
+  CHECK_EQ(take_sending_for(last, "c"), REDLOCK_OK);
+  while (now() < fake_nth(&fake, 0, FAKE_SET, 0)->at + first + 5) run_for(1);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 1);
+  CHECK_EQ(take_sending_for(0, "d"), REDLOCK_OK);
+  while (now() < fake_nth(&fake, 0, FAKE_SET, 2)->at + last + 5) run_for(1);
+  CHECK_EQ(take_sending_for(0, "e"), REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(fake_holders(&fake, "a") + fake_holders(&fake, "b") + fake_holders(&fake, "c"), 15);
+  CHECK_EQ(fake_holders(&fake, "d"), 4);
+  CHECK_EQ(fake_holders(&fake, "e"), 5); /* now it has */
   end();
 }
 
@@ -247,8 +290,10 @@ int main(int argc, char **argv) {
   RUN(it_gets_nothing_more);
   RUN(it_gets_the_release_of_a_set_that_it_was_sent);
   RUN(it_votes_timeout_at_once);
+  RUN(a_full_socket_has_its_time_too);
   RUN(a_set_that_left_late_is_undone_all_the_same);
   RUN(it_recovers_when_it_has_caught_up);
+  RUN(one_answer_of_three_is_not_caught_up);
   RUN(its_connection_is_kept_for_one_ttl);
   RUN(owing_much_is_no_reason_to_close);
   RUN(a_late_handshake_is_heard);

@@ -151,6 +151,17 @@ static void release_of_a_pending_acquire_is_a_cancel(void) {
   end();
 }
 
+static void a_release_that_cancels_leaves_nothing_to_do(void) { /* R7: nobody need call again */
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 3);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_CANCELLED);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
 static void a_lock_in_use_cannot_be_started_again(void) {
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
@@ -231,11 +242,61 @@ static void close_of_an_idle_client_takes_no_time(void) {
   end();
 }
 
+/* It holds a release back that nobody could take, for a server that is down. */
+static void close_with_one_server_down_takes_no_time(void) { /* R16 */
+  int64_t start;
+  world(3);
+  fake.server[2].refuses = 1;
+  fake_reset(&fake, 2, FAKE_RST);
+  run_for(5);
+  hold("r", 1000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(5);
+  start = now();
+  redlock_close(&rl);
+  CHECK_EQ(now() - start, 0);
+  end();
+}
+
+static void close_with_one_server_stalled_takes_no_time(void) { /* R13 R16 */
+  int64_t start;
+  world(3);
+  hold("r", 60000);
+  fake_freeze(&fake, 2);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(2 * SERVER_TIMEOUT);
+  start = now();
+  redlock_close(&rl);
+  CHECK_EQ(now() - start, 0);
+  end();
+}
+
 static void nothing_to_do_means_never(void) {
   world(3);
   run_for(5000);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);
   CHECK(redlock_wait(&rl, -1) == NULL);
+  end();
+}
+
+static void a_wait_without_a_limit_waits_for_what_is_pending(void) {
+  redlock_lock *got = NULL;
+  int turns, i;
+  world(3);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 30;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  for (turns = 0; turns < 10 && !got; turns++) got = redlock_wait(&rl, -1);
+  CHECK(got == &lock && lock.status == REDLOCK_OK);
+  end();
+}
+
+static void a_wait_without_a_limit_keeps_what_is_kept(void) { /* R20 */
+  int turns;
+  world(3);
+  hold("r", 1000);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  for (turns = 0; turns < 10; turns++) CHECK(redlock_wait(&rl, -1) == NULL);
+  CHECK(fake_count(&fake, 0, FAKE_EXTEND) >= 2);
   end();
 }
 
@@ -316,13 +377,18 @@ int main(int argc, char **argv) {
   RUN(cancel_of_an_extension_leaves_the_lock_held);
   RUN(cancel_of_a_release_stops_the_wait);
   RUN(release_of_a_pending_acquire_is_a_cancel);
+  RUN(a_release_that_cancels_leaves_nothing_to_do);
   RUN(a_lock_in_use_cannot_be_started_again);
   RUN(acquire_reads_nothing_in_the_lock);
   RUN(the_resource_is_copied);
   RUN(close_rolls_back_what_is_pending);
   RUN(close_waits_no_longer_than_one_timeout);
   RUN(close_of_an_idle_client_takes_no_time);
+  RUN(close_with_one_server_down_takes_no_time);
+  RUN(close_with_one_server_stalled_takes_no_time);
   RUN(nothing_to_do_means_never);
+  RUN(a_wait_without_a_limit_waits_for_what_is_pending);
+  RUN(a_wait_without_a_limit_keeps_what_is_kept);
   RUN(timeout_meets_the_deadline);
   RUN(fds_are_those_that_were_opened);
   RUN(own_loop_needs_only_step_and_timeout);

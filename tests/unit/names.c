@@ -396,6 +396,28 @@ static void resolve_ends_connections_to_old_addresses(void) { /* R5 */
   close(listener);
 }
 
+/* What is not kept takes nobody's place: the last entry is still itself, and is connected. */
+static void a_name_with_four_addresses(void) {
+  char first[8], last[8], list[64];
+  redlock_fd want[3];
+  int listeners[2], count;
+  listeners[0] = listen_on_loopback(first);
+  listeners[1] = listen_on_loopback(last);
+  begin();
+  name_is("many", "44454647");
+  snprintf(list, sizeof list, "one:%s,many:%s,one:%s", first, first, last);
+  CHECK_EQ(init(list), REDLOCK_OK);
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  CHECK_EQ(answers_held, 0);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  (void)redlock_step(&rl);
+  count = redlock_fds(&rl, want, 3);
+  CHECK(count >= 2 && count <= 3 && want[count - 1].server == 2);
+  redlock_close(&rl);
+  close(listeners[0]);
+  close(listeners[1]);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(each_name_is_looked_up_once);
@@ -413,5 +435,6 @@ int main(int argc, char **argv) {
   RUN(the_next_address_is_tried_at_once);
   RUN(resolve_bears_another_order);
   RUN(a_quiet_connection_is_probed);
+  RUN(a_name_with_four_addresses);
   return check_end();
 }

@@ -1,0 +1,91 @@
+/* small.c: the smallest sizes that the header names. What does not fit is cut, or waits. */
+#define REDLOCK_MAX_SERVERS 3
+#define REDLOCK_MAX_RESOURCE 16
+#define REDLOCK_MAX_COMMANDS 4
+#define REDLOCK_RING_BYTES 296
+#define REDLOCK_MAX_ERROR 16
+#include "world.h"
+
+enum { MANY = 40 };
+
+static redlock_lock many[MANY];
+
+/* An error of so many bytes, from server 0 alone. */
+static void check_cut(size_t size) {
+  static char text[200];
+  const char *kept;
+  memset(text, 'x', sizeof text);
+  memcpy(text, "-OOM ", 5);
+  memcpy(text + 1 + size, "\r\n", 3);
+  world(3);
+  fake_answer(&fake, 0, FAKE_SET, 1, text);
+  hold("r", 1000);
+  run_for(5);
+  kept = redlock_server_error(&rl, 0);
+  if (!CHECK_EQ(strlen(kept), REDLOCK_MAX_ERROR - 1)) printf("    '%s' of %zu\n", kept, size);
+  CHECK(strncmp(kept, "OOM xxxxxxxxxxx", size) == 0 || size >= REDLOCK_MAX_ERROR);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  end();
+}
+
+/* Advice stands behind the server's words, as far as there is room for it. */
+static void an_error_is_cut_where_its_room_ends(void) { /* R15 */
+  size_t size;
+  for (size = 4; size < 160; size++) check_cut(size);
+}
+
+static void what_we_say_ourselves_is_cut_too(void) { /* R15 */
+  world(3);
+  fake.server[0].refuses = 1;
+  fake_reset(&fake, 0, FAKE_RST);
+  hold("r", 1000);
+  CHECK_EQ(strlen(redlock_server_error(&rl, 0)), REDLOCK_MAX_ERROR - 1);
+  CHECK_EQ(strlen(redlock_server_error(&rl, 1)), 0);
+  end();
+}
+
+static void a_refused_list_says_why_in_little_room(void) {
+  prepare(3);
+  CHECK_EQ(redlock_init(&rl, "a,b:port", &options), REDLOCK_INVALID);
+  CHECK_EQ(strlen(redlock_server_error(&rl, 1)), REDLOCK_MAX_ERROR - 1);
+  end();
+}
+
+static void the_longest_name_goes_through_it_all(void) { /* R11 */
+  world(3);
+  hold("sixteen bytes of", 60000);
+  CHECK_EQ(redlock_extend(&rl, &lock, 120000), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "seventeen bytes o", 1000, 0), REDLOCK_INVALID);
+  run_for(5);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+static void far_more_locks_than_room_are_taken_and_freed(void) { /* R11 */
+  char name[16];
+  int i;
+  world(3);
+  for (i = 0; i < MANY; i++) {
+    snprintf(name, sizeof name, "many%d", i);
+    CHECK_EQ(redlock_start_acquire(&rl, &many[i], name, 60000, 0), REDLOCK_PENDING);
+  }
+  run_for(1000);
+  CHECK_EQ(handed_count, MANY);
+  for (i = 0; i < MANY; i++) CHECK_EQ(many[i].status, REDLOCK_OK);
+  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  run_for(1000);
+  CHECK_EQ(handed_count, 2 * MANY);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(an_error_is_cut_where_its_room_ends);
+  RUN(what_we_say_ourselves_is_cut_too);
+  RUN(a_refused_list_says_why_in_little_room);
+  RUN(the_longest_name_goes_through_it_all);
+  RUN(far_more_locks_than_room_are_taken_and_freed);
+  return check_end();
+}
