@@ -189,7 +189,8 @@ static void shows_what_is_wrong(void) {
   server_kill(&real.at[0]);
   server_freeze(&real.at[1]);
   server_command(&real.at[2], "REPLICAOF 127.0.0.1 1");
-  server_command(&real.at[3], "CONFIG SET maxmemory 100mb maxmemory-policy allkeys-lru");
+  server_command(&real.at[3], "CONFIG SET maxmemory 100mb"); /* before 7.0 one at a time */
+  server_command(&real.at[3], "CONFIG SET maxmemory-policy allkeys-lru");
   snprintf(list, sizeof list, "127.0.0.1:%d 127.0.0.1:%d 127.0.0.1:%d unix:%s "
            "redis://:s3cret@127.0.0.1:%d no.such.host.invalid", real.at[0].port, real.at[1].port,
            real.at[2].port, real.at[3].socket, real.at[4].port);
@@ -205,7 +206,8 @@ static void shows_what_is_wrong(void) {
   snprintf(row, sizeof row, "127.0.0.1:%d", real.at[4].port);
   CHECK(says(row));
   server_command(&real.at[2], "REPLICAOF NO ONE");
-  server_command(&real.at[3], "CONFIG SET maxmemory 0 maxmemory-policy noeviction");
+  server_command(&real.at[3], "CONFIG SET maxmemory 0");
+  server_command(&real.at[3], "CONFIG SET maxmemory-policy noeviction");
 }
 
 int main(int argc, char **argv) {
