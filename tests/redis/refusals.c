@@ -229,7 +229,7 @@ static int ann_can_lock(const char *path, uint32_t max_ttl_ms, uint32_t wait_ms)
   return can;
 }
 
-/* R15, and what the README and the manual tell an administrator. */
+/* R15, and what the manual tells an administrator. */
 static void the_least_rights_are_enough_and_each_is_needed(void) {
   int i;
   servers_heal(&real);
