@@ -137,8 +137,8 @@ static int is_path(struct name entry) {
   return entry.size > 5 && strncmp(entry.at, "unix:", 5) == 0;
 }
 
-/* Whether a part of it may be a password. In a malformed list it may be any part: a comma or a blank
-   that was not written as %XX cuts an entry, and so a password, in two. */
+/* Whether a part of it may be a password. In a malformed list it may be any part: a comma or a
+   blank that was not written as %XX cuts an entry, and so a password, in two. */
 static int is_secret(const char *text) { return strchr(text, '@') || strstr(text, "://"); }
 
 /* In a list that was found good. */
@@ -1045,8 +1045,8 @@ static const char *advice_for(const char *error) {
     {"WRONGPASS", "check user and password in the list"},
     {"ERR AUTH", "it wants no password: take it out of the list"},
     {"ERR invalid password", "check the password in the list"},
-    {"NOPERM", "locks need +set +eval +get +del +pttl +pexpire and the keys, --status and --max-ttl "
-               "+info, a /db +select"},
+    {"NOPERM", "locks need +set +eval +get +del +pttl +pexpire and the keys, --status and "
+               "--max-ttl +info, a /db +select"},
     {"DENIED", "see protected-mode in its configuration"},
     {"ERR max", "raise maxclients in its configuration"},
     {"LOADING", "wait: it reads its data"},

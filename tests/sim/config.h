@@ -89,7 +89,7 @@ static void draw_alias(struct config *k) {
   T->fault[F_ALIAS]++;
 }
 
-/* This and the next are drawn beside the rest, so that a seed makes the world that it made before. */
+/* This and the next are drawn beside the rest: a seed makes the world that it made before. */
 static void draw_kinds(struct config *k) {
   uint64_t x = W.seed ^ 0x6b1d;
   int i;

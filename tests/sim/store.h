@@ -47,7 +47,7 @@ struct effect {
 /* How servers differ, all of it before the password is given. */
 enum store_kind {
   KIND_REDIS_7,           /* errors of arity and of unknown commands come before NOAUTH */
-  KIND_REDIS_8,           /* the same, but a failed AUTH behind unsent replies gets no reply at all */
+  KIND_REDIS_8,           /* the same, but a failed AUTH behind unsent replies gets no reply */
   KIND_VALKEY,            /* NOAUTH comes first */
   STORE_KINDS
 };
