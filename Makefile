@@ -1,5 +1,6 @@
 # make          lists what can be made
 # REDIS_SERVER  the server binary that tests and the demo use; found or installed when not given
+# SERVERS       what `make servers` builds: redis/sid valkey/sid; or redis/bullseye and so on
 
 CC ?= cc
 BUILD := build
@@ -22,7 +23,7 @@ REAL  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/redis/*.c))
 TESTS := $(UNIT) $(REAL)
 SCRIPTS := tests/unit/build.sh
 
-.PHONY: help demo test test-programs planted clean
+.PHONY: help demo test test-programs servers planted clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 22
@@ -36,6 +37,9 @@ test: ## every test, one total at the end; REDIS_SERVER=/path takes that server
 	  tests/run $(TESTS) $(SCRIPTS) $(SIM_TESTS) $(FUZZ_TESTS)
 
 test-programs: $(TESTS)
+
+servers: ## other Redis and Valkey servers for REDIS_SERVER, from Debian's source packages
+	@tests/servers-from-source $(SERVERS)
 
 planted: ## bugs put into copies of the header: a test must catch each
 	@tests/fake/planted.sh

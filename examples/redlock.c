@@ -51,7 +51,8 @@ enum {
   MIN_TTL_MS = 200,    /* in less than this no process can be stopped with certainty */
   NOTICE_MS = 5000,    /* then a wait for servers that do not answer is told */
   GROUP_LOOK_MS = 10,
-  PROBE_LIMIT_MS = 2000
+  PROBE_LIMIT_MS = 2000,
+  SECTIONS = 3         /* of INFO */
 };
 
 static struct settings {
@@ -136,7 +137,11 @@ static int is_path(struct name entry) {
   return entry.size > 5 && strncmp(entry.at, "unix:", 5) == 0;
 }
 
-/* Even in a malformed entry the password is not shown. */
+/* Whether a part of it may be a password. In a malformed list it may be any part: a comma or a
+   blank that was not written as %XX cuts an entry, and so a password, in two. */
+static int is_secret(const char *text) { return strchr(text, '@') || strstr(text, "://"); }
+
+/* In a list that was found good. */
 static struct name name_of(int i) {
   struct name entry = entry_of(i), url = url_of(entry);
   if (is_path(entry)) return entry;
@@ -211,7 +216,7 @@ static const char help[] =
   "125 usage, 126 COMMAND cannot be run, 127 COMMAND not found.\n";
 
 static void usage(const char *format, const char *what) {
-  say(format, what);
+  say(format, is_secret(what) ? "(not shown: it may hold a password)" : what);
   say("'redlock --help' shows the options");
   exit(EXIT_USAGE);
 }
@@ -490,10 +495,20 @@ static uint32_t server_timeout_ms(void) {
   return ms < 50 ? 50 : ms > 500 ? 500 : ms;
 }
 
+static void say_bad_list(void) {
+  const char *error;
+  int i;
+  for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++) {
+    struct name name = entry_of(i);
+    if (!*error) continue;
+    if (is_secret(set.servers)) say("server %d of the list: %s", i + 1, error);
+    else say("server '%.*s': %s", name.size, name.at, error);
+  }
+}
+
 static void open_client(void) {
   redlock_options options;
   redlock_status status;
-  int i;
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = server_timeout_ms();
   options.max_ttl_ms = set.max_ttl_ms;
@@ -503,11 +518,7 @@ static void open_client(void) {
     say("the clock cannot be read: %s", redlock_strerror(status));
     exit(EXIT_SYSTEM);
   }
-  for (i = 0; redlock_server_error(&client, i); i++) {
-    struct name name = name_of(i);
-    const char *error = redlock_server_error(&client, i);
-    if (*error) say("server '%.*s': %s", name.size, name.at, error);
-  }
+  say_bad_list();
   usage("%s", "the list of servers is not good: correct --servers or REDLOCK_SERVERS");
 }
 
@@ -809,6 +820,7 @@ static int run_locked(void) {
 struct probe {
   int fd, index;
   int expected;         /* replies until all is known; the last is PING's */
+  int login;            /* how many of them are to AUTH and SELECT */
   int addresses, tried; /* a name's first two are tried in turn, as by the lock */
   struct sockaddr_storage address[2];
   socklen_t address_size[2];
@@ -820,7 +832,8 @@ struct probe {
   char text[24576];     /* all that it answered, ending in 0 */
   char version[24], role[12], run_id[48];
   long uptime_s;
-  int votes;            /* whether a lock could count on it */
+  int denied;           /* this user may not ask for INFO */
+  int votes, may_vote;  /* whether a lock could count on it; what INFO would tell is not known */
 };
 
 static struct probe probes[REDLOCK_MAX_SERVERS];
@@ -831,11 +844,19 @@ static int64_t now_us(void) {
   return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static void fail_probe(struct probe *p, const char *error, const char *advice) {
+static void complain(struct probe *p, const char *error, const char *advice) {
   (void)snprintf(p->error, sizeof p->error, "%s", error);
   p->advice = advice;
+}
+
+static void close_probe(struct probe *p) {
   if (p->fd >= 0) (void)close(p->fd);
   p->fd = -1;
+}
+
+static void fail_probe(struct probe *p, const char *error, const char *advice) {
+  complain(p, error, advice);
+  close_probe(p);
 }
 
 static void ask_bytes(struct probe *p, const char *bytes, size_t size) {
@@ -911,10 +932,11 @@ static void ask_login(struct probe *p, struct name url) {
 }
 
 static void ask_all(struct probe *p, struct name entry) {
-  static const char *const sections[] = {"server", "replication", "memory"};
+  static const char *const sections[SECTIONS] = {"server", "replication", "memory"};
   int i;
   ask_login(p, url_of(entry));
-  for (i = 0; i < 3; i++) { /* before 7.0 one call takes one section */
+  p->login = p->expected;
+  for (i = 0; i < SECTIONS; i++) { /* before 7.0 one call takes one section */
     struct name section = whole(sections[i]);
     ask(p, "INFO", &section, 1);
   }
@@ -1023,7 +1045,8 @@ static const char *advice_for(const char *error) {
     {"WRONGPASS", "check user and password in the list"},
     {"ERR AUTH", "it wants no password: take it out of the list"},
     {"ERR invalid password", "check the password in the list"},
-    {"NOPERM", "let this user run INFO, SET and EVAL"},
+    {"NOPERM", "locks need +set +eval +get +del +pttl +pexpire and the keys, --status and "
+               "--max-ttl +info, a /db +select"},
     {"DENIED", "see protected-mode in its configuration"},
     {"ERR max", "raise maxclients in its configuration"},
     {"LOADING", "wait: it reads its data"},
@@ -1080,30 +1103,46 @@ static void ping(struct probe *p) {
   send_asked(p);
 }
 
+/* A server that does not know AUTH repeats its arguments: the password among them. */
+static void take_error(struct probe *p, const char *at) {
+  char *arguments;
+  (void)snprintf(p->error, sizeof p->error, "%.*s", (int)strcspn(at, "\r\n"), at);
+  arguments = strstr(p->error, ", with args");
+  if (arguments) *arguments = 0;
+  p->advice = advice_for(p->error);
+}
+
+/* Without INFO and PING locks can be had all the same. 0 = it is in vain to read on. */
+static int read_error(struct probe *p, const char *error, int reply) {
+  int denied = reply >= p->login && strncmp(error, "NOPERM", 6) == 0;
+  if (denied && reply >= p->login + SECTIONS) return 1; /* to PING, as late as a good one */
+  take_error(p, error);
+  p->denied = denied;
+  if (!denied) close_probe(p);
+  return denied;
+}
+
+static int read_reply(struct probe *p, const char *at, int reply) {
+  if (*at == '-') return read_error(p, at + 1, reply);
+  if (strchr("+:$", *at)) return 1;
+  fail_probe(p, "this is not how Redis answers", "check host and port");
+  return 0;
+}
+
 static void read_replies(struct probe *p) {
   const char *at = p->text, *end = p->text + p->got, *next;
   int count = 0;
-  for (; (next = past_reply(at, end)) != NULL; at = next) {
-    if (*at == '-') {
-      p->text[strcspn(at, "\r\n") + (size_t)(at - p->text)] = 0;
-      fail_probe(p, at + 1, advice_for(at + 1));
-      return;
-    }
-    if (!strchr("+:$", *at)) {
-      fail_probe(p, "this is not how Redis answers", "check host and port");
-      return;
-    }
-    count++;
-  }
+  for (; (next = past_reply(at, end)) != NULL; at = next)
+    if (!read_reply(p, at, count++)) return;
   if (count < p->expected) return;
   if (!p->pinged_us) {
     ping(p);
     return;
   }
   p->round_trip_us = now_us() - p->pinged_us;
-  read_answers(p);
-  if (p->fd >= 0) (void)close(p->fd);
-  p->fd = -1;
+  p->may_vote = p->denied && !set.max_ttl_ms;
+  if (!p->denied) read_answers(p);
+  close_probe(p);
 }
 
 static void receive(struct probe *p) {
@@ -1146,9 +1185,9 @@ static void judge_probe(struct probe *p) {
   if (p->round_trip_us < 0) return;
   if (p->round_trip_us > (int64_t)server_timeout_ms() * 1000) {
     fail_probe(p, "too slow for this ttl", "use a longer --ttl, or servers nearby");
-    p->votes = 0;
+    p->votes = p->may_vote = 0;
   }
-  if (set.max_ttl_ms && p->uptime_s - 2 < (long)(set.max_ttl_ms / 1000)) {
+  if (!p->denied && set.max_ttl_ms && p->uptime_s - 2 < (long)(set.max_ttl_ms / 1000)) {
     fail_probe(p, "restarted less than --max-ttl ago", "wait: it will vote later");
     p->votes = 0;
   }
@@ -1169,19 +1208,24 @@ static void format_uptime(long s, char text[24]) {
 static void print_row(const struct probe *p, int width) {
   struct name name = name_of(p->index);
   char uptime[24] = "-", trip[32] = "-";
-  int knows = p->round_trip_us >= 0;
-  if (knows) {
-    format_uptime(p->uptime_s, uptime);
+  int answers = p->round_trip_us >= 0, knows = answers && !p->denied;
+  if (knows) format_uptime(p->uptime_s, uptime);
+  if (answers)
     (void)snprintf(trip, sizeof trip, "%ld.%02ld ms", (long)(p->round_trip_us / 1000),
                    (long)(p->round_trip_us % 1000 / 10));
-  }
   printf("%-*.*s  %-5s  %-8s  %-7s  %8s  %10s  %s%s%s\n", width, name.size, name.at,
          knows || p->got ? "yes" : "NO", knows ? p->version : "-", knows ? p->role : "-", uptime,
          trip, *p->error ? p->error : "ok", *p->error ? ": " : "", *p->error ? p->advice : "");
 }
 
+static const char *verdict(int votes, int may_vote) {
+  if (votes >= quorum()) return "locks can be taken";
+  if (votes + may_vote >= quorum()) return "whether locks can be taken, INFO would tell";
+  return "NO LOCK CAN BE TAKEN";
+}
+
 static int print_table(int count) {
-  int i, width = 6, votes = 0;
+  int i, width = 6, votes = 0, may_vote = 0;
   for (i = 0; i < count; i++)
     if (name_of(i).size > width) width = name_of(i).size;
   printf("%-*s  %-5s  %-8s  %-7s  %8s  %10s  %s\n", width, "SERVER", "REACH", "VERSION", "ROLE",
@@ -1189,10 +1233,11 @@ static int print_table(int count) {
   for (i = 0; i < count; i++) {
     print_row(&probes[i], width);
     votes += probes[i].votes;
+    may_vote += probes[i].may_vote;
   }
   printf("%d of %d servers can vote, %d must: %s\n", votes, count, quorum(),
-         votes >= quorum() ? "locks can be taken" : "NO LOCK CAN BE TAKEN");
-  return votes >= quorum() ? 0 : EXIT_NO_QUORUM;
+         verdict(votes, may_vote));
+  return votes + may_vote >= quorum() ? 0 : EXIT_NO_QUORUM;
 }
 
 static void show_status(void) {

@@ -160,9 +160,26 @@ static void refuses_bad_usage(void) {
   refuses("-s a:b:c job -- true", "server 'a:b:c'");
   refuses("-s rediss://u:s3cret@a job -- true", "TLS");
   CHECK(!says("s3cret"));
-  refuses("-s redis://u:s3/cret@a job -- true", "server 'a'");
-  CHECK(!says("s3"));
+  refuses("-s redis://u:s3/cret@a job -- true", "server 1 of the list");
+  CHECK(!says("s3") && !says("cret"));
   refuses("-s 127.0.0.1:1,127.0.0.1:1 job -- true", "twice");
+}
+
+/* A comma or a blank that should have been written as %XX cuts it. */
+static void never_tells_a_part_of_a_password(void) {
+  static const char *const lines[] = {
+    "-s redis://:hunter,2secret@a job -- true",   "-s 'redis://:hunter 2secret@a' job -- true",
+    "-s redis://u:hunter,2secret job -- true",    "-s redis://:2secret,hunter,@a --status",
+    "-s redis://u:hunter@2,secret@a --status",     "--server=redis://:hunter,2secret@a job -- true",
+    "--status redis://u:hunter2secret@a",         "-nx=redis://u:hunter2secret@a job -- true",
+    "-t redis://u:hunter2secret@a job -- true",   "-s redis://u:hunter2secret%@a job -- true"
+  };
+  size_t i;
+  fresh();
+  for (i = 0; i < sizeof lines / sizeof *lines; i++) {
+    refuses(lines[i], "redlock: ");
+    if (!CHECK(!says("hunter") && !says("secret"))) printf("    said: %s", output());
+  }
 }
 
 static void helps_on_one_screen(void) {
@@ -189,7 +206,8 @@ static void shows_what_is_wrong(void) {
   server_kill(&real.at[0]);
   server_freeze(&real.at[1]);
   server_command(&real.at[2], "REPLICAOF 127.0.0.1 1");
-  server_command(&real.at[3], "CONFIG SET maxmemory 100mb maxmemory-policy allkeys-lru");
+  server_command(&real.at[3], "CONFIG SET maxmemory 100mb"); /* before 7.0 one at a time */
+  server_command(&real.at[3], "CONFIG SET maxmemory-policy allkeys-lru");
   snprintf(list, sizeof list, "127.0.0.1:%d 127.0.0.1:%d 127.0.0.1:%d unix:%s "
            "redis://:s3cret@127.0.0.1:%d no.such.host.invalid", real.at[0].port, real.at[1].port,
            real.at[2].port, real.at[3].socket, real.at[4].port);
@@ -205,7 +223,59 @@ static void shows_what_is_wrong(void) {
   snprintf(row, sizeof row, "127.0.0.1:%d", real.at[4].port);
   CHECK(says(row));
   server_command(&real.at[2], "REPLICAOF NO ONE");
-  server_command(&real.at[3], "CONFIG SET maxmemory 0 maxmemory-policy noeviction");
+  server_command(&real.at[3], "CONFIG SET maxmemory 0");
+  server_command(&real.at[3], "CONFIG SET maxmemory-policy noeviction");
+}
+
+/* ---- a user of few rights ---- */
+
+static void use_ann(const char *rights) {
+  char list[4 * SERVERS_LIST];
+  int i, used = 0;
+  for (i = 0; i < real.count; i++) {
+    server_command(&real.at[i], "ACL SETUSER ann reset on >s3cret ~job %s", rights);
+    used += snprintf(list + used, sizeof list - (size_t)used, "redis://ann:s3cret@127.0.0.1:%d ",
+                     real.at[i].port);
+  }
+  use_servers(list);
+}
+
+/* The rights as the manual has them. */
+static void least_rights_are_enough(void) {
+  fresh();
+  use_ann("+set +eval +get +del +pttl +pexpire");
+  CHECK_EQ(shell("$redlock -t 500ms job -- sleep 1"), 0); /* and extended */
+  CHECK(!*output() && is_free("job"));
+  CHECK_EQ(shell("$redlock -n --max-ttl 1s -t 1s job -- true"), 121);
+  CHECK(says("NOPERM"));
+  use_ann("+set +eval +get +del +pttl +pexpire +info");
+  CHECK_EQ(shell("$redlock --max-ttl 1s -t 1s job -- true"), 0);
+}
+
+static void status_needs_info_and_locks_do_not(void) {
+  fresh();
+  use_ann("+set +eval +get +del +pttl +pexpire");
+  CHECK_EQ(shell("$redlock --status"), 0);
+  CHECK(says("NOPERM") && says("+set +eval +get +del +pttl +pexpire and the keys"));
+  CHECK(says("0 of 5 servers can vote, 3 must: whether locks can be taken, INFO would tell"));
+  CHECK(!says("NO LOCK") && !says(" 0s ") && !says("s3cret"));
+  CHECK_EQ(shell("$redlock --max-ttl 1s -t 1s --status"), 121);
+  CHECK(says("NO LOCK CAN BE TAKEN"));
+  use_ann("+info");
+  CHECK_EQ(shell("$redlock --status"), 0);
+  CHECK(says("5 of 5 servers can vote, 3 must: locks can be taken") && !says("NOPERM"));
+}
+
+/* Such a server repeats what it was given. */
+static void status_does_not_repeat_a_password(void) {
+  struct server odd;
+  char list[SERVERS_LIST];
+  server_start(&odd, "--rename-command AUTH nothing");
+  snprintf(list, sizeof list, "redis://ann:s3cret@127.0.0.1:%d", odd.port);
+  use_servers(list);
+  CHECK_EQ(shell("$redlock --status"), 121);
+  CHECK(says("ERR unknown command") && !says("s3cret") && !says("ann"));
+  server_kill(&odd);
 }
 
 int main(int argc, char **argv) {
@@ -222,9 +292,13 @@ int main(int argc, char **argv) {
     RUN(tells_wrong_password);
     RUN(tells_restarted_servers);
     RUN(refuses_bad_usage);
+    RUN(never_tells_a_part_of_a_password);
     RUN(helps_on_one_screen);
     RUN(shows_status);
     RUN(shows_what_is_wrong);
+    RUN(least_rights_are_enough);
+    RUN(status_needs_info_and_locks_do_not);
+    RUN(status_does_not_repeat_a_password);
   }
   return close_world();
 }

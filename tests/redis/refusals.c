@@ -194,6 +194,59 @@ static void refused_select_leaves_no_key_in_database_0(void) {
   }
 }
 
+/* ---- rights ---- */
+
+static const char *const least_rights[] = {"+set", "+eval", "+get", "+del", "+pttl", "+pexpire"};
+enum { LEAST_RIGHTS = sizeof least_rights / sizeof *least_rights };
+
+/* All but one (-1 = all), and more. */
+static void allow_ann(int but, const char *more) {
+  char rights[80] = "";
+  int i;
+  for (i = 0; i < LEAST_RIGHTS; i++)
+    if (i != but)
+      snprintf(rights + strlen(rights), sizeof rights - strlen(rights), "%s ", least_rights[i]);
+  for (i = 0; i < N; i++) {
+    server_command(&real.at[i], "FLUSHALL");
+    server_command(&real.at[i], "ACL SETUSER ann reset on >s3cret ~r %s%s", rights, more);
+  }
+}
+
+/* Takes, extends and releases a lock as ann. */
+static int ann_can_lock(const char *path, uint32_t max_ttl_ms, uint32_t wait_ms) {
+  redlock_options options = real_options(REAL_PATIENT_MS);
+  redlock rl;
+  redlock_lock lock;
+  char list[4 * SERVERS_LIST];
+  int can;
+  list_of_urls(list, sizeof list, "ann:s3cret@", N, path);
+  options.max_ttl_ms = max_ttl_ms;
+  CHECK_EQ(redlock_init(&rl, list, &options), REDLOCK_OK);
+  can = redlock_acquire(&rl, &lock, "r", 1000, wait_ms) == REDLOCK_OK &&
+        redlock_extend(&rl, &lock, 2000) == REDLOCK_OK &&
+        redlock_release(&rl, &lock) == REDLOCK_OK;
+  redlock_close(&rl);
+  return can;
+}
+
+/* R15, and what the manual tells an administrator. */
+static void the_least_rights_are_enough_and_each_is_needed(void) {
+  int i;
+  servers_heal(&real);
+  allow_ann(-1, "");
+  CHECK(ann_can_lock("", 0, REAL_WAIT_MS));
+  allow_ann(-1, "+select +info");
+  CHECK(ann_can_lock("/1", 2000, REAL_WAIT_MS)); /* when they have been up for long enough */
+  allow_ann(-1, "+select");
+  CHECK(!ann_can_lock("/1", 2000, 0));
+  allow_ann(-1, "+info");
+  CHECK(!ann_can_lock("/1", 2000, 0));
+  for (i = 0; i < LEAST_RIGHTS; i++) {
+    allow_ann(i, "");
+    if (!CHECK(!ann_can_lock("", 0, 0))) printf("    without %s\n", least_rights[i]);
+  }
+}
+
 /* It comes unasked, before any command. */
 static void too_many_clients_is_an_error(void) {
   redlock first, second;
@@ -223,6 +276,7 @@ static void tests(void) {
   RUN(wrong_password_says_wrongpass);
   RUN(unknown_user_says_wrongpass);
   RUN(refused_select_leaves_no_key_in_database_0);
+  RUN(the_least_rights_are_enough_and_each_is_needed);
   RUN(too_many_clients_is_an_error);
 }
 

@@ -89,7 +89,13 @@ static void draw_alias(struct config *k) {
   T->fault[F_ALIAS]++;
 }
 
-/* Drawn beside the rest, so that a seed without them makes the world that it made before. */
+/* This and the next are drawn beside the rest: a seed makes the world that it made before. */
+static void draw_kinds(struct config *k) {
+  uint64_t x = W.seed ^ 0x6b1d;
+  int i;
+  for (i = 0; i < k->servers; i++) k->kind[i] = (enum store_kind)(splitmix(&x) % STORE_KINDS);
+}
+
 static void draw_triers(struct config *k) {
   uint64_t x = W.seed ^ 0x7219, r = splitmix(&x);
   if (k->out_of_model || r % 4) return;
@@ -118,6 +124,7 @@ static void draw_config(void) {
   draw_odds(k);
   draw_alias(k);
   draw_names();
+  draw_kinds(k);
   draw_triers(k);
 }
 
@@ -136,7 +143,9 @@ static void print_config(FILE *f) {
   fprintf(f, "servers %d, clients %d (%d only try), resources %d, slots %d, %s log, db %d, "
           "password %s\n", k->servers, k->clients, k->triers, k->resources, k->slots,
           k->small ? "small" : "default", k->db, k->password ? k->password : "none");
-  fprintf(f, "server timeout %u, retry %u to %u ms, attempts %u, drift %u ppm, rho %d ppm\n",
+  fputs("kinds of servers:", f);
+  for (i = 0; i < k->servers; i++) fprintf(f, " %s", store_kind_text(k->kind[i]));
+  fprintf(f, "\nserver timeout %u, retry %u to %u ms, attempts %u, drift %u ppm, rho %d ppm\n",
           k->server_timeout_ms, k->retry_min_ms, k->retry_max_ms, k->max_attempts, k->drift_ppm,
           k->rho_ppm);
   fprintf(f, "ttl %u to %u, max hold %u, quarantine %u ms; latency %lld to %lld us; %lld s%s\n",

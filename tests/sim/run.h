@@ -74,6 +74,7 @@ static void start_servers(void) {
     s->store.started_s = s->store.now_ms / 1000 - 100000;
     s->store.databases = 16;
     s->store.password = W.cfg.password;
+    s->store.kind = W.cfg.kind[i];
     s->forgot_at = -1;
     server_new_run_id(s);
   }

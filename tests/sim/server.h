@@ -16,8 +16,8 @@ static inline int is_frozen(const struct server *s) { return s->frozen_until > W
 static inline void note_refusal(struct conn *n, const struct arg *argv, const struct reply *r) {
   int command = store_command_of(argv[0]);
   if (command != C_AUTH && command != C_SELECT && command != C_INFO) return;
-  if (r->at[0] == '-') n->refused = 1;
-  if (r->at[0] != '-') return;
+  if (r->size && r->at[0] != '-') return;
+  n->refused = 1;
   if (command == C_AUTH) T->fault[F_AUTH_REFUSED]++;
   if (command == C_SELECT) T->fault[F_SELECT_REFUSED]++;
   if (command == C_INFO) T->fault[F_INFO_REFUSED]++;
@@ -59,7 +59,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   store_run(&s->store, &n->session, argc, argv, &r, &e);
   note_refusal(n, argv, &r);
   check_effect(s, n, &e);
-  server_reply(n, &r);
+  if (r.size) server_reply(n, &r);
 }
 
 /* Runs one request; 0 = there is none. */
@@ -88,6 +88,7 @@ static void server_input(struct conn *n) {
   struct pipe *up = &n->pipe[UP];
   uint32_t before = up->read;
   if (is_frozen(s) || s->down || n->incarnation != s->incarnation) return;
+  n->session.unsent = 0; /* a new turn: what came before was written at the end of the last one */
   while (server_read(n)) {}
   if (up->over && !n->server_gone) {
     n->server_gone = 1;

@@ -1,6 +1,6 @@
-/* store.h: one Redis 7 server without its sockets: bytes in, exactly the bytes that a real one
- * would answer out. tests/sim/conformance.c holds it to that. It knows the commands that redlock.h
- * sends, and a few more to look at the result. */
+/* store.h: one server without its sockets: bytes in, exactly the bytes that a real one would answer
+ * out. tests/sim/conformance.c holds it to that. It knows the commands that redlock.h sends, and a
+ * few more to look at the result. It is of any kind: Redis 7 and later, or Valkey. */
 #ifndef SIM_STORE_H
 #define SIM_STORE_H
 
@@ -44,8 +44,22 @@ struct effect {
   struct key old;         /* what was deleted */
 };
 
+/* How servers differ, all of it before the password is given. */
+enum store_kind {
+  KIND_REDIS_7,           /* errors of arity and of unknown commands come before NOAUTH */
+  KIND_REDIS_8,           /* the same, but a failed AUTH behind unsent replies gets no reply */
+  KIND_VALKEY,            /* NOAUTH comes first */
+  STORE_KINDS
+};
+
+static inline const char *store_kind_text(enum store_kind kind) {
+  static const char *const text[STORE_KINDS] = {"Redis 7", "Redis 8", "Valkey"};
+  return text[kind];
+}
+
 struct session {
   int db, authed;
+  int unsent;             /* replies that this turn of the server's loop has not written yet */
 };
 
 struct store {
@@ -56,6 +70,7 @@ struct store {
   char run_id[41];
   int replica, failed_over;
   const char *password;   /* NULL = none */
+  enum store_kind kind;
   int databases;
   int error;              /* an error that every command with a key gets; 0 = none */
   int refuse_auth, refuse_select, refuse_info;
@@ -88,7 +103,7 @@ struct store {
   X("DENIED Redis is running in protected mode because protected mode is enabled and no password " \
     "is set for the default user.")
 
-enum { STORE_ERRORS = 19, STORE_ERROR_OOM = 4, STORE_ERROR_ASKED = 17 };
+enum { STORE_ERRORS = 19, STORE_ERROR_OOM = 4, STORE_ERROR_NOAUTH = 10, STORE_ERROR_ASKED = 17 };
 
 static inline const char *store_error(int i) {
   static const char *const text[] = {
@@ -342,12 +357,18 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
   else store_del(s, k, r, e, looks);
 }
 
+static inline void store_wrong_password(const struct store *s, const struct session *c,
+                                        struct reply *r) {
+  if (s->kind == KIND_REDIS_8 && c->unsent) return;
+  reply_error(r, "WRONGPASS invalid username-password pair or user is disabled.");
+}
+
 static inline void store_auth(struct store *s, struct session *c, int argc, const struct arg *argv,
                               struct reply *r) {
   struct arg given = argv[argc - 1];
   int user_ok = argc == 2 || arg_is(argv[1], "default");
   if (s->refuse_auth) {
-    reply_error(r, "WRONGPASS invalid username-password pair or user is disabled.");
+    store_wrong_password(s, c, r);
     return;
   }
   if (argc == 2 && !s->password) {
@@ -357,7 +378,7 @@ static inline void store_auth(struct store *s, struct session *c, int argc, cons
   }
   if (!user_ok || (s->password && (given.size != strlen(s->password) ||
                                    memcmp(given.at, s->password, given.size)))) {
-    reply_error(r, "WRONGPASS invalid username-password pair or user is disabled.");
+    store_wrong_password(s, c, r);
     return;
   }
   c->authed = 1;
@@ -468,14 +489,16 @@ static inline int store_fails(const struct store *s, int command) {
 
 static inline void store_run(struct store *s, struct session *c, int argc, const struct arg *argv,
                              struct reply *r, struct effect *e) {
-  int command = store_command_of(argv[0]);
+  int command = store_command_of(argv[0]), locked = s->password && !c->authed && command != C_AUTH;
   e->kind = EFFECT_NONE;
-  if (command < 0) {
+  if (locked && s->kind == KIND_VALKEY) {
+    reply_error(r, store_error(STORE_ERROR_NOAUTH));
+  } else if (command < 0) {
     store_unknown(argc, argv, r);
   } else if (argc < store_commands[command].least || argc > store_commands[command].most) {
     store_wrong_arity(r, store_commands[command].name);
-  } else if (s->password && !c->authed && command != C_AUTH) {
-    reply_error(r, "NOAUTH Authentication required.");
+  } else if (locked) {
+    reply_error(r, store_error(STORE_ERROR_NOAUTH));
   } else if (store_fails(s, command)) {
     reply_error(r, store_error(s->error));
   } else {
@@ -495,6 +518,7 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
         reply_text(r, "+OK\r\n");
     }
   }
+  c->unsent += r->size > 0;
 }
 
 /* ---- requests ---- */

@@ -183,6 +183,7 @@ struct config {
   int servers, clients, resources, slots;
   int triers; /* how many of the clients */
   int entry_server[MAX_SERVERS]; /* which server the k-th entry of the list leads to */
+  enum store_kind kind[MAX_SERVERS];
   int db, small, light;
   const char *password;          /* NULL = none is asked for */
   uint32_t server_timeout_ms, retry_min_ms, retry_max_ms, max_attempts, drift_ppm, max_hold_ms;
