@@ -18,7 +18,7 @@ static struct {
 } fuzz;
 
 static inline void fuzz_tell(void) {
-  fprintf(stderr, "fuzzed: %ld executions, %ld events\n", fuzz.executions, fuzz.events);
+  fprintf(stderr, "\nfuzzed: %ld executions, %ld events\n", fuzz.executions, fuzz.events);
 }
 
 static inline void fuzz_fail(const char *truth, const char *file, int line) {

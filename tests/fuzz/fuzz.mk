@@ -22,11 +22,12 @@ FUZZ_ENGINE = $(eval FUZZ_ENGINE := $(shell mkdir -p $(BUILD) && echo \
   'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d && n; }' | \
   $(FUZZ_CLANG) -fsanitize=fuzzer,address,undefined -x c - -o $(BUILD)/probe 2>/dev/null && \
   echo libfuzzer || echo loop))$(FUZZ_ENGINE)
-FUZZ_CC     = $(if $(filter libfuzzer,$(FUZZ_ENGINE)),$(FUZZ_CLANG) $(STANDARD) -O2 -g \
-  $(WARNINGS) $(ASSERT) -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+FUZZ_LIB    = $(FUZZ_CLANG) $(STANDARD) -O2 -g $(WARNINGS) $(ASSERT) -I. \
+  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
   -fsanitize-ignorelist=$(FUZZ_HERE) -fsanitize-coverage-ignorelist=$(FUZZ_HERE) \
-  $(if $(filter client%,$(@F)),-fno-sanitize-coverage=trace-cmp),\
-  $(CC) $(TEST_FLAGS) -O2 tests/fuzz/driver.c)
+  $(if $(filter client%,$(@F)),-fno-sanitize-coverage=trace-cmp)
+FUZZ_LOOP   = $(CC) $(TEST_FLAGS) -O2 tests/fuzz/driver.c
+FUZZ_CC     = $(if $(filter libfuzzer,$(FUZZ_ENGINE)),$(FUZZ_LIB),$(FUZZ_LOOP))
 FUZZ_CORPUS = -DFUZZ_CORPUS='"tests/fuzz/corpus/$(patsubst %_small,%,$(@F))"'
 
 .PHONY: fuzz
