@@ -267,7 +267,8 @@ static int send_too_much(void *ctx, int server, const void *data, size_t size) {
 }
 
 static int recv_too_much(void *ctx, int server, void *data, size_t size) {
-  if (server != 0 || wrong_hook != FAKE_RECV) return fake_recv(ctx, server, data, size);
+  int got = fake_recv(ctx, server, data, size);
+  if (server != 0 || wrong_hook != FAKE_RECV || got <= 0) return got;
   memset(data, '-', size); /* an error whose end is still to come */
   return (int)size + 1;
 }
