@@ -262,12 +262,14 @@ static redlock_io wrong;
 static int wrong_hook;
 
 static int send_too_much(void *ctx, int server, const void *data, size_t size) {
-  if (server != 0 || wrong_hook != FAKE_SEND || fake.idle) return fake_send(ctx, server, data, size);
+  if (server != 0 || wrong_hook != FAKE_SEND || fake.idle)
+    return fake_send(ctx, server, data, size);
   return (int)size + 1;
 }
 
 static int recv_too_much(void *ctx, int server, void *data, size_t size) {
-  if (server != 0 || wrong_hook != FAKE_RECV || fake.idle) return fake_recv(ctx, server, data, size);
+  int got = fake_recv(ctx, server, data, size);
+  if (server != 0 || wrong_hook != FAKE_RECV || got <= 0) return got;
   memset(data, '-', size); /* an error whose end is still to come */
   return (int)size + 1;
 }
