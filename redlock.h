@@ -35,7 +35,6 @@
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
      REDLOCK_MAX_RESOURCE   128   bytes of a resource's name (1 to 4096)
      REDLOCK_MAX_COMMANDS   32    commands in the log; a power of two, 4 or more
-     REDLOCK_RING_BYTES     4096  bytes of encoded commands in the log
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
      REDLOCK_NO_POSIX             leaves the system's sockets out: options.io must be given
      REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 52 bytes less a server
@@ -78,9 +77,6 @@
 #endif
 #ifndef REDLOCK_MAX_COMMANDS
 #define REDLOCK_MAX_COMMANDS 32
-#endif
-#ifndef REDLOCK_RING_BYTES
-#define REDLOCK_RING_BYTES 4096
 #endif
 #ifndef REDLOCK_MAX_ERROR
 #define REDLOCK_MAX_ERROR 112
@@ -219,15 +215,17 @@ typedef struct redlock_lock {
   void *user;                  /* never read or written by the library */
 } redlock_lock;
 
-/* private: one command of the log, from its encoding until it is retired */
+/* private: one command of the log, from T1 until it is retired; its bytes are made when they leave */
 typedef struct rl_command {
   int64_t t1_ms;
   redlock_lock *lock; /* who waits for the votes; NULL = decided */
   uint32_t ttl_ms;
-  uint16_t size;      /* bytes in the ring */
+  uint16_t size;      /* bytes on the wire */
+  uint16_t words_size;
   rl_set due;         /* servers that shall still get it: no byte of it has left for them */
   rl_set owed;        /* servers that got it and owe the reply on the connection they have */
   uint8_t kind;
+  char words[REDLOCK_MAX_RESOURCE + 36]; /* resource and value, as they go on the wire */
 } rl_command;
 
 /* private: where the reply parser stands */
@@ -250,13 +248,11 @@ typedef struct rl_server {
   uint8_t told;        /* the error text is the server's own, from this connection */
   uint8_t seen;        /* what INFO has told so far */
   uint8_t second;      /* the second of its name's addresses is in use */
-  uint16_t sent;       /* bytes of the cursor's command that have left */
-  uint16_t greeting_sent;
+  uint16_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
   uint16_t entry, entry_size;    /* its text in the list */
   rl_parser parser;
   uint32_t generation;
   uint32_t cursor;     /* the next command to send */
-  uint32_t at;         /* the ring offset of its next byte */
   uint32_t answered;   /* no command before this one is owed */
   uint32_t owed;       /* replies to come on this connection */
   uint32_t late;       /* the first of them: to commands that have left the log */
@@ -277,13 +273,11 @@ typedef struct rl_server {
 typedef struct redlock {
   uint8_t servers;    /* RL_MISBUILT stands here whatever the sizes are set to */
   uint8_t quorum;
-  uint8_t yielded;    /* grants to hand back that gave up their reserved room */
   uint8_t fresh;      /* something was queued or encoded since the last sending */
   const struct redlock *self; /* where it was initialised: it must not move */
   rl_set quiet;       /* servers that wait() found unready: recv would be in vain */
   uint32_t first, count;  /* the log: its oldest command, and how many */
-  uint32_t tail, used;    /* the ring: the oldest command's offset, and all their bytes */
-  uint32_t reserved_bytes, reserved_commands; /* for roll-backs (R7) */
+  uint32_t reserved;      /* commands, for roll-backs (R7) */
   const redlock_io *io;
   void *ctx;
   int64_t now_ms;     /* the last good reading of the clock */
@@ -292,12 +286,12 @@ typedef struct redlock {
   rl_link *urgent;    /* the last urgent one's place in the line; none: the line itself */
   rl_link live;       /* locks with a round under way, resting between attempts, or kept */
   rl_link decided;    /* locks to hand back */
+  const redlock_lock *handed; /* the last handed back, if it is in no list since: saves a search */
   redlock_options options;
   const char *list;
   long process;       /* who called init (R17) */
   rl_server server[REDLOCK_MAX_SERVERS];
   rl_command log[REDLOCK_MAX_COMMANDS];
-  char ring[REDLOCK_RING_BYTES];
 } redlock;
 
 /* Prepares a client; connects nothing. servers: a list, separated by commas or white space, of
@@ -462,15 +456,18 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 #define RL_RELEASE_HEAD RL_EVAL("5", "116", RL_RELEASE_SCRIPT)
 #define RL_EXTEND_HEAD RL_EVAL("6", "170", RL_EXTEND_SCRIPT)
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_SET_BYTES(resource_size) ((resource_size) + 82u)
-#define RL_RELEASE_BYTES(resource_size) ((resource_size) + 64u + sizeof(RL_RELEASE_SCRIPT))
-#define RL_EXTEND_BYTES(resource_size) ((resource_size) + 81u + sizeof(RL_EXTEND_SCRIPT))
 
 enum {
   RL_MISBUILT = 255,        /* as a number of servers */
   RL_VALUE_BYTES = 20,
   RL_HOST_BYTES = 256,      /* a host's name or a socket's path, with its end */
-  RL_WINDOW_BYTES = 128,    /* what a private message is sent through */
+  RL_GREETING_BYTES = 128,  /* of the handshake that are sent at once */
+#ifdef REDLOCK_NO_POSIX
+  RL_WINDOW_BYTES = 512,    /* of commands that are sent at once; on the stack */
+#else
+  RL_WINDOW_BYTES = 2048,
+#endif
+  RL_SPARE = 2,             /* commands of the log that only what is urgent may take */
   RL_RECEIVE_BYTES = 512,
   RL_RECEIVE_TURNS = 16,    /* so that one talkative server cannot hold a step up */
   RL_SEND_PASSES = 4,       /* a pass may queue roll-backs; more wait for the next step */
@@ -492,15 +489,11 @@ typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
 typedef char rl_check_scripts[sizeof(RL_RELEASE_SCRIPT) == 116 + 1 &&
                               sizeof(RL_EXTEND_SCRIPT) == 170 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
-typedef char rl_check_ring[RL_SET_BYTES(REDLOCK_MAX_RESOURCE) +
-                           RL_RELEASE_BYTES(REDLOCK_MAX_RESOURCE) <= REDLOCK_RING_BYTES &&
-                           RL_EXTEND_BYTES(REDLOCK_MAX_RESOURCE) <= REDLOCK_RING_BYTES ? 1 : -1];
 
 enum { RL_CLOSED, RL_CONNECTING, RL_GREETING, RL_READY };       /* rl_server.state */
 enum { RL_IDLE, RL_LINE, RL_VOTING, RL_RESTING, RL_KEEPING, RL_DECIDED }; /* redlock_lock.phase */
 enum { RL_SET, RL_EXTEND, RL_RELEASE, RL_ABANDON };             /* rl_command.kind, .task */
 enum { RL_NEVER, RL_HELD, RL_OVER };                            /* redlock_lock.held */
-enum { RL_NONE, RL_RESERVED, RL_YIELDED };                      /* redlock_lock.reserved */
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -567,27 +560,31 @@ static rl_text rl_format(char digits[10], uint32_t number) {
 
 /* ---- RESP: the encoder ----------------------------------------------------------------------- */
 
-/* Writes into a ring, or through a window: `skip` bytes are dropped before `room` are kept. So a
-   message is sent in pieces with no buffer of its own: it is simply written again. */
+/* Writes through a window: `skip` bytes are dropped before `room` are kept. So a message is sent in
+   pieces with no buffer of its own: it is simply written again. */
 typedef struct rl_writer {
-  char *data;
-  size_t size, at;     /* of data; the offset wraps */
+  char *at;
   size_t skip, room;
-  size_t written;
+  size_t total;        /* bytes of the whole message so far */
 } rl_writer;
 
+static rl_writer rl_through(char *window, size_t skip, size_t room) {
+  rl_writer w;
+  w.at = window;
+  w.skip = skip;
+  w.room = room;
+  w.total = 0;
+  return w;
+}
+
 static void rl_put(rl_writer *w, const char *bytes, size_t size) {
-  size_t dropped = rl_min(size, w->skip), straight;
-  bytes += dropped;
+  size_t dropped = rl_min(size, w->skip);
+  w->total += size;
   w->skip -= dropped;
   size = rl_min(size - dropped, w->room);
-  w->room -= size;
-  w->written += size;
-  straight = rl_min(size, w->size - w->at);
-  memcpy(w->data + w->at, bytes, straight);
-  memcpy(w->data, bytes + straight, size - straight);
+  memcpy(w->at, bytes + dropped, size);
   w->at += size;
-  if (w->at >= w->size) w->at -= w->size;
+  w->room -= size;
 }
 
 /* What is RESP already. */
@@ -627,16 +624,15 @@ static void rl_put_encoded(rl_writer *w, rl_text t) {
   rl_put(w, "\r\n", 2);
 }
 
-static void rl_put_command(rl_writer *w, const redlock_lock *lock, uint8_t kind) {
+static void rl_put_command(rl_writer *w, const rl_command *c) {
   char digits[10];
-  if (kind == RL_SET) rl_put_raw(w, RL_SET_HEAD);
-  else if (kind == RL_EXTEND) rl_put_raw(w, RL_EXTEND_HEAD);
+  if (c->kind == RL_SET) rl_put_raw(w, RL_SET_HEAD);
+  else if (c->kind == RL_EXTEND) rl_put_raw(w, RL_EXTEND_HEAD);
   else rl_put_raw(w, RL_RELEASE_HEAD);
-  rl_put_word(w, rl_slice(lock->resource, lock->resource_size));
-  rl_put_word(w, rl_slice(lock->value, RL_VALUE_BYTES));
-  if (kind == RL_SET) rl_put_raw(w, "$2\r\nPX\r\n");
-  if (kind != RL_RELEASE) rl_put_word(w, rl_format(digits, lock->ask_ms));
-  if (kind == RL_SET) rl_put_raw(w, "$2\r\nNX\r\n");
+  rl_put(w, c->words, c->words_size);
+  if (c->kind == RL_SET) rl_put_raw(w, "$2\r\nPX\r\n");
+  if (c->kind != RL_RELEASE) rl_put_word(w, rl_format(digits, c->ttl_ms));
+  if (c->kind == RL_SET) rl_put_raw(w, "$2\r\nNX\r\n");
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */
@@ -839,8 +835,10 @@ static int64_t rl_random(const redlock *rl, uint32_t span) {
 /* R1: how long a ttl is good for, counted from T1: less ceil(ttl * ppm / 1e6) + 2 for drift, and
    less 1 because clocks are read in whole milliseconds. */
 static int64_t rl_validity_ms(const redlock *rl, uint32_t ttl_ms) {
-  uint64_t drift = (RL_AS(uint64_t, ttl_ms) * rl->options.drift_ppm + 999999) / 1000000 + 2;
-  return RL_AS(int64_t, ttl_ms) - RL_AS(int64_t, drift) - 1;
+  uint32_t ppm = rl->options.drift_ppm, rest = ttl_ms % 1000000; /* 32 bits hold every step */
+  uint32_t drift = (rest % 1000 * ppm + 999) / 1000;
+  drift = ttl_ms / 1000000 * ppm + (rest / 1000 * ppm + drift + 999) / 1000;
+  return RL_AS(int64_t, ttl_ms) - drift - 3;
 }
 
 static void rl_unlink(redlock *rl, redlock_lock *lock) {
@@ -859,6 +857,7 @@ static void rl_move(redlock *rl, redlock_lock *lock, uint8_t phase) {
   rl_link *list = phase == RL_LINE ? &rl->line : phase == RL_DECIDED ? &rl->decided : &rl->live;
   rl_link *after;
   if (lock->phase != RL_IDLE) rl_unlink(rl, lock);
+  if (rl->handed == lock) rl->handed = RL_NULL;
   after = list->prev;
   if (phase == RL_LINE && rl_is_urgent(lock)) {
     after = rl->urgent;
@@ -902,54 +901,29 @@ static rl_command *rl_at(redlock *rl, uint32_t place) {
 
 static uint32_t rl_log_end(const redlock *rl) { return rl->first + rl->count; }
 
-static uint32_t rl_wrap(uint32_t offset) {
-  return offset >= REDLOCK_RING_BYTES ? offset - REDLOCK_RING_BYTES : offset;
-}
-
-/* The ring's room that a task needs, at most. */
-static uint32_t rl_room(uint8_t task, uint32_t resource_size) {
-  uint32_t release = RL_AS(uint32_t, RL_RELEASE_BYTES(resource_size));
-  if (task == RL_EXTEND) return RL_AS(uint32_t, RL_EXTEND_BYTES(resource_size));
-  return task == RL_SET ? release + RL_AS(uint32_t, RL_SET_BYTES(resource_size)) : release;
-}
-
-/* R7: room for the roll-back is taken together with that for its SET. */
-static void rl_reserve(redlock *rl, redlock_lock *lock) {
-  if (lock->reserved == RL_YIELDED) rl->yielded--;
-  lock->reserved = RL_RESERVED;
-  rl->reserved_bytes += rl_room(RL_RELEASE, lock->resource_size);
-  rl->reserved_commands++;
-}
-
 static void rl_unreserve(redlock *rl, redlock_lock *lock) {
-  if (lock->reserved == RL_YIELDED) rl->yielded--;
-  if (lock->reserved == RL_RESERVED) {
-    rl->reserved_bytes -= rl_room(RL_RELEASE, lock->resource_size);
-    rl->reserved_commands--;
-  }
-  lock->reserved = RL_NONE;
+  rl->reserved -= lock->reserved;
+  lock->reserved = 0;
   if (!rl_is_empty(&rl->line)) rl->fresh = 1;
 }
 
 /* Appends the lock's command. The caller has seen to the room, and says who shall get it. */
 static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, rl_set due) {
   rl_command *c = rl_at(rl, rl_log_end(rl));
-  rl_writer w;
-  w.data = rl->ring;
-  w.size = REDLOCK_RING_BYTES;
-  w.at = rl_wrap(rl->tail + rl->used);
-  w.skip = w.written = 0;
-  w.room = REDLOCK_RING_BYTES - rl->used;
-  REDLOCK_ASSERT(rl->count < REDLOCK_MAX_COMMANDS && rl_room(kind, 0) <= w.room);
-  rl_put_command(&w, lock, kind);
+  rl_writer w = rl_through(c->words, 0, sizeof c->words);
+  REDLOCK_ASSERT(rl->count < REDLOCK_MAX_COMMANDS);
+  rl_put_word(&w, rl_slice(lock->resource, lock->resource_size));
+  rl_put_word(&w, rl_slice(lock->value, RL_VALUE_BYTES));
+  c->words_size = RL_AS(uint16_t, w.total);
   c->lock = RL_NULL;
   c->kind = kind;
   c->t1_ms = rl->now_ms;
   c->ttl_ms = kind == RL_RELEASE ? lock->ttl_ms : lock->ask_ms;
   c->due = due;
   c->owed = 0;
-  c->size = RL_AS(uint16_t, w.written);
-  rl->used += c->size;
+  w = rl_through(c->words, 0, 0);
+  rl_put_command(&w, c);
+  c->size = RL_AS(uint16_t, w.total);
   rl->count++;
   rl->fresh = 1;
   return c;
@@ -967,27 +941,14 @@ static int rl_is_due(const redlock *rl, const rl_server *s, const rl_command *c)
   return c->lock || rl->now_ms < rl_age_out_ms(rl, c);
 }
 
-/* Past the cursor's command, all of which is in the ring from s->at on. */
-static void rl_advance(rl_server *s, const rl_command *c) {
-  s->at = rl_wrap(s->at + c->size);
-  s->sent = 0;
-  s->cursor++;
-}
-
 /* Moves a server's cursor past what it need not get; 0 = it stands at the end. */
 static int rl_skip(redlock *rl, rl_server *s) {
-  for (; s->cursor != rl_log_end(rl); rl_advance(s, rl_at(rl, s->cursor))) {
+  for (; s->cursor != rl_log_end(rl); s->cursor++) {
     rl_command *c = rl_at(rl, s->cursor);
     if (s->sent || rl_is_due(rl, s, c)) return 1;
     rl_remove(&c->due, s->bit);
   }
   return 0;
-}
-
-static void rl_rewind(const redlock *rl, rl_server *s) {
-  s->cursor = rl->first;
-  s->at = rl->tail;
-  s->sent = 0;
 }
 
 /* ---- Servers: errors ------------------------------------------------------------------------- */
@@ -1106,9 +1067,10 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   s->stalled = s->greeting = 0;
   s->owed = s->late = s->mark = 0;
   s->until_ms = rl->now_ms + delay;
-  s->answered = rl->first;
-  rl_rewind(rl, s);
-  rl_note_due(rl, s->until_ms);
+  s->answered = s->cursor = rl->first;
+  s->sent = 0;
+  if (delay) rl_note_due(rl, s->until_ms);
+  else rl->fresh = 1; /* the first failure is tried again at once */
   for (; place != end; place++) {
     rl_command *c = rl_at(rl, place);
     rl_set owed = c->owed & s->bit;
@@ -1184,79 +1146,89 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
 /* R4: nothing else leaves before the whole handshake has succeeded. Returns whether it has, or there
    is none. */
 static int rl_send_greeting(redlock *rl, rl_server *s) {
+  char window[RL_GREETING_BYTES];
+  size_t size, sent = 0;
   while (!s->greeted) { /* each turn sends some of it, or is the last */
-    char window[RL_WINDOW_BYTES];
-    rl_writer w;
-    uint8_t replies;
-    size_t sent;
-    w.data = window;
-    w.size = w.room = RL_WINDOW_BYTES;
-    w.at = w.written = 0;
-    w.skip = s->greeting_sent;
-    replies = rl_put_greeting(rl, s, &w);
-    if (w.written == 0) {
-      s->greeted = 1;
-      break;
-    }
-    sent = rl_send_bytes(rl, s, window, w.written);
-    if (sent == 0) return 0;
-    if (s->greeting_sent == 0) s->greeting = replies;
-    while (s->greeting_sent == 0 && replies--) rl_owe(rl, s);
-    s->greeting_sent = RL_AS(uint16_t, s->greeting_sent + sent);
+    rl_writer w = rl_through(window, s->sent, sizeof window);
+    uint8_t replies = rl_put_greeting(rl, s, &w);
+    size = RL_AS(size_t, w.at - window);
+    if (size) sent = rl_send_bytes(rl, s, window, size);
+    if (size && !sent) return 0;
+    if (size && !s->sent)
+      for (s->greeting = replies; replies; replies--) rl_owe(rl, s);
+    s->greeted = size == 0;
+    s->sent = RL_AS(uint16_t, size ? s->sent + sent : 0);
   }
   return s->greeting == 0;
 }
 
-/* How many bytes from the cursor on stand in one piece and are due. */
-static size_t rl_run(redlock *rl, const rl_server *s) {
-  uint32_t place = s->cursor, most = REDLOCK_RING_BYTES - s->at;
-  uint32_t run = RL_AS(uint32_t, rl_at(rl, place)->size - s->sent);
-  while (++place != rl_log_end(rl) && run < most) {
-    const rl_command *c = rl_at(rl, place);
-    if (!rl_is_due(rl, s, c)) break;
-    run += c->size;
-  }
-  return rl_min(run, most);
+/* Commands from one place of the log on, as they leave. */
+typedef struct rl_window {
+  uint32_t place, end; /* the first of them, and what follows the last */
+  size_t sent;         /* bytes of the first that have left before */
+  size_t size;         /* in bytes; 0 = there are none */
+  char data[RL_WINDOW_BYTES];
+} rl_window;
+
+/* Fills the window with what the server is to get next. The last command may be cut. */
+static void rl_fill(redlock *rl, const rl_server *s, rl_window *w) {
+  rl_writer out = rl_through(w->data, s->sent, sizeof w->data);
+  w->place = w->end = s->cursor;
+  w->sent = s->sent;
+  do rl_put_command(&out, rl_at(rl, w->end++));
+  while (out.room && w->end != rl_log_end(rl) && rl_is_due(rl, s, rl_at(rl, w->end)));
+  w->size = sizeof w->data - out.room;
 }
 
-/* R13: a SET is with the server, for its ttl from now on. The clock is read anew: the process may
-   have stood still since this turn began. */
-static void rl_on_set_sent(redlock *rl, rl_server *s, const rl_command *c) {
-  int64_t now = rl_now(rl), until = (now < rl->now_ms ? rl->now_ms : now) + c->ttl_ms;
+/* Whether what stands in the window, filled for another server, is just what this one is to get. */
+static int rl_is_filled_for(redlock *rl, const rl_server *s, const rl_window *w) {
+  uint32_t place = w->place + (w->sent != 0);
+  if (w->size == 0 || s->cursor != w->place || s->sent != w->sent) return 0;
+  while (place != w->end && rl_is_due(rl, s, rl_at(rl, place))) place++;
+  return place == w->end;
+}
+
+/* R13: a SET is with the server, for its ttl from now on. */
+static void rl_on_set_sent(rl_server *s, const rl_command *c, int64_t now_ms) {
   if (c->lock) c->lock->touched |= s->bit;
-  if (s->until_ms < until) s->until_ms = until;
+  if (s->until_ms < now_ms + c->ttl_ms) s->until_ms = now_ms + c->ttl_ms;
 }
 
-/* The first byte of c has left. From here on it is never sent to this server again (R12). */
-static void rl_on_first_byte(redlock *rl, rl_server *s, rl_command *c) {
-  REDLOCK_ASSERT(c->due & s->bit);
-  rl_remove(&c->due, s->bit);
-  rl_owe(rl, s);
-  c->owed |= s->bit;
-  if (c->kind == RL_SET) rl_on_set_sent(rl, s, c);
+/* The clock, read anew: the process may have stood still since this turn began. */
+static int64_t rl_latest_ms(const redlock *rl) {
+  int64_t now_ms = rl_now(rl);
+  return now_ms < rl->now_ms ? rl->now_ms : now_ms;
 }
 
+/* So many bytes from the cursor on have left. From its first byte on a command is never sent to
+   this server again (R12). */
 static void rl_on_sent(redlock *rl, rl_server *s, size_t sent) {
+  int64_t now_ms = -1;
   while (sent > 0) {
     rl_command *c = rl_at(rl, s->cursor);
     size_t left = RL_AS(size_t, c->size - s->sent), step = rl_min(sent, left);
-    if (s->sent == 0) rl_on_first_byte(rl, s, c);
+    if (s->sent == 0) {
+      REDLOCK_ASSERT(c->due & s->bit);
+      rl_remove(&c->due, s->bit);
+      c->owed |= s->bit;
+      rl_owe(rl, s);
+      if (c->kind == RL_SET && now_ms < 0) now_ms = rl_latest_ms(rl);
+      if (c->kind == RL_SET) rl_on_set_sent(s, c, now_ms);
+    }
     sent -= step;
-    s->sent = RL_AS(uint16_t, s->sent + step);
-    s->at = rl_wrap(s->at + RL_AS(uint32_t, step));
-    if (step < left) return;
-    s->sent = 0;
-    s->cursor++;
+    s->sent = RL_AS(uint16_t, step < left ? s->sent + step : 0);
+    if (step == left) s->cursor++;
   }
 }
 
-static void rl_send_commands(redlock *rl, rl_server *s) {
-  while (rl_skip(rl, s)) { /* each turn moves the cursor, or is the last */
-    size_t run = rl_run(rl, s), sent = rl_send_bytes(rl, s, rl->ring + s->at, run);
-    if (s->state == RL_CLOSED) return;
-    rl_on_sent(rl, s, sent);
-    if (sent < run) return;
-  }
+/* Sends one window to a server; whether it may take another. */
+static int rl_send_window(redlock *rl, rl_server *s, rl_window *w) {
+  size_t sent;
+  if (s->state == RL_CLOSED || !s->greeted || s->greeting || !rl_skip(rl, s)) return 0;
+  if (!rl_is_filled_for(rl, s, w)) rl_fill(rl, s, w);
+  sent = rl_send_bytes(rl, s, w->data, w->size);
+  rl_on_sent(rl, s, sent);
+  return sent == w->size;
 }
 
 static void rl_open(redlock *rl, rl_server *s) {
@@ -1264,7 +1236,6 @@ static void rl_open(redlock *rl, rl_server *s) {
   rl_copy_target(rl, s, host, port);
   s->generation++;
   s->told = s->greeted = s->seen = 0;
-  s->greeting_sent = 0;
   memset(&s->parser, 0, sizeof s->parser);
   rl_mark_reply(rl, s);
   s->fd = rl->io->open(rl->ctx, s->index, host, port);
@@ -1278,27 +1249,53 @@ static void rl_open(redlock *rl, rl_server *s) {
 
 static void rl_receive(redlock *rl, rl_server *s);
 
-/* Gives a server all that is due to it, over a new connection where need be. A connection that was
-   long quiet may have been closed: better to hear of that now than to lose a SET on it. */
-static void rl_send(redlock *rl, rl_server *s) {
-  int turn;
-  for (turn = 0; turn < 2; turn++) { /* the first failure is tried again at once */
-    if (!rl_skip(rl, s) && s->state != RL_GREETING) {
-      if (s->owed == 0) s->stalled = s->full = 0; /* it has caught up with what it was spared */
-      return;
-    }
-    if (s->state != RL_CLOSED && s->owed == 0 &&
-        rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
-      rl_receive(rl, s);
-    if (s->state == RL_CLOSED) {
-      if (rl->now_ms < s->until_ms) return;
-      rl_open(rl, s);
-    }
-    if (s->state != RL_CLOSED && rl_send_greeting(rl, s)) rl_send_commands(rl, s);
-    if (s->state == RL_CONNECTING && rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
-    if (s->state != RL_CLOSED) break;
+/* Makes a server ready for what is due to it, over a new connection where need be. A connection
+   that was long quiet may have been closed: better to hear of that now than to lose a SET on it. */
+static void rl_attend(redlock *rl, rl_server *s) {
+  if (!rl_skip(rl, s) && s->state != RL_GREETING) {
+    if (s->owed == 0) s->stalled = s->full = 0; /* it has caught up with what it was spared */
+    return;
   }
-  if (s->state == RL_CONNECTING && s->stalled) rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
+  if (s->state != RL_CLOSED && s->owed == 0 &&
+      rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
+    rl_receive(rl, s);
+  if (s->state == RL_CLOSED && rl->now_ms >= s->until_ms) rl_open(rl, s);
+  if (s->state != RL_CLOSED) (void)rl_send_greeting(rl, s);
+}
+
+/* A connection that does not come to stand: nobody waits for it, and at its time it ends. */
+static void rl_on_slow_connect(redlock *rl, rl_server *s) {
+  if (s->state != RL_CONNECTING || s->cursor == rl_log_end(rl)) return;
+  if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
+  else if (s->stalled) rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
+}
+
+/* When the clock next has a say about the server. */
+static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
+  int busy = s->cursor != rl_log_end(rl);
+  if (s->state < RL_GREETING ? !busy : s->owed == 0 && !(s->full && busy)) return INT64_MAX;
+  if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
+  return s->mark_ms + rl->options.server_timeout_ms + 1;
+}
+
+/* Gives every server what is due to it. All take their windows in turn: those that stand at the same
+   place share each. */
+static void rl_send(redlock *rl) {
+  rl_server *s, *end = rl->server + rl->servers;
+  rl_window window;
+  rl_set more = 0;
+  for (s = rl->server; s != end; s++) {
+    rl_attend(rl, s);
+    more |= s->bit;
+  }
+  window.size = 0;
+  while (more) /* each turn sends something, or takes a server out */
+    for (s = rl->server; s != end; s++)
+      if ((more & s->bit) && !rl_send_window(rl, s, &window)) rl_remove(&more, s->bit);
+  for (s = rl->server; s != end; s++) {
+    rl_on_slow_connect(rl, s);
+    rl_note_due(rl, rl_server_due(rl, s)); /* what is to be sent has a time of its own */
+  }
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
@@ -1452,7 +1449,9 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
     if (c->kind != RL_RELEASE || vote == REDLOCK_VOTE_YES) rl_on_good_reply(s);
     if (rl->now_ms - s->born_ms < rl->options.max_ttl_ms) vote = REDLOCK_VOTE_QUARANTINED;
   }
-  if (c->lock) rl_vote(rl, c, s, vote);
+  if (!c->lock) return;
+  if (c->kind == RL_SET && reply == RL_REPLY_NIL) rl_remove(&c->lock->touched, s->bit); /* R7 */
+  rl_vote(rl, c, s, vote);
 }
 
 /* R8: the one place where a reply meets its command, or is dropped because it comes late. */
@@ -1512,14 +1511,6 @@ static void rl_stall(redlock *rl, rl_server *s) {
   rl_vote_all(rl, s, s->state == RL_CONNECTING ? REDLOCK_VOTE_UNREACHABLE : REDLOCK_VOTE_TIMEOUT);
 }
 
-/* When the clock next has a say about the server. */
-static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
-  int busy = s->cursor != rl_log_end(rl);
-  if (s->state < RL_GREETING ? !busy : s->owed == 0 && !(s->full && busy)) return INT64_MAX;
-  if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
-  return s->mark_ms + rl->options.server_timeout_ms + 1;
-}
-
 static void rl_on_server_time(redlock *rl, rl_server *s) {
   if (s->state == RL_CLOSED || rl->now_ms < rl_server_due(rl, s)) return;
   if (!s->stalled) rl_stall(rl, s);
@@ -1553,41 +1544,20 @@ static int rl_retire(redlock *rl) {
   for (s = rl->server; s != end; s++) {
     if (c->owed & s->bit) s->late++;
     if (s->answered == rl->first) s->answered++;
-    if (s->cursor == rl->first) rl_advance(s, c);
+    if (s->cursor == rl->first) s->cursor++;
   }
-  rl->tail = rl_wrap(rl->tail + c->size);
-  rl->used -= c->size;
   rl->first++;
   rl->count--;
   return 1;
 }
 
-/* All that is reserved may be for grants that nobody takes, while their caller is in a blocking
-   call for another lock. Then one gives its room up, until an urgent lock needs it no more. */
-static int rl_yield(redlock *rl) {
-  redlock_lock *lock = rl_first(&rl->decided);
-  while (lock && lock->reserved != RL_RESERVED) lock = rl_next(&rl->decided, lock);
-  if (!lock || rl->count) return 0;
-  rl_unreserve(rl, lock);
-  lock->reserved = RL_YIELDED;
-  rl->yielded++;
-  return 1;
-}
-
+/* R7: an acquire takes the room for its roll-back with it. The last two commands are for what must
+   not wait behind the others: blocking calls, kept locks, releases that nobody waits for. */
 static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
-  uint32_t bytes = rl_room(task, lock->resource_size), commands = task == RL_SET ? 2 : 1;
-  while (rl->used + rl->reserved_bytes + bytes > REDLOCK_RING_BYTES ||
-         rl->count + rl->reserved_commands + commands > REDLOCK_MAX_COMMANDS)
-    if (!rl_retire(rl) && !(rl_is_urgent(lock) && rl_yield(rl))) return 0;
+  uint32_t need = (task == RL_SET ? 2u : 1u) + (rl_is_urgent(lock) ? 0u : RL_SPARE);
+  while (rl->count + rl->reserved + need > REDLOCK_MAX_COMMANDS)
+    if (!rl_retire(rl)) return 0;
   return 1;
-}
-
-/* Whether all grants have the room that they gave up again. */
-static int rl_restore(redlock *rl) {
-  redlock_lock *lock = rl_first(&rl->decided);
-  for (; rl->yielded && lock; lock = rl_next(&rl->decided, lock))
-    if (lock->reserved == RL_YIELDED && rl_make_room(rl, lock, RL_RELEASE)) rl_reserve(rl, lock);
-  return !rl->yielded;
 }
 
 /* ---- Rounds: votes, quorum, decision --------------------------------------------------------- */
@@ -1647,13 +1617,13 @@ static void rl_roll_back(redlock *rl, redlock_lock *lock) {
 static int64_t rl_rest_ms(const redlock *rl, const redlock_lock *lock) {
   const redlock_options *o = &rl->options;
   uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
-  int64_t most = o->retry_delay_max_ms - least, first = most / 8 / lock->attempts;
-  int64_t apart = 2 * (rl->now_ms - lock->t1_ms) + 2, late = lock->attempts / 32;
-  int64_t range = late * late, random;
+  uint32_t most = o->retry_delay_max_ms - least, first = most / 8 / lock->attempts;
+  uint32_t late = lock->attempts / 32, range = late < 65536 ? late * late : UINT32_MAX;
+  int64_t apart = 2 * (rl->now_ms - lock->t1_ms) + 2, random;
   if (range < first) range = first;
-  if (range < apart) range = apart;
+  if (range < apart) range = apart < most ? RL_AS(uint32_t, apart) : most;
   if (range > most || o->retry_delay_min_ms) range = most;
-  random = rl_random(rl, RL_AS(uint32_t, range));
+  random = rl_random(rl, range);
   return random < 0 ? random : random + least;
 }
 
@@ -1790,7 +1760,8 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   int64_t end = lock->task == RL_EXTEND ? lock->deadline_ms : rl->now_ms + lock->ask_ms;
   int i;
   if (lock->task == RL_SET) {
-    rl_reserve(rl, lock);
+    lock->reserved = 1;
+    rl->reserved++;
     lock->touched = 0;
     if (lock->attempts < UINT32_MAX) lock->attempts++;
   }
@@ -1831,7 +1802,7 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
 /* Whether someone stands in line and there is room. */
 static int rl_is_served(redlock *rl) {
   const redlock_lock *lock = rl_first(&rl->line);
-  return lock && (rl_is_urgent(lock) || rl_restore(rl)) && rl_make_room(rl, lock, lock->task);
+  return lock && rl_make_room(rl, lock, lock->task);
 }
 
 static void rl_serve_line(redlock *rl) {
@@ -1893,15 +1864,11 @@ static void rl_on_time(redlock *rl) {
 
 /* Sends all that is due, and what the sending itself makes due. */
 static void rl_work(redlock *rl) {
-  rl_server *s, *end = rl->server + rl->servers;
   int pass;
   for (pass = 0; pass < RL_SEND_PASSES; pass++) {
     rl->fresh = 0;
     rl_serve_line(rl);
-    for (s = rl->server; s != end; s++) {
-      rl_send(rl, s);
-      rl_note_due(rl, rl_server_due(rl, s)); /* what is to be sent has a time of its own */
-    }
+    rl_send(rl);
     if (rl->now_ms >= rl->due_ms || rl_is_empty(&rl->live)) rl_on_time(rl);
     if (!rl_is_served(rl) && !rl->fresh) return;
   }
@@ -2010,8 +1977,7 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   redlock_status decided = lock->status;
   lock->status = rl_status_now(rl, lock);
   if (lock->status != decided && (lock->task == RL_SET || lock->status == REDLOCK_EXPIRED)) {
-    if (lock->reserved != RL_RESERVED) {
-      rl_unreserve(rl, lock);
+    if (!lock->reserved) {
       rl_expire(rl, lock);
       rl_serve_line(rl);
       return 0;
@@ -2023,28 +1989,17 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   rl_unreserve(rl, lock);
   rl_unlink(rl, lock);
   lock->urgent = 0;
+  rl->handed = lock;
   return 1;
-}
-
-/* A roll-back goes before the extensions of kept locks, which are tried again (R7, R19). */
-static void rl_end_kept_rounds(redlock *rl) {
-  redlock_lock *lock = rl_first(&rl->live), *next;
-  for (; lock; lock = next) {
-    next = rl_next(&rl->live, lock);
-    if (lock->kept && lock->phase == RL_VOTING) rl_end_extension(rl, lock, REDLOCK_NO_QUORUM);
-  }
 }
 
 /* Has a lock released that nobody will wait for. Sending may have to make room, which the line must
    not take; where it does not, the value lives until its ttl. */
 static void rl_release_unseen(redlock *rl, redlock_lock *lock) {
-  rl_server *s, *end = rl->server + rl->servers;
-  int room = lock->reserved == RL_RESERVED;
+  int room = lock->reserved;
   rl_unreserve(rl, lock);
-  if (!room && !rl_make_room(rl, lock, RL_RELEASE)) {
-    rl_end_kept_rounds(rl);
-    for (s = rl->server; s != end; s++) rl_send(rl, s);
-  }
+  lock->urgent = 1;
+  if (!room && !rl_make_room(rl, lock, RL_RELEASE)) rl_send(rl);
   if (room || rl_make_room(rl, lock, RL_RELEASE)) (void)rl_ask(rl, lock, RL_RELEASE);
 }
 
@@ -2509,14 +2464,10 @@ static int rl_lacks_password(const redlock *rl, const rl_target *t) {
 
 /* What is sent of a handshake is counted in 16 bits. */
 static int rl_is_greeting_long(const redlock *rl, const rl_server *s) {
-  char byte;
-  rl_writer w;
-  w.data = &byte;
-  w.size = w.room = 1;
-  w.at = w.written = 0;
-  w.skip = UINT16_MAX;
+  char none;
+  rl_writer w = rl_through(&none, 0, 0);
   (void)rl_put_greeting(rl, s, &w);
-  return w.written != 0;
+  return w.total > UINT16_MAX;
 }
 
 /* Takes one entry of the list; what is wrong with it stays as that server's error. */
@@ -2667,7 +2618,8 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   size_t size = 0;
   if (!rl_is_ready(rl) || !lock || !resource || !rl_is_good_ttl(rl, ttl_ms)) return REDLOCK_INVALID;
   while (size <= REDLOCK_MAX_RESOURCE && resource[size]) size++;
-  if (size == 0 || size > REDLOCK_MAX_RESOURCE || rl_owns(rl, lock)) return REDLOCK_INVALID;
+  if (size == 0 || size > REDLOCK_MAX_RESOURCE) return REDLOCK_INVALID;
+  if (lock != rl->handed && rl_owns(rl, lock)) return REDLOCK_INVALID;
   memset(lock, 0, offsetof(redlock_lock, user));
   lock->operation = REDLOCK_ACQUIRE;
   lock->status = REDLOCK_SYSTEM;

@@ -171,6 +171,7 @@ static void no_clock_for_good(struct fake *f, enum fake_hook hook, int server) {
 
 /* An expired lock waits for room that a server keeps, and then there is no clock any more. */
 static void nobody_waits_for_room_without_a_clock(void) { /* R10 */
+  static redlock_lock blocking;
   char name[REDLOCK_MAX_RESOURCE + 1];
   memset(name, 'n', sizeof name - 1);
   name[sizeof name - 1] = '\0';
@@ -181,7 +182,9 @@ static void nobody_waits_for_room_without_a_clock(void) { /* R10 */
   fake_freeze(&fake, 0);
   fake.server[0].socket_room = 10;
   run_for(20);
-  while (rl_make_room(&rl, &other, RL_EXTEND))
+  blocking = other;
+  blocking.urgent = 1;
+  while (rl_make_room(&rl, &blocking, RL_EXTEND))
     if (!CHECK_EQ(redlock_extend(&rl, &other, 70000), REDLOCK_OK)) break;
   fake.on_call = no_clock_for_good;
   CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_EXPIRED);

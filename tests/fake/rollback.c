@@ -12,13 +12,15 @@ static void check_undone(int server) {
   CHECK(fake_text_same(&undo->key, &set->key));
 }
 
-static void a_taken_lock_is_rolled_back_everywhere(void) { /* R7 */
+/* A server that answered nil holds nothing of the attempt: it gets no release. */
+static void a_taken_lock_is_rolled_back_where_it_may_be_set(void) { /* R7 */
   int i;
   world(5);
   occupy(2, 4, "r", 10000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
   run_for(2);
-  for (i = 0; i < 5; i++) check_undone(i);
+  for (i = 0; i < 2; i++) check_undone(i);
+  for (i = 2; i < 5; i++) CHECK_EQ(fake_count(&fake, i, FAKE_RELEASE), 0);
   for (i = 2; i < 5; i++) CHECK(fake_key_is(&fake, i, "r", "foreign"));
   CHECK_EQ(fake_live_keys(&fake), 3);
   end();
@@ -39,7 +41,7 @@ static void the_roll_back_leaves_without_another_call(void) { /* R7: at once */
   world(5);
   occupy(0, 2, "r", 10000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
-  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 5);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 2); /* to those that had not said nil */
   end();
 }
 
@@ -134,7 +136,7 @@ static void each_retry_is_rolled_back_with_its_own_value(void) { /* R7 R3 */
 
 int main(int argc, char **argv) {
   check_start(argc, argv);
-  RUN(a_taken_lock_is_rolled_back_everywhere);
+  RUN(a_taken_lock_is_rolled_back_where_it_may_be_set);
   RUN(the_caller_does_not_wait_for_the_roll_back);
   RUN(the_roll_back_leaves_without_another_call);
   RUN(a_frozen_server_runs_the_set_then_the_release);
