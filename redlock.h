@@ -215,7 +215,7 @@ typedef struct redlock_lock {
   void *user;                  /* never read or written by the library */
 } redlock_lock;
 
-/* private: one command of the log, from T1 until it is retired; its bytes are made when they leave */
+/* private: one command of the log, from T1 until it is retired; its bytes are made as they leave */
 typedef struct rl_command {
   int64_t t1_ms;
   redlock_lock *lock; /* who waits for the votes; NULL = decided */
@@ -1143,9 +1143,8 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
   return RL_AS(uint8_t, replies + 2);
 }
 
-/* R4: nothing else leaves before the whole handshake has succeeded. Returns whether it has, or there
-   is none. */
-static int rl_send_greeting(redlock *rl, rl_server *s) {
+/* Sends what is left of the handshake. R4: nothing else leaves before all of it has succeeded. */
+static void rl_send_greeting(redlock *rl, rl_server *s) {
   char window[RL_GREETING_BYTES];
   size_t size, sent = 0;
   while (!s->greeted) { /* each turn sends some of it, or is the last */
@@ -1153,13 +1152,12 @@ static int rl_send_greeting(redlock *rl, rl_server *s) {
     uint8_t replies = rl_put_greeting(rl, s, &w);
     size = RL_AS(size_t, w.at - window);
     if (size) sent = rl_send_bytes(rl, s, window, size);
-    if (size && !sent) return 0;
+    if (size && !sent) return;
     if (size && !s->sent)
       for (s->greeting = replies; replies; replies--) rl_owe(rl, s);
     s->greeted = size == 0;
     s->sent = RL_AS(uint16_t, size ? s->sent + sent : 0);
   }
-  return s->greeting == 0;
 }
 
 /* Commands from one place of the log on, as they leave. */
@@ -1260,7 +1258,7 @@ static void rl_attend(redlock *rl, rl_server *s) {
       rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
     rl_receive(rl, s);
   if (s->state == RL_CLOSED && rl->now_ms >= s->until_ms) rl_open(rl, s);
-  if (s->state != RL_CLOSED) (void)rl_send_greeting(rl, s);
+  if (s->state != RL_CLOSED) rl_send_greeting(rl, s);
 }
 
 /* A connection that does not come to stand: nobody waits for it, and at its time it ends. */
@@ -1278,8 +1276,8 @@ static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
   return s->mark_ms + rl->options.server_timeout_ms + 1;
 }
 
-/* Gives every server what is due to it. All take their windows in turn: those that stand at the same
-   place share each. */
+/* Gives every server what is due to it. All take their windows in turn: those that stand at the
+   same place share each. */
 static void rl_send(redlock *rl) {
   rl_server *s, *end = rl->server + rl->servers;
   rl_window window;
@@ -1554,7 +1552,8 @@ static int rl_retire(redlock *rl) {
 /* R7: an acquire takes the room for its roll-back with it. The last two commands are for what must
    not wait behind the others: blocking calls, kept locks, releases that nobody waits for. */
 static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
-  uint32_t need = (task == RL_SET ? 2u : 1u) + (rl_is_urgent(lock) ? 0u : RL_SPARE);
+  uint32_t need = task == RL_SET ? 2 : 1;
+  if (!rl_is_urgent(lock)) need += RL_SPARE;
   while (rl->count + rl->reserved + need > REDLOCK_MAX_COMMANDS)
     if (!rl_retire(rl)) return 0;
   return 1;

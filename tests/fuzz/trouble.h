@@ -13,7 +13,8 @@ static inline void heal(int server) {
   s->key_count = was.key_count;
   s->key_room = was.key_room;
   if (was.connections) s->started_at = was.started_at;
-  if (was.run_id & 0xff00) s->run_id = was.run_id;
+  s->run_id |= was.run_id & 0xff00; /* as often as it restarted */
+  if (s->run_id != was.run_id) fake_reset(&world.fake, server, FAKE_RST); /* as any other server */
   s->reply_ms = world.reply_ms;
   s->password = world.password;
   s->thaw_at = s->connect_ms = s->request_ms = s->split_ms = s->gap_ms = 0;
