@@ -231,7 +231,7 @@ typedef struct rl_command {
 /* private: where the reply parser stands */
 typedef struct rl_parser {
   uint32_t number;     /* the number, or the bytes of a bulk to come */
-  uint32_t count;      /* bytes of the line; in a bulk, for whoever reads it */
+  uint32_t count;      /* bytes of the line */
   uint8_t state, type, negative;
 } rl_parser;
 
@@ -246,7 +246,6 @@ typedef struct rl_server {
   uint8_t full;        /* it did not take all of the last bytes */
   uint8_t wary;        /* the last handshake was refused */
   uint8_t told;        /* the error text is the server's own, from this connection */
-  uint8_t seen;        /* what INFO has told so far */
   uint8_t second;      /* the second of its name's addresses is in use */
   uint16_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
   uint16_t entry, entry_size;    /* its text in the list */
@@ -257,8 +256,8 @@ typedef struct rl_server {
   uint32_t owed;       /* replies to come on this connection */
   uint32_t late;       /* the first of them: to commands that have left the log */
   uint32_t mark;       /* replies until the marked command's own */
-  uint32_t run_id, next_run_id;  /* sums of them; 0 = not seen */
-  uint32_t uptime_s;
+  uint32_t run_id;     /* its first digits; 0 = not seen */
+  uint32_t next_run_id;
   intptr_t fd;         /* -1 = closed */
   int64_t until_ms;    /* closed: not reopened before; open: replaced, if stalled, after */
   int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
@@ -442,20 +441,24 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 /* ---- Configuration, checked ------------------------------------------------------------------ */
 
-/* The two scripts. pcall and the returned table keep a server's own error word before 7.0 too. */
-#define RL_OWNED                                                                                   \
-  "local c,k=redis.pcall,KEYS[1]local v=c('get',k)"                                                \
-  "if v~=ARGV[1]then return v and v.err and v or 0 end "
-#define RL_RELEASE_SCRIPT RL_OWNED "return c('del',k)"
-#define RL_EXTEND_SCRIPT                                                                           \
-  RL_OWNED "if c('pttl',k)<ARGV[2]+0 then return c('pexpire',k,ARGV[2])end return 1"
+/* The script that releases, or extends if it is given a ttl. pcall and the returned table keep a
+   server's own error word before 7.0 too. */
+#define RL_SCRIPT                                                                                  \
+  "local c,k,t=redis.pcall,KEYS[1],ARGV[2]local v=c('get',k)"                                      \
+  "if v~=ARGV[1]then return v and v.err and v or 0 end "                                           \
+  "if not t then return c('del',k)end "                                                            \
+  "if c('pttl',k)<t+0 then return c('pexpire',k,t)end return 1"
 
-/* How the three commands begin, in RESP: all that does not vary. */
-#define RL_EVAL(words, size, script)                                                               \
-  "*" words "\r\n$4\r\nEVAL\r\n$" size "\r\n" script "\r\n$1\r\n1\r\n"
-#define RL_RELEASE_HEAD RL_EVAL("5", "116", RL_RELEASE_SCRIPT)
-#define RL_EXTEND_HEAD RL_EVAL("6", "170", RL_EXTEND_SCRIPT)
+/* R24: one number of INFO, or nil from a replica: run_id's first digits, or an uptime that is cut
+   at eight digits, and then too low, which is safe. */
+#define RL_INFO_SCRIPT                                                                             \
+  "local i=redis.call('info')return i:find('role:master')and "                                     \
+  "tonumber(i:match(ARGV[1]..':(%-?%w+)'):sub(1,8),ARGV[2])"
+
+/* How the commands begin, in RESP: all that does not vary. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
+#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$203\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 enum {
   RL_MISBUILT = 255,        /* as a number of servers */
@@ -472,7 +475,7 @@ enum {
   RL_RECEIVE_TURNS = 16,    /* so that one talkative server cannot hold a step up */
   RL_SEND_PASSES = 4,       /* a pass may queue roll-backs; more wait for the next step */
   RL_LINE_LIMIT = 4096,     /* a longer line is not Redis */
-  RL_BULK_LIMIT = 32767,    /* so is a longer section of INFO */
+  RL_BULK_LIMIT = 32767,    /* so is a longer bulk; none is asked for */
   RL_ADVICE_BYTES = 32,     /* of an error's text, where there is room for it */
   RL_BACKOFF_MIN_MS = 16,
   RL_BACKOFF_DOUBLINGS = 6, /* up to about 1 s */
@@ -486,8 +489,8 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_RELEASE_SCRIPT) == 116 + 1 &&
-                              sizeof(RL_EXTEND_SCRIPT) == 170 + 1 ? 1 : -1];
+typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 203 + 1 &&
+                              sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
 enum { RL_CLOSED, RL_CONNECTING, RL_GREETING, RL_READY };       /* rl_server.state */
@@ -626,9 +629,8 @@ static void rl_put_encoded(rl_writer *w, rl_text t) {
 
 static void rl_put_command(rl_writer *w, const rl_command *c) {
   char digits[10];
-  if (c->kind == RL_SET) rl_put_raw(w, RL_SET_HEAD);
-  else if (c->kind == RL_EXTEND) rl_put_raw(w, RL_EXTEND_HEAD);
-  else rl_put_raw(w, RL_RELEASE_HEAD);
+  if (c->kind != RL_SET) rl_put(w, c->kind == RL_RELEASE ? "*5" : "*6", 2);
+  rl_put_raw(w, c->kind == RL_SET ? RL_SET_HEAD : RL_EVAL_HEAD);
   rl_put(w, c->words, c->words_size);
   if (c->kind == RL_SET) rl_put_raw(w, "$2\r\nPX\r\n");
   if (c->kind != RL_RELEASE) rl_put_word(w, rl_format(digits, c->ttl_ms));
@@ -640,21 +642,19 @@ static void rl_put_command(rl_writer *w, const rl_command *c) {
 typedef enum rl_reply {
   RL_MORE,       /* the byte was taken, the reply goes on */
   RL_ERROR_BYTE, /* so it was, and it belongs to an error's text */
-  RL_BULK_BYTE,  /* or to a bulk */
   RL_BAD,        /* no Redis sends this */
   RL_REPLY_OK,   /* exactly +OK */
   RL_REPLY_NIL,
   RL_REPLY_ZERO,
   RL_REPLY_POSITIVE,
-  RL_REPLY_BULK,
   RL_REPLY_ERROR,
   RL_REPLY_OTHER /* well formed, and nothing that we ask for */
 } rl_reply;
 
 enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK, RL_AT_BULK_CR, RL_AT_BULK_LF };
 
-/* A number sticks when it is large: only 0, 1 and sizes matter. A text is kept as a number too, of
-   its last four bytes: it is only compared with OK. */
+/* A number that would not fit loses its last digits: none that counts is so large. A text is kept
+   as a number too, of its last four bytes: it is only compared with OK. */
 static rl_reply rl_parse_line(rl_parser *p, char c) {
   if (c == '\r') {
     p->state = RL_AT_LF;
@@ -668,7 +668,7 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
     p->negative = 1;
   } else {
     if (c < '0' || c > '9') return RL_BAD;
-    if (p->number < 100000000) p->number = p->number * 10 + RL_AS(uint32_t, c - '0');
+    if (p->number < 429496729) p->number = p->number * 10 + RL_AS(uint32_t, c - '0');
   }
   return RL_MORE;
 }
@@ -686,7 +686,6 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
   if (p->negative) return p->number == 1 ? RL_REPLY_NIL : RL_BAD;
   if (p->number > RL_BULK_LIMIT) return RL_BAD;
   p->state = p->number ? RL_AT_BULK : RL_AT_BULK_CR;
-  p->count = 0;
   return RL_MORE;
 }
 
@@ -703,13 +702,13 @@ static rl_reply rl_parse(rl_parser *p, char c) {
     case RL_AT_LF: return c == '\n' ? rl_parse_line_end(p) : RL_BAD;
     case RL_AT_BULK:
       if (--p->number == 0) p->state = RL_AT_BULK_CR;
-      return RL_BULK_BYTE;
+      return RL_MORE;
     case RL_AT_BULK_CR:
       p->state = RL_AT_BULK_LF;
       return c == '\r' ? RL_MORE : RL_BAD;
     default:
       p->state = RL_AT_TYPE;
-      return c == '\n' ? RL_REPLY_BULK : RL_BAD;
+      return c == '\n' ? RL_REPLY_OTHER : RL_BAD;
   }
 }
 
@@ -1053,8 +1052,13 @@ static uint32_t rl_connect_ms(const redlock *rl, const rl_server *s) {
   return RL_CONNECT_MS;
 }
 
+static int rl_has_said_yes(const rl_command *c, const rl_server *s) {
+  return c->lock->votes[s->index] == REDLOCK_VOTE_YES;
+}
+
 /* The connection is over, whatever the reason. R12: what it left unanswered is void, and only
-   releases may go out again. */
+   releases may go out again. R5: so is a yes to what is undecided, for the server may be another
+   entry's from now on, and say it again there. */
 static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   uint32_t place = rl->first, end = rl_log_end(rl);
   int64_t delay;
@@ -1076,7 +1080,8 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
     rl_set owed = c->owed & s->bit;
     rl_remove(&c->owed, s->bit);
     if (c->kind == RL_RELEASE) c->due |= owed;
-    if (owed && c->lock) rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
+    if (c->lock && (owed || (c->kind != RL_RELEASE && rl_has_said_yes(c, s))))
+      rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
   }
   if (delay) rl_vote_all(rl, s, rl_absent_vote(s));
 }
@@ -1138,8 +1143,10 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
     replies++;
   }
   if (rl->options.max_ttl_ms == 0) return replies;
-  rl_put_raw(w, "*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n" /* before 7.0 one takes one section */
-                "*2\r\n$4\r\nINFO\r\n$11\r\nreplication\r\n");
+  rl_put_raw(w, RL_INFO_HEAD);
+  rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
+  rl_put_raw(w, RL_INFO_HEAD);
+  rl_put_raw(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
   return RL_AS(uint8_t, replies + 2);
 }
 
@@ -1233,7 +1240,7 @@ static void rl_open(redlock *rl, rl_server *s) {
   char host[RL_HOST_BYTES], port[6];
   rl_copy_target(rl, s, host, port);
   s->generation++;
-  s->told = s->greeted = s->seen = 0;
+  s->told = s->greeted = 0;
   memset(&s->parser, 0, sizeof s->parser);
   rl_mark_reply(rl, s);
   s->fd = rl->io->open(rl->ctx, s->index, host, port);
@@ -1306,98 +1313,26 @@ static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
   rl_vote_all(rl, s, REDLOCK_VOTE_ERROR);
 }
 
-enum { /* rl_server.seen: what INFO told; then where in a line its reader stands */
-  RL_SEEN_RUN_ID = 1, RL_SEEN_UPTIME = 2, RL_SEEN_MASTER = 4,
-  RL_IN_VALUE = 8, RL_IN_RUN_ID = 16, RL_IN_UPTIME = 32, RL_IN_LINE = 56
-};
-
-/* Lines of INFO are told apart by their sum, so that none need be kept. */
-static uint32_t rl_sum(uint32_t sum, char c) { return sum * 31 + RL_AS(unsigned char, c); }
-
-static int rl_is_sum_of(uint32_t sum, const char *text) {
-  uint32_t wanted = 0;
-  for (; *text; text++) wanted = rl_sum(wanted, *text);
-  return sum == wanted;
-}
-
-static void rl_on_info_line(rl_server *s, uint32_t sum) {
-  if (s->seen & RL_IN_UPTIME) s->seen |= RL_SEEN_UPTIME;
-  if (rl_is_sum_of(sum, "role:master")) s->seen |= RL_SEEN_MASTER;
-  if (s->seen & RL_IN_RUN_ID) {
-    s->seen |= RL_SEEN_RUN_ID;
-    s->next_run_id = sum | 1; /* 0 means none */
-  }
-  s->seen = RL_AS(uint8_t, s->seen & ~RL_IN_LINE);
-}
-
-/* An uptime that is no number sticks at the greatest, and then counts as 0: a server whose clock
-   was set back may tell a negative one. */
-static void rl_on_info_byte(rl_server *s, char c) {
-  uint32_t *sum = &s->parser.count, digit = rl_hex(c);
-  if (c == '\r' || c == '\n') {
-    rl_on_info_line(s, *sum);
-    *sum = 0;
-    return;
-  }
-  if (c == ':' && !(s->seen & RL_IN_VALUE)) {
-    s->seen |= RL_IN_VALUE;
-    if (rl_is_sum_of(*sum, "run_id")) s->seen |= RL_IN_RUN_ID;
-    if (rl_is_sum_of(*sum, "uptime_in_seconds")) {
-      s->seen |= RL_IN_UPTIME;
-      s->uptime_s = 0;
-    }
-  } else if (s->seen & RL_IN_UPTIME) {
-    s->uptime_s = digit > 9 || s->uptime_s > 400000000 ? UINT32_MAX : s->uptime_s * 10 + digit;
-  }
-  *sum = rl_sum(*sum, c);
-}
-
-/* The first command under way that the entry has said yes to, NULL = none. */
-static rl_command *rl_yes_of(redlock *rl, const rl_server *s) {
-  uint32_t place = rl->first, end = rl_log_end(rl);
-  for (; place != end; place++) {
-    rl_command *c = rl_at(rl, place);
-    if (c->lock && c->lock->votes[s->index] == REDLOCK_VOTE_YES) return c;
-  }
-  return RL_NULL;
-}
-
-/* Whether the entry stands for its run_id now: by its connection, or by a vote that may count. */
-static int rl_speaks(redlock *rl, const rl_server *s) {
-  return s->state == RL_READY || rl_yes_of(rl, s);
-}
-
-/* R5: whether another entry is this server, by another name. One that no longer speaks has lost the
-   server to s. */
+/* R5: whether another entry has a connection to this very server. One that has lost its own has
+   lost the server to s. */
 static int rl_is_other_name(redlock *rl, rl_server *s) {
   rl_server *other = rl->server, *end = rl->server + rl->servers, *loser;
   while (other != end && (other == s || other->run_id != s->next_run_id)) other++;
   if (other == end) return 0;
-  loser = rl_speaks(rl, other) ? s : other;
+  loser = other->state == RL_READY ? s : other;
   loser->run_id = 0;
   return loser == s;
 }
 
-/* R5: another server stands behind the entry now. A yes of the last one does not count here any
-   more, for it may be said again by the entry that it moved to. */
-static void rl_unsay(redlock *rl, const rl_server *s) {
-  rl_command *c; /* each turn makes one yes less */
-  while ((c = rl_yes_of(rl, s)) != RL_NULL) rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
-}
-
-/* R24. The clock is read anew: a reading from before the reply would make the server older. */
-static const char *rl_identify(redlock *rl, rl_server *s) {
-  if (!(s->seen & RL_SEEN_RUN_ID) || !(s->seen & RL_SEEN_UPTIME))
-    return "INFO tells no run_id or uptime: max_ttl_ms needs them";
-  if (!(s->seen & RL_SEEN_MASTER)) return "not a master: list masters only";
+/* R24. The clock is read anew: a reading from before the reply would make the server older. One
+   that restarted before our eyes is timed on our clock; an uptime below zero is that of a server
+   whose clock was set back. */
+static const char *rl_identify(redlock *rl, rl_server *s, const rl_parser *uptime) {
+  int64_t uptime_s = uptime->negative ? 0 : RL_AS(int64_t, uptime->number);
   if (rl_is_other_name(rl, s)) return rl_twin;
-  if (s->run_id != s->next_run_id) rl_unsay(rl, s);
   if (!rl_tick(rl)) return "our clock failed";
-  if (s->uptime_s == UINT32_MAX) s->uptime_s = 0;
-  if (s->run_id == 0)
-    s->born_ms = rl->now_ms - RL_AS(int64_t, s->uptime_s) * 1000 + RL_UPTIME_SLACK_MS;
-  else if (s->run_id != s->next_run_id)
-    s->born_ms = rl->now_ms;
+  if (s->run_id == 0) s->born_ms = rl->now_ms - uptime_s * 1000 + RL_UPTIME_SLACK_MS;
+  else if (s->run_id != s->next_run_id) s->born_ms = rl->now_ms;
   s->run_id = s->next_run_id;
   return RL_NULL;
 }
@@ -1408,19 +1343,25 @@ static void rl_on_good_reply(rl_server *s) {
   s->error[0] = 0;
 }
 
+/* What is wrong with one reply of the handshake; NULL = nothing. Its last two are R24's. */
+static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) {
+  if (rl->options.max_ttl_ms == 0 || s->greeting > 2)
+    return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
+  if (reply == RL_REPLY_NIL) return "not a master: list masters only";
+  if (s->parser.type != ':') return rl_odd;
+  if (s->greeting == 1) return rl_identify(rl, s, &s->parser);
+  s->next_run_id = s->parser.number ? s->parser.number : 1; /* 0 means none */
+  return RL_NULL;
+}
+
 static void rl_on_greeting_reply(redlock *rl, rl_server *s, rl_reply reply) {
-  int infos = rl->options.max_ttl_ms ? 2 : 0;
-  const char *problem = RL_NULL;
-  if (reply != (s->greeting > infos ? RL_REPLY_OK : RL_REPLY_BULK)) problem = rl_odd;
-  s->greeting--;
-  if (!problem && s->greeting) return;
-  if (!problem && infos) problem = rl_identify(rl, s);
+  const char *problem = rl_judge_greeting(rl, s, reply);
   if (problem) {
     rl_refuse(rl, s, problem);
-    return;
+  } else if (--s->greeting == 0) {
+    s->state = RL_READY;
+    rl_on_good_reply(s);
   }
-  s->state = RL_READY;
-  rl_on_good_reply(s);
 }
 
 /* R4: what a reply to that command means. */
@@ -1479,7 +1420,6 @@ static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
   if (reply == RL_MORE) return;
   if (reply == RL_REPLY_ERROR) rl_advise(s);
   if (reply == RL_ERROR_BYTE) rl_capture(s, byte);
-  else if (reply == RL_BULK_BYTE) rl_on_info_byte(s, byte);
   else if (reply == RL_BAD) rl_lose(rl, s, rl_odd);
   else rl_on_reply(rl, s, reply);
 }

@@ -202,16 +202,14 @@ static void an_extension_that_starts_too_late_asks_for_nothing(void) { /* R18 */
 }
 
 static void a_talkative_server_does_not_hold_a_step_up(void) {
-  static char info[40000];
-  int i;
-  prepare(3);
-  options.max_ttl_ms = 10000;
-  i = snprintf(info, sizeof info,
-               "$30000\r\nrun_id:1\r\nuptime_in_seconds:99999\r\nrole:master\r\n");
-  memset(info + i, 'x', (size_t)(30000 + 8 - i));
-  memcpy(info + 30000 + 8, "\r\n", 3);
-  (void)fake_answer(&fake, 0, FAKE_INFO, 2, info);
-  ready();
+  static char answer[40000];
+  int i = snprintf(answer, sizeof answer, "$30000\r\n");
+  memset(answer + i, 'x', 30000);
+  memcpy(answer + i + 30000, "\r\n", 3);
+  world(3);
+  (void)fake_answer(&fake, 0, FAKE_RELEASE, 1, answer);
+  hold("s", 1000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   for (i = 0; i < 100 && lock.status == REDLOCK_PENDING; i++) {
     fake.calls[FAKE_RECV] = 0;

@@ -1,5 +1,6 @@
 /* fake_server.h: what a server does with a command.
- * The scripts are known by their words, not run: 'pexpire' extends, 'del' releases; a script that
+ * The scripts are known by their words, not run: 'info' tells of the server, 'pexpire' extends,
+ * 'del' releases; a script that
  * does not ask 'get' has no owner check, one that does not ask 'pttl' shortens. The tests on real
  * servers prove that the text itself does what it says. */
 #ifndef FAKE_SERVER_H
@@ -9,9 +10,9 @@ static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
   if (fake_arg_is(a, 0, "SET")) return FAKE_SET;
   if (fake_arg_is(a, 0, "AUTH")) return FAKE_AUTH;
   if (fake_arg_is(a, 0, "SELECT")) return FAKE_SELECT;
-  if (fake_arg_is(a, 0, "INFO")) return FAKE_INFO;
   if (!fake_arg_is(a, 0, "EVAL")) return FAKE_OTHER;
-  if (fake_arg_has(a, 1, "pexpire") || fake_arg_has(a, 1, "PEXPIRE")) return FAKE_EXTEND;
+  if (fake_arg_has(a, 1, "info")) return FAKE_INFO;
+  if (a->count > 5 && fake_arg_has(a, 1, "pexpire")) return FAKE_EXTEND;
   if (fake_arg_has(a, 1, "del") || fake_arg_has(a, 1, "DEL")) return FAKE_RELEASE;
   return FAKE_OTHER;
 }
@@ -61,20 +62,16 @@ static inline const char *fake_run_select(struct fake_server *s, struct fake_con
   return "+OK\r\n";
 }
 
-static inline const char *fake_run_info(struct fake_server *s, int64_t at, char *room,
-                                        size_t size) {
-  char body[320], run_id[64] = "", uptime[64] = "";
-  if (s->no_info) return "-NOPERM this user has no permissions to run the 'info' command\r\n";
-  if (!s->hides_run_id)
-    snprintf(run_id, sizeof run_id, "run_id:%08x00000000000000000000000000000000\r\n", s->run_id);
-  if (!s->hides_uptime)
-    snprintf(uptime, sizeof uptime, "uptime_in_seconds:%lld\r\n",
-             (long long)((at - s->started_at) / 1000));
-  snprintf(body, sizeof body,
-           "# Server\r\nredis_version:7.0.15\r\n%s%s\r\n# Replication\r\nrole:%s\r\n"
-           "master_replid2:0000000000000000000000000000000000000000\r\n",
-           run_id, uptime, s->role);
-  snprintf(room, size, "$%u\r\n%s\r\n", (unsigned)strlen(body), body);
+/* EVAL script 0 run_id 16, or uptime_in_seconds 10 */
+static inline const char *fake_run_info(const struct fake_server *s, int64_t at,
+                                        const struct fake_args *a, char *room, size_t size) {
+  int asks_run_id = fake_arg_is(a, 3, "run_id");
+  if (s->no_info) return "-ERR The user executing the script can't run this command\r\n";
+  if (*s->role != 'm') return "$-1\r\n";
+  if (asks_run_id ? s->hides_run_id : s->hides_uptime)
+    return "-ERR user_script:1: attempt to index a nil value\r\n";
+  if (asks_run_id) snprintf(room, size, ":%u\r\n", s->run_id);
+  else snprintf(room, size, ":%lld\r\n", (long long)((at - s->started_at) / 1000));
   return room;
 }
 
@@ -90,7 +87,7 @@ static inline const char *fake_run_command(struct fake_server *s, struct fake_co
     case FAKE_EXTEND: return fake_run_script(s, c->db, a, command);
     case FAKE_AUTH: return fake_run_auth(s, c, a);
     case FAKE_SELECT: return fake_run_select(s, c, a);
-    case FAKE_INFO: return fake_run_info(s, command->at, room, size);
+    case FAKE_INFO: return fake_run_info(s, command->at, a, room, size);
     case FAKE_OTHER: break;
   }
   return "-ERR unknown command\r\n";

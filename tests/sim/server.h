@@ -13,8 +13,9 @@ static inline void server_new_run_id(struct server *s) {
 static inline int is_frozen(const struct server *s) { return s->frozen_until > W.now; }
 
 /* A server that refuses a SELECT or an AUTH still runs what comes next. */
-static inline void note_refusal(struct conn *n, const struct arg *argv, const struct reply *r) {
-  int command = store_command_of(argv[0]);
+static inline void note_refusal(struct conn *n, int argc, const struct arg *argv,
+                                const struct reply *r) {
+  int command = store_command_of(argc, argv);
   if (command != C_AUTH && command != C_SELECT && command != C_INFO) return;
   if (r->size && r->at[0] != '-') return;
   n->refused = 1;
@@ -51,13 +52,13 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   memset(&e, 0, sizeof e);
   s->store.now_ms = server_ms(s);
   s->store.error = W.now < s->error_until ? s->error : 0;
-  if (store_fails(&s->store, store_command_of(argv[0]))) {
+  if (store_fails(&s->store, store_command_of(argc, argv))) {
     T->error_reply[s->store.error]++;
     T->fault[F_ERROR_REPLY]++;
   }
   if (s->store.error || s->store.replica) s->excuse = W.now;
   store_run(&s->store, &n->session, argc, argv, &r, &e);
-  note_refusal(n, argv, &r);
+  note_refusal(n, argc, argv, &r);
   check_effect(s, n, &e);
   if (r.size) server_reply(n, &r);
 }

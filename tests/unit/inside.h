@@ -12,7 +12,6 @@ typedef enum inside_reply {
   INSIDE_NIL,
   INSIDE_ZERO,
   INSIDE_POSITIVE,
-  INSIDE_BULK,
   INSIDE_ERROR,
   INSIDE_OTHER
 } inside_reply;
@@ -20,14 +19,12 @@ typedef enum inside_reply {
 static inline inside_reply inside_parse(inside_parser *parser, char byte) {
   switch (rl_parse(parser, byte)) {
     case RL_MORE:
-    case RL_ERROR_BYTE:
-    case RL_BULK_BYTE: return INSIDE_MORE;
+    case RL_ERROR_BYTE: return INSIDE_MORE;
     case RL_BAD: return INSIDE_BAD;
     case RL_REPLY_OK: return INSIDE_OK;
     case RL_REPLY_NIL: return INSIDE_NIL;
     case RL_REPLY_ZERO: return INSIDE_ZERO;
     case RL_REPLY_POSITIVE: return INSIDE_POSITIVE;
-    case RL_REPLY_BULK: return INSIDE_BULK;
     case RL_REPLY_ERROR: return INSIDE_ERROR;
     case RL_REPLY_OTHER: return INSIDE_OTHER;
   }
@@ -35,7 +32,8 @@ static inline inside_reply inside_parse(inside_parser *parser, char byte) {
 }
 
 /* The scripts are proved on real servers, in tests/redis; here only what frames them. */
-#define INSIDE_RELEASE_SCRIPT RL_RELEASE_SCRIPT
-#define INSIDE_EXTEND_SCRIPT RL_EXTEND_SCRIPT
+#define INSIDE_RELEASE_SCRIPT RL_SCRIPT
+#define INSIDE_INFO_SCRIPT RL_INFO_SCRIPT
+#define INSIDE_EXTEND_SCRIPT RL_SCRIPT
 
 #endif

@@ -36,7 +36,7 @@ static inline inside_reply judge_line(char type, const char *text, size_t size, 
   if (text[0] == '-') return number > -1.5 && number < -0.5 ? INSIDE_NIL : INSIDE_BAD;
   if (number > MOST_BULK) return INSIDE_BAD;
   *bulk = (long)number;
-  return INSIDE_BULK;
+  return INSIDE_OTHER;
 }
 
 /* The reply that the bytes begin with and its size; MORE = it is not all there. A line that can
@@ -60,7 +60,7 @@ static inline inside_reply judge(const char *bytes, size_t size, size_t *taken) 
   if (line < size && bytes[line] != '\r') return INSIDE_BAD;
   if (line + 1 < size && bytes[line + 1] != '\n') return INSIDE_BAD;
   *taken = line + 2;
-  return line + 2 <= size ? INSIDE_BULK : INSIDE_MORE;
+  return line + 2 <= size ? INSIDE_OTHER : INSIDE_MORE;
 }
 
 #endif

@@ -39,11 +39,11 @@ static const struct reply {
   REPLY(":4294967296\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
   REPLY(":18446744073709551616\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
   REPLY("$-1\r\n", INSIDE_NIL, REDLOCK_VOTE_TAKEN),
-  REPLY("$0\r\n\r\n", INSIDE_BULK, REDLOCK_VOTE_ERROR),
-  REPLY("$1\r\n\r\r\n", INSIDE_BULK, REDLOCK_VOTE_ERROR),
-  REPLY("$2\r\nOK\r\n", INSIDE_BULK, REDLOCK_VOTE_ERROR),
-  REPLY("$11\r\n+OK\r\n:1\r\n\r\n\r\n", INSIDE_BULK, REDLOCK_VOTE_ERROR),
-  REPLY("$3\r\n\0\xff\n\r\n", INSIDE_BULK, REDLOCK_VOTE_ERROR)
+  REPLY("$0\r\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("$1\r\n\r\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("$2\r\nOK\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("$11\r\n+OK\r\n:1\r\n\r\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("$3\r\n\0\xff\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR)
 };
 
 enum { REPLIES = sizeof replies / sizeof replies[0] };
@@ -265,7 +265,7 @@ static void a_bulk_ends_where_it_said(void) {
   memset(&parser, 0, sizeof parser);
   for (i = 0; i < 8; i++) CHECK_EQ(inside_parse(&parser, "$16384\r\n"[i]), INSIDE_MORE);
   for (i = 0; i < 16385; i++) CHECK_EQ(inside_parse(&parser, '\r'), INSIDE_MORE);
-  CHECK_EQ(inside_parse(&parser, '\n'), INSIDE_BULK);
+  CHECK_EQ(inside_parse(&parser, '\n'), INSIDE_OTHER);
   CHECK_EQ(inside_parse(&parser, '+'), INSIDE_MORE);
 }
 

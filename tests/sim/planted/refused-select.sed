@@ -1,3 +1,3 @@
 # vote counted after a refused SELECT (R4)
 # changes: 1
-/^static void rl_on_greeting_reply/,/^}/ s|problem = rl_odd;|problem = reply == RL_REPLY_ERROR ? problem : rl_odd;|
+/^static const char *rl_judge_greeting/,/^}/ s/return reply == RL_REPLY_OK ? RL_NULL : rl_odd;/return reply == RL_REPLY_OK || reply == RL_REPLY_ERROR ? RL_NULL : rl_odd;/
