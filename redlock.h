@@ -40,8 +40,9 @@
      REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 52 bytes less a server
      REDLOCK_STATIC               every function is static to the file
      REDLOCK_ASSERT(truth)        called with the invariants; nothing by default
-   Smallest useful: 3 servers, 16, 4, 296, 16 and REDLOCK_NO_DNS: under 1 KB on 32 bits for client
-   and lock. To have W locks in flight at once allow 2 commands and 400 bytes for each.
+   Smallest useful: 3 servers, 16, 4, 16 and REDLOCK_NO_DNS: under 1 KB on 32 bits for client and
+   lock. To have W locks in flight at once allow 2 W + 2 commands: each takes about 64 bytes and
+   REDLOCK_MAX_RESOURCE. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options and the io must
@@ -371,8 +372,8 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 /* A short text for a status; never NULL. */
 REDLOCK_API const char *redlock_strerror(redlock_status status);
 
-/* The last error of a server, in its own words, and what to do; "" = none, NULL = no such server.
-   Valid until the next call with this client. */
+/* The last error of a server, in its own words where it said any (R15; the README says what to do
+   about each); "" = none, NULL = no such server. Valid until the next call with this client. */
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 #endif /* REDLOCK_H */
@@ -476,7 +477,6 @@ enum {
   RL_SEND_PASSES = 4,       /* a pass may queue roll-backs; more wait for the next step */
   RL_LINE_LIMIT = 4096,     /* a longer line is not Redis */
   RL_BULK_LIMIT = 32767,    /* so is a longer bulk; none is asked for */
-  RL_ADVICE_BYTES = 32,     /* of an error's text, where there is room for it */
   RL_BACKOFF_MIN_MS = 16,
   RL_BACKOFF_DOUBLINGS = 6, /* up to about 1 s */
   RL_CONNECT_MS = 2000,     /* a connection that never stood is tried anew after this */
@@ -952,54 +952,32 @@ static int rl_skip(redlock *rl, rl_server *s) {
 
 /* ---- Servers: errors ------------------------------------------------------------------------- */
 
-static const char rl_lost[] = "the connection failed: does it run, is the address right?";
+static const char rl_lost[] = "no connection";
 static const char rl_late[] = "no answer within server_timeout_ms";
-static const char rl_odd[] = "this is not how Redis answers";
-static const char rl_twin[] = "the same server as another entry: list it once";
-
-static void rl_append(rl_server *s, const char *text) {
-  size_t at = strlen(s->error), size = rl_min(strlen(text), REDLOCK_MAX_ERROR - 1 - at);
-  memcpy(s->error + at, text, size);
-  s->error[at + size] = 0;
-}
+static const char rl_odd[] = "not an answer of Redis";
+static const char rl_twin[] = "the same server as another entry";
 
 /* What we find ourselves. The server's own words on this connection say more, and a handshake's
    error stays until a handshake succeeds: neither is covered. */
 static void rl_say(rl_server *s, const char *text) {
   if (s->told || s->wary) return;
-  s->error[0] = 0;
-  rl_append(s, text);
+  rl_copy_out(s->error, rl_slice(text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1)));
 }
 
 /* One byte of an error's text. */
 static void rl_capture(rl_server *s, char c) {
-  size_t at = s->parser.count - 1, most = REDLOCK_MAX_ERROR - 1;
-  if (most > 2 * RL_ADVICE_BYTES) most -= RL_ADVICE_BYTES;
-  if (at >= most) return;
+  size_t at = s->parser.count - 1;
+  if (at >= REDLOCK_MAX_ERROR - 1) return;
   s->error[at] = c >= ' ' && c <= '~' ? c : '?';
   s->error[at + 1] = 0;
   s->told = 1;
 }
 
-/* R15: the class of an error, by its first word, says what a person can do. */
-static void rl_advise(rl_server *s) {
-  static const char words[] = /* each behind its class */
-    "0LOADING\0" "0BUSY\0" "0TRYAGAIN\0" "0NOREPLICAS\0" "1NOAUTH\0" "1WRONGPASS\0" "1NOPERM\0"
-    "2READONLY\0" "2MASTERDOWN\0" "2MOVED\0" "2ASK\0" "2CLUSTERDOWN\0" "2CROSSSLOT\0" "3OOM\0"
-    "3MISCONF\0" "3ERR max\0" "3DENIED\0" "4WRONGTYPE\0" "5ERR unknown\0";
-  static const char advice[][28] = {
-    ": it passes", ": check user, password, ACL", ": list plain masters only",
-    ": see its configuration", ": others use this key", ": it lacks SET PX or EVAL"
-  };
-  const char *word = words;
-  char *arguments = strstr(s->error, ", with args"); /* our value may be among them */
-  if (s->parser.count == 0) return;
-  if (arguments) *arguments = 0;
-  for (; word < words + sizeof words - 1; word += strlen(word) + 1) {
-    if (!rl_begins(rl_whole(s->error), word + 1)) continue;
-    rl_append(s, advice[*word - '0']);
-    return;
-  }
+/* An error is all there. One that quotes the command's words ends before them: the lock's value is
+   among them, or a password. */
+static void rl_on_error(rl_server *s) {
+  char *quoted = strstr(s->error, ", with args");
+  if (quoted) *quoted = 0;
 }
 
 /* ---- Servers: a connection's end ------------------------------------------------------------- */
@@ -1418,7 +1396,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
 static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
   rl_reply reply = rl_parse(&s->parser, byte);
   if (reply == RL_MORE) return;
-  if (reply == RL_REPLY_ERROR) rl_advise(s);
+  if (reply == RL_REPLY_ERROR) rl_on_error(s);
   if (reply == RL_ERROR_BYTE) rl_capture(s, byte);
   else if (reply == RL_BAD) rl_lose(rl, s, rl_odd);
   else rl_on_reply(rl, s, reply);
@@ -2225,7 +2203,7 @@ static int rl_system_resolve(redlock *rl, rl_server *s) {
   if (*host == '/') return 1;
   memset(found, 0, sizeof found);
   if (rl_look_up(host, port, found) == 0) {
-    if (used.port == 0) rl_say(s, "name not found: check it; redlock_resolve asks again");
+    if (used.port == 0) rl_say(s, "name not found");
     memcpy(found, s->address, sizeof found);
   }
   single = !rl_is_known(rl, s, found, RL_ADDRESSES);
@@ -2439,7 +2417,7 @@ static int rl_take_list(redlock *rl, const char *list) {
   for (; *list; list += size + (list[size] != 0)) {
     size = strcspn(list, ", \t\r\n");
     if (size && rl->servers == REDLOCK_MAX_SERVERS) {
-      rl_say(rl->server, "the list has more servers than REDLOCK_MAX_SERVERS allows");
+      rl_say(rl->server, "more servers than REDLOCK_MAX_SERVERS");
       return 0;
     }
     if (size && !rl_add_server(rl, rl_slice(list, size))) return 0;
@@ -2680,20 +2658,20 @@ REDLOCK_API const char *redlock_strerror(redlock_status status) {
   switch (status) {
     case REDLOCK_OK: return "ok";
     case REDLOCK_PENDING: return "not decided yet";
-    case REDLOCK_TAKEN: return "taken: another client holds the lock";
-    case REDLOCK_NO_QUORUM: return "no quorum: too few servers answered";
-    case REDLOCK_EXPIRED: return "expired: the lock is no longer ours";
+    case REDLOCK_TAKEN: return "taken";
+    case REDLOCK_NO_QUORUM: return "no quorum";
+    case REDLOCK_EXPIRED: return "expired";
     case REDLOCK_CANCELLED: return "cancelled";
-    case REDLOCK_LIMIT: return "the longest hold is reached";
-    case REDLOCK_INVALID: return "invalid argument or call";
-    case REDLOCK_SYSTEM: return "the clock, the entropy or waiting failed";
+    case REDLOCK_LIMIT: return "max_hold_ms is reached";
+    case REDLOCK_INVALID: return "invalid";
+    case REDLOCK_SYSTEM: return "clock, entropy or wait failed";
   }
   return "unknown status";
 }
 
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {
   if (!rl || server < 0 || server >= rl->servers) return RL_NULL;
-  if (rl->servers == RL_MISBUILT) return "built with other REDLOCK_ sizes than the implementation";
+  if (rl->servers == RL_MISBUILT) return "built with other REDLOCK_ sizes";
   return rl->server[server].error;
 }
 

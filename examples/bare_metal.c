@@ -9,7 +9,6 @@
 #define REDLOCK_MAX_SERVERS 3 /* client and lock: under 1 KB on 32 bits */
 #define REDLOCK_MAX_RESOURCE 16
 #define REDLOCK_MAX_COMMANDS 4
-#define REDLOCK_RING_BYTES 320
 #define REDLOCK_MAX_ERROR 16
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"

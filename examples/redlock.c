@@ -1050,6 +1050,9 @@ static const char *advice_for(const char *error) {
     {"DENIED", "see protected-mode in its configuration"},
     {"ERR max", "raise maxclients in its configuration"},
     {"LOADING", "wait: it reads its data"},
+    {"BUSY", "wait: a script runs, or SCRIPT KILL"},
+    {"MASTERDOWN", "list masters only"},
+    {"ERR unknown command", "it renames or lacks this command"},
     {"ERR DB", "check the database's number in the list"},
   };
   size_t i;

@@ -15,7 +15,7 @@ FUZZ_SEED  ?= 0
 FUZZ_BUILD := $(BUILD)/fuzz
 FUZZ_TESTS := $(addprefix $(BUILD)/tests/fuzz/,parser list client client_small)
 FUZZ_HERE   = tests/fuzz/ignored.txt
-FUZZ_SMALL := -DREDLOCK_MAX_COMMANDS=4 -DREDLOCK_RING_BYTES=640
+FUZZ_SMALL := -DREDLOCK_MAX_COMMANDS=4
 
 # libFuzzer where clang has it; else a plain loop. Coverage of the fakes would only slow it down.
 FUZZ_ENGINE = $(eval FUZZ_ENGINE := $(shell mkdir -p $(BUILD) && echo \

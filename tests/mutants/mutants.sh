@@ -22,7 +22,7 @@ work=build/mutants
 clean=$work/clean # the header as it is, and what is built with it
 posix=-D_POSIX_C_SOURCE=200809L
 sim_flags="-std=c99 -D_DEFAULT_SOURCE -O1 -w -I. -Itests/sim -Itests"
-small="-DREDLOCK_MAX_COMMANDS=4 -DREDLOCK_RING_BYTES=640"
+small="-DREDLOCK_MAX_COMMANDS=4"
 tab=$(printf '\t')
 fast=$CC
 ! command -v tcc >/dev/null || fast=tcc

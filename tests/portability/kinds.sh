@@ -14,7 +14,7 @@ source_flags="-D_POSIX_C_SOURCE=200809L -I."
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-qual"
 only_c=-Wstrict-prototypes
 small="-DREDLOCK_MAX_SERVERS=3 -DREDLOCK_MAX_RESOURCE=16 -DREDLOCK_MAX_COMMANDS=4
-       -DREDLOCK_RING_BYTES=296 -DREDLOCK_MAX_ERROR=16 -DREDLOCK_NO_DNS"
+       -DREDLOCK_MAX_ERROR=16 -DREDLOCK_NO_DNS"
 
 # The tests that are run: those of the core, which take no POSIX and little memory; and what the
 # sockets, the processes and the addresses of the system do, some of it on real servers.

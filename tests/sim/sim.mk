@@ -7,7 +7,7 @@
 SIM        := $(BUILD)/tests/sim
 SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) redlock.h
 SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O2 $(WARNINGS) -I. -Itests/sim -Itests
-SIM_SMALL  := -DREDLOCK_MAX_COMMANDS=4 -DREDLOCK_RING_BYTES=640
+SIM_SMALL  := -DREDLOCK_MAX_COMMANDS=4
 SIM_LIBS   := $(SIM)/lib_default.o $(SIM)/lib_small.o
 SIM_TESTS  := $(SIM)/seeds $(SIM)/scenarios $(SIM)/conformance
 SIM_JOBS   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
