@@ -447,8 +447,7 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 #define RL_SCRIPT                                                                                  \
   "local c,k,t=redis.pcall,KEYS[1],ARGV[2]local v=c('get',k)"                                      \
   "if v~=ARGV[1]then return v and v.err and v or 0 end "                                           \
-  "if not t then return c('del',k)end "                                                            \
-  "if c('pttl',k)<t+0 then return c('pexpire',k,t)end return 1"
+  "return not t and c('del',k)or c('pttl',k)<t+0 and c('pexpire',k,t)or 1"
 
 /* R24: one number of INFO, or nil from a replica: run_id's first digits, or an uptime that is cut
    at eight digits, and then too low, which is safe. */
@@ -458,7 +457,7 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 /* How the commands begin, in RESP: all that does not vary. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$203\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$179\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 enum {
@@ -469,7 +468,8 @@ enum {
 #ifdef REDLOCK_NO_POSIX
   RL_WINDOW_BYTES = 512,    /* of commands that are sent at once; on the stack */
 #else
-  RL_WINDOW_BYTES = 2048,
+  RL_WINDOW_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 2048 :
+                    REDLOCK_MAX_COMMANDS < 512 ? 64 * REDLOCK_MAX_COMMANDS : 32768,
 #endif
   RL_SPARE = 2,             /* commands of the log that only what is urgent may take */
   RL_RECEIVE_BYTES = 512,
@@ -489,7 +489,7 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 203 + 1 &&
+typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 179 + 1 &&
                               sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 

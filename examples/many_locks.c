@@ -6,11 +6,10 @@
  * All locks share one connection to each server. Your own descriptors can stand in the same epoll
  * set: give them other numbers in data.u64. Linux only: for kqueue only watch() differs. */
 
-/* The log holds what is in flight: 2 commands and 400 bytes for each lock. What does not fit waits
-   for room by itself, so these are a matter of speed alone. */
+/* The log holds what is in flight: 2 commands for each lock. What does not fit waits for room by
+   itself, so this is a matter of speed alone. */
 #define IN_FLIGHT 256
-#define REDLOCK_MAX_COMMANDS 512
-#define REDLOCK_RING_BYTES (400 * IN_FLIGHT)
+#define REDLOCK_MAX_COMMANDS 1024
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 

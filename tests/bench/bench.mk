@@ -4,7 +4,7 @@ BENCH_DIR      := $(BUILD)/tests/bench
 BENCH_PROGRAMS := $(addprefix $(BENCH_DIR)/,single pipelined pipelined-big faults contention)
 BENCH_FLAGS     = $(STANDARD) -O2 -g $(WARNINGS) -I. '-DBENCH_DIR="$(BENCH_DIR)"'
 
-# Room for 256 locks in flight: 2 commands and 400 bytes for each, and to spare.
+# Room for 256 locks in flight: 2 commands for each, and to spare.
 BENCH_BIG      := -DREDLOCK_MAX_COMMANDS=1024
 # Where system calls are counted: see count.h.
 BENCH_WRAP     := -Wl,--wrap=send -Wl,--wrap=recv -Wl,--wrap=poll -Wl,--wrap=getrandom \

@@ -21,15 +21,16 @@
 
 enum {
   FLOOR_WIDTH = 256, /* the most locks in flight */
-  FLOOR_COMMAND = 256,
+  FLOOR_COMMAND = 320,
   FLOOR_SET_REPLY = 5,    /* +OK */
   FLOOR_RELEASE_REPLY = 4 /* :1 */
 };
 
 /* The same work for the servers as the library's own. */
 #define FLOOR_SCRIPT                                                                               \
-  "local c,k=redis.pcall,KEYS[1]local v=c('get',k)"                                                \
-  "if v~=ARGV[1]then return v and v.err and v or 0 end return c('del',k)"
+  "local c,k,t=redis.pcall,KEYS[1],ARGV[2]local v=c('get',k)"                                      \
+  "if v~=ARGV[1]then return v and v.err and v or 0 end "                                           \
+  "return not t and c('del',k)or c('pttl',k)<t+0 and c('pexpire',k,t)or 1"
 
 struct floor {
   int width;

@@ -1,3 +1,3 @@
 # extension shortens: the script does not look at the ttl (R18)
 # changes: 1
-s|if c('pttl',k)<|if c('xxxx',k)<|
+s|c('pttl',k)<|c('xxxx',k)<|
