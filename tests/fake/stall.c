@@ -57,6 +57,19 @@ static void it_votes_timeout_at_once(void) { /* R13 R16 */
   end();
 }
 
+/* Times are cut to whole milliseconds: one that answers a millisecond late is slow, and not silent.
+   It is asked again. */
+static void a_server_has_the_whole_of_its_time(void) { /* R10 R13 */
+  int i;
+  world(3);
+  for (i = 0; i < 3; i++) fake.server[i].thaw_at = now() + SERVER_TIMEOUT;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "late", 60000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(fake_live_keys(&fake), 3);
+  end();
+}
+
 /* Its socket takes no byte just as something starts: the time counts from then, not from what it
    was last heard of, also when the clock has a say about another lock meanwhile. */
 static void a_full_socket_has_its_time_too(void) { /* R13 */
@@ -290,6 +303,7 @@ int main(int argc, char **argv) {
   RUN(it_gets_nothing_more);
   RUN(it_gets_the_release_of_a_set_that_it_was_sent);
   RUN(it_votes_timeout_at_once);
+  RUN(a_server_has_the_whole_of_its_time);
   RUN(a_full_socket_has_its_time_too);
   RUN(a_set_that_left_late_is_undone_all_the_same);
   RUN(it_recovers_when_it_has_caught_up);
