@@ -147,6 +147,32 @@ static void one_answer_of_three_is_not_caught_up(void) { /* R13 */
   end();
 }
 
+/* It answers all the time, and each answer is later than the last. */
+static void answers_to_others_are_not_the_one_that_is_overdue(void) { /* R13 */
+  char name[] = "a";
+  int k;
+  world(5);
+  for (k = 1; k <= 5; k++, name[0]++)
+    CHECK_EQ(take_sending_for(k * (SERVER_TIMEOUT - 10), name), REDLOCK_OK);
+  run_for(2 * SERVER_TIMEOUT);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 2);
+  CHECK_EQ(take_sending_for(0, "next"), REDLOCK_OK);
+  CHECK_EQ(lock.votes[4], REDLOCK_VOTE_TIMEOUT);
+  run_for(5 * SERVER_TIMEOUT);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 5);
+  end();
+}
+
+/* The client did not step meanwhile: it hears of that before it asks the others. */
+static void its_answer_is_heard_before_a_round_begins(void) { /* R13 R16 */
+  stall(4, 4, 60000);
+  fake_thaw(&fake, 4);
+  fake_sleep(&fake, 5);
+  occupy(0, 1, "next", 60000); /* so that it is needed */
+  CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
+  end();
+}
+
 static void its_connection_is_kept_for_one_ttl(void) { /* R13 */
   int64_t sent;
   stall(4, 4, 5000);
@@ -308,6 +334,8 @@ int main(int argc, char **argv) {
   RUN(a_set_that_left_late_is_undone_all_the_same);
   RUN(it_recovers_when_it_has_caught_up);
   RUN(one_answer_of_three_is_not_caught_up);
+  RUN(answers_to_others_are_not_the_one_that_is_overdue);
+  RUN(its_answer_is_heard_before_a_round_begins);
   RUN(its_connection_is_kept_for_one_ttl);
   RUN(owing_much_is_no_reason_to_close);
   RUN(a_late_handshake_is_heard);

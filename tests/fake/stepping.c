@@ -318,6 +318,34 @@ static void close_waits_until_all_has_left(void) { /* R21 */
   end();
 }
 
+/* A socket that is closed with answers unread may take back what was sent. */
+static void close_hears_the_answers_that_come_soon(void) { /* R21 */
+  int64_t start;
+  int i;
+  world(3);
+  hold("r", 60000);
+  run_for(5);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 10;
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  start = now();
+  redlock_close(&rl);
+  CHECK_EQ(now() - start, 10);
+  end();
+}
+
+/* The servers have closed the idle connections, and nobody has heard of it yet. */
+static void close_releases_over_new_connections(void) { /* R14 R21 */
+  int i;
+  world(3);
+  hold("r", 60000);
+  run_for(5);
+  for (i = 0; i < 3; i++) fake_reset(&fake, i, FAKE_RST);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  redlock_close(&rl);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
 static void nothing_to_do_means_never(void) {
   world(3);
   run_for(5000);
@@ -436,6 +464,8 @@ int main(int argc, char **argv) {
   RUN(close_with_one_server_stalled_takes_no_time);
   RUN(close_waits_for_answers_but_a_moment);
   RUN(close_waits_until_all_has_left);
+  RUN(close_hears_the_answers_that_come_soon);
+  RUN(close_releases_over_new_connections);
   RUN(nothing_to_do_means_never);
   RUN(a_wait_without_a_limit_waits_for_what_is_pending);
   RUN(a_wait_without_a_limit_keeps_what_is_kept);
