@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -97,7 +98,7 @@ static int listener = -1, connection = -1;
 static int sleeps; /* for a second, once, between the next poll and the work that follows it */
 static int rings;  /* SIGALRM comes, once, while the next poll waits */
 static int asked_ms, is_only_asked; /* how long the last poll was to wait, and that it shall not */
-static int poll_fails;
+static int asked_events, poll_fails;
 
 static void open_listener(char list[32]) {
   struct sockaddr_in a;
@@ -150,6 +151,7 @@ static int poll_until_it_rings(struct pollfd *fds, nfds_t count) {
 static int waited_poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
   int ready;
   asked_ms = timeout_ms;
+  asked_events = count ? fds[0].events : 0;
   if (is_only_asked) return 0;
   errno = ENOMEM;
   if (poll_fails) return -1;
@@ -268,6 +270,18 @@ static void a_poll_that_fails_ends_a_blocking_call(void) {
   poll_fails = 0;
 }
 
+static void a_full_socket_is_waited_for_both_ways(void) { /* R16 */
+  begin_served(PATIENT_MS);
+  interrupted_sends = INT_MAX;
+  is_only_asked = 1;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
+  CHECK(redlock_wait(&rl, 0) == NULL);
+  CHECK_EQ(asked_events, POLLIN | POLLOUT);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  interrupted_sends = is_only_asked = 0;
+  end_served();
+}
+
 /* poll has just said that there is nothing. */
 static void a_wait_in_vain_asks_no_server(void) {
   begin_served(PATIENT_MS);
@@ -341,17 +355,25 @@ static void a_wait_longer_than_poll_can_count(void) {
   redlock_close(&rl);
 }
 
-/* sockaddr_un has room for about 108 bytes. */
-static void a_socket_with_a_long_path_is_unreachable(void) {
+/* sockaddr_un has room for about 108 bytes, with the end; what is cut would be another path. */
+static void unreachable_with_path_of(size_t size) {
   char list[5 + 200 + 1];
-  memset(list, 'p', sizeof list - 1);
+  memset(list, 'p', sizeof list);
   memcpy(list, "unix:/", 6);
-  list[sizeof list - 1] = '\0';
+  list[5 + size] = '\0';
   CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  connects = 0;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(connects, 0);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
   redlock_close(&rl);
+}
+
+static void a_socket_with_a_long_path_is_unreachable(void) {
+  const struct sockaddr_un *room = NULL;
+  unreachable_with_path_of(200);
+  unreachable_with_path_of(sizeof room->sun_path);
 }
 
 int main(int argc, char **argv) {
@@ -363,6 +385,7 @@ int main(int argc, char **argv) {
   RUN(a_signal_does_not_end_a_connection);
   RUN(not_connected_yet_is_no_failure);
   RUN(a_poll_that_fails_ends_a_blocking_call);
+  RUN(a_full_socket_is_waited_for_both_ways);
   RUN(a_wait_in_vain_asks_no_server);
   RUN(bytes_leave_at_once);
   RUN(an_ipv4_address_is_reached_by_ipv4);
