@@ -82,11 +82,35 @@ static void r11_a_command_that_ages_out_wakes_the_line(void) {
   end();
 }
 
+/* From its second call on a socket takes nothing. */
+static void take_one_piece(struct fake *f, enum fake_hook hook, int server) {
+  if (hook != FAKE_SEND || server != 2) return;
+  if (f->server[2].send_chunk == SIZE_MAX) f->server[2].send_chunk = 5;
+  else f->server[2].socket_room = 0;
+}
+
+/* Server 2 has got all of the first two commands, and a part of the third. */
+static void r11_a_part_of_a_command_pins_that_command_alone(void) {
+  int64_t start;
+  slow_world();
+  hold("a", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  fake.on_call = take_one_piece;
+  hold("b", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  start = now();
+  hold("c", 60000);
+  CHECK(now() - start <= 1);
+  fake.on_call = NULL;
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(r14_the_end_of_a_back_off_is_in_time_for_an_acquire);
   RUN(r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire);
   RUN(r11_a_cancel_that_frees_room_wakes_the_line);
   RUN(r11_a_command_that_ages_out_wakes_the_line);
+  RUN(r11_a_part_of_a_command_pins_that_command_alone);
   return check_end();
 }
