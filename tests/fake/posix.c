@@ -74,8 +74,16 @@ static ssize_t interrupted_recv(int fd, void *bytes, size_t size, int flags) {
   return is_interrupted(&interrupted_recvs) ? -1 : recv(fd, bytes, size, flags);
 }
 
+static int no_sockets; /* there are none left */
+
+static int scarce_socket(int family, int type, int protocol) {
+  if (no_sockets) errno = EMFILE;
+  return no_sockets ? -1 : socket(family, type, protocol);
+}
+
 #define clock_gettime counted_clock_gettime
 #define poll waited_poll
+#define socket scarce_socket
 #define connect interrupted_connect
 #define send interrupted_send
 #define recv interrupted_recv
@@ -85,6 +93,7 @@ static ssize_t interrupted_recv(int fd, void *bytes, size_t size, int flags) {
 #undef clock_gettime
 #undef poll
 #undef time
+#undef socket
 #undef connect
 #undef send
 #undef recv
@@ -293,6 +302,36 @@ static void a_wait_in_vain_asks_no_server(void) {
   end_served();
 }
 
+/* A program that has closed its input gets descriptor 0 for a socket. */
+static void descriptor_zero_is_as_good_as_any(void) {
+  int input = dup(STDIN_FILENO);
+  redlock_fd want;
+  if (input < 0) SKIP("its input is closed");
+  begin_served(PATIENT_MS);
+  close(connection);
+  connection = -1;
+  CHECK(redlock_step(&rl) == NULL); /* hears of it */
+  close(STDIN_FILENO);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
+  CHECK_EQ(want.fd, STDIN_FILENO);
+  end_served();
+  CHECK(dup2(input, STDIN_FILENO) == STDIN_FILENO && close(input) == 0);
+}
+
+static void without_a_socket_nothing_else_is_used(void) { /* R14 */
+  int input = dup(STDIN_FILENO);
+  if (input < 0) SKIP("its input is closed");
+  no_sockets = 1;
+  CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
+  redlock_close(&rl);
+  no_sockets = 0;
+  CHECK_EQ(dup2(STDIN_FILENO, input), input); /* it is open still */
+  close(input);
+}
+
 static void bytes_leave_at_once(void) { /* TCP_NODELAY: a command must not wait for an answer */
   redlock_fd want;
   int on = 0;
@@ -393,5 +432,7 @@ int main(int argc, char **argv) {
   RUN(a_refused_address_is_tried_again_at_once);
   RUN(a_wait_longer_than_poll_can_count);
   RUN(a_socket_with_a_long_path_is_unreachable);
+  RUN(descriptor_zero_is_as_good_as_any);
+  RUN(without_a_socket_nothing_else_is_used);
   return check_end();
 }

@@ -324,6 +324,17 @@ static void one_attempt_acquires_see_a_thaw(void) { /* R13 */
   end();
 }
 
+/* What the old connection owed is void: the new one is waited for like any. */
+static void its_next_connection_has_its_time(void) { /* R13 R14 */
+  stall(4, 4, 60000);
+  fake.server[4].connect_ms = SERVER_TIMEOUT / 2;
+  fake_reset(&fake, 4, FAKE_RST);
+  fake_thaw(&fake, 4);
+  occupy(0, 1, "next", 60000); /* so that it is needed */
+  CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(it_gets_nothing_more);
@@ -344,5 +355,6 @@ int main(int argc, char **argv) {
   RUN(bytes_that_cannot_be_sent_end_the_connection);
   RUN(slow_is_not_stalled);
   RUN(one_attempt_acquires_see_a_thaw);
+  RUN(its_next_connection_has_its_time);
   return check_end();
 }

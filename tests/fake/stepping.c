@@ -354,6 +354,16 @@ static void nothing_to_do_means_never(void) {
   end();
 }
 
+/* All is decided and answered: no time-out of what was under way is left. */
+static void what_is_done_names_no_time(void) { /* R27 */
+  world(3);
+  hold("r", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(2);
+  CHECK_EQ(redlock_timeout_ms(&rl), -1);
+  end();
+}
+
 static void a_wait_without_a_limit_waits_for_what_is_pending(void) {
   redlock_lock *got = NULL;
   int turns, i;
@@ -472,5 +482,6 @@ int main(int argc, char **argv) {
   RUN(timeout_meets_the_deadline);
   RUN(fds_are_those_that_were_opened);
   RUN(own_loop_needs_only_step_and_timeout);
+  RUN(what_is_done_names_no_time);
   return check_end();
 }

@@ -343,14 +343,17 @@ static void an_address_that_greets_badly_is_not_left(void) { /* R14 */
 
 /* What cannot be connected to, and what was told already, takes no place. */
 static void the_second_address_is_another_one(void) { /* R14 */
+  static const char *const answers[] = { "?3414142", "414241" };
   char port[8] = "0", list[16];
-  int listener = listen_on(2, port);
-  begin();
-  name_is("odd", "?3414142");
-  snprintf(list, sizeof list, "odd:%s", port);
-  CHECK_EQ(init_patient(list), REDLOCK_OK);
-  lock_once(listener);
-  redlock_close(&rl);
+  int listener = listen_on(2, port), i;
+  for (i = 0; i < 2; i++) {
+    begin();
+    name_is("odd", answers[i]);
+    snprintf(list, sizeof list, "odd:%s", port);
+    CHECK_EQ(init_patient(list), REDLOCK_OK);
+    lock_once(listener);
+    redlock_close(&rl);
+  }
   close(listener);
 }
 
