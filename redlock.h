@@ -516,7 +516,7 @@ static rl_text rl_slice(const char *at, size_t size) {
   return t;
 }
 
-static rl_text rl_whole(const char *text) { return rl_slice(text, text ? strlen(text) : 0); }
+static rl_text rl_whole(const char *text) { return rl_slice(text, strlen(text)); }
 
 static rl_text rl_after(rl_text t, size_t size) { return rl_slice(t.at + size, t.size - size); }
 
@@ -1082,7 +1082,7 @@ static void rl_owe(redlock *rl, rl_server *s) {
 /* How many bytes the connection took; 0 = none now, or it is lost. */
 static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
   int sent = rl->io->send(rl->ctx, s->index, data, size);
-  if (sent < 0 || RL_AS(size_t, sent) > size) {
+  if (sent < 0 || sent > RL_AS(int, size)) {
     rl_lose(rl, s, rl_lost);
     return 0;
   }
@@ -1256,7 +1256,7 @@ static void rl_on_slow_connect(redlock *rl, rl_server *s) {
 /* When the clock next has a say about the server. */
 static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
   int busy = s->cursor != rl_log_end(rl);
-  if (s->state < RL_GREETING ? !busy : s->owed == 0 && !(s->full && busy)) return INT64_MAX;
+  if (s->state < RL_GREETING ? !busy : s->owed == 0 && !s->full) return INT64_MAX;
   if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
   return s->mark_ms + rl->options.server_timeout_ms + 1;
 }

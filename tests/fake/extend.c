@@ -206,6 +206,19 @@ static void a_ttl_that_drift_eats_is_invalid(void) { /* R1 */
   end();
 }
 
+/* It took no bytes while a quorum decided. */
+static void a_slow_server_is_extended_too(void) { /* R18 */
+  world(3);
+  hold("r", 1000);
+  run_for(500);
+  fake.server[2].socket_room = 0;
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
+  fake.server[2].socket_room = SIZE_MAX;
+  run_for(5);
+  CHECK(fake_pttl(&fake, 2, "r") > 900);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(counts_from_its_own_start);
@@ -224,5 +237,6 @@ int main(int argc, char **argv) {
   RUN(max_hold_bounds_it);
   RUN(an_extension_is_refused_while_one_is_pending);
   RUN(a_ttl_that_drift_eats_is_invalid);
+  RUN(a_slow_server_is_extended_too);
   return check_end();
 }

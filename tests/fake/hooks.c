@@ -326,6 +326,47 @@ static void time_lost_between_any_two_calls(void) { /* R1 R2 */
   }
 }
 
+/* The clock jumps over the lock's end, and not over the keys'. */
+static void time_lost_anywhere_in_an_extension(void) { /* R19 */
+  for (step_at = 1; step_at <= 20; step_at++) {
+    redlock_status got;
+    world(3);
+    hold("r", TTL);
+    fake.calls[FAKE_NOW] = 0;
+    step_ms = VALID(TTL);
+    fake.on_call = step_clock;
+    got = redlock_extend(&rl, &lock, TTL);
+    CHECK(got == REDLOCK_OK || got == REDLOCK_EXPIRED);
+    if (got == REDLOCK_EXPIRED) CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+    fake.on_call = NULL;
+    (void)redlock_release(&rl, &lock);
+    run_for(10);
+    CHECK_EQ(fake_live_keys(&fake), 0);
+    end();
+  }
+}
+
+static enum fake_hook last_hook;
+
+static void remember_hook(struct fake *f, enum fake_hook hook, int server) {
+  (void)f;
+  (void)server;
+  last_hook = hook;
+}
+
+/* Nothing stands between the last check and the return, though a slow server still has to get it. */
+static void the_clock_is_the_last_that_a_grant_asks(void) { /* R1 */
+  world(3);
+  fake.server[2].socket_room = 5;
+  fake.on_call = remember_hook;
+  hold("r", TTL);
+  CHECK_EQ(last_hook, FAKE_NOW);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  CHECK_EQ(last_hook, FAKE_NOW);
+  fake.on_call = NULL;
+  end();
+}
+
 static int step_hook;
 
 static void step_at_hook(struct fake *f, enum fake_hook hook, int server) {
@@ -372,6 +413,8 @@ int main(int argc, char **argv) {
   RUN(no_entropy_no_rest);
   RUN(hooks_that_return_more_than_was_asked);
   RUN(time_lost_between_any_two_calls);
+  RUN(time_lost_anywhere_in_an_extension);
+  RUN(the_clock_is_the_last_that_a_grant_asks);
   RUN(a_grant_never_outlives_its_keys);
   return check_end();
 }

@@ -28,6 +28,12 @@ static void one_host_with_two_ports_is_not(void) { /* R5 */
   end();
 }
 
+static void names_that_begin_alike_are_not_one(void) { /* R5 */
+  prepare(3);
+  CHECK_EQ(init_with("ab,a,abc"), REDLOCK_OK);
+  end();
+}
+
 static void bad_lists_are_refused(void) {
   list_is_refused(NULL);
   list_is_refused("");
@@ -487,5 +493,6 @@ int main(int argc, char **argv) {
   RUN(grants_that_lapse_in_a_long_queue_are_released);
   RUN(hundreds_of_lost_locks_are_released_at_once);
   RUN(strerror_knows_every_status);
+  RUN(names_that_begin_alike_are_not_one);
   return check_end();
 }

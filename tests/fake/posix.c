@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -48,16 +49,19 @@ static ssize_t lacking_getrandom(void *to, size_t size, unsigned flags) {
 
 /* So many of each call that a signal may interrupt are. A connect goes on all the same. */
 static int interrupted_connects, interrupted_sends, interrupted_recvs;
+static int interruption = EINTR;
+static int connects, recvs; /* how many were made */
 
 static int is_interrupted(int *left) {
   if (*left == 0) return 0;
   --*left;
-  errno = EINTR;
+  errno = interruption;
   return 1;
 }
 
 static int interrupted_connect(int fd, const struct sockaddr *to, socklen_t size) {
   int result = connect(fd, to, size);
+  connects++;
   return is_interrupted(&interrupted_connects) ? -1 : result;
 }
 
@@ -66,11 +70,20 @@ static ssize_t interrupted_send(int fd, const void *bytes, size_t size, int flag
 }
 
 static ssize_t interrupted_recv(int fd, void *bytes, size_t size, int flags) {
+  recvs++;
   return is_interrupted(&interrupted_recvs) ? -1 : recv(fd, bytes, size, flags);
+}
+
+static int no_sockets; /* there are none left */
+
+static int scarce_socket(int family, int type, int protocol) {
+  if (no_sockets) errno = EMFILE;
+  return no_sockets ? -1 : socket(family, type, protocol);
 }
 
 #define clock_gettime counted_clock_gettime
 #define poll waited_poll
+#define socket scarce_socket
 #define connect interrupted_connect
 #define send interrupted_send
 #define recv interrupted_recv
@@ -80,6 +93,7 @@ static ssize_t interrupted_recv(int fd, void *bytes, size_t size, int flags) {
 #undef clock_gettime
 #undef poll
 #undef time
+#undef socket
 #undef connect
 #undef send
 #undef recv
@@ -93,6 +107,7 @@ static int listener = -1, connection = -1;
 static int sleeps; /* for a second, once, between the next poll and the work that follows it */
 static int rings;  /* SIGALRM comes, once, while the next poll waits */
 static int asked_ms, is_only_asked; /* how long the last poll was to wait, and that it shall not */
+static int asked_events, poll_fails;
 
 static void open_listener(char list[32]) {
   struct sockaddr_in a;
@@ -145,7 +160,10 @@ static int poll_until_it_rings(struct pollfd *fds, nfds_t count) {
 static int waited_poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
   int ready;
   asked_ms = timeout_ms;
+  asked_events = count ? fds[0].events : 0;
   if (is_only_asked) return 0;
+  errno = ENOMEM;
+  if (poll_fails) return -1;
   if (rings && count && !(fds[0].events & POLLOUT)) {
     rings = 0;
     return poll_until_it_rings(fds, count);
@@ -241,6 +259,79 @@ static void a_signal_does_not_end_a_connection(void) { /* R14 */
   end_served();
 }
 
+/* Some systems say so while a connection is being made. */
+static void not_connected_yet_is_no_failure(void) { /* R14 */
+  begin_served(PATIENT_MS);
+  interruption = ENOTCONN;
+  interrupted_sends = interrupted_recvs = 1;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  CHECK_EQ(interrupted_sends + interrupted_recvs, 0);
+  interruption = EINTR;
+  end_served();
+}
+
+static void a_poll_that_fails_ends_a_blocking_call(void) {
+  begin_served(PATIENT_MS);
+  poll_fails = 1;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_SYSTEM);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  end_served();
+  poll_fails = 0;
+}
+
+static void a_full_socket_is_waited_for_both_ways(void) { /* R16 */
+  begin_served(PATIENT_MS);
+  interrupted_sends = INT_MAX;
+  is_only_asked = 1;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
+  CHECK(redlock_wait(&rl, 0) == NULL);
+  CHECK_EQ(asked_events, POLLIN | POLLOUT);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  interrupted_sends = is_only_asked = 0;
+  end_served();
+}
+
+/* poll has just said that there is nothing. */
+static void a_wait_in_vain_asks_no_server(void) {
+  begin_served(PATIENT_MS);
+  is_only_asked = 1;
+  recvs = 0;
+  CHECK(redlock_wait(&rl, 1) == NULL);
+  CHECK_EQ(recvs, 0);
+  is_only_asked = 0;
+  end_served();
+}
+
+/* A program that has closed its input gets descriptor 0 for a socket. */
+static void descriptor_zero_is_as_good_as_any(void) {
+  int input = dup(STDIN_FILENO);
+  redlock_fd want;
+  if (input < 0) SKIP("its input is closed");
+  begin_served(PATIENT_MS);
+  close(connection);
+  connection = -1;
+  CHECK(redlock_step(&rl) == NULL); /* hears of it */
+  close(STDIN_FILENO);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
+  CHECK_EQ(want.fd, STDIN_FILENO);
+  end_served();
+  CHECK(dup2(input, STDIN_FILENO) == STDIN_FILENO && close(input) == 0);
+}
+
+static void without_a_socket_nothing_else_is_used(void) { /* R14 */
+  int input = dup(STDIN_FILENO);
+  if (input < 0) SKIP("its input is closed");
+  no_sockets = 1;
+  CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
+  redlock_close(&rl);
+  no_sockets = 0;
+  CHECK_EQ(dup2(STDIN_FILENO, input), input); /* it is open still */
+  close(input);
+}
+
 static void bytes_leave_at_once(void) { /* TCP_NODELAY: a command must not wait for an answer */
   redlock_fd want;
   int on = 0;
@@ -249,6 +340,18 @@ static void bytes_leave_at_once(void) { /* TCP_NODELAY: a command must not wait 
   CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
   CHECK_EQ(getsockopt((int)want.fd, IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
   CHECK(on != 0);
+  end_served();
+}
+
+/* A machine may have no IPv6. */
+static void an_ipv4_address_is_reached_by_ipv4(void) {
+  struct sockaddr_in6 a; /* room for either */
+  socklen_t size = sizeof a;
+  redlock_fd want;
+  begin_served(PATIENT_MS);
+  CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
+  CHECK_EQ(getpeername((int)want.fd, (struct sockaddr *)&a, &size), 0);
+  CHECK_EQ(a.sin6_family, AF_INET);
   end_served();
 }
 
@@ -264,6 +367,15 @@ static void the_only_address_is_kept_after_a_failure(void) { /* R14 */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
   end_served();
+}
+
+/* So it is when nothing ever listened there: tried twice, and then no more for a while. */
+static void a_refused_address_is_tried_again_at_once(void) { /* R14 */
+  CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
+  connects = 0;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(connects, 2);
+  redlock_close(&rl);
 }
 
 /* poll counts in an int. Early is allowed, at once or never is not. */
@@ -282,17 +394,25 @@ static void a_wait_longer_than_poll_can_count(void) {
   redlock_close(&rl);
 }
 
-/* sockaddr_un has room for about 108 bytes. */
-static void a_socket_with_a_long_path_is_unreachable(void) {
+/* sockaddr_un has room for about 108 bytes, with the end; what is cut would be another path. */
+static void unreachable_with_path_of(size_t size) {
   char list[5 + 200 + 1];
-  memset(list, 'p', sizeof list - 1);
+  memset(list, 'p', sizeof list);
   memcpy(list, "unix:/", 6);
-  list[sizeof list - 1] = '\0';
+  list[5 + size] = '\0';
   CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  connects = 0;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(connects, 0);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
   redlock_close(&rl);
+}
+
+static void a_socket_with_a_long_path_is_unreachable(void) {
+  const struct sockaddr_un *room = NULL;
+  unreachable_with_path_of(200);
+  unreachable_with_path_of(sizeof room->sun_path);
 }
 
 int main(int argc, char **argv) {
@@ -302,9 +422,17 @@ int main(int argc, char **argv) {
   RUN(no_value_of_less_entropy);
   RUN(a_signal_does_not_end_a_wait);
   RUN(a_signal_does_not_end_a_connection);
+  RUN(not_connected_yet_is_no_failure);
+  RUN(a_poll_that_fails_ends_a_blocking_call);
+  RUN(a_full_socket_is_waited_for_both_ways);
+  RUN(a_wait_in_vain_asks_no_server);
   RUN(bytes_leave_at_once);
+  RUN(an_ipv4_address_is_reached_by_ipv4);
   RUN(the_only_address_is_kept_after_a_failure);
+  RUN(a_refused_address_is_tried_again_at_once);
   RUN(a_wait_longer_than_poll_can_count);
   RUN(a_socket_with_a_long_path_is_unreachable);
+  RUN(descriptor_zero_is_as_good_as_any);
+  RUN(without_a_socket_nothing_else_is_used);
   return check_end();
 }

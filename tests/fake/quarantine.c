@@ -50,6 +50,19 @@ static void an_old_one_does(void) { /* R24 */
   end();
 }
 
+/* As long as a ttl may be, and to the second. */
+static void a_long_quarantine_is_exact(void) { /* R24 */
+  static const int64_t max_ttl_ms = 400000000;
+  int young;
+  for (young = 0; young < 2; young++) {
+    prepare_started(3, max_ttl_ms + 2000 - young);
+    options.max_ttl_ms = (uint32_t)max_ttl_ms;
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), young ? REDLOCK_NO_QUORUM : REDLOCK_OK);
+    end();
+  }
+}
+
 static void it_votes_when_it_is_old_enough(void) { /* R24: local time since INFO counts */
   prepare_started(3, 8000);
   ready();
@@ -384,5 +397,6 @@ int main(int argc, char **argv) {
   RUN(one_round_trip_is_added_to_the_first_lock);
   RUN(no_byte_is_added_to_later_ones);
   RUN(info_split_at_every_byte);
+  RUN(a_long_quarantine_is_exact);
   return check_end();
 }

@@ -82,11 +82,61 @@ static void r11_a_command_that_ages_out_wakes_the_line(void) {
   end();
 }
 
+/* From its second call on a socket takes nothing. */
+static void take_one_piece(struct fake *f, enum fake_hook hook, int server) {
+  if (hook != FAKE_SEND || server != 2) return;
+  if (f->server[2].send_chunk == SIZE_MAX) f->server[2].send_chunk = 5;
+  else f->server[2].socket_room = 0;
+}
+
+/* Server 2 has got all of the first two commands, and a part of the third. */
+static void r11_a_part_of_a_command_pins_that_command_alone(void) {
+  int64_t start;
+  slow_world();
+  hold("a", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  fake.on_call = take_one_piece;
+  hold("b", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  start = now();
+  hold("c", 60000);
+  CHECK(now() - start <= 1);
+  fake.on_call = NULL;
+  end();
+}
+
+/* The log is full of rounds that nobody answers: two releases, and the extensions of two kept locks.
+   A release that waits for room is dropped when it is cancelled, and its value lives until its
+   ttl. */
+static void r11_a_cancelled_release_without_room_is_dropped(void) {
+  static redlock_lock many[5];
+  char name[] = "a";
+  int i;
+  slow_world();
+  for (i = 0; i < 5; i++, name[0]++)
+    CHECK_EQ(redlock_acquire(&rl, &many[i], name, i < 2 ? 2000 : 60000, 0), REDLOCK_OK);
+  for (i = 0; i < 2; i++) CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
+  run_for(10);
+  freeze(0, 2);
+  for (i = 2; i < 5; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  run_for(1200);
+  CHECK_EQ(redlock_cancel(&rl, &many[4]), REDLOCK_OK);
+  thaw(0, 2);
+  run_for(10);
+  CHECK(many[2].status == REDLOCK_OK && many[3].status == REDLOCK_OK);
+  CHECK_EQ(fake_holders(&fake, "e"), 3);
+  CHECK(redlock_remaining_ms(&rl, &many[0]) > 0 && redlock_remaining_ms(&rl, &many[1]) > 0);
+  hold("next", 1000);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(r14_the_end_of_a_back_off_is_in_time_for_an_acquire);
   RUN(r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire);
   RUN(r11_a_cancel_that_frees_room_wakes_the_line);
   RUN(r11_a_command_that_ages_out_wakes_the_line);
+  RUN(r11_a_part_of_a_command_pins_that_command_alone);
+  RUN(r11_a_cancelled_release_without_room_is_dropped);
   return check_end();
 }

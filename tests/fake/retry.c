@@ -150,6 +150,23 @@ static void wait_for_ever_waits_for_long(void) { /* R9 */
   end();
 }
 
+/* The process stood still: the rest was over in time, and the step comes too late. */
+static void no_attempt_starts_after_the_wait(void) { /* R9 */
+  prepare(3);
+  options.retry_delay_min_ms = options.retry_delay_max_ms = 50;
+  ready();
+  warm();
+  occupy(0, 2, "r", 10000);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 100), REDLOCK_PENDING);
+  run_for(10);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+  fake_sleep(&fake, 1000);
+  CHECK(redlock_step(&rl) == &lock);
+  CHECK_EQ(lock.status, REDLOCK_TAKEN);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 1);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(rests_lie_in_the_range_and_differ);
@@ -162,5 +179,6 @@ int main(int argc, char **argv) {
   RUN(a_lock_that_comes_free_is_taken);
   RUN(the_last_attempt_gives_the_status);
   RUN(wait_for_ever_waits_for_long);
+  RUN(no_attempt_starts_after_the_wait);
   return check_end();
 }

@@ -57,6 +57,19 @@ static void it_votes_timeout_at_once(void) { /* R13 R16 */
   end();
 }
 
+/* Times are cut to whole milliseconds: one that answers a millisecond late is slow, and not silent.
+   It is asked again. */
+static void a_server_has_the_whole_of_its_time(void) { /* R10 R13 */
+  int i;
+  world(3);
+  for (i = 0; i < 3; i++) fake.server[i].thaw_at = now() + SERVER_TIMEOUT;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "late", 60000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(fake_live_keys(&fake), 3);
+  end();
+}
+
 /* Its socket takes no byte just as something starts: the time counts from then, not from what it
    was last heard of, also when the clock has a say about another lock meanwhile. */
 static void a_full_socket_has_its_time_too(void) { /* R13 */
@@ -131,6 +144,32 @@ static void one_answer_of_three_is_not_caught_up(void) { /* R13 */
   CHECK_EQ(fake_holders(&fake, "a") + fake_holders(&fake, "b") + fake_holders(&fake, "c"), 15);
   CHECK_EQ(fake_holders(&fake, "d"), 4);
   CHECK_EQ(fake_holders(&fake, "e"), 5); /* now it has */
+  end();
+}
+
+/* It answers all the time, and each answer is later than the last. */
+static void answers_to_others_are_not_the_one_that_is_overdue(void) { /* R13 */
+  char name[] = "a";
+  int k;
+  world(5);
+  for (k = 1; k <= 5; k++, name[0]++)
+    CHECK_EQ(take_sending_for(k * (SERVER_TIMEOUT - 10), name), REDLOCK_OK);
+  run_for(2 * SERVER_TIMEOUT);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 2);
+  CHECK_EQ(take_sending_for(0, "next"), REDLOCK_OK);
+  CHECK_EQ(lock.votes[4], REDLOCK_VOTE_TIMEOUT);
+  run_for(5 * SERVER_TIMEOUT);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 5);
+  end();
+}
+
+/* The client did not step meanwhile: it hears of that before it asks the others. */
+static void its_answer_is_heard_before_a_round_begins(void) { /* R13 R16 */
+  stall(4, 4, 60000);
+  fake_thaw(&fake, 4);
+  fake_sleep(&fake, 5);
+  occupy(0, 1, "next", 60000); /* so that it is needed */
+  CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
   end();
 }
 
@@ -285,15 +324,29 @@ static void one_attempt_acquires_see_a_thaw(void) { /* R13 */
   end();
 }
 
+/* What the old connection owed is void: the new one is waited for like any. */
+static void its_next_connection_has_its_time(void) { /* R13 R14 */
+  stall(4, 4, 60000);
+  fake.server[4].connect_ms = SERVER_TIMEOUT / 2;
+  fake_reset(&fake, 4, FAKE_RST);
+  fake_thaw(&fake, 4);
+  occupy(0, 1, "next", 60000); /* so that it is needed */
+  CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(it_gets_nothing_more);
   RUN(it_gets_the_release_of_a_set_that_it_was_sent);
   RUN(it_votes_timeout_at_once);
+  RUN(a_server_has_the_whole_of_its_time);
   RUN(a_full_socket_has_its_time_too);
   RUN(a_set_that_left_late_is_undone_all_the_same);
   RUN(it_recovers_when_it_has_caught_up);
   RUN(one_answer_of_three_is_not_caught_up);
+  RUN(answers_to_others_are_not_the_one_that_is_overdue);
+  RUN(its_answer_is_heard_before_a_round_begins);
   RUN(its_connection_is_kept_for_one_ttl);
   RUN(owing_much_is_no_reason_to_close);
   RUN(a_late_handshake_is_heard);
@@ -302,5 +355,6 @@ int main(int argc, char **argv) {
   RUN(bytes_that_cannot_be_sent_end_the_connection);
   RUN(slow_is_not_stalled);
   RUN(one_attempt_acquires_see_a_thaw);
+  RUN(its_next_connection_has_its_time);
   return check_end();
 }

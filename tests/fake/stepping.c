@@ -139,6 +139,25 @@ static void cancel_of_a_release_stops_the_wait(void) { /* R21 */
   end();
 }
 
+/* Two are decided in one turn, and the caller asks again for the one it has not got back yet. */
+static void release_of_a_decided_release_says_so(void) { /* R21 */
+  redlock_lock *first = NULL, *second;
+  int turns;
+  world(3);
+  hold("a", 60000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "b", 60000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_release(&rl, &other), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_release(&rl, &other), REDLOCK_INVALID); /* not decided yet */
+  for (turns = 0; turns < 10 && !first; turns++) first = redlock_wait(&rl, 10);
+  second = first == &lock ? &other : &lock;
+  CHECK_EQ(redlock_start_release(&rl, second), REDLOCK_EXPIRED);
+  CHECK(redlock_step(&rl) == second);
+  CHECK_EQ(second->status, REDLOCK_OK);
+  CHECK(redlock_step(&rl) == NULL);
+  end();
+}
+
 static void release_of_a_pending_acquire_is_a_cancel(void) {
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
@@ -271,11 +290,77 @@ static void close_with_one_server_stalled_takes_no_time(void) { /* R13 R16 */
   end();
 }
 
+/* However long a server may need for a vote, nobody needs the answer of what was closed. */
+static void close_waits_for_answers_but_a_moment(void) { /* R16 */
+  int64_t start;
+  prepare(3);
+  options.server_timeout_ms = 5000;
+  ready();
+  warm();
+  hold("r", 60000);
+  fake_freeze(&fake, 2);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  start = now();
+  redlock_close(&rl);
+  CHECK(now() - start <= 50);
+  end();
+}
+
+/* The sockets take a few bytes at a time. */
+static void close_waits_until_all_has_left(void) { /* R21 */
+  int i;
+  world(3);
+  hold("r", 60000);
+  for (i = 0; i < 3; i++) fake.server[i].send_chunk = 10;
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  redlock_close(&rl);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+/* A socket that is closed with answers unread may take back what was sent. */
+static void close_hears_the_answers_that_come_soon(void) { /* R21 */
+  int64_t start;
+  int i;
+  world(3);
+  hold("r", 60000);
+  run_for(5);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 10;
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  start = now();
+  redlock_close(&rl);
+  CHECK_EQ(now() - start, 10);
+  end();
+}
+
+/* The servers have closed the idle connections, and nobody has heard of it yet. */
+static void close_releases_over_new_connections(void) { /* R14 R21 */
+  int i;
+  world(3);
+  hold("r", 60000);
+  run_for(5);
+  for (i = 0; i < 3; i++) fake_reset(&fake, i, FAKE_RST);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  redlock_close(&rl);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
 static void nothing_to_do_means_never(void) {
   world(3);
   run_for(5000);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);
   CHECK(redlock_wait(&rl, -1) == NULL);
+  end();
+}
+
+/* All is decided and answered: no time-out of what was under way is left. */
+static void what_is_done_names_no_time(void) { /* R27 */
+  world(3);
+  hold("r", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(2);
+  CHECK_EQ(redlock_timeout_ms(&rl), -1);
   end();
 }
 
@@ -376,6 +461,7 @@ int main(int argc, char **argv) {
   RUN(cancel_of_a_grant_not_handed_back);
   RUN(cancel_of_an_extension_leaves_the_lock_held);
   RUN(cancel_of_a_release_stops_the_wait);
+  RUN(release_of_a_decided_release_says_so);
   RUN(release_of_a_pending_acquire_is_a_cancel);
   RUN(a_release_that_cancels_leaves_nothing_to_do);
   RUN(a_lock_in_use_cannot_be_started_again);
@@ -386,11 +472,16 @@ int main(int argc, char **argv) {
   RUN(close_of_an_idle_client_takes_no_time);
   RUN(close_with_one_server_down_takes_no_time);
   RUN(close_with_one_server_stalled_takes_no_time);
+  RUN(close_waits_for_answers_but_a_moment);
+  RUN(close_waits_until_all_has_left);
+  RUN(close_hears_the_answers_that_come_soon);
+  RUN(close_releases_over_new_connections);
   RUN(nothing_to_do_means_never);
   RUN(a_wait_without_a_limit_waits_for_what_is_pending);
   RUN(a_wait_without_a_limit_keeps_what_is_kept);
   RUN(timeout_meets_the_deadline);
   RUN(fds_are_those_that_were_opened);
   RUN(own_loop_needs_only_step_and_timeout);
+  RUN(what_is_done_names_no_time);
   return check_end();
 }

@@ -36,7 +36,8 @@ static int later_clock(clockid_t clock, struct timespec *time) {
 
 /* ---- The resolver ---------------------------------------------------------------------------- */
 
-/* A name's addresses: '4' and a digit is 127.0.0.digit, '6' and a digit is ::digit. */
+/* A name's addresses: '4' and a digit is 127.0.0.digit, '6' and a digit is ::digit, and '?' and a
+   digit is of a family that the client does not know. */
 static struct name {
   const char *name;
   const char *addresses;
@@ -68,10 +69,10 @@ static struct addrinfo *answer_of(const char *address, const char *port, struct 
   if (!a) abort();
   a->info.ai_next = next;
   a->info.ai_addr = &a->address.any;
-  a->info.ai_family = address[0] == '4' ? AF_INET : AF_INET6;
-  if (address[0] == '4') {
+  a->info.ai_family = address[0] == '4' ? AF_INET : address[0] == '6' ? AF_INET6 : AF_UNSPEC;
+  if (address[0] != '6') {
     a->info.ai_addrlen = sizeof a->address.v4;
-    a->address.v4.sin_family = AF_INET;
+    a->address.v4.sin_family = (sa_family_t)a->info.ai_family;
     a->address.v4.sin_port = number;
     a->address.v4.sin_addr.s_addr = htonl(0x7f000000u + (uint32_t)(address[1] - '0'));
   } else {
@@ -272,19 +273,24 @@ static int was_called(int listener) {
 static int step_until_called(int listener) {
   int turns;
   for (turns = 0; turns < 1000 && !was_called(listener); turns++) (void)redlock_wait(&rl, 10);
-  CHECK(was_called(listener));
-  return accept(listener, NULL, NULL);
+  return CHECK(was_called(listener)) ? accept(listener, NULL, NULL) : -1;
+}
+
+/* Steps until bytes have come. */
+static void step_until_asked(int connection) {
+  char bytes[512];
+  int turns;
+  for (turns = 0; turns < 1000 && recv(connection, bytes, sizeof bytes, MSG_DONTWAIT) <= 0; turns++)
+    (void)redlock_wait(&rl, 10);
 }
 
 /* Takes a lock of one server, answers for it, and then hangs up, as a server with `timeout` does
    with a connection that is idle. */
 static void lock_once(int listener) {
-  char bytes[512];
-  int connection, turns;
+  int connection;
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
   connection = step_until_called(listener);
-  for (turns = 0; turns < 1000 && recv(connection, bytes, sizeof bytes, MSG_DONTWAIT) <= 0; turns++)
-    (void)redlock_wait(&rl, 10);
+  step_until_asked(connection);
   CHECK_EQ(send(connection, "+OK\r\n", 5, 0), 5);
   while (lock.status == REDLOCK_PENDING) (void)redlock_wait(&rl, 10000);
   CHECK_EQ(lock.status, REDLOCK_OK);
@@ -311,6 +317,44 @@ static void an_address_that_worked_is_not_left(void) { /* R14 */
   redlock_close(&rl);
   close(first);
   close(second);
+}
+
+/* A server that hangs up in the middle of the handshake is there all the same. */
+static void an_address_that_greets_badly_is_not_left(void) { /* R14 */
+  char port[8], list[32];
+  int first = listen_on_loopback(port), second = listen_on(2, port), i;
+  begin();
+  name_is("both", "4142");
+  snprintf(list, sizeof list, "redis://:secret@both:%s", port);
+  CHECK_EQ(init_patient(list), REDLOCK_OK);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  for (i = 0; i < 3 && !was_called(second); i++) {
+    int connection = step_until_called(first);
+    step_until_asked(connection);
+    close(connection);
+    (void)redlock_wait(&rl, 10000); /* it hears of that */
+    (void)redlock_wait(&rl, 100);
+  }
+  CHECK(!was_called(second));
+  redlock_close(&rl);
+  close(first);
+  close(second);
+}
+
+/* What cannot be connected to, and what was told already, takes no place. */
+static void the_second_address_is_another_one(void) { /* R14 */
+  static const char *const answers[] = { "?3414142", "414241" };
+  char port[8] = "0", list[16];
+  int listener = listen_on(2, port), i;
+  for (i = 0; i < 2; i++) {
+    begin();
+    name_is("odd", answers[i]);
+    snprintf(list, sizeof list, "odd:%s", port);
+    CHECK_EQ(init_patient(list), REDLOCK_OK);
+    lock_once(listener);
+    redlock_close(&rl);
+  }
+  close(listener);
 }
 
 static void the_next_address_is_tried_at_once(void) { /* R14 */
@@ -432,6 +476,8 @@ int main(int argc, char **argv) {
   RUN(resolve_checks_what_it_keeps);
   RUN(resolve_ends_connections_to_old_addresses);
   RUN(an_address_that_worked_is_not_left);
+  RUN(an_address_that_greets_badly_is_not_left);
+  RUN(the_second_address_is_another_one);
   RUN(the_next_address_is_tried_at_once);
   RUN(resolve_bears_another_order);
   RUN(a_quiet_connection_is_probed);
