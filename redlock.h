@@ -425,7 +425,9 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 #endif
 #endif
 
-#ifndef REDLOCK_ASSERT
+#ifdef REDLOCK_ASSERT
+#define RL_CHECKED /* so what is always true is written down, for the tests to call */
+#else
 #define REDLOCK_ASSERT(truth) ((void)0)
 #endif
 
@@ -982,8 +984,9 @@ static void rl_on_error(rl_server *s) {
 
 /* ---- Servers: a connection's end ------------------------------------------------------------- */
 
-/* The round looks at its votes again; below, in "Rounds". */
+/* A vote is in, and the round looks at its votes again; below, in "Rounds". */
 static void rl_vote(redlock *rl, rl_command *c, const rl_server *s, redlock_vote vote);
+static void rl_judge(redlock *rl, redlock_lock *lock);
 
 /* A vote for every undecided command that the server has not answered. */
 static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
@@ -1059,8 +1062,10 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
     rl_remove(&c->owed, s->bit);
     if (c->kind == RL_RELEASE) c->due |= owed;
     if (c->lock && (owed || (c->kind != RL_RELEASE && rl_has_said_yes(c, s))))
-      rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
+      c->lock->votes[s->index] = REDLOCK_VOTE_UNREACHABLE;
   }
+  for (place = rl->first; place != end; place++)
+    if (rl_at(rl, place)->lock) rl_judge(rl, rl_at(rl, place)->lock);
   if (delay) rl_vote_all(rl, s, rl_absent_vote(s));
 }
 
@@ -1323,20 +1328,22 @@ static void rl_on_good_reply(rl_server *s) {
 
 /* What is wrong with one reply of the handshake; NULL = nothing. Its last two are R24's. */
 static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) {
-  if (rl->options.max_ttl_ms == 0 || s->greeting > 2)
+  if (rl->options.max_ttl_ms == 0 || s->greeting > 1)
     return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
   if (s->parser.type != ':') return rl_odd;
-  if (s->greeting == 1) return rl_identify(rl, s, &s->parser);
+  if (s->greeting == 0) return rl_identify(rl, s, &s->parser);
   s->next_run_id = s->parser.number ? s->parser.number : 1; /* 0 means none */
   return RL_NULL;
 }
 
 static void rl_on_greeting_reply(redlock *rl, rl_server *s, rl_reply reply) {
-  const char *problem = rl_judge_greeting(rl, s, reply);
+  const char *problem;
+  s->greeting--;
+  problem = rl_judge_greeting(rl, s, reply);
   if (problem) {
     rl_refuse(rl, s, problem);
-  } else if (--s->greeting == 0) {
+  } else if (s->greeting == 0) {
     s->state = RL_READY;
     rl_on_good_reply(s);
   }
@@ -1479,8 +1486,6 @@ static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
 
 /* ---- Rounds: votes, quorum, decision --------------------------------------------------------- */
 
-static void rl_judge(redlock *rl, redlock_lock *lock);
-
 /* A vote is in. A release that went twice, because its connection was lost, finds nothing the
    second time: that is no news. */
 static void rl_vote(redlock *rl, rl_command *c, const rl_server *s, redlock_vote vote) {
@@ -1495,6 +1500,7 @@ static rl_command *rl_settle(redlock *rl, redlock_lock *lock) {
   rl_command *c = rl_at(rl, lock->command);
   REDLOCK_ASSERT(c->lock == lock);
   c->lock = RL_NULL;
+  if (lock->phase == RL_VOTING) lock->phase = RL_RESTING;
   return c;
 }
 
@@ -2457,6 +2463,93 @@ static int rl_is_client(const redlock *rl) {
 
 /* Whether this is a client, and this is its process. */
 static int rl_is_ready(const redlock *rl) { return rl_is_client(rl) && !rl_is_forked(rl); }
+
+/* ---- What is always true --------------------------------------------------------------------- */
+
+#ifdef RL_CHECKED
+
+static void rl_check_list(const rl_link *list, uint8_t least, uint8_t most) {
+  const redlock_lock *lock = rl_first(list);
+  REDLOCK_ASSERT(list->next->prev == list && list->prev->next == list);
+  for (; lock; lock = rl_next(list, lock)) {
+    REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
+    REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
+    REDLOCK_ASSERT(lock->held == RL_HELD || lock->deadline_ms == 0);
+    REDLOCK_ASSERT(!lock->kept || (lock->held == RL_HELD && lock->task == RL_EXTEND) ||
+                   lock->task == RL_ABANDON);
+  }
+}
+
+/* In the line those that are urgent stand first. */
+static void rl_check_line(const redlock *rl) {
+  const redlock_lock *lock = rl_first(&rl->line), *last = RL_NULL;
+  for (; lock && rl_is_urgent(lock); lock = rl_next(&rl->line, lock)) last = lock;
+  REDLOCK_ASSERT(rl->urgent == (last ? &last->link : &rl->line));
+  for (; lock; lock = rl_next(&rl->line, lock)) REDLOCK_ASSERT(!rl_is_urgent(lock));
+}
+
+/* A lock whose round is under way and its command know each other. R7: room for a roll-back is kept
+   for each acquire from its SET to its hand-back. */
+static void rl_check_rounds(redlock *rl) {
+  const redlock_lock *lock = rl_first(&rl->live);
+  uint32_t reserved = 0, rounds = 0, place;
+  for (; lock; lock = rl_next(&rl->live, lock)) {
+    reserved += lock->reserved;
+    if (lock->phase != RL_VOTING) continue;
+    rounds++;
+    REDLOCK_ASSERT(lock->command - rl->first < rl->count);
+    REDLOCK_ASSERT(rl_at(rl, lock->command)->lock == lock);
+    REDLOCK_ASSERT(rl_at(rl, lock->command)->kind == lock->task);
+  }
+  for (lock = rl_first(&rl->decided); lock; lock = rl_next(&rl->decided, lock))
+    reserved += lock->reserved;
+  REDLOCK_ASSERT(rl->reserved == reserved && rl->count + reserved <= REDLOCK_MAX_COMMANDS);
+  for (place = rl->first; place != rl_log_end(rl); place++) {
+    const rl_command *c = rl_at(rl, place);
+    rounds -= c->lock != RL_NULL;
+    REDLOCK_ASSERT(!(c->due & c->owed));
+  }
+  REDLOCK_ASSERT(rounds == 0);
+}
+
+/* The two cursors of a server: what stands before `cursor` has left or never will, what stands
+   before `answered` is not owed any more. */
+static void rl_check_server(redlock *rl, const rl_server *s) {
+  uint32_t place = rl->first, owed = s->greeting + s->late;
+  uint32_t sent = s->cursor - rl->first, answered = s->answered - rl->first;
+  REDLOCK_ASSERT((s->state == RL_CLOSED) == (s->fd < 0));
+  REDLOCK_ASSERT(s->greeting == 0 || s->state == RL_GREETING);
+  REDLOCK_ASSERT(s->greeted || s->state < RL_READY);
+  REDLOCK_ASSERT(s->state >= RL_GREETING || s->owed == 0);
+  REDLOCK_ASSERT(s->mark <= s->owed);
+  REDLOCK_ASSERT(sent <= rl->count && answered <= sent + 1);
+  for (; place != rl_log_end(rl); place++) {
+    const rl_command *c = rl_at(rl, place);
+    int is_owed = (c->owed & s->bit) != 0;
+    owed += is_owed ? 1 : 0;
+    REDLOCK_ASSERT(!is_owed || place - rl->first >= answered);
+    REDLOCK_ASSERT(!is_owed || place - rl->first <= sent);
+    REDLOCK_ASSERT(!(c->due & s->bit) || place - rl->first >= sent);
+  }
+  REDLOCK_ASSERT(s->owed == owed);
+}
+
+/* All that is true of a client whenever a hook is called and whenever a public call has returned.
+   It costs time: the tests call it, with REDLOCK_ASSERT. */
+static inline void rl_check(redlock *rl) {
+  int i;
+  if (!rl_is_client(rl)) return;
+  REDLOCK_ASSERT(rl->servers >= 1 && rl->servers <= REDLOCK_MAX_SERVERS);
+  REDLOCK_ASSERT(rl->quorum == rl->servers / 2 + 1); /* R5 */
+  rl_check_list(&rl->line, RL_LINE, RL_LINE);
+  rl_check_list(&rl->live, RL_VOTING, RL_KEEPING);
+  rl_check_list(&rl->decided, RL_DECIDED, RL_DECIDED);
+  rl_check_line(rl);
+  rl_check_rounds(rl);
+  for (i = 0; i < rl->servers; i++) rl_check_server(rl, &rl->server[i]);
+}
+
+#endif
 
 REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
   redlock_status status = REDLOCK_OK;

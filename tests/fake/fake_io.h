@@ -6,9 +6,21 @@ static inline int fake_is_broken(const struct fake *f, const struct fake_connect
   return c->broken_at <= f->now_ms;
 }
 
+/* What is always true of a client is true whenever it calls a hook. */
+static inline void fake_check(struct fake *f) {
+#ifdef RL_CHECKED
+  int i;
+  for (i = 0; i < FAKE_CLIENTS; i++)
+    if (f->client[i].rl) rl_check(f->client[i].rl);
+#else
+  (void)f;
+#endif
+}
+
 /* Counts the call and lets the script act; true = this one shall fail. */
 static inline int fake_enter(struct fake *f, enum fake_hook hook, int server) {
   long k;
+  fake_check(f);
   if (f->idle) return 0;
   k = ++f->calls[hook];
   if (k > f->most_calls) {

@@ -354,7 +354,7 @@ static void remember_hook(struct fake *f, enum fake_hook hook, int server) {
   last_hook = hook;
 }
 
-/* Nothing stands between the last check and the return, though a slow server still has to get it. */
+/* Nothing stands between the last check and the return, though a slow server is still to get it. */
 static void the_clock_is_the_last_that_a_grant_asks(void) { /* R1 */
   world(3);
   fake.server[2].socket_room = 5;

@@ -105,7 +105,7 @@ static void r11_a_part_of_a_command_pins_that_command_alone(void) {
   end();
 }
 
-/* The log is full of rounds that nobody answers: two releases, and the extensions of two kept locks.
+/* The log is full of rounds that nobody answers: two releases, and extensions of two kept locks.
    A release that waits for room is dropped when it is cancelled, and its value lives until its
    ttl. */
 static void r11_a_cancelled_release_without_room_is_dropped(void) {

@@ -12,8 +12,10 @@ static void call_close(void *rl) { redlock_close((redlock *)rl); }
 LIB_CALLS(X)
 #undef X
 
+static void check(void *rl) { rl_check((redlock *)rl); }
+
 const struct lib LIB = {
-    sizeof(redlock), call_close,
+    sizeof(redlock), call_close, check,
 #define X(type, name, parameters, arguments) call_##name,
     LIB_CALLS(X)
 #undef X

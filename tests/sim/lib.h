@@ -28,6 +28,7 @@
 struct lib {
   size_t size; /* of a client */
   void (*close)(void *rl);
+  void (*check)(void *rl); /* what is always true of a client */
 #define X(type, name, parameters, arguments) type(*name) parameters;
   LIB_CALLS(X)
 #undef X

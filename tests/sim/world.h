@@ -127,6 +127,7 @@ struct client {
   struct clock clock;
   const struct lib *lib;
   void *rl;
+  unsigned clocks;       /* readings of its clock */
   redlock_io io;
   redlock_options options;
   char list[MAX_SERVERS * 64];
