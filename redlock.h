@@ -38,6 +38,10 @@
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
      REDLOCK_NO_POSIX             leaves the system's sockets out: options.io must be given
      REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 52 bytes less a server
+     REDLOCK_NO_TEXTS             no error texts: those functions return ""
+     REDLOCK_NO_QUARANTINE        no max_ttl_ms: with servers that restart at will, two may hold a
+                                  lock (R24); one run_id behind two entries is not seen (R5)
+     REDLOCK_NO_URL               no redis:// in the list: no database but 0, one password for all
      REDLOCK_STATIC               every function is static to the file
      REDLOCK_ASSERT(truth)        called with the invariants; nothing by default
    Smallest useful: 3 servers, 16, 4, 16 and REDLOCK_NO_DNS: under 1 KB on 32 bits for client and
@@ -444,6 +448,23 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 /* ---- Configuration, checked ------------------------------------------------------------------ */
 
+/* What is left out is never reached, and the compiler drops it. */
+#ifdef REDLOCK_NO_TEXTS
+#define RL_HAS_TEXTS 0
+#else
+#define RL_HAS_TEXTS 1
+#endif
+#ifdef REDLOCK_NO_URL
+#define RL_HAS_URL 0
+#else
+#define RL_HAS_URL 1
+#endif
+#ifdef REDLOCK_NO_QUARANTINE
+#define RL_MAX_TTL(rl) 0u
+#else
+#define RL_MAX_TTL(rl) ((rl)->options.max_ttl_ms)
+#endif
+
 /* The script that releases, or extends if it is given a ttl. pcall and the returned table keep a
    server's own error word before 7.0 too. */
 #define RL_SCRIPT                                                                                  \
@@ -770,7 +791,7 @@ static int rl_parse_target(rl_text t, rl_target *out) {
   memset(out, 0, sizeof *out);
   out->host = rl_whole("");
   out->port = rl_whole("6379");
-  if (rl_begins(t, "redis://")) return rl_parse_url(rl_after(t, 8), out);
+  if (RL_HAS_URL && rl_begins(t, "redis://")) return rl_parse_url(rl_after(t, 8), out);
   if (!rl_begins(t, "unix:")) return rl_parse_host(t, out);
   out->host = rl_after(t, 5);
   out->port.size = 0;
@@ -962,14 +983,14 @@ static const char rl_twin[] = "the same server as another entry";
 /* What we find ourselves. The server's own words on this connection say more, and a handshake's
    error stays until a handshake succeeds: neither is covered. */
 static void rl_say(rl_server *s, const char *text) {
-  if (s->told || s->wary) return;
+  if (!RL_HAS_TEXTS || s->told || s->wary) return;
   rl_copy_out(s->error, rl_slice(text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1)));
 }
 
 /* One byte of an error's text. */
 static void rl_capture(rl_server *s, char c) {
   size_t at = s->parser.count - 1;
-  if (at >= REDLOCK_MAX_ERROR - 1) return;
+  if (!RL_HAS_TEXTS || at >= REDLOCK_MAX_ERROR - 1) return;
   s->error[at] = c >= ' ' && c <= '~' ? c : '?';
   s->error[at + 1] = 0;
   s->told = 1;
@@ -978,7 +999,7 @@ static void rl_capture(rl_server *s, char c) {
 /* An error is all there. One that quotes the command's words ends before them: the lock's value is
    among them, or a password. */
 static void rl_on_error(rl_server *s) {
-  char *quoted = strstr(s->error, ", with args");
+  char *quoted = RL_HAS_TEXTS ? strstr(s->error, ", with args") : RL_NULL;
   if (quoted) *quoted = 0;
 }
 
@@ -1125,7 +1146,7 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
     rl_put_word(w, rl_format(digits, t.database));
     replies++;
   }
-  if (rl->options.max_ttl_ms == 0) return replies;
+  if (RL_MAX_TTL(rl) == 0) return replies;
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
   rl_put_raw(w, RL_INFO_HEAD);
@@ -1328,7 +1349,7 @@ static void rl_on_good_reply(rl_server *s) {
 
 /* What is wrong with one reply of the handshake; NULL = nothing. Its last two are R24's. */
 static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) {
-  if (rl->options.max_ttl_ms == 0 || s->greeting > 1)
+  if (RL_MAX_TTL(rl) == 0 || s->greeting > 1)
     return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
   if (s->parser.type != ':') return rl_odd;
@@ -1371,7 +1392,7 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
   } else {
     s->fails = 0; /* a roll-back that finds nothing says no more about what refused its SET */
     if (c->kind != RL_RELEASE || vote == REDLOCK_VOTE_YES) rl_on_good_reply(s);
-    if (rl->now_ms - s->born_ms < rl->options.max_ttl_ms) vote = REDLOCK_VOTE_QUARANTINED;
+    if (RL_MAX_TTL(rl) && rl->now_ms - s->born_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
   }
   if (!c->lock) return;
   if (c->kind == RL_SET && reply == RL_REPLY_NIL) rl_remove(&c->lock->touched, s->bit); /* R7 */
@@ -2375,6 +2396,7 @@ static int rl_take_options(redlock *rl, const redlock_options *options) {
   if (o->server_timeout_ms == 0) o->server_timeout_ms = 250;
   if (o->drift_ppm == 0) o->drift_ppm = 10000;
   if (*max == 0) *max = *min > 200 ? *min : 200;
+  if (o->max_ttl_ms != RL_MAX_TTL(rl)) return 0; /* no quarantine: not one in name alone */
   return o->drift_ppm < 1000000 && *min <= *max && rl_choose_io(rl);
 }
 
@@ -2609,7 +2631,7 @@ REDLOCK_API void redlock_close(redlock *rl) {
 }
 
 static int rl_is_good_ttl(const redlock *rl, uint32_t ttl_ms) {
-  if (rl->options.max_ttl_ms && ttl_ms > rl->options.max_ttl_ms) return 0; /* R24 */
+  if (RL_MAX_TTL(rl) && ttl_ms > RL_MAX_TTL(rl)) return 0; /* R24 */
   return rl_validity_ms(rl, ttl_ms) > 0;
 }
 
@@ -2748,6 +2770,7 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 }
 
 REDLOCK_API const char *redlock_strerror(redlock_status status) {
+  if (!RL_HAS_TEXTS) return "";
   switch (status) {
     case REDLOCK_OK: return "ok";
     case REDLOCK_PENDING: return "not decided yet";

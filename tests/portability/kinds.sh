@@ -110,7 +110,8 @@ header() {
   need "$1"
   case $1 in *++) source=$work/alone.cc more= ;; *) source=$work/alone.c more=$only_c ;; esac
   printf '#define REDLOCK_IMPLEMENTATION\n#include "redlock.h"\n' >"$source"
-  for flags in -DPLAIN -DREDLOCK_STATIC -DREDLOCK_NO_DNS -DREDLOCK_NO_POSIX "$small"; do
+  for flags in -DPLAIN -DREDLOCK_STATIC -DREDLOCK_NO_DNS -DREDLOCK_NO_POSIX -DREDLOCK_NO_TEXTS \
+    -DREDLOCK_NO_QUARANTINE -DREDLOCK_NO_URL "$small"; do
     # shellcheck disable=SC2086 # lists of flags
     "$1" "-std=$2" -O2 $source_flags $warnings $more -Werror $flags -c "$source" \
       -o "$work/alone.o" || return 1

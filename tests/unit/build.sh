@@ -16,7 +16,8 @@ only_c=-Wstrict-prototypes
 everything="-Weverything -Wno-padded -Wno-declaration-after-statement -Wno-unknown-warning-option
             -Wno-unsafe-buffer-usage -Wno-switch-default -Wno-pre-c11-compat"
 no_cxx98="-Wno-c++98-compat -Wno-c++98-compat-pedantic"
-configurations="-DPLAIN -DREDLOCK_STATIC -DREDLOCK_NO_DNS -DREDLOCK_NO_POSIX -DWITH_ASSERT"
+configurations="-DPLAIN -DREDLOCK_STATIC -DREDLOCK_NO_DNS -DREDLOCK_NO_POSIX -DWITH_ASSERT
+                -DREDLOCK_NO_TEXTS -DREDLOCK_NO_QUARANTINE -DREDLOCK_NO_URL"
 
 skipped_status=77
 passed=0 failed=0 skipped=0

@@ -1,0 +1,62 @@
+/* reduced.c: a build without error texts, without the quarantine, and without credentials and
+ * databases in the list. What it cannot do it refuses; the lock is the same. */
+#define REDLOCK_NO_TEXTS
+#define REDLOCK_NO_QUARANTINE
+#define REDLOCK_NO_URL
+#include "world.h"
+
+static void locks_are_the_same(void) {
+  world(5);
+  freeze(4, 4);
+  hold("r", 1000);
+  CHECK_EQ(redlock_extend(&rl, &lock, 5000), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_TAKEN);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_OK);
+  end();
+}
+
+static void there_is_no_quarantine_to_rely_on(void) { /* R24 */
+  prepare(3);
+  options.max_ttl_ms = 1000;
+  CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_INVALID);
+  end();
+}
+
+static void no_entry_of_the_list_is_a_url(void) {
+  prepare(3);
+  CHECK_EQ(redlock_init(&rl, "redis://a", &options), REDLOCK_INVALID);
+  CHECK_EQ(redlock_init(&rl, "redis://:secret@a/1", &options), REDLOCK_INVALID);
+  end();
+}
+
+static void a_password_of_the_options_goes_as_ever(void) { /* R4 */
+  int i;
+  prepare(3);
+  for (i = 0; i < 3; i++) fake.server[i].password = "secret";
+  options.password = "secret";
+  ready();
+  hold("r", 1000);
+  end();
+}
+
+static void there_are_no_texts(void) {
+  world(3);
+  fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, "-OOM command not allowed\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
+  CHECK(strcmp(redlock_server_error(&rl, 0), "") == 0);
+  CHECK(redlock_server_error(&rl, 3) == NULL);
+  CHECK(strcmp(redlock_strerror(REDLOCK_TAKEN), "") == 0);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(locks_are_the_same);
+  RUN(there_is_no_quarantine_to_rely_on);
+  RUN(no_entry_of_the_list_is_a_url);
+  RUN(a_password_of_the_options_goes_as_ever);
+  RUN(there_are_no_texts);
+  return check_end();
+}
