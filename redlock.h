@@ -278,8 +278,8 @@ typedef struct redlock {
   uint8_t servers;    /* RL_MISBUILT stands here whatever the sizes are set to */
   uint8_t quorum;
   uint8_t fresh;      /* something was queued or encoded since the last sending */
-  const struct redlock *self; /* where it was initialised: it must not move */
   rl_set quiet;       /* servers that wait() found unready: recv would be in vain */
+  const struct redlock *self; /* where it was initialised: it must not move */
   uint32_t first, count;  /* the log: its oldest command, and how many */
   uint32_t reserved;      /* commands, for roll-backs (R7) */
   const redlock_io *io;

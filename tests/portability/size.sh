@@ -1,6 +1,8 @@
 #!/bin/sh
 # size.sh : what the header takes at -Os, for each target, with and without the POSIX back end, in
-# the default and the small configuration. In bytes:
+# the default and the small configuration, and reduced: without texts, quarantine and URLs. A row
+# "linked" is a whole program that takes and frees one lock, less the same without (linked.c): with
+# libgcc's share, and without what is never called. In bytes:
 #
 #   text    code and constants           data, bss  what is writable (there should be none)
 #   client  sizeof(redlock)              lock       sizeof(redlock_lock)
@@ -34,9 +36,14 @@ x86-64 musl | musl-gcc | yes"
 
 # target, back end, configuration | what | at most
 limits="\
-Cortex-M4 none default | text | 5120
-Cortex-M4 none small | client+lock | 1024
-x86-64 POSIX default | text | 10240"
+Cortex-M4 none default | text | 10600
+Cortex-M4 none reduced | text | 8900
+Cortex-M4 none linked | text | 10200
+Cortex-M4 none small | client+lock | 900
+x86-64 POSIX default | text | 15400
+x86-64 POSIX reduced | text | 13100
+x86-64 POSIX default | client | 8192"
+reduced="-DREDLOCK_NO_TEXTS -DREDLOCK_NO_QUARANTINE -DREDLOCK_NO_URL"
 
 cat >"$work/alone.c" <<'END'
 #define REDLOCK_IMPLEMENTATION
@@ -86,13 +93,34 @@ measure() {
   fi
   client=$(struct client) lock=$(struct lock) text=$(section 'text|rodata|srodata')
   judge "$target $back $configuration" text "$text"
+  judge "$target $back $configuration" client "$client"
   judge "$target $back $configuration" client+lock $((client + lock))
   printf '%-12s %-6s %-8s %6d %5d %5d %7d %5d  %-24s%s\n' "$target" "$back" "$configuration" \
     "$text" "$(section 'data|sdata')" "$(section 'bss|sbss')" \
     "$client" "$lock" "$(stack)" "$verdict"
 }
 
-# The four rows, or two, of one target.
+# linked_text FLAG... : code and constants of a whole program
+linked_text() {
+  "$@" -Os -std=c99 $plain -ffunction-sections -fdata-sections -Wl,--gc-sections -I. \
+    tests/portability/linked.c -o "$work/linked" 2>"$work/errors" &&
+    size -A "$work/linked" | awk '$1 ~ /^\.(text|rodata)/ { n += $2 } END { print n + 0 }'
+}
+
+# measure_linked TARGET COMPILER FLAG...
+measure_linked() {
+  target=$1 verdict=
+  shift
+  with=$(linked_text "$@") && without=$(linked_text "$@" -DWITHOUT) || {
+    printf '%-12s %-6s %-8s SKIP  it does not link: %s\n' "$target" none linked \
+      "$(grep -m 1 . "$work/errors")"
+    return
+  }
+  judge "$target none linked" text $((with - without))
+  printf '%-12s %-6s %-8s %6d %51s%s\n' "$target" none linked $((with - without)) '' "$verdict"
+}
+
+# The rows of one target.
 measure_target() {
   target=$1 has_posix=$2
   shift 2
@@ -104,9 +132,12 @@ measure_target() {
   {
     measure "$target" none default "$@" -DREDLOCK_NO_POSIX
     measure "$target" none small "$@" -DREDLOCK_NO_POSIX $small
+    measure "$target" none reduced "$@" -DREDLOCK_NO_POSIX $reduced
+    measure_linked "$target" "$@"
     [ "$has_posix" = yes ] || return 0
     measure "$target" POSIX default "$@"
     measure "$target" POSIX small "$@" $small
+    measure "$target" POSIX reduced "$@" $reduced
   }
 }
 
