@@ -302,6 +302,20 @@ static void a_refusal_split_at_every_byte(void) { /* R4 R8 */
   }
 }
 
+/* Each of its replies is owed once, however many pieces it leaves in. */
+static void a_handshake_in_pieces_owes_no_more(void) { /* R13 */
+  int i;
+  prepare_urls(3, ":secret@", "/3");
+  ask_password(NULL, "secret");
+  for (i = 0; i < 3; i++) fake.server[i].send_chunk = 7;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+  run_for(2 * SERVER_TIMEOUT);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].connections, 1);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(goes_alone_in_one_round_trip);
@@ -323,5 +337,6 @@ int main(int argc, char **argv) {
   RUN(nothing_goes_before_the_next_handshake_succeeds);
   RUN(no_extension_follows_a_refused_handshake);
   RUN(a_refusal_split_at_every_byte);
+  RUN(a_handshake_in_pieces_owes_no_more);
   return check_end();
 }

@@ -1,6 +1,7 @@
 /* posix.c: what the POSIX back end asks of the system: the clock that it reads, entropy that does
  * not come, signals, times that poll cannot count, and a process that stands still after poll. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -316,6 +317,7 @@ static void descriptor_zero_is_as_good_as_any(void) {
   CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
   CHECK_EQ(want.fd, STDIN_FILENO);
   end_served();
+  CHECK(fcntl(STDIN_FILENO, F_GETFD) < 0); /* it is closed as any */
   CHECK(dup2(input, STDIN_FILENO) == STDIN_FILENO && close(input) == 0);
 }
 
