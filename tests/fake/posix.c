@@ -334,6 +334,19 @@ static void without_a_socket_nothing_else_is_used(void) { /* R14 */
   close(input);
 }
 
+static void a_reset_is_heard_of(void) { /* R14 */
+  const struct linger none = {1, 0};
+  redlock_fd want;
+  begin_served(PATIENT_MS);
+  CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
+  CHECK_EQ(setsockopt(connection, SOL_SOCKET, SO_LINGER, &none, sizeof none), 0);
+  close(connection);
+  connection = -1;
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_fds(&rl, &want, 1), 0);
+  end_served();
+}
+
 static void bytes_leave_at_once(void) { /* TCP_NODELAY: a command must not wait for an answer */
   redlock_fd want;
   int on = 0;
@@ -436,5 +449,6 @@ int main(int argc, char **argv) {
   RUN(a_socket_with_a_long_path_is_unreachable);
   RUN(descriptor_zero_is_as_good_as_any);
   RUN(without_a_socket_nothing_else_is_used);
+  RUN(a_reset_is_heard_of);
   return check_end();
 }
