@@ -539,10 +539,11 @@ static void rl_copy_out(char *to, rl_text t) {
   to[t.size] = 0;
 }
 
+/* More than 15 for what is no digit. */
 static uint32_t rl_hex(char c) {
   if (c >= '0' && c <= '9') return RL_AS(uint32_t, c - '0');
   c = RL_AS(char, c | 32);
-  return c >= 'a' && c <= 'f' ? RL_AS(uint32_t, c - 'a' + 10) : 16;
+  return c >= 'a' ? RL_AS(uint32_t, c - 'a' + 10) : 16;
 }
 
 /* The number in t, or `limit` when there is none or it is too large. */
@@ -1685,7 +1686,6 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   if (lock->task == RL_SET) {
     lock->reserved = 1;
     rl->reserved++;
-    lock->touched = 0;
     if (lock->attempts < UINT32_MAX) lock->attempts++;
   }
   rl_ask(rl, lock, lock->task)->lock = lock;
