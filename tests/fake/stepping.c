@@ -414,6 +414,19 @@ static void what_is_done_names_no_time(void) { /* R27 */
   end();
 }
 
+static void what_is_due_is_not_waited_for(void) { /* R10 */
+  int64_t start;
+  world(3);
+  freeze(0, 2);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  fake_sleep(&fake, SERVER_TIMEOUT);
+  start = now();
+  CHECK(redlock_wait(&rl, 1000) == &lock);
+  CHECK_EQ(now() - start, 0);
+  end();
+}
+
 static void a_wait_without_a_limit_waits_for_what_is_pending(void) {
   redlock_lock *got = NULL;
   int turns, i;
@@ -536,5 +549,6 @@ int main(int argc, char **argv) {
   RUN(close_waits_for_a_full_socket);
   RUN(close_waits_for_no_connection);
   RUN(what_is_started_meanwhile_leaves_in_one_piece);
+  RUN(what_is_due_is_not_waited_for);
   return check_end();
 }
