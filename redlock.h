@@ -2678,7 +2678,6 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
     if (acquiring) return REDLOCK_CANCELLED;
   }
   if (lock->held != RL_HELD) return lock->held == RL_OVER ? REDLOCK_EXPIRED : REDLOCK_INVALID;
-  (void)rl_tick(rl); /* a release needs no clock */
   rl_forget_set(rl, lock);
   lock->deadline_ms = 0; /* the hold ends here, whatever the servers say */
   lock->held = RL_OVER;
