@@ -316,6 +316,21 @@ static void a_handshake_in_pieces_owes_no_more(void) { /* R13 */
   end();
 }
 
+/* Nobody needs the server any more that was asked who it is and says nothing. */
+static void a_silent_handshake_is_given_up(void) { /* R14 R27 */
+  redlock_fd want[3];
+  prepare_urls(3, ":secret@", "");
+  ask_password(NULL, "secret");
+  fake_freeze(&fake, 2);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(5000);
+  CHECK_EQ(redlock_fds(&rl, want, 3), 2);
+  CHECK_EQ(redlock_timeout_ms(&rl), -1);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(goes_alone_in_one_round_trip);
@@ -338,5 +353,6 @@ int main(int argc, char **argv) {
   RUN(no_extension_follows_a_refused_handshake);
   RUN(a_refusal_split_at_every_byte);
   RUN(a_handshake_in_pieces_owes_no_more);
+  RUN(a_silent_handshake_is_given_up);
   return check_end();
 }

@@ -355,6 +355,7 @@ static void so_do_connections_that_hang(void) { /* R14 R16 */
   for (i = 1; i < 3; i++) fake.server[i].connect_ms = FAKE_NEVER;
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_UNREACHABLE);
   run_for(5);
   for (i = 0; i < 3; i++) {
     start = now();
