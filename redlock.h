@@ -560,10 +560,11 @@ static void rl_copy_out(char *to, rl_text t) {
   to[t.size] = 0;
 }
 
+/* More than 15 for what is no digit. */
 static uint32_t rl_hex(char c) {
   if (c >= '0' && c <= '9') return RL_AS(uint32_t, c - '0');
   c = RL_AS(char, c | 32);
-  return c >= 'a' && c <= 'f' ? RL_AS(uint32_t, c - 'a' + 10) : 16;
+  return c >= 'a' ? RL_AS(uint32_t, c - 'a' + 10) : 16;
 }
 
 /* The number in t, or `limit` when there is none or it is too large. */
@@ -1706,7 +1707,6 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   if (lock->task == RL_SET) {
     lock->reserved = 1;
     rl->reserved++;
-    lock->touched = 0;
     if (lock->attempts < UINT32_MAX) lock->attempts++;
   }
   rl_ask(rl, lock, lock->task)->lock = lock;
@@ -2700,7 +2700,6 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
     if (acquiring) return REDLOCK_CANCELLED;
   }
   if (lock->held != RL_HELD) return lock->held == RL_OVER ? REDLOCK_EXPIRED : REDLOCK_INVALID;
-  (void)rl_tick(rl); /* a release needs no clock */
   rl_forget_set(rl, lock);
   lock->deadline_ms = 0; /* the hold ends here, whatever the servers say */
   lock->held = RL_OVER;

@@ -1,4 +1,4 @@
-/* timing.h: a clock, the least and the median, for figures that are compared within one run.
+/* timing.h: a clock, the least and the median, for figures that are compared within one run. */
 #ifndef TIMING_H
 #define TIMING_H
 

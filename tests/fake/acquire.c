@@ -153,6 +153,7 @@ static void a_grant_that_lapses_in_the_queue_is_expired(void) { /* R1 hand-over 
   CHECK_EQ(handed_count, 0);
   CHECK_EQ(fake_holders(&fake, second == &lock ? "a" : "b"), 0);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
+  CHECK_EQ(redlock_start_release(&rl, second), REDLOCK_EXPIRED); /* and it has been released */
   end();
 }
 

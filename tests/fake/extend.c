@@ -206,6 +206,18 @@ static void a_ttl_that_drift_eats_is_invalid(void) { /* R1 */
   end();
 }
 
+static void at_the_deadline_it_is_over(void) { /* R19 R22 */
+  world(3);
+  hold("r", 1000);
+  fake_sleep(&fake, redlock_remaining_ms(&rl, &lock) - 1);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
+  fake_sleep(&fake, 1);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_EXPIRED);
+  end();
+}
+
 /* It took no bytes while a quorum decided. */
 static void a_slow_server_is_extended_too(void) { /* R18 */
   world(3);
@@ -238,5 +250,6 @@ int main(int argc, char **argv) {
   RUN(an_extension_is_refused_while_one_is_pending);
   RUN(a_ttl_that_drift_eats_is_invalid);
   RUN(a_slow_server_is_extended_too);
+  RUN(at_the_deadline_it_is_over);
   return check_end();
 }

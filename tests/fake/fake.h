@@ -151,7 +151,7 @@ struct fake {
   unsigned wanted[FAKE_SERVERS]; /* the events it said it waits for */
   int idle_waits;    /* waits in a row without an act or time between */
   long reasons;
-  char misuse[96]; /* the first breach of redlock_io's contract; "" = none */
+  char misuse[112]; /* the first breach of redlock_io's contract; "" = none */
 };
 
 /* A program that makes many worlds may bring something faster. */

@@ -302,6 +302,35 @@ static void a_refusal_split_at_every_byte(void) { /* R4 R8 */
   }
 }
 
+/* Each of its replies is owed once, however many pieces it leaves in. */
+static void a_handshake_in_pieces_owes_no_more(void) { /* R13 */
+  int i;
+  prepare_urls(3, ":secret@", "/3");
+  ask_password(NULL, "secret");
+  for (i = 0; i < 3; i++) fake.server[i].send_chunk = 7;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+  run_for(2 * SERVER_TIMEOUT);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].connections, 1);
+  end();
+}
+
+/* Nobody needs the server any more that was asked who it is and says nothing. */
+static void a_silent_handshake_is_given_up(void) { /* R14 R27 */
+  redlock_fd want[3];
+  prepare_urls(3, ":secret@", "");
+  ask_password(NULL, "secret");
+  fake_freeze(&fake, 2);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(5000);
+  CHECK_EQ(redlock_fds(&rl, want, 3), 2);
+  CHECK_EQ(redlock_timeout_ms(&rl), -1);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(goes_alone_in_one_round_trip);
@@ -323,5 +352,7 @@ int main(int argc, char **argv) {
   RUN(nothing_goes_before_the_next_handshake_succeeds);
   RUN(no_extension_follows_a_refused_handshake);
   RUN(a_refusal_split_at_every_byte);
+  RUN(a_handshake_in_pieces_owes_no_more);
+  RUN(a_silent_handshake_is_given_up);
   return check_end();
 }

@@ -204,6 +204,17 @@ static void a_clock_that_fails_says_zero(void) { /* R22 */
   end();
 }
 
+static void a_clock_that_fails_is_no_reason_to_wait(void) { /* R27 */
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK(redlock_timeout_ms(&rl) > 0);
+  fail_clock_at(1);
+  CHECK_EQ(redlock_timeout_ms(&rl), 0);
+  fake.fail_hook = FAKE_ANY;
+  end();
+}
+
 /* Two operations are decided in one turn, and one of them is handed back; then there is no clock.
    Returns the other one. */
 static redlock_lock *no_clock_at_hand_over(void) {
@@ -416,5 +427,6 @@ int main(int argc, char **argv) {
   RUN(time_lost_anywhere_in_an_extension);
   RUN(the_clock_is_the_last_that_a_grant_asks);
   RUN(a_grant_never_outlives_its_keys);
+  RUN(a_clock_that_fails_is_no_reason_to_wait);
   return check_end();
 }

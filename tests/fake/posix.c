@@ -1,6 +1,7 @@
 /* posix.c: what the POSIX back end asks of the system: the clock that it reads, entropy that does
  * not come, signals, times that poll cannot count, and a process that stands still after poll. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -316,6 +317,7 @@ static void descriptor_zero_is_as_good_as_any(void) {
   CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
   CHECK_EQ(want.fd, STDIN_FILENO);
   end_served();
+  CHECK(fcntl(STDIN_FILENO, F_GETFD) < 0); /* it is closed as any */
   CHECK(dup2(input, STDIN_FILENO) == STDIN_FILENO && close(input) == 0);
 }
 
@@ -330,6 +332,19 @@ static void without_a_socket_nothing_else_is_used(void) { /* R14 */
   no_sockets = 0;
   CHECK_EQ(dup2(STDIN_FILENO, input), input); /* it is open still */
   close(input);
+}
+
+static void a_reset_is_heard_of(void) { /* R14 */
+  const struct linger none = {1, 0};
+  redlock_fd want;
+  begin_served(PATIENT_MS);
+  CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
+  CHECK_EQ(setsockopt(connection, SOL_SOCKET, SO_LINGER, &none, sizeof none), 0);
+  close(connection);
+  connection = -1;
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_fds(&rl, &want, 1), 0);
+  end_served();
 }
 
 static void bytes_leave_at_once(void) { /* TCP_NODELAY: a command must not wait for an answer */
@@ -434,5 +449,6 @@ int main(int argc, char **argv) {
   RUN(a_socket_with_a_long_path_is_unreachable);
   RUN(descriptor_zero_is_as_good_as_any);
   RUN(without_a_socket_nothing_else_is_used);
+  RUN(a_reset_is_heard_of);
   return check_end();
 }

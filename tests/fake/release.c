@@ -148,6 +148,35 @@ static void during_an_extension_it_wins(void) { /* R21: the extension cannot bri
   end();
 }
 
+/* It was down when the lock was released, and comes back when only the first ttl is over. */
+static void it_reaches_whoever_was_extended_last(void) { /* R21 R12 */
+  world(3);
+  hold("r", 200);
+  CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_OK);
+  run_for(5);
+  fake.server[2].refuses = 1;
+  fake_reset(&fake, 2, FAKE_RST);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(1000);
+  fake.server[2].refuses = 0;
+  run_for(2000);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+/* It took no byte of either yet. */
+static void a_set_that_did_not_leave_need_not(void) { /* R12 */
+  world(3);
+  fake.server[2].socket_room = 0;
+  hold("r", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  fake.server[2].socket_room = SIZE_MAX;
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(frees_all_servers);
@@ -163,5 +192,7 @@ int main(int argc, char **argv) {
   RUN(a_second_release_sends_nothing);
   RUN(a_failed_acquire_needs_no_release);
   RUN(during_an_extension_it_wins);
+  RUN(it_reaches_whoever_was_extended_last);
+  RUN(a_set_that_did_not_leave_need_not);
   return check_end();
 }

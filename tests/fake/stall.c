@@ -335,6 +335,59 @@ static void its_next_connection_has_its_time(void) { /* R13 R14 */
   end();
 }
 
+static void all_that_are_stalled_decide_at_once(void) { /* R6 R16 */
+  int64_t start;
+  world(3);
+  freeze(0, 2);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  run_for(5);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(now() - start, 0);
+  end();
+}
+
+/* Nor is a connection waited for again that did not come to stand in time. */
+static void so_do_connections_that_hang(void) { /* R14 R16 */
+  int64_t start;
+  int i;
+  prepare(3);
+  for (i = 1; i < 3; i++) fake.server[i].connect_ms = FAKE_NEVER;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_UNREACHABLE);
+  run_for(5);
+  for (i = 0; i < 3; i++) {
+    start = now();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+    CHECK(now() - start <= 1);
+  }
+  end();
+}
+
+/* Its time runs out in the middle of another lock's round, which needs it. */
+static redlock_vote vote_of_the_third(void) {
+  int64_t start = now();
+  CHECK_EQ(redlock_acquire(&rl, &other, "first", 60000, 0), REDLOCK_OK);
+  occupy(0, 0, "next", 60000);
+  run_for(SERVER_TIMEOUT / 2);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_TAKEN);
+  CHECK(now() - start <= SERVER_TIMEOUT + 1);
+  return lock.votes[2];
+}
+
+static void the_vote_says_what_is_wrong(void) { /* R13 R14 */
+  world(3);
+  fake_freeze(&fake, 2);
+  CHECK_EQ(vote_of_the_third(), REDLOCK_VOTE_TIMEOUT);
+  end();
+  prepare(3);
+  fake.server[2].connect_ms = FAKE_NEVER;
+  ready();
+  CHECK_EQ(vote_of_the_third(), REDLOCK_VOTE_UNREACHABLE);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(it_gets_nothing_more);
@@ -356,5 +409,8 @@ int main(int argc, char **argv) {
   RUN(slow_is_not_stalled);
   RUN(one_attempt_acquires_see_a_thaw);
   RUN(its_next_connection_has_its_time);
+  RUN(all_that_are_stalled_decide_at_once);
+  RUN(so_do_connections_that_hang);
+  RUN(the_vote_says_what_is_wrong);
   return check_end();
 }

@@ -346,6 +346,56 @@ static void close_releases_over_new_connections(void) { /* R14 R21 */
   end();
 }
 
+/* A server stands still for longer than its answers are worth waiting for, but its socket is full:
+   of the release a part fits. */
+static void close_waits_for_a_full_socket(void) { /* R21 */
+  const struct fake_stream *in;
+  prepare(1);
+  options.server_timeout_ms = 1000;
+  ready();
+  warm();
+  hold("r", 60000);
+  fake.server[0].thaw_at = now() + 200;
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 90000), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  in = &fake.connection[fake.client[0].connection[0]].in;
+  fake.server[0].socket_room = in->end - in->next + 20;
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  redlock_close(&rl);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+/* One that it has no connection to is not waited for. */
+static void close_waits_for_no_connection(void) { /* R16 */
+  int64_t start;
+  prepare(3);
+  options.server_timeout_ms = 1000;
+  fake.server[2].connect_ms = FAKE_NEVER;
+  ready();
+  hold("r", 60000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  start = now();
+  redlock_close(&rl);
+  CHECK(now() - start <= 50);
+  end();
+}
+
+/* What the caller starts between two that are handed back leaves with what follows. */
+static void what_is_started_meanwhile_leaves_in_one_piece(void) {
+  redlock_lock *first = NULL;
+  int turns;
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 60000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 60000, 0), REDLOCK_PENDING);
+  for (turns = 0; turns < 10 && !first; turns++) first = redlock_wait(&rl, 10);
+  CHECK_EQ(redlock_start_release(&rl, first), REDLOCK_PENDING);
+  forget_log();
+  CHECK(redlock_wait(&rl, 10) != NULL);
+  CHECK_EQ(fake.calls[FAKE_SEND], 0);
+  end();
+}
+
 static void nothing_to_do_means_never(void) {
   world(3);
   run_for(5000);
@@ -361,6 +411,19 @@ static void what_is_done_names_no_time(void) { /* R27 */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   run_for(2);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);
+  end();
+}
+
+static void what_is_due_is_not_waited_for(void) { /* R10 */
+  int64_t start;
+  world(3);
+  freeze(0, 2);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  fake_sleep(&fake, SERVER_TIMEOUT);
+  start = now();
+  CHECK(redlock_wait(&rl, 1000) == &lock);
+  CHECK_EQ(now() - start, 0);
   end();
 }
 
@@ -483,5 +546,9 @@ int main(int argc, char **argv) {
   RUN(fds_are_those_that_were_opened);
   RUN(own_loop_needs_only_step_and_timeout);
   RUN(what_is_done_names_no_time);
+  RUN(close_waits_for_a_full_socket);
+  RUN(close_waits_for_no_connection);
+  RUN(what_is_started_meanwhile_leaves_in_one_piece);
+  RUN(what_is_due_is_not_waited_for);
   return check_end();
 }

@@ -440,6 +440,24 @@ static void resolve_ends_connections_to_old_addresses(void) { /* R5 */
   close(listener);
 }
 
+/* Two entries are found to be one server: the second has no vote any more. */
+static void a_twin_that_resolve_finds_is_not_connected(void) { /* R5 */
+  char port[8], list[32];
+  redlock_fd want[2];
+  int listener = listen_on_loopback(port);
+  begin();
+  snprintf(list, sizeof list, "one:%s,two:%s", port, port);
+  CHECK_EQ(init_patient(list), REDLOCK_OK);
+  name_is("two", "41");
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_INVALID);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_UNREACHABLE);
+  CHECK_EQ(redlock_fds(&rl, want, 2), 1);
+  CHECK_EQ(want[0].server, 0);
+  redlock_close(&rl);
+  close(listener);
+}
+
 /* What is not kept takes nobody's place: the last entry is still itself, and is connected. */
 static void a_name_with_four_addresses(void) {
   char first[8], last[8], list[64];
@@ -482,5 +500,6 @@ int main(int argc, char **argv) {
   RUN(resolve_bears_another_order);
   RUN(a_quiet_connection_is_probed);
   RUN(a_name_with_four_addresses);
+  RUN(a_twin_that_resolve_finds_is_not_connected);
   return check_end();
 }
