@@ -149,7 +149,40 @@ static struct name name_of(int i) {
   return from(entry, host_of(entry));
 }
 
-/* Why a server did not help, and what to do about it; NULL = it did its part. */
+/* What a person can do about an error, known by how it begins; NULL = it tells enough itself. */
+static const char *advice_for(const char *error) {
+  static const char rights[] = "locks need +set +eval +get +del +pttl +pexpire and the keys, "
+                               "--status and --max-ttl +info, a /db +select";
+  static const char *const known[][2] = {
+    {"NOAUTH", "give user and password: redis://user:password@host"},
+    {"WRONGPASS", "check user and password in the list"},
+    {"ERR AUTH", "it wants no password: take it out of the list"},
+    {"ERR invalid password", "check the password in the list"},
+    {"NOPERM", rights},
+    {"ERR ACL failure", rights},
+    {"ERR The user executing", rights},
+    {"DENIED", "see protected-mode in its configuration"},
+    {"ERR max", "raise maxclients in its configuration"},
+    {"OOM", "see maxmemory in its configuration"},
+    {"MISCONF", "it cannot write to its disk: see its log"},
+    {"LOADING", "wait: it reads its data"},
+    {"BUSY", "wait: a script runs, or SCRIPT KILL"},
+    {"READONLY", "list masters only"},
+    {"MASTERDOWN", "list masters only"},
+    {"MOVED", "list plain masters, no Cluster"},
+    {"CLUSTERDOWN", "list plain masters, no Cluster"},
+    {"WRONGTYPE", "something else uses this key"},
+    {"ERR unknown command", "it renames or lacks this command"},
+    {"ERR DB", "check the database's number in the list"},
+    {"no connection", "does it run, is the address right?"},
+  };
+  size_t i;
+  for (i = 0; i < sizeof known / sizeof *known; i++)
+    if (strncmp(error, known[i][0], strlen(known[i][0])) == 0) return known[i][1];
+  return NULL;
+}
+
+/* Why a server did not help; NULL = it did its part. */
 static const char *complaint(int server) {
   const char *error = redlock_server_error(&client, server);
   switch (lock.votes[server]) {
@@ -165,7 +198,9 @@ static void say_servers(void) {
   int i;
   for (i = 0; redlock_server_error(&client, i); i++) {
     struct name name = name_of(i);
-    if (complaint(i)) say("  %.*s: %s", name.size, name.at, complaint(i));
+    const char *why = complaint(i), *advice = why ? advice_for(why) : NULL;
+    if (!why) continue;
+    say("  %.*s: %s%s%s", name.size, name.at, why, advice ? ": " : "", advice ? advice : "");
   }
 }
 
@@ -1039,28 +1074,6 @@ static const char *past_reply(const char *at, const char *end) {
   return size + 2 <= end - line ? line + size + 2 : NULL;
 }
 
-static const char *advice_for(const char *error) {
-  static const char *const known[][2] = {
-    {"NOAUTH", "give user and password: redis://user:password@host"},
-    {"WRONGPASS", "check user and password in the list"},
-    {"ERR AUTH", "it wants no password: take it out of the list"},
-    {"ERR invalid password", "check the password in the list"},
-    {"NOPERM", "locks need +set +eval +get +del +pttl +pexpire and the keys, --status and "
-               "--max-ttl +info, a /db +select"},
-    {"DENIED", "see protected-mode in its configuration"},
-    {"ERR max", "raise maxclients in its configuration"},
-    {"LOADING", "wait: it reads its data"},
-    {"BUSY", "wait: a script runs, or SCRIPT KILL"},
-    {"MASTERDOWN", "list masters only"},
-    {"ERR unknown command", "it renames or lacks this command"},
-    {"ERR DB", "check the database's number in the list"},
-  };
-  size_t i;
-  for (i = 0; i < sizeof known / sizeof *known; i++)
-    if (strncmp(error, known[i][0], strlen(known[i][0])) == 0) return known[i][1];
-  return "see its log";
-}
-
 /* The value of one line of INFO, or "". */
 static void copy_field(const struct probe *p, const char *field, char *to, size_t size) {
   const char *at = strstr(p->text, field);
@@ -1112,7 +1125,7 @@ static void take_error(struct probe *p, const char *at) {
   (void)snprintf(p->error, sizeof p->error, "%.*s", (int)strcspn(at, "\r\n"), at);
   arguments = strstr(p->error, ", with args");
   if (arguments) *arguments = 0;
-  p->advice = advice_for(p->error);
+  p->advice = advice_for(p->error) ? advice_for(p->error) : "see its log";
 }
 
 /* Without INFO and PING locks can be had all the same. 0 = it is in vain to read on. */
