@@ -240,18 +240,27 @@ typedef struct rl_parser {
   uint8_t state, type, negative;
 } rl_parser;
 
-/* private: one server. What is small stands first in these structs: it makes the code smaller. */
+/* private: one server, as a small machine:
+
+     closed, until until_ms -> connecting, no byte has left -> greeting -> ready
+
+   Without a handshake, its first byte makes a connection ready. Any failure makes it closed again.
+   What else is remembered, who sets it, and who clears it:
+
+     greeting  replies of the handshake to come   its first byte          each of them; closing
+     greeted   all of the handshake has left      its last byte, or none  opening
+     stalled   the marked reply is overdue (R13)  the clock               nothing is owed; closing
+     full      not all of the last bytes left     each send               each send; nothing is due
+     wary      the last handshake was refused     the refusal             the next good reply
+     told      `error` is the server's own words  each byte of an error   opening; a good reply
+     second    which of two addresses is in use   a connection that never stood; redlock_resolve
+
+   What is small stands first in these structs: it makes the code smaller. */
 typedef struct rl_server {
   rl_set bit;          /* stands for this server in a set of them */
   uint8_t index;       /* in the list */
   uint8_t state, fails;
-  uint8_t greeting;    /* replies of the handshake to come */
-  uint8_t greeted;     /* all bytes of the handshake have left */
-  uint8_t stalled;     /* the marked reply is overdue (R13) */
-  uint8_t full;        /* it did not take all of the last bytes */
-  uint8_t wary;        /* the last handshake was refused */
-  uint8_t told;        /* the error text is the server's own, from this connection */
-  uint8_t second;      /* the second of its name's addresses is in use */
+  uint8_t greeting, greeted, stalled, full, wary, told, second; /* see above */
   uint16_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
   uint16_t entry, entry_size;    /* its text in the list */
   rl_parser parser;

