@@ -63,6 +63,22 @@ static void a_long_quarantine_is_exact(void) { /* R24 */
   }
 }
 
+/* A server's run_id may begin with any digits. That it is the same one is known all the same, though
+   it tells a short uptime now, for its clock was set. */
+static void a_run_id_of_noughts_is_one(void) { /* R24 */
+  prepare_started(3, 1000000);
+  fake.server[0].run_id = 0;
+  ready();
+  hold("r", 1000);
+  run_for(5);
+  fake.server[0].started_at = now();
+  fake_reset(&fake, 0, FAKE_FIN);
+  run_for(5);
+  occupy(1, 1, "s", 60000); /* so that it is needed */
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", 1000, 0), REDLOCK_OK);
+  end();
+}
+
 static void it_votes_when_it_is_old_enough(void) { /* R24: local time since INFO counts */
   prepare_started(3, 8000);
   ready();
@@ -398,5 +414,6 @@ int main(int argc, char **argv) {
   RUN(no_byte_is_added_to_later_ones);
   RUN(info_split_at_every_byte);
   RUN(a_long_quarantine_is_exact);
+  RUN(a_run_id_of_noughts_is_one);
   return check_end();
 }
