@@ -63,8 +63,8 @@ static void a_long_quarantine_is_exact(void) { /* R24 */
   }
 }
 
-/* A server's run_id may begin with any digits. That it is the same one is known all the same, though
-   it tells a short uptime now, for its clock was set. */
+/* A server's run_id may begin with any digits. That it is the same one is known all the same,
+   though it tells a short uptime now, for its clock was set. */
 static void a_run_id_of_noughts_is_one(void) { /* R24 */
   prepare_started(3, 1000000);
   fake.server[0].run_id = 0;
