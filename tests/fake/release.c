@@ -177,6 +177,16 @@ static void a_set_that_did_not_leave_need_not(void) { /* R12 */
   end();
 }
 
+/* Its answers are waited for as any, however short the lock was. */
+static void a_short_ttl_leaves_it_its_time(void) { /* R21 R10 */
+  int i;
+  world(3);
+  hold("r", SERVER_TIMEOUT / 2);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = SERVER_TIMEOUT - 10;
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(frees_all_servers);
@@ -194,5 +204,6 @@ int main(int argc, char **argv) {
   RUN(during_an_extension_it_wins);
   RUN(it_reaches_whoever_was_extended_last);
   RUN(a_set_that_did_not_leave_need_not);
+  RUN(a_short_ttl_leaves_it_its_time);
   return check_end();
 }

@@ -388,6 +388,20 @@ static void the_vote_says_what_is_wrong(void) { /* R13 R14 */
   end();
 }
 
+/* Its socket was full until all that was due to it was too old: it owes nothing. */
+static void a_server_that_was_spared_all_is_asked_again(void) { /* R13 */
+  world(5);
+  fake.server[4].socket_room = 0;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "first", 200, 0), REDLOCK_OK);
+  run_for(SERVER_TIMEOUT + 2);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(500);
+  fake.server[4].socket_room = SIZE_MAX;
+  occupy(0, 1, "next", 60000); /* so that it is needed */
+  CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(it_gets_nothing_more);
@@ -412,5 +426,6 @@ int main(int argc, char **argv) {
   RUN(all_that_are_stalled_decide_at_once);
   RUN(so_do_connections_that_hang);
   RUN(the_vote_says_what_is_wrong);
+  RUN(a_server_that_was_spared_all_is_asked_again);
   return check_end();
 }
