@@ -78,6 +78,33 @@ static void far_more_locks_than_room_are_taken_and_freed(void) { /* R11 */
   end();
 }
 
+/* What the handshake was begun for has left the log, and nothing has come after it. */
+static void a_handshake_goes_on_with_an_empty_log(void) { /* R27 */
+  int i;
+  prepare(3);
+  options.password = "secret";
+  for (i = 0; i < 3; i++) {
+    fake.server[i].password = "secret";
+    fake.server[i].socket_room = 10;
+  }
+  freeze(0, 2);
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  fake.fail_hook = FAKE_ENTROPY;
+  fake.fail_from = 1;
+  fake.fail_until = 1000;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(finish(&lock), REDLOCK_SYSTEM);
+  fake.fail_hook = FAKE_ANY;
+  for (i = 0; i < 3; i++) fake.server[i].socket_room = SIZE_MAX;
+  thaw(0, 2);
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 3);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(an_error_is_cut_where_its_room_ends);
@@ -85,5 +112,6 @@ int main(int argc, char **argv) {
   RUN(a_refused_list_says_why_in_little_room);
   RUN(the_longest_name_goes_through_it_all);
   RUN(far_more_locks_than_room_are_taken_and_freed);
+  RUN(a_handshake_goes_on_with_an_empty_log);
   return check_end();
 }
