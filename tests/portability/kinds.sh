@@ -173,7 +173,8 @@ clang-analyzer-*,concurrency-*,misc-*,performance-*,portability-*,\
 
 cppcheck() {
   need cppcheck
-  for macros in -DREDLOCK_NO_POSIX -DCLOCK_MONOTONIC "-DCLOCK_MONOTONIC -DREDLOCK_NO_DNS"; do
+  for macros in -DREDLOCK_NO_POSIX "-DCLOCK_MONOTONIC -DAI_PASSIVE -DMSG_NOSIGNAL" \
+    "-DCLOCK_MONOTONIC -DMSG_NOSIGNAL -DREDLOCK_NO_DNS"; do
     # shellcheck disable=SC2086 # a list of flags
     command cppcheck --quiet --enable=warning,performance,portability --error-exitcode=1 \
       --suppress=missingIncludeSystem --std=c99 --language=c -DREDLOCK_IMPLEMENTATION $macros \
