@@ -250,7 +250,7 @@ typedef struct rl_parser {
      greeting  replies of the handshake to come   its first byte          each of them; closing
      greeted   all of the handshake has left      its last byte, or none  opening
      stalled   the marked reply is overdue (R13)  the clock               nothing is owed; closing
-     full      not all of the last bytes left     each send               each send; nothing is due
+     full      not all of the last bytes left     each send               each send; closing
      wary      the last handshake was refused     the refusal             the next good reply
      told      `error` is the server's own words  each byte of an error   opening; a good reply
      second    which of two addresses is in use   a connection that never stood; redlock_resolve
@@ -273,7 +273,7 @@ typedef struct rl_server {
   uint32_t run_id;     /* its first digits; 0 = not seen */
   uint32_t next_run_id;
   intptr_t fd;         /* -1 = closed */
-  int64_t until_ms;    /* closed: not reopened before; open: replaced, if stalled, after */
+  int64_t until_ms;    /* closed: not reopened before; else, if it is stalled: not kept after */
   int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
   int64_t born_ms;     /* our time of its start, never too early (R24) */
   char error[REDLOCK_MAX_ERROR];
@@ -511,7 +511,7 @@ enum {
   RL_BULK_LIMIT = 32767,    /* so is a longer bulk; none is asked for */
   RL_BACKOFF_MIN_MS = 16,
   RL_BACKOFF_DOUBLINGS = 6, /* up to about 1 s */
-  RL_CONNECT_MS = 2000,     /* a connection that never stood is tried anew after this */
+  RL_CONNECT_MS = 2000,     /* one that never stood is tried anew after this, if it is stalled */
   RL_CLOSE_MS = 50,         /* redlock_close waits no longer for answers */
   RL_KEEPALIVE_S = 60,      /* a quiet connection is probed, so that no NAT drops it */
   RL_UPTIME_SLACK_MS = 2000 /* uptime_in_seconds is cut, and so is the start it counts from */
@@ -1080,7 +1080,7 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   delay = rl_reopen_ms(rl, s);
   s->fd = -1;
   s->state = RL_CLOSED;
-  s->stalled = s->greeting = 0;
+  s->stalled = s->full = s->greeting = 0;
   s->owed = s->late = s->mark = 0;
   s->until_ms = rl->now_ms + delay;
   s->answered = s->cursor = rl->first;
@@ -1282,11 +1282,11 @@ static void rl_attend(redlock *rl, rl_server *s) {
   if (s->state != RL_CLOSED) rl_send_greeting(rl, s);
 }
 
-/* A connection that does not come to stand: nobody waits for it, and at its time it ends. */
+/* A connection that does not come to stand in time: nobody waits for it, and then it ends. */
 static void rl_on_slow_connect(redlock *rl, rl_server *s) {
-  if (s->state != RL_CONNECTING || s->cursor == rl_log_end(rl)) return;
+  if (s->state != RL_CONNECTING || !s->stalled || s->cursor == rl_log_end(rl)) return;
   if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
-  else if (s->stalled) rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
+  else rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
 /* When the clock next has a say about the server. */
@@ -1359,6 +1359,7 @@ static void rl_on_good_reply(rl_server *s) {
 
 /* What is wrong with one reply of the handshake; NULL = nothing. Its last two are R24's. */
 static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) {
+  if (s->greeting == 0 && !s->greeted) return rl_odd; /* to what has not left */
   if (RL_MAX_TTL(rl) == 0 || s->greeting > 1)
     return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
@@ -1402,7 +1403,7 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
   } else {
     s->fails = 0; /* a roll-back that finds nothing says no more about what refused its SET */
     if (c->kind != RL_RELEASE || vote == REDLOCK_VOTE_YES) rl_on_good_reply(s);
-    if (RL_MAX_TTL(rl) && rl->now_ms - s->born_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
+    if (RL_MAX_TTL(rl) && c->t1_ms - s->born_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
   }
   if (!c->lock) return;
   if (c->kind == RL_SET && reply == RL_REPLY_NIL) rl_remove(&c->lock->touched, s->bit); /* R7 */
@@ -1482,7 +1483,7 @@ static int rl_is_pinned(redlock *rl, const rl_server *s) {
 
 /* Takes the first command out of the log, if it is decided. A stalled server that stands in the
    way, with bytes that it does not take, loses its connection; a healthy one is waited for, at most
-   until the command is too old. */
+   until the command is too old or, when a part of it has left, until that is late. */
 static int rl_retire(redlock *rl) {
   const rl_command *c = rl_at(rl, rl->first);
   rl_server *s, *end = rl->server + rl->servers;
@@ -1675,6 +1676,8 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
   } else if (yes + none < quorum) {
     if (lock->task == RL_SET)
       rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN);
+    else if (rl->now_ms >= lock->deadline_ms)
+      rl_expire(rl, lock);
     else if (taken + none <= spare) /* the loss cannot be proved any more */
       rl_end_extension(rl, lock, REDLOCK_NO_QUORUM);
   }
@@ -2146,7 +2149,8 @@ static rl_address rl_spell(const rl_sockaddr *a) {
   memset(&out, 0, sizeof out);
   if (a->any.sa_family == AF_INET6) {
     memcpy(out.ip, &a->v6.sin6_addr, 16);
-    out.scope = RL_AS(uint32_t, a->v6.sin6_scope_id);
+    if (out.ip[0] == 0xfe && (out.ip[1] & 0xc0) == 0x80) /* no other kind has one */
+      out.scope = RL_AS(uint32_t, a->v6.sin6_scope_id);
     out.port = a->v6.sin6_port;
   } else {
     memcpy(out.ip, rl_v4_mapped, 12);

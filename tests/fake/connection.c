@@ -105,6 +105,22 @@ static void the_end_of_a_backoff_is_not_slept_through(void) { /* R14 R27 */
   end();
 }
 
+/* However long it takes, it is given up when it is late, and not when a step comes by. */
+static void a_slow_connect_has_its_whole_time(void) { /* R14 R27 */
+  prepare(3);
+  options.server_timeout_ms = 5000;
+  fake.server[0].connect_ms = FAKE_NEVER;
+  fake.server[1].connect_ms = 3000;
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_PENDING);
+  take_all(&rl);
+  fake_sleep(&fake, 2500);
+  take_all(&rl);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(fake.server[1].connections, 1);
+  end();
+}
+
 static void backoff_is_random(void) { /* R14 */
   int64_t gap[2][6];
   int run, k;
@@ -342,6 +358,7 @@ int main(int argc, char **argv) {
   RUN(black_holes_end_at_the_timeout);
   RUN(backoff_grows_and_is_bounded);
   RUN(the_end_of_a_backoff_is_not_slept_through);
+  RUN(a_slow_connect_has_its_whole_time);
   RUN(backoff_is_random);
   RUN(a_black_hole_has_one_attempt_pending);
   RUN(no_descriptors_for_a_minority);

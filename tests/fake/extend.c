@@ -231,6 +231,20 @@ static void a_slow_server_is_extended_too(void) { /* R18 */
   end();
 }
 
+/* The process stood still past the deadline, and then hears that the extension failed. */
+static void a_failure_that_is_heard_too_late_ends_it(void) { /* R19 */
+  world(3);
+  hold("r", 100);
+  fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, 3, "-LOADING\r\n");
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 100), REDLOCK_PENDING);
+  take_all(&rl);
+  fake_sleep(&fake, 200);
+  CHECK_EQ(finish(&lock), REDLOCK_EXPIRED);
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(counts_from_its_own_start);
@@ -251,5 +265,6 @@ int main(int argc, char **argv) {
   RUN(a_ttl_that_drift_eats_is_invalid);
   RUN(a_slow_server_is_extended_too);
   RUN(at_the_deadline_it_is_over);
+  RUN(a_failure_that_is_heard_too_late_ends_it);
   return check_end();
 }

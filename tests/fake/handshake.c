@@ -331,6 +331,24 @@ static void a_silent_handshake_is_given_up(void) { /* R14 R27 */
   end();
 }
 
+/* Garbage that looks like its answer comes before all of the handshake has left. */
+static void an_answer_to_what_has_not_left_is_none(void) { /* R4 R8 */
+  int i;
+  prepare(3);
+  ask_password(NULL, "secret");
+  options.password = "secret";
+  for (i = 0; i < 3; i++) {
+    fake.server[i].send_chunk = fake.server[i].socket_room = 5;
+    fake.server[i].request_ms = 10;
+    fake.server[i].greeting = "+OK\r\n";
+  }
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(200);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 0);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(goes_alone_in_one_round_trip);
@@ -354,5 +372,6 @@ int main(int argc, char **argv) {
   RUN(a_refusal_split_at_every_byte);
   RUN(a_handshake_in_pieces_owes_no_more);
   RUN(a_silent_handshake_is_given_up);
+  RUN(an_answer_to_what_has_not_left_is_none);
   return check_end();
 }

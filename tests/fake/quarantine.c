@@ -43,8 +43,9 @@ static void a_young_server_does_not_vote(void) { /* R24: uptime less 2 s */
   end();
 }
 
+/* T1 comes before the answer that tells the uptime, which is in whole seconds. */
 static void an_old_one_does(void) { /* R24 */
-  prepare_started(3, MAX_TTL + 2000);
+  prepare_started(3, MAX_TTL + 3000);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   end();
@@ -55,7 +56,7 @@ static void a_long_quarantine_is_exact(void) { /* R24 */
   static const int64_t max_ttl_ms = 400000000;
   int young;
   for (young = 0; young < 2; young++) {
-    prepare_started(3, max_ttl_ms + 2000 - young);
+    prepare_started(3, max_ttl_ms + 3000 - young);
     options.max_ttl_ms = (uint32_t)max_ttl_ms;
     ready();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), young ? REDLOCK_NO_QUORUM : REDLOCK_OK);
@@ -378,7 +379,7 @@ static void info_split_at_every_byte(void) { /* R24 R8 */
   size_t at;
   for (at = 1; at < 260; at++) {
     int i;
-    prepare_started(3, MAX_TTL + (at & 1 ? 2000 : 1999));
+    prepare_started(3, MAX_TTL + (at & 1 ? 3000 : 2999));
     for (i = 0; i < 3; i++) {
       fake.server[i].split_at = at;
       fake.server[i].split_ms = 2;
@@ -387,6 +388,23 @@ static void info_split_at_every_byte(void) { /* R24 R8 */
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), at & 1 ? REDLOCK_OK : REDLOCK_NO_QUORUM);
     end();
   }
+}
+
+/* The SET leaves before it is old enough, and its answer comes after. */
+static void what_was_asked_too_early_is_no_vote(void) { /* R24: T1 counts */
+  int i;
+  prepare_started(3, 1000000);
+  options.server_timeout_ms = 500;
+  ready();
+  warm();
+  for (i = 0; i < 3; i++) fake_restart(&fake, i);
+  run_for(1);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "x", 500, 0), REDLOCK_NO_QUORUM);
+  run_for(MAX_TTL - 100);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 200;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
+  end();
 }
 
 int main(int argc, char **argv) {
@@ -415,5 +433,6 @@ int main(int argc, char **argv) {
   RUN(info_split_at_every_byte);
   RUN(a_long_quarantine_is_exact);
   RUN(a_run_id_of_noughts_is_one);
+  RUN(what_was_asked_too_early_is_no_vote);
   return check_end();
 }

@@ -43,11 +43,21 @@ static void no_address_in_particular_is_this_machine(void) { /* R5 */
   are_others("127.0.0.2:7001,0.0.0.0:7001");
 }
 
+/* Only an address of one link has a scope. */
+static void a_scope_makes_no_other_address(void) { /* R5 */
+#ifndef REDLOCK_NO_DNS
+  are_one("[::1%1]:7001,[::1]:7001");
+  are_one("[::ffff:127.0.0.1%1]:7001,127.0.0.1:7001");
+  are_one("[fe80::1%1]:7001,[fe80::1%1]:7001");
+#endif
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(an_ipv4_address_as_ipv6);
   RUN(zeros_and_cases);
   RUN(no_address_in_particular_is_this_machine);
+  RUN(a_scope_makes_no_other_address);
   return check_end();
 }
 
