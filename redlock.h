@@ -322,9 +322,10 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
    INVALID when two entries turn out to be one address. With your own io: does nothing, OK. */
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
-/* Cancels what is pending, gives roll-backs and releases up to one server_timeout_ms to leave (not
-   those that the log has no room for) and their answers at most 50 ms to come, and closes. Does not
-   release held locks. In another process than init's it only closes descriptors (R17). */
+/* Cancels what is pending, gives roll-backs and releases up to one server_timeout_ms to leave on
+   connections that stand (not those that the log has no room for), all else at most 50 ms, and
+   closes. Does not release held locks. In another process than init's it only closes descriptors
+   (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
