@@ -277,6 +277,15 @@ static void a_silent_server_is_noticed_while_nothing_else_is_due(void) { /* R13 
   end();
 }
 
+/* No operation was pending, so none was cancelled. */
+static void a_lock_that_is_kept_no_more_is_as_it_was(void) {
+  held_for_kept(1000, 0);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(extends_at_half_of_the_validity);
@@ -298,5 +307,6 @@ int main(int argc, char **argv) {
   RUN(a_release_hands_the_loss_back);
   RUN(hundreds_of_steps_wait_only_when_due);
   RUN(a_silent_server_is_noticed_while_nothing_else_is_due);
+  RUN(a_lock_that_is_kept_no_more_is_as_it_was);
   return check_end();
 }
