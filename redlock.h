@@ -2190,15 +2190,17 @@ static rl_address rl_address_of(const redlock *rl, const rl_server *s, int which
   char host[RL_HOST_BYTES], port[6];
   rl_address none;
   rl_sockaddr a;
+  uint16_t number;
   (void)which;
   memset(&none, 0, sizeof none);
   memset(&a, 0, sizeof a);
   rl_copy_target(rl, s, host, port);
+  number = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
   a.any.sa_family = AF_INET;
-  a.v4.sin_port = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
+  a.v4.sin_port = number;
   if (inet_pton(AF_INET, host, &a.v4.sin_addr) == 1) return rl_spell(&a);
   a.any.sa_family = AF_INET6;
-  a.v6.sin6_port = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
+  a.v6.sin6_port = number;
   return inet_pton(AF_INET6, host, &a.v6.sin6_addr) == 1 ? rl_spell(&a) : none;
 }
 
