@@ -5,10 +5,11 @@ DESTDIR ?=
 
 VERSION    = $(shell sed -n 's/^\#define REDLOCK_VERSION "\(.*\)"/\1/p' redlock.h)
 EXAMPLES  := $(patsubst examples/%.c,$(BUILD)/examples/%,\
-               $(filter-out examples/redlock.c examples/demo.c,$(wildcard examples/*.c)))
+               $(filter-out examples/demo.c,$(wildcard examples/*.c)))
 ifneq ($(shell uname -s),Linux) # it has no epoll
 EXAMPLES  := $(filter-out %/many_locks,$(EXAMPLES))
 endif
+COMMAND   := $(wildcard examples/redlock/*.c)
 STATIC_CC ?= musl-gcc
 STATIC    := -static -Os -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables \
              -fno-pie -no-pie -Wl,--gc-sections,--build-id=none,-z,noseparate-code -s
@@ -30,17 +31,17 @@ install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## into DESTDIR and PREF
 	  $(DESTDIR)$(PREFIX)/share/pkgconfig
 	install -m 755 $(BUILD)/redlock $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 redlock.h $(DESTDIR)$(PREFIX)/include/
-	install -m 644 examples/redlock.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 examples/redlock/redlock.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 $(BUILD)/redlock.3 $(DESTDIR)$(PREFIX)/share/man/man3/
 	install -m 644 $(BUILD)/redlock.pc $(DESTDIR)$(PREFIX)/share/pkgconfig/
 
-$(BUILD)/redlock: examples/redlock.c redlock.h
+$(BUILD)/redlock: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CFLAGS) $(LDFLAGS) $< -o $@
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
 
-$(BUILD)/redlock-static: examples/redlock.c redlock.h
+$(BUILD)/redlock-static: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)
-	$(STATIC_CC) $(STANDARD) $(WARNINGS) $(STATIC) -I. $(CFLAGS) $(LDFLAGS) $< -o $@
+	$(STATIC_CC) $(STANDARD) $(WARNINGS) $(STATIC) -I. $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
 
 $(EXAMPLES): $(BUILD)/examples/%: examples/%.c redlock.h
 	@mkdir -p $(@D)
@@ -117,9 +118,9 @@ $(BUILD)/redlock.pc: always
 	   echo 'Version: $(VERSION)'; echo 'Cflags: -I$${includedir}'; } >$@
 
 # The tests run a command that is built as they are, with sanitizers.
-$(BUILD)/tests/command/redlock: examples/redlock.c
+$(BUILD)/tests/command/redlock: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $< -o $@
+	$(CC) $(TEST_FLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
 
 $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
@@ -130,4 +131,4 @@ $(BUILD)/tests/command/terminal: private STANDARD += -D_XOPEN_SOURCE=700 # pseud
 test-programs: $(COMMAND_TESTS) $(BUILD)/tests/command/redlock $(BUILD)/redlock $(EXAMPLES) \
                $(shell command -v $(STATIC_CC) >/dev/null && echo $(BUILD)/redlock-static)
 
--include $(addsuffix .d,$(COMMAND_TESTS) $(BUILD)/tests/command/redlock)
+-include $(addsuffix .d,$(COMMAND_TESTS))

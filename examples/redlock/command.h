@@ -1,0 +1,93 @@
+/* command.h: what the files of the command share. Each part says which file holds it. */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#define REDLOCK_MAX_SERVERS 15
+#define REDLOCK_MAX_RESOURCE 255
+#define REDLOCK_MAX_ERROR 160
+#include "redlock.h"
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Out of the way of what commands use; 124 to 127 are as with timeout(1) and env(1). */
+enum {
+  EXIT_TAKEN = 120,
+  EXIT_NO_QUORUM = 121,
+  EXIT_LOST = 122,
+  EXIT_SYSTEM = 123,
+  EXIT_MAX_HOLD = 124,
+  EXIT_USAGE = 125,
+  EXIT_NOT_RUN = 126,
+  EXIT_NOT_FOUND = 127,
+  EXIT_SIGNAL = 128    /* plus the signal's number */
+};
+
+/* ---- redlock.c: the client, the wait for the lock, and for anything else ---- */
+
+extern redlock client;
+extern redlock_lock lock;
+
+void finish(int status); /* closes the client and exits */
+uint32_t server_timeout_ms(void);
+int count_servers(void);
+int quorum(void);
+int count_votes(redlock_vote vote);
+int64_t now_ms(void);
+struct pollfd poll_entry(int fd, short events);
+void wait_for_news(int64_t limit_ms); /* at most so long, -1 = no limit */
+
+/* ---- settings.c: the command line ---- */
+
+extern struct settings {
+  const char *servers, *resource;
+  char **command;
+  uint32_t ttl_ms, wait_ms, kill_ms, max_hold_ms, max_ttl_ms;
+  int has_kill, taken_status, quiet, verbose, status;
+} set;
+
+void take_arguments(char **words);
+void usage(const char *format, const char *what);
+void print_and_exit(int status);
+
+/* ---- messages.c: what is said, and how a server is called ---- */
+
+void say(const char *format, ...)
+#ifdef __GNUC__
+  __attribute__((format(printf, 1, 2)))
+#endif
+  ;
+#define SAY_MORE(...) (set.verbose ? say(__VA_ARGS__) : (void)0)
+
+void say_servers(void);                    /* what is wrong with each */
+const char *advice_for(const char *error); /* NULL = it tells enough itself */
+
+/* A part of the list, as printf's "%.*s" wants it. */
+struct name {
+  int size;
+  const char *at;
+};
+
+struct name entry_of(int i); /* with user and password */
+struct name name_of(int i);  /* without them; in a list that was found good */
+struct name url_of(struct name entry);
+struct name from(struct name entry, int skip);
+int find(struct name in, char c);
+int host_of(struct name entry);
+int is_path(struct name entry);
+int is_secret(const char *text);
+
+/* ---- run.c: signals, and COMMAND under the lock ---- */
+
+extern int signal_pipe[2];
+
+void catch_signals(void);
+int next_signal(void);  /* the next that came, 0 = none */
+int run_command(void);  /* to its end, and the lock's; an exit status */
+
+/* ---- status.c ---- */
+
+void show_status(void); /* --status; it exits */
+
+#endif

@@ -1,0 +1,318 @@
+/* run.c: signals, and COMMAND: started, guarded and stopped as the lock allows. */
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+enum { GROUP_LOOK_MS = 10 };
+
+/* ---- Signals --------------------------------------------------------------------------------- */
+
+/* Handlers write the signal's number to a pipe that the poll loop reads. */
+int signal_pipe[2];
+
+/* Those that COMMAND gets in our place; before it runs they end us. */
+static const int handed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+enum { HANDED_ON = sizeof handed_on / sizeof *handed_on };
+
+static void on_signal(int number) {
+  int saved = errno;
+  char byte = (char)number;
+  if (write(signal_pipe[1], &byte, 1) < 0) {} /* full: enough are waiting */
+  errno = saved;
+}
+
+static void set_action(int number, void (*handler)(int)) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  (void)sigaction(number, &action, NULL);
+}
+
+/* What nohup(1) or a shell had ignored stays so, for COMMAND too. */
+static void catch_signal(int number) {
+  struct sigaction old;
+  if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+    set_action(number, on_signal);
+}
+
+/* As they were, for COMMAND. */
+static struct sigaction old_broken_pipe, old_background;
+
+/* A message on a closed stderr must not end us while we hold a lock; and the terminal is handed on
+   from the background. */
+static void ignore_signals(void) {
+  (void)sigaction(SIGPIPE, NULL, &old_broken_pipe);
+  (void)sigaction(SIGTTOU, NULL, &old_background);
+  set_action(SIGPIPE, SIG_IGN);
+  set_action(SIGTTOU, SIG_IGN);
+}
+
+static void open_signal_pipe(void) {
+  int i;
+  if (pipe(signal_pipe) != 0) {
+    say("no pipe: %s", strerror(errno));
+    exit(EXIT_SYSTEM);
+  }
+  for (i = 0; i < 2; i++) {
+    (void)fcntl(signal_pipe[i], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(signal_pipe[i], F_SETFL, O_NONBLOCK);
+  }
+}
+
+/* The next signal that came, 0 = none. */
+int next_signal(void) {
+  unsigned char number;
+  return read(signal_pipe[0], &number, 1) == 1 ? number : 0;
+}
+
+void catch_signals(void) {
+  int i;
+  ignore_signals();
+  open_signal_pipe();
+  for (i = 0; i < HANDED_ON; i++) catch_signal(handed_on[i]);
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static struct run {
+  pid_t child;        /* also the id of its process group */
+  int ended, status;  /* as waitpid tells it */
+  int stopping;       /* the exit status that says why it is stopped; 0 = it is not */
+  int killed;
+  int64_t kill_at_ms;
+  int64_t end_ms;     /* when --max-hold is over */
+  int tty;            /* the terminal, -1 = none */
+} run;
+
+/* COMMAND and all it started, as far as that stayed in its process group. */
+static void signal_command(int number) { (void)kill(-run.child, number); }
+
+/* Only what exec would not reset. */
+static void reset_signals(void) {
+  int i;
+  for (i = 0; i < HANDED_ON; i++) {
+    struct sigaction old;
+    if (sigaction(handed_on[i], NULL, &old) == 0 && old.sa_handler == on_signal)
+      set_action(handed_on[i], SIG_DFL);
+  }
+  set_action(SIGCHLD, SIG_DFL);
+  set_action(SIGTSTP, SIG_DFL);
+}
+
+/* In the child. All signals are blocked until none of our handlers is left. */
+static void become_command(pid_t parent, const sigset_t *mask) {
+  (void)setpgid(0, 0);
+#ifdef __linux__
+  (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody extends the lock after our death */
+#endif
+  if (getppid() != parent) _exit(EXIT_SYSTEM);
+  reset_signals();
+  (void)sigaction(SIGPIPE, &old_broken_pipe, NULL);
+  (void)sigaction(SIGTTOU, &old_background, NULL);
+  (void)sigprocmask(SIG_SETMASK, mask, NULL);
+  (void)execvp(set.command[0], set.command);
+  say("cannot run '%s': %s", set.command[0], strerror(errno));
+  _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
+}
+
+static void start_command(void) {
+  sigset_t all, mask;
+  pid_t parent = getpid();
+  set_action(SIGCHLD, on_signal);
+  catch_signal(SIGTSTP);
+  (void)sigfillset(&all);
+  (void)sigprocmask(SIG_BLOCK, &all, &mask);
+  run.child = fork();
+  if (run.child == 0) become_command(parent, &mask);
+  if (run.child > 0) (void)setpgid(run.child, run.child); /* as the child does: who comes first */
+  (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+  if (run.child > 0) return;
+  say("cannot fork to run '%s': %s", set.command[0], strerror(errno));
+  (void)redlock_release(&client, &lock);
+  finish(EXIT_SYSTEM);
+}
+
+/* ---- The terminal ---------------------------------------------------------------------------- */
+
+/* COMMAND's process group is a background job at first: ^C and ^Z come to us and are handed on. It
+   gets the terminal when it asks, that is, when it is stopped for reading from it or setting it. So
+   a pager behind us in a pipeline keeps the terminal unless COMMAND wants it too. */
+
+static int owns_terminal(pid_t group) { return run.tty >= 0 && tcgetpgrp(run.tty) == group; }
+
+static void move_terminal(pid_t source, pid_t target) {
+  if (owns_terminal(source)) (void)tcsetpgrp(run.tty, target);
+}
+
+/* COMMAND was stopped from the terminal, so the shell expects its whole job to stop. The lock is
+   not extended meanwhile; continue_command looks at it first. In a group that no shell controls
+   the kernel ignores this SIGTSTP, and we go on at once. */
+static void stop_with_command(void) {
+  move_terminal(run.child, getpgrp());
+  set_action(SIGTSTP, SIG_DFL);
+  (void)kill(0, SIGTSTP);
+  set_action(SIGTSTP, on_signal);
+}
+
+static void guard_lock(void);
+
+/* A SIGTERM that is due must be there before it runs again. */
+static void continue_command(void) {
+  guard_lock();
+  signal_command(SIGCONT);
+}
+
+static void on_command_stopped(int number) {
+  int wants = number == SIGTTIN || number == SIGTTOU;
+  int had = owns_terminal(run.child);
+  if (run.tty < 0 || (!wants && number != SIGTSTP)) return; /* a debugger or a person: not ours */
+  if (!wants || !owns_terminal(getpgrp())) stop_with_command();
+  if (wants || had) move_terminal(getpgrp(), run.child);
+  continue_command();
+}
+
+/* ---- Holding --------------------------------------------------------------------------------- */
+
+/* After SIGKILL a process takes a moment to go, and so does the news of it. */
+static int64_t slack_ms(void) {
+  int64_t ms = set.ttl_ms / 20;
+  return ms < 20 ? 20 : ms > 500 ? 500 : ms;
+}
+
+/* What must be left of the validity when SIGTERM is sent. */
+static int64_t margin_ms(void) { return set.kill_ms + slack_ms(); }
+
+static void stop_command(int exit_status) {
+  run.stopping = exit_status;
+  run.kill_at_ms = now_ms() + set.kill_ms;
+  signal_command(SIGTERM);
+  signal_command(SIGCONT); /* one that is stopped does not hear it otherwise */
+}
+
+static void say_loss(int64_t left) {
+  if (lock.operation == REDLOCK_LOST && lock.status == REDLOCK_SYSTEM)
+    say("lock '%s' is given up: the clock cannot be read; stopping COMMAND", set.resource);
+  else if (count_votes(REDLOCK_VOTE_TAKEN) > count_servers() - quorum())
+    say("lock '%s' is lost: its key is gone from most servers (were they restarted empty, flushed, "
+        "or is it deleted by hand?); stopping COMMAND", set.resource);
+  else if (left <= 0)
+    say("lock '%s' is lost: it ran out while this machine stood still, or no quorum answered; "
+        "stopping COMMAND", set.resource);
+  else
+    say("lock '%s' cannot be extended: no quorum answers, %ld ms are left; stopping COMMAND",
+        set.resource, (long)left);
+  say_servers();
+}
+
+/* Whether --max-hold is what ends the lock: extensions are cut so that none goes beyond it. */
+static int is_max_hold_over(int64_t left) {
+  return set.max_hold_ms && run.end_ms - now_ms() <= left + slack_ms();
+}
+
+/* SIGTERM when the rest of the validity is just enough to stop COMMAND in, and SIGKILL later. */
+static void guard_lock(void) {
+  int64_t left = redlock_remaining_ms(&client, &lock);
+  int over = is_max_hold_over(left);
+  if (run.stopping) {
+    if (run.killed || now_ms() < run.kill_at_ms) return;
+    run.killed = 1;
+    SAY_MORE("COMMAND did not end in time: SIGKILL");
+    signal_command(SIGKILL);
+  } else if (!run.ended && left <= margin_ms()) {
+    stop_command(over ? EXIT_MAX_HOLD : EXIT_LOST); /* first of all */
+    if (over) say("lock '%s' was held for --max-hold: stopping COMMAND", set.resource);
+    else say_loss(left);
+  }
+}
+
+/* Until guard_lock has something to do. */
+static int64_t guard_due_ms(void) {
+  int64_t due;
+  if (run.ended) return GROUP_LOOK_MS;
+  if (run.killed) return -1;
+  if (run.stopping) due = run.kill_at_ms - now_ms();
+  else due = redlock_remaining_ms(&client, &lock) - margin_ms();
+  return due < 0 ? 0 : due;
+}
+
+static void reap(void) {
+  int status;
+  while (!run.ended && waitpid(run.child, &status, WNOHANG | WUNTRACED) == run.child) {
+    if (WIFSTOPPED(status)) {
+      on_command_stopped(WSTOPSIG(status));
+    } else {
+      run.ended = 1;
+      run.status = status;
+    }
+  }
+}
+
+static void take_signals(void) {
+  int number;
+  while ((number = next_signal()) != 0) {
+    if (number == SIGCHLD) {
+      reap();
+    } else if (!run.ended) {
+      SAY_MORE("signal %d is handed on to COMMAND", number);
+      signal_command(number);
+    }
+  }
+}
+
+/* When COMMAND is being stopped, what it started has to go too. */
+static int must_go_on(void) {
+  return !run.ended || (run.stopping && !run.killed && kill(-run.child, 0) == 0);
+}
+
+static int hold(void) {
+  int64_t left = redlock_remaining_ms(&client, &lock);
+  run.end_ms = now_ms() + set.max_hold_ms - (set.ttl_ms - left);
+  if (redlock_keep(&client, &lock, set.max_hold_ms) != REDLOCK_OK || left <= margin_ms()) {
+    say("lock '%s' ran out before COMMAND could start: this machine stood still; COMMAND did not "
+        "run, try again", set.resource);
+    return EXIT_LOST;
+  }
+  start_command();
+  SAY_MORE("COMMAND runs as process %ld", (long)run.child);
+  while (must_go_on()) {
+    guard_lock();
+    wait_for_news(guard_due_ms());
+    take_signals();
+    (void)redlock_step(&client); /* a loss is seen in what remains */
+  }
+  move_terminal(run.child, getpgrp());
+  if (run.stopping) return run.stopping;
+  return WIFEXITED(run.status) ? WEXITSTATUS(run.status) : EXIT_SIGNAL + WTERMSIG(run.status);
+}
+
+/* COMMAND has ended. That the lock is gone now means that it was not alone to the end. */
+static int release(int exit_status) {
+  redlock_status status = redlock_release(&client, &lock);
+  if (status == REDLOCK_NO_QUORUM && !run.stopping) {
+    say("lock '%s' could not be released on most servers: it frees itself within %ld ms",
+        set.resource, (long)set.ttl_ms);
+    say_servers();
+  } else if (status == REDLOCK_EXPIRED && !run.stopping && exit_status != EXIT_LOST) {
+    say("lock '%s' was lost before COMMAND ended with status %d: see what else may have run; "
+        "use a longer --ttl, and servers that keep their keys", set.resource, exit_status);
+    return EXIT_LOST;
+  }
+  SAY_MORE("lock '%s': release: %s", set.resource, redlock_strerror(status));
+  return exit_status;
+}
+
+int run_command(void) {
+  if (setenv("REDLOCK_RESOURCE", set.resource, 1) != 0) say("no memory for REDLOCK_RESOURCE");
+  run.tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+  return release(hold());
+}
