@@ -261,8 +261,8 @@ typedef struct rl_server {
   uint8_t index;       /* in the list */
   uint8_t state, fails;
   uint8_t greeting, greeted, stalled, full, wary, told, second; /* see above */
-  uint16_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
-  uint16_t entry, entry_size;    /* its text in the list */
+  uint32_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
+  const char *entry;   /* where its text in the list begins */
   rl_parser parser;
   uint32_t generation;
   uint32_t cursor;     /* the next command to send */
@@ -301,7 +301,6 @@ typedef struct redlock {
   rl_link decided;    /* locks to hand back */
   const redlock_lock *handed; /* the last handed back, if it is in no list since: saves a search */
   redlock_options options;
-  const char *list;
   long process;       /* who called init (R17) */
   rl_server server[REDLOCK_MAX_SERVERS];
   rl_command log[REDLOCK_MAX_COMMANDS];
@@ -772,15 +771,13 @@ static int rl_parse_secret(rl_text t, rl_target *out) {
 
 /* host[:port] or [v6][:port] */
 static int rl_parse_host(rl_text t, rl_target *out) {
-  const char *odd = "/@?#;"; /* in no host's name */
   int v6 = rl_begins(t, "[");
   size_t end;
   if (v6) t = rl_after(t, 1);
   end = rl_find(t, v6 ? ']' : ':');
   out->host = rl_slice(t.at, end);
   if (end == 0 || end >= RL_HOST_BYTES || (v6 && end == t.size)) return 0;
-  for (; *odd; odd++)
-    if (rl_find(out->host, *odd) < end) return 0;
+  if (strcspn(t.at, "/@?#;") < end) return 0; /* in no host's name */
   t = rl_after(t, end + RL_AS(size_t, v6));
   if (t.size == 0) return 1;
   out->port = rl_after(t, 1);
@@ -797,8 +794,14 @@ static int rl_parse_url(rl_text t, rl_target *out) {
   return rl_parse_host(rl_after(t, at), out);
 }
 
+#define RL_BETWEEN ", \t\r\n" /* the entries of the list */
+
+/* The entry of the list that begins there. */
+static rl_text rl_entry(const char *at) { return rl_slice(at, strcspn(at, RL_BETWEEN)); }
+
 /* One entry of the list; 0 = malformed. */
-static int rl_parse_target(rl_text t, rl_target *out) {
+static int rl_parse_target(const char *entry, rl_target *out) {
+  rl_text t = rl_entry(entry);
   memset(out, 0, sizeof *out);
   out->host = rl_whole("");
   out->port = rl_whole("6379");
@@ -810,14 +813,9 @@ static int rl_parse_target(rl_text t, rl_target *out) {
 }
 
 /* Where a server is. The entry was found good by init. */
-static void rl_find_target(const redlock *rl, const rl_server *s, rl_target *out) {
-  (void)rl_parse_target(rl_slice(rl->list + s->entry, s->entry_size), out);
-}
-
-static void rl_copy_target(const redlock *rl, const rl_server *s, char host[RL_HOST_BYTES],
-                           char port[6]) {
+static void rl_copy_target(const rl_server *s, char host[RL_HOST_BYTES], char port[6]) {
   rl_target t;
-  rl_find_target(rl, s, &t);
+  (void)rl_parse_target(s->entry, &t);
   rl_copy_out(host, t.host);
   rl_copy_out(port, t.port);
 }
@@ -831,11 +829,10 @@ static int rl_is_same_text(rl_text a, rl_text b) {
 }
 
 /* R5. Another user or database does not make another server. */
-static int rl_is_twin(const redlock *rl, const rl_server *s, const rl_server *other) {
-  rl_target a, b;
-  rl_find_target(rl, s, &a);
-  rl_find_target(rl, other, &b);
-  return rl_is_same_text(a.host, b.host) && rl_number(a.port, 65536) == rl_number(b.port, 65536);
+static int rl_is_twin(const rl_target *t, const rl_server *other) {
+  rl_target o;
+  (void)rl_parse_target(other->entry, &o);
+  return rl_is_same_text(t->host, o.host) && rl_number(t->port, 65536) == rl_number(o.port, 65536);
 }
 
 /* ---- The client's lists and clock ------------------------------------------------------------ */
@@ -926,6 +923,12 @@ static int rl_owns(const redlock *rl, const redlock_lock *lock) {
   return rl_is_in(&rl->live, lock) || rl_is_in(&rl->line, lock) || rl_is_in(&rl->decided, lock);
 }
 
+/* Whether this is a client, where it was initialised: a copy would share its sockets, and its lists
+   would lead into the other. */
+static int rl_is_client(const redlock *rl) {
+  return rl && rl->servers != RL_MISBUILT && rl->self == rl;
+}
+
 /* ---- The log --------------------------------------------------------------------------------- */
 
 static rl_command *rl_at(redlock *rl, uint32_t place) {
@@ -983,6 +986,93 @@ static int rl_skip(redlock *rl, rl_server *s) {
   }
   return 0;
 }
+
+/* ---- What is always true --------------------------------------------------------------------- */
+
+#ifdef RL_CHECKED
+
+static void rl_check_list(const rl_link *list, uint8_t least, uint8_t most) {
+  const redlock_lock *lock = rl_first(list);
+  REDLOCK_ASSERT(list->next->prev == list && list->prev->next == list);
+  for (; lock; lock = rl_next(list, lock)) {
+    REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
+    REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
+    REDLOCK_ASSERT(lock->held == RL_HELD || lock->deadline_ms == 0);
+    REDLOCK_ASSERT(!lock->kept || (lock->held == RL_HELD && lock->task == RL_EXTEND) ||
+                   lock->task == RL_ABANDON);
+  }
+}
+
+/* In the line those that are urgent stand first. */
+static void rl_check_line(const redlock *rl) {
+  const redlock_lock *lock = rl_first(&rl->line), *last = RL_NULL;
+  for (; lock && rl_is_urgent(lock); lock = rl_next(&rl->line, lock)) last = lock;
+  REDLOCK_ASSERT(rl->urgent == (last ? &last->link : &rl->line));
+  for (; lock; lock = rl_next(&rl->line, lock)) REDLOCK_ASSERT(!rl_is_urgent(lock));
+}
+
+/* A lock whose round is under way and its command know each other. R7: room for a roll-back is kept
+   for each acquire from its SET to its hand-back. */
+static void rl_check_rounds(redlock *rl) {
+  const redlock_lock *lock = rl_first(&rl->live);
+  uint32_t reserved = 0, rounds = 0, place;
+  for (; lock; lock = rl_next(&rl->live, lock)) {
+    reserved += lock->reserved;
+    if (lock->phase != RL_VOTING) continue;
+    rounds++;
+    REDLOCK_ASSERT(lock->command - rl->first < rl->count);
+    REDLOCK_ASSERT(rl_at(rl, lock->command)->lock == lock);
+    REDLOCK_ASSERT(rl_at(rl, lock->command)->kind == lock->task);
+  }
+  for (lock = rl_first(&rl->decided); lock; lock = rl_next(&rl->decided, lock))
+    reserved += lock->reserved;
+  REDLOCK_ASSERT(rl->reserved == reserved && rl->count + reserved <= REDLOCK_MAX_COMMANDS);
+  for (place = rl->first; place != rl_log_end(rl); place++) {
+    const rl_command *c = rl_at(rl, place);
+    rounds -= c->lock != RL_NULL;
+    REDLOCK_ASSERT(!(c->due & c->owed));
+  }
+  REDLOCK_ASSERT(rounds == 0);
+}
+
+/* The two cursors of a server: what stands before `cursor` has left or never will, what stands
+   before `answered` is not owed any more. */
+static void rl_check_server(redlock *rl, const rl_server *s) {
+  uint32_t place = rl->first, owed = s->greeting + s->late;
+  uint32_t sent = s->cursor - rl->first, answered = s->answered - rl->first;
+  REDLOCK_ASSERT((s->state == RL_CLOSED) == (s->fd < 0));
+  REDLOCK_ASSERT(s->greeting == 0 || s->state == RL_GREETING);
+  REDLOCK_ASSERT(s->greeted || s->state < RL_READY);
+  REDLOCK_ASSERT(s->state >= RL_GREETING || s->owed == 0);
+  REDLOCK_ASSERT(s->mark <= s->owed);
+  REDLOCK_ASSERT(sent <= rl->count && answered <= sent + 1);
+  for (; place != rl_log_end(rl); place++) {
+    const rl_command *c = rl_at(rl, place);
+    int is_owed = (c->owed & s->bit) != 0;
+    owed += is_owed ? 1 : 0;
+    REDLOCK_ASSERT(!is_owed || place - rl->first >= answered);
+    REDLOCK_ASSERT(!is_owed || place - rl->first <= sent);
+    REDLOCK_ASSERT(!(c->due & s->bit) || place - rl->first >= sent);
+  }
+  REDLOCK_ASSERT(s->owed == owed);
+}
+
+/* All that is true of a client whenever a hook is called and whenever a public call has returned.
+   It costs time: the tests call it, with REDLOCK_ASSERT. */
+static inline void rl_check(redlock *rl) {
+  int i;
+  if (!rl_is_client(rl)) return;
+  REDLOCK_ASSERT(rl->servers >= 1 && rl->servers <= REDLOCK_MAX_SERVERS);
+  REDLOCK_ASSERT(rl->quorum == rl->servers / 2 + 1); /* R5 */
+  rl_check_list(&rl->line, RL_LINE, RL_LINE);
+  rl_check_list(&rl->live, RL_VOTING, RL_KEEPING);
+  rl_check_list(&rl->decided, RL_DECIDED, RL_DECIDED);
+  rl_check_line(rl);
+  rl_check_rounds(rl);
+  for (i = 0; i < rl->servers; i++) rl_check_server(rl, &rl->server[i]);
+}
+
+#endif
 
 /* ---- Servers: errors ------------------------------------------------------------------------- */
 
@@ -1094,10 +1184,8 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
     rl_remove(&c->owed, s->bit);
     if (c->kind == RL_RELEASE) c->due |= owed;
     if (c->lock && (owed || (c->kind != RL_RELEASE && rl_has_said_yes(c, s))))
-      c->lock->votes[s->index] = REDLOCK_VOTE_UNREACHABLE;
+      rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
   }
-  for (place = rl->first; place != end; place++)
-    if (rl_at(rl, place)->lock) rl_judge(rl, rl_at(rl, place)->lock);
   if (delay) rl_vote_all(rl, s, rl_absent_vote(s));
 }
 
@@ -1150,7 +1238,7 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
   uint8_t replies;
   char digits[10];
   rl_target t;
-  rl_find_target(rl, s, &t);
+  (void)rl_parse_target(s->entry, &t);
   replies = rl_put_auth(rl, &t, w);
   if (t.database) {
     rl_put_raw(w, "*2\r\n$6\r\nSELECT\r\n");
@@ -1178,7 +1266,7 @@ static void rl_send_greeting(redlock *rl, rl_server *s) {
     if (size && !s->sent)
       for (s->greeting = replies; replies; replies--) rl_owe(rl, s);
     s->greeted = size == 0;
-    s->sent = RL_AS(uint16_t, size ? s->sent + sent : 0);
+    s->sent = RL_AS(uint32_t, size ? s->sent + sent : 0);
   }
 }
 
@@ -1236,7 +1324,7 @@ static void rl_on_sent(redlock *rl, rl_server *s, size_t sent) {
       if (c->kind == RL_SET) rl_on_set_sent(s, c, now_ms);
     }
     sent -= step;
-    s->sent = RL_AS(uint16_t, step < left ? s->sent + step : 0);
+    s->sent = RL_AS(uint32_t, step < left ? s->sent + step : 0);
     if (step == left) s->cursor++;
   }
 }
@@ -1253,7 +1341,7 @@ static int rl_send_window(redlock *rl, rl_server *s, rl_window *w) {
 
 static void rl_open(redlock *rl, rl_server *s) {
   char host[RL_HOST_BYTES], port[6];
-  rl_copy_target(rl, s, host, port);
+  rl_copy_target(s, host, port);
   s->generation++;
   s->told = s->greeted = 0;
   memset(&s->parser, 0, sizeof s->parser);
@@ -1817,6 +1905,50 @@ static void rl_on_time(redlock *rl) {
   for (s = rl->server; s != end; s++) rl_note_due(rl, rl_server_due(rl, s));
 }
 
+/* ---- Locks: the way out ---------------------------------------------------------------------- */
+
+/* Has a lock released that nobody will wait for. Sending may have to make room, which the line must
+   not take; where it does not, the value lives until its ttl. */
+static void rl_release_unseen(redlock *rl, redlock_lock *lock) {
+  int room = lock->reserved;
+  rl_unreserve(rl, lock);
+  lock->urgent = 1;
+  if (!room && !rl_make_room(rl, lock, RL_RELEASE)) rl_send(rl);
+  if (room || rl_make_room(rl, lock, RL_RELEASE)) (void)rl_ask(rl, lock, RL_RELEASE);
+}
+
+/* Takes a lock out of the client, as redlock_cancel documents it. */
+static void rl_withdraw(redlock *rl, redlock_lock *lock) {
+  int unsent = lock->phase == RL_LINE && lock->held == RL_OVER;
+  int voting = lock->phase == RL_VOTING, keeping = lock->phase == RL_KEEPING;
+  rl_unlink(rl, lock);
+  rl->fresh = 1; /* R11: there may be room now */
+  if (voting) {
+    rl_command *c = rl_settle(rl, lock);
+    if (c->kind == RL_SET) c->due = 0;
+  }
+  if (voting && lock->reserved) rl_roll_back(rl, lock);
+  else if (unsent || lock->reserved) rl_release_unseen(rl, lock);
+  if (lock->task == RL_SET) {
+    lock->held = RL_NEVER;
+    lock->deadline_ms = 0;
+  }
+  if (!keeping) lock->status = REDLOCK_CANCELLED;
+  lock->kept = lock->urgent = 0;
+}
+
+/* No clock, no lock: nothing can be promised any more. What went out is still rolled back, and a
+   release leaves, for it needs no clock; but none is waited for, for nothing would end that. */
+static void rl_give_up(redlock *rl, const rl_link *list) {
+  redlock_lock *lock;
+  while ((lock = rl_first(list)) != RL_NULL) {
+    uint8_t kept = lock->kept;
+    rl_withdraw(rl, lock);
+    lock->kept = kept; /* its loss is told */
+    rl_decide(rl, lock, lock->task == RL_ABANDON ? REDLOCK_EXPIRED : REDLOCK_SYSTEM);
+  }
+}
+
 /* ---- The machine's one turn ------------------------------------------------------------------ */
 
 /* Sends all that is due, and what the sending itself makes due. */
@@ -1832,21 +1964,6 @@ static void rl_work(redlock *rl) {
   rl->fresh = 1;
 }
 
-/* No clock, no lock: nothing can be promised any more. What went out is still rolled back, and a
-   release goes on, for it needs no clock; but none waits, for nothing would end that. */
-static void rl_on_clock_failure(redlock *rl, const rl_link *list) {
-  redlock_lock *lock = rl_first(list), *next;
-  for (; lock; lock = next) {
-    next = rl_next(list, lock);
-    if (lock->phase == RL_VOTING && lock->task == RL_SET) {
-      rl_fail_attempt(rl, lock, REDLOCK_SYSTEM);
-    } else if (lock->phase != RL_LINE || lock->task < RL_RELEASE ||
-               !rl_make_room(rl, lock, RL_RELEASE)) {
-      if (lock->phase == RL_VOTING) (void)rl_settle(rl, lock);
-      rl_decide(rl, lock, lock->task == RL_ABANDON ? REDLOCK_EXPIRED : REDLOCK_SYSTEM);
-    }
-  }
-}
 
 /* Hears the servers, or only those that are given up, before the rounds go on: one that is decided
    before anything is received would never see a server come back. */
@@ -1859,8 +1976,8 @@ static void rl_hear(redlock *rl, int all) {
 
 static void rl_turn(redlock *rl) {
   if (!rl_tick(rl)) {
-    rl_on_clock_failure(rl, &rl->live);
-    rl_on_clock_failure(rl, &rl->line);
+    rl_give_up(rl, &rl->live);
+    rl_give_up(rl, &rl->line);
   }
   if (rl->now_ms >= rl->due_ms) rl->quiet = 0; /* what is in time is heard, though we stood still */
   rl_hear(rl, 1);
@@ -1948,36 +2065,6 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   lock->urgent = 0;
   rl->handed = lock;
   return 1;
-}
-
-/* Has a lock released that nobody will wait for. Sending may have to make room, which the line must
-   not take; where it does not, the value lives until its ttl. */
-static void rl_release_unseen(redlock *rl, redlock_lock *lock) {
-  int room = lock->reserved;
-  rl_unreserve(rl, lock);
-  lock->urgent = 1;
-  if (!room && !rl_make_room(rl, lock, RL_RELEASE)) rl_send(rl);
-  if (room || rl_make_room(rl, lock, RL_RELEASE)) (void)rl_ask(rl, lock, RL_RELEASE);
-}
-
-/* Takes a lock out of the client, as redlock_cancel documents it. */
-static void rl_withdraw(redlock *rl, redlock_lock *lock) {
-  int unsent = lock->phase == RL_LINE && lock->held == RL_OVER;
-  int voting = lock->phase == RL_VOTING, keeping = lock->phase == RL_KEEPING;
-  rl_unlink(rl, lock);
-  rl->fresh = 1; /* R11: there may be room now */
-  if (voting) {
-    rl_command *c = rl_settle(rl, lock);
-    if (c->kind == RL_SET) c->due = 0;
-  }
-  if (voting && lock->reserved) rl_roll_back(rl, lock);
-  else if (unsent || lock->reserved) rl_release_unseen(rl, lock);
-  if (lock->task == RL_SET) {
-    lock->held = RL_NEVER;
-    lock->deadline_ms = 0;
-  }
-  if (!keeping) lock->status = REDLOCK_CANCELLED;
-  lock->kept = lock->urgent = 0;
 }
 
 /* The blocking calls: turns until the caller's own lock is decided. The others' stay queued. */
@@ -2194,7 +2281,7 @@ static rl_address rl_address_of(const redlock *rl, const rl_server *s, int which
   (void)which;
   memset(&none, 0, sizeof none);
   memset(&a, 0, sizeof a);
-  rl_copy_target(rl, s, host, port);
+  rl_copy_target(s, host, port);
   number = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
   a.any.sa_family = AF_INET;
   a.v4.sin_port = number;
@@ -2242,7 +2329,7 @@ static int rl_system_resolve(redlock *rl, rl_server *s) {
   rl_address used = s->address[s->second], found[RL_ADDRESSES];
   char host[RL_HOST_BYTES], port[6];
   int single;
-  rl_copy_target(rl, s, host, port);
+  rl_copy_target(s, host, port);
   if (*host == '/') return 1;
   memset(found, 0, sizeof found);
   if (rl_look_up(host, port, found) == 0) {
@@ -2423,48 +2510,38 @@ static int rl_lacks_password(const redlock *rl, const rl_target *t) {
   return (t->user.size || (user && *user)) && !t->password.size && !(password && *password);
 }
 
-/* What is sent of a handshake is counted in 16 bits. */
-static int rl_is_greeting_long(const redlock *rl, const rl_server *s) {
-  char none;
-  rl_writer w = rl_through(&none, 0, 0);
-  (void)rl_put_greeting(rl, s, &w);
-  return w.total > UINT16_MAX;
-}
-
-/* Takes one entry of the list; what is wrong with it stays as that server's error. */
-static int rl_add_server(redlock *rl, rl_text entry) {
-  rl_server *s = &rl->server[rl->servers], *other = rl->server;
-  const char *problem = RL_NULL;
-  size_t at = RL_AS(size_t, entry.at - rl->list);
+/* What is wrong with the next server's entry; NULL = nothing. */
+static const char *rl_judge_entry(redlock *rl, rl_server *s) {
+  const rl_server *other = rl->server;
   rl_target t;
-  s->index = rl->servers++;
-  s->bit = RL_AS(rl_set, UINT32_C(1) << s->index);
-  s->fd = -1;
-  s->entry = RL_AS(uint16_t, at);
-  s->entry_size = RL_AS(uint16_t, entry.size);
-  if (at + entry.size > UINT16_MAX) problem = "the list is too long";
-  else if (rl_begins(entry, "rediss://")) problem = "TLS: bring your own io, with redis://";
-  else if (!rl_parse_target(entry, &t))
-    problem = "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
-  else if (rl_lacks_password(rl, &t)) problem = "a user needs a password: user:password@host";
-  else if (rl_is_greeting_long(rl, s)) problem = "the user or the password is too long";
-  for (; !problem && other != s; other++)
-    if (rl_is_twin(rl, s, other)) problem = rl_twice;
-  if (!problem && rl_is_system(rl) && !rl_system_resolve(rl, s)) problem = rl_twice;
-  if (problem) rl_say(s, problem);
-  return !problem;
+  if (rl_begins(rl_entry(s->entry), "rediss://")) return "TLS: bring your own io, with redis://";
+  if (!rl_parse_target(s->entry, &t))
+    return "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
+  if (rl_lacks_password(rl, &t)) return "a user needs a password: user:password@host";
+  for (; other != s; other++)
+    if (rl_is_twin(&t, other)) return rl_twice;
+  return rl_is_system(rl) && !rl_system_resolve(rl, s) ? rl_twice : RL_NULL;
 }
 
+/* Takes the entries of the list; what is wrong with one stays as that server's error. */
 static int rl_take_list(redlock *rl, const char *list) {
-  size_t size;
-  rl->list = list;
-  for (; *list; list += size + (list[size] != 0)) {
-    size = strcspn(list, ", \t\r\n");
-    if (size && rl->servers == REDLOCK_MAX_SERVERS) {
+  while (*(list += strspn(list, RL_BETWEEN)) != 0) {
+    rl_server *s = &rl->server[rl->servers];
+    const char *problem;
+    if (rl->servers == REDLOCK_MAX_SERVERS) {
       rl_say(rl->server, "more servers than REDLOCK_MAX_SERVERS");
       return 0;
     }
-    if (size && !rl_add_server(rl, rl_slice(list, size))) return 0;
+    s->index = rl->servers++;
+    s->bit = RL_AS(rl_set, UINT32_C(1) << s->index);
+    s->fd = -1;
+    s->entry = list;
+    problem = rl_judge_entry(rl, s);
+    if (problem) {
+      rl_say(s, problem);
+      return 0;
+    }
+    list += rl_entry(list).size;
   }
   rl->quorum = RL_AS(uint8_t, rl->servers / 2 + 1); /* R5 */
   return rl->servers;
@@ -2493,101 +2570,8 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
   return REDLOCK_OK;
 }
 
-/* Whether this is a client, where it was initialised: a copy would share its sockets, and its lists
-   would lead into the other. */
-static int rl_is_client(const redlock *rl) {
-  return rl && rl->servers != RL_MISBUILT && rl->self == rl;
-}
-
 /* Whether this is a client, and this is its process. */
 static int rl_is_ready(const redlock *rl) { return rl_is_client(rl) && !rl_is_forked(rl); }
-
-/* ---- What is always true --------------------------------------------------------------------- */
-
-#ifdef RL_CHECKED
-
-static void rl_check_list(const rl_link *list, uint8_t least, uint8_t most) {
-  const redlock_lock *lock = rl_first(list);
-  REDLOCK_ASSERT(list->next->prev == list && list->prev->next == list);
-  for (; lock; lock = rl_next(list, lock)) {
-    REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
-    REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
-    REDLOCK_ASSERT(lock->held == RL_HELD || lock->deadline_ms == 0);
-    REDLOCK_ASSERT(!lock->kept || (lock->held == RL_HELD && lock->task == RL_EXTEND) ||
-                   lock->task == RL_ABANDON);
-  }
-}
-
-/* In the line those that are urgent stand first. */
-static void rl_check_line(const redlock *rl) {
-  const redlock_lock *lock = rl_first(&rl->line), *last = RL_NULL;
-  for (; lock && rl_is_urgent(lock); lock = rl_next(&rl->line, lock)) last = lock;
-  REDLOCK_ASSERT(rl->urgent == (last ? &last->link : &rl->line));
-  for (; lock; lock = rl_next(&rl->line, lock)) REDLOCK_ASSERT(!rl_is_urgent(lock));
-}
-
-/* A lock whose round is under way and its command know each other. R7: room for a roll-back is kept
-   for each acquire from its SET to its hand-back. */
-static void rl_check_rounds(redlock *rl) {
-  const redlock_lock *lock = rl_first(&rl->live);
-  uint32_t reserved = 0, rounds = 0, place;
-  for (; lock; lock = rl_next(&rl->live, lock)) {
-    reserved += lock->reserved;
-    if (lock->phase != RL_VOTING) continue;
-    rounds++;
-    REDLOCK_ASSERT(lock->command - rl->first < rl->count);
-    REDLOCK_ASSERT(rl_at(rl, lock->command)->lock == lock);
-    REDLOCK_ASSERT(rl_at(rl, lock->command)->kind == lock->task);
-  }
-  for (lock = rl_first(&rl->decided); lock; lock = rl_next(&rl->decided, lock))
-    reserved += lock->reserved;
-  REDLOCK_ASSERT(rl->reserved == reserved && rl->count + reserved <= REDLOCK_MAX_COMMANDS);
-  for (place = rl->first; place != rl_log_end(rl); place++) {
-    const rl_command *c = rl_at(rl, place);
-    rounds -= c->lock != RL_NULL;
-    REDLOCK_ASSERT(!(c->due & c->owed));
-  }
-  REDLOCK_ASSERT(rounds == 0);
-}
-
-/* The two cursors of a server: what stands before `cursor` has left or never will, what stands
-   before `answered` is not owed any more. */
-static void rl_check_server(redlock *rl, const rl_server *s) {
-  uint32_t place = rl->first, owed = s->greeting + s->late;
-  uint32_t sent = s->cursor - rl->first, answered = s->answered - rl->first;
-  REDLOCK_ASSERT((s->state == RL_CLOSED) == (s->fd < 0));
-  REDLOCK_ASSERT(s->greeting == 0 || s->state == RL_GREETING);
-  REDLOCK_ASSERT(s->greeted || s->state < RL_READY);
-  REDLOCK_ASSERT(s->state >= RL_GREETING || s->owed == 0);
-  REDLOCK_ASSERT(s->mark <= s->owed);
-  REDLOCK_ASSERT(sent <= rl->count && answered <= sent + 1);
-  for (; place != rl_log_end(rl); place++) {
-    const rl_command *c = rl_at(rl, place);
-    int is_owed = (c->owed & s->bit) != 0;
-    owed += is_owed ? 1 : 0;
-    REDLOCK_ASSERT(!is_owed || place - rl->first >= answered);
-    REDLOCK_ASSERT(!is_owed || place - rl->first <= sent);
-    REDLOCK_ASSERT(!(c->due & s->bit) || place - rl->first >= sent);
-  }
-  REDLOCK_ASSERT(s->owed == owed);
-}
-
-/* All that is true of a client whenever a hook is called and whenever a public call has returned.
-   It costs time: the tests call it, with REDLOCK_ASSERT. */
-static inline void rl_check(redlock *rl) {
-  int i;
-  if (!rl_is_client(rl)) return;
-  REDLOCK_ASSERT(rl->servers >= 1 && rl->servers <= REDLOCK_MAX_SERVERS);
-  REDLOCK_ASSERT(rl->quorum == rl->servers / 2 + 1); /* R5 */
-  rl_check_list(&rl->line, RL_LINE, RL_LINE);
-  rl_check_list(&rl->live, RL_VOTING, RL_KEEPING);
-  rl_check_list(&rl->decided, RL_DECIDED, RL_DECIDED);
-  rl_check_line(rl);
-  rl_check_rounds(rl);
-  for (i = 0; i < rl->servers; i++) rl_check_server(rl, &rl->server[i]);
-}
-
-#endif
 
 REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
   redlock_status status = REDLOCK_OK;

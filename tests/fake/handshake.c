@@ -129,6 +129,18 @@ static void an_empty_user_is_none(void) {
   end();
 }
 
+/* Redis 6 and later take a password of any length. */
+static void a_long_password_leaves_in_pieces(void) {
+  static char password[70000];
+  memset(password, 'p', sizeof password - 1);
+  prepare(3);
+  ask_password(NULL, password);
+  options.password = password;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  end();
+}
+
 /* redis://:@host, or just redis://@host */
 static void empty_texts_of_the_list_are_none(void) {
   static const char *const users[] = { ":@", "@" };
@@ -359,6 +371,7 @@ int main(int argc, char **argv) {
   RUN(user_and_password_of_the_list_go_first);
   RUN(empty_texts_are_none);
   RUN(an_empty_user_is_none);
+  RUN(a_long_password_leaves_in_pieces);
   RUN(empty_texts_of_the_list_are_none);
   RUN(a_wrong_password_is_kept_and_told);
   RUN(a_missing_password_is_told);

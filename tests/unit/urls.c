@@ -177,7 +177,7 @@ static void longest_host(void) {
 static void a_long_list_is_still_found(void) {
   static char list[70000];
   memset(list, ' ', sizeof list);
-  strcpy(list + 60000, "redis://u:p@far:7000/5");
+  strcpy(list + 69000, "redis://u:p@far:7000/5");
   last_is(list, "far", "7000", "AUTH u p SELECT 5");
 }
 
@@ -357,14 +357,6 @@ static void too_few(void) {
   }
 }
 
-static void too_long_a_list(void) {
-  static char list[70000];
-  memset(list, ' ', sizeof list - 1);
-  list[0] = 'a';
-  list[69000] = 'b';
-  entry_is_refused(list, 1);
-}
-
 /* Every prefix of good lists and every good list with one byte changed: anything but a crash. */
 static void spoilt_lists_do_no_harm(void) {
   static const char good[] = "redis://me:%41b@[fe80::1%lo]:7000/12 unix:/a,b:1,[::1]:2";
@@ -410,7 +402,6 @@ int main(int argc, char **argv) {
   RUN(sockets_that_differ_in_case_are_two);
   RUN(too_many);
   RUN(too_few);
-  RUN(too_long_a_list);
   RUN(spoilt_lists_do_no_harm);
   return check_end();
 }
