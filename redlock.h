@@ -748,9 +748,9 @@ static rl_reply rl_parse(rl_parser *p, char c) {
 /* ---- The list of servers --------------------------------------------------------------------- */
 
 typedef struct rl_target {
-  rl_text host, port;
+  rl_text host;
   rl_text user, password; /* as in the URL, encoded */
-  uint32_t database;
+  uint32_t port, database;
 } rl_target;
 
 static int rl_is_encoded_well(rl_text t) {
@@ -780,8 +780,8 @@ static int rl_parse_host(rl_text t, rl_target *out) {
   if (strcspn(t.at, "/@?#;") < end) return 0; /* in no host's name */
   t = rl_after(t, end + RL_AS(size_t, v6));
   if (t.size == 0) return 1;
-  out->port = rl_after(t, 1);
-  return *t.at == ':' && out->port.size <= 5 && rl_number(out->port, 65536) % 65536 != 0;
+  out->port = rl_number(rl_after(t, 1), 65536) % 65536;
+  return *t.at == ':' && out->port;
 }
 
 static int rl_parse_url(rl_text t, rl_target *out) {
@@ -804,20 +804,21 @@ static int rl_parse_target(const char *entry, rl_target *out) {
   rl_text t = rl_entry(entry);
   memset(out, 0, sizeof *out);
   out->host = rl_whole("");
-  out->port = rl_whole("6379");
+  out->port = 6379;
   if (RL_HAS_URL && rl_begins(t, "redis://")) return rl_parse_url(rl_after(t, 8), out);
   if (!rl_begins(t, "unix:")) return rl_parse_host(t, out);
   out->host = rl_after(t, 5);
-  out->port.size = 0;
+  out->port = 0;
   return rl_begins(out->host, "/") && out->host.size < RL_HOST_BYTES;
 }
 
 /* Where a server is. The entry was found good by init. */
 static void rl_copy_target(const rl_server *s, char host[RL_HOST_BYTES], char port[6]) {
+  char digits[10];
   rl_target t;
   (void)rl_parse_target(s->entry, &t);
   rl_copy_out(host, t.host);
-  rl_copy_out(port, t.port);
+  rl_copy_out(port, t.port ? rl_format(digits, t.port) : rl_whole(""));
 }
 
 static int rl_is_same_text(rl_text a, rl_text b) {
@@ -832,7 +833,7 @@ static int rl_is_same_text(rl_text a, rl_text b) {
 static int rl_is_twin(const rl_target *t, const rl_server *other) {
   rl_target o;
   (void)rl_parse_target(other->entry, &o);
-  return rl_is_same_text(t->host, o.host) && rl_number(t->port, 65536) == rl_number(o.port, 65536);
+  return rl_is_same_text(t->host, o.host) && t->port == o.port;
 }
 
 /* ---- The client's lists and clock ------------------------------------------------------------ */
@@ -1085,7 +1086,8 @@ static const char rl_twin[] = "the same server as another entry";
    error stays until a handshake succeeds: neither is covered. */
 static void rl_say(rl_server *s, const char *text) {
   if (!RL_HAS_TEXTS || s->told || s->wary) return;
-  rl_copy_out(s->error, rl_slice(text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1)));
+  s->error[0] = 0;
+  strncat(s->error, text, REDLOCK_MAX_ERROR - 1);
 }
 
 /* One byte of an error's text. */
@@ -1219,17 +1221,29 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
   return RL_AS(size_t, sent);
 }
 
-/* Who we are: the entry of the list says so, or else the options do. A user without a password was
-   refused by init. */
+static int rl_has(const char *option) { return option && *option; }
+
+/* A user without a password. Init refuses that: redis-cli takes the user of such an entry for a
+   password, and other clients do not. */
+static int rl_lacks_password(const redlock *rl, const rl_target *t) {
+  if (t->password.size || rl_has(rl->options.password)) return 0;
+  return t->user.size || rl_has(rl->options.username);
+}
+
+/* A word that the entry of the list gives, or else the options do. */
+static void rl_put_secret(rl_writer *w, rl_text encoded, const char *option) {
+  if (encoded.size) rl_put_encoded(w, encoded);
+  else rl_put_word(w, rl_whole(option));
+}
+
+/* Who we are. */
 static uint8_t rl_put_auth(const redlock *rl, const rl_target *t, rl_writer *w) {
-  const char *user = rl->options.username, *password = rl->options.password;
-  int has_user = t->user.size || (user && *user && !t->password.size);
-  if (!t->password.size && !(password && *password)) return 0;
+  const redlock_options *o = &rl->options;
+  int has_user = t->user.size || (!t->password.size && rl_has(o->username));
+  if (!t->password.size && !rl_has(o->password)) return 0;
   rl_put_raw(w, has_user ? "*3\r\n$4\r\nAUTH\r\n" : "*2\r\n$4\r\nAUTH\r\n");
-  if (t->user.size) rl_put_encoded(w, t->user);
-  else if (has_user) rl_put_word(w, rl_whole(user));
-  if (t->password.size) rl_put_encoded(w, t->password);
-  else rl_put_word(w, rl_whole(password));
+  if (has_user) rl_put_secret(w, t->user, o->username);
+  rl_put_secret(w, t->password, o->password);
   return 1;
 }
 
@@ -1639,7 +1653,7 @@ static void rl_wait_until(redlock *rl, redlock_lock *lock, uint8_t phase, int64_
   rl_note_due(rl, due_ms);
 }
 
-/* Takes its turn for room in the log; rl_serve_line goes on with the task. */
+/* Takes its turn for room in the log; rl_start_task goes on with it. */
 static void rl_queue(redlock *rl, redlock_lock *lock, uint8_t task) {
   lock->task = task;
   rl->fresh = 1;
@@ -1844,14 +1858,10 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
   rl_start_round(rl, lock);
 }
 
-/* Whether someone stands in line and there is room. */
-static int rl_is_served(redlock *rl) {
-  const redlock_lock *lock = rl_first(&rl->line);
-  return lock && rl_make_room(rl, lock, lock->task);
-}
-
-static void rl_serve_line(redlock *rl) {
-  while (rl_is_served(rl)) rl_start_task(rl, rl_first(&rl->line));
+/* The first lock in line, once there is room for it. */
+static redlock_lock *rl_admit(redlock *rl) {
+  redlock_lock *lock = rl_first(&rl->line);
+  return lock && rl_make_room(rl, lock, lock->task) ? lock : RL_NULL;
 }
 
 /* ---- Locks: the clock ------------------------------------------------------------------------ */
@@ -1870,8 +1880,9 @@ static void rl_time_out(redlock *rl, redlock_lock *lock) {
 }
 
 static void rl_on_lock_time(redlock *rl, redlock_lock *lock) {
-  if (rl->now_ms < lock->due_ms) return;
-  if (lock->phase == RL_RESTING) {
+  if (rl->now_ms < lock->due_ms) {
+    rl_note_due(rl, lock->due_ms);
+  } else if (lock->phase == RL_RESTING) {
     rl_queue(rl, lock, RL_SET);
   } else if (lock->task == RL_EXTEND && rl->now_ms >= lock->deadline_ms) {
     rl_expire(rl, lock); /* R19 */
@@ -1885,15 +1896,14 @@ static void rl_on_lock_time(redlock *rl, redlock_lock *lock) {
   }
 }
 
-/* What is due in one list by now, and when its next lock will be. A lock may move to the end of
-   another list, or of its own with a due_ms to come. */
+/* What is due in one list by now, and when its next lock will be. A lock may move to another list,
+   or to the end of its own with a due_ms to come. */
 static void rl_on_list_time(redlock *rl, const rl_link *list) {
   redlock_lock *lock = rl_first(list), *next;
   for (; lock; lock = next) {
     next = rl_next(list, lock);
     rl_on_lock_time(rl, lock);
   }
-  for (lock = rl_first(list); lock; lock = rl_next(list, lock)) rl_note_due(rl, lock->due_ms);
 }
 
 static void rl_on_time(redlock *rl) {
@@ -1953,13 +1963,14 @@ static void rl_give_up(redlock *rl, const rl_link *list) {
 
 /* Sends all that is due, and what the sending itself makes due. */
 static void rl_work(redlock *rl) {
+  redlock_lock *lock;
   int pass;
   for (pass = 0; pass < RL_SEND_PASSES; pass++) {
     rl->fresh = 0;
-    rl_serve_line(rl);
+    while ((lock = rl_admit(rl)) != RL_NULL) rl_start_task(rl, lock);
     rl_send(rl);
     if (rl->now_ms >= rl->due_ms || rl_is_empty(&rl->live)) rl_on_time(rl);
-    if (!rl_is_served(rl) && !rl->fresh) return;
+    if (!rl_admit(rl) && !rl->fresh) return;
   }
   rl->fresh = 1;
 }
@@ -2053,7 +2064,6 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   if (lock->status != decided && (lock->task == RL_SET || lock->status == REDLOCK_EXPIRED)) {
     if (!lock->reserved) {
       rl_expire(rl, lock);
-      rl_serve_line(rl);
       return 0;
     }
     lock->deadline_ms = 0;
@@ -2503,12 +2513,6 @@ static int rl_take_options(redlock *rl, const redlock_options *options) {
   return o->drift_ppm < 1000000 && *min <= *max && rl_choose_io(rl);
 }
 
-/* A user whose password nobody tells would be dropped in silence. redis-cli takes the user of such
-   an entry for a password; other clients do not: so it is asked for. */
-static int rl_lacks_password(const redlock *rl, const rl_target *t) {
-  const char *user = rl->options.username, *password = rl->options.password;
-  return (t->user.size || (user && *user)) && !t->password.size && !(password && *password);
-}
 
 /* What is wrong with the next server's entry; NULL = nothing. */
 static const char *rl_judge_entry(redlock *rl, rl_server *s) {
@@ -2682,13 +2686,6 @@ REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock,
   return rl_start(rl, lock, RL_EXTEND, REDLOCK_EXTEND);
 }
 
-/* R12: a SET that some server has no byte of yet need not go there when its lock is released. */
-static void rl_forget_set(redlock *rl, const redlock_lock *lock) {
-  rl_command *c = rl_at(rl, lock->command);
-  if (lock->command - rl->first < rl->count && c->t1_ms == lock->since_ms && c->kind == RL_SET)
-    c->due = 0;
-}
-
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock) {
   if (!rl_is_ready(rl) || !lock) return REDLOCK_INVALID;
   if (lock->phase != RL_IDLE) {
@@ -2696,11 +2693,11 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
     if (!rl_owns(rl, lock)) return REDLOCK_INVALID;
     if (lock->task == RL_RELEASE && lock->phase != RL_DECIDED) return REDLOCK_INVALID;
     if (!acquiring && lock->held != RL_HELD) return REDLOCK_EXPIRED; /* still to be handed back */
-    (void)redlock_cancel(rl, lock);
+    (void)rl_tick(rl);
+    rl_withdraw(rl, lock);
     if (acquiring) return REDLOCK_CANCELLED;
   }
   if (lock->held != RL_HELD) return lock->held == RL_OVER ? REDLOCK_EXPIRED : REDLOCK_INVALID;
-  rl_forget_set(rl, lock);
   lock->deadline_ms = 0; /* the hold ends here, whatever the servers say */
   lock->held = RL_OVER;
   return rl_start(rl, lock, RL_RELEASE, REDLOCK_RELEASE);

@@ -165,14 +165,15 @@ static void it_reaches_whoever_was_extended_last(void) { /* R21 R12 */
 }
 
 /* It took no byte of either yet. */
-static void a_set_that_did_not_leave_need_not(void) { /* R12 */
+static void a_set_that_leaves_late_has_its_release_behind_it(void) { /* R7 R12 */
   world(3);
   fake.server[2].socket_room = 0;
   hold("r", 60000);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   fake.server[2].socket_room = SIZE_MAX;
   run_for(5);
-  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 0);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_RELEASE), 1);
   CHECK_EQ(fake_live_keys(&fake), 0);
   end();
 }
@@ -203,7 +204,7 @@ int main(int argc, char **argv) {
   RUN(a_failed_acquire_needs_no_release);
   RUN(during_an_extension_it_wins);
   RUN(it_reaches_whoever_was_extended_last);
-  RUN(a_set_that_did_not_leave_need_not);
+  RUN(a_set_that_leaves_late_has_its_release_behind_it);
   RUN(a_short_ttl_leaves_it_its_time);
   return check_end();
 }
