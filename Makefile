@@ -21,7 +21,7 @@ DEPENDS    = -MMD -MP -MF $@.d -MT $@
 UNIT  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/fake/*.c))
 REAL  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/redis/*.c))
 TESTS := $(UNIT) $(REAL)
-SCRIPTS := tests/unit/build.sh
+SCRIPTS := $(wildcard tests/unit/*.sh)
 
 .PHONY: help demo test test-programs servers planted clean
 

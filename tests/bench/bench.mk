@@ -10,12 +10,21 @@ BENCH_BIG      := -DREDLOCK_MAX_COMMANDS=1024
 BENCH_WRAP     := -Wl,--wrap=send -Wl,--wrap=recv -Wl,--wrap=poll -Wl,--wrap=getrandom \
                   -Wl,--wrap=getpid
 
-.PHONY: bench bench-instructions
+# Plots that the README shows.
+BENCH_SHOWN    := in_flight faults
 
-bench: $(BENCH_PROGRAMS) $(BENCH_DIR)/instructions ## speed, as ratios to the floor: 2 minutes
+.PHONY: bench bench-shown bench-instructions
+
+bench: $(BENCH_PROGRAMS) $(BENCH_DIR)/instructions ## speed, in 2 minutes; plots in build/bench.html
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
-	 for program in $(BENCH_PROGRAMS); do $$program && echo || exit 1; done
-	@$(BENCH_DIR)/instructions
+	 CC='$(CC)' tests/bench/run $^ | tee $(BUILD)/bench.txt
+	@awk -f tests/bench/plot.awk $(BUILD)/bench.txt >$(BUILD)/bench.html
+	@echo 'plots: $(BUILD)/bench.html'
+
+bench-shown: ## the plots of the README, from what `make bench` measured last
+	@for plot in $(BENCH_SHOWN); do \
+	   awk -v only=$$plot -f tests/bench/plot.awk $(BUILD)/bench.txt >tests/bench/$$plot.svg || exit; \
+	 done
 
 bench-instructions: $(BENCH_DIR)/instructions ## instructions a cycle, with their bound
 	@$<

@@ -26,7 +26,8 @@ struct trial {
   redlock client;
   char list[LIST], resource[24];
   struct samples lock;
-  struct series median, p99;
+  struct series median, p99; /* times the healthy case */
+  struct series median_us, p99_us;
   int64_t worst_ns;
 };
 
@@ -71,6 +72,14 @@ static void open_trials(void) {
   open_trial(&trials[TWO_AWAY], "one killed, one frozen", killed, frozen);
 }
 
+static void note_round(struct trial *t, double healthy, double healthy_p99) {
+  double median = samples_percentile(&t->lock, 50), p99 = samples_percentile(&t->lock, 99);
+  series_add(&t->median, median / healthy);
+  series_add(&t->p99, p99 / healthy_p99);
+  series_add(&t->median_us, median / 1000);
+  series_add(&t->p99_us, p99 / 1000);
+}
+
 static void run_round(void) {
   double median, p99;
   int turn, i;
@@ -79,10 +88,7 @@ static void run_round(void) {
     take_turn(&trials[(turn + turn / CASES) % CASES], TURN);
   median = samples_percentile(&trials[HEALTHY].lock, 50);
   p99 = samples_percentile(&trials[HEALTHY].lock, 99);
-  for (i = 0; i < CASES; i++) {
-    series_add(&trials[i].median, samples_percentile(&trials[i].lock, 50) / median);
-    series_add(&trials[i].p99, samples_percentile(&trials[i].lock, 99) / p99);
-  }
+  for (i = 0; i < CASES; i++) note_round(&trials[i], median, p99);
 }
 
 static void print_trial(struct trial *t) {
@@ -95,6 +101,14 @@ static void print_trial(struct trial *t) {
   snprintf(note, sizeof note, "worst %.1f of the healthy worst",
            (double)t->worst_ns / (double)trials[HEALTHY].worst_ns);
   series_row(name, &t->p99, note);
+}
+
+static void print_times(struct trial *t) {
+  char name[64];
+  snprintf(name, sizeof name, "%s: lock, microseconds", t->name);
+  series_row(name, &t->median_us, "");
+  snprintf(name, sizeof name, "%s: p99, microseconds", t->name);
+  series_row(name, &t->p99_us, "");
 }
 
 static void run_faults(void) {
@@ -110,6 +124,7 @@ static void run_faults(void) {
   }
   bench_head("\n  Lock, times the healthy case (below 1: fewer servers share the processors)");
   for (i = 1; i < CASES; i++) print_trial(&trials[i]);
+  for (i = 0; i < CASES; i++) print_times(&trials[i]);
   for (i = 0; i < CASES; i++) redlock_close(&trials[i].client);
   blackhole_close(&hole);
 }

@@ -10,7 +10,7 @@
 #
 # A limit that is set stands behind its row, with the part that is missed. Then where the bytes are,
 # by the sections of the header. Exit: 0 unless a build fails, for a miss is told and not hidden;
-# with --strict a miss is an error too.
+# with --strict a miss is an error too. With --sections: only where the bytes are.
 set -u
 cd "$(dirname "$0")/../.."
 
@@ -163,6 +163,18 @@ by_section() {
   printf '%6d       constants: texts, scripts, tables\n' "$(section 'rodata|srodata')"
 }
 
+# Of the first compiler that there is.
+sections() {
+  for profiled in 'arm-none-eabi-gcc --specs=picolibc.specs -mthumb -mcpu=cortex-m4' "${CC:-cc}"; do
+    command -v ${profiled%% *} >/dev/null || continue
+    printf '\nbytes, functions and section, without POSIX: %s\n' "$profiled"
+    by_section $profiled
+    break
+  done
+}
+
+[ "${1:-}" != --sections ] || { sections; exit; }
+
 printf '%-12s %-6s %-8s %6s %5s %5s %7s %5s  %s\n' \
   target back-end config text data bss client lock 'stack (frame)'
 while IFS='|' read -r target compiler has_posix; do
@@ -171,11 +183,6 @@ while IFS='|' read -r target compiler has_posix; do
 done <<END
 $targets
 END
-for profiled in 'arm-none-eabi-gcc --specs=picolibc.specs -mthumb -mcpu=cortex-m4' "${CC:-cc}"; do
-  command -v ${profiled%% *} >/dev/null || continue
-  printf '\nbytes, functions and section, without POSIX: %s\n' "$profiled"
-  by_section $profiled
-  break
-done
+sections
 echo "limits: $met met, $missed missed; builds that failed: $broken"
 [ $broken = 0 ] && { [ -z "$strict" ] || [ $missed = 0 ]; }

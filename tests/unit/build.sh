@@ -4,10 +4,6 @@
 set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-work=$(mktemp -d "${TMPDIR:-/tmp}/redlock-build-XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM HUP
-
 header=$root/redlock.h
 posix=-D_POSIX_C_SOURCE=200809L
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-qual"
@@ -19,36 +15,7 @@ no_cxx98="-Wno-c++98-compat -Wno-c++98-compat-pedantic"
 configurations="-DPLAIN -DREDLOCK_STATIC -DREDLOCK_NO_DNS -DREDLOCK_NO_POSIX -DWITH_ASSERT
                 -DREDLOCK_NO_TEXTS -DREDLOCK_NO_QUARANTINE -DREDLOCK_NO_URL"
 
-skipped_status=77
-passed=0 failed=0 skipped=0
-wanted=" $* "
-
-# ---- The harness, as in check.h ------------------------------------------------------------------
-
-skip() {
-  echo "$*"
-  return $skipped_status
-}
-
-# run NAME COMMAND... : 77 = skipped, and the last line of the output says why.
-run() {
-  name=$1
-  shift
-  [ "$wanted" = "  " ] || case $wanted in *" $name "*) ;; *) return ;; esac
-  status=0
-  "$@" >"$work/output" 2>&1 || status=$?
-  case $status in
-    0) passed=$((passed + 1)) && echo "  ok    $name$(sed -n 's/^note: / = /p' "$work/output")" ;;
-    "$skipped_status")
-      skipped=$((skipped + 1)) && echo "  skip  $name: $(tail -n 1 "$work/output")" ;;
-    *)
-      failed=$((failed + 1))
-      head -n 20 "$work/output" | sed 's/^/    /'
-      echo "  FAIL  $name" ;;
-  esac
-}
-
-need() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
+. "$root/tests/check.sh"
 
 # The first C compiler that there is.
 a_compiler() { command -v gcc || command -v clang || command -v cc; }
@@ -423,7 +390,4 @@ run is_plain_text is_plain_text
 run functions_are_short functions_are_short
 run most_functions_are_very_short most_functions_are_very_short
 
-total="$passed passed, $failed failed"
-[ $skipped = 0 ] || total="$total, $skipped skipped"
-echo "$total"
-[ $failed = 0 ]
+check_end

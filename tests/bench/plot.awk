@@ -1,0 +1,342 @@
+# plot.awk: draws what `make bench` prints as SVG.
+#
+#   awk -f plot.awk bench.txt >bench.html        one page with every plot
+#   awk -v only=faults -f plot.awk bench.txt     that plot alone, as an SVG file
+#
+# A row of the bench is "  name  median  (least - most)  note"; any other line that begins at the
+# margin is the title of the rows below it. Bars and points are medians, thin lines reach from the
+# least to the most. It runs in any awk, and fails if a plot lacks a row or the bench did not reach
+# its end.
+
+function fail(what) {
+  print "plot.awk: " what >"/dev/stderr"
+  failed = 1
+  exit 1
+}
+
+# ---- Reading -------------------------------------------------------------------------------------
+
+function note_row(line, at, name) {
+  match(line, /  +[0-9.]+ +\([0-9.]+ - [0-9.]+\)/)
+  name = substr(line, 3, RSTART - 3)
+  split(substr(line, RSTART, RLENGTH), at, /[ ()-]+/)
+  name = section "|" name
+  median[name] = at[2]
+  least[name] = at[3]
+  most[name] = at[4]
+  if (name ~ /p99 of the wait/) load_name[++loads] = section
+}
+
+{ text = text escaped($0) "\n" }
+/^Measured / { machine = $0; sub(/[.]$/, "", machine); next }
+/^All of the bench/ { complete = 1; next }
+/^  .*  +[0-9.]+ +\([0-9.]+ - [0-9.]+\)/ { note_row($0); next }
+/^bytes, functions and section/ { target = $0; sub(/.*: /, "", target); reading = 1; next }
+reading && /^ +[0-9]+ / {
+  bytes[++sections] = $1
+  sub(/^ +[0-9]+ +([0-9]+  )?/, "")
+  section_name[sections] = $0
+  next
+}
+/^[^ ]/ { section = $0; sub(/[:.] .*/, "", section); sub(/ +[.]*$/, "", section) }
+/^  [^ ]/ { section = substr($0, 3) }
+
+# ---- Drawing -------------------------------------------------------------------------------------
+
+function escaped(t) {
+  gsub(/&/, "\\&amp;", t)
+  gsub(/</, "\\&lt;", t)
+  return t
+}
+
+function put(t) { svg = svg t "\n" }
+
+function label(x, y, class, t) {
+  put(sprintf("<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>", x, y, class, escaped(t)))
+}
+
+function rule(x1, y1, x2, y2, class) {
+  put(sprintf("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>",
+              x1, y1, x2, y2, class))
+}
+
+function box(x, y, w, h, class) {
+  put(sprintf("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"%s\"/>",
+              x, y, w, h, class))
+}
+
+function open_picture(title, what, more) {
+  svg = ""
+  label(24, 34, "title", title)
+  label(24, 56, "faint", what)
+  label(24, 74, "faint", more)
+}
+
+# What it was measured on, and by what, stands in the picture itself. A panel of its own colour is
+# behind everything, so that it can be read on any page.
+function close_picture(name, height, title, width) {
+  width = 760
+  label(24, height + 4, "faint small", machine)
+  label(24, height + 20, "faint small", "Again: " command)
+  height += 34
+  printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" " \
+         "height=\"%d\" role=\"img\" aria-label=\"%s\">\n", width, height, width, height, title
+  print style
+  printf "<rect x=\"0.5\" y=\"0.5\" width=\"%d\" height=\"%d\" rx=\"8\" class=\"paper\"/>\n", \
+         width - 1, height - 1
+  printf "%s</svg>\n", svg
+  drawn++
+}
+
+# 1, 2 or 5 times a power of ten, so that at most six steps reach the greatest value.
+function step_for(top, step) {
+  step = 1
+  while (step * 6 < top) step *= 10
+  if (step / 5 * 6 >= top) return step / 5
+  if (step / 2 * 6 >= top) return step / 2
+  return step
+}
+
+function up_to(top, step) {
+  step = step_for(top)
+  return step * int(top / step + 0.999)
+}
+
+# 12345 as 12 345
+function spaced(n) {
+  n = sprintf("%.0f", n)
+  return length(n) > 4 ? substr(n, 1, length(n) - 3) " " substr(n, length(n) - 2) : n
+}
+
+function figure(n) { return n < 10 ? sprintf("%.2f", n) : spaced(n) }
+
+function with_range(key) {
+  if (least[key] == most[key]) return figure(median[key])
+  return figure(median[key]) " (" figure(least[key]) " to " figure(most[key]) ")"
+}
+
+# ---- Bars ----------------------------------------------------------------------------------------
+
+# bar_key[1..bars], bar_name, bar_class: filled by add_bar; a name that is empty goes on with the
+# group above.
+function add_bar(name, key, class) {
+  if (!(key in median)) fail("no row: " key)
+  bar_key[++bars] = key
+  bar_name[bars] = name
+  bar_class[bars] = class
+}
+
+function bar_axis(left, width, top, height, limit, unit, step, v, x) {
+  step = step_for(limit)
+  for (v = 0; v <= limit; v += step) {
+    x = left + v / limit * width
+    rule(x, top, x, top + height, v ? "grid" : "axis")
+    label(x, top + height + 16, "tick middle", figure_of_tick(v, step))
+  }
+  label(left + width, top + height + 34, "faint end", unit)
+}
+
+function figure_of_tick(v, step) { return step < 1 ? sprintf("%.1f", v) : spaced(v) }
+
+# Draws what add_bar has noted and forgets it; the y below. A line that goes far beyond all medians
+# is cut at the edge: one bad round must not make every bar short, and the range stands beside it.
+function draw_bars(left, width, top, unit, i, key, y, limit, height, x, widest) {
+  limit = widest = 0
+  height = 6
+  for (i = 1; i <= bars; i++) {
+    if (median[bar_key[i]] * 1.5 > limit) limit = median[bar_key[i]] * 1.5
+    height += bar_name[i] == "" ? 17 : 25
+  }
+  for (i = 1; i <= bars; i++)
+    if (most[bar_key[i]] > widest) widest = most[bar_key[i]]
+  limit = up_to(widest < limit ? widest : limit)
+  bar_axis(left, width, top, height, limit, unit)
+  y = top
+  for (i = 1; i <= bars; i++) {
+    key = bar_key[i]
+    y += bar_name[i] == "" ? 17 : 25
+    if (bar_name[i] != "") label(left - 10, y - 5, "end", bar_name[i])
+    box(left, y - 15, median[key] / limit * width, 12, bar_class[i])
+    x = left + (most[key] < limit ? most[key] / limit : 1) * width
+    rule(left + least[key] / limit * width, y - 9, x, y - 9, "range")
+    label(x + 6, y - 5, "number", with_range(key))
+  }
+  bars = 0
+  return top + height + 42
+}
+
+function legend(x, y, class, name) {
+  box(x, y - 9, 12, 10, class)
+  label(x + 18, y, "", name)
+}
+
+# ---- The plots -----------------------------------------------------------------------------------
+
+function plot_single(title, s, y) {
+  title = "One lock at a time"
+  s = "One lock at a time"
+  open_picture(title, "Median time of an acquire, five servers on the same machine.",
+               "The floor: ready-made commands, sockets and poll, and nothing else.")
+  add_bar("floor", s "|floor: lock, microseconds", "other")
+  add_bar("redlock.h", s "|redlock.h: lock, microseconds", "ours")
+  y = draw_bars(150, 400, 84, "microseconds")
+  close_picture("single", y + 12, title)
+}
+
+function plot_faults(title, s, cases, i, n, y) {
+  title = "A dead server costs nothing"
+  s = "Lock, times the healthy case (below 1: fewer servers share the processors)"
+  open_picture(title, "Time of an acquire on five servers, from the first one after the fault on.",
+               "To wait for the lost server until server_timeout_ms would be 250 000 microseconds.")
+  n = split("healthy;one killed;one frozen;one black-holed;one killed, one frozen", cases, ";")
+  for (i = 1; i <= n; i++) {
+    add_bar(cases[i], s "|" cases[i] ": lock, microseconds", "ours")
+    add_bar("", s "|" cases[i] ": p99, microseconds", "p99")
+  }
+  legend(600, 34, "ours", "median")
+  legend(680, 34, "p99", "p99")
+  y = draw_bars(180, 400, 84, "microseconds")
+  close_picture("faults", y + 12, title)
+}
+
+# The lines of the two curves stand side by side.
+function point(key, x, top, height, limit, class, beside) {
+  beside = x + (class == "ours" ? 2 : -2)
+  rule(beside, top + height * (1 - least[key] / limit),
+       beside, top + height * (1 - most[key] / limit), "range")
+  put(sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" class=\"%s\"/>", x,
+              top + height * (1 - median[key] / limit), class))
+}
+
+function curve(s, name, left, top, width, height, limit, class, w, i, n, key, path, x, y) {
+  n = split("1 8 64 256", w, " ")
+  for (i = 1; i <= n; i++) {
+    key = s "|W = " w[i] ": " name ", cycles a second"
+    if (!(key in median)) fail("no row: " key)
+    x = left + (i - 1) / (n - 1) * width
+    y = top + height * (1 - median[key] / limit)
+    path = path sprintf("%s%.1f %.1f", i == 1 ? "M" : " L", x, y)
+  }
+  put("<path d=\"" path "\" class=\"line " class "\"/>")
+  for (i = 1; i <= n; i++)
+    point(s "|W = " w[i] ": " name ", cycles a second", left + (i - 1) / (n - 1) * width, top,
+          height, limit, class)
+}
+
+function panel(s, head, left, top, width, height, limit, step, v, y, w, i, n, x) {
+  step = step_for(limit)
+  label(left - 8, top - 16, "strong", head)
+  for (v = 0; v <= limit; v += step) {
+    y = top + height * (1 - v / limit)
+    rule(left - 8, y, left + width + 8, y, v ? "grid" : "axis")
+    label(left - 14, y + 4, "tick end", spaced(v))
+  }
+  n = split("1 8 64 256", w, " ")
+  for (i = 1; i <= n; i++) {
+    x = left + (i - 1) / (n - 1) * width
+    label(x, top + height + 18, "tick middle", w[i])
+    label(x, top + height + 36, "number middle", median[s "|W = " w[i] ": of the floor"])
+  }
+  curve(s, "floor", left, top, width, height, limit, "other")
+  curve(s, "redlock.h", left, top, width, height, limit, "ours")
+}
+
+function plot_in_flight(title, one, other, key, top) {
+  title = "Many locks in flight on one thread"
+  one = "Many locks in flight, with a log of 32 commands"
+  other = "Many locks in flight, with a log of 1024 commands"
+  for (key in most)
+    if (key ~ /^Many locks.*cycles a second$/ && most[key] > top) top = most[key]
+  open_picture(title, "Locks taken and released per second, over locks in flight; five servers " \
+                      "on the same machine.",
+               "Below the axis: locks in flight, and the median ratio to the floor.")
+  legend(560, 34, "other", "floor")
+  legend(640, 34, "ours", "redlock.h")
+  panel(one, "default: REDLOCK_MAX_COMMANDS=32", 90, 124, 270, 190, up_to(top))
+  panel(other, "REDLOCK_MAX_COMMANDS=1024", 450, 124, 270, 190, up_to(top))
+  close_picture("in_flight", 378, title)
+}
+
+function plot_contention(title, key, part, i, y) {
+  title = "Eight processes want one lock"
+  open_picture(title, "How long a process waits, and what five servers are sent for each grant.")
+  for (i = 1; i <= loads; i++)
+    add_bar(load_name[i], load_name[i] "|p99 of the wait, milliseconds", "ours")
+  if (!loads) fail("no row of contention")
+  label(24, 88, "strong", "p99 of the wait")
+  y = draw_bars(220, 340, 94, "milliseconds")
+  for (i = 1; i <= loads; i++)
+    add_bar(load_name[i], load_name[i] "|commands per lock, all servers", "p99")
+  label(24, y + 12, "strong", "commands for each lock")
+  y = draw_bars(220, 340, y + 20, "commands, 10 is the least")
+  close_picture("contention", y + 12, title)
+}
+
+function plot_sections(title, i, key, y) {
+  title = "Where the bytes are"
+  if (section_name[sections] !~ /^constants/) fail("no row of constants")
+  open_picture(title, "Bytes of code by the sections of redlock.h: -Os, nothing inlined, without " \
+                      "the system's sockets.", target)
+  for (i = 1; i <= sections; i++) {
+    key = "bytes|" i
+    median[key] = least[key] = most[key] = bytes[i]
+    add_bar(section_name[i], key, "ours")
+  }
+  y = draw_bars(300, 360, 84, "bytes")
+  close_picture("sections", y + 12, title)
+}
+
+# ---- The page ------------------------------------------------------------------------------------
+
+function page_head() {
+  print "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>redlock.h: make bench</title>\n<style>"
+  print "body{font:16px/1.5 system-ui,sans-serif;max-width:800px;margin:2em auto;padding:0 1em;" \
+        "background:#fff;color:#1f2328}figure{margin:0 0 2em}svg{max-width:100%;height:auto}" \
+        "pre{overflow:auto;font-size:13px}" \
+        "@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}}"
+  print "</style>\n<h1>redlock.h: make bench</h1>\n<p>" escaped(machine) ".</p>"
+  print "<p>Bars and points are medians of seven rounds, thin lines reach from the least to the " \
+        "most. Compare within a plot: another machine has other microseconds.</p>"
+}
+
+function plot(name, how) {
+  if (only && only != name) return
+  command = how
+  if (!only) print "<figure>"
+  if (name == "single") plot_single()
+  if (name == "faults") plot_faults()
+  if (name == "in_flight") plot_in_flight()
+  if (name == "contention") plot_contention()
+  if (name == "sections") plot_sections()
+  if (!only) print "</figure>"
+}
+
+BEGIN {
+  style = "<style>\n" \
+    "text{font:13px system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:#1f2328}\n" \
+    ".title{font-size:17px;font-weight:600}.strong{font-weight:600}.end{text-anchor:end}\n" \
+    ".middle{text-anchor:middle}.faint,.tick{fill:#59636e}.tick,.number{font-size:12px}\n" \
+    ".small{font-size:11px}" \
+    ".paper{fill:#fff;stroke:#d1d9e0}.grid{stroke:#e4e8ec}.axis{stroke:#818b98}\n" \
+    ".ours{fill:#0969da}.p99{fill:#80b3f0}.other{fill:#818b98}\n" \
+    ".range{stroke:#1f2328;stroke-width:1.5}.line{fill:none;stroke-width:2.5}\n" \
+    ".line.ours{stroke:#0969da}.line.other{stroke:#818b98}\n" \
+    "@media (prefers-color-scheme:dark){\n" \
+    "text{fill:#e6edf3}.faint,.tick{fill:#9198a1}.paper{fill:#0d1117;stroke:#3d444d}\n" \
+    ".grid{stroke:#262c34}.axis{stroke:#656c76}.ours{fill:#4493f8}.p99{fill:#1f4f8f}\n" \
+    ".other{fill:#8b949e}.range{stroke:#e6edf3}.line{fill:none}.line.ours{stroke:#4493f8}\n" \
+    ".line.other{stroke:#8b949e}}\n</style>"
+}
+
+END {
+  if (failed) exit 1
+  if (!complete) fail("the bench did not reach its end")
+  if (!only) page_head()
+  plot("single", "make bench, or build/tests/bench/single after it")
+  plot("in_flight", "make bench, or build/tests/bench/pipelined and pipelined-big after it")
+  plot("faults", "make bench, or build/tests/bench/faults after it")
+  plot("contention", "make bench, or build/tests/bench/contention after it")
+  plot("sections", "tests/portability/size.sh --sections")
+  if (only && !drawn) fail("no plot is called " only)
+  if (!only) print "<h2>The figures</h2>\n<pre>" text "</pre>"
+}

@@ -1,0 +1,104 @@
+#!/bin/sh
+# plots.sh [TEST...] : the plots that `make bench` draws, from rows as its programs print them.
+# TESTS below lists the tests.
+set -u
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/check.sh"
+plots="single in_flight faults contention sections"
+
+# ---- A bench that was short ----------------------------------------------------------------------
+
+row() { printf '  %-42s %8.2f   (%.2f - %.2f)  %s\n' "$@"; }
+
+in_flight() {
+  echo "Many locks in flight, with a log of $1 commands ...."
+  for width in 1 8 64 256; do
+    row "W = $width: floor, cycles a second" "${width}000" 900 9900 ''
+    row "W = $width: redlock.h, cycles a second" "${width}00" 90 990 ''
+    row "W = $width: of the floor" 0.91 0.90 0.92 'target met'
+  done
+}
+
+bench() {
+  echo 'Measured on 2 processors (a < b & c), 2026-11-22.'
+  echo 'One lock at a time: 7 rounds of 1800 cycles each .......'
+  row 'floor: lock, microseconds' 52.35 52 54.77 ''
+  row 'redlock.h: lock, microseconds' 55.15 53.97 56.66 ''
+  in_flight 32
+  in_flight 1024
+  echo 'Faults: 7 rounds of 400 locks in each case .......'
+  echo '  Lock, times the healthy case (below 1: fewer servers share the processors)'
+  for case in healthy 'one killed' 'one frozen' 'one black-holed' 'one killed, one frozen'; do
+    row "$case: lock, microseconds" 76 63 80 ''
+    row "$case: p99, microseconds" 121 92 149 ''
+  done
+  echo 'Contention: 8 processes, 7 rounds of 2000 ms ..............'
+  echo '  5 ms hold, 5 ms think'
+  row 'p99 of the wait, milliseconds' 113.67 99.05 127.87 ''
+  row 'commands per lock, all servers' 64.5 63.16 67.32 '(10 is the least)'
+  printf '\nbytes, functions and section, without POSIX: some-gcc\n'
+  printf '   316    9  Texts\n  1200       constants: texts, scripts, tables\n'
+}
+
+complete() { bench && echo 'All of the bench has run.'; }
+
+plot() { awk "$@" -f "$root/tests/bench/plot.awk"; }
+
+# ---- What is asked of it -------------------------------------------------------------------------
+
+# An SVG file that stands alone: each element is closed, and nothing comes from elsewhere.
+is_whole() {
+  [ "$(head -c 5 "$1")" = '<svg ' ] && [ "$(tail -n 1 "$1")" = '</svg>' ] || return
+  [ "$(grep -c '<text' "$1")" = "$(grep -c '</text>' "$1")" ] || return
+  ! grep -E 'href|url\(|<script|<image|@import' "$1"
+}
+
+each_plot_is_a_whole_file() {
+  for name in $plots; do
+    complete | plot -v only="$name" >"$work/$name.svg" && is_whole "$work/$name.svg" || return
+  done
+}
+
+a_median_and_its_range_are_told() {
+  complete | plot -v only=faults | grep -c '>76 (63 to 80)<' | grep -qx 5
+}
+
+a_plot_says_where_it_was_measured_and_how_to_repeat_it() {
+  complete | plot -v only=faults >"$work/faults.svg"
+  grep -q '2 processors (a &lt; b &amp; c), 2026-11-22<' "$work/faults.svg" &&
+    grep -q 'Again: make bench' "$work/faults.svg"
+}
+
+the_page_has_every_plot() {
+  complete | plot >"$work/page.html" || return
+  [ "$(grep -c '^<svg ' "$work/page.html")" = "$(echo "$plots" | wc -w)" ] &&
+    ! grep -E 'href|src=|url\(|<script|@import' "$work/page.html"
+}
+
+a_bench_that_stopped_gives_no_plot() { ! bench | plot >"$work/page.html"; }
+
+a_plot_without_its_rows_is_an_error() {
+  for lost in 'W = 8: floor' 'one killed' 'p99 of the wait' 'redlock.h: lock' 'constants'; do
+    complete | grep -v "$lost" | plot >"$work/page.html" 2>"$work/said"
+    grep -q 'no row' "$work/said" || { echo "not missed: $lost"; return 1; }
+  done
+}
+
+what_the_readme_shows_stands_alone() {
+  for file in "$root"/tests/bench/*.svg; do
+    is_whole "$file" && grep -q 'prefers-color-scheme:dark' "$file" || { echo "$file"; return 1; }
+  done
+}
+
+# ---- TESTS ---------------------------------------------------------------------------------------
+
+run each_plot_is_a_whole_file each_plot_is_a_whole_file
+run a_median_and_its_range_are_told a_median_and_its_range_are_told
+run a_plot_says_where_and_how a_plot_says_where_it_was_measured_and_how_to_repeat_it
+run the_page_has_every_plot the_page_has_every_plot
+run a_bench_that_stopped_gives_no_plot a_bench_that_stopped_gives_no_plot
+run a_plot_without_its_rows_is_an_error a_plot_without_its_rows_is_an_error
+run what_the_readme_shows_stands_alone what_the_readme_shows_stands_alone
+
+check_end
