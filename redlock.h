@@ -28,8 +28,14 @@
 
    MANY LOCKS, ONE THREAD
      The blocking calls are a loop over the stepping ones. To have hundreds of locks in flight, call
-     redlock_start_acquire for each, then redlock_wait (or poll redlock_fds for redlock_timeout_ms
-     yourself and call redlock_step) until every lock has been handed back.
+     redlock_start_acquire for each, then redlock_wait until every lock has been handed back.
+
+   AN EVENT LOOP OF YOUR OWN
+     After every call that starts, cancels, keeps or steps, ask redlock_fds and redlock_timeout_ms
+     again what to watch and for how long. When a descriptor is ready or the time is up, tell
+     redlock_step_on which servers are ready, until it returns NULL; when anything is due by the
+     clock it hears them all, whatever it is told. A descriptor must no longer be watched when it is
+     closed: options.closing says so in time.
 
    OPTIONS, for the compiler: the same in every file that includes the header
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
@@ -106,7 +112,7 @@ typedef enum redlock_status {
   REDLOCK_CANCELLED = -4, /* by redlock_cancel, or by a release before the grant */
   REDLOCK_LIMIT = -5,     /* max_hold_ms is reached; the lock stands until its deadline */
   REDLOCK_INVALID = -6,   /* a bad argument, a call out of order, another process: no effect */
-  REDLOCK_SYSTEM = -7     /* the clock, the entropy or waiting failed */
+  REDLOCK_SYSTEM = -7     /* clock, entropy or waiting failed: see redlock_server_error(rl, -1) */
 } redlock_status;
 
 typedef enum redlock_operation {
@@ -141,9 +147,12 @@ typedef struct redlock_io {
   /* Starts connecting to host and port (port is "" and host starts with '/' for unix:). A number
      that is yours, or < 0 = failed. Both texts last only as long as the call. */
   intptr_t (*open)(void *ctx, int server, const char *host, const char *port);
-  /* Bytes taken; 0 = not yet, also while connecting; < 0 = broken. */
+  /* Bytes taken; < 0 = broken; 0 = none yet, also while connecting: then none of these bytes will
+     ever leave, for the next call may offer others. */
   int (*send)(void *ctx, int server, const void *data, size_t size);
-  /* Bytes given; 0 = not yet, also while connecting; < 0 = broken or closed. */
+  /* Bytes given; < 0 = broken or closed; fewer than asked for, also 0 = nothing more is there now:
+     what is there later makes the server ready. After 16 calls in a row that gave all that was
+     asked for, redlock_timeout_ms is 0, and the server's turn comes again. */
   int (*recv)(void *ctx, int server, void *data, size_t size);
   /* Ends what open returned; called once for each open that did not fail. */
   void (*close)(void *ctx, int server);
@@ -170,6 +179,13 @@ typedef struct redlock_options {
   const char *username;        /* for entries of the list that name none; NULL = none */
   const char *password;
   const redlock_io *io;        /* NULL = the sockets of the system, POSIX or Windows */
+  /* Each may be NULL. The first two stand in for those of the io, whichever it is. */
+  int64_t (*now_ms)(void *ctx);
+  int (*entropy)(void *ctx, void *data, size_t size);
+  /* Called just before a server's descriptor is closed, but not in another process than init's: its
+     loop may be the parent's. It must not call the client. */
+  void (*closing)(void *ctx, int server, intptr_t fd);
+  void *ctx;                   /* for these three */
 } redlock_options;
 
 /* private: an address as IPv6 (::ffff:a.b.c.d for IPv4), so that each has one spelling; all zero =
@@ -287,7 +303,7 @@ typedef struct redlock {
   uint8_t servers;    /* RL_MISBUILT stands here whatever the sizes are set to */
   uint8_t quorum;
   uint8_t fresh;      /* something was queued or encoded since the last sending */
-  rl_set quiet;       /* servers that wait() found unready: recv would be in vain */
+  rl_set ready;       /* servers to hear in the next turn: of others there is no news */
   const struct redlock *self; /* where it was initialised: it must not move */
   uint32_t first, count;  /* the log: its oldest command, and how many */
   uint32_t reserved;      /* commands, for roll-backs (R7) */
@@ -299,6 +315,7 @@ typedef struct redlock {
   rl_link *urgent;    /* the last urgent one's place in the line; none: the line itself */
   rl_link live;       /* locks with a round under way, resting between attempts, or kept */
   rl_link decided;    /* locks to hand back */
+  const char *failed; /* what did on our side, last: clock, entropy or wait; NULL = nothing */
   const redlock_lock *handed; /* the last handed back, if it is in no list since: saves a search */
   redlock_options options;
   long process;       /* who called init (R17) */
@@ -363,6 +380,11 @@ REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
    back exactly once. Call it again until it returns NULL. */
 REDLOCK_API redlock_lock *redlock_step(redlock *rl);
 
+/* The same for a loop that knows which servers are ready, one bit for each (1 << redlock_fd.server;
+   0 = none): it spares the others a recv in vain. What is told while locks are handed back is kept
+   for the next turn. */
+REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready);
+
 /* Waits for the network or the clock, at most timeout_ms (-1 = no limit), then steps. NULL also
    when nothing is pending at all. */
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms);
@@ -386,7 +408,8 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 REDLOCK_API const char *redlock_strerror(redlock_status status);
 
 /* The last error of a server, in its own words where it said any (R15; the README says what to do
-   about each); "" = none, NULL = no such server. Valid until the next call with this client. */
+   about each); "" = none, NULL = no such server. -1 stands for this side: which of clock, entropy
+   and waiting failed last. Valid until the next call with this client. */
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 #endif /* REDLOCK_H */
@@ -838,9 +861,18 @@ static int rl_is_twin(const rl_target *t, const rl_server *other) {
 
 /* ---- The client's lists and clock ------------------------------------------------------------ */
 
+static const char rl_no_clock[] = "our clock failed";
+static const char rl_no_entropy[] = "our entropy failed";
+static const char rl_no_wait[] = "our waiting failed";
+
+static void rl_blame(redlock *rl, const char *what) {
+  if (RL_HAS_TEXTS) rl->failed = what;
+}
+
 /* A reading that cannot be added to without overflow counts as a failure too. */
 static int64_t rl_now(const redlock *rl) {
-  int64_t now = rl->io->now_ms(rl->ctx);
+  const redlock_options *o = &rl->options;
+  int64_t now = o->now_ms ? o->now_ms(o->ctx) : rl->io->now_ms(rl->ctx);
   return now > INT64_MAX / 2 ? -1 : now;
 }
 
@@ -848,6 +880,7 @@ static int64_t rl_now(const redlock *rl) {
 static int rl_tick(redlock *rl) {
   int64_t now = rl_now(rl);
   if (now >= 0) rl->now_ms = now;
+  else rl_blame(rl, rl_no_clock);
   return now >= 0;
 }
 
@@ -856,10 +889,18 @@ static void rl_note_due(redlock *rl, int64_t due_ms) {
   if (due_ms < rl->due_ms) rl->due_ms = due_ms;
 }
 
+/* 0 = there is none. */
+static int rl_draw(redlock *rl, void *data, size_t size) {
+  const redlock_options *o = &rl->options;
+  int bad = o->entropy ? o->entropy(o->ctx, data, size) : rl->io->entropy(rl->ctx, data, size);
+  if (bad) rl_blame(rl, rl_no_entropy);
+  return !bad;
+}
+
 /* Uniform in 0..span without a generator of our own (R3, R9); < 0 = no entropy. */
-static int64_t rl_random(const redlock *rl, uint32_t span) {
+static int64_t rl_random(redlock *rl, uint32_t span) {
   uint32_t r;
-  if (rl->io->entropy(rl->ctx, &r, sizeof r)) return -1;
+  if (!rl_draw(rl, &r, sizeof r)) return -1;
   return RL_AS(int64_t, (r * (RL_AS(uint64_t, span) + 1)) >> 32);
 }
 
@@ -1122,7 +1163,7 @@ static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
 }
 
 /* R14: 0 at first, as when a server closed an idle connection; then growing, bounded, random. */
-static int64_t rl_backoff_ms(const redlock *rl, unsigned fails) {
+static int64_t rl_backoff_ms(redlock *rl, unsigned fails) {
   int64_t half, random;
   if (fails <= 1) return 0;
   half = RL_BACKOFF_MIN_MS / 2 << rl_min(fails - 2, RL_BACKOFF_DOUBLINGS);
@@ -1137,7 +1178,7 @@ static redlock_vote rl_absent_vote(const rl_server *s) {
 
 /* R14: an address is left for the name's other one only when no connection to it ever stood.
    Returns the wait in ms: none before the second is tried. */
-static int64_t rl_reopen_ms(const redlock *rl, rl_server *s) {
+static int64_t rl_reopen_ms(redlock *rl, rl_server *s) {
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
   if (s->state < RL_GREETING && s->address[1].port) {
     s->second = !s->second;
@@ -1161,13 +1202,19 @@ static int rl_has_said_yes(const rl_command *c, const rl_server *s) {
   return c->lock->votes[s->index] == REDLOCK_VOTE_YES;
 }
 
+static void rl_shut(redlock *rl, const rl_server *s) {
+  if (s->fd < 0) return;
+  if (rl->options.closing) rl->options.closing(rl->options.ctx, s->index, s->fd);
+  rl->io->close(rl->ctx, s->index);
+}
+
 /* The connection is over, whatever the reason. R12: what it left unanswered is void, and only
    releases may go out again. R5: so is a yes to what is undecided, for the server may be another
    entry's from now on, and say it again there. */
 static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   uint32_t place = rl->first, end = rl_log_end(rl);
   int64_t delay;
-  if (s->fd >= 0) rl->io->close(rl->ctx, s->index);
+  rl_shut(rl, s);
   rl_say(s, why);
   if (s->fails < 255) s->fails++;
   delay = rl_reopen_ms(rl, s);
@@ -1447,7 +1494,7 @@ static int rl_is_other_name(redlock *rl, rl_server *s) {
 static const char *rl_identify(redlock *rl, rl_server *s, const rl_parser *uptime) {
   int64_t uptime_s = uptime->negative ? 0 : RL_AS(int64_t, uptime->number);
   if (rl_is_other_name(rl, s)) return rl_twin;
-  if (!rl_tick(rl)) return "our clock failed";
+  if (!rl_tick(rl)) return rl_no_clock;
   if (s->run_id == 0) s->born_ms = rl->now_ms - uptime_s * 1000 + RL_UPTIME_SLACK_MS;
   else if (s->run_id != s->next_run_id) s->born_ms = rl->now_ms;
   s->run_id = s->next_run_id;
@@ -1553,6 +1600,7 @@ static void rl_receive(redlock *rl, rl_server *s) {
     for (k = 0; k < got && s->state != RL_CLOSED; k++) rl_on_byte(rl, s, data[k]);
     if (s->state == RL_CLOSED) return;
   }
+  if (got == RL_RECEIVE_BYTES) rl->ready |= s->bit;
 }
 
 /* ---- Servers: the clock ---------------------------------------------------------------------- */
@@ -1672,7 +1720,7 @@ static void rl_roll_back(redlock *rl, redlock_lock *lock) {
    range narrows at first: who has waited longer tries more often, and a lock that is held for short
    goes round in turn. Then the lock is held for long, and is tried more and more rarely. The range
    is never less than two attempts like the last one: clients that collide must come apart. */
-static int64_t rl_rest_ms(const redlock *rl, const redlock_lock *lock) {
+static int64_t rl_rest_ms(redlock *rl, const redlock_lock *lock) {
   const redlock_options *o = &rl->options;
   uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
   uint32_t most = o->retry_delay_max_ms - least, first = most / 8 / lock->attempts;
@@ -1851,7 +1899,7 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
     rl_decide(rl, lock, RL_AS(redlock_status, lock->last));
     return;
   }
-  if (lock->task == RL_SET && rl->io->entropy(rl->ctx, lock->value, RL_VALUE_BYTES)) {
+  if (lock->task == RL_SET && !rl_draw(rl, lock->value, RL_VALUE_BYTES)) {
     rl_decide(rl, lock, REDLOCK_SYSTEM); /* R3: fails closed */
     return;
   }
@@ -1976,12 +2024,15 @@ static void rl_work(redlock *rl) {
 }
 
 
-/* Hears the servers, or only those that are given up, before the rounds go on: one that is decided
-   before anything is received would never see a server come back. */
-static void rl_hear(redlock *rl, int all) {
+/* Hears the servers that are ready, or all when anything is due by the clock: what is in time is
+   heard, though we stood still. Where a round may begin, those that are given up are heard too: one
+   that is decided before anything is received would never see a server come back. */
+static void rl_hear(redlock *rl) {
+  rl_set ready = rl->now_ms >= rl->due_ms ? RL_AS(rl_set, -1) : rl->ready;
   rl_server *s, *end = rl->server + rl->servers;
+  rl->ready = 0;
   for (s = rl->server; s != end; s++)
-    if (s->state != RL_CLOSED && (all || s->stalled)) rl_receive(rl, s);
+    if (s->state != RL_CLOSED && ((ready & s->bit) || (rl->fresh && s->stalled))) rl_receive(rl, s);
   rl_work(rl);
 }
 
@@ -1990,15 +2041,13 @@ static void rl_turn(redlock *rl) {
     rl_give_up(rl, &rl->live);
     rl_give_up(rl, &rl->line);
   }
-  if (rl->now_ms >= rl->due_ms) rl->quiet = 0; /* what is in time is heard, though we stood still */
-  rl_hear(rl, 1);
-  rl->quiet = 0;
+  rl_hear(rl);
 }
 
 /* As redlock_timeout_ms, but for the locks that are decided already. */
 static int64_t rl_timeout_ms(const redlock *rl) {
   int64_t now;
-  if (rl->fresh) return 0;
+  if (rl->fresh || rl->ready) return 0;
   if (rl->due_ms == INT64_MAX) return -1;
   now = rl_now(rl);
   return now < 0 || rl->due_ms <= now ? 0 : rl->due_ms - now;
@@ -2037,12 +2086,14 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   int64_t timeout;
   int count, ready;
   if (rl_is_decided(rl, lock)) return 1; /* what the caller starts meanwhile leaves in one piece */
-  if (rl->fresh && rl_tick(rl)) rl_hear(rl, rl->now_ms >= rl->due_ms);
+  if (rl->fresh && rl_tick(rl)) rl_hear(rl);
   if (rl_is_decided(rl, lock)) return 1;
   timeout = rl_timeout_ms(rl);
   if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
   count = rl_fds(rl, want, REDLOCK_MAX_SERVERS);
   ready = rl->io->wait(rl->ctx, want, count, timeout);
+  if (ready < 0) rl_blame(rl, rl_no_wait);
+  if (ready < 0 || rl->options.io) rl->ready = RL_AS(rl_set, -1); /* it does not say which */
   rl_turn(rl);
   return ready >= 0;
 }
@@ -2435,7 +2486,6 @@ static int rl_system_send(void *ctx, int server, const void *data, size_t size) 
 static int rl_system_recv(void *ctx, int server, void *data, size_t size) {
   rl_socket fd = rl_system_fd(ctx, server);
   intptr_t got;
-  if (RL_AS(const redlock *, ctx)->quiet >> server & 1) return 0;
   got = recv(fd, RL_AS(char *, data), RL_AS(rl_length, size), 0);
   return got == 0 ? -1 : rl_system_result(fd, got);
 }
@@ -2457,7 +2507,7 @@ static int rl_system_wait(void *ctx, const redlock_fd *want, int count, int64_t 
   if (timeout_ms > 60000) timeout_ms = 60000; /* early is allowed, overflow is not */
   ready = rl_system_poll(fds, count, RL_AS(int, timeout_ms));
   for (i = 0; ready >= 0 && i < count; i++)
-    if (fds[i].revents == 0) rl->quiet |= rl->server[want[i].server].bit;
+    if (fds[i].revents) rl->ready |= rl->server[want[i].server].bit;
   return ready;
 }
 
@@ -2618,7 +2668,9 @@ REDLOCK_API void redlock_close(redlock *rl) {
   int64_t start, left;
   if (!rl_is_client(rl)) return;
   last = rl->server + rl->servers;
-  if (!rl_is_forked(rl)) {
+  if (rl_is_forked(rl)) {
+    rl->options.closing = RL_NULL;
+  } else {
     (void)rl_tick(rl);
     start = rl->now_ms;
     rl_withdraw_all(rl, &rl->live); /* first: no command is kept for a round any more */
@@ -2629,8 +2681,7 @@ REDLOCK_API void redlock_close(redlock *rl) {
       while ((left = rl_parting_ms(rl, s, start)) > 0)
         if (!rl_wait(rl, RL_NULL, left) || !rl_tick(rl)) start = INT64_MIN / 2;
   }
-  for (s = rl->server; s != last; s++)
-    if (s->fd >= 0) rl->io->close(rl->ctx, s->index);
+  for (s = rl->server; s != last; s++) rl_shut(rl, s);
   memset(rl, 0, sizeof *rl);
 }
 
@@ -2721,11 +2772,14 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   return REDLOCK_OK;
 }
 
-REDLOCK_API redlock_lock *redlock_step(redlock *rl) {
+REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready) {
   if (!rl_is_ready(rl)) return RL_NULL;
+  rl->ready |= RL_AS(rl_set, ready);
   if (rl_is_empty(&rl->decided)) rl_turn(rl);
   return rl_next_decided(rl);
 }
+
+REDLOCK_API redlock_lock *redlock_step(redlock *rl) { return redlock_step_on(rl, UINT32_MAX); }
 
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
   if (!rl_is_ready(rl)) return RL_NULL;
@@ -2782,8 +2836,9 @@ REDLOCK_API const char *redlock_strerror(redlock_status status) {
 }
 
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {
-  if (!rl || server < 0 || server >= rl->servers) return RL_NULL;
+  if (!rl || server < -1 || server >= rl->servers) return RL_NULL;
   if (rl->servers == RL_MISBUILT) return "built with other REDLOCK_ sizes";
+  if (server < 0) return rl->failed ? rl->failed : "";
   return rl->server[server].error;
 }
 

@@ -186,7 +186,7 @@ static void denied_unasked(void) { /* R15 R16 */
 
 static void no_such_server_is_null(void) { /* R15 */
   world(3);
-  CHECK(redlock_server_error(&rl, -1) == NULL);
+  CHECK(redlock_server_error(&rl, -2) == NULL);
   CHECK(redlock_server_error(&rl, 3) == NULL);
   CHECK(redlock_server_error(&rl, 2) != NULL && !redlock_server_error(&rl, 2)[0]);
   end();

@@ -405,6 +405,70 @@ static void a_grant_never_outlives_its_keys(void) { /* R1 */
       }
 }
 
+static int own_clocks, own_entropies;
+
+static int64_t own_now(void *ctx) {
+  if (!fake.idle) ++*(int *)ctx;
+  return fake.now_ms;
+}
+
+static int own_entropy(void *ctx, void *data, size_t size) {
+  (void)ctx;
+  own_entropies++;
+  return fake_entropy(&fake.client[0], data, size);
+}
+
+/* A board with sockets may have no source of entropy that the library knows of. */
+static void clock_and_entropy_can_be_replaced_alone(void) { /* R2 R3 */
+  prepare(3);
+  options.now_ms = own_now;
+  options.entropy = own_entropy;
+  options.ctx = &own_clocks;
+  own_clocks = own_entropies = 0;
+  fake.fail_hook = FAKE_NOW;
+  fake.fail_from = 1;
+  fake.fail_until = LONG_MAX;
+  ready();
+  occupy(0, 2, "busy", 60000);
+  hold("r", TTL);
+  CHECK_EQ(redlock_acquire(&rl, &other, "busy", TTL, 10), REDLOCK_TAKEN);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(fake.calls[FAKE_NOW], 0);
+  CHECK(own_clocks > 0);
+  CHECK_EQ(own_entropies, fake.calls[FAKE_ENTROPY]);
+  end();
+}
+
+static void fail_from_now_on(int hook) {
+  fake.calls[hook] = 0;
+  fake.fail_hook = hook;
+  fake.fail_from = 1;
+  fake.fail_until = LONG_MAX;
+}
+
+/* The k-th use from now on fails, and the text says of what. */
+static void says(int hook, const char *what) {
+  world(3);
+  CHECK_EQ(redlock_server_error(&rl, -1)[0], 0);
+  fail_from_now_on(hook);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_SYSTEM);
+  if (!CHECK(strstr(redlock_server_error(&rl, -1), what)))
+    printf("    %s\n", redlock_server_error(&rl, -1));
+  fake.fail_hook = FAKE_ANY;
+  end();
+}
+
+static void a_failure_says_which_it_was(void) {
+  says(FAKE_NOW, "clock");
+  says(FAKE_ENTROPY, "entropy");
+  says(FAKE_WAIT, "wait");
+  prepare(3);
+  fail_from_now_on(FAKE_NOW);
+  CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_SYSTEM);
+  CHECK(strstr(redlock_server_error(&rl, -1), "clock"));
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(the_kth_open_fails);
@@ -428,5 +492,7 @@ int main(int argc, char **argv) {
   RUN(the_clock_is_the_last_that_a_grant_asks);
   RUN(a_grant_never_outlives_its_keys);
   RUN(a_clock_that_fails_is_no_reason_to_wait);
+  RUN(clock_and_entropy_can_be_replaced_alone);
+  RUN(a_failure_says_which_it_was);
   return check_end();
 }

@@ -13,6 +13,7 @@
 #include <sys/time.h>
 #include <sys/types.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -430,6 +431,33 @@ static void a_socket_with_a_long_path_is_unreachable(void) {
   unreachable_with_path_of(sizeof room->sun_path);
 }
 
+static int farewells;
+
+static void on_closing(void *ctx, int server, intptr_t fd) {
+  (void)ctx;
+  (void)server;
+  CHECK(fcntl((int)fd, F_GETFD) >= 0); /* it is open still */
+  farewells++;
+}
+
+/* A child may share its parent's epoll instance: what it took out there, its parent would miss. */
+static void a_child_closes_without_a_word(void) { /* R17 */
+  int told = -1;
+  pid_t child;
+  begin_served(PATIENT_MS);
+  rl.options.closing = on_closing;
+  farewells = 0;
+  child = fork();
+  if (child == 0) {
+    redlock_close(&rl);
+    _exit(farewells);
+  }
+  CHECK(child > 0 && waitpid(child, &told, 0) == child);
+  CHECK(WIFEXITED(told) && WEXITSTATUS(told) == 0);
+  end_served();
+  CHECK_EQ(farewells, 1);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(the_clock_counts_suspend_and_is_not_the_wall);
@@ -450,5 +478,6 @@ int main(int argc, char **argv) {
   RUN(descriptor_zero_is_as_good_as_any);
   RUN(without_a_socket_nothing_else_is_used);
   RUN(a_reset_is_heard_of);
+  RUN(a_child_closes_without_a_word);
   return check_end();
 }

@@ -513,6 +513,110 @@ static void own_loop_needs_only_step_and_timeout(void) {
   end();
 }
 
+/* How often each server was asked for bytes. */
+static int heard[3];
+
+static void count_heard(struct fake *f, enum fake_hook hook, int server) {
+  (void)f;
+  if (hook == FAKE_RECV) heard[server]++;
+}
+
+static void no_server_is_heard_that_is_not_ready(void) {
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  memset(heard, 0, sizeof heard);
+  fake.on_call = count_heard;
+  CHECK(redlock_step_on(&rl, 0) == NULL);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 3); /* it sends all the same */
+  CHECK_EQ(heard[0] + heard[1] + heard[2], 0);
+  fake_sleep(&fake, 1);
+  CHECK(redlock_step_on(&rl, 1u << 2) == NULL);
+  CHECK_EQ(heard[0] + heard[1], 0);
+  CHECK_EQ(heard[2], 1);
+  CHECK(redlock_step_on(&rl, 1u << 0) == &lock);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK(redlock_step_on(&rl, 0) == NULL);
+  CHECK_EQ(heard[0] + heard[1] * 100 + heard[2], 2);
+  end();
+}
+
+/* A loop may run its timers before it looks at its descriptors: the answers are there in time. */
+static void what_is_due_by_the_clock_hears_every_server(void) { /* R16 */
+  int i;
+  world(3);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = SERVER_TIMEOUT;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step_on(&rl, 0) == NULL);
+  fake_sleep(&fake, redlock_timeout_ms(&rl));
+  CHECK(redlock_step_on(&rl, 0) == &lock);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  end();
+}
+
+/* Two are decided at once; a third one's answers come before the second is handed back. */
+static void what_is_told_while_locks_are_handed_back_is_kept(void) {
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step_on(&rl, 0) == NULL);
+  CHECK_EQ(redlock_start_acquire(&rl, &third, "c", 1000, 0), REDLOCK_PENDING);
+  fake_sleep(&fake, 1);
+  CHECK(redlock_step_on(&rl, 7) != NULL); /* and the third one's SET leaves */
+  fake_sleep(&fake, 1);
+  CHECK(redlock_step_on(&rl, 7) != NULL);
+  CHECK_EQ(redlock_timeout_ms(&rl), 0);
+  CHECK(redlock_step_on(&rl, 0) == &third);
+  end();
+}
+
+/* After 16 full receives it is another's turn. What is left may be held where no poll sees it. */
+static void a_talkative_server_is_come_back_to(void) { /* R10 */
+  static char answer[10000];
+  memset(answer, 'x', sizeof answer - 1);
+  memcpy(answer, "$9991\r\n", 7);
+  memcpy(answer + 7 + 9991, "\r", 1);
+  world(1);
+  fake_answer(&fake, 0, FAKE_SET, 1, answer);
+  fake_answer(&fake, 0, FAKE_SET, 1, "\n+OK\r\n");
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "a", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "b", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step_on(&rl, 0) == NULL);
+  fake_sleep(&fake, 1);
+  CHECK(redlock_step_on(&rl, 1) == NULL);
+  CHECK_EQ(redlock_timeout_ms(&rl), 0);
+  CHECK(redlock_step_on(&rl, 0) == &other);
+  CHECK_EQ(other.votes[0], REDLOCK_VOTE_ERROR);
+  CHECK(redlock_step_on(&rl, 0) == &lock);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  end();
+}
+
+static int farewells;
+
+static void on_closing(void *ctx, int server, intptr_t fd) {
+  CHECK(ctx == &farewells);
+  CHECK_EQ(fd, 1000 + fake.client[0].connection[server]);
+  farewells++;
+}
+
+static void each_descriptor_is_told_before_it_is_closed(void) {
+  prepare(3);
+  options.closing = on_closing;
+  options.ctx = &farewells;
+  farewells = 0;
+  ready();
+  warm();
+  fake_reset(&fake, 1, FAKE_RST);
+  take_all(&rl);
+  CHECK_EQ(farewells, 1);
+  fake.server[1].open_fails = 1; /* nothing was opened, nothing is closed */
+  hold("r", 1000);
+  CHECK_EQ(farewells, 1);
+  redlock_close(&rl);
+  CHECK_EQ(farewells, 3);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(start_touches_nothing_but_the_lock);
@@ -550,5 +654,10 @@ int main(int argc, char **argv) {
   RUN(close_waits_for_no_connection);
   RUN(what_is_started_meanwhile_leaves_in_one_piece);
   RUN(what_is_due_is_not_waited_for);
+  RUN(no_server_is_heard_that_is_not_ready);
+  RUN(what_is_due_by_the_clock_hears_every_server);
+  RUN(what_is_told_while_locks_are_handed_back_is_kept);
+  RUN(a_talkative_server_is_come_back_to);
+  RUN(each_descriptor_is_told_before_it_is_closed);
   return check_end();
 }

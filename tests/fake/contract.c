@@ -1,0 +1,97 @@
+/* contract.c: what redlock_io promises of send and recv, broken on purpose, shows why it does. */
+#include "world.h"
+
+static redlock_io io;
+static int breaks; /* the contract; else the hook does nearly the same, and keeps it */
+static int full;   /* the socket takes nothing */
+static char kept[8192];
+static size_t kept_size;
+
+static void contract_world(int servers_in_it) {
+  prepare(servers_in_it);
+  io = fake.client[0].io;
+  options.io = &io;
+  kept_size = 0;
+  ready();
+  warm();
+}
+
+/* A full socket; whoever breaks the contract takes the bytes all the same, as a TLS library does
+   that has made a record of them, and lets them leave before the next ones. */
+static int send_later(void *ctx, int server, const void *data, size_t size) {
+  if (fake.idle) return fake_send(ctx, server, data, size);
+  if (full) {
+    memcpy(kept, data, size);
+    kept_size = size;
+    return 0;
+  }
+  if (breaks && kept_size) CHECK_EQ(fake_send(ctx, server, kept, kept_size), kept_size);
+  kept_size = 0;
+  return fake_send(ctx, server, data, size);
+}
+
+/* "a" is cancelled before any byte of it left, and "b" is another's: to say so, its reply must not
+   be taken for the one of "a". */
+static redlock_status acquire_behind_a_refusal(void) {
+  redlock_status got;
+  contract_world(1);
+  occupy(0, 0, "b", 60000);
+  io.send = send_later;
+  full = 1;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 60000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  full = 0;
+  got = redlock_acquire(&rl, &other, "b", 1000, 0);
+  CHECK_EQ(fake_holders(&fake, "a"), breaks); /* an orphan */
+  io.send = fake_send;
+  end();
+  return got;
+}
+
+static void refused_bytes_that_leave_give_two_the_lock(void) { /* R8 */
+  breaks = 0;
+  CHECK_EQ(acquire_behind_a_refusal(), REDLOCK_TAKEN);
+  breaks = 1;
+  CHECK_EQ(acquire_behind_a_refusal(), REDLOCK_OK); /* that is how bad it is */
+}
+
+/* Takes all that is there. Who breaks the contract gives less than was asked for, though more is
+   there, and nobody can wait for that. */
+static int recv_held_back(void *ctx, int server, void *data, size_t size) {
+  int got, part;
+  if (fake.idle) return 0;
+  got = fake_recv(ctx, server, kept + kept_size, sizeof kept - kept_size);
+  if (got < 0) return got;
+  kept_size += (size_t)got;
+  part = (int)(kept_size < size ? kept_size : size);
+  if (breaks && part > 1) part = 1;
+  memcpy(data, kept, (size_t)part);
+  kept_size -= (size_t)part;
+  memmove(kept, kept + part, kept_size);
+  return part;
+}
+
+static redlock_status acquire_with_bytes_held_back(void) {
+  redlock_status got;
+  contract_world(1);
+  io.recv = recv_held_back;
+  got = redlock_acquire(&rl, &lock, "r", 1000, 0);
+  io.recv = fake_recv;
+  end();
+  return got;
+}
+
+static void received_bytes_that_are_held_back_are_waited_for(void) {
+  breaks = 0;
+  CHECK_EQ(acquire_with_bytes_held_back(), REDLOCK_OK);
+  breaks = 1;
+  CHECK_EQ(acquire_with_bytes_held_back(), REDLOCK_NO_QUORUM);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(refused_bytes_that_leave_give_two_the_lock);
+  RUN(received_bytes_that_are_held_back_are_waited_for);
+  return check_end();
+}
