@@ -2023,7 +2023,6 @@ static void rl_work(redlock *rl) {
   rl->fresh = 1;
 }
 
-
 /* Hears the servers that are ready, or all when anything is due by the clock: what is in time is
    heard, though we stood still. Where a round may begin, those that are given up are heard too: one
    that is decided before anything is received would never see a server come back. */
@@ -2339,6 +2338,7 @@ static rl_address rl_address_of(const redlock *rl, const rl_server *s, int which
   rl_address none;
   rl_sockaddr a;
   uint16_t number;
+  (void)rl;
   (void)which;
   memset(&none, 0, sizeof none);
   memset(&a, 0, sizeof a);
