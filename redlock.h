@@ -1225,8 +1225,7 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   s->until_ms = rl->now_ms + delay;
   s->answered = s->cursor = rl->first;
   s->sent = 0;
-  if (delay) rl_note_due(rl, s->until_ms);
-  else rl->fresh = 1; /* the first failure is tried again at once */
+  rl->fresh = 1; /* the first failure is tried again at once, any later one when it is time */
   for (; place != end; place++) {
     rl_command *c = rl_at(rl, place);
     rl_set owed = c->owed & s->bit;
@@ -1241,15 +1240,14 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
 /* ---- Servers: sending ------------------------------------------------------------------------ */
 
 /* From now on the server has one server_timeout_ms. */
-static void rl_mark_reply(redlock *rl, rl_server *s) {
+static void rl_mark_reply(const redlock *rl, rl_server *s) {
   s->mark = s->owed;
   s->mark_ms = rl->now_ms;
-  rl_note_due(rl, rl->now_ms + rl->options.server_timeout_ms + 1);
 }
 
-/* One more reply is owed. Of all that are, one is marked and timed. */
-static void rl_owe(redlock *rl, rl_server *s) {
-  s->owed++;
+/* So many more replies are owed. Of all that are, one is marked and timed. */
+static void rl_owe(const redlock *rl, rl_server *s, uint32_t replies) {
+  s->owed += replies;
   if (!s->mark) rl_mark_reply(rl, s);
 }
 
@@ -1324,8 +1322,10 @@ static void rl_send_greeting(redlock *rl, rl_server *s) {
     size = RL_AS(size_t, w.at - window);
     if (size) sent = rl_send_bytes(rl, s, window, size);
     if (size && !sent) return;
-    if (size && !s->sent)
-      for (s->greeting = replies; replies; replies--) rl_owe(rl, s);
+    if (size && !s->sent) {
+      s->greeting = replies;
+      rl_owe(rl, s, replies);
+    }
     s->greeted = size == 0;
     s->sent = RL_AS(uint32_t, size ? s->sent + sent : 0);
   }
@@ -1380,7 +1380,7 @@ static void rl_on_sent(redlock *rl, rl_server *s, size_t sent) {
       REDLOCK_ASSERT(c->due & s->bit);
       rl_remove(&c->due, s->bit);
       c->owed |= s->bit;
-      rl_owe(rl, s);
+      rl_owe(rl, s, 1);
       if (c->kind == RL_SET && now_ms < 0) now_ms = rl_latest_ms(rl);
       if (c->kind == RL_SET) rl_on_set_sent(s, c, now_ms);
     }
@@ -1461,10 +1461,7 @@ static void rl_send(redlock *rl) {
   while (more) /* each turn sends something, or takes a server out */
     for (s = rl->server; s != end; s++)
       if ((more & s->bit) && !rl_send_window(rl, s, &window)) rl_remove(&more, s->bit);
-  for (s = rl->server; s != end; s++) {
-    rl_on_slow_connect(rl, s);
-    rl_note_due(rl, rl_server_due(rl, s)); /* what is to be sent has a time of its own */
-  }
+  for (s = rl->server; s != end; s++) rl_on_slow_connect(rl, s);
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
@@ -1767,8 +1764,9 @@ static void rl_expire(redlock *rl, redlock_lock *lock) {
 }
 
 /* A kept lock is extended after half of what is left of it, and not later than in longest_ms. */
-static void rl_keep_on(redlock *rl, redlock_lock *lock, int64_t longest_ms) {
-  int64_t delay = (lock->deadline_ms - rl->now_ms) / 2 + 1;
+static void rl_keep_on(redlock *rl, redlock_lock *lock, uint32_t longest_ms) {
+  int64_t left = lock->deadline_ms - rl->now_ms;
+  uint32_t delay = left > 0 ? RL_AS(uint32_t, left) / 2 + 1 : 0;
   rl_wait_until(rl, lock, RL_KEEPING, rl->now_ms + (delay < longest_ms ? delay : longest_ms));
 }
 
@@ -1777,7 +1775,7 @@ static void rl_end_extension(redlock *rl, redlock_lock *lock, redlock_status sta
   rl_command *c = rl_settle(rl, lock);
   if (status != REDLOCK_OK) c->due = 0;
   if (!lock->kept) rl_decide(rl, lock, status);
-  else rl_keep_on(rl, lock, status == REDLOCK_OK ? INT64_MAX : rl->options.retry_delay_max_ms);
+  else rl_keep_on(rl, lock, status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
 }
 
 /* A quorum said yes to a SET or an extension. R1: the clock is read after the last of them. */
@@ -1960,7 +1958,6 @@ static void rl_on_time(redlock *rl) {
   rl->due_ms = INT64_MAX;
   rl_on_list_time(rl, &rl->line);
   rl_on_list_time(rl, &rl->live);
-  for (s = rl->server; s != end; s++) rl_note_due(rl, rl_server_due(rl, s));
 }
 
 /* ---- Locks: the way out ---------------------------------------------------------------------- */
@@ -2011,6 +2008,7 @@ static void rl_give_up(redlock *rl, const rl_link *list) {
 
 /* Sends all that is due, and what the sending itself makes due. */
 static void rl_work(redlock *rl) {
+  const rl_server *s, *end = rl->server + rl->servers;
   redlock_lock *lock;
   int pass;
   for (pass = 0; pass < RL_SEND_PASSES; pass++) {
@@ -2018,6 +2016,7 @@ static void rl_work(redlock *rl) {
     while ((lock = rl_admit(rl)) != RL_NULL) rl_start_task(rl, lock);
     rl_send(rl);
     if (rl->now_ms >= rl->due_ms || rl_is_empty(&rl->live)) rl_on_time(rl);
+    for (s = rl->server; s != end; s++) rl_note_due(rl, rl_server_due(rl, s));
     if (!rl_admit(rl) && !rl->fresh) return;
   }
   rl->fresh = 1;
@@ -2768,7 +2767,7 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   if (lock->kept) return REDLOCK_OK;
   lock->kept = 1;
   lock->task = RL_EXTEND;
-  rl_keep_on(rl, lock, INT64_MAX);
+  rl_keep_on(rl, lock, UINT32_MAX);
   return REDLOCK_OK;
 }
 
