@@ -627,15 +627,6 @@ typedef struct rl_writer {
   size_t total;        /* bytes of the whole message so far */
 } rl_writer;
 
-static rl_writer rl_through(char *window, size_t skip, size_t room) {
-  rl_writer w;
-  w.at = window;
-  w.skip = skip;
-  w.room = room;
-  w.total = 0;
-  return w;
-}
-
 static void rl_put(rl_writer *w, const char *bytes, size_t size) {
   size_t dropped = rl_min(size, w->skip);
   w->total += size;
@@ -988,7 +979,7 @@ static void rl_unreserve(redlock *rl, redlock_lock *lock) {
 /* Appends the lock's command. The caller has seen to the room, and says who shall get it. */
 static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, rl_set due) {
   rl_command *c = rl_at(rl, rl_log_end(rl));
-  rl_writer w = rl_through(c->words, 0, sizeof c->words);
+  rl_writer w = {c->words, 0, sizeof c->words, 0}, sized = {c->words, 0, 0, 0};
   REDLOCK_ASSERT(rl->count < REDLOCK_MAX_COMMANDS);
   rl_put_word(&w, rl_slice(lock->resource, lock->resource_size));
   rl_put_word(&w, rl_slice(lock->value, RL_VALUE_BYTES));
@@ -999,9 +990,8 @@ static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind
   c->ttl_ms = kind == RL_RELEASE ? lock->ttl_ms : lock->ask_ms;
   c->due = due;
   c->owed = 0;
-  w = rl_through(c->words, 0, 0);
-  rl_put_command(&w, c);
-  c->size = RL_AS(uint16_t, w.total);
+  rl_put_command(&sized, c);
+  c->size = RL_AS(uint16_t, sized.total);
   rl->count++;
   rl->fresh = 1;
   return c;
@@ -1317,7 +1307,7 @@ static void rl_send_greeting(redlock *rl, rl_server *s) {
   char window[RL_GREETING_BYTES];
   size_t size, sent = 0;
   while (!s->greeted) { /* each turn sends some of it, or is the last */
-    rl_writer w = rl_through(window, s->sent, sizeof window);
+    rl_writer w = {window, s->sent, sizeof window, 0};
     uint8_t replies = rl_put_greeting(rl, s, &w);
     size = RL_AS(size_t, w.at - window);
     if (size) sent = rl_send_bytes(rl, s, window, size);
@@ -1341,7 +1331,7 @@ typedef struct rl_window {
 
 /* Fills the window with what the server is to get next. The last command may be cut. */
 static void rl_fill(redlock *rl, const rl_server *s, rl_window *w) {
-  rl_writer out = rl_through(w->data, s->sent, sizeof w->data);
+  rl_writer out = {w->data, s->sent, sizeof w->data, 0};
   w->place = w->end = s->cursor;
   w->sent = s->sent;
   do rl_put_command(&out, rl_at(rl, w->end++));
@@ -2326,19 +2316,14 @@ static socklen_t rl_fill_sockaddr(rl_sockaddr *a, const rl_address *from) {
   return RL_AS(socklen_t, sizeof a->v6);
 }
 
-/* Whether any of the addresses is that of an entry before s (R5). Below, for it asks for theirs. */
-static int rl_is_known(const redlock *rl, const rl_server *s, const rl_address *found, int count);
-
 #ifdef REDLOCK_NO_DNS
 
 /* What the entry says; no port = it is not a numeric address. */
-static rl_address rl_address_of(const redlock *rl, const rl_server *s, int which) {
+static rl_address rl_address_of(const rl_server *s) {
   char host[RL_HOST_BYTES], port[6];
   rl_address none;
   rl_sockaddr a;
   uint16_t number;
-  (void)rl;
-  (void)which;
   memset(&none, 0, sizeof none);
   memset(&a, 0, sizeof a);
   rl_copy_target(s, host, port);
@@ -2351,80 +2336,97 @@ static rl_address rl_address_of(const redlock *rl, const rl_server *s, int which
   return inet_pton(AF_INET6, host, &a.v6.sin6_addr) == 1 ? rl_spell(&a) : none;
 }
 
+/* 0 = it is the address of an earlier entry (R5). */
 static int rl_system_resolve(redlock *rl, rl_server *s) {
-  rl_address found = rl_address_of(rl, s, 0);
-  return !rl_is_known(rl, s, &found, 1);
+  rl_address own = rl_address_of(s);
+  const rl_server *other = rl->server;
+  for (; other != s; other++) {
+    rl_address its = rl_address_of(other);
+    if (own.port && rl_is_same_address(&own, &its)) return 0;
+  }
+  return 1;
 }
 
 #else
 
-static rl_address rl_address_of(const redlock *rl, const rl_server *s, int which) {
-  (void)rl;
-  return s->address[which];
-}
+static rl_address rl_address_of(const rl_server *s) { return s->address[s->second]; }
 
-/* How many of the name's addresses were found, and kept. */
+/* Keeps the first of the name's addresses. When none is found, what was known stays. */
 static int rl_look_up(const char *host, const char *port, rl_address found[RL_ADDRESSES]) {
   struct addrinfo hints, *all, *one;
   int kept = 0;
   memset(&hints, 0, sizeof hints);
   hints.ai_socktype = SOCK_STREAM;
   if (getaddrinfo(host, port, &hints, &all) != 0) return 0;
+  memset(found, 0, RL_ADDRESSES * sizeof *found);
   for (one = all; one && kept < RL_ADDRESSES; one = one->ai_next) {
     rl_sockaddr a;
+    rl_address spelt;
     if (one->ai_family != AF_INET && one->ai_family != AF_INET6) continue;
     memset(&a, 0, sizeof a);
     memcpy(&a, one->ai_addr, rl_min(RL_AS(size_t, one->ai_addrlen), sizeof a));
-    found[kept] = rl_spell(&a);
-    if (kept == 0 || !rl_is_same_address(&found[0], &found[kept])) kept++;
+    spelt = rl_spell(&a);
+    if (!rl_is_same_address(&found[0], &spelt)) found[kept++] = spelt;
   }
   freeaddrinfo(all);
-  return kept;
+  return 1;
 }
 
-/* Looks a server's name up; what was known stays when nothing is found. A connection to where it no
-   longer is ends: that may be another entry's place by now. 0 = it is the address of an earlier
-   entry, and then has none: two votes would be worse than none (R5). */
-static int rl_system_resolve(redlock *rl, rl_server *s) {
-  rl_address used = s->address[s->second], found[RL_ADDRESSES];
-  char host[RL_HOST_BYTES], port[6];
-  int single;
-  rl_copy_target(s, host, port);
-  if (*host == '/') return 1;
-  memset(found, 0, sizeof found);
-  if (rl_look_up(host, port, found) == 0) {
-    if (used.port == 0) rl_say(s, "name not found");
-    memcpy(found, s->address, sizeof found);
-  }
-  single = !rl_is_known(rl, s, found, RL_ADDRESSES);
-  if (!single) memset(found, 0, sizeof found);
-  if (s->fd >= 0 && !rl_is_same_address(&used, &found[0]) &&
-      !rl_is_same_address(&used, &found[1])) {
-    (void)rl_tick(rl);
-    rl_lose(rl, s, rl_lost);
-  }
-  memcpy(s->address, found, sizeof found);
-  s->second = used.port && rl_is_same_address(&used, &found[1]);
-  return single;
-}
-
-#endif
-
-static int rl_is_known(const redlock *rl, const rl_server *s, const rl_address *found, int count) {
+/* Whether s has an address in common with an entry before it (R5). */
+static int rl_is_known(const redlock *rl, const rl_server *s) {
   const rl_server *other = rl->server;
-  int i, k;
+  int i;
   for (; other != s; other++)
-    for (k = 0; k < count; k++) {
-      rl_address known = rl_address_of(rl, other, k);
-      for (i = 0; i < count; i++)
-        if (found[i].port && rl_is_same_address(&found[i], &known)) return 1;
+    for (i = 0; i < RL_ADDRESSES * RL_ADDRESSES; i++) {
+      const rl_address *own = &s->address[i / RL_ADDRESSES];
+      if (own->port && rl_is_same_address(own, &other->address[i % RL_ADDRESSES])) return 1;
     }
   return 0;
 }
 
-static void rl_system_set(rl_socket fd, int level, int option, int number) {
-  const void *value = &number;
-  (void)setsockopt(fd, level, option, RL_AS(const char *, value), sizeof number);
+/* Looks a server's name up. A connection to where it no longer is ends: that may be another entry's
+   place by now. 0 = it is the address of an earlier entry, and then has none: two votes would be
+   worse than none (R5). */
+static int rl_system_resolve(redlock *rl, rl_server *s) {
+  rl_address used = rl_address_of(s);
+  char host[RL_HOST_BYTES], port[6];
+  uint8_t second;
+  int known;
+  rl_copy_target(s, host, port);
+  if (*host == '/') return 1;
+  if (!rl_look_up(host, port, s->address) && used.port == 0) rl_say(s, "name not found");
+  known = rl_is_known(rl, s);
+  if (known) memset(s->address, 0, sizeof s->address);
+  second = used.port && rl_is_same_address(&used, &s->address[1]);
+  if (s->fd >= 0 && !rl_is_same_address(&used, &s->address[second])) {
+    (void)rl_tick(rl);
+    rl_lose(rl, s, rl_lost);
+  }
+  s->second = second;
+  return !known;
+}
+
+#endif
+
+/* What is set for every socket: level, option, value. */
+static const int rl_socket_options[][3] = {
+#ifdef TCP_KEEPIDLE
+  {IPPROTO_TCP, TCP_KEEPIDLE, RL_KEEPALIVE_S},
+#endif
+#ifdef RL_NO_SIGPIPE
+  {SOL_SOCKET, RL_NO_SIGPIPE, 1},
+#endif
+  {IPPROTO_TCP, TCP_NODELAY, 1},
+  {SOL_SOCKET, SO_KEEPALIVE, 1}
+};
+
+static void rl_system_set(rl_socket fd) {
+  size_t i = 0, count = sizeof rl_socket_options / sizeof *rl_socket_options;
+  for (; i < count; i++) {
+    const int *option = rl_socket_options[i];
+    const void *value = &option[2];
+    (void)setsockopt(fd, option[0], option[1], RL_AS(const char *, value), sizeof *option);
+  }
 }
 
 static intptr_t rl_system_open(void *ctx, int server, const char *host, const char *port) {
@@ -2436,7 +2438,7 @@ static intptr_t rl_system_open(void *ctx, int server, const char *host, const ch
   (void)port;
   memset(&a, 0, sizeof a);
   if (*host != '/') {
-    rl_address to = rl_address_of(RL_AS(redlock *, ctx), s, s->second);
+    rl_address to = rl_address_of(s);
     if (to.port == 0) {
       s->told = *s->error != 0; /* why there is no address says more than that nothing is open */
       return -1;
@@ -2449,14 +2451,7 @@ static intptr_t rl_system_open(void *ctx, int server, const char *host, const ch
   }
   fd = rl_system_socket(a.any.sa_family);
   if (fd < 0) return -1;
-  rl_system_set(RL_AS(rl_socket, fd), IPPROTO_TCP, TCP_NODELAY, 1);
-  rl_system_set(RL_AS(rl_socket, fd), SOL_SOCKET, SO_KEEPALIVE, 1);
-#ifdef TCP_KEEPIDLE
-  rl_system_set(RL_AS(rl_socket, fd), IPPROTO_TCP, TCP_KEEPIDLE, RL_KEEPALIVE_S);
-#endif
-#ifdef RL_NO_SIGPIPE
-  rl_system_set(RL_AS(rl_socket, fd), SOL_SOCKET, RL_NO_SIGPIPE, 1);
-#endif
+  rl_system_set(RL_AS(rl_socket, fd));
   if (connect(RL_AS(rl_socket, fd), &a.any, length) == 0) return fd;
   if (rl_system_is_connecting()) return fd;
   (void)rl_system_close_socket(RL_AS(rl_socket, fd));
