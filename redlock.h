@@ -305,7 +305,7 @@ typedef struct redlock {
   uint8_t fresh;      /* something was queued or encoded since the last sending */
   rl_set ready;       /* servers to hear in the next turn: of others there is no news */
   const struct redlock *self; /* where it was initialised: it must not move */
-  uint32_t first, count;  /* the log: its oldest command, and how many */
+  uint32_t first, end;    /* the log: its oldest command, and what follows the last */
   uint32_t reserved;      /* commands, for roll-backs (R7) */
   const redlock_io *io;
   void *ctx;
@@ -575,17 +575,8 @@ static rl_text rl_whole(const char *text) { return rl_slice(text, strlen(text));
 
 static rl_text rl_after(rl_text t, size_t size) { return rl_slice(t.at + size, t.size - size); }
 
-static int rl_begins(rl_text t, const char *with) {
-  size_t size = strlen(with);
-  return t.size >= size && memcmp(t.at, with, size) == 0;
-}
-
-/* Where c stands in t, or t.size. */
-static size_t rl_find(rl_text t, char c) {
-  size_t i = 0;
-  while (i < t.size && t.at[i] != c) i++;
-  return i;
-}
+/* Where the first of these characters stands in a part of the list, or its size. */
+static size_t rl_find(rl_text t, const char *any) { return rl_min(strcspn(t.at, any), t.size); }
 
 static void rl_copy_out(char *to, rl_text t) {
   memcpy(to, t.at, t.size);
@@ -602,8 +593,9 @@ static uint32_t rl_hex(char c) {
 /* The number in t, or `limit` when there is none or it is too large. */
 static uint32_t rl_number(rl_text t, uint32_t limit) {
   uint32_t number = t.size ? 0 : limit;
-  for (; t.size && number < limit; t = rl_after(t, 1))
-    number = rl_hex(*t.at) < 10 ? number * 10 + rl_hex(*t.at) : limit;
+  size_t i;
+  for (i = 0; i < t.size && number < limit; i++)
+    number = rl_hex(t.at[i]) < 10 ? number * 10 + rl_hex(t.at[i]) : limit;
   return number < limit ? number : limit;
 }
 
@@ -769,15 +761,14 @@ typedef struct rl_target {
 
 static int rl_is_encoded_well(rl_text t) {
   size_t i;
-  for (i = 0; i < t.size; i++)
-    if (t.at[i] == '%' && (i + 2 >= t.size || rl_hex(t.at[i + 1]) > 15 || rl_hex(t.at[i + 2]) > 15))
-      return 0;
+  for (i = 0; i < t.size; i++) /* behind it stands another character of the list */
+    if (t.at[i] == '%' && (rl_hex(t.at[i + 1]) > 15 || rl_hex(t.at[i + 2]) > 15)) return 0;
   return 1;
 }
 
 /* user[:password] of a URL */
 static int rl_parse_secret(rl_text t, rl_target *out) {
-  size_t colon = rl_find(t, ':');
+  size_t colon = rl_find(t, ":");
   out->user = rl_slice(t.at, colon);
   if (colon < t.size) out->password = rl_after(t, colon + 1);
   return rl_is_encoded_well(t);
@@ -785,13 +776,13 @@ static int rl_parse_secret(rl_text t, rl_target *out) {
 
 /* host[:port] or [v6][:port] */
 static int rl_parse_host(rl_text t, rl_target *out) {
-  int v6 = rl_begins(t, "[");
+  int v6 = *t.at == '[';
   size_t end;
   if (v6) t = rl_after(t, 1);
-  end = rl_find(t, v6 ? ']' : ':');
+  end = rl_find(t, v6 ? "]" : ":");
   out->host = rl_slice(t.at, end);
   if (end == 0 || end >= RL_HOST_BYTES || (v6 && end == t.size)) return 0;
-  if (strcspn(t.at, "/@?#;") < end) return 0; /* in no host's name */
+  if (rl_find(out->host, "/@?#;") < end) return 0; /* in no host's name */
   t = rl_after(t, end + RL_AS(size_t, v6));
   if (t.size == 0) return 1;
   out->port = rl_number(rl_after(t, 1), 65536) % 65536;
@@ -799,7 +790,7 @@ static int rl_parse_host(rl_text t, rl_target *out) {
 }
 
 static int rl_parse_url(rl_text t, rl_target *out) {
-  size_t slash = rl_find(t, '/'), at = slash;
+  size_t slash = rl_find(t, "/"), at = slash;
   if (slash + 1 < t.size) out->database = rl_number(rl_after(t, slash + 1), 1000000);
   if (out->database == 1000000) return 0;
   t.size = slash;
@@ -817,13 +808,13 @@ static rl_text rl_entry(const char *at) { return rl_slice(at, strcspn(at, RL_BET
 static int rl_parse_target(const char *entry, rl_target *out) {
   rl_text t = rl_entry(entry);
   memset(out, 0, sizeof *out);
-  out->host = rl_whole("");
+  out->host = rl_slice("", 0);
   out->port = 6379;
-  if (RL_HAS_URL && rl_begins(t, "redis://")) return rl_parse_url(rl_after(t, 8), out);
-  if (!rl_begins(t, "unix:")) return rl_parse_host(t, out);
+  if (RL_HAS_URL && strncmp(entry, "redis://", 8) == 0) return rl_parse_url(rl_after(t, 8), out);
+  if (strncmp(entry, "unix:", 5) != 0) return rl_parse_host(t, out);
   out->host = rl_after(t, 5);
   out->port = 0;
-  return rl_begins(out->host, "/") && out->host.size < RL_HOST_BYTES;
+  return *out->host.at == '/' && out->host.size < RL_HOST_BYTES;
 }
 
 /* Where a server is. The entry was found good by init. */
@@ -832,11 +823,12 @@ static void rl_copy_target(const rl_server *s, char host[RL_HOST_BYTES], char po
   rl_target t;
   (void)rl_parse_target(s->entry, &t);
   rl_copy_out(host, t.host);
-  rl_copy_out(port, t.port ? rl_format(digits, t.port) : rl_whole(""));
+  *port = 0;
+  if (t.port) rl_copy_out(port, rl_format(digits, t.port));
 }
 
 static int rl_is_same_text(rl_text a, rl_text b) {
-  int letter = rl_begins(a, "/") ? 0 : 'a' - 'A'; /* a path has case, a host's name has none */
+  int letter = *a.at == '/' ? 0 : 'a' - 'A'; /* a path has case, a host's name has none */
   size_t i = 0;
   if (a.size != b.size) return 0;
   while (i < a.size && (a.at[i] | letter) == (b.at[i] | letter)) i++;
@@ -968,7 +960,8 @@ static rl_command *rl_at(redlock *rl, uint32_t place) {
   return &rl->log[place & (REDLOCK_MAX_COMMANDS - 1)];
 }
 
-static uint32_t rl_log_end(const redlock *rl) { return rl->first + rl->count; }
+/* How many commands it holds. */
+static uint32_t rl_count(const redlock *rl) { return rl->end - rl->first; }
 
 static void rl_unreserve(redlock *rl, redlock_lock *lock) {
   rl->reserved -= lock->reserved;
@@ -978,9 +971,9 @@ static void rl_unreserve(redlock *rl, redlock_lock *lock) {
 
 /* Appends the lock's command. The caller has seen to the room, and says who shall get it. */
 static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, rl_set due) {
-  rl_command *c = rl_at(rl, rl_log_end(rl));
+  rl_command *c = rl_at(rl, rl->end++);
   rl_writer w = {c->words, 0, sizeof c->words, 0}, sized = {c->words, 0, 0, 0};
-  REDLOCK_ASSERT(rl->count < REDLOCK_MAX_COMMANDS);
+  REDLOCK_ASSERT(rl_count(rl) <= REDLOCK_MAX_COMMANDS);
   rl_put_word(&w, rl_slice(lock->resource, lock->resource_size));
   rl_put_word(&w, rl_slice(lock->value, RL_VALUE_BYTES));
   c->words_size = RL_AS(uint16_t, w.total);
@@ -992,7 +985,6 @@ static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind
   c->owed = 0;
   rl_put_command(&sized, c);
   c->size = RL_AS(uint16_t, sized.total);
-  rl->count++;
   rl->fresh = 1;
   return c;
 }
@@ -1011,7 +1003,7 @@ static int rl_is_due(const redlock *rl, const rl_server *s, const rl_command *c)
 
 /* Moves a server's cursor past what it need not get; 0 = it stands at the end. */
 static int rl_skip(redlock *rl, rl_server *s) {
-  for (; s->cursor != rl_log_end(rl); s->cursor++) {
+  for (; s->cursor != rl->end; s->cursor++) {
     rl_command *c = rl_at(rl, s->cursor);
     if (s->sent || rl_is_due(rl, s, c)) return 1;
     rl_remove(&c->due, s->bit);
@@ -1052,14 +1044,14 @@ static void rl_check_rounds(redlock *rl) {
     reserved += lock->reserved;
     if (lock->phase != RL_VOTING) continue;
     rounds++;
-    REDLOCK_ASSERT(lock->command - rl->first < rl->count);
+    REDLOCK_ASSERT(lock->command - rl->first < rl_count(rl));
     REDLOCK_ASSERT(rl_at(rl, lock->command)->lock == lock);
     REDLOCK_ASSERT(rl_at(rl, lock->command)->kind == lock->task);
   }
   for (lock = rl_first(&rl->decided); lock; lock = rl_next(&rl->decided, lock))
     reserved += lock->reserved;
-  REDLOCK_ASSERT(rl->reserved == reserved && rl->count + reserved <= REDLOCK_MAX_COMMANDS);
-  for (place = rl->first; place != rl_log_end(rl); place++) {
+  REDLOCK_ASSERT(rl->reserved == reserved && rl_count(rl) + reserved <= REDLOCK_MAX_COMMANDS);
+  for (place = rl->first; place != rl->end; place++) {
     const rl_command *c = rl_at(rl, place);
     rounds -= c->lock != RL_NULL;
     REDLOCK_ASSERT(!(c->due & c->owed));
@@ -1077,8 +1069,8 @@ static void rl_check_server(redlock *rl, const rl_server *s) {
   REDLOCK_ASSERT(s->greeted || s->state < RL_READY);
   REDLOCK_ASSERT(s->state >= RL_GREETING || s->owed == 0);
   REDLOCK_ASSERT(s->mark <= s->owed);
-  REDLOCK_ASSERT(sent <= rl->count && answered <= sent + 1);
-  for (; place != rl_log_end(rl); place++) {
+  REDLOCK_ASSERT(sent <= rl_count(rl) && answered <= sent + 1);
+  for (; place != rl->end; place++) {
     const rl_command *c = rl_at(rl, place);
     int is_owed = (c->owed & s->bit) != 0;
     owed += is_owed ? 1 : 0;
@@ -1145,7 +1137,7 @@ static void rl_judge(redlock *rl, redlock_lock *lock);
 
 /* A vote for every undecided command that the server has not answered. */
 static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
-  uint32_t place = rl->first, end = rl_log_end(rl);
+  uint32_t place = rl->first, end = rl->end;
   for (; place != end; place++) {
     rl_command *c = rl_at(rl, place);
     if (c->lock && c->lock->votes[s->index] == REDLOCK_VOTE_NONE) rl_vote(rl, c, s, vote);
@@ -1202,7 +1194,7 @@ static void rl_shut(redlock *rl, const rl_server *s) {
    releases may go out again. R5: so is a yes to what is undecided, for the server may be another
    entry's from now on, and say it again there. */
 static void rl_lose(redlock *rl, rl_server *s, const char *why) {
-  uint32_t place = rl->first, end = rl_log_end(rl);
+  uint32_t place = rl->first, end = rl->end;
   int64_t delay;
   rl_shut(rl, s);
   rl_say(s, why);
@@ -1335,7 +1327,7 @@ static void rl_fill(redlock *rl, const rl_server *s, rl_window *w) {
   w->place = w->end = s->cursor;
   w->sent = s->sent;
   do rl_put_command(&out, rl_at(rl, w->end++));
-  while (out.room && w->end != rl_log_end(rl) && rl_is_due(rl, s, rl_at(rl, w->end)));
+  while (out.room && w->end != rl->end && rl_is_due(rl, s, rl_at(rl, w->end)));
   w->size = sizeof w->data - out.room;
 }
 
@@ -1424,14 +1416,14 @@ static void rl_attend(redlock *rl, rl_server *s) {
 
 /* A connection that does not come to stand in time: nobody waits for it, and then it ends. */
 static void rl_on_slow_connect(redlock *rl, rl_server *s) {
-  if (s->state != RL_CONNECTING || !s->stalled || s->cursor == rl_log_end(rl)) return;
+  if (s->state != RL_CONNECTING || !s->stalled || s->cursor == rl->end) return;
   if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
   else rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
 /* When the clock next has a say about the server. */
 static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
-  int busy = s->cursor != rl_log_end(rl);
+  int busy = s->cursor != rl->end;
   if (s->state < RL_GREETING ? !busy : s->owed == 0 && !s->full) return INT64_MAX;
   if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
   return s->mark_ms + rl->options.server_timeout_ms + 1;
@@ -1594,7 +1586,7 @@ static void rl_receive(redlock *rl, rl_server *s) {
 
 /* R13: nothing but releases from now on, and no one waits. One that never stood is still tried. */
 static void rl_stall(redlock *rl, rl_server *s) {
-  uint32_t place = rl->first, end = rl_log_end(rl);
+  uint32_t place = rl->first, end = rl->end;
   s->stalled = 1;
   rl_say(s, rl_late);
   for (; s->state != RL_CONNECTING && place != end; place++) {
@@ -1625,7 +1617,7 @@ static int rl_is_pinned(redlock *rl, const rl_server *s) {
 static int rl_retire(redlock *rl) {
   const rl_command *c = rl_at(rl, rl->first);
   rl_server *s, *end = rl->server + rl->servers;
-  if (rl->count == 0 || c->lock) return 0;
+  if (rl_count(rl) == 0 || c->lock) return 0;
   for (s = rl->server; s != end; s++) {
     if (!rl_is_pinned(rl, s)) continue;
     if (!s->stalled || !s->full) {
@@ -1640,7 +1632,6 @@ static int rl_retire(redlock *rl) {
     if (s->cursor == rl->first) s->cursor++;
   }
   rl->first++;
-  rl->count--;
   return 1;
 }
 
@@ -1649,7 +1640,7 @@ static int rl_retire(redlock *rl) {
 static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
   uint32_t need = task == RL_SET ? 2 : 1;
   if (!rl_is_urgent(lock)) need += RL_SPARE;
-  while (rl->count + rl->reserved + need > REDLOCK_MAX_COMMANDS)
+  while (rl_count(rl) + rl->reserved + need > REDLOCK_MAX_COMMANDS)
     if (!rl_retire(rl)) return 0;
   return 1;
 }
@@ -1791,14 +1782,15 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
 
 /* R6: decides as soon as no vote to come can change the outcome. R19, R21, R23: what it is. */
 static void rl_judge(redlock *rl, redlock_lock *lock) {
-  int count[REDLOCK_VOTE_QUARANTINED + 1], i, yes, none, taken, absent;
+  int i, yes = 0, none = 0, taken = 0, absent = 0;
   int quorum = rl->quorum, spare = rl->servers - quorum;
-  memset(count, 0, sizeof count);
-  for (i = 0; i < rl->servers; i++) count[lock->votes[i]]++;
-  yes = count[REDLOCK_VOTE_YES];
-  none = count[REDLOCK_VOTE_NONE];
-  taken = count[REDLOCK_VOTE_TAKEN];
-  absent = rl->servers - yes - none - taken;
+  for (i = 0; i < rl->servers; i++) {
+    redlock_vote vote = lock->votes[i];
+    if (vote == REDLOCK_VOTE_YES) yes++;
+    else if (vote == REDLOCK_VOTE_NONE) none++;
+    else if (vote == REDLOCK_VOTE_TAKEN) taken++;
+    else absent++;
+  }
   if (lock->task == RL_RELEASE) {
     redlock_status status = REDLOCK_OK;
     if (yes < quorum) {
@@ -1861,7 +1853,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
     if (lock->attempts < UINT32_MAX) lock->attempts++;
   }
   rl_ask(rl, lock, lock->task)->lock = lock;
-  lock->command = rl_log_end(rl) - 1;
+  lock->command = rl->end - 1;
   lock->t1_ms = rl->now_ms;
   if (lock->task != RL_RELEASE && end < due) due = end; /* no yes can come in time after that */
   for (i = 0; i < rl->servers; i++) lock->votes[i] = rl_first_vote(rl, &rl->server[i]);
@@ -2042,7 +2034,7 @@ static int64_t rl_timeout_ms(const redlock *rl) {
 }
 
 static int rl_wants_to_write(const redlock *rl, const rl_server *s) {
-  int busy = s->cursor != rl_log_end(rl);
+  int busy = s->cursor != rl->end;
   if (s->state == RL_GREETING) return !s->greeted;
   return s->state != RL_CLOSED && busy;
 }
@@ -2320,14 +2312,16 @@ static socklen_t rl_fill_sockaddr(rl_sockaddr *a, const rl_address *from) {
 
 /* What the entry says; no port = it is not a numeric address. */
 static rl_address rl_address_of(const rl_server *s) {
-  char host[RL_HOST_BYTES], port[6];
+  char host[RL_HOST_BYTES];
   rl_address none;
   rl_sockaddr a;
+  rl_target t;
   uint16_t number;
   memset(&none, 0, sizeof none);
   memset(&a, 0, sizeof a);
-  rl_copy_target(s, host, port);
-  number = htons(RL_AS(uint16_t, rl_number(rl_whole(port), 65536)));
+  (void)rl_parse_target(s->entry, &t);
+  rl_copy_out(host, t.host);
+  number = htons(RL_AS(uint16_t, t.port));
   a.any.sa_family = AF_INET;
   a.v4.sin_port = number;
   if (inet_pton(AF_INET, host, &a.v4.sin_addr) == 1) return rl_spell(&a);
@@ -2557,12 +2551,11 @@ static int rl_take_options(redlock *rl, const redlock_options *options) {
   return o->drift_ppm < 1000000 && *min <= *max && rl_choose_io(rl);
 }
 
-
 /* What is wrong with the next server's entry; NULL = nothing. */
 static const char *rl_judge_entry(redlock *rl, rl_server *s) {
   const rl_server *other = rl->server;
   rl_target t;
-  if (rl_begins(rl_entry(s->entry), "rediss://")) return "TLS: bring your own io, with redis://";
+  if (strncmp(s->entry, "rediss://", 9) == 0) return "TLS: bring your own io, with redis://";
   if (!rl_parse_target(s->entry, &t))
     return "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
   if (rl_lacks_password(rl, &t)) return "a user needs a password: user:password@host";
