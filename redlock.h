@@ -1109,8 +1109,7 @@ static const char rl_twin[] = "the same server as another entry";
    error stays until a handshake succeeds: neither is covered. */
 static void rl_say(rl_server *s, const char *text) {
   if (!RL_HAS_TEXTS || s->told || s->wary) return;
-  s->error[0] = 0;
-  strncat(s->error, text, REDLOCK_MAX_ERROR - 1);
+  rl_copy_out(s->error, rl_slice(text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1)));
 }
 
 /* One byte of an error's text. */
