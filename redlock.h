@@ -42,12 +42,14 @@
      REDLOCK_MAX_RESOURCE   128   bytes of a resource's name (1 to 4096)
      REDLOCK_MAX_COMMANDS   32    commands in the log; a power of two, 4 or more
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
-     REDLOCK_NO_POSIX             leaves the system's sockets out: options.io must be given
+     REDLOCK_NO_POSIX             leaves the system's sockets out, and options.tls: options.io
+                                  must be given
      REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 52 bytes less a server
      REDLOCK_NO_TEXTS             no error texts: those functions return ""
      REDLOCK_NO_QUARANTINE        no max_ttl_ms: with servers that restart at will, two may hold a
                                   lock (R24); one run_id behind two entries is not seen (R5)
-     REDLOCK_NO_URL               no redis:// in the list: no database but 0, one password for all
+     REDLOCK_NO_URL               no redis:// in the list: no database but 0, one password for all,
+                                  no options.tls
      REDLOCK_STATIC               every function is static to the file
      REDLOCK_ASSERT(truth)        called with the invariants; nothing by default
    Smallest useful: 3 servers, 16, 4, 16 and REDLOCK_NO_DNS: under 1 KB on 32 bits for client and
@@ -55,11 +57,12 @@
    REDLOCK_MAX_RESOURCE. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
 
    OWNERSHIP AND THREADS
-     The caller owns every struct; the list of servers, the strings in the options and the io must
-     outlive the client. One client belongs to one thread and one process (R17); several clients
-     share nothing. A client must not be moved or copied after redlock_init: every call of one that
-     was is INVALID. A lock belongs to the client while it is pending, kept, or decided and not yet
-     returned by redlock_step or redlock_wait: until then it must not move, be copied or go away.
+     The caller owns every struct; the list of servers, the strings in the options, the io and the
+     layer must outlive the client. One client belongs to one thread and one process (R17); several
+     clients share nothing. A client must not be moved or copied after redlock_init: every call of
+     one that was is INVALID. A lock belongs to the client while it is pending, kept, or decided and
+     not yet returned by redlock_step or redlock_wait: until then it must not move, be copied or go
+     away.
 
    ERRORS
      Every call says what happened by a redlock_status; redlock_server_error says it for one server.
@@ -165,6 +168,26 @@ typedef struct redlock_io {
   void *ctx;
 } redlock_io;
 
+/* A layer over the sockets of the entries that say rediss://, such as TLS; examples/tls.c has one.
+   Names, the clock and waiting are not its business. All six must be there; none may block, call
+   the client or raise SIGPIPE. */
+typedef struct redlock_layer {
+  /* Begins on what io->open returned, which is still connecting. host stands as in the list, less
+     brackets, and lasts only as long as the call. 0 = fine. */
+  int (*open)(void *ctx, int server, intptr_t fd, const char *host);
+  /* As those of redlock_io; 0 also while shaking hands. What send took and could not pass on leaves
+     when the layer is called next: recv is on any readiness, and must see to that first. */
+  int (*send)(void *ctx, int server, const void *data, size_t size);
+  int (*recv)(void *ctx, int server, void *data, size_t size);
+  /* Ends what open began, or failed to. It sends nothing: a child of fork() calls it too (R17). */
+  void (*close)(void *ctx, int server);
+  /* What to poll for where the client would poll for `events`. */
+  unsigned (*want)(void *ctx, int server, unsigned events);
+  /* Why the last open, send or recv failed; NULL = nothing to say. */
+  const char *(*error)(void *ctx, int server);
+  void *ctx;
+} redlock_layer;
+
 /* Zero is the default for every member. */
 typedef struct redlock_options {
   uint32_t server_timeout_ms;  /* 250; what one server has to connect, greet and answer (R10): at
@@ -179,6 +202,7 @@ typedef struct redlock_options {
   const char *username;        /* for entries of the list that name none; NULL = none */
   const char *password;
   const redlock_io *io;        /* NULL = the sockets of the system, POSIX or Windows */
+  const redlock_layer *tls;    /* for rediss:// in the list; NULL = none */
   /* Each may be NULL. The first two stand in for those of the io, whichever it is. */
   int64_t (*now_ms)(void *ctx);
   int (*entropy)(void *ctx, void *data, size_t size);
@@ -276,6 +300,7 @@ typedef struct rl_server {
   rl_set bit;          /* stands for this server in a set of them */
   uint8_t index;       /* in the list */
   uint8_t state, fails;
+  uint8_t layered;     /* it is reached through options.tls */
   uint8_t greeting, greeted, stalled, full, wary, told, second; /* see above */
   uint32_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
   const char *entry;   /* where its text in the list begins */
@@ -324,10 +349,11 @@ typedef struct redlock {
 } redlock;
 
 /* Prepares a client; connects nothing. servers: a list, separated by commas or white space, of
-   host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db] and unix:/path; port 6379 by
-   default. Looks names up and may block on that; a name that is not found makes its server
-   unreachable. A user needs a password, in the list or in the options. options may be NULL. OK,
-   INVALID (redlock_server_error tells which entry and why), or SYSTEM when the clock fails. */
+   host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db], rediss:// for the same over
+   options.tls, and unix:/path; port 6379 by default. Looks names up and may block on that; a name
+   that is not found makes its server unreachable. A user needs a password, in the list or in the
+   options. options may be NULL. OK, INVALID (redlock_server_error tells which entry and why), or
+   SYSTEM when the clock fails. */
 #define redlock_init(rl, servers, options) \
   redlock_init_sized(rl, servers, options, sizeof(redlock), sizeof(redlock_lock))
 REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
@@ -490,6 +516,11 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 #define RL_HAS_URL 0
 #else
 #define RL_HAS_URL 1
+#endif
+#if defined(REDLOCK_NO_URL) || defined(REDLOCK_NO_POSIX)
+#define RL_HAS_LAYER 0
+#else
+#define RL_HAS_LAYER 1
 #endif
 #ifdef REDLOCK_NO_QUARANTINE
 #define RL_MAX_TTL(rl) 0u
@@ -757,6 +788,7 @@ typedef struct rl_target {
   rl_text host;
   rl_text user, password; /* as in the URL, encoded */
   uint32_t port, database;
+  uint8_t tls;
 } rl_target;
 
 static int rl_is_encoded_well(rl_text t) {
@@ -810,6 +842,8 @@ static int rl_parse_target(const char *entry, rl_target *out) {
   memset(out, 0, sizeof *out);
   out->host = rl_slice("", 0);
   out->port = 6379;
+  out->tls = RL_HAS_URL && strncmp(entry, "rediss://", 9) == 0;
+  if (out->tls) return rl_parse_url(rl_after(t, 9), out);
   if (RL_HAS_URL && strncmp(entry, "redis://", 8) == 0) return rl_parse_url(rl_after(t, 8), out);
   if (strncmp(entry, "unix:", 5) != 0) return rl_parse_host(t, out);
   out->host = rl_after(t, 5);
@@ -1183,9 +1217,21 @@ static int rl_has_said_yes(const rl_command *c, const rl_server *s) {
   return c->lock->votes[s->index] == REDLOCK_VOTE_YES;
 }
 
+/* Whether its bytes go through options.tls. */
+static int rl_is_layered(const rl_server *s) { return RL_HAS_LAYER && s->layered; }
+
+/* Why a connection is over: a layer knows better than we do. */
+static const char *rl_reason(const redlock *rl, const rl_server *s, const char *ours) {
+  const redlock_layer *tls = rl->options.tls;
+  const char *its = rl_is_layered(s) ? tls->error(tls->ctx, s->index) : RL_NULL;
+  return its ? its : ours;
+}
+
 static void rl_shut(redlock *rl, const rl_server *s) {
+  const redlock_layer *tls = rl->options.tls;
   if (s->fd < 0) return;
   if (rl->options.closing) rl->options.closing(rl->options.ctx, s->index, s->fd);
+  if (rl_is_layered(s)) tls->close(tls->ctx, s->index);
   rl->io->close(rl->ctx, s->index);
 }
 
@@ -1195,8 +1241,8 @@ static void rl_shut(redlock *rl, const rl_server *s) {
 static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   uint32_t place = rl->first, end = rl->end;
   int64_t delay;
+  rl_say(s, rl_reason(rl, s, why));
   rl_shut(rl, s);
-  rl_say(s, why);
   if (s->fails < 255) s->fails++;
   delay = rl_reopen_ms(rl, s);
   s->fd = -1;
@@ -1234,7 +1280,9 @@ static void rl_owe(const redlock *rl, rl_server *s, uint32_t replies) {
 
 /* How many bytes the connection took; 0 = none now, or it is lost. */
 static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
-  int sent = rl->io->send(rl->ctx, s->index, data, size);
+  const redlock_layer *tls = rl->options.tls;
+  int sent = rl_is_layered(s) ? tls->send(tls->ctx, s->index, data, size)
+                              : rl->io->send(rl->ctx, s->index, data, size);
   if (sent < 0 || sent > RL_AS(int, size)) {
     rl_lose(rl, s, rl_lost);
     return 0;
@@ -1382,6 +1430,7 @@ static int rl_send_window(redlock *rl, rl_server *s, rl_window *w) {
 }
 
 static void rl_open(redlock *rl, rl_server *s) {
+  const redlock_layer *tls = rl->options.tls;
   char host[RL_HOST_BYTES], port[6];
   rl_copy_target(s, host, port);
   s->generation++;
@@ -1395,6 +1444,7 @@ static void rl_open(redlock *rl, rl_server *s) {
   }
   s->state = RL_CONNECTING;
   s->until_ms = rl->now_ms + rl_connect_ms(rl, s);
+  if (rl_is_layered(s) && tls->open(tls->ctx, s->index, s->fd, host)) rl_lose(rl, s, rl_lost);
 }
 
 static void rl_receive(redlock *rl, rl_server *s);
@@ -1570,10 +1620,12 @@ static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
 }
 
 static void rl_receive(redlock *rl, rl_server *s) {
+  const redlock_layer *tls = rl->options.tls;
   char data[RL_RECEIVE_BYTES];
   int turn, k, got = RL_RECEIVE_BYTES;
   for (turn = 0; turn < RL_RECEIVE_TURNS && got == RL_RECEIVE_BYTES; turn++) {
-    got = rl->io->recv(rl->ctx, s->index, data, sizeof data);
+    got = rl_is_layered(s) ? tls->recv(tls->ctx, s->index, data, sizeof data)
+                           : rl->io->recv(rl->ctx, s->index, data, sizeof data);
     if (got < 0 || got > RL_RECEIVE_BYTES) rl_lose(rl, s, rl_lost);
     for (k = 0; k < got && s->state != RL_CLOSED; k++) rl_on_byte(rl, s, data[k]);
     if (s->state == RL_CLOSED) return;
@@ -2032,10 +2084,12 @@ static int64_t rl_timeout_ms(const redlock *rl) {
   return now < 0 || rl->due_ms <= now ? 0 : rl->due_ms - now;
 }
 
-static int rl_wants_to_write(const redlock *rl, const rl_server *s) {
-  int busy = s->cursor != rl->end;
-  if (s->state == RL_GREETING) return !s->greeted;
-  return s->state != RL_CLOSED && busy;
+/* What to poll a connection for. */
+static unsigned rl_events(const redlock *rl, const rl_server *s) {
+  const redlock_layer *tls = rl->options.tls;
+  int writes = s->state == RL_GREETING ? !s->greeted : s->cursor != rl->end;
+  unsigned events = writes ? REDLOCK_READ | REDLOCK_WRITE : REDLOCK_READ;
+  return rl_is_layered(s) ? tls->want(tls->ctx, s->index, events) : events;
 }
 
 static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
@@ -2045,8 +2099,7 @@ static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
     if (s->state == RL_CLOSED || count++ >= capacity) continue;
     fds->fd = s->fd;
     fds->server = s->index;
-    fds->events = REDLOCK_READ;
-    if (rl_wants_to_write(rl, s)) fds->events |= REDLOCK_WRITE;
+    fds->events = rl_events(rl, s);
     fds->generation = s->generation;
     fds++;
   }
@@ -2554,9 +2607,11 @@ static int rl_take_options(redlock *rl, const redlock_options *options) {
 static const char *rl_judge_entry(redlock *rl, rl_server *s) {
   const rl_server *other = rl->server;
   rl_target t;
-  if (strncmp(s->entry, "rediss://", 9) == 0) return "TLS: bring your own io, with redis://";
   if (!rl_parse_target(s->entry, &t))
     return "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
+  s->layered = t.tls;
+  if (t.tls && !(RL_HAS_LAYER && rl->options.tls))
+    return "TLS: give options.tls, as examples/tls.c does, or your own io with redis://";
   if (rl_lacks_password(rl, &t)) return "a user needs a password: user:password@host";
   for (; other != s; other++)
     if (rl_is_twin(&t, other)) return rl_twice;
@@ -2643,7 +2698,7 @@ static void rl_withdraw_all(redlock *rl, const rl_link *list) {
    what it has not read yet. */
 static int64_t rl_parting_ms(const redlock *rl, const rl_server *s, int64_t start_ms) {
   int64_t limit = rl->options.server_timeout_ms;
-  int leaves = rl_wants_to_write(rl, s);
+  int leaves = s->state != RL_CLOSED && (rl_events(rl, s) & REDLOCK_WRITE);
   if (!leaves && (s->owed == 0 || s->stalled)) return 0;
   if (limit > RL_CLOSE_MS && !(leaves && s->state == RL_READY)) limit = RL_CLOSE_MS;
   return start_ms + limit - rl->now_ms;

@@ -266,6 +266,7 @@ static void other_schemes(void) {
 
 static void what_tls_needs_is_told(void) {
   CHECK_EQ(init("rediss://a"), REDLOCK_INVALID);
+  CHECK(strstr(redlock_server_error(&rl, 0), "options.tls") != NULL);
   CHECK(strstr(redlock_server_error(&rl, 0), "io") != NULL);
 }
 

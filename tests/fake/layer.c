@@ -1,0 +1,328 @@
+/* layer.c: options.tls. The layer of these tests shakes hands by one command of its own, which the
+ * fake servers answer, and passes all else on as it is. */
+#include "world.h"
+
+enum { HELD = 4096 };
+
+#define HELLO "*1\r\n$4\r\nTLS!\r\n" /* what no server knows: the answer to it is an error */
+
+static struct end {
+  int open, greeted, is_ready;
+  char held[HELD]; /* taken, and not passed on yet */
+  size_t size;
+  char answer[64]; /* to HELLO */
+  size_t got;
+  const char *why;
+} ends[FAKE_SERVERS];
+
+static redlock_layer layer;
+static int opens, closes;
+static char hosts[256];
+
+/* ---- the layer ---- */
+
+static int layer_open(void *ctx, int server, intptr_t fd, const char *host) {
+  struct end *e = &ends[server];
+  CHECK(ctx == &fake && !e->open);
+  CHECK_EQ(fd, 1000 + fake.client[0].connection[server]);
+  memset(e, 0, sizeof *e);
+  e->open = 1;
+  memcpy(e->held, HELLO, sizeof HELLO - 1);
+  e->size = sizeof HELLO - 1;
+  snprintf(hosts + strlen(hosts), sizeof hosts - strlen(hosts), "%s ", host);
+  opens++;
+  return 0;
+}
+
+static int flush(int server) {
+  struct end *e = &ends[server];
+  int sent;
+  if (fake.idle || e->size == 0) return 0;
+  sent = fake_send(&fake.client[0], server, e->held, e->size);
+  if (sent < 0) return -1;
+  e->size -= (size_t)sent;
+  memmove(e->held, e->held + sent, e->size);
+  return 0;
+}
+
+/* The server's answer to HELLO is the layer's alone. */
+static int shake(int server) {
+  struct end *e = &ends[server];
+  while (!e->is_ready && !fake.idle) {
+    int got = fake_recv(&fake.client[0], server, e->answer + e->got, 1);
+    if (got <= 0) return got;
+    e->is_ready = e->answer[e->got++] == '\n';
+  }
+  return 0;
+}
+
+static int layer_send(void *ctx, int server, const void *data, size_t size) {
+  struct end *e = &ends[server];
+  (void)ctx;
+  if (flush(server) || shake(server)) return -1;
+  if (!e->is_ready || e->size || fake.idle) return 0;
+  if (size > HELD) size = HELD;
+  memcpy(e->held, data, size);
+  e->size = size;
+  return flush(server) ? -1 : (int)size;
+}
+
+static int layer_recv(void *ctx, int server, void *data, size_t size) {
+  (void)ctx;
+  if (flush(server) || shake(server)) return -1;
+  return ends[server].is_ready ? fake_recv(&fake.client[0], server, data, size) : 0;
+}
+
+static void layer_close(void *ctx, int server) {
+  (void)ctx;
+  CHECK(ends[server].open);
+  CHECK(fake.client[0].connection[server] >= 0); /* the socket ends behind it */
+  ends[server].open = 0;
+  closes++;
+}
+
+/* While it shakes hands, bytes of the client's have no place, whatever room there is. */
+static unsigned layer_want(void *ctx, int server, unsigned events) {
+  const struct end *e = &ends[server];
+  (void)ctx;
+  if (!e->is_ready) events = REDLOCK_READ;
+  return e->size ? events | REDLOCK_WRITE : events;
+}
+
+static const char *layer_error(void *ctx, int server) {
+  (void)ctx;
+  return ends[server].why;
+}
+
+/* ---- */
+
+/* Of three servers the first two are behind the layer. */
+static void layered_prepare(void) {
+  static const redlock_layer good = {
+    layer_open, layer_send, layer_recv, layer_close, layer_want, layer_error, &fake
+  };
+  prepare(3);
+  memset(ends, 0, sizeof ends);
+  opens = closes = 0;
+  hosts[0] = '\0';
+  layer = good;
+  options.tls = &layer;
+  snprintf(servers, sizeof servers, "rediss://s0,rediss://s1:7000,redis://s2");
+}
+
+static void layered_world(void) {
+  layered_prepare();
+  ready();
+  warm();
+}
+
+static void layered_end(void) {
+  end();
+  CHECK_EQ(closes, opens);
+}
+
+static void a_list_may_mix_both_kinds(void) {
+  layered_world();
+  CHECK(strcmp(hosts, "s0 s1 ") == 0);
+  hold("r", 1000);
+  run_for(5);
+  CHECK_EQ(fake_holders(&fake, "r"), 3);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  layered_end();
+}
+
+static void nothing_leaves_before_hands_are_shaken(void) { /* R4 */
+  layered_prepare();
+  snprintf(servers, sizeof servers, "rediss://u:pw@[::1]:7000/3");
+  fake.server[0].username = "u";
+  fake.server[0].password = "pw";
+  ready();
+  hold("r", 1000);
+  CHECK(strcmp(hosts, "::1 ") == 0);
+  CHECK(strcmp(fake_nth(&fake, 0, FAKE_ANY, 0)->words, "TLS!") == 0);
+  CHECK_EQ(fake_nth(&fake, 0, FAKE_ANY, 1)->kind, FAKE_AUTH);
+  CHECK(strcmp(fake_nth(&fake, 0, FAKE_ANY, 2)->words, "SELECT 3") == 0);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_OTHER), 1);
+  layered_end();
+}
+
+/* Connecting takes 10 ms, and the answer 20. There is room to send all the time. */
+static void a_slow_handshake_wakes_no_one_in_vain(void) { /* R27 */
+  layered_prepare();
+  snprintf(servers, sizeof servers, "rediss://s0");
+  options.server_timeout_ms = 200;
+  fake.server[0].connect_ms = 10;
+  fake.server[0].reply_ms = 20;
+  ready();
+  hold("r", 1000);
+  CHECK_EQ(now() - 1000000, 50); /* two round trips */
+  CHECK(fake.calls[FAKE_WAIT] <= 4);
+  layered_end();
+}
+
+static unsigned want_the_same(void *ctx, int server, unsigned events) {
+  (void)ctx;
+  (void)server;
+  return events;
+}
+
+static void a_layer_that_wants_room_while_it_waits_for_bytes_spins(void) { /* R27 */
+  layered_prepare();
+  snprintf(servers, sizeof servers, "rediss://s0");
+  layer.want = want_the_same;
+  fake.server[0].reply_ms = 20;
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_wait(&rl, 10) == NULL);
+  CHECK_EQ(now() - 1000000, 0); /* it was woken at once, for nothing */
+  layered_end();
+}
+
+/* More is taken than the socket takes: what is held leaves as the socket has room. */
+static void what_a_layer_holds_back_leaves_by_itself(void) {
+  layered_world();
+  fake.server[0].send_chunk = 7;
+  fake.server[2].open_fails = 1;
+  fake_reset(&fake, 2, FAKE_RST);
+  hold("r", 1000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  layered_end();
+}
+
+/* A server stands still for longer than its answers are worth waiting for; its socket is full. */
+static void close_waits_for_what_a_layer_holds_back(void) { /* R21 */
+  const struct fake_stream *in;
+  layered_prepare();
+  snprintf(servers, sizeof servers, "rediss://s0");
+  options.server_timeout_ms = 1000;
+  ready();
+  warm();
+  hold("r", 60000);
+  fake.server[0].thaw_at = now() + 200;
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 90000), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  in = &fake.connection[fake.client[0].connection[0]].in;
+  fake.server[0].socket_room = in->end - in->next + 20;
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK(ends[0].size > 0);
+  redlock_close(&rl);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  layered_end();
+}
+
+static int fails_at; /* a hook */
+
+static int failing_open(void *ctx, int server, intptr_t fd, const char *host) {
+  int result = layer_open(ctx, server, fd, host);
+  if (server != 0 || fails_at != FAKE_OPEN) return result;
+  ends[0].why = "a bad certificate";
+  return -1;
+}
+
+static int failing_send(void *ctx, int server, const void *data, size_t size) {
+  if (fake.idle || server != 0 || fails_at != FAKE_SEND) return layer_send(ctx, server, data, size);
+  ends[0].why = "a bad certificate";
+  return -1;
+}
+
+static int failing_recv(void *ctx, int server, void *data, size_t size) {
+  if (fake.idle || server != 0 || fails_at != FAKE_RECV) return layer_recv(ctx, server, data, size);
+  ends[0].why = "a bad certificate";
+  return -1;
+}
+
+static void a_layer_says_why_it_failed(void) { /* R15 */
+  static const int hooks[] = {FAKE_OPEN, FAKE_SEND, FAKE_RECV};
+  size_t i;
+  for (i = 0; i < sizeof hooks / sizeof hooks[0]; i++) {
+    layered_prepare();
+    fails_at = hooks[i];
+    layer.open = failing_open;
+    layer.send = failing_send;
+    layer.recv = failing_recv;
+    ready();
+    hold("r", 1000);
+    run_for(5);
+    CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
+    if (!CHECK(strcmp(redlock_server_error(&rl, 0), "a bad certificate") == 0))
+      printf("    %s\n", redlock_server_error(&rl, 0));
+    CHECK_EQ(redlock_server_error(&rl, 1)[0], 0);
+    fails_at = FAKE_ANY;
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(2000);
+    hold("s", 1000);
+    run_for(5);
+    CHECK_EQ(fake_holders(&fake, "s"), 3);
+    CHECK_EQ(redlock_server_error(&rl, 0)[0], 0); /* it is well again */
+    layered_end();
+  }
+}
+
+static void a_layer_with_nothing_to_say_leaves_it_to_us(void) { /* R15 */
+  layered_world();
+  fake_reset(&fake, 0, FAKE_RST);
+  take_all(&rl);
+  CHECK(strstr(redlock_server_error(&rl, 0), "connection"));
+  layered_end();
+}
+
+static int is_full;
+
+/* As a TLS library does that has made a record of bytes which the socket then refused: it takes the
+   next ones for the same, sends its record, and says that it has sent what it was given. */
+static int send_the_wrong_bytes(void *ctx, int server, const void *data, size_t size) {
+  struct end *e = &ends[server];
+  if (fake.idle || !e->is_ready) return layer_send(ctx, server, data, size);
+  if (e->size == 0) {
+    memcpy(e->held, data, size);
+    e->size = size;
+  }
+  if (is_full) return 0;
+  CHECK_EQ(flush(server), 0);
+  return (int)size;
+}
+
+/* "a" is cancelled before, as it was told, any byte of it left. "b" is another's. */
+static void a_layer_that_keeps_what_it_refused_gives_two_the_lock(void) { /* R8 */
+  layered_prepare();
+  snprintf(servers, sizeof servers, "rediss://s0");
+  ready();
+  warm();
+  layer.send = send_the_wrong_bytes;
+  occupy(0, 0, "b", 60000);
+  is_full = 1;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 60000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  is_full = 0;
+  CHECK_EQ(redlock_acquire(&rl, &other, "b", 60000, 0), REDLOCK_OK); /* that is how bad it is */
+  CHECK(fake_key_is(&fake, 0, "b", "foreign"));
+  CHECK_EQ(fake_holders(&fake, "a"), 1);
+  layered_end();
+}
+
+static void without_a_layer_it_says_what_to_do(void) {
+  layered_prepare();
+  options.tls = NULL;
+  CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_INVALID);
+  CHECK(strstr(redlock_server_error(&rl, 0), "options.tls"));
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(a_list_may_mix_both_kinds);
+  RUN(nothing_leaves_before_hands_are_shaken);
+  RUN(a_slow_handshake_wakes_no_one_in_vain);
+  RUN(a_layer_that_wants_room_while_it_waits_for_bytes_spins);
+  RUN(what_a_layer_holds_back_leaves_by_itself);
+  RUN(close_waits_for_what_a_layer_holds_back);
+  RUN(a_layer_says_why_it_failed);
+  RUN(a_layer_with_nothing_to_say_leaves_it_to_us);
+  RUN(a_layer_that_keeps_what_it_refused_gives_two_the_lock);
+  RUN(without_a_layer_it_says_what_to_do);
+  return check_end();
+}
