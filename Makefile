@@ -49,19 +49,19 @@ clean: ## removes what was built
 
 $(BUILD)/demo: examples/demo.c tests/servers.c redlock.h tests/servers.h tests/timing.h
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
 
 $(UNIT): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $< -o $@
+	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
 
 $(REAL): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o -o $@
+	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o -o $@
 
 $(BUILD)/tests/servers.o: tests/servers.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CFLAGS) -c $< -o $@
+	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
 -include $(addsuffix .d,$(TESTS) $(BUILD)/tests/servers.o)
 

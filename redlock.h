@@ -51,6 +51,7 @@
      REDLOCK_NO_URL               no redis:// in the list: no database but 0, one password for all,
                                   no options.tls
      REDLOCK_STATIC               every function is static to the file
+     REDLOCK_API                  what stands before each function, for a DLL; in C++ extern "C" too
      REDLOCK_ASSERT(truth)        called with the invariants; nothing by default
    Smallest useful: 3 servers, 16, 4, 16 and REDLOCK_NO_DNS: under 1 KB on 32 bits for client and
    lock. To have W locks in flight at once allow 2 W + 2 commands: each takes about 64 bytes and
@@ -82,6 +83,7 @@
 #include <stdint.h>
 
 #define REDLOCK_VERSION "0.1.0"
+#define REDLOCK_VERSION_NUMBER 100 /* 10000 * major + 100 * minor + patch */
 
 #ifndef REDLOCK_MAX_SERVERS
 #define REDLOCK_MAX_SERVERS 7
@@ -96,7 +98,8 @@
 #define REDLOCK_MAX_ERROR 112
 #endif
 
-#ifdef REDLOCK_STATIC
+#ifdef REDLOCK_API /* yours */
+#elif defined(REDLOCK_STATIC)
 #define REDLOCK_API static inline
 #elif defined(__cplusplus)
 #define REDLOCK_API extern "C"
@@ -2181,7 +2184,6 @@ static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status s
 #if defined(_WIN32) && !defined(REDLOCK_NO_POSIX)
 
 typedef SOCKET rl_socket;
-typedef int rl_length; /* of what is sent and received */
 
 static int rl_system_close_socket(rl_socket fd) { return closesocket(fd); }
 
@@ -2239,13 +2241,15 @@ static long rl_system_process(void) { return 0; }
 #elif !defined(REDLOCK_NO_POSIX)
 
 typedef int rl_socket;
-typedef size_t rl_length;
 
 static int rl_system_close_socket(rl_socket fd) { return close(fd); }
 
 static int rl_system_is_later(rl_socket fd) {
   (void)fd;
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN;
+#if EAGAIN != EWOULDBLOCK
+  if (errno == EAGAIN) return 1;
+#endif
+  return errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN;
 }
 
 static int rl_system_is_connecting(void) { return errno == EINPROGRESS || errno == EINTR; }
@@ -2278,9 +2282,11 @@ static int64_t rl_system_now_ms(void *ctx) {
   const clockid_t clock = CLOCK_MONOTONIC;
 #endif
   struct timespec t;
+  int64_t now_ms;
   (void)ctx;
   if (clock_gettime(clock, &t) != 0) return -1;
-  return RL_AS(int64_t, t.tv_sec) * 1000 + RL_AS(int32_t, t.tv_nsec) / 1000000;
+  now_ms = t.tv_sec;
+  return now_ms * 1000 + RL_AS(int32_t, t.tv_nsec) / 1000000;
 }
 
 /* R3. Nothing may block here: before the kernel's pool is ready this fails. */
@@ -2513,6 +2519,7 @@ static int rl_system_result(rl_socket fd, intptr_t result) {
   return rl_system_is_later(fd) ? 0 : -1;
 }
 
+/* At most a window: 16 bits hold what is sent and received at once, on every system. */
 static int rl_system_send(void *ctx, int server, const void *data, size_t size) {
 #ifdef MSG_NOSIGNAL
   const int flags = MSG_NOSIGNAL;
@@ -2520,13 +2527,13 @@ static int rl_system_send(void *ctx, int server, const void *data, size_t size) 
   const int flags = 0;
 #endif
   rl_socket fd = rl_system_fd(ctx, server);
-  return rl_system_result(fd, send(fd, RL_AS(const char *, data), RL_AS(rl_length, size), flags));
+  return rl_system_result(fd, send(fd, RL_AS(const char *, data), RL_AS(uint16_t, size), flags));
 }
 
 static int rl_system_recv(void *ctx, int server, void *data, size_t size) {
   rl_socket fd = rl_system_fd(ctx, server);
   intptr_t got;
-  got = recv(fd, RL_AS(char *, data), RL_AS(rl_length, size), 0);
+  got = recv(fd, RL_AS(char *, data), RL_AS(uint16_t, size), 0);
   return got == 0 ? -1 : rl_system_result(fd, got);
 }
 
@@ -2862,7 +2869,7 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 
 REDLOCK_API const char *redlock_strerror(redlock_status status) {
   if (!RL_HAS_TEXTS) return "";
-  switch (status) {
+  switch (RL_AS(int, status)) {
     case REDLOCK_OK: return "ok";
     case REDLOCK_PENDING: return "not decided yet";
     case REDLOCK_TAKEN: return "taken";
@@ -2872,8 +2879,8 @@ REDLOCK_API const char *redlock_strerror(redlock_status status) {
     case REDLOCK_LIMIT: return "max_hold_ms is reached";
     case REDLOCK_INVALID: return "invalid";
     case REDLOCK_SYSTEM: return "clock, entropy or wait failed";
+    default: return "unknown status";
   }
-  return "unknown status";
 }
 
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {

@@ -37,15 +37,15 @@ install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## into DESTDIR and PREF
 
 $(BUILD)/redlock: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
 
 $(BUILD)/redlock-static: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)
-	$(STATIC_CC) $(STANDARD) $(WARNINGS) $(STATIC) -I. $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
+	$(STATIC_CC) $(STANDARD) $(WARNINGS) $(STATIC) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
 
 $(EXAMPLES): $(BUILD)/examples/%: examples/%.c redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CFLAGS) $(LDFLAGS) $< -o $@
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
 
 $(BUILD)/examples/bare_metal: private STANDARD := -std=c99 -DREDLOCK_NO_POSIX
 
@@ -120,11 +120,11 @@ $(BUILD)/redlock.pc: always
 # The tests run a command that is built as they are, with sanitizers.
 $(BUILD)/tests/command/redlock: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
+	$(CC) $(TEST_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
 
 $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o -o $@
+	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o -o $@
 
 $(BUILD)/tests/command/terminal: private STANDARD += -D_XOPEN_SOURCE=700 # pseudo terminals
 

@@ -31,11 +31,11 @@ bench-instructions: $(BENCH_DIR)/instructions ## instructions a cycle, with thei
 
 $(BENCH_DIR)/%-big: tests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_FLAGS) $(BENCH_BIG) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) -o $@
+	$(CC) $(BENCH_FLAGS) $(BENCH_BIG) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) -o $@
 
 $(BENCH_DIR)/%: tests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $(BENCH_LINK) $(filter %.c %.o,$^) -o $@
+	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(BENCH_LINK) $(filter %.c %.o,$^) -o $@
 
 $(BENCH_PROGRAMS): $(BENCH_DIR)/servers.o
 $(BENCH_DIR)/single: $(BENCH_DIR)/count.o
@@ -49,15 +49,15 @@ test-programs: $(BENCH_DIR)/instructions
 
 $(BENCH_DIR)/servers.o: tests/servers.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CFLAGS) -c $< -o $@
+	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
 $(BENCH_DIR)/count.o: tests/bench/count.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CFLAGS) -c $< -o $@
+	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
 # Not optimised: its loops must not become calls of libc, which are left out of the count alike.
 $(BENCH_DIR)/scripted.o: tests/bench/scripted.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_FLAGS) -O0 -g0 $(DEPENDS) $(CFLAGS) -c $< -o $@
+	$(CC) $(BENCH_FLAGS) -O0 -g0 $(DEPENDS) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
 -include $(wildcard $(BENCH_DIR)/*.d)

@@ -38,21 +38,21 @@ fuzz: $(addprefix $(FUZZ_BUILD)/,$(FUZZ)) ## parser, list and client on random i
 
 $(addprefix $(FUZZ_BUILD)/,parser list client): $(FUZZ_BUILD)/%: tests/fuzz/%.c
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_CORPUS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $< -o $@
+	$(FUZZ_CC) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
 
 $(FUZZ_BUILD)/client_small: tests/fuzz/client.c
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_SMALL) $(FUZZ_CORPUS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $< -o $@
+	$(FUZZ_CC) $(FUZZ_SMALL) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
 
 # `make test` replays the corpus, with any compiler.
 $(BUILD)/tests/fuzz/parser $(BUILD)/tests/fuzz/list $(BUILD)/tests/fuzz/client: \
     $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(FUZZ_CORPUS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
+	$(CC) $(TEST_FLAGS) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
 
 $(BUILD)/tests/fuzz/client_small: tests/fuzz/client.c tests/fuzz/driver.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(FUZZ_SMALL) $(FUZZ_CORPUS) $(DEPENDS) $(CFLAGS) $(LDFLAGS) \
+	$(CC) $(TEST_FLAGS) $(FUZZ_SMALL) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
 	  $(filter %.c,$^) -o $@
 
 -include $(addsuffix .d,$(FUZZ_TESTS) $(addprefix $(FUZZ_BUILD)/,$(FUZZ)))

@@ -11,7 +11,8 @@ work=$root/build/portability/$name
 skipped=77
 
 source_flags="-D_POSIX_C_SOURCE=200809L -I."
-warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-qual"
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-qual
+          -Wswitch-default -Wnull-dereference"
 only_c=-Wstrict-prototypes
 small="-DREDLOCK_MAX_SERVERS=3 -DREDLOCK_MAX_RESOURCE=16 -DREDLOCK_MAX_COMMANDS=4
        -DREDLOCK_MAX_ERROR=16 -DREDLOCK_NO_DNS"
@@ -108,7 +109,12 @@ run_programs() {
 # header COMPILER STANDARD : the header alone, in each configuration, without a warning
 header() {
   need "$1"
-  case $1 in *++) source=$work/alone.cc more= ;; *) source=$work/alone.c more=$only_c ;; esac
+  case $1 in
+    g++) source=$work/alone.cc more="-Wlogical-op -Wuseless-cast" ;;
+    *++) source=$work/alone.cc more= ;;
+    gcc) source=$work/alone.c more="-Wlogical-op $only_c" ;;
+    *) source=$work/alone.c more=$only_c ;;
+  esac
   printf '#define REDLOCK_IMPLEMENTATION\n#include "redlock.h"\n' >"$source"
   for flags in -DPLAIN -DREDLOCK_STATIC -DREDLOCK_NO_DNS -DREDLOCK_NO_POSIX -DREDLOCK_NO_TEXTS \
     -DREDLOCK_NO_QUARANTINE -DREDLOCK_NO_URL "$small"; do

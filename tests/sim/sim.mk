@@ -38,19 +38,19 @@ sim-hash: ## the same seeds give the same event logs with every compiler
 
 $(SIM)/lib_default.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CFLAGS) -DLIB=lib_default -c tests/sim/lib.c -o $@
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -DLIB=lib_default -c tests/sim/lib.c -o $@
 
 $(SIM)/lib_small.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CFLAGS) $(SIM_SMALL) -DLIB=lib_small -c tests/sim/lib.c -o $@
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(SIM_SMALL) -DLIB=lib_small -c tests/sim/lib.c -o $@
 
 $(SIM)/main.o $(SIM)/scenarios.o: $(SIM)/%.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CFLAGS) -c tests/sim/$*.c -o $@
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -c tests/sim/$*.c -o $@
 
 $(SIM)/seeds.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CFLAGS) -DSIM_TEST=85 -c tests/sim/main.c -o $@
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -DSIM_TEST=85 -c tests/sim/main.c -o $@
 
 $(SIM)/sim: $(SIM)/main.o $(SIM_LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
@@ -61,4 +61,4 @@ $(SIM)/seeds $(SIM)/scenarios: $(SIM)/%: $(SIM)/%.o $(SIM_LIBS)
 $(SIM)/conformance: tests/sim/conformance.c tests/servers.c tests/servers.h tests/sim/store.h \
                     tests/sim/base.h tests/check.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@

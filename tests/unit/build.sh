@@ -6,8 +6,11 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 header=$root/redlock.h
 posix=-D_POSIX_C_SOURCE=200809L
-warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-qual"
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-qual
+          -Wswitch-default -Wnull-dereference"
 only_c=-Wstrict-prototypes
+only_gcc=-Wlogical-op
+only_gxx=-Wuseless-cast
 # What clang adds later than the -Weverything that is promised (14) is turned off, where known.
 everything="-Weverything -Wno-padded -Wno-declaration-after-statement -Wno-unknown-warning-option
             -Wno-unsafe-buffer-usage -Wno-switch-default -Wno-pre-c11-compat"
@@ -99,11 +102,13 @@ make_object() {
 
 # gcc finds some of what it warns of only when it optimises.
 is_clean() {
-  case $1 in gcc) depth=-O2 ;; *) depth=-fsyntax-only ;; esac
-  case $2 in
-    c++*) compile "$1" "$2" $warnings $depth ;;
-    *) compile "$1" "$2" $warnings $only_c $depth ;;
+  case $1 in gcc) more="-O2 $only_gcc" ;; *) more=-fsyntax-only ;; esac
+  case $1-$2 in
+    gcc-c++*) more="$more $only_gxx" ;;
+    *-c++*) ;;
+    *) more="$more $only_c" ;;
   esac
+  compile "$1" "$2" $warnings $more
 }
 
 is_clean_of_everything() {
@@ -149,6 +154,19 @@ other_sizes_are_refused() {
     link_and_run "$(a_compiler)" -std=c99 "-DREDLOCK_MAX_$size" "$work/user.c" "$work/object.o"
     [ $? = 1 ] || { echo "accepted with REDLOCK_MAX_$size"; return 1; }
   done
+}
+
+# The one who includes it says what stands before each function: here, where its code goes.
+api_can_be_set() {
+  is_linux || skip "sections have other names" || return
+  make_object '-DREDLOCK_API=__attribute__((section("elsewhere")))' &&
+    size -A "$work/object.o" | grep '^elsewhere'
+}
+
+version_number_is_the_version() {
+  sed -n 's/^#define REDLOCK_VERSION "\([0-9]*\)\.\([0-9]*\)\.\([0-9]*\)"$/\1 \2 \3/p' "$header" |
+    awk '{ print 10000 * $1 + 100 * $2 + $3 }' >"$work/version"
+  sed -n 's/^#define REDLOCK_VERSION_NUMBER \([0-9]*\) .*/\1/p' "$header" | diff - "$work/version"
 }
 
 static_leaves_no_name_outside() {
@@ -364,6 +382,8 @@ run two_files_link two_files_link gcc
 run two_files_link_clang two_files_link clang
 run c_implementation_links_with_cxx c_implementation_links_with_cxx
 run other_sizes_are_refused other_sizes_are_refused
+run api_can_be_set api_can_be_set
+run version_number_is_the_version version_number_is_the_version
 run static_leaves_no_name_outside static_leaves_no_name_outside
 run unused_static_functions unused_static_functions_are_no_news gcc
 run unused_static_functions_clang unused_static_functions_are_no_news clang
