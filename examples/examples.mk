@@ -49,6 +49,38 @@ $(EXAMPLES): $(BUILD)/examples/%: examples/%.c redlock.h
 
 $(BUILD)/examples/bare_metal: private STANDARD := -std=c99 -DREDLOCK_NO_POSIX
 
+# The loops of other libraries, each where pkg-config knows it.
+PKG_CONFIG   ?= pkg-config
+PACKAGE_libuv    := libuv
+PACKAGE_libevent := libevent_core
+PACKAGE_glib     := glib-2.0
+LOOPS := $(foreach loop,libuv libevent glib,\
+           $(if $(shell $(PKG_CONFIG) --exists $(PACKAGE_$(loop)) 2>/dev/null && echo yes),$(loop)))
+LOOP_PROGRAMS := $(LOOPS:%=$(BUILD)/examples/loops/%)
+LOOP_FLAGS = $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
+LOOP_LIBS  = $$($(PKG_CONFIG) --cflags --libs $(PACKAGE_$*))
+
+$(LOOP_PROGRAMS): $(BUILD)/examples/loops/%: examples/loops/%.c examples/loops/cycles.h redlock.h
+	@mkdir -p $(@D)
+	$(CC) $(LOOP_FLAGS) $< $(LOOP_LIBS) -o $@
+
+examples: $(LOOP_PROGRAMS)
+
+# The same for a test, which counts recv: where the linker can.
+COUNTED_FLAGS = $(LOOP_FLAGS) tests/loops/told.c tests/bench/count.c $(BENCH_WRAP)
+COUNTED := $(if $(filter Linux,$(shell uname -s)),$(filter libuv,$(LOOPS)) blocking)
+COUNTED := $(COUNTED:%=$(BUILD)/tests/loops/%)
+COUNTED_SOURCE := tests/loops/told.c tests/bench/count.c tests/bench/count.h \
+                  examples/loops/cycles.h redlock.h
+
+$(BUILD)/tests/loops/blocking: tests/loops/blocking.c $(COUNTED_SOURCE)
+	@mkdir -p $(@D)
+	$(CC) $< $(COUNTED_FLAGS) -o $@
+
+$(BUILD)/tests/loops/libuv: $(BUILD)/tests/loops/%: examples/loops/%.c $(COUNTED_SOURCE)
+	@mkdir -p $(@D)
+	$(CC) $< $(COUNTED_FLAGS) $(LOOP_LIBS) -o $@
+
 # The manual of the interface is the header's own words: its first comment, whose headings are in
 # capitals, and the comments and declarations of the public part.
 define MANUAL
@@ -128,6 +160,7 @@ $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 
 $(BUILD)/tests/command/terminal: private STANDARD += -D_XOPEN_SOURCE=700 # pseudo terminals
 
+test-programs: $(LOOP_PROGRAMS) $(COUNTED)
 test-programs: $(COMMAND_TESTS) $(BUILD)/tests/command/redlock $(BUILD)/redlock $(EXAMPLES) \
                $(shell command -v $(STATIC_CC) >/dev/null && echo $(BUILD)/redlock-static)
 

@@ -128,10 +128,6 @@ static void install_is_whole(void) {
 }
 
 int main(int argc, char **argv) {
-  char here[LINE];
-  const char *slash = strrchr(argv[0], '/');
-  snprintf(here, sizeof here, "%.*s", slash ? (int)(slash - argv[0]) : 1, slash ? argv[0] : ".");
-  setenv("here", here, 1);
   if (open_world(argc, argv, 5)) {
     RUN(the_command_starts_quickly);
     RUN(the_static_one_starts_quickly);

@@ -1,6 +1,6 @@
 /* command.h: what the tests of the command share: real servers, shell lines with a time limit, and
- * commands in the background. In a shell line $redlock is the command, $REDLOCK_SERVERS the servers
- * and $work an empty folder. REDLOCK in the environment names another binary to test. */
+ * commands in the background. In a shell line $redlock is the command, $REDLOCK_SERVERS the servers,
+ * $work an empty folder and $here that of the test program. REDLOCK in the environment names another binary to test. */
 #ifndef COMMAND_H
 #define COMMAND_H
 
@@ -138,11 +138,12 @@ static inline void fresh(void) {
 }
 
 static inline void find_command(const char *program) {
-  char path[LINE + 16];
+  char here[LINE], path[LINE + 16];
   const char *slash = strrchr(program, '/');
   snprintf(self, sizeof self, "%s", program);
-  snprintf(path, sizeof path, "%.*s/redlock", slash ? (int)(slash - program) : 1,
-           slash ? program : ".");
+  snprintf(here, sizeof here, "%.*s", slash ? (int)(slash - program) : 1, slash ? program : ".");
+  setenv("here", here, 1);
+  snprintf(path, sizeof path, "%s/redlock", here);
   setenv("redlock", getenv("REDLOCK") ? getenv("REDLOCK") : path, 1);
   setenv("self", self, 1);
 }

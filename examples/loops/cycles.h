@@ -1,0 +1,52 @@
+/* cycles.h: what the three examples do with their loop: a lock is taken, used and released, again
+ * and again. In your program this is its own work; copy libuv.c, libevent.c or glib.c. */
+#ifndef CYCLES_H
+#define CYCLES_H
+
+#define REDLOCK_IMPLEMENTATION /* in one file of the program only */
+#include "redlock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TTL_MS = 10000, WAIT_MS = 10000 };
+
+static redlock client;
+static redlock_lock lock; /* it must not move while the client has it */
+static long left, granted, refused;
+
+static void start_next(void) {
+  if (left-- > 0) (void)redlock_start_acquire(&client, &lock, "loop", TTL_MS, WAIT_MS);
+}
+
+/* What was decided says l->operation, how it ended says l->status. */
+static void on_decided(redlock_lock *l) {
+  int taken = l->operation == REDLOCK_ACQUIRE && l->status == REDLOCK_OK;
+  granted += taken;
+  refused += l->operation == REDLOCK_ACQUIRE && !taken;
+  if (taken) (void)redlock_start_release(&client, l); /* here the work would begin */
+  else start_next();
+}
+
+static int is_done(void) { return left < 0; }
+
+/* PROGRAM SERVERS CYCLES; closing is told of each descriptor that is about to be closed. */
+static int begin(int argc, char **argv, void (*closing)(void *ctx, int server, intptr_t fd)) {
+  const char *servers = argc > 1 ? argv[1] : "127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381";
+  redlock_options options = {0};
+  redlock_status status;
+  options.closing = closing;
+  status = redlock_init(&client, servers, &options);
+  left = argc > 2 ? strtol(argv[2], NULL, 10) : 1000;
+  if (status == REDLOCK_OK) start_next();
+  else fprintf(stderr, "init: %s\n", redlock_strerror(status));
+  return status == REDLOCK_OK;
+}
+
+static int end(void) {
+  redlock_close(&client);
+  printf("%ld granted and released, %ld refused\n", granted, refused);
+  return refused != 0;
+}
+
+#endif

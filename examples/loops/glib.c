@@ -1,0 +1,59 @@
+/* glib.c: redlock.h in GLib's main loop, as a source of its own. Copy from here.
+ *
+ *   cc -I../.. glib.c $(pkg-config --cflags --libs glib-2.0) -o glib && ./glib host1,host2,host3 */
+#include "cycles.h"
+#include <glib.h>
+
+static GMainLoop *loop;
+static GSource *source;
+static gpointer tags[REDLOCK_MAX_SERVERS]; /* a descriptor in the source; NULL = none */
+
+/* A word from the client before it closes a descriptor: GLib must not watch it any more. */
+static void on_closing(void *ctx, int server, intptr_t fd) {
+  (void)ctx, (void)fd;
+  if (tags[server]) g_source_remove_unix_fd(source, tags[server]);
+  tags[server] = NULL;
+}
+
+/* Asked before each poll: so nothing has to be told after a step. */
+static gboolean prepare(GSource *s, gint *timeout) {
+  redlock_fd want[REDLOCK_MAX_SERVERS];
+  int64_t ms = redlock_timeout_ms(&client);
+  int i = redlock_fds(&client, want, REDLOCK_MAX_SERVERS);
+  while (i-- > 0) {
+    GIOCondition events = want[i].events & REDLOCK_WRITE ? G_IO_IN | G_IO_OUT : G_IO_IN;
+    gpointer *tag = &tags[want[i].server];
+    if (*tag) g_source_modify_unix_fd(s, *tag, events);
+    else *tag = g_source_add_unix_fd(s, (gint)want[i].fd, events);
+  }
+  *timeout = (gint)(ms > 60000 ? 60000 : ms);
+  return ms == 0;
+}
+
+static uint32_t ready_servers(void) {
+  uint32_t ready = 0, i;
+  for (i = 0; i < REDLOCK_MAX_SERVERS; i++)
+    if (tags[i] && g_source_query_unix_fd(source, tags[i])) ready |= UINT32_C(1) << i;
+  return ready;
+}
+
+static gboolean check(GSource *s) {
+  return s == source && (ready_servers() || redlock_timeout_ms(&client) == 0);
+}
+
+static gboolean dispatch(GSource *s, GSourceFunc callback, gpointer data) {
+  redlock_lock *l = redlock_step_on(&client, ready_servers());
+  for (; l; l = redlock_step_on(&client, 0)) on_decided(l);
+  if (is_done()) g_main_loop_quit(loop);
+  return (void)s, (void)callback, (void)data, G_SOURCE_CONTINUE;
+}
+
+int main(int argc, char **argv) {
+  static GSourceFuncs functions = {prepare, check, dispatch, NULL, NULL, NULL};
+  if (!begin(argc, argv, on_closing)) return 1;
+  loop = g_main_loop_new(NULL, FALSE);
+  source = g_source_new(&functions, sizeof *source);
+  g_source_attach(source, NULL);
+  g_main_loop_run(loop);
+  return end();
+}

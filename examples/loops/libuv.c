@@ -1,0 +1,60 @@
+/* libuv.c: redlock.h in a loop of libuv. Copy from here.
+ *
+ *   cc -I../.. libuv.c -luv -o libuv && ./libuv host1,host2,host3 */
+#include "cycles.h"
+#include <uv.h>
+
+static uv_timer_t timer;
+static struct watched {
+  uv_poll_t poll; /* first: libuv hands this back */
+  int server, events;
+} *watched[REDLOCK_MAX_SERVERS];
+static void on_ready(uv_poll_t *poll, int status, int events);
+static void on_time(uv_timer_t *t);
+static void on_closed(uv_handle_t *handle) { free(handle); }
+
+/* A word from the client before it closes a descriptor: libuv must not watch it any more. */
+static void on_closing(void *ctx, int server, intptr_t fd) {
+  (void)ctx, (void)fd;
+  if (watched[server]) uv_close((uv_handle_t *)watched[server], on_closed);
+  watched[server] = NULL;
+}
+
+static void watch(const redlock_fd *want) {
+  int events = want->events & REDLOCK_WRITE ? UV_READABLE | UV_WRITABLE : UV_READABLE;
+  struct watched *w = watched[want->server];
+  if (!w) {
+    if (!(w = watched[want->server] = calloc(1, sizeof *w))) abort();
+    uv_poll_init_socket(uv_default_loop(), &w->poll, (uv_os_sock_t)want->fd);
+    w->server = want->server;
+  }
+  if (w->events != events) uv_poll_start(&w->poll, w->events = events, on_ready);
+}
+
+/* Every step ends with a look at what to wait for now. */
+static void step(uint32_t ready) {
+  redlock_fd want[REDLOCK_MAX_SERVERS];
+  redlock_lock *l = redlock_step_on(&client, ready);
+  int64_t timeout;
+  int i;
+  for (; l; l = redlock_step_on(&client, 0)) on_decided(l);
+  for (i = redlock_fds(&client, want, REDLOCK_MAX_SERVERS); i > 0; i--) watch(&want[i - 1]);
+  timeout = redlock_timeout_ms(&client);
+  if (timeout < 0) uv_timer_stop(&timer);
+  else uv_timer_start(&timer, on_time, (uint64_t)timeout, 0);
+  if (is_done()) uv_stop(uv_default_loop());
+}
+
+static void on_time(uv_timer_t *t) { (void)t, step(0); }
+static void on_ready(uv_poll_t *poll, int status, int events) {
+  (void)status, (void)events; /* an error is ready too: the client finds out */
+  step(UINT32_C(1) << ((struct watched *)poll)->server);
+}
+
+int main(int argc, char **argv) {
+  if (!begin(argc, argv, on_closing)) return 1;
+  uv_timer_init(uv_default_loop(), &timer);
+  step(0);
+  uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+  return end();
+}

@@ -1,0 +1,80 @@
+/* loops.c: the examples of event loops, each where its library is installed: they take every lock,
+ * also while servers are killed, and are no dearer than the blocking calls. */
+#include "tests/command/command.h"
+
+enum { CYCLES = 500, LONG = 6000, RUNS = 3 };
+
+static char why[LINE];
+
+static const char *missing(const char *loop) {
+  snprintf(why, sizeof why, "%s is not installed, or pkg-config", loop);
+  return shell("test -x $here/../../examples/loops/%s", loop) ? why : NULL;
+}
+
+static void takes_every_lock(const char *loop) {
+  fresh();
+  if (missing(loop)) SKIP(missing(loop));
+  CHECK_EQ(shell("$here/../../examples/loops/%s $REDLOCK_SERVERS %d", loop, CYCLES), 0);
+  CHECK(says("500 granted and released, 0 refused"));
+  CHECK(is_free("loop"));
+}
+
+/* A connection that ends is watched no more, whatever number the next one gets. */
+static void bears_killed_servers(const char *loop) {
+  pid_t pid;
+  int i;
+  fresh();
+  if (missing(loop)) SKIP(missing(loop));
+  pid = start("$here/../../examples/loops/%s $REDLOCK_SERVERS %d", loop, LONG);
+  for (i = 0; i < 4; i++) {
+    rest(60);
+    server_restart(&real.at[i % 2]);
+  }
+  for (i = 0; i < 3; i++) server_kill(&real.at[i]); /* most of them: it waits, and goes on */
+  rest(60);
+  CHECK(waitpid(pid, NULL, WNOHANG) == 0);
+  servers_mend(&real);
+  CHECK_EQ(end_of(pid), 0);
+  CHECK(strstr(read_work("background"), "6000 granted and released, 0 refused"));
+}
+
+static void libuv_takes_every_lock(void) { takes_every_lock("libuv"); }
+static void libevent_takes_every_lock(void) { takes_every_lock("libevent"); }
+static void glib_takes_every_lock(void) { takes_every_lock("glib"); }
+static void libuv_bears_killed_servers(void) { bears_killed_servers("libuv"); }
+static void libevent_bears_killed_servers(void) { bears_killed_servers("libevent"); }
+static void glib_bears_killed_servers(void) { bears_killed_servers("glib"); }
+
+/* How often recv was called in so many cycles. */
+static long received(const char *program) {
+  CHECK_EQ(shell("$here/../loops/%s $REDLOCK_SERVERS %d", program, CYCLES), 0);
+  return strtol(strrchr(output(), ',') ? strchr(output(), '\n') : "0", NULL, 10);
+}
+
+/* By turns: how many replies come with one recv is a matter of chance. */
+static void libuv_receives_as_rarely_as_the_blocking_calls(void) {
+  long loop = 0, blocking = 0;
+  int i;
+  fresh();
+  if (shell("test -x $here/../loops/libuv")) SKIP("libuv is not installed, or recv not counted");
+  for (i = 0; i < RUNS; i++) {
+    blocking += received("blocking");
+    loop += received("libuv");
+  }
+  printf("    recv in %d cycles, five servers: libuv %ld, blocking %ld; ratio %.2f\n", RUNS * CYCLES,
+         loop, blocking, (double)loop / (double)blocking);
+  CHECK(blocking > 0 && 10 * loop <= 11 * blocking);
+}
+
+int main(int argc, char **argv) {
+  if (open_world(argc, argv, 5)) {
+    RUN(libuv_takes_every_lock);
+    RUN(libevent_takes_every_lock);
+    RUN(glib_takes_every_lock);
+    RUN(libuv_bears_killed_servers);
+    RUN(libevent_bears_killed_servers);
+    RUN(glib_bears_killed_servers);
+    RUN(libuv_receives_as_rarely_as_the_blocking_calls);
+  }
+  return close_world();
+}
