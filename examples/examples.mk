@@ -47,6 +47,7 @@ $(EXAMPLES): $(BUILD)/examples/%: examples/%.c redlock.h
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
 
+$(BUILD)/examples/keep_thread: private STANDARD += -pthread
 $(BUILD)/examples/bare_metal: private STANDARD := -std=c99 -DREDLOCK_NO_POSIX
 
 # The loops of other libraries, each where pkg-config knows it.

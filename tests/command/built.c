@@ -108,6 +108,33 @@ static void keepalive_notices_a_loss(void) {
   CHECK(strstr(read_work("background"), "the lock was lost after piece"));
 }
 
+/* Longer than the ttl, so that only an extension from the other thread can keep it. */
+static void keep_thread_extends_while_the_work_blocks(void) {
+  fresh();
+  CHECK_EQ(shell("$here/../../examples/keep_thread $REDLOCK_SERVERS 2500"), 0);
+  CHECK(says("done: ok"));
+  CHECK(is_free("report:2024"));
+}
+
+static void keep_thread_stops_the_work_on_a_loss(void) {
+  pid_t pid;
+  int i;
+  fresh();
+  pid = start("$here/../../examples/keep_thread $REDLOCK_SERVERS 600000");
+  CHECK(is_held("report:2024"));
+  for (i = 0; i < 3; i++) server_command(&real.at[i], "FLUSHALL");
+  CHECK_EQ(end_of(pid), 1);
+  CHECK(strstr(read_work("background"), "not done: expired"));
+}
+
+static void keep_thread_does_not_work_without_the_lock(void) {
+  int i;
+  fresh();
+  for (i = 0; i < 3; i++) server_command(&real.at[i], "SET report:2024 x PX 60000");
+  CHECK_EQ(shell("$here/../../examples/keep_thread $REDLOCK_SERVERS 600000"), 1);
+  CHECK(says("not done: taken"));
+}
+
 static void bare_metal_passes(void) {
   fresh();
   CHECK_EQ(shell("$here/../../examples/bare_metal"), 0);
@@ -135,6 +162,9 @@ int main(int argc, char **argv) {
     RUN(many_locks_grants_all);
     RUN(many_locks_bears_restarts);
     RUN(keepalive_notices_a_loss);
+    RUN(keep_thread_extends_while_the_work_blocks);
+    RUN(keep_thread_stops_the_work_on_a_loss);
+    RUN(keep_thread_does_not_work_without_the_lock);
     RUN(bare_metal_passes);
     RUN(install_is_whole);
   }

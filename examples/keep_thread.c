@@ -1,0 +1,163 @@
+/* keep_thread.c: work that blocks for as long as it likes, under a lock that a second thread keeps;
+ * when the lock is lost, the work is stopped. Copy from here.
+ *
+ *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I.. keep_thread.c -pthread -o keep_thread
+ *   ./keep_thread 10.0.0.1,10.0.0.2,10.0.0.3 60000
+ *
+ * The thread has a client of its own, for a client belongs to one thread: it takes the lock,
+ * extends it and releases it. The work runs where it always did. On a loss it is sent SIGUSR1,
+ * again and again until it ends: so whatever it blocks in returns with EINTR. Work that cannot be
+ * interrupted, in a library perhaps, is stopped for sure by _exit instead. */
+#define REDLOCK_IMPLEMENTATION /* in one file of the program only */
+#include "redlock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TTL_MS = 2000, WAIT_MS = 3000, NUDGE_MS = 10 };
+
+/* ---- The keeper ------------------------------------------------------------------------------ */
+
+struct keeper {
+  const char *servers, *resource;
+  pthread_t thread, worker;
+  int over[2];           /* a pipe: its end is closed when the work is over */
+  pthread_mutex_t mutex; /* for what follows */
+  pthread_cond_t changed;
+  redlock_status status; /* PENDING until the lock is taken; OK = it is ours; else why not */
+};
+
+static void set_status(struct keeper *k, redlock_status status) {
+  pthread_mutex_lock(&k->mutex);
+  k->status = status;
+  pthread_cond_signal(&k->changed);
+  pthread_mutex_unlock(&k->mutex);
+}
+
+static redlock_status get_status(struct keeper *k) {
+  redlock_status status;
+  pthread_mutex_lock(&k->mutex);
+  status = k->status;
+  pthread_mutex_unlock(&k->mutex);
+  return status;
+}
+
+/* Waits for the servers, the clock or the end of the work. 1 = the work is over. */
+static int wait_for_news(const struct keeper *k, const redlock *rl) {
+  struct pollfd fds[REDLOCK_MAX_SERVERS + 1];
+  redlock_fd want[REDLOCK_MAX_SERVERS];
+  int64_t timeout = redlock_timeout_ms(rl);
+  int i, count = redlock_fds(rl, want, REDLOCK_MAX_SERVERS);
+  memset(fds, 0, sizeof fds);
+  for (i = 0; i < count; i++) {
+    fds[i].fd = (int)want[i].fd;
+    fds[i].events = want[i].events & REDLOCK_WRITE ? POLLIN | POLLOUT : POLLIN;
+  }
+  fds[count].fd = k->over[0];
+  fds[count].events = POLLIN;
+  (void)poll(fds, (nfds_t)count + 1, (int)(timeout > 60000 ? 60000 : timeout));
+  return fds[count].revents != 0;
+}
+
+static int is_over(const struct keeper *k, int timeout_ms) {
+  struct pollfd end;
+  end.fd = k->over[0];
+  end.events = POLLIN;
+  return poll(&end, 1, timeout_ms) > 0;
+}
+
+/* The signal may come just before the work blocks, and do nothing: so there is always another. */
+static void stop_work(struct keeper *k) {
+  while (!is_over(k, NUDGE_MS)) pthread_kill(k->worker, SIGUSR1);
+}
+
+/* Extends the lock until the work is over, then releases it. How it ended. */
+static redlock_status keep_until_over(struct keeper *k, redlock *rl, redlock_lock *lock) {
+  redlock_status status = redlock_keep(rl, lock, 0); /* 0: no limit but the options' own */
+  while (status == REDLOCK_OK && !wait_for_news(k, rl))
+    if (redlock_step(rl) == lock) status = lock->status; /* only a loss hands it back */
+  if (status == REDLOCK_OK) return redlock_release(rl, lock);
+  set_status(k, status);
+  stop_work(k);
+  return status;
+}
+
+static void *keep(void *keeper) {
+  struct keeper *k = keeper;
+  redlock rl;
+  redlock_lock lock;
+  redlock_status status = redlock_init(&rl, k->servers, NULL);
+  if (status == REDLOCK_OK) {
+    status = redlock_acquire(&rl, &lock, k->resource, TTL_MS, WAIT_MS);
+    set_status(k, status);
+    if (status == REDLOCK_OK) status = keep_until_over(k, &rl, &lock);
+  }
+  set_status(k, status);
+  redlock_close(&rl);
+  return NULL;
+}
+
+static void on_nudge(int number) { (void)number; }
+
+/* The work is over. OK = it was under the lock from beginning to end. */
+static redlock_status keeper_stop(struct keeper *k) {
+  close(k->over[1]);
+  pthread_join(k->thread, NULL);
+  close(k->over[0]);
+  return k->status;
+}
+
+/* OK = the calling thread may work, until keeper_stop. Else why there is no lock, and nothing to
+   stop. Both strings must last. */
+static redlock_status keeper_start(struct keeper *k, const char *servers, const char *resource) {
+  struct sigaction nudge;
+  memset(&nudge, 0, sizeof nudge); /* no SA_RESTART: calls shall return */
+  nudge.sa_handler = on_nudge;
+  sigaction(SIGUSR1, &nudge, NULL);
+  k->servers = servers;
+  k->resource = resource;
+  k->worker = pthread_self();
+  k->status = REDLOCK_PENDING;
+  pthread_mutex_init(&k->mutex, NULL);
+  pthread_cond_init(&k->changed, NULL);
+  if (pipe(k->over) != 0) return REDLOCK_SYSTEM;
+  if (pthread_create(&k->thread, NULL, keep, k) != 0) {
+    close(k->over[0]);
+    close(k->over[1]);
+    return REDLOCK_SYSTEM;
+  }
+  pthread_mutex_lock(&k->mutex);
+  while (k->status == REDLOCK_PENDING) pthread_cond_wait(&k->changed, &k->mutex);
+  pthread_mutex_unlock(&k->mutex);
+  return get_status(k) == REDLOCK_OK ? REDLOCK_OK : keeper_stop(k);
+}
+
+/* ---- The work -------------------------------------------------------------------------------- */
+
+/* Blocks, as reading from a slow peer would. 0 = stopped, for the lock was lost. */
+static int work(struct keeper *k, long ms) {
+  struct timespec left = {ms / 1000, ms % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0)
+    if (errno != EINTR || get_status(k) != REDLOCK_OK) return 0;
+  return get_status(k) == REDLOCK_OK; /* look again before what must not happen without the lock */
+}
+
+int main(int argc, char **argv) {
+  const char *servers = argc > 1 ? argv[1] : "127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381";
+  struct keeper keeper;
+  redlock_status status = keeper_start(&keeper, servers, "report:2024");
+  int done = 0;
+  if (status == REDLOCK_OK) {
+    done = work(&keeper, argc > 2 ? strtol(argv[2], NULL, 10) : 10000);
+    status = keeper_stop(&keeper);
+  }
+  printf("%s: %s\n", done ? "done" : "not done", redlock_strerror(status));
+  return !done || status != REDLOCK_OK;
+}
