@@ -1,0 +1,145 @@
+#!/bin/sh
+# readme.sh [TEST...] : what the README shows works as it stands there: its programs and fragments
+# compile, its commands run from top to bottom, its links lead somewhere. TESTS below lists the
+# tests.
+set -u
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/check.sh"
+unset MAKEFLAGS MAKELEVEL MFLAGS # those of `make test` are not the reader's
+
+documents="README.md tests/README.md tests/sim/README.md"
+posix=-D_POSIX_C_SOURCE=200809L
+flags="-Wall -Wextra -Wpedantic -Werror -I$root"
+
+# blocks LANGUAGE : the README's blocks of code into $work/LANGUAGE-1 and so on, and how many
+blocks() {
+  awk -v to="$work/$1-" -v open="^ *\`\`\`$1\$" '
+    !inside && $0 ~ open { inside = 1; count++; printf "" >(to count); next }
+    inside && /^ *```$/ { inside = 0; next }
+    inside { print >(to count) }
+    END { print count + 0 }' "$root/README.md"
+}
+
+# ---- C -------------------------------------------------------------------------------------------
+
+# What a fragment of the README may take for granted.
+around_fragment() {
+  cat <<'C'
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+#include <stdio.h>
+#include <string.h>
+static redlock rl;
+static redlock_lock lock;
+static redlock_options options;
+static int pending;
+static void on_decided(redlock_lock *decided) { (void)decided; }
+static void fragment(void) {
+C
+  cat "$1"
+  echo '}'
+  echo 'int main(void) { (void)rl; (void)lock; (void)options; (void)pending;'
+  echo '  (void)on_decided; fragment(); return 0; }'
+}
+
+compile_each() {
+  count=$(blocks c)
+  [ "$count" -ge 2 ] || { echo "only $count blocks of C"; return 1; }
+  for number in $(seq "$count"); do
+    if grep -q 'int main' "$work/c-$number"; then cp "$work/c-$number" "$work/block.c"
+    else around_fragment "$work/c-$number" >"$work/block.c"
+    fi
+    cc "$@" $flags "$work/block.c" -o "$work/block" || return
+  done
+}
+
+c_compiles() {
+  need cc && compile_each && compile_each -std=gnu99 && compile_each -std=c99 $posix
+}
+
+# ---- Commands ------------------------------------------------------------------------------------
+
+# A network and processes of its own: every port is free there, and nothing is left when it ends.
+apart() { unshare --user --map-root-user --net --pid --fork --kill-child "$@"; }
+
+can_be_apart() {
+  need unshare && need ip || return
+  apart ip link set lo up 2>/dev/null || skip 'no network of its own can be had here'
+}
+
+# $work/bin: the server under the name that the README calls it by, and its client
+find_server() {
+  server=${REDIS_SERVER:-$(command -v redis-server)}
+  [ -x "$server" ] || skip 'no redis-server' || return
+  client=$(ls "$(dirname "$server")"/*-cli 2>/dev/null | sed q)
+  client=${client:-$(command -v redis-cli)}
+  [ -x "$client" ] || skip 'no redis-cli' || return
+  mkdir -p "$work/bin"
+  ln -sf "$server" "$work/bin/redis-server"
+  ln -sf "$client" "$work/bin/redis-cli"
+}
+
+# The commands, in the order of the README, where a reader would give them. Of `make` only `redlock`
+# is made: the others must be targets.
+commands() {
+  for number in $(seq "$(blocks sh)"); do
+    sed 's/^make \([^r]\)/make -n >\/dev\/null \1/' "$work/sh-$number"
+  done
+}
+
+copy_of_the_repository() {
+  mkdir "$work/repository"
+  (cd "$root" && cp -R redlock.h Makefile tests examples "$work/repository")
+  cp "$work/c-1" "$work/repository/hello.c"
+}
+
+commands_run() {
+  need cc && need make && can_be_apart && find_server || return
+  blocks c >/dev/null && copy_of_the_repository || return
+  { echo 'ip link set lo up'; commands; } >"$work/commands"
+  (cd "$work/repository" && PATH="$work/bin:$PATH" apart sh -e "$work/commands") >"$work/said" 2>&1 ||
+    { tail -n 20 "$work/said"; return 1; }
+  grep -q '^locked for 98[0-9][0-9] ms$' "$work/said" &&
+    grep -q '^nobody else runs this now$' "$work/said"
+}
+
+# ---- What is mentioned ---------------------------------------------------------------------------
+
+make_targets_exist() {
+  sed -n 's/^\([a-z-]*\):.*## .*/\1/p' "$root"/Makefile $(find "$root/tests" "$root/examples" \
+    -name '*.mk') | sort -u >"$work/targets"
+  (cd "$root" && cat $documents) | XX | sort -u |
+    comm -23 - "$work/targets" >"$work/unknown"
+  ! grep . "$work/unknown"
+}
+
+# links FILE : what it links to in the repository
+links() {
+  grep -oE '\]\([^)#]+' "$root/$1" | sed 's/^](//' | grep -v '^https\{0,1\}:'
+}
+
+links_lead_somewhere() {
+  for document in $documents; do
+    for link in $(links "$document"); do
+      [ -e "$root/$(dirname "$document")/$link" ] || { echo "$document: $link"; return 1; }
+    done
+  done
+}
+
+anchors_exist() {
+  for anchor in $(grep -oE '\]\(#[^)]+' "$root/README.md" | sed 's/^](#//'); do
+    grep '^##* ' "$root/README.md" | sed 's/^#* //' | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9\n-' |
+      grep -qx -- "$anchor" || { echo "$anchor"; return 1; }
+  done
+}
+
+# ---- TESTS ---------------------------------------------------------------------------------------
+
+run c_compiles c_compiles
+run commands_run commands_run
+run make_targets_exist make_targets_exist
+run links_lead_somewhere links_lead_somewhere
+run anchors_exist anchors_exist
+
+check_end
