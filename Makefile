@@ -1,5 +1,5 @@
 # make          lists what can be made
-# REDIS_SERVER  the server binary that tests and the demo use; found or installed when not given
+# REDIS_SERVER  the server binary that tests and the demo use; found or installed if not given
 # SERVERS       what `make servers` builds: redis/sid valkey/sid; or redis/bullseye and so on
 
 CC ?= cc
@@ -25,23 +25,23 @@ SCRIPTS := $(wildcard tests/unit/*.sh)
 
 .PHONY: help demo test test-programs servers planted clean
 
-help: ## this list
+help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 22
 
-demo: $(BUILD)/demo ## five real servers: contended, killed, frozen, refused
+demo: $(BUILD)/demo ## shows five real servers: contended, killed, frozen, restarted, refused; 10 s
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && $(BUILD)/demo
 
-test: ## every test, one total at the end; REDIS_SERVER=/path takes that server
+test: ## runs every test, with one total at the end; REDIS_SERVER=/path picks the server
 	@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j2) test-programs
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; \
 	  tests/run $(TESTS) $(SCRIPTS) $(SIM_TESTS) $(FUZZ_TESTS)
 
 test-programs: $(TESTS)
 
-servers: ## other Redis and Valkey servers for REDIS_SERVER, from Debian's source packages
+servers: ## builds other Redis and Valkey servers from Debian's source packages
 	@tests/servers-from-source $(SERVERS)
 
-planted: ## bugs put into copies of the header: a test must catch each
+planted: ## plants bugs in copies of the header: a test must catch each
 	@tests/fake/planted.sh
 
 clean: ## removes what was built

@@ -51,7 +51,7 @@ static int expect(int truth, const char *promise) {
 
 /* ---- the client ---- */
 
-/* A time-out so long that waiting for a lost server even once in a while would show. */
+/* The time-out is long, so that waiting for a lost server would show, even now and then. */
 static int open_wary_client(redlock *rl, uint32_t max_ttl_ms) {
   redlock_options options;
   memset(&options, 0, sizeof options);
@@ -124,14 +124,14 @@ static int contend(int to, int from) {
   hear(from);
   start = timing_ms();
   if (acquire(&rl, &lock, WAIT_MS))
-    say("process %ld waits, and has it after %ld ms", (long)getpid(), (long)(timing_ms() - start));
+    say("process %ld waits, and gets it after %ld ms", (long)getpid(), (long)(timing_ms() - start));
   release(&rl, &lock);
   redlock_close(&rl);
   fflush(stdout);
   return failures != 0;
 }
 
-/* What a client that only blocks does between pieces of its work: it takes late replies in. */
+/* What a client that only blocks does between pieces of its work: it reads late replies. */
 static void work_for(redlock *rl, int64_t ms) {
   int64_t end = timing_ms() + ms;
   while (timing_ms() < end) (void)redlock_wait(rl, end - timing_ms());
@@ -179,7 +179,7 @@ static void scene_extension(redlock *rl) {
   release(rl, &lock);
 }
 
-/* Three of five forget: one was killed, two were away when the lock was taken. */
+/* Three of five forget: one is killed, two were down when the lock was taken. */
 static int hold_and_forget(redlock *holder, redlock_lock *held) {
   int i;
   server_kill(&servers.at[0]);
@@ -187,14 +187,14 @@ static int hold_and_forget(redlock *holder, redlock_lock *held) {
   if (!expect(redlock_acquire(holder, held, "invoice:42", SHORT_MS, WAIT_MS) == REDLOCK_OK,
               "old servers are trusted"))
     return 0;
-  say("servers 0 and 1 are away: a client takes the lock on 2, 3 and 4, for %d ms", SHORT_MS);
+  say("servers 0 and 1 are down: a client takes the lock on 2, 3 and 4 for %d ms", SHORT_MS);
   server_kill(&servers.at[2]);
   for (i = 0; i < 3; i++) server_restart(&servers.at[i]);
-  say("2 is killed; 0, 1 and 2 come back empty: a majority knows nothing of the lock");
+  say("2 is killed; 0, 1 and 2 come back empty: a majority has forgotten the lock");
   return 1;
 }
 
-/* What a second client is told, and what is left for the first one then. */
+/* What a second client is told, and how long the first one still holds the lock then. */
 static redlock_status intrude(const char *who, uint32_t max_ttl_ms, uint32_t wait_ms,
                               const redlock *holder, const redlock_lock *held) {
   redlock rl;
@@ -211,14 +211,14 @@ static redlock_status intrude(const char *who, uint32_t max_ttl_ms, uint32_t wai
 static void scene_forgotten(void) {
   redlock holder;
   redlock_lock held;
-  title("servers restart empty in the middle of a hold, without and with max_ttl_ms");
+  title("servers restart empty while a lock is held: without max_ttl_ms, and with it");
   if (!open_wary_client(&holder, SHORT_MS)) return;
   if (hold_and_forget(&holder, &held)) {
-    expect(intrude("a second one, without it", 0, 0, &holder, &held) == REDLOCK_OK &&
+    expect(intrude("a second client, without max_ttl_ms", 0, 0, &holder, &held) == REDLOCK_OK &&
                redlock_remaining_ms(&holder, &held) > 0, "two hold one lock");
-    expect(intrude("a second one, with it", SHORT_MS, 0, &holder, &held) != REDLOCK_OK,
+    expect(intrude("a second client, with max_ttl_ms", SHORT_MS, 0, &holder, &held) != REDLOCK_OK,
            "it is refused");
-    expect(intrude("with it, after a wait", SHORT_MS, WAIT_MS, &holder, &held) == REDLOCK_OK &&
+    expect(intrude("with it, waiting", SHORT_MS, WAIT_MS, &holder, &held) == REDLOCK_OK &&
                redlock_remaining_ms(&holder, &held) == 0, "it comes after the first one");
   }
   redlock_close(&holder);
@@ -231,7 +231,7 @@ static void scene_killed(redlock *rl) {
   server_restart(&servers.at[0]);
 }
 
-/* The last releases may still be on their way. */
+/* The last releases may still be under way. */
 static long keys_left(redlock *rl, const struct server *server) {
   long keys = server_number(server, "DBSIZE");
   int looks;
@@ -245,13 +245,13 @@ static long keys_left(redlock *rl, const struct server *server) {
 static void scene_frozen(redlock *rl) {
   redlock_lock lock;
   long keys;
-  title("a server hangs (SIGSTOP): it takes connections and answers nothing");
+  title("a server is frozen (SIGSTOP): it accepts connections and answers nothing");
   server_freeze(&servers.at[1]);
   compare(rl, "with one frozen");
   server_thaw(&servers.at[1]);
   if (acquire(rl, &lock, WAIT_MS)) release(rl, &lock);
   keys = keys_left(rl, &servers.at[1]);
-  say("thawed: it holds %ld keys of all those locks", keys);
+  say("thawed: %ld keys of all those locks are left on it", keys);
   expect(keys == 0, "each release came behind its lock");
 }
 
@@ -283,7 +283,7 @@ static void scene_majority_down(redlock *rl) {
 
 static void scene_healed(redlock *rl) {
   redlock_lock lock;
-  title("all of them are back");
+  title("all servers are back");
   servers_heal(&servers);
   if (acquire(rl, &lock, WAIT_MS)) say("the lock is granted again");
   release(rl, &lock);

@@ -19,13 +19,13 @@ TESTS += $(COMMAND_TESTS)
 
 .PHONY: redlock redlock-static examples install always
 
-redlock: $(BUILD)/redlock ## the command: runs another one under a lock
+redlock: $(BUILD)/redlock ## builds the command, which runs another one under a lock
 
-redlock-static: $(BUILD)/redlock-static ## the same as one static file, with musl-gcc
+redlock-static: $(BUILD)/redlock-static ## builds it as one static file, with musl-gcc
 
-examples: $(EXAMPLES) ## the examples, in build/examples
+examples: $(EXAMPLES) ## builds the examples in build/examples
 
-install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## into DESTDIR and PREFIX
+install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## installs under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
 	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man3 \
 	  $(DESTDIR)$(PREFIX)/share/pkgconfig

@@ -1,11 +1,11 @@
-/* hello.c: take a lock, work, give it back. Copy from here.
+/* hello.c: take a lock, work, release it. Copy from here.
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I.. hello.c -o hello
  *   ./hello 10.0.0.1,10.0.0.2,10.0.0.3
  *
- * The servers are independent masters, an odd number of them: three bear the loss of one, five the
- * loss of two. Without an argument REDLOCK_SERVERS is read, and without that three on this machine
- * are tried. */
+ * The servers are independent masters, best an odd number of them: three tolerate the loss of one,
+ * five the loss of two. Without an argument it uses REDLOCK_SERVERS, or else three servers on this
+ * machine. */
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 
@@ -17,18 +17,18 @@ static const char *servers_from(int argc, char **argv) {
   return list ? list : "127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381";
 }
 
-/* Whatever needs the lock. It has to be done before the time that is left has run out: ask
-   redlock_remaining_ms again before each step that must not happen without the lock, and call
-   redlock_extend when more time is needed. */
+/* The work that needs the lock. It must be done before the remaining time is over: check
+   redlock_remaining_ms before each step that must not happen without the lock, and call
+   redlock_extend if you need more time. */
 static void work(int64_t remaining_ms) {
   printf("invoice:42 is locked for %ld ms more: working\n", (long)remaining_ms);
 }
 
 static const char *advice(redlock_status status) {
   switch (status) {
-    case REDLOCK_TAKEN: return "another client holds it: wait longer, or come back later";
-    case REDLOCK_NO_QUORUM: return "a majority of the servers must be up: see each one below";
-    case REDLOCK_INVALID: return "look at the list of servers and at the arguments";
+    case REDLOCK_TAKEN: return "another client holds it: wait longer, or try later";
+    case REDLOCK_NO_QUORUM: return "a majority of the servers must answer: see below";
+    case REDLOCK_INVALID: return "check the list of servers and the arguments";
     default: return "try again";
   }
 }
@@ -48,14 +48,14 @@ int main(int argc, char **argv) {
   redlock_status status;
   int result = 0;
 
-  status = redlock_init(&rl, servers_from(argc, argv), NULL); /* NULL: all options as they are */
+  status = redlock_init(&rl, servers_from(argc, argv), NULL); /* NULL: default options */
   if (status != REDLOCK_OK) return explain(&rl, "init", status);
 
-  /* Held for 10 s at most, even if this process dies; tried for 3 s when another one has it. */
+  /* Held for at most 10 s, even if this process dies; waits up to 3 s if another one has it. */
   status = redlock_acquire(&rl, &lock, "invoice:42", 10000, 3000);
   if (status == REDLOCK_OK) {
     work(redlock_remaining_ms(&rl, &lock));
-    /* EXPIRED here would mean: the work took longer than the lock was ours. */
+    /* EXPIRED here means that the work took longer than the lock was ours. */
     status = redlock_release(&rl, &lock);
     if (status == REDLOCK_OK) printf("released\n");
     else result = explain(&rl, "release", status);

@@ -1,12 +1,12 @@
-/* keepalive.c: work that takes nobody knows how long, under a lock that is extended for as long as
- * it lasts. Copy from here.
+/* keepalive.c: work of unknown length, under a lock that is extended for as long as it lasts. Copy
+ * from here.
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I.. keepalive.c -o keepalive
  *   ./keepalive 10.0.0.1,10.0.0.2,10.0.0.3
  *
  * A short ttl frees the lock soon after a crash; redlock_keep makes it last. The work is done in
- * pieces: the lock is extended, and a loss is noticed, only between them, so a piece must take less
- * than a quarter of the ttl or so. Kill a majority of the servers to see the loss. */
+ * pieces. Only between them is the lock extended and a loss noticed, so a piece should take less
+ * than a quarter of the ttl. Kill a majority of the servers to see the loss. */
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 
@@ -16,22 +16,22 @@
 
 enum { TTL_MS = 5000, WAIT_MS = 3000, PIECES = 100, PIECE_MS = 100 };
 
-/* One piece of the work: something that can stop after each of them without harm. */
+/* One piece of the work, which can stop after any piece without harm. */
 static void work_on(int piece, int64_t remaining_ms) {
   printf("piece %d of %d, locked for %ld ms more\n", piece, PIECES, (long)remaining_ms);
   (void)poll(NULL, 0, PIECE_MS);
 }
 
-/* Lets the client extend what is due, without waiting. It hands the lock back only when it is lost,
-   or when its max_hold_ms is reached. 0 = stop now. */
+/* Lets the client extend the lock if it is time, without waiting. The lock is handed back only when
+   it is lost or its max_hold_ms is reached. 0 = stop now. */
 static int is_still_ours(redlock *rl, redlock_lock *lock) {
   redlock_lock *back = redlock_wait(rl, 0);
   if (back == lock && lock->operation == REDLOCK_LOST) return 0;
   return redlock_remaining_ms(rl, lock) > PIECE_MS; /* enough for the next piece */
 }
 
-/* How many pieces were done before the lock was lost. If the next run is to go on from there, note
-   that in the same place as the results. */
+/* Returns how many pieces were done before the lock was lost. If the next run should go on from
+   there, note it in the same place as the results. */
 static int work(redlock *rl, redlock_lock *lock) {
   int piece = 0;
   while (piece < PIECES && is_still_ours(rl, lock)) {
@@ -55,7 +55,7 @@ static int run(redlock *rl) {
   redlock_status status = redlock_acquire(rl, &lock, "report:2024", TTL_MS, WAIT_MS);
   int done;
   if (status != REDLOCK_OK) return explain(rl, "acquire", status);
-  status = redlock_keep(rl, &lock, 0); /* 0: no limit but the options' own */
+  status = redlock_keep(rl, &lock, 0); /* 0: the limit of the options */
   if (status != REDLOCK_OK) return explain(rl, "keep", status);
   done = work(rl, &lock);
   if (done < PIECES) fprintf(stderr, "the lock was lost after piece %d: stopped\n", done);

@@ -3,11 +3,11 @@
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I.. many_locks.c -o many_locks
  *   ./many_locks 10.0.0.1,10.0.0.2,10.0.0.3 10000
  *
- * All locks share one connection to each server. Your own descriptors can stand in the same epoll
- * set: give them other numbers in data.u64. Linux only: for kqueue only watch() differs. */
+ * All locks share one connection to each server. Your own descriptors can share the epoll
+ * set: give them other numbers in data.u64. Linux only; for kqueue, only watch() differs. */
 
-/* The log holds what is in flight: 2 commands for each lock. What does not fit waits for room by
-   itself, so this is a matter of speed alone. */
+/* The log holds what is in flight: 2 commands per lock. What does not fit waits for room by itself,
+   so this only affects speed. */
 #define IN_FLIGHT 256
 #define REDLOCK_MAX_COMMANDS 1024
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
@@ -43,8 +43,8 @@ static void watch(const redlock_fd *want) {
   event.events = EPOLLIN;
   if (want->events & REDLOCK_WRITE) event.events |= EPOLLOUT;
   event.data.u64 = (uint64_t)want->server;
-  /* A new generation is a new socket, even with the old one's number: epoll dropped that one when
-     it was closed. To modify it would fail, or change another server's. */
+  /* A new generation is a new socket, even if it has the old one's number: epoll dropped that one
+     when it was closed. Modifying it would fail, or change another server's. */
   if (epoll_ctl(epoll_fd, action, (int)want->fd, &event) != 0) perror("epoll_ctl");
   *known = *want;
 }
@@ -66,7 +66,7 @@ static void wait_for_events(void) {
 
 /* ---- the locks ------------------------------------------------------------------------------- */
 
-/* Each lock has a job of its own; `user` points at it, if it is more than a name. */
+/* Each lock has a job of its own; `user` can point at it. */
 static void work(const redlock_lock *lock) { (void)lock; }
 
 static void start_next(redlock_lock *lock) {
@@ -80,7 +80,7 @@ static void start_next(redlock_lock *lock) {
   else fprintf(stderr, "%s: %s\n", resource, redlock_strerror(status));
 }
 
-/* What was decided says lock->operation, how it ended says lock->status. */
+/* lock->operation says what was decided, lock->status how it ended. */
 static void on_decided(redlock_lock *lock) {
   count.in_flight--;
   if (lock->operation == REDLOCK_ACQUIRE && lock->status == REDLOCK_OK) {
@@ -88,14 +88,14 @@ static void on_decided(redlock_lock *lock) {
     work(lock);
     if (redlock_start_release(&client, lock) == REDLOCK_PENDING) {
       count.in_flight++;
-      return; /* it comes back once more, released */
+      return; /* it is handed back once more, released */
     }
   } else if (lock->operation == REDLOCK_ACQUIRE) {
     count.refused++;
     if (lock->status == REDLOCK_NO_QUORUM && count.granted == 0)
-      count.wanted = count.started; /* the servers were never there: see lock->votes */
+      count.wanted = count.started; /* there was never a quorum: see lock->votes */
   }
-  start_next(lock); /* whatever a release says, the hold ended when it was called */
+  start_next(lock); /* whatever the release returns, the hold ended when it was called */
 }
 
 static void run(void) {

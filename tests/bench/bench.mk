@@ -15,18 +15,18 @@ BENCH_SHOWN    := in_flight faults
 
 .PHONY: bench bench-shown bench-instructions
 
-bench: $(BENCH_PROGRAMS) $(BENCH_DIR)/instructions ## speed, in 3 minutes; plots in build/bench.html
+bench: $(BENCH_PROGRAMS) $(BENCH_DIR)/instructions ## measures speed, in 3 minutes, and draws it in build/bench.html
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
 	 CC='$(CC)' tests/bench/run $^ | tee $(BUILD)/bench.txt
 	@awk -f tests/bench/plot.awk $(BUILD)/bench.txt >$(BUILD)/bench.html
 	@echo 'plots: $(BUILD)/bench.html'
 
-bench-shown: ## the plots of the README, from what `make bench` measured last
+bench-shown: ## draws the plots of the README from the last `make bench`
 	@for plot in $(BENCH_SHOWN); do \
 	   awk -v only=$$plot -f tests/bench/plot.awk $(BUILD)/bench.txt >tests/bench/$$plot.svg || exit; \
 	 done
 
-bench-instructions: $(BENCH_DIR)/instructions ## instructions a cycle, with their bound
+bench-instructions: $(BENCH_DIR)/instructions ## counts instructions per lock, with their bound
 	@$<
 
 $(BENCH_DIR)/%-big: tests/bench/%.c

@@ -4,6 +4,6 @@
 
 .PHONY: coverage
 
-coverage: ## lines and branches of the header that no test reaches; needs gcc and gcovr
+coverage: ## lists what of the header no test reaches; needs gcc and gcovr
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; \
 	 CC='$(CC)' SIM_RUNS='$(SIM_RUNS)' tests/coverage/coverage.sh

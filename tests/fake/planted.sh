@@ -24,8 +24,8 @@ complaint() {
   sed -e "$1" redlock.h >"$work/bug/redlock.h" || { echo "sed fails"; return; }
   if cmp -s redlock.h "$work/bug/redlock.h"; then echo "it changes nothing"; return; fi
   [ -x "$work/clean/$2" ] || build "$work/clean" "$2" || { echo "$2.c does not build"; return; }
-  runs "$work/clean/$2" "$3" || { echo "$3 fails without it too"; return; }
-  build "$work/bug" "$2" || { echo "it does not build"; return; }
+  runs "$work/clean/$2" "$3" || { echo "$3 fails without the bug too"; return; }
+  build "$work/bug" "$2" || { echo "the copy does not build"; return; }
   if runs "$work/bug/$2" "$3"; then echo "$3 passes"; fi
 }
 

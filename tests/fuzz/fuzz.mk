@@ -32,7 +32,7 @@ FUZZ_CORPUS = -DFUZZ_CORPUS='"tests/fuzz/corpus/$(patsubst %_small,%,$(@F))"'
 
 .PHONY: fuzz
 
-fuzz: $(addprefix $(FUZZ_BUILD)/,$(FUZZ)) ## parser, list and client on random input; RUNS= SECONDS=
+fuzz: $(addprefix $(FUZZ_BUILD)/,$(FUZZ)) ## feeds parser, list and client random input; RUNS= SECONDS=
 	@RUNS=$(if $(filter command environment,$(origin RUNS)),$(RUNS),1000000) SECONDS=$(SECONDS) \
 	  SEED=$(FUZZ_SEED) tests/fuzz/run $(FUZZ_BUILD) $(FUZZ)
 

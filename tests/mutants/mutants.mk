@@ -8,7 +8,7 @@
 
 .PHONY: mutants
 
-mutants: ## faults put into copies of the header: which does no test find? N= SEED=
+mutants: ## changes the header at random: which changes does no test find? N= SEED=
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; \
 	 CC='$(CC)' SANITIZE='$(SANITIZE)' N='$(N)' SEED='$(SEED)' JOBS='$(JOBS)' ONLY='$(ONLY)' \
 	 SIM_RUNS='$(SIM_RUNS)' MEMORY='$(MEMORY)' tests/mutants/mutants.sh

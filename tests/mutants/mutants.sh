@@ -225,7 +225,7 @@ prepare() {
   done
 }
 
-left_out() { say "$1 fails on the header as it is, and is left out"; }
+left_out() { say "$1 fails on the header as it is: left out"; }
 
 # time_clean COMPILE SOURCE... : notes how long each takes that ends well
 time_clean() {

@@ -7,8 +7,8 @@ WAYS ?=
 
 .PHONY: size portability
 
-size: ## text, data, bss, structs and stack on six targets, against the limits
+size: ## measures code, structs and stack on six targets, against the limits
 	@tests/portability/size.sh
 
-portability: ## compilers, machines, sanitizers, analysers: 8 minutes at most
+portability: ## tries compilers, machines, sanitizers, analysers; 8 minutes at most
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/portability/run $(WAYS)

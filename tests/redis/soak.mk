@@ -1,4 +1,4 @@
-# soak.mk: long runs on real servers, and what their tests need; included by the top Makefile.
+# soak.mk: long runs on real servers, and what their tests need; included by the Makefile.
 #
 #   MINUTES=N   how long programs contend; 5 by default
 #   RUNS=N      runs with servers that forget; 50 by default
@@ -10,7 +10,7 @@ RUNS     ?= 50
 
 .PHONY: soak
 
-soak: $(SOAK)/forget $(SOAK)/contend ## 50 runs with servers that forget, then contention; MINUTES=
+soak: $(SOAK)/forget $(SOAK)/contend ## runs 50 times with servers that forget, then contends for MINUTES=
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
 	 $(SOAK)/forget $(RUNS) && \
 	 end=$$(($$(date +%s) + $(MINUTES) * 60)) && \

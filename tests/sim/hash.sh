@@ -17,7 +17,7 @@ compile() {
 
 for cc in gcc clang; do
   if ! command -v $cc >/dev/null; then
-    echo "  skip  $cc is not here"
+    echo "  skip  $cc is not installed"
     skipped=$((skipped + 1))
     continue
   fi

@@ -17,23 +17,23 @@ HOURS      ?= 1
 
 .PHONY: sim sim-soak sim-test sim-planted sim-hash
 
-sim: $(SIM)/sim ## random runs of the simulator for a minute; SEED=N replays one
+sim: $(SIM)/sim ## runs the simulator at random for a minute; SEED=N replays one run
 ifeq ($(SEED),)
 	@$(SIM)/sim --seconds=$(SECONDS) --jobs=$(SIM_JOBS) --logs=$(SIM) --coverage
 else
 	@$(SIM)/sim --seed=$(SEED) --replay
 endif
 
-sim-soak: $(SIM)/sim ## the same for HOURS=, on all cores
+sim-soak: $(SIM)/sim ## the same for HOURS= hours
 	@$(SIM)/sim --seconds=$$(($(HOURS) * 3600)) --jobs=$(SIM_JOBS) --logs=$(SIM) --coverage
 
-sim-test: $(SIM_TESTS) ## the simulator's part of `make test`
+sim-test: $(SIM_TESTS) ## runs the simulator's part of `make test`
 	@tests/run $(SIM_TESTS)
 
-sim-planted: $(SIM)/main.o ## planted bugs: each must be caught
+sim-planted: $(SIM)/main.o ## plants bugs that the simulator must catch
 	@SMALL='$(SIM_SMALL)' tests/sim/planted.sh $(SIM)/main.o $(SIM) $(CC) $(SIM_FLAGS)
 
-sim-hash: ## the same seeds give the same event logs with every compiler
+sim-hash: ## compares the event logs of the same seeds between compilers
 	@SMALL='$(SIM_SMALL)' tests/sim/hash.sh $(SIM)/hash $(SIM_FLAGS)
 
 $(SIM)/lib_default.o: $(SIM_SOURCE)
