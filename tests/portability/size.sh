@@ -102,7 +102,7 @@ measure() {
 
 # linked_text FLAG... : code and constants of a whole program
 linked_text() {
-  "$@" -Os -std=c99 $plain -ffunction-sections -fdata-sections -Wl,--gc-sections -I. \
+  "$@" -Os -std=c99 $plain -no-pie -ffunction-sections -fdata-sections -Wl,--gc-sections -I. \
     tests/portability/linked.c -o "$work/linked" 2>"$work/errors" &&
     size -A "$work/linked" | awk '$1 ~ /^\.(text|rodata)/ { n += $2 } END { print n + 0 }'
 }
