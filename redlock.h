@@ -1262,8 +1262,10 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
     rl_remove(&c->owed, s->bit);
     if (c->kind == RL_RELEASE) c->due |= owed;
     if (c->lock && (owed || (c->kind != RL_RELEASE && rl_has_said_yes(c, s))))
-      rl_vote(rl, c, s, REDLOCK_VOTE_UNREACHABLE);
+      c->lock->votes[s->index] = REDLOCK_VOTE_UNREACHABLE;
   }
+  for (place = rl->first; place != end; place++)
+    if (rl_at(rl, place)->lock) rl_judge(rl, rl_at(rl, place)->lock);
   if (delay) rl_vote_all(rl, s, rl_absent_vote(s));
 }
 

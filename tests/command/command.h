@@ -1,6 +1,7 @@
 /* command.h: what the tests of the command share: real servers, shell lines with a time limit, and
- * commands in the background. In a shell line $redlock is the command, $REDLOCK_SERVERS the servers,
- * $work an empty folder and $here that of the test program. REDLOCK in the environment names another binary to test. */
+ * commands in the background. In a shell line $redlock is the command, $REDLOCK_SERVERS the
+ * servers, $work an empty folder and $here that of the test program. REDLOCK in the environment
+ * names another binary to test. */
 #ifndef COMMAND_H
 #define COMMAND_H
 

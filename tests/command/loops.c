@@ -61,7 +61,8 @@ static void libuv_receives_as_rarely_as_the_blocking_calls(void) {
     blocking += received("blocking");
     loop += received("libuv");
   }
-  printf("    recv in %d cycles, five servers: libuv %ld, blocking %ld; ratio %.2f\n", RUNS * CYCLES,
+  printf("    recv in %d cycles, five servers: libuv %ld, blocking %ld; ratio %.2f\n",
+         RUNS * CYCLES,
          loop, blocking, (double)loop / (double)blocking);
   CHECK(blocking > 0 && 10 * loop <= 11 * blocking);
 }
