@@ -62,8 +62,7 @@ static void libuv_receives_as_rarely_as_the_blocking_calls(void) {
     loop += received("libuv");
   }
   printf("    recv in %d cycles, five servers: libuv %ld, blocking %ld; ratio %.2f\n",
-         RUNS * CYCLES,
-         loop, blocking, (double)loop / (double)blocking);
+         RUNS * CYCLES, loop, blocking, (double)loop / (double)blocking);
   CHECK(blocking > 0 && 10 * loop <= 11 * blocking);
 }
 
