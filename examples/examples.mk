@@ -28,10 +28,14 @@ examples: $(EXAMPLES) ## builds the examples in build/examples
 install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## installs under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
 	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man3 \
-	  $(DESTDIR)$(PREFIX)/share/pkgconfig
+	  $(DESTDIR)$(PREFIX)/share/pkgconfig $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(BUILD)/redlock $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 redlock.h $(DESTDIR)$(PREFIX)/include/
 	install -m 644 examples/redlock/redlock.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 examples/redlock/redlock.bash \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/redlock
+	install -m 644 examples/redlock/_redlock $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
 	install -m 644 $(BUILD)/redlock.3 $(DESTDIR)$(PREFIX)/share/man/man3/
 	install -m 644 $(BUILD)/redlock.pc $(DESTDIR)$(PREFIX)/share/pkgconfig/
 

@@ -42,9 +42,10 @@ void wait_for_news(int64_t limit_ms); /* at most so long, -1 = no limit */
 
 extern struct settings {
   const char *servers, *resource;
+  const char *user, *password; /* for entries of the list that name none; NULL = none */
   char **command;
   uint32_t ttl_ms, wait_ms, kill_ms, max_hold_ms, max_ttl_ms;
-  int has_kill, taken_status, quiet, verbose, status;
+  int has_kill, taken_status, quiet, verbose, status, json;
 } set;
 
 void take_arguments(char **words);
@@ -61,7 +62,8 @@ void say(const char *format, ...)
 #define SAY_MORE(...) (set.verbose ? say(__VA_ARGS__) : (void)0)
 
 void say_servers(void);                    /* what is wrong with each */
-const char *advice_for(const char *error); /* NULL = it tells enough itself */
+const char *advice_for(const char *error); /* what to do about a server's own words */
+const char *in_words(const char *error);   /* what the library says, in the command's words */
 
 /* A part of the list, as printf's "%.*s" wants it. */
 struct name {
@@ -83,7 +85,7 @@ int is_secret(const char *text);
 extern int signal_pipe[2];
 
 void catch_signals(void);
-int next_signal(void);  /* the next that came, 0 = none */
+int next_signal(void);  /* the next that came and is not about a child, 0 = none */
 int run_command(void);  /* to its end, and the lock's; an exit status */
 
 /* ---- status.c ---- */

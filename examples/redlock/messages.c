@@ -74,57 +74,102 @@ struct name name_of(int i) {
   return from(entry, host_of(entry));
 }
 
-/* What a person can do about an error, known by how it begins; NULL = it tells enough itself. */
-const char *advice_for(const char *error) {
-  static const char rights[] = "locks need +set +eval +get +del +pttl +pexpire and the keys, "
-                               "--status and --max-ttl +info, a /db +select";
+/* ---- What is wrong, and what to do about it -------------------------------------------------- */
+
+/* What the library says itself, by how it begins. */
+const char *in_words(const char *error) {
   static const char *const known[][2] = {
-    {"NOAUTH", "give user and password: redis://user:password@host"},
-    {"WRONGPASS", "check user and password in the list"},
-    {"ERR AUTH", "it wants no password: take it out of the list"},
-    {"ERR invalid password", "check the password in the list"},
-    {"NOPERM", rights},
-    {"ERR ACL failure", rights},
-    {"ERR The user executing", rights},
-    {"DENIED", "see protected-mode in its configuration"},
-    {"ERR max", "raise maxclients in its configuration"},
-    {"OOM", "see maxmemory in its configuration"},
-    {"MISCONF", "it cannot write to its disk: see its log"},
-    {"LOADING", "wait: it reads its data"},
-    {"BUSY", "wait: a script runs, or SCRIPT KILL"},
-    {"READONLY", "list masters only"},
-    {"MASTERDOWN", "list masters only"},
-    {"MOVED", "list plain masters, no Cluster"},
-    {"CLUSTERDOWN", "list plain masters, no Cluster"},
-    {"WRONGTYPE", "something else uses this key"},
-    {"ERR unknown command", "it renames or lacks this command"},
-    {"ERR DB", "check the database's number in the list"},
-    {"no connection", "does it run, is the address right?"},
+    {"no connection", "no connection: is it running, is the address right, does this port want "
+                      "TLS? --status tells more"},
+    {"no answer within", "no answer in time: is it frozen, overloaded, too far away?"},
+    {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
+                               "want TLS?"},
+    {"not a master", "it is a replica: list masters only"},
+    {"name not found", "the name is not found: check it, and this machine's DNS"},
+    {"the same server", "it is the same server as another one in the list: list it once"},
+    {"this address", "this address is in the list twice: list it once"},
+    {"more servers", "there are more than 15 servers in the list"},
+    {"a user needs", "a user needs a password: write user:password@host, or use --password-file"},
+    {"TLS:", "this redlock does not speak TLS: write redis://, with a port without TLS"},
+    {"want ", "write host[:port], [v6]:port, unix:/path or "
+              "redis://[user:password@]host[:port][/db]"},
+    {"restarted less", "restarted less than --max-ttl ago: wait, it will vote later"}
   };
   size_t i;
   for (i = 0; i < sizeof known / sizeof *known; i++)
     if (strncmp(error, known[i][0], strlen(known[i][0])) == 0) return known[i][1];
-  return NULL;
+  return error;
 }
 
-/* Why a server did not help; NULL = it did its part. */
+static const char rights[] = "this user needs +set +eval +get +del +pttl +pexpire; for --max-ttl "
+                             "and --status also +info, for a /db +select";
+static const char key[] = "this user may not use this lock's name: allow ~NAME in its ACL";
+static const char renamed[] = "it lacks or renames a command that locks need: SET EVAL GET DEL "
+                              "PTTL PEXPIRE, with --max-ttl also INFO";
+
+/* A server's own words, by how they begin or, after a *, by a part of them. */
+static const char *const advice[][2] = {
+  {"NOAUTH", "it wants a password: see --password-file"},
+  {"WRONGPASS", "check user and password"},
+  {"ERR AUTH", "it has no password: give it none"},
+  {"ERR invalid password", "check the password"},
+  {"*access a key", key},
+  {"*access one of the keys", key},
+  {"NOPERM", rights},
+  {"*ACL failure", rights},
+  {"*The user executing the script", rights},
+  {"DENIED", "see protected-mode in its configuration"},
+  {"ERR max number of clients", "raise maxclients in its configuration"},
+  {"OOM", "see maxmemory in its configuration"},
+  {"MISCONF", "it cannot write to its disk: see its log"},
+  {"NOREPLICAS", "see min-replicas-to-write in its configuration"},
+  {"LOADING", "wait, it is loading its data"},
+  {"BUSY", "wait for the script that is running, or send SCRIPT KILL"},
+  {"READONLY", "it is a replica: list masters only"},
+  {"MASTERDOWN", "it is a replica: list masters only"},
+  {"MOVED", "it is part of a cluster: list plain masters"},
+  {"CLUSTERDOWN", "it is part of a cluster: list plain masters"},
+  {"WRONGTYPE", "something else uses this name: choose another"},
+  {"ERR unknown command", renamed},
+  {"*command called from", renamed},
+  {"ERR DB", "check the database's number"}
+};
+
+/* A connection that breaks within an error leaves its beginning. */
+static int is_torn(const char *error) {
+  size_t i;
+  for (i = 0; i < sizeof advice / sizeof *advice; i++)
+    if (strncmp(advice[i][0], error, strlen(error)) == 0) return 1;
+  return 0;
+}
+
+const char *advice_for(const char *error) {
+  size_t i;
+  for (i = 0; i < sizeof advice / sizeof *advice; i++) {
+    const char *text = advice[i][0];
+    if (*text == '*' ? strstr(error, text + 1) != NULL : strncmp(error, text, strlen(text)) == 0)
+      return advice[i][1];
+  }
+  return is_torn(error) ? "the connection broke within this error: try again" : "see its log";
+}
+
+/* Why a server did not help, as its own words or the beginning of ours; NULL = it did its part. */
 static const char *complaint(int server) {
   const char *error = redlock_server_error(&client, server);
-  switch (lock.votes[server]) {
-    case REDLOCK_VOTE_TIMEOUT: return "no answer in time: is it frozen, overloaded, too far away?";
-    case REDLOCK_VOTE_QUARANTINED: return "restarted less than --max-ttl ago: it will vote later";
-    case REDLOCK_VOTE_UNREACHABLE:
-    case REDLOCK_VOTE_ERROR: return *error ? error : "not reached: is the address right?";
-    default: return *error ? error : NULL;
-  }
+  redlock_vote vote = lock.votes[server];
+  if (vote == REDLOCK_VOTE_QUARANTINED) return "restarted less";
+  if (vote == REDLOCK_VOTE_TIMEOUT) return "no answer within";
+  if (*error) return error;
+  return vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR ? "no connection" : NULL;
 }
 
 void say_servers(void) {
   int i;
   for (i = 0; redlock_server_error(&client, i); i++) {
     struct name name = name_of(i);
-    const char *why = complaint(i), *advice = why ? advice_for(why) : NULL;
+    const char *why = complaint(i), *words = why ? in_words(why) : NULL;
     if (!why) continue;
-    say("  %.*s: %s%s%s", name.size, name.at, why, advice ? ": " : "", advice ? advice : "");
+    if (words != why) say("  %.*s: %s", name.size, name.at, words);
+    else say("  %.*s: %s: %s", name.size, name.at, why, advice_for(why));
   }
 }

@@ -17,7 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NOTICE_MS = 5000 }; /* then a wait for servers that do not answer is told */
+/* While the lock is waited for. */
+enum {
+  TELL_MS = 1000,        /* then --verbose tells who waits, */
+  TELL_AGAIN_MS = 60000, /* and again so often */
+  LOOK_UP_MS = 2000,     /* between two look-ups of names, while a server is in trouble */
+  NOTICE_MS = 5000       /* then a quorum that does not answer is told */
+};
 
 redlock client;
 redlock_lock lock;
@@ -95,8 +101,8 @@ static void say_bad_list(void) {
   for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++) {
     struct name name = entry_of(i);
     if (!*error) continue;
-    if (is_secret(set.servers)) say("server %d of the list: %s", i + 1, error);
-    else say("server '%.*s': %s", name.size, name.at, error);
+    if (is_secret(set.servers)) say("server %d of the list: %s", i + 1, in_words(error));
+    else say("server '%.*s': %s", name.size, name.at, in_words(error));
   }
 }
 
@@ -106,67 +112,117 @@ static void open_client(void) {
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = server_timeout_ms();
   options.max_ttl_ms = set.max_ttl_ms;
+  options.username = set.user;
+  options.password = set.password;
   status = redlock_init(&client, set.servers, &options);
   if (status == REDLOCK_OK) return;
   if (status != REDLOCK_INVALID) {
-    say("the clock cannot be read: %s", redlock_strerror(status));
+    say("this system's clock cannot be read");
     exit(EXIT_SYSTEM);
   }
   say_bad_list();
-  usage("%s", "the list of servers is not good: correct --servers or REDLOCK_SERVERS");
+  usage("%s", "the list of servers is not valid: correct --servers or REDLOCK_SERVERS");
 }
 
 /* ---- The lock -------------------------------------------------------------------------------- */
 
 static void explain_refusal(redlock_status status) {
   if (status == REDLOCK_TAKEN) {
-    if (!set.quiet)
-      say("lock '%s' is taken: another one holds it; try again later, or use --wait", set.resource);
+    if (!set.quiet) say("lock '%s' is taken: try again later, or wait with --wait", set.resource);
     finish(set.taken_status);
   }
   if (status == REDLOCK_SYSTEM) {
-    say("no lock '%s': this system gave no clock or random bytes, or waiting failed", set.resource);
+    say("cannot take lock '%s': this system's clock or random numbers failed", set.resource);
     finish(EXIT_SYSTEM);
   }
   if (status == REDLOCK_EXPIRED)
-    say("no lock '%s': a quorum answered too late; use a longer --ttl", set.resource);
+    say("cannot take lock '%s': the servers answered too late; use a longer --ttl", set.resource);
   else
-    say("no lock '%s': no quorum, %d of %d servers do not vote and only %d may; see each below",
-        set.resource, count_absent(), count_servers(), count_servers() - quorum());
+    say("cannot take lock '%s': %d of %d servers are unavailable; at most %d may be", set.resource,
+        count_absent(), count_servers(), count_servers() - quorum());
   say_servers();
   finish(EXIT_NO_QUORUM);
 }
 
-/* Someone who waits for ever shall know when it is for servers and not for another holder. */
-static void notice_silence(int64_t since_ms, int *told) {
-  int i, silent = 0;
-  if (*told || now_ms() - since_ms < NOTICE_MS) return;
-  *told = 1;
-  for (i = 0; i < count_servers(); i++) silent += *redlock_server_error(&client, i) != 0;
-  if (silent <= count_servers() - quorum()) return;
-  say("still waiting for lock '%s': %d of %d servers are in trouble", set.resource, silent,
-      count_servers());
+/* ---- The wait -------------------------------------------------------------------------------- */
+
+static struct {
+  time_t since;        /* by the wall clock */
+  int64_t since_ms;
+  int64_t look_up_ms;  /* when names are looked up next */
+  int64_t tell_ms;     /* when --verbose tells next */
+  int told;            /* of servers in trouble */
+} waiting;
+
+static int count_troubled(void) {
+  int i, count = 0;
+  for (i = 0; i < count_servers(); i++) count += *redlock_server_error(&client, i) != 0;
+  return count;
+}
+
+static int is_quorum_troubled(void) { return count_troubled() > count_servers() - quorum(); }
+
+/* Whoever waits for ever should know when it is for servers and not for another holder. */
+static void notice_silence(void) {
+  if (waiting.told || now_ms() - waiting.since_ms < NOTICE_MS) return;
+  waiting.told = 1;
+  if (!is_quorum_troubled()) return;
+  say("still waiting for lock '%s': %d of %d servers are unavailable; at most %d may be",
+      set.resource, count_troubled(), count_servers(), count_servers() - quorum());
   say_servers();
 }
 
+static void tell_who_waits(void) {
+  char host[256] = "";
+  struct tm t;
+  if (!set.verbose || now_ms() < waiting.tell_ms) return;
+  waiting.tell_ms = now_ms() + TELL_AGAIN_MS;
+  (void)gethostname(host, sizeof host - 1);
+  if (!gmtime_r(&waiting.since, &t)) return;
+  say("process %ld on %s has been waiting for lock '%s' since %d-%02d-%02d %02d:%02d:%02d UTC: %s",
+      (long)getpid(), host, set.resource, t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour,
+      t.tm_min, t.tm_sec, is_quorum_troubled() ? "too few servers answer" : "it is taken");
+}
+
+/* A server may have moved. A look-up blocks, and so does not take more than a tenth of the time. */
+static void look_up_names(void) {
+  int64_t from = now_ms(), took;
+  if (from < waiting.look_up_ms || count_troubled() == 0) return;
+  (void)redlock_resolve(&client); /* what it finds wrong is that server's error */
+  took = now_ms() - from;
+  waiting.look_up_ms = now_ms() + (took * 9 > LOOK_UP_MS ? took * 9 : LOOK_UP_MS);
+}
+
+static void begin_waiting(void) {
+  waiting.since = time(NULL);
+  waiting.since_ms = now_ms();
+  waiting.look_up_ms = waiting.since_ms + LOOK_UP_MS;
+  waiting.tell_ms = waiting.since_ms + TELL_MS;
+}
+
 static void acquire(void) {
-  int64_t since = now_ms();
-  int number, told = 0;
+  int number;
   redlock_status status =
     redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms, set.wait_ms);
+  begin_waiting();
   while (status == REDLOCK_PENDING) {
-    wait_for_news(told ? -1 : NOTICE_MS);
+    wait_for_news(TELL_MS);
     number = next_signal();
     if (number) {
       (void)redlock_cancel(&client, &lock); /* close lets the roll-back leave */
       finish(EXIT_SIGNAL + number);
     }
-    if (redlock_step(&client)) status = lock.status;
-    notice_silence(since, &told);
+    if (redlock_step(&client)) {
+      status = lock.status;
+    } else {
+      notice_silence();
+      tell_who_waits();
+      look_up_names();
+    }
   }
   if (status != REDLOCK_OK) explain_refusal(status);
-  SAY_MORE("lock '%s' is taken by us after %ld ms, with %d of %d votes, for %ld ms", set.resource,
-           (long)(now_ms() - since), count_votes(REDLOCK_VOTE_YES), count_servers(),
+  SAY_MORE("took lock '%s' after %ld ms with %d of %d votes; it is valid for %ld ms", set.resource,
+           (long)(now_ms() - waiting.since_ms), count_votes(REDLOCK_VOTE_YES), count_servers(),
            (long)redlock_remaining_ms(&client, &lock));
 }
 

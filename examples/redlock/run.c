@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -60,7 +61,7 @@ static void ignore_signals(void) {
 static void open_signal_pipe(void) {
   int i;
   if (pipe(signal_pipe) != 0) {
-    say("no pipe: %s", strerror(errno));
+    say("cannot create a pipe: %s", strerror(errno));
     exit(EXIT_SYSTEM);
   }
   for (i = 0; i < 2; i++) {
@@ -69,16 +70,22 @@ static void open_signal_pipe(void) {
   }
 }
 
-/* The next signal that came, 0 = none. */
+static void reap(void);
+
 int next_signal(void) {
   unsigned char number;
-  return read(signal_pipe[0], &number, 1) == 1 ? number : 0;
+  while (read(signal_pipe[0], &number, 1) == 1) {
+    if (number != SIGCHLD) return number;
+    reap();
+  }
+  return 0;
 }
 
 void catch_signals(void) {
   int i;
   ignore_signals();
   open_signal_pipe();
+  set_action(SIGCHLD, on_signal);
   for (i = 0; i < HANDED_ON; i++) catch_signal(handed_on[i]);
 }
 
@@ -109,6 +116,31 @@ static void reset_signals(void) {
   set_action(SIGTSTP, SIG_DFL);
 }
 
+/* The list in use without its passwords; returns its end. */
+static char *put_open_list(char *to) {
+  int i, count = count_servers();
+  for (i = 0; i < count; i++) {
+    struct name entry = entry_of(i), url = url_of(entry);
+    int host = host_of(url), user = find(url, ':');
+    if (user > host - 1) user = host - 1;
+    to += sprintf(to, "%s%.*s", i ? "," : "", entry.size - url.size, entry.at);
+    if (user > 0) to += sprintf(to, "%.*s@", user, url.at);
+    to += sprintf(to, "%.*s", url.size - host, url.at + host);
+  }
+  return to;
+}
+
+/* COMMAND is not told a password; a redlock that it runs may have a password file. */
+static void set_environment(void) {
+  const char *list = getenv("REDLOCK_SERVERS");
+  char *open_list = NULL;
+  if (setenv("REDLOCK_RESOURCE", set.resource, 1) != 0) say("no memory for REDLOCK_RESOURCE");
+  if (!list || !strchr(list, '@')) return;
+  if (list == set.servers) open_list = malloc(strlen(list) + 1);
+  if (open_list) *put_open_list(open_list) = 0;
+  if (!open_list || setenv("REDLOCK_SERVERS", open_list, 1) != 0) (void)unsetenv("REDLOCK_SERVERS");
+}
+
 /* In the child. All signals are blocked until none of our handlers is left. */
 static void become_command(pid_t parent, const sigset_t *mask) {
   (void)setpgid(0, 0);
@@ -119,6 +151,7 @@ static void become_command(pid_t parent, const sigset_t *mask) {
   reset_signals();
   (void)sigaction(SIGPIPE, &old_broken_pipe, NULL);
   (void)sigaction(SIGTTOU, &old_background, NULL);
+  set_environment();
   (void)sigprocmask(SIG_SETMASK, mask, NULL);
   (void)execvp(set.command[0], set.command);
   say("cannot run '%s': %s", set.command[0], strerror(errno));
@@ -128,7 +161,6 @@ static void become_command(pid_t parent, const sigset_t *mask) {
 static void start_command(void) {
   sigset_t all, mask;
   pid_t parent = getpid();
-  set_action(SIGCHLD, on_signal);
   catch_signal(SIGTSTP);
   (void)sigfillset(&all);
   (void)sigprocmask(SIG_BLOCK, &all, &mask);
@@ -137,7 +169,7 @@ static void start_command(void) {
   if (run.child > 0) (void)setpgid(run.child, run.child); /* as the child does: who comes first */
   (void)sigprocmask(SIG_SETMASK, &mask, NULL);
   if (run.child > 0) return;
-  say("cannot fork to run '%s': %s", set.command[0], strerror(errno));
+  say("cannot start a process for '%s': %s", set.command[0], strerror(errno));
   (void)redlock_release(&client, &lock);
   finish(EXIT_SYSTEM);
 }
@@ -201,15 +233,15 @@ static void stop_command(int exit_status) {
 
 static void say_loss(int64_t left) {
   if (lock.operation == REDLOCK_LOST && lock.status == REDLOCK_SYSTEM)
-    say("lock '%s' is given up: the clock cannot be read; stopping COMMAND", set.resource);
+    say("giving up lock '%s': this system's clock cannot be read; stopping COMMAND", set.resource);
   else if (count_votes(REDLOCK_VOTE_TAKEN) > count_servers() - quorum())
-    say("lock '%s' is lost: its key is gone from most servers (were they restarted empty, flushed, "
-        "or is it deleted by hand?); stopping COMMAND", set.resource);
+    say("lock '%s' is lost: most servers no longer have its key (restarted empty, flushed, deleted "
+        "by hand?); stopping COMMAND", set.resource);
   else if (left <= 0)
-    say("lock '%s' is lost: it ran out while this machine stood still, or no quorum answered; "
-        "stopping COMMAND", set.resource);
+    say("lock '%s' is lost: it expired while this machine was suspended, or too few servers "
+        "answered; stopping COMMAND", set.resource);
   else
-    say("lock '%s' cannot be extended: no quorum answers, %ld ms are left; stopping COMMAND",
+    say("lock '%s' cannot be extended: too few servers answer; %ld ms are left; stopping COMMAND",
         set.resource, (long)left);
   say_servers();
 }
@@ -226,11 +258,11 @@ static void guard_lock(void) {
   if (run.stopping) {
     if (run.killed || now_ms() < run.kill_at_ms) return;
     run.killed = 1;
-    SAY_MORE("COMMAND did not end in time: SIGKILL");
+    SAY_MORE("COMMAND did not stop in time: killing it");
     signal_command(SIGKILL);
   } else if (!run.ended && left <= margin_ms()) {
     stop_command(over ? EXIT_MAX_HOLD : EXIT_LOST); /* first of all */
-    if (over) say("lock '%s' was held for --max-hold: stopping COMMAND", set.resource);
+    if (over) say("lock '%s' has been held for --max-hold: stopping COMMAND", set.resource);
     else say_loss(left);
   }
 }
@@ -245,9 +277,12 @@ static int64_t guard_due_ms(void) {
   return due < 0 ? 0 : due;
 }
 
+/* COMMAND, and what else has become our child: as process 1 we get all orphans. */
 static void reap(void) {
   int status;
-  while (!run.ended && waitpid(run.child, &status, WNOHANG | WUNTRACED) == run.child) {
+  pid_t pid;
+  while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+    if (pid != run.child || run.ended) continue;
     if (WIFSTOPPED(status)) {
       on_command_stopped(WSTOPSIG(status));
     } else {
@@ -260,12 +295,9 @@ static void reap(void) {
 static void take_signals(void) {
   int number;
   while ((number = next_signal()) != 0) {
-    if (number == SIGCHLD) {
-      reap();
-    } else if (!run.ended) {
-      SAY_MORE("signal %d is handed on to COMMAND", number);
-      signal_command(number);
-    }
+    if (run.ended) continue;
+    SAY_MORE("passing signal %d on to COMMAND", number);
+    signal_command(number);
   }
 }
 
@@ -278,8 +310,8 @@ static int hold(void) {
   int64_t left = redlock_remaining_ms(&client, &lock);
   run.end_ms = now_ms() + set.max_hold_ms - (set.ttl_ms - left);
   if (redlock_keep(&client, &lock, set.max_hold_ms) != REDLOCK_OK || left <= margin_ms()) {
-    say("lock '%s' ran out before COMMAND could start: this machine stood still; COMMAND did not "
-        "run, try again", set.resource);
+    say("lock '%s' expired before COMMAND could start (was this machine suspended?): COMMAND did "
+        "not run; try again", set.resource);
     return EXIT_LOST;
   }
   start_command();
@@ -299,20 +331,20 @@ static int hold(void) {
 static int release(int exit_status) {
   redlock_status status = redlock_release(&client, &lock);
   if (status == REDLOCK_NO_QUORUM && !run.stopping) {
-    say("lock '%s' could not be released on most servers: it frees itself within %ld ms",
+    say("could not release lock '%s' on most servers: it expires by itself within %ld ms",
         set.resource, (long)set.ttl_ms);
     say_servers();
   } else if (status == REDLOCK_EXPIRED && !run.stopping && exit_status != EXIT_LOST) {
-    say("lock '%s' was lost before COMMAND ended with status %d: see what else may have run; "
-        "use a longer --ttl, and servers that keep their keys", set.resource, exit_status);
+    say("lock '%s' was lost before COMMAND ended with status %d: another holder may have run at "
+        "the same time; use a longer --ttl, and servers that keep their keys", set.resource,
+        exit_status);
     return EXIT_LOST;
   }
-  SAY_MORE("lock '%s': release: %s", set.resource, redlock_strerror(status));
+  if (status == REDLOCK_OK) SAY_MORE("released lock '%s'", set.resource);
   return exit_status;
 }
 
 int run_command(void) {
-  if (setenv("REDLOCK_RESOURCE", set.resource, 1) != 0) say("no memory for REDLOCK_RESOURCE");
   run.tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
   return release(hold());
 }

@@ -2,9 +2,12 @@
 #include "command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MIN_TTL_MS = 200 }; /* in less than this no process can be stopped with certainty */
 
@@ -12,27 +15,28 @@ struct settings set;
 
 static const char help[] =
   "Usage: redlock [options] RESOURCE [--] COMMAND [ARG...]\n"
-  "       redlock [options] --status\n"
-  "Runs COMMAND while it holds the lock RESOURCE on most of the servers.\n"
+  "       redlock [options] --status [--json]\n"
+  "Runs COMMAND while holding the lock RESOURCE on most of the servers.\n"
   "\n"
   "  -s, --servers LIST     host[:port],...  or set REDLOCK_SERVERS\n"
-  "  -t, --ttl TIME         the lock outlives a crash by this much (30s)\n"
-  "  -w, --wait TIME        give up if it is not free by then (waits for ever)\n"
-  "  -n, --nonblock         give up at once\n"
-  "  -E, --conflict-exit-code N  exit status when it is taken (120)\n"
-  "  -k, --kill-after TIME  COMMAND has this long after SIGTERM (ttl/6)\n"
-  "  -m, --max-hold TIME    stop COMMAND, so that it is gone by then\n"
+  "      --user NAME, --password-file FILE  for servers listed without their own\n"
+  "  -c, --command LINE     COMMAND is this line for /bin/sh\n"
+  "  -t, --ttl TIME         how long the lock outlives a crash (30s)\n"
+  "  -w, --wait, --timeout TIME  give up after this long (default: never)\n"
+  "  -n, --nb, --nonblock   give up at once\n"
+  "  -E, --conflict-exit-code N  exit status if the lock is taken (120)\n"
+  "  -k, --kill-after TIME  from SIGTERM to SIGKILL if the lock is lost (ttl/6)\n"
+  "  -m, --max-hold TIME    stop COMMAND in time to be gone by then\n"
   "      --max-ttl TIME     the longest ttl of all clients: a server votes only\n"
-  "                         when it has been up for longer\n"
-  "      --status           who answers, since when it is up, what is wrong\n"
-  "  -q, --quiet            say nothing when the lock is taken\n"
+  "                         once it has been up for longer\n"
+  "      --status           show which servers answer, and what is wrong\n"
+  "  -q, --quiet            no message if the lock is taken\n"
   "  -v, --verbose          say what is done        -h, --help    -V, --version\n"
   "\n"
-  "TIME is 500ms, 30s, 5m or 1h. LIST also takes redis://user:password@host/db\n"
-  "and unix:/path. Example:  redlock -s a,b,c -n nightly -- ./backup.sh\n"
-  "Exit status: COMMAND's own, 128+N when signal N ended it, 120 taken,\n"
-  "121 no quorum, 122 lock lost, 123 system error, 124 max-hold is over,\n"
-  "125 usage, 126 COMMAND cannot be run, 127 COMMAND not found.\n";
+  "TIME is 30s, 0.5s, 500ms, 5m, 1h. LIST also takes unix:/path and\n"
+  "redis://user:password@host/db. Exit status: COMMAND's, 128+N if signal N ended\n"
+  "it, 120 taken, 121 no quorum, 122 lock lost, 123 system error, 124 max-hold\n"
+  "reached, 125 usage, 126 COMMAND cannot be run, 127 COMMAND not found.\n";
 
 void usage(const char *format, const char *what) {
   say(format, is_secret(what) ? "(not shown: it may hold a password)" : what);
@@ -40,7 +44,7 @@ void usage(const char *format, const char *what) {
   exit(EXIT_USAGE);
 }
 
-/* Text on stdout that could not be written is a failure, as with any other command. */
+/* A failure to write to stdout is a failure, as with any other command. */
 void print_and_exit(int status) {
   if (fflush(stdout) != 0 || ferror(stdout)) {
     say("cannot write to stdout: %s", strerror(errno));
@@ -60,16 +64,31 @@ static unsigned long unit_ms(const char *unit) {
   return 0;
 }
 
+/* The digits behind a point as a part of `unit`, rounded up: no time becomes 0. */
+static uint64_t part_of(const char *digits, unsigned long unit) {
+  uint64_t part = 0, whole = 1;
+  for (; *digits >= '0' && *digits <= '9' && whole < 1000000000; digits++) {
+    part = part * 10 + (uint64_t)(*digits - '0');
+    whole *= 10;
+  }
+  return (part * unit + whole - 1) / whole;
+}
+
 static uint32_t duration(const char *text) {
-  char *unit;
+  size_t digits = strspn(text, "0123456789"), more = 0;
+  const char *point = text + digits;
   unsigned long number, ms;
+  uint64_t sum;
   errno = 0;
-  number = strtoul(text, &unit, 10);
-  ms = unit_ms(unit);
-  if (*text < '0' || *text > '9' || ms == 0)
-    usage("'%s' is not a time: write 500ms, 30s, 5m or 1h", text);
-  if (errno || number > INT32_MAX / ms) usage("'%s' is too long: 24d is the most", text);
-  return (uint32_t)(number * ms);
+  number = strtoul(text, NULL, 10);
+  if (*point == '.') more = strspn(point + 1, "0123456789") + 1;
+  ms = unit_ms(point + more);
+  if (digits + more < 1 + (more > 0) || ms == 0)
+    usage("'%s' is not a time: write 30s, 0.5s, 500ms, 5m or 1h", text);
+  sum = (uint64_t)number * ms + (more ? part_of(point + 1, ms) : 0);
+  if (errno || number > INT32_MAX / ms || sum > INT32_MAX)
+    usage("'%s' is too long: 24d is the most", text);
+  return (uint32_t)sum;
 }
 
 /* A time that is no limit when it is 0, and so is not taken. */
@@ -87,7 +106,57 @@ static int exit_code(const char *text) {
   return (int)number;
 }
 
+/* ---- The password ---------------------------------------------------------------------------- */
+
+static char password[512];
+
+/* The file's first line. */
+static void read_password(int fd, const char *path) {
+  ssize_t got, size = 0;
+  while ((got = read(fd, password + size, sizeof password - 1 - (size_t)size)) > 0) size += got;
+  (void)close(fd);
+  if (got < 0) usage("cannot read the password file '%s'", path);
+  password[size] = 0;
+  if (size == sizeof password - 1) usage("the password in '%s' is too long", path);
+  password[strcspn(password, "\r\n")] = 0;
+  if (!*password) usage("the password file '%s' is empty", path);
+  set.password = password;
+}
+
+/* Whoever names a file knows who may read it: a container's secrets are open to all inside. */
+static void take_password_file(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) usage("cannot open the password file '%s'", path);
+  read_password(fd, path);
+}
+
+/* The user's own, if there is one: for nobody else's eyes, as with ssh(1). */
+static void take_own_password(void) {
+  const char *base = getenv("XDG_CONFIG_HOME"), *below = "";
+  char path[1024];
+  struct stat file;
+  int fd;
+  if (!base || *base != '/') {
+    base = getenv("HOME");
+    below = "/.config";
+  }
+  if (!base || snprintf(path, sizeof path, "%s%s/redlock/password", base, below) >= 1024) return;
+  fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return;
+  if (fstat(fd, &file) != 0 || file.st_uid != geteuid()) {
+    (void)close(fd); /* sudo(8) may leave HOME as it was */
+    return;
+  }
+  if (file.st_mode & (S_IRWXG | S_IRWXO))
+    usage("'%s' is open to other users: chmod 600 it, and change the password", path);
+  read_password(fd, path);
+}
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
 /* Capitals that are no option's letter stand for options without one. */
+static const char long_only[] = "TSPUJ";
+
 static const struct option {
   char letter;
   int takes_value;
@@ -96,11 +165,18 @@ static const struct option {
   {'s', 1, "servers"}, {'t', 1, "ttl"}, {'w', 1, "wait"}, {'n', 0, "nonblock"},
   {'E', 1, "conflict-exit-code"}, {'k', 1, "kill-after"}, {'m', 1, "max-hold"},
   {'T', 1, "max-ttl"}, {'S', 0, "status"}, {'q', 0, "quiet"}, {'v', 0, "verbose"},
-  {'h', 0, "help"}, {'V', 0, "version"}
+  {'h', 0, "help"}, {'V', 0, "version"}, {'w', 1, "timeout"}, {'n', 0, "nb"},
+  {'c', 1, "command"}, {'U', 1, "user"}, {'P', 1, "password-file"}, {'J', 0, "json"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
-static void take_option(char letter, const char *value) {
+static void take_shell_command(char *line) {
+  static char shell[] = "/bin/sh", flag[] = "-c", *words[] = {shell, flag, NULL, NULL};
+  words[2] = line;
+  set.command = words;
+}
+
+static void take_option(char letter, char *value) {
   switch (letter) {
     case 's': set.servers = value; break;
     case 't': set.ttl_ms = duration(value); break;
@@ -111,6 +187,10 @@ static void take_option(char letter, const char *value) {
     case 'm': set.max_hold_ms = limit("--max-hold", value); break;
     case 'T': set.max_ttl_ms = limit("--max-ttl", value); break;
     case 'S': set.status = 1; break;
+    case 'J': set.json = 1; break;
+    case 'c': take_shell_command(value); break;
+    case 'U': set.user = value; break;
+    case 'P': take_password_file(value); break;
     case 'q': set.quiet = 1; break;
     case 'v': set.verbose = 1; break;
     case 'h': fputs(help, stdout); print_and_exit(0); break;
@@ -123,14 +203,14 @@ static const struct option *find_option(char letter, const char *name, size_t si
   for (i = 0; i < OPTIONS; i++) {
     const struct option *o = &known_options[i];
     if (name ? strlen(o->name) == size && memcmp(o->name, name, size) == 0
-             : o->letter == letter && letter != 'T' && letter != 'S') return o;
+             : o->letter == letter && !strchr(long_only, letter)) return o;
   }
   return NULL;
 }
 
 /* --name, --name=value and --name value; how many words it took */
 static int take_long(char **words) {
-  const char *name = words[0] + 2, *value = strchr(name, '=');
+  char *name = words[0] + 2, *value = strchr(name, '=');
   const struct option *o = find_option(0, name, value ? (size_t)(value - name) : strlen(name));
   if (!o) usage("there is no option '%s'", words[0]);
   if (!o->takes_value) {
@@ -145,7 +225,7 @@ static int take_long(char **words) {
 
 /* -n, -nq, -w10s and -w 10s; how many words it took */
 static int take_short(char **words) {
-  const char *at = words[0] + 1;
+  char *at = words[0] + 1;
   for (; *at; at++) {
     const struct option *o = find_option(*at, NULL, 0);
     if (!o) usage("there is no such option in '%s'", words[0]);
@@ -159,24 +239,37 @@ static int take_short(char **words) {
   return 1;
 }
 
+static int take_long_or_short(char **words) {
+  return words[0][1] == '-' ? take_long(words) : take_short(words);
+}
+
 /* Up to RESOURCE, or past "--". Returns what follows. */
 static char **take_options(char **words) {
   while (*words && words[0][0] == '-' && words[0][1]) {
     if (strcmp(*words, "--") == 0) return words + 1;
-    words += words[0][1] == '-' ? take_long(words) : take_short(words);
+    words += take_long_or_short(words);
   }
   return words;
 }
 
-/* RESOURCE [--] COMMAND... */
+/* [--] COMMAND [ARG...], or -c LINE as with flock(1) */
+static void take_command(char **words) {
+  if (words[0] && (strcmp(words[0], "-c") == 0 || strcmp(words[0], "--command") == 0))
+    words += take_long_or_short(words);
+  if (set.command && words[0]) usage("'%s': with --command nothing may follow RESOURCE", words[0]);
+  if (set.command) return;
+  set.command = words;
+  if (words[0] && strcmp(words[0], "--") == 0) set.command++;
+  else if (words[0] && *words[0] == '-')
+    usage("'%s' follows RESOURCE: put options before it", words[0]);
+  if (!set.command[0]) usage("%s", "COMMAND is missing: what to run under the lock");
+}
+
+/* RESOURCE, and what to run */
 static void take_operands(char **operands) {
   if (!operands[0]) usage("%s", "RESOURCE is missing: the name of the lock");
   set.resource = operands[0];
-  set.command = operands + 1;
-  if (set.command[0] && strcmp(set.command[0], "--") == 0) set.command++;
-  else if (set.command[0] && *set.command[0] == '-')
-    usage("'%s' stands behind RESOURCE: options come before it", set.command[0]);
-  if (!set.command[0]) usage("%s", "COMMAND is missing: what to run under the lock");
+  take_command(operands + 1);
   if (!*set.resource || strlen(set.resource) > REDLOCK_MAX_RESOURCE)
     usage("RESOURCE '%s' is empty or longer than 255 bytes", set.resource);
 }
@@ -187,10 +280,10 @@ static void check_times(void) {
   if (set.max_hold_ms && set.max_hold_ms < set.ttl_ms) set.ttl_ms = set.max_hold_ms;
   if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl and --max-hold must be 200ms or more");
   if (set.max_ttl_ms && set.ttl_ms > set.max_ttl_ms)
-    usage("%s", "--ttl is longer than --max-ttl, the longest of all clients: shorten one");
+    usage("%s", "--ttl is longer than --max-ttl: shorten it, or raise --max-ttl for all clients");
   if (!set.has_kill) set.kill_ms = set.ttl_ms / 6;
   if (set.kill_ms > set.ttl_ms / 3)
-    usage("%s", "--kill-after may be a third of --ttl at most: COMMAND must end before the lock");
+    usage("%s", "--kill-after can be at most a third of --ttl: COMMAND must end before the lock");
 }
 
 void take_arguments(char **words) {
@@ -203,5 +296,7 @@ void take_arguments(char **words) {
     usage("%s", "no servers: give --servers host,host,host or set REDLOCK_SERVERS");
   if (!set.status) take_operands(words);
   else if (*words) usage("'%s': --status takes no RESOURCE", *words);
+  if (set.json && !set.status) usage("%s", "--json is for --status");
+  if (!set.password) take_own_password();
   check_times();
 }

@@ -18,8 +18,12 @@
 
 enum {
   PROBE_LIMIT_MS = 2000,
-  SECTIONS = 3         /* of INFO */
+  SECTIONS = 3,        /* of INFO */
+  NEEDS = 6            /* commands of a lock */
 };
+
+static const char is_it_there[] = "is it running, is the address right?";
+#define NO_KEY "redlock --status"
 
 struct probe {
   int fd, index;
@@ -29,14 +33,16 @@ struct probe {
   struct sockaddr_storage address[2];
   socklen_t address_size[2];
   int64_t pinged_us, round_trip_us;
-  size_t asked, sent, got;
+  size_t asked, sent, got, read;
   const char *advice;
   char error[160];      /* in the server's or the system's words */
   char ask[2048];
   char text[24576];     /* all that it answered, ending in 0 */
   char version[24], role[12], run_id[48];
   long uptime_s;
-  int denied;           /* this user may not ask for INFO */
+  int denied;           /* INFO is denied, or renamed */
+  int unable;           /* it refuses what a lock needs */
+  int is_hello;         /* it is being asked whether it speaks TLS */
   int votes, may_vote;  /* whether a lock could count on it; what INFO would tell is not known */
 };
 
@@ -115,24 +121,48 @@ static struct name decoded(struct name in, char *out) {
   return name;
 }
 
+/* A part of the entry, or what is set for those that have none. */
+static struct name or_default(struct name given, const char *by_default) {
+  return given.size || !by_default ? given : whole(by_default);
+}
+
+static void ask_password(struct probe *p, struct name user, struct name secret) {
+  struct name words[2];
+  words[0] = secret.size ? user : or_default(user, set.user);
+  words[1] = or_default(secret, set.password);
+  if (words[1].size) ask(p, "AUTH", words[0].size ? words : words + 1, words[0].size ? 2 : 1);
+}
+
 static void ask_login(struct probe *p, struct name url) {
   char text[1024];
-  struct name words[2], secret = url, database = from(url, find(url, '/'));
-  int colon;
+  struct name user, secret = url, database = from(url, find(url, '/'));
   secret.size -= database.size;
   secret.size = host_of(secret);
-  if (secret.size > 0 && secret.size < (int)sizeof text) {
-    secret.size--; /* the @ */
-    colon = find(secret, ':');
-    words[0] = words[1] = secret;
-    words[0].size = colon;
-    words[0] = decoded(words[0], text);
-    words[1] = decoded(from(secret, colon < secret.size ? colon + 1 : colon), text + colon);
-    if (words[1].size) ask(p, "AUTH", words[0].size ? words : words + 1, words[0].size ? 2 : 1);
-  }
+  if (secret.size > (int)sizeof text) secret.size = 0;
+  if (secret.size > 0) secret.size--; /* the @ */
+  user = secret;
+  user.size = find(secret, ':');
+  secret = from(secret, user.size < secret.size ? user.size + 1 : user.size);
+  ask_password(p, decoded(user, text), decoded(secret, text + user.size));
   if (database.size < 2) return;
-  words[0] = from(database, 1);
-  ask(p, "SELECT", words, 1);
+  database = from(database, 1);
+  ask(p, "SELECT", &database, 1);
+}
+
+/* What a lock needs, so that what is denied or renamed is found, and nothing is changed: NX and XX
+   exclude each other, a key of this name is nobody's. */
+static const char *const needs[NEEDS][6] = {
+  {"SET", NO_KEY, "x", "NX", "XX"}, {"EVAL", "return 1", "0"}, {"GET", NO_KEY}, {"DEL", NO_KEY},
+  {"PTTL", NO_KEY}, {"PEXPIRE", NO_KEY, "x"}
+};
+
+static void ask_needed(struct probe *p) {
+  int i, count;
+  for (i = 0; i < NEEDS; i++) {
+    struct name words[5];
+    for (count = 0; needs[i][count + 1]; count++) words[count] = whole(needs[i][count + 1]);
+    ask(p, needs[i][0], words, count);
+  }
 }
 
 static void ask_all(struct probe *p, struct name entry) {
@@ -144,6 +174,7 @@ static void ask_all(struct probe *p, struct name entry) {
     struct name section = whole(sections[i]);
     ask(p, "INFO", &section, 1);
   }
+  ask_needed(p);
 }
 
 /* ---- The connection -------------------------------------------------------------------------- */
@@ -167,7 +198,7 @@ static void connect_next(struct probe *p, int error) {
     }
     error = errno;
   }
-  fail_probe(p, strerror(error), "is it running, is the address right?");
+  fail_probe(p, strerror(error), is_it_there);
 }
 
 static void connect_path(struct probe *p, struct name path) {
@@ -216,6 +247,34 @@ static void start_probe(int index) {
   else connect_host(p, name_of(index));
 }
 
+/* Whoever ends the connection without a word may speak TLS, and then answers a client's hello. */
+static void ask_tls(struct probe *p) {
+  static const char hello[] =
+    "\x16\x03\x01\0\x2f\x01\0\0\x2b\x03\x03" "redlock --status: TLS or not? ..."
+    "\0\0\x04\xc0\x2f\xc0\x30\x01";
+  p->is_hello = 1;
+  p->asked = p->sent = 0;
+  ask_bytes(p, hello, sizeof hello);
+  p->tried--;
+  connect_next(p, 0);
+}
+
+/* An error of which only a part has come. */
+static void fail_torn(struct probe *p) {
+  char part[64];
+  (void)snprintf(part, sizeof part, "the connection broke within '%s'", p->text + p->read);
+  part[strcspn(part, "\r\n")] = 0;
+  fail_probe(p, part, "try again, see its log");
+}
+
+static void on_closed(struct probe *p, const char *why) {
+  if (p->is_hello) fail_probe(p, "it closes the connection", "is this a Redis? See its log");
+  else if (p->got > p->read) fail_torn(p);
+  else if (p->got) fail_probe(p, "it closed the connection", "see its log");
+  else if (p->sent) ask_tls(p);
+  else fail_probe(p, why, is_it_there);
+}
+
 static void send_asked(struct probe *p) {
   ssize_t sent;
   int error = 0;
@@ -226,7 +285,7 @@ static void send_asked(struct probe *p) {
     else if (errno != EAGAIN && errno != EINTR) error = errno;
   }
   if (error && !p->sent) connect_next(p, error);
-  else if (error) fail_probe(p, strerror(error), "is it running, is the address right?");
+  else if (error) on_closed(p, strerror(error));
 }
 
 /* ---- The answers ----------------------------------------------------------------------------- */
@@ -267,7 +326,7 @@ static void read_answers(struct probe *p) {
   copy_field(p, "\nredis_mode:", mode, sizeof mode);
   copy_field(p, "\nmaxmemory:", number, sizeof number);
   copy_field(p, "\nmaxmemory_policy:", policy, sizeof policy);
-  p->votes = 1;
+  p->votes = !p->unable;
   if (strtol(number, NULL, 10) > 0 && strcmp(policy, "noeviction") != 0)
     fail_probe(p, "it may evict locks", "set maxmemory-policy noeviction");
   if (*mode && strcmp(mode, "standalone") != 0) {
@@ -294,38 +353,59 @@ static void take_error(struct probe *p, const char *at) {
   (void)snprintf(p->error, sizeof p->error, "%.*s", (int)strcspn(at, "\r\n"), at);
   arguments = strstr(p->error, ", with args");
   if (arguments) *arguments = 0;
-  p->advice = advice_for(p->error) ? advice_for(p->error) : "see its log";
+  p->advice = advice_for(p->error);
+}
+
+static int begins(const char *text, const char *with) {
+  return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* The command is denied, whatever its arguments, or there is none of this name. */
+static int is_withheld(const char *error) {
+  size_t size = strcspn(error, "\r\n");
+  const char *key = strstr(error, "key");
+  if (begins(error, "NOPERM")) return !key || key > error + size;
+  return begins(error, "ERR unknown command");
 }
 
 /* Without INFO and PING locks can be had all the same. 0 = it is in vain to read on. */
 static int read_error(struct probe *p, const char *error, int reply) {
-  int denied = reply >= p->login && strncmp(error, "NOPERM", 6) == 0;
-  if (denied && reply >= p->login + SECTIONS) return 1; /* to PING, as late as a good one */
-  take_error(p, error);
-  p->denied = denied;
-  if (!denied) close_probe(p);
-  return denied;
+  int needed = reply - p->login - SECTIONS;
+  if (needed >= NEEDS) return 1; /* to PING, as late as a good one */
+  if (needed >= 0 && (begins(error, "ERR") || begins(error, "NOPERM")) && !is_withheld(error))
+    return 1; /* to odd arguments, and a key that this user may not touch */
+  if (!p->unable) take_error(p, error); /* the whole is read again when more has come */
+  if (needed >= 0) p->unable = 1;
+  else if (reply >= p->login && is_withheld(error)) p->denied = 1;
+  else close_probe(p);
+  return p->fd >= 0;
 }
 
 static int read_reply(struct probe *p, const char *at, int reply) {
   if (*at == '-') return read_error(p, at + 1, reply);
   if (strchr("+:$", *at)) return 1;
-  fail_probe(p, "this is not how Redis answers", "check host and port");
+  if (*at == '\x15' || (p->is_hello && *at == '\x16')) /* an alert, or the handshake */
+    fail_probe(p, "it speaks TLS, and this redlock does not", "give the port without TLS");
+  else
+    fail_probe(p, "it does not answer as Redis does", "check host and port");
   return 0;
 }
 
 static void read_replies(struct probe *p) {
   const char *at = p->text, *end = p->text + p->got, *next;
   int count = 0;
+  if (!strchr("+-:$", *at)) (void)read_reply(p, at, 0); /* it may have no end */
+  if (p->fd < 0) return;
   for (; (next = past_reply(at, end)) != NULL; at = next)
     if (!read_reply(p, at, count++)) return;
+  p->read = (size_t)(at - p->text);
   if (count < p->expected) return;
   if (!p->pinged_us) {
     ping(p);
     return;
   }
   p->round_trip_us = now_us() - p->pinged_us;
-  p->may_vote = p->denied && !set.max_ttl_ms;
+  p->may_vote = p->denied && !p->unable && !set.max_ttl_ms;
   if (!p->denied) read_answers(p);
   close_probe(p);
 }
@@ -337,9 +417,9 @@ static void receive(struct probe *p) {
     p->text[p->got] = 0;
     read_replies(p);
   } else if (got == 0) {
-    fail_probe(p, "it closed the connection", "is this a Redis, see its log");
+    on_closed(p, "it closed the connection");
   } else if (errno != EAGAIN && errno != EINTR) {
-    fail_probe(p, strerror(errno), "is it running, is the address right?");
+    on_closed(p, strerror(errno));
   }
 }
 
@@ -373,7 +453,7 @@ static void judge_probe(struct probe *p) {
     p->votes = p->may_vote = 0;
   }
   if (!p->denied && set.max_ttl_ms && p->uptime_s - 2 < (long)(set.max_ttl_ms / 1000)) {
-    fail_probe(p, "restarted less than --max-ttl ago", "wait: it will vote later");
+    fail_probe(p, "restarted less than --max-ttl ago", "wait, it will vote later");
     p->votes = 0;
   }
   for (i = 0; i < p->index; i++) {
@@ -405,8 +485,67 @@ static void print_row(const struct probe *p, int width) {
 
 static const char *verdict(int votes, int may_vote) {
   if (votes >= quorum()) return "locks can be taken";
-  if (votes + may_vote >= quorum()) return "whether locks can be taken, INFO would tell";
+  if (votes + may_vote >= quorum()) return "without INFO nobody knows whether locks can be taken";
   return "NO LOCK CAN BE TAKEN";
+}
+
+/* As text in JSON. What is not ASCII is left out: it need not be UTF-8. */
+static void print_quoted(struct name text) {
+  int i;
+  putchar('"');
+  for (i = 0; i < text.size; i++) {
+    char c = text.at[i];
+    if (c == '"' || c == '\\') putchar('\\');
+    putchar(c < ' ' || c > '~' ? '?' : c);
+  }
+  putchar('"');
+}
+
+/* ,"key":"text" or null */
+static void print_text(const char *key, const char *text) {
+  printf(",\"%s\":", key);
+  if (text && *text) print_quoted(whole(text));
+  else fputs("null", stdout);
+}
+
+/* ,"key":number or null, in thousandths */
+static void print_number(const char *key, int64_t thousandths) {
+  printf(",\"%s\":", key);
+  if (thousandths < 0) fputs("null", stdout);
+  else printf("%ld.%03ld", (long)(thousandths / 1000), (long)(thousandths % 1000));
+}
+
+static const char *yes_or_no(int yes, int unknown) {
+  return yes ? "true" : unknown ? "null" : "false";
+}
+
+static void print_json_row(const struct probe *p) {
+  int knows = p->round_trip_us >= 0 && !p->denied;
+  fputs("{\"server\":", stdout);
+  print_quoted(name_of(p->index));
+  printf(",\"reached\":%s", yes_or_no(knows || p->got, 0));
+  printf(",\"votes\":%s", yes_or_no(p->votes, p->may_vote));
+  print_text("version", knows ? p->version : NULL);
+  print_text("role", knows ? p->role : NULL);
+  print_number("uptime_s", knows ? (int64_t)p->uptime_s * 1000 : -1);
+  print_number("round_trip_ms", p->round_trip_us);
+  print_text("error", p->error);
+  print_text("advice", *p->error ? p->advice : NULL);
+  putchar('}');
+}
+
+static int print_json(int count) {
+  int i, votes = 0, may_vote = 0;
+  fputs("{\"servers\":[", stdout);
+  for (i = 0; i < count; i++) {
+    if (i) putchar(',');
+    print_json_row(&probes[i]);
+    votes += probes[i].votes;
+    may_vote += probes[i].may_vote;
+  }
+  printf("],\"can_vote\":%d,\"needed\":%d,\"locks\":%s}\n", votes, quorum(),
+         yes_or_no(votes >= quorum(), votes + may_vote >= quorum()));
+  return votes + may_vote >= quorum() ? 0 : EXIT_NO_QUORUM;
 }
 
 static int print_table(int count) {
@@ -420,7 +559,7 @@ static int print_table(int count) {
     votes += probes[i].votes;
     may_vote += probes[i].may_vote;
   }
-  printf("%d of %d servers can vote, %d must: %s\n", votes, count, quorum(),
+  printf("%d of %d servers can vote, %d are needed: %s\n", votes, count, quorum(),
          verdict(votes, may_vote));
   return votes + may_vote >= quorum() ? 0 : EXIT_NO_QUORUM;
 }
@@ -436,5 +575,5 @@ void show_status(void) {
       fail_probe(&probes[i], "no answer", "is it frozen, or behind a firewall?");
     judge_probe(&probes[i]);
   }
-  print_and_exit(print_table(count));
+  print_and_exit(set.json ? print_json(count) : print_table(count));
 }

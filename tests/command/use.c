@@ -102,10 +102,11 @@ static void tells_no_quorum(void) {
   CHECK_EQ(shell("$redlock -n job -- true"), 0); /* three are enough */
   server_freeze(&real.at[2]);
   CHECK_EQ(shell("$redlock -n job -- echo wrong"), 121);
-  CHECK(says("3 of 5 servers do not vote and only 2 may") && !says("wrong"));
+  CHECK(says("3 of 5 servers are unavailable; at most 2 may be") && !says("wrong"));
   snprintf(expected, sizeof expected, "  127.0.0.1:%d: no answer in time", real.at[2].port);
   CHECK(says(expected));
-  snprintf(expected, sizeof expected, "  127.0.0.1:%d: no connection: does it", real.at[0].port);
+  snprintf(expected, sizeof expected, "  127.0.0.1:%d: no connection: is it",
+           real.at[0].port);
   CHECK(says(expected));
 }
 
@@ -126,7 +127,7 @@ static void tells_wrong_password(void) {
 static void tells_restarted_servers(void) {
   fresh();
   CHECK_EQ(shell("$redlock -n --max-ttl 1h job -- echo wrong"), 121);
-  CHECK(says("no quorum") && says("restarted less than --max-ttl ago"));
+  CHECK(says("servers are unavailable") && says("restarted less than --max-ttl ago"));
 }
 
 /* ---- usage ---- */
@@ -141,7 +142,7 @@ static void refuses_bad_usage(void) {
   refuses("", "RESOURCE is missing");
   refuses("job", "COMMAND is missing");
   refuses("job --", "COMMAND is missing");
-  refuses("job -n true", "options come before");
+  refuses("job -n true", "put options before it");
   refuses("'' -- true", "RESOURCE '' is empty");
   refuses("-x job -- true", "no such option");
   refuses("--wat job -- true", "there is no option '--wat'");
@@ -194,10 +195,10 @@ static void helps_on_one_screen(void) {
 static void shows_status(void) {
   fresh();
   CHECK_EQ(shell("$redlock --status"), 0);
-  CHECK(says("SERVER") && says("5 of 5 servers can vote, 3 must: locks can be taken"));
+  CHECK(says("SERVER") && says("5 of 5 servers can vote, 3 are needed: locks can be taken"));
   CHECK(says("master") && says(" ms  ok"));
   CHECK_EQ(shell("$redlock --max-ttl 1h --status"), 121);
-  CHECK(says("restarted less than --max-ttl ago: wait"));
+  CHECK(says("restarted less than --max-ttl ago: wait, it will vote later"));
 }
 
 static void shows_what_is_wrong(void) {
@@ -217,9 +218,9 @@ static void shows_what_is_wrong(void) {
   CHECK(says("no answer: is it frozen"));
   CHECK(says("it is a replica: list masters only"));
   CHECK(says("it may evict locks: set maxmemory-policy noeviction"));
-  CHECK(says("it wants no password: take it out") || says("WRONGPASS"));
+  CHECK(says("it has no password: give it none") || says("WRONGPASS"));
   CHECK(says("the name is not found: check it"));
-  CHECK(says("1 of 6 servers can vote, 4 must: NO LOCK") && !says("s3cret"));
+  CHECK(says("1 of 6 servers can vote, 4 are needed: NO LOCK") && !says("s3cret"));
   snprintf(row, sizeof row, "127.0.0.1:%d", real.at[4].port);
   CHECK(says(row));
   server_command(&real.at[2], "REPLICAOF NO ONE");
@@ -247,7 +248,7 @@ static void least_rights_are_enough(void) {
   CHECK_EQ(shell("$redlock -t 500ms job -- sleep 1"), 0); /* and extended */
   CHECK(!*output() && is_free("job"));
   CHECK_EQ(shell("$redlock -n --max-ttl 1s -t 1s job -- true"), 121);
-  CHECK(says("locks need +set +eval"));
+  CHECK(says("this user needs +set +eval"));
   use_ann("+set +eval +get +del +pttl +pexpire +info");
   CHECK_EQ(shell("$redlock --max-ttl 1s -t 1s job -- true"), 0);
 }
@@ -256,14 +257,17 @@ static void status_needs_info_and_locks_do_not(void) {
   fresh();
   use_ann("+set +eval +get +del +pttl +pexpire");
   CHECK_EQ(shell("$redlock --status"), 0);
-  CHECK(says("NOPERM") && says("+set +eval +get +del +pttl +pexpire and the keys"));
-  CHECK(says("0 of 5 servers can vote, 3 must: whether locks can be taken, INFO would tell"));
+  CHECK(says("NOPERM") && says("also +info"));
+  CHECK(says("0 of 5 servers can vote, 3 are needed: without INFO nobody knows"));
   CHECK(!says("NO LOCK") && !says(" 0s ") && !says("s3cret"));
   CHECK_EQ(shell("$redlock --max-ttl 1s -t 1s --status"), 121);
   CHECK(says("NO LOCK CAN BE TAKEN"));
   use_ann("+info");
+  CHECK_EQ(shell("$redlock --status"), 121);
+  CHECK(says("NOPERM") && says("'set'") && says("NO LOCK CAN BE TAKEN"));
+  use_ann("+info +set +eval +get +del +pttl +pexpire");
   CHECK_EQ(shell("$redlock --status"), 0);
-  CHECK(says("5 of 5 servers can vote, 3 must: locks can be taken") && !says("NOPERM"));
+  CHECK(says("5 of 5 servers can vote, 3 are needed: locks can be taken") && !says("NOPERM"));
 }
 
 /* Such a server repeats what it was given. */

@@ -1,0 +1,255 @@
+/* errors.c: what stands between a user and the lock: each says what it is and what to do, in words
+ * of the command. And what the command does while it waits. */
+#include "tests/command/command.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+/* ---- servers that are none ---- */
+
+/* Takes connections, and answers each first message: TLS and anything else. */
+struct odd {
+  pid_t pid;
+  int port;
+};
+
+static void answer_all(int listener, const char *to_tls, const char *to_others) {
+  for (;;) {
+    char bytes[4096];
+    int fd = accept(listener, NULL, NULL);
+    if (fd >= 0 && recv(fd, bytes, sizeof bytes, 0) > 0) {
+      const char *answer = *bytes == '\x16' ? to_tls : to_others;
+      (void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+    }
+    close(fd);
+  }
+}
+
+static void odd_start(struct odd *odd, const char *to_tls, const char *to_others) {
+  struct sockaddr_in at;
+  socklen_t size = sizeof at;
+  int listener = socket(AF_INET, SOCK_STREAM, 0);
+  memset(&at, 0, sizeof at);
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (bind(listener, (struct sockaddr *)&at, size) || listen(listener, 16) ||
+      getsockname(listener, (struct sockaddr *)&at, &size)) {
+    perror("odd_start");
+    exit(1);
+  }
+  odd->port = ntohs(at.sin_port);
+  odd->pid = fork();
+  if (odd->pid == 0) answer_all(listener, to_tls, to_others);
+  close(listener);
+}
+
+static void odd_stop(struct odd *odd) {
+  kill(odd->pid, SIGKILL);
+  waitpid(odd->pid, NULL, 0);
+}
+
+/* Neither an identifier of the library nor a constant of its sources. */
+static int speaks_plainly(void) {
+  return !says("REDLOCK_MAX") && !says("_ms") && !says("another entry") && !says("io,");
+}
+
+/* What a lock and --status say of the one server. */
+static void one_server_says(const char *list, const char *locking, const char *status) {
+  use_servers(list);
+  CHECK_EQ(shell("$redlock -n job -- true || test $? = 121"), 0); /* or it cannot be released */
+  if (!CHECK(says(locking) && speaks_plainly())) printf("    said: %s", output());
+  CHECK_EQ(shell("$redlock --status"), 121);
+  if (!CHECK(says(status) && speaks_plainly())) printf("    said: %s", output());
+}
+
+static void odd_server_says(const char *to_tls, const char *to_others, const char *locking,
+                            const char *status) {
+  struct odd odd;
+  char list[32];
+  odd_start(&odd, to_tls, to_others);
+  snprintf(list, sizeof list, "127.0.0.1:%d", odd.port);
+  one_server_says(list, locking, status);
+  odd_stop(&odd);
+}
+
+static void tells_a_tls_port(void) {
+  fresh();
+  odd_server_says("\x15\x03\x03", "", "does this port want TLS?",
+                  "it speaks TLS, and this redlock does not: give the port without TLS");
+  odd_server_says("\x16\x03\x03", "\x15\x03\x01", "it does not answer as Redis does",
+                  "it speaks TLS, and this redlock does not: give the port without TLS");
+  CHECK_EQ(shell("$redlock -s rediss://127.0.0.1 job -- true"), 125);
+  CHECK(says("this redlock does not speak TLS: write redis://"));
+}
+
+static void tells_what_is_no_redis(void) {
+  fresh();
+  odd_server_says("", "", "no connection: is it running", "it closes the connection: is this a");
+  odd_server_says("", "HTTP/1.1 400 Bad Request\r\n\r\n", "it does not answer as Redis does",
+                  "it does not answer as Redis does: check host and port");
+}
+
+static void tells_a_half_received_error(void) {
+  fresh();
+  odd_server_says("", "-LOADI", "LOADI: the connection broke within this error: try again",
+                  "the connection broke within '-LOADI': try again, see its log");
+  odd_server_says("", "-NOAUTH Authent", "it wants a password",
+                  "the connection broke within '-NOAUTH Authent'");
+}
+
+/* ---- what a server withholds ---- */
+
+static void renamed_server_says(const char *args, const char *locking, const char *status) {
+  struct server odd;
+  char list[32];
+  server_start(&odd, args);
+  snprintf(list, sizeof list, "127.0.0.1:%d", odd.port);
+  one_server_says(list, locking, status);
+  server_kill(&odd);
+}
+
+static void tells_a_renamed_command(void) {
+  static const char what[] = "it lacks or renames a command that locks need: SET EVAL GET DEL";
+  fresh();
+  renamed_server_says("--rename-command SET nothing", what, what);
+  renamed_server_says("--rename-command EVAL nothing", what, what);
+  renamed_server_says("--rename-command GET nothing", what, what); /* inside the script */
+}
+
+static void give_ann(const char *rights) {
+  server_command(&real.at[0], "FLUSHALL"); /* what could not be released */
+  server_command(&real.at[0], "ACL SETUSER ann reset on >x %s", rights);
+}
+
+static void tells_what_an_acl_denies(void) {
+  static const char what[] = "this user needs +set +eval +get +del +pttl +pexpire";
+  char list[64];
+  fresh();
+  snprintf(list, sizeof list, "redis://ann:x@127.0.0.1:%d", real.at[0].port);
+  give_ann("~* +@all -set");
+  one_server_says(list, what, what);
+  give_ann("~* +@all -get"); /* inside the script */
+  one_server_says(list, what, what);
+  give_ann("~* +set +eval +info");
+  one_server_says(list, what, what);
+  give_ann("~other +@all");
+  CHECK_EQ(shell("$redlock -n job -- true"), 121);
+  CHECK(says("this user may not use this lock's name: allow ~NAME in its ACL"));
+  CHECK_EQ(shell("$redlock -n other -- true"), 0);
+  CHECK_EQ(shell("$redlock --status"), 0);
+  server_command(&real.at[0], "ACL DELUSER ann");
+}
+
+/* --status finds what refuses locks, and writes nothing. */
+static void status_finds_what_refuses_locks(void) {
+  char list[32];
+  fresh();
+  snprintf(list, sizeof list, "127.0.0.1:%d", real.at[0].port);
+  server_command(&real.at[0], "CONFIG SET min-replicas-to-write 1");
+  one_server_says(list, "NOREPLICAS", "NOREPLICAS");
+  CHECK(says("see min-replicas-to-write"));
+  server_command(&real.at[0], "CONFIG SET min-replicas-to-write 0");
+  CHECK_EQ(shell("$redlock --status"), 0);
+  CHECK_EQ(server_number(&real.at[0], "DBSIZE"), 0);
+}
+
+static void speaks_plainly_of_bad_lists(void) {
+  int i;
+  fresh();
+  CHECK_EQ(shell("l=; i=0; while [ $((i += 1)) -le 16 ]; do l=$l,127.0.0.1:$i; done; "
+                 "$redlock -s $l job -- true"), 125);
+  CHECK(says("there are more than 15 servers in the list") && speaks_plainly());
+  CHECK_EQ(shell("$redlock -s 127.0.0.1:1,127.0.0.1:1 job -- true"), 125);
+  CHECK(says("this address is in the list twice: list it once"));
+  for (i = 0; i < 2; i++) server_freeze(&real.at[i]);
+  CHECK_EQ(shell("$redlock -n job -- true"), 121);
+  CHECK(says("no answer in time: is it frozen") && speaks_plainly());
+}
+
+static void status_is_told_as_json(void) {
+  fresh();
+  if (shell("command -v jq") != 0) SKIP("no jq");
+  server_kill(&real.at[1]);
+  CHECK_EQ(shell("$redlock --status --json >$work/json"), 0);
+  CHECK_EQ(shell("jq -e '.can_vote == 2 and .needed == 2 and .locks and "
+                 "(.servers | length) == 3 and .servers[1].error != null and "
+                 ".servers[1].advice != null and "
+                 "(.servers[1].reached | not) and .servers[1].version == null' $work/json"), 0);
+  CHECK_EQ(shell("jq -e '.servers[0] | .error == null and .votes and .reached and "
+                 ".uptime_s >= 0 and .round_trip_ms > 0 and .role == \"master\" and "
+                 ".server == \"127.0.0.1:%d\"' $work/json", real.at[0].port), 0);
+  server_kill(&real.at[2]);
+  CHECK_EQ(shell("$redlock --status --json >$work/json"), 121);
+  CHECK_EQ(shell("jq -e '.locks == false' $work/json"), 0);
+  CHECK_EQ(shell("$redlock --status --json -s 'a\"b\\c' >$work/json"), 121);
+  CHECK_EQ(shell("jq -e '.servers[0].server == \"a\\\"b\\\\c\"' $work/json"), 0);
+  CHECK_EQ(shell("$redlock --json job -- true"), 125);
+}
+
+/* ---- waiting ---- */
+
+static void verbose_tells_who_waits(void) {
+  char expected[LINE];
+  pid_t holder, waiter;
+  int64_t end = timing_ms() + LIMIT_MS;
+  fresh();
+  holder = start("exec $redlock -t 5s job -- sh -c 'touch $work/runs; "
+                 "until test -e $work/end; do sleep 0.02; done'");
+  CHECK(await_file("runs"));
+  waiter = start_line("exec $redlock -v job -- true", "waiter");
+  while (!strstr(read_work("waiter"), "waiting") && timing_ms() < end) rest(20);
+  shell("touch $work/end");
+  CHECK_EQ(end_of(waiter), 0);
+  CHECK_EQ(end_of(holder), 0);
+  snprintf(expected, sizeof expected, "redlock: process %ld on ", (long)waiter);
+  CHECK(strstr(read_work("waiter"), expected));
+  CHECK(strstr(read_work("waiter"), " has been waiting for lock 'job' since 20"));
+  CHECK(strstr(read_work("waiter"), " UTC: it is taken\n"));
+  CHECK(strstr(read_work("waiter"), "took lock 'job' after"));
+  CHECK(strstr(read_work("waiter"), "released lock 'job'"));
+}
+
+/* Names that move: in a mount namespace /etc/hosts is ours. */
+static void names_are_looked_up_again_in_the_wait(void) {
+  pid_t waiter;
+  fresh();
+  shell("echo 127.0.0.9 a.redlock b.redlock c.redlock >$work/hosts");
+  if (shell("unshare -rm sh -c 'mount --bind $work/hosts /etc/hosts && getent hosts a.redlock'"))
+    SKIP("no mount namespaces");
+  waiter = start("unshare -rm sh -c 'mount --bind $work/hosts /etc/hosts && exec $redlock -w 15s "
+                 "-s a.redlock:%d,b.redlock:%d,c.redlock:%d job -- true'", real.at[0].port,
+                 real.at[1].port, real.at[2].port);
+  rest(300);
+  shell("echo 127.0.0.1 a.redlock b.redlock c.redlock >$work/hosts");
+  CHECK_EQ(end_of(waiter), 0);
+}
+
+/* ---- process 1 ---- */
+
+static void process_1_reaps_orphans(void) {
+  fresh();
+  if (shell("unshare -rpf --mount-proc true")) SKIP("no process namespaces");
+  CHECK_EQ(shell("unshare -rpf --mount-proc $redlock job -- sh -c '"
+                 "(sleep 0.05 & echo $! >$work/orphan); read o <$work/orphan; i=0; "
+                 "while test -d /proc/$o; do sleep 0.02; test $((i += 1)) -lt 500 || exit 9; "
+                 "done'"), 0);
+  CHECK(is_free("job"));
+}
+
+int main(int argc, char **argv) {
+  if (open_world(argc, argv, 3)) {
+    RUN(tells_a_tls_port);
+    RUN(tells_what_is_no_redis);
+    RUN(tells_a_half_received_error);
+    RUN(tells_a_renamed_command);
+    RUN(tells_what_an_acl_denies);
+    RUN(status_finds_what_refuses_locks);
+    RUN(speaks_plainly_of_bad_lists);
+    RUN(status_is_told_as_json);
+    RUN(verbose_tells_who_waits);
+    RUN(names_are_looked_up_again_in_the_wait);
+    RUN(process_1_reaps_orphans);
+  }
+  return close_world();
+}
