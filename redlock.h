@@ -1149,19 +1149,16 @@ static void rl_say(rl_server *s, const char *text) {
   rl_copy_out(s->error, rl_slice(text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1)));
 }
 
-/* One byte of an error's text. */
+/* One byte of an error's text. One that quotes the command's words ends before them, also when it
+   never ends: the lock's value is among them, or a password. */
 static void rl_capture(rl_server *s, char c) {
   size_t at = s->parser.count - 1;
+  char *quoted;
   if (!RL_HAS_TEXTS || at >= REDLOCK_MAX_ERROR - 1) return;
   s->error[at] = c >= ' ' && c <= '~' ? c : '?';
   s->error[at + 1] = 0;
   s->told = 1;
-}
-
-/* An error is all there. One that quotes the command's words ends before them: the lock's value is
-   among them, or a password. */
-static void rl_on_error(rl_server *s) {
-  char *quoted = RL_HAS_TEXTS ? strstr(s->error, ", with args") : RL_NULL;
+  quoted = strstr(s->error, ", with args");
   if (quoted) *quoted = 0;
 }
 
@@ -1618,7 +1615,6 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
 static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
   rl_reply reply = rl_parse(&s->parser, byte);
   if (reply == RL_MORE) return;
-  if (reply == RL_REPLY_ERROR) rl_on_error(s);
   if (reply == RL_ERROR_BYTE) rl_capture(s, byte);
   else if (reply == RL_BAD) rl_lose(rl, s, rl_odd);
   else rl_on_reply(rl, s, reply);

@@ -57,6 +57,17 @@ static void the_locks_value_is_not_shown(void) { /* R15 */
   end();
 }
 
+/* Nor when the rest of the error never comes. */
+static void a_torn_error_does_not_show_it_either(void) { /* R15 */
+  world(3);
+  fake_answer(&fake, FAKE_ANY, FAKE_SET, 3,
+              "-ERR unknown command 'SET', with args beginning with: 'r' 'the value");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK(strstr(redlock_server_error(&rl, 0), "unknown command 'SET'") != NULL);
+  CHECK(strstr(redlock_server_error(&rl, 0), "value") == NULL);
+  end();
+}
+
 static void an_error_is_gone_after_a_good_reply(void) { /* R15 */
   world(3);
   fake_answer(&fake, 0, FAKE_SET, 1, errors[0]);
@@ -196,6 +207,7 @@ int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(each_error_is_no_vote_and_is_kept);
   RUN(the_locks_value_is_not_shown);
+  RUN(a_torn_error_does_not_show_it_either);
   RUN(an_error_is_gone_after_a_good_reply);
   RUN(a_roll_back_that_finds_nothing_leaves_the_error);
   RUN(control_bytes_are_not_passed_on);
