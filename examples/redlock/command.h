@@ -24,7 +24,7 @@ enum {
   EXIT_SIGNAL = 128    /* plus the signal's number */
 };
 
-/* ---- redlock.c: the client, the wait for the lock, and for anything else ---- */
+/* ---- redlock.c: the client, and all that waits ---- */
 
 extern redlock client;
 extern redlock_lock lock;
@@ -52,7 +52,7 @@ void take_arguments(char **words);
 void usage(const char *format, const char *what);
 void print_and_exit(int status);
 
-/* ---- messages.c: what is said, and how a server is called ---- */
+/* ---- messages.c: what is said, and the names of servers ---- */
 
 void say(const char *format, ...)
 #ifdef __GNUC__
@@ -72,7 +72,7 @@ struct name {
 };
 
 struct name entry_of(int i); /* with user and password */
-struct name name_of(int i);  /* without them; in a list that was found good */
+struct name name_of(int i);  /* without them; the list must be valid */
 struct name url_of(struct name entry);
 struct name from(struct name entry, int skip);
 int find(struct name in, char c);
@@ -85,8 +85,8 @@ int is_secret(const char *text);
 extern int signal_pipe[2];
 
 void catch_signals(void);
-int next_signal(void);  /* the next that came and is not about a child, 0 = none */
-int run_command(void);  /* to its end, and the lock's; an exit status */
+int next_signal(void);  /* the next one that is not about a child, 0 = none */
+int run_command(void);  /* to its end, then releases the lock; returns the exit status */
 
 /* ---- status.c ---- */
 

@@ -1,4 +1,4 @@
-/* messages.c: what the command says, how it calls a server, and what a person can do about one. */
+/* messages.c: what the command says, and what to do about what is wrong. */
 #include "command.h"
 
 #include <stdarg.h>
@@ -66,7 +66,6 @@ int is_path(struct name entry) {
    blank that was not written as %XX cuts an entry, and so a password, in two. */
 int is_secret(const char *text) { return strchr(text, '@') || strstr(text, "://"); }
 
-/* In a list that was found good. */
 struct name name_of(int i) {
   struct name entry = entry_of(i), url = url_of(entry);
   if (is_path(entry)) return entry;

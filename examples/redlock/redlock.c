@@ -42,7 +42,7 @@ int count_votes(redlock_vote vote) {
   return count;
 }
 
-/* Those that gave no vote by the time of the decision, which is made as soon as it can be. */
+/* Those without a vote when it was decided, which is as soon as it can be. */
 static int count_absent(void) {
   return count_servers() - count_votes(REDLOCK_VOTE_YES) - count_votes(REDLOCK_VOTE_TAKEN) -
          count_votes(REDLOCK_VOTE_NONE);
@@ -88,8 +88,8 @@ void finish(int status) {
   exit(status);
 }
 
-/* A far server may be slow, and to wait for it costs nothing when the others decide. But there must
-   be time for many attempts within a ttl. */
+/* A distant server may be slow, and waiting for it costs nothing if the others decide. But there
+   must be time for many attempts within a ttl. */
 uint32_t server_timeout_ms(void) {
   uint32_t ms = set.ttl_ms / 60;
   return ms < 50 ? 50 : ms > 500 ? 500 : ms;
@@ -184,11 +184,11 @@ static void tell_who_waits(void) {
       t.tm_min, t.tm_sec, is_quorum_troubled() ? "too few servers answer" : "it is taken");
 }
 
-/* A server may have moved. A look-up blocks, and so does not take more than a tenth of the time. */
+/* A server may have moved. Looking up blocks, and so may take a tenth of the time at most. */
 static void look_up_names(void) {
   int64_t from = now_ms(), took;
   if (from < waiting.look_up_ms || count_troubled() == 0) return;
-  (void)redlock_resolve(&client); /* what it finds wrong is that server's error */
+  (void)redlock_resolve(&client); /* what is wrong then shows as that server's error */
   took = now_ms() - from;
   waiting.look_up_ms = now_ms() + (took * 9 > LOOK_UP_MS ? took * 9 : LOOK_UP_MS);
 }
@@ -209,7 +209,7 @@ static void acquire(void) {
     wait_for_news(TELL_MS);
     number = next_signal();
     if (number) {
-      (void)redlock_cancel(&client, &lock); /* close lets the roll-back leave */
+      (void)redlock_cancel(&client, &lock); /* closing lets the roll-back leave */
       finish(EXIT_SIGNAL + number);
     }
     if (redlock_step(&client)) {
@@ -228,8 +228,8 @@ static void acquire(void) {
 
 /* ---- Main ------------------------------------------------------------------------------------ */
 
-/* If one of the three is closed, the next socket would get its number, and our messages, or
-   COMMAND's output, would go to a server. COMMAND finds it closed again. */
+/* If one of the three is closed, the next socket would get its number, and our messages or
+   COMMAND's output would go to a server. COMMAND finds it closed again. */
 static void occupy_standard_files(void) {
   int fd;
   do fd = open("/dev/null", O_RDWR | O_CLOEXEC);

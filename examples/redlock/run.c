@@ -20,7 +20,7 @@ enum { GROUP_LOOK_MS = 10 };
 /* Handlers write the signal's number to a pipe that the poll loop reads. */
 int signal_pipe[2];
 
-/* Those that COMMAND gets in our place; before it runs they end us. */
+/* Passed on to COMMAND; before it runs they end the wait. */
 static const int handed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 enum { HANDED_ON = sizeof handed_on / sizeof *handed_on };
 
@@ -39,18 +39,18 @@ static void set_action(int number, void (*handler)(int)) {
   (void)sigaction(number, &action, NULL);
 }
 
-/* What nohup(1) or a shell had ignored stays so, for COMMAND too. */
+/* What nohup(1) or a shell ignores stays ignored, also in COMMAND. */
 static void catch_signal(int number) {
   struct sigaction old;
   if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
     set_action(number, on_signal);
 }
 
-/* As they were, for COMMAND. */
+/* What COMMAND is to have again. */
 static struct sigaction old_broken_pipe, old_background;
 
-/* A message on a closed stderr must not end us while we hold a lock; and the terminal is handed on
-   from the background. */
+/* A message to a closed stderr must not end us while we hold a lock; and we pass the terminal on
+   while we are in the background. */
 static void ignore_signals(void) {
   (void)sigaction(SIGPIPE, NULL, &old_broken_pipe);
   (void)sigaction(SIGTTOU, NULL, &old_background);
@@ -101,7 +101,7 @@ static struct run {
   int tty;            /* the terminal, -1 = none */
 } run;
 
-/* COMMAND and all it started, as far as that stayed in its process group. */
+/* COMMAND and all that it started, unless that left its process group. */
 static void signal_command(int number) { (void)kill(-run.child, number); }
 
 /* Only what exec would not reset. */
@@ -116,7 +116,7 @@ static void reset_signals(void) {
   set_action(SIGTSTP, SIG_DFL);
 }
 
-/* The list in use without its passwords; returns its end. */
+/* The list in use, without its passwords; returns its end. */
 static char *put_open_list(char *to) {
   int i, count = count_servers();
   for (i = 0; i < count; i++) {
@@ -130,7 +130,7 @@ static char *put_open_list(char *to) {
   return to;
 }
 
-/* COMMAND is not told a password; a redlock that it runs may have a password file. */
+/* COMMAND is told no password; if it runs a redlock itself, there are password files. */
 static void set_environment(void) {
   const char *list = getenv("REDLOCK_SERVERS");
   char *open_list = NULL;
@@ -166,7 +166,7 @@ static void start_command(void) {
   (void)sigprocmask(SIG_BLOCK, &all, &mask);
   run.child = fork();
   if (run.child == 0) become_command(parent, &mask);
-  if (run.child > 0) (void)setpgid(run.child, run.child); /* as the child does: who comes first */
+  if (run.child > 0) (void)setpgid(run.child, run.child); /* so does the child: whoever is first */
   (void)sigprocmask(SIG_SETMASK, &mask, NULL);
   if (run.child > 0) return;
   say("cannot start a process for '%s': %s", set.command[0], strerror(errno));
@@ -176,9 +176,9 @@ static void start_command(void) {
 
 /* ---- The terminal ---------------------------------------------------------------------------- */
 
-/* COMMAND's process group is a background job at first: ^C and ^Z come to us and are handed on. It
-   gets the terminal when it asks, that is, when it is stopped for reading from it or setting it. So
-   a pager behind us in a pipeline keeps the terminal unless COMMAND wants it too. */
+/* COMMAND's process group is a background job at first: ^C and ^Z come to us and are passed on. It
+   gets the terminal when it asks, that is, when it is stopped for reading from it or changing its
+   settings. So a pager after us in a pipeline keeps the terminal unless COMMAND wants it too. */
 
 static int owns_terminal(pid_t group) { return run.tty >= 0 && tcgetpgrp(run.tty) == group; }
 
@@ -198,7 +198,7 @@ static void stop_with_command(void) {
 
 static void guard_lock(void);
 
-/* A SIGTERM that is due must be there before it runs again. */
+/* If a SIGTERM is due, it must be there before COMMAND runs again. */
 static void continue_command(void) {
   guard_lock();
   signal_command(SIGCONT);
@@ -207,7 +207,7 @@ static void continue_command(void) {
 static void on_command_stopped(int number) {
   int wants = number == SIGTTIN || number == SIGTTOU;
   int had = owns_terminal(run.child);
-  if (run.tty < 0 || (!wants && number != SIGTSTP)) return; /* a debugger or a person: not ours */
+  if (run.tty < 0 || (!wants && number != SIGTSTP)) return; /* a debugger or a person did it */
   if (!wants || !owns_terminal(getpgrp())) stop_with_command();
   if (wants || had) move_terminal(getpgrp(), run.child);
   continue_command();
@@ -215,20 +215,20 @@ static void on_command_stopped(int number) {
 
 /* ---- Holding --------------------------------------------------------------------------------- */
 
-/* After SIGKILL a process takes a moment to go, and so does the news of it. */
+/* After SIGKILL it takes a moment until a process is gone and we hear of it. */
 static int64_t slack_ms(void) {
   int64_t ms = set.ttl_ms / 20;
   return ms < 20 ? 20 : ms > 500 ? 500 : ms;
 }
 
-/* What must be left of the validity when SIGTERM is sent. */
+/* How much validity must be left when SIGTERM is sent. */
 static int64_t margin_ms(void) { return set.kill_ms + slack_ms(); }
 
 static void stop_command(int exit_status) {
   run.stopping = exit_status;
   run.kill_at_ms = now_ms() + set.kill_ms;
   signal_command(SIGTERM);
-  signal_command(SIGCONT); /* one that is stopped does not hear it otherwise */
+  signal_command(SIGCONT); /* a stopped process gets it only then */
 }
 
 static void say_loss(int64_t left) {
@@ -251,7 +251,7 @@ static int is_max_hold_over(int64_t left) {
   return set.max_hold_ms && run.end_ms - now_ms() <= left + slack_ms();
 }
 
-/* SIGTERM when the rest of the validity is just enough to stop COMMAND in, and SIGKILL later. */
+/* SIGTERM when the validity left is just enough to stop COMMAND, and SIGKILL later. */
 static void guard_lock(void) {
   int64_t left = redlock_remaining_ms(&client, &lock);
   int over = is_max_hold_over(left);
@@ -267,7 +267,7 @@ static void guard_lock(void) {
   }
 }
 
-/* Until guard_lock has something to do. */
+/* How long until guard_lock has something to do. */
 static int64_t guard_due_ms(void) {
   int64_t due;
   if (run.ended) return GROUP_LOOK_MS;
@@ -277,7 +277,7 @@ static int64_t guard_due_ms(void) {
   return due < 0 ? 0 : due;
 }
 
-/* COMMAND, and what else has become our child: as process 1 we get all orphans. */
+/* COMMAND, and whatever else has become our child: process 1 gets all orphans. */
 static void reap(void) {
   int status;
   pid_t pid;
@@ -301,7 +301,7 @@ static void take_signals(void) {
   }
 }
 
-/* When COMMAND is being stopped, what it started has to go too. */
+/* When COMMAND is stopped, what it started has to go too. */
 static int must_go_on(void) {
   return !run.ended || (run.stopping && !run.killed && kill(-run.child, 0) == 0);
 }
@@ -320,14 +320,14 @@ static int hold(void) {
     guard_lock();
     wait_for_news(guard_due_ms());
     take_signals();
-    (void)redlock_step(&client); /* a loss is seen in what remains */
+    (void)redlock_step(&client); /* a loss shows in the time that remains */
   }
   move_terminal(run.child, getpgrp());
   if (run.stopping) return run.stopping;
   return WIFEXITED(run.status) ? WEXITSTATUS(run.status) : EXIT_SIGNAL + WTERMSIG(run.status);
 }
 
-/* COMMAND has ended. That the lock is gone now means that it was not alone to the end. */
+/* COMMAND has ended. If the lock is gone now, COMMAND was not alone to the end. */
 static int release(int exit_status) {
   redlock_status status = redlock_release(&client, &lock);
   if (status == REDLOCK_NO_QUORUM && !run.stopping) {

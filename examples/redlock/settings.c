@@ -91,7 +91,7 @@ static uint32_t duration(const char *text) {
   return (uint32_t)sum;
 }
 
-/* A time that is no limit when it is 0, and so is not taken. */
+/* A limit; 0 would mean none, and is refused. */
 static uint32_t limit(const char *option, const char *text) {
   uint32_t ms = duration(text);
   if (ms == 0) usage("%s 0 would be no limit: leave the option out", option);
@@ -154,7 +154,7 @@ static void take_own_password(void) {
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-/* Capitals that are no option's letter stand for options without one. */
+/* Capitals that are no letter of an option stand for options that have none. */
 static const char long_only[] = "TSPUJ";
 
 static const struct option {
@@ -274,8 +274,8 @@ static void take_operands(char **operands) {
     usage("RESOURCE '%s' is empty or longer than 255 bytes", set.resource);
 }
 
-/* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at half of it: there
-   must be time for some between the two. */
+/* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at half of it, and
+   there must be time for some in between. */
 static void check_times(void) {
   if (set.max_hold_ms && set.max_hold_ms < set.ttl_ms) set.ttl_ms = set.max_hold_ms;
   if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl and --max-hold must be 200ms or more");

@@ -1,4 +1,4 @@
-/* status.c: --status. A client of its own asks each server what the lock does not need to know. */
+/* status.c: --status. A small client asks each server what a lock does not need to know. */
 #include "command.h"
 
 #include <errno.h>
@@ -102,7 +102,7 @@ static void ask(struct probe *p, const char *command, const struct name *argumen
   p->expected++;
 }
 
-/* %XX of a URL. The list was found good before: two digits follow. */
+/* %XX of a URL. The list is valid: two digits follow. */
 static struct name decoded(struct name in, char *out) {
   struct name name;
   char digits[3] = "", *to = out;
@@ -185,7 +185,7 @@ static void add_address(struct probe *p, const void *address, socklen_t size) {
   p->address_size[p->addresses++] = size;
 }
 
-/* To the next address; when there is none, the last one's error stands. */
+/* To the next address; if there is none, the last error stands. */
 static void connect_next(struct probe *p, int error) {
   while (p->tried < p->addresses) {
     int i = p->tried++;
@@ -259,12 +259,20 @@ static void ask_tls(struct probe *p) {
   connect_next(p, 0);
 }
 
+/* A server that does not know AUTH repeats its arguments: the password among them. */
+static int size_to_show(const char *error) {
+  size_t line = strcspn(error, "\r\n");
+  const char *arguments = strstr(error, ", with args");
+  return (int)(arguments && arguments < error + line ? (size_t)(arguments - error) : line);
+}
+
 /* An error of which only a part has come. */
 static void fail_torn(struct probe *p) {
-  char part[64];
-  (void)snprintf(part, sizeof part, "the connection broke within '%s'", p->text + p->read);
-  part[strcspn(part, "\r\n")] = 0;
-  fail_probe(p, part, "try again, see its log");
+  const char *error = p->text + p->read;
+  char words[96];
+  (void)snprintf(words, sizeof words, "the connection broke within '%.*s'",
+                 size_to_show(error) < 60 ? size_to_show(error) : 60, error);
+  fail_probe(p, words, "try again, see its log");
 }
 
 static void on_closed(struct probe *p, const char *why) {
@@ -347,12 +355,8 @@ static void ping(struct probe *p) {
   send_asked(p);
 }
 
-/* A server that does not know AUTH repeats its arguments: the password among them. */
 static void take_error(struct probe *p, const char *at) {
-  char *arguments;
-  (void)snprintf(p->error, sizeof p->error, "%.*s", (int)strcspn(at, "\r\n"), at);
-  arguments = strstr(p->error, ", with args");
-  if (arguments) *arguments = 0;
+  (void)snprintf(p->error, sizeof p->error, "%.*s", size_to_show(at), at);
   p->advice = advice_for(p->error);
 }
 
@@ -368,12 +372,12 @@ static int is_withheld(const char *error) {
   return begins(error, "ERR unknown command");
 }
 
-/* Without INFO and PING locks can be had all the same. 0 = it is in vain to read on. */
+/* Locks need neither INFO nor PING. 0 = the rest need not be read. */
 static int read_error(struct probe *p, const char *error, int reply) {
   int needed = reply - p->login - SECTIONS;
-  if (needed >= NEEDS) return 1; /* to PING, as late as a good one */
+  if (needed >= NEEDS) return 1; /* to PING: it is timed like a good reply */
   if (needed >= 0 && (begins(error, "ERR") || begins(error, "NOPERM")) && !is_withheld(error))
-    return 1; /* to odd arguments, and a key that this user may not touch */
+    return 1; /* about our odd arguments, or a key that this user may not touch */
   if (!p->unable) take_error(p, error); /* the whole is read again when more has come */
   if (needed >= 0) p->unable = 1;
   else if (reply >= p->login && is_withheld(error)) p->denied = 1;
@@ -444,7 +448,7 @@ static int poll_probes(int count, int64_t timeout_ms) {
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-/* What is wrong though it answered. */
+/* What is wrong with a server that answered. */
 static void judge_probe(struct probe *p) {
   int i;
   if (p->round_trip_us < 0) return;
@@ -488,6 +492,19 @@ static const char *verdict(int votes, int may_vote) {
   if (votes + may_vote >= quorum()) return "without INFO nobody knows whether locks can be taken";
   return "NO LOCK CAN BE TAKEN";
 }
+
+static void print_table(int count, int votes, int may_vote) {
+  int i, width = 6;
+  for (i = 0; i < count; i++)
+    if (name_of(i).size > width) width = name_of(i).size;
+  printf("%-*s  %-5s  %-8s  %-7s  %8s  %10s  %s\n", width, "SERVER", "REACH", "VERSION", "ROLE",
+         "UPTIME", "ROUND TRIP", "STATE");
+  for (i = 0; i < count; i++) print_row(&probes[i], width);
+  printf("%d of %d servers can vote, %d are needed: %s\n", votes, count, quorum(),
+         verdict(votes, may_vote));
+}
+
+/* ---- The same as JSON ------------------------------------------------------------------------ */
 
 /* As text in JSON. What is not ASCII is left out: it need not be UTF-8. */
 static void print_quoted(struct name text) {
@@ -534,39 +551,22 @@ static void print_json_row(const struct probe *p) {
   putchar('}');
 }
 
-static int print_json(int count) {
-  int i, votes = 0, may_vote = 0;
+static void print_json(int count, int votes, int may_vote) {
+  int i;
   fputs("{\"servers\":[", stdout);
   for (i = 0; i < count; i++) {
     if (i) putchar(',');
     print_json_row(&probes[i]);
-    votes += probes[i].votes;
-    may_vote += probes[i].may_vote;
   }
   printf("],\"can_vote\":%d,\"needed\":%d,\"locks\":%s}\n", votes, quorum(),
          yes_or_no(votes >= quorum(), votes + may_vote >= quorum()));
-  return votes + may_vote >= quorum() ? 0 : EXIT_NO_QUORUM;
 }
 
-static int print_table(int count) {
-  int i, width = 6, votes = 0, may_vote = 0;
-  for (i = 0; i < count; i++)
-    if (name_of(i).size > width) width = name_of(i).size;
-  printf("%-*s  %-5s  %-8s  %-7s  %8s  %10s  %s\n", width, "SERVER", "REACH", "VERSION", "ROLE",
-         "UPTIME", "ROUND TRIP", "STATE");
-  for (i = 0; i < count; i++) {
-    print_row(&probes[i], width);
-    votes += probes[i].votes;
-    may_vote += probes[i].may_vote;
-  }
-  printf("%d of %d servers can vote, %d are needed: %s\n", votes, count, quorum(),
-         verdict(votes, may_vote));
-  return votes + may_vote >= quorum() ? 0 : EXIT_NO_QUORUM;
-}
+/* ---- All of it ------------------------------------------------------------------------------- */
 
-void show_status(void) {
-  int i, count = count_servers();
+static void ask_servers(int count) {
   int64_t end;
+  int i;
   for (i = 0; i < count; i++) start_probe(i);
   end = now_ms() + PROBE_LIMIT_MS;
   while (poll_probes(count, end - now_ms())) {}
@@ -575,5 +575,15 @@ void show_status(void) {
       fail_probe(&probes[i], "no answer", "is it frozen, or behind a firewall?");
     judge_probe(&probes[i]);
   }
-  print_and_exit(set.json ? print_json(count) : print_table(count));
+}
+
+void show_status(void) {
+  int i, votes = 0, may_vote = 0, count = count_servers();
+  ask_servers(count);
+  for (i = 0; i < count; i++) {
+    votes += probes[i].votes;
+    may_vote += probes[i].may_vote;
+  }
+  (set.json ? print_json : print_table)(count, votes, may_vote);
+  print_and_exit(votes + may_vote >= quorum() ? 0 : EXIT_NO_QUORUM);
 }

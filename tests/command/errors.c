@@ -58,6 +58,7 @@ static int speaks_plainly(void) {
 static void one_server_says(const char *list, const char *locking, const char *status) {
   use_servers(list);
   CHECK_EQ(shell("$redlock -n job -- true || test $? = 121"), 0); /* or it cannot be released */
+  CHECK(!says("s3cret"));
   if (!CHECK(says(locking) && speaks_plainly())) printf("    said: %s", output());
   CHECK_EQ(shell("$redlock --status"), 121);
   if (!CHECK(says(status) && speaks_plainly())) printf("    said: %s", output());
@@ -96,6 +97,10 @@ static void tells_a_half_received_error(void) {
                   "the connection broke within '-LOADI': try again, see its log");
   odd_server_says("", "-NOAUTH Authent", "it wants a password",
                   "the connection broke within '-NOAUTH Authent'");
+  odd_server_says("", "-ERR unknown command 'AUTH', with args beginning with: 's3cret",
+                  "unknown command 'AUTH': it lacks or renames",
+                  "the connection broke within '-ERR unknown command 'AUTH''");
+  CHECK(!says("s3cret"));
 }
 
 /* ---- what a server withholds ---- */
