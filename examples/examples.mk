@@ -1,7 +1,22 @@
 # examples.mk: the command, the examples, what is installed, and the command's tests.
 
-PREFIX  ?= /usr/local
-DESTDIR ?=
+PREFIX       ?= /usr/local
+BINDIR       ?= $(PREFIX)/bin
+INCLUDEDIR   ?= $(PREFIX)/include
+MANDIR       ?= $(PREFIX)/share/man
+PKGCONFIGDIR ?= $(PREFIX)/share/pkgconfig
+BASHDIR      ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR       ?= $(PREFIX)/share/zsh/site-functions
+DESTDIR      ?=
+
+# What is installed: file:mode:where to
+INSTALLED = $(BUILD)/redlock:755:$(BINDIR)/redlock \
+            redlock.h:644:$(INCLUDEDIR)/redlock.h \
+            examples/redlock/redlock.1:644:$(MANDIR)/man1/redlock.1 \
+            $(BUILD)/redlock.3:644:$(MANDIR)/man3/redlock.3 \
+            $(BUILD)/redlock.pc:644:$(PKGCONFIGDIR)/redlock.pc \
+            examples/redlock/redlock.bash:644:$(BASHDIR)/redlock \
+            examples/redlock/_redlock:644:$(ZSHDIR)/_redlock
 
 VERSION    = $(shell sed -n 's/^\#define REDLOCK_VERSION "\(.*\)"/\1/p' redlock.h)
 EXAMPLES  := $(patsubst examples/%.c,$(BUILD)/examples/%,\
@@ -17,7 +32,7 @@ STATIC    := -static -Os -ffunction-sections -fdata-sections -fno-asynchronous-u
 COMMAND_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/command/*.c))
 TESTS += $(COMMAND_TESTS)
 
-.PHONY: redlock redlock-static examples install always
+.PHONY: redlock redlock-static examples install uninstall always
 
 redlock: $(BUILD)/redlock ## builds the command, which runs another one under a lock
 
@@ -26,18 +41,13 @@ redlock-static: $(BUILD)/redlock-static ## builds it as one static file, with mu
 examples: $(EXAMPLES) ## builds the examples in build/examples
 
 install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## installs under DESTDIR and PREFIX
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
-	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man3 \
-	  $(DESTDIR)$(PREFIX)/share/pkgconfig $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
-	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	install -m 755 $(BUILD)/redlock $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 redlock.h $(DESTDIR)$(PREFIX)/include/
-	install -m 644 examples/redlock/redlock.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 examples/redlock/redlock.bash \
-	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/redlock
-	install -m 644 examples/redlock/_redlock $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
-	install -m 644 $(BUILD)/redlock.3 $(DESTDIR)$(PREFIX)/share/man/man3/
-	install -m 644 $(BUILD)/redlock.pc $(DESTDIR)$(PREFIX)/share/pkgconfig/
+	@for each in $(INSTALLED); do \
+	  file=$${each%%:*} to=$(DESTDIR)$${each##*:} mode=$${each#*:} && \
+	  echo "$$to" && install -d "$${to%/*}" && install -m $${mode%%:*} "$$file" "$$to" || exit 1; \
+	done
+
+uninstall: ## removes what the same call of install has put there
+	@for each in $(INSTALLED); do rm -f "$(DESTDIR)$${each##*:}" || exit 1; done
 
 $(BUILD)/redlock: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)
@@ -129,7 +139,7 @@ function block(i, line, prose) {
 }
 NR == 1 {
   split($$0, title, " - ")
-  print ".TH REDLOCK 3 \"\" \"redlock " title[2] "\""
+  print ".TH REDLOCK 3 \"" date "\" \"redlock " title[2] "\""
   print ".SH NAME\nredlock \\- " title[3] "\n.SH DESCRIPTION"
   part = "head"
   next
@@ -142,15 +152,18 @@ part == "interface" && !NF { if (count) block(); count = 0 }
 END { print ".SH SEE ALSO\n.BR redlock (1)" }
 endef
 
+# Both manuals have the date of the first.
+MANUAL_DATE = $(shell sed -n '1s/.*"\([0-9-]*\)".*/\1/p' examples/redlock/redlock.1)
+
 $(BUILD)/redlock.3: export MANUAL := $(MANUAL)
-$(BUILD)/redlock.3: redlock.h examples/examples.mk
+$(BUILD)/redlock.3: redlock.h examples/examples.mk examples/redlock/redlock.1
 	@mkdir -p $(@D)
-	awk "$$MANUAL" redlock.h >$@
+	awk -v date=$(MANUAL_DATE) "$$MANUAL" redlock.h >$@
 
 # Made anew each time: it holds PREFIX.
 $(BUILD)/redlock.pc: always
 	@mkdir -p $(@D)
-	@{ echo 'prefix=$(PREFIX)'; echo 'includedir=$${prefix}/include'; echo; \
+	@{ echo 'prefix=$(PREFIX)'; echo 'includedir=$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)'; echo; \
 	   echo 'Name: redlock'; echo 'Description: the Redlock distributed lock in one C header'; \
 	   echo 'Version: $(VERSION)'; echo 'Cflags: -I$${includedir}'; } >$@
 

@@ -127,14 +127,6 @@ static void keep_thread_stops_the_work_on_a_loss(void) {
   CHECK(strstr(read_work("background"), "not done: expired"));
 }
 
-static void keep_thread_does_not_work_without_the_lock(void) {
-  int i;
-  fresh();
-  for (i = 0; i < 3; i++) server_command(&real.at[i], "SET report:2024 x PX 60000");
-  CHECK_EQ(shell("$here/../../examples/keep_thread $REDLOCK_SERVERS 600000"), 1);
-  CHECK(says("not done: taken"));
-}
-
 static void bare_metal_passes(void) {
   fresh();
   CHECK_EQ(shell("$here/../../examples/bare_metal"), 0);
@@ -149,10 +141,31 @@ static void install_is_whole(void) {
                  "share/bash-completion/completions/redlock share/zsh/site-functions/_redlock"), 0);
   CHECK_EQ(shell("grep -q 'redlock_start_acquire' $work/root/opt/x/share/man/man3/redlock.3"), 0);
   CHECK_EQ(shell("grep -q '^Version: [0-9]' $work/root/opt/x/share/pkgconfig/redlock.pc"), 0);
+  CHECK_EQ(shell("grep -q '^includedir=${prefix}/include$' $work/root/opt/x/share/pkgconfig/*"), 0);
+  CHECK_EQ(shell("cd $work/root/opt/x/share/man && "
+                 "grep -ho '^.TH.* \"20..-..-..\"' man1/* man3/* | cut -d '\"' -f 2 | uniq -c | "
+                 "grep ' 2 '"), 0);
   if (shell("command -v groff") != 0) return;
   CHECK_EQ(shell("cd $work/root/opt/x/share/man && groff -man -Tutf8 -ww man1/* man3/* 2>&1 "
                  ">/dev/null"), 0);
   CHECK(!*output());
+}
+
+static int files_in(const char *folder) {
+  CHECK_EQ(shell("find $work/%s -type f | wc -l", folder), 0);
+  return (int)strtol(output(), NULL, 10);
+}
+
+/* Folders that a packager names are heard, and what was installed can be taken away again. */
+static void install_goes_where_it_is_told(void) {
+  const char *where = "DESTDIR=$work/root PREFIX=/p MANDIR=/m INCLUDEDIR=/i BUILD=$here/../..";
+  fresh();
+  CHECK_EQ(shell("rm -rf $work/root && make -s install %s", where), 0);
+  CHECK_EQ(shell("cd $work/root && ls p/bin/redlock i/redlock.h m/man1/redlock.1 m/man3/redlock.3 "
+                 "&& grep '^includedir=/i$' p/share/pkgconfig/redlock.pc"), 0);
+  CHECK(files_in("root") >= 5);
+  CHECK_EQ(shell("make -s uninstall %s", where), 0);
+  CHECK_EQ(files_in("root"), 0);
 }
 
 int main(int argc, char **argv) {
@@ -165,9 +178,9 @@ int main(int argc, char **argv) {
     RUN(keepalive_notices_a_loss);
     RUN(keep_thread_extends_while_the_work_blocks);
     RUN(keep_thread_stops_the_work_on_a_loss);
-    RUN(keep_thread_does_not_work_without_the_lock);
     RUN(bare_metal_passes);
     RUN(install_is_whole);
+    RUN(install_goes_where_it_is_told);
   }
   return close_world();
 }
