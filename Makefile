@@ -21,7 +21,7 @@ DEPENDS    = -MMD -MP -MF $@.d -MT $@
 UNIT  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c tests/fake/*.c))
 REAL  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/redis/*.c))
 TESTS := $(UNIT) $(REAL)
-SCRIPTS := $(wildcard tests/unit/*.sh)
+SCRIPTS := $(wildcard tests/unit/*.sh tests/redis/*.sh)
 
 .PHONY: help demo test test-programs servers planted clean
 
@@ -47,7 +47,8 @@ planted: ## plants bugs in copies of the header: a test must catch each
 clean: ## removes what was built
 	rm -rf $(BUILD)
 
-$(BUILD)/demo: examples/demo.c tests/servers.c redlock.h tests/servers.h tests/timing.h
+$(BUILD)/demo: examples/demo.c tests/servers.c redlock.h tests/servers.h tests/deployed.h \
+               tests/timing.h
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
 

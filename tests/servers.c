@@ -57,10 +57,10 @@ static void await_exit(pid_t pid) {
 }
 
 /* Only calls that a signal handler may make. */
-static void remove_root(void) {
+static void remove_folder(const char *folder) {
   pid_t pid = fork();
   if (pid == 0) {
-    execl("/bin/rm", "rm", "-rf", root, (char *)NULL);
+    execl("/bin/rm", "rm", "-rf", folder, (char *)NULL);
     _exit(127);
   }
   if (pid > 0) await_exit(pid);
@@ -75,7 +75,7 @@ static void tidy(void) {
     await_exit(pids[i]);
     pids[i] = 0;
   }
-  if (root[0]) remove_root();
+  if (root[0]) remove_folder(root);
   root[0] = '\0';
 }
 
@@ -188,18 +188,23 @@ static void be_silent(void) {
 static void be_server(const struct server *s) {
   char port[8], log[SERVERS_PATH], binary[] = "redis-server", more[sizeof s->args];
   char bind_to[] = "127.0.0.1", dir[sizeof s->dir], path[sizeof s->socket];
-  char *fixed[] = {binary, "--port", port, "--bind", bind_to, "--unixsocket", path, "--dir", dir,
+  char *fixed[] = {"--port", port, "--bind", bind_to, "--unixsocket", path, "--dir", dir,
                    "--logfile", log, "--loglevel", "warning", "--save", "", "--appendonly", "no"};
-  char *argv[MAX_ARGS];
-  int count = (int)(sizeof fixed / sizeof *fixed);
+  char *argv[MAX_ARGS], *words[MAX_ARGS];
+  int count = (int)(sizeof fixed / sizeof *fixed), has_file, said;
   snprintf(port, sizeof port, "%d", s->port);
   snprintf(log, sizeof log, "%s/log", s->dir);
   memcpy(dir, s->dir, sizeof dir);
   memcpy(path, s->socket, sizeof path);
   memcpy(more, s->args, sizeof more);
-  memcpy(argv, fixed, sizeof fixed);
-  count += split(more, argv + count, MAX_ARGS - 1 - count);
-  argv[count] = NULL;
+  said = split(more, words, MAX_ARGS - 2 - count);
+  has_file = said > 0 && *words[0] == '/';
+  if (has_file) count -= 4; /* what it keeps on disk, the file says */
+  argv[0] = binary;
+  if (has_file) argv[1] = words[0];
+  memcpy(argv + 1 + has_file, fixed, (size_t)count * sizeof *argv);
+  memcpy(argv + 1 + has_file + count, words + has_file, (size_t)(said - has_file) * sizeof *argv);
+  argv[1 + count + said] = NULL;
   execv(getenv("REDIS_SERVER"), argv);
   _exit(127);
 }
@@ -307,6 +312,12 @@ void server_kill(struct server *s) {
   remember(s->pid, 0);
   s->pid = 0;
   s->frozen = 0;
+}
+
+void server_lose_disk(struct server *s) {
+  server_kill(s);
+  remove_folder(s->dir);
+  if (mkdir(s->dir, 0700)) fail(s->dir);
 }
 
 static void signal_and_await(struct server *s, int number, int options) {

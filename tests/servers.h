@@ -19,7 +19,8 @@ struct server {
   int frozen;
   char dir[SERVERS_PATH - 8];
   char socket[SERVERS_PATH];
-  char args[160];  /* more of the command line, split at spaces; kept for a restart */
+  char args[160];  /* more of the command line, split at spaces; kept for a restart. The first
+                      may be the path of a configuration: then that says what is kept on disk */
   char login[64];  /* what server_command says first, such as "AUTH x"; "" = nothing */
 };
 
@@ -34,7 +35,8 @@ const char *servers_missing(void);
 /* One server. */
 void server_start(struct server *s, const char *args);
 void server_kill(struct server *s);    /* SIGKILL, and waited for */
-void server_restart(struct server *s); /* the same port, an empty memory */
+void server_restart(struct server *s); /* the same port; empty, unless it keeps things on disk */
+void server_lose_disk(struct server *s); /* killed, and nothing of it is left */
 void server_freeze(struct server *s);  /* returns when it stands still */
 void server_thaw(struct server *s);
 

@@ -30,17 +30,24 @@ static void real_server_is_missing(void) {
 }
 
 /* The main of a program: starts the servers, runs the tests, ends the servers. */
-static inline int real_main(int argc, char **argv, int servers, void (*tests)(void)) {
+static inline int real_main_with(int argc, char **argv, int servers, const char *(*args)(void),
+                                 void (*tests)(void)) {
   check_start(argc, argv);
   if (servers_missing()) {
     check.argc = 0;
     RUN(real_server_is_missing);
     return check_end();
   }
-  servers_start(&real, servers, "");
+  servers_start(&real, servers, args());
   tests();
   servers_stop(&real);
   return check_end();
+}
+
+static inline const char *real_plain(void) { return ""; }
+
+static inline int real_main(int argc, char **argv, int servers, void (*tests)(void)) {
+  return real_main_with(argc, argv, servers, real_plain, tests);
 }
 
 /* ---- clients ---- */

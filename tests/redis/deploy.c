@@ -1,0 +1,170 @@
+/* deploy.c: servers as examples/deploy/redis.conf has them: its user can do all that a lock needs
+ * and nothing else, and a lock does not vanish. */
+#include "tests/redis/real.h"
+
+#include "tests/deployed.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { SERVERS = 3, SHORT_MS = 400, NEVER_S = 5 };
+
+static void open_as_locks(redlock *rl, uint32_t max_ttl_ms) {
+  redlock_options options = real_options(REAL_PATIENT_MS);
+  char list[SERVERS_LIST];
+  options.username = "locks";
+  options.password = DEPLOYED_LOCKS;
+  options.max_ttl_ms = max_ttl_ms;
+  CHECK_EQ(redlock_init(rl, real_keep_list(servers_list(&real, SERVERS, list)), &options),
+           REDLOCK_OK);
+}
+
+static int said_yes(const redlock_lock *lock) {
+  return real_votes(lock, SERVERS, REDLOCK_VOTE_YES) >= real_quorum(SERVERS);
+}
+
+static void its_user_takes_extends_and_releases_locks(void) {
+  redlock rl, other;
+  redlock_lock lock, refused;
+  servers_heal(&real);
+  open_as_locks(&rl, 0);
+  open_as_locks(&other, 0);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", REAL_TTL_MS, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&other, &refused, "deploy", REAL_TTL_MS, 0), REDLOCK_TAKEN);
+  CHECK_EQ(redlock_extend(&rl, &lock, 2 * REAL_TTL_MS), REDLOCK_OK);
+  CHECK(said_yes(&lock));
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK(said_yes(&lock));
+  CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", 0), 0);
+  redlock_close(&other);
+  redlock_close(&rl);
+}
+
+static void its_user_may_ask_what_the_quarantine_needs(void) {
+  redlock rl;
+  redlock_lock lock;
+  int i;
+  servers_heal(&real);
+  open_as_locks(&rl, SHORT_MS);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", SHORT_MS, REAL_WAIT_MS), REDLOCK_OK);
+  for (i = 0; i < SERVERS; i++) CHECK(strcmp(redlock_server_error(&rl, i), "") == 0);
+  redlock_release(&rl, &lock);
+  redlock_close(&rl);
+}
+
+/* What the server says to the clients' user. */
+static const char *told(const char *command) {
+  struct server as = real.at[0];
+  snprintf(as.login, sizeof as.login, "AUTH locks %s", DEPLOYED_LOCKS);
+  return server_command(&as, "%s", command);
+}
+
+/* The commands of fencing tokens and of wake-ups, in scripts and by themselves. */
+static void its_user_may_send_all_that_a_client_can(void) {
+  static const char *const allowed[] = {
+    "EVAL \"redis.call('time') redis.call('exists',KEYS[1]) redis.call('get',KEYS[1]) "
+    "return redis.call('set',KEYS[1]..':fence','7','px','100')\" 1 deploy",
+    "EVAL \"redis.call('pttl',KEYS[1]) redis.call('pexpire',KEYS[1],9) redis.call('del',KEYS[1]) "
+    "return redis.call('info')\" 1 deploy",
+    "SET deploy:fence 7 PX 100", "GET deploy:fence", "EXISTS deploy", "TIME", "HELLO 3",
+    "CLIENT TRACKING ON", "INFO", "PING"
+  };
+  size_t i;
+  servers_heal(&real);
+  for (i = 0; i < sizeof allowed / sizeof *allowed; i++) {
+    const char *reply = told(allowed[i]);
+    if (!CHECK(*reply != '-' && *reply != '(')) printf("    %s: %s\n", allowed[i], reply);
+    if (strncmp(allowed[i], "GET", 3) == 0) CHECK(strcmp(reply, "7") == 0);
+  }
+}
+
+static void its_user_may_do_nothing_else(void) {
+  static const char *const denied[] = {
+    "FLUSHALL", "FLUSHDB", "KEYS *", "SCAN 0", "CONFIG GET *", "CONFIG SET maxmemory 0",
+    "SHUTDOWN NOSAVE", "RENAME a b", "EXPIRE a 1", "PERSIST a", "INCR a",
+    "REPLICAOF NO ONE", "CLIENT KILL TYPE normal", "CLIENT LIST", "CLIENT PAUSE 1", "ACL LIST",
+    "SCRIPT FLUSH", "SUBSCRIBE a", "MONITOR", "SWAPDB 0 0", "COPY a b", "BGREWRITEAOF"
+  };
+  size_t i;
+  servers_heal(&real);
+  for (i = 0; i < sizeof denied / sizeof *denied; i++) {
+    const char *reply = told(denied[i]);
+    /* a server that is too old to know one knows no right to it either */
+    if (!CHECK(strncmp(reply, "-NOPERM", 7) == 0 || strncmp(reply, "-ERR unknown", 12) == 0))
+      printf("    %s: %s\n", denied[i], reply);
+  }
+}
+
+static void nobody_else_gets_in(void) {
+  struct server as = real.at[0];
+  as.login[0] = '\0';
+  CHECK(strncmp(server_command(&as, "GET deploy"), "-NOAUTH", 7) == 0);
+  snprintf(as.login, sizeof as.login, "AUTH locks @LOCKS@");
+  CHECK(strncmp(server_command(&as, "GET deploy"), "-NOAUTH", 7) == 0);
+}
+
+static void a_lock_outlives_a_crash_of_all_servers(void) {
+  redlock rl;
+  redlock_lock lock;
+  int i;
+  servers_heal(&real);
+  open_as_locks(&rl, 0);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", REAL_TTL_MS, 0), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", SERVERS), SERVERS);
+  for (i = 0; i < SERVERS; i++) server_restart(&real.at[i]);
+  CHECK_EQ(real_keys(SERVERS, "deploy"), SERVERS);
+  redlock_wait(&rl, REAL_LOOK_MS); /* the old connections are found closed */
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  redlock_close(&rl);
+}
+
+static void a_full_server_refuses_and_throws_nothing_out(void) {
+  redlock rl;
+  redlock_lock held, lock;
+  int i;
+  servers_heal(&real);
+  open_as_locks(&rl, 0);
+  CHECK_EQ(redlock_acquire(&rl, &held, "deploy", REAL_TTL_MS, 0), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", SERVERS), SERVERS);
+  for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "CONFIG SET maxmemory 1");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "another", REAL_TTL_MS, 0), REDLOCK_NO_QUORUM);
+  CHECK(strncmp(redlock_server_error(&rl, 0), "OOM", 3) == 0);
+  CHECK_EQ(real_keys(SERVERS, "deploy"), SERVERS);
+  for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "CONFIG SET maxmemory 64mb");
+  CHECK_EQ(redlock_release(&rl, &held), REDLOCK_OK);
+  redlock_close(&rl);
+}
+
+/* As it stands in the folder nobody knows the passwords, not even the server. */
+static void it_does_not_start_before_the_passwords_are_filled_in(void) {
+  int status = 0, fd;
+  pid_t pid = fork();
+  if (pid == 0) {
+    fd = open("/dev/null", O_WRONLY);
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    alarm(NEVER_S); /* it would serve for ever */
+    execl(getenv("REDIS_SERVER"), "redis-server", DEPLOYED_CONF, "--port", "0", "--dir",
+          servers_folder(), (char *)NULL);
+    _exit(127);
+  }
+  waitpid(pid, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
+static void tests(void) {
+  deployed_login(&real);
+  RUN(its_user_takes_extends_and_releases_locks);
+  RUN(its_user_may_send_all_that_a_client_can);
+  RUN(its_user_may_do_nothing_else);
+  RUN(nobody_else_gets_in);
+  RUN(a_full_server_refuses_and_throws_nothing_out);
+  RUN(it_does_not_start_before_the_passwords_are_filled_in);
+  RUN(its_user_may_ask_what_the_quarantine_needs);
+  RUN(a_lock_outlives_a_crash_of_all_servers);
+}
+
+int main(int argc, char **argv) {
+  return real_main_with(argc, argv, SERVERS, deployed_args, tests);
+}

@@ -1,0 +1,107 @@
+#!/bin/sh
+# deploy.sh [TEST...] : what stands in examples/deploy besides redis.conf: three servers to try out,
+# taken by the command as the README says, the unit, and the configuration's lines for TLS.
+set -u
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/check.sh"
+
+deploy=$root/examples/deploy
+three=$deploy/three
+folder=$work/three
+first=$((20000 + $$ % 10000))
+trap 'FIRST_PORT=$first "$three" stop "$folder" >/dev/null 2>&1; rm -rf "$work"' EXIT
+
+has_server() { [ -x "${REDIS_SERVER:-}" ] || skip "no redis-server"; }
+
+has_cli() { command -v redis-cli || command -v valkey-cli || skip "no redis-cli"; }
+
+# start_three : on ports that are free
+start_three() {
+  for _ in 1 2 3; do
+    export FIRST_PORT=$first
+    "$three" start "$folder" >"$work/env" && return
+    "$three" stop "$folder"
+    first=$((first + 3))
+  done
+  return 1
+}
+
+three_servers_can_be_tried_out() {
+  has_server && has_cli || return
+  start_three || return
+  . "$work/env"
+  [ "$(echo "$REDLOCK_SERVERS" | tr , '\n' | grep -c '^redis://locks:.*@127.0.0.1:')" = 3 ] &&
+    "$root/build/redlock" try -- true && "$root/build/redlock" --status
+}
+
+# A second start finds them as they are; stop leaves none.
+three_servers_are_started_once_and_stopped() {
+  has_server && has_cli || return
+  start_three && cp "$work/env" "$work/before" && start_three && cmp "$work/before" "$work/env" ||
+    return
+  . "$work/env"
+  "$three" stop "$folder" && ! "$root/build/redlock" -w 0 try -- true
+}
+
+# Another one's server has another password: it is left alone.
+three_never_stops_a_server_of_others() {
+  has_server && has_cli || return
+  start_three && "$three" stop "$work/other" && . "$work/env" &&
+    "$root/build/redlock" try -- true
+}
+
+unit_is_good() {
+  need systemd-analyze && has_server || return
+  sed "s|/usr/bin/redis-server|$REDIS_SERVER|" "$deploy/redlock.service" >"$work/redlock.service"
+  systemd-analyze verify "$work/redlock.service" >"$work/said" 2>&1
+  status=$?
+  cat "$work/said"
+  [ $status = 0 ] && ! grep -i "redlock.service" "$work/said"
+}
+
+# certificate NAME : one that its own key signs, for 127.0.0.1
+certificate() {
+  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=locks \
+    -addext subjectAltName=IP:127.0.0.1 -keyout "$work/$1.key" -out "$work/$1.crt" 2>/dev/null
+}
+
+# ask_tls PORT FLAG... : PING as the clients' user
+ask_tls() {
+  port=$1
+  shift
+  REDISCLI_AUTH=x "$(has_cli)" --tls -p "$port" --user locks --no-auth-warning "$@" ping 2>&1
+}
+
+# The lines that wait behind a #, without it.
+tls_lines_can_be_taken_in() {
+  has_server && has_cli && need openssl || return
+  certificate server || skip "this openssl cannot make a certificate" || return
+  hash=$(printf x | sha256sum | cut -c 1-64)
+  port=$((first + 500))
+  sed -e 's/^#\([a-z]\)/\1/' -e "s/#@[A-Z]*@/#$hash/" -e "s/^tls-port .*/tls-port $port/" \
+    -e "s|/etc/redlock/ca|$work/server|; s|/etc/redlock|$work|" "$deploy/redis.conf" \
+    >"$work/redis.conf"
+  (cd "$work" && exec "$REDIS_SERVER" redis.conf --logfile log) >"$work/said" 2>&1 &
+  server=$!
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    grep -q 'eady to accept' "$work/log" 2>/dev/null && break
+    kill -0 $server 2>/dev/null || break
+    sleep 0.2
+  done
+  said=$(ask_tls "$port" --cacert "$work/server.crt")
+  kill $server 2>/dev/null
+  wait $server
+  ! grep -qis 'TLS support\|bad directive' "$work/log" "$work/said" ||
+    skip "this server has no TLS" || return
+  echo "$said"
+  [ "$said" = PONG ]
+}
+
+run three_servers_can_be_tried_out three_servers_can_be_tried_out
+run three_servers_are_started_once_and_stopped three_servers_are_started_once_and_stopped
+run three_never_stops_a_server_of_others three_never_stops_a_server_of_others
+run unit_is_good unit_is_good
+run tls_lines_can_be_taken_in tls_lines_can_be_taken_in
+
+check_end
