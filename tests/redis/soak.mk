@@ -21,6 +21,6 @@ soak: $(SOAK)/forget $(SOAK)/contend ## runs 50 times with servers that forget, 
 # A test that sets a clock is skipped where this cannot be built, or does not suit the server.
 $(SOAK)/clock $(SOAK)/forget_unseen: | $(SOAK)/wall.so
 
-$(SOAK)/wall.so: tests/redis/preload/wall.c
+$(SOAK)/wall.so $(BUILD)/tests/chaos/wall.so: tests/redis/preload/wall.c
 	@mkdir -p $(@D)
 	$(CC) -O1 -Wall -Wextra -shared -fPIC $< -o $@ || echo "no test sets a clock" >&2

@@ -1,9 +1,10 @@
-/* wall.c: a wall clock that is off by as many seconds as stand in a file; for LD_PRELOAD. Only
- * system calls, no calls of libc: allocators ask for the time before anything is set up, which
- * libfaketime does not survive under a server with jemalloc. */
+/* wall.c: a wall clock that is off by as many microseconds as stand in a file; for LD_PRELOAD.
+ * Only system calls, no calls of libc: allocators ask for the time before anything is set up,
+ * which libfaketime does not survive under a server with jemalloc. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -11,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const volatile long *offset; /* the file, mapped */
+static const volatile int64_t *offset; /* the file, mapped */
 
 __attribute__((constructor)) static void map_offset(void) {
   const char *path = getenv("REDLOCK_WALL_CLOCK");
@@ -22,10 +23,13 @@ __attribute__((constructor)) static void map_offset(void) {
 }
 
 int clock_gettime(clockid_t id, struct timespec *t) {
-  int failed = (int)syscall(SYS_clock_gettime, id, t);
-  if (!failed && offset && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
-    t->tv_sec += *offset;
-  return failed;
+  int64_t us;
+  if (syscall(SYS_clock_gettime, id, t)) return -1;
+  if (!offset || (id != CLOCK_REALTIME && id != CLOCK_REALTIME_COARSE)) return 0;
+  us = (int64_t)t->tv_sec * 1000000 + t->tv_nsec / 1000 + *offset;
+  t->tv_sec = (time_t)(us / 1000000);
+  t->tv_nsec = (long)(us % 1000000 * 1000);
+  return 0;
 }
 
 int gettimeofday(struct timeval *restrict to, void *restrict zone) {

@@ -1,0 +1,354 @@
+/* fencing.c: fencing [MINUTES [SEED]]: tokens on real servers that are killed, that forget, and
+ * whose wall clocks are stepped, and clients that are stopped in the middle (R25).
+ *
+ * Locks last a few milliseconds here, much less than the pauses: exclusion is broken all the time,
+ * on purpose, and tokens must be unique and in order all the same. First come the negative
+ * controls: a rule or an assumption is taken away, and the order must break within a bound. Then
+ * the scenes that must hold share the rest of the time.
+ *
+ * max_ttl_ms is A. The clocks of a scene with steps stay between 0 and 0.45 A ahead: so they never
+ * lose more than A/2 (F2). Slow clocks lose 0.4 A in any 2 A. */
+#include "tests/redis/wall.h"
+#include "tests/check.h"
+#include "bare.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+enum {
+  A_MS = 2000,
+  STEP_US = A_MS * 450,
+  OLD_US = 60000000,      /* before the first scene every server is as old as that */
+  CONTROL_MS = 20000,     /* a control must break within this time */
+  SCENE_MS = 12000,       /* a scene takes about that long, and in a short run no less than */
+  SCENE_LEAST_MS = 5000,
+  GRANTS_LEAST = 10,
+  MINUTES = 2
+};
+
+/* The script that a fenced acquire sends. */
+static char script[1024] =
+    "local c,k,p=redis.pcall,KEYS[1],ARGV[2]+0 if c('exists',k)==1 then return end "
+    "local t=c('time')t=t[1]*1000000+t[2]if p<=t or p-t>ARGV[3]*500 then return-t end "
+    "local f=k..':fence'local v=c('get',f)"
+    "if v and(v.err or v+0>=p)then return v.err and v or v+0 end "
+    "v=c('set',f,ARGV[2],'PX',ARGV[3])if v.err then return v end "
+    "v=c('set',k,ARGV[1],'NX','PX',ARGV[4])return v and(v.err and v or t)";
+
+/* ---- scenes ---- */
+
+enum { KILLS = 1, STEPS = 2, SLOW = 4, SET_BACK = 8, FAR = 16, FLUSHES = 32, NO_QUARANTINE = 64,
+       IDLES = 128, WILD = 256 };
+
+struct scene {
+  const char *name;
+  int faults;
+  const char *args;     /* of the servers */
+  const char *from, *to; /* a control's change of the script */
+  int quorum;           /* 0 = the right one */
+};
+
+#define AOF "--appendonly yes --appendfsync everysec"
+#define RDB "--save 1 1"
+
+static const struct scene scenes[] = {
+    {"nothing but pauses", 0, "", NULL, NULL, 0},
+    {"kill -9, nothing kept", KILLS, "", NULL, NULL, 0},
+    {"kill -9, AOF", KILLS, AOF, NULL, NULL, 0},
+    {"kill -9, an RDB from before", KILLS, RDB, NULL, NULL, 0},
+    {"clocks are stepped", STEPS, "", NULL, NULL, 0},
+    {"clocks run slow", SLOW, "", NULL, NULL, 0},
+    {"kill -9, AOF, and clocks are stepped", KILLS | STEPS, AOF, NULL, NULL, 0},
+    {"kill -9, and clocks are set back meanwhile", SET_BACK, "", NULL, NULL, 0},
+};
+
+static const struct scene controls[] = {
+    {"no quarantine", KILLS | NO_QUARANTINE, "", NULL, NULL, 0},
+    {"FLUSHALL", FLUSHES, "", NULL, NULL, 0},
+    {"clocks are stepped too far", STEPS | FAR, "", NULL, NULL, 0},
+    {"quorum N/2", 0, "", NULL, NULL, 1},
+    {"a token equal to the counter is accepted", 0, "", "v+0>=p", "v+0>p", 0},
+    {"no counter", 0, "", "v+0>=p", "false", 0},
+    {"the counter expires with the lock", 0, "", "'PX',ARGV[3])", "'PX',ARGV[4])", 0},
+    {"no window", KILLS | IDLES | WILD, "", "or p-t>ARGV[3]*500 ", "", 0},
+    {"no clock", IDLES | WILD, "", "*1000000+t[2]",
+     "*1000000+t[2]if p>0 then t=math.min(t,p-1)end ", 0},
+};
+
+enum { SCENES = (int)(sizeof scenes / sizeof *scenes),
+       CONTROLS = (int)(sizeof controls / sizeof *controls) };
+
+/* ---- the world ---- */
+
+static struct servers servers;
+static pid_t clients[CLIENTS];
+static uint64_t seed;
+static long kills, kept, steps, pauses; /* of the scene; kept: killed, and came back with keys */
+static int64_t scene_us;          /* when it began */
+
+static void rest(int64_t ms) { poll(NULL, 0, (int)ms); }
+
+static int64_t about(int64_t least_ms, int64_t most_ms) {
+  return least_ms + (int64_t)draw(&seed, (uint64_t)(most_ms - least_ms + 1));
+}
+
+static void set_clock(int i, int64_t us) {
+  wall_choose(i);
+  wall_set_us(us);
+}
+
+static void set_clocks(int64_t us) {
+  int i;
+  for (i = 0; i < SERVERS; i++) set_clock(i, us);
+}
+
+/* Shows after a crash whether anything was kept. */
+static void mark(int i) { server_command(&servers.at[i], "SET marker 1"); }
+
+/* They start with their clocks behind: when these have been set right, the servers look old enough
+   for the quarantine. Nothing has been granted before. */
+static void start_servers(const char *args) {
+  int i;
+  servers.count = SERVERS;
+  for (i = 0; i < SERVERS; i++) {
+    set_clock(i, -OLD_US);
+    server_start(&servers.at[i], args);
+    board->trusted_us[i] = timing_us() - OLD_US;
+    mark(i);
+  }
+  set_clocks(0);
+}
+
+/* Never trusted before it is down, and then not before it is up again. */
+static void crash(int which, int64_t ahead_us, int step) {
+  int i;
+  for (i = 0; i < SERVERS; i++)
+    if (which >> i & 1) board->trusted_us[i] = INT64_MAX;
+  for (i = 0; i < SERVERS; i++)
+    if (which >> i & 1) server_kill(&servers.at[i]);
+  for (i = 0; i < SERVERS; i++) {
+    if (!(which >> i & 1)) continue;
+    wall_choose(i);
+    if (step) wall_set_us(ahead_us);
+    server_restart(&servers.at[i]);
+    board->trusted_us[i] = timing_us();
+    kept += server_number(&servers.at[i], "EXISTS marker");
+    mark(i);
+    kills++;
+  }
+}
+
+/* ---- clients ---- */
+
+static void end_with_parent(pid_t parent) {
+#ifdef __linux__
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+  if (getppid() != parent) _exit(1);
+}
+
+static void start_clients(const struct bare_rules *rules) {
+  int i, ports[SERVERS];
+  pid_t parent = getpid();
+  for (i = 0; i < SERVERS; i++) ports[i] = servers.at[i].port;
+  fflush(stdout);
+  for (i = 0; i < CLIENTS; i++) {
+    uint64_t own = seed + (uint64_t)i + 1;
+    clients[i] = fork();
+    if (clients[i] != 0) continue;
+    end_with_parent(parent);
+    bare_client(rules, ports, own, &board->notes[i]);
+    _exit(0);
+  }
+}
+
+static void end_clients(void) {
+  int i, status;
+  board->stop = 1;
+  for (i = 0; i < CLIENTS; i++) {
+    status = -1;
+    kill(clients[i], SIGCONT);
+    waitpid(clients[i], &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+}
+
+/* A client is stopped wherever it is, for longer than any lock lasts. */
+static void pause_one(void) {
+  pid_t pid = clients[draw(&seed, CLIENTS)];
+  kill(pid, SIGSTOP);
+  rest(about(10, 60));
+  kill(pid, SIGCONT);
+  pauses++;
+}
+
+/* Nobody speaks for so long. */
+static void hush(int64_t ms) {
+  board->hush = 1;
+  rest(ms);
+}
+
+/* ---- trouble ---- */
+
+/* The worst case: nobody speaks while the clocks are ahead and the counters expire; then all of
+   them go back. */
+static void step_together(int far) {
+  hush(50);
+  set_clocks(far ? 3 * A_MS * 1000 : STEP_US);
+  rest(far ? A_MS / 4 : A_MS * 6 / 10);
+  set_clocks(0);
+  board->hush = 0;
+}
+
+static void step_apart(void) {
+  int i;
+  for (i = 0; i < SERVERS; i++)
+    if (draw(&seed, 2)) set_clock(i, (int64_t)draw(&seed, STEP_US + 1));
+}
+
+static void step_clocks(int far) {
+  if (far || draw(&seed, 2)) step_together(far);
+  else step_apart();
+  steps++;
+}
+
+/* A fifth of the time is lost. */
+static void slow_clocks(void) {
+  int64_t until_us = timing_us() + 500000;
+  for (; timing_us() < until_us; steps++) {
+    set_clocks((scene_us - timing_us()) / 5);
+    rest(5);
+  }
+}
+
+/* Grants by clocks that are ahead; when the servers are back, their clocks are right. */
+static void set_back(void) {
+  set_clocks(STEP_US);
+  rest(300);
+  crash(7, 0, 1);
+  steps++;
+}
+
+static void flush(void) {
+  int i;
+  for (i = 0; i < SERVERS; i++)
+    if (draw(&seed, 2)) server_command(&servers.at[i], "FLUSHALL");
+}
+
+/* The counters expire. */
+static void idle(void) {
+  hush(A_MS + 200);
+  board->hush = 0;
+}
+
+/* So that those who were quarantined have a say again. */
+static void await_trust(const struct scene *s) {
+  if (s->faults & NO_QUARANTINE) return;
+  pause_one();
+  rest(A_MS * 6 / 5);
+}
+
+static void make_trouble(const struct scene *s) {
+  pause_one();
+  rest(about(50, 300));
+  if (s->faults & STEPS) step_clocks(s->faults & FAR);
+  if (s->faults & SLOW) slow_clocks();
+  if (s->faults & FLUSHES) flush();
+  if (s->faults & IDLES) idle();
+  if (s->faults & SET_BACK) set_back();
+  if (s->faults & KILLS) crash(1 + (int)draw(&seed, 7), 0, 0);
+  if (s->faults & (SET_BACK | KILLS)) await_trust(s);
+}
+
+/* ---- a scene ---- */
+
+static const char *changed_script(const struct scene *s) {
+  static char text[sizeof script + 64];
+  const char *at = s->from ? strstr(script, s->from) : script;
+  if (!CHECK(at != NULL)) return script; /* the change does not apply any more */
+  if (!s->from) return script;
+  snprintf(text, sizeof text, "%.*s%s%s", (int)(at - script), script, s->to, at + strlen(s->from));
+  return text;
+}
+
+static struct verdict play(const struct scene *s, int64_t ms, int until_broken) {
+  struct bare_rules rules;
+  struct verdict verdict;
+  int64_t end_us;
+  rules.script = changed_script(s);
+  rules.quorum = s->quorum ? s->quorum : SERVERS / 2 + 1;
+  rules.quarantine = !(s->faults & NO_QUARANTINE);
+  rules.wild = s->faults & WILD ? 10 : 1;
+  rules.max_ttl_ms = A_MS;
+  kills = kept = steps = pauses = 0;
+  grants_forget();
+  start_servers(s->args);
+  scene_us = timing_us();
+  end_us = scene_us + ms * 1000;
+  start_clients(&rules);
+  do make_trouble(s);
+  while (timing_us() < end_us && !(until_broken && grants_judge().fault));
+  end_clients();
+  verdict = grants_judge();
+  servers_stop(&servers);
+  return verdict;
+}
+
+static void tell(const struct verdict *v) {
+  printf("    %ld grants of %ld rounds, %ld of them to a second holder; %ld kills"
+         " (%ld kept something), %ld steps, %ld pauses: %s\n", v->grants, v->rounds,
+         v->overlapping, kills, kept, steps, pauses, v->fault ? v->fault : "unique and in order");
+}
+
+static const struct scene *scene;
+static int64_t scene_ms;
+
+static void tokens_are_unique_and_in_order(void) {
+  struct verdict v = play(scene, scene_ms, 0);
+  tell(&v);
+  CHECK(v.fault == NULL);
+  CHECK(v.grants >= GRANTS_LEAST);
+  CHECK(v.overlapping > 0);
+  CHECK((scene->faults & (KILLS | SET_BACK)) == 0 || kills > 0);
+  CHECK_EQ(kept > 0, *scene->args != '\0');
+}
+
+static void the_control_is_caught(void) {
+  struct verdict v = play(scene, CONTROL_MS, 1);
+  tell(&v);
+  CHECK(v.fault != NULL);
+}
+
+static void tests(int64_t end_ms) {
+  int i, rounds, round;
+  for (i = 0; i < CONTROLS; i++) {
+    scene = &controls[i];
+    check_run(scene->name, the_control_is_caught);
+  }
+  rounds = (int)((end_ms - timing_ms()) / (SCENES * SCENE_MS));
+  if (rounds < 1) rounds = 1;
+  for (round = 0; round < rounds; round++)
+    for (i = 0; i < SCENES; i++) {
+      scene = &scenes[i];
+      scene_ms = (end_ms - timing_ms()) / (SCENES * (rounds - round) - i);
+      if (scene_ms < SCENE_LEAST_MS) scene_ms = SCENE_LEAST_MS;
+      check_run(scene->name, tokens_are_unique_and_in_order);
+    }
+}
+
+int main(int argc, char **argv) {
+  int64_t minutes = argc > 1 ? strtol(argv[1], NULL, 10) : MINUTES;
+  seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)timing_us();
+  check_start(1, argv);
+  if (servers_missing() || !grants_open()) {
+    fprintf(stderr, "chaos: %s\n", servers_missing() ? servers_missing() : "no memory");
+    return 1;
+  }
+  wall_begin();
+  printf("    seed %llu, %ld minutes\n", (unsigned long long)seed, (long)minutes);
+  tests(timing_ms() + minutes * 60000);
+  return check_end();
+}
