@@ -48,14 +48,15 @@
      REDLOCK_NO_TEXTS             no error texts: those functions return ""
      REDLOCK_NO_QUARANTINE        no max_ttl_ms: with servers that restart at will, two may hold a
                                   lock (R24); one run_id behind two entries is not seen (R5)
+     REDLOCK_NO_FENCING           no fencing tokens (R25); so it is without the quarantine
      REDLOCK_NO_URL               no redis:// in the list: no database but 0, one password for all,
                                   no options.tls
      REDLOCK_STATIC               every function is static to the file
      REDLOCK_API                  what stands before each function, for a DLL; in C++ extern "C" too
      REDLOCK_ASSERT(truth)        called with the invariants; nothing by default
-   Smallest useful: 3 servers, 16, 4, 16 and REDLOCK_NO_DNS: under 1 KB on 32 bits for client and
-   lock. To have W locks in flight at once allow 2 W + 2 commands: each takes about 64 bytes and
-   REDLOCK_MAX_RESOURCE. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
+   Smallest useful: 3 servers, 16, 4, 16 and REDLOCK_NO_DNS, REDLOCK_NO_FENCING: under 1 KB on 32
+   bits for client and lock. To have W locks in flight at once allow 2 W + 2 commands: each takes
+   about 64 bytes and REDLOCK_MAX_RESOURCE. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
@@ -70,8 +71,8 @@
 
    WHAT NO CLIENT CAN PROMISE
      A process that pauses after the grant can outlive its lock: where that matters, the resource
-     itself must refuse it. A server's clock that is stepped forward expires keys early. A server
-     that restarts empty forgets its locks: set max_ttl_ms (R24).
+     itself must refuse it, by the lock's token (R25). A server's clock that is stepped forward
+     expires keys early. A server that restarts empty forgets its locks: set max_ttl_ms (R24).
 
    LICENCE
      MIT No Attribution (MIT-0). The text stands in LICENSE. */
@@ -96,6 +97,10 @@
 #endif
 #ifndef REDLOCK_MAX_ERROR
 #define REDLOCK_MAX_ERROR 112
+#endif
+
+#if defined(REDLOCK_NO_QUARANTINE) && !defined(REDLOCK_NO_FENCING)
+#define REDLOCK_NO_FENCING /* tokens need the quarantine */
 #endif
 
 #ifdef REDLOCK_API /* yours */
@@ -135,7 +140,9 @@ typedef enum redlock_vote {
   REDLOCK_VOTE_TIMEOUT,     /* no answer within server_timeout_ms */
   REDLOCK_VOTE_UNREACHABLE, /* no connection, or lost before the answer */
   REDLOCK_VOTE_ERROR,       /* an error reply, or a failed AUTH, SELECT or INFO */
-  REDLOCK_VOTE_QUARANTINED  /* restarted less than max_ttl_ms ago (R24) */
+  REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24) */
+  REDLOCK_VOTE_LOW,         /* it has seen a greater token, and is asked again at once (R25) */
+  REDLOCK_VOTE_CLOCK        /* its clock is too far from the others' (R25) */
 } redlock_vote;
 
 enum { REDLOCK_READ = 1, REDLOCK_WRITE = 2 };
@@ -202,6 +209,11 @@ typedef struct redlock_options {
   uint32_t drift_ppm;          /* 10 000; clocks' drift allowed for, below 1 000 000 (R1) */
   uint32_t max_hold_ms;        /* longest hold by extension; 0 = no limit (R20) */
   uint32_t max_ttl_ms;         /* longest ttl of any client; 0 = restart quarantine off (R24) */
+#ifndef REDLOCK_NO_FENCING
+  uint32_t fencing;            /* 1 = every acquire yields a token too (R25). Needs max_ttl_ms, at
+                                  least 4 * server_timeout_ms and the same in all clients, and
+                                  servers whose clocks agree within a quarter of it */
+#endif
   const char *username;        /* for entries of the list that name none; NULL = none */
   const char *password;
   const redlock_io *io;        /* NULL = the sockets of the system, POSIX or Windows */
@@ -234,13 +246,20 @@ typedef uint16_t rl_set;
 typedef uint32_t rl_set;
 #endif
 
+/* private: a number in a reply */
+#ifdef REDLOCK_NO_FENCING
+typedef uint32_t rl_integer;
+#else
+typedef uint64_t rl_integer;
+#endif
+
 /* private: a place in one of the client's lists */
 typedef struct rl_link {
   struct rl_link *next, *prev;
 } rl_link;
 
-/* One lock. status, operation and votes are for the caller to read; `user`, at its end, is the
-   caller's own. Zero it before the first use unless that use is an acquire. */
+/* One lock. status, operation, votes and token are for the caller to read; `user`, at its end, is
+   the caller's own. Zero it before the first use unless that use is an acquire. */
 typedef struct redlock_lock {
   rl_link link;                /* private, up to status */
   uint8_t phase, task, held, kept, reserved, urgent;
@@ -249,7 +268,14 @@ typedef struct redlock_lock {
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
+#ifndef REDLOCK_NO_FENCING
+  uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
+                                  0 = none. Hand it to what you write to, and let that check it */
+#endif
   uint16_t resource_size;      /* private, up to user */
+#ifndef REDLOCK_NO_FENCING
+  uint8_t again;       /* rounds of this attempt after its first (R25) */
+#endif
   uint32_t command;    /* the round's place in the log */
   uint32_t ask_ms;     /* the ttl that this round asks for */
   uint32_t ttl_ms;     /* the longest asked for: no value of ours outlives it on a server */
@@ -266,6 +292,9 @@ typedef struct redlock_lock {
 /* private: one command of the log, from T1 until it is retired; its bytes are made as they leave */
 typedef struct rl_command {
   int64_t t1_ms;
+#ifndef REDLOCK_NO_FENCING
+  uint64_t token;     /* that is proposed; 0 = none, it asks for the clock (R25) */
+#endif
   redlock_lock *lock; /* who waits for the votes; NULL = decided */
   uint32_t ttl_ms;
   uint16_t size;      /* bytes on the wire */
@@ -278,7 +307,7 @@ typedef struct rl_command {
 
 /* private: where the reply parser stands */
 typedef struct rl_parser {
-  uint32_t number;     /* the number, or the bytes of a bulk to come */
+  rl_integer number;   /* the number, or the bytes of a bulk to come */
   uint32_t count;      /* bytes of the line */
   uint8_t state, type, negative;
 } rl_parser;
@@ -320,6 +349,9 @@ typedef struct rl_server {
   int64_t until_ms;    /* closed: not reopened before; else, if it is stalled: not kept after */
   int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
   int64_t born_ms;     /* our time of its start, never too early (R24) */
+#ifndef REDLOCK_NO_FENCING
+  uint64_t ahead_us;   /* its wall clock less our clock; 0 = not known (R25) */
+#endif
   char error[REDLOCK_MAX_ERROR];
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
   rl_address address[RL_ADDRESSES];
@@ -345,6 +377,9 @@ typedef struct redlock {
   rl_link decided;    /* locks to hand back */
   const char *failed; /* what did on our side, last: clock, entropy or wait; NULL = nothing */
   const redlock_lock *handed; /* the last handed back, if it is in no list since: saves a search */
+#ifndef REDLOCK_NO_FENCING
+  uint64_t token;     /* the last one that was proposed, or refused one (R25) */
+#endif
   redlock_options options;
   long process;       /* who called init (R17) */
   rl_server server[REDLOCK_MAX_SERVERS];
@@ -544,6 +579,26 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
   "local i=redis.call('info')return i:find('role:master')and "                                     \
   "tonumber(i:match(ARGV[1]..':(%-?%w+)'):sub(1,8),ARGV[2])"
 
+#ifdef REDLOCK_NO_FENCING
+#define RL_FENCING(rl) 0
+#else
+#define RL_FENCING(rl) ((rl)->options.fencing)
+
+/* R25: sets the lock if the token fits: it is above the server's clock and the last token, and at
+   most half of max_ttl_ms ahead. The counter is written first, so that no lock stands without it.
+   Nil: taken. Below zero: less the clock, which the token does not fit. At least the token: the
+   counter, which refused it. Else the clock, and the lock is set. */
+#define RL_FENCED_SCRIPT                                                                           \
+  "local c,k,a,p,t,f,v=redis.pcall,KEYS[1],ARGV p=a[2]+0 "                                         \
+  "if c('exists',k)==1 then return end t=c('time')t=t[1]*1e6+t[2]"                                 \
+  "if p<=t or p-t>a[3]*500 then return-t end f=k..':fence'v=c('get',f)"                            \
+  "if v and(v.err or v+0>=p)then return v.err and v or v+0 end "                                   \
+  "v=c('set',f,a[2],'PX',a[3])if v.err then return v end "                                         \
+  "v=c('set',k,a[1],'NX','PX',a[4])return v and(v.err and v or t)"
+#define RL_FENCED_HEAD "*8\r\n$4\r\nEVAL\r\n$359\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
+typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 359 + 1 ? 1 : -1];
+#endif
+
 /* How the commands begin, in RESP: all that does not vary. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
 #define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$179\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
@@ -560,6 +615,7 @@ enum {
   RL_WINDOW_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 2048 :
                     REDLOCK_MAX_COMMANDS < 512 ? 64 * REDLOCK_MAX_COMMANDS : 32768,
 #endif
+  RL_SECOND_ROUNDS = 2,     /* of one attempt, at most (R25) */
   RL_SPARE = 2,             /* commands of the log that only what is urgent may take */
   RL_RECEIVE_BYTES = 512,
   RL_RECEIVE_TURNS = 16,    /* so that one talkative server cannot hold a step up */
@@ -633,14 +689,28 @@ static uint32_t rl_number(rl_text t, uint32_t limit) {
   return number < limit ? number : limit;
 }
 
+enum { RL_DIGITS = sizeof(rl_integer) > 4 ? 20 : 10 };
+
+/* Takes a number's last digit off it. Without 64-bit division: libgcc's takes 750 bytes. */
+static char rl_take_digit(rl_integer *number) {
+#ifdef REDLOCK_NO_FENCING
+  uint32_t low = *number;
+  *number = low / 10;
+#else
+  uint32_t high = RL_AS(uint32_t, *number >> 32), low = RL_AS(uint32_t, *number);
+  uint32_t middle = high % 10 << 16 | low >> 16;
+  low = middle % 10 << 16 | (low & 65535);
+  *number = RL_AS(uint64_t, high / 10) << 32 | (middle / 10 << 16 | low / 10);
+#endif
+  return RL_AS(char, '0' + low % 10);
+}
+
 /* Decimal digits, without an end. */
-static rl_text rl_format(char digits[10], uint32_t number) {
-  size_t at = 10;
-  do {
-    digits[--at] = RL_AS(char, '0' + number % 10);
-    number /= 10;
-  } while (number);
-  return rl_slice(digits + at, 10 - at);
+static rl_text rl_format(char digits[RL_DIGITS], rl_integer number) {
+  size_t at = RL_DIGITS;
+  do digits[--at] = rl_take_digit(&number);
+  while (number);
+  return rl_slice(digits + at, RL_DIGITS - at);
 }
 
 /* ---- RESP: the encoder ----------------------------------------------------------------------- */
@@ -668,12 +738,12 @@ static void rl_put_raw(rl_writer *w, const char *text) { rl_put(w, text, strlen(
 
 /* The head of a word: "$20\r\n" */
 static void rl_put_size(rl_writer *w, size_t size) {
-  char head[13];
+  char head[RL_DIGITS + 3];
   rl_text number = rl_format(head + 1, RL_AS(uint32_t, size));
-  head[10 - number.size] = '$';
-  head[11] = '\r';
-  head[12] = '\n';
-  rl_put(w, head + 10 - number.size, number.size + 3);
+  head[RL_DIGITS - number.size] = '$';
+  head[RL_DIGITS + 1] = '\r';
+  head[RL_DIGITS + 2] = '\n';
+  rl_put(w, head + RL_DIGITS - number.size, number.size + 3);
 }
 
 /* One word of a command: "$3\r\nSET\r\n" */
@@ -700,14 +770,33 @@ static void rl_put_encoded(rl_writer *w, rl_text t) {
   rl_put(w, "\r\n", 2);
 }
 
-static void rl_put_command(rl_writer *w, const rl_command *c) {
-  char digits[10];
-  if (c->kind != RL_SET) rl_put(w, c->kind == RL_RELEASE ? "*5" : "*6", 2);
-  rl_put_raw(w, c->kind == RL_SET ? RL_SET_HEAD : RL_EVAL_HEAD);
+#ifdef REDLOCK_NO_FENCING
+#define RL_FENCED_HEAD "" /* never used */
+static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
+  (void)w, (void)rl, (void)c;
+}
+#else
+
+/* What a fenced SET says more than its script, resource, value and ttl. */
+static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
+  char digits[RL_DIGITS];
+  rl_put_word(w, rl_format(digits, c->token));
+  rl_put_word(w, rl_format(digits, rl->options.max_ttl_ms));
+}
+
+#endif
+
+static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c) {
+  char digits[RL_DIGITS];
+  int sets = c->kind == RL_SET, fenced = sets && RL_FENCING(rl);
+  const char *head = sets ? RL_SET_HEAD : RL_EVAL_HEAD;
+  if (!sets) rl_put(w, c->kind == RL_RELEASE ? "*5" : "*6", 2);
+  rl_put_raw(w, fenced ? RL_FENCED_HEAD : head);
   rl_put(w, c->words, c->words_size);
-  if (c->kind == RL_SET) rl_put_raw(w, "$2\r\nPX\r\n");
+  if (fenced) rl_put_token(w, rl, c);
+  else if (sets) rl_put_raw(w, "$2\r\nPX\r\n");
   if (c->kind != RL_RELEASE) rl_put_word(w, rl_format(digits, c->ttl_ms));
-  if (c->kind == RL_SET) rl_put_raw(w, "$2\r\nNX\r\n");
+  if (sets && !fenced) rl_put_raw(w, "$2\r\nNX\r\n");
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */
@@ -741,7 +830,8 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
     p->negative = 1;
   } else {
     if (c < '0' || c > '9') return RL_BAD;
-    if (p->number < 429496729) p->number = p->number * 10 + RL_AS(uint32_t, c - '0');
+    if (p->number < RL_AS(rl_integer, -1) / 10)
+      p->number = p->number * 10 + RL_AS(uint32_t, c - '0');
   }
   return RL_MORE;
 }
@@ -856,7 +946,7 @@ static int rl_parse_target(const char *entry, rl_target *out) {
 
 /* Where a server is. The entry was found good by init. */
 static void rl_copy_target(const rl_server *s, char host[RL_HOST_BYTES], char port[6]) {
-  char digits[10];
+  char digits[RL_DIGITS];
   rl_target t;
   (void)rl_parse_target(s->entry, &t);
   rl_copy_out(host, t.host);
@@ -991,6 +1081,111 @@ static int rl_is_client(const redlock *rl) {
   return rl && rl->servers != RL_MISBUILT && rl->self == rl;
 }
 
+/* ---- Fencing tokens (R25) -------------------------------------------------------------------- */
+
+#ifdef REDLOCK_NO_FENCING
+
+static void rl_set_token(redlock *rl, rl_command *c) { (void)rl, (void)c; }
+
+static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
+  return (void)rl, (void)s, (void)c, REDLOCK_VOTE_ERROR;
+}
+
+static int rl_is_far(const rl_command *c, redlock_vote vote) { return (void)c, (void)vote, 0; }
+
+static int rl_is_low(redlock_vote vote) { return (void)vote, 0; }
+
+static int rl_is_refused(redlock_vote vote) { return (void)vote, 0; }
+
+static void rl_give_token(redlock_lock *lock, const rl_command *c) { (void)lock, (void)c; }
+
+static int rl_is_second(const redlock_lock *lock) { return (void)lock, 0; }
+
+static int rl_asks_again(const redlock *rl, redlock_lock *lock) { return (void)rl, (void)lock, 0; }
+
+static void rl_end_attempt(redlock_lock *lock) { (void)lock; }
+
+#else
+
+static uint64_t rl_now_us(const redlock *rl) { return RL_AS(uint64_t, rl->now_ms) * 1000; }
+
+/* A quarter of max_ttl_ms, in microseconds. */
+static uint64_t rl_quarter_us(const redlock *rl) {
+  return RL_AS(uint64_t, rl->options.max_ttl_ms) * 250;
+}
+
+/* How far ahead of ours the quorum-th slowest of the servers' clocks is: a minority of wild ones
+   moves nothing. 0 = too few are known yet. */
+static uint64_t rl_ahead_us(const redlock *rl) {
+  const rl_server *s = rl->server, *end = s + rl->servers, *other;
+  uint64_t ahead = 0;
+  for (; s != end; s++) {
+    int below = 0;
+    for (other = rl->server; other != end; other++) below += other->ahead_us < s->ahead_us;
+    if (below < rl->quorum && s->ahead_us > ahead) ahead = s->ahead_us;
+  }
+  return ahead;
+}
+
+/* What a command proposes: in the middle of what servers take, so that their clocks may differ by a
+   quarter of max_ttl_ms to either side; 0 asks them for their clocks. Our clock's whole
+   milliseconds, and replies that took longer, make it too low: then it goes on from the last. */
+static void rl_set_token(redlock *rl, rl_command *c) {
+  uint64_t token = 0;
+  if (rl->options.fencing && c->kind == RL_SET) token = rl_ahead_us(rl);
+  if (token) {
+    token += rl_now_us(rl) + rl_quarter_us(rl);
+    if (rl->token - token < rl_quarter_us(rl)) token = rl->token + 1;
+    rl->token = token;
+  }
+  c->token = token;
+}
+
+/* What a number says in answer to a fenced SET, whether it comes late or not: less the clock, which
+   the token does not fit; the clock, which is below the token; or a counter, which is not. That is
+   no clock: proposals guessed from it would run away from the clocks. */
+static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
+  uint64_t number = s->parser.number;
+  redlock_vote vote = REDLOCK_VOTE_CLOCK;
+  if (s->parser.type != ':' || number == 0) return REDLOCK_VOTE_ERROR;
+  if (!s->parser.negative) vote = number < c->token ? REDLOCK_VOTE_YES : REDLOCK_VOTE_LOW;
+  if (vote == REDLOCK_VOTE_LOW) {
+    if (number - rl->token < rl_quarter_us(rl)) rl->token = number;
+  } else if (number >> 53 == 0) {
+    s->ahead_us = number - rl_now_us(rl);
+  }
+  return vote;
+}
+
+/* Whether the server's clock refused a token, and was not only asked for. */
+static int rl_is_far(const rl_command *c, redlock_vote vote) {
+  return vote == REDLOCK_VOTE_CLOCK && c->token != 0;
+}
+
+static int rl_is_low(redlock_vote vote) { return vote == REDLOCK_VOTE_LOW; }
+
+/* Whether a token was refused, and nothing set. */
+static int rl_is_refused(redlock_vote vote) { return vote >= REDLOCK_VOTE_LOW; }
+
+/* NULL = the lock is not held after all. */
+static void rl_give_token(redlock_lock *lock, const rl_command *c) {
+  lock->token = c ? c->token : 0;
+}
+
+/* Whether this round is, or will be, not the first of its attempt. */
+static int rl_is_second(const redlock_lock *lock) { return lock->task == RL_SET && lock->again; }
+
+/* Whether there is another round at once, in the first one's time. */
+static int rl_asks_again(const redlock *rl, redlock_lock *lock) {
+  if (lock->again == RL_SECOND_ROUNDS || rl->now_ms >= lock->due_ms) return 0;
+  lock->again++;
+  return 1;
+}
+
+static void rl_end_attempt(redlock_lock *lock) { lock->again = 0; }
+
+#endif
+
 /* ---- The log --------------------------------------------------------------------------------- */
 
 static rl_command *rl_at(redlock *rl, uint32_t place) {
@@ -1020,7 +1215,8 @@ static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind
   c->ttl_ms = kind == RL_RELEASE ? lock->ttl_ms : lock->ask_ms;
   c->due = due;
   c->owed = 0;
-  rl_put_command(&sized, c);
+  rl_set_token(rl, c);
+  rl_put_command(&sized, rl, c);
   c->size = RL_AS(uint16_t, sized.total);
   rl->fresh = 1;
   return c;
@@ -1052,7 +1248,18 @@ static int rl_skip(redlock *rl, rl_server *s) {
 
 #ifdef RL_CHECKED
 
-static void rl_check_list(const rl_link *list, uint8_t least, uint8_t most) {
+/* R25: a lock that is held has a token, and none that was not granted. */
+static void rl_check_token(const redlock *rl, const redlock_lock *lock) {
+#ifdef REDLOCK_NO_FENCING
+  (void)rl, (void)lock;
+#else
+  REDLOCK_ASSERT(lock->held != RL_HELD || (lock->token != 0) == (rl->options.fencing != 0));
+  REDLOCK_ASSERT(lock->held != RL_NEVER || lock->token == 0);
+  REDLOCK_ASSERT(lock->again <= RL_SECOND_ROUNDS);
+#endif
+}
+
+static void rl_check_list(const redlock *rl, const rl_link *list, uint8_t least, uint8_t most) {
   const redlock_lock *lock = rl_first(list);
   REDLOCK_ASSERT(list->next->prev == list && list->prev->next == list);
   for (; lock; lock = rl_next(list, lock)) {
@@ -1061,6 +1268,7 @@ static void rl_check_list(const rl_link *list, uint8_t least, uint8_t most) {
     REDLOCK_ASSERT(lock->held == RL_HELD || lock->deadline_ms == 0);
     REDLOCK_ASSERT(!lock->kept || (lock->held == RL_HELD && lock->task == RL_EXTEND) ||
                    lock->task == RL_ABANDON);
+    rl_check_token(rl, lock);
   }
 }
 
@@ -1125,9 +1333,9 @@ static inline void rl_check(redlock *rl) {
   if (!rl_is_client(rl)) return;
   REDLOCK_ASSERT(rl->servers >= 1 && rl->servers <= REDLOCK_MAX_SERVERS);
   REDLOCK_ASSERT(rl->quorum == rl->servers / 2 + 1); /* R5 */
-  rl_check_list(&rl->line, RL_LINE, RL_LINE);
-  rl_check_list(&rl->live, RL_VOTING, RL_KEEPING);
-  rl_check_list(&rl->decided, RL_DECIDED, RL_DECIDED);
+  rl_check_list(rl, &rl->line, RL_LINE, RL_LINE);
+  rl_check_list(rl, &rl->live, RL_VOTING, RL_KEEPING);
+  rl_check_list(rl, &rl->decided, RL_DECIDED, RL_DECIDED);
   rl_check_line(rl);
   rl_check_rounds(rl);
   for (i = 0; i < rl->servers; i++) rl_check_server(rl, &rl->server[i]);
@@ -1326,7 +1534,7 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_target *t, rl_writer *w) 
 /* The handshake, which stands ahead of everything on a connection; how many replies it gets. */
 static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies;
-  char digits[10];
+  char digits[RL_DIGITS];
   rl_target t;
   (void)rl_parse_target(s->entry, &t);
   replies = rl_put_auth(rl, &t, w);
@@ -1375,7 +1583,7 @@ static void rl_fill(redlock *rl, const rl_server *s, rl_window *w) {
   rl_writer out = {w->data, s->sent, sizeof w->data, 0};
   w->place = w->end = s->cursor;
   w->sent = s->sent;
-  do rl_put_command(&out, rl_at(rl, w->end++));
+  do rl_put_command(&out, rl, rl_at(rl, w->end++));
   while (out.room && w->end != rl->end && rl_is_due(rl, s, rl_at(rl, w->end)));
   w->size = sizeof w->data - out.room;
 }
@@ -1522,7 +1730,7 @@ static int rl_is_other_name(redlock *rl, rl_server *s) {
    that restarted before our eyes is timed on our clock; an uptime below zero is that of a server
    whose clock was set back. */
 static const char *rl_identify(redlock *rl, rl_server *s, const rl_parser *uptime) {
-  int64_t uptime_s = uptime->negative ? 0 : RL_AS(int64_t, uptime->number);
+  int64_t uptime_s = uptime->negative ? 0 : RL_AS(int64_t, RL_AS(uint32_t, uptime->number));
   if (rl_is_other_name(rl, s)) return rl_twin;
   if (!rl_tick(rl)) return rl_no_clock;
   if (s->run_id == 0) s->born_ms = rl->now_ms - uptime_s * 1000 + RL_UPTIME_SLACK_MS;
@@ -1545,7 +1753,8 @@ static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) 
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
   if (s->parser.type != ':') return rl_odd;
   if (s->greeting == 0) return rl_identify(rl, s, &s->parser);
-  s->next_run_id = s->parser.number ? s->parser.number : 1; /* 0 means none */
+  s->next_run_id = RL_AS(uint32_t, s->parser.number);
+  if (s->next_run_id == 0) s->next_run_id = 1; /* 0 means none */
   return RL_NULL;
 }
 
@@ -1562,9 +1771,11 @@ static void rl_on_greeting_reply(redlock *rl, rl_server *s, rl_reply reply) {
 }
 
 /* R4: what a reply to that command means. */
-static redlock_vote rl_vote_of(uint8_t kind, rl_reply reply) {
-  if (reply == (kind == RL_SET ? RL_REPLY_OK : RL_REPLY_POSITIVE)) return REDLOCK_VOTE_YES;
-  if (reply == (kind == RL_SET ? RL_REPLY_NIL : RL_REPLY_ZERO)) return REDLOCK_VOTE_TAKEN;
+static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
+  int sets = c->kind == RL_SET;
+  if (sets && RL_FENCING(rl) && reply != RL_REPLY_NIL) return rl_fenced_vote(rl, s, c);
+  if (reply == (sets ? RL_REPLY_OK : RL_REPLY_POSITIVE)) return REDLOCK_VOTE_YES;
+  if (reply == (sets ? RL_REPLY_NIL : RL_REPLY_ZERO)) return REDLOCK_VOTE_TAKEN;
   return REDLOCK_VOTE_ERROR;
 }
 
@@ -1577,16 +1788,18 @@ static void rl_on_paid(redlock *rl, rl_server *s) {
 
 /* R4, R24: what a command's own reply counts for. */
 static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
-  redlock_vote vote = rl_vote_of(c->kind, reply);
+  redlock_vote vote = rl_vote_of(rl, s, c, reply);
   if (vote == REDLOCK_VOTE_ERROR) {
     if (reply != RL_REPLY_ERROR) rl_say(s, rl_odd);
   } else {
     s->fails = 0; /* a roll-back that finds nothing says no more about what refused its SET */
     if (c->kind != RL_RELEASE || vote == REDLOCK_VOTE_YES) rl_on_good_reply(s);
+    if (rl_is_far(c, vote)) rl_say(s, "its clock is far off");
     if (RL_MAX_TTL(rl) && c->t1_ms - s->born_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
   }
   if (!c->lock) return;
-  if (c->kind == RL_SET && reply == RL_REPLY_NIL) rl_remove(&c->lock->touched, s->bit); /* R7 */
+  if (c->kind == RL_SET && (reply == RL_REPLY_NIL || rl_is_refused(vote)))
+    rl_remove(&c->lock->touched, s->bit); /* R7 */
   rl_vote(rl, c, s, vote);
 }
 
@@ -1602,6 +1815,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     rl_on_greeting_reply(rl, s, reply);
   } else if (s->late) {
     s->late--;
+    if (RL_FENCING(rl) && reply == RL_REPLY_OTHER) (void)rl_fenced_vote(rl, s, RL_NULL);
   } else {
     do {
       REDLOCK_ASSERT(s->answered != s->cursor + 1);
@@ -1733,10 +1947,13 @@ static void rl_wait_until(redlock *rl, redlock_lock *lock, uint8_t phase, int64_
 
 /* Takes its turn for room in the log; rl_start_task goes on with it. */
 static void rl_queue(redlock *rl, redlock_lock *lock, uint8_t task) {
+  int64_t end = INT64_MAX;
   lock->task = task;
   rl->fresh = 1;
-  rl_wait_until(rl, lock, RL_LINE, task == RL_EXTEND ? lock->deadline_ms
-                                   : task == RL_SET && lock->attempts ? lock->since_ms : INT64_MAX);
+  if (task == RL_EXTEND) end = lock->deadline_ms;
+  else if (rl_is_second(lock)) end = lock->due_ms;
+  else if (task == RL_SET && lock->attempts) end = lock->since_ms;
+  rl_wait_until(rl, lock, RL_LINE, end);
 }
 
 /* R7: the release goes to every server that any byte of the SET went to, behind it, at once. */
@@ -1767,6 +1984,7 @@ static int64_t rl_rest_ms(redlock *rl, const redlock_lock *lock) {
 static void rl_rest(redlock *rl, redlock_lock *lock) {
   uint32_t attempts = rl->options.max_attempts;
   int64_t delay;
+  rl_end_attempt(lock);
   if (rl->now_ms >= lock->since_ms || (attempts && lock->attempts >= attempts)) {
     rl_decide(rl, lock, RL_AS(redlock_status, lock->last));
     return;
@@ -1780,11 +1998,14 @@ static void rl_rest(redlock *rl, redlock_lock *lock) {
   rl_wait_until(rl, lock, RL_RESTING, delay < lock->since_ms ? delay : lock->since_ms);
 }
 
-static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status status) {
+/* refused: how many servers refused no more than the token, and may take another one (R25). So may
+   those that have not answered: one refusal less, and it would not have failed. */
+static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
   rl_settle(rl, lock)->due = 0;
   rl_roll_back(rl, lock);
   lock->last = RL_AS(int8_t, status);
   if (status == REDLOCK_SYSTEM) rl_decide(rl, lock, status);
+  else if (refused && rl_asks_again(rl, lock)) rl_queue(rl, lock, RL_SET);
   else rl_rest(rl, lock);
 }
 
@@ -1822,9 +2043,11 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     if (status == REDLOCK_EXPIRED) rl_expire(rl, lock);
     else rl_end_extension(rl, lock, status);
   } else if (status != REDLOCK_OK) {
-    rl_fail_attempt(rl, lock, status);
+    rl_fail_attempt(rl, lock, status, 0);
   } else {
-    lock->touched |= rl_settle(rl, lock)->due; /* where it may still be set */
+    const rl_command *c = rl_settle(rl, lock);
+    lock->touched |= c->due; /* where it may still be set */
+    rl_give_token(lock, c);
     lock->deadline_ms = deadline;
     lock->since_ms = lock->t1_ms;
     lock->held = RL_HELD;
@@ -1834,13 +2057,14 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
 
 /* R6: decides as soon as no vote to come can change the outcome. R19, R21, R23: what it is. */
 static void rl_judge(redlock *rl, redlock_lock *lock) {
-  int i, yes = 0, none = 0, taken = 0, absent = 0;
+  int i, yes = 0, none = 0, taken = 0, absent = 0, refused = 0;
   int quorum = rl->quorum, spare = rl->servers - quorum;
   for (i = 0; i < rl->servers; i++) {
     redlock_vote vote = lock->votes[i];
+    if (rl_is_refused(vote)) refused++;
     if (vote == REDLOCK_VOTE_YES) yes++;
     else if (vote == REDLOCK_VOTE_NONE) none++;
-    else if (vote == REDLOCK_VOTE_TAKEN) taken++;
+    else if (vote == REDLOCK_VOTE_TAKEN || rl_is_low(vote)) taken++;
     else absent++;
   }
   if (lock->task == RL_RELEASE) {
@@ -1858,7 +2082,8 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
     rl_expire(rl, lock); /* proved lost */
   } else if (yes + none < quorum) {
     if (lock->task == RL_SET)
-      rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN);
+      rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN,
+                      refused);
     else if (rl->now_ms >= lock->deadline_ms)
       rl_expire(rl, lock);
     else if (taken + none <= spare) /* the loss cannot be proved any more */
@@ -1896,13 +2121,13 @@ static rl_command *rl_ask(redlock *rl, const redlock_lock *lock, uint8_t kind) {
 }
 
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
-  int64_t due = rl->now_ms + rl->options.server_timeout_ms;
+  int64_t due = rl_is_second(lock) ? lock->due_ms : rl->now_ms + rl->options.server_timeout_ms;
   int64_t end = lock->task == RL_EXTEND ? lock->deadline_ms : rl->now_ms + lock->ask_ms;
   int i;
   if (lock->task == RL_SET) {
     lock->reserved = 1;
     rl->reserved++;
-    if (lock->attempts < UINT32_MAX) lock->attempts++;
+    if (lock->attempts < UINT32_MAX && !rl_is_second(lock)) lock->attempts++;
   }
   rl_ask(rl, lock, lock->task)->lock = lock;
   lock->command = rl->end - 1;
@@ -1927,7 +2152,8 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
     else rl_start_round(rl, lock);
     return;
   }
-  if (lock->task == RL_SET && lock->attempts && rl->now_ms > lock->since_ms) {
+  if (lock->task == RL_SET && lock->attempts && !rl_is_second(lock) &&
+      rl->now_ms > lock->since_ms) {
     rl_decide(rl, lock, RL_AS(redlock_status, lock->last));
     return;
   }
@@ -1968,6 +2194,8 @@ static void rl_on_lock_time(redlock *rl, redlock_lock *lock) {
     rl_expire(rl, lock); /* R19 */
   } else if (lock->phase == RL_VOTING) {
     rl_time_out(rl, lock);
+  } else if (rl_is_second(lock)) {
+    rl_rest(rl, lock); /* no room in time */
   } else if (lock->task == RL_SET) {
     rl_decide(rl, lock, RL_AS(redlock_status, lock->last)); /* R9: no room in time */
   } else {
@@ -2021,6 +2249,7 @@ static void rl_withdraw(redlock *rl, redlock_lock *lock) {
   if (lock->task == RL_SET) {
     lock->held = RL_NEVER;
     lock->deadline_ms = 0;
+    rl_give_token(lock, RL_NULL);
   }
   if (!keeping) lock->status = REDLOCK_CANCELLED;
   lock->kept = lock->urgent = 0;
@@ -2152,6 +2381,7 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
     }
     lock->deadline_ms = 0;
     lock->held = RL_OVER;
+    rl_give_token(lock, RL_NULL);
     rl_roll_back(rl, lock);
   }
   rl_unreserve(rl, lock);
@@ -2605,6 +2835,7 @@ static int rl_take_options(redlock *rl, const redlock_options *options) {
   if (o->drift_ppm == 0) o->drift_ppm = 10000;
   if (*max == 0) *max = *min > 200 ? *min : 200;
   if (o->max_ttl_ms != RL_MAX_TTL(rl)) return 0; /* no quarantine: not one in name alone */
+  if (RL_FENCING(rl) && o->max_ttl_ms / 4 < o->server_timeout_ms) return 0; /* R25 */
   return o->drift_ppm < 1000000 && *min <= *max && rl_choose_io(rl);
 }
 

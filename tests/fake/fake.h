@@ -24,6 +24,9 @@
 #define FAKE_NEVER INT64_MAX
 #define FAKE_ANY (-1)
 
+/* What servers' wall clocks show, in microseconds, when the fake's clock shows 0. */
+#define FAKE_WALL_US INT64_C(1790000000000000)
+
 enum { FAKE_SERVERS = 32, FAKE_CLIENTS = 2, FAKE_RULES = 64, FAKE_TEXT = 160,
        FAKE_WATCHED = 2 };
 
@@ -64,6 +67,8 @@ struct fake_command {
   enum fake_kind kind;
   struct fake_text key, value;
   long long ttl_ms;
+  int fenced; /* a SET by the script of R25 */
+  long long token, max_ttl_ms;
   char words[48]; /* AUTH, SELECT, INFO and what is unknown: the words */
   char answer[48];
 };
@@ -109,6 +114,8 @@ struct fake_server {
   int no_info;                     /* INFO is answered with an error */
   int hides_run_id, hides_uptime;  /* ... or does not tell that much */
   const char *role;
+  int64_t wall_us;                 /* its wall clock less the others' */
+  int writes;                      /* so many more of a fenced SET, then it is out of memory */
   int64_t started_at;
   unsigned run_id;
   /* the state */
@@ -172,6 +179,7 @@ static inline void fake_misuse(struct fake *f, const char *what, int server) {
   if (!f->misuse[0]) snprintf(f->misuse, sizeof f->misuse, "%s, server %d", what, server);
 }
 
+#include "../fenced.h"
 #include "fake_stream.h"
 #include "fake_store.h"
 #include "fake_server.h"

@@ -7,6 +7,7 @@ static inline void fake_server_begin(struct fake_server *s, unsigned number) {
   s->send_chunk = s->recv_chunk = s->socket_room = SIZE_MAX;
   s->cut_in = s->cut_out = SIZE_MAX;
   s->databases = 16;
+  s->writes = -1;
   s->role = "master";
   s->run_id = 0xa0000000u + number;
   s->started_at = -1000000000;

@@ -1,8 +1,8 @@
 /* fake_server.h: what a server does with a command.
- * The scripts are known by their words, not run: 'info' tells of the server, 'pexpire' extends,
- * 'del' releases; a script that
- * does not ask 'get' has no owner check, one that does not ask 'pttl' shortens. The tests on real
- * servers prove that the text itself does what it says. */
+ * The scripts are known by their words, not run: 'info' tells of the server, ':fence' sets with a
+ * token (fenced.h), 'pexpire' extends, 'del' releases; a script that does not ask 'get' has no
+ * owner check, one that does not ask 'pttl' shortens. The tests on real servers prove that the text
+ * itself does what it says. */
 #ifndef FAKE_SERVER_H
 #define FAKE_SERVER_H
 
@@ -12,6 +12,7 @@ static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
   if (fake_arg_is(a, 0, "SELECT")) return FAKE_SELECT;
   if (!fake_arg_is(a, 0, "EVAL")) return FAKE_OTHER;
   if (fake_arg_has(a, 1, "info")) return FAKE_INFO;
+  if (a->count == 8 && fake_arg_has(a, 1, ":fence")) return FAKE_SET;
   if (a->count > 5 && fake_arg_has(a, 1, "pexpire")) return FAKE_EXTEND;
   if (fake_arg_has(a, 1, "del") || fake_arg_has(a, 1, "DEL")) return FAKE_RELEASE;
   return FAKE_OTHER;
@@ -31,6 +32,76 @@ static inline const char *fake_run_set(struct fake_server *s, int db, const stru
   return "+OK\r\n";
 }
 
+/* Its wall clock, in microseconds. */
+static inline int64_t fake_wall_us(const struct fake_server *s, int64_t at) {
+  return FAKE_WALL_US + at * 1000 + s->wall_us;
+}
+
+/* A key's number; < 0 = it holds something else. */
+static inline int64_t fake_counter(const struct fake_key *key) {
+  int64_t number = key->value.size ? 0 : -1;
+  size_t i;
+  for (i = 0; i < key->value.size && number >= 0; i++) {
+    int digit = key->value.byte[i] - '0';
+    number = digit >= 0 && digit <= 9 ? number * 10 + digit : -1;
+  }
+  return number;
+}
+
+static inline struct fake_text fake_counter_name(const struct fake_command *c) {
+  struct fake_text name = c->key, end = fake_text_of(":fence");
+  if (name.size + end.size > FAKE_TEXT) abort();
+  memcpy(name.byte + name.size, end.byte, end.size);
+  name.size += end.size;
+  return name;
+}
+
+/* SET key value PX ttl; 0 = the server is out of memory, in the middle of the script. */
+static inline int fake_overwrite(struct fake_server *s, int db, const struct fake_text *name,
+                                 const struct fake_text *value, int64_t at, int64_t ttl_ms) {
+  struct fake_key *old = fake_store_find(s, db, name, at);
+  if (s->writes == 0) return 0;
+  s->writes -= s->writes > 0;
+  if (old) fake_store_remove(s, old);
+  fake_store_add(s, db, name, value, at + ttl_ms);
+  return 1;
+}
+
+static inline struct fenced_facts fake_facts(struct fake_server *s, int db,
+                                             const struct fake_text *name,
+                                             const struct fake_command *c) {
+  struct fenced_facts facts;
+  const struct fake_key *counter;
+  facts.taken = fake_store_find(s, db, &c->key, c->at) != NULL;
+  counter = fake_store_find(s, db, name, c->at);
+  facts.has_counter = counter != NULL;
+  facts.counter = counter ? fake_counter(counter) : 0;
+  facts.clock_us = fake_wall_us(s, c->at);
+  facts.token = c->token;
+  facts.max_ttl_ms = c->max_ttl_ms;
+  facts.ttl_ms = c->ttl_ms;
+  return facts;
+}
+
+/* EVAL script 1 key value token max_ttl ttl (R25) */
+static inline const char *fake_run_fenced(struct fake_server *s, int db, const struct fake_args *a,
+                                          const struct fake_command *c, char *room, size_t size) {
+  struct fenced_script script = fenced_read((const char *)a->arg[1], a->size[1]);
+  struct fake_text name = fake_counter_name(c), token = fake_arg_text(a, 5);
+  struct fenced_facts facts = fake_facts(s, db, &name, c);
+  struct fenced_plan plan = fenced_decide(&script, &facts);
+  int k;
+  if (facts.counter < 0 && script.counter && (plan.writes || plan.reply == facts.counter))
+    return "-ERR user_script:1: attempt to perform arithmetic on a string value\r\n";
+  for (k = 0; k < 2 && plan.writes; k++)
+    if (k == script.lock_first ? !fake_overwrite(s, db, &name, &token, c->at, plan.counter_px_ms)
+                               : !fake_overwrite(s, db, &c->key, &c->value, c->at, c->ttl_ms))
+      return "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+  if (plan.reply == 0) return "$-1\r\n";
+  snprintf(room, size, ":%lld\r\n", (long long)plan.reply);
+  return room;
+}
+
 static inline const char *fake_run_script(struct fake_server *s, int db,
                                           const struct fake_args *a,
                                           const struct fake_command *c) {
@@ -38,8 +109,14 @@ static inline const char *fake_run_script(struct fake_server *s, int db,
   int checks_owner = fake_arg_has(a, 1, "get") || fake_arg_has(a, 1, "GET");
   int checks_ttl = fake_arg_has(a, 1, "pttl") || fake_arg_has(a, 1, "PTTL");
   if (!key || (checks_owner && !fake_text_same(&key->value, &c->value))) return ":0\r\n";
-  if (c->kind == FAKE_RELEASE) fake_store_remove(s, key);
-  else if (!checks_ttl || key->expires_at < c->at + c->ttl_ms) key->expires_at = c->at + c->ttl_ms;
+  if (c->kind == FAKE_RELEASE) {
+    struct fake_text name = fake_counter_name(c);
+    fake_store_remove(s, key);
+    key = fake_arg_has(a, 1, ":fence") ? fake_store_find(s, db, &name, c->at) : NULL;
+    if (key) fake_store_remove(s, key);
+  } else if (!checks_ttl || key->expires_at < c->at + c->ttl_ms) {
+    key->expires_at = c->at + c->ttl_ms;
+  }
   return ":1\r\n";
 }
 
@@ -82,7 +159,9 @@ static inline const char *fake_run_command(struct fake_server *s, struct fake_co
   if (s->password && !c->authed && command->kind != FAKE_AUTH)
     return "-NOAUTH Authentication required.\r\n";
   switch (command->kind) {
-    case FAKE_SET: return fake_run_set(s, c->db, a, command);
+    case FAKE_SET:
+      if (command->fenced) return fake_run_fenced(s, c->db, a, command, room, size);
+      return fake_run_set(s, c->db, a, command);
     case FAKE_RELEASE:
     case FAKE_EXTEND: return fake_run_script(s, c->db, a, command);
     case FAKE_AUTH: return fake_run_auth(s, c, a);
@@ -93,14 +172,21 @@ static inline const char *fake_run_command(struct fake_server *s, struct fake_co
   return "-ERR unknown command\r\n";
 }
 
-/* SET key value [NX] PX ttl, in any order of the options; EVAL script 1 key value [ttl] */
+/* SET key value [NX] PX ttl, in any order of the options; EVAL script 1 key value [ttl], or
+   EVAL script 1 key value token max_ttl ttl */
 static inline void fake_describe(struct fake_command *c, const struct fake_args *a) {
-  int first = c->kind == FAKE_SET ? 1 : 3, i;
+  int first = fake_arg_is(a, 0, "SET") ? 1 : 3, i;
   if (c->kind <= FAKE_EXTEND) {
     c->key = fake_arg_text(a, first);
     c->value = fake_arg_text(a, first + 1);
-    if (c->kind == FAKE_EXTEND) c->ttl_ms = fake_arg_number(a, first + 2);
-    for (i = 3; c->kind == FAKE_SET && i + 1 < a->count; i++)
+    c->fenced = c->kind == FAKE_SET && first == 3;
+    if (c->fenced) {
+      c->token = fake_arg_number(a, 5);
+      c->max_ttl_ms = fake_arg_number(a, 6);
+    }
+    if (first == 3) c->ttl_ms = fake_arg_number(a, a->count - 1);
+    if (c->kind == FAKE_RELEASE) c->ttl_ms = 0;
+    for (i = 3; first == 1 && i + 1 < a->count; i++)
       if (fake_arg_is(a, i, "PX")) c->ttl_ms = fake_arg_number(a, i + 1);
     return;
   }

@@ -19,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 
 small="-DREDLOCK_MAX_SERVERS=3 -DREDLOCK_MAX_RESOURCE=16 -DREDLOCK_MAX_COMMANDS=4
-       -DREDLOCK_MAX_ERROR=16 -DREDLOCK_NO_DNS"
+       -DREDLOCK_MAX_ERROR=16 -DREDLOCK_NO_DNS -DREDLOCK_NO_FENCING"
 # Nothing that others slip in, and no table of pointers that counts as data until it is relocated.
 plain="-fno-pic -fno-stack-protector -U_FORTIFY_SOURCE -fno-asynchronous-unwind-tables"
 strict=$([ "${1:-}" = --strict ] && echo yes)

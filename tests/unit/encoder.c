@@ -63,6 +63,32 @@ static void extend_is_spelled_so(void) {
   CHECK(was_sent(0, &want));
 }
 
+static void add_fenced(unsigned char first, const char *token) {
+  unsigned char value[VALUE_BYTES];
+  value_of(value, first);
+  add_script(&want, 8, INSIDE_FENCED_SCRIPT, "invoice:42", value);
+  add_string(&want, token);
+  add_text(&want, "$4\r\n5000\r\n$4\r\n4000\r\n");
+}
+
+/* The first asks for the clock. The token of the next ones is a quarter of max_ttl_ms ahead of it,
+   and then one more, in all its digits. */
+static void fenced_set_is_spelled_so(void) { /* R25 */
+  const struct wire_server *s = &wire.server[0];
+  begin("a");
+  options.max_ttl_ms = 5000;
+  options.fencing = 1;
+  CHECK_EQ(redlock_init(&rl, "a", &options), REDLOCK_OK);
+  wire.entropy = 'A';
+  wire.eval = ":-1790000000000000\r\n";
+  CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 4000, 0), REDLOCK_NO_QUORUM);
+  add_fenced('A', "0");
+  add_fenced('B', "1790000001250000");
+  add_fenced('C', "1790000001250001");
+  CHECK(s->sent_size > want.size);
+  CHECK(memcmp(s->sent + s->sent_size - want.size, want.at, want.size) == 0);
+}
+
 /* A script that deletes or extends without having looked is worse than none. */
 static void scripts_look_before_they_act(void) {
   const char *get = strstr(INSIDE_RELEASE_SCRIPT, "get");
@@ -229,6 +255,7 @@ int main(int argc, char **argv) {
   RUN(set_is_spelled_so);
   RUN(release_is_spelled_so);
   RUN(extend_is_spelled_so);
+  RUN(fenced_set_is_spelled_so);
   RUN(scripts_look_before_they_act);
   RUN(auth_is_spelled_so);
   RUN(select_is_spelled_so);

@@ -35,5 +35,6 @@ static inline inside_reply inside_parse(inside_parser *parser, char byte) {
 #define INSIDE_RELEASE_SCRIPT RL_SCRIPT
 #define INSIDE_INFO_SCRIPT RL_INFO_SCRIPT
 #define INSIDE_EXTEND_SCRIPT RL_SCRIPT
+#define INSIDE_FENCED_SCRIPT RL_FENCED_SCRIPT
 
 #endif

@@ -1,0 +1,578 @@
+/* fencing.c: every acquire yields a token, over a quorum and in the same round trip (R25). */
+#include "world.h"
+
+enum { MAX_TTL = 8000, QUARTER_US = MAX_TTL * 250, MS = 1000, SECOND_US = 1000000 };
+
+static void prepare_fenced(int count) {
+  prepare(count);
+  options.max_ttl_ms = MAX_TTL;
+  options.fencing = 1;
+}
+
+/* All servers are connected, and their clocks known. */
+static void fenced(int count) {
+  prepare_fenced(count);
+  ready();
+  warm();
+}
+
+static int64_t wall_us(int server) { return fake_wall_us(&fake.server[server], now()); }
+
+static int sets(int server) { return fake_count(&fake, server, FAKE_SET); }
+
+static const struct fake_command *set(int server, int k) {
+  return fake_nth(&fake, server, FAKE_SET, k);
+}
+
+static redlock_status take(const char *resource) {
+  return redlock_acquire(&rl, &lock, resource, 1000, 0);
+}
+
+/* The resource's last token, as servers first to last have it. */
+static void count(int first, int last, const char *name, int64_t token) {
+  char text[24];
+  int i;
+  snprintf(text, sizeof text, "%lld", (long long)token);
+  for (i = first; i <= last; i++) fake_put(&fake, i, name, text, MAX_TTL);
+}
+
+/* ---- A grant and its token ------------------------------------------------------------------- */
+
+static void a_grant_has_a_token(void) { /* R25 */
+  int i;
+  prepare_fenced(3);
+  ready();
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  CHECK((int64_t)lock.token > wall_us(0) + QUARTER_US - 5 * MS);
+  CHECK((int64_t)lock.token < wall_us(0) + QUARTER_US + 5 * MS);
+  run_for(5);
+  for (i = 0; i < 3; i++) {
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)lock.token);
+    CHECK(fake_key_is(&fake, i, "r:fence", text)); /* all 53 bits of it */
+    CHECK(fake_pttl(&fake, i, "r:fence") > MAX_TTL - 20);
+    CHECK(fake_pttl(&fake, i, "r") <= 1000);
+  }
+  end();
+}
+
+static void off_nothing_on_the_wire_changes(void) { /* R25 */
+  prepare(3);
+  options.max_ttl_ms = MAX_TTL;
+  ready();
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  CHECK_EQ(lock.token, 0);
+  CHECK(!set(0, 0)->fenced);
+  CHECK(fake_key_at(&fake, 0, "r:fence") == NULL);
+  end();
+}
+
+static void it_needs_a_quarantine_long_enough(void) { /* R25 R24 */
+  prepare_fenced(3);
+  options.max_ttl_ms = 0;
+  CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_INVALID);
+  options.max_ttl_ms = 4 * SERVER_TIMEOUT - 1;
+  CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_INVALID);
+  options.max_ttl_ms = 4 * SERVER_TIMEOUT;
+  CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_OK);
+  end();
+}
+
+/* A hundred grants within one millisecond of our clock, and a millisecond's saw teeth between. */
+static void tokens_rise_in_one_round_trip_each(void) { /* R25 */
+  uint64_t last = 0;
+  int i, fast;
+  for (fast = 0; fast < 2; fast++) {
+    fenced(3);
+    for (i = 0; i < 3 && fast; i++) fake.server[i].reply_ms = 0;
+    for (i = 0; i < 100; i++) {
+      CHECK_EQ(take("r"), REDLOCK_OK);
+      CHECK(lock.token > last);
+      last = lock.token;
+      CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    }
+    CHECK_EQ(sets(0), 100);
+    end();
+    last = 0;
+  }
+}
+
+static void the_first_of_a_client_takes_two_rounds(void) { /* R25 */
+  int64_t start;
+  prepare_fenced(5);
+  ready();
+  start = now();
+  CHECK_EQ(take("r"), REDLOCK_OK); /* one attempt, wait_ms is 0 */
+  CHECK_EQ(now() - start, 3);      /* the handshake, the probe, the grant: it rests nowhere */
+  CHECK_EQ(set(0, 0)->token, 0);
+  CHECK_EQ(sets(0), 2);
+  CHECK(memcmp(&set(0, 0)->value, &set(0, 1)->value, sizeof(struct fake_text)) != 0); /* R3 */
+  CHECK(strcmp(redlock_server_error(&rl, 0), "") == 0);
+  end();
+}
+
+static void extension_and_release_leave_it_alone(void) { /* R25 */
+  uint64_t token;
+  int i;
+  fenced(3);
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  token = lock.token;
+  CHECK_EQ(redlock_extend(&rl, &lock, 2000), REDLOCK_OK);
+  CHECK_EQ(lock.token, token);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(5);
+  for (i = 0; i < 3; i++) {
+    CHECK(fake_key_at(&fake, i, "r:fence") != NULL);
+    CHECK(fake_key_at(&fake, i, "r") == NULL);
+  }
+  end();
+}
+
+/* ---- What counts as a yes -------------------------------------------------------------------- */
+
+/* Servers 1 and 2 of three answer so; the vote, and the lock is not taken. */
+static redlock_vote vote_for(const char *answer) {
+  redlock_status status;
+  fenced(3);
+  fake_answer(&fake, 1, FAKE_SET, -1, answer);
+  fake_answer(&fake, 2, FAKE_SET, -1, answer);
+  status = take("r");
+  CHECK(status == REDLOCK_TAKEN || status == REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.token, 0);
+  run_for(5);
+  end();
+  return lock.votes[1];
+}
+
+static void only_a_number_below_the_token_is_a_yes(void) { /* R4 R25 */
+  CHECK_EQ(vote_for("$-1\r\n"), REDLOCK_VOTE_TAKEN);
+  CHECK_EQ(vote_for(":0\r\n"), REDLOCK_VOTE_ERROR);
+  CHECK_EQ(vote_for(":-0\r\n"), REDLOCK_VOTE_ERROR);
+  CHECK_EQ(vote_for("+OK\r\n"), REDLOCK_VOTE_ERROR);
+  CHECK_EQ(vote_for("+1\r\n"), REDLOCK_VOTE_ERROR);
+  CHECK_EQ(vote_for("$1\r\n1\r\n"), REDLOCK_VOTE_ERROR);
+  CHECK_EQ(vote_for("-OOM\r\n"), REDLOCK_VOTE_ERROR);
+  CHECK_EQ(vote_for(":9000000000000000\r\n"), REDLOCK_VOTE_LOW);
+  CHECK_EQ(vote_for(":-9000000000000000\r\n"), REDLOCK_VOTE_CLOCK);
+}
+
+/* Whatever their first digits, and whatever they are modulo 2^32 or 2^64. */
+static void a_number_of_17_digits_and_more_is_no_yes(void) { /* R4 R25 */
+  static const char *const long_ones[] = {
+    ":10000000000000001\r\n", ":17900000000000000\r\n", ":18446744073709551617\r\n",
+    ":18446744073709551616\r\n", ":36893488147419103233\r\n", ":100000000000000000000001\r\n",
+    ":1000000000000000000000000000000000000000000000000000000000000000000000000000000\r\n"};
+  size_t i;
+  for (i = 0; i < sizeof long_ones / sizeof *long_ones; i++)
+    CHECK_EQ(vote_for(long_ones[i]), REDLOCK_VOTE_LOW);
+  CHECK_EQ(vote_for(":-18446744073709551617\r\n"), REDLOCK_VOTE_CLOCK);
+}
+
+static void the_token_itself_is_no_yes(void) { /* R4 R25 */
+  char answer[32];
+  int more;
+  for (more = -1; more < 2; more++) {
+    fenced(3);
+    CHECK_EQ(take("probe"), REDLOCK_OK);
+    snprintf(answer, sizeof answer, ":%lld\r\n", (long long)lock.token + MS + more);
+    fake_answer(&fake, 1, FAKE_SET, 1, answer);
+    fake_answer(&fake, 2, FAKE_SET, 1, answer);
+    forget_log();
+    CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_OK);
+    CHECK_EQ(set(0, 0)->token, (int64_t)lock.token + MS); /* a millisecond later */
+    CHECK_EQ(sets(0), more < 0 ? 1 : 2);
+    end();
+  }
+}
+
+/* Who proposed the same number before has it. */
+static void an_equal_token_is_taken_by_one(void) { /* R25 */
+  fenced(3);
+  CHECK_EQ(take("probe"), REDLOCK_OK);
+  count(0, 2, "r:fence", (int64_t)lock.token + MS);
+  forget_log();
+  CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(set(0, 0)->token, (int64_t)lock.token + MS);
+  CHECK(other.token > lock.token + MS);
+  end();
+}
+
+static void a_token_leaves_in_pieces(void) { /* R8 R25 */
+  size_t most;
+  int i;
+  for (most = 1; most < 700; most += most / 8 + 1) {
+    prepare_fenced(3);
+    for (i = 0; i < 3; i++) fake.server[i].send_chunk = most + (size_t)i;
+    ready();
+    CHECK_EQ(take("r"), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    CHECK_EQ(sets(0), 2);
+    end();
+  }
+}
+
+static void a_reply_split_at_every_byte(void) { /* R8 R25 */
+  size_t at;
+  int i;
+  for (at = 1; at < 19; at++) {
+    fenced(3);
+    for (i = 0; i < 3; i++) {
+      fake.server[i].split_at = at;
+      fake.server[i].split_ms = 5;
+    }
+    CHECK_EQ(take("r"), REDLOCK_OK);
+    CHECK_EQ(sets(0), 1);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    end();
+  }
+}
+
+/* It said yes to the token of the first attempt, when the second had begun. */
+static void a_late_yes_to_the_attempt_before_is_none(void) { /* R8 R25 */
+  fenced(3);
+  freeze(1, 2);
+  CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.token, 0);
+  fake_answer(&fake, 1, FAKE_SET, 1, "$-1\r\n")->skip = 1; /* its answer to the second */
+  fake_answer(&fake, 2, FAKE_SET, 1, "$-1\r\n")->skip = 1;
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  thaw(1, 2);
+  CHECK(finish(&other) != REDLOCK_OK);
+  CHECK_EQ(other.token, 0);
+  end();
+}
+
+/* Each server writes the counter before the lock: what fails between leaves no lock behind. */
+static void no_lock_without_its_counter(void) { /* R25 */
+  int i;
+  fenced(3);
+  for (i = 0; i < 3; i++) fake.server[i].writes = 1;
+  CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
+  for (i = 0; i < 2; i++) CHECK_EQ(lock.votes[i], REDLOCK_VOTE_ERROR);
+  CHECK(fake_key_at(&fake, 0, "r:fence") != NULL);
+  CHECK(fake_count(&fake, 0, FAKE_RELEASE) <= 1);
+  for (i = 0; i < 3; i++) fake.server[i].writes = -1;
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+  end();
+}
+
+/* ---- Asked again ----------------------------------------------------------------------------- */
+
+static void a_greater_token_is_overtaken_at_once(void) { /* R25 */
+  int64_t start, low;
+  fenced(3);
+  low = wall_us(0) + QUARTER_US + SECOND_US;
+  count(0, 2, "r:fence", low);
+  start = now();
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  CHECK_EQ(now() - start, 2);
+  CHECK_EQ(lock.token, low + 1);
+  CHECK_EQ(sets(0), 2);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 0); /* R7: who refused holds nothing */
+  end();
+}
+
+static void the_greatest_of_them_is(void) { /* R25 */
+  int64_t low, most;
+  fenced(5);
+  low = wall_us(0) + QUARTER_US + SECOND_US / 4;
+  most = low + SECOND_US / 4;
+  count(0, 1, "r:fence", low);
+  count(2, 2, "r:fence", most);
+  count(3, 4, "r:fence", low - 1);
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  CHECK_EQ(lock.token, most + 1);
+  end();
+}
+
+/* The next of this client, for another resource too, goes on from there. */
+static void the_next_one_is_greater_at_once(void) { /* R25 */
+  int64_t low;
+  fenced(3);
+  low = wall_us(0) + QUARTER_US + SECOND_US;
+  count(0, 2, "r:fence", low);
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  forget_log();
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  CHECK_EQ(lock.token, low + 2);
+  CHECK_EQ(sets(0), 1);
+  end();
+}
+
+/* The counter is so far ahead that no token above it is in the window. */
+static void it_is_asked_twice_more_and_no_oftener(void) { /* R25 R9 */
+  int64_t start;
+  fenced(3);
+  count(0, 2, "r:fence", wall_us(0) + 4 * QUARTER_US);
+  start = now();
+  CHECK_EQ(take("r"), REDLOCK_TAKEN); /* R23 */
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_LOW);
+  CHECK_EQ(lock.token, 0);
+  CHECK_EQ(now() - start, 3);
+  CHECK_EQ(sets(0), 3);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 0); /* R7: it holds nothing */
+  end();
+}
+
+/* They are rounds of one attempt: neither counted nor rested between. */
+static void an_attempt_is_counted_once(void) { /* R25 R9 */
+  prepare_fenced(3);
+  options.max_attempts = 2;
+  options.retry_delay_min_ms = options.retry_delay_max_ms = 100;
+  ready();
+  warm();
+  count(0, 2, "r:fence", wall_us(0) + 4 * QUARTER_US);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 1000), REDLOCK_TAKEN);
+  CHECK_EQ(sets(0), 6);
+  CHECK(set(0, 2)->at - set(0, 0)->at <= 3);
+  CHECK(set(0, 3)->at - set(0, 2)->at >= 100);
+  end();
+}
+
+/* What others proposed is no clock: the next guess is not pushed on by it. */
+static void refusals_do_not_push_the_clock(void) { /* R25 */
+  int i;
+  fenced(3);
+  for (i = 0; i < 50; i++) {
+    count(0, 2, "r:fence", wall_us(0) + QUARTER_US + QUARTER_US / 2 + i);
+    CHECK_EQ(take("r"), REDLOCK_OK);
+    CHECK((int64_t)lock.token < wall_us(0) + 2 * QUARTER_US);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  run_for(QUARTER_US / MS);
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  CHECK((int64_t)lock.token <= wall_us(0) + QUARTER_US);
+  end();
+}
+
+static void whoever_is_taken_is_not_asked_again(void) { /* R25 R9 */
+  fenced(3);
+  count(2, 2, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
+  occupy(0, 1, "r", 5000);
+  CHECK_EQ(take("r"), REDLOCK_TAKEN);
+  CHECK_EQ(sets(0), 1);
+  end();
+}
+
+/* The second round has what is left of the first one's time. */
+static void both_rounds_share_one_deadline(void) { /* R25 R10 R9 */
+  int64_t start;
+  int i;
+  fenced(3);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = SERVER_TIMEOUT * 2 / 3;
+  count(0, 2, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
+  start = now();
+  CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TIMEOUT);
+  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK_EQ(lock.token, 0);
+  end();
+}
+
+/* Of five, two refuse and three are asked: who said yes to the first token is rolled back, who
+   refused it is not, and the second token goes to all. */
+static void a_first_round_is_rolled_back(void) { /* R7 R25 */
+  int i;
+  fenced(5);
+  count(0, 2, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  run_for(5);
+  for (i = 0; i < 5; i++) {
+    CHECK_EQ(sets(i), 2);
+    CHECK_EQ(fake_count(&fake, i, FAKE_RELEASE), i > 2);
+  }
+  CHECK_EQ(fake_holders(&fake, "r"), 5);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+  end();
+}
+
+static void a_cancel_between_the_rounds_leaves_nothing(void) { /* R7 R25 */
+  fenced(3);
+  fake.server[0].reply_ms = fake.server[1].reply_ms = 2;
+  count(0, 1, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  run_for(2);
+  CHECK_EQ(sets(0), 2);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(lock.token, 0);
+  run_for(20);
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+  end();
+}
+
+/* ---- Clocks ---------------------------------------------------------------------------------- */
+
+static void clocks_may_be_a_quarter_apart(void) { /* R25 */
+  int off;
+  for (off = 0; off < 3; off++) {
+    prepare_fenced(3);
+    fake.server[off].wall_us = QUARTER_US - 5 * MS;
+    ready();
+    warm();
+    fake_freeze(&fake, (off + 1) % 3); /* so that it is needed */
+    CHECK_EQ(take("r"), REDLOCK_OK);
+    CHECK_EQ(sets(off), 1);
+    end();
+  }
+}
+
+/* An hour to either side, and a little more than the window. */
+static void a_wild_minority_moves_nothing(void) { /* R25 R16 */
+  static const int64_t wild_us[] = {3600ll * SECOND_US, -3600ll * SECOND_US, 4 * QUARTER_US,
+                                    -4 * QUARTER_US};
+  int i, k;
+  for (k = 0; k < 4; k++) {
+    prepare_fenced(5);
+    fake.server[1].wall_us = wild_us[k];
+    fake.server[3].wall_us = wild_us[(k + 1) % 4];
+    ready();
+    warm();
+    for (i = 0; i < 20; i++) {
+      CHECK_EQ(take("r"), REDLOCK_OK);
+      CHECK_EQ(lock.votes[1] == REDLOCK_VOTE_YES, 0);
+      CHECK(llabs((int64_t)lock.token - wall_us(0) - QUARTER_US) < 5 * MS);
+      CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    }
+    CHECK_EQ(sets(0), 20);
+    end();
+  }
+}
+
+static void whose_clock_is_far_is_told(void) { /* R25 R15 R23 */
+  prepare_fenced(3);
+  fake.server[0].wall_us = 3600ll * SECOND_US;
+  fake.server[1].refuses = 1;
+  ready();
+  CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
+  CHECK(lock.votes[0] == REDLOCK_VOTE_CLOCK || lock.votes[2] == REDLOCK_VOTE_CLOCK);
+  CHECK(strstr(redlock_server_error(&rl, lock.votes[0] == REDLOCK_VOTE_CLOCK ? 0 : 2), "clock"));
+  CHECK_EQ(lock.token, 0);
+  end();
+}
+
+/* All servers are set, forwards or back, while the client lives: it learns that in one round. */
+static void a_step_of_all_clocks_costs_a_round(void) { /* R25 */
+  int back, i;
+  for (back = 0; back < 2; back++) {
+    fenced(3);
+    for (i = 0; i < 3; i++) fake.server[i].wall_us = (back ? -1 : 1) * 3600ll * SECOND_US;
+    CHECK_EQ(take("r"), REDLOCK_OK);
+    CHECK_EQ(sets(0), 2);
+    CHECK(llabs((int64_t)lock.token - wall_us(0) - QUARTER_US) < 5 * MS);
+    CHECK(strcmp(redlock_server_error(&rl, 0), "") == 0);
+    end();
+  }
+}
+
+/* ---- No token without a grant ---------------------------------------------------------------- */
+
+static void a_failure_leaves_no_token(void) { /* R25 */
+  fenced(3);
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  CHECK(lock.token != 0);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  occupy(0, 1, "r", 1000);
+  CHECK_EQ(take("r"), REDLOCK_TAKEN);
+  CHECK_EQ(lock.token, 0);
+  end();
+}
+
+static void nor_does_a_grant_that_lapses_in_the_queue(void) { /* R25 R1 */
+  fenced(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 200, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "s", 200, 0), REDLOCK_PENDING);
+  CHECK(redlock_wait(&rl, 10) != NULL || redlock_wait(&rl, 10) != NULL);
+  fake_sleep(&fake, 1000);
+  take_all(&rl);
+  CHECK_EQ(other.status == REDLOCK_EXPIRED || lock.status == REDLOCK_EXPIRED, 1);
+  CHECK_EQ(other.status == REDLOCK_EXPIRED ? other.token : lock.token, 0);
+  end();
+}
+
+static void nor_a_grant_that_is_cancelled(void) { /* R25 */
+  fenced(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "s", 1000, 0), REDLOCK_PENDING);
+  while (!redlock_wait(&rl, 10)) {}
+  CHECK_EQ(redlock_cancel(&rl, lock.token && lock.link.next ? &other : &lock), REDLOCK_OK);
+  CHECK(other.status != REDLOCK_CANCELLED || other.token == 0);
+  CHECK(lock.status != REDLOCK_CANCELLED || lock.token == 0);
+  end();
+}
+
+/* ---- The quarantine -------------------------------------------------------------------------- */
+
+/* What a young server refused counts as little as its yes; but its clock is learnt. */
+static void the_quarantine_overrides_them_all(void) { /* R24 R25 */
+  int i;
+  prepare_fenced(3);
+  for (i = 0; i < 3; i++) fake.server[i].started_at = now() - 4000;
+  ready();
+  CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
+  for (i = 0; i < 2; i++) CHECK_EQ(lock.votes[i], REDLOCK_VOTE_QUARANTINED);
+  CHECK_EQ(sets(0), 1); /* no second round: it would be in vain */
+  run_for(8000);
+  forget_log();
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  CHECK_EQ(sets(0), 1);
+  end();
+}
+
+/* It forgot its counters, but nobody hears its yes before its clock has passed them all. */
+static void a_server_that_forgot_lets_no_older_token_in(void) { /* R24 R25 */
+  int i;
+  int64_t last;
+  fenced(3);
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  last = (int64_t)lock.token;
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  for (i = 0; i < 3; i++) fake_restart(&fake, i);
+  for (i = 0; i < 3; i++) fake.server[i].wall_us = -MAX_TTL * 500 + 100 * MS; /* F2 */
+  CHECK(redlock_acquire(&rl, &lock, "r", 1000, 3000) != REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2 * MAX_TTL), REDLOCK_OK);
+  CHECK((int64_t)lock.token > last);
+  end();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(a_grant_has_a_token);
+  RUN(off_nothing_on_the_wire_changes);
+  RUN(it_needs_a_quarantine_long_enough);
+  RUN(tokens_rise_in_one_round_trip_each);
+  RUN(the_first_of_a_client_takes_two_rounds);
+  RUN(extension_and_release_leave_it_alone);
+  RUN(only_a_number_below_the_token_is_a_yes);
+  RUN(a_number_of_17_digits_and_more_is_no_yes);
+  RUN(the_token_itself_is_no_yes);
+  RUN(an_equal_token_is_taken_by_one);
+  RUN(a_token_leaves_in_pieces);
+  RUN(a_reply_split_at_every_byte);
+  RUN(a_late_yes_to_the_attempt_before_is_none);
+  RUN(no_lock_without_its_counter);
+  RUN(a_greater_token_is_overtaken_at_once);
+  RUN(the_greatest_of_them_is);
+  RUN(the_next_one_is_greater_at_once);
+  RUN(it_is_asked_twice_more_and_no_oftener);
+  RUN(an_attempt_is_counted_once);
+  RUN(refusals_do_not_push_the_clock);
+  RUN(whoever_is_taken_is_not_asked_again);
+  RUN(both_rounds_share_one_deadline);
+  RUN(a_first_round_is_rolled_back);
+  RUN(a_cancel_between_the_rounds_leaves_nothing);
+  RUN(clocks_may_be_a_quarter_apart);
+  RUN(a_wild_minority_moves_nothing);
+  RUN(whose_clock_is_far_is_told);
+  RUN(a_step_of_all_clocks_costs_a_round);
+  RUN(a_failure_leaves_no_token);
+  RUN(nor_does_a_grant_that_lapses_in_the_queue);
+  RUN(nor_a_grant_that_is_cancelled);
+  RUN(the_quarantine_overrides_them_all);
+  RUN(a_server_that_forgot_lets_no_older_token_in);
+  return check_end();
+}
