@@ -249,8 +249,10 @@ typedef uint32_t rl_set;
 /* private: a number in a reply */
 #ifdef REDLOCK_NO_FENCING
 typedef uint32_t rl_integer;
+#define RL_LOW_HALF(number) (number)
 #else
 typedef uint64_t rl_integer;
+#define RL_LOW_HALF(number) RL_AS(uint32_t, number)
 #endif
 
 /* private: a place in one of the client's lists */
@@ -1730,7 +1732,7 @@ static int rl_is_other_name(redlock *rl, rl_server *s) {
    that restarted before our eyes is timed on our clock; an uptime below zero is that of a server
    whose clock was set back. */
 static const char *rl_identify(redlock *rl, rl_server *s, const rl_parser *uptime) {
-  int64_t uptime_s = uptime->negative ? 0 : RL_AS(int64_t, RL_AS(uint32_t, uptime->number));
+  int64_t uptime_s = uptime->negative ? 0 : RL_AS(int64_t, RL_LOW_HALF(uptime->number));
   if (rl_is_other_name(rl, s)) return rl_twin;
   if (!rl_tick(rl)) return rl_no_clock;
   if (s->run_id == 0) s->born_ms = rl->now_ms - uptime_s * 1000 + RL_UPTIME_SLACK_MS;
@@ -1753,7 +1755,7 @@ static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) 
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
   if (s->parser.type != ':') return rl_odd;
   if (s->greeting == 0) return rl_identify(rl, s, &s->parser);
-  s->next_run_id = RL_AS(uint32_t, s->parser.number);
+  s->next_run_id = RL_LOW_HALF(s->parser.number);
   if (s->next_run_id == 0) s->next_run_id = 1; /* 0 means none */
   return RL_NULL;
 }
