@@ -35,12 +35,13 @@ static redlock_lock lock;
 static redlock_options options;
 static int pending;
 static void on_decided(redlock_lock *decided) { (void)decided; }
+static void store(uint64_t token) { (void)token; }
 static void fragment(void) {
 C
   cat "$1"
   echo '}'
   echo 'int main(void) { (void)rl; (void)lock; (void)options; (void)pending;'
-  echo '  (void)on_decided; fragment(); return 0; }'
+  echo '  (void)on_decided; (void)store; fragment(); return 0; }'
 }
 
 compile_each() {
