@@ -135,6 +135,14 @@ anchors_exist() {
   done
 }
 
+# Each folder of tests says what it is for.
+folders_are_listed() {
+  for folder in "$root"/tests/*/; do
+    name=$(basename "$folder")
+    grep -q "^| \[$name\]($name) " "$root/tests/README.md" || { echo "$name"; return 1; }
+  done
+}
+
 # ---- TESTS ---------------------------------------------------------------------------------------
 
 run c_compiles c_compiles
@@ -142,5 +150,6 @@ run commands_run commands_run
 run make_targets_exist make_targets_exist
 run links_lead_somewhere links_lead_somewhere
 run anchors_exist anchors_exist
+run folders_are_listed folders_are_listed
 
 check_end
