@@ -19,7 +19,7 @@ soak: $(SOAK)/forget $(SOAK)/contend ## runs 50 times with servers that forget, 
 	 done
 
 # A test that sets a clock is skipped where this cannot be built, or does not suit the server.
-$(SOAK)/clock $(SOAK)/forget_unseen: | $(SOAK)/wall.so
+$(SOAK)/clock $(SOAK)/forget_unseen $(SOAK)/fencing_stores: | $(SOAK)/wall.so
 
 $(SOAK)/wall.so $(BUILD)/tests/chaos/wall.so: tests/redis/preload/wall.c
 	@mkdir -p $(@D)

@@ -1,0 +1,15 @@
+# fencing.mk: resources that check the lock's token; included by the Makefile at the top, behind
+# examples.mk. What needs a library is built where pkg-config knows that.
+
+PACKAGE_sqlite   := sqlite3
+PACKAGE_postgres := libpq
+fencing_has = $(shell $(PKG_CONFIG) --exists $(PACKAGE_$1) 2>/dev/null && echo $1)
+STORES := redis $(foreach store,sqlite postgres,$(call fencing_has,$(store)))
+STORE_PROGRAMS := $(STORES:%=$(BUILD)/examples/fencing/%)
+STORE_LIBS = $(if $(PACKAGE_$*),$$($(PKG_CONFIG) --cflags --libs $(PACKAGE_$*)))
+
+$(STORE_PROGRAMS): $(BUILD)/examples/fencing/%: examples/fencing/%.c redlock.h
+	@mkdir -p $(@D)
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(STORE_LIBS) -o $@
+
+examples test-programs: $(STORE_PROGRAMS)
