@@ -16,7 +16,8 @@
 
 enum {
   BARE_TTL_MS = 4,       /* less than many a pause: exclusion is broken all the time */
-  BARE_TIMEOUT_US = 100000
+  BARE_TIMEOUT_US = 100000,
+  BARE_ERA_US = 300000
 };
 
 /* How a bare client votes and counts; a negative control has another one. */
@@ -184,12 +185,21 @@ static inline int64_t bare_clock(const struct bare *b) {
   return ahead[1] + timing_us();
 }
 
-/* Anything at all, just above a refusal, as a client should, or anywhere in the window. */
+/* All clients are so at the same times: what has been forgotten comes to light when tokens from the
+   far end of the window are followed by ones from its near end. */
+static inline int bare_is_modest(void) {
+  uint64_t era = (uint64_t)timing_us() / BARE_ERA_US + 1;
+  return draw(&era, 7) < 3;
+}
+
+/* Anything at all, near the clock, just above a refusal, as a client should, or anywhere in the
+   window. */
 static inline int64_t bare_propose(struct bare *b) {
   int64_t clock = bare_clock(b), window = (int64_t)b->rules->max_ttl_ms * 500;
   if (clock == 0) return 0;
   if (draw(&b->seed, 10) < (uint64_t)b->rules->wild)
     return clock - 2 * window + (int64_t)draw(&b->seed, (uint64_t)(12 * window));
+  if (bare_is_modest()) return clock + (int64_t)draw(&b->seed, (uint64_t)window / 16);
   if (b->low > clock && draw(&b->seed, 10) == 0) return b->low + 1;
   if (draw(&b->seed, 3) == 0) return clock + window / 2;
   return clock + (int64_t)draw(&b->seed, (uint64_t)window);

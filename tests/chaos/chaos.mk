@@ -6,7 +6,7 @@ CHAOS := $(BUILD)/tests/chaos
 
 .PHONY: chaos
 
-chaos: $(CHAOS)/fencing ## fencing tokens while servers crash and clocks are stepped; MINUTES=
+chaos: $(CHAOS)/fencing ## has tokens granted while servers crash and clocks are stepped; MINUTES=
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
 	  $(CHAOS)/fencing $(if $(filter command environment,$(origin MINUTES)),$(MINUTES),2)
 

@@ -8,9 +8,11 @@
  *
  * max_ttl_ms is A. The clocks of a scene with steps stay between 0 and 0.45 A ahead: so they never
  * lose more than A/2 (F2). Slow clocks lose 0.4 A in any 2 A. */
-#include "tests/redis/wall.h"
+#define REDLOCK_IMPLEMENTATION
+#include "client.h"
+
 #include "tests/check.h"
-#include "bare.h"
+#include "tests/redis/wall.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -29,14 +31,8 @@ enum {
   MINUTES = 2
 };
 
-/* The script that a fenced acquire sends. */
-static char script[1024] =
-    "local c,k,p=redis.pcall,KEYS[1],ARGV[2]+0 if c('exists',k)==1 then return end "
-    "local t=c('time')t=t[1]*1000000+t[2]if p<=t or p-t>ARGV[3]*500 then return-t end "
-    "local f=k..':fence'local v=c('get',f)"
-    "if v and(v.err or v+0>=p)then return v.err and v or v+0 end "
-    "v=c('set',f,ARGV[2],'PX',ARGV[3])if v.err then return v end "
-    "v=c('set',k,ARGV[1],'NX','PX',ARGV[4])return v and(v.err and v or t)";
+/* What a fenced acquire sends: learnt from the header's client, and sent by bare ones too. */
+static char script[1024];
 
 /* ---- scenes ---- */
 
@@ -72,10 +68,10 @@ static const struct scene controls[] = {
     {"quorum N/2", 0, "", NULL, NULL, 1},
     {"a token equal to the counter is accepted", 0, "", "v+0>=p", "v+0>p", 0},
     {"no counter", 0, "", "v+0>=p", "false", 0},
-    {"the counter expires with the lock", 0, "", "'PX',ARGV[3])", "'PX',ARGV[4])", 0},
-    {"no window", KILLS | IDLES | WILD, "", "or p-t>ARGV[3]*500 ", "", 0},
-    {"no clock", IDLES | WILD, "", "*1000000+t[2]",
-     "*1000000+t[2]if p>0 then t=math.min(t,p-1)end ", 0},
+    {"the counter expires with the lock", 0, "", "'PX',a[3])", "'PX',a[4])", 0},
+    {"no window", KILLS | IDLES | WILD, "", "or p-t>a[3]*500 ", "", 0},
+    {"no clock", IDLES | WILD, "", "*1e6+t[2]",
+     "*1e6+t[2]if p>0 then t=math.min(t,p-1)end ", 0},
 };
 
 enum { SCENES = (int)(sizeof scenes / sizeof *scenes),
@@ -150,18 +146,26 @@ static void end_with_parent(pid_t parent) {
   if (getppid() != parent) _exit(1);
 }
 
-static void start_clients(const struct bare_rules *rules) {
+/* Without rules: clients of the header. */
+static int be_client(const struct bare_rules *rules, uint64_t own, struct notes *notes) {
+  char list[SERVERS_LIST];
   int i, ports[SERVERS];
-  pid_t parent = getpid();
+  if (!rules) return client_run(servers_list(&servers, SERVERS, list), A_MS, own, notes);
   for (i = 0; i < SERVERS; i++) ports[i] = servers.at[i].port;
+  bare_client(rules, ports, own, notes);
+  return 0;
+}
+
+static void start_clients(const struct bare_rules *rules) {
+  int i;
+  pid_t parent = getpid();
   fflush(stdout);
   for (i = 0; i < CLIENTS; i++) {
     uint64_t own = seed + (uint64_t)i + 1;
     clients[i] = fork();
     if (clients[i] != 0) continue;
     end_with_parent(parent);
-    bare_client(rules, ports, own, &board->notes[i]);
-    _exit(0);
+    _exit(be_client(rules, own, &board->notes[i]));
   }
 }
 
@@ -274,21 +278,27 @@ static const char *changed_script(const struct scene *s) {
   return text;
 }
 
-static struct verdict play(const struct scene *s, int64_t ms, int until_broken) {
+static struct bare_rules rules_of(const struct scene *s) {
   struct bare_rules rules;
-  struct verdict verdict;
-  int64_t end_us;
   rules.script = changed_script(s);
   rules.quorum = s->quorum ? s->quorum : SERVERS / 2 + 1;
   rules.quarantine = !(s->faults & NO_QUARANTINE);
   rules.wild = s->faults & WILD ? 10 : 1;
   rules.max_ttl_ms = A_MS;
+  return rules;
+}
+
+/* Without rules: by clients of the header. */
+static struct verdict play(const struct scene *s, const struct bare_rules *rules, int64_t ms,
+                           int until_broken) {
+  struct verdict verdict;
+  int64_t end_us;
   kills = kept = steps = pauses = 0;
   grants_forget();
   start_servers(s->args);
   scene_us = timing_us();
   end_us = scene_us + ms * 1000;
-  start_clients(&rules);
+  start_clients(rules);
   do make_trouble(s);
   while (timing_us() < end_us && !(until_broken && grants_judge().fault));
   end_clients();
@@ -306,8 +316,8 @@ static void tell(const struct verdict *v) {
 static const struct scene *scene;
 static int64_t scene_ms;
 
-static void tokens_are_unique_and_in_order(void) {
-  struct verdict v = play(scene, scene_ms, 0);
+static void must_hold(const struct bare_rules *rules) {
+  struct verdict v = play(scene, rules, scene_ms, 0);
   tell(&v);
   CHECK(v.fault == NULL);
   CHECK(v.grants >= GRANTS_LEAST);
@@ -316,31 +326,49 @@ static void tokens_are_unique_and_in_order(void) {
   CHECK_EQ(kept > 0, *scene->args != '\0');
 }
 
-static void the_control_is_caught(void) {
-  struct verdict v = play(scene, CONTROL_MS, 1);
+static void the_header_keeps_the_order(void) { must_hold(NULL); }
+
+static void any_client_keeps_the_order(void) {
+  struct bare_rules rules = rules_of(scene);
+  must_hold(&rules);
+}
+
+static void the_order_is_broken(void) {
+  struct bare_rules rules = rules_of(scene);
+  struct verdict v = play(scene, &rules, CONTROL_MS, 1);
   tell(&v);
   CHECK(v.fault != NULL);
 }
 
-static void tests(int64_t end_ms) {
-  int i, rounds, round;
-  for (i = 0; i < CONTROLS; i++) {
-    scene = &controls[i];
-    check_run(scene->name, the_control_is_caught);
+static void the_script_is_learnt(void) {
+  start_servers("");
+  CHECK(client_script(&servers, A_MS, script, sizeof script));
+  servers_stop(&servers);
+}
+
+static void run_controls(void) {
+  for (scene = controls; scene < controls + CONTROLS; scene++) {
+    printf("%s: it must break\n", scene->name);
+    RUN(the_order_is_broken);
   }
-  rounds = (int)((end_ms - timing_ms()) / (SCENES * SCENE_MS));
-  if (rounds < 1) rounds = 1;
-  for (round = 0; round < rounds; round++)
-    for (i = 0; i < SCENES; i++) {
-      scene = &scenes[i];
-      scene_ms = (end_ms - timing_ms()) / (SCENES * (rounds - round) - i);
+}
+
+/* In as many rounds as the time is good for. */
+static void run_scenes(int64_t end_ms) {
+  int left = (int)((end_ms - timing_ms()) / (SCENES * 2 * SCENE_MS));
+  for (left = left > 0 ? left : 1; left > 0; left--)
+    for (scene = scenes; scene < scenes + SCENES; scene++) {
+      scene_ms = (end_ms - timing_ms()) / 2 / (left * SCENES - (scene - scenes));
       if (scene_ms < SCENE_LEAST_MS) scene_ms = SCENE_LEAST_MS;
-      check_run(scene->name, tokens_are_unique_and_in_order);
+      printf("%s\n", scene->name);
+      RUN(the_header_keeps_the_order);
+      RUN(any_client_keeps_the_order);
     }
 }
 
 int main(int argc, char **argv) {
   int64_t minutes = argc > 1 ? strtol(argv[1], NULL, 10) : MINUTES;
+  int64_t end_ms = timing_ms() + minutes * 60000;
   seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)timing_us();
   check_start(1, argv);
   if (servers_missing() || !grants_open()) {
@@ -348,7 +376,11 @@ int main(int argc, char **argv) {
     return 1;
   }
   wall_begin();
-  printf("    seed %llu, %ld minutes\n", (unsigned long long)seed, (long)minutes);
-  tests(timing_ms() + minutes * 60000);
+  printf("seed %llu, %ld minutes\n", (unsigned long long)seed, (long)minutes);
+  RUN(the_script_is_learnt);
+  if (!check.failed) {
+    run_controls();
+    run_scenes(end_ms);
+  }
   return check_end();
 }
