@@ -28,7 +28,7 @@ SCRIPTS := $(wildcard tests/unit/*.sh tests/redis/*.sh)
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 22
 
-demo: $(BUILD)/demo ## shows five real servers: contended, killed, frozen, restarted, refused; 10 s
+demo: $(BUILD)/demo ## shows five real servers: contended, killed, frozen, restarted, refused, fenced; 12 s
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && $(BUILD)/demo
 
 test: ## runs every test, with one total at the end; REDIS_SERVER=/path picks the server

@@ -9,6 +9,7 @@
 #include "tests/servers.h"
 #include "tests/timing.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,14 +54,19 @@ static int expect(int truth, const char *promise) {
 /* ---- the client ---- */
 
 /* The time-out is long, so that waiting for a lost server would show, even now and then. */
-static int open_wary_client(redlock *rl, uint32_t max_ttl_ms) {
+static int open_with(redlock *rl, uint32_t max_ttl_ms, uint32_t fencing) {
   redlock_options options;
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = TIMEOUT_MS;
   options.max_ttl_ms = max_ttl_ms;
+  options.fencing = fencing;
   options.username = "locks";
   options.password = DEPLOYED_LOCKS;
   return expect(redlock_init(rl, list, &options) == REDLOCK_OK, "a client starts");
+}
+
+static int open_wary_client(redlock *rl, uint32_t max_ttl_ms) {
+  return open_with(rl, max_ttl_ms, 0);
 }
 
 static int open_client(redlock *rl) { return open_wary_client(rl, 0); }
@@ -292,6 +298,83 @@ static void scene_healed(redlock *rl) {
   release(rl, &lock);
 }
 
+/* What is written to: it keeps the greatest token that it has seen, and refuses a smaller one. */
+static int write_total(const struct server *storage, const redlock_lock *lock, int total) {
+  const char *reply = server_command(
+      storage,
+      "EVAL \"if (redis.call('get', KEYS[2]) or '0') + 0 > ARGV[1] + 0 then return 0 end "
+      "redis.call('set', KEYS[2], ARGV[1]) redis.call('set', KEYS[1], ARGV[2]) return 1\" "
+      "2 total token %llu %d",
+      (unsigned long long)lock->token, total);
+  return strcmp(reply, "1") == 0;
+}
+
+static int take_fenced(redlock *rl, redlock_lock *lock) {
+  int64_t start = timing_ms();
+  if (!open_with(rl, SHORT_MS, 1)) return 0;
+  redlock_acquire(rl, lock, "invoice:43", SHORT_MS, 2 * WAIT_MS);
+  if (!expect(lock->status == REDLOCK_OK, redlock_strerror(lock->status))) return 0;
+  say("process %ld gets it after %ld ms, for %ld ms; its token is %llu", (long)getpid(),
+      (long)(timing_ms() - start), (long)redlock_remaining_ms(rl, lock),
+      (unsigned long long)lock->token);
+  return 1;
+}
+
+/* The process that is stopped between the lock and the write. Returns its exit status. */
+static int write_late(const struct server *storage, int to, int from) {
+  redlock rl;
+  redlock_lock lock;
+  int written = 0;
+  if (take_fenced(&rl, &lock)) {
+    tell(to, 't');
+    hear(from);
+    written = write_total(storage, &lock, 110);
+    say("process %ld wakes and writes 110: %s", (long)getpid(), written ? "written" : "refused");
+    redlock_close(&rl);
+  }
+  expect(!written, "who comes late is refused");
+  fflush(stdout);
+  return failures != 0;
+}
+
+static void take_over(const struct server *storage) {
+  redlock rl;
+  redlock_lock lock;
+  int written;
+  if (!take_fenced(&rl, &lock)) return;
+  written = write_total(storage, &lock, 120);
+  say("process %ld writes 120: %s", (long)getpid(), written ? "written" : "refused");
+  expect(written, "who holds the lock can write");
+  release(&rl, &lock);
+  redlock_close(&rl);
+}
+
+static void scene_fenced(void) {
+  struct server storage;
+  int there[2], back[2], status = 1;
+  pid_t pid;
+  title("a holder is stopped for longer than its lock lasts (SIGSTOP), then wakes and writes");
+  server_start(&storage, "");
+  if (!expect(pipe(there) == 0 && pipe(back) == 0, "there are pipes")) return;
+  fflush(stdout);
+  pid = fork();
+  if (pid == 0) _exit(write_late(&storage, back[1], there[0]));
+  close(back[1]);
+  hear(back[0]);
+  kill(pid, SIGSTOP);
+  say("process %ld is stopped", (long)pid);
+  take_over(&storage);
+  tell(there[1], 'g');
+  kill(pid, SIGCONT);
+  waitpid(pid, &status, 0);
+  expect(status == 0, "the first process ends well");
+  say("the total is %s", server_command(&storage, "GET total"));
+  close(there[0]);
+  close(there[1]);
+  close(back[0]);
+  server_kill(&storage);
+}
+
 int main(void) {
   redlock rl;
   setvbuf(stdout, NULL, _IOLBF, 0);
@@ -312,6 +395,7 @@ int main(void) {
     scene_frozen(&rl);
     scene_majority_down(&rl);
     scene_healed(&rl);
+    scene_fenced();
     redlock_close(&rl);
   }
   servers_stop(&servers);
