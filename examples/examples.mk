@@ -20,7 +20,7 @@ INSTALLED = $(BUILD)/redlock:755:$(BINDIR)/redlock \
 
 VERSION    = $(shell sed -n 's/^\#define REDLOCK_VERSION "\(.*\)"/\1/p' redlock.h)
 EXAMPLES  := $(patsubst examples/%.c,$(BUILD)/examples/%,\
-               $(filter-out examples/demo.c,$(wildcard examples/*.c)))
+               $(filter-out examples/demo.c examples/bare_metal.c,$(wildcard examples/*.c)))
 ifneq ($(shell uname -s),Linux) # it has no epoll
 EXAMPLES  := $(filter-out %/many_locks,$(EXAMPLES))
 endif
@@ -62,7 +62,15 @@ $(EXAMPLES): $(BUILD)/examples/%: examples/%.c redlock.h
 	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
 
 $(BUILD)/examples/keep_thread: private STANDARD += -pthread
-$(BUILD)/examples/bare_metal: private STANDARD := -std=c99 -DREDLOCK_NO_POSIX
+
+# examples/bare_metal.c over toys in memory; `make portability` has it on lwIP itself.
+BOARD := $(BUILD)/tests/portability/board
+$(BOARD): tests/portability/board.c
+	@mkdir -p $(@D)
+	$(CC) -std=c99 -DREDLOCK_NO_POSIX -O2 $(WARNINGS) -I. -Itests/portability/board $(DEPENDS) \
+	  $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
+
+-include $(BOARD).d
 
 # The loops of other libraries, each where pkg-config knows it.
 PKG_CONFIG   ?= pkg-config
@@ -178,7 +186,7 @@ $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 
 $(BUILD)/tests/command/terminal: private STANDARD += -D_XOPEN_SOURCE=700 # pseudo terminals
 
-test-programs: $(LOOP_PROGRAMS) $(COUNTED)
+test-programs: $(LOOP_PROGRAMS) $(COUNTED) $(BOARD)
 test-programs: $(COMMAND_TESTS) $(BUILD)/tests/command/redlock $(BUILD)/redlock $(EXAMPLES) \
                $(shell command -v $(STATIC_CC) >/dev/null && echo $(BUILD)/redlock-static)
 

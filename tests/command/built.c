@@ -127,9 +127,9 @@ static void keep_thread_stops_the_work_on_a_loss(void) {
   CHECK(strstr(read_work("background"), "not done: expired"));
 }
 
-static void bare_metal_passes(void) {
+static void bare_metal_passes_on_toy_servers(void) {
   fresh();
-  CHECK_EQ(shell("$here/../../examples/bare_metal"), 0);
+  CHECK_EQ(shell("$here/../portability/board"), 0);
   CHECK(says("PASS"));
 }
 
@@ -178,7 +178,7 @@ int main(int argc, char **argv) {
     RUN(keepalive_notices_a_loss);
     RUN(keep_thread_extends_while_the_work_blocks);
     RUN(keep_thread_stops_the_work_on_a_loss);
-    RUN(bare_metal_passes);
+    RUN(bare_metal_passes_on_toy_servers);
     RUN(install_is_whole);
     RUN(install_goes_where_it_is_told);
   }

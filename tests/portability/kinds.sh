@@ -130,14 +130,29 @@ programs() {
   run_programs "$core_tests $posix_tests" "$@"
 }
 
+# passes PROGRAM RUNNER COMPILER FLAG... : its last line is PASS
+passes() {
+  make_program "$@" || return 1
+  "$work/run/$1" | tee "$work/output"
+  [ "$(tail -n 1 "$work/output")" = PASS ]
+}
+
 # core RUNNER COMPILER FLAG... : the tests without POSIX, and the example of one's own sockets
 core() {
   need_both "$@"
   set -- "$@" -DREDLOCK_NO_POSIX
-  make_program examples/bare_metal "$@" || return 1
-  "$work/run/examples/bare_metal" | tee "$work/output"
-  [ "$(tail -n 1 "$work/output")" = PASS ] || return 1
-  run_programs "$core_tests" "$@"
+  passes portability/board "$@" -Itests/portability/board && run_programs "$core_tests" "$@"
+}
+
+# lwip RUNNER COMPILER FLAG... : the same example on lwIP, and no warning from it either
+lwip() {
+  need_both "$@"
+  pkg-config --exists lwip 2>/dev/null || lacks "no lwIP" lwip
+  libraries=$(pkg-config --libs lwip)
+  # shellcheck disable=SC2046 # a list of flags
+  passes portability/lwip "$@" -DREDLOCK_NO_POSIX $(pkg-config --cflags lwip | sed s/-I/-isystem/g)
+  status=$?
+  ! grep -E 'bare_metal\.c:.*warning' "$work/compiler" && return $status
 }
 
 # threads RUNNER COMPILER FLAG... : each thread with a client of its own

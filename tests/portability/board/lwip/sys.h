@@ -1,0 +1,3 @@
+#include <stdint.h>
+
+uint32_t sys_now(void);
