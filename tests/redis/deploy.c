@@ -8,17 +8,17 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { SERVERS = 3, SHORT_MS = 400, NEVER_S = 5 };
+enum { SERVERS = 3, SHORT_MS = 1200, NEVER_S = 5 };
 
-static void open_as_locks(redlock *rl, uint32_t max_ttl_ms) {
-  redlock_options options = real_options(REAL_PATIENT_MS);
+static void open_as_locks_with(redlock *rl, redlock_options options) {
   char list[SERVERS_LIST];
   options.username = "locks";
   options.password = DEPLOYED_LOCKS;
-  options.max_ttl_ms = max_ttl_ms;
   CHECK_EQ(redlock_init(rl, real_keep_list(servers_list(&real, SERVERS, list)), &options),
            REDLOCK_OK);
 }
+
+static void open_as_locks(redlock *rl) { open_as_locks_with(rl, real_options(REAL_PATIENT_MS)); }
 
 static int said_yes(const redlock_lock *lock) {
   return real_votes(lock, SERVERS, REDLOCK_VOTE_YES) >= real_quorum(SERVERS);
@@ -28,8 +28,8 @@ static void its_user_takes_extends_and_releases_locks(void) {
   redlock rl, other;
   redlock_lock lock, refused;
   servers_heal(&real);
-  open_as_locks(&rl, 0);
-  open_as_locks(&other, 0);
+  open_as_locks(&rl);
+  open_as_locks(&other);
   CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", REAL_TTL_MS, 0), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&other, &refused, "deploy", REAL_TTL_MS, 0), REDLOCK_TAKEN);
   CHECK_EQ(redlock_extend(&rl, &lock, 2 * REAL_TTL_MS), REDLOCK_OK);
@@ -41,15 +41,23 @@ static void its_user_takes_extends_and_releases_locks(void) {
   redlock_close(&rl);
 }
 
-static void its_user_may_ask_what_the_quarantine_needs(void) {
+/* The quarantine asks with INFO, fencing takes the lock by a script. */
+static void its_user_gets_fencing_tokens(void) {
+  redlock_options options = real_options(SHORT_MS / 4);
   redlock rl;
   redlock_lock lock;
+  uint64_t last = 0;
   int i;
   servers_heal(&real);
-  open_as_locks(&rl, SHORT_MS);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", SHORT_MS, REAL_WAIT_MS), REDLOCK_OK);
-  for (i = 0; i < SERVERS; i++) CHECK(strcmp(redlock_server_error(&rl, i), "") == 0);
-  redlock_release(&rl, &lock);
+  options.max_ttl_ms = SHORT_MS;
+  options.fencing = 1;
+  open_as_locks_with(&rl, options);
+  for (i = 0; i < 10; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", SHORT_MS, REAL_WAIT_MS), REDLOCK_OK);
+    CHECK(lock.token > last);
+    last = lock.token;
+    redlock_release(&rl, &lock);
+  }
   redlock_close(&rl);
 }
 
@@ -109,7 +117,7 @@ static void a_lock_outlives_a_crash_of_all_servers(void) {
   redlock_lock lock;
   int i;
   servers_heal(&real);
-  open_as_locks(&rl, 0);
+  open_as_locks(&rl);
   CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", REAL_TTL_MS, 0), REDLOCK_OK);
   CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", SERVERS), SERVERS);
   for (i = 0; i < SERVERS; i++) server_restart(&real.at[i]);
@@ -124,7 +132,7 @@ static void a_full_server_refuses_and_throws_nothing_out(void) {
   redlock_lock held, lock;
   int i;
   servers_heal(&real);
-  open_as_locks(&rl, 0);
+  open_as_locks(&rl);
   CHECK_EQ(redlock_acquire(&rl, &held, "deploy", REAL_TTL_MS, 0), REDLOCK_OK);
   CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", SERVERS), SERVERS);
   for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "CONFIG SET maxmemory 1");
@@ -161,7 +169,7 @@ static void tests(void) {
   RUN(nobody_else_gets_in);
   RUN(a_full_server_refuses_and_throws_nothing_out);
   RUN(it_does_not_start_before_the_passwords_are_filled_in);
-  RUN(its_user_may_ask_what_the_quarantine_needs);
+  RUN(its_user_gets_fencing_tokens);
   RUN(a_lock_outlives_a_crash_of_all_servers);
 }
 
