@@ -55,13 +55,17 @@ static void watch_all(void) {
   for (i = 0; i < open; i++) watch(&want[i]);
 }
 
-/* redlock_step looks at every server itself: which of them woke us does not matter. */
-static void wait_for_events(void) {
+/* The servers that are ready, one bit each. */
+static uint32_t wait_for_events(void) {
   struct epoll_event events[REDLOCK_MAX_SERVERS];
   int64_t timeout = redlock_timeout_ms(&client);
+  uint32_t ready = 0;
+  int i;
   if (timeout > 60000) timeout = 60000;
   watch_all();
-  (void)epoll_wait(epoll_fd, events, REDLOCK_MAX_SERVERS, (int)timeout);
+  for (i = epoll_wait(epoll_fd, events, REDLOCK_MAX_SERVERS, (int)timeout); i > 0; i--)
+    ready |= UINT32_C(1) << events[i - 1].data.u64;
+  return ready;
 }
 
 /* ---- the locks ------------------------------------------------------------------------------- */
@@ -100,11 +104,13 @@ static void on_decided(redlock_lock *lock) {
 
 static void run(void) {
   redlock_lock *lock;
+  uint32_t ready = 0;
   int i;
   for (i = 0; i < IN_FLIGHT; i++) start_next(&locks[i]);
   while (count.in_flight > 0) {
-    while ((lock = redlock_step(&client)) != NULL) on_decided(lock);
-    if (count.in_flight > 0) wait_for_events();
+    lock = redlock_step_on(&client, ready); /* told once: a second time would look in vain */
+    for (; lock; lock = redlock_step_on(&client, 0)) on_decided(lock);
+    if (count.in_flight > 0) ready = wait_for_events();
   }
 }
 
