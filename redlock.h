@@ -193,7 +193,7 @@ typedef struct redlock_layer {
   void (*close)(void *ctx, int server);
   /* What to poll for where the client would poll for `events`. */
   unsigned (*want)(void *ctx, int server, unsigned events);
-  /* Why the last open, send or recv failed; NULL = nothing to say. */
+  /* Why the last open, send or recv failed, or what an answer waits for; NULL = nothing to say. */
   const char *(*error)(void *ctx, int server);
   void *ctx;
 } redlock_layer;
@@ -1348,6 +1348,7 @@ static inline void rl_check(redlock *rl) {
 /* ---- Servers: errors ------------------------------------------------------------------------- */
 
 static const char rl_lost[] = "no connection";
+static const char rl_mute[] = "it hangs up: is it rediss://?";
 static const char rl_late[] = "no answer within server_timeout_ms";
 static const char rl_odd[] = "not an answer of Redis";
 static const char rl_twin[] = "the same server as another entry";
@@ -1357,6 +1358,18 @@ static const char rl_twin[] = "the same server as another entry";
 static void rl_say(rl_server *s, const char *text) {
   if (!RL_HAS_TEXTS || s->told || s->wary) return;
   rl_copy_out(s->error, rl_slice(text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1)));
+}
+
+/* Whether its bytes go through options.tls. */
+static int rl_is_layered(const rl_server *s) { return RL_HAS_LAYER && s->layered; }
+
+/* What ails a connection: a layer knows better than we do. */
+static void rl_say_why(const redlock *rl, rl_server *s, const char *why) {
+  const redlock_layer *tls = rl->options.tls;
+  const char *its = rl_is_layered(s) && s->fd >= 0 ? tls->error(tls->ctx, s->index) : RL_NULL;
+  if (RL_HAS_LAYER && why == rl_lost && s->state > RL_CONNECTING && !s->parser.type && s->fails)
+    why = rl_mute;
+  rl_say(s, its ? its : why);
 }
 
 /* One byte of an error's text. One that quotes the command's words ends before them, also when it
@@ -1427,16 +1440,6 @@ static int rl_has_said_yes(const rl_command *c, const rl_server *s) {
   return c->lock->votes[s->index] == REDLOCK_VOTE_YES;
 }
 
-/* Whether its bytes go through options.tls. */
-static int rl_is_layered(const rl_server *s) { return RL_HAS_LAYER && s->layered; }
-
-/* Why a connection is over: a layer knows better than we do. */
-static const char *rl_reason(const redlock *rl, const rl_server *s, const char *ours) {
-  const redlock_layer *tls = rl->options.tls;
-  const char *its = rl_is_layered(s) ? tls->error(tls->ctx, s->index) : RL_NULL;
-  return its ? its : ours;
-}
-
 static void rl_shut(redlock *rl, const rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   if (s->fd < 0) return;
@@ -1451,7 +1454,7 @@ static void rl_shut(redlock *rl, const rl_server *s) {
 static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   uint32_t place = rl->first, end = rl->end;
   int64_t delay;
-  rl_say(s, rl_reason(rl, s, why));
+  rl_say_why(rl, s, why);
   rl_shut(rl, s);
   if (s->fails < 255) s->fails++;
   delay = rl_reopen_ms(rl, s);
@@ -1856,7 +1859,7 @@ static void rl_receive(redlock *rl, rl_server *s) {
 static void rl_stall(redlock *rl, rl_server *s) {
   uint32_t place = rl->first, end = rl->end;
   s->stalled = 1;
-  rl_say(s, rl_late);
+  rl_say_why(rl, s, rl_late);
   for (; s->state != RL_CONNECTING && place != end; place++) {
     rl_command *c = rl_at(rl, place);
     if (c->kind != RL_RELEASE) rl_remove(&c->due, s->bit);
@@ -2182,7 +2185,7 @@ static void rl_time_out(redlock *rl, redlock_lock *lock) {
     redlock_vote *vote = &lock->votes[s->index];
     if (*vote != REDLOCK_VOTE_NONE) continue;
     *vote = c->owed & s->bit ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
-    rl_say(s, rl_late);
+    rl_say_why(rl, s, rl_late);
   }
   rl_judge(rl, lock);
 }

@@ -203,6 +203,22 @@ static void no_such_server_is_null(void) { /* R15 */
   end();
 }
 
+/* As a port does that wants TLS, when it is spoken to without. */
+static void who_hangs_up_unanswered_may_want_tls(void) { /* R15 */
+  world(3);
+  fake.server[0].cut_in = 1;
+  fake.server[0].cuts = INT_MAX;
+  hold("r", 1000);
+  run_for(100);
+  if (!CHECK(strstr(redlock_server_error(&rl, 0), "rediss://")))
+    printf("    %s\n", redlock_server_error(&rl, 0));
+  fake.server[0].cuts = 0;
+  fake_reset(&fake, 1, FAKE_RST); /* it may just have died */
+  run_for(1);
+  CHECK(strstr(redlock_server_error(&rl, 1), "no connection"));
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(each_error_is_no_vote_and_is_kept);
@@ -218,5 +234,6 @@ int main(int argc, char **argv) {
   RUN(max_number_of_clients_unasked);
   RUN(denied_unasked);
   RUN(no_such_server_is_null);
+  RUN(who_hangs_up_unanswered_may_want_tls);
   return check_end();
 }

@@ -269,6 +269,43 @@ static void a_layer_with_nothing_to_say_leaves_it_to_us(void) { /* R15 */
   layered_end();
 }
 
+static const char *error_of_a_handshake(void *ctx, int server) {
+  (void)ctx;
+  return ends[server].is_ready ? NULL : "no handshake";
+}
+
+static void a_layer_says_what_an_answer_waits_for(void) { /* R15 */
+  layered_prepare();
+  layer.error = error_of_a_handshake;
+  snprintf(servers, sizeof servers, "rediss://s0");
+  fake_answer(&fake, 0, FAKE_OTHER, 1, NULL);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK(strcmp(redlock_server_error(&rl, 0), "no handshake") == 0);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_OK);
+  freeze(0, 0);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
+  CHECK(strstr(redlock_server_error(&rl, 0), "no answer"));
+  layered_end();
+}
+
+/* What was wrong with the last connection is not what is wrong without one. */
+static void a_layer_is_not_asked_where_it_is_not_open(void) { /* R15 */
+  layered_prepare();
+  fails_at = FAKE_RECV;
+  layer.recv = failing_recv;
+  ready();
+  hold("r", 1000);
+  run_for(5);
+  fake.server[0].open_fails = 1;
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(2000);
+  hold("s", 1000);
+  run_for(2000);
+  CHECK(strstr(redlock_server_error(&rl, 0), "connection"));
+  layered_end();
+}
+
 static int is_full;
 
 /* As a TLS library does that has made a record of bytes which the socket then refused: it takes the
@@ -322,6 +359,8 @@ int main(int argc, char **argv) {
   RUN(close_waits_for_what_a_layer_holds_back);
   RUN(a_layer_says_why_it_failed);
   RUN(a_layer_with_nothing_to_say_leaves_it_to_us);
+  RUN(a_layer_says_what_an_answer_waits_for);
+  RUN(a_layer_is_not_asked_where_it_is_not_open);
   RUN(a_layer_that_keeps_what_it_refused_gives_two_the_lock);
   RUN(without_a_layer_it_says_what_to_do);
   return check_end();
