@@ -70,5 +70,5 @@ $(BUILD)/tests/servers.o: tests/servers.c
 include tests/redis/soak.mk tests/sim/sim.mk tests/bench/bench.mk examples/examples.mk \
         tests/portability/portability.mk tests/mutants/mutants.mk \
         tests/coverage/coverage.mk tests/fuzz/fuzz.mk examples/fencing/fencing.mk \
-        tests/chaos/chaos.mk tests/model/model.mk
+        tests/chaos/chaos.mk tests/model/model.mk tests/tls/tls.mk
 test-programs: $(SIM_TESTS) $(FUZZ_TESTS)

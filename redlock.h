@@ -1367,7 +1367,7 @@ static int rl_is_layered(const rl_server *s) { return RL_HAS_LAYER && s->layered
 static void rl_say_why(const redlock *rl, rl_server *s, const char *why) {
   const redlock_layer *tls = rl->options.tls;
   const char *its = rl_is_layered(s) && s->fd >= 0 ? tls->error(tls->ctx, s->index) : RL_NULL;
-  if (RL_HAS_LAYER && why == rl_lost && s->state > RL_CONNECTING && !s->parser.type && s->fails)
+  if (RL_HAS_LAYER && why == rl_lost && s->state > RL_CONNECTING && !s->parser.type)
     why = rl_mute;
   rl_say(s, its ? its : why);
 }

@@ -20,7 +20,8 @@ INSTALLED = $(BUILD)/redlock:755:$(BINDIR)/redlock \
 
 VERSION    = $(shell sed -n 's/^\#define REDLOCK_VERSION "\(.*\)"/\1/p' redlock.h)
 EXAMPLES  := $(patsubst examples/%.c,$(BUILD)/examples/%,\
-               $(filter-out examples/demo.c examples/bare_metal.c,$(wildcard examples/*.c)))
+               $(filter-out examples/demo.c examples/bare_metal.c examples/tls.c,\
+                 $(wildcard examples/*.c)))
 ifneq ($(shell uname -s),Linux) # it has no epoll
 EXAMPLES  := $(filter-out %/many_locks,$(EXAMPLES))
 endif
@@ -38,7 +39,7 @@ redlock: $(BUILD)/redlock ## builds the command, which runs another one under a 
 
 redlock-static: $(BUILD)/redlock-static ## builds it as one static file, with musl-gcc
 
-examples: $(EXAMPLES) ## builds the examples in build/examples
+examples: $(EXAMPLES) $(BUILD)/examples/tls ## builds the examples in build/examples
 
 install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## installs under DESTDIR and PREFIX
 	@for each in $(INSTALLED); do \

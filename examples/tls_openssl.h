@@ -24,8 +24,10 @@ static int tls_result(tls *t, int server, int result) {
   ssize_t sent = most ? send(SSL_get_fd(ssl), data, (size_t)most, MSG_NOSIGNAL) : 0;
   unsigned long error = ERR_peek_error();
   if (sent > 0) (void)BIO_read(SSL_get_wbio(ssl), gone, (int)sent);
-  if (sent >= 0 || errno == EAGAIN || errno == EINTR || errno == ENOTCONN)
-    if (result > 0 || SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ) return result > 0 ? result : 0;
+  if (sent >= 0 || errno == EAGAIN || errno == EINTR || errno == ENOTCONN) {
+    if (result > 0) return result;
+    if (SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ) return 0;
+  }
   t->error[server] = ERR_reason_error_string(error);
   if (ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER)
     t->error[server] = "no TLS is spoken there: is it redis://?";
@@ -81,8 +83,8 @@ static const char *tls_error(void *ctx, int server) {
   return BIO_pending(SSL_get_wbio(t->ssl[server])) ? NULL : "no TLS handshake: is it redis://?";
 }
 
-/* Whom to trust is still to be told to t->context, by SSL_CTX_load_verify_file for one. -1 = failed.
-   For options.tls there is t->layer. */
+/* options.tls is to be &t->layer. Whom to trust is still to be told to t->context, for one by
+   SSL_CTX_load_verify_file. -1 = failed. */
 static int tls_begin(tls *t) {
   const redlock_layer calls = {tls_open, tls_send, tls_recv, tls_close, tls_want, tls_error, t};
   memset(t, 0, sizeof *t);

@@ -191,13 +191,15 @@ static void be_server(const struct server *s) {
   char *fixed[] = {"--port", port, "--bind", bind_to, "--unixsocket", path, "--dir", dir,
                    "--logfile", log, "--loglevel", "warning", "--save", "", "--appendonly", "no"};
   char *argv[MAX_ARGS], *words[MAX_ARGS];
-  int count = (int)(sizeof fixed / sizeof *fixed), has_file, said;
+  int count = (int)(sizeof fixed / sizeof *fixed), has_file, said, i;
   snprintf(port, sizeof port, "%d", s->port);
   snprintf(log, sizeof log, "%s/log", s->dir);
   memcpy(dir, s->dir, sizeof dir);
   memcpy(path, s->socket, sizeof path);
   memcpy(more, s->args, sizeof more);
   said = split(more, words, MAX_ARGS - 2 - count);
+  for (i = 0; i < said; i++)
+    if (strcmp(words[i], "%p") == 0) words[i] = port;
   has_file = said > 0 && *words[0] == '/';
   if (has_file) count -= 4; /* what it keeps on disk, the file says */
   argv[0] = binary;

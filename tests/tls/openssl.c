@@ -1,0 +1,460 @@
+/* openssl.c: examples/tls_openssl.h on real TLS servers: Redis's own, and a toy for what Redis does
+ * not do. CYCLES in the environment makes the one in small buffers longer. */
+#if defined(__has_include)
+#if __has_include(<openssl/opensslv.h>)
+#include <openssl/opensslv.h>
+#endif
+#endif
+
+#define REDLOCK_MAX_COMMANDS 512
+#include "tests/redis/real.h"
+
+#if defined(OPENSSL_VERSION_MAJOR) && OPENSSL_VERSION_MAJOR >= 3
+
+#include "examples/tls_openssl.h"
+#include "toy.h"
+
+enum { N = 3, MANY = 128, SMALL_BUFFER = 2048, CYCLES = 1500 };
+
+#define TLS_SERVER \
+  "--port 0 --tls-port %p --tls-cert-file ../server.crt --tls-key-file ../server.key " \
+  "--tls-ca-cert-file ../ca.crt --tls-auth-clients no"
+
+static redlock rl;
+static redlock_lock lock;
+static redlock_options options;
+static tls t;
+static struct server odd; /* its certificate changes */
+static struct server plain;
+
+/* ---- clients ---- */
+
+static const char *in_folder(const char *name) {
+  static char path[4][SERVERS_PATH];
+  static unsigned next;
+  char *to = path[next++ % 4];
+  snprintf(to, sizeof path[0], "%s/%s", servers_folder(), name);
+  return to;
+}
+
+static void prepare(void) {
+  servers_heal(&real);
+  CHECK_EQ(tls_begin(&t), 0);
+  CHECK_EQ(SSL_CTX_load_verify_file(t.context, in_folder("ca.crt")), 1);
+  options = real_options(REAL_PATIENT_MS);
+  options.tls = &t.layer;
+}
+
+static void open_list(const char *list) {
+  CHECK_EQ(redlock_init(&rl, real_keep_list(list), &options), REDLOCK_OK);
+}
+
+/* All servers, by name and by number. */
+static void open_all(void) {
+  char list[256];
+  snprintf(list, sizeof list, "rediss://localhost:%d,rediss://127.0.0.1:%d,rediss://localhost:%d",
+           real.at[0].port, real.at[1].port, real.at[2].port);
+  open_list(list);
+}
+
+static void open_one(const char *scheme_and_host, int port) {
+  char list[128];
+  snprintf(list, sizeof list, "%s:%d", scheme_and_host, port);
+  open_list(list);
+}
+
+static void end(void) {
+  int i;
+  redlock_close(&rl);
+  for (i = 0; i < REDLOCK_MAX_SERVERS; i++) SSL_SESSION_free(t.session[i]);
+  SSL_CTX_free(t.context);
+}
+
+static void cycle(void) {
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+/* ---- what works ---- */
+
+static void locks_are_held_on_all(void) {
+  prepare();
+  open_all();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "r", N), N);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
+  end();
+}
+
+static void a_list_may_mix_both_kinds(void) {
+  char list[256];
+  prepare();
+  snprintf(list, sizeof list, "127.0.0.1:%d,rediss://localhost:%d,redis://u:p@127.0.0.1:1",
+           plain.port, real.at[0].port);
+  open_list(list);
+  cycle();
+  end();
+}
+
+/* Every lock is taken and freed again and again, all at once. Returns how many succeeded. */
+static long many_cycles(long wanted) {
+  static redlock_lock locks[MANY];
+  static char names[MANY][32];
+  redlock_lock *got;
+  long started = 0, freed = 0, pending = 0, i;
+  for (i = 0; i < MANY; i++) {
+    snprintf(names[i], sizeof names[i], "many:%ld", i);
+    locks[i].user = names[i];
+    pending += redlock_start_acquire(&rl, &locks[i], names[i], REAL_TTL_MS, REAL_WAIT_MS) ==
+               REDLOCK_PENDING;
+    started++;
+  }
+  while (pending > 0) {
+    if ((got = redlock_wait(&rl, -1)) == NULL) continue;
+    pending--;
+    if (!CHECK_EQ(got->status, REDLOCK_OK)) continue;
+    if (got->operation == REDLOCK_ACQUIRE) {
+      pending += redlock_start_release(&rl, got) == REDLOCK_PENDING;
+    } else if (++freed && started < wanted) {
+      pending += redlock_start_acquire(&rl, got, (const char *)got->user, REAL_TTL_MS,
+                                       REAL_WAIT_MS) == REDLOCK_PENDING;
+      started++;
+    }
+  }
+  return freed;
+}
+
+static void check_no_orphan(void) {
+  int i;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "last", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "last", N), N); /* behind all that was sent */
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&rl, N, "last", 0), 0);
+  for (i = 0; i < N; i++) {
+    CHECK_EQ(server_number(&real.at[i], "DBSIZE"), 0);
+    CHECK_EQ(redlock_server_error(&rl, i)[0], 0);
+  }
+}
+
+static int set_small(int fd, int option) {
+  int size = SMALL_BUFFER;
+  return setsockopt(fd, SOL_SOCKET, option, &size, sizeof size);
+}
+
+static int opens, short_sends;
+
+static int open_small(void *ctx, int server, intptr_t fd, const char *host) {
+  opens++;
+  CHECK_EQ(set_small((int)fd, SO_SNDBUF), 0);
+  CHECK_EQ(set_small((int)fd, SO_RCVBUF), 0);
+  return tls_open(ctx, server, fd, host);
+}
+
+/* Counts how often bytes had to stay with OpenSSL, or with the client. */
+static int count_short(void *ctx, int server, const void *data, size_t size) {
+  int sent = tls_send(ctx, server, data, size);
+  short_sends += sent == 0 || BIO_pending(SSL_get_wbio(t.ssl[server])) > 0;
+  return sent;
+}
+
+
+static void many_cycles_in_small_buffers(void) { /* R8 R12 */
+  const char *more = getenv("CYCLES");
+  long cycles = more ? strtol(more, NULL, 10) : CYCLES;
+  prepare();
+  options.server_timeout_ms = REAL_TTL_MS;
+  t.layer.open = open_small;
+  t.layer.send = count_short;
+  opens = short_sends = 0;
+  open_all();
+  CHECK_EQ(many_cycles(cycles), cycles);
+  check_no_orphan();
+  CHECK_EQ(opens, N); /* no connection was lost */
+  CHECK(short_sends > 0);
+  if (more) printf("    %ld cycles, %d times the socket did not take all\n", cycles, short_sends);
+  end();
+}
+
+static void a_server_that_is_connected_again_is_resumed(void) {
+  prepare();
+  open_all();
+  cycle();
+  CHECK(!SSL_session_reused(t.ssl[0]));
+  server_command(&real.at[0], "CLIENT KILL TYPE normal");
+  while (redlock_server_error(&rl, 0)[0] == '\0') redlock_wait(&rl, REAL_LOOK_MS);
+  cycle();
+  while (redlock_server_error(&rl, 0)[0]) {
+    cycle();
+    redlock_wait(&rl, REAL_LOOK_MS);
+  }
+  CHECK(SSL_session_reused(t.ssl[0]));
+  end();
+}
+
+/* R17: what its child closes is closed there alone: nothing of it goes to the servers. */
+static void a_child_that_closes_takes_nothing_away(void) {
+  int status = 1;
+  pid_t child;
+  prepare();
+  open_all();
+  cycle();
+  child = fork();
+  if (child == 0) {
+    redlock_close(&rl);
+    _exit(0);
+  }
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+  opens = 0;
+  t.layer.open = open_small;
+  cycle();
+  CHECK_EQ(opens, 0);
+  end();
+}
+
+static void the_least_version_is_1_2(void) {
+  prepare();
+  CHECK(server_command(&odd, "CONFIG SET tls-protocols TLSv1.2")[0] == 'O');
+  open_one("rediss://localhost", odd.port);
+  cycle();
+  CHECK(strcmp(SSL_get_version(t.ssl[0]), "TLSv1.2") == 0);
+  CHECK_EQ(SSL_CTX_get_min_proto_version(t.context), TLS1_2_VERSION);
+  server_command(&odd, "CONFIG SET tls-protocols \"\"");
+  end();
+}
+
+static void a_client_may_have_a_certificate(void) {
+  prepare();
+  CHECK(server_command(&odd, "CONFIG SET tls-auth-clients yes")[0] == 'O');
+  CHECK_EQ(SSL_CTX_use_certificate_file(t.context, in_folder("client.crt"), SSL_FILETYPE_PEM), 1);
+  CHECK_EQ(SSL_CTX_use_PrivateKey_file(t.context, in_folder("server.key"), SSL_FILETYPE_PEM), 1);
+  open_one("rediss://localhost", odd.port);
+  cycle();
+  server_command(&odd, "CONFIG SET tls-auth-clients no");
+  end();
+}
+
+/* ---- what is wrong is told ---- */
+
+static void fails_with(const char *text) {
+  const char *error;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_NO_QUORUM);
+  error = redlock_server_error(&rl, 0);
+  if (!CHECK(strstr(error, text) != NULL)) printf("    %s\n", error);
+  end();
+}
+
+static void with_certificate(const char *name) {
+  CHECK(server_command(&odd, "CONFIG SET tls-cert-file ../%s.crt", name)[0] == 'O');
+}
+
+static void refused_with_certificate(const char *name, const char *error) {
+  prepare();
+  with_certificate(name);
+  open_one("rediss://localhost", odd.port);
+  fails_with(error);
+  with_certificate("server");
+}
+
+static void an_authority_that_is_not_trusted(void) {
+  refused_with_certificate("stranger", "unable to get local issuer certificate");
+}
+
+static void an_expired_certificate(void) { refused_with_certificate("expired", "has expired"); }
+
+static void another_servers_certificate(void) { /* by name, and by number */
+  refused_with_certificate("elsewhere", "hostname mismatch");
+  prepare();
+  with_certificate("elsewhere");
+  open_one("rediss://127.0.0.1", odd.port);
+  fails_with("IP address mismatch");
+  with_certificate("server");
+}
+
+static void a_missing_certificate_of_the_client(void) {
+  prepare();
+  server_command(&odd, "CONFIG SET tls-auth-clients yes");
+  open_one("rediss://localhost", odd.port);
+  fails_with("certificate required");
+  server_command(&odd, "CONFIG SET tls-auth-clients no");
+}
+
+static void tls_where_none_is_spoken(void) {
+  prepare();
+  options.server_timeout_ms = 200;
+  open_one("rediss://127.0.0.1", plain.port);
+  fails_with("redis://");
+}
+
+static void no_tls_where_it_is_spoken(void) {
+  prepare();
+  open_one("redis://127.0.0.1", odd.port);
+  fails_with("rediss://");
+}
+
+static void nobody_listens(void) {
+  prepare();
+  open_one("rediss://127.0.0.1", 1);
+  fails_with("no connection");
+}
+
+/* ---- the toy ---- */
+
+static struct toy toy;
+
+static void begin_toy(void) {
+  prepare();
+  toy_start(&toy, in_folder("server.crt"), in_folder("server.key"));
+  open_one("rediss://localhost", toy.port);
+}
+
+static void end_toy(void) {
+  end();
+  toy_stop(&toy);
+}
+
+/* It is sent by its name, which is checked too; a number is no name. */
+static void a_server_is_told_its_name(void) {
+  begin_toy();
+  cycle();
+  CHECK(strcmp(toy.facts->asked_for, "localhost") == 0);
+  redlock_close(&rl);
+  open_one("rediss://127.0.0.1", toy.port);
+  cycle();
+  CHECK_EQ(toy.facts->asked_for[0], 0);
+  end_toy();
+}
+
+static void keys_are_updated_in_between(void) { /* TLS 1.3 */
+  int i;
+  begin_toy();
+  toy.facts->updates_keys = 1;
+  for (i = 0; i < 20; i++) cycle();
+  CHECK_EQ(toy.facts->connections, 1);
+  CHECK(toy.facts->key_updates >= 20); /* one may answer several */
+  end_toy();
+}
+
+/* It says that it has no more to say, but the connection stands. */
+static void a_half_closed_connection_is_replaced(void) { /* R14 */
+  int closes;
+  begin_toy();
+  for (closes = 1; closes <= 2; closes++) {
+    toy.facts->half_closes = 1;
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+    while (toy.facts->connections == closes) {
+      (void)redlock_release(&rl, &lock);
+      (void)redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS);
+    }
+  }
+  cycle();
+  CHECK_EQ(toy.facts->connections, 3);
+  CHECK(toy.facts->resumed > 0);
+  end_toy();
+}
+
+/* Everything that the server sends comes 30 ms late. The loop is the program's own. */
+static void a_slow_handshake_wakes_no_one_in_vain(void) { /* R27 */
+  struct pollfd look;
+  redlock_fd want;
+  int64_t start = timing_ms();
+  int wakes = 0;
+  begin_toy();
+  toy.facts->delay_ms = 30;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_PENDING);
+  while (redlock_step_on(&rl, 1) == NULL) {
+    CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
+    look.fd = (int)want.fd;
+    look.events = want.events & REDLOCK_WRITE ? POLLIN | POLLOUT : POLLIN;
+    poll(&look, 1, (int)redlock_timeout_ms(&rl));
+    wakes++;
+  }
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK(timing_ms() - start >= 30);
+  if (!CHECK(wakes <= 5)) printf("    %d wake-ups\n", wakes);
+  end_toy();
+}
+
+/* ---- the example ---- */
+
+static void the_example_runs(void) {
+  char line[512];
+  servers_heal(&real);
+  snprintf(line, sizeof line,
+           "build/examples/tls rediss://localhost:%d,rediss://localhost:%d,rediss://127.0.0.1:%d %s"
+           " >%s 2>&1",
+           real.at[0].port, real.at[1].port, real.at[2].port, in_folder("ca.crt"),
+           in_folder("tls.log"));
+  if (access("build/examples/tls", X_OK)) SKIP("build/examples/tls is not built");
+  CHECK_EQ(system(line), 0);
+}
+
+static void tests(void) {
+  RUN(locks_are_held_on_all);
+  RUN(a_list_may_mix_both_kinds);
+  RUN(many_cycles_in_small_buffers);
+  RUN(a_server_that_is_connected_again_is_resumed);
+  RUN(a_child_that_closes_takes_nothing_away);
+  RUN(the_least_version_is_1_2);
+  RUN(a_client_may_have_a_certificate);
+  RUN(an_authority_that_is_not_trusted);
+  RUN(an_expired_certificate);
+  RUN(another_servers_certificate);
+  RUN(a_missing_certificate_of_the_client);
+  RUN(tls_where_none_is_spoken);
+  RUN(no_tls_where_it_is_spoken);
+  RUN(nobody_listens);
+  RUN(a_server_is_told_its_name);
+  RUN(keys_are_updated_in_between);
+  RUN(a_half_closed_connection_is_replaced);
+  RUN(a_slow_handshake_wakes_no_one_in_vain);
+  RUN(the_example_runs);
+}
+
+/* NULL = all is there. A server with TLS misses its certificate, one without says another thing. */
+static const char *missing(void) {
+  char line[512];
+  snprintf(line, sizeof line,
+           "printf 'port 0\\ntls-port 1\\n' | %s - 2>&1 | grep -q 'configure TLS'",
+           getenv("REDIS_SERVER"));
+  if (system(line)) return "the server was built without TLS";
+  snprintf(line, sizeof line, "tests/tls/certificates %s", servers_folder());
+  return system(line) ? "no certificates: is the program openssl installed?" : NULL;
+}
+
+static const char *why;
+
+static void tls_is_missing(void) { SKIP(why); }
+
+int main(int argc, char **argv) {
+  if (servers_missing()) return real_main(argc, argv, 0, NULL);
+  check_start(argc, argv);
+  if ((why = missing()) != NULL) {
+    RUN(tls_is_missing);
+    return check_end();
+  }
+  servers_start(&real, N, TLS_SERVER);
+  server_start(&odd, TLS_SERVER);
+  server_start(&plain, "");
+  tests();
+  server_kill(&plain);
+  server_kill(&odd);
+  servers_stop(&real);
+  return check_end();
+}
+
+#else
+
+static void openssl_is_missing(void) { SKIP("OpenSSL 3 is not installed (libssl-dev)"); }
+
+static void tests(void) { RUN(openssl_is_missing); }
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  (void)real_main;
+  tests();
+  return check_end();
+}
+
+#endif
