@@ -78,8 +78,8 @@ struct name name_of(int i) {
 /* What the library says itself, by how it begins. */
 const char *in_words(const char *error) {
   static const char *const known[][2] = {
-    {"no connection", "no connection: is it running, is the address right, does this port want "
-                      "TLS? --status tells more"},
+    {"no connection", "no connection: is it running, is the address right? --status tells more"},
+    {"it hangs up", "it hangs up without a word: does this port want TLS? --status tells more"},
     {"no answer within", "no answer in time: is it frozen, overloaded, too far away?"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
                                "want TLS?"},

@@ -86,7 +86,7 @@ static void tells_a_tls_port(void) {
 
 static void tells_what_is_no_redis(void) {
   fresh();
-  odd_server_says("", "", "no connection: is it running", "it closes the connection: is this a");
+  odd_server_says("", "", "it hangs up without a word", "it closes the connection: is this a");
   odd_server_says("", "HTTP/1.1 400 Bad Request\r\n\r\n", "it does not answer as Redis does",
                   "it does not answer as Redis does: check host and port");
 }
