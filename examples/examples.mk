@@ -35,7 +35,7 @@ TESTS += $(COMMAND_TESTS)
 
 .PHONY: redlock redlock-static examples install uninstall always
 
-redlock: $(BUILD)/redlock ## builds the command, which runs another one under a lock
+redlock: $(BUILD)/redlock ## builds the command, which runs another one under a lock; TLS=1
 
 redlock-static: $(BUILD)/redlock-static ## builds it as one static file, with musl-gcc
 
@@ -50,9 +50,18 @@ install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## installs under DESTDI
 uninstall: ## removes what the same call of install has put there
 	@for each in $(INSTALLED); do rm -f "$(DESTDIR)$${each##*:}" || exit 1; done
 
-$(BUILD)/redlock: $(COMMAND) examples/redlock/command.h redlock.h
+# With TLS=1 by OpenSSL. The stamp's name says which of the two was built last.
+COMMAND_NEEDS  := $(COMMAND) examples/redlock/command.h examples/tls_openssl.h redlock.h
+COMMAND_TLS     = -DREDLOCK_COMMAND_TLS $(or $(OPENSSL),$(error TLS=1 needs OpenSSL 3: libssl-dev))
+
+$(BUILD)/redlock: $(COMMAND_NEEDS) $(BUILD)/redlock-tls-$(TLS)
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) \
+	  $(if $(TLS),$(COMMAND_TLS)) -o $@
+
+$(BUILD)/redlock-tls-$(TLS):
+	@mkdir -p $(@D)
+	@rm -f $(BUILD)/redlock-tls-* && touch $@
 
 $(BUILD)/redlock-static: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)

@@ -43,9 +43,10 @@ void wait_for_news(int64_t limit_ms); /* at most so long, -1 = no limit */
 extern struct settings {
   const char *servers, *resource;
   const char *user, *password; /* for entries of the list that name none; NULL = none */
+  const char *cacert, *cert, *key; /* files of TLS; NULL = none */
   char **command;
   uint32_t ttl_ms, wait_ms, kill_ms, max_hold_ms, max_ttl_ms;
-  int has_kill, taken_status, quiet, verbose, status, json;
+  int has_kill, taken_status, quiet, verbose, status, json, insecure;
 } set;
 
 void take_arguments(char **words);
@@ -87,6 +88,11 @@ extern int signal_pipe[2];
 void catch_signals(void);
 int next_signal(void);  /* the next one that is not about a child, 0 = none */
 int run_command(void);  /* to its end, then releases the lock; returns the exit status */
+
+/* ---- tls.c ---- */
+
+const redlock_layer *tls_layer(void); /* for rediss://; NULL = it is not asked for, or not there */
+const char *tls_hint(void);           /* what to do about a port that speaks TLS */
 
 /* ---- status.c ---- */
 

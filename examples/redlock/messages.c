@@ -89,7 +89,8 @@ const char *in_words(const char *error) {
     {"this address", "this address is in the list twice: list it once"},
     {"more servers", "there are more than 15 servers in the list"},
     {"a user needs", "a user needs a password: write user:password@host, or use --password-file"},
-    {"TLS:", "this redlock does not speak TLS: write redis://, with a port without TLS"},
+    {"TLS:", "this redlock does not speak TLS: build it by 'make redlock TLS=1', or write "
+             "redis://, with a port without TLS"},
     {"want ", "write host[:port], [v6]:port, unix:/path or "
               "redis://[user:password@]host[:port][/db]"},
     {"restarted less", "restarted less than --max-ttl ago: wait, it will vote later"}
@@ -103,6 +104,8 @@ const char *in_words(const char *error) {
 static const char rights[] = "this user needs +set +eval +get +del +pttl +pexpire; for --max-ttl "
                              "and --status also +info, for a /db +select";
 static const char key[] = "this user may not use this lock's name: allow ~NAME in its ACL";
+static const char distrusted[] = "give its authority's certificate by --cacert";
+static const char misnamed[] = "give the name, or the number, that its certificate is for";
 static const char renamed[] = "it lacks or renames a command that locks need: SET EVAL GET DEL "
                               "PTTL PEXPIRE, with --max-ttl also INFO";
 
@@ -134,7 +137,13 @@ static const char *const advice[][2] = {
   {"WRONGTYPE", "something else uses this name: choose another"},
   {"ERR unknown command", renamed},
   {"*command called from", renamed},
-  {"ERR DB", "check the database's number"}
+  {"ERR DB", "check the database's number"},
+  {"self-signed certificate", distrusted},
+  {"unable to get", distrusted},
+  {"*mismatch", misnamed},
+  {"certificate has expired", "renew it, or set this machine's clock"},
+  {"*certificate required", "give it a certificate by --cert and --key"},
+  {"no TLS", "write redis:// before it"}
 };
 
 /* A connection that breaks within an error leaves its beginning. */

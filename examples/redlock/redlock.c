@@ -114,6 +114,7 @@ static void open_client(void) {
   options.max_ttl_ms = set.max_ttl_ms;
   options.username = set.user;
   options.password = set.password;
+  options.tls = tls_layer();
   status = redlock_init(&client, set.servers, &options);
   if (status == REDLOCK_OK) return;
   if (status != REDLOCK_INVALID) {

@@ -20,6 +20,7 @@ static const char help[] =
   "\n"
   "  -s, --servers LIST     host[:port],...  or set REDLOCK_SERVERS\n"
   "      --user NAME, --password-file FILE  for servers listed without their own\n"
+  "      --cacert FILE, --cert FILE, --key FILE, --insecure  for rediss://\n"
   "  -c, --command LINE     COMMAND is this line for /bin/sh\n"
   "  -t, --ttl TIME         how long the lock outlives a crash (30s)\n"
   "  -w, --wait, --timeout TIME  give up after this long (default: never)\n"
@@ -27,14 +28,13 @@ static const char help[] =
   "  -E, --conflict-exit-code N  exit status if the lock is taken (120)\n"
   "  -k, --kill-after TIME  from SIGTERM to SIGKILL if the lock is lost (ttl/6)\n"
   "  -m, --max-hold TIME    stop COMMAND in time to be gone by then\n"
-  "      --max-ttl TIME     the longest ttl of all clients: a server votes only\n"
-  "                         once it has been up for longer\n"
+  "      --max-ttl TIME     the longest ttl of all: who restarted votes after it\n"
   "      --status           show which servers answer, and what is wrong\n"
   "  -q, --quiet            no message if the lock is taken\n"
   "  -v, --verbose          say what is done        -h, --help    -V, --version\n"
   "\n"
-  "TIME is 30s, 0.5s, 500ms, 5m, 1h. LIST also takes unix:/path and\n"
-  "redis://user:password@host/db. Exit status: COMMAND's, 128+N if signal N ended\n"
+  "TIME is 30s, 0.5s, 500ms, 5m, 1h. LIST also takes unix:/path, and redis:// or\n"
+  "rediss://user:password@host/db. Exit status: COMMAND's, 128+N if signal N ended\n"
   "it, 120 taken, 121 no quorum, 122 lock lost, 123 system error, 124 max-hold\n"
   "reached, 125 usage, 126 COMMAND cannot be run, 127 COMMAND not found.\n";
 
@@ -155,7 +155,7 @@ static void take_own_password(void) {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* Capitals that are no letter of an option stand for options that have none. */
-static const char long_only[] = "TSPUJ";
+static const char long_only[] = "TSPUJACKI";
 
 static const struct option {
   char letter;
@@ -166,7 +166,8 @@ static const struct option {
   {'E', 1, "conflict-exit-code"}, {'k', 1, "kill-after"}, {'m', 1, "max-hold"},
   {'T', 1, "max-ttl"}, {'S', 0, "status"}, {'q', 0, "quiet"}, {'v', 0, "verbose"},
   {'h', 0, "help"}, {'V', 0, "version"}, {'w', 1, "timeout"}, {'n', 0, "nb"},
-  {'c', 1, "command"}, {'U', 1, "user"}, {'P', 1, "password-file"}, {'J', 0, "json"}
+  {'c', 1, "command"}, {'U', 1, "user"}, {'P', 1, "password-file"}, {'J', 0, "json"},
+  {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
@@ -191,6 +192,10 @@ static void take_option(char letter, char *value) {
     case 'c': take_shell_command(value); break;
     case 'U': set.user = value; break;
     case 'P': take_password_file(value); break;
+    case 'A': set.cacert = value; break;
+    case 'C': set.cert = value; break;
+    case 'K': set.key = value; break;
+    case 'I': set.insecure = 1; break;
     case 'q': set.quiet = 1; break;
     case 'v': set.verbose = 1; break;
     case 'h': fputs(help, stdout); print_and_exit(0); break;

@@ -27,6 +27,8 @@ static const char is_it_there[] = "is it running, is the address right?";
 
 struct probe {
   int fd, index;
+  const redlock_layer *layer; /* NULL = no TLS */
+  char host[256];
   int expected;         /* replies until all is known; the last is PING's */
   int login;            /* how many of them are to AUTH and SELECT */
   int addresses, tried; /* a name's first two are tried in turn, as by the lock */
@@ -60,6 +62,7 @@ static void complain(struct probe *p, const char *error, const char *advice) {
 }
 
 static void close_probe(struct probe *p) {
+  if (p->fd >= 0 && p->layer) p->layer->close(p->layer->ctx, p->index);
   if (p->fd >= 0) (void)close(p->fd);
   p->fd = -1;
 }
@@ -185,16 +188,32 @@ static void add_address(struct probe *p, const void *address, socklen_t size) {
   p->address_size[p->addresses++] = size;
 }
 
+static void on_closed(struct probe *p, const char *why);
+
+/* TLS has failed, and may say why. */
+static void fail_layer(struct probe *p) {
+  const char *error = p->layer->error(p->layer->ctx, p->index);
+  if (error) fail_probe(p, error, advice_for(error));
+  else on_closed(p, "it closed the connection");
+}
+
+static void on_connecting(struct probe *p) {
+  if (p->layer && p->layer->open(p->layer->ctx, p->index, p->fd, p->host)) fail_layer(p);
+}
+
 /* To the next address; if there is none, the last error stands. */
 static void connect_next(struct probe *p, int error) {
   while (p->tried < p->addresses) {
     int i = p->tried++;
-    if (p->fd >= 0) (void)close(p->fd);
+    close_probe(p);
     p->fd = socket(p->address[i].ss_family, SOCK_STREAM, 0);
     if (p->fd >= 0) {
       (void)fcntl(p->fd, F_SETFL, O_NONBLOCK);
-      if (connect(p->fd, (struct sockaddr *)&p->address[i], p->address_size[i]) == 0) return;
-      if (errno == EINPROGRESS) return;
+      if (connect(p->fd, (struct sockaddr *)&p->address[i], p->address_size[i]) == 0 ||
+          errno == EINPROGRESS) {
+        on_connecting(p);
+        return;
+      }
     }
     error = errno;
   }
@@ -216,18 +235,18 @@ static void connect_path(struct probe *p, struct name path) {
 
 /* host[:port] or [v6][:port] */
 static void connect_host(struct probe *p, struct name entry) {
-  char host[256], port[8] = "6379";
+  char port[8] = "6379";
   struct addrinfo hints, *found, *a;
   int v6 = entry.size > 0 && *entry.at == '[', end;
   entry.size = find(entry, '/');
   entry = from(entry, v6);
   end = find(entry, v6 ? ']' : ':');
-  (void)snprintf(host, sizeof host, "%.*s", end, entry.at);
+  (void)snprintf(p->host, sizeof p->host, "%.*s", end, entry.at);
   entry = from(entry, end + v6);
   if (entry.size > 1) (void)snprintf(port, sizeof port, "%.*s", entry.size - 1, entry.at + 1);
   memset(&hints, 0, sizeof hints);
   hints.ai_socktype = SOCK_STREAM;
-  if (getaddrinfo(host, port, &hints, &found) != 0) {
+  if (getaddrinfo(p->host, port, &hints, &found) != 0) {
     fail_probe(p, "the name is not found", "check it, and this machine's DNS");
     return;
   }
@@ -242,6 +261,7 @@ static void start_probe(int index) {
   p->fd = -1;
   p->index = index;
   p->round_trip_us = -1;
+  if (strncmp(entry.at, "rediss://", 9) == 0) p->layer = tls_layer();
   ask_all(p, entry);
   if (is_path(entry)) connect_path(p, from(entry, 5));
   else connect_host(p, name_of(index));
@@ -279,7 +299,7 @@ static void on_closed(struct probe *p, const char *why) {
   if (p->is_hello) fail_probe(p, "it closes the connection", "is this a Redis? See its log");
   else if (p->got > p->read) fail_torn(p);
   else if (p->got) fail_probe(p, "it closed the connection", "see its log");
-  else if (p->sent) ask_tls(p);
+  else if (p->sent && !p->layer) ask_tls(p);
   else fail_probe(p, why, is_it_there);
 }
 
@@ -288,8 +308,12 @@ static void send_asked(struct probe *p) {
   int error = 0;
   socklen_t size = (socklen_t)sizeof error;
   if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
-    sent = send(p->fd, p->ask + p->sent, p->asked - p->sent, MSG_NOSIGNAL);
+    const char *rest = p->ask + p->sent;
+    size_t size_left = p->asked - p->sent;
+    if (p->layer) sent = p->layer->send(p->layer->ctx, p->index, rest, size_left);
+    else sent = send(p->fd, rest, size_left, MSG_NOSIGNAL);
     if (sent >= 0) p->sent += (size_t)sent;
+    else if (p->layer) fail_layer(p);
     else if (errno != EAGAIN && errno != EINTR) error = errno;
   }
   if (error && !p->sent) connect_next(p, error);
@@ -389,7 +413,7 @@ static int read_reply(struct probe *p, const char *at, int reply) {
   if (*at == '-') return read_error(p, at + 1, reply);
   if (strchr("+:$", *at)) return 1;
   if (*at == '\x15' || (p->is_hello && *at == '\x16')) /* an alert, or the handshake */
-    fail_probe(p, "it speaks TLS, and this redlock does not", "give the port without TLS");
+    fail_probe(p, "it speaks TLS", tls_hint());
   else
     fail_probe(p, "it does not answer as Redis does", "check host and port");
   return 0;
@@ -415,16 +439,27 @@ static void read_replies(struct probe *p) {
 }
 
 static void receive(struct probe *p) {
-  ssize_t got = recv(p->fd, p->text + p->got, sizeof p->text - 1 - p->got, 0);
+  char *to = p->text + p->got;
+  size_t room = sizeof p->text - 1 - p->got;
+  ssize_t got = p->layer ? p->layer->recv(p->layer->ctx, p->index, to, room)
+                         : recv(p->fd, to, room, 0);
   if (got > 0) {
     p->got += (size_t)got;
     p->text[p->got] = 0;
     read_replies(p);
+  } else if (p->layer) {
+    if (got < 0) fail_layer(p);
   } else if (got == 0) {
     on_closed(p, "it closed the connection");
   } else if (errno != EAGAIN && errno != EINTR) {
     on_closed(p, strerror(errno));
   }
+}
+
+static short events_of(const struct probe *p) {
+  unsigned events = p->sent < p->asked ? REDLOCK_WRITE : REDLOCK_READ;
+  if (p->layer && p->fd >= 0) events = p->layer->want(p->layer->ctx, p->index, events);
+  return (short)((events & REDLOCK_READ ? POLLIN : 0) | (events & REDLOCK_WRITE ? POLLOUT : 0));
 }
 
 /* One poll for all that are still asked; 0 = none is. */
@@ -433,14 +468,14 @@ static int poll_probes(int count, int64_t timeout_ms) {
   int i, open = 0;
   for (i = 0; i < count; i++) {
     struct probe *p = &probes[i];
-    fds[i] = poll_entry(p->fd, p->sent < p->asked ? POLLOUT : POLLIN); /* poll skips a closed one */
+    fds[i] = poll_entry(p->fd, events_of(p)); /* poll skips a closed one */
     open += p->fd >= 0;
   }
   if (!open || timeout_ms <= 0) return 0;
   (void)poll(fds, (nfds_t)count, (int)timeout_ms);
   for (i = 0; i < count; i++) {
     if (!fds[i].revents) continue;
-    if (fds[i].events & POLLOUT) send_asked(&probes[i]);
+    if (probes[i].sent < probes[i].asked) send_asked(&probes[i]);
     else receive(&probes[i]);
   }
   return 1;
@@ -564,6 +599,12 @@ static void print_json(int count, int votes, int may_vote) {
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
+static void fail_silent(struct probe *p) {
+  const char *error = p->layer ? p->layer->error(p->layer->ctx, p->index) : NULL;
+  if (error) fail_probe(p, error, advice_for(error));
+  else fail_probe(p, "no answer", "is it frozen, or behind a firewall?");
+}
+
 static void ask_servers(int count) {
   int64_t end;
   int i;
@@ -571,8 +612,7 @@ static void ask_servers(int count) {
   end = now_ms() + PROBE_LIMIT_MS;
   while (poll_probes(count, end - now_ms())) {}
   for (i = 0; i < count; i++) {
-    if (probes[i].fd >= 0)
-      fail_probe(&probes[i], "no answer", "is it frozen, or behind a firewall?");
+    if (probes[i].fd >= 0) fail_silent(&probes[i]);
     judge_probe(&probes[i]);
   }
 }

@@ -77,11 +77,13 @@ static void odd_server_says(const char *to_tls, const char *to_others, const cha
 static void tells_a_tls_port(void) {
   fresh();
   odd_server_says("\x15\x03\x03", "", "does this port want TLS?",
-                  "it speaks TLS, and this redlock does not: give the port without TLS");
+                  "it speaks TLS: build redlock by 'make redlock TLS=1'");
   odd_server_says("\x16\x03\x03", "\x15\x03\x01", "it does not answer as Redis does",
-                  "it speaks TLS, and this redlock does not: give the port without TLS");
+                  "it speaks TLS: build redlock by 'make redlock TLS=1'");
   CHECK_EQ(shell("$redlock -s rediss://127.0.0.1 job -- true"), 125);
-  CHECK(says("this redlock does not speak TLS: write redis://"));
+  CHECK(says("this redlock does not speak TLS: build it by 'make redlock TLS=1'"));
+  CHECK_EQ(shell("$redlock --insecure job -- true"), 125);
+  CHECK(says("this redlock does not speak TLS: build it by 'make redlock TLS=1'"));
 }
 
 static void tells_what_is_no_redis(void) {

@@ -12,13 +12,10 @@
 #if defined(OPENSSL_VERSION_MAJOR) && OPENSSL_VERSION_MAJOR >= 3
 
 #include "examples/tls_openssl.h"
+#include "begin.h"
 #include "toy.h"
 
 enum { N = 3, MANY = 128, SMALL_BUFFER = 2048, CYCLES = 1500 };
-
-#define TLS_SERVER \
-  "--port 0 --tls-port %p --tls-cert-file ../server.crt --tls-key-file ../server.key " \
-  "--tls-ca-cert-file ../ca.crt --tls-auth-clients no"
 
 static redlock rl;
 static redlock_lock lock;
@@ -412,17 +409,6 @@ static void tests(void) {
   RUN(the_example_runs);
 }
 
-/* NULL = all is there. A server with TLS misses its certificate, one without says another thing. */
-static const char *missing(void) {
-  char line[512];
-  snprintf(line, sizeof line,
-           "printf 'port 0\\ntls-port 1\\n' | %s - 2>&1 | grep -q 'configure TLS'",
-           getenv("REDIS_SERVER"));
-  if (system(line)) return "the server was built without TLS";
-  snprintf(line, sizeof line, "tests/tls/certificates %s", servers_folder());
-  return system(line) ? "no certificates: is the program openssl installed?" : NULL;
-}
-
 static const char *why;
 
 static void tls_is_missing(void) { SKIP(why); }
@@ -430,7 +416,7 @@ static void tls_is_missing(void) { SKIP(why); }
 int main(int argc, char **argv) {
   if (servers_missing()) return real_main(argc, argv, 0, NULL);
   check_start(argc, argv);
-  if ((why = missing()) != NULL) {
+  if ((why = tls_missing()) != NULL) {
     RUN(tls_is_missing);
     return check_end();
   }
