@@ -12,7 +12,7 @@ chaos: $(CHAOS)/fencing ## has tokens granted while servers crash and clocks are
 
 $(CHAOS)/fencing: tests/chaos/fencing.c $(BUILD)/tests/servers.o | $(CHAOS)/wall.so
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) -D_DEFAULT_SOURCE $(DEPENDS) $(CFLAGS) $(LDFLAGS) $< \
+	$(CC) $(TEST_FLAGS) -D_DEFAULT_SOURCE $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< \
 	  $(BUILD)/tests/servers.o -o $@
 
 -include $(CHAOS)/fencing.d
