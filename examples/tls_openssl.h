@@ -29,8 +29,6 @@ static int tls_result(tls *t, int server, int result) {
     if (SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ) return 0;
   }
   t->error[server] = ERR_reason_error_string(error);
-  if (ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER)
-    t->error[server] = "no TLS is spoken there: is it redis://?";
   if (ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED)
     t->error[server] = X509_verify_cert_error_string(SSL_get_verify_result(ssl));
   return -1;
@@ -39,12 +37,13 @@ static int tls_result(tls *t, int server, int result) {
 static int tls_open(void *ctx, int server, intptr_t fd, const char *host) {
   tls *t = (tls *)ctx;
   SSL *ssl = t->ssl[server] = SSL_new(t->context);
-  t->error[server] = NULL;
+  t->error[server] = "no memory for TLS";
   if (!ssl) return -1;
   SSL_set_bio(ssl, BIO_new_socket((int)fd, BIO_NOCLOSE), BIO_new(BIO_s_mem()));
   if (t->session[server]) (void)SSL_set_session(ssl, t->session[server]);
   if (!X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) &&
       !(SSL_set1_host(ssl, host) && SSL_set_tlsext_host_name(ssl, host))) return -1;
+  t->error[server] = NULL;
   ERR_clear_error();
   return tls_result(t, server, SSL_connect(ssl)) < 0;
 }

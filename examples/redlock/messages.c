@@ -143,7 +143,8 @@ static const char *const advice[][2] = {
   {"*mismatch", misnamed},
   {"certificate has expired", "renew it, or set this machine's clock"},
   {"*certificate required", "give it a certificate by --cert and --key"},
-  {"no TLS", "write redis:// before it"}
+  {"no TLS", "write redis:// before it"},
+  {"wrong version", "write redis:// before it, if it does not speak TLS"}
 };
 
 /* A connection that breaks within an error leaves its beginning. */
