@@ -21,6 +21,7 @@
   X(redlock_status, cancel, (void *rl, redlock_lock *l), (rl, l))                                 \
   X(redlock_status, keep, (void *rl, redlock_lock *l, uint32_t max_hold_ms), (rl, l, max_hold_ms)) \
   X(redlock_lock *, step, (void *rl), (rl))                                                       \
+  X(redlock_lock *, step_on, (void *rl, uint32_t ready), (rl, ready))                             \
   X(int64_t, timeout_ms, (const void *rl), (rl))                                                  \
   X(int, fds, (const void *rl, redlock_fd *out, int capacity), (rl, out, capacity))               \
   X(int64_t, remaining_ms, (const void *rl, const redlock_lock *l), (rl, l))
