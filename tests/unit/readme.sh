@@ -28,6 +28,9 @@ around_fragment() {
   cat <<'C'
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
+#ifdef WITH_TLS
+#include "examples/tls_openssl.h"
+#endif
 #include <stdio.h>
 #include <string.h>
 static redlock rl;
@@ -44,6 +47,10 @@ C
   echo '  (void)on_decided; (void)store; fragment(); return 0; }'
 }
 
+has_openssl() {
+  echo '#include <openssl/ssl.h>' | cc -E -x c - >/dev/null 2>&1 || { echo 'note: no OpenSSL'; false; }
+}
+
 compile_each() {
   count=$(blocks c)
   [ "$count" -ge 2 ] || { echo "only $count blocks of C"; return 1; }
@@ -51,7 +58,12 @@ compile_each() {
     if grep -q 'int main' "$work/c-$number"; then cp "$work/c-$number" "$work/block.c"
     else around_fragment "$work/c-$number" >"$work/block.c"
     fi
-    cc "$@" $flags "$work/block.c" -o "$work/block" || return
+    libraries=
+    if grep -q tls_begin "$work/block.c"; then
+      has_openssl || continue
+      libraries='-DWITH_TLS -lssl -lcrypto'
+    fi
+    cc "$@" $flags "$work/block.c" $libraries -o "$work/block" || return
   done
 }
 
