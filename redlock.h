@@ -366,7 +366,7 @@ typedef struct redlock {
   uint8_t quorum;
   uint8_t fresh;      /* something was queued or encoded since the last sending */
   rl_set ready;       /* servers to hear in the next turn: of others there is no news */
-  const struct redlock *self; /* where it was initialised: it must not move */
+  rl_server *last;    /* what follows the last server; in a client that was moved, of another */
   uint32_t first, end;    /* the log: its oldest command, and what follows the last */
   uint32_t reserved;      /* commands, for roll-backs (R7) */
   const redlock_io *io;
@@ -1080,7 +1080,7 @@ static int rl_owns(const redlock *rl, const redlock_lock *lock) {
 /* Whether this is a client, where it was initialised: a copy would share its sockets, and its lists
    would lead into the other. */
 static int rl_is_client(const redlock *rl) {
-  return rl && rl->servers != RL_MISBUILT && rl->self == rl;
+  return rl && rl->servers != RL_MISBUILT && rl->last == rl->server + rl->servers;
 }
 
 /* ---- Fencing tokens (R25) -------------------------------------------------------------------- */
@@ -1696,18 +1696,18 @@ static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
 /* Gives every server what is due to it. All take their windows in turn: those that stand at the
    same place share each. */
 static void rl_send(redlock *rl) {
-  rl_server *s, *end = rl->server + rl->servers;
+  rl_server *s;
   rl_window window;
   rl_set more = 0;
-  for (s = rl->server; s != end; s++) {
+  for (s = rl->server; s != rl->last; s++) {
     rl_attend(rl, s);
     more |= s->bit;
   }
   window.size = 0;
   while (more) /* each turn sends something, or takes a server out */
-    for (s = rl->server; s != end; s++)
+    for (s = rl->server; s != rl->last; s++)
       if ((more & s->bit) && !rl_send_window(rl, s, &window)) rl_remove(&more, s->bit);
-  for (s = rl->server; s != end; s++) rl_on_slow_connect(rl, s);
+  for (s = rl->server; s != rl->last; s++) rl_on_slow_connect(rl, s);
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
@@ -1723,9 +1723,9 @@ static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
 /* R5: whether another entry has a connection to this very server. One that has lost its own has
    lost the server to s. */
 static int rl_is_other_name(redlock *rl, rl_server *s) {
-  rl_server *other = rl->server, *end = rl->server + rl->servers, *loser;
-  while (other != end && (other == s || other->run_id != s->next_run_id)) other++;
-  if (other == end) return 0;
+  rl_server *other = rl->server, *loser;
+  while (other != rl->last && (other == s || other->run_id != s->next_run_id)) other++;
+  if (other == rl->last) return 0;
   loser = other->state == RL_READY ? s : other;
   loser->run_id = 0;
   return loser == s;
@@ -1887,9 +1887,9 @@ static int rl_is_pinned(redlock *rl, const rl_server *s) {
    until the command is too old or, when a part of it has left, until that is late. */
 static int rl_retire(redlock *rl) {
   const rl_command *c = rl_at(rl, rl->first);
-  rl_server *s, *end = rl->server + rl->servers;
+  rl_server *s;
   if (rl_count(rl) == 0 || c->lock) return 0;
-  for (s = rl->server; s != end; s++) {
+  for (s = rl->server; s != rl->last; s++) {
     if (!rl_is_pinned(rl, s)) continue;
     if (!s->stalled || !s->full) {
       if (rl->now_ms < rl_age_out_ms(rl, c)) rl_note_due(rl, rl_age_out_ms(rl, c));
@@ -1897,7 +1897,7 @@ static int rl_retire(redlock *rl) {
     }
     rl_lose(rl, s, rl_late);
   }
-  for (s = rl->server; s != end; s++) {
+  for (s = rl->server; s != rl->last; s++) {
     if (c->owed & s->bit) s->late++;
     if (s->answered == rl->first) s->answered++;
     if (s->cursor == rl->first) s->cursor++;
@@ -2119,8 +2119,8 @@ static redlock_vote rl_first_vote(const redlock *rl, const rl_server *s) {
    that it got (R13). */
 static rl_command *rl_ask(redlock *rl, const redlock_lock *lock, uint8_t kind) {
   rl_set due = kind == RL_RELEASE ? lock->touched : 0;
-  const rl_server *s = rl->server, *end = s + rl->servers;
-  for (; s != end; s++)
+  const rl_server *s;
+  for (s = rl->server; s != rl->last; s++)
     if (s->state < RL_GREETING || !s->stalled) due |= s->bit;
   return rl_encode(rl, lock, kind, due);
 }
@@ -2180,8 +2180,8 @@ static redlock_lock *rl_admit(redlock *rl) {
 /* R10: the servers had their time. */
 static void rl_time_out(redlock *rl, redlock_lock *lock) {
   const rl_command *c = rl_at(rl, lock->command);
-  rl_server *s = rl->server, *end = s + rl->servers;
-  for (; s != end; s++) {
+  rl_server *s;
+  for (s = rl->server; s != rl->last; s++) {
     redlock_vote *vote = &lock->votes[s->index];
     if (*vote != REDLOCK_VOTE_NONE) continue;
     *vote = c->owed & s->bit ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
@@ -2220,8 +2220,8 @@ static void rl_on_list_time(redlock *rl, const rl_link *list) {
 }
 
 static void rl_on_time(redlock *rl) {
-  rl_server *s, *end = rl->server + rl->servers;
-  for (s = rl->server; s != end; s++) rl_on_server_time(rl, s);
+  rl_server *s;
+  for (s = rl->server; s != rl->last; s++) rl_on_server_time(rl, s);
   rl->due_ms = INT64_MAX;
   rl_on_list_time(rl, &rl->line);
   rl_on_list_time(rl, &rl->live);
@@ -2276,7 +2276,7 @@ static void rl_give_up(redlock *rl, const rl_link *list) {
 
 /* Sends all that is due, and what the sending itself makes due. */
 static void rl_work(redlock *rl) {
-  const rl_server *s, *end = rl->server + rl->servers;
+  const rl_server *s;
   redlock_lock *lock;
   int pass;
   for (pass = 0; pass < RL_SEND_PASSES; pass++) {
@@ -2284,7 +2284,7 @@ static void rl_work(redlock *rl) {
     while ((lock = rl_admit(rl)) != RL_NULL) rl_start_task(rl, lock);
     rl_send(rl);
     if (rl->now_ms >= rl->due_ms || rl_is_empty(&rl->live)) rl_on_time(rl);
-    for (s = rl->server; s != end; s++) rl_note_due(rl, rl_server_due(rl, s));
+    for (s = rl->server; s != rl->last; s++) rl_note_due(rl, rl_server_due(rl, s));
     if (!rl_admit(rl) && !rl->fresh) return;
   }
   rl->fresh = 1;
@@ -2295,9 +2295,9 @@ static void rl_work(redlock *rl) {
    that is decided before anything is received would never see a server come back. */
 static void rl_hear(redlock *rl) {
   rl_set ready = rl->now_ms >= rl->due_ms ? RL_AS(rl_set, -1) : rl->ready;
-  rl_server *s, *end = rl->server + rl->servers;
+  rl_server *s;
   rl->ready = 0;
-  for (s = rl->server; s != end; s++)
+  for (s = rl->server; s != rl->last; s++)
     if (s->state != RL_CLOSED && ((ready & s->bit) || (rl->fresh && s->stalled))) rl_receive(rl, s);
   rl_work(rl);
 }
@@ -2328,9 +2328,9 @@ static unsigned rl_events(const redlock *rl, const rl_server *s) {
 }
 
 static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
-  const rl_server *s = rl->server, *end = s + rl->servers;
+  const rl_server *s;
   int count = 0;
-  for (; s != end; s++) {
+  for (s = rl->server; s != rl->last; s++) {
     if (s->state == RL_CLOSED || count++ >= capacity) continue;
     fds->fd = s->fd;
     fds->server = s->index;
@@ -2902,7 +2902,7 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
   if (!servers || !rl_take_options(rl, options) || !rl_take_list(rl, servers))
     return REDLOCK_INVALID;
   if (!rl_tick(rl)) return REDLOCK_SYSTEM;
-  rl->self = rl;
+  rl->last = rl->server + rl->servers;
   return REDLOCK_OK;
 }
 
@@ -2946,10 +2946,9 @@ static int64_t rl_parting_ms(const redlock *rl, const rl_server *s, int64_t star
 }
 
 REDLOCK_API void redlock_close(redlock *rl) {
-  rl_server *s, *last;
+  rl_server *s;
   int64_t start, left;
   if (!rl_is_client(rl)) return;
-  last = rl->server + rl->servers;
   if (rl_is_forked(rl)) {
     rl->options.closing = RL_NULL;
   } else {
@@ -2959,11 +2958,11 @@ REDLOCK_API void redlock_close(redlock *rl) {
     rl_withdraw_all(rl, &rl->line);
     rl_withdraw_all(rl, &rl->decided);
     rl_work(rl);
-    for (s = rl->server; s != last; s++)
+    for (s = rl->server; s != rl->last; s++)
       while ((left = rl_parting_ms(rl, s, start)) > 0)
         if (!rl_wait(rl, RL_NULL, left) || !rl_tick(rl)) start = INT64_MIN / 2;
   }
-  for (s = rl->server; s != last; s++) rl_shut(rl, s);
+  for (s = rl->server; s != rl->last; s++) rl_shut(rl, s);
   memset(rl, 0, sizeof *rl);
 }
 
