@@ -1387,16 +1387,17 @@ static void rl_capture(rl_server *s, char c) {
 
 /* ---- Servers: a connection's end ------------------------------------------------------------- */
 
-/* A vote is in, and the round looks at its votes again; below, in "Rounds". */
-static void rl_vote(redlock *rl, rl_command *c, const rl_server *s, redlock_vote vote);
+/* The round looks at its votes again; below, in "Rounds". */
 static void rl_judge(redlock *rl, redlock_lock *lock);
 
 /* A vote for every undecided command that the server has not answered. */
 static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
-  uint32_t place = rl->first, end = rl->end;
-  for (; place != end; place++) {
-    rl_command *c = rl_at(rl, place);
-    if (c->lock && c->lock->votes[s->index] == REDLOCK_VOTE_NONE) rl_vote(rl, c, s, vote);
+  uint32_t place;
+  for (place = rl->first; place != rl->end; place++) {
+    redlock_lock *lock = rl_at(rl, place)->lock;
+    if (!lock || lock->votes[s->index] != REDLOCK_VOTE_NONE) continue;
+    lock->votes[s->index] = vote;
+    rl_judge(rl, lock);
   }
 }
 
@@ -1791,9 +1792,10 @@ static void rl_on_paid(redlock *rl, rl_server *s) {
   if (s->owed == 0) s->stalled = 0;
 }
 
-/* R4, R24: what a command's own reply counts for. */
+/* R4, R24: what a command's own reply counts for. A release that went twice, because its connection
+   was lost, finds nothing the second time: that is no news. */
 static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
-  redlock_vote vote = rl_vote_of(rl, s, c, reply);
+  redlock_vote vote = rl_vote_of(rl, s, c, reply), *its;
   if (vote == REDLOCK_VOTE_ERROR) {
     if (reply != RL_REPLY_ERROR) rl_say(s, rl_odd);
   } else {
@@ -1805,7 +1807,10 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
   if (!c->lock) return;
   if (c->kind == RL_SET && (reply == RL_REPLY_NIL || rl_is_refused(vote)))
     rl_remove(&c->lock->touched, s->bit); /* R7 */
-  rl_vote(rl, c, s, vote);
+  its = &c->lock->votes[s->index];
+  if (c->kind == RL_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
+  *its = vote;
+  rl_judge(rl, c->lock);
 }
 
 /* R8: the one place where a reply meets its command, or is dropped because it comes late. */
@@ -1917,15 +1922,6 @@ static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
 }
 
 /* ---- Rounds: votes, quorum, decision --------------------------------------------------------- */
-
-/* A vote is in. A release that went twice, because its connection was lost, finds nothing the
-   second time: that is no news. */
-static void rl_vote(redlock *rl, rl_command *c, const rl_server *s, redlock_vote vote) {
-  redlock_vote *old = &c->lock->votes[s->index];
-  if (c->kind == RL_RELEASE && *old != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
-  *old = vote;
-  rl_judge(rl, c->lock);
-}
 
 /* Decided: whatever still comes for this round is late. Returns the round's command. */
 static rl_command *rl_settle(redlock *rl, redlock_lock *lock) {
