@@ -1390,13 +1390,14 @@ static void rl_capture(rl_server *s, char c) {
 /* The round looks at its votes again; below, in "Rounds". */
 static void rl_judge(redlock *rl, redlock_lock *lock);
 
-/* A vote for every undecided command that the server has not answered. */
+/* A vote for every undecided command that the server has not answered, and a look at all of them:
+   other votes of the server may have changed. */
 static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
   uint32_t place;
   for (place = rl->first; place != rl->end; place++) {
     redlock_lock *lock = rl_at(rl, place)->lock;
-    if (!lock || lock->votes[s->index] != REDLOCK_VOTE_NONE) continue;
-    lock->votes[s->index] = vote;
+    if (!lock) continue;
+    if (lock->votes[s->index] == REDLOCK_VOTE_NONE) lock->votes[s->index] = vote;
     rl_judge(rl, lock);
   }
 }
@@ -1453,7 +1454,7 @@ static void rl_shut(redlock *rl, const rl_server *s) {
    releases may go out again. R5: so is a yes to what is undecided, for the server may be another
    entry's from now on, and say it again there. */
 static void rl_lose(redlock *rl, rl_server *s, const char *why) {
-  uint32_t place = rl->first, end = rl->end;
+  uint32_t place;
   int64_t delay;
   rl_say_why(rl, s, why);
   rl_shut(rl, s);
@@ -1467,7 +1468,7 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   s->answered = s->cursor = rl->first;
   s->sent = 0;
   rl->fresh = 1; /* the first failure is tried again at once, any later one when it is time */
-  for (; place != end; place++) {
+  for (place = rl->first; place != rl->end; place++) {
     rl_command *c = rl_at(rl, place);
     rl_set owed = c->owed & s->bit;
     rl_remove(&c->owed, s->bit);
@@ -1475,9 +1476,7 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
     if (c->lock && (owed || (c->kind != RL_RELEASE && rl_has_said_yes(c, s))))
       c->lock->votes[s->index] = REDLOCK_VOTE_UNREACHABLE;
   }
-  for (place = rl->first; place != end; place++)
-    if (rl_at(rl, place)->lock) rl_judge(rl, rl_at(rl, place)->lock);
-  if (delay) rl_vote_all(rl, s, rl_absent_vote(s));
+  rl_vote_all(rl, s, delay ? rl_absent_vote(s) : REDLOCK_VOTE_NONE);
 }
 
 /* ---- Servers: sending ------------------------------------------------------------------------ */
@@ -1862,10 +1861,10 @@ static void rl_receive(redlock *rl, rl_server *s) {
 
 /* R13: nothing but releases from now on, and no one waits. One that never stood is still tried. */
 static void rl_stall(redlock *rl, rl_server *s) {
-  uint32_t place = rl->first, end = rl->end;
+  uint32_t place;
   s->stalled = 1;
   rl_say_why(rl, s, rl_late);
-  for (; s->state != RL_CONNECTING && place != end; place++) {
+  for (place = rl->first; s->state != RL_CONNECTING && place != rl->end; place++) {
     rl_command *c = rl_at(rl, place);
     if (c->kind != RL_RELEASE) rl_remove(&c->due, s->bit);
   }
