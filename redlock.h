@@ -1032,18 +1032,15 @@ static void rl_unlink(redlock *rl, redlock_lock *lock) {
   lock->phase = RL_IDLE;
 }
 
-/* A blocking call waits for it, or it is kept, and may run out for want of room. */
-static int rl_is_urgent(const redlock_lock *lock) { return lock->urgent || lock->kept; }
-
 /* To the end of the list where locks of that phase stand; in the line, those that are urgent go
-   before the others. */
+   before the others: a blocking call waits for them, or they are kept. */
 static void rl_move(redlock *rl, redlock_lock *lock, uint8_t phase) {
   rl_link *list = phase == RL_LINE ? &rl->line : phase == RL_DECIDED ? &rl->decided : &rl->live;
   rl_link *after;
   if (lock->phase != RL_IDLE) rl_unlink(rl, lock);
   if (rl->handed == lock) rl->handed = RL_NULL;
   after = list->prev;
-  if (phase == RL_LINE && rl_is_urgent(lock)) {
+  if (phase == RL_LINE && lock->urgent) {
     after = rl->urgent;
     rl->urgent = &lock->link;
   }
@@ -1268,6 +1265,7 @@ static void rl_check_list(const redlock *rl, const rl_link *list, uint8_t least,
     REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
     REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
     REDLOCK_ASSERT(lock->held == RL_HELD || lock->deadline_ms == 0);
+    REDLOCK_ASSERT(!lock->kept || lock->urgent);
     REDLOCK_ASSERT(!lock->kept || (lock->held == RL_HELD && lock->task == RL_EXTEND) ||
                    lock->task == RL_ABANDON);
     rl_check_token(rl, lock);
@@ -1277,9 +1275,9 @@ static void rl_check_list(const redlock *rl, const rl_link *list, uint8_t least,
 /* In the line those that are urgent stand first. */
 static void rl_check_line(const redlock *rl) {
   const redlock_lock *lock = rl_first(&rl->line), *last = RL_NULL;
-  for (; lock && rl_is_urgent(lock); lock = rl_next(&rl->line, lock)) last = lock;
+  for (; lock && lock->urgent; lock = rl_next(&rl->line, lock)) last = lock;
   REDLOCK_ASSERT(rl->urgent == (last ? &last->link : &rl->line));
-  for (; lock; lock = rl_next(&rl->line, lock)) REDLOCK_ASSERT(!rl_is_urgent(lock));
+  for (; lock; lock = rl_next(&rl->line, lock)) REDLOCK_ASSERT(!lock->urgent);
 }
 
 /* A lock whose round is under way and its command know each other. R7: room for a roll-back is kept
@@ -1914,7 +1912,7 @@ static int rl_retire(redlock *rl) {
    not wait behind the others: blocking calls, kept locks, releases that nobody waits for. */
 static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
   uint32_t need = task == RL_SET ? 2 : 1;
-  if (!rl_is_urgent(lock)) need += RL_SPARE;
+  if (!lock->urgent) need += RL_SPARE;
   while (rl_count(rl) + rl->reserved + need > REDLOCK_MAX_COMMANDS)
     if (!rl_retire(rl)) return 0;
   return 1;
@@ -3042,7 +3040,7 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   if (status != REDLOCK_OK) return status;
   lock->max_hold_ms = max_hold_ms ? max_hold_ms : rl->options.max_hold_ms;
   if (lock->kept) return REDLOCK_OK;
-  lock->kept = 1;
+  lock->kept = lock->urgent = 1; /* it may run out for want of room */
   lock->task = RL_EXTEND;
   rl_keep_on(rl, lock, UINT32_MAX);
   return REDLOCK_OK;
