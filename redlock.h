@@ -1063,6 +1063,11 @@ static redlock_lock *rl_next(const rl_link *list, const redlock_lock *lock) {
   return lock->link.next == list ? RL_NULL : RL_AS(redlock_lock *, RL_AS(void *, lock->link.next));
 }
 
+/* A lock that is not decided yet, NULL = none. First those with a command in the log. */
+static redlock_lock *rl_undecided(const redlock *rl) {
+  return rl_first(rl_is_empty(&rl->live) ? &rl->line : &rl->live);
+}
+
 /* The lock itself is not read: it may be anything. */
 static int rl_is_in(const rl_link *list, const redlock_lock *lock) {
   const rl_link *link = list->next;
@@ -2255,9 +2260,9 @@ static void rl_withdraw(redlock *rl, redlock_lock *lock) {
 
 /* No clock, no lock: nothing can be promised any more. What went out is still rolled back, and a
    release leaves, for it needs no clock; but none is waited for, for nothing would end that. */
-static void rl_give_up(redlock *rl, const rl_link *list) {
+static void rl_give_up(redlock *rl) {
   redlock_lock *lock;
-  while ((lock = rl_first(list)) != RL_NULL) {
+  while ((lock = rl_undecided(rl)) != RL_NULL) {
     uint8_t kept = lock->kept;
     rl_withdraw(rl, lock);
     lock->kept = kept; /* its loss is told */
@@ -2296,10 +2301,7 @@ static void rl_hear(redlock *rl) {
 }
 
 static void rl_turn(redlock *rl) {
-  if (!rl_tick(rl)) {
-    rl_give_up(rl, &rl->live);
-    rl_give_up(rl, &rl->line);
-  }
+  if (!rl_tick(rl)) rl_give_up(rl);
   rl_hear(rl);
 }
 
@@ -2922,11 +2924,6 @@ static redlock_lock *rl_next_decided(redlock *rl) {
   return RL_NULL;
 }
 
-static void rl_withdraw_all(redlock *rl, const rl_link *list) {
-  redlock_lock *lock;
-  while ((lock = rl_first(list)) != RL_NULL) rl_withdraw(rl, lock);
-}
-
 /* How long redlock_close still waits for a server, in ms: for its last bytes to leave, and a little
    for their answers, since a socket that is closed with replies unread makes the other side drop
    what it has not read yet. */
@@ -2939,6 +2936,7 @@ static int64_t rl_parting_ms(const redlock *rl, const rl_server *s, int64_t star
 }
 
 REDLOCK_API void redlock_close(redlock *rl) {
+  redlock_lock *lock;
   rl_server *s;
   int64_t start, left;
   if (!rl_is_client(rl)) return;
@@ -2947,9 +2945,8 @@ REDLOCK_API void redlock_close(redlock *rl) {
   } else {
     (void)rl_tick(rl);
     start = rl->now_ms;
-    rl_withdraw_all(rl, &rl->live); /* first: no command is kept for a round any more */
-    rl_withdraw_all(rl, &rl->line);
-    rl_withdraw_all(rl, &rl->decided);
+    while ((lock = rl_undecided(rl)) != RL_NULL) rl_withdraw(rl, lock);
+    while ((lock = rl_first(&rl->decided)) != RL_NULL) rl_withdraw(rl, lock);
     rl_work(rl);
     for (s = rl->server; s != rl->last; s++)
       while ((left = rl_parting_ms(rl, s, start)) > 0)
@@ -3057,7 +3054,7 @@ REDLOCK_API redlock_lock *redlock_step(redlock *rl) { return redlock_step_on(rl,
 
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
   if (!rl_is_ready(rl)) return RL_NULL;
-  if (timeout_ms < 0 && rl_is_empty(&rl->line) && rl_is_empty(&rl->live)) timeout_ms = 0;
+  if (timeout_ms < 0 && !rl_undecided(rl)) timeout_ms = 0;
   (void)rl_wait(rl, RL_NULL, timeout_ms);
   return rl_next_decided(rl);
 }
