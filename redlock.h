@@ -796,9 +796,8 @@ static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c)
   rl_put_raw(w, fenced ? RL_FENCED_HEAD : head);
   rl_put(w, c->words, c->words_size);
   if (fenced) rl_put_token(w, rl, c);
-  else if (sets) rl_put_raw(w, "$2\r\nPX\r\n");
+  else if (sets) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
   if (c->kind != RL_RELEASE) rl_put_word(w, rl_format(digits, c->ttl_ms));
-  if (sets && !fenced) rl_put_raw(w, "$2\r\nNX\r\n");
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */

@@ -50,7 +50,7 @@ static inline void floor_encode(struct floor *f, const char *name, int k) {
   snprintf(value, sizeof value, "floor-%014d", lock);
   if (k < f->width)
     size = sprintf(to, "*6\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$20\r\n%s\r\n"
-                       "$2\r\nPX\r\n$5\r\n%d\r\n$2\r\nNX\r\n",
+                       "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n%d\r\n",
                    (int)strlen(key), key, value, BENCH_TTL_MS);
   else
     size = sprintf(to, "*5\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n1\r\n$%d\r\n%s\r\n$20\r\n%s\r\n",

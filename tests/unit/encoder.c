@@ -30,7 +30,7 @@ static void begin(const char *servers) {
 static void set_is_spelled_so(void) {
   static const char spelled[] = "*6\r\n$3\r\nSET\r\n$10\r\ninvoice:42\r\n"
                                 "$20\r\nABCDEFGHIJKLMNOPQRST\r\n"
-                                "$2\r\nPX\r\n$5\r\n10000\r\n$2\r\nNX\r\n";
+                                "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n";
   begin("a");
   wire.entropy = 'A';
   add_text(&want, spelled);

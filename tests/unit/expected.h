@@ -53,9 +53,9 @@ static inline void add_set(struct bytes *to, const char *resource, const void *v
   add_string(to, "SET");
   add_string(to, resource);
   add_word(to, value, VALUE_BYTES);
+  add_string(to, "NX");
   add_string(to, "PX");
   add_number(to, ttl_ms);
-  add_string(to, "NX");
 }
 
 static inline void add_script(struct bytes *to, int words, const char *script,
