@@ -2142,28 +2142,22 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
 
 /* Goes on with the first lock in line, now that there is room. T1 is taken here (R11). */
 static void rl_start_task(redlock *rl, redlock_lock *lock) {
+  if (lock->task == RL_EXTEND) lock->ask_ms = rl_clip(rl, lock, lock->ask_ms);
   if (lock->task == RL_ABANDON) {
     (void)rl_ask(rl, lock, RL_RELEASE);
     rl_decide(rl, lock, REDLOCK_EXPIRED);
-    return;
-  }
-  if (lock->task == RL_EXTEND) {
-    lock->ask_ms = rl_clip(rl, lock, lock->ask_ms);
-    if (rl->now_ms >= lock->deadline_ms) rl_expire(rl, lock);
-    else if (lock->ask_ms == 0) rl_decide(rl, lock, REDLOCK_LIMIT);
-    else rl_start_round(rl, lock);
-    return;
-  }
-  if (lock->task == RL_SET && lock->attempts && !rl_is_second(lock) &&
-      rl->now_ms > lock->since_ms) {
+  } else if (lock->task == RL_EXTEND && rl->now_ms >= lock->deadline_ms) {
+    rl_expire(rl, lock);
+  } else if (lock->task == RL_EXTEND && lock->ask_ms == 0) {
+    rl_decide(rl, lock, REDLOCK_LIMIT);
+  } else if (lock->task == RL_SET && lock->attempts && !rl_is_second(lock) &&
+             rl->now_ms > lock->since_ms) {
     rl_decide(rl, lock, RL_AS(redlock_status, lock->last));
-    return;
-  }
-  if (lock->task == RL_SET && !rl_draw(rl, lock->value, RL_VALUE_BYTES)) {
+  } else if (lock->task == RL_SET && !rl_draw(rl, lock->value, RL_VALUE_BYTES)) {
     rl_decide(rl, lock, REDLOCK_SYSTEM); /* R3: fails closed */
-    return;
+  } else {
+    rl_start_round(rl, lock);
   }
-  rl_start_round(rl, lock);
 }
 
 /* The first lock in line, once there is room for it. */
