@@ -47,7 +47,7 @@ install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## installs under DESTDI
 	  echo "$$to" && install -d "$${to%/*}" && install -m $${mode%%:*} "$$file" "$$to" || exit 1; \
 	done
 
-uninstall: ## removes what the same call of install has put there
+uninstall: ## removes what install has put there
 	@for each in $(INSTALLED); do rm -f "$(DESTDIR)$${each##*:}" || exit 1; done
 
 # With TLS=1 by OpenSSL. The stamp's name says which of the two was built last.

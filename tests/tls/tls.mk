@@ -10,7 +10,7 @@ OPENSSL = $(eval OPENSSL := $(shell mkdir -p $(BUILD) && \
 
 .PHONY: tls
 
-tls: $(BUILD)/tests/tls/openssl ## 20 000 locks through small sockets over TLS, 128 at once
+tls: $(BUILD)/tests/tls/openssl ## takes 20 000 locks over TLS, 128 at once, through small sockets
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
 	 CYCLES=20000 $(BUILD)/tests/tls/openssl many_cycles_in_small_buffers
 
