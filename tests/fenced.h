@@ -1,6 +1,6 @@
-/* fenced.h: the script of R25 as the servers of tests run it. It is known by its parts, not run: a
- * part that is missing or another is not done, or done so. The tests on real servers prove that the
- * text itself does what it says. */
+/* fenced.h: the script of R25 as the servers of tests execute it. The script is not run but
+ * recognised part by part: a missing part is not done, a changed one is done as changed. The tests
+ * on real servers prove that the text itself does what it says. */
 #ifndef FENCED_H
 #define FENCED_H
 

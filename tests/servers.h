@@ -1,10 +1,10 @@
 /* servers.h: real Redis or Valkey servers for tests and the demo.
  *
  * They listen on free ports of 127.0.0.1 and on a unix socket in a temporary folder, keep nothing
- * on disk, and end with this process, also when it is interrupted. A server that will not start
- * ends the program: no test can go on without it.
+ * on disk, and end with this process, also when it is interrupted. If a server does not start, the
+ * program ends: no test can go on without it.
  *
- * The looks at keys go through the unix socket: what a test does to TCP does not reach them. */
+ * Tests look at keys through the unix socket, which nothing that they do to TCP affects. */
 #ifndef SERVERS_H
 #define SERVERS_H
 

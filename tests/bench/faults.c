@@ -1,9 +1,8 @@
 /* faults: how long a lock takes while a server is killed, frozen or out of reach, against the
  * healthy case in the same run; and with 10 ms between the client and all of them.
  *
- * Servers 0 to 4 are well. Each case has a client of its own that was connected to its five while
- * they were well, and all cases take turns. The first locks after the fault are among those that
- * are timed. */
+ * Servers 0 to 4 stay healthy. Each case has its own client, which connected to its five servers
+ * before the fault, and the cases take turns. The first locks after the fault are timed too. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 

@@ -1,10 +1,10 @@
-/* floor.h: the least that any single thread can do, for others to be measured against.
+/* floor.h: the least work that a single thread can do, to measure others against.
  *
- * Nothing is encoded, parsed, timed, drawn at random or checked: W locks in flight are a period of
- * W SETs and W releases, encoded once. Command k + W may leave when command k has its third reply.
- * Each turn is one send for each server that something can go to, one poll, and one recv for each
- * server that is ready. W = 1 is one lock at a time. Replies are of known sizes: bytes are counted,
- * and looked at only for a '$', which means that the lock was not free. */
+ * It encodes, parses, times, randomises and checks nothing: W locks in flight are a period of W
+ * SETs and W releases, encoded once. Command k + W may leave when command k has its third reply.
+ * Each turn is one send to each server that has something to get, one poll, and one recv from each
+ * server that is ready. W = 1 is one lock at a time. Replies have known sizes: bytes are only
+ * counted, and searched for a '$', which means that the lock was not free. */
 #ifndef FLOOR_H
 #define FLOOR_H
 

@@ -1,6 +1,6 @@
 /* instructions: what the library itself executes for one lock and release, counted by callgrind on
- * build/.../cycle: no kernel, no server, no libc; a count that does not depend on the machine, and
- * on the compiler by some percent. Two runs that differ in cycles alone leave the start-up out. */
+ * build/.../cycle: no kernel, no server, no libc. The count does not depend on the machine, and on
+ * the compiler only by a few percent. Subtracting two runs of different length removes the start. */
 #include "tests/check.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* single: lock and release, nobody else there, one at a time, against the floor.
+/* single: lock and release, one at a time, without contention, against the floor.
  *
- * Both take turns of TURN cycles on the same five servers, so that what the machine does meanwhile
- * meets both alike. */
+ * The two take turns of TURN cycles on the same five servers, so that what else the machine does
+ * affects both alike. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 

@@ -1,7 +1,7 @@
 /* fake_reason.h: R27, a step has a reason. Whenever time is about to pass for a client that has
- * nothing to receive and no room to send, before the moment that redlock_timeout_ms named, one step
- * more is taken at the last moment. It must do nothing, and bring no earlier time to light. Then
- * all is as it was: no test sees a trace of it, unless it fails. */
+ * nothing to receive and no room to send, and redlock_timeout_ms named a later moment, one more
+ * step is taken just before. It must do nothing, and reveal no earlier due time. Then everything
+ * is put back: no test sees a trace of it, unless it fails. */
 #ifndef FAKE_REASON_H
 #define FAKE_REASON_H
 

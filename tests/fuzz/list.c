@@ -1,8 +1,8 @@
 /* list.c: the list of servers and the options, of any bytes.
  *
- * The first bytes are options, then come the user, the password and the list, each with its end.
- * What is refused is refused in words. What is accepted opens the servers that a second reading
- * of the list finds, and a list that is made of what was opened opens the same. */
+ * The first bytes are options; then come the user, the password and the list, each with its end.
+ * A refusal must give its reason. An accepted list must open the servers that a second parser finds
+ * in it, and a list made of what was opened must open the same. */
 #define REDLOCK_NO_DNS
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"

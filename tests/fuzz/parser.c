@@ -1,8 +1,8 @@
 /* parser.c: what a server may say.
  *
  * The first byte says how the client greets and how its input is cut; the rest is what the server
- * says. Two parsers must agree on it; and, one time in eight, for it is slow, a client that is
- * given it in pieces must come to the same as one that is given all that it asked for at once. */
+ * says. Two parsers must agree on it. One time in eight (it is slow), a client that gets it in
+ * pieces must also come to the same result as one that gets it all at once. */
 #define REDLOCK_MAX_SERVERS 1
 #define REDLOCK_MAX_RESOURCE 16
 #define REDLOCK_MAX_COMMANDS 4

@@ -1,5 +1,5 @@
-/* linked.c: a firmware that takes and frees one lock, as small as can be, for size.sh: what such a
- * program pays, libgcc's parts among it. With -DWITHOUT it is the same program without locks. */
+/* linked.c: the smallest firmware that takes and releases one lock, for size.sh: what such a
+ * program pays, libgcc's parts included. With -DWITHOUT it is the same program without locks. */
 #ifdef WITHOUT
 int main(void) { return 0; }
 #else

@@ -1,6 +1,6 @@
-/* visited.c: real servers for visitor.c, a program of another system that VISITOR starts. Some of
- * them fail between its visits. What it says counts, not that it ends well: an emulator that does
- * nothing ends well too. */
+/* visited.c: real servers for visitor.c, a program for another system, which VISITOR starts. Some
+ * servers fail between its visits. What counts is what it prints, not its exit status: an emulator
+ * that does nothing exits with 0 too. */
 #include "tests/check.h"
 #include "tests/servers.h"
 

@@ -1,7 +1,7 @@
-/* forget.c: forget [RUNS]: R24: of five servers two are not running, and a holder has the other
- * three. One of these is killed and comes back empty, and the two are started: a majority that
- * knows nothing of the lock. Nobody may get it before the holder's deadline. The same without
- * the quarantine has to go wrong, or the test would prove nothing.
+/* forget.c: forget [RUNS]: R24: two of five servers are down, and a holder has the lock on the
+ * other three. One of these is killed and comes back empty, and the two are started: a majority
+ * knows nothing of the lock. Nobody may get it before the holder's deadline. Without the
+ * quarantine this must go wrong, or the test would prove nothing.
  *
  * Runs go on side by side, each worker with servers of its own. */
 #include "real.h"

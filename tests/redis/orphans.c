@@ -1,5 +1,5 @@
-/* orphans.c: a frozen server runs, when it thaws, what waits in its sockets. R7 says that the
- * roll-back stands behind the SET there, so that no key is left with nobody to release it. */
+/* orphans.c: when a frozen server thaws, it runs what waits in its sockets. By R7 the roll-back is
+ * there too, behind the SET, so that no key is left that nobody releases. */
 #include "real.h"
 
 enum { TRIES = 50, TIMEOUT_MS = 20 };

@@ -1,7 +1,7 @@
-/* reason.h: R27, a step has a reason: between two steps, before the time that redlock_timeout_ms
- * named and with nothing to receive and no room to send, one more step does nothing, and no
- * earlier time comes to light. The step is taken at the last moment before the client wakes, with
- * hooks that find nothing, and then all is as it was: the run goes on as if it had not been. */
+/* reason.h: R27, a step has a reason: before the time that redlock_timeout_ms named, with nothing
+ * to receive and no room to send, one more step does nothing and reveals no earlier due time. That
+ * step is taken just before the client wakes, with hooks that find nothing, and then undone: the
+ * run goes on as if it had not happened. */
 #ifndef SIM_REASON_H
 #define SIM_REASON_H
 
