@@ -1,7 +1,8 @@
-/* single: lock and release, one at a time, without contention, against the floor.
+/* single: lock and release, one at a time, without contention, against the floor; and the same with
+ * fencing tokens (R25).
  *
- * The two take turns of TURN cycles on the same five servers, so that what else the machine does
- * affects both alike. */
+ * The three take turns of TURN cycles on the same five servers, so that what else the machine does
+ * affects all alike. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
@@ -9,6 +10,8 @@
 #include "tests/bench/floor.h"
 
 enum { TURNS = 12, TURN = 150, WARM_UP = 200 };
+enum { FLOOR, OURS, FENCED, PARTIES };
+enum { FENCED_TTL_MS = 4000 }; /* the longest ttl of all: new servers vote when they are that old */
 
 struct round {
   struct samples lock, release;
@@ -17,7 +20,7 @@ struct round {
 };
 
 static struct floor probe;
-static redlock client;
+static redlock client, fenced;
 
 static void probe_cycle(struct round *r) {
   int64_t start = bench_ns(), locked;
@@ -28,40 +31,50 @@ static void probe_cycle(struct round *r) {
   samples_add(&r->release, bench_ns() - locked);
 }
 
-static void client_cycle(struct round *r) {
+static void cycle_of(redlock *rl, const char *resource, uint32_t ttl_ms, struct round *r) {
   redlock_lock lock;
   int64_t start = bench_ns(), locked;
-  if (redlock_acquire(&client, &lock, "client:0", BENCH_TTL_MS, 0)) bench_die("not granted");
+  if (redlock_acquire(rl, &lock, resource, ttl_ms, 0)) bench_die("not granted");
   locked = bench_ns();
-  if (redlock_release(&client, &lock)) bench_die("not released");
+  if (redlock_release(rl, &lock)) bench_die("not released");
   samples_add(&r->lock, locked - start);
   samples_add(&r->release, bench_ns() - locked);
 }
 
-static void take_turn(struct round *r, void (*cycle)(struct round *), int cycles) {
+static void client_cycle(struct round *r) {
+  cycle_of(&client, "client:0", BENCH_TTL_MS, r);
+}
+
+static void fenced_cycle(struct round *r) {
+  cycle_of(&fenced, "fenced:0", FENCED_TTL_MS, r);
+}
+
+static void (*const party_cycle[PARTIES])(struct round *) = {probe_cycle, client_cycle, fenced_cycle};
+
+static void take_turn(struct round *rounds, int party, int count) {
+  struct round *r = &rounds[party];
   int64_t start = bench_ns();
   long before[COUNT_KINDS];
   int i;
   memcpy(before, counts, sizeof before);
-  for (i = 0; i < cycles; i++) cycle(r);
+  for (i = 0; i < count; i++) party_cycle[party](r);
   for (i = 0; i < COUNT_KINDS; i++) r->counts[i] += counts[i] - before[i];
   r->ns += bench_ns() - start;
 }
 
-static void run_round(struct round *floors, struct round *ours) {
-  int turn;
-  memset(floors, 0, sizeof *floors);
-  memset(ours, 0, sizeof *ours);
-  for (turn = 0; turn < TURNS; turn++) {
-    take_turn(turn % 2 ? ours : floors, turn % 2 ? client_cycle : probe_cycle, TURN);
-    take_turn(turn % 2 ? floors : ours, turn % 2 ? probe_cycle : client_cycle, TURN);
-  }
+static void run_round(struct round *rounds) {
+  int turn, i;
+  memset(rounds, 0, PARTIES * sizeof *rounds);
+  for (turn = 0; turn < TURNS; turn++)
+    for (i = 0; i < PARTIES; i++) /* each time another one begins */
+      take_turn(rounds, (turn + i) % PARTIES, TURN);
 }
 
 /* ---- what is printed ---- */
 
 enum { FLOOR_LOCK, FLOOR_P99, FLOOR_RATE, FLOOR_CALLS,
-       LOCK, LOCK_P99, RELEASE, RATE, CALLS, NET_CALLS, LOCK_US, CYCLES, FIGURES };
+       LOCK, LOCK_P99, RELEASE, RATE, CALLS, NET_CALLS, LOCK_US, CYCLES,
+       FENCED_US, FENCED_LOCK, FIGURES };
 
 /* Calls a cycle, of the first kinds in enum count_kind. */
 static double calls(const struct round *r, int kinds) {
@@ -69,6 +82,12 @@ static double calls(const struct round *r, int kinds) {
   int i;
   for (i = 0; i < kinds; i++) sum += (double)r->counts[i];
   return sum / (TURNS * TURN);
+}
+
+static void note_fenced(struct series *s, struct round *with, struct round *without) {
+  double lock = samples_percentile(&with->lock, 50);
+  series_add(&s[FENCED_US], lock / 1000);
+  series_add(&s[FENCED_LOCK], lock / samples_percentile(&without->lock, 50));
 }
 
 static void note_round(struct series *s, struct round *floors, struct round *ours) {
@@ -99,12 +118,15 @@ static void print_calls(const char *who, const struct round *r) {
 
 static void print_rows(struct series *s) {
   double lock = series_median(&s[LOCK]), all = series_median(&s[CALLS]);
+  double token = series_median(&s[FENCED_LOCK]);
   series_row("floor: lock, microseconds", &s[FLOOR_LOCK], "");
   series_row("floor: lock, p99, microseconds", &s[FLOOR_P99], "");
   series_row("floor: cycles a second", &s[FLOOR_RATE], "");
   series_row("floor: system calls a cycle", &s[FLOOR_CALLS], "");
   series_row("redlock.h: lock, microseconds", &s[LOCK_US], "");
   series_row("redlock.h: cycles a second", &s[CYCLES], "");
+  series_row("with a token: lock, microseconds", &s[FENCED_US], "");
+  series_row("with a token: lock, times without", &s[FENCED_LOCK], bench_met(token <= 1.4));
   series_row("lock, median: times the floor", &s[LOCK], bench_met(lock <= 1.10));
   series_row("lock, p99: times the floor", &s[LOCK_P99], "");
   series_row("release, median: times the floor", &s[RELEASE], "");
@@ -113,35 +135,50 @@ static void print_rows(struct series *s) {
   series_row("send, recv and poll alone: times the floor", &s[NET_CALLS], "");
 }
 
-static void open_both(const struct servers *set, char list[SERVERS_LIST]) {
+static void open_all(const struct servers *set, char list[SERVERS_LIST]) {
+  redlock_options options;
   int ports[BENCH_SERVERS], i;
   for (i = 0; i < BENCH_SERVERS; i++) ports[i] = set->at[i].port;
   floor_open(&probe, ports, 1, "floor");
   servers_list(set, BENCH_SERVERS, list);
-  if (redlock_init(&client, list, NULL)) bench_die("redlock_init failed");
+  memset(&options, 0, sizeof options);
+  options.fencing = 1;
+  options.max_ttl_ms = FENCED_TTL_MS;
+  if (redlock_init(&client, list, NULL) || redlock_init(&fenced, list, &options))
+    bench_die("redlock_init failed");
+}
+
+/* The quarantine is over, and the servers' clocks are known. */
+static void await_votes(void) {
+  redlock_lock lock;
+  if (redlock_acquire(&fenced, &lock, "fenced:0", FENCED_TTL_MS, 4 * FENCED_TTL_MS))
+    bench_die("no token");
+  (void)redlock_release(&fenced, &lock);
 }
 
 int main(void) {
   static struct servers set;
-  static struct round floors, ours;
+  static struct round rounds[PARTIES];
   static struct series s[FIGURES];
   char list[SERVERS_LIST];
-  int round;
+  int round, i;
   bench_servers(&set, BENCH_SERVERS);
-  open_both(&set, list);
+  open_all(&set, list);
+  await_votes();
   bench_say("One lock at a time: %d rounds of %d cycles each ", BENCH_ROUNDS, TURNS * TURN);
-  take_turn(&floors, probe_cycle, WARM_UP);
-  take_turn(&ours, client_cycle, WARM_UP);
+  for (i = 0; i < PARTIES; i++) take_turn(rounds, i, WARM_UP);
   for (round = 0; round < BENCH_ROUNDS; round++) {
-    run_round(&floors, &ours);
-    note_round(s, &floors, &ours);
+    run_round(rounds);
+    note_round(s, &rounds[FLOOR], &rounds[OURS]);
+    note_fenced(s, &rounds[FENCED], &rounds[OURS]);
     bench_say(".");
   }
   bench_head("");
   print_rows(s);
-  print_calls("floor", &floors);
-  print_calls("redlock.h", &ours);
+  print_calls("floor", &rounds[FLOOR]);
+  print_calls("redlock.h", &rounds[OURS]);
   redlock_close(&client);
+  redlock_close(&fenced);
   floor_close(&probe);
   servers_stop(&set);
   return 0;
