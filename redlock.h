@@ -1207,7 +1207,7 @@ static void rl_unreserve(redlock *rl, redlock_lock *lock) {
 /* Appends the lock's command. The caller has seen to the room, and says who shall get it. */
 static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, rl_set due) {
   rl_command *c = rl_at(rl, rl->end++);
-  rl_writer w = {c->words, 0, sizeof c->words, 0}, sized = {c->words, 0, 0, 0};
+  rl_writer w = {c->words, 0, sizeof c->words, 0};
   REDLOCK_ASSERT(rl_count(rl) <= REDLOCK_MAX_COMMANDS);
   rl_put_word(&w, rl_slice(lock->resource, lock->resource_size));
   rl_put_word(&w, rl_slice(lock->value, RL_VALUE_BYTES));
@@ -1219,8 +1219,9 @@ static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind
   c->due = due;
   c->owed = 0;
   rl_set_token(rl, c);
-  rl_put_command(&sized, rl, c);
-  c->size = RL_AS(uint16_t, sized.total);
+  w.room = w.total = 0; /* it only counts now */
+  rl_put_command(&w, rl, c);
+  c->size = RL_AS(uint16_t, w.total);
   rl->fresh = 1;
   return c;
 }
