@@ -1849,15 +1849,15 @@ static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
 static void rl_receive(redlock *rl, rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   char data[RL_RECEIVE_BYTES];
-  int turn, k, got = RL_RECEIVE_BYTES;
-  for (turn = 0; turn < RL_RECEIVE_TURNS && got == RL_RECEIVE_BYTES; turn++) {
+  int turn, k, got;
+  for (turn = 0; turn < RL_RECEIVE_TURNS; turn++) {
     got = rl_is_layered(s) ? tls->recv(tls->ctx, s->index, data, sizeof data)
                            : rl->io->recv(rl->ctx, s->index, data, sizeof data);
     if (got < 0 || got > RL_RECEIVE_BYTES) rl_lose(rl, s, rl_lost);
     for (k = 0; k < got && s->state != RL_CLOSED; k++) rl_on_byte(rl, s, data[k]);
-    if (s->state == RL_CLOSED) return;
+    if (s->state == RL_CLOSED || got < RL_RECEIVE_BYTES) return;
   }
-  if (got == RL_RECEIVE_BYTES) rl->ready |= s->bit;
+  rl->ready |= s->bit;
 }
 
 /* ---- Servers: the clock ---------------------------------------------------------------------- */
