@@ -264,7 +264,7 @@ typedef struct rl_link {
    the caller's own. Zero it before the first use unless that use is an acquire. */
 typedef struct redlock_lock {
   rl_link link;                /* private, up to status */
-  uint8_t phase, task, held, kept, reserved, urgent;
+  uint8_t phase, task, granted, kept, reserved, urgent;
   int8_t last;                 /* the status of the last finished attempt */
   rl_set touched;              /* servers that may hold this attempt's value */
   redlock_status status;       /* of the last operation */
@@ -643,7 +643,6 @@ typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 enum { RL_CLOSED, RL_CONNECTING, RL_GREETING, RL_READY };       /* rl_server.state */
 enum { RL_IDLE, RL_LINE, RL_VOTING, RL_RESTING, RL_KEEPING, RL_DECIDED }; /* redlock_lock.phase */
 enum { RL_SET, RL_EXTEND, RL_RELEASE, RL_ABANDON };             /* rl_command.kind, .task */
-enum { RL_NEVER, RL_HELD, RL_OVER };                            /* redlock_lock.held */
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -1257,8 +1256,8 @@ static void rl_check_token(const redlock *rl, const redlock_lock *lock) {
 #ifdef REDLOCK_NO_FENCING
   (void)rl, (void)lock;
 #else
-  REDLOCK_ASSERT(lock->held != RL_HELD || (lock->token != 0) == (rl->options.fencing != 0));
-  REDLOCK_ASSERT(lock->held != RL_NEVER || lock->token == 0);
+  REDLOCK_ASSERT(!lock->deadline_ms || (lock->token != 0) == (rl->options.fencing != 0));
+  REDLOCK_ASSERT(lock->granted || lock->token == 0);
   REDLOCK_ASSERT(lock->again <= RL_SECOND_ROUNDS);
 #endif
 }
@@ -1269,9 +1268,9 @@ static void rl_check_list(const redlock *rl, const rl_link *list, uint8_t least,
   for (; lock; lock = rl_next(list, lock)) {
     REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
     REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
-    REDLOCK_ASSERT(lock->held == RL_HELD || lock->deadline_ms == 0);
+    REDLOCK_ASSERT(lock->granted || lock->deadline_ms == 0);
     REDLOCK_ASSERT(!lock->kept || lock->urgent);
-    REDLOCK_ASSERT(!lock->kept || (lock->held == RL_HELD && lock->task == RL_EXTEND) ||
+    REDLOCK_ASSERT(!lock->kept || (lock->deadline_ms && lock->task == RL_EXTEND) ||
                    lock->task == RL_ABANDON);
     rl_check_token(rl, lock);
   }
@@ -2016,7 +2015,6 @@ static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status stat
 static void rl_expire(redlock *rl, redlock_lock *lock) {
   if (lock->phase == RL_VOTING) rl_settle(rl, lock)->due = 0;
   lock->deadline_ms = 0;
-  lock->held = RL_OVER;
   rl_queue(rl, lock, RL_ABANDON);
 }
 
@@ -2053,7 +2051,7 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     rl_give_token(lock, c);
     lock->deadline_ms = deadline;
     lock->since_ms = lock->t1_ms;
-    lock->held = RL_HELD;
+    lock->granted = 1;
     rl_decide(rl, lock, REDLOCK_OK);
   }
 }
@@ -2233,7 +2231,7 @@ static void rl_release_unseen(redlock *rl, redlock_lock *lock) {
 
 /* Takes a lock out of the client, as redlock_cancel documents it. */
 static void rl_withdraw(redlock *rl, redlock_lock *lock) {
-  int unsent = lock->phase == RL_LINE && lock->held == RL_OVER;
+  int unsent = lock->phase == RL_LINE && lock->task >= RL_RELEASE;
   int voting = lock->phase == RL_VOTING, keeping = lock->phase == RL_KEEPING;
   rl_unlink(rl, lock);
   rl->fresh = 1; /* R11: there may be room now */
@@ -2244,7 +2242,7 @@ static void rl_withdraw(redlock *rl, redlock_lock *lock) {
   if (voting && lock->reserved) rl_roll_back(rl, lock);
   else if (unsent || lock->reserved) rl_release_unseen(rl, lock);
   if (lock->task == RL_SET) {
-    lock->held = RL_NEVER;
+    lock->granted = 0;
     lock->deadline_ms = 0;
     rl_give_token(lock, RL_NULL);
   }
@@ -2374,7 +2372,6 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
       return 0;
     }
     lock->deadline_ms = 0;
-    lock->held = RL_OVER;
     rl_give_token(lock, RL_NULL);
     rl_roll_back(rl, lock);
   }
@@ -2986,10 +2983,10 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
 
 /* OK = a lock that is held, with no operation pending, and whose deadline stands. */
 static redlock_status rl_check_held(redlock *rl, const redlock_lock *lock) {
-  if (!rl_is_ready(rl) || !lock || lock->held == RL_NEVER) return REDLOCK_INVALID;
+  if (!rl_is_ready(rl) || !lock || !lock->granted) return REDLOCK_INVALID;
   if (lock->phase != RL_IDLE && lock->phase != RL_KEEPING) return REDLOCK_INVALID;
   if (!rl_tick(rl)) return REDLOCK_SYSTEM;
-  return lock->held == RL_HELD && rl->now_ms < lock->deadline_ms ? REDLOCK_OK : REDLOCK_EXPIRED;
+  return rl->now_ms < lock->deadline_ms ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
 
 REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms) {
@@ -3008,14 +3005,13 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
     int acquiring = lock->operation == REDLOCK_ACQUIRE && !lock->kept;
     if (!rl_owns(rl, lock)) return REDLOCK_INVALID;
     if (lock->task == RL_RELEASE && lock->phase != RL_DECIDED) return REDLOCK_INVALID;
-    if (!acquiring && lock->held != RL_HELD) return REDLOCK_EXPIRED; /* still to be handed back */
+    if (!acquiring && !lock->deadline_ms) return REDLOCK_EXPIRED; /* still to be handed back */
     (void)rl_tick(rl);
     rl_withdraw(rl, lock);
     if (acquiring) return REDLOCK_CANCELLED;
   }
-  if (lock->held != RL_HELD) return lock->held == RL_OVER ? REDLOCK_EXPIRED : REDLOCK_INVALID;
+  if (!lock->deadline_ms) return lock->granted ? REDLOCK_EXPIRED : REDLOCK_INVALID;
   lock->deadline_ms = 0; /* the hold ends here, whatever the servers say */
-  lock->held = RL_OVER;
   return rl_start(rl, lock, RL_RELEASE, REDLOCK_RELEASE);
 }
 
