@@ -2283,18 +2283,15 @@ static void rl_work(redlock *rl) {
 /* Hears the servers that are ready, or all when anything is due by the clock: what is in time is
    heard, though we stood still. Where a round may begin, those that are given up are heard too: one
    that is decided before anything is received would never see a server come back. */
-static void rl_hear(redlock *rl) {
-  rl_set ready = rl->now_ms >= rl->due_ms ? RL_AS(rl_set, -1) : rl->ready;
+static void rl_turn(redlock *rl) {
+  rl_set ready;
   rl_server *s;
+  if (!rl_tick(rl)) rl_give_up(rl);
+  ready = rl->now_ms >= rl->due_ms ? RL_AS(rl_set, -1) : rl->ready;
   rl->ready = 0;
   for (s = rl->server; s != rl->last; s++)
     if (s->state != RL_CLOSED && ((ready & s->bit) || (rl->fresh && s->stalled))) rl_receive(rl, s);
   rl_work(rl);
-}
-
-static void rl_turn(redlock *rl) {
-  if (!rl_tick(rl)) rl_give_up(rl);
-  rl_hear(rl);
 }
 
 /* As redlock_timeout_ms, but for the locks that are decided already. */
@@ -2340,7 +2337,7 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   int64_t timeout;
   int count, ready;
   if (rl_is_decided(rl, lock)) return 1; /* what the caller starts meanwhile leaves in one piece */
-  if (rl->fresh && rl_tick(rl)) rl_hear(rl);
+  if (rl->fresh) rl_turn(rl);
   if (rl_is_decided(rl, lock)) return 1;
   timeout = rl_timeout_ms(rl);
   if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
