@@ -553,6 +553,64 @@ static void what_is_due_by_the_clock_hears_every_server(void) { /* R16 */
   end();
 }
 
+/* The program slept, and then drops one lock: the other's answers came while it did. */
+static void a_release_that_cancels_hears_what_is_in_time(void) { /* R16 */
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
+  fake_sleep(&fake, 2 * SERVER_TIMEOUT);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_CANCELLED);
+  CHECK_EQ(finish(&other), REDLOCK_OK);
+  end();
+}
+
+static long lost_at;
+
+static void lose_time(struct fake *f, enum fake_hook hook, int server) {
+  (void)server;
+  if (hook == FAKE_NOW && f->calls[FAKE_NOW] == lost_at) f->now_ms += 2 * SERVER_TIMEOUT;
+}
+
+/* One lock waits for the last server's yes, which comes while the process stands still. Wherever
+   in the other's acquire that is, which may lapse by it, the yes is heard before it is late. */
+static void time_lost_within_a_call_makes_no_answer_late(void) { /* R16 */
+  for (lost_at = 1; lost_at <= 16; lost_at++) {
+    world(3);
+    occupy(1, 1, "b", 1000);
+    fake.server[2].reply_ms = 20;
+    CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+    CHECK(redlock_step(&rl) == NULL);
+    forget_log();
+    fake.on_call = lose_time;
+    (void)redlock_acquire(&rl, &lock, "a", 60, 0);
+    fake.on_call = NULL;
+    if (!CHECK_EQ(finish(&other), REDLOCK_OK)) printf("    at %ld\n", lost_at);
+    end();
+  }
+}
+
+/* It is told of two servers, and stands still when they have granted one lock: the third one's
+   answer for the other lock is there as well. */
+static void time_lost_while_it_hears_makes_no_answer_late(void) { /* R16 */
+  for (lost_at = 1; lost_at <= 4; lost_at++) {
+    world(3);
+    occupy(1, 1, "b", 1000);
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
+    CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+    CHECK(redlock_step(&rl) == NULL);
+    fake_sleep(&fake, 1);
+    forget_log();
+    fake.on_call = lose_time;
+    CHECK(redlock_step_on(&rl, 3) != NULL);
+    fake.on_call = NULL;
+    CHECK_EQ(lock.status, REDLOCK_OK);
+    take_all(&rl);
+    if (!CHECK_EQ(other.status, REDLOCK_OK)) printf("    at %ld\n", lost_at);
+    end();
+  }
+}
+
 /* Two are decided at once; a third one's answers come before the second is handed back. */
 static void what_is_told_while_locks_are_handed_back_is_kept(void) {
   world(3);
@@ -656,6 +714,9 @@ int main(int argc, char **argv) {
   RUN(what_is_due_is_not_waited_for);
   RUN(no_server_is_heard_that_is_not_ready);
   RUN(what_is_due_by_the_clock_hears_every_server);
+  RUN(a_release_that_cancels_hears_what_is_in_time);
+  RUN(time_lost_within_a_call_makes_no_answer_late);
+  RUN(time_lost_while_it_hears_makes_no_answer_late);
   RUN(what_is_told_while_locks_are_handed_back_is_kept);
   RUN(a_talkative_server_is_come_back_to);
   RUN(each_descriptor_is_told_before_it_is_closed);
