@@ -2281,16 +2281,21 @@ static void rl_work(redlock *rl) {
 }
 
 /* Hears the servers that are ready, or all when anything is due by the clock: what is in time is
-   heard, though we stood still. Where a round may begin, those that are given up are heard too: one
-   that is decided before anything is received would never see a server come back. */
+   heard, though we stood still, also while we heard. Where a round may begin, those that are given
+   up are heard too: one that is decided before anything is received would never see a server come
+   back. */
 static void rl_turn(redlock *rl) {
-  rl_set ready;
   rl_server *s;
+  int64_t now_ms;
   if (!rl_tick(rl)) rl_give_up(rl);
-  ready = rl->now_ms >= rl->due_ms ? RL_AS(rl_set, -1) : rl->ready;
-  rl->ready = 0;
-  for (s = rl->server; s != rl->last; s++)
-    if (s->state != RL_CLOSED && ((ready & s->bit) || (rl->fresh && s->stalled))) rl_receive(rl, s);
+  do { /* again only where a decision or a handshake read the clock anew */
+    rl_set ready = rl->now_ms >= rl->due_ms ? RL_AS(rl_set, -1) : rl->ready;
+    now_ms = rl->now_ms;
+    rl->ready = 0;
+    for (s = rl->server; s != rl->last; s++)
+      if (s->state != RL_CLOSED && ((ready & s->bit) || (rl->fresh && s->stalled)))
+        rl_receive(rl, s);
+  } while (rl->now_ms != now_ms && rl->now_ms >= rl->due_ms);
   rl_work(rl);
 }
 
@@ -2381,7 +2386,7 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
 
 /* The blocking calls: turns until the caller's own lock is decided. The others' stay queued. */
 static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
-  if (status == REDLOCK_CANCELLED) rl_work(rl);
+  if (status == REDLOCK_CANCELLED) rl_turn(rl);
   if (status != REDLOCK_PENDING) return status;
   lock->urgent = rl->fresh = 1; /* there may be room for it now */
   if (lock->phase == RL_LINE) rl_move(rl, lock, RL_LINE);
@@ -2391,7 +2396,7 @@ static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status s
     lock->status = REDLOCK_SYSTEM;
     break;
   }
-  if (lock->status != REDLOCK_OK && rl->fresh) rl_work(rl); /* roll-backs leave now */
+  if (lock->status != REDLOCK_OK && rl->fresh) rl_turn(rl); /* roll-backs leave now */
   return lock->status;
 }
 
