@@ -1,6 +1,6 @@
 /* instructions: what the library itself executes for one lock and release, counted by callgrind on
  * build/.../cycle: no kernel, no server, no libc. The count does not depend on the machine, and on
- * the compiler only by a few percent. Subtracting two runs of different length removes the start. */
+ * the compiler only by a few percent. Two runs of different length leave the start-up out. */
 #include "tests/check.h"
 
 #include <stdlib.h>
