@@ -49,7 +49,9 @@ static void fenced_cycle(struct round *r) {
   cycle_of(&fenced, "fenced:0", FENCED_TTL_MS, r);
 }
 
-static void (*const party_cycle[PARTIES])(struct round *) = {probe_cycle, client_cycle, fenced_cycle};
+static void (*const party_cycle[PARTIES])(struct round *) = {
+  probe_cycle, client_cycle, fenced_cycle
+};
 
 static void take_turn(struct round *rounds, int party, int count) {
   struct round *r = &rounds[party];
