@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TTL_MS = 10000, WAIT_MS = 10000 };
+enum { TTL_MS = 10000, WAIT_MS = 30000 };
 
 static redlock client;
 static redlock_lock lock; /* it must not move while the client has it */

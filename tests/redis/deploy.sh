@@ -84,8 +84,7 @@ tls_lines_can_be_taken_in() {
     >"$work/redis.conf"
   (cd "$work" && exec "$REDIS_SERVER" redis.conf --logfile log) >"$work/said" 2>&1 &
   server=$!
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
-    grep -q 'eady to accept' "$work/log" 2>/dev/null && break
+  until grep -q 'eady to accept' "$work/log" 2>/dev/null; do
     kill -0 $server 2>/dev/null || break
     sleep 0.2
   done
