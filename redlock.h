@@ -33,9 +33,9 @@
    AN EVENT LOOP OF YOUR OWN
      After every call that starts, cancels, keeps or steps, ask redlock_fds and redlock_timeout_ms
      again what to watch and for how long. When a descriptor is ready or the time is up, tell
-     redlock_step_on which servers are ready, until it returns NULL; when anything is due by the
-     clock it hears them all, whatever it is told. A descriptor must no longer be watched when it is
-     closed: options.closing says so in time.
+     redlock_step_on which servers are ready, then call it with 0 until it returns NULL; when
+     anything is due by the clock it hears them all, whatever it is told. Stop watching a descriptor
+     before it is closed: options.closing says so in time.
 
    OPTIONS, for the compiler: the same in every file that includes the header
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
