@@ -3008,8 +3008,7 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
     if (!rl_owns(rl, lock)) return REDLOCK_INVALID;
     if (lock->task == RL_RELEASE && lock->phase != RL_DECIDED) return REDLOCK_INVALID;
     if (!acquiring && !lock->deadline_ms) return REDLOCK_EXPIRED; /* still to be handed back */
-    (void)rl_tick(rl);
-    rl_withdraw(rl, lock);
+    (void)redlock_cancel(rl, lock);
     if (acquiring) return REDLOCK_CANCELLED;
   }
   if (!lock->deadline_ms) return lock->granted ? REDLOCK_EXPIRED : REDLOCK_INVALID;
