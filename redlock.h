@@ -936,8 +936,8 @@ static int rl_parse_target(const char *entry, rl_target *out) {
   out->host = rl_slice("", 0);
   out->port = 6379;
   out->tls = RL_HAS_URL && strncmp(entry, "rediss://", 9) == 0;
-  if (out->tls) return rl_parse_url(rl_after(t, 9), out);
-  if (RL_HAS_URL && strncmp(entry, "redis://", 8) == 0) return rl_parse_url(rl_after(t, 8), out);
+  if (RL_HAS_URL && (out->tls || strncmp(entry, "redis://", 8) == 0))
+    return rl_parse_url(rl_after(t, 8u + out->tls), out);
   if (strncmp(entry, "unix:", 5) != 0) return rl_parse_host(t, out);
   out->host = rl_after(t, 5);
   out->port = 0;
