@@ -933,7 +933,6 @@ static rl_text rl_entry(const char *at) { return rl_slice(at, strcspn(at, RL_BET
 static int rl_parse_target(const char *entry, rl_target *out) {
   rl_text t = rl_entry(entry);
   memset(out, 0, sizeof *out);
-  out->host = rl_slice("", 0);
   out->port = 6379;
   out->tls = RL_HAS_URL && strncmp(entry, "rediss://", 9) == 0;
   if (RL_HAS_URL && (out->tls || strncmp(entry, "redis://", 8) == 0))
