@@ -61,7 +61,7 @@ static void check_classification(struct client *c, struct slot *s) {
     T->vote[v]++;
     yes += v == REDLOCK_VOTE_YES;
     absent += v == REDLOCK_VOTE_TIMEOUT || v == REDLOCK_VOTE_UNREACHABLE ||
-              v == REDLOCK_VOTE_ERROR || v == REDLOCK_VOTE_QUARANTINED;
+              v == REDLOCK_VOTE_ERROR || v == REDLOCK_VOTE_QUARANTINED || v == REDLOCK_VOTE_CLOCK;
   }
   if ((status == REDLOCK_OK || status == REDLOCK_EXPIRED) && yes < quorum())
     violation("R5: client %d slot %d says %d with %d votes", c->index, s->index, status, yes);
@@ -75,6 +75,7 @@ static ns when_to_act(struct slot *s, int64_t left_ms) {
   if (s->probe) return W.now;
   if (W.hurry && W.client[s->client].trier) return try_again();
   if (one_in(8)) return W.now + skewed(0, left_ms * 3 * MS); /* perhaps too late */
+  if (W.cfg.fenced && !one_in(8)) return W.now + skewed(0, MS);
   return W.now + skewed(0, left_ms * MS);
 }
 
@@ -99,6 +100,7 @@ static void on_acquired(struct client *c, struct slot *s) {
     T->probes++;
     return;
   }
+  check_no_token(s);
   if (left) violation("R22: client %d slot %d has no lock, and %lld ms remain", c->index, s->index,
                       (long long)left);
   if (status != REDLOCK_TAKEN && status != REDLOCK_NO_QUORUM && status != REDLOCK_EXPIRED &&
@@ -112,6 +114,7 @@ static void on_extended(struct client *c, struct slot *s) {
   int was_kept = s->state == S_KEPT;
   s->bound_ms = -1;
   look_at_lock(c, s);
+  check_same_token(s);
   s->state = S_HELD;
   s->due = when_to_act(s, remaining_of(c, s));
   if (status == REDLOCK_OK && (was_kept || remaining_of(c, s) <= 0))
@@ -331,7 +334,7 @@ static void keep(struct client *c, struct slot *s) {
   if (status == REDLOCK_OK) {
     s->hold_ms = limit ? limit : W.cfg.max_hold_ms;
     s->state = S_KEPT;
-    s->due = W.now + skewed(MS, W.cfg.duration / 4);
+    s->due = W.now + skewed(MS, W.cfg.fenced ? 4 * (ns)W.cfg.ttl_max_ms * MS : W.cfg.duration / 4);
     return;
   }
   on_not_started(c, s, status);
@@ -398,7 +401,7 @@ static void act_held(struct client *c, struct slot *s) {
     rest(s);
     return;
   }
-  switch (below(8)) {
+  switch (W.cfg.fenced && !one_in(16) ? 0 : below(8)) { /* there, many grants count */
     case 0:
     case 1:
     case 2: start_release(c, s); break;

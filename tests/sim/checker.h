@@ -6,8 +6,9 @@
  *   4 after healing a single waiter is granted the lock in time (probes), nothing is orphaned
  *   5 no call takes longer than its deadline allows
  *   6 each started lock is handed back exactly once
+ *   7 tokens are unique and in order (tokens.h), also where exclusion is broken on purpose
  *
- * Out of the model only 3 and 6 are asked for, and that nothing crashes. */
+ * Out of the model only 3, 6 and 7 are asked for, and that nothing crashes. */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H
 
@@ -166,6 +167,8 @@ static inline void check_votes(const struct slot *s, long value) {
   }
 }
 
+#include "tokens.h"
+
 static inline void grant_begins(struct slot *s, ns end) {
   struct grant *g = &W.grant[s->resource];
   long value = granted_value(s);
@@ -173,6 +176,7 @@ static inline void grant_begins(struct slot *s, ns end) {
   note(N_GRANT, s->client, s->index, value);
   note(N_UNTIL, s->resource, value, end);
   s->value = value;
+  check_token(s, value);
   if (value < 0) {
     if (!W.cfg.out_of_model)
       violation("invariant 2: client %d slot %d is granted resource %d, but no server holds a "
@@ -180,6 +184,7 @@ static inline void grant_begins(struct slot *s, ns end) {
     return;
   }
   check_votes(s, value);
+  if (g->value >= 0 && g->end > W.now) T->fault[F_BROKEN_EXCLUSION] += (unsigned)W.cfg.broken;
   if (g->value >= 0 && g->end > W.now && !W.cfg.out_of_model)
     violation("invariant 1: client %d slot %d is granted resource %d while client %d slot %d holds "
               "it until %lld ns", s->client, s->index, s->resource, g->client, g->slot,

@@ -272,6 +272,7 @@ static void fill_options(struct client *c, int inline_password) {
   o->drift_ppm = W.cfg.drift_ppm;
   o->max_hold_ms = W.cfg.max_hold_ms;
   o->max_ttl_ms = W.cfg.quarantine_ms;
+  o->fencing = (uint32_t)W.cfg.fenced;
   if (W.cfg.password && !inline_password) o->password = W.cfg.password;
   c->io = sim_io;
   c->io.ctx = c;

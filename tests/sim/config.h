@@ -62,7 +62,7 @@ static void draw_times(struct config *k) {
 /* Swarm: two in five faults are off, the others have odds over three decades. */
 static void draw_odds(struct config *k) {
   int i;
-  for (i = 0; i < FAULT_COUNT; i++) {
+  for (i = 0; i < FIRST_OF_TOKENS; i++) {
     int shift = (int)below(10);
     W.odds[i] = below(5) < 2 ? 0 : 30000u >> shift;
     if ((i >= FIRST_OUT_OF_MODEL && !k->out_of_model) || W.without[i]) W.odds[i] = 0;
@@ -102,6 +102,40 @@ static void draw_triers(struct config *k) {
   k->triers = (int)smaller(1 + (int64_t)(r >> 32 & 1), k->clients);
 }
 
+/* Some seeds make worlds in which each lock has a token: short ttls, few resources and many grants.
+ * In a third of them exclusion is broken on purpose: the servers' clocks are set forward past the
+ * keys' ends, all at once. The rest is as in the model. */
+static void draw_fenced(struct config *k) {
+  static const int64_t longest_ttl[] = {5, 20, 100, 400, 2000};
+  int calm = !one_in(4), i;
+  k->fenced = 1;
+  k->broken = k->out_of_model = W.seed % 3 == 0;
+  k->resources = (int)between(1, 3);
+  k->light = 0;
+  k->slots = (int)skewed(1, 6);
+  k->clients = (int)skewed(1, MAX_CLIENTS);
+  k->latency_max = k->latency_min + skewed(10 * US, k->broken ? MS : 4 * MS);
+  k->server_timeout_ms = (uint32_t)(between(3, 8) * (k->latency_max / MS + 4));
+  k->ttl_max_ms = (uint32_t)(k->broken ? longest_ttl[below(5)] : between(100, 2000));
+  k->ttl_min_ms = k->broken ? 5 : k->ttl_max_ms / 2 + 40;
+  if (k->ttl_min_ms > k->ttl_max_ms) k->ttl_min_ms = k->ttl_max_ms;
+  if (k->broken) k->drift_ppm = 1;
+  k->quarantine_ms = 4 * k->server_timeout_ms + (uint32_t)skewed(0, 2000);
+  if (k->quarantine_ms < k->ttl_max_ms) k->quarantine_ms = k->ttl_max_ms;
+  if (k->max_hold_ms) k->max_hold_ms = 2 * k->ttl_max_ms;
+  k->retry_min_ms = 0;
+  k->retry_max_ms = (uint32_t)between(5, 50);
+  k->think_max = skewed(50 * US, 20 * MS);
+  k->chaos_every = between(2, 24) * ((ns)k->quarantine_ms * MS + 2 * SEC);
+  k->duration = between(10, 120) * SEC;
+  k->orphans_checked = 0;
+  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
+  for (i = 0; i < FIRST_OF_TOKENS && calm; i++) W.odds[i] /= 64; /* many grants */
+  for (i = FIRST_OUT_OF_MODEL; i < FIRST_OF_TOKENS; i++) W.odds[i] = 0;
+  for (i = FIRST_OF_TOKENS; i < FAULT_COUNT; i++) W.odds[i] = !W.without[i] && !one_in(4);
+  for (i = F_WALLS_FORWARD; i <= F_WALL_CRAWLS && !k->broken; i++) W.odds[i] = 0;
+}
+
 static void draw_names(void) {
   int i, k, size;
   for (i = 0; i < W.cfg.resources; i++) {
@@ -123,9 +157,10 @@ static void draw_config(void) {
   draw_times(k);
   draw_odds(k);
   draw_alias(k);
+  if (W.seed & FENCED_SEED) draw_fenced(k);
   draw_names();
   draw_kinds(k);
-  draw_triers(k);
+  if (!k->fenced) draw_triers(k);
 }
 
 /* Two in three clocks are as far off as they may be. */
@@ -152,6 +187,7 @@ static void print_config(FILE *f) {
           k->ttl_min_ms, k->ttl_max_ms, k->max_hold_ms, k->quarantine_ms,
           (long long)(k->latency_min / US), (long long)(k->latency_max / US),
           (long long)(k->duration / SEC), k->out_of_model ? "; OUT OF MODEL" : "");
+  if (k->fenced) fprintf(f, "fenced%s\n", k->broken ? ", exclusion broken on purpose" : "");
   fprintf(f, "faults, per million:");
   for (i = 0; i < FAULT_COUNT; i++)
     if (W.odds[i]) fprintf(f, " [%s] %u;", fault_text(i), W.odds[i]);

@@ -53,7 +53,16 @@
   X(CLIENT_STEP, "client clock stepped")                \
   X(FLUSHALL, "FLUSHALL")                               \
   X(PROMOTION, "promotion with old data")               \
-  X(AMNESIA, "crash with amnesia, unprotected")
+  X(AMNESIA, "crash with amnesia, unprotected")         \
+  /* of tokens' worlds: fencing.h */                    \
+  X(OLD_IMAGE, "crash, memory of an older time")        \
+  X(OTHER_TOKEN, "token of someone else")               \
+  X(WILD_CLOCK, "one server's clock is far off")        \
+  X(WALLS_FORWARD, "all servers' clocks set forward")   \
+  X(WALL_FORWARD, "one server's clock set forward")     \
+  X(WALL_BACK, "server clock set back within F2")       \
+  X(WALL_CRAWLS, "server clock crawls within F2")       \
+  X(BROKEN_EXCLUSION, "grants of two at once")
 
 enum fault {
 #define X(name, text) F_##name,
@@ -62,7 +71,7 @@ enum fault {
   FAULT_COUNT
 };
 
-enum { FIRST_OUT_OF_MODEL = F_SERVER_STEP };
+enum { FIRST_OUT_OF_MODEL = F_SERVER_STEP, FIRST_OF_TOKENS = F_OLD_IMAGE };
 
 static inline const char *fault_text(int fault) {
   static const char *const text[] = {

@@ -13,10 +13,11 @@
 enum { MAX_JOBS = 64, HANG_S = 60, TAIL_BYTES = 9000 };
 
 static struct {
-  uint64_t seed, runs, kept;
+  uint64_t seed, runs, kept, grants;
   double seconds;
-  int jobs, coverage, replay, hash, silent;
+  int jobs, coverage, replay, hash, silent, fenced, mixed;
   const char *logs; /* a folder */
+  uint64_t *over;   /* shared: no seed is begun any more */
 } opt;
 
 static double now_s(void) {
@@ -37,6 +38,8 @@ static int usage(void) {
        "    [--hash]       prints the hash of all event logs\n"
        "    [--silent]     only the outcome\n"
        "    [--kept]       the kept seeds first; without --runs, no others\n"
+       "    [--fencing]    worlds of tokens only; by default, each fourth\n"
+       "    [--grants=N]   ends when so many fenced grants were seen\n"
        "    [--wall-clock] the clients' clock is stepped, as a wall clock is: a planted bug\n"
        "    [--without=FAULT] ...  one of:");
   for (i = 0; i < FAULT_COUNT; i++) printf(" %s", fault_name(i));
@@ -68,6 +71,8 @@ static int take_option(const char *arg) {
   else if (strcmp(arg, "--coverage") == 0) opt.coverage = 1;
   else if (strcmp(arg, "--hash") == 0) opt.hash = 1;
   else if (strcmp(arg, "--silent") == 0) opt.silent = 1;
+  else if (strcmp(arg, "--fencing") == 0) opt.fenced = 1;
+  else if ((v = option(arg, "--grants=")) != NULL) opt.grants = strtoull(v, NULL, 10);
   else if (strcmp(arg, "--kept") == 0) opt.kept = KEPT_SEEDS, opt.seconds = 0;
   else if (strcmp(arg, "--wall-clock") == 0) W.cfg.wall_clock = 1;
   else return 0;
@@ -130,7 +135,8 @@ static int replay(void) {
 static uint64_t seed_at(uint64_t i, double end) {
   if (i < opt.kept) return kept_seeds[i];
   i -= opt.kept;
-  return (opt.runs ? i < opt.runs : now_s() < end) ? opt.seed + i : 0;
+  if (opt.runs ? i >= opt.runs : now_s() >= end || *opt.over) return 0;
+  return opt.seed + i + (opt.fenced || (opt.mixed && i % 4 == 3) ? FENCED_SEED : 0);
 }
 
 static void worker(int job, struct totals *shared, double end) {
@@ -185,6 +191,12 @@ static int alive(const pid_t *pids) {
   return count;
 }
 
+static int enough(const struct totals *shared) {
+  struct totals sum;
+  sum_up(shared, &sum);
+  return sum.tokens >= opt.grants;
+}
+
 static int run_jobs(struct totals *shared, double begin) {
   static pid_t pids[MAX_JOBS];
   static uint64_t beat[MAX_JOBS];
@@ -207,6 +219,7 @@ static int run_jobs(struct totals *shared, double begin) {
       if (pids[i] && bad) kill(pids[i], SIGTERM);
       else if (pids[i]) watch(pids[i], &shared[i], &beat[i], &since[i]);
     }
+    if (opt.grants && enough(shared)) *opt.over = 1;
     if (now_s() - shown < (opt.seconds > 600 ? 60 : 10) || opt.silent) continue;
     shown = now_s();
     sum_up(shared, &sum);
@@ -224,17 +237,20 @@ int main(int argc, char **argv) {
 #ifdef SIM_TEST /* no options: always the same few seeds */
   opt.seed = 1;
   opt.runs = SIM_TEST;
+  opt.mixed = 1;
   opt.kept = KEPT_SEEDS;
   opt.jobs = 2;
 #endif
   for (i = 1; i < argc; i++)
     if (!take_option(argv[i])) return usage();
   if (!opt.seed) opt.seed = (uint64_t)time(NULL) % 10000000 * 10000;
+  if (!opt.runs) opt.mixed = 1;
   if (opt.replay) return replay();
   if (opt.jobs < 1 || opt.jobs > MAX_JOBS) return usage();
-  shared = (struct totals *)mmap(NULL, MAX_JOBS * sizeof *shared, PROT_READ | PROT_WRITE,
+  shared = (struct totals *)mmap(NULL, (MAX_JOBS + 1) * sizeof *shared, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 3;
+  opt.over = &shared[MAX_JOBS].runs;
   if (!opt.silent) printf("seeds from %llu on\n", (unsigned long long)opt.seed);
   bad = run_jobs(shared, begin);
   sum_up(shared, &sum);

@@ -19,6 +19,7 @@ enum {
   EV_HEAL,
   EV_CALM,     /* the triers become like the others */
   EV_PROBE,
+  EV_CLOCKS,   /* of the servers, in tokens' worlds */
   EV_END
 };
 

@@ -10,7 +10,8 @@ static const char *const status_names[STATUSES] = {"PENDING", "OK",        "TAKE
                                                    "NO_QUORUM", "EXPIRED", "CANCELLED",
                                                    "LIMIT",   "INVALID",   "SYSTEM"};
 static const char *const vote_names[VOTES] = {"none",        "yes",   "taken",      "timeout",
-                                              "unreachable", "error", "quarantined"};
+                                              "unreachable", "error", "quarantined",
+                                              "low",         "clock"};
 
 /* Sums up plain counters. */
 static void totals_add(struct totals *to, const struct totals *from) {
@@ -80,6 +81,13 @@ static void print_totals(const struct totals *t, double seconds) {
          (unsigned long long)t->blocking, (unsigned long long)t->rolled_back,
          (unsigned long long)t->probes, (unsigned long long)t->tries_checked,
          (unsigned long long)t->events);
+  if (t->fenced_runs)
+    printf("tokens: %llu of %llu seeds, exclusion broken on purpose in %llu (%llu grants of two at "
+           "once); %llu fenced grants, %llu of them there\n",
+           (unsigned long long)t->fenced_runs, (unsigned long long)t->runs,
+           (unsigned long long)t->broken_runs,
+           (unsigned long long)t->fault[F_BROKEN_EXCLUSION], (unsigned long long)t->tokens,
+           (unsigned long long)t->broken_tokens);
 }
 
 #endif

@@ -22,6 +22,7 @@ static void dispatch(const struct event *e) {
     case EV_HEAL: on_heal(); break;
     case EV_CALM: on_calm(); break;
     case EV_PROBE: on_probe(); break;
+    case EV_CLOCKS: on_clocks(); break;
     default: on_end();
   }
 }
@@ -45,6 +46,7 @@ static void world_reset(uint64_t seed) {
   W.now = 0;
   W.healed = W.hurry = W.winding = W.quiet = W.depth = W.failed = 0;
   W.hash = 0;
+  W.strikes_at = 0;
   W.hooks = W.hook_fails_at = 0;
   W.message[0] = 0;
   W.events = 0;
@@ -52,6 +54,8 @@ static void world_reset(uint64_t seed) {
   W.next_conn = 0;
   W.values = 0;
   W.probes_left = 0;
+  tokens_reset();
+  memset(&store_known_script, 0, sizeof store_known_script); /* a seed is one exact run */
   W.running = 1;
   for (i = 0; i < MAX_CONNS; i++) W.conn[i].state = CONN_FREE;
   W.conns = 0;
@@ -70,6 +74,7 @@ static void start_servers(void) {
     struct server *s = &W.server[i];
     s->clock.local = INT64_C(1700000000) * SEC + between(-3600 * SEC, 3600 * SEC);
     s->clock.ppm = draw_ppm();
+    if (W.cfg.fenced) clock_begins(s);
     s->store.now_ms = server_ms(s);
     s->store.started_s = s->store.now_ms / 1000 - 100000;
     s->store.databases = 16;
@@ -114,6 +119,7 @@ static inline int run_seed(uint64_t seed) {
   if (W.log) print_config(W.log);
   world_start();
   schedule(skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
+  if (W.cfg.fenced) schedule(0, EV_CLOCKS, 0, 0);
   if (W.cfg.triers) schedule(W.cfg.duration - stall_length(), EV_STALL, 0, 0);
   schedule(W.cfg.duration, EV_HEAL, 0, 0);
   if (setjmp(W.leave) == 0) {
@@ -122,6 +128,8 @@ static inline int run_seed(uint64_t seed) {
   }
   W.can_leave = 0;
   T->runs++;
+  T->fenced_runs += (uint64_t)W.cfg.fenced;
+  T->broken_runs += (uint64_t)W.cfg.broken;
   T->simulated_ms += (uint64_t)(W.now / MS);
   T->client_ms += (uint64_t)(W.now / MS) * (uint64_t)W.cfg.clients;
   T->hash = T->hash * 31 + W.hash;

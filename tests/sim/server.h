@@ -51,6 +51,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   struct effect e;
   memset(&e, 0, sizeof e);
   s->store.now_ms = server_ms(s);
+  s->store.now_us = clock_at(&s->clock, W.now) / US;
   s->store.error = W.now < s->error_until ? s->error : 0;
   if (store_fails(&s->store, store_command_of(argc, argv))) {
     T->error_reply[s->store.error]++;
@@ -124,10 +125,20 @@ static inline void server_thaw(int server) {
   if (!s->down) server_serve_all(server);
 }
 
-enum { KEEP_ALL, KEEP_SOME, KEEP_NONE };
+enum { KEEP_ALL, KEEP_SOME, KEEP_NONE, KEEP_IMAGE };
+
+/* As it was when the image was taken: RDB from before, or an AOF that lacks its tail. */
+static inline void server_restore(struct server *s) {
+  int i;
+  memcpy(s->store.key, s->image, sizeof s->image);
+  s->store.keys = s->image_keys;
+  for (i = 0; i < s->store.keys; i++) s->store.key[i].excused = 1;
+}
 
 static inline void server_forget(struct server *s, int kept) {
   int i;
+  if (kept == KEEP_IMAGE) server_restore(s);
+  if (kept == KEEP_IMAGE) return;
   for (i = 0; i < s->store.keys; i++)
     if (kept == KEEP_NONE || one_in(2)) s->store.key[i].used = 0;
 }

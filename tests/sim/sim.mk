@@ -3,6 +3,7 @@
 #   SEED=N         replays one run, with its event log
 #   SECONDS=N      for `make sim`; 60 by default
 #   HOURS=N        for `make sim-soak`; 1 by default
+#   GRANTS=N       for `make sim-tokens`; 10 million by default, HOURS at most
 
 SIM        := $(BUILD)/tests/sim
 SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) redlock.h
@@ -14,8 +15,9 @@ SIM_JOBS   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 SEED       ?=
 SECONDS    ?= 60
 HOURS      ?= 1
+GRANTS     ?= 10000000
 
-.PHONY: sim sim-soak sim-test sim-planted sim-hash
+.PHONY: sim sim-soak sim-tokens sim-test sim-planted sim-hash
 
 sim: $(SIM)/sim ## runs the simulator at random for a minute; SEED=N replays one run
 ifeq ($(SEED),)
@@ -26,6 +28,10 @@ endif
 
 sim-soak: $(SIM)/sim ## the same for HOURS= hours
 	@$(SIM)/sim --seconds=$$(($(HOURS) * 3600)) --jobs=$(SIM_JOBS) --logs=$(SIM) --coverage
+
+sim-tokens: $(SIM)/sim ## fenced grants, GRANTS= of them, exclusion broken on purpose in a third of the runs
+	@$(SIM)/sim --fencing --grants=$(GRANTS) --seconds=$$(($(HOURS) * 3600)) --jobs=$(SIM_JOBS) \
+	  --logs=$(SIM)
 
 sim-test: $(SIM_TESTS) ## runs the simulator's part of `make test`
 	@tests/run $(SIM_TESTS)

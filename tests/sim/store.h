@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base.h"
+#include "fenced.h"
 
 enum {
   STORE_KEYS = 48,
@@ -65,7 +66,7 @@ struct session {
 struct store {
   struct key key[STORE_KEYS];
   int keys;               /* high-water mark */
-  int64_t now_ms;         /* its own wall clock */
+  int64_t now_ms, now_us; /* its own wall clock */
   int64_t started_s;
   char run_id[41];
   int replica, failed_over;
@@ -103,7 +104,8 @@ struct store {
   X("DENIED Redis is running in protected mode because protected mode is enabled and no password " \
     "is set for the default user.")
 
-enum { STORE_ERRORS = 19, STORE_ERROR_OOM = 4, STORE_ERROR_NOAUTH = 10, STORE_ERROR_ASKED = 17 };
+enum { STORE_ERRORS = 19, STORE_ERROR_OOM = 4, STORE_ERROR_READONLY = 9, STORE_ERROR_NOAUTH = 10,
+       STORE_ERROR_ASKED = 17 };
 
 static inline const char *store_error(int i) {
   static const char *const text[] = {
@@ -336,13 +338,126 @@ static inline void store_extend(struct store *s, struct key *k, struct arg ttl, 
   reply_integer(r, 1);
 }
 
+static inline struct arg arg_of(const char *text) {
+  struct arg a;
+  a.at = (const unsigned char *)text;
+  a.size = strlen(text);
+  return a;
+}
+
+/* What R25's script is told of the keys; 0 = it fails, and has said so. */
+static inline int store_facts(struct store *s, struct session *c, const struct arg *argv,
+                              struct arg counter, struct fenced_facts *f, struct reply *r) {
+  const struct key *k;
+  struct arg text;
+  memset(f, 0, sizeof *f);
+  f->taken = store_find(s, c->db, argv[3]) != NULL;
+  k = store_find(s, c->db, counter);
+  text.at = k ? k->value : NULL;
+  text.size = k ? k->value_size : 0;
+  f->has_counter = k != NULL;
+  f->clock_us = s->now_us;
+  if (arg_integer(argv[5], &f->token) && arg_integer(argv[6], &f->max_ttl_ms) &&
+      arg_integer(argv[7], &f->ttl_ms) && (!k || arg_integer(text, &f->counter)))
+    return 1;
+  reply_error(r, "ERR user_script:1: attempt to perform arithmetic on a string value");
+  return 0;
+}
+
+static inline struct key *store_put(struct store *s, int db, struct arg name, struct arg value,
+                                    int64_t ttl_ms) {
+  struct key *k = store_find(s, db, name);
+  if (!k) k = store_add(s, db, name);
+  if (!k || value.size > STORE_VALUE) return NULL;
+  memcpy(k->value, value.at, value.size);
+  k->value_size = value.size;
+  k->list = 0;
+  k->expires_ms = s->now_ms + ttl_ms;
+  return k;
+}
+
+/* R25: EVAL script 1 resource value token max_ttl ttl. Both keys are set, or neither. */
+static inline void store_fenced(struct store *s, struct session *c, const struct arg *argv,
+                                const struct fenced_script *script, struct reply *r,
+                                struct effect *e) {
+  unsigned char name[STORE_NAME + 8];
+  struct fenced_facts facts;
+  struct fenced_plan plan;
+  struct arg counter = {name, argv[3].size + 6};
+  if (counter.size > STORE_NAME) return;
+  memcpy(name, argv[3].at, argv[3].size);
+  memcpy(name + argv[3].size, ":fence", 6);
+  if (!store_facts(s, c, argv, counter, &facts, r)) return;
+  plan = fenced_decide(script, &facts);
+  if (plan.writes && (s->replica || s->error == STORE_ERROR_OOM)) {
+    reply_error(r, s->replica ? store_error(STORE_ERROR_READONLY) : store_error(STORE_ERROR_OOM));
+    return;
+  }
+  store_note(e, EFFECT_SET_REFUSED, argv[3], argv[4]);
+  e->ttl_ms = facts.ttl_ms;
+  if (plan.writes) {
+    struct key *k;
+    (void)store_put(s, c->db, counter, argv[5], plan.counter_px_ms);
+    if (!facts.taken) {
+      k = store_put(s, c->db, argv[3], argv[4], facts.ttl_ms);
+      e->key = k;
+      e->kind = k ? EFFECT_SET : EFFECT_NONE;
+    }
+  }
+  if (plan.reply) reply_integer(r, plan.reply);
+  else reply_text(r, "$-1\r\n");
+}
+
+static struct fenced_script store_known_script; /* the last one: there is but one */
+
+static inline const struct fenced_script *store_script(struct arg text) {
+  static unsigned char known[512];
+  static size_t size;
+  if (!store_known_script.is_fenced || text.size != size || memcmp(text.at, known, size)) {
+    store_known_script = fenced_read((const char *)text.at, text.size);
+    size = text.size < sizeof known ? text.size : 0;
+    memcpy(known, text.at, size);
+  }
+  return &store_known_script;
+}
+
+/* The same, by the script that the clients send, from someone who is none of them. */
+static inline void store_fenced_ms(struct store *s, struct session *c, struct arg *argv,
+                                   uint32_t max_ttl_ms, uint32_t ttl_ms, struct reply *r,
+                                   struct effect *e) {
+  char longest[16], ttl[16];
+  snprintf(longest, sizeof longest, "%lu", (unsigned long)max_ttl_ms);
+  snprintf(ttl, sizeof ttl, "%lu", (unsigned long)ttl_ms);
+  argv[6] = arg_of(longest);
+  argv[7] = arg_of(ttl);
+  if (store_known_script.is_fenced) store_fenced(s, c, argv, &store_known_script, r, e);
+}
+
+/* Only a planted bug does. */
+static inline void store_forget_counter(struct store *s, int db, struct arg resource) {
+  unsigned char name[STORE_NAME + 8];
+  struct arg counter = {name, resource.size + 6};
+  struct key *k;
+  if (counter.size > STORE_NAME) return;
+  memcpy(name, resource.at, resource.size);
+  memcpy(name + resource.size, ":fence", 6);
+  k = store_find(s, db, counter);
+  if (k) k->used = 0;
+}
+
 /* The scripts are known by their words: which calls stand in them. A planted bug takes some away.
  * */
 static inline void store_eval(struct store *s, struct session *c, int argc, const struct arg *argv,
                               struct reply *r, struct effect *e) {
   struct key *k = store_find(s, c->db, argv[3]);
   struct arg none = {NULL, 0}, value = argc > 4 ? argv[4] : none;
-  int extends = argc > 5 && script_has(argv[1], "pexpire"), looks = script_has(argv[1], "'get'");
+  int extends, looks;
+  if (argc == 8 && store_script(argv[1])->is_fenced) {
+    store_fenced(s, c, argv, store_script(argv[1]), r, e);
+    return;
+  }
+  extends = argc > 5 && script_has(argv[1], "pexpire");
+  looks = script_has(argv[1], "'get'");
   store_note(e, extends ? EFFECT_NOT_EXTENDED : EFFECT_NOT_DELETED, argv[3], value);
   if (looks && k && k->list) {
     reply_error(r, store_error(15));
@@ -355,6 +470,7 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
   if (extends && k && argc > 5)
     store_extend(s, k, argv[5], script_has(argv[1], "'pttl'"), r, e);
   else store_del(s, k, r, e, looks);
+  if (!extends && script_has(argv[1], ":fence")) store_forget_counter(s, c->db, argv[3]);
 }
 
 static inline void store_wrong_password(const struct store *s, const struct session *c,

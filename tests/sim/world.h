@@ -95,6 +95,12 @@ struct server {
   int error;             /* which error, while error_until lasts */
   ns excuse;             /* until then it may have refused a release for a reason of its own */
   int sick;              /* one of the minority that does not heal */
+  int wild;              /* its wall clock is not kept right */
+  ns ahead;              /* of the true time, as its wall clock is meant to be */
+  ns spent_until;        /* until then it must not lose more (F2) */
+  ns crawls_until;       /* 0 = it does not crawl */
+  struct key image[STORE_KEYS]; /* of its memory, from some time ago */
+  int image_keys;
 };
 
 /* ---- clients ---- */
@@ -112,6 +118,7 @@ struct slot {
   int64_t hold_ms;      /* max_hold_ms of this hold; 0 = none */
   int64_t bound_ms;     /* the pending operation must be decided by then; -1 = no bound */
   long value;           /* that was granted; -1 = none */
+  uint64_t token;       /* that came with it */
   int probe;            /* the single waiter of the end (invariant 4) */
 };
 
@@ -196,9 +203,11 @@ struct config {
   uint32_t window;
   int out_of_model, orphans_checked;
   int wall_clock;                /* a planted bug: now_ms is stepped as a wall clock is */
+  int fenced;                    /* every lock has a token: fencing.h ... */
+  int broken;                    /* ... though exclusion is broken on purpose */
 };
 
-enum { OPERATIONS = 5, STATUSES = 9, VOTES = 7 };
+enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
 
 /* Counted over all runs; plain numbers, so that a worker can keep them in shared memory. */
 struct totals {
@@ -209,6 +218,7 @@ struct totals {
   uint64_t vote[VOTES];
   uint64_t error_reply[STORE_ERRORS];
   uint64_t blocking, tries_checked, reasons, hash;
+  uint64_t fenced_runs, broken_runs, tokens, broken_tokens, second_rounds;
   uint64_t seed; /* under way */
   uint64_t beat; /* changes while it lives */
 };
@@ -222,6 +232,7 @@ static struct world {
   int healed, winding, quiet; /* quiet: hooks do no mischief */
   int idle;                   /* R27: the step that is taken must do nothing */
   ns healed_at;
+  ns strikes_at;              /* when a server's clock or memory is next seen to: fencing.h */
   int hurry;                  /* triers try all the time */
   int depth;
   int failed;
