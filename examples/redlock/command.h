@@ -46,7 +46,7 @@ extern struct settings {
   const char *cacert, *cert, *key; /* files of TLS; NULL = none */
   char **command;
   uint32_t ttl_ms, wait_ms, kill_ms, max_hold_ms, max_ttl_ms;
-  int has_kill, taken_status, quiet, verbose, status, json, insecure;
+  int has_kill, taken_status, quiet, verbose, status, json, insecure, fencing;
 } set;
 
 void take_arguments(char **words);

@@ -32,7 +32,7 @@ _redlock_command() {
 
 _redlock() {
   local options='--servers --ttl --wait --timeout --nonblock --nb --conflict-exit-code --kill-after
-    --max-hold --max-ttl --user --password-file --cacert --cert --key --insecure --command --status
+    --max-hold --max-ttl --fencing --user --password-file --cacert --cert --key --insecure --command --status
     --json --quiet --verbose --help --version'
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} resource
   resource=$(_redlock_resource)

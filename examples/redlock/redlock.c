@@ -112,6 +112,7 @@ static void open_client(void) {
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = server_timeout_ms();
   options.max_ttl_ms = set.max_ttl_ms;
+  options.fencing = (uint32_t)set.fencing;
   options.username = set.user;
   options.password = set.password;
   options.tls = tls_layer();

@@ -133,7 +133,10 @@ static char *put_open_list(char *to) {
 /* COMMAND is told no password; if it runs a redlock itself, there are password files. */
 static void set_environment(void) {
   const char *list = getenv("REDLOCK_SERVERS");
-  char *open_list = NULL;
+  char *open_list = NULL, token[24];
+  (void)snprintf(token, sizeof token, "%llu", (unsigned long long)lock.token);
+  if (!lock.token) (void)unsetenv("REDLOCK_TOKEN"); /* another lock's */
+  else if (setenv("REDLOCK_TOKEN", token, 1) != 0) say("no memory for REDLOCK_TOKEN");
   if (setenv("REDLOCK_RESOURCE", set.resource, 1) != 0) say("no memory for REDLOCK_RESOURCE");
   if (!list || !strchr(list, '@')) return;
   if (list == set.servers) open_list = malloc(strlen(list) + 1);

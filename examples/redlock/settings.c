@@ -29,6 +29,7 @@ static const char help[] =
   "  -k, --kill-after TIME  from SIGTERM to SIGKILL if the lock is lost (ttl/6)\n"
   "  -m, --max-hold TIME    stop COMMAND in time to be gone by then\n"
   "      --max-ttl TIME     the longest ttl of all: who restarted votes after it\n"
+  "      --fencing          COMMAND gets REDLOCK_TOKEN; needs --max-ttl\n"
   "      --status           show which servers answer, and what is wrong\n"
   "  -q, --quiet            no message if the lock is taken\n"
   "  -v, --verbose          say what is done        -h, --help    -V, --version\n"
@@ -155,7 +156,7 @@ static void take_own_password(void) {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* Capitals that are no letter of an option stand for options that have none. */
-static const char long_only[] = "TSPUJACKI";
+static const char long_only[] = "TSPUJACKIF";
 
 static const struct option {
   char letter;
@@ -167,7 +168,8 @@ static const struct option {
   {'T', 1, "max-ttl"}, {'S', 0, "status"}, {'q', 0, "quiet"}, {'v', 0, "verbose"},
   {'h', 0, "help"}, {'V', 0, "version"}, {'w', 1, "timeout"}, {'n', 0, "nb"},
   {'c', 1, "command"}, {'U', 1, "user"}, {'P', 1, "password-file"}, {'J', 0, "json"},
-  {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"}
+  {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"},
+  {'F', 0, "fencing"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
@@ -187,6 +189,7 @@ static void take_option(char letter, char *value) {
     case 'k': set.kill_ms = duration(value); set.has_kill = 1; break;
     case 'm': set.max_hold_ms = limit("--max-hold", value); break;
     case 'T': set.max_ttl_ms = limit("--max-ttl", value); break;
+    case 'F': set.fencing = 1; break;
     case 'S': set.status = 1; break;
     case 'J': set.json = 1; break;
     case 'c': take_shell_command(value); break;
@@ -286,6 +289,8 @@ static void check_times(void) {
   if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl and --max-hold must be 200ms or more");
   if (set.max_ttl_ms && set.ttl_ms > set.max_ttl_ms)
     usage("%s", "--ttl is longer than --max-ttl: shorten it, or raise --max-ttl for all clients");
+  if (set.fencing && set.max_ttl_ms / 4 < server_timeout_ms())
+    usage("%s", "--fencing needs --max-ttl, as long as the longest --ttl and the same for all");
   if (!set.has_kill) set.kill_ms = set.ttl_ms / 6;
   if (set.kill_ms > set.ttl_ms / 3)
     usage("%s", "--kill-after can be at most a third of --ttl: COMMAND must end before the lock");

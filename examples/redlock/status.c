@@ -24,6 +24,7 @@ enum {
 
 static const char is_it_there[] = "is it running, is the address right?";
 #define NO_KEY "redlock --status"
+#define MOST_US (INT64_C(1) << 53) /* no clock shows more */
 
 struct probe {
   int fd, index;
@@ -42,6 +43,8 @@ struct probe {
   char text[24576];     /* all that it answered, ending in 0 */
   char version[24], role[12], run_id[48];
   long uptime_s;
+  int64_t ahead_us;     /* its wall clock: first less our clock, in the end less the others' */
+  int tells_clock;
   int denied;           /* INFO is denied, or renamed */
   int unable;           /* it refuses what a lock needs */
   int is_hello;         /* it is being asked whether it speaks TLS */
@@ -355,6 +358,9 @@ static void read_answers(struct probe *p) {
   copy_field(p, "\nrun_id:", p->run_id, sizeof p->run_id);
   copy_field(p, "\nuptime_in_seconds:", number, sizeof number);
   p->uptime_s = strtol(number, NULL, 10);
+  copy_field(p, "\nserver_time_usec:", number, sizeof number); /* before 6.2 there is none */
+  p->tells_clock = *number != 0;
+  p->ahead_us = (int64_t)strtoll(number, NULL, 10) % MOST_US - p->pinged_us;
   copy_field(p, "\nredis_mode:", mode, sizeof mode);
   copy_field(p, "\nmaxmemory:", number, sizeof number);
   copy_field(p, "\nmaxmemory_policy:", policy, sizeof policy);
@@ -502,6 +508,28 @@ static void judge_probe(struct probe *p) {
   }
 }
 
+/* As a lock with a token sees them: against the quorum-th slowest. */
+static void compare_clocks(int count) {
+  int64_t base = INT64_MIN;
+  int i, k, below;
+  for (i = 0; i < count; i++) {
+    for (k = below = 0; k < count; k++)
+      below += probes[k].tells_clock && probes[k].ahead_us < probes[i].ahead_us;
+    if (probes[i].tells_clock && below < quorum() && probes[i].ahead_us > base)
+      base = probes[i].ahead_us;
+  }
+  for (i = 0; i < count; i++) {
+    struct probe *p = &probes[i];
+    int64_t most_us = (int64_t)set.max_ttl_ms * 250;
+    if (!p->tells_clock) continue;
+    p->ahead_us -= base;
+    if (!set.fencing || !p->votes) continue;
+    if (p->ahead_us <= most_us && p->ahead_us >= -most_us) continue;
+    fail_probe(p, "its clock is far from the others'", "set it, and keep it right by NTP");
+    p->votes = 0;
+  }
+}
+
 static void format_uptime(long s, char text[24]) {
   if (s >= 86400) (void)snprintf(text, 24, "%ldd %ldh", s / 86400, s / 3600 % 24);
   else if (s >= 3600) (void)snprintf(text, 24, "%ldh %ldm", s / 3600, s / 60 % 60);
@@ -509,17 +537,30 @@ static void format_uptime(long s, char text[24]) {
   else (void)snprintf(text, 24, "%lds", s);
 }
 
+/* +0.012s, or in larger units */
+static void format_clock(int64_t us, char text[32]) {
+  int64_t most = us < 0 ? -us : us;
+  char time[24];
+  if (most < 60000000)
+    (void)snprintf(time, sizeof time, "%ld.%03lds", (long)(most / 1000000),
+                   (long)(most % 1000000 / 1000));
+  else format_uptime((long)(most / 1000000), time);
+  (void)snprintf(text, 32, "%c%s", us < 0 ? '-' : '+', time);
+}
+
 static void print_row(const struct probe *p, int width) {
   struct name name = name_of(p->index);
-  char uptime[24] = "-", trip[32] = "-";
+  char uptime[24] = "-", trip[32] = "-", clock[32] = "-";
   int answers = p->round_trip_us >= 0, knows = answers && !p->denied;
   if (knows) format_uptime(p->uptime_s, uptime);
+  if (knows && p->tells_clock) format_clock(p->ahead_us, clock);
   if (answers)
     (void)snprintf(trip, sizeof trip, "%ld.%02ld ms", (long)(p->round_trip_us / 1000),
                    (long)(p->round_trip_us % 1000 / 10));
-  printf("%-*.*s  %-5s  %-8s  %-7s  %8s  %10s  %s%s%s\n", width, name.size, name.at,
+  printf("%-*.*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s%s%s\n", width, name.size, name.at,
          knows || p->got ? "yes" : "NO", knows ? p->version : "-", knows ? p->role : "-", uptime,
-         trip, *p->error ? p->error : "ok", *p->error ? ": " : "", *p->error ? p->advice : "");
+         trip, clock, *p->error ? p->error : "ok", *p->error ? ": " : "",
+         *p->error ? p->advice : "");
 }
 
 static const char *verdict(int votes, int may_vote) {
@@ -532,8 +573,8 @@ static void print_table(int count, int votes, int may_vote) {
   int i, width = 6;
   for (i = 0; i < count; i++)
     if (name_of(i).size > width) width = name_of(i).size;
-  printf("%-*s  %-5s  %-8s  %-7s  %8s  %10s  %s\n", width, "SERVER", "REACH", "VERSION", "ROLE",
-         "UPTIME", "ROUND TRIP", "STATE");
+  printf("%-*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s\n", width, "SERVER", "REACH", "VERSION",
+         "ROLE", "UPTIME", "ROUND TRIP", "CLOCK", "STATE");
   for (i = 0; i < count; i++) print_row(&probes[i], width);
   printf("%d of %d servers can vote, %d are needed: %s\n", votes, count, quorum(),
          verdict(votes, may_vote));
@@ -581,6 +622,8 @@ static void print_json_row(const struct probe *p) {
   print_text("role", knows ? p->role : NULL);
   print_number("uptime_s", knows ? (int64_t)p->uptime_s * 1000 : -1);
   print_number("round_trip_ms", p->round_trip_us);
+  if (knows && p->tells_clock) printf(",\"clock_us\":%ld", (long)p->ahead_us);
+  else print_text("clock_us", NULL);
   print_text("error", p->error);
   print_text("advice", *p->error ? p->advice : NULL);
   putchar('}');
@@ -615,6 +658,7 @@ static void ask_servers(int count) {
     if (probes[i].fd >= 0) fail_silent(&probes[i]);
     judge_probe(&probes[i]);
   }
+  compare_clocks(count);
 }
 
 void show_status(void) {

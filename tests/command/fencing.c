@@ -1,0 +1,48 @@
+/* fencing.c: --fencing gives COMMAND a token (R25), and --status shows the servers' clocks. */
+#include "tests/command/command.h"
+
+#include <stdlib.h>
+
+/* Servers that have just started vote after 1 s and what an uptime may be off. */
+#define FENCED "$redlock -t 500ms --max-ttl 1s --fencing job -- "
+
+static unsigned long long token(const char *file) { return strtoull(read_work(file), NULL, 10); }
+
+static void gives_a_greater_token_each_time(void) { /* R25 */
+  fresh();
+  CHECK_EQ(shell(FENCED "sh -c 'echo $REDLOCK_TOKEN >$work/first'"), 0);
+  CHECK_EQ(shell(FENCED "sh -c 'echo $REDLOCK_TOKEN >$work/second'"), 0);
+  CHECK(token("first") > 1000000000000000);
+  CHECK(token("second") > token("first"));
+}
+
+static void hands_no_other_token_on(void) {
+  fresh();
+  CHECK_EQ(shell("REDLOCK_TOKEN=1 $redlock job -- sh -c 'echo \"<$REDLOCK_TOKEN>\"'"), 0);
+  CHECK(strcmp(output(), "<>\n") == 0);
+}
+
+static void needs_the_longest_ttl(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock --fencing job -- true"), 125);
+  CHECK(says("--fencing needs --max-ttl"));
+}
+
+static void status_shows_the_clocks(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock --status"), 0);
+  CHECK(says("CLOCK"));
+  if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 no server tells");
+  CHECK_EQ(shell("$redlock --status | grep -Ec '[+-][0-5]?[0-9][.][0-9]{3}s  ok$'"), 0);
+  CHECK(strcmp(output(), "3\n") == 0); /* one machine, one clock: within a minute of each other */
+}
+
+int main(int argc, char **argv) {
+  if (open_world(argc, argv, 3)) {
+    RUN(gives_a_greater_token_each_time);
+    RUN(hands_no_other_token_on);
+    RUN(needs_the_longest_ttl);
+    RUN(status_shows_the_clocks);
+  }
+  return close_world();
+}
