@@ -27,6 +27,18 @@ function note_row(line, at, name) {
   if (name ~ /p99 of the wait/) load_name[++loads] = section
 }
 
+# "  told  1.0 locks/s  2.0 commands/lock  3.0 commands/s  hand-over p50  4.00 p99  5.00 ms (6)",
+# with the load and its seconds in the line above
+function note_wait(load) {
+  load = section
+  sub(/, [0-9]+ s$/, "", load)
+  if (!((load "|told|commands") in median) && $1 == "told") wait_name[++waits] = load
+  set_figure(load "|" $1 "|commands", $6)
+  if ($14 != "(0)") set_figure(load "|" $1 "|hand-over", $10)
+}
+
+function set_figure(key, value) { median[key] = least[key] = most[key] = value }
+
 { text = text escaped($0) "\n" }
 /^Measured / { machine = $0; sub(/[.]$/, "", machine); next }
 /^All of the bench/ { complete = 1; next }
@@ -39,6 +51,7 @@ reading && /^ +[0-9]+ / {
   next
 }
 /^[^ ]/ { section = $0; sub(/[:.] .*/, "", section); sub(/ +[.]*$/, "", section) }
+/^  (told|polled) .*commands\/s/ { note_wait(); next }
 /^  [^ ]/ { section = substr($0, 3) }
 
 # ---- Drawing -------------------------------------------------------------------------------------
@@ -273,6 +286,28 @@ function plot_contention(title, key, part, i, y) {
   close_picture("contention", y + 12, title)
 }
 
+function add_waits(what, i) {
+  for (i = 1; i <= waits; i++) {
+    if (!((wait_name[i] "|told|" what) in median)) continue
+    add_bar(wait_name[i], wait_name[i] "|told|" what, "ours")
+    add_bar("", wait_name[i] "|polled|" what, "other")
+  }
+}
+
+function plot_waiting(title, y) {
+  title = "Waiting for a lock, told and polled"
+  open_picture(title, "Servers that tell when a lock is free (Redis 6 and later), and that do not.")
+  legend(570, 34, "ours", "told")
+  legend(650, 34, "other", "polled")
+  label(24, 88, "strong", "commands per second")
+  add_waits("commands")
+  y = draw_bars(290, 330, 94, "commands to all servers in a second")
+  label(24, y + 12, "strong", "median hand-over")
+  add_waits("hand-over")
+  y = draw_bars(290, 330, y + 20, "milliseconds from the call of the release to the next grant")
+  close_picture("waiting", y + 12, title)
+}
+
 function plot_sections(title, i, key, y) {
   title = "Where the bytes are"
   if (section_name[sections] !~ /^constants/) fail("no row of constants")
@@ -280,7 +315,7 @@ function plot_sections(title, i, key, y) {
                       "the system's sockets.", target)
   for (i = 1; i <= sections; i++) {
     key = "bytes|" i
-    median[key] = least[key] = most[key] = bytes[i]
+    set_figure(key, bytes[i])
     add_bar(section_name[i], key, "ours")
   }
   y = draw_bars(300, 360, 84, "bytes")
@@ -308,6 +343,7 @@ function plot(name, how) {
   if (name == "faults") plot_faults()
   if (name == "in_flight") plot_in_flight()
   if (name == "contention") plot_contention()
+  if (name == "waiting") plot_waiting()
   if (name == "sections") plot_sections()
   if (!only) print "</figure>"
 }
@@ -337,6 +373,7 @@ END {
   plot("in_flight", "make bench, or build/tests/bench/pipelined and pipelined-big after it")
   plot("faults", "make bench, or build/tests/bench/faults after it")
   plot("contention", "make bench, or build/tests/bench/contention after it")
+  if (waits) plot("waiting", "make bench, or build/tests/bench/waiting after it")
   plot("sections", "tests/portability/size.sh --sections")
   if (only && !drawn) fail("no plot is called " only)
   if (!only) print "<h2>The figures</h2>\n<pre>" text "</pre>"
