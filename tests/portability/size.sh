@@ -2,7 +2,8 @@
 # size.sh : what the header takes at -Os, for each target, with and without the POSIX back end, in
 # the default and the small configuration, and reduced: without texts, quarantine and URLs. A row
 # "linked" is a whole program that takes and frees one lock, less the same without (linked.c): with
-# libgcc's share, and without what is never called. In bytes:
+# libgcc's share, and without what is never called. "unfenced" and "linked" are built without
+# fencing tokens, which have a limit of their own. In bytes:
 #
 #   text    code and constants           data, bss  what is writable (there should be none)
 #   client  sizeof(redlock)              lock       sizeof(redlock_lock)
@@ -36,13 +37,17 @@ x86-64 musl | musl-gcc | yes"
 
 # target, back end, configuration | what | at most
 limits="\
-Cortex-M4 none default | text | 10600
+Cortex-M4 none unfenced | text | 10600
+Cortex-M4 none default | fencing | 1300
 Cortex-M4 none reduced | text | 8900
 Cortex-M4 none linked | text | 10200
 Cortex-M4 none small | client+lock | 900
-x86-64 POSIX default | text | 15400
+x86-64 POSIX unfenced | text | 15400
 x86-64 POSIX reduced | text | 13100
-x86-64 POSIX default | client | 8192"
+x86-64 POSIX unfenced | client | 8192
+header all code | lines | 1650
+header all code | functions | 180"
+unfenced=-DREDLOCK_NO_FENCING
 reduced="-DREDLOCK_NO_TEXTS -DREDLOCK_NO_QUARANTINE -DREDLOCK_NO_URL"
 
 cat >"$work/alone.c" <<'END'
@@ -92,7 +97,9 @@ measure() {
     return
   fi
   client=$(struct client) lock=$(struct lock) text=$(section 'text|rodata|srodata')
+  [ "$configuration" != unfenced ] || without_fencing=$text
   judge "$target $back $configuration" text "$text"
+  [ "$configuration" != default ] || judge "$target $back default" fencing $((text - without_fencing))
   judge "$target $back $configuration" client "$client"
   judge "$target $back $configuration" client+lock $((client + lock))
   printf '%-12s %-6s %-8s %6d %5d %5d %7d %5d  %-24s%s\n' "$target" "$back" "$configuration" \
@@ -111,7 +118,7 @@ linked_text() {
 measure_linked() {
   target=$1 verdict=
   shift
-  with=$(linked_text "$@") && without=$(linked_text "$@" -DWITHOUT) || {
+  with=$(linked_text "$@" $unfenced) && without=$(linked_text "$@" $unfenced -DWITHOUT) || {
     printf '%-12s %-6s %-8s SKIP  it does not link: %s\n' "$target" none linked \
       "$(grep -m 1 . "$work/errors")"
     return
@@ -130,15 +137,27 @@ measure_target() {
   fi
   # shellcheck disable=SC2086 # a list of flags
   {
+    measure "$target" none unfenced "$@" -DREDLOCK_NO_POSIX $unfenced
     measure "$target" none default "$@" -DREDLOCK_NO_POSIX
     measure "$target" none small "$@" -DREDLOCK_NO_POSIX $small
     measure "$target" none reduced "$@" -DREDLOCK_NO_POSIX $reduced
     measure_linked "$target" "$@"
     [ "$has_posix" = yes ] || return 0
+    measure "$target" POSIX unfenced "$@" $unfenced
     measure "$target" POSIX default "$@"
     measure "$target" POSIX small "$@" $small
     measure "$target" POSIX reduced "$@" $reduced
   }
+}
+
+# Lines of the implementation without comments and blanks, and its functions.
+measure_lines() {
+  awk '/^#if defined\(REDLOCK_IMPLEMENTATION\)/ { code = 1 } code' redlock.h >"$work/code.c"
+  lines=$(cpp -fpreprocessed -dD -P "$work/code.c" 2>/dev/null | grep -c .)
+  functions=$(awk '/^(static|REDLOCK_API) [^=]*[(]/ && !/;$/' "$work/code.c" | wc -l) verdict=
+  judge 'header all code' lines "$lines"
+  judge 'header all code' functions "$functions"
+  printf '\ncode: %d lines, %d functions %s\n' "$lines" "$functions" "$verdict"
 }
 
 # by_section COMPILER FLAG... : code by the header's sections, with nothing inlined, so that each
@@ -184,5 +203,6 @@ done <<END
 $targets
 END
 sections
+measure_lines
 echo "limits: $met met, $missed missed; builds that failed: $broken"
 [ $broken = 0 ] && { [ -z "$strict" ] || [ $missed = 0 ]; }
