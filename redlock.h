@@ -1499,15 +1499,15 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
   const redlock_layer *tls = rl->options.tls;
   int sent = rl_is_layered(s) ? tls->send(tls->ctx, s->index, data, size)
                               : rl->io->send(rl->ctx, s->index, data, size);
+  int part = sent < RL_AS(int, size);
   if (sent < 0 || sent > RL_AS(int, size)) {
     rl_lose(rl, s, rl_lost);
     return 0;
   }
   if (sent > 0 && s->state == RL_CONNECTING) s->state = s->greeted ? RL_READY : RL_GREETING;
   if (sent > 0 && s->owed == 0) s->stalled = 0;
-  if (RL_AS(size_t, sent) < size && s->state != RL_CONNECTING && s->owed == 0 && !s->full)
-    rl_mark_reply(rl, s);
-  s->full = RL_AS(size_t, sent) < size;
+  if (part && s->state != RL_CONNECTING && s->owed == 0 && !s->full) rl_mark_reply(rl, s);
+  s->full = RL_AS(uint8_t, part);
   return RL_AS(size_t, sent);
 }
 
