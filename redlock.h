@@ -1654,13 +1654,10 @@ static void rl_open(redlock *rl, rl_server *s) {
   memset(&s->parser, 0, sizeof s->parser);
   rl_mark_reply(rl, s);
   s->fd = rl->io->open(rl->ctx, s->index, host, port);
-  if (s->fd < 0) {
-    rl_lose(rl, s, rl_lost);
-    return;
-  }
-  s->state = RL_CONNECTING;
+  s->state = s->fd < 0 ? RL_CLOSED : RL_CONNECTING;
   s->until_ms = rl->now_ms + rl_connect_ms(rl, s);
-  if (rl_is_layered(s) && tls->open(tls->ctx, s->index, s->fd, host)) rl_lose(rl, s, rl_lost);
+  if (s->fd < 0 || (rl_is_layered(s) && tls->open(tls->ctx, s->index, s->fd, host)))
+    rl_lose(rl, s, rl_lost);
 }
 
 static void rl_receive(redlock *rl, rl_server *s);
