@@ -2094,8 +2094,7 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
 static uint32_t rl_clip(const redlock *rl, const redlock_lock *lock, uint32_t ttl_ms) {
   int64_t left = lock->since_ms + lock->max_hold_ms - rl->now_ms;
   if (lock->max_hold_ms == 0 || ttl_ms <= left) return ttl_ms;
-  if (left <= 0) return 0;
-  ttl_ms = RL_AS(uint32_t, left);
+  ttl_ms = left > 0 ? RL_AS(uint32_t, left) : 0;
   return rl->now_ms + rl_validity_ms(rl, ttl_ms) > lock->deadline_ms ? ttl_ms : 0;
 }
 
