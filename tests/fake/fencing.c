@@ -539,6 +539,45 @@ static void a_server_that_forgot_lets_no_older_token_in(void) { /* R24 R25 */
   end();
 }
 
+/* A counter far from every clock is no counter of ours. */
+static void a_wild_counter_is_not_gone_on_from(void) { /* R25 */
+  int i;
+  fenced(3);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 0;
+  for (i = 0; i < 2; i++) { /* the first one learns the clocks anew */
+    CHECK_EQ(take("r"), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  fake_answer(&fake, 0, FAKE_SET, 1, ":9000000000000000000\r\n");
+  CHECK_EQ(take("x"), REDLOCK_OK);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_LOW);
+  CHECK_EQ(sets(1), 3);
+  CHECK_EQ(take("r"), REDLOCK_OK); /* within the same millisecond: above its last token */
+  CHECK_EQ(sets(1), 4);
+  end();
+}
+
+static void no_round_begins_when_the_time_is_up(void) { /* R25 R10 */
+  fenced(3);
+  fake.server[0].wall_us = 60 * (int64_t)SECOND_US;
+  freeze(1, 2);
+  CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_CLOCK);
+  run_for(10);
+  CHECK_EQ(sets(0), 1);
+  end();
+}
+
+static void who_is_only_asked_for_the_clock_has_no_error(void) { /* R15 */
+  int i;
+  prepare_fenced(3);
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  while (sets(0) < 2) CHECK(redlock_wait(&rl, 1) == NULL);
+  for (i = 0; i < 3; i++) CHECK_EQ(redlock_server_error(&rl, i)[0], 0);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(a_grant_has_a_token);
@@ -574,5 +613,8 @@ int main(int argc, char **argv) {
   RUN(nor_a_grant_that_is_cancelled);
   RUN(the_quarantine_overrides_them_all);
   RUN(a_server_that_forgot_lets_no_older_token_in);
+  RUN(a_wild_counter_is_not_gone_on_from);
+  RUN(no_round_begins_when_the_time_is_up);
+  RUN(who_is_only_asked_for_the_clock_has_no_error);
   return check_end();
 }

@@ -188,6 +188,46 @@ static void a_short_ttl_leaves_it_its_time(void) { /* R21 R10 */
   end();
 }
 
+/* An extension asks for less than the value has left: its release is of use for as long. */
+static void a_release_goes_out_for_the_longest_ttl(void) { /* R12 (a) R18 */
+  world(3);
+  hold("r", 10000);
+  CHECK_EQ(redlock_extend(&rl, &lock, 200), REDLOCK_OK);
+  run_for(5);
+  fake.server[2].refuses = 1;
+  fake_reset(&fake, 2, FAKE_RST);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(2000);
+  CHECK_EQ(fake_live_keys(&fake), 1);
+  fake.server[2].refuses = 0;
+  run_for(3000);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+/* Two servers stand at the same command; what follows it is for one of them. */
+static void a_roll_back_goes_only_where_it_is_due(void) { /* R7 */
+  world(3);
+  occupy(1, 1, "b", 1000);
+  fake.server[0].reply_ms = fake.server[2].reply_ms = 20;
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_wait(&rl, 2) == NULL);
+  CHECK(redlock_wait(&rl, 2) == NULL);
+  CHECK_EQ(other.votes[1], REDLOCK_VOTE_TAKEN);
+  fake.server[0].send_chunk = fake.server[1].send_chunk = 0;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_cancel(&rl, &other), REDLOCK_OK);
+  CHECK(redlock_step(&rl) == NULL);
+  forget_log();
+  fake.server[0].send_chunk = fake.server[1].send_chunk = SIZE_MAX;
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 1);
+  CHECK_EQ(fake_count(&fake, 1, FAKE_SET), 1);
+  CHECK_EQ(fake_count(&fake, 1, FAKE_RELEASE), 0);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(frees_all_servers);
@@ -206,5 +246,7 @@ int main(int argc, char **argv) {
   RUN(it_reaches_whoever_was_extended_last);
   RUN(a_set_that_leaves_late_has_its_release_behind_it);
   RUN(a_short_ttl_leaves_it_its_time);
+  RUN(a_release_goes_out_for_the_longest_ttl);
+  RUN(a_roll_back_goes_only_where_it_is_due);
   return check_end();
 }
