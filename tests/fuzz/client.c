@@ -41,6 +41,10 @@ static void choose_options(uint8_t byte, uint8_t times_byte) {
   if (byte & 16) o->max_hold_ms = 300;
   if (byte & 32) world.db = 1;
   if (byte & 64) world.may_lie = 1;
+  world.tells = times_byte >> 4 & 1;
+  if ((times_byte & 32) == 0) return;
+  o->fencing = 1;
+  o->max_ttl_ms = 1000;
 }
 
 static void begin_world(struct fuzz_input *in) {
@@ -83,6 +87,7 @@ static void start(struct user *u, struct slot *s, uint8_t how, int blocks) {
   FUZZ_CHECK(!s->pending && !s->kept);
   s->resource = *resource;
   is_legal(&s->lock, status, REDLOCK_ACQUIRE);
+  has_token(&s->lock);
   took(begin, wait);
 }
 

@@ -33,6 +33,16 @@ static inline void is_legal(const redlock_lock *lock, redlock_status status,
   if (acquires) FUZZ_CHECK(lock->status == status && lock->operation == REDLOCK_ACQUIRE);
 }
 
+/* R25: greater than that of every grant before. Nobody shares a lock, so that is their order. */
+static inline void has_token(const redlock_lock *lock) {
+  uint64_t *last = &world.token[lock->resource[0] == 'b'];
+  int granted = lock->status == REDLOCK_OK;
+  FUZZ_CHECK((lock->token != 0) == (granted && world.options.fencing));
+  if (!granted || !world.options.fencing || !world.is_honest) return;
+  FUZZ_CHECK(lock->token > *last);
+  *last = lock->token;
+}
+
 /* A call that starts an operation: PENDING, or why not. */
 static inline void started(struct slot *s, redlock_status status, redlock_operation operation) {
   if (status != REDLOCK_PENDING) return;
@@ -51,6 +61,7 @@ static inline void handed(struct user *u, redlock_lock *lock) {
   FUZZ_CHECK(lock->operation == (s->kept ? REDLOCK_LOST : s->operation));
   FUZZ_CHECK(lock->status != REDLOCK_CANCELLED && lock->status != REDLOCK_INVALID);
   is_legal(lock, lock->status, lock->operation);
+  if (lock->operation == REDLOCK_ACQUIRE) has_token(lock);
   s->pending = s->kept = 0;
 }
 
@@ -103,15 +114,27 @@ static inline void is_unchanged(struct user *u, const struct view *before) {
                after.fds[i].generation == before->fds[i].generation);
 }
 
+/* Steps, told what a poll would tell. */
+static inline redlock_lock *step_once(struct user *u) {
+  struct fake_client *client = &world.fake.client[u - world.user];
+  redlock_fd fds[REDLOCK_MAX_SERVERS];
+  uint32_t ready = 0;
+  int i, count = redlock_fds(&u->rl, fds, REDLOCK_MAX_SERVERS);
+  if (!world.tells) return redlock_step(&u->rl);
+  for (i = 0; i < count; i++)
+    if (fake_ready_count(&world.fake, client, &fds[i], 1)) ready |= UINT32_C(1) << fds[i].server;
+  return redlock_step_on(&u->rl, ready);
+}
+
 static inline void step(struct user *u) {
   struct view before;
   int is_idle = is_asleep(u, &before);
-  redlock_lock *lock = redlock_step(&u->rl);
+  redlock_lock *lock = step_once(u);
   if (is_idle) {
     FUZZ_CHECK(!lock);
     is_unchanged(u, &before);
   }
-  for (; lock; lock = redlock_step(&u->rl)) handed(u, lock);
+  for (; lock; lock = step_once(u)) handed(u, lock);
 }
 
 /* ---- The locks ------------------------------------------------------------------------------- */

@@ -25,6 +25,8 @@ static struct world {
   int forgot;     /* a server restarted, and nobody shares a lock all the same (R24) */
   int has_failed; /* a hook did, so SYSTEM is a legal answer */
   int is_rushed;  /* the clock jumped inside a call: it may last longer than is promised */
+  int tells;      /* it is told which servers are ready */
+  uint64_t token[2]; /* the last of "a" and "b" (R25) */
   int64_t jump_ms;
   int jump_after; /* so many calls of hooks */
   int64_t reply_ms;
