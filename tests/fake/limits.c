@@ -455,6 +455,24 @@ static void strerror_knows_every_status(void) {
   CHECK(strcmp(redlock_strerror(REDLOCK_TAKEN), redlock_strerror(REDLOCK_EXPIRED)) != 0);
 }
 
+/* One server has a part of a command when the log is full: the rest of it follows in any case. */
+static void what_has_left_in_part_stays_in_the_log(void) { /* R11 R12 */
+  int i;
+  world(3);
+  fake.server[0].thaw_at = now() + SERVER_TIMEOUT - 10;
+  fake.server[0].socket_room = 10;
+  for (i = 0; i < REDLOCK_MAX_COMMANDS; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    (void)redlock_release(&rl, &lock);
+    if (now() >= fake.server[0].thaw_at) fake.server[0].socket_room = SIZE_MAX;
+  }
+  fake.server[0].socket_room = SIZE_MAX;
+  run_for(1500);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_OTHER), 0);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(one_address_twice_is_refused);
@@ -487,5 +505,6 @@ int main(int argc, char **argv) {
   RUN(hundreds_of_lost_locks_are_released_at_once);
   RUN(strerror_knows_every_status);
   RUN(names_that_begin_alike_are_not_one);
+  RUN(what_has_left_in_part_stays_in_the_log);
   return check_end();
 }
