@@ -446,7 +446,7 @@ REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
    back exactly once. Call it again until it returns NULL. */
 REDLOCK_API redlock_lock *redlock_step(redlock *rl);
 
-/* The same for a loop that knows which servers are ready, one bit for each (1 << redlock_fd.server;
+/* The same for a loop that knows which servers are ready, one bit for each (1u << redlock_fd.server;
    0 = none): it spares the others a recv in vain. What is told while locks are handed back is kept
    for the next turn. */
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready);
