@@ -446,9 +446,9 @@ REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
    back exactly once. Call it again until it returns NULL. */
 REDLOCK_API redlock_lock *redlock_step(redlock *rl);
 
-/* The same for a loop that knows which servers are ready, one bit for each (1u << redlock_fd.server;
-   0 = none): it spares the others a recv in vain. What is told while locks are handed back is kept
-   for the next turn. */
+/* The same for a loop that knows which servers are ready, one bit for each (0 = none, else
+   1u << redlock_fd.server): it spares the others a recv in vain. What is told while locks are
+   handed back is kept for the next turn. */
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready);
 
 /* Waits for the network or the clock, at most timeout_ms (-1 = no limit), then steps. NULL also
@@ -1391,14 +1391,15 @@ static void rl_capture(rl_server *s, char c) {
 /* The round looks at its votes again; below, in "Rounds". */
 static void rl_judge(redlock *rl, redlock_lock *lock);
 
-/* A vote for every undecided command that the server has not answered, and a look at all of them:
-   other votes of the server may have changed. */
+/* A vote for every undecided command that the server has not answered; NONE = its votes may have
+   changed, and all rounds look at them. */
 static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
+  int votes = vote != REDLOCK_VOTE_NONE;
   uint32_t place;
   for (place = rl->first; place != rl->end; place++) {
     redlock_lock *lock = rl_at(rl, place)->lock;
-    if (!lock) continue;
-    if (lock->votes[s->index] == REDLOCK_VOTE_NONE) lock->votes[s->index] = vote;
+    if (!lock || (votes && lock->votes[s->index] != REDLOCK_VOTE_NONE)) continue;
+    if (votes) lock->votes[s->index] = vote;
     rl_judge(rl, lock);
   }
 }
@@ -1477,7 +1478,8 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
     if (c->lock && (owed || (c->kind != RL_RELEASE && rl_has_said_yes(c, s))))
       c->lock->votes[s->index] = REDLOCK_VOTE_UNREACHABLE;
   }
-  rl_vote_all(rl, s, delay ? rl_absent_vote(s) : REDLOCK_VOTE_NONE);
+  rl_vote_all(rl, s, REDLOCK_VOTE_NONE);
+  if (delay) rl_vote_all(rl, s, rl_absent_vote(s));
 }
 
 /* ---- Servers: sending ------------------------------------------------------------------------ */
