@@ -1118,11 +1118,11 @@ static uint64_t rl_quarter_us(const redlock *rl) {
 /* How far ahead of ours the quorum-th slowest of the servers' clocks is: a minority of wild ones
    moves nothing. 0 = too few are known yet. */
 static uint64_t rl_ahead_us(const redlock *rl) {
-  const rl_server *s = rl->server, *end = s + rl->servers, *other;
+  const rl_server *s, *other;
   uint64_t ahead = 0;
-  for (; s != end; s++) {
+  for (s = rl->server; s != rl->last; s++) {
     int below = 0;
-    for (other = rl->server; other != end; other++) below += other->ahead_us < s->ahead_us;
+    for (other = rl->server; other != rl->last; other++) below += other->ahead_us < s->ahead_us;
     if (below < rl->quorum && s->ahead_us > ahead) ahead = s->ahead_us;
   }
   return ahead;
@@ -1152,7 +1152,7 @@ static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *
   if (!s->parser.negative) vote = number < c->token ? REDLOCK_VOTE_YES : REDLOCK_VOTE_LOW;
   if (vote == REDLOCK_VOTE_LOW) {
     if (number - rl->token < rl_quarter_us(rl)) rl->token = number;
-  } else if (number >> 53 == 0) {
+  } else {
     s->ahead_us = number - rl_now_us(rl);
   }
   return vote;
@@ -1800,7 +1800,7 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
   } else {
     s->fails = 0; /* a roll-back that finds nothing says no more about what refused its SET */
     if (c->kind != RL_RELEASE || vote == REDLOCK_VOTE_YES) rl_on_good_reply(s);
-    if (rl_is_far(c, vote)) rl_say(s, "its clock is far off");
+    if (rl_is_far(c, vote)) rl_say(s, "its clock is off");
     if (RL_MAX_TTL(rl) && c->t1_ms - s->born_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
   }
   if (!c->lock) return;
@@ -2081,8 +2081,7 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
     rl_expire(rl, lock); /* proved lost */
   } else if (yes + none < quorum) {
     if (lock->task == RL_SET)
-      rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN,
-                      refused);
+      rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN, refused);
     else if (rl->now_ms >= lock->deadline_ms)
       rl_expire(rl, lock);
     else if (taken + none <= spare) /* the loss cannot be proved any more */
