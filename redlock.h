@@ -591,14 +591,14 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
    Nil: taken. Below zero: less the clock, which the token does not fit. At least the token: the
    counter, which refused it. Else the clock, and the lock is set. */
 #define RL_FENCED_SCRIPT                                                                           \
-  "local c,k,a,p,t,f,v=redis.pcall,KEYS[1],ARGV p=a[2]+0 "                                         \
+  "local c,k,a,p,t,f,v=redis.pcall,KEYS[1],ARGV p=0+a[2]"                                          \
   "if c('exists',k)==1 then return end t=c('time')t=t[1]*1e6+t[2]"                                 \
   "if p<=t or p-t>a[3]*500 then return-t end f=k..':fence'v=c('get',f)"                            \
   "if v and(v.err or v+0>=p)then return v.err and v or v+0 end "                                   \
   "v=c('set',f,a[2],'PX',a[3])if v.err then return v end "                                         \
   "v=c('set',k,a[1],'NX','PX',a[4])return v and(v.err and v or t)"
-#define RL_FENCED_HEAD "*8\r\n$4\r\nEVAL\r\n$359\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
-typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 359 + 1 ? 1 : -1];
+#define RL_FENCED_HEAD "*8\r\n$4\r\nEVAL\r\n$358\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
+typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 358 + 1 ? 1 : -1];
 #endif
 
 /* How the commands begin, in RESP: all that does not vary. */
@@ -1800,7 +1800,7 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
   } else {
     s->fails = 0; /* a roll-back that finds nothing says no more about what refused its SET */
     if (c->kind != RL_RELEASE || vote == REDLOCK_VOTE_YES) rl_on_good_reply(s);
-    if (rl_is_far(c, vote)) rl_say(s, "its clock is off");
+    if (rl_is_far(c, vote)) rl_say(s, "clock is off");
     if (RL_MAX_TTL(rl) && c->t1_ms - s->born_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
   }
   if (!c->lock) return;

@@ -93,7 +93,7 @@ const char *in_words(const char *error) {
              "redis://, with a port without TLS"},
     {"want ", "write host[:port], [v6]:port, unix:/path or "
               "redis://[user:password@]host[:port][/db]"},
-    {"its clock is off", "its clock is far from the others': set it, and keep it right by NTP"},
+    {"clock is off", "its clock is far from the others': set it, and keep it right by NTP"},
     {"restarted less", "restarted less than --max-ttl ago: wait, it will vote later"}
   };
   size_t i;
