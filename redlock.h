@@ -1142,9 +1142,9 @@ static void rl_set_token(redlock *rl, rl_command *c) {
   c->token = token;
 }
 
-/* What a number says in answer to a fenced SET, whether it comes late or not: less the clock, which
-   the token does not fit; the clock, which is below the token; or a counter, which is not. That is
-   no clock: proposals guessed from it would run away from the clocks. */
+/* What a number says in answer to a fenced SET: less the clock, which the token does not fit; the
+   clock, which is below the token; or a counter, which is not. That is no clock: proposals guessed
+   from it would run away from the clocks. */
 static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
   uint64_t number = s->parser.number;
   redlock_vote vote = REDLOCK_VOTE_CLOCK;
@@ -1824,7 +1824,6 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     rl_on_greeting_reply(rl, s, reply);
   } else if (s->late) {
     s->late--;
-    if (RL_FENCING(rl) && reply == RL_REPLY_OTHER) (void)rl_fenced_vote(rl, s, RL_NULL);
   } else {
     do {
       REDLOCK_ASSERT(s->answered != s->cursor + 1);
