@@ -1,14 +1,14 @@
 /* redlock.h - 0.1.0 - the Redlock distributed lock in one C header - MIT-0
 
-   A lock over N independent Redis or Valkey masters that is correct when servers die, freeze,
-   restart and answer late. C99 and C++98, nothing beyond libc. No malloc, no threads, no globals,
-   no floating point. Letters such as (R7) name the rules in the README.
+   A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze,
+   restart or answer late. C99 and C++98, nothing beyond libc. No malloc, no threads, no globals,
+   no floating point. Numbers such as (R7) name the rules in tests/README.md.
 
    WHAT TO DO
      In ONE file:        #define REDLOCK_IMPLEMENTATION
                          #include "redlock.h"
      In all others:      #include "redlock.h"
-     With -std=c99 (or any -std=cNN) POSIX names are hidden: also -D_POSIX_C_SOURCE=200809L.
+     -std=c99 (and any -std=cNN) hides POSIX names: add -D_POSIX_C_SOURCE=200809L.
      Windows: link ws2_32 and bcrypt; in the one file, include this before windows.h.
 
    HELLO
@@ -27,15 +27,15 @@
      }
 
    MANY LOCKS, ONE THREAD
-     The blocking calls are a loop over the stepping ones. To have hundreds of locks in flight, call
+     The blocking calls are a loop over the stepping ones. To keep hundreds of locks in flight, call
      redlock_start_acquire for each, then redlock_wait until every lock has been handed back.
 
    AN EVENT LOOP OF YOUR OWN
      After every call that starts, cancels, keeps or steps, ask redlock_fds and redlock_timeout_ms
-     again what to watch and for how long. When a descriptor is ready or the time is up, tell
-     redlock_step_on which servers are ready, then call it with 0 until it returns NULL; when
-     anything is due by the clock it hears them all, whatever it is told. Stop watching a descriptor
-     before it is closed: options.closing says so in time.
+     what to watch and for how long. When a descriptor is ready or the time is up, call
+     redlock_step_on with the servers that are ready, then with 0 until it returns NULL. (When
+     something is due by the clock it reads from all of them anyway.) Stop watching a descriptor
+     before it is closed: options.closing tells you in time.
 
    OPTIONS, for the compiler: the same in every file that includes the header
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
@@ -44,38 +44,37 @@
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
      REDLOCK_NO_POSIX             leaves the system's sockets out, and options.tls: options.io
                                   must be given
-     REDLOCK_NO_DNS               numeric addresses only: no getaddrinfo, 52 bytes less a server
+     REDLOCK_NO_DNS               numeric addresses only, no getaddrinfo: saves 52 bytes per server
      REDLOCK_NO_TEXTS             no error texts: those functions return ""
-     REDLOCK_NO_QUARANTINE        no max_ttl_ms: with servers that restart at will, two may hold a
-                                  lock (R24); one run_id behind two entries is not seen (R5)
-     REDLOCK_NO_FENCING           no fencing tokens (R25); so it is without the quarantine
-     REDLOCK_NO_URL               no redis:// in the list: no database but 0, one password for all,
+     REDLOCK_NO_QUARANTINE        no max_ttl_ms: if servers restart at will, two may hold a lock
+                                  (R24); two entries with one run_id go unnoticed (R5)
+     REDLOCK_NO_FENCING           no fencing tokens (R25); implied by REDLOCK_NO_QUARANTINE
+     REDLOCK_NO_URL               no redis:// in the list: database 0 only, one password for all,
                                   no options.tls
      REDLOCK_STATIC               every function is static to the file
-     REDLOCK_API                  what stands before each function, for a DLL; in C++ extern "C" too
-     REDLOCK_ASSERT(truth)        called with the invariants; nothing by default
+     REDLOCK_API                  what precedes each function, for a DLL; in C++ with extern "C"
+     REDLOCK_ASSERT(truth)        called with the invariants; does nothing by default
    Smallest useful: 3 servers, 16, 4, 16 and REDLOCK_NO_DNS, REDLOCK_NO_FENCING: under 1 KB on 32
-   bits for client and lock. To have W locks in flight at once allow 2 W + 2 commands: each takes
+   bits for client and lock. For W locks in flight at once, allow 2 W + 2 commands: each takes
    about 64 bytes and REDLOCK_MAX_RESOURCE. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
-     layer must outlive the client. One client belongs to one thread and one process (R17); several
-     clients share nothing. A client must not be moved or copied after redlock_init: every call of
-     one that was is INVALID. A lock belongs to the client while it is pending, kept, or decided and
-     not yet returned by redlock_step or redlock_wait: until then it must not move, be copied or go
-     away.
+     layer must outlive the client. One client belongs to one thread and one process (R17);
+     clients share nothing. Do not move or copy a client after redlock_init: every call on the copy
+     is INVALID. A lock belongs to the client while it is pending, kept, or decided but not yet
+     returned by redlock_step or redlock_wait: until then do not move, copy or free it.
 
    ERRORS
-     Every call says what happened by a redlock_status; redlock_server_error says it for one server.
+     Calls return a redlock_status; redlock_server_error says what is wrong with one server.
 
    WHAT NO CLIENT CAN PROMISE
      A process that pauses after the grant can outlive its lock: where that matters, the resource
-     itself must refuse it, by the lock's token (R25). A server's clock that is stepped forward
-     expires keys early. A server that restarts empty forgets its locks: set max_ttl_ms (R24).
+     itself must refuse it, by the lock's token (R25). If a server's clock is stepped forward, its
+     keys expire early. A server that restarts empty has forgotten its locks: set max_ttl_ms (R24).
 
    LICENCE
-     MIT No Attribution (MIT-0). The text stands in LICENSE. */
+     MIT No Attribution (MIT-0); see LICENSE. */
 
 #ifndef REDLOCK_H
 #define REDLOCK_H
@@ -112,16 +111,16 @@
 #define REDLOCK_API extern
 #endif
 
-#define REDLOCK_FOREVER UINT32_MAX /* as wait_ms: no end */
+#define REDLOCK_FOREVER UINT32_MAX /* as wait_ms: never give up */
 
 typedef enum redlock_status {
   REDLOCK_OK = 0,
   REDLOCK_PENDING = 1,    /* not decided yet: keep stepping */
   REDLOCK_TAKEN = -1,     /* another client holds it: try again later, or wait */
   REDLOCK_NO_QUORUM = -2, /* too few servers answered with a vote: see redlock_server_error */
-  REDLOCK_EXPIRED = -3,   /* validity ran out, or the lock is no longer ours: stop the work */
+  REDLOCK_EXPIRED = -3,   /* its time ran out, or the lock is no longer ours: stop the work */
   REDLOCK_CANCELLED = -4, /* by redlock_cancel, or by a release before the grant */
-  REDLOCK_LIMIT = -5,     /* max_hold_ms is reached; the lock stands until its deadline */
+  REDLOCK_LIMIT = -5,     /* max_hold_ms is reached; the lock is ours until its deadline */
   REDLOCK_INVALID = -6,   /* a bad argument, a call out of order, another process: no effect */
   REDLOCK_SYSTEM = -7     /* clock, entropy or waiting failed: see redlock_server_error(rl, -1) */
 } redlock_status;
@@ -136,12 +135,12 @@ typedef enum redlock_operation {
 typedef enum redlock_vote {
   REDLOCK_VOTE_NONE,        /* no answer yet, or none was needed */
   REDLOCK_VOTE_YES,         /* set, extended or deleted */
-  REDLOCK_VOTE_TAKEN,       /* another value is there, or none where ours should be */
+  REDLOCK_VOTE_TAKEN,       /* another value is there, or ours is missing */
   REDLOCK_VOTE_TIMEOUT,     /* no answer within server_timeout_ms */
   REDLOCK_VOTE_UNREACHABLE, /* no connection, or lost before the answer */
   REDLOCK_VOTE_ERROR,       /* an error reply, or a failed AUTH, SELECT or INFO */
   REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24) */
-  REDLOCK_VOTE_LOW,         /* it has seen a greater token, and is asked again at once (R25) */
+  REDLOCK_VOTE_LOW,         /* it has seen a greater token; we ask again at once (R25) */
   REDLOCK_VOTE_CLOCK        /* its clock is too far from the others' (R25) */
 } redlock_vote;
 
@@ -151,78 +150,79 @@ typedef struct redlock_fd {
   intptr_t fd;         /* what io->open returned */
   int server;          /* position in the list, from 0 */
   unsigned events;     /* REDLOCK_READ | REDLOCK_WRITE; level-triggered */
-  uint32_t generation; /* grows when the server is reopened: tells epoll users of a reused number */
+  uint32_t generation; /* grows at each reconnect: shows epoll users that a number is reused */
 } redlock_fd;
 
-/* The world, for your own sockets, TLS, clock or simulator. No call may block but wait, and none
-   may call the client. */
+/* The outside world, to replace by your own sockets, clock or simulator. Only wait may block, and
+   none may call the client. */
 typedef struct redlock_io {
-  /* Starts connecting to host and port (port is "" and host starts with '/' for unix:). A number
-     that is yours, or < 0 = failed. Both texts last only as long as the call. */
+  /* Starts connecting to host and port (for unix:, host starts with '/' and port is ""). Returns a
+     number of your choice, or < 0 = failed. Both strings are valid only during the call. */
   intptr_t (*open)(void *ctx, int server, const char *host, const char *port);
-  /* Bytes taken; < 0 = broken; 0 = none yet, also while connecting: then none of these bytes will
-     ever leave, for the next call may offer others. */
+  /* Returns the bytes taken; < 0 = broken; 0 = none, also while connecting: then none of these
+     bytes may ever leave, since the next call may offer others. */
   int (*send)(void *ctx, int server, const void *data, size_t size);
-  /* Bytes given; < 0 = broken or closed; fewer than asked for, also 0 = nothing more is there now:
-     what is there later makes the server ready. After 16 calls in a row that gave all that was
-     asked for, redlock_timeout_ms is 0, and the server's turn comes again. */
+  /* Returns the bytes given; < 0 = broken or closed; fewer than asked for (or 0) = there is no more
+     now: what arrives later must make the server ready. After 16 full reads in a row,
+     redlock_timeout_ms is 0 and the server gets another turn. */
   int (*recv)(void *ctx, int server, void *data, size_t size);
-  /* Ends what open returned; called once for each open that did not fail. */
+  /* Closes what open returned; called once for each open that did not fail. */
   void (*close)(void *ctx, int server);
-  /* Returns when any is ready or the time is up (-1 = no limit), early is allowed; < 0 = failed. */
+  /* Returns when any is ready or the time is up (-1 = no limit), or earlier; < 0 = failed. */
   int (*wait)(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms);
-  /* Monotonic milliseconds, counting suspend, late by less than 1 ms (R2); < 0 = failed. */
+  /* Monotonic milliseconds that count suspend and lag by less than 1 ms (R2); < 0 = failed. */
   int64_t (*now_ms)(void *ctx);
-  /* Fills data from a cryptographic source (R3); 0 = all of it. */
+  /* Fills data from a cryptographic source (R3); 0 = success, all of it. */
   int (*entropy)(void *ctx, void *data, size_t size);
   void *ctx;
 } redlock_io;
 
-/* A layer over the sockets of the entries that say rediss://, such as TLS; examples/tls.c has one.
-   Names, the clock and waiting are not its business. All six must be there; none may block, call
-   the client or raise SIGPIPE. */
+/* A layer, such as TLS, over the sockets of the rediss:// entries; examples/tls.c has one. Names,
+   the clock and waiting do not concern it. All six functions are required; none may block, call the
+   client or raise SIGPIPE. */
 typedef struct redlock_layer {
-  /* Begins on what io->open returned, which is still connecting. host stands as in the list, less
-     brackets, and lasts only as long as the call. 0 = fine. */
+  /* Begins on what io->open returned, which is still connecting. host is as in the list, without
+     brackets, and valid only during the call. 0 = success. */
   int (*open)(void *ctx, int server, intptr_t fd, const char *host);
-  /* As those of redlock_io; 0 also while shaking hands. What send took and could not pass on leaves
-     when the layer is called next: recv is on any readiness, and must see to that first. */
+  /* As in redlock_io; 0 also during the TLS handshake. What send took but could not pass on must
+     leave at the next call of the layer: recv is called whenever the server is ready, and must send
+     it first. */
   int (*send)(void *ctx, int server, const void *data, size_t size);
   int (*recv)(void *ctx, int server, void *data, size_t size);
-  /* Ends what open began, or failed to. It sends nothing: a child of fork() calls it too (R17). */
+  /* Ends what open began, also if open failed. Sends nothing: a forked child calls it too (R17). */
   void (*close)(void *ctx, int server);
-  /* What to poll for where the client would poll for `events`. */
+  /* What to poll for when the client would poll for `events`. */
   unsigned (*want)(void *ctx, int server, unsigned events);
-  /* Why the last open, send or recv failed, or what an answer waits for; NULL = nothing to say. */
+  /* Why the last open, send or recv failed, or what it is waiting for; NULL = unknown. */
   const char *(*error)(void *ctx, int server);
   void *ctx;
 } redlock_layer;
 
-/* Zero is the default for every member. */
+/* Zero means the default for every member. */
 typedef struct redlock_options {
-  uint32_t server_timeout_ms;  /* 250; what one server has to connect, greet and answer (R10): at
-                                  least four round trips, with TLS six; a long one costs nothing
+  uint32_t server_timeout_ms;  /* 250; time for one server to connect, greet and answer (R10): at
+                                  least four round trips, six with TLS; a long one costs nothing
                                   while a quorum answers */
-  uint32_t retry_delay_min_ms; /* a waiting acquire rests at random between these two (R9); */
-  uint32_t retry_delay_max_ms; /* 0 = from 1 ms on, short rests at first, long ones later; 200 */
-  uint32_t max_attempts;       /* attempts of one acquire; 0 = only wait_ms bounds them */
-  uint32_t drift_ppm;          /* 10 000; clocks' drift allowed for, below 1 000 000 (R1) */
+  uint32_t retry_delay_min_ms; /* 0; a waiting acquire rests at random between these two (R9) */
+  uint32_t retry_delay_max_ms; /* 200; with a minimum of 0: short rests at first, long ones later */
+  uint32_t max_attempts;       /* attempts of one acquire; 0 = limited by wait_ms only */
+  uint32_t drift_ppm;          /* 10 000; clock drift to allow for, below 1 000 000 (R1) */
   uint32_t max_hold_ms;        /* longest hold by extension; 0 = no limit (R20) */
   uint32_t max_ttl_ms;         /* longest ttl of any client; 0 = restart quarantine off (R24) */
 #ifndef REDLOCK_NO_FENCING
-  uint32_t fencing;            /* 1 = every acquire yields a token too (R25). Needs max_ttl_ms, at
-                                  least 4 * server_timeout_ms and the same in all clients, and
-                                  servers whose clocks agree within a quarter of it */
+  uint32_t fencing;            /* 1 = every grant has a token (R25). Needs max_ttl_ms, the same in
+                                  all clients and at least 4 * server_timeout_ms, and servers whose
+                                  clocks agree within a quarter of it */
 #endif
-  const char *username;        /* for entries of the list that name none; NULL = none */
+  const char *username;        /* for entries of the list without one; NULL = none */
   const char *password;
   const redlock_io *io;        /* NULL = the sockets of the system, POSIX or Windows */
   const redlock_layer *tls;    /* for rediss:// in the list; NULL = none */
-  /* Each may be NULL. The first two stand in for those of the io, whichever it is. */
+  /* Each may be NULL. The first two replace those of the io, whichever it is. */
   int64_t (*now_ms)(void *ctx);
   int (*entropy)(void *ctx, void *data, size_t size);
-  /* Called just before a server's descriptor is closed, but not in another process than init's: its
-     loop may be the parent's. It must not call the client. */
+  /* Called just before a server's descriptor is closed, but not in a forked child, whose loop may
+     be the parent's. It must not call the client. */
   void (*closing)(void *ctx, int server, intptr_t fd);
   void *ctx;                   /* for these three */
 } redlock_options;
@@ -260,8 +260,8 @@ typedef struct rl_link {
   struct rl_link *next, *prev;
 } rl_link;
 
-/* One lock. status, operation, votes and token are for the caller to read; `user`, at its end, is
-   the caller's own. Zero it before the first use unless that use is an acquire. */
+/* One lock. Read status, operation, votes and token; `user`, at its end, is yours.
+   Zero-initialise it unless its first use is an acquire. */
 typedef struct redlock_lock {
   rl_link link;                /* private, up to status */
   uint8_t phase, task, granted, kept, reserved, urgent;
@@ -284,7 +284,7 @@ typedef struct redlock_lock {
   uint32_t max_hold_ms, attempts;
   int64_t t1_ms;       /* when this round's command was encoded (R1) */
   int64_t deadline_ms; /* the validity's end; 0 = not held (R22) */
-  int64_t due_ms;      /* when the clock next has a say */
+  int64_t due_ms;      /* when there is next something to do by the clock */
   int64_t since_ms;    /* T1 of the grant (R20); until then: no attempt starts after this (R9) */
   char value[20];      /* R3 */
   char resource[REDLOCK_MAX_RESOURCE];
@@ -295,13 +295,13 @@ typedef struct redlock_lock {
 typedef struct rl_command {
   int64_t t1_ms;
 #ifndef REDLOCK_NO_FENCING
-  uint64_t token;     /* that is proposed; 0 = none, it asks for the clock (R25) */
+  uint64_t token;     /* the proposal; 0 = none, it asks for the clock (R25) */
 #endif
   redlock_lock *lock; /* who waits for the votes; NULL = decided */
   uint32_t ttl_ms;
   uint16_t size;      /* bytes on the wire */
   uint16_t words_size;
-  rl_set due;         /* servers that shall still get it: no byte of it has left for them */
+  rl_set due;         /* servers still to be sent it: no byte of it has left for them */
   rl_set owed;        /* servers that got it and owe the reply on the connection they have */
   uint8_t kind;
   char words[REDLOCK_MAX_RESOURCE + 36]; /* resource and value, as they go on the wire */
@@ -329,7 +329,7 @@ typedef struct rl_parser {
      told      `error` is the server's own words  each byte of an error   opening; a good reply
      second    which of two addresses is in use   a connection that never stood; redlock_resolve
 
-   What is small stands first in these structs: it makes the code smaller. */
+   Small members come first in these structs: it makes the code smaller. */
 typedef struct rl_server {
   rl_set bit;          /* stands for this server in a set of them */
   uint8_t index;       /* in the list */
@@ -372,7 +372,7 @@ typedef struct redlock {
   const redlock_io *io;
   void *ctx;
   int64_t now_ms;     /* the last good reading of the clock */
-  int64_t due_ms;     /* no lock and no server has anything to do by the clock before */
+  int64_t due_ms;     /* until then no lock and no server has anything to do by the clock */
   rl_link line;       /* locks that wait for room in the log (R11), the urgent ones first */
   rl_link *urgent;    /* the last urgent one's place in the line; none: the line itself */
   rl_link live;       /* locks with a round under way, resting between attempts, or kept */
@@ -388,48 +388,50 @@ typedef struct redlock {
   rl_command log[REDLOCK_MAX_COMMANDS];
 } redlock;
 
-/* Prepares a client; connects nothing. servers: a list, separated by commas or white space, of
+/* Prepares a client; does not connect. servers: a list, separated by commas or white space, of
    host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db], rediss:// for the same over
-   options.tls, and unix:/path; port 6379 by default. Looks names up and may block on that; a name
-   that is not found makes its server unreachable. A user needs a password, in the list or in the
-   options. options may be NULL. OK, INVALID (redlock_server_error tells which entry and why), or
-   SYSTEM when the clock fails. */
+   options.tls, and unix:/path; port 6379 by default. Looks names up, which may block; a name that
+   is not found makes its server unreachable. A user needs a password, in the list or in the
+   options. options may be NULL. OK, INVALID (redlock_server_error says which entry and why), or
+   SYSTEM if the clock fails. */
 #define redlock_init(rl, servers, options) \
   redlock_init_sized(rl, servers, options, sizeof(redlock), sizeof(redlock_lock))
 REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
                                               const redlock_options *options, size_t client_size,
                                               size_t lock_size);
 
-/* Looks the names up again, may block; a server that has left the address in use is connected anew.
-   INVALID when two entries turn out to be one address. With your own io: does nothing, OK. */
+/* Looks the names up again, which may block; reconnects to a server whose address has changed.
+   INVALID if two entries turn out to be one address. With your own io: does nothing, OK. */
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
-/* Cancels what is pending, gives roll-backs and releases up to one server_timeout_ms to leave on
-   connections that stand (not those that the log has no room for), all else at most 50 ms, and
-   closes. Does not release held locks. In another process than init's it only closes descriptors
+/* Cancels what is pending and closes. Before that, roll-backs and releases have up to one
+   server_timeout_ms to leave on open connections (unless the log has no room for them), everything
+   else at most 50 ms. Does not release held locks. In a forked child it only closes descriptors
    (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
-   wait_ms: 0 = one attempt, REDLOCK_FOREVER = no end, else attempts go on for so long, and the call
-   lasts at most one server_timeout_ms more. OK, TAKEN, NO_QUORUM, EXPIRED (a quorum came too late),
-   INVALID, SYSTEM. Nothing in *lock is read. Unless it is INVALID, all but `user` is written. */
+   wait_ms: 0 = one attempt, REDLOCK_FOREVER = never give up, else keep trying for that long; the
+   call takes at most one server_timeout_ms more. Returns OK, TAKEN, NO_QUORUM, EXPIRED (the quorum
+   came too late), INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
+   everything in it except `user` is overwritten. */
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms);
 
-/* Extends a held lock to ttl_ms from now, never shortens it (R18). NO_QUORUM changes nothing: try
-   again until redlock_remaining_ms is 0 (R19). EXPIRED: the lock is gone. LIMIT: max_hold_ms. */
+/* Extends a held lock to ttl_ms from now; never shortens it (R18). NO_QUORUM changes nothing: try
+   again until redlock_remaining_ms is 0 (R19). EXPIRED: the lock is lost. LIMIT: max_hold_ms is
+   reached. */
 REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms);
 
-/* Deletes the value, if it is still ours, on all servers (R21). The lock counts as released when
-   this is called, whatever is returned. OK; EXPIRED: it was no longer ours; NO_QUORUM: too few
-   answered, the rest is freed by its ttl. */
+/* Deletes the value on every server where it is still ours (R21). Whatever this returns, the lock
+   is no longer held from the call on. OK; EXPIRED: it was no longer ours; NO_QUORUM: too few
+   servers answered, and its ttl frees the lock on the others. */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
-/* The same, step by step: PENDING, or why not, and then nothing was touched, but that an acquire
-   which says SYSTEM leaves a lock that is not held. start_release of a lock that is not granted yet
-   cancels it and says CANCELLED. wait_ms of start_acquire counts from the call; the first attempt
-   is made however long the line for room in the log is (R11). */
+/* The same, step by step. PENDING on success; any other status changes nothing, except that after
+   SYSTEM from an acquire the lock is not held, and that releasing a lock before its grant cancels
+   it (CANCELLED). wait_ms of start_acquire counts from the call, but the first attempt is always
+   made, however long it waits for room in the log (R11). */
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms);
@@ -437,34 +439,34 @@ REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock,
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock);
 
 /* Takes the lock out of the client at once; it will not be handed back. A pending acquire, or a
-   grant not handed back yet, is rolled back; after a pending extension, or keep, it is still held;
-   a pending release is no longer waited for, and dropped while the log has no room for it. OK, or
-   INVALID when nothing was pending. */
+   grant that was not handed back yet, is rolled back. After a pending extension or a keep, the lock
+   is still held. A pending release goes on unattended, or is dropped if it is still waiting for
+   room in the log. OK, or INVALID if nothing was pending. */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
 
-/* Does what is due and hands back a lock that was just decided, or NULL. Each decision is handed
-   back exactly once. Call it again until it returns NULL. */
+/* Does what is due. Returns a lock that has just been decided, or NULL; each decision is returned
+   exactly once. Call it until it returns NULL. */
 REDLOCK_API redlock_lock *redlock_step(redlock *rl);
 
-/* The same for a loop that knows which servers are ready, one bit for each (0 = none, else
-   1u << redlock_fd.server): it spares the others a recv in vain. What is told while locks are
-   handed back is kept for the next turn. */
+/* The same for a loop that knows which servers are ready: one bit for each (0 = none, else
+   1u << redlock_fd.server). It saves a useless recv on the others. Bits passed while locks are
+   still being handed back are kept for later. */
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready);
 
-/* Waits for the network or the clock, at most timeout_ms (-1 = no limit), then steps. NULL also
-   when nothing is pending at all. */
+/* Waits for the network or the clock, at most timeout_ms (-1 = no limit), then steps. Also returns
+   NULL if nothing is pending at all. */
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms);
 
-/* Until redlock_step has something to do by the clock, in ms; 0 = now, -1 = never. */
+/* Milliseconds until redlock_step has something to do by the clock; 0 = now, -1 = never. */
 REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 
 /* What to poll for: fills up to capacity entries and returns how many there are. */
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
-/* Extends a held lock from redlock_step, at half of its validity, until it is released, cancelled
-   or lost: then it is handed back with the operation REDLOCK_LOST. max_hold_ms counts from the
-   grant; 0 = that of the options (R20). OK, EXPIRED, SYSTEM, or INVALID: also while an extension is
-   under way. */
+/* Keeps a held lock: redlock_step extends it at half of its validity, until it is released,
+   cancelled or lost. A lost one is handed back with the operation REDLOCK_LOST. max_hold_ms counts
+   from the grant; 0 = that of the options (R20). OK, EXPIRED, SYSTEM or INVALID (also while an
+   extension is under way). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
@@ -473,9 +475,9 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 /* A short text for a status; never NULL. */
 REDLOCK_API const char *redlock_strerror(redlock_status status);
 
-/* The last error of a server, in its own words where it said any (R15; the README says what to do
-   about each); "" = none, NULL = no such server. -1 stands for this side: which of clock, entropy
-   and waiting failed last. Valid until the next call with this client. */
+/* The last error of a server, in its own words if it sent any (R15; the README says what to do
+   about each); "" = none, NULL = no such server. Server -1 is this side: which of clock, entropy or
+   waiting failed last. Valid until the next call with this client. */
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 #endif /* REDLOCK_H */
@@ -528,7 +530,7 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 #endif
 
 #ifdef REDLOCK_ASSERT
-#define RL_CHECKED /* so what is always true is written down, for the tests to call */
+#define RL_CHECKED /* the tests call rl_check, which says what is always true */
 #else
 #define REDLOCK_ASSERT(truth) ((void)0)
 #endif
@@ -546,7 +548,7 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 /* ---- Configuration, checked ------------------------------------------------------------------ */
 
-/* What is left out is never reached, and the compiler drops it. */
+/* Code that is left out is never reached, so the compiler drops it. */
 #ifdef REDLOCK_NO_TEXTS
 #define RL_HAS_TEXTS 0
 #else
@@ -575,8 +577,8 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
   "if v~=ARGV[1]then return v and v.err and v or 0 end "                                           \
   "return not t and c('del',k)or c('pttl',k)<t+0 and c('pexpire',k,t)or 1"
 
-/* R24: one number of INFO, or nil from a replica: run_id's first digits, or an uptime that is cut
-   at eight digits, and then too low, which is safe. */
+/* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime, cut
+   to eight digits (then it is too low, which is safe). */
 #define RL_INFO_SCRIPT                                                                             \
   "local i=redis.call('info')return i:find('role:master')and "                                     \
   "tonumber(i:match(ARGV[1]..':(%-?%w+)'):sub(1,8),ARGV[2])"
@@ -601,7 +603,7 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 358 + 1 ? 1 : -1];
 #endif
 
-/* How the commands begin, in RESP: all that does not vary. */
+/* How the commands begin in RESP: the part that never varies. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
 #define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$179\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
@@ -622,12 +624,12 @@ enum {
   RL_RECEIVE_BYTES = 512,
   RL_RECEIVE_TURNS = 16,    /* so that one talkative server cannot hold a step up */
   RL_SEND_PASSES = 4,       /* a pass may queue roll-backs; more wait for the next step */
-  RL_LINE_LIMIT = 4096,     /* a longer line is not Redis */
-  RL_BULK_LIMIT = 32767,    /* so is a longer bulk; none is asked for */
+  RL_LINE_LIMIT = 4096,     /* Redis sends no longer line */
+  RL_BULK_LIMIT = 32767,    /* nor a longer bulk: we ask for none */
   RL_BACKOFF_MIN_MS = 16,
   RL_BACKOFF_DOUBLINGS = 6, /* up to about 1 s */
-  RL_CONNECT_MS = 2000,     /* one that never stood is tried anew after this, if it is stalled */
-  RL_CLOSE_MS = 50,         /* redlock_close waits no longer for answers */
+  RL_CONNECT_MS = 2000,     /* a stalled one that never connected is tried again after this */
+  RL_CLOSE_MS = 50,         /* redlock_close waits at most this long for answers */
   RL_KEEPALIVE_S = 60,      /* a quiet connection is probed, so that no NAT drops it */
   RL_UPTIME_SLACK_MS = 2000 /* uptime_in_seconds is cut, and so is the start it counts from */
 };
@@ -674,14 +676,14 @@ static void rl_copy_out(char *to, rl_text t) {
   to[t.size] = 0;
 }
 
-/* More than 15 for what is no digit. */
+/* More than 15 if it is not a digit. */
 static uint32_t rl_hex(char c) {
   if (c >= '0' && c <= '9') return RL_AS(uint32_t, c - '0');
   c = RL_AS(char, c | 32);
   return c >= 'a' ? RL_AS(uint32_t, c - 'a' + 10) : 16;
 }
 
-/* The number in t, or `limit` when there is none or it is too large. */
+/* The number in t, or `limit` if there is none or it is too large. */
 static uint32_t rl_number(rl_text t, uint32_t limit) {
   uint32_t number = t.size ? 0 : limit;
   size_t i;
@@ -716,8 +718,8 @@ static rl_text rl_format(char digits[RL_DIGITS], rl_integer number) {
 
 /* ---- RESP: the encoder ----------------------------------------------------------------------- */
 
-/* Writes through a window: `skip` bytes are dropped before `room` are kept. So a message is sent in
-   pieces with no buffer of its own: it is simply written again. */
+/* Writes through a window: drops `skip` bytes, then keeps `room`. So a message can be sent in
+   pieces without a buffer: it is simply written again. */
 typedef struct rl_writer {
   char *at;
   size_t skip, room;
@@ -803,20 +805,20 @@ static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c)
 
 typedef enum rl_reply {
   RL_MORE,       /* the byte was taken, the reply goes on */
-  RL_ERROR_BYTE, /* so it was, and it belongs to an error's text */
+  RL_ERROR_BYTE, /* the same, and it belongs to an error's text */
   RL_BAD,        /* no Redis sends this */
   RL_REPLY_OK,   /* exactly +OK */
   RL_REPLY_NIL,
   RL_REPLY_ZERO,
   RL_REPLY_POSITIVE,
   RL_REPLY_ERROR,
-  RL_REPLY_OTHER /* well formed, and nothing that we ask for */
+  RL_REPLY_OTHER /* well formed, but not what we asked for */
 } rl_reply;
 
 enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK, RL_AT_BULK_CR, RL_AT_BULK_LF };
 
-/* A number that would not fit loses its last digits: none that counts is so large. A text is kept
-   as a number too, of its last four bytes: it is only compared with OK. */
+/* A number that would not fit loses its last digits: no number that matters is so large. A text is
+   kept as a number too, made of its last four bytes: it is only compared with OK. */
 static rl_reply rl_parse_line(rl_parser *p, char c) {
   if (c == '\r') {
     p->state = RL_AT_LF;
@@ -852,7 +854,7 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
   return RL_MORE;
 }
 
-/* Takes one byte. What it returns from RL_REPLY_OK on is a whole reply. */
+/* Takes one byte. RL_REPLY_OK and all after it mean a whole reply. */
 static rl_reply rl_parse(rl_parser *p, char c) {
   switch (p->state) {
     case RL_AT_TYPE:
@@ -978,7 +980,7 @@ static void rl_blame(redlock *rl, const char *what) {
   if (RL_HAS_TEXTS) rl->failed = what;
 }
 
-/* A reading that cannot be added to without overflow counts as a failure too. */
+/* A reading so great that adding to it could overflow counts as a failure too. */
 static int64_t rl_now(const redlock *rl) {
   const redlock_options *o = &rl->options;
   int64_t now = o->now_ms ? o->now_ms(o->ctx) : rl->io->now_ms(rl->ctx);
@@ -1013,8 +1015,8 @@ static int64_t rl_random(redlock *rl, uint32_t span) {
   return RL_AS(int64_t, (r * (RL_AS(uint64_t, span) + 1)) >> 32);
 }
 
-/* R1: how long a ttl is good for, counted from T1: less ceil(ttl * ppm / 1e6) + 2 for drift, and
-   less 1 because clocks are read in whole milliseconds. */
+/* R1: how long a ttl is valid, counted from T1: minus ceil(ttl * ppm / 1e6) + 2 for drift, and
+   minus 1 because clocks are read in whole milliseconds. */
 static int64_t rl_validity_ms(const redlock *rl, uint32_t ttl_ms) {
   uint32_t ppm = rl->options.drift_ppm, rest = ttl_ms % 1000000; /* 32 bits hold every step */
   uint32_t drift = (rest % 1000 * ppm + 999) / 1000;
@@ -1076,8 +1078,8 @@ static int rl_owns(const redlock *rl, const redlock_lock *lock) {
   return rl_is_in(&rl->live, lock) || rl_is_in(&rl->line, lock) || rl_is_in(&rl->decided, lock);
 }
 
-/* Whether this is a client, where it was initialised: a copy would share its sockets, and its lists
-   would lead into the other. */
+/* Whether this is a client and still where it was initialised: a copy would share its sockets, and
+   its lists would point into the original. */
 static int rl_is_client(const redlock *rl) {
   return rl && rl->servers != RL_MISBUILT && rl->last == rl->server + rl->servers;
 }
@@ -1115,8 +1117,8 @@ static uint64_t rl_quarter_us(const redlock *rl) {
   return RL_AS(uint64_t, rl->options.max_ttl_ms) * 250;
 }
 
-/* How far ahead of ours the quorum-th slowest of the servers' clocks is: a minority of wild ones
-   moves nothing. 0 = too few are known yet. */
+/* How far the quorum-th slowest of the servers' clocks is ahead of ours, so that a minority of wild
+   clocks changes nothing. 0 = too few are known yet. */
 static uint64_t rl_ahead_us(const redlock *rl) {
   const rl_server *s, *other;
   uint64_t ahead = 0;
@@ -1128,9 +1130,9 @@ static uint64_t rl_ahead_us(const redlock *rl) {
   return ahead;
 }
 
-/* What a command proposes: in the middle of what servers take, so that their clocks may differ by a
-   quarter of max_ttl_ms to either side; 0 asks them for their clocks. Our clock's whole
-   milliseconds, and replies that took longer, make it too low: then it goes on from the last. */
+/* What a command proposes: the middle of what servers accept, so that their clocks may differ by a
+   quarter of max_ttl_ms either way; 0 asks them for their clocks. It would sometimes be too low,
+   since our clock has whole milliseconds and some replies take longer: then it is the last + 1. */
 static void rl_set_token(redlock *rl, rl_command *c) {
   uint64_t token = 0;
   if (rl->options.fencing && c->kind == RL_SET) token = rl_ahead_us(rl);
@@ -1158,7 +1160,7 @@ static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *
   return vote;
 }
 
-/* Whether the server's clock refused a token, and was not only asked for. */
+/* Whether the server's clock refused a token (and was not just asked for). */
 static int rl_is_far(const rl_command *c, redlock_vote vote) {
   return vote == REDLOCK_VOTE_CLOCK && c->token != 0;
 }
@@ -1168,12 +1170,12 @@ static int rl_is_low(redlock_vote vote) { return vote == REDLOCK_VOTE_LOW; }
 /* Whether a token was refused, and nothing set. */
 static int rl_is_refused(redlock_vote vote) { return vote >= REDLOCK_VOTE_LOW; }
 
-/* NULL = the lock is not held after all. */
+/* c = NULL: the lock is not held after all. */
 static void rl_give_token(redlock_lock *lock, const rl_command *c) {
   lock->token = c ? c->token : 0;
 }
 
-/* Whether this round is, or will be, not the first of its attempt. */
+/* Whether this round, or the next one, is not the first of its attempt. */
 static int rl_is_second(const redlock_lock *lock) { return lock->task == RL_SET && lock->again; }
 
 /* Whether there is another round at once, in the first one's time. */
@@ -1202,7 +1204,7 @@ static void rl_unreserve(redlock *rl, redlock_lock *lock) {
   if (!rl_is_empty(&rl->line)) rl->fresh = 1;
 }
 
-/* Appends the lock's command. The caller has seen to the room, and says who shall get it. */
+/* Appends the lock's command. The caller has made sure of the room, and says who is to get it. */
 static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, rl_set due) {
   rl_command *c = rl_at(rl, rl->end++);
   rl_writer w = {c->words, 0, sizeof c->words, 0};
@@ -1329,8 +1331,8 @@ static void rl_check_server(redlock *rl, const rl_server *s) {
   REDLOCK_ASSERT(s->owed == owed);
 }
 
-/* All that is true of a client whenever a hook is called and whenever a public call has returned.
-   It costs time: the tests call it, with REDLOCK_ASSERT. */
+/* What is true of a client whenever a hook is called and whenever a public call has returned. It
+   takes time, so only tests call it, through REDLOCK_ASSERT. */
 static inline void rl_check(redlock *rl) {
   int i;
   if (!rl_is_client(rl)) return;
@@ -1354,8 +1356,8 @@ static const char rl_late[] = "no answer within server_timeout_ms";
 static const char rl_odd[] = "not an answer of Redis";
 static const char rl_twin[] = "the same server as another entry";
 
-/* What we find ourselves. The server's own words on this connection say more, and a handshake's
-   error stays until a handshake succeeds: neither is covered. */
+/* An error that we find ourselves. It does not replace the server's own words on this connection,
+   which say more, nor a handshake's error, which stays until a handshake succeeds. */
 static void rl_say(rl_server *s, const char *text) {
   if (!RL_HAS_TEXTS || s->told || s->wary) return;
   rl_copy_out(s->error, rl_slice(text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1)));
@@ -1364,7 +1366,7 @@ static void rl_say(rl_server *s, const char *text) {
 /* Whether its bytes go through options.tls. */
 static int rl_is_layered(const rl_server *s) { return RL_HAS_LAYER && s->layered; }
 
-/* What ails a connection: a layer knows better than we do. */
+/* What is wrong with a connection: if there is a layer, it knows better. */
 static void rl_say_why(const redlock *rl, rl_server *s, const char *why) {
   const redlock_layer *tls = rl->options.tls;
   const char *its = rl_is_layered(s) && s->fd >= 0 ? tls->error(tls->ctx, s->index) : RL_NULL;
@@ -1418,7 +1420,7 @@ static redlock_vote rl_absent_vote(const rl_server *s) {
   return s->wary ? REDLOCK_VOTE_ERROR : REDLOCK_VOTE_UNREACHABLE;
 }
 
-/* R14: an address is left for the name's other one only when no connection to it ever stood.
+/* R14: we switch to the name's other address only if no connection to this one ever succeeded.
    Returns the wait in ms: none before the second is tried. */
 static int64_t rl_reopen_ms(redlock *rl, rl_server *s) {
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
@@ -1430,7 +1432,7 @@ static int64_t rl_reopen_ms(redlock *rl, rl_server *s) {
   return rl_backoff_ms(rl, s->fails);
 }
 
-/* How long a connection that does not come to stand is waited for, in ms. */
+/* How long to wait for a connection that does not become ready, in ms. */
 static uint32_t rl_connect_ms(const redlock *rl, const rl_server *s) {
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
   if (s->address[1].port) return rl->options.server_timeout_ms;
@@ -1453,8 +1455,8 @@ static void rl_shut(redlock *rl, const rl_server *s) {
 }
 
 /* The connection is over, whatever the reason. R12: what it left unanswered is void, and only
-   releases may go out again. R5: so is a yes to what is undecided, for the server may be another
-   entry's from now on, and say it again there. */
+   releases may be sent again. R5: a yes to anything undecided is void too, since the server may now
+   be behind another entry and say yes again there. */
 static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   uint32_t place;
   int64_t delay;
@@ -1515,8 +1517,8 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
 
 static int rl_has(const char *option) { return option && *option; }
 
-/* A user without a password. Init refuses that: redis-cli takes the user of such an entry for a
-   password, and other clients do not. */
+/* A user without a password. Init refuses it: redis-cli would take the user for a password, other
+   clients would not. */
 static int rl_lacks_password(const redlock *rl, const rl_target *t) {
   if (t->password.size || rl_has(rl->options.password)) return 0;
   return t->user.size || rl_has(rl->options.username);
@@ -1539,7 +1541,7 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_target *t, rl_writer *w) 
   return 1;
 }
 
-/* The handshake, which stands ahead of everything on a connection; how many replies it gets. */
+/* The handshake, which comes first on every connection; returns how many replies it gets. */
 static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies;
   char digits[RL_DIGITS];
@@ -1596,7 +1598,7 @@ static void rl_fill(redlock *rl, const rl_server *s, rl_window *w) {
   w->size = sizeof w->data - out.room;
 }
 
-/* Whether what stands in the window, filled for another server, is just what this one is to get. */
+/* Whether the window, filled for another server, is exactly what this one is to get. */
 static int rl_is_filled_for(redlock *rl, const rl_server *s, const rl_window *w) {
   uint32_t place = w->place + (w->sent != 0);
   if (w->size == 0 || s->cursor != w->place || s->sent != w->sent) return 0;
@@ -1610,7 +1612,7 @@ static void rl_on_set_sent(rl_server *s, const rl_command *c, int64_t now_ms) {
   if (s->until_ms < now_ms + c->ttl_ms) s->until_ms = now_ms + c->ttl_ms;
 }
 
-/* The clock, read anew: the process may have stood still since this turn began. */
+/* The clock, read again: the process may have been paused since this turn began. */
 static int64_t rl_latest_ms(const redlock *rl) {
   int64_t now_ms = rl_now(rl);
   return now_ms < rl->now_ms ? rl->now_ms : now_ms;
@@ -1664,8 +1666,8 @@ static void rl_open(redlock *rl, rl_server *s) {
 
 static void rl_receive(redlock *rl, rl_server *s);
 
-/* Makes a server ready for what is due to it, over a new connection where need be. A connection
-   that was long quiet may have been closed: better to hear of that now than to lose a SET on it. */
+/* Makes a server ready for what is due to it, with a new connection if necessary. A connection that
+   was quiet for long may have been closed: better to notice now than to lose a SET on it. */
 static void rl_attend(redlock *rl, rl_server *s) {
   if (!rl_skip(rl, s) && s->state != RL_GREETING) {
     if (s->owed == 0) s->stalled = s->full = 0; /* it has caught up with what it was spared */
@@ -1678,14 +1680,14 @@ static void rl_attend(redlock *rl, rl_server *s) {
   if (s->state != RL_CLOSED) rl_send_greeting(rl, s);
 }
 
-/* A connection that does not come to stand in time: nobody waits for it, and then it ends. */
+/* A connection that is not ready in time: first nobody waits for it, then it is closed. */
 static void rl_on_slow_connect(redlock *rl, rl_server *s) {
   if (s->state != RL_CONNECTING || !s->stalled || s->cursor == rl->end) return;
   if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
   else rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
-/* When the clock next has a say about the server. */
+/* When there is next something to do by the clock for the server. */
 static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
   int busy = s->cursor != rl->end;
   if (s->state < RL_GREETING ? !busy : s->owed == 0 && !s->full) return INT64_MAX;
@@ -1693,8 +1695,8 @@ static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
   return s->mark_ms + rl->options.server_timeout_ms + 1;
 }
 
-/* Gives every server what is due to it. All take their windows in turn: those that stand at the
-   same place share each. */
+/* Sends every server what is due to it, a window at a time in turn; servers at the same place share
+   a window. */
 static void rl_send(redlock *rl) {
   rl_server *s;
   rl_window window;
@@ -1720,8 +1722,8 @@ static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
   rl_vote_all(rl, s, REDLOCK_VOTE_ERROR);
 }
 
-/* R5: whether another entry has a connection to this very server. One that has lost its own has
-   lost the server to s. */
+/* R5: whether another entry has a connection to this same server. If that entry has lost its
+   connection, the server is now s's. */
 static int rl_is_other_name(redlock *rl, rl_server *s) {
   rl_server *other = rl->server, *loser;
   while (other != rl->last && (other == s || other->run_id != s->next_run_id)) other++;
@@ -1731,9 +1733,9 @@ static int rl_is_other_name(redlock *rl, rl_server *s) {
   return loser == s;
 }
 
-/* R24. The clock is read anew: a reading from before the reply would make the server older. One
-   that restarted before our eyes is timed on our clock; an uptime below zero is that of a server
-   whose clock was set back. */
+/* R24. The clock is read again: a reading from before the reply would make the server seem older. A
+   restart that we have seen is timed on our clock; a negative uptime means that the server's clock
+   was set back. */
 static const char *rl_identify(redlock *rl, rl_server *s, const rl_parser *uptime) {
   int64_t uptime_s = uptime->negative ? 0 : RL_AS(int64_t, RL_LOW_HALF(uptime->number));
   if (rl_is_other_name(rl, s)) return rl_twin;
@@ -1744,7 +1746,7 @@ static const char *rl_identify(redlock *rl, rl_server *s, const rl_parser *uptim
   return RL_NULL;
 }
 
-/* The server answers sensibly: what was wrong is past. */
+/* The server answers sensibly: whatever was wrong is over. */
 static void rl_on_good_reply(rl_server *s) {
   s->wary = s->told = 0;
   s->error[0] = 0;
@@ -1791,8 +1793,8 @@ static void rl_on_paid(redlock *rl, rl_server *s) {
   if (s->owed == 0) s->stalled = 0;
 }
 
-/* R4, R24: what a command's own reply counts for. A release that went twice, because its connection
-   was lost, finds nothing the second time: that is no news. */
+/* R4, R24: what a command's own reply counts for. A release that was sent twice, because its
+   connection was lost, finds nothing the second time: that tells nothing. */
 static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
   redlock_vote vote = rl_vote_of(rl, s, c, reply), *its;
   if (vote == REDLOCK_VOTE_ERROR) {
@@ -1858,7 +1860,8 @@ static void rl_receive(redlock *rl, rl_server *s) {
 
 /* ---- Servers: the clock ---------------------------------------------------------------------- */
 
-/* R13: nothing but releases from now on, and no one waits. One that never stood is still tried. */
+/* R13: from now on it gets only releases, and nobody waits for it. If it never connected, we still
+   try. */
 static void rl_stall(redlock *rl, rl_server *s) {
   uint32_t place;
   s->stalled = 1;
@@ -1885,9 +1888,9 @@ static int rl_is_pinned(redlock *rl, const rl_server *s) {
   return (s->cursor == rl->first && s->sent) || rl_is_due(rl, s, rl_at(rl, rl->first));
 }
 
-/* Takes the first command out of the log, if it is decided. A stalled server that stands in the
-   way, with bytes that it does not take, loses its connection; a healthy one is waited for, at most
-   until the command is too old or, when a part of it has left, until that is late. */
+/* Takes the first command out of the log, if it is decided. A stalled server in the way, which
+   accepts no more bytes, loses its connection; a healthy one is waited for, until the command is
+   too old or, if a part of it has left, until that is late. */
 static int rl_retire(redlock *rl) {
   const rl_command *c = rl_at(rl, rl->first);
   rl_server *s;
@@ -1909,8 +1912,8 @@ static int rl_retire(redlock *rl) {
   return 1;
 }
 
-/* R7: an acquire takes the room for its roll-back with it. The last two commands are for what must
-   not wait behind the others: blocking calls, kept locks, releases that nobody waits for. */
+/* R7: an acquire reserves the room for its roll-back. The last two commands are for what must not
+   wait in line: blocking calls, kept locks, releases that nobody waits for. */
 static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
   uint32_t need = task == RL_SET ? 2 : 1;
   if (!lock->urgent) need += RL_SPARE;
@@ -1962,10 +1965,10 @@ static void rl_roll_back(redlock *rl, redlock_lock *lock) {
   lock->touched = 0;
 }
 
-/* R9: how long to rest before the next attempt; < 0 = no entropy. Where no least is asked for, the
-   range narrows at first: who has waited longer tries more often, and a lock that is held for short
-   goes round in turn. Then the lock is held for long, and is tried more and more rarely. The range
-   is never less than two attempts like the last one: clients that collide must come apart. */
+/* R9: how long to rest before the next attempt; < 0 = no entropy. Without a minimum, the range
+   narrows at first: those who have waited longer try more often, so a lock that is held briefly
+   goes round in turn. After that the lock is held for long, and is tried more and more rarely. The
+   range is never less than two attempts like the last one, so that colliding clients come apart. */
 static int64_t rl_rest_ms(redlock *rl, const redlock_lock *lock) {
   const redlock_options *o = &rl->options;
   uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
@@ -2214,8 +2217,8 @@ static void rl_on_time(redlock *rl) {
 
 /* ---- Locks: the way out ---------------------------------------------------------------------- */
 
-/* Has a lock released that nobody will wait for. Sending may have to make room, which the line must
-   not take; where it does not, the value lives until its ttl. */
+/* Releases a lock without anyone waiting for it. Sending may have to make room first, which the
+   line must not take; if there is none, the value lives until its ttl. */
 static void rl_release_unseen(redlock *rl, redlock_lock *lock) {
   int room = lock->reserved;
   rl_unreserve(rl, lock);
@@ -2245,8 +2248,8 @@ static void rl_withdraw(redlock *rl, redlock_lock *lock) {
   lock->kept = lock->urgent = 0;
 }
 
-/* No clock, no lock: nothing can be promised any more. What went out is still rolled back, and a
-   release leaves, for it needs no clock; but none is waited for, for nothing would end that. */
+/* Without a clock nothing can be promised. What went out is still rolled back, and a release still
+   leaves, since it needs no clock; but nobody waits for it, since nothing would end the wait. */
 static void rl_give_up(redlock *rl) {
   redlock_lock *lock;
   while ((lock = rl_undecided(rl)) != RL_NULL) {
@@ -2275,10 +2278,10 @@ static void rl_work(redlock *rl) {
   rl->fresh = 1;
 }
 
-/* Hears the servers that are ready, or all when anything is due by the clock: what is in time is
-   heard, though we stood still, also while we heard. Where a round may begin, those that are given
-   up are heard too: one that is decided before anything is received would never see a server come
-   back. */
+/* Reads from the servers that are ready, or from all if anything is due by the clock, so that what
+   came in time counts even if we were paused, also during the reading. If a round may begin, it
+   reads from stalled servers too: a round that is decided before anything is received would never
+   see a server come back. */
 static void rl_turn(redlock *rl) {
   rl_server *s;
   int64_t now_ms;
@@ -2325,7 +2328,7 @@ static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
   return count;
 }
 
-/* Whether the lock is decided; NULL stands for any. */
+/* Whether the lock is decided; NULL = any lock. */
 static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
   return lock ? lock->phase == RL_DECIDED : !rl_is_empty(&rl->decided);
 }
@@ -2351,7 +2354,7 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
 
 /* ---- Handing back ---------------------------------------------------------------------------- */
 
-/* R1: a grant or extension that lapsed while it stood in the queue is not handed out as such. */
+/* R1: a grant or extension that lapsed in the queue is not handed out as one. */
 static redlock_status rl_status_now(redlock *rl, const redlock_lock *lock) {
   if (lock->status != REDLOCK_OK || lock->task == RL_RELEASE) return lock->status;
   if (!rl_tick(rl)) return REDLOCK_SYSTEM;
@@ -2379,7 +2382,7 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   return 1;
 }
 
-/* The blocking calls: turns until the caller's own lock is decided. The others' stay queued. */
+/* The blocking calls: turns until the caller's own lock is decided. Others stay queued. */
 static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
   if (status == REDLOCK_CANCELLED) rl_turn(rl);
   if (status != REDLOCK_PENDING) return status;
@@ -2413,7 +2416,7 @@ static int rl_system_is_later(rl_socket fd) {
 
 static int rl_system_is_connecting(void) { return WSAGetLastError() == WSAEWOULDBLOCK; }
 
-/* Before Windows 10 2004 it does not tell that a connection was refused: the time-outs do. */
+/* Before Windows 10 2004 it does not report a refused connection: the time-outs do. */
 static int rl_system_poll(struct pollfd *fds, int count, int timeout_ms) {
   if (count) return WSAPoll(fds, RL_AS(ULONG, count), timeout_ms);
   Sleep(RL_AS(DWORD, timeout_ms)); /* -1 is INFINITE */
@@ -2430,7 +2433,7 @@ static intptr_t rl_system_socket(int family) {
   return RL_AS(intptr_t, fd);
 }
 
-/* R2. It counts sleep and hibernation, and all of its steps are far below 1 ms. */
+/* R2. It counts sleep and hibernation, in steps far below 1 ms. */
 static int64_t rl_system_now_ms(void *ctx) {
   LARGE_INTEGER count, second;
   (void)ctx;
@@ -2445,7 +2448,7 @@ static int rl_system_entropy(void *ctx, void *data, size_t size) { /* R3 */
                          BCRYPT_USE_SYSTEM_PREFERRED_RNG);
 }
 
-/* R17: no process is ever a copy of another. Winsock counts its users and lasts for the process. */
+/* R17: on Windows no process is a copy of another. Winsock counts its users per process. */
 static long rl_system_start(void) {
   WSADATA about;
   (void)WSAStartup(MAKEWORD(2, 2), &about);
@@ -2545,7 +2548,7 @@ static int rl_is_same_address(const rl_address *a, const rl_address *b) {
   return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* R5: the one spelling of an address. Who connects to 0.0.0.0 or :: reaches this machine. */
+/* R5: the one spelling of an address. 0.0.0.0 and :: mean this machine. */
 static rl_address rl_spell(const rl_sockaddr *a) {
   static const unsigned char nobody[16] = {0};
   rl_address out;
@@ -2652,9 +2655,9 @@ static int rl_is_known(const redlock *rl, const rl_server *s) {
   return 0;
 }
 
-/* Looks a server's name up. A connection to where it no longer is ends: that may be another entry's
-   place by now. 0 = it is the address of an earlier entry, and then has none: two votes would be
-   worse than none (R5). */
+/* Looks a server's name up. A connection to an address that is no longer its own is closed: another
+   entry may be there by now. 0 = it is the address of an earlier entry, and then this one has none:
+   two votes would be worse than none (R5). */
 static int rl_system_resolve(redlock *rl, rl_server *s) {
   rl_address used = rl_address_of(s);
   char host[RL_HOST_BYTES], port[6];
@@ -2912,9 +2915,9 @@ static redlock_lock *rl_next_decided(redlock *rl) {
   return RL_NULL;
 }
 
-/* How long redlock_close still waits for a server, in ms: for its last bytes to leave, and a little
-   for their answers, since a socket that is closed with replies unread makes the other side drop
-   what it has not read yet. */
+/* How long redlock_close still waits for a server, in ms: for its last bytes to leave, and briefly
+   for their answers, since closing a socket with unread replies makes the other side drop what it
+   has not read yet. */
 static int64_t rl_parting_ms(const redlock *rl, const rl_server *s, int64_t start_ms) {
   int64_t limit = rl->options.server_timeout_ms;
   int leaves = s->state != RL_CLOSED && (rl_events(rl, s) & REDLOCK_WRITE);
@@ -2949,7 +2952,7 @@ static int rl_is_good_ttl(const redlock *rl, uint32_t ttl_ms) {
   return rl_validity_ms(rl, ttl_ms) > 0;
 }
 
-/* Begins an operation. It is encoded when it can be sent, by the next step or wait: T1 is then. */
+/* Begins an operation. The next step or wait encodes it when it can be sent; T1 is taken then. */
 static redlock_status rl_start(redlock *rl, redlock_lock *lock, uint8_t task,
                                redlock_operation operation) {
   lock->status = REDLOCK_PENDING;
@@ -2978,7 +2981,7 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   return rl_start(rl, lock, RL_SET, REDLOCK_ACQUIRE);
 }
 
-/* OK = a lock that is held, with no operation pending, and whose deadline stands. */
+/* OK = the lock is held, no operation is pending, and its deadline has not passed. */
 static redlock_status rl_check_held(redlock *rl, const redlock_lock *lock) {
   if (!rl_is_ready(rl) || !lock || !lock->granted) return REDLOCK_INVALID;
   if (lock->phase != RL_IDLE && lock->phase != RL_KEEPING) return REDLOCK_INVALID;
