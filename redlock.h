@@ -700,9 +700,11 @@ static char rl_take_digit(rl_integer *number) {
   uint32_t low = *number;
   *number = low / 10;
 #else
-  uint32_t high = RL_AS(uint32_t, *number >> 32), low = RL_AS(uint32_t, *number);
-  uint32_t middle = high % 10 << 16 | low >> 16;
-  low = middle % 10 << 16 | (low & 65535);
+  uint32_t high = RL_AS(uint32_t, *number >> 32), low = RL_AS(uint32_t, *number), middle = 0;
+  if (high) { /* only a token's */
+    middle = high % 10 << 16 | low >> 16;
+    low = middle % 10 << 16 | (low & 65535);
+  }
   *number = RL_AS(uint64_t, high / 10) << 32 | (middle / 10 << 16 | low / 10);
 #endif
   return RL_AS(char, '0' + low % 10);
@@ -935,6 +937,7 @@ static rl_text rl_entry(const char *at) { return rl_slice(at, strcspn(at, RL_BET
 static int rl_parse_target(const char *entry, rl_target *out) {
   rl_text t = rl_entry(entry);
   memset(out, 0, sizeof *out);
+  out->host = rl_slice("", 0);
   out->port = 6379;
   out->tls = RL_HAS_URL && strncmp(entry, "rediss://", 9) == 0;
   if (RL_HAS_URL && (out->tls || strncmp(entry, "redis://", 8) == 0))
