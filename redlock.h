@@ -1739,8 +1739,8 @@ static int rl_is_other_name(redlock *rl, rl_server *s) {
 /* R24. The clock is read again: a reading from before the reply would make the server seem older. A
    restart that we have seen is timed on our clock; a negative uptime means that the server's clock
    was set back. */
-static const char *rl_identify(redlock *rl, rl_server *s, const rl_parser *uptime) {
-  int64_t uptime_s = uptime->negative ? 0 : RL_AS(int64_t, RL_LOW_HALF(uptime->number));
+static const char *rl_identify(redlock *rl, rl_server *s) {
+  int64_t uptime_s = s->parser.negative ? 0 : RL_AS(int64_t, RL_LOW_HALF(s->parser.number));
   if (rl_is_other_name(rl, s)) return rl_twin;
   if (!rl_tick(rl)) return rl_no_clock;
   if (s->run_id == 0) s->born_ms = rl->now_ms - uptime_s * 1000 + RL_UPTIME_SLACK_MS;
@@ -1762,7 +1762,7 @@ static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) 
     return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
   if (s->parser.type != ':') return rl_odd;
-  if (s->greeting == 0) return rl_identify(rl, s, &s->parser);
+  if (s->greeting == 0) return rl_identify(rl, s);
   s->next_run_id = RL_LOW_HALF(s->parser.number);
   if (s->next_run_id == 0) s->next_run_id = 1; /* 0 means none */
   return RL_NULL;
@@ -3009,7 +3009,8 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
     if (!rl_owns(rl, lock)) return REDLOCK_INVALID;
     if (lock->task == RL_RELEASE && lock->phase != RL_DECIDED) return REDLOCK_INVALID;
     if (!acquiring && !lock->deadline_ms) return REDLOCK_EXPIRED; /* still to be handed back */
-    (void)redlock_cancel(rl, lock);
+    (void)rl_tick(rl);
+    rl_withdraw(rl, lock);
     if (acquiring) return REDLOCK_CANCELLED;
   }
   if (!lock->deadline_ms) return lock->granted ? REDLOCK_EXPIRED : REDLOCK_INVALID;

@@ -506,6 +506,17 @@ static int knock(struct blackhole *hole) {
   return poll(&look, 1, 200) > 0;
 }
 
+int servers_listener(int *port) {
+  struct sockaddr_in at = loopback(0);
+  socklen_t size = sizeof at;
+  int fd = open_socket(AF_INET);
+  if (bind(fd, (struct sockaddr *)&at, size) || listen(fd, 16) ||
+      getsockname(fd, (struct sockaddr *)&at, &size))
+    fail("no port to listen on");
+  *port = ntohs(at.sin_port);
+  return fd;
+}
+
 void blackhole_open(struct blackhole *hole) {
   struct sockaddr_in at;
   int fd = open_socket(AF_INET);

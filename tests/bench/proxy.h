@@ -35,19 +35,6 @@ struct proxy {
   int count;
 };
 
-static inline void proxy_listen(struct proxy *p, int i) {
-  struct sockaddr_in at;
-  socklen_t size = sizeof at;
-  memset(&at, 0, sizeof at);
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  p->listeners[i] = socket(AF_INET, SOCK_STREAM, 0);
-  if (p->listeners[i] < 0 || bind(p->listeners[i], (struct sockaddr *)&at, size) ||
-      listen(p->listeners[i], 8) || getsockname(p->listeners[i], (struct sockaddr *)&at, &size))
-    bench_die("proxy: no port");
-  p->ports[i] = ntohs(at.sin_port);
-}
-
 static inline void proxy_accept(struct proxy *p, int i) {
   struct pair *pair = &p->pairs[p->count];
   int one = 1;
@@ -149,7 +136,7 @@ static inline void proxy_start(struct proxy *p, const struct servers *set, int d
   p->delay_ns = (int64_t)delay_ms * 1000000;
   for (i = 0; i < BENCH_SERVERS; i++) {
     p->targets[i] = set->at[i].port;
-    proxy_listen(p, i);
+    p->listeners[i] = servers_listener(&p->ports[i]);
   }
   if (pipe(ends)) bench_die("proxy: no pipe");
   p->pid = fork();

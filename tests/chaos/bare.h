@@ -60,20 +60,27 @@ static inline void bare_close(struct bare_server *s) {
   s->size = 0;
 }
 
+/* -1 = nobody listens there. */
+static inline int dial_port(int port) {
+  struct sockaddr_in to;
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  memset(&to, 0, sizeof to);
+  to.sin_family = AF_INET;
+  to.sin_port = htons((unsigned short)port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
 /* Whoever answers here was started after `trusted_us` was last set to never: it is read behind the
    connect. */
 static inline void bare_connect(struct bare *b, int i) {
   struct bare_server *s = &b->at[i];
-  struct sockaddr_in to;
   int on = 1;
-  memset(&to, 0, sizeof to);
-  to.sin_family = AF_INET;
-  to.sin_port = htons((unsigned short)b->ports[i]);
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  s->fd = socket(AF_INET, SOCK_STREAM, 0);
+  s->fd = dial_port(b->ports[i]);
   if (s->fd < 0) return;
   setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (connect(s->fd, (struct sockaddr *)&to, sizeof to)) bare_close(s);
   s->trusted_us = board->trusted_us[i];
 }
 

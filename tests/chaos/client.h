@@ -50,14 +50,9 @@ static inline int client_run(const char *list, uint32_t max_ttl_ms, uint64_t see
 
 /* A connection that is told whatever the server is. */
 static inline FILE *monitor_open(int port) {
-  struct sockaddr_in to;
   FILE *stream;
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  memset(&to, 0, sizeof to);
-  to.sin_family = AF_INET;
-  to.sin_port = htons((unsigned short)port);
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to)) return NULL;
+  int fd = dial_port(port);
+  if (fd < 0) return NULL;
   stream = fdopen(fd, "r");
   if (send(fd, "MONITOR\r\n", 9, MSG_NOSIGNAL) != 9) return NULL;
   return stream;

@@ -2,8 +2,6 @@
  * of the command. And what the command does while it waits. */
 #include "tests/command/command.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 /* ---- servers that are none ---- */
@@ -27,18 +25,7 @@ static void answer_all(int listener, const char *to_tls, const char *to_others) 
 }
 
 static void odd_start(struct odd *odd, const char *to_tls, const char *to_others) {
-  struct sockaddr_in at;
-  socklen_t size = sizeof at;
-  int listener = socket(AF_INET, SOCK_STREAM, 0);
-  memset(&at, 0, sizeof at);
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (bind(listener, (struct sockaddr *)&at, size) || listen(listener, 16) ||
-      getsockname(listener, (struct sockaddr *)&at, &size)) {
-    perror("odd_start");
-    exit(1);
-  }
-  odd->port = ntohs(at.sin_port);
+  int listener = servers_listener(&odd->port);
   odd->pid = fork();
   if (odd->pid == 0) answer_all(listener, to_tls, to_others);
   close(listener);

@@ -3,7 +3,8 @@
 #ifndef TOY_H
 #define TOY_H
 
-#include <arpa/inet.h>
+#include "tests/servers.h"
+
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <signal.h>
@@ -103,26 +104,14 @@ static inline void toy_serve(struct toy *t) {
   }
 }
 
-static inline int toy_listen(struct toy *t) {
-  struct sockaddr_in at;
-  socklen_t size = sizeof at;
-  memset(&at, 0, sizeof at);
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  t->listener = socket(AF_INET, SOCK_STREAM, 0);
-  if (bind(t->listener, (struct sockaddr *)&at, size) || listen(t->listener, 8) ||
-      getsockname(t->listener, (struct sockaddr *)&at, &size)) return -1;
-  t->port = ntohs(at.sin_port);
-  return 0;
-}
-
 static inline void toy_start(struct toy *t, const char *certificate, const char *key) {
   pid_t parent = getpid();
   t->context = SSL_CTX_new(TLS_server_method());
   SSL_CTX_set_session_id_context(t->context, (const unsigned char *)"toy", 3);
   t->facts = (struct toy_facts *)mmap(NULL, sizeof *t->facts, PROT_READ | PROT_WRITE,
                                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (t->facts == MAP_FAILED || toy_listen(t) ||
+  t->listener = servers_listener(&t->port);
+  if (t->facts == MAP_FAILED ||
       SSL_CTX_use_certificate_file(t->context, certificate, SSL_FILETYPE_PEM) != 1 ||
       SSL_CTX_use_PrivateKey_file(t->context, key, SSL_FILETYPE_PEM) != 1) exit(1);
   t->pid = fork();
