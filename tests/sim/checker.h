@@ -102,13 +102,13 @@ static inline ns quarantined_until(const struct server *s) {
   return s->forgot_at + whole - whole / 1000000 * W.cfg.rho_ppm;
 }
 
-/* Until when server s holds the value or cannot vote; 0 = neither. */
+/* Until when server s holds the value or cannot vote, whichever is later; 0 = neither. Memory of an
+ * older time may hold the value with an earlier end than what was granted on. */
 static inline ns holds_until(struct server *s, int resource, long value) {
   struct key *k = key_of(s, resource, W.cfg.db);
-  if (k && value_of(k->value, k->value_size) == value)
-    return k->expires_ms ? clock_when(&s->clock, (k->expires_ms + 1) * MS) : NEVER;
-  if (quarantined_until(s) > W.now) return quarantined_until(s);
-  return 0;
+  ns until = quarantined_until(s) > W.now ? quarantined_until(s) : 0;
+  if (!k || value_of(k->value, k->value_size) != value) return until;
+  return k->expires_ms ? larger(until, clock_when(&s->clock, (k->expires_ms + 1) * MS)) : NEVER;
 }
 
 /* Until when a majority does. */
