@@ -278,11 +278,15 @@ typedef struct redlock_lock {
 #ifndef REDLOCK_NO_FENCING
   uint8_t again;       /* rounds of this attempt after its first (R25) */
 #endif
+  rl_set news;         /* servers that told of a change since their vote (R26) */
+  uint8_t alarm;       /* whether its attempts ask to be told, and its rests rely on that */
   uint32_t command;    /* the round's place in the log */
   uint32_t ask_ms;     /* the ttl that this round asks for */
   uint32_t ttl_ms;     /* the longest asked for: no value of ours outlives it on a server */
-  uint32_t max_hold_ms, attempts;
-  int64_t t1_ms;       /* when this round's command was encoded (R1) */
+  uint32_t max_hold_ms; /* until the grant: when it began to wait, its last 32 bits */
+  uint32_t attempts;
+  uint32_t hash;       /* of the resource */
+  int64_t t1_ms;       /* when this round's command was encoded (R1); at rest: less its end */
   int64_t deadline_ms; /* the validity's end; 0 = not held (R22) */
   int64_t due_ms;      /* when there is next something to do by the clock */
   int64_t since_ms;    /* T1 of the grant (R20); until then: no attempt starts after this (R9) */
@@ -304,14 +308,17 @@ typedef struct rl_command {
   rl_set due;         /* servers still to be sent it: no byte of it has left for them */
   rl_set owed;        /* servers that got it and owe the reply on the connection they have */
   uint8_t kind;
+  uint8_t arms;       /* a SET that asks to be told when the resource is free again (R26) */
   char words[REDLOCK_MAX_RESOURCE + 36]; /* resource and value, as they go on the wire */
 } rl_command;
 
 /* private: where the reply parser stands */
 typedef struct rl_parser {
   rl_integer number;   /* the number, or the bytes of a bulk to come */
-  uint32_t count;      /* bytes of the line */
+  uint32_t count;      /* bytes of the line; of a bulk its hash */
+  uint32_t more;       /* of an aggregate: elements to come; 0 = there is none */
   uint8_t state, type, negative;
+  uint8_t push;        /* the aggregate is one */
 } rl_parser;
 
 /* private: one server, as a small machine:
@@ -328,6 +335,7 @@ typedef struct rl_parser {
      wary      the last handshake was refused     the refusal             the next good reply
      told      `error` is the server's own words  each byte of an error   opening; a good reply
      second    which of two addresses is in use   a connection that never stood; redlock_resolve
+     wakes     it tells what changes (R26)        a handshake that asked for it; closing
 
    Small members come first in these structs: it makes the code smaller. */
 typedef struct rl_server {
@@ -335,7 +343,7 @@ typedef struct rl_server {
   uint8_t index;       /* in the list */
   uint8_t state, fails;
   uint8_t layered;     /* it is reached through options.tls */
-  uint8_t greeting, greeted, stalled, full, wary, told, second; /* see above */
+  uint8_t greeting, greeted, stalled, full, wary, told, second, wakes; /* see above */
   uint32_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
   const char *entry;   /* where its text in the list begins */
   rl_parser parser;
@@ -369,6 +377,7 @@ typedef struct redlock {
   rl_server *last;    /* what follows the last server; in a client that was moved, of another */
   uint32_t first, end;    /* the log: its oldest command, and what follows the last */
   uint32_t reserved;      /* commands, for roll-backs (R7) */
+  uint32_t names;         /* a bit for each name that is waited for: who else changes is no news */
   const redlock_io *io;
   void *ctx;
   int64_t now_ms;     /* the last good reading of the clock */
@@ -577,6 +586,12 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
   "if v~=ARGV[1]then return v and v.err and v or 0 end "                                           \
   "return not t and c('del',k)or c('pttl',k)<t+0 and c('pexpire',k,t)or 1"
 
+/* R26: SET NX PX, and a refused one reads the key in the same instant: so the server will tell,
+   once, when it changes. It answers as SET does. */
+#define RL_ARM_SCRIPT                                                                              \
+  "local c,k=redis.pcall,KEYS[1]"                                                                  \
+  "return c('set',k,ARGV[1],'px',ARGV[2],'nx')or c('get',k)and nil"
+
 /* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime, cut
    to eight digits (then it is too low, which is safe). */
 #define RL_INFO_SCRIPT                                                                             \
@@ -606,6 +621,7 @@ typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 358 + 1 ? 1 : -1];
 /* How the commands begin in RESP: the part that never varies. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
 #define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$179\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_ARM_HEAD "\r\n$4\r\nEVAL\r\n$92\r\n" RL_ARM_SCRIPT "\r\n$1\r\n1\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 enum {
@@ -620,6 +636,7 @@ enum {
                     REDLOCK_MAX_COMMANDS < 512 ? 64 * REDLOCK_MAX_COMMANDS : 32768,
 #endif
   RL_SECOND_ROUNDS = 2,     /* of one attempt, at most (R25) */
+  RL_DOZE_MS = 1000,        /* to twice as long, where the servers tell when to try again */
   RL_SPARE = 2,             /* commands of the log that only what is urgent may take */
   RL_RECEIVE_BYTES = 512,
   RL_RECEIVE_TURNS = 16,    /* so that one talkative server cannot hold a step up */
@@ -638,17 +655,26 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 179 + 1 &&
+typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 179 + 1 && sizeof(RL_ARM_SCRIPT) == 92 + 1 &&
                               sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
 enum { RL_CLOSED, RL_CONNECTING, RL_GREETING, RL_READY };       /* rl_server.state */
 enum { RL_IDLE, RL_LINE, RL_VOTING, RL_RESTING, RL_KEEPING, RL_DECIDED }; /* redlock_lock.phase */
 enum { RL_SET, RL_EXTEND, RL_RELEASE, RL_ABANDON };             /* rl_command.kind, .task */
+enum { RL_POLLS, RL_ARMS, RL_DOZES, RL_MISTRUSTS };             /* redlock_lock.alarm */
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
 
 static void rl_remove(rl_set *set, rl_set other) { *set = RL_AS(rl_set, *set & ~other); }
+
+static uint32_t rl_name_bit(uint32_t hash) { return UINT32_C(1) << (hash & 31); }
+
+static int rl_members(rl_set set) {
+  int count = 0;
+  for (; set; count++) set = RL_AS(rl_set, set & (set - 1));
+  return count;
+}
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
@@ -794,12 +820,13 @@ static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c) {
   char digits[RL_DIGITS];
   int sets = c->kind == RL_SET, fenced = sets && RL_FENCING(rl);
-  const char *head = sets ? RL_SET_HEAD : RL_EVAL_HEAD;
-  if (!sets) rl_put(w, c->kind == RL_RELEASE ? "*5" : "*6", 2);
+  int arms = c->arms && !fenced, plain = sets && !c->arms && !fenced;
+  const char *head = plain ? RL_SET_HEAD : arms ? RL_ARM_HEAD : RL_EVAL_HEAD;
+  if (!plain && !fenced) rl_put(w, c->kind == RL_RELEASE ? "*5" : "*6", 2);
   rl_put_raw(w, fenced ? RL_FENCED_HEAD : head);
   rl_put(w, c->words, c->words_size);
   if (fenced) rl_put_token(w, rl, c);
-  else if (sets) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
+  else if (plain) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
   if (c->kind != RL_RELEASE) rl_put_word(w, rl_format(digits, c->ttl_ms));
 }
 
@@ -814,10 +841,21 @@ typedef enum rl_reply {
   RL_REPLY_ZERO,
   RL_REPLY_POSITIVE,
   RL_REPLY_ERROR,
-  RL_REPLY_OTHER /* well formed, but not what we asked for */
+  RL_REPLY_OTHER, /* well formed, but not what we asked for */
+  RL_PUSHED       /* no reply: an element of a push, of which `count` is the hash; 0 = nil */
 } rl_reply;
 
 enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK, RL_AT_BULK_CR, RL_AT_BULK_LF };
+
+/* What a reply begins with: its place here, from 1 on, is its type. */
+static const char rl_types[] = "+#,(-:$=!_*~>%";
+
+enum { RL_STATUS = 1, RL_ERROR = 5, RL_INTEGER, RL_NULL3 = 10, RL_ARRAY, RL_PUSH = 13, RL_MAP };
+
+/* FNV-1a from 0 on. It tells names apart only where a mistake is harmless. */
+static uint32_t rl_hash(uint32_t hash, char c) {
+  return (hash ^ RL_AS(unsigned char, c)) * 16777619;
+}
 
 /* A number that would not fit loses its last digits: no number that matters is so large. A text is
    kept as a number too, made of its last four bytes: it is only compared with OK. */
@@ -827,8 +865,8 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
     return RL_MORE;
   }
   if (c == '\n' || ++p->count > RL_LINE_LIMIT) return RL_BAD;
-  if (p->type == '-') return RL_ERROR_BYTE;
-  if (p->type == '+') {
+  if (p->type == RL_ERROR) return RL_ERROR_BYTE;
+  if (p->type < RL_ERROR) {
     p->number = p->number << 8 | RL_AS(unsigned char, c);
   } else if (c == '-' && p->count == 1) {
     p->negative = 1;
@@ -842,32 +880,43 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
 
 static rl_reply rl_parse_line_end(rl_parser *p) {
   p->state = RL_AT_TYPE;
-  if (p->type == '-') return RL_REPLY_ERROR;
-  if (p->type == '+')
-    return p->count == 2 && p->number == ('O' << 8 | 'K') ? RL_REPLY_OK : RL_REPLY_OTHER;
+  if (p->type == RL_ERROR) return RL_REPLY_ERROR;
+  if (p->type < RL_ERROR)
+    return p->type == RL_STATUS && p->count == 2 && p->number == ('O' << 8 | 'K') ? RL_REPLY_OK
+                                                                                  : RL_REPLY_OTHER;
+  if (p->type == RL_NULL3) return p->count ? RL_BAD : RL_REPLY_NIL;
   if (p->count == p->negative) return RL_BAD;
-  if (p->type == ':') {
+  if (p->type == RL_INTEGER) {
     if (p->number == 0) return RL_REPLY_ZERO;
     return p->negative ? RL_REPLY_OTHER : RL_REPLY_POSITIVE;
   }
-  if (p->negative) return p->number == 1 ? RL_REPLY_NIL : RL_BAD;
+  if (p->negative) return p->number == 1 && p->type < RL_PUSH ? RL_REPLY_NIL : RL_BAD;
   if (p->number > RL_BULK_LIMIT) return RL_BAD;
+  if (p->type >= RL_ARRAY) {
+    p->more += (p->more == 0) + RL_AS(uint32_t, p->number) * (p->type == RL_MAP ? 2 : 1);
+    return p->more > 2 * RL_BULK_LIMIT + 1 ? RL_BAD : RL_REPLY_OTHER;
+  }
   p->state = p->number ? RL_AT_BULK : RL_AT_BULK_CR;
+  p->count = 0;
   return RL_MORE;
 }
 
-/* Takes one byte. RL_REPLY_OK and all after it mean a whole reply. */
-static rl_reply rl_parse(rl_parser *p, char c) {
+/* Takes one byte. RL_REPLY_OK and all after it mean a whole reply, or an element. */
+static rl_reply rl_parse_byte(rl_parser *p, char c) {
+  const void *type;
   switch (p->state) {
     case RL_AT_TYPE:
-      if (c != '+' && c != '-' && c != ':' && c != '$') return RL_BAD;
-      memset(p, 0, sizeof *p);
-      p->type = RL_AS(uint8_t, c);
+      p->number = p->count = p->negative = 0;
+      type = memchr(rl_types, c, sizeof rl_types - 1);
+      if (!type) return RL_BAD;
+      p->type = RL_AS(uint8_t, RL_AS(const char *, type) - rl_types + 1);
+      if (p->more == 0) p->push = p->type == RL_PUSH;
       p->state = RL_AT_LINE;
       return RL_MORE;
     case RL_AT_LINE: return rl_parse_line(p, c);
     case RL_AT_LF: return c == '\n' ? rl_parse_line_end(p) : RL_BAD;
     case RL_AT_BULK:
+      p->count = rl_hash(p->count, c);
       if (--p->number == 0) p->state = RL_AT_BULK_CR;
       return RL_MORE;
     case RL_AT_BULK_CR:
@@ -877,6 +926,16 @@ static rl_reply rl_parse(rl_parser *p, char c) {
       p->state = RL_AT_TYPE;
       return c == '\n' ? RL_REPLY_OTHER : RL_BAD;
   }
+}
+
+/* The same, but of an aggregate (RESP3) only the end is a reply, and nothing of a push is. */
+static rl_reply rl_parse(rl_parser *p, char c) {
+  rl_reply reply = rl_parse_byte(p, c);
+  if (p->more == 0 || reply == RL_BAD) return reply;
+  if (reply < RL_REPLY_OK) return RL_MORE;
+  p->more--;
+  if (p->push) return RL_PUSHED;
+  return p->more ? RL_MORE : RL_REPLY_OTHER;
 }
 
 /* ---- The list of servers --------------------------------------------------------------------- */
@@ -1153,7 +1212,7 @@ static void rl_set_token(redlock *rl, rl_command *c) {
 static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
   uint64_t number = s->parser.number;
   redlock_vote vote = REDLOCK_VOTE_CLOCK;
-  if (s->parser.type != ':' || number == 0) return REDLOCK_VOTE_ERROR;
+  if (s->parser.type != RL_INTEGER || number == 0) return REDLOCK_VOTE_ERROR;
   if (!s->parser.negative) vote = number < c->token ? REDLOCK_VOTE_YES : REDLOCK_VOTE_LOW;
   if (vote == REDLOCK_VOTE_LOW) {
     if (number - rl->token < rl_quarter_us(rl)) rl->token = number;
@@ -1217,6 +1276,7 @@ static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind
   c->words_size = RL_AS(uint16_t, w.total);
   c->lock = RL_NULL;
   c->kind = kind;
+  c->arms = kind == RL_SET && lock->alarm != RL_POLLS;
   c->t1_ms = rl->now_ms;
   c->ttl_ms = kind == RL_RELEASE ? lock->ttl_ms : lock->ask_ms;
   c->due = due;
@@ -1272,6 +1332,7 @@ static void rl_check_list(const redlock *rl, const rl_link *list, uint8_t least,
   for (; lock; lock = rl_next(list, lock)) {
     REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
     REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
+    REDLOCK_ASSERT(lock->alarm <= RL_MISTRUSTS && (lock->attempts || lock->alarm == RL_POLLS));
     REDLOCK_ASSERT(lock->granted || lock->deadline_ms == 0);
     REDLOCK_ASSERT(!lock->kept || lock->urgent);
     REDLOCK_ASSERT(!lock->kept || (lock->deadline_ms && lock->task == RL_EXTEND) ||
@@ -1320,6 +1381,7 @@ static void rl_check_server(redlock *rl, const rl_server *s) {
   REDLOCK_ASSERT((s->state == RL_CLOSED) == (s->fd < 0));
   REDLOCK_ASSERT(s->greeting == 0 || s->state == RL_GREETING);
   REDLOCK_ASSERT(s->greeted || s->state < RL_READY);
+  REDLOCK_ASSERT(!s->wakes || s->state >= RL_GREETING); /* R26 */
   REDLOCK_ASSERT(s->state >= RL_GREETING || s->owed == 0);
   REDLOCK_ASSERT(s->mark <= s->owed);
   REDLOCK_ASSERT(sent <= rl_count(rl) && answered <= sent + 1);
@@ -1396,6 +1458,9 @@ static void rl_capture(rl_server *s, char c) {
 /* The round looks at its votes again; below, in "Rounds". */
 static void rl_judge(redlock *rl, redlock_lock *lock);
 
+/* R26: something may be free there; below, in "Locks: the clock". */
+static void rl_on_news(redlock *rl, const rl_server *s, uint32_t hash);
+
 /* A vote for every undecided command that the server has not answered; NONE = its votes may have
    changed, and all rounds look at them. */
 static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
@@ -1469,7 +1534,7 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   delay = rl_reopen_ms(rl, s);
   s->fd = -1;
   s->state = RL_CLOSED;
-  s->stalled = s->full = s->greeting = 0;
+  s->stalled = s->full = s->greeting = s->wakes = 0;
   s->owed = s->late = s->mark = 0;
   s->until_ms = rl->now_ms + delay;
   s->answered = s->cursor = rl->first;
@@ -1556,12 +1621,14 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
     rl_put_word(w, rl_format(digits, t.database));
     replies++;
   }
-  if (RL_MAX_TTL(rl) == 0) return replies;
+  rl_put_raw(w, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
+                "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n");
+  if (RL_MAX_TTL(rl) == 0) return RL_AS(uint8_t, replies + 2);
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
-  return RL_AS(uint8_t, replies + 2);
+  return RL_AS(uint8_t, replies + 4);
 }
 
 /* Sends what is left of the handshake. R4: nothing else leaves before all of it has succeeded. */
@@ -1669,10 +1736,15 @@ static void rl_open(redlock *rl, rl_server *s) {
 
 static void rl_receive(redlock *rl, rl_server *s);
 
+/* R14: whether anything waits for a connection: a command, or a lock that rests or is kept. */
+static int rl_is_wanted(const redlock *rl, const rl_server *s) {
+  return s->cursor != rl->end || (s->state < RL_READY && !rl_is_empty(&rl->live));
+}
+
 /* Makes a server ready for what is due to it, with a new connection if necessary. A connection that
    was quiet for long may have been closed: better to notice now than to lose a SET on it. */
 static void rl_attend(redlock *rl, rl_server *s) {
-  if (!rl_skip(rl, s) && s->state != RL_GREETING) {
+  if (!rl_skip(rl, s) && s->state != RL_GREETING && !rl_is_wanted(rl, s)) {
     if (s->owed == 0) s->stalled = s->full = 0; /* it has caught up with what it was spared */
     return;
   }
@@ -1685,15 +1757,14 @@ static void rl_attend(redlock *rl, rl_server *s) {
 
 /* A connection that is not ready in time: first nobody waits for it, then it is closed. */
 static void rl_on_slow_connect(redlock *rl, rl_server *s) {
-  if (s->state != RL_CONNECTING || !s->stalled || s->cursor == rl->end) return;
+  if (s->state != RL_CONNECTING || !s->stalled || !rl_is_wanted(rl, s)) return;
   if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
   else rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
 /* When there is next something to do by the clock for the server. */
 static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
-  int busy = s->cursor != rl->end;
-  if (s->state < RL_GREETING ? !busy : s->owed == 0 && !s->full) return INT64_MAX;
+  if (s->state < RL_GREETING ? !rl_is_wanted(rl, s) : s->owed == 0 && !s->full) return INT64_MAX;
   if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
   return s->mark_ms + rl->options.server_timeout_ms + 1;
 }
@@ -1755,13 +1826,22 @@ static void rl_on_good_reply(rl_server *s) {
   s->error[0] = 0;
 }
 
-/* What is wrong with one reply of the handshake; NULL = nothing. Its last two are R24's. */
+/* R26: who does not know HELLO, or may not, wakes no one, and nothing is wrong with that. What a
+   server says in trouble, and neither ERR nor NO..., ends the handshake: it is asked again. */
+static const char *rl_judge_wakes(rl_server *s, rl_reply reply, int is_hello) {
+  s->wakes = is_hello ? reply == RL_REPLY_OTHER : s->wakes && reply == RL_REPLY_OK;
+  return reply == RL_REPLY_ERROR && !strchr("EN", s->error[0]) ? rl_odd : RL_NULL;
+}
+
+/* What is wrong with one reply of the handshake; NULL = nothing. Its last two are R24's, and those
+   before them R26's. */
 static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) {
+  int left = RL_MAX_TTL(rl) ? s->greeting - 2 : s->greeting;
   if (s->greeting == 0 && !s->greeted) return rl_odd; /* to what has not left */
-  if (RL_MAX_TTL(rl) == 0 || s->greeting > 1)
-    return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
+  if (left >= 2) return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
+  if (left >= 0) return rl_judge_wakes(s, reply, left);
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
-  if (s->parser.type != ':') return rl_odd;
+  if (s->parser.type != RL_INTEGER) return rl_odd;
   if (s->greeting == 0) return rl_identify(rl, s);
   s->next_run_id = RL_LOW_HALF(s->parser.number);
   if (s->next_run_id == 0) s->next_run_id = 1; /* 0 means none */
@@ -1814,11 +1894,15 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
   its = &c->lock->votes[s->index];
   if (c->kind == RL_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
+  rl_remove(&c->lock->news, s->bit); /* that was before */
   rl_judge(rl, c->lock);
 }
 
+static int rl_is_well(const rl_server *s) { return s->state == RL_READY && !s->stalled; }
+
 /* R8: the one place where a reply meets its command, or is dropped because it comes late. */
 static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
+  int was_well = rl_is_well(s);
   rl_command *c;
   if (s->owed == 0) {
     rl_lose(rl, s, rl_odd);
@@ -1837,12 +1921,14 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     rl_remove(&c->owed, s->bit);
     rl_on_answer(rl, s, c, reply);
   }
+  if (!was_well && rl_is_well(s)) rl_on_news(rl, s, 0); /* R26 */
 }
 
 static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
   rl_reply reply = rl_parse(&s->parser, byte);
   if (reply == RL_MORE) return;
   if (reply == RL_ERROR_BYTE) rl_capture(s, byte);
+  else if (reply == RL_PUSHED) rl_on_news(rl, s, s->parser.count);
   else if (reply == RL_BAD) rl_lose(rl, s, rl_odd);
   else rl_on_reply(rl, s, reply);
 }
@@ -1968,19 +2054,57 @@ static void rl_roll_back(redlock *rl, redlock_lock *lock) {
   lock->touched = 0;
 }
 
-/* R9: how long to rest before the next attempt; < 0 = no entropy. Without a minimum, the range
-   narrows at first: those who have waited longer try more often, so a lock that is held briefly
-   goes round in turn. After that the lock is held for long, and is tried more and more rarely. The
-   range is never less than two attempts like the last one, so that colliding clients come apart. */
-static int64_t rl_rest_ms(redlock *rl, const redlock_lock *lock) {
+static uint32_t rl_waited_ms(const redlock *rl, const redlock_lock *lock) {
+  return RL_AS(uint32_t, rl->now_ms) - lock->max_hold_ms;
+}
+
+/* R26: a random rest of one that may find the resource free. The range is more than two attempts
+   like the last one: clients that collide must come apart. It is wider at first, so that who has
+   waited longer comes first more often. */
+static int64_t rl_short_rest_ms(redlock *rl, const redlock_lock *lock) {
+  uint32_t waited = rl_waited_ms(rl, lock), range = waited < 16 ? 6 : waited < 64 ? 3 : 2;
+  return rl_random(rl, range - 2 * RL_AS(uint32_t, lock->t1_ms));
+}
+
+/* R26: at how many servers the resource may be free, for all that is known when an attempt fails.
+   Whether a quorum of them tells when it changes; then the next attempt asks them to. But one that
+   is found free without a word, when a rest that relied on that ended by itself, told nothing. */
+static int rl_look_out(const redlock *rl, redlock_lock *lock) {
+  int i, tell = 0;
+  for (i = 0; i < rl->servers; i++) {
+    redlock_vote vote = lock->votes[i];
+    if (vote < REDLOCK_VOTE_TAKEN || rl_is_low(vote)) lock->news |= rl->server[i].bit;
+    if (vote == REDLOCK_VOTE_YES && lock->alarm == RL_DOZES) lock->alarm = RL_MISTRUSTS;
+    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_low(vote)) && rl->server[i].wakes;
+  }
+  if (tell < rl->quorum) {
+    lock->alarm = RL_POLLS;
+    return 0;
+  }
+  i = lock->alarm == RL_POLLS && !RL_FENCING(rl); /* it has not been asked to */
+  if (lock->alarm == RL_POLLS) lock->alarm = RL_ARMS;
+  return i || rl_members(lock->news) >= rl->quorum;
+}
+
+/* R9: how long to rest before the next attempt; < 0 = no entropy. Where nothing tells when to try
+   again, and no least is asked for, the range narrows at first: a lock that is held for short goes
+   round in turn. One that is held for long is tried more and more rarely. */
+static int64_t rl_rest_ms(redlock *rl, redlock_lock *lock) {
   const redlock_options *o = &rl->options;
   uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
   uint32_t most = o->retry_delay_max_ms - least, first = most / 8 / lock->attempts;
-  uint32_t late = lock->attempts / 32, range = late < 65536 ? late * late : UINT32_MAX;
-  int64_t apart = 2 * (rl->now_ms - lock->t1_ms) + 2, random;
+  uint32_t late = rl_waited_ms(rl, lock) / 100, range = late < 65536 ? late * late : UINT32_MAX;
+  int64_t apart, random;
+  lock->t1_ms -= rl->now_ms; /* so long did it take */
+  apart = 2 - 2 * lock->t1_ms;
+  if (rl_look_out(rl, lock)) return rl_short_rest_ms(rl, lock);
   if (range < first) range = first;
   if (range < apart) range = apart < most ? RL_AS(uint32_t, apart) : most;
   if (range > most || o->retry_delay_min_ms) range = most;
+  if (lock->alarm == RL_ARMS || lock->alarm == RL_DOZES) {
+    lock->alarm = RL_DOZES;
+    least = range = RL_DOZE_MS;
+  }
   random = rl_random(rl, range);
   return random < 0 ? random : random + least;
 }
@@ -1995,6 +2119,7 @@ static void rl_rest(redlock *rl, redlock_lock *lock) {
     return;
   }
   delay = rl_rest_ms(rl, lock);
+  if (lock->alarm) rl->names |= rl_name_bit(lock->hash);
   if (delay < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
     return;
@@ -2054,6 +2179,7 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     rl_give_token(lock, c);
     lock->deadline_ms = deadline;
     lock->since_ms = lock->t1_ms;
+    lock->max_hold_ms = rl->options.max_hold_ms;
     lock->granted = 1;
     rl_decide(rl, lock, REDLOCK_OK);
   }
@@ -2136,6 +2262,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   lock->t1_ms = rl->now_ms;
   if (lock->task != RL_RELEASE && end < due) due = end; /* no yes can come in time after that */
   for (i = 0; i < rl->servers; i++) lock->votes[i] = rl_first_vote(rl, &rl->server[i]);
+  lock->news = 0;
   rl_wait_until(rl, lock, RL_VOTING, due);
   rl_judge(rl, lock);
 }
@@ -2181,6 +2308,25 @@ static void rl_time_out(redlock *rl, redlock_lock *lock) {
   rl_judge(rl, lock);
 }
 
+/* R26: a server told, if not in so many words, that something may be free there: the name with that
+   hash, 0 = anything. Who rests, and may find a quorum free from now on, tries soon. What is told
+   by a server in quarantine is that our own SET was rolled back there. */
+static void rl_on_news(redlock *rl, const rl_server *s, uint32_t hash) {
+  redlock_lock *lock = rl_first(&rl->live);
+  if (hash && !(rl->names & rl_name_bit(hash))) return;
+  for (; lock; lock = rl_next(&rl->live, lock)) {
+    int64_t due_ms;
+    if (!lock->alarm || lock->task != RL_SET || (hash && hash != lock->hash)) continue;
+    if ((lock->news & s->bit) || lock->votes[s->index] == REDLOCK_VOTE_QUARANTINED) continue;
+    lock->news |= s->bit;
+    if (lock->phase != RL_RESTING || rl_members(lock->news) != rl->quorum) continue;
+    lock->alarm = RL_ARMS;
+    due_ms = rl->now_ms + rl_short_rest_ms(rl, lock);
+    if (due_ms < lock->due_ms) lock->due_ms = due_ms;
+    rl_note_due(rl, due_ms);
+  }
+}
+
 static void rl_on_lock_time(redlock *rl, redlock_lock *lock) {
   if (rl->now_ms < lock->due_ms) {
     rl_note_due(rl, lock->due_ms);
@@ -2207,6 +2353,7 @@ static void rl_on_list_time(redlock *rl, const rl_link *list) {
   for (; lock; lock = next) {
     next = rl_next(list, lock);
     rl_on_lock_time(rl, lock);
+    if (lock->alarm) rl->names |= rl_name_bit(lock->hash);
   }
 }
 
@@ -2214,6 +2361,7 @@ static void rl_on_time(redlock *rl) {
   rl_server *s;
   for (s = rl->server; s != rl->last; s++) rl_on_server_time(rl, s);
   rl->due_ms = INT64_MAX;
+  rl->names = 0;
   rl_on_list_time(rl, &rl->line);
   rl_on_list_time(rl, &rl->live);
 }
@@ -2312,7 +2460,7 @@ static int64_t rl_timeout_ms(const redlock *rl) {
 /* What to poll a connection for. */
 static unsigned rl_events(const redlock *rl, const rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
-  int writes = s->state == RL_GREETING ? !s->greeted : s->cursor != rl->end;
+  int writes = s->state == RL_GREETING ? !s->greeted : rl_is_wanted(rl, s);
   unsigned events = writes ? REDLOCK_READ | REDLOCK_WRITE : REDLOCK_READ;
   return rl_is_layered(s) ? tls->want(tls->ctx, s->index, events) : events;
 }
@@ -2977,10 +3125,11 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   lock->status = REDLOCK_SYSTEM;
   if (!rl_tick(rl)) return REDLOCK_SYSTEM;
   lock->ttl_ms = lock->ask_ms = ttl_ms;
-  lock->max_hold_ms = rl->options.max_hold_ms;
+  lock->max_hold_ms = RL_AS(uint32_t, rl->now_ms);
   lock->since_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
   lock->resource_size = RL_AS(uint16_t, size);
   memcpy(lock->resource, resource, size);
+  while (size--) lock->hash = rl_hash(lock->hash, *resource++);
   return rl_start(rl, lock, RL_SET, REDLOCK_ACQUIRE);
 }
 

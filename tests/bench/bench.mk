@@ -1,7 +1,7 @@
 # Included by the Makefile. What each program measures stands at its top.
 
 BENCH_DIR      := $(BUILD)/tests/bench
-BENCH_PROGRAMS := $(addprefix $(BENCH_DIR)/,single pipelined pipelined-big crowd faults contention)
+BENCH_PROGRAMS := $(addprefix $(BENCH_DIR)/,single pipelined pipelined-big crowd faults contention waiting)
 BENCH_FLAGS     = $(STANDARD) -O2 -g $(WARNINGS) -I. '-DBENCH_DIR="$(BENCH_DIR)"'
 
 # Room for 256 locks in flight: 2 commands for each, and to spare.
@@ -40,6 +40,8 @@ $(BENCH_DIR)/%: tests/bench/%.c
 $(BENCH_PROGRAMS): $(BENCH_DIR)/servers.o
 $(BENCH_DIR)/single: $(BENCH_DIR)/count.o
 $(BENCH_DIR)/single: BENCH_LINK = $(BENCH_WRAP)
+$(BENCH_DIR)/waiting: BENCH_LINK = -Wl,--wrap=send
+$(BENCH_DIR)/waiting: BENCH_FLAGS += -std=c11
 $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big: $(BENCH_DIR)/scripted.o
 # No debug information: not every valgrind reads what clang writes, and names are enough.
 $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big: BENCH_FLAGS += -g0

@@ -19,7 +19,7 @@ static void refused_servers_cost_nothing(void) { /* R14 R16 */
   ready();
   start = now();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 1);
+  CHECK_EQ(now() - start, 2); /* the handshake, and the lock */
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
   end();
@@ -32,7 +32,7 @@ static void black_holes_cost_nothing_when_not_needed(void) { /* R14 R16 */
   ready();
   start = now();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 1);
+  CHECK_EQ(now() - start, 2);
   end();
 }
 
@@ -185,9 +185,11 @@ static void a_lost_connection_voids_what_it_owed(void) { /* R12 */
   end();
 }
 
+enum { HANDSHAKE = 60 }; /* bytes ahead of the first SET */
+
 static void a_set_goes_once_whatever_byte_was_the_last(void) { /* R12 */
   size_t k;
-  for (k = 0; k < 130; k++) {
+  for (k = 0; k < 130 + HANDSHAKE; k++) {
     size_t i, before = 0;
     prepare(3);
     fake.server[2].cut_in = k;
@@ -198,7 +200,7 @@ static void a_set_goes_once_whatever_byte_was_the_last(void) { /* R12 */
     for (i = 0; i < fake.logged; i++)
       before += fake.log[i].server == 2 && fake.log[i].kind == FAKE_SET &&
                 fake.log[i].connection > 1;
-    CHECK(k == 0 || before == 0); /* some byte had left: never on another connection */
+    CHECK(k <= HANDSHAKE || before == 0); /* some byte had left: never on another connection */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     run_for(1500);
     CHECK_EQ(fake_live_keys(&fake), 0);

@@ -90,6 +90,8 @@ static void a_connection_that_is_reset_is_lost(void) { /* R12 */
   (void)redlock_step(&rl);
   connection = accept(listener, NULL, NULL);
   (void)redlock_step(&rl);
+  CHECK_EQ(send(connection, "-ERR\r\n-ERR\r\n", 12, 0), 12); /* to HELLO and CLIENT */
+  while (rl.server[0].state != RL_READY) (void)redlock_wait(&rl, 1);
   CHECK_EQ(setsockopt(connection, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
   close(connection);
   while (lock.status == REDLOCK_PENDING) (void)redlock_wait(&rl, -1);

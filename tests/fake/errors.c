@@ -215,7 +215,8 @@ static void who_hangs_up_unanswered_may_want_tls(void) { /* R15 */
   fake.server[0].cuts = 0;
   fake_reset(&fake, 1, FAKE_RST); /* it may just have died */
   run_for(1);
-  CHECK(strstr(redlock_server_error(&rl, 1), "no connection"));
+  if (!CHECK(strstr(redlock_server_error(&rl, 1), "no connection")))
+    printf("    %s\n", redlock_server_error(&rl, 1));
   end();
 }
 

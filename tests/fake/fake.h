@@ -7,6 +7,7 @@
  *
  * fake_stream.h  bytes with a time of arrival
  * fake_store.h   keys with expiry
+ * fake_alarm.h   who is told what changes (R26)
  * fake_server.h  what a server does with a command
  * fake_io.h      the hooks, the clock, the failures
  * fake_reason.h  the check of every test that no step acts before its time (R27)
@@ -35,7 +36,8 @@ enum fake_hook {
 };
 
 enum fake_kind {
-  FAKE_SET, FAKE_RELEASE, FAKE_EXTEND, FAKE_AUTH, FAKE_SELECT, FAKE_INFO, FAKE_OTHER
+  FAKE_SET, FAKE_RELEASE, FAKE_EXTEND, FAKE_AUTH, FAKE_SELECT, FAKE_INFO, FAKE_OTHER,
+  FAKE_HELLO, FAKE_TRACKING /* every connection asks for these two: FAKE_ANY leaves them out */
 };
 
 /* A FIN lets the replies before it through, an RST does not. */
@@ -69,6 +71,7 @@ struct fake_command {
   long long ttl_ms;
   int fenced; /* a SET by the script of R25 */
   long long token, max_ttl_ms;
+  int arms; /* a SET by a script that reads the key if it is refused */
   char words[48]; /* AUTH, SELECT, INFO and what is unknown: the words */
   char answer[48];
 };
@@ -82,6 +85,13 @@ struct fake_connection {
   struct fake_stream in, out;
   size_t took, gave; /* bytes in either direction */
   int authed, db;
+  int resp3, tracks, noloop;
+};
+
+/* A key that a connection has read. */
+struct fake_alarm {
+  size_t connection;
+  struct fake_text key;
 };
 
 /* Answers commands of one kind with something else. */
@@ -111,6 +121,9 @@ struct fake_server {
   int hangs_up;                    /* ... and then the connection ends */
   const char *username, *password; /* NULL = open to all */
   int databases;
+  int wakes;                       /* it knows HELLO and CLIENT TRACKING */
+  int loses_pushes;
+  int64_t reap_ms;                 /* so long after a key has expired it is seen to */
   int no_info;                     /* INFO is answered with an error */
   int hides_run_id, hides_uptime;  /* ... or does not tell that much */
   const char *role;
@@ -122,6 +135,8 @@ struct fake_server {
   int connections;
   struct fake_key *keys;
   size_t key_count, key_room;
+  struct fake_alarm *alarms;
+  size_t alarm_count, alarm_room;
 };
 
 struct fake;
@@ -182,6 +197,7 @@ static inline void fake_misuse(struct fake *f, const char *what, int server) {
 #include "../fenced.h"
 #include "fake_stream.h"
 #include "fake_store.h"
+#include "fake_alarm.h"
 #include "fake_server.h"
 #include "fake_reason.h"
 #include "fake_io.h"

@@ -170,6 +170,11 @@ static inline int64_t fake_sooner(const struct fake *f, int64_t a, int64_t b) {
 static inline int64_t fake_next_event(const struct fake *f) {
   int64_t next = FAKE_NEVER;
   size_t i;
+  int k;
+  for (k = 0; k < f->servers; k++)
+    for (i = 0; i < f->server[k].key_count && f->server[k].alarm_count; i++)
+      next = fake_sooner(f, next,
+                         f->server[k].keys[i].expires_at + 1 + f->server[k].reap_ms);
   for (i = 0; i < f->connections; i++) {
     const struct fake_connection *c = &f->connection[i];
     if (c->in.next < c->in.end) {

@@ -32,6 +32,7 @@ static inline void fake_end(struct fake *f) {
     fake_stream_free(&f->connection[i].out);
   }
   for (s = 0; s < f->servers; s++) FAKE_FREE(f->server[s].keys);
+  for (s = 0; s < f->servers; s++) FAKE_FREE(f->server[s].alarms);
   FAKE_FREE(f->connection);
   FAKE_FREE(f->log);
 }
@@ -95,6 +96,7 @@ static inline void fake_restart(struct fake *f, int server) {
 static inline void fake_put(struct fake *f, int server, const char *key, const char *value,
                             int64_t ttl_ms) {
   struct fake_text name = fake_text_of(key), text = fake_text_of(value);
+  fake_tell(f, server, &name, f->now_ms, NULL);
   fake_store_add(&f->server[server], 0, &name, &text, f->now_ms + ttl_ms);
 }
 
@@ -105,7 +107,23 @@ static inline struct fake_key *fake_key_at(struct fake *f, int server, const cha
 
 static inline void fake_forget(struct fake *f, int server, const char *key) {
   struct fake_key *found = fake_key_at(f, server, key);
-  if (found) fake_store_remove(&f->server[server], found);
+  struct fake_text name = fake_text_of(key);
+  if (!found) return;
+  fake_store_remove(&f->server[server], found);
+  fake_tell(f, server, &name, f->now_ms, NULL);
+}
+
+static inline void fake_flush(struct fake *f, int server) {
+  f->server[server].key_count = 0;
+  fake_tell(f, server, NULL, f->now_ms, NULL);
+}
+
+/* Bytes that nobody asked for, on every connection of a server. */
+static inline void fake_push(struct fake *f, int server, const char *bytes) {
+  size_t i;
+  for (i = 0; i < f->connections; i++)
+    if (f->connection[i].server == server && f->connection[i].held)
+      fake_reply(&f->server[server], &f->connection[i], bytes, f->now_ms);
 }
 
 /* On how many servers the key lives. */
@@ -144,7 +162,7 @@ static inline const struct fake_command *fake_nth(const struct fake *f, int serv
   for (i = 0; i < f->logged; i++) {
     const struct fake_command *c = &f->log[i];
     if (server != FAKE_ANY && c->server != server) continue;
-    if (kind != FAKE_ANY && (int)c->kind != kind) continue;
+    if (kind == FAKE_ANY ? c->kind >= FAKE_HELLO : (int)c->kind != kind) continue;
     if (k-- == 0) return c;
   }
   return NULL;

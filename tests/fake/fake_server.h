@@ -10,9 +10,12 @@ static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
   if (fake_arg_is(a, 0, "SET")) return FAKE_SET;
   if (fake_arg_is(a, 0, "AUTH")) return FAKE_AUTH;
   if (fake_arg_is(a, 0, "SELECT")) return FAKE_SELECT;
+  if (fake_arg_is(a, 0, "HELLO")) return FAKE_HELLO;
+  if (fake_arg_is(a, 0, "CLIENT") && fake_arg_is(a, 1, "TRACKING")) return FAKE_TRACKING;
   if (!fake_arg_is(a, 0, "EVAL")) return FAKE_OTHER;
   if (fake_arg_has(a, 1, "info")) return FAKE_INFO;
   if (a->count == 8 && fake_arg_has(a, 1, ":fence")) return FAKE_SET;
+  if (fake_arg_has(a, 1, "'set'")) return FAKE_SET;
   if (a->count > 5 && fake_arg_has(a, 1, "pexpire")) return FAKE_EXTEND;
   if (fake_arg_has(a, 1, "del") || fake_arg_has(a, 1, "DEL")) return FAKE_RELEASE;
   return FAKE_OTHER;
@@ -20,7 +23,7 @@ static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
 
 static inline const char *fake_run_set(struct fake_server *s, int db, const struct fake_args *a,
                                        const struct fake_command *c) {
-  int nx = 0, i;
+  int nx = fake_arg_is(a, 0, "EVAL") && fake_arg_has(a, 1, "'nx'"), i;
   for (i = 3; i < a->count; i++)
     if (fake_arg_is(a, i, "NX")) nx = 1;
   if (c->ttl_ms <= 0) return "-ERR invalid expire time in 'set' command\r\n";
@@ -139,6 +142,23 @@ static inline const char *fake_run_select(struct fake_server *s, struct fake_con
   return "+OK\r\n";
 }
 
+/* With a map that has an array of maps in it, as where there are modules. */
+static inline const char *fake_run_hello(struct fake_server *s, struct fake_connection *c) {
+  if (!s->wakes) return "-ERR unknown command 'HELLO', with args beginning with: '3' \r\n";
+  c->resp3 = 1;
+  return "%5\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n$4\r\nrole\r\n$0\r\n\r\n"
+         "+x\r\n_\r\n$7\r\nmodules\r\n*2\r\n%2\r\n$3\r\nver\r\n:-1\r\n$4\r\nargs\r\n~1\r\n,1.5\r\n"
+         "%1\r\n#t\r\n=7\r\ntxt:a\r\n\r\n";
+}
+
+static inline const char *fake_run_tracking(struct fake_server *s, struct fake_connection *c,
+                                            const struct fake_args *a) {
+  if (!s->wakes) return "-ERR Unknown subcommand or wrong number of arguments for 'TRACKING'\r\n";
+  c->tracks = c->resp3;
+  c->noloop = fake_arg_is(a, 3, "NOLOOP");
+  return "+OK\r\n";
+}
+
 /* EVAL script 0 run_id 16, or uptime_in_seconds 10 */
 static inline const char *fake_run_info(const struct fake_server *s, int64_t at,
                                         const struct fake_args *a, char *room, size_t size) {
@@ -167,19 +187,22 @@ static inline const char *fake_run_command(struct fake_server *s, struct fake_co
     case FAKE_AUTH: return fake_run_auth(s, c, a);
     case FAKE_SELECT: return fake_run_select(s, c, a);
     case FAKE_INFO: return fake_run_info(s, command->at, a, room, size);
+    case FAKE_HELLO: return fake_run_hello(s, c);
+    case FAKE_TRACKING: return fake_run_tracking(s, c, a);
     case FAKE_OTHER: break;
   }
   return "-ERR unknown command\r\n";
 }
 
-/* SET key value [NX] PX ttl, in any order of the options; EVAL script 1 key value [ttl], or
-   EVAL script 1 key value token max_ttl ttl */
+/* SET key value [NX] PX ttl, in any order of the options; EVAL script 1 key value [ttl], a SET too,
+   or EVAL script 1 key value token max_ttl ttl */
 static inline void fake_describe(struct fake_command *c, const struct fake_args *a) {
   int first = fake_arg_is(a, 0, "SET") ? 1 : 3, i;
   if (c->kind <= FAKE_EXTEND) {
     c->key = fake_arg_text(a, first);
     c->value = fake_arg_text(a, first + 1);
-    c->fenced = c->kind == FAKE_SET && first == 3;
+    c->fenced = c->kind == FAKE_SET && first == 3 && a->count == 8;
+    c->arms = c->kind == FAKE_SET && first == 3 && !c->fenced && fake_arg_has(a, 1, "'get'");
     if (c->fenced) {
       c->token = fake_arg_number(a, 5);
       c->max_ttl_ms = fake_arg_number(a, 6);
@@ -202,7 +225,7 @@ static inline struct fake_rule *fake_rule_for(struct fake *f, const struct fake_
   for (i = 0; i < f->rules; i++) {
     struct fake_rule *r = &f->rule[i];
     if (r->server != FAKE_ANY && r->server != c->server) continue;
-    if (r->kind != FAKE_ANY && r->kind != (int)c->kind) continue;
+    if (r->kind == FAKE_ANY ? c->kind >= FAKE_HELLO : r->kind != (int)c->kind) continue;
     if (r->skip > 0) {
       r->skip--;
       continue;
@@ -214,23 +237,12 @@ static inline struct fake_rule *fake_rule_for(struct fake *f, const struct fake_
   return NULL;
 }
 
-/* Replies come in order: none before the one in front of it. */
-static inline void fake_reply(struct fake_server *s, struct fake_connection *c, const char *text,
-                              int64_t at) {
-  size_t i, size = strlen(text);
-  for (i = 0; i < size; i++) {
-    int64_t when = at + s->reply_ms + s->gap_ms * (int64_t)i;
-    if (s->split_at && i >= s->split_at) when += s->split_ms;
-    if (c->out.end > 0 && c->out.at[c->out.end - 1] > when) when = c->out.at[c->out.end - 1];
-    fake_stream_add(&c->out, text + i, 1, when);
-  }
-}
-
 static inline void fake_execute(struct fake *f, struct fake_connection *c,
                                 const struct fake_args *a) {
   struct fake_server *s = &f->server[c->server];
   struct fake_command *command;
   struct fake_rule *rule;
+  struct fake_key before;
   const char *answer = NULL;
   char room[640];
   f->log = (struct fake_command *)fake_grow(f->log, &f->log_room, f->logged + 1, sizeof *f->log);
@@ -242,18 +254,24 @@ static inline void fake_execute(struct fake *f, struct fake_connection *c,
   command->at = a->at > s->thaw_at ? a->at : s->thaw_at;
   command->kind = fake_kind_of(a);
   fake_describe(command, a);
+  fake_reap(f, c->server, &command->key, command->at);
+  before = fake_look_at(s, c->db, command);
   rule = fake_rule_for(f, command);
   if (!rule || rule->runs) answer = fake_run_command(s, c, a, command, room, sizeof room);
   if (rule) answer = rule->answer;
-  if (!answer) return;
-  snprintf(command->answer, sizeof command->answer, "%.*s", (int)strcspn(answer, "\r"), answer);
-  fake_reply(s, c, answer, command->at);
+  if (answer && c->resp3 && strcmp(answer, "$-1\r\n") == 0) answer = "_\r\n";
+  if (answer)
+    snprintf(command->answer, sizeof command->answer, "%.*s", (int)strcspn(answer, "\r"), answer);
+  if (answer) fake_reply(s, c, answer, command->at);
+  fake_follow(f, c, command, &before);
 }
 
 /* Runs what has arrived. The newest connection goes first: a command that was sent on another
    connection to be behind one that waits here overtakes it, as it may on a real server. */
 static inline void fake_run(struct fake *f) {
   size_t i;
+  int k;
+  for (k = 0; k < f->servers; k++) fake_reap(f, k, NULL, f->now_ms);
   for (i = f->connections; i-- > 0;) {
     struct fake_connection *c = &f->connection[i];
     struct fake_args args;

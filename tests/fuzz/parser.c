@@ -38,9 +38,13 @@ static struct {
 
 /* One command more was read: one reply more may leave. */
 static void ask(void) {
-  size_t taken = 0, left = wire.size - wire.asked;
-  inside_reply reply = left ? judge(wire.bytes + wire.asked, left, &taken) : INSIDE_MORE;
-  wire.asked = reply >= INSIDE_OK ? wire.asked + taken : wire.size;
+  int push = 1;
+  while (push) { /* what is pushed ahead of the reply leaves with it */
+    size_t taken = 0, left = wire.size - wire.asked;
+    inside_reply reply = left ? judge(wire.bytes + wire.asked, left, &taken, &push) : INSIDE_MORE;
+    if (reply < INSIDE_OK) push = 0;
+    wire.asked = reply >= INSIDE_OK ? wire.asked + taken : wire.size;
+  }
 }
 
 static void read_byte(char c) {
@@ -172,8 +176,12 @@ static void pieces_make_no_difference(uint8_t how, const char *bytes, size_t siz
 
 static inside_reply feed(inside_parser *parser, const char *bytes, size_t size, size_t *taken) {
   inside_reply reply = INSIDE_MORE;
-  for (*taken = 0; *taken < size && reply == INSIDE_MORE; ++*taken)
+  int pushed = 0;
+  for (*taken = 0; *taken < size && reply == INSIDE_MORE; ++*taken) {
     reply = inside_parse(parser, bytes[*taken]);
+    if (reply == INSIDE_PUSHED) pushed = 1, reply = INSIDE_MORE;
+    if (pushed && inside_is_between(parser)) reply = INSIDE_PUSHED;
+  }
   return reply;
 }
 
@@ -184,7 +192,9 @@ static void parsers_agree(const char *bytes, size_t size) {
   size_t ours = 0, theirs = 0;
   memset(&parser, 0, sizeof parser);
   for (; size > 0 && got >= INSIDE_OK; bytes += ours, size -= ours) {
-    inside_reply want = judge(bytes, size, &theirs);
+    int push;
+    inside_reply want = judge(bytes, size, &theirs, &push);
+    if (want >= INSIDE_OK && push) want = INSIDE_PUSHED;
     got = feed(&parser, bytes, size, &ours);
     if (want == INSIDE_MORE && got == INSIDE_BAD) return;
     FUZZ_CHECK(got == want);

@@ -48,6 +48,8 @@ static inline int value_draw(const struct client *c, unsigned char *out) {
   v->life = c->life;
   v->resource = -1;
   v->drawn = W.now;
+  W.client[c->index].last_draw = W.now;
+  W.client[c->index].draws[W.client[c->index].drawn++ % DRAWS] = W.now;
   put32(out, (uint32_t)W.values);
   put32(out + 4, value_seal((uint32_t)W.values));
   for (i = 8; i < VALUE_BYTES; i++) out[i] = (unsigned char)below(256);

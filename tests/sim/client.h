@@ -219,6 +219,7 @@ static void client_pause(struct client *c) {
   if (fault(F_SUSPEND)) length = skewed(MS, (ns)W.cfg.ttl_max_ms * MS * 2);
   if (length) note(N_PAUSE, c->index, length, -1);
   if (length) c->paused_until = W.now + length;
+  if (length) c->stood = W.now + length;
   if (length) allow_one_more_round(c, W.now + length);
   if (!W.cfg.light) forgive(c, length); /* the line has stood still too (R11) */
 }
@@ -236,6 +237,7 @@ static void client_wake(struct client *c, uint32_t turn) {
     return;
   }
   T->beat++;
+  check_wakes(c);
   check_reason(c);
   check_spin(c);
   c->happened = 0;
@@ -296,6 +298,7 @@ static void client_start(struct client *c) {
     c->reach_since[i] = NEVER;
   }
   c->named_at = NEVER;
+  c->stood = c->news = W.now;
   for (i = 0; i < c->slots; i++) {
     struct slot *s = &c->slot[i];
     memset(s, 0, sizeof *s);

@@ -96,6 +96,13 @@ static void draw_kinds(struct config *k) {
   for (i = 0; i < k->servers; i++) k->kind[i] = (enum store_kind)(splitmix(&x) % STORE_KINDS);
 }
 
+static void draw_wakes(struct config *k) {
+  uint64_t x = W.seed ^ 0x77616b65, r = splitmix(&x);
+  k->no_hello = r % 4 ? 0 : (unsigned)(r >> 8) & (unsigned)(r >> 40);
+  k->no_tracking = r >> 4 & 7 ? 0 : (unsigned)(r >> 20);
+  if (k->no_hello | k->no_tracking) T->fault[F_HELLO_REFUSED]++;
+}
+
 static void draw_triers(struct config *k) {
   uint64_t x = W.seed ^ 0x7219, r = splitmix(&x);
   if (k->out_of_model || r % 4) return;
@@ -160,6 +167,7 @@ static void draw_config(void) {
   if (W.seed & FENCED_SEED) draw_fenced(k);
   draw_names();
   draw_kinds(k);
+  draw_wakes(k);
   if (!k->fenced) draw_triers(k);
 }
 

@@ -262,9 +262,20 @@ static void make_odd(struct message *m) {
   }
 }
 
+static void make_arm(struct message *m) {
+  begin(m, 6);
+  word(m, "EVAL");
+  word(m, RL_ARM_SCRIPT);
+  word(m, "1");
+  put_name(m);
+  put_value(m);
+  word(m, a_ttl());
+}
+
 /* Only what the header sends. */
 static void make_own(struct message *m) {
-  if (below(2)) make_set(m);
+  if (!is_old && below(4) == 0) make_arm(m);
+  else if (below(2)) make_set(m);
   else if (below(2)) make_release(m);
   else make_extend(m);
 }
@@ -544,6 +555,167 @@ static void times_to_live_are_the_same(void) {
   }
 }
 
+/* ---- pushes (R26) ---- */
+
+/* What the connection is told when another one does this. */
+static size_t simulate_other(const struct message *m, char *out) {
+  static struct session other;
+  struct session own = session;
+  static char spare[STORE_REPLY];
+  char *push = out;
+  struct reply r;
+  struct arg argv[STORE_ARGS];
+  struct effect e;
+  int argc = 0;
+  other.db = session.db;
+  other.authed = 1;
+  (void)request_parse((const unsigned char *)(const void *)m->bytes, m->size, argv, &argc);
+  memset(&e, 0, sizeof e);
+  r.at = spare;
+  r.size = 0;
+  store.now_ms = wall_ms();
+  store_run(&store, &other, argc, argv, &r, &e);
+  r.at = push;
+  r.size = 0;
+  session = own;
+  if (e.changed && session_forgets(&session, e.subject, e.subject_size))
+    reply_push(&r, e.subject, e.subject_size);
+  return r.size;
+}
+
+static void expect(const char *bytes, size_t size, const char *what) {
+  static char got[2 * STORE_REPLY];
+  size_t all = read_some(got, size);
+  if (CHECK(all == size && memcmp(got, bytes, size) == 0)) return;
+  printf("    %s\n", what);
+  show("simulated", bytes, size);
+  show("real", got, all);
+}
+
+static void make_line(struct message *m, const char *line) {
+  char words[256], *at = words, *one;
+  int count = 1;
+  snprintf(words, sizeof words, "%s", line);
+  for (at = words; *at; at++) count += *at == ' ';
+  begin(m, count);
+  for (one = strtok(words, " "); one; one = strtok(NULL, " ")) word(m, one);
+}
+
+static void another_does(const char *line) {
+  static char push[STORE_REPLY];
+  struct message m;
+  size_t size;
+  make_line(&m, line);
+  size = simulate_other(&m, push);
+  server_command(&real, "%s", line);
+  expect(push, size, line);
+}
+
+/* So it was before 7.0. */
+static void put_push_first(char *out, size_t reply, size_t all) {
+  char answer[64];
+  if (reply > sizeof answer) return;
+  memcpy(answer, out, reply);
+  memmove(out, out + reply, all - reply);
+  memcpy(out + all - reply, answer, reply);
+}
+
+/* The reply to an own command, and what the connection is told of its own doing behind it. */
+static void own_says(const char *script, const char *key, const char *ttl) {
+  static char out[STORE_REPLY];
+  struct message m;
+  struct arg argv[STORE_ARGS];
+  struct effect e;
+  struct reply r;
+  size_t size;
+  int argc = 0;
+  begin(&m, *ttl ? 6 : 5);
+  word(&m, "EVAL");
+  word(&m, script);
+  word(&m, "1");
+  word(&m, key);
+  put(&m, "aaaaaaaaaaaaaaaaaaaa", 20);
+  if (*ttl) word(&m, ttl);
+  (void)request_parse((const unsigned char *)(const void *)m.bytes, m.size, argv, &argc);
+  memset(&e, 0, sizeof e);
+  r.at = out;
+  r.size = 0;
+  store.now_ms = wall_ms();
+  store_run(&store, &session, argc, argv, &r, &e);
+  size = r.size;
+  if (e.changed && session_forgets(&session, e.subject, e.subject_size))
+    reply_push(&r, e.subject, e.subject_size);
+  if (is_old) put_push_first(out, size, r.size);
+  send_all(m.bytes, m.size, 1);
+  expect(out, r.size, script);
+}
+
+/* HELLO's own reply tells the version: only its end is looked for. */
+static int begin_resp3(void) {
+  static const char ask[] = "HELLO 3\r\nCLIENT TRACKING ON\r\nPING\r\n";
+  static char got[STORE_REPLY];
+  size_t size = 0;
+  int c;
+  send_all(ask, sizeof ask - 1, 0);
+  while (size < sizeof got - 1 && (c = read_byte()) >= 0) {
+    got[size++] = (char)c;
+    got[size] = 0;
+    if (size >= 7 && strcmp(got + size - 7, "+PONG\r\n") == 0) break;
+  }
+  session.resp3 = session.tracks = 1;
+  return CHECK(got[0] == '%' && strstr(got, "+OK\r\n+PONG\r\n"));
+}
+
+static void pushes_are_the_same(void) { /* R26 */
+  static char push[128];
+  struct reply nil;
+  NEEDS_SERVER();
+  begin_test();
+  if (!begin_resp3()) return;
+  another_does("SET r x PX 50000");
+  own_says(RL_ARM_SCRIPT, "r", "30000"); /* nil, and it is armed */
+  another_does("SET q x");               /* another name */
+  another_does("DEL r");
+  another_does("DEL r");
+  own_says(RL_ARM_SCRIPT, "r", "30000"); /* OK */
+  another_does("DEL r");                 /* not read */
+  another_does("SET r x PX 50000");
+  own_says(RL_ARM_SCRIPT, "r", "30000");
+  own_says(RL_ARM_SCRIPT, "r", "30000"); /* twice, and told once */
+  another_does("SET r y PX 50000");
+  another_does("DEL r");
+  own_says(RL_ARM_SCRIPT, "r", "30000");
+  own_says(RL_SCRIPT, "r", "60000");     /* extended: told of its own doing */
+  own_says(RL_SCRIPT, "r", "10000");     /* not changed, but read */
+  own_says(RL_SCRIPT, "r", "");          /* released: told again */
+  own_says(RL_SCRIPT, "r", "");          /* read while absent */
+  another_does("SET r x PX 50000");
+  own_says(RL_SCRIPT, "r", "");          /* another's: read */
+  another_does("RPUSH q2 x");
+  another_does("DEL r");
+  another_does("SET r x PX 50000");
+  own_says(RL_ARM_SCRIPT, "r", "30000");
+  nil.at = push;
+  nil.size = 0;
+  reply_push(&nil, NULL, 0);
+  session.reads = 0;
+  server_command(&real, "FLUSHALL");
+  expect(push, nil.size, "FLUSHALL");
+  store.keys = 0;
+  another_does("SET r x PX 150");
+  own_says(RL_ARM_SCRIPT, "r", "30000");
+  nil.size = 0;
+  reply_push(&nil, (const unsigned char *)"r", 1);
+  expect(push, nil.size, "expiry");      /* within the patience of a read */
+  reconnect();
+  another_does("SET r x PX 50000");
+  send_all("CLIENT TRACKING ON\r\n", 20, 0);
+  expect("+OK\r\n", 5, "TRACKING without HELLO");
+  own_says(RL_ARM_SCRIPT, "r", "30000");
+  another_does("DEL r");                 /* and nobody is told */
+  own_says(RL_SCRIPT, "r", "");
+}
+
 /* The script of R24, about this line of INFO. */
 static void say_info(struct message *m, const char *line, const char *base) {
   begin(m, 5);
@@ -603,6 +775,7 @@ int main(int argc, char **argv) {
   RUN(a_replica);
   RUN(a_server_out_of_memory);
   RUN(keys_expire);
+  RUN(pushes_are_the_same);
   RUN(times_to_live_are_the_same);
   RUN(the_run_id_is_told_as_a_number);
   RUN(the_uptime_is_told_as_a_number);

@@ -34,6 +34,8 @@
   X(SELECT_REFUSED, "SELECT refused")                   \
   X(INFO_REFUSED, "INFO refused")                       \
   X(ALIAS, "two names for one server")                  \
+  X(HELLO_REFUSED, "HELLO or CLIENT TRACKING refused")  \
+  X(PUSH, "push of another name, or of nil")            \
   /* clients */                                         \
   X(PAUSE_BETWEEN, "pause between two steps")           \
   X(PAUSE_INSIDE, "pause inside a call")                \

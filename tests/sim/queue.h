@@ -13,6 +13,7 @@ enum {
   EV_THAW,     /* server */
   EV_RESTART,  /* server */
   EV_PROMOTE,  /* server: a replica becomes master again */
+  EV_REAP,     /* server: keys that have expired are seen to */
   EV_ADMIT,    /* server: it refuses no handshake any more */
   EV_REBIRTH,  /* client, life */
   EV_STALL,    /* most servers freeze until healing */

@@ -63,6 +63,8 @@ static int print_coverage(const struct totals *t) {
   for (i = 0; i < VOTES; i++) missing += print_count(vote_names[i], t->vote[i]);
   puts("steps before their time:");
   missing += print_count("steps that must do nothing", t->reasons);
+  puts("waiters that know a quorum to be free:");
+  missing += print_count("looked at", t->wakes);
   puts("after healing:");
   missing += print_count("waiters that must be granted", t->probes);
   missing += print_count("tries that must find a quorum", t->tries_checked);

@@ -15,6 +15,7 @@ static void dispatch(const struct event *e) {
     case EV_RESTART: server_restart(e->a); break;
     case EV_PROMOTE: on_promote(e->a); break;
     case EV_ADMIT: on_admit(e->a); break;
+    case EV_REAP: server_reap(e->a); break;
     case EV_REBIRTH:
       if (!W.client[e->a].alive && W.client[e->a].life == e->b) client_start(&W.client[e->a]);
       break;
@@ -80,6 +81,8 @@ static void start_servers(void) {
     s->store.databases = 16;
     s->store.password = W.cfg.password;
     s->store.kind = W.cfg.kind[i];
+    s->store.refuse_hello = W.cfg.no_hello >> i & 1;
+    s->store.refuse_tracking = W.cfg.no_tracking >> i & 1;
     s->forgot_at = -1;
     server_new_run_id(s);
   }

@@ -3,6 +3,7 @@
 #define SIM_SERVER_H
 
 #include "net.h"
+#include "wake.h"
 
 static inline void server_new_run_id(struct server *s) {
   int i;
@@ -22,6 +23,77 @@ static inline void note_refusal(struct conn *n, int argc, const struct arg *argv
   if (command == C_AUTH) T->fault[F_AUTH_REFUSED]++;
   if (command == C_SELECT) T->fault[F_SELECT_REFUSED]++;
   if (command == C_INFO) T->fault[F_INFO_REFUSED]++;
+}
+
+/* R26: whoever has read the name is told, behind what was answered before. by: who did it. */
+static inline void server_tell(int server, const unsigned char *name, size_t size,
+                               const struct conn *by) {
+  char out[STORE_NAME + 64];
+  struct reply r;
+  int i;
+  for (i = 0; i < W.conns; i++) {
+    struct conn *n = &W.conn[i];
+    if (n->state != CONN_OPEN || n->server != server || n->server_gone) continue;
+    if (!session_forgets(&n->session, name, size) || (n == by && n->session.noloop)) continue;
+    r.at = out;
+    r.size = 0;
+    reply_push(&r, name, size);
+    pipe_write(n, DOWN, r.at, (uint32_t)r.size);
+    wake_told(n, resource_of(name, size));
+  }
+}
+
+/* Keys that have expired are seen within 100 ms. */
+static inline void server_reap(int server) {
+  struct server *s = &W.server[server];
+  int i, k;
+  if (s->down) return;
+  if (is_frozen(s)) {
+    schedule(s->frozen_until, EV_REAP, server, 0);
+    return;
+  }
+  s->store.now_ms = server_ms(s);
+  for (i = 0; i < W.conns; i++) {
+    struct session *c = &W.conn[i].session;
+    if (W.conn[i].state != CONN_OPEN || W.conn[i].server != server) continue;
+    if (W.conn[i].server_gone) continue;
+    for (k = c->reads; k-- > 0;) {
+      struct read read = c->read[k];
+      struct arg name;
+      name.at = read.name;
+      name.size = read.size;
+      if (!read.present || store_find(&s->store, c->db, name)) continue;
+      server_tell(server, read.name, read.size, NULL);
+      k = c->reads;
+    }
+  }
+}
+
+/* What was read, and is there, will be seen to expire. */
+static inline void server_follow(struct conn *n, const struct effect *e) {
+  struct server *s = &W.server[n->server];
+  struct key *k;
+  struct arg name;
+  if (e->changed) server_tell(n->server, e->subject, e->subject_size, n);
+  if (session_has(&n->session, e->subject, e->subject_size) < 0) return;
+  name.at = e->subject;
+  name.size = e->subject_size;
+  k = store_find(&s->store, n->session.db, name);
+  if (!k || k->reaped_ms == k->expires_ms) return;
+  k->reaped_ms = k->expires_ms;
+  schedule(clock_when(&s->clock, (k->expires_ms + 1) * MS) + between(0, 100 * MS), EV_REAP,
+           n->server, 0);
+}
+
+/* A push that no one has waited for. */
+static inline void server_chatter(struct conn *n) {
+  char out[128];
+  struct reply r = {out, 0};
+  int nil = one_in(2), i;
+  if (!n->session.tracks || !fault(F_PUSH)) return;
+  reply_push(&r, nil ? NULL : (const unsigned char *)"+OK\r\n:1", 8);
+  pipe_write(n, DOWN, r.at, (uint32_t)r.size);
+  for (i = 0; i < W.cfg.resources && nil; i++) wake_told(n, i);
 }
 
 static inline void server_reply(struct conn *n, const struct reply *r) {
@@ -61,7 +133,10 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   store_run(&s->store, &n->session, argc, argv, &r, &e);
   note_refusal(n, argc, argv, &r);
   check_effect(s, n, &e);
+  server_chatter(n);
   if (r.size) server_reply(n, &r);
+  server_follow(n, &e);
+  wake_noted(s, n, argc, argv, &r, &e);
 }
 
 /* Runs one request; 0 = there is none. */

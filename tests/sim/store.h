@@ -16,6 +16,7 @@ enum {
   STORE_NAME = 160,
   STORE_VALUE = 64,
   STORE_ARGS = 12,
+  STORE_READS = 16,
   STORE_REPLY = 4096,
   STORE_COMMAND = 2048 /* the longest command, in bytes */
 };
@@ -26,6 +27,7 @@ struct key {
   size_t name_size, value_size;
   unsigned char name[STORE_NAME], value[STORE_VALUE];
   int64_t expires_ms;     /* on the server's clock; 0 = never */
+  int64_t reaped_ms;      /* the expiry that will be seen to */
   uint32_t owner;         /* for the checker: the connection that set it ... */
   int excused;            /* ... and whether that was broken by no fault of the client */
 };
@@ -43,6 +45,9 @@ struct effect {
   size_t name_size, value_size;
   int64_t ttl_ms;
   struct key old;         /* what was deleted */
+  int changed;            /* the key is another than before */
+  const unsigned char *subject; /* its name */
+  size_t subject_size;
 };
 
 /* How servers differ, all of it before the password is given. */
@@ -58,8 +63,23 @@ static inline const char *store_kind_text(enum store_kind kind) {
   return text[kind];
 }
 
+struct arg {
+  const unsigned char *at;
+  size_t size;
+};
+
+/* What a connection has read, and will be told of once (R26). */
+struct read {
+  size_t size;
+  int present;            /* it was there: that it expires is told too */
+  unsigned char name[STORE_NAME];
+};
+
 struct session {
   int db, authed;
+  int resp3, tracks, noloop;
+  int reads;
+  struct read read[STORE_READS];
   int unsent;             /* replies that this turn of the server's loop has not written yet */
 };
 
@@ -75,6 +95,7 @@ struct store {
   int databases;
   int error;              /* an error that every command with a key gets; 0 = none */
   int refuse_auth, refuse_select, refuse_info;
+  int refuse_hello, refuse_tracking;
 };
 
 /* R15, word for word. The kinds that come unasked stand last. */
@@ -116,11 +137,6 @@ static inline const char *store_error(int i) {
   return text[i];
 }
 
-struct arg {
-  const unsigned char *at;
-  size_t size;
-};
-
 /* ---- replies ---- */
 
 struct reply {
@@ -156,6 +172,43 @@ static inline void reply_bulk(struct reply *r, const void *bytes, size_t size) {
   reply_text(r, text);
   reply_bytes(r, bytes, size);
   reply_text(r, "\r\n");
+}
+
+static inline void reply_nil(struct reply *r, const struct session *c) {
+  reply_text(r, c->resp3 ? "_\r\n" : "$-1\r\n");
+}
+
+/* ---- who reads what (R26) ---- */
+
+/* Where the name stands among what was read; -1 = nowhere. */
+static inline int session_has(const struct session *c, const unsigned char *name, size_t size) {
+  int i = c->reads;
+  while (i-- > 0)
+    if (c->read[i].size == size && memcmp(c->read[i].name, name, size) == 0) return i;
+  return -1;
+}
+
+static inline void session_reads(struct session *c, struct arg name, int present) {
+  int i = session_has(c, name.at, name.size);
+  if (!c->tracks || name.size > STORE_NAME || (i < 0 && c->reads == STORE_READS)) return;
+  if (i < 0) i = c->reads++;
+  c->read[i].size = name.size;
+  c->read[i].present = present;
+  memcpy(c->read[i].name, name.at, name.size);
+}
+
+/* 1 = it had been read, and is not any more. */
+static inline int session_forgets(struct session *c, const unsigned char *name, size_t size) {
+  int i = session_has(c, name, size);
+  if (i >= 0) c->read[i] = c->read[--c->reads];
+  return i >= 0;
+}
+
+/* The push; NULL = of nil. */
+static inline void reply_push(struct reply *r, const unsigned char *name, size_t size) {
+  reply_text(r, ">2\r\n$10\r\ninvalidate\r\n");
+  reply_text(r, name ? "*1\r\n" : "_\r\n");
+  if (name) reply_bulk(r, name, size);
 }
 
 /* ---- keys ---- */
@@ -274,7 +327,7 @@ static inline void store_set(struct store *s, struct session *c, int argc, const
     return;
   }
   if (k && nx) {
-    reply_text(r, "$-1\r\n");
+    reply_nil(r, c);
     return;
   }
   if (!k) k = store_add(s, c->db, argv[1]);
@@ -447,17 +500,43 @@ static inline void store_forget_counter(struct store *s, int db, struct arg reso
 
 /* The scripts are known by their words: which calls stand in them. A planted bug takes some away.
  * */
+/* R26's: SET NX PX by a script, and a refused one reads the key. */
+static inline void store_arm(struct store *s, struct session *c, const struct arg *argv,
+                             struct reply *r, struct effect *e) {
+  static const unsigned char words[] = "setpxnx";
+  struct arg set[6];
+  set[0].at = words, set[0].size = 3;
+  set[1] = argv[3];
+  set[2] = argv[4];
+  set[3].at = words + 3, set[3].size = 2;
+  set[4] = argv[5];
+  set[5].at = words + 5, set[5].size = 2;
+  if (s->error == STORE_ERROR_OOM) {
+    reply_error(r, store_error(s->error));
+    return;
+  }
+  store_set(s, c, 6, set, r, e);
+  if (e->kind == EFFECT_SET_REFUSED && r->at[0] != '-' && script_has(argv[1], "'get'"))
+    session_reads(c, argv[3], 1);
+}
+
 static inline void store_eval(struct store *s, struct session *c, int argc, const struct arg *argv,
                               struct reply *r, struct effect *e) {
   struct key *k = store_find(s, c->db, argv[3]);
   struct arg none = {NULL, 0}, value = argc > 4 ? argv[4] : none;
   int extends, looks;
   if (argc == 8 && store_script(argv[1])->is_fenced) {
+    session_reads(c, argv[3], k != NULL); /* by EXISTS */
     store_fenced(s, c, argv, store_script(argv[1]), r, e);
+    return;
+  }
+  if (argc > 5 && script_has(argv[1], "'set'")) {
+    store_arm(s, c, argv, r, e);
     return;
   }
   extends = argc > 5 && script_has(argv[1], "pexpire");
   looks = script_has(argv[1], "'get'");
+  if (looks) session_reads(c, argv[3], k != NULL);
   store_note(e, extends ? EFFECT_NOT_EXTENDED : EFFECT_NOT_DELETED, argv[3], value);
   if (looks && k && k->list) {
     reply_error(r, store_error(15));
@@ -516,13 +595,14 @@ static inline void store_select(struct store *s, struct session *c, const struct
 
 /* R24's script, of which only its argument is looked at: run_id 16, or uptime_in_seconds 10. Eight
  * digits of either count. */
-static inline void store_info(struct store *s, int argc, const struct arg *argv, struct reply *r) {
+static inline void store_info(struct store *s, struct session *c, int argc, const struct arg *argv,
+                              struct reply *r) {
   long long uptime_s = s->now_ms / 1000 - s->started_s;
   char digits[24];
   if (s->refuse_info) {
     reply_error(r, "ERR The user executing the script can't run this command or subcommand");
   } else if (s->replica) {
-    reply_text(r, "$-1\r\n");
+    reply_nil(r, c);
   } else if (argc > 3 && arg_is(argv[3], "run_id")) {
     snprintf(digits, sizeof digits, "%.8s", s->run_id);
     reply_integer(r, (int64_t)strtoll(digits, NULL, 16));
@@ -536,6 +616,7 @@ static inline void store_info(struct store *s, int argc, const struct arg *argv,
 static inline void store_look(struct store *s, struct session *c, int what, struct arg name,
                               struct reply *r, struct effect *e) {
   struct key *k = store_find(s, c->db, name);
+  if (what == 'g' || what == 'p') session_reads(c, name, k != NULL);
   if (what == 'd') {
     store_del(s, k, r, e, 0);
   } else if (what == 'p') {
@@ -553,8 +634,33 @@ static inline void store_look(struct store *s, struct session *c, int what, stru
   } else if (k) {
     reply_bulk(r, k->value, k->value_size);
   } else {
-    reply_text(r, "$-1\r\n");
+    reply_nil(r, c);
   }
+}
+
+/* A map in which a list of maps stands, as where there are modules. */
+static inline void store_hello(struct store *s, struct session *c, struct reply *r) {
+  if (s->refuse_hello) {
+    reply_error(r, "ERR unknown command 'HELLO', with args beginning with: '3' ");
+    return;
+  }
+  c->resp3 = 1;
+  reply_text(r, "%4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n"
+                "$4\r\nrole\r\n$6\r\nmaster\r\n"
+                "$7\r\nmodules\r\n");
+  reply_text(r, s->kind == KIND_REDIS_7 ? "*0\r\n"
+                : "*1\r\n%2\r\n$4\r\nname\r\n$2\r\nvs\r\n$4\r\nargs\r\n*1\r\n$0\r\n\r\n");
+}
+
+static inline void store_tracking(struct store *s, struct session *c, int argc,
+                                  const struct arg *argv, struct reply *r) {
+  if (s->refuse_tracking || s->refuse_hello) {
+    reply_error(r, "NOPERM User default has no permissions to run the 'client|tracking' command");
+    return;
+  }
+  c->tracks = c->resp3;
+  c->noloop = argc > 3 && arg_is(argv[3], "noloop");
+  reply_text(r, "+OK\r\n");
 }
 
 static inline void store_unknown(int argc, const struct arg *argv, struct reply *r) {
@@ -567,14 +673,16 @@ static inline void store_unknown(int argc, const struct arg *argv, struct reply 
   reply_error(r, text);
 }
 
-enum { C_SET, C_EVAL, C_AUTH, C_SELECT, C_INFO, C_GET, C_PTTL, C_DEL, C_RPUSH, C_PING, C_FLUSHALL };
+enum { C_SET, C_EVAL, C_AUTH, C_SELECT, C_INFO, C_GET, C_PTTL, C_DEL, C_RPUSH, C_PING, C_FLUSHALL,
+       C_HELLO, C_CLIENT };
 
 static const struct store_command {
   const char *name;
   int least, most; /* words */
 } store_commands[] = {{"set", 3, 99},    {"eval", 3, 99}, {"auth", 2, 3},   {"select", 2, 2},
                       {"", 3, 99},        {"get", 2, 2},   {"pttl", 2, 2},   {"del", 2, 99},
-                      {"rpush", 3, 99},  {"ping", 1, 2},  {"flushall", 1, 2}};
+                      {"rpush", 3, 99},  {"ping", 1, 2},  {"flushall", 1, 2},
+                      {"hello", 1, 99},  {"client", 3, 99}};
 
 /* A script that asks for INFO counts as that. */
 static inline int store_command_of(int argc, const struct arg *argv) {
@@ -591,11 +699,38 @@ static inline int store_fails(const struct store *s, int command) {
   return command == C_SET || s->error != STORE_ERROR_OOM;
 }
 
+/* The key of a command, though it may have expired; not used = there is none. */
+static inline struct key store_subject(const struct store *s, const struct session *c,
+                                       const struct effect *e) {
+  struct key none;
+  int i;
+  memset(&none, 0, sizeof none);
+  for (i = 0; i < s->keys && e->subject_size; i++) {
+    const struct key *k = &s->key[i];
+    if (k->used && k->db == c->db && k->name_size == e->subject_size &&
+        memcmp(k->name, e->subject, k->name_size) == 0)
+      return *k;
+  }
+  return none;
+}
+
+static inline int key_is_same(const struct key *a, const struct key *b) {
+  return a->used == b->used && a->list == b->list && a->expires_ms == b->expires_ms &&
+         a->value_size == b->value_size && memcmp(a->value, b->value, a->value_size) == 0;
+}
+
 static inline void store_run(struct store *s, struct session *c, int argc, const struct arg *argv,
                              struct reply *r, struct effect *e) {
+  struct key before, after;
   int command = store_command_of(argc, argv);
   int locked = s->password && !c->authed && command != C_AUTH;
+  int key = command == C_EVAL ? 3 : 1;
   e->kind = EFFECT_NONE;
+  if (command >= 0 && command != C_AUTH && command < C_PING && key < argc) {
+    e->subject = argv[key].at;
+    e->subject_size = argv[key].size;
+  }
+  before = store_subject(s, c, e);
   if (locked && s->kind == KIND_VALKEY) {
     reply_error(r, store_error(STORE_ERROR_NOAUTH));
   } else if (command < 0) {
@@ -612,7 +747,9 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
       case C_EVAL: store_eval(s, c, argc, argv, r, e); break;
       case C_AUTH: store_auth(s, c, argc, argv, r); break;
       case C_SELECT: store_select(s, c, argv, r); break;
-      case C_INFO: store_info(s, argc, argv, r); break;
+      case C_INFO: store_info(s, c, argc, argv, r); break;
+      case C_HELLO: store_hello(s, c, r); break;
+      case C_CLIENT: store_tracking(s, c, argc, argv, r); break;
       case C_GET: store_look(s, c, 'g', argv[1], r, e); break;
       case C_PTTL: store_look(s, c, 'p', argv[1], r, e); break;
       case C_DEL: store_look(s, c, 'd', argv[1], r, e); break;
@@ -624,6 +761,8 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
     }
   }
   c->unsent += r->size > 0;
+  after = store_subject(s, c, e);
+  e->changed = !key_is_same(&before, &after);
 }
 
 /* ---- requests ---- */

@@ -24,6 +24,7 @@ enum {
   MAX_TURNS = 1500000, /* events of one run, about: a busier one is healed early */
   PIPE_BYTES = 16384, /* a power of two */
   PIPE_CHUNKS = 64,
+  DRAWS = 64,
   MAX_DEPTH = 3, /* pauses inside calls inside pauses */
   MESSAGE_BYTES = 400
 };
@@ -62,6 +63,13 @@ struct pipe {
 
 enum { CONN_FREE, CONN_OPENING, CONN_OPEN, CONN_REFUSED };
 
+/* What a connection brings of a resource: "it has changed", or that the connection is ready. */
+struct told {
+  uint32_t turn;    /* among all that happens to keys; 0 = nothing was told */
+  ns read;          /* 0 = not yet */
+  uint32_t end;     /* of it, among all bytes of the connection */
+};
+
 struct conn {
   int state;
   uint32_t id;
@@ -77,6 +85,7 @@ struct conn {
   int fd;
   int tries;
   struct session session;
+  struct told told[MAX_RESOURCES];
   struct pipe pipe[2];
 };
 
@@ -94,6 +103,7 @@ struct server {
   ns error_until;
   int error;             /* which error, while error_until lasts */
   ns excuse;             /* until then it may have refused a release for a reason of its own */
+  uint32_t set_turn[MAX_RESOURCES]; /* when the resource was last set there */
   int sick;              /* one of the minority that does not heal */
   int wild;              /* its wall clock is not kept right */
   ns ahead;              /* of the true time, as its wall clock is meant to be */
@@ -153,6 +163,11 @@ struct client {
   uint32_t idle_wakes;       /* wake-ups in a row in which nothing happened */
   ns idle_since;
   int happened;
+  ns last_draw;              /* of a value: an attempt has begun */
+  ns stood;                  /* until when it has not run */
+  ns draws[DRAWS];           /* the last of them, in turn ... */
+  unsigned drawn;
+  ns news;                   /* since when it has been told nothing, and asked for nothing */
   int64_t named_ms;          /* R27: until when it has nothing to do, by its clock; as it ... */
   ns named_at;               /* ... said then */
   int closing;
@@ -192,6 +207,7 @@ struct config {
   int triers; /* how many of the clients */
   int entry_server[MAX_SERVERS]; /* which server the k-th entry of the list leads to */
   enum store_kind kind[MAX_SERVERS];
+  unsigned no_hello, no_tracking; /* servers that wake no one */
   int db, small, light;
   const char *password;          /* NULL = none is asked for */
   uint32_t server_timeout_ms, retry_min_ms, retry_max_ms, max_attempts, drift_ppm, max_hold_ms;
@@ -217,7 +233,7 @@ struct totals {
   uint64_t status[OPERATIONS][STATUSES]; /* by operation; REDLOCK_PENDING - status is the place */
   uint64_t vote[VOTES];
   uint64_t error_reply[STORE_ERRORS];
-  uint64_t blocking, tries_checked, reasons, hash;
+  uint64_t blocking, tries_checked, reasons, wakes, hash;
   uint64_t fenced_runs, broken_runs, tokens, broken_tokens, second_rounds;
   uint64_t seed; /* under way */
   uint64_t beat; /* changes while it lives */
@@ -255,6 +271,7 @@ static struct world {
   struct event heap[MAX_EVENTS];
   int events;
   uint32_t turn;
+  uint32_t key_turn;
   int probes_left;
   ns probe_deadline;
   int running;

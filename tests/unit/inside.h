@@ -13,7 +13,8 @@ typedef enum inside_reply {
   INSIDE_ZERO,
   INSIDE_POSITIVE,
   INSIDE_ERROR,
-  INSIDE_OTHER
+  INSIDE_OTHER,
+  INSIDE_PUSHED /* not a reply: an element of a push */
 } inside_reply;
 
 static inline inside_reply inside_parse(inside_parser *parser, char byte) {
@@ -27,8 +28,14 @@ static inline inside_reply inside_parse(inside_parser *parser, char byte) {
     case RL_REPLY_POSITIVE: return INSIDE_POSITIVE;
     case RL_REPLY_ERROR: return INSIDE_ERROR;
     case RL_REPLY_OTHER: return INSIDE_OTHER;
+    case RL_PUSHED: return INSIDE_PUSHED;
   }
   return INSIDE_BAD;
+}
+
+/* Nothing of a reply, or of an aggregate, has been read that is not at its end. */
+static inline int inside_is_between(const inside_parser *parser) {
+  return parser->state == RL_AT_TYPE && parser->more == 0;
 }
 
 /* The scripts are proved on real servers, in tests/redis; here only what frames them. */

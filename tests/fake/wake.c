@@ -1,0 +1,547 @@
+/* wake.c: waiting where the servers tell when a lock is free again (R26). */
+#include "world.h"
+
+enum { HELD_MS = 100000000, LONG = 10000, A_MOMENT = 40, DOZE = 2000 };
+
+static void prepare_waking(int count) {
+  int i;
+  prepare(count);
+  for (i = 0; i < count; i++) fake.server[i].wakes = 1;
+}
+
+static void world_waking(int count) {
+  prepare_waking(count);
+  ready();
+  warm();
+}
+
+/* A waiter for "r", which is held everywhere, whose attempts have all been made. */
+static void wait_for_held(int first, int last) {
+  occupy(first, last, "r", HELD_MS);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(100);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+}
+
+static void release_at(int first, int last) {
+  for (; first <= last; first++) fake_forget(&fake, first, "r");
+}
+
+/* The attempts at a server since the log was forgotten. */
+static int attempts(int server) { return fake_count(&fake, server, FAKE_SET); }
+
+static void comes_soon(void) {
+  int64_t start = now();
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK(now() - start <= A_MOMENT);
+}
+
+static void comes_with_the_fallback(void) {
+  int64_t start = now();
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK(now() - start > A_MOMENT && now() - start <= DOZE + A_MOMENT);
+}
+
+static void a_release_is_noticed_at_once(void) { /* R26 */
+  int64_t hold;
+  for (hold = 50; hold < 20000; hold = hold * 2 + 7) {
+    world_waking(5);
+    wait_for_held(0, 4);
+    run_for(hold);
+    release_at(0, 4);
+    comes_soon();
+    end();
+  }
+}
+
+static void waiting_costs_next_to_nothing(void) { /* R26 */
+  world_waking(5);
+  wait_for_held(0, 4);
+  CHECK(attempts(0) <= 3);
+  run_for(LONG);
+  CHECK(attempts(0) <= 2 + LONG / 1000 && attempts(0) >= 2 + LONG / 2000);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 0); /* nil holds nothing */
+  end();
+}
+
+static void the_first_attempt_is_plain_and_the_next_ones_arm(void) { /* R26 */
+  int i;
+  world_waking(3);
+  wait_for_held(0, 2);
+  run_for(LONG);
+  CHECK(attempts(0) > 4);
+  for (i = 0; i < attempts(0); i++) CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, i)->arms, i > 0);
+  end();
+}
+
+static void the_handshake_asks_once(void) { /* R26 */
+  int i;
+  world_waking(3);
+  wait_for_held(0, 2);
+  run_for(100);
+  end();
+  prepare_waking(3);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  for (i = 0; i < 3; i++) {
+    CHECK(strcmp(fake_nth(&fake, i, FAKE_HELLO, 0)->words, "HELLO 3") == 0);
+    CHECK(strcmp(fake_nth(&fake, i, FAKE_TRACKING, 0)->words, "CLIENT TRACKING ON") == 0);
+    CHECK_EQ(fake_nth(&fake, i, FAKE_HELLO, 0)->at, fake_nth(&fake, i, FAKE_TRACKING, 0)->at);
+    CHECK(!fake_nth(&fake, i, FAKE_HELLO, 1));
+  }
+  end();
+}
+
+/* Whatever they refuse it with: they are used as ever, and polled, with plain SETs. */
+static void who_refuses_is_polled(void) { /* R26 */
+  static const char *const answers[][2] = {
+      {"-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n", "-ERR\r\n"},
+      {"-NOPROTO unsupported protocol version\r\n", "-ERR\r\n"},
+      {"-NOPERM this user has no permissions to run the 'hello' command\r\n", "+OK\r\n"},
+      {NULL, "-NOPERM this user has no permissions to run the 'client|tracking' command\r\n"},
+      {"+OK\r\n", "+OK\r\n"}};
+  size_t k;
+  int i;
+  for (k = 0; k < sizeof answers / sizeof answers[0]; k++) {
+    prepare_waking(3);
+    if (answers[k][0]) fake_answer(&fake, FAKE_ANY, FAKE_HELLO, -1, answers[k][0]);
+    fake_answer(&fake, FAKE_ANY, FAKE_TRACKING, -1, answers[k][1]);
+    ready();
+    warm();
+    CHECK_EQ(redlock_server_error(&rl, 0)[0], '\0');
+    wait_for_held(0, 2);
+    CHECK(attempts(0) > 5);
+    run_for(LONG);
+    CHECK(attempts(0) > 40);
+    for (i = 0; i < attempts(0); i++) CHECK(!fake_nth(&fake, 0, FAKE_SET, i)->arms);
+    end();
+  }
+}
+
+static void who_is_busy_is_asked_again(void) { /* R26 */
+  prepare_waking(3);
+  fake_answer(&fake, 0, FAKE_TRACKING, 2, "-BUSY Redis is busy running a script.\r\n");
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 1000), REDLOCK_OK);
+  CHECK(strncmp(redlock_server_error(&rl, 0), "BUSY", 4) == 0);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  warm();
+  run_for(100);
+  warm();
+  CHECK_EQ(redlock_server_error(&rl, 0)[0], '\0');
+  wait_for_held(0, 2);
+  release_at(0, 1);
+  comes_soon();
+  end();
+}
+
+static void a_minority_that_wakes_no_one_is_no_matter(void) { /* R26 */
+  prepare_waking(5);
+  fake.server[1].wakes = fake.server[4].wakes = 0;
+  ready();
+  warm();
+  wait_for_held(0, 4);
+  run_for(LONG);
+  CHECK(attempts(0) <= 2 + LONG / 1000);
+  release_at(0, 4);
+  comes_soon();
+  end();
+}
+
+static void a_majority_that_wakes_no_one_is_polled(void) { /* R26 */
+  prepare_waking(5);
+  fake.server[1].wakes = fake.server[2].wakes = fake.server[4].wakes = 0;
+  ready();
+  warm();
+  wait_for_held(0, 4);
+  run_for(LONG);
+  CHECK(attempts(0) > 40);
+  end();
+}
+
+static void dead_servers_are_no_reason_to_poll(void) { /* R26 */
+  prepare_waking(5);
+  fake.server[0].refuses = 1;
+  fake.server[3].connect_ms = FAKE_NEVER;
+  ready();
+  warm();
+  wait_for_held(1, 4);
+  run_for(LONG);
+  CHECK(attempts(1) <= 3 + LONG / 1000);
+  release_at(1, 4);
+  comes_soon();
+  end();
+}
+
+/* One is not enough, two of three are; more than a quorum at once are too. */
+static void a_quorum_of_news_wakes(void) { /* R26 */
+  int many;
+  for (many = 0; many < 2; many++) {
+    world_waking(5);
+    wait_for_held(0, 4);
+    run_for(LONG);
+    forget_log();
+    release_at(3, 3); /* with the two whose nil came late: a quorum may be free */
+    run_for(100);
+    forget_log();
+    release_at(0, many ? 2 : 1);
+    if (!many) release_at(2, 2);
+    comes_soon();
+    end();
+  }
+}
+
+/* Two say nil, are freed and tell, before the third decides the round with an error. Nothing comes
+ * after that: with the two that are still to answer, four may be free. */
+static void pushes_while_voting_count(void) { /* R26 */
+  int i;
+  world_waking(5);
+  for (i = 0; i < 5; i++) fake.server[i].reply_ms = i < 2 ? 1 : i == 2 ? 20 : 30;
+  fake_answer(&fake, 2, FAKE_SET, -1, "-OOM command not allowed.\r\n");
+  occupy(0, 4, "r", HELD_MS);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  while (attempts(0) < 2) run_for(1);
+  fake_forget(&fake, 3, "r");
+  fake_forget(&fake, 4, "r");
+  for (i = 3; i < 5; i++) fake.server[i].loses_pushes = 1;
+  release_at(0, 1);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK(now() - fake_nth(&fake, 0, FAKE_SET, 1)->at <= 200);
+  end();
+}
+
+/* It is freed after the refusal, and before anything that may follow it. */
+static void a_release_just_after_the_refusal_is_noticed(void) { /* R26 */
+  int i;
+  world_waking(3);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 5;
+  occupy(0, 2, "r", HELD_MS);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  while (attempts(2) < 2) { /* whatever the first one may have read changes all the time */
+    release_at(0, 2);
+    occupy(0, 2, "r", HELD_MS);
+    run_for(1);
+  }
+  release_at(0, 2);
+  comes_soon();
+  end();
+}
+
+static void news_of_other_names_wake_no_one(void) { /* R26 */
+  int i, k;
+  world_waking(3);
+  wait_for_held(0, 2);
+  forget_log();
+  for (i = 0; i < 20; i++) {
+    for (k = 0; k < 3; k++) fake_push(&fake, k, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nq\r\n");
+    for (k = 0; k < 3; k++)
+      fake_push(&fake, k, ">2\r\n$10\r\ninvalidate\r\n*2\r\n$2\r\nr1\r\n$0\r\n\r\n");
+    for (k = 0; k < 3; k++) fake_push(&fake, k, ">0\r\n");
+    for (k = 0; k < 3; k++) fake_push(&fake, k, ">3\r\n+pubsub\r\n:1\r\n%1\r\n+a\r\n*1\r\n:7\r\n");
+  }
+  run_for(400);
+  CHECK(attempts(0) <= 2); /* an empty name is as good as nil */
+  CHECK_EQ(fake.server[0].connections, 1);
+  release_at(0, 2);
+  comes_soon();
+  end();
+}
+
+static void nil_wakes_all(void) { /* R26: FLUSHALL */
+  int i;
+  world_waking(3);
+  wait_for_held(0, 2);
+  for (i = 0; i < 3; i++) fake_flush(&fake, i);
+  comes_soon();
+  end();
+}
+
+/* A push stands between any two bytes' worth of replies, and is cut anywhere. */
+static void a_push_is_no_reply(void) { /* R8 R26 */
+  size_t chunk;
+  for (chunk = 1; chunk < 40; chunk++) {
+    int i, k;
+    world_waking(3);
+    for (i = 0; i < 3; i++) fake.server[i].recv_chunk = chunk;
+    occupy(0, 2, "r", HELD_MS);
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+    for (k = 0; k < 50; k++) {
+      for (i = 0; i < 3; i++) fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$3\r\n+OK\r\n");
+      CHECK_EQ(redlock_start_acquire(&rl, &other, "o", 1000, 0), REDLOCK_PENDING);
+      CHECK_EQ(finish(&other), REDLOCK_OK);
+      for (i = 0; i < 3; i++) fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n_\r\n");
+      CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
+    }
+    CHECK_EQ(lock.status, REDLOCK_PENDING);
+    CHECK_EQ(fake.server[0].connections, 1);
+    release_at(0, 2);
+    CHECK_EQ(finish(&lock), REDLOCK_OK);
+    end();
+  }
+}
+
+static void expiry_wakes(void) { /* R26 */
+  int i;
+  world_waking(3);
+  for (i = 0; i < 3; i++) fake.server[i].reap_ms = 10 * i;
+  occupy(0, 2, "r", 5000);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(5000);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK(attempts(0) <= 9);
+  CHECK(fake_nth(&fake, 2, FAKE_SET, attempts(2) - 1)->at <=
+        fake_nth(&fake, 0, FAKE_SET, 0)->at + 5060);
+  end();
+}
+
+/* A kept lock is told of at each extension, and is still taken. */
+static void an_extension_is_news_and_no_more(void) { /* R26 */
+  world_waking(3);
+  CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(LONG);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+  CHECK(attempts(0) >= 20 && attempts(0) <= 3 + 4 * LONG / 500);
+  CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
+  comes_soon();
+  end();
+}
+
+static void a_siblings_release_wakes(void) { /* R26 */
+  world_waking(3);
+  CHECK_EQ(redlock_acquire(&rl, &other, "r", 60000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(LONG);
+  CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
+  comes_soon();
+  end();
+}
+
+/* The push was lost with its connection: that it is ready again is news too. */
+static void a_new_connection_is_news(void) { /* R26 R14 */
+  int i;
+  world_waking(3);
+  wait_for_held(0, 2);
+  run_for(DOZE + 1);
+  for (i = 0; i < 2; i++) fake_reset(&fake, i, FAKE_RST);
+  for (i = 0; i < 3; i++) fake.server[i].key_count = 0; /* in silence */
+  comes_soon();
+  end();
+}
+
+static void who_was_dead_is_back_in_time(void) { /* R26 R14 */
+  prepare_waking(3);
+  fake.server[0].refuses = 1;
+  ready();
+  warm();
+  wait_for_held(1, 2);
+  run_for(LONG);
+  fake.server[0].refuses = 0; /* it is free there, and nobody asks for it but this */
+  run_for(1200);
+  CHECK_EQ(fake_open_count(&fake), 3);
+  release_at(1, 1);
+  comes_soon();
+  end();
+}
+
+static void who_was_stalled_is_news_when_it_has_caught_up(void) { /* R26 R13 */
+  world_waking(3);
+  wait_for_held(1, 2);
+  fake_freeze(&fake, 0);
+  run_for(3 * DOZE); /* it is stalled, and two that say nil are enough to doze */
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TIMEOUT);
+  fake_thaw(&fake, 0);
+  run_for(20);
+  release_at(1, 1);
+  comes_soon();
+  end();
+}
+
+/* Nothing that may be free can be found out by asking more often. */
+static void who_errs_is_polled(void) { /* R26 */
+  world_waking(3);
+  fake_answer(&fake, 0, FAKE_SET, -1, "-OOM command not allowed.\r\n");
+  fake_answer(&fake, 1, FAKE_SET, -1, "-READONLY You can't write against a read only replica.\r\n");
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(3000);
+  forget_log();
+  run_for(LONG);
+  CHECK(attempts(0) > 40 && attempts(0) < LONG / 50);
+  end();
+}
+
+static void who_is_quarantined_is_polled(void) { /* R26 R24 */
+  prepare_waking(3);
+  options.max_ttl_ms = HELD_MS;
+  fake.server[0].started_at = fake.server[1].started_at = 999000;
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(3000);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
+  forget_log();
+  run_for(LONG);
+  CHECK(attempts(0) > 40 && attempts(0) < LONG / 50);
+  end();
+}
+
+/* Two in quarantine set it all the same, and are rolled back, and tell of that. */
+static void who_tells_of_our_own_roll_back_is_no_news(void) { /* R26 R24 */
+  prepare_waking(5);
+  options.max_ttl_ms = HELD_MS;
+  fake.server[0].started_at = fake.server[1].started_at = 999000;
+  ready();
+  occupy(2, 4, "r", HELD_MS);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(3000);
+  forget_log();
+  run_for(LONG);
+  CHECK(attempts(2) < LONG / 50);
+  end();
+}
+
+static void lose_all_pushes(void) {
+  int i;
+  for (i = 0; i < fake.servers; i++) fake.server[i].loses_pushes = 1;
+}
+
+static void lost_pushes_cost_a_rest(void) { /* R26 */
+  prepare_waking(3);
+  lose_all_pushes();
+  ready();
+  warm();
+  wait_for_held(0, 2);
+  run_for(LONG);
+  release_at(0, 2);
+  comes_with_the_fallback();
+  end();
+}
+
+/* The fallback finds one server free that said nothing: words get lost. */
+static void who_was_not_told_polls_from_then_on(void) { /* R26 */
+  world_waking(3);
+  lose_all_pushes();
+  wait_for_held(0, 2);
+  release_at(0, 0);
+  run_for(DOZE + 100);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+  forget_log();
+  run_for(LONG);
+  CHECK(attempts(0) > 40);
+  release_at(1, 2);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  end();
+}
+
+/* ... until a word comes again. */
+static void who_is_told_again_trusts_again(void) { /* R26 */
+  int i;
+  world_waking(3);
+  lose_all_pushes();
+  wait_for_held(0, 2);
+  release_at(0, 0);
+  run_for(DOZE + 100);
+  occupy(0, 0, "r", HELD_MS);
+  run_for(1000);
+  for (i = 0; i < 3; i++) fake.server[i].loses_pushes = 0;
+  for (i = 0; i < 2; i++) fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n");
+  run_for(500);
+  forget_log();
+  run_for(LONG);
+  CHECK(attempts(0) <= 1 + LONG / 1000);
+  end();
+}
+
+static void the_wait_ends_in_time(void) { /* R9 R10 R26 */
+  int64_t start;
+  uint32_t wait_ms;
+  for (wait_ms = 1; wait_ms < 4000; wait_ms += 133) {
+    world_waking(3);
+    occupy(0, 2, "r", HELD_MS);
+    start = now();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, wait_ms), REDLOCK_TAKEN);
+    CHECK(now() - start >= wait_ms && now() - start <= wait_ms + SERVER_TIMEOUT);
+    end();
+  }
+}
+
+/* Two clients take turns, and none is left out. */
+static void clients_take_turns(void) { /* R26 */
+  static redlock second;
+  redlock_options theirs;
+  int turn;
+  world_waking(3);
+  theirs = options;
+  theirs.io = &fake.client[1].io;
+  CHECK_EQ(redlock_init(&second, servers, &theirs), REDLOCK_OK);
+  for (turn = 0; turn < 40; turn++) {
+    int64_t start;
+    CHECK_EQ(redlock_acquire(&second, &other, "r", 60000, 10000), REDLOCK_OK);
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 60000), REDLOCK_PENDING);
+    run_for(300);
+    CHECK_EQ(lock.status, REDLOCK_PENDING);
+    CHECK_EQ(redlock_release(&second, &other), REDLOCK_OK);
+    start = now();
+    CHECK_EQ(finish(&lock), REDLOCK_OK);
+    CHECK(now() - start <= A_MOMENT);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(5);
+  }
+  redlock_close(&second);
+  end();
+}
+
+#ifndef REDLOCK_NO_FENCING
+static void fenced_acquires_wake_too(void) { /* R25 R26 */
+  prepare_waking(3);
+  options.max_ttl_ms = 60000;
+  options.fencing = 1;
+  ready();
+  warm();
+  occupy(0, 2, "r", HELD_MS);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(LONG);
+  CHECK(attempts(0) <= 1 + LONG / 1000); /* the first one has armed */
+  release_at(0, 2);
+  comes_soon();
+  end();
+}
+#endif
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(a_release_is_noticed_at_once);
+  RUN(waiting_costs_next_to_nothing);
+  RUN(the_first_attempt_is_plain_and_the_next_ones_arm);
+  RUN(the_handshake_asks_once);
+  RUN(who_refuses_is_polled);
+  RUN(who_is_busy_is_asked_again);
+  RUN(a_minority_that_wakes_no_one_is_no_matter);
+  RUN(a_majority_that_wakes_no_one_is_polled);
+  RUN(dead_servers_are_no_reason_to_poll);
+  RUN(a_quorum_of_news_wakes);
+  RUN(pushes_while_voting_count);
+  RUN(a_release_just_after_the_refusal_is_noticed);
+  RUN(news_of_other_names_wake_no_one);
+  RUN(nil_wakes_all);
+  RUN(a_push_is_no_reply);
+  RUN(expiry_wakes);
+  RUN(an_extension_is_news_and_no_more);
+  RUN(a_siblings_release_wakes);
+  RUN(a_new_connection_is_news);
+  RUN(who_was_dead_is_back_in_time);
+  RUN(who_was_stalled_is_news_when_it_has_caught_up);
+  RUN(who_errs_is_polled);
+  RUN(who_is_quarantined_is_polled);
+  RUN(who_tells_of_our_own_roll_back_is_no_news);
+  RUN(lost_pushes_cost_a_rest);
+  RUN(who_was_not_told_polls_from_then_on);
+  RUN(who_is_told_again_trusts_again);
+  RUN(the_wait_ends_in_time);
+  RUN(clients_take_turns);
+#ifndef REDLOCK_NO_FENCING
+  RUN(fenced_acquires_wake_too);
+#endif
+  return check_end();
+}

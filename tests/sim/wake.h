@@ -1,0 +1,108 @@
+/* wake.h: the invariant of wake-ups (R26): where pushes arrive, no waiter rests longer than a short
+ * rest while the lock is free on a quorum of servers that it reaches. And its converse: who is told
+ * nothing does not try again and again.
+ *
+ * A server counts for a client when the resource is free there, and the client has read a push that
+ * says so, or the end of a handshake that came later than the last SET. */
+#ifndef SIM_WAKE_H
+#define SIM_WAKE_H
+
+#include "net.h"
+
+/* News of a resource is on its way, at the end of what was written. That it is free there is known
+ * by it only if it is. */
+static inline void wake_told(struct conn *n, int resource) {
+  struct told *t;
+  if (resource < 0) return;
+  t = &n->told[resource];
+  t->turn = key_of(&W.server[n->server], resource, n->session.db) ? 0 : ++W.key_turn;
+  t->read = 0;
+  t->end = n->pipe[DOWN].written;
+}
+
+/* A command has been answered: a connection is ready, or a resource has been set. */
+static inline void wake_noted(struct server *s, struct conn *n, int argc, const struct arg *argv,
+                              const struct reply *r, const struct effect *e) {
+  int i, resource = resource_of(e->name, e->name_size);
+  if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
+  if (store_command_of(argc, argv) != C_CLIENT || r->size == 0 || r->at[0] != '+') return;
+  for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_told(n, i);
+}
+
+static inline void wake_heard(struct client *c, struct conn *n) {
+  int i;
+  for (i = 0; i < W.cfg.resources; i++) {
+    struct told *t = &n->told[i];
+    if (!t->turn || t->read || (int32_t)(n->pipe[DOWN].read - t->end) < 0) continue;
+    t->read = W.now;
+    c->news = W.now;
+  }
+}
+
+/* Since when the client knows that the resource is free at the server of an entry; NEVER = it does
+ * not. Who did not answer the last attempt, or in vain, counts only when it was heard later. */
+static inline ns wake_knows(const struct client *c, const struct slot *s, int entry) {
+  const struct conn *n = c->conn[entry] >= 0 ? &W.conn[c->conn[entry]] : NULL;
+  struct server *server = &W.server[W.cfg.entry_server[entry]];
+  const struct told *t;
+  ns round = ((ns)W.cfg.server_timeout_ms + 2) * MS;
+  if (!n || n->state != CONN_OPEN || !n->session.tracks) return NEVER;
+  if (n->server_gone || n->silent) return NEVER;
+  t = &n->told[s->resource];
+  if (!t->read || t->turn < server->set_turn[s->resource]) return NEVER;
+  if (key_of(server, s->resource, n->session.db)) return NEVER;
+  if (s->lock.votes[entry] == REDLOCK_VOTE_ERROR ||
+      s->lock.votes[entry] == REDLOCK_VOTE_QUARANTINED)
+    return NEVER;
+  if (s->lock.votes[entry] > REDLOCK_VOTE_TAKEN && t->read < c->last_draw + 2 * round) return NEVER;
+  return t->read;
+}
+
+/* The latest of the first quorum of them. */
+static inline ns wake_since(const struct client *c, const struct slot *s) {
+  ns known[MAX_SERVERS], t;
+  int i, k, n = 0;
+  for (i = 0; i < W.cfg.servers; i++) {
+    t = wake_knows(c, s, i);
+    for (k = n++; k > 0 && known[k - 1] > t; k--) known[k] = known[k - 1];
+    known[k] = t;
+  }
+  return known[quorum() - 1];
+}
+
+/* A short rest, or a polled one, and its attempt, on a slow clock. */
+static inline ns wake_bound(void) {
+  return (16 + W.cfg.retry_max_ms + 4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 * 12;
+}
+
+/* Only where no attempt may have to wait for room (R11). */
+static inline void check_told(const struct client *c, const struct slot *s) {
+  ns since = wake_since(c, s);
+  if (since == NEVER || since <= larger(c->last_draw, c->stood)) return;
+  T->wakes++;
+  if (W.now <= since + wake_bound()) return;
+  violation("R26: client %d slot %d rests on, though it has known for %lld ms that resource %d is "
+            "free on a quorum of servers", c->index, s->index, (long long)((W.now - since) / MS),
+            s->resource);
+}
+
+/* The default rests grow to retry_max_ms in 2 s: nobody tries more often than that for nothing. */
+static inline void check_economy(const struct client *c) {
+  ns first = c->draws[c->drawn % DRAWS];
+  if (W.cfg.retry_min_ms || W.cfg.retry_max_ms < 100 || c->slots > 1 || c->drawn < DRAWS) return;
+  if (first < c->news + 3 * SEC || c->last_draw - first > SEC) return;
+  violation("R26: client %d has tried %d times in %lld ms, and was told nothing for %lld ms",
+            c->index, DRAWS, (long long)((c->last_draw - first) / MS),
+            (long long)((first - c->news) / MS));
+}
+
+static inline void check_wakes(const struct client *c) {
+  int i;
+  if (W.cfg.out_of_model || c->trier || c->manual || has_alias()) return;
+  check_economy(c);
+  for (i = 0; i < c->slots && W.cfg.light; i++)
+    if (c->slot[i].state == S_ACQUIRING && c->slot[i].lock.status == REDLOCK_PENDING)
+      check_told(c, &c->slot[i]);
+}
+
+#endif
