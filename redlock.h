@@ -266,7 +266,12 @@ typedef struct redlock_lock {
   rl_link link;                /* private, up to status */
   uint8_t phase, task, granted, kept, reserved, urgent;
   int8_t last;                 /* the status of the last finished attempt */
+#ifndef REDLOCK_NO_FENCING
+  uint8_t again;               /* rounds of this attempt after its first (R25) */
+#endif
+  uint8_t alarm;               /* whether its attempts ask to be told, and its rests rely on that */
   rl_set touched;              /* servers that may hold this attempt's value */
+  rl_set news;                 /* servers that told of a change since their vote (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -275,11 +280,6 @@ typedef struct redlock_lock {
                                   0 = none. Hand it to what you write to, and let that check it */
 #endif
   uint16_t resource_size;      /* private, up to user */
-#ifndef REDLOCK_NO_FENCING
-  uint8_t again;       /* rounds of this attempt after its first (R25) */
-#endif
-  rl_set news;         /* servers that told of a change since their vote (R26) */
-  uint8_t alarm;       /* whether its attempts ask to be told, and its rests rely on that */
   uint32_t command;    /* the round's place in the log */
   uint32_t ask_ms;     /* the ttl that this round asks for */
   uint32_t ttl_ms;     /* the longest asked for: no value of ours outlives it on a server */
