@@ -315,10 +315,12 @@ typedef struct rl_command {
 /* private: where the reply parser stands */
 typedef struct rl_parser {
   rl_integer number;   /* the number, or the bytes of a bulk to come */
-  uint32_t count;      /* bytes of the line; of a bulk its hash */
+  uint32_t count;      /* bytes of the line */
+  uint32_t hash;       /* of a text or a bulk */
   uint32_t more;       /* of an aggregate: elements to come; 0 = there is none */
-  uint8_t state, type, negative;
-  uint8_t push;        /* the aggregate is one */
+  uint8_t state, negative;
+  uint8_t type;        /* what it begins with */
+  uint8_t whole;       /* the same of the aggregate */
 } rl_parser;
 
 /* private: one server, as a small machine:
@@ -642,7 +644,7 @@ enum {
   RL_RECEIVE_TURNS = 16,    /* so that one talkative server cannot hold a step up */
   RL_SEND_PASSES = 4,       /* a pass may queue roll-backs; more wait for the next step */
   RL_LINE_LIMIT = 4096,     /* Redis sends no longer line */
-  RL_BULK_LIMIT = 32767,    /* nor a longer bulk: we ask for none */
+  RL_SIZE_DIGITS = 5,       /* nor a longer bulk or aggregate: we ask for none */
   RL_BACKOFF_MIN_MS = 16,
   RL_BACKOFF_DOUBLINGS = 6, /* up to about 1 s */
   RL_CONNECT_MS = 2000,     /* a stalled one that never connected is tried again after this */
@@ -842,100 +844,87 @@ typedef enum rl_reply {
   RL_REPLY_POSITIVE,
   RL_REPLY_ERROR,
   RL_REPLY_OTHER, /* well formed, but not what we asked for */
-  RL_PUSHED       /* no reply: an element of a push, of which `count` is the hash; 0 = nil */
+  RL_PUSHED       /* no reply: a push; `hash` is that of its last element, 0 = nil */
 } rl_reply;
 
-enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK, RL_AT_BULK_CR, RL_AT_BULK_LF };
+enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK };
 
-/* What a reply begins with: its place here, from 1 on, is its type. */
-static const char rl_types[] = "+#,(-:$=!_*~>%";
+/* Of a name, or of a reply's text. Two bytes are never taken for two others; a mistake about names
+   costs an attempt. */
+static uint32_t rl_hash(uint32_t hash, char c) { return hash * 257 + RL_AS(unsigned char, c); }
 
-enum { RL_STATUS = 1, RL_ERROR = 5, RL_INTEGER, RL_NULL3 = 10, RL_ARRAY, RL_PUSH = 13, RL_MAP };
-
-/* FNV-1a from 0 on. It tells names apart only where a mistake is harmless. */
-static uint32_t rl_hash(uint32_t hash, char c) {
-  return (hash ^ RL_AS(unsigned char, c)) * 16777619;
-}
-
-/* A number that would not fit loses its last digits: no number that matters is so large. A text is
-   kept as a number too, made of its last four bytes: it is only compared with OK. */
+/* A number that would not fit loses its last digits: no number that matters is so large. */
 static rl_reply rl_parse_line(rl_parser *p, char c) {
   if (c == '\r') {
     p->state = RL_AT_LF;
     return RL_MORE;
   }
   if (c == '\n' || ++p->count > RL_LINE_LIMIT) return RL_BAD;
-  if (p->type == RL_ERROR) return RL_ERROR_BYTE;
-  if (p->type < RL_ERROR) {
-    p->number = p->number << 8 | RL_AS(unsigned char, c);
+  if (p->type == '-') return RL_ERROR_BYTE;
+  if (p->type == '+') {
+    p->hash = rl_hash(p->hash, c);
   } else if (c == '-' && p->count == 1) {
     p->negative = 1;
   } else {
     if (c < '0' || c > '9') return RL_BAD;
-    if (p->number < RL_AS(rl_integer, -1) / 10)
-      p->number = p->number * 10 + RL_AS(uint32_t, c - '0');
+    if (p->count < RL_DIGITS) p->number = p->number * 10 + RL_AS(uint32_t, c - '0');
   }
   return RL_MORE;
 }
 
+/* What follows the bytes of a bulk is an empty line, like that of a nil, but "negative". */
 static rl_reply rl_parse_line_end(rl_parser *p) {
+  uint32_t number = RL_LOW_HALF(p->number);
   p->state = RL_AT_TYPE;
-  if (p->type == RL_ERROR) return RL_REPLY_ERROR;
-  if (p->type < RL_ERROR)
-    return p->type == RL_STATUS && p->count == 2 && p->number == ('O' << 8 | 'K') ? RL_REPLY_OK
-                                                                                  : RL_REPLY_OTHER;
-  if (p->type == RL_NULL3) return p->count ? RL_BAD : RL_REPLY_NIL;
+  if (p->type == '-') return RL_REPLY_ERROR;
+  if (p->type == '+')
+    return p->count == 2 && p->hash == 'O' * 257 + 'K' ? RL_REPLY_OK : RL_REPLY_OTHER;
+  if (p->type == '_') return p->count ? RL_BAD : p->negative ? RL_REPLY_OTHER : RL_REPLY_NIL;
   if (p->count == p->negative) return RL_BAD;
-  if (p->type == RL_INTEGER) {
+  if (p->type == ':') {
     if (p->number == 0) return RL_REPLY_ZERO;
     return p->negative ? RL_REPLY_OTHER : RL_REPLY_POSITIVE;
   }
-  if (p->negative) return p->number == 1 && p->type < RL_PUSH ? RL_REPLY_NIL : RL_BAD;
-  if (p->number > RL_BULK_LIMIT) return RL_BAD;
-  if (p->type >= RL_ARRAY) {
-    p->more += (p->more == 0) + RL_AS(uint32_t, p->number) * (p->type == RL_MAP ? 2 : 1);
-    return p->more > 2 * RL_BULK_LIMIT + 1 ? RL_BAD : RL_REPLY_OTHER;
+  if (p->count > RL_SIZE_DIGITS) return RL_BAD;
+  if (p->negative) return number == 1 && p->type == '$' ? RL_REPLY_NIL : RL_BAD;
+  if (p->type == '$') {
+    p->type = '_';
+    p->negative = 1;
+    p->count = 0;
+    p->state = number ? RL_AT_BULK : RL_AT_LINE;
+    return RL_MORE;
   }
-  p->state = p->number ? RL_AT_BULK : RL_AT_BULK_CR;
-  p->count = 0;
-  return RL_MORE;
+  if (p->type == '%') number *= 2;
+  else if (p->type != '*' && p->type != '>') return RL_BAD;
+  p->more += number + (p->more == 0);
+  return RL_REPLY_OTHER;
 }
 
 /* Takes one byte. RL_REPLY_OK and all after it mean a whole reply, or an element. */
 static rl_reply rl_parse_byte(rl_parser *p, char c) {
-  const void *type;
   switch (p->state) {
     case RL_AT_TYPE:
       p->number = p->count = p->negative = 0;
-      type = memchr(rl_types, c, sizeof rl_types - 1);
-      if (!type) return RL_BAD;
-      p->type = RL_AS(uint8_t, RL_AS(const char *, type) - rl_types + 1);
-      if (p->more == 0) p->push = p->type == RL_PUSH;
+      p->hash = 0;
+      p->type = RL_AS(uint8_t, c);
+      if (p->more == 0) p->whole = p->type;
       p->state = RL_AT_LINE;
       return RL_MORE;
     case RL_AT_LINE: return rl_parse_line(p, c);
     case RL_AT_LF: return c == '\n' ? rl_parse_line_end(p) : RL_BAD;
-    case RL_AT_BULK:
-      p->count = rl_hash(p->count, c);
-      if (--p->number == 0) p->state = RL_AT_BULK_CR;
-      return RL_MORE;
-    case RL_AT_BULK_CR:
-      p->state = RL_AT_BULK_LF;
-      return c == '\r' ? RL_MORE : RL_BAD;
     default:
-      p->state = RL_AT_TYPE;
-      return c == '\n' ? RL_REPLY_OTHER : RL_BAD;
+      p->hash = rl_hash(p->hash, c);
+      if (--p->number == 0) p->state = RL_AT_LINE;
+      return RL_MORE;
   }
 }
 
-/* The same, but of an aggregate (RESP3) only the end is a reply, and nothing of a push is. */
+/* The same, but of an aggregate (RESP3) only the end is told. */
 static rl_reply rl_parse(rl_parser *p, char c) {
   rl_reply reply = rl_parse_byte(p, c);
   if (p->more == 0 || reply == RL_BAD) return reply;
-  if (reply < RL_REPLY_OK) return RL_MORE;
-  p->more--;
-  if (p->push) return RL_PUSHED;
-  return p->more ? RL_MORE : RL_REPLY_OTHER;
+  if (reply < RL_REPLY_OK || --p->more) return RL_MORE;
+  return p->whole == '>' ? RL_PUSHED : RL_REPLY_OTHER;
 }
 
 /* ---- The list of servers --------------------------------------------------------------------- */
@@ -1212,7 +1201,7 @@ static void rl_set_token(redlock *rl, rl_command *c) {
 static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
   uint64_t number = s->parser.number;
   redlock_vote vote = REDLOCK_VOTE_CLOCK;
-  if (s->parser.type != RL_INTEGER || number == 0) return REDLOCK_VOTE_ERROR;
+  if (s->parser.type != ':' || number == 0) return REDLOCK_VOTE_ERROR;
   if (!s->parser.negative) vote = number < c->token ? REDLOCK_VOTE_YES : REDLOCK_VOTE_LOW;
   if (vote == REDLOCK_VOTE_LOW) {
     if (number - rl->token < rl_quarter_us(rl)) rl->token = number;
@@ -1841,7 +1830,7 @@ static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) 
   if (left >= 2) return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
   if (left >= 0) return rl_judge_wakes(s, reply, left);
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
-  if (s->parser.type != RL_INTEGER) return rl_odd;
+  if (s->parser.type != ':') return rl_odd;
   if (s->greeting == 0) return rl_identify(rl, s);
   s->next_run_id = RL_LOW_HALF(s->parser.number);
   if (s->next_run_id == 0) s->next_run_id = 1; /* 0 means none */
@@ -1928,7 +1917,7 @@ static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
   rl_reply reply = rl_parse(&s->parser, byte);
   if (reply == RL_MORE) return;
   if (reply == RL_ERROR_BYTE) rl_capture(s, byte);
-  else if (reply == RL_PUSHED) rl_on_news(rl, s, s->parser.count);
+  else if (reply == RL_PUSHED) rl_on_news(rl, s, s->parser.hash);
   else if (reply == RL_BAD) rl_lose(rl, s, rl_odd);
   else rl_on_reply(rl, s, reply);
 }

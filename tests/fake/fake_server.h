@@ -147,8 +147,8 @@ static inline const char *fake_run_hello(struct fake_server *s, struct fake_conn
   if (!s->wakes) return "-ERR unknown command 'HELLO', with args beginning with: '3' \r\n";
   c->resp3 = 1;
   return "%5\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n$4\r\nrole\r\n$0\r\n\r\n"
-         "+x\r\n_\r\n$7\r\nmodules\r\n*2\r\n%2\r\n$3\r\nver\r\n:-1\r\n$4\r\nargs\r\n~1\r\n,1.5\r\n"
-         "%1\r\n#t\r\n=7\r\ntxt:a\r\n\r\n";
+         "+x\r\n_\r\n$7\r\nmodules\r\n*2\r\n%2\r\n$3\r\nver\r\n:-1\r\n$4\r\nargs\r\n*1\r\n_\r\n"
+         "%1\r\n:0\r\n*0\r\n";
 }
 
 static inline const char *fake_run_tracking(struct fake_server *s, struct fake_connection *c,

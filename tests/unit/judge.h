@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_BULK = 1 << 20, MOST_ELEMENTS = 32767 };
+enum { MOST_SIZE = 5 /* digits of one, with its sign */ };
 
 static inline int is_number(const char *text, size_t size) {
   size_t i = size > 0 && text[0] == '-';
@@ -26,7 +26,6 @@ static inline inside_reply judge_line(char type, const char *text, size_t size, 
   double number;
   *bulk = -1;
   if (type == '-') return INSIDE_ERROR;
-  if (strchr("#,(", type)) return INSIDE_OTHER;
   if (type == '_') return size ? INSIDE_BAD : INSIDE_NIL;
   if (type == '+') return size == 2 && memcmp(text, "OK", 2) == 0 ? INSIDE_OK : INSIDE_OTHER;
   if (!is_number(text, size)) return INSIDE_BAD;
@@ -35,30 +34,28 @@ static inline inside_reply judge_line(char type, const char *text, size_t size, 
     if (number > 0) return INSIDE_POSITIVE;
     return number < 0 ? INSIDE_OTHER : INSIDE_ZERO;
   }
-  if (text[0] == '-' && strchr(">%", type)) return INSIDE_BAD;
+  if (size > MOST_SIZE || (text[0] == '-' && type != '$')) return INSIDE_BAD;
   if (text[0] == '-') return number > -1.5 && number < -0.5 ? INSIDE_NIL : INSIDE_BAD;
-  if (number > (strchr("$=!", type) ? MOST_BULK : MOST_ELEMENTS)) return INSIDE_BAD;
   *bulk = (long)number;
   return INSIDE_OTHER;
 }
 
 /* One element that the bytes begin with, the head of an aggregate too, and its size; MORE = it is
- * not all there. A line that can
- * not become right any more is BAD at its end at the latest. */
+ * not all there. A line that cannot become right any more is BAD at its end at the latest. */
 static inline inside_reply judge_one(const char *bytes, size_t size, size_t *taken, long *bulk) {
   const char *cr, *lf;
   size_t line;
   inside_reply reply;
-  if (!strchr("+-:$_#,(=!*~>%", bytes[0]) || bytes[0] == '\0') return INSIDE_BAD;
-  cr = memchr(bytes, '\r', size);
-  lf = memchr(bytes, '\n', cr ? (size_t)(cr - bytes) : size);
+  cr = memchr(bytes + 1, '\r', size - 1);
+  lf = memchr(bytes + 1, '\n', cr ? (size_t)(cr - bytes) - 1 : size - 1);
   if (lf) return INSIDE_BAD;
   if (!cr || cr + 1 == bytes + size) return INSIDE_MORE;
   if (cr[1] != '\n') return INSIDE_BAD;
+  if (!strchr("+-:$_*>%", bytes[0]) || bytes[0] == '\0') return INSIDE_BAD;
   line = (size_t)(cr - bytes) + 2;
   reply = judge_line(bytes[0], bytes + 1, line - 3, bulk);
   *taken = line;
-  if (*bulk < 0 || !strchr("$=!", bytes[0])) return reply;
+  if (*bulk < 0 || bytes[0] != '$') return reply;
   line += (size_t)*bulk;
   if (line < size && bytes[line] != '\r') return INSIDE_BAD;
   if (line + 1 < size && bytes[line + 1] != '\n') return INSIDE_BAD;
@@ -77,11 +74,10 @@ static inline inside_reply judge(const char *bytes, size_t size, size_t *taken, 
     if (at >= size) return INSIDE_MORE;
     reply = judge_one(bytes + at, size - at, &one, &count);
     if (reply <= INSIDE_BAD) return reply;
-    if (count > 0 && strchr("*~>%", bytes[at])) left += bytes[at] == '%' ? 2 * count : count;
-    if (left > 2 * MOST_ELEMENTS + 1) return INSIDE_BAD;
+    if (count > 0 && strchr("*>%", bytes[at])) left += bytes[at] == '%' ? 2 * count : count;
   }
   *taken = at;
-  return strchr("*~>%", bytes[0]) && bytes[1] != '-' ? INSIDE_OTHER : reply;
+  return strchr("*>%", bytes[0]) ? INSIDE_OTHER : reply;
 }
 
 #endif

@@ -1,3 +1,3 @@
 # the end of a push counted as a reply (R8, R26)
 # changes: 1
-s|^  if (p->push) return RL_PUSHED;|  if (p->push \&\& p->more) return RL_PUSHED;|
+s|return p->whole == '>' ? RL_PUSHED : RL_REPLY_OTHER|return RL_REPLY_OTHER|
