@@ -376,7 +376,8 @@ typedef struct redlock {
   uint8_t quorum;
   uint8_t fresh;      /* something was queued or encoded since the last sending */
   rl_set ready;       /* servers to hear in the next turn: of others there is no news */
-  rl_server *last;    /* what follows the last server; in a client that was moved, of another */
+  rl_server *last;    /* what follows the last server */
+  rl_command *log;    /* where the commands are; in a client that was moved, another's */
   uint32_t first, end;    /* the log: its oldest command, and what follows the last */
   uint32_t reserved;      /* commands, for roll-backs (R7) */
   uint32_t names;         /* a bit for each name that is waited for: who else changes is no news */
@@ -396,7 +397,7 @@ typedef struct redlock {
   redlock_options options;
   long process;       /* who called init (R17) */
   rl_server server[REDLOCK_MAX_SERVERS];
-  rl_command log[REDLOCK_MAX_COMMANDS];
+  rl_command commands[REDLOCK_MAX_COMMANDS];
 } redlock;
 
 /* Prepares a client; does not connect. servers: a list, separated by commas or white space, of
@@ -1132,7 +1133,7 @@ static int rl_owns(const redlock *rl, const redlock_lock *lock) {
 /* Whether this is a client and still where it was initialised: a copy would share its sockets, and
    its lists would point into the original. */
 static int rl_is_client(const redlock *rl) {
-  return rl && rl->servers != RL_MISBUILT && rl->last == rl->server + rl->servers;
+  return rl && rl->servers != RL_MISBUILT && rl->log == rl->commands;
 }
 
 /* ---- Fencing tokens (R25) -------------------------------------------------------------------- */
@@ -3029,6 +3030,7 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
     return REDLOCK_INVALID;
   if (!rl_tick(rl)) return REDLOCK_SYSTEM;
   rl->last = rl->server + rl->servers;
+  rl->log = rl->commands;
   return REDLOCK_OK;
 }
 
