@@ -582,18 +582,15 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 #define RL_MAX_TTL(rl) ((rl)->options.max_ttl_ms)
 #endif
 
-/* The script that releases, or extends if it is given a ttl. pcall and the returned table keep a
-   server's own error word before 7.0 too. */
+/* The script that releases, or extends if it is given a ttl. Given the words of a SET NX PX it does
+   that, and answers as SET does; and since it has read the key in the same instant, the server
+   tells once when that changes (R26). pcall and the returned table keep a server's own error word
+   before 7.0 too. */
 #define RL_SCRIPT                                                                                  \
-  "local c,k,t=redis.pcall,KEYS[1],ARGV[2]local v=c('get',k)"                                      \
-  "if v~=ARGV[1]then return v and v.err and v or 0 end "                                           \
+  "local c,k,a=redis.pcall,KEYS[1],ARGV local v,t=c('get',k),a[2]"                                 \
+  "if v~=a[1]then return v and v.err and v or not a[3]and 0 "                                      \
+  "or c('set',k,unpack(a))end "                                                                    \
   "return not t and c('del',k)or c('pttl',k)<t+0 and c('pexpire',k,t)or 1"
-
-/* R26: SET NX PX, and a refused one reads the key in the same instant: so the server will tell,
-   once, when it changes. It answers as SET does. */
-#define RL_ARM_SCRIPT                                                                              \
-  "local c,k=redis.pcall,KEYS[1]"                                                                  \
-  "return c('set',k,ARGV[1],'px',ARGV[2],'nx')or c('get',k)and nil"
 
 /* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime, cut
    to eight digits (then it is too low, which is safe). */
@@ -623,8 +620,7 @@ typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 358 + 1 ? 1 : -1];
 
 /* How the commands begin in RESP: the part that never varies. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$179\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
-#define RL_ARM_HEAD "\r\n$4\r\nEVAL\r\n$92\r\n" RL_ARM_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$216\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 enum {
@@ -658,7 +654,7 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 179 + 1 && sizeof(RL_ARM_SCRIPT) == 92 + 1 &&
+typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 216 + 1 &&
                               sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
@@ -787,6 +783,11 @@ static void rl_put_word(rl_writer *w, rl_text t) {
   rl_put(w, "\r\n", 2);
 }
 
+static void rl_put_number(rl_writer *w, rl_integer number) {
+  char digits[RL_DIGITS];
+  rl_put_word(w, rl_format(digits, number));
+}
+
 /* A word of a URL, where %XX stands for one byte. */
 static void rl_put_encoded(rl_writer *w, rl_text t) {
   size_t size = t.size, i;
@@ -813,24 +814,21 @@ static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
 
 /* What a fenced SET says more than its script, resource, value and ttl. */
 static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
-  char digits[RL_DIGITS];
-  rl_put_word(w, rl_format(digits, c->token));
-  rl_put_word(w, rl_format(digits, rl->options.max_ttl_ms));
+  rl_put_number(w, c->token);
+  rl_put_number(w, rl->options.max_ttl_ms);
 }
 
 #endif
 
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c) {
-  char digits[RL_DIGITS];
   int sets = c->kind == RL_SET, fenced = sets && RL_FENCING(rl);
-  int arms = c->arms && !fenced, plain = sets && !c->arms && !fenced;
-  const char *head = plain ? RL_SET_HEAD : arms ? RL_ARM_HEAD : RL_EVAL_HEAD;
-  if (!plain && !fenced) rl_put(w, c->kind == RL_RELEASE ? "*5" : "*6", 2);
-  rl_put_raw(w, fenced ? RL_FENCED_HEAD : head);
+  int plain = sets && !c->arms && !fenced;
+  if (!plain && !fenced) rl_put(w, sets ? "*8" : c->kind == RL_RELEASE ? "*5" : "*6", 2);
+  rl_put_raw(w, fenced ? RL_FENCED_HEAD : plain ? RL_SET_HEAD : RL_EVAL_HEAD);
   rl_put(w, c->words, c->words_size);
   if (fenced) rl_put_token(w, rl, c);
-  else if (plain) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
-  if (c->kind != RL_RELEASE) rl_put_word(w, rl_format(digits, c->ttl_ms));
+  else if (sets) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
+  if (c->kind != RL_RELEASE) rl_put_number(w, c->ttl_ms);
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */
@@ -1602,13 +1600,12 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_target *t, rl_writer *w) 
 /* The handshake, which comes first on every connection; returns how many replies it gets. */
 static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies;
-  char digits[RL_DIGITS];
   rl_target t;
   (void)rl_parse_target(s->entry, &t);
   replies = rl_put_auth(rl, &t, w);
   if (t.database) {
     rl_put_raw(w, "*2\r\n$6\r\nSELECT\r\n");
-    rl_put_word(w, rl_format(digits, t.database));
+    rl_put_number(w, t.database);
     replies++;
   }
   rl_put_raw(w, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"

@@ -79,12 +79,10 @@ static inline struct fake_key fake_look_at(struct fake_server *s, int db,
 static inline void fake_follow(struct fake *f, struct fake_connection *c,
                                const struct fake_command *command, const struct fake_key *before) {
   struct fake_key now = fake_look_at(&f->server[c->server], c->db, command);
-  int reads = command->kind != FAKE_SET || command->fenced || (command->arms && before->expires_at);
-  if (now.expires_at != before->expires_at || !fake_text_same(&now.value, &before->value)) {
+  int reads = command->kind != FAKE_SET || command->fenced || command->arms;
+  if (reads && command->kind <= FAKE_EXTEND && c->tracks) fake_remember(f, c, &command->key);
+  if (now.expires_at != before->expires_at || !fake_text_same(&now.value, &before->value))
     fake_tell(f, c->server, &command->key, command->at, c);
-  } else if (reads && command->kind <= FAKE_EXTEND && c->tracks) {
-    fake_remember(f, c, &command->key);
-  }
 }
 
 #endif

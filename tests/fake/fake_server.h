@@ -14,8 +14,7 @@ static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
   if (fake_arg_is(a, 0, "CLIENT") && fake_arg_is(a, 1, "TRACKING")) return FAKE_TRACKING;
   if (!fake_arg_is(a, 0, "EVAL")) return FAKE_OTHER;
   if (fake_arg_has(a, 1, "info")) return FAKE_INFO;
-  if (a->count == 8 && fake_arg_has(a, 1, ":fence")) return FAKE_SET;
-  if (fake_arg_has(a, 1, "'set'")) return FAKE_SET;
+  if (a->count == 8) return FAKE_SET;
   if (a->count > 5 && fake_arg_has(a, 1, "pexpire")) return FAKE_EXTEND;
   if (fake_arg_has(a, 1, "del") || fake_arg_has(a, 1, "DEL")) return FAKE_RELEASE;
   return FAKE_OTHER;
@@ -23,7 +22,7 @@ static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
 
 static inline const char *fake_run_set(struct fake_server *s, int db, const struct fake_args *a,
                                        const struct fake_command *c) {
-  int nx = fake_arg_is(a, 0, "EVAL") && fake_arg_has(a, 1, "'nx'"), i;
+  int nx = 0, i;
   for (i = 3; i < a->count; i++)
     if (fake_arg_is(a, i, "NX")) nx = 1;
   if (c->ttl_ms <= 0) return "-ERR invalid expire time in 'set' command\r\n";
@@ -194,15 +193,15 @@ static inline const char *fake_run_command(struct fake_server *s, struct fake_co
   return "-ERR unknown command\r\n";
 }
 
-/* SET key value [NX] PX ttl, in any order of the options; EVAL script 1 key value [ttl], a SET too,
-   or EVAL script 1 key value token max_ttl ttl */
+/* SET key value [NX] PX ttl, in any order of the options, the same behind EVAL script 1;
+   EVAL script 1 key value [ttl], or EVAL script 1 key value token max_ttl ttl */
 static inline void fake_describe(struct fake_command *c, const struct fake_args *a) {
   int first = fake_arg_is(a, 0, "SET") ? 1 : 3, i;
   if (c->kind <= FAKE_EXTEND) {
     c->key = fake_arg_text(a, first);
     c->value = fake_arg_text(a, first + 1);
-    c->fenced = c->kind == FAKE_SET && first == 3 && a->count == 8;
-    c->arms = c->kind == FAKE_SET && first == 3 && !c->fenced && fake_arg_has(a, 1, "'get'");
+    c->fenced = c->kind == FAKE_SET && first == 3 && fake_arg_has(a, 1, ":fence");
+    c->arms = c->kind == FAKE_SET && first == 3 && !c->fenced;
     if (c->fenced) {
       c->token = fake_arg_number(a, 5);
       c->max_ttl_ms = fake_arg_number(a, 6);

@@ -262,13 +262,19 @@ static void make_odd(struct message *m) {
   }
 }
 
+/* With a value of its own, as each attempt has. */
 static void make_arm(struct message *m) {
-  begin(m, 6);
+  static unsigned attempt;
+  char value[21];
+  snprintf(value, sizeof value, "%020u", attempt++);
+  begin(m, 8);
   word(m, "EVAL");
-  word(m, RL_ARM_SCRIPT);
+  word(m, RL_SCRIPT);
   word(m, "1");
   put_name(m);
-  put_value(m);
+  put(m, value, 20);
+  word(m, "NX");
+  word(m, "PX");
   word(m, a_ttl());
 }
 
@@ -620,22 +626,27 @@ static void put_push_first(char *out, size_t reply, size_t all) {
   memcpy(out + all - reply, answer, reply);
 }
 
-/* The reply to an own command, and what the connection is told of its own doing behind it. */
-static void own_says(const char *script, const char *key, const char *ttl) {
+/* The reply to the script with these words behind its value, and what the connection is told of its
+ * own doing behind it. */
+static void own_says(const char *key, const char *rest) {
   static char out[STORE_REPLY];
   struct message m;
   struct arg argv[STORE_ARGS];
   struct effect e;
   struct reply r;
+  char words[64], *one;
+  const char *at;
   size_t size;
-  int argc = 0;
-  begin(&m, *ttl ? 6 : 5);
+  int argc = 0, count = *rest ? 6 : 5;
+  for (at = rest; *at; at++) count += *at == ' ';
+  begin(&m, count);
   word(&m, "EVAL");
-  word(&m, script);
+  word(&m, RL_SCRIPT);
   word(&m, "1");
   word(&m, key);
   put(&m, "aaaaaaaaaaaaaaaaaaaa", 20);
-  if (*ttl) word(&m, ttl);
+  snprintf(words, sizeof words, "%s", rest);
+  for (one = strtok(words, " "); one; one = strtok(NULL, " ")) word(&m, one);
   (void)request_parse((const unsigned char *)(const void *)m.bytes, m.size, argv, &argc);
   memset(&e, 0, sizeof e);
   r.at = out;
@@ -647,7 +658,7 @@ static void own_says(const char *script, const char *key, const char *ttl) {
     reply_push(&r, e.subject, e.subject_size);
   if (is_old) put_push_first(out, size, r.size);
   send_all(m.bytes, m.size, 1);
-  expect(out, r.size, script);
+  expect(out, r.size, *rest ? rest : "release");
 }
 
 /* HELLO's own reply tells the version: only its end is looked for. */
@@ -666,6 +677,8 @@ static int begin_resp3(void) {
   return CHECK(got[0] == '%' && strstr(got, "+OK\r\n+PONG\r\n"));
 }
 
+#define ARM "NX PX 30000"
+
 static void pushes_are_the_same(void) { /* R26 */
   static char push[128];
   struct reply nil;
@@ -673,28 +686,28 @@ static void pushes_are_the_same(void) { /* R26 */
   begin_test();
   if (!begin_resp3()) return;
   another_does("SET r x PX 50000");
-  own_says(RL_ARM_SCRIPT, "r", "30000"); /* nil, and it is armed */
+  own_says("r", ARM);                    /* nil, and it is armed */
   another_does("SET q x");               /* another name */
   another_does("DEL r");
   another_does("DEL r");
-  own_says(RL_ARM_SCRIPT, "r", "30000"); /* OK */
+  own_says("r", ARM);                    /* OK */
   another_does("DEL r");                 /* not read */
   another_does("SET r x PX 50000");
-  own_says(RL_ARM_SCRIPT, "r", "30000");
-  own_says(RL_ARM_SCRIPT, "r", "30000"); /* twice, and told once */
+  own_says("r", ARM);
+  own_says("r", ARM);                    /* twice, and told once */
   another_does("SET r y PX 50000");
   another_does("DEL r");
-  own_says(RL_ARM_SCRIPT, "r", "30000");
-  own_says(RL_SCRIPT, "r", "60000");     /* extended: told of its own doing */
-  own_says(RL_SCRIPT, "r", "10000");     /* not changed, but read */
-  own_says(RL_SCRIPT, "r", "");          /* released: told again */
-  own_says(RL_SCRIPT, "r", "");          /* read while absent */
+  own_says("r", ARM);
+  own_says("r", "60000");                /* extended: told of its own doing */
+  own_says("r", "10000");                /* not changed, but read */
+  own_says("r", "");                     /* released: told again */
+  own_says("r", "");                     /* read while absent */
   another_does("SET r x PX 50000");
-  own_says(RL_SCRIPT, "r", "");          /* another's: read */
+  own_says("r", "");                     /* another's: read */
   another_does("RPUSH q2 x");
   another_does("DEL r");
   another_does("SET r x PX 50000");
-  own_says(RL_ARM_SCRIPT, "r", "30000");
+  own_says("r", ARM);
   nil.at = push;
   nil.size = 0;
   reply_push(&nil, NULL, 0);
@@ -703,7 +716,7 @@ static void pushes_are_the_same(void) { /* R26 */
   expect(push, nil.size, "FLUSHALL");
   store.keys = 0;
   another_does("SET r x PX 150");
-  own_says(RL_ARM_SCRIPT, "r", "30000");
+  own_says("r", ARM);
   nil.size = 0;
   reply_push(&nil, (const unsigned char *)"r", 1);
   expect(push, nil.size, "expiry");      /* within the patience of a read */
@@ -711,9 +724,9 @@ static void pushes_are_the_same(void) { /* R26 */
   another_does("SET r x PX 50000");
   send_all("CLIENT TRACKING ON\r\n", 20, 0);
   expect("+OK\r\n", 5, "TRACKING without HELLO");
-  own_says(RL_ARM_SCRIPT, "r", "30000");
+  own_says("r", ARM);
   another_does("DEL r");                 /* and nobody is told */
-  own_says(RL_SCRIPT, "r", "");
+  own_says("r", "");
 }
 
 /* The script of R24, about this line of INFO. */

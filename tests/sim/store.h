@@ -498,28 +498,16 @@ static inline void store_forget_counter(struct store *s, int db, struct arg reso
   if (k) k->used = 0;
 }
 
-/* The scripts are known by their words: which calls stand in them. A planted bug takes some away.
- * */
-/* R26's: SET NX PX by a script, and a refused one reads the key. */
+/* R26: EVAL script 1 resource value NX PX ttl, which has read the key. */
 static inline void store_arm(struct store *s, struct session *c, const struct arg *argv,
-                             struct reply *r, struct effect *e) {
-  static const unsigned char words[] = "setpxnx";
-  struct arg set[6];
-  set[0].at = words, set[0].size = 3;
-  set[1] = argv[3];
-  set[2] = argv[4];
-  set[3].at = words + 3, set[3].size = 2;
-  set[4] = argv[5];
-  set[5].at = words + 5, set[5].size = 2;
-  if (s->error == STORE_ERROR_OOM) {
-    reply_error(r, store_error(s->error));
-    return;
-  }
-  store_set(s, c, 6, set, r, e);
-  if (e->kind == EFFECT_SET_REFUSED && r->at[0] != '-' && script_has(argv[1], "'get'"))
-    session_reads(c, argv[3], 1);
+                             const struct key *k, struct reply *r, struct effect *e) {
+  if (k && k->list) reply_error(r, store_error(15));
+  else if (s->error == STORE_ERROR_OOM) reply_error(r, store_error(s->error));
+  else store_set(s, c, 6, argv + 2, r, e);
 }
 
+/* The scripts are known by their words: which calls stand in them. A planted bug takes some away.
+ */
 static inline void store_eval(struct store *s, struct session *c, int argc, const struct arg *argv,
                               struct reply *r, struct effect *e) {
   struct key *k = store_find(s, c->db, argv[3]);
@@ -530,13 +518,13 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
     store_fenced(s, c, argv, store_script(argv[1]), r, e);
     return;
   }
-  if (argc > 5 && script_has(argv[1], "'set'")) {
-    store_arm(s, c, argv, r, e);
-    return;
-  }
   extends = argc > 5 && script_has(argv[1], "pexpire");
   looks = script_has(argv[1], "'get'");
   if (looks) session_reads(c, argv[3], k != NULL);
+  if (argc == 8) {
+    store_arm(s, c, argv, k, r, e);
+    return;
+  }
   store_note(e, extends ? EFFECT_NOT_EXTENDED : EFFECT_NOT_DELETED, argv[3], value);
   if (looks && k && k->list) {
     reply_error(r, store_error(15));

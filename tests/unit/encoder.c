@@ -92,10 +92,10 @@ static void fenced_set_is_spelled_so(void) { /* R25 */
 /* A script that deletes or extends without having looked is worse than none. */
 static void scripts_look_before_they_act(void) {
   const char *get = strstr(INSIDE_RELEASE_SCRIPT, "get");
-  CHECK(get && strstr(get, "ARGV[1]") && strstr(get, "del"));
+  CHECK(get && strstr(get, "v~=a[1]") && strstr(get, "del"));
   get = strstr(INSIDE_EXTEND_SCRIPT, "get");
-  CHECK(get && strstr(get, "ARGV[1]") && strstr(get, "pttl") && strstr(get, "pexpire"));
-  CHECK(strstr(INSIDE_EXTEND_SCRIPT, "ARGV[2]") != NULL);
+  CHECK(get && strstr(get, "v~=a[1]") && strstr(get, "pttl") && strstr(get, "pexpire"));
+  CHECK(strstr(INSIDE_EXTEND_SCRIPT, "a[2]") != NULL);
 }
 
 /* ---- The handshake --------------------------------------------------------------------------- */
