@@ -380,7 +380,6 @@ typedef struct redlock {
   rl_command *log;    /* where the commands are; in a client that was moved, another's */
   uint32_t first, end;    /* the log: its oldest command, and what follows the last */
   uint32_t reserved;      /* commands, for roll-backs (R7) */
-  uint32_t names;         /* a bit for each name that is waited for: who else changes is no news */
   const redlock_io *io;
   void *ctx;
   int64_t now_ms;     /* the last good reading of the clock */
@@ -666,8 +665,6 @@ enum { RL_POLLS, RL_ARMS, RL_DOZES, RL_MISTRUSTS };             /* redlock_lock.
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
 
 static void rl_remove(rl_set *set, rl_set other) { *set = RL_AS(rl_set, *set & ~other); }
-
-static uint32_t rl_name_bit(uint32_t hash) { return UINT32_C(1) << (hash & 31); }
 
 static int rl_members(rl_set set) {
   int count = 0;
@@ -2106,7 +2103,6 @@ static void rl_rest(redlock *rl, redlock_lock *lock) {
     return;
   }
   delay = rl_rest_ms(rl, lock);
-  if (lock->alarm) rl->names |= rl_name_bit(lock->hash);
   if (delay < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
     return;
@@ -2300,7 +2296,6 @@ static void rl_time_out(redlock *rl, redlock_lock *lock) {
    by a server in quarantine is that our own SET was rolled back there. */
 static void rl_on_news(redlock *rl, const rl_server *s, uint32_t hash) {
   redlock_lock *lock = rl_first(&rl->live);
-  if (hash && !(rl->names & rl_name_bit(hash))) return;
   for (; lock; lock = rl_next(&rl->live, lock)) {
     int64_t due_ms;
     if (!lock->alarm || lock->task != RL_SET || (hash && hash != lock->hash)) continue;
@@ -2340,7 +2335,6 @@ static void rl_on_list_time(redlock *rl, const rl_link *list) {
   for (; lock; lock = next) {
     next = rl_next(list, lock);
     rl_on_lock_time(rl, lock);
-    if (lock->alarm) rl->names |= rl_name_bit(lock->hash);
   }
 }
 
@@ -2348,7 +2342,6 @@ static void rl_on_time(redlock *rl) {
   rl_server *s;
   for (s = rl->server; s != rl->last; s++) rl_on_server_time(rl, s);
   rl->due_ms = INT64_MAX;
-  rl->names = 0;
   rl_on_list_time(rl, &rl->line);
   rl_on_list_time(rl, &rl->live);
 }
