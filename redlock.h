@@ -3097,8 +3097,9 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms) {
   size_t size = 0;
+  uint32_t hash = 0;
   if (!rl_is_ready(rl) || !lock || !resource || !rl_is_good_ttl(rl, ttl_ms)) return REDLOCK_INVALID;
-  while (size <= REDLOCK_MAX_RESOURCE && resource[size]) size++;
+  while (size <= REDLOCK_MAX_RESOURCE && resource[size]) hash = rl_hash(hash, resource[size++]);
   if (size == 0 || size > REDLOCK_MAX_RESOURCE) return REDLOCK_INVALID;
   if (lock != rl->handed && rl_owns(rl, lock)) return REDLOCK_INVALID;
   memset(lock, 0, offsetof(redlock_lock, user));
@@ -3110,7 +3111,7 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   lock->since_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
   lock->resource_size = RL_AS(uint16_t, size);
   memcpy(lock->resource, resource, size);
-  while (size--) lock->hash = rl_hash(lock->hash, *resource++);
+  lock->hash = hash;
   return rl_start(rl, lock, RL_SET, REDLOCK_ACQUIRE);
 }
 
