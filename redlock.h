@@ -337,7 +337,7 @@ typedef struct rl_parser {
      wary      the last handshake was refused     the refusal             the next good reply
      told      `error` is the server's own words  each byte of an error   opening; a good reply
      second    which of two addresses is in use   a connection that never stood; redlock_resolve
-     wakes     it tells what changes (R26)        a handshake that asked for it; closing
+     wakes     2 = it tells what changes (R26)    HELLO, CLIENT TRACKING      closing
 
    Small members come first in these structs: it makes the code smaller. */
 typedef struct rl_server {
@@ -1813,14 +1813,14 @@ static void rl_on_good_reply(rl_server *s) {
 /* R26: who does not know HELLO, or may not, wakes no one, and nothing is wrong with that. What a
    server says in trouble, and neither ERR nor NO..., ends the handshake: it is asked again. */
 static const char *rl_judge_wakes(rl_server *s, rl_reply reply, int is_hello) {
-  s->wakes = is_hello ? reply == RL_REPLY_OTHER : s->wakes && reply == RL_REPLY_OK;
+  s->wakes = RL_AS(uint8_t, s->wakes + (reply == (is_hello ? RL_REPLY_OTHER : RL_REPLY_OK)));
   return reply == RL_REPLY_ERROR && !strchr("EN", s->error[0]) ? rl_odd : RL_NULL;
 }
 
 /* What is wrong with one reply of the handshake; NULL = nothing. Its last two are R24's, and those
    before them R26's. */
 static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) {
-  int left = RL_MAX_TTL(rl) ? s->greeting - 2 : s->greeting;
+  int left = s->greeting - (RL_MAX_TTL(rl) ? 2 : 0);
   if (s->greeting == 0 && !s->greeted) return rl_odd; /* to what has not left */
   if (left >= 2) return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
   if (left >= 0) return rl_judge_wakes(s, reply, left);
@@ -1841,6 +1841,7 @@ static void rl_on_greeting_reply(redlock *rl, rl_server *s, rl_reply reply) {
   } else if (s->greeting == 0) {
     s->state = RL_READY;
     rl_on_good_reply(s);
+    rl_on_news(rl, s, 0); /* R26 */
   }
 }
 
@@ -1882,11 +1883,9 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
   rl_judge(rl, c->lock);
 }
 
-static int rl_is_well(const rl_server *s) { return s->state == RL_READY && !s->stalled; }
-
 /* R8: the one place where a reply meets its command, or is dropped because it comes late. */
 static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
-  int was_well = rl_is_well(s);
+  int stalled = s->stalled;
   rl_command *c;
   if (s->owed == 0) {
     rl_lose(rl, s, rl_odd);
@@ -1895,7 +1894,9 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
   rl_on_paid(rl, s);
   if (s->state == RL_GREETING) {
     rl_on_greeting_reply(rl, s, reply);
-  } else if (s->late) {
+    return;
+  }
+  if (s->late) {
     s->late--;
   } else {
     do {
@@ -1905,7 +1906,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     rl_remove(&c->owed, s->bit);
     rl_on_answer(rl, s, c, reply);
   }
-  if (!was_well && rl_is_well(s)) rl_on_news(rl, s, 0); /* R26 */
+  if (stalled && !s->stalled) rl_on_news(rl, s, 0); /* R26 */
 }
 
 static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
@@ -2059,7 +2060,7 @@ static int rl_look_out(const redlock *rl, redlock_lock *lock) {
     redlock_vote vote = lock->votes[i];
     if (vote < REDLOCK_VOTE_TAKEN || rl_is_low(vote)) lock->news |= rl->server[i].bit;
     if (vote == REDLOCK_VOTE_YES && lock->alarm == RL_DOZES) lock->alarm = RL_MISTRUSTS;
-    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_low(vote)) && rl->server[i].wakes;
+    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_low(vote)) && rl->server[i].wakes == 2;
   }
   if (tell < rl->quorum) {
     lock->alarm = RL_POLLS;

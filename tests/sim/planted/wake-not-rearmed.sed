@@ -1,3 +1,3 @@
 # that a connection is ready again is no news (R26)
 # changes: 1
-s|^  if (!was_well && rl_is_well(s)) rl_on_news.*|  (void)was_well;|
+s|^    rl_on_news(rl, s, 0); /. R26 ./||
