@@ -314,13 +314,13 @@ typedef struct rl_command {
 
 /* private: where the reply parser stands */
 typedef struct rl_parser {
-  rl_integer number;   /* the number, or the bytes of a bulk to come */
-  uint32_t count;      /* bytes of the line */
-  uint32_t hash;       /* of a text or a bulk */
-  uint32_t more;       /* of an aggregate: elements to come; 0 = there is none */
   uint8_t state, negative;
   uint8_t type;        /* what it begins with */
   uint8_t whole;       /* the same of the aggregate */
+  uint32_t count;      /* bytes of the line */
+  uint32_t hash;       /* of a text or a bulk */
+  uint32_t more;       /* of an aggregate: elements to come; 0 = there is none */
+  rl_integer number;   /* the number, or the bytes of a bulk to come */
 } rl_parser;
 
 /* private: one server, as a small machine:
@@ -346,9 +346,9 @@ typedef struct rl_server {
   uint8_t state, fails;
   uint8_t layered;     /* it is reached through options.tls */
   uint8_t greeting, greeted, stalled, full, wary, told, second, wakes; /* see above */
+  rl_parser parser;
   uint32_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
   const char *entry;   /* where its text in the list begins */
-  rl_parser parser;
   uint32_t generation;
   uint32_t cursor;     /* the next command to send */
   uint32_t answered;   /* no command before this one is owed */
