@@ -280,7 +280,7 @@ typedef struct redlock_lock {
                                   0 = none. Hand it to what you write to, and let that check it */
 #endif
   uint16_t resource_size;      /* private, up to user */
-  uint32_t command;    /* the round's place in the log */
+  struct rl_command *command; /* the round's, in the log */
   uint32_t ask_ms;     /* the ttl that this round asks for */
   uint32_t ttl_ms;     /* the longest asked for: no value of ours outlives it on a server */
   uint32_t max_hold_ms; /* until the grant: when it began to wait, its last 32 bits */
@@ -1343,9 +1343,8 @@ static void rl_check_rounds(redlock *rl) {
     reserved += lock->reserved;
     if (lock->phase != RL_VOTING) continue;
     rounds++;
-    REDLOCK_ASSERT(lock->command - rl->first < rl_count(rl));
-    REDLOCK_ASSERT(rl_at(rl, lock->command)->lock == lock);
-    REDLOCK_ASSERT(rl_at(rl, lock->command)->kind == lock->task);
+    REDLOCK_ASSERT(lock->command->lock == lock);
+    REDLOCK_ASSERT(lock->command->kind == lock->task);
   }
   for (lock = rl_first(&rl->decided); lock; lock = rl_next(&rl->decided, lock))
     reserved += lock->reserved;
@@ -1460,12 +1459,13 @@ static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
 }
 
 /* R14: 0 at first, as when a server closed an idle connection; then growing, bounded, random. */
-static int64_t rl_backoff_ms(redlock *rl, unsigned fails) {
-  int64_t half, random;
+static uint32_t rl_backoff_ms(redlock *rl, unsigned fails) {
+  uint32_t half;
+  int64_t random;
   if (fails <= 1) return 0;
-  half = RL_BACKOFF_MIN_MS / 2 << rl_min(fails - 2, RL_BACKOFF_DOUBLINGS);
-  random = rl_random(rl, RL_AS(uint32_t, half));
-  return half + (random < 0 ? half : random);
+  half = RL_BACKOFF_MIN_MS / 2u << rl_min(fails - 2, RL_BACKOFF_DOUBLINGS);
+  random = rl_random(rl, half);
+  return half + (random < 0 ? half : RL_AS(uint32_t, random));
 }
 
 /* What a server votes while it has no connection. */
@@ -1475,7 +1475,7 @@ static redlock_vote rl_absent_vote(const rl_server *s) {
 
 /* R14: we switch to the name's other address only if no connection to this one ever succeeded.
    Returns the wait in ms: none before the second is tried. */
-static int64_t rl_reopen_ms(redlock *rl, rl_server *s) {
+static uint32_t rl_reopen_ms(redlock *rl, rl_server *s) {
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
   if (s->state < RL_GREETING && s->address[1].port) {
     s->second = !s->second;
@@ -1511,8 +1511,7 @@ static void rl_shut(redlock *rl, const rl_server *s) {
    releases may be sent again. R5: a yes to anything undecided is void too, since the server may now
    be behind another entry and say yes again there. */
 static void rl_lose(redlock *rl, rl_server *s, const char *why) {
-  uint32_t place;
-  int64_t delay;
+  uint32_t place, delay;
   rl_say_why(rl, s, why);
   rl_shut(rl, s);
   if (s->fails < 255) s->fails++;
@@ -1999,8 +1998,8 @@ static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
 /* ---- Rounds: votes, quorum, decision --------------------------------------------------------- */
 
 /* Decided: whatever still comes for this round is late. Returns the round's command. */
-static rl_command *rl_settle(redlock *rl, redlock_lock *lock) {
-  rl_command *c = rl_at(rl, lock->command);
+static rl_command *rl_settle(redlock_lock *lock) {
+  rl_command *c = lock->command;
   REDLOCK_ASSERT(c->lock == lock);
   c->lock = RL_NULL;
   if (lock->phase == RL_VOTING) lock->phase = RL_RESTING;
@@ -2055,12 +2054,13 @@ static int64_t rl_short_rest_ms(redlock *rl, const redlock_lock *lock) {
    Whether a quorum of them tells when it changes; then the next attempt asks them to. But one that
    is found free without a word, when a rest that relied on that ended by itself, told nothing. */
 static int rl_look_out(const redlock *rl, redlock_lock *lock) {
+  const rl_server *s;
   int i, tell = 0;
-  for (i = 0; i < rl->servers; i++) {
-    redlock_vote vote = lock->votes[i];
-    if (vote < REDLOCK_VOTE_TAKEN || rl_is_low(vote)) lock->news |= rl->server[i].bit;
+  for (s = rl->server; s != rl->last; s++) {
+    redlock_vote vote = lock->votes[s->index];
+    if (vote < REDLOCK_VOTE_TAKEN || rl_is_low(vote)) lock->news |= s->bit;
     if (vote == REDLOCK_VOTE_YES && lock->alarm == RL_DOZES) lock->alarm = RL_MISTRUSTS;
-    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_low(vote)) && rl->server[i].wakes == 2;
+    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_low(vote)) && s->wakes == 2;
   }
   if (tell < rl->quorum) {
     lock->alarm = RL_POLLS;
@@ -2115,7 +2115,7 @@ static void rl_rest(redlock *rl, redlock_lock *lock) {
 /* refused: how many servers refused no more than the token, and may take another one (R25). So may
    those that have not answered: one refusal less, and it would not have failed. */
 static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
-  rl_settle(rl, lock)->due = 0;
+  rl_settle(lock)->due = 0;
   rl_roll_back(rl, lock);
   lock->last = RL_AS(int8_t, status);
   if (status == REDLOCK_SYSTEM) rl_decide(rl, lock, status);
@@ -2125,7 +2125,7 @@ static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status stat
 
 /* The lock is no longer ours: it is handed back when a release for all servers is in the log. */
 static void rl_expire(redlock *rl, redlock_lock *lock) {
-  if (lock->phase == RL_VOTING) rl_settle(rl, lock)->due = 0;
+  if (lock->phase == RL_VOTING) rl_settle(lock)->due = 0;
   lock->deadline_ms = 0;
   rl_queue(rl, lock, RL_ABANDON);
 }
@@ -2139,7 +2139,7 @@ static void rl_keep_on(redlock *rl, redlock_lock *lock, uint32_t longest_ms) {
 
 /* R19: a failed extension leaves everything as it was. */
 static void rl_end_extension(redlock *rl, redlock_lock *lock, redlock_status status) {
-  rl_command *c = rl_settle(rl, lock);
+  rl_command *c = rl_settle(lock);
   if (status != REDLOCK_OK) c->due = 0;
   if (!lock->kept) rl_decide(rl, lock, status);
   else rl_keep_on(rl, lock, status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
@@ -2158,7 +2158,7 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   } else if (status != REDLOCK_OK) {
     rl_fail_attempt(rl, lock, status, 0);
   } else {
-    const rl_command *c = rl_settle(rl, lock);
+    const rl_command *c = rl_settle(lock);
     lock->touched |= c->due; /* where it may still be set */
     rl_give_token(lock, c);
     lock->deadline_ms = deadline;
@@ -2188,7 +2188,7 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
       else if (absent > spare && taken + none <= spare) status = REDLOCK_NO_QUORUM;
       else if (none) return;
     }
-    (void)rl_settle(rl, lock);
+    (void)rl_settle(lock);
     rl_decide(rl, lock, status);
   } else if (yes >= quorum) {
     rl_on_quorum(rl, lock);
@@ -2235,17 +2235,17 @@ static rl_command *rl_ask(redlock *rl, const redlock_lock *lock, uint8_t kind) {
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
   int64_t due = rl_is_second(lock) ? lock->due_ms : rl->now_ms + rl->options.server_timeout_ms;
   int64_t end = lock->task == RL_EXTEND ? lock->deadline_ms : rl->now_ms + lock->ask_ms;
-  int i;
+  const rl_server *s;
   if (lock->task == RL_SET) {
     lock->reserved = 1;
     rl->reserved++;
     if (lock->attempts < UINT32_MAX && !rl_is_second(lock)) lock->attempts++;
   }
-  rl_ask(rl, lock, lock->task)->lock = lock;
-  lock->command = rl->end - 1;
+  lock->command = rl_ask(rl, lock, lock->task);
+  lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
   if (lock->task != RL_RELEASE && end < due) due = end; /* no yes can come in time after that */
-  for (i = 0; i < rl->servers; i++) lock->votes[i] = rl_first_vote(rl, &rl->server[i]);
+  for (s = rl->server; s != rl->last; s++) lock->votes[s->index] = rl_first_vote(rl, s);
   lock->news = 0;
   rl_wait_until(rl, lock, RL_VOTING, due);
   rl_judge(rl, lock);
@@ -2281,7 +2281,7 @@ static redlock_lock *rl_admit(redlock *rl) {
 
 /* R10: the servers had their time. */
 static void rl_time_out(redlock *rl, redlock_lock *lock) {
-  const rl_command *c = rl_at(rl, lock->command);
+  const rl_command *c = lock->command;
   rl_server *s;
   for (s = rl->server; s != rl->last; s++) {
     redlock_vote *vote = &lock->votes[s->index];
@@ -2366,7 +2366,7 @@ static void rl_withdraw(redlock *rl, redlock_lock *lock) {
   rl_unlink(rl, lock);
   rl->fresh = 1; /* R11: there may be room now */
   if (voting) {
-    rl_command *c = rl_settle(rl, lock);
+    rl_command *c = rl_settle(lock);
     if (c->kind == RL_SET) c->due = 0;
   }
   if (voting && lock->reserved) rl_roll_back(rl, lock);
