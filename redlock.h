@@ -1763,9 +1763,9 @@ static void rl_send(redlock *rl) {
     more |= s->bit;
   }
   window.size = 0;
-  while (more) /* each turn sends something, or takes a server out */
-    for (s = rl->server; s != rl->last; s++)
-      if ((more & s->bit) && !rl_send_window(rl, s, &window)) rl_remove(&more, s->bit);
+  /* Each turn sends something, or takes a server out. */
+  for (s = rl->server; more; s = s + 1 == rl->last ? rl->server : s + 1)
+    if ((more & s->bit) && !rl_send_window(rl, s, &window)) rl_remove(&more, s->bit);
   for (s = rl->server; s != rl->last; s++) rl_on_slow_connect(rl, s);
 }
 
@@ -1956,9 +1956,9 @@ static void rl_on_server_time(redlock *rl, rl_server *s) {
 
 /* Whether the log must keep its first command for a server: a part of it has left, or it can still
    be sent. One that is not ready has got nothing on this connection, and pins nothing. */
-static int rl_is_pinned(redlock *rl, const rl_server *s) {
+static int rl_is_pinned(const redlock *rl, const rl_server *s, const rl_command *first) {
   if (s->state != RL_READY) return 0;
-  return (s->cursor == rl->first && s->sent) || rl_is_due(rl, s, rl_at(rl, rl->first));
+  return (s->cursor == rl->first && s->sent) || rl_is_due(rl, s, first);
 }
 
 /* Takes the first command out of the log, if it is decided. A stalled server in the way, which
@@ -1969,7 +1969,7 @@ static int rl_retire(redlock *rl) {
   rl_server *s;
   if (rl_count(rl) == 0 || c->lock) return 0;
   for (s = rl->server; s != rl->last; s++) {
-    if (!rl_is_pinned(rl, s)) continue;
+    if (!rl_is_pinned(rl, s, c)) continue;
     if (!s->stalled || !s->full) {
       if (rl->now_ms < rl_age_out_ms(rl, c)) rl_note_due(rl, rl_age_out_ms(rl, c));
       return 0;
