@@ -317,10 +317,10 @@ typedef struct rl_parser {
   uint8_t state, negative;
   uint8_t type;        /* what it begins with */
   uint8_t whole;       /* the same of the aggregate */
-  uint32_t count;      /* bytes of the line */
+  uint32_t count;      /* bytes of the line; of a bulk, those to come */
   uint32_t hash;       /* of a text or a bulk */
   uint32_t more;       /* of an aggregate: elements to come; 0 = there is none */
-  rl_integer number;   /* the number, or the bytes of a bulk to come */
+  rl_integer number;
 } rl_parser;
 
 /* private: one server, as a small machine:
@@ -886,7 +886,7 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
   if (p->type == '$') {
     p->type = '_';
     p->negative = 1;
-    p->count = 0;
+    p->count = number;
     p->state = number ? RL_AT_BULK : RL_AT_LINE;
     return RL_MORE;
   }
@@ -910,7 +910,7 @@ static rl_reply rl_parse_byte(rl_parser *p, char c) {
     case RL_AT_LF: return c == '\n' ? rl_parse_line_end(p) : RL_BAD;
     default:
       p->hash = rl_hash(p->hash, c);
-      if (--p->number == 0) p->state = RL_AT_LINE;
+      if (--p->count == 0) p->state = RL_AT_LINE;
       return RL_MORE;
   }
 }
