@@ -774,15 +774,16 @@ static void rl_put_size(rl_writer *w, size_t size) {
 }
 
 /* One word of a command: "$3\r\nSET\r\n" */
-static void rl_put_word(rl_writer *w, rl_text t) {
-  rl_put_size(w, t.size);
-  rl_put(w, t.at, t.size);
+static void rl_put_word(rl_writer *w, const char *at, size_t size) {
+  rl_put_size(w, size);
+  rl_put(w, at, size);
   rl_put(w, "\r\n", 2);
 }
 
 static void rl_put_number(rl_writer *w, rl_integer number) {
   char digits[RL_DIGITS];
-  rl_put_word(w, rl_format(digits, number));
+  rl_text text = rl_format(digits, number);
+  rl_put_word(w, text.at, text.size);
 }
 
 /* A word of a URL, where %XX stands for one byte. */
@@ -1256,8 +1257,8 @@ static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind
   rl_command *c = rl_at(rl, rl->end++);
   rl_writer w = {c->words, 0, sizeof c->words, 0};
   REDLOCK_ASSERT(rl_count(rl) <= REDLOCK_MAX_COMMANDS);
-  rl_put_word(&w, rl_slice(lock->resource, lock->resource_size));
-  rl_put_word(&w, rl_slice(lock->value, RL_VALUE_BYTES));
+  rl_put_word(&w, lock->resource, lock->resource_size);
+  rl_put_word(&w, lock->value, RL_VALUE_BYTES);
   c->words_size = RL_AS(uint16_t, w.total);
   c->lock = RL_NULL;
   c->kind = kind;
@@ -1579,7 +1580,7 @@ static int rl_lacks_password(const redlock *rl, const rl_target *t) {
 /* A word that the entry of the list gives, or else the options do. */
 static void rl_put_secret(rl_writer *w, rl_text encoded, const char *option) {
   if (encoded.size) rl_put_encoded(w, encoded);
-  else rl_put_word(w, rl_whole(option));
+  else rl_put_word(w, option, strlen(option));
 }
 
 /* Who we are. */
