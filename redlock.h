@@ -686,8 +686,6 @@ static rl_text rl_slice(const char *at, size_t size) {
   return t;
 }
 
-static rl_text rl_whole(const char *text) { return rl_slice(text, strlen(text)); }
-
 static rl_text rl_after(rl_text t, size_t size) { return rl_slice(t.at + size, t.size - size); }
 
 /* Where the first of these characters stands in a part of the list, or its size. */
@@ -787,18 +785,18 @@ static void rl_put_number(rl_writer *w, rl_integer number) {
 }
 
 /* A word of a URL, where %XX stands for one byte. */
-static void rl_put_encoded(rl_writer *w, rl_text t) {
-  size_t size = t.size, i;
-  for (i = 0; i < t.size; i++)
-    if (t.at[i] == '%') size -= 2;
+static void rl_put_encoded(rl_writer *w, const char *at, size_t size) {
+  const char *end = at + size, *c;
+  for (c = at; c != end; c++)
+    if (*c == '%') size -= 2;
   rl_put_size(w, size);
-  for (i = 0; i < t.size; i++) {
-    char c = t.at[i];
-    if (c == '%') {
-      c = RL_AS(char, rl_hex(t.at[i + 1]) * 16 + rl_hex(t.at[i + 2]));
-      i += 2;
+  for (; at != end; at++) {
+    char byte = *at;
+    if (byte == '%') {
+      byte = RL_AS(char, rl_hex(at[1]) * 16 + rl_hex(at[2]));
+      at += 2;
     }
-    rl_put(w, &c, 1);
+    rl_put(w, &byte, 1);
   }
   rl_put(w, "\r\n", 2);
 }
@@ -1578,8 +1576,8 @@ static int rl_lacks_password(const redlock *rl, const rl_target *t) {
 }
 
 /* A word that the entry of the list gives, or else the options do. */
-static void rl_put_secret(rl_writer *w, rl_text encoded, const char *option) {
-  if (encoded.size) rl_put_encoded(w, encoded);
+static void rl_put_secret(rl_writer *w, const rl_text *encoded, const char *option) {
+  if (encoded->size) rl_put_encoded(w, encoded->at, encoded->size);
   else rl_put_word(w, option, strlen(option));
 }
 
@@ -1589,8 +1587,8 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_target *t, rl_writer *w) 
   int has_user = t->user.size || (!t->password.size && rl_has(o->username));
   if (!t->password.size && !rl_has(o->password)) return 0;
   rl_put_raw(w, has_user ? "*3\r\n$4\r\nAUTH\r\n" : "*2\r\n$4\r\nAUTH\r\n");
-  if (has_user) rl_put_secret(w, t->user, o->username);
-  rl_put_secret(w, t->password, o->password);
+  if (has_user) rl_put_secret(w, &t->user, o->username);
+  rl_put_secret(w, &t->password, o->password);
   return 1;
 }
 
