@@ -731,11 +731,11 @@ static char rl_take_digit(rl_integer *number) {
 }
 
 /* Decimal digits, without an end. */
-static rl_text rl_format(char digits[RL_DIGITS], rl_integer number) {
-  size_t at = RL_DIGITS;
-  do digits[--at] = rl_take_digit(&number);
+static char *rl_format(char digits[RL_DIGITS], rl_integer number) {
+  char *at = digits + RL_DIGITS;
+  do *--at = rl_take_digit(&number);
   while (number);
-  return rl_slice(digits + at, RL_DIGITS - at);
+  return at;
 }
 
 /* ---- RESP: the encoder ----------------------------------------------------------------------- */
@@ -764,11 +764,11 @@ static void rl_put_raw(rl_writer *w, const char *text) { rl_put(w, text, strlen(
 /* The head of a word: "$20\r\n" */
 static void rl_put_size(rl_writer *w, size_t size) {
   char head[RL_DIGITS + 3];
-  rl_text number = rl_format(head + 1, RL_AS(uint32_t, size));
-  head[RL_DIGITS - number.size] = '$';
+  char *at = rl_format(head + 1, RL_AS(uint32_t, size));
+  *--at = '$';
   head[RL_DIGITS + 1] = '\r';
   head[RL_DIGITS + 2] = '\n';
-  rl_put(w, head + RL_DIGITS - number.size, number.size + 3);
+  rl_put(w, at, RL_AS(size_t, head + sizeof head - at));
 }
 
 /* One word of a command: "$3\r\nSET\r\n" */
@@ -780,8 +780,8 @@ static void rl_put_word(rl_writer *w, const char *at, size_t size) {
 
 static void rl_put_number(rl_writer *w, rl_integer number) {
   char digits[RL_DIGITS];
-  rl_text text = rl_format(digits, number);
-  rl_put_word(w, text.at, text.size);
+  const char *at = rl_format(digits, number);
+  rl_put_word(w, at, RL_AS(size_t, digits + RL_DIGITS - at));
 }
 
 /* A word of a URL, where %XX stands for one byte. */
@@ -998,7 +998,10 @@ static void rl_copy_target(const rl_server *s, char host[RL_HOST_BYTES], char po
   (void)rl_parse_target(s->entry, &t);
   rl_copy_out(host, t.host);
   *port = 0;
-  if (t.port) rl_copy_out(port, rl_format(digits, t.port));
+  if (t.port) {
+    const char *at = rl_format(digits, t.port);
+    rl_copy_out(port, rl_slice(at, RL_AS(size_t, digits + RL_DIGITS - at)));
+  }
 }
 
 static int rl_is_same_text(rl_text a, rl_text b) {
