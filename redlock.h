@@ -2982,12 +2982,13 @@ static const char *rl_judge_entry(redlock *rl, rl_server *s) {
 /* Takes the entries of the list; what is wrong with one stays as that server's error. */
 static int rl_take_list(redlock *rl, const char *list) {
   while (*(list += strspn(list, RL_BETWEEN)) != 0) {
-    rl_server *s = &rl->server[rl->servers];
+    rl_server *s = rl->last;
     const char *problem;
     if (rl->servers == REDLOCK_MAX_SERVERS) {
       rl_say(rl->server, "more servers than REDLOCK_MAX_SERVERS");
       return 0;
     }
+    rl->last++;
     s->index = rl->servers++;
     s->bit = RL_AS(rl_set, UINT32_C(1) << s->index);
     s->fd = -1;
@@ -3019,10 +3020,10 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
   rl_empty(&rl->live);
   rl_empty(&rl->decided);
   rl->due_ms = INT64_MAX;
+  rl->last = rl->server;
   if (!servers || !rl_take_options(rl, options) || !rl_take_list(rl, servers))
     return REDLOCK_INVALID;
   if (!rl_tick(rl)) return REDLOCK_SYSTEM;
-  rl->last = rl->server + rl->servers;
   rl->log = rl->commands;
   return REDLOCK_OK;
 }
