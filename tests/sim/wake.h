@@ -20,12 +20,15 @@ static inline void wake_told(struct conn *n, int resource) {
   t->end = n->pipe[DOWN].written;
 }
 
-/* A command has been answered: a connection is ready, or a resource has been set. */
+/* A command has been answered: a resource has been set, or a connection is ready, if this was the
+ * last of its handshake. */
 static inline void wake_noted(struct server *s, struct conn *n, int argc, const struct arg *argv,
                               const struct reply *r, const struct effect *e) {
-  int i, resource = resource_of(e->name, e->name_size);
+  int i, resource = resource_of(e->name, e->name_size), command = store_command_of(argc, argv);
+  int last = W.cfg.quarantine_ms ? command == C_INFO && arg_is(argv[3], "uptime_in_seconds")
+                                 : command == C_CLIENT;
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
-  if (store_command_of(argc, argv) != C_CLIENT || r->size == 0 || r->at[0] != '+') return;
+  if (!last || r->size == 0 || r->at[0] == '-') return;
   for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_told(n, i);
 }
 
