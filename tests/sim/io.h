@@ -24,6 +24,7 @@ static void pause_inside(struct client *c, ns length) {
   run_until(W.now + length, &W.healed); /* no one sleeps beyond healing */
   W.depth--;
   forgive(c, W.now - before);
+  if (W.now - before > 4 * MS) c->stood = W.now;
 }
 
 static void hook_pause(struct client *c) {
