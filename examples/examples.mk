@@ -114,69 +114,13 @@ $(BUILD)/tests/loops/libuv: $(BUILD)/tests/loops/%: examples/loops/%.c $(COUNTED
 	@mkdir -p $(@D)
 	$(CC) $< $(COUNTED_FLAGS) $(LOOP_LIBS) -o $@
 
-# The manual of the interface is the header's own words: its first comment, whose headings are in
-# capitals, and the comments and declarations of the public part.
-define MANUAL
-function roff(text) {
-  gsub(/\\/, "\\e", text)
-  gsub(/-/, "\\-", text)
-  return text ~ /^[.\47]/ ? "\\&" text : text
-}
-function literal(on) {
-  if (on != is_literal) print on ? ".nf" : ".fi"
-  is_literal = on
-}
-function head(text) {
-  if (text ~ /^ *$$/) { literal(0); print ".PP"; return }
-  if (text ~ /^   [A-Z][A-Z]/) {
-    literal(0)
-    heading = text = substr(text, 4)
-    sub(/:.*/, "", heading)
-    print ".SH \"" toupper(heading) "\""
-    if (sub(/^[^:]*: */, "", text)) print roff(text) "\n.PP"
-    return
-  }
-  literal(heading ~ /^(HELLO|WHAT TO DO)/ || text ~ /[^ .]  +[^ ]/)
-  sub(/^ +/, is_literal ? substr(text, 6, match(text, /[^ ]/) - 6) : "", text)
-  print roff(text)
-}
-function block(i, line, prose) {
-  prose = lines[1] ~ /^\/\*/
-  if (lines[1] ~ /^\/\* private/) return
-  print ".PP"
-  for (i = 1; i <= count; i++) {
-    line = lines[i]
-    literal(!prose)
-    if (prose && line ~ /\*\/$$/) { prose = 0; sub(/ *\*\/$$/, "", line) }
-    if (!is_literal) sub(/^(\/\*)? */, "", line)
-    sub(/^REDLOCK_API /, "", line)
-    if (line ~ /^ +\/\* private from here on/) while (lines[i + 1] !~ /^}/) i++
-    else print roff(line)
-  }
-  literal(0)
-}
-NR == 1 {
-  split($$0, title, " - ")
-  print ".TH REDLOCK 3 \"" date "\" \"redlock " title[2] "\""
-  print ".SH NAME\nredlock \\- " title[3] "\n.SH DESCRIPTION"
-  part = "head"
-  next
-}
-part == "head" { if (/\*\/$$/) { part = ""; sub(/ *\*\/$$/, "") } head($$0); next }
-/^\#define REDLOCK_FOREVER/ { literal(0); part = "interface"; print ".SH INTERFACE" }
-/^\#endif \/\* REDLOCK_H/ { exit }
-part == "interface" && NF { lines[++count] = $$0 }
-part == "interface" && !NF { if (count) block(); count = 0 }
-END { print ".SH SEE ALSO\n.BR redlock (1)" }
-endef
-
 # Both manuals have the date of the first.
 MANUAL_DATE = $(shell sed -n '1s/.*"\([0-9-]*\)".*/\1/p' examples/redlock/redlock.1)
 
-$(BUILD)/redlock.3: export MANUAL := $(MANUAL)
-$(BUILD)/redlock.3: redlock.h examples/examples.mk examples/redlock/redlock.1
+# The manual of the interface is the header's own words.
+$(BUILD)/redlock.3: redlock.h examples/redlock/manual.awk examples/redlock/redlock.1
 	@mkdir -p $(@D)
-	awk -v date=$(MANUAL_DATE) "$$MANUAL" redlock.h >$@
+	awk -v date=$(MANUAL_DATE) -f examples/redlock/manual.awk redlock.h >$@
 
 # Made anew each time: it holds PREFIX.
 $(BUILD)/redlock.pc: always

@@ -151,6 +151,19 @@ static void install_is_whole(void) {
   CHECK(!*output());
 }
 
+/* The manual of the interface tells all that is public, and nothing else. */
+static void manual_is_made_of_the_public_part(void) {
+  fresh();
+  CHECK_EQ(shell("cd $here/../../.. && make -s BUILD=$work $work/redlock.3 && "
+                 "! grep -nE '(^|[^a-z])(rl_|RL_)' $work/redlock.3"), 0);
+  CHECK_EQ(shell("sed '/^#endif .* REDLOCK_H/,$d' $here/../../../redlock.h | "
+                 "grep -oE 'redlock_[a-z_]+\\(' | sort -u | "
+                 "while read -r call; do grep -qF \"$call\" $work/redlock.3 || echo $call; done"), 0);
+  CHECK(!*output());
+  CHECK_EQ(shell("sed '/^#ifndef REDLOCK_H/,$d' $here/../../../redlock.h | "
+                 "grep -cE '^     REDLOCK_' | grep -x \"$(grep -c '^[.]TP' $work/redlock.3)\""), 0);
+}
+
 static int files_in(const char *folder) {
   CHECK_EQ(shell("find $work/%s -type f | wc -l", folder), 0);
   return (int)strtol(output(), NULL, 10);
@@ -180,6 +193,7 @@ int main(int argc, char **argv) {
     RUN(keep_thread_stops_the_work_on_a_loss);
     RUN(bare_metal_passes_on_toy_servers);
     RUN(install_is_whole);
+    RUN(manual_is_made_of_the_public_part);
     RUN(install_goes_where_it_is_told);
   }
   return close_world();
