@@ -537,15 +537,16 @@ static void format_uptime(long s, char text[24]) {
   else (void)snprintf(text, 24, "%lds", s);
 }
 
-/* +0.012s, or in larger units */
+/* +0.012s, or in larger units; what is less than a millisecond has no sign */
 static void format_clock(int64_t us, char text[32]) {
   int64_t most = us < 0 ? -us : us;
+  const char *sign = most < 1000 ? "" : us < 0 ? "-" : "+";
   char time[24];
   if (most < 60000000)
     (void)snprintf(time, sizeof time, "%ld.%03lds", (long)(most / 1000000),
                    (long)(most % 1000000 / 1000));
   else format_uptime((long)(most / 1000000), time);
-  (void)snprintf(text, 32, "%c%s", us < 0 ? '-' : '+', time);
+  (void)snprintf(text, 32, "%s%s", sign, time);
 }
 
 static void print_row(const struct probe *p, int width) {

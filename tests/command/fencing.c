@@ -33,8 +33,17 @@ static void status_shows_the_clocks(void) {
   CHECK_EQ(shell("$redlock --status"), 0);
   CHECK(says("CLOCK"));
   if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 no server tells");
-  CHECK_EQ(shell("$redlock --status | grep -Ec '[+-][0-5]?[0-9][.][0-9]{3}s  ok$'"), 0);
+  CHECK_EQ(shell("$redlock --status | grep -Ec ' [+-]?[0-5]?[0-9][.][0-9]{3}s  ok$'"), 0);
   CHECK(strcmp(output(), "3\n") == 0); /* one machine, one clock: within a minute of each other */
+}
+
+/* One of them is what the others are compared with. */
+static void no_difference_has_no_sign(void) {
+  fresh();
+  if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 no server tells");
+  CHECK_EQ(shell("$redlock --status"), 0);
+  CHECK(says(" 0.000s  ok"));
+  CHECK(!says("+0.000s") && !says("-0.000s"));
 }
 
 int main(int argc, char **argv) {
@@ -43,6 +52,7 @@ int main(int argc, char **argv) {
     RUN(hands_no_other_token_on);
     RUN(needs_the_longest_ttl);
     RUN(status_shows_the_clocks);
+    RUN(no_difference_has_no_sign);
   }
   return close_world();
 }
