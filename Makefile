@@ -23,7 +23,7 @@ REAL  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/redis/*.c))
 TESTS := $(UNIT) $(REAL)
 SCRIPTS := $(wildcard tests/unit/*.sh tests/redis/*.sh)
 
-.PHONY: help demo test test-programs servers planted clean
+.PHONY: help demo test test-programs readme servers planted clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 22
@@ -37,6 +37,9 @@ test: ## runs every test, with one total at the end; REDIS_SERVER=/path picks th
 	  tests/run $(TESTS) $(SCRIPTS) $(SIM_TESTS) $(FUZZ_TESTS)
 
 test-programs: $(TESTS)
+
+readme: ## runs what README.md and tests/README.md give to make, as it stands; 30 minutes at most
+	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/readme
 
 servers: ## builds other Redis and Valkey servers from Debian's source packages
 	@tests/servers-from-source $(SERVERS)

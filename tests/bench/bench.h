@@ -48,6 +48,13 @@ static inline void bench_say(const char *format, ...) {
   fflush(stdout);
 }
 
+/* Fewer rounds are asked for by ROUNDS in the environment. */
+static inline int bench_rounds(void) {
+  const char *wanted = getenv("ROUNDS");
+  int rounds = wanted ? atoi(wanted) : BENCH_ROUNDS;
+  return rounds > 0 && rounds < BENCH_ROUNDS ? rounds : BENCH_ROUNDS;
+}
+
 /* ---- samples ---- */
 
 static inline void samples_add(struct samples *s, int64_t ns) {
@@ -88,7 +95,7 @@ static inline void series_row(const char *name, struct series *s, const char *no
 
 static inline void bench_head(const char *title) {
   bench_say("\n%s\n  %-42s %8s   (least - most of %d rounds)\n", title, "", "median",
-            BENCH_ROUNDS);
+            bench_rounds());
 }
 
 /* Where a target stands beside a figure: at most, or at least, so much. */

@@ -1,4 +1,6 @@
 # Included by the Makefile. What each program measures stands at its top.
+#
+#   ROUNDS=N   of each figure; 7 by default, which is also the most
 
 BENCH_DIR      := $(BUILD)/tests/bench
 BENCH_PROGRAMS := $(addprefix $(BENCH_DIR)/,single pipelined pipelined-big crowd faults contention waiting)

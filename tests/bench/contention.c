@@ -140,8 +140,8 @@ static void print_load(struct load *load) {
   series_row("commands per lock, all servers", &load->commands, "(10 is the least)");
   bench_say("  all rounds: p99 %.0f ms, worst %.0f ms; a process got %d to %d locks a round\n",
             samples_percentile(&load->waits, 99) / 1e6,
-            samples_percentile(&load->waits, 100) / 1e6, load->least / BENCH_ROUNDS,
-            load->most / BENCH_ROUNDS);
+            samples_percentile(&load->waits, 100) / 1e6, load->least / bench_rounds(),
+            load->most / bench_rounds());
 }
 
 static void share_memory(void) {
@@ -166,8 +166,8 @@ int main(int argc, char **argv) {
   options.server_timeout_ms = 500; /* a busy machine is no fault of the servers */
   share_memory();
   bench_servers(&set, BENCH_SERVERS);
-  bench_say("Contention: %d processes, %d rounds of %d ms ", PROCESSES, BENCH_ROUNDS, round_ms);
-  for (round = 0; round < BENCH_ROUNDS; round++)
+  bench_say("Contention: %d processes, %d rounds of %d ms ", PROCESSES, bench_rounds(), round_ms);
+  for (round = 0; round < bench_rounds(); round++)
     for (i = 0; i < 2; i++) run_round(&loads[i]);
   for (i = 0; i < 2; i++) print_load(&loads[i]);
   servers_stop(&set);

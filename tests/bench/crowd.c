@@ -29,7 +29,7 @@ int main(void) {
   int round;
   bench_servers(&set, BENCH_SERVERS);
   bench_say("Ten thousand locks in flight, with a log of %d commands ", REDLOCK_MAX_COMMANDS);
-  for (round = 0; round < BENCH_ROUNDS; round++) {
+  for (round = 0; round < bench_rounds(); round++) {
     double least = rate_of(FEW), most = rate_of(MANY);
     series_add(&few, least);
     series_add(&many, most);

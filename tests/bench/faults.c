@@ -116,8 +116,8 @@ static void run_faults(void) {
   open_trials();
   server_kill(&set.at[KILLED]);
   server_freeze(&set.at[FROZEN]);
-  bench_say("Faults: %d rounds of %d locks in each case ", BENCH_ROUNDS, TURNS * TURN);
-  for (round = 0; round < BENCH_ROUNDS; round++) {
+  bench_say("Faults: %d rounds of %d locks in each case ", bench_rounds(), TURNS * TURN);
+  for (round = 0; round < bench_rounds(); round++) {
     run_round();
     bench_say(".");
   }
@@ -161,8 +161,8 @@ static void run_far(void) {
   snprintf(t.resource, sizeof t.resource, "far:0");
   if (redlock_init(&t.client, t.list, NULL)) bench_die("redlock_init failed");
   time_cycle(&t);
-  bench_say("\n10 ms away: %d rounds of %d locks ", BENCH_ROUNDS, FAR_CYCLES);
-  for (round = 0; round < BENCH_ROUNDS; round++) {
+  bench_say("\n10 ms away: %d rounds of %d locks ", bench_rounds(), FAR_CYCLES);
+  for (round = 0; round < bench_rounds(); round++) {
     far_round(&t, &trips, &floors);
     bench_say(".");
   }

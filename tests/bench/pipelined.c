@@ -69,8 +69,8 @@ static void measure(struct row *row, int width, struct row *single) {
   open_both(width);
   probe_run(bench_ns() + WARM_UP_NS);
   client_run(bench_ns() + WARM_UP_NS);
-  for (round = 0; round < BENCH_ROUNDS; round++) run_round(row);
-  for (round = 0; round < BENCH_ROUNDS; round++)
+  for (round = 0; round < bench_rounds(); round++) run_round(row);
+  for (round = 0; round < bench_rounds(); round++)
     series_add(&row->gain, row->ours.at[round] / series_median(&single->ours));
   redlock_close(&client);
   floor_close(&probe);

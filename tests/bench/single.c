@@ -167,9 +167,9 @@ int main(void) {
   bench_servers(&set, BENCH_SERVERS);
   open_all(&set, list);
   await_votes();
-  bench_say("One lock at a time: %d rounds of %d cycles each ", BENCH_ROUNDS, TURNS * TURN);
+  bench_say("One lock at a time: %d rounds of %d cycles each ", bench_rounds(), TURNS * TURN);
   for (i = 0; i < PARTIES; i++) take_turn(rounds, i, WARM_UP);
-  for (round = 0; round < BENCH_ROUNDS; round++) {
+  for (round = 0; round < bench_rounds(); round++) {
     run_round(rounds);
     note_round(s, &rounds[FLOOR], &rounds[OURS]);
     note_fenced(s, &rounds[FENCED], &rounds[OURS]);

@@ -1,6 +1,6 @@
 # coverage.mk: what of the header no test reaches; included by the Makefile.
 #
-#   SIM_RUNS=N     random worlds of the simulator; 300 by default
+#   SIM_RUNS=N     random worlds of the simulator; 100 by default
 
 .PHONY: coverage
 

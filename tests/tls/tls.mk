@@ -1,5 +1,9 @@
 # tls.mk: TLS by OpenSSL; included by the Makefile at the top. Without OpenSSL 3 the test says so,
 # and the example is not built.
+#
+#   CYCLES=N   locks that `make tls` takes; 20 000 by default
+
+CYCLES ?= 20000
 
 TLS_TESTS := $(BUILD)/tests/tls/openssl $(BUILD)/tests/tls/command
 TESTS     += $(TLS_TESTS)
@@ -10,9 +14,9 @@ OPENSSL = $(eval OPENSSL := $(shell mkdir -p $(BUILD) && \
 
 .PHONY: tls
 
-tls: $(BUILD)/tests/tls/openssl ## takes 20 000 locks over TLS, 128 at once, through small sockets
+tls: $(BUILD)/tests/tls/openssl ## takes CYCLES=20000 locks over TLS, 128 at once, through small sockets
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
-	 CYCLES=20000 $(BUILD)/tests/tls/openssl many_cycles_in_small_buffers
+	 CYCLES=$(CYCLES) $(BUILD)/tests/tls/openssl many_cycles_in_small_buffers
 
 $(TLS_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)

@@ -6,7 +6,7 @@ set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/check.sh"
-unset MAKEFLAGS MAKELEVEL MFLAGS # those of `make test` are not the reader's
+unset MAKEFLAGS MAKELEVEL MFLAGS README_IS_READ # those of `make test` are not the reader's
 
 documents="README.md tests/README.md tests/sim/README.md"
 posix=-D_POSIX_C_SOURCE=200809L
@@ -94,17 +94,17 @@ find_server() {
 }
 
 # The commands, in the order of the README, where a reader would give them. Of `make` only `redlock`
-# is made: the others must be targets.
+# is made; `make readme` makes the others.
 commands() {
   for number in $(seq "$(blocks sh)"); do
-    sed 's/^make \([^r]\)/make -n >\/dev\/null \1/' "$work/sh-$number"
+    sed '/^make redlock$/!s/^make .*/:/' "$work/sh-$number"
   done
 }
 
 copy_of_the_repository() {
   rm -rf "$work/repository"
   mkdir "$work/repository"
-  (cd "$root" && cp -R redlock.h Makefile tests examples "$work/repository")
+  (cd "$root" && cp -R LICENSE Makefile README.md redlock.h tests examples "$work/repository")
   cp "$work/c-1" "$work/repository/hello.c"
 }
 
@@ -124,12 +124,33 @@ commands_run() {
 
 # ---- What is mentioned ---------------------------------------------------------------------------
 
+# `make readme` runs them; this only looks for each.
 make_targets_exist() {
   sed -n 's/^\([a-z-]*\):.*## .*/\1/p' "$root"/Makefile $(find "$root/tests" "$root/examples" \
     -name '*.mk') | sort -u >"$work/targets"
-  (cd "$root" && cat $documents) | XX | sort -u |
-    comm -23 - "$work/targets" >"$work/unknown"
+  { "$root/tests/readme" list; sed -n 's/^ *make /make /p' "$root/tests/sim/README.md"; } |
+    sed -n 's/^make \([a-z-]*\)\( .*\)*$/\1/p' | sort -u >"$work/mentioned"
+  [ "$(wc -l <"$work/mentioned")" -ge 20 ] || { echo "few targets are mentioned"; return 1; }
+  comm -13 "$work/targets" "$work/mentioned" >"$work/unknown"
   ! grep . "$work/unknown"
+}
+
+# reads TEXT : what `make readme` says of that README alone
+reads() {
+  printf '%s\n' "$1" >"$work/repository/README.md"
+  : >"$work/repository/tests/README.md"
+  (cd "$work/repository" && tests/readme >"$work/said" 2>&1)
+}
+
+what_fails_is_told() {
+  need make || return
+  copy_of_the_repository
+  reads 'Say `make help`.' && grep -q '^  ok    make help, ' "$work/said" &&
+    ! reads 'Say `make help`, and `make
+no-such-target`.' && grep -q '^  FAIL  make no-such-target, ' "$work/said" &&
+    [ "$(tail -n 1 "$work/said")" = '1 passed, 1 failed, 0 skipped' ] &&
+    ! README_LIMIT_S=0 reads 'Say `make help`.' &&
+    [ "$(tail -n 1 "$work/said")" = '0 passed, 0 failed, 1 skipped' ]
 }
 
 # links FILE : what it links to in the repository
@@ -165,6 +186,7 @@ folders_are_listed() {
 run c_compiles c_compiles
 run commands_run commands_run
 run make_targets_exist make_targets_exist
+run what_fails_is_told what_fails_is_told
 run links_lead_somewhere links_lead_somewhere
 run anchors_exist anchors_exist
 run folders_are_listed folders_are_listed
