@@ -78,8 +78,9 @@ struct name name_of(int i) {
 /* What the library says itself, by how it begins. */
 const char *in_words(const char *error) {
   static const char *const known[][2] = {
-    {"no connection", "no connection: is it running, is the address right? --status tells more"},
-    {"it hangs up", "it hangs up without a word: does this port want TLS? --status tells more"},
+    {"no connection", "no connection: is it running, and is the address right? See redlock "
+                      "--status"},
+    {"it hangs up", "it hangs up without a word: does this port want TLS? See redlock --status"},
     {"no answer within", "no answer in time: is it frozen, overloaded, too far away?"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
                                "want TLS?"},
@@ -87,14 +88,14 @@ const char *in_words(const char *error) {
     {"name not found", "the name is not found: check it, and this machine's DNS"},
     {"the same server", "it is the same server as another one in the list: list it once"},
     {"this address", "this address is in the list twice: list it once"},
-    {"more servers", "there are more than 15 servers in the list"},
+    {"more servers", "there are more than 15 servers in the list: 15 are the most"},
     {"a user needs", "a user needs a password: write user:password@host, or use --password-file"},
-    {"TLS:", "this redlock does not speak TLS: build it by 'make redlock TLS=1', or write "
-             "redis://, with a port without TLS"},
+    {"TLS:", "this redlock was built without TLS: build it with 'make redlock TLS=1', "
+             "or list a port without TLS as redis://"},
     {"want ", "write host[:port], [v6]:port, unix:/path or "
               "redis://[user:password@]host[:port][/db]"},
     {"clock is off", "its clock is far from the others': set it, and keep it right by NTP"},
-    {"restarted less", "restarted less than --max-ttl ago: wait, it will vote later"}
+    {"restarted less", "restarted less than --max-ttl ago: wait: it gets its vote later"}
   };
   size_t i;
   for (i = 0; i < sizeof known / sizeof *known; i++)
@@ -103,18 +104,20 @@ const char *in_words(const char *error) {
 }
 
 static const char rights[] = "this user needs +set +eval +get +del +pttl +pexpire; for --max-ttl "
-                             "and --status also +info, for a /db +select";
+                             "and --status also +info, for --fencing also +time +exists, for a /db "
+                             "also +select";
 static const char key[] = "this user may not use this lock's name: allow ~NAME in its ACL";
-static const char distrusted[] = "give its authority's certificate by --cacert";
-static const char misnamed[] = "give the name, or the number, that its certificate is for";
+static const char distrusted[] = "name its authority's certificate with --cacert";
+static const char misnamed[] = "list it by the name or address that its certificate is for";
 static const char renamed[] = "it lacks or renames a command that locks need: SET EVAL GET DEL "
-                              "PTTL PEXPIRE, with --max-ttl also INFO";
+                              "PTTL PEXPIRE; with --max-ttl also INFO, with --fencing also TIME "
+                              "EXISTS";
 
 /* A server's own words, by how they begin or, after a *, by a part of them. */
 static const char *const advice[][2] = {
   {"NOAUTH", "it wants a password: see --password-file"},
   {"WRONGPASS", "check user and password"},
-  {"ERR AUTH", "it has no password: give it none, neither in the list nor in a file"},
+  {"ERR AUTH", "it has no password: give none, neither in the list nor in a file"},
   {"ERR invalid password", "check the password"},
   {"*access a key", key},
   {"*access one of the keys", key},
@@ -143,9 +146,9 @@ static const char *const advice[][2] = {
   {"unable to get", distrusted},
   {"*mismatch", misnamed},
   {"certificate has expired", "renew it, or set this machine's clock"},
-  {"*certificate required", "give it a certificate by --cert and --key"},
-  {"no TLS", "write redis:// before it"},
-  {"wrong version", "write redis:// before it, if it does not speak TLS"}
+  {"*certificate required", "give it a certificate with --cert and --key"},
+  {"no TLS", "list it as redis://"},
+  {"wrong version", "list it as redis://, if it does not speak TLS"}
 };
 
 /* A connection that breaks within an error leaves its beginning. */

@@ -119,7 +119,7 @@ static void open_client(void) {
   status = redlock_init(&client, set.servers, &options);
   if (status == REDLOCK_OK) return;
   if (status != REDLOCK_INVALID) {
-    say("this system's clock cannot be read");
+    say("this system's clock cannot be read: the lock needs it");
     exit(EXIT_SYSTEM);
   }
   say_bad_list();

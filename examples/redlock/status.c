@@ -22,7 +22,7 @@ enum {
   NEEDS = 6            /* commands of a lock */
 };
 
-static const char is_it_there[] = "is it running, is the address right?";
+static const char is_it_there[] = "is it running, and is the address right?";
 #define NO_KEY "redlock --status"
 #define MOST_US (INT64_C(1) << 53) /* no clock shows more */
 
@@ -498,7 +498,7 @@ static void judge_probe(struct probe *p) {
     p->votes = p->may_vote = 0;
   }
   if (!p->denied && set.max_ttl_ms && p->uptime_s - 2 < (long)(set.max_ttl_ms / 1000)) {
-    fail_probe(p, "restarted less than --max-ttl ago", "wait, it will vote later");
+    fail_probe(p, "restarted less than --max-ttl ago", "wait: it gets its vote later");
     p->votes = 0;
   }
   for (i = 0; i < p->index; i++) {

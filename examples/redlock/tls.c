@@ -24,7 +24,7 @@ static void give_certificate(void) {
 const redlock_layer *tls_layer(void) {
   if (state.context) return &state.layer;
   if (!is_wanted()) return NULL;
-  if (tls_begin(&state)) usage("%s", "OpenSSL cannot be used");
+  if (tls_begin(&state)) usage("%s", "OpenSSL cannot be used: is the file in OPENSSL_CONF right?");
   if (set.insecure) SSL_CTX_set_verify(state.context, SSL_VERIFY_NONE, NULL);
   else if (!set.cacert) (void)SSL_CTX_set_default_verify_paths(state.context);
   else if (SSL_CTX_load_verify_file(state.context, set.cacert) != 1)
@@ -33,19 +33,19 @@ const redlock_layer *tls_layer(void) {
   return &state.layer;
 }
 
-const char *tls_hint(void) { return "write rediss:// before it"; }
+const char *tls_hint(void) { return "list it as rediss://"; }
 
 #else
 
 const redlock_layer *tls_layer(void) {
   if (set.cacert || set.cert || set.key || set.insecure)
-    usage("%s", "this redlock does not speak TLS: build it by 'make redlock TLS=1'");
+    usage("%s", "this redlock was built without TLS: build it with 'make redlock TLS=1'");
   (void)is_wanted;
   return NULL;
 }
 
 const char *tls_hint(void) {
-  return "build redlock by 'make redlock TLS=1', or give the port without TLS";
+  return "build redlock with 'make redlock TLS=1', or list its port without TLS";
 }
 
 #endif

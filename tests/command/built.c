@@ -158,7 +158,8 @@ static void manual_is_made_of_the_public_part(void) {
                  "! grep -nE '(^|[^a-z])(rl_|RL_)' $work/redlock.3"), 0);
   CHECK_EQ(shell("sed '/^#endif .* REDLOCK_H/,$d' $here/../../../redlock.h | "
                  "grep -oE 'redlock_[a-z_]+\\(' | sort -u | "
-                 "while read -r call; do grep -qF \"$call\" $work/redlock.3 || echo $call; done"), 0);
+                 "while read -r call; do grep -qF \"$call\" $work/redlock.3 || echo $call; "
+                 "done"), 0);
   CHECK(!*output());
   CHECK_EQ(shell("sed '/^#ifndef REDLOCK_H/,$d' $here/../../../redlock.h | "
                  "grep -cE '^     REDLOCK_' | grep -x \"$(grep -c '^[.]TP' $work/redlock.3)\""), 0);

@@ -64,13 +64,13 @@ static void odd_server_says(const char *to_tls, const char *to_others, const cha
 static void tells_a_tls_port(void) {
   fresh();
   odd_server_says("\x15\x03\x03", "", "does this port want TLS?",
-                  "it speaks TLS: build redlock by 'make redlock TLS=1'");
+                  "it speaks TLS: build redlock with 'make redlock TLS=1'");
   odd_server_says("\x16\x03\x03", "\x15\x03\x01", "it does not answer as Redis does",
-                  "it speaks TLS: build redlock by 'make redlock TLS=1'");
+                  "it speaks TLS: build redlock with 'make redlock TLS=1'");
   CHECK_EQ(shell("$redlock -s rediss://127.0.0.1 job -- true"), 125);
-  CHECK(says("this redlock does not speak TLS: build it by 'make redlock TLS=1'"));
+  CHECK(says("this redlock was built without TLS: build it with 'make redlock TLS=1'"));
   CHECK_EQ(shell("$redlock --insecure job -- true"), 125);
-  CHECK(says("this redlock does not speak TLS: build it by 'make redlock TLS=1'"));
+  CHECK(says("this redlock was built without TLS: build it with 'make redlock TLS=1'"));
 }
 
 static void tells_what_is_no_redis(void) {
@@ -153,7 +153,7 @@ static void speaks_plainly_of_bad_lists(void) {
   fresh();
   CHECK_EQ(shell("l=; i=0; while [ $((i += 1)) -le 16 ]; do l=$l,127.0.0.1:$i; done; "
                  "$redlock -s $l job -- true"), 125);
-  CHECK(says("there are more than 15 servers in the list") && speaks_plainly());
+  CHECK(says("there are more than 15 servers in the list: 15 are the most") && speaks_plainly());
   CHECK_EQ(shell("$redlock -s 127.0.0.1:1,127.0.0.1:1 job -- true"), 125);
   CHECK(says("this address is in the list twice: list it once"));
   for (i = 0; i < 2; i++) server_freeze(&real.at[i]);

@@ -198,7 +198,7 @@ static void shows_status(void) {
   CHECK(says("SERVER") && says("5 of 5 servers can vote, 3 are needed: locks can be taken"));
   CHECK(says("master") && says(" ms ") && says("s  ok"));
   CHECK_EQ(shell("$redlock --max-ttl 1h --status"), 121);
-  CHECK(says("restarted less than --max-ttl ago: wait, it will vote later"));
+  CHECK(says("restarted less than --max-ttl ago: wait: it gets its vote later"));
 }
 
 static void shows_what_is_wrong(void) {
@@ -218,7 +218,7 @@ static void shows_what_is_wrong(void) {
   CHECK(says("no answer: is it frozen"));
   CHECK(says("it is a replica: list masters only"));
   CHECK(says("it may evict locks: set maxmemory-policy noeviction"));
-  CHECK(says("it has no password: give it none") || says("WRONGPASS"));
+  CHECK(says("it has no password: give none") || says("WRONGPASS"));
   CHECK(says("the name is not found: check it"));
   CHECK(says("1 of 6 servers can vote, 4 are needed: NO LOCK") && !says("s3cret"));
   snprintf(row, sizeof row, "127.0.0.1:%d", real.at[4].port);

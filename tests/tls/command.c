@@ -41,13 +41,13 @@ static void command_sees_the_list_as_it_is(void) {
 static void tells_what_is_wrong_with_a_certificate(void) {
   fresh_tls();
   CHECK_EQ(shell("$redlock -n job -- true"), 121);
-  CHECK(says("give its authority's certificate by --cacert"));
+  CHECK(says("name its authority's certificate with --cacert"));
   CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(says("give its authority's certificate by --cacert"));
+  CHECK(says("name its authority's certificate with --cacert"));
   CHECK_EQ(shell("$redlock --insecure job -- true"), 0);
   server_command(&real.at[2], "CONFIG SET tls-cert-file ../elsewhere.crt");
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt --status"), 0);
-  CHECK(says("IP address mismatch: give the name, or the number, that its certificate is for"));
+  CHECK(says("IP address mismatch: list it by the name or address that its certificate is for"));
   server_command(&real.at[2], "CONFIG SET tls-cert-file ../server.crt");
 }
 
@@ -56,9 +56,9 @@ static void gives_its_own_certificate(void) {
   fresh_tls();
   for (i = 0; i < N; i++) server_command(&real.at[i], "CONFIG SET tls-auth-clients yes");
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt -n job -- true"), 121);
-  CHECK(says("give it a certificate by --cert and --key"));
+  CHECK(says("give it a certificate with --cert and --key"));
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt --status"), 121);
-  CHECK(says("give it a certificate by --cert and --key"));
+  CHECK(says("give it a certificate with --cert and --key"));
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt --cert $certificates/client.crt "
                  "--key $certificates/server.key job -- true"), 0);
   CHECK_EQ(shell("cat $certificates/client.crt $certificates/server.key >$work/both && "
@@ -76,13 +76,13 @@ static void tells_tls_from_none(void) {
   CHECK_EQ(shell("$redlock -n job -- true"), 121);
   CHECK(says("redis://"));
   CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(says("write redis:// before it"));
+  CHECK(says("list it as redis://"));
   snprintf(list, sizeof list, "127.0.0.1:%d", real.at[0].port);
   use_servers(list);
   CHECK_EQ(shell("$redlock -n job -- true"), 121);
   CHECK(says("does this port want TLS?"));
   CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(says("it speaks TLS: write rediss:// before it"));
+  CHECK(says("it speaks TLS: list it as rediss://"));
   server_kill(&plain);
 }
 
