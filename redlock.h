@@ -42,10 +42,9 @@
      REDLOCK_MAX_RESOURCE   128   bytes of a resource's name (1 to 4096)
      REDLOCK_MAX_COMMANDS   32    commands in the log; a power of two, 4 or more
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
-     REDLOCK_NO_POSIX             leaves the system's sockets out, and options.tls: options.io
-                                  must be given
+     REDLOCK_NO_POSIX             no system sockets and no options.tls: options.io must be given
      REDLOCK_NO_DNS               numeric addresses only, no getaddrinfo: saves 52 bytes per server
-     REDLOCK_NO_TEXTS             no error texts: those functions return ""
+     REDLOCK_NO_TEXTS             every error text is ""
      REDLOCK_NO_QUARANTINE        no max_ttl_ms: if servers restart at will, two may hold a lock
                                   (R24); two entries with one run_id go unnoticed (R5)
      REDLOCK_NO_FENCING           no fencing tokens (R25); implied by REDLOCK_NO_QUARANTINE
@@ -53,10 +52,11 @@
                                   no options.tls
      REDLOCK_STATIC               every function is static to the file
      REDLOCK_API                  what precedes each function, for a DLL; in C++ with extern "C"
-     REDLOCK_ASSERT(truth)        called with the invariants; does nothing by default
-   Smallest useful: 3 servers, 16, 4, 16 and REDLOCK_NO_DNS, REDLOCK_NO_FENCING: under 1 KB on 32
-   bits for client and lock. For W locks in flight at once, allow 2 W + 2 commands: each takes
-   about 64 bytes and REDLOCK_MAX_RESOURCE. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
+     REDLOCK_ASSERT(truth)        checks invariants, as assert would; does nothing by default
+   The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
+   and lock then take less than 1 KB together on 32 bits. For W locks in flight at once, allow
+   2 W + 2 commands: each takes about 64 bytes plus REDLOCK_MAX_RESOURCE. (REDLOCK_RING_BYTES of
+   0.1.0 is ignored.)
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
@@ -70,8 +70,9 @@
 
    WHAT NO CLIENT CAN PROMISE
      A process that pauses after the grant can outlive its lock: where that matters, the resource
-     itself must refuse it, by the lock's token (R25). If a server's clock is stepped forward, its
-     keys expire early. A server that restarts empty has forgotten its locks: set max_ttl_ms (R24).
+     itself must refuse its writes, by the lock's token (R25). If a server's clock is stepped
+     forward, its keys expire early. A server that restarts empty has forgotten its locks: set
+     max_ttl_ms (R24).
 
    LICENCE
      MIT No Attribution (MIT-0); see LICENSE. */
@@ -153,8 +154,8 @@ typedef struct redlock_fd {
   uint32_t generation; /* grows at each reconnect: shows epoll users that a number is reused */
 } redlock_fd;
 
-/* The outside world, to replace by your own sockets, clock or simulator. Only wait may block, and
-   none may call the client. */
+/* The outside world, for those who bring sockets, a clock or a simulator of their own. Only wait
+   may block, and none may call the client. */
 typedef struct redlock_io {
   /* Starts connecting to host and port (for unix:, host starts with '/' and port is ""). Returns a
      number of your choice, or < 0 = failed. Both strings are valid only during the call. */
@@ -170,16 +171,16 @@ typedef struct redlock_io {
   void (*close)(void *ctx, int server);
   /* Returns when any is ready or the time is up (-1 = no limit), or earlier; < 0 = failed. */
   int (*wait)(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms);
-  /* Monotonic milliseconds that count suspend and lag by less than 1 ms (R2); < 0 = failed. */
+  /* Monotonic milliseconds, going on during suspend, less than 1 ms behind (R2); < 0 = failed. */
   int64_t (*now_ms)(void *ctx);
   /* Fills data from a cryptographic source (R3); 0 = success, all of it. */
   int (*entropy)(void *ctx, void *data, size_t size);
   void *ctx;
 } redlock_io;
 
-/* A layer, such as TLS, over the sockets of the rediss:// entries; examples/tls.c has one. Names,
-   the clock and waiting do not concern it. All six functions are required; none may block, call the
-   client or raise SIGPIPE. */
+/* A layer, such as TLS, over the sockets of the rediss:// entries; examples/tls_openssl.h is one.
+   It has nothing to do with names, the clock or waiting. All six functions are required; none may
+   block, call the client or raise SIGPIPE. */
 typedef struct redlock_layer {
   /* Begins on what io->open returned, which is still connecting. host is as in the list, without
      brackets, and valid only during the call. 0 = success. */
@@ -200,10 +201,10 @@ typedef struct redlock_layer {
 
 /* Zero means the default for every member. */
 typedef struct redlock_options {
-  uint32_t server_timeout_ms;  /* 250; time for one server to connect, greet and answer (R10): at
-                                  least four round trips, six with TLS; a long one costs nothing
-                                  while a quorum answers */
-  uint32_t retry_delay_min_ms; /* 0; a waiting acquire rests at random between these two (R9) */
+  uint32_t server_timeout_ms;  /* 250; time for one server to connect, greet and answer (R10). Allow
+                                  four round trips, six with TLS; a long one costs nothing while a
+                                  quorum answers */
+  uint32_t retry_delay_min_ms; /* 0; a waiting acquire rests for a random time between these (R9) */
   uint32_t retry_delay_max_ms; /* 200; with a minimum of 0: short rests at first, long ones later */
   uint32_t max_attempts;       /* attempts of one acquire; 0 = limited by wait_ms only */
   uint32_t drift_ppm;          /* 10 000; clock drift to allow for, below 1 000 000 (R1) */
@@ -218,13 +219,13 @@ typedef struct redlock_options {
   const char *password;
   const redlock_io *io;        /* NULL = the sockets of the system, POSIX or Windows */
   const redlock_layer *tls;    /* for rediss:// in the list; NULL = none */
-  /* Each may be NULL. The first two replace those of the io, whichever it is. */
+  /* Each may be NULL. The first two replace those of the io, be it yours or the system's. */
   int64_t (*now_ms)(void *ctx);
   int (*entropy)(void *ctx, void *data, size_t size);
   /* Called just before a server's descriptor is closed, but not in a forked child, whose loop may
      be the parent's. It must not call the client. */
   void (*closing)(void *ctx, int server, intptr_t fd);
-  void *ctx;                   /* for these three */
+  void *ctx;                   /* passed to these three */
 } redlock_options;
 
 /* private: an address as IPv6 (::ffff:a.b.c.d for IPv4), so that each has one spelling; all zero =
@@ -403,8 +404,8 @@ typedef struct redlock {
    host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db], rediss:// for the same over
    options.tls, and unix:/path; port 6379 by default. Looks names up, which may block; a name that
    is not found makes its server unreachable. A user needs a password, in the list or in the
-   options. options may be NULL. OK, INVALID (redlock_server_error says which entry and why), or
-   SYSTEM if the clock fails. */
+   options. options may be NULL. Returns OK, INVALID (redlock_server_error says which entry and
+   why), or SYSTEM if the clock fails. */
 #define redlock_init(rl, servers, options) \
   redlock_init_sized(rl, servers, options, sizeof(redlock), sizeof(redlock_lock))
 REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
@@ -435,14 +436,15 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
 REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms);
 
 /* Deletes the value on every server where it is still ours (R21). Whatever this returns, the lock
-   is no longer held from the call on. OK; EXPIRED: it was no longer ours; NO_QUORUM: too few
-   servers answered, and its ttl frees the lock on the others. */
+   is no longer held from the call on. EXPIRED: it was no longer ours. NO_QUORUM: too few servers
+   answered; on the others its ttl frees the lock. */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
-/* The same, step by step. PENDING on success; any other status changes nothing, except that after
-   SYSTEM from an acquire the lock is not held, and that releasing a lock before its grant cancels
-   it (CANCELLED). wait_ms of start_acquire counts from the call, but the first attempt is always
-   made, however long it waits for room in the log (R11). */
+/* The same without blocking: redlock_step does the rest. PENDING on success; any other status
+   changes nothing, except that after SYSTEM from an acquire the lock is not held, and that
+   releasing a lock before its grant cancels it (CANCELLED). wait_ms of start_acquire counts from
+   the call, but the first attempt is always made, however long it waits for room in the log
+   (R11). */
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms);
@@ -452,7 +454,7 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
 /* Takes the lock out of the client at once; it will not be handed back. A pending acquire, or a
    grant that was not handed back yet, is rolled back. After a pending extension or a keep, the lock
    is still held. A pending release goes on unattended, or is dropped if it is still waiting for
-   room in the log. OK, or INVALID if nothing was pending. */
+   room in the log. Returns OK, or INVALID if nothing was pending. */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
 
 /* Does what is due. Returns a lock that has just been decided, or NULL; each decision is returned
@@ -476,8 +478,8 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
 /* Keeps a held lock: redlock_step extends it at half of its validity, until it is released,
    cancelled or lost. A lost one is handed back with the operation REDLOCK_LOST. max_hold_ms counts
-   from the grant; 0 = that of the options (R20). OK, EXPIRED, SYSTEM or INVALID (also while an
-   extension is under way). */
+   from the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also while
+   an extension is under way). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
