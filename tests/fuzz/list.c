@@ -84,6 +84,7 @@ static void read_entry(const char *at, size_t size, char *host, char *port) {
   host[stop - at] = '\0';
   if (stop < end && *stop == ']') stop++;
   if (stop == end) return;
+  while (stop[1] == '0') stop++; /* a port is a number; it is not 0, so another digit follows */
   memcpy(port, stop + 1, (size_t)(end - stop - 1));
   port[end - stop - 1] = '\0';
 }
