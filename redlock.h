@@ -2433,13 +2433,15 @@ static void rl_turn(redlock *rl) {
   rl_work(rl);
 }
 
-/* As redlock_timeout_ms, but for the locks that are decided already. */
+/* As redlock_timeout_ms, but for the locks that are decided already. Without a clock the next step
+   gives up all that is undecided; after that it is tried again now and then. */
 static int64_t rl_timeout_ms(const redlock *rl) {
   int64_t now;
   if (rl->fresh || rl->ready) return 0;
   if (rl->due_ms == INT64_MAX) return -1;
   now = rl_now(rl);
-  return now < 0 || rl->due_ms <= now ? 0 : rl->due_ms - now;
+  if (now < 0) return rl_undecided(rl) ? 0 : RL_BACKOFF_MIN_MS;
+  return rl->due_ms <= now ? 0 : rl->due_ms - now;
 }
 
 /* What to poll a connection for. */

@@ -95,11 +95,17 @@ static void the_kth_wait_fails(void) { each_call(FAKE_WAIT); }       /* R10 */
 static void the_kth_clock_fails(void) { each_call(FAKE_NOW); }       /* R2 */
 static void the_kth_entropy_fails(void) { each_call(FAKE_ENTROPY); } /* R3 */
 
-static void a_clock_that_fails_grants_nothing(void) { /* R1 R2 */
-  world(3);
-  fake.fail_hook = FAKE_NOW;
+/* No call of this hook works from now on. */
+static void fail_from_now_on(int hook) {
+  fake.calls[hook] = 0;
+  fake.fail_hook = hook;
   fake.fail_from = 1;
   fake.fail_until = LONG_MAX;
+}
+
+static void a_clock_that_fails_grants_nothing(void) { /* R1 R2 */
+  world(3);
+  fail_from_now_on(FAKE_NOW);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_SYSTEM);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   fake.fail_hook = FAKE_ANY;
@@ -164,9 +170,7 @@ static void no_clock_for_good(struct fake *f, enum fake_hook hook, int server) {
   (void)hook;
   (void)server;
   if (f->now_ms <= last_reading) return;
-  f->fail_hook = FAKE_NOW;
-  f->fail_from = 1;
-  f->fail_until = LONG_MAX;
+  fail_from_now_on(FAKE_NOW);
 }
 
 /* An expired lock waits for room that a server keeps, and then there is no clock any more. */
@@ -195,9 +199,7 @@ static void nobody_waits_for_room_without_a_clock(void) { /* R10 */
 static void a_clock_that_fails_says_zero(void) { /* R22 */
   world(3);
   hold("r", TTL);
-  fake.fail_hook = FAKE_NOW;
-  fake.fail_from = 1;
-  fake.fail_until = LONG_MAX;
+  fail_from_now_on(FAKE_NOW);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   fake.fail_hook = FAKE_ANY;
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
@@ -215,6 +217,29 @@ static void a_clock_that_fails_is_no_reason_to_wait(void) { /* R27 */
   end();
 }
 
+/* What the servers owe is late by no clock then, and nobody waits for it. */
+static void a_loop_rests_while_the_clock_fails(void) { /* R27 */
+  int64_t start;
+  int turns;
+  world(3);
+  freeze(0, 2);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  fail_from_now_on(FAKE_NOW);
+  CHECK(redlock_step(&rl) == &lock);
+  CHECK_EQ(lock.status, REDLOCK_SYSTEM);
+  start = now();
+  for (turns = 0; turns < 100; turns++) {
+    fake_sleep(&fake, redlock_timeout_ms(&rl)); /* as an event loop does */
+    CHECK(redlock_step(&rl) == NULL);
+  }
+  CHECK(now() - start >= 500);
+  fake.fail_hook = FAKE_ANY;
+  thaw(0, 2);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 100), REDLOCK_OK);
+  end();
+}
+
 /* Two operations are decided in one turn, and one of them is handed back; then there is no clock.
    Returns the other one. */
 static redlock_lock *no_clock_at_hand_over(void) {
@@ -223,8 +248,7 @@ static redlock_lock *no_clock_at_hand_over(void) {
   for (turns = 0; turns < 10 && !first; turns++) first = redlock_wait(&rl, 10);
   CHECK(first && first->status == REDLOCK_OK);
   second = first == &lock ? &other : &lock;
-  fail_clock_at(1);
-  fake.fail_until = LONG_MAX;
+  fail_from_now_on(FAKE_NOW);
   CHECK(redlock_step(&rl) == second);
   CHECK_EQ(second->status, REDLOCK_SYSTEM);
   fake.fail_hook = FAKE_ANY;
@@ -425,9 +449,7 @@ static void clock_and_entropy_can_be_replaced_alone(void) { /* R2 R3 */
   options.entropy = own_entropy;
   options.ctx = &own_clocks;
   own_clocks = own_entropies = 0;
-  fake.fail_hook = FAKE_NOW;
-  fake.fail_from = 1;
-  fake.fail_until = LONG_MAX;
+  fail_from_now_on(FAKE_NOW);
   ready();
   occupy(0, 2, "busy", 60000);
   hold("r", TTL);
@@ -437,13 +459,6 @@ static void clock_and_entropy_can_be_replaced_alone(void) { /* R2 R3 */
   CHECK(own_clocks > 0);
   CHECK_EQ(own_entropies, fake.calls[FAKE_ENTROPY]);
   end();
-}
-
-static void fail_from_now_on(int hook) {
-  fake.calls[hook] = 0;
-  fake.fail_hook = hook;
-  fake.fail_from = 1;
-  fake.fail_until = LONG_MAX;
 }
 
 /* The k-th use from now on fails, and the text says of what. */
@@ -492,6 +507,7 @@ int main(int argc, char **argv) {
   RUN(the_clock_is_the_last_that_a_grant_asks);
   RUN(a_grant_never_outlives_its_keys);
   RUN(a_clock_that_fails_is_no_reason_to_wait);
+  RUN(a_loop_rests_while_the_clock_fails);
   RUN(clock_and_entropy_can_be_replaced_alone);
   RUN(a_failure_says_which_it_was);
   return check_end();
