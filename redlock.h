@@ -1554,6 +1554,8 @@ static void rl_owe(const redlock *rl, rl_server *s, uint32_t replies) {
   if (!s->mark) rl_mark_reply(rl, s);
 }
 
+static void rl_receive(redlock *rl, rl_server *s);
+
 /* How many bytes the connection took; 0 = none now, or it is lost. */
 static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
   const redlock_layer *tls = rl->options.tls;
@@ -1561,7 +1563,8 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
                               : rl->io->send(rl->ctx, s->index, data, size);
   int part = sent < RL_AS(int, size);
   if (sent < 0 || sent > RL_AS(int, size)) {
-    rl_lose(rl, s, rl_lost);
+    if (!rl_is_layered(s)) rl_receive(rl, s); /* what came before the end may say why */
+    if (s->state != RL_CLOSED) rl_lose(rl, s, rl_lost);
     return 0;
   }
   if (sent > 0 && s->state == RL_CONNECTING) s->state = s->greeted ? RL_READY : RL_GREETING;
@@ -1720,8 +1723,6 @@ static void rl_open(redlock *rl, rl_server *s) {
   if (s->fd < 0 || (rl_is_layered(s) && tls->open(tls->ctx, s->index, s->fd, host)))
     rl_lose(rl, s, rl_lost);
 }
-
-static void rl_receive(redlock *rl, rl_server *s);
 
 /* R14: whether anything waits for a connection: a command, or a lock that rests or is kept. */
 static int rl_is_wanted(const redlock *rl, const rl_server *s) {

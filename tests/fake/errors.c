@@ -195,6 +195,25 @@ static void denied_unasked(void) { /* R15 R16 */
   greeted("-DENIED Redis is running in protected mode because\r\n", 1);
 }
 
+static int send_after_the_end(void *ctx, int server, const void *data, size_t size) {
+  return server == 0 ? -1 : fake_send(ctx, server, data, size);
+}
+
+/* The first sign of the hang-up may be that sending fails, before the server was heard. */
+static void an_error_is_read_after_a_failed_send(void) { /* R15 */
+  redlock_io io;
+  prepare(3);
+  io = *options.io;
+  io.send = send_after_the_end;
+  options.io = &io;
+  fake.server[0].greeting = "-ERR max number of clients reached\r\n";
+  fake.server[0].hangs_up = 1;
+  ready();
+  hold("r", 1000);
+  CHECK(strstr(redlock_server_error(&rl, 0), "max number of clients"));
+  end();
+}
+
 static void no_such_server_is_null(void) { /* R15 */
   world(3);
   CHECK(redlock_server_error(&rl, -2) == NULL);
@@ -234,6 +253,7 @@ int main(int argc, char **argv) {
   RUN(a_long_error_is_cut);
   RUN(max_number_of_clients_unasked);
   RUN(denied_unasked);
+  RUN(an_error_is_read_after_a_failed_send);
   RUN(no_such_server_is_null);
   RUN(who_hangs_up_unanswered_may_want_tls);
   return check_end();
