@@ -334,7 +334,7 @@ typedef struct rl_parser {
      greeting  replies of the handshake to come   its first byte          each of them; closing
      greeted   all of the handshake has left      its last byte, or none  opening
      stalled   the marked reply is overdue (R13)  the clock               nothing is owed; closing
-     full      not all of the last bytes left     each send               each send; closing
+     full      not all of the last bytes left     each send               each send; none is due
      wary      the last handshake was refused     the refusal             the next good reply
      told      `error` is the server's own words  each byte of an error   opening; a good reply
      second    which of two addresses is in use   a connection that never stood; redlock_resolve
@@ -1522,7 +1522,7 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   delay = rl_reopen_ms(rl, s);
   s->fd = -1;
   s->state = RL_CLOSED;
-  s->stalled = s->full = s->greeting = s->wakes = 0;
+  s->stalled = s->greeting = s->wakes = 0;
   s->owed = s->late = s->mark = 0;
   s->until_ms = rl->now_ms + delay;
   s->answered = s->cursor = rl->first;
@@ -1745,7 +1745,7 @@ static void rl_attend(redlock *rl, rl_server *s) {
 
 /* A connection that is not ready in time: first nobody waits for it, then it is closed. */
 static void rl_on_slow_connect(redlock *rl, rl_server *s) {
-  if (s->state != RL_CONNECTING || !s->stalled || !rl_is_wanted(rl, s)) return;
+  if (!s->stalled) return;
   if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
   else rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
@@ -2486,7 +2486,7 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   count = rl_fds(rl, want, REDLOCK_MAX_SERVERS);
   ready = rl->io->wait(rl->ctx, want, count, timeout);
   if (ready < 0) rl_blame(rl, rl_no_wait);
-  if (ready < 0 || rl->options.io) rl->ready = RL_AS(rl_set, -1); /* it does not say which */
+  if (rl->options.io) rl->ready = RL_AS(rl_set, -1); /* it does not say which */
   rl_turn(rl);
   return ready >= 0;
 }

@@ -231,6 +231,24 @@ static void a_release_needs_no_room_of_others(void) { /* R7: its place is reserv
   end();
 }
 
+/* Hundreds of kept locks have to be extended at once, and the last of them is kept no more. */
+static void blocking_calls_come_behind_kept_locks(void) { /* R11 */
+  int i, count;
+  world(3);
+  CHECK_EQ(redlock_acquire(&rl, &other, "other", 60000, 0), REDLOCK_OK);
+  start_many("lock", 60000);
+  run_for(2000);
+  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
+  fake_sleep(&fake, 30000);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_cancel(&rl, &many[MANY - 1]), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &other, 60000), REDLOCK_OK);
+  count = fake_count(&fake, 0, FAKE_EXTEND);
+  CHECK_EQ(count, MANY);
+  CHECK_EQ(fake_nth(&fake, 0, FAKE_EXTEND, count - 1)->key.byte[0], 'o');
+  end();
+}
+
 static void nor_does_an_extension_wait_for_the_caller(void) { /* R10 */
   int64_t start;
   world(3);
@@ -242,7 +260,6 @@ static void nor_does_an_extension_wait_for_the_caller(void) { /* R10 */
   end();
 }
 
-/* More grants than the log has room for stand in the queue, and nobody takes them meanwhile. */
 /* It was found to have expired while nobody took the grants that keep all the room. */
 static void nor_does_a_release_of_an_expired_lock(void) { /* R10 */
   int64_t start;
@@ -491,6 +508,7 @@ int main(int argc, char **argv) {
   RUN(hundreds_on_dead_servers_all_fail);
   RUN(a_release_needs_no_room_of_others);
   RUN(nor_does_an_extension_wait_for_the_caller);
+  RUN(blocking_calls_come_behind_kept_locks);
   RUN(nor_does_a_release_of_an_expired_lock);
   RUN(an_acquire_ends_though_the_queue_is_long);
   RUN(cancelled_grants_are_released_though_the_log_was_full);

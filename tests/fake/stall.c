@@ -109,6 +109,28 @@ static void a_set_that_left_late_is_undone_all_the_same(void) { /* R13 R7 */
   end();
 }
 
+/* The clock fails once, when it is asked how late the SET has left. */
+static void no_clock_after_the_last_send(struct fake *f, enum fake_hook hook, int server) {
+  if (hook != FAKE_SEND || server != 4) return;
+  f->on_call = NULL;
+  f->fail_hook = FAKE_NOW;
+  f->fail_from = f->fail_until = f->calls[FAKE_NOW] + 1;
+}
+
+static void nor_does_a_clock_that_fails_shorten_that(void) { /* R13 R7 */
+  world(5);
+  fake_freeze(&fake, 4);
+  fake.on_call = no_clock_after_the_last_send;
+  hold("r", 60000);
+  run_for(5000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  fake_thaw(&fake, 4);
+  run_for(10);
+  CHECK_EQ(fake.server[4].connections, 1);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
 static void it_recovers_when_it_has_caught_up(void) { /* R13 */
   stall(4, 4, 60000);
   use(3);
@@ -365,6 +387,21 @@ static void so_do_connections_that_hang(void) { /* R14 R16 */
   end();
 }
 
+/* Nor is a socket that takes nothing: it owes nothing, and a release waits for it. */
+static void so_do_full_sockets(void) { /* R13 R16 */
+  int64_t start;
+  world(3);
+  hold("held", 60000);
+  fake.server[1].socket_room = fake.server[2].socket_room = 0;
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
+  run_for(5);
+  start = now();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  CHECK(now() - start <= 1);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_TIMEOUT);
+  end();
+}
+
 /* Its time runs out in the middle of another lock's round, which needs it. */
 static redlock_vote vote_of_the_third(void) {
   int64_t start = now();
@@ -410,6 +447,7 @@ int main(int argc, char **argv) {
   RUN(a_server_has_the_whole_of_its_time);
   RUN(a_full_socket_has_its_time_too);
   RUN(a_set_that_left_late_is_undone_all_the_same);
+  RUN(nor_does_a_clock_that_fails_shorten_that);
   RUN(it_recovers_when_it_has_caught_up);
   RUN(one_answer_of_three_is_not_caught_up);
   RUN(answers_to_others_are_not_the_one_that_is_overdue);
@@ -425,6 +463,7 @@ int main(int argc, char **argv) {
   RUN(its_next_connection_has_its_time);
   RUN(all_that_are_stalled_decide_at_once);
   RUN(so_do_connections_that_hang);
+  RUN(so_do_full_sockets);
   RUN(the_vote_says_what_is_wrong);
   RUN(a_server_that_was_spared_all_is_asked_again);
   return check_end();

@@ -346,21 +346,12 @@ static void close_releases_over_new_connections(void) { /* R14 R21 */
   end();
 }
 
-/* A server stands still for longer than its answers are worth waiting for, but its socket is full:
-   of the release a part fits. */
 static void close_waits_for_a_full_socket(void) { /* R21 */
-  const struct fake_stream *in;
   prepare(1);
   options.server_timeout_ms = 1000;
   ready();
   warm();
-  hold("r", 60000);
-  fake.server[0].thaw_at = now() + 200;
-  CHECK_EQ(redlock_start_extend(&rl, &lock, 90000), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
-  in = &fake.connection[fake.client[0].connection[0]].in;
-  fake.server[0].socket_room = in->end - in->next + 20;
-  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  release_into_a_full_socket();
   redlock_close(&rl);
   CHECK_EQ(fake_live_keys(&fake), 0);
   end();

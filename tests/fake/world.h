@@ -114,6 +114,19 @@ static inline void hold(const char *resource, uint32_t ttl_ms) {
   CHECK_EQ(redlock_acquire(&rl, &lock, resource, ttl_ms, 0), REDLOCK_OK);
 }
 
+/* Server 0 stands still for longer than its answers are worth waiting for, and its socket is full:
+   of the release that is started here a part fits. */
+static inline void release_into_a_full_socket(void) {
+  const struct fake_stream *in;
+  hold("r", 60000);
+  fake.server[0].thaw_at = now() + 200;
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 90000), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  in = &fake.connection[fake.client[0].connection[0]].in;
+  fake.server[0].socket_room = in->end - in->next + 20;
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+}
+
 /* Another client's key on servers first to last. */
 static inline void occupy(int first, int last, const char *key, int64_t ttl_ms) {
   int i;
