@@ -1,8 +1,9 @@
 /* waiting: several processes want one resource that is held for long, on servers that tell when it
  * is free again (R26), and beside it on servers that know no HELLO, where waiting is polling. What it
  * costs is counted at the clients; a hand-over lasts from the call of a release to the next grant.
+ * The rounds of both take turns: a busy machine is busy for both.
  *
- * waiting [SECONDS]: of the row with 300 ms holds; 100 s make about 300 hand-overs. */
+ * waiting [ROW [SECONDS [HOLD_MS]]]: one row alone, from 1 on; 4 100 makes 300 hand-overs. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
@@ -13,22 +14,38 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { MOST_PROCESSES = 9, WAIT_MS = 60000, START_MS = 200, MOST_HANDOVERS = 4096 };
+enum { MOST_PROCESSES = 9, WAIT_MS = 60000, START_MS = 200, SETTLED_MS = 150 };
 
 /* The first process may keep the lock from begin to end. */
 struct load {
   const char *name;
-  int processes, hold_ms, think_ms, seconds, keeps;
-  double least_rate, most_commands, most_a_second, most_p50, most_p99; /* the limits; 0 = none */
+  int processes, hold_ms, think_ms, seconds, rounds, keeps;
+  int as_polled;              /* the rate is to be that of polling, if that is less than it should */
+  double least_rate, most_commands, most_a_second, most_a_hold; /* the limits; 0 = none */
+  double most_p50, most_p99, most_wait, least_share;
 };
 
+struct times {
+  atomic_int count;
+  int64_t ns[BENCH_SAMPLES];
+};
+
+/* What the processes of one round write. */
 struct shared {
-  atomic_llong released_ns, commands, held_ns, held_commands, end_ns;
-  atomic_int handovers, grants[MOST_PROCESSES];
-  int64_t handover_ns[MOST_HANDOVERS];
+  atomic_llong released_ns, commands, held_ns, held_commands, hold_commands, end_ns;
+  atomic_int grants[MOST_PROCESSES];
+  struct times handovers, waits;
+};
+
+/* What came of all rounds. */
+struct outcome {
+  struct series rate, commands, a_second, a_hold;
+  struct samples handovers, waits;
+  int grants[MOST_PROCESSES];
 };
 
 static struct servers told, polled;
+static struct outcome outcomes[2]; /* told, polled */
 static struct shared *shared;
 
 ssize_t __real_send(int fd, const void *data, size_t size, int flags);
@@ -58,9 +75,15 @@ static void sleep_until(int64_t ns) {
   nanosleep(&t, NULL);
 }
 
-/* What the others send meanwhile is counted once all have come to rest. */
+static void times_add(struct times *t, int64_t ns) {
+  int k = atomic_fetch_add(&t->count, 1);
+  if (k < BENCH_SAMPLES) t->ns[k] = ns;
+}
+
+/* What the others send meanwhile is counted, and again once all have come to rest. */
 static void hold(const struct load *load, int64_t now) {
-  int64_t end = now + (int64_t)load->hold_ms * 1000000, settled = now + 150000000, before;
+  int64_t end = now + (int64_t)load->hold_ms * 1000000, settled = now + SETTLED_MS * 1000000;
+  int64_t first = atomic_load(&shared->commands), before;
   if (settled > end) {
     sleep_until(end);
     return;
@@ -68,6 +91,7 @@ static void hold(const struct load *load, int64_t now) {
   sleep_until(settled);
   before = atomic_load(&shared->commands);
   sleep_until(end);
+  atomic_fetch_add(&shared->hold_commands, atomic_load(&shared->commands) - first);
   atomic_fetch_add(&shared->held_commands, atomic_load(&shared->commands) - before);
   atomic_fetch_add(&shared->held_ns, end - settled);
 }
@@ -75,14 +99,11 @@ static void hold(const struct load *load, int64_t now) {
 static void take_once(redlock *client, const struct load *load, int process) {
   redlock_lock lock;
   int64_t start = bench_ns(), now, released;
-  int k;
   if (redlock_acquire(client, &lock, "contended", BENCH_TTL_MS, WAIT_MS) != REDLOCK_OK) return;
   now = bench_ns();
   released = atomic_load(&shared->released_ns);
-  if (released > start) {
-    k = atomic_fetch_add(&shared->handovers, 1);
-    if (k < MOST_HANDOVERS) shared->handover_ns[k] = now - released;
-  }
+  if (released > start) times_add(&shared->handovers, now - released);
+  times_add(&shared->waits, now - start);
   atomic_fetch_add(&shared->grants[process], 1);
   hold(load, now);
   atomic_store(&shared->released_ns, bench_ns());
@@ -121,54 +142,78 @@ static void work(const struct servers *set, const struct load *load, int process
   _exit(0);
 }
 
-static int grants_of(const struct load *load, int *least, int *most) {
+static void take_times(struct samples *to, struct times *from) {
+  int i, count = atomic_load(&from->count);
+  for (i = 0; i < count && i < BENCH_SAMPLES; i++) samples_add(to, from->ns[i]);
+}
+
+static void note_round(struct outcome *o, const struct load *load, int64_t start_ns) {
+  double seconds = load->seconds, held_s = (double)atomic_load(&shared->held_ns) / 1e9;
+  double commands = (double)atomic_load(&shared->commands);
   int i, sum = 0;
-  *least = *most = atomic_load(&shared->grants[0]);
   for (i = 0; i < load->processes; i++) {
-    int own = atomic_load(&shared->grants[i]);
-    sum += own;
-    if (own < *least) *least = own;
-    if (own > *most) *most = own;
+    sum += atomic_load(&shared->grants[i]);
+    o->grants[i] += atomic_load(&shared->grants[i]);
   }
-  return sum;
+  if (!load->keeps) seconds = (double)(atomic_load(&shared->end_ns) - start_ns) / 1e9;
+  series_add(&o->rate, sum / seconds);
+  series_add(&o->commands, commands / (sum ? sum : 1));
+  series_add(&o->a_second, held_s > 0 ? (double)atomic_load(&shared->held_commands) / held_s
+                                      : commands / seconds);
+  series_add(&o->a_hold, (double)atomic_load(&shared->hold_commands) / (sum ? sum : 1));
+  take_times(&o->handovers, &shared->handovers);
+  take_times(&o->waits, &shared->waits);
 }
 
-static const char *limit(double figure, double most) {
-  return most == 0 ? "" : bench_met(figure <= most);
+static double share_of(const struct outcome *o, const struct load *load, int *least, int *most) {
+  int i;
+  *least = *most = o->grants[0];
+  for (i = 0; i < load->processes; i++) {
+    if (o->grants[i] < *least) *least = o->grants[i];
+    if (o->grants[i] > *most) *most = o->grants[i];
+  }
+  return *most ? (double)*least / *most : 0;
 }
 
-static void print_row(const struct load *load, const char *how, int64_t start_ns, int is_told) {
-  double seconds = load->keeps ? load->seconds : (double)(atomic_load(&shared->end_ns) - start_ns) / 1e9;
-  double held_s = (double)atomic_load(&shared->held_ns) / 1e9, rate;
-  static struct samples handovers;
-  int least, most, i, grants = grants_of(load, &least, &most);
-  double commands = (double)atomic_load(&shared->commands), p50, p99;
-  handovers.count = 0;
-  for (i = 0; i < atomic_load(&shared->handovers) && i < MOST_HANDOVERS; i++)
-    samples_add(&handovers, shared->handover_ns[i]);
-  rate = held_s > 0 ? (double)atomic_load(&shared->held_commands) / held_s : commands / seconds;
-  p50 = samples_percentile(&handovers, 50) / 1e6;
-  p99 = samples_percentile(&handovers, 99) / 1e6;
-  bench_say("  %-7s %7.1f locks/s %8.1f commands/lock %8.1f commands/s%s  hand-over p50 %7.2f p99 %7.2f ms"
-            " (%d)  least %d most %d\n", how, (double)grants / seconds, commands / (grants ? grants : 1),
-            rate, held_s > 0 ? " while held" : "", p50, p99, handovers.count, least, most);
-  if (!is_told) return;
-  if (load->least_rate > 0)
-    bench_say("          at least %.0f locks/s: %s\n", load->least_rate,
-              bench_met((double)grants / seconds >= load->least_rate));
-  if (load->most_commands > 0)
-    bench_say("          at most %.0f commands/lock: %s\n", load->most_commands,
-              limit(commands / (grants ? grants : 1), load->most_commands));
-  if (load->most_a_second > 0)
-    bench_say("          at most %.0f commands/s: %s\n", load->most_a_second,
-              limit(rate, load->most_a_second));
-  if (load->most_p50 > 0)
-    bench_say("          hand-over p50 at most %.0f ms: %s\n", load->most_p50, limit(p50, load->most_p50));
-  if (load->most_p99 > 0)
-    bench_say("          hand-over p99 at most %.0f ms: %s\n", load->most_p99, limit(p99, load->most_p99));
+static void print_outcome(struct outcome *o, const struct load *load, const char *how) {
+  int least, most;
+  double share = share_of(o, load, &least, &most);
+  bench_say("  %-7s %7.1f locks/s %7.1f commands a lock %8.1f a second%s", how, series_median(&o->rate),
+            series_median(&o->commands), series_median(&o->a_second),
+            load->hold_ms > SETTLED_MS ? " while held" : "");
+  if (load->hold_ms > SETTLED_MS) bench_say(" %7.1f a hold", series_median(&o->a_hold));
+  bench_say("\n          hand-over p50 %7.2f p99 %7.2f ms (%d)  wait p99 %7.1f ms"
+            "  least %d most %d (%.2f)\n", samples_percentile(&o->handovers, 50) / 1e6,
+            samples_percentile(&o->handovers, 99) / 1e6, o->handovers.count,
+            samples_percentile(&o->waits, 99) / 1e6, least, most, share);
 }
 
-static void run(const struct servers *set, const struct load *load, const char *how, int is_told) {
+static void at_most(const char *what, double figure, double limit) {
+  if (limit > 0)
+    bench_say("          %s: at most %.0f: %s\n", what, limit, bench_met(figure <= limit));
+}
+
+static void at_least(const char *what, double figure, double limit) {
+  if (limit > 0)
+    bench_say("          %s: at least %.4g: %s\n", what, limit, bench_met(figure >= limit));
+}
+
+static void judge(struct outcome *o, struct outcome *beside, const struct load *load) {
+  double rate = load->least_rate, polls = series_median(&beside->rate);
+  int least, most;
+  if (load->as_polled && polls < rate) rate = polls;
+  at_least("locks a second", series_median(&o->rate), rate);
+  at_most("commands a lock", series_median(&o->commands), load->most_commands);
+  at_most("commands a second", series_median(&o->a_second), load->most_a_second);
+  at_most("commands a hold", series_median(&o->a_hold), load->most_a_hold);
+  at_most("hand-over p50, ms", samples_percentile(&o->handovers, 50) / 1e6, load->most_p50);
+  at_most("hand-over p99, ms", samples_percentile(&o->handovers, 99) / 1e6, load->most_p99);
+  at_most("wait p99, ms", samples_percentile(&o->waits, 99) / 1e6, load->most_wait);
+  at_least("least of a process, times the most", share_of(o, load, &least, &most),
+           load->least_share);
+}
+
+static void run_round(const struct servers *set, const struct load *load, struct outcome *o) {
   pid_t pids[MOST_PROCESSES];
   int64_t start_ns = bench_ns() + START_MS * 1000000;
   int i, status;
@@ -180,7 +225,20 @@ static void run(const struct servers *set, const struct load *load, const char *
   }
   for (i = 0; i < load->processes; i++)
     if (waitpid(pids[i], &status, 0) < 0 || status) bench_die("a process failed");
-  print_row(load, how, start_ns, is_told);
+  note_round(o, load, start_ns);
+}
+
+static void run(const struct load *load) {
+  int round;
+  bench_say("\n  %s, %d x %d s\n", load->name, load->rounds, load->seconds);
+  memset(outcomes, 0, sizeof outcomes);
+  for (round = 0; round < load->rounds; round++) {
+    run_round(&told, load, &outcomes[0]);
+    run_round(&polled, load, &outcomes[1]);
+  }
+  print_outcome(&outcomes[0], load, "told");
+  print_outcome(&outcomes[1], load, "polled");
+  judge(&outcomes[0], &outcomes[1], load);
 }
 
 static void share_memory(void) {
@@ -192,31 +250,34 @@ static void share_memory(void) {
   shared = (struct shared *)memory;
 }
 
+static struct load loads[] = {
+    {.name = "8 processes, 5 ms hold, 5 ms think", .processes = 8, .hold_ms = 5, .think_ms = 5,
+     .seconds = 3, .rounds = 5, .least_rate = 170, .as_polled = 1, .most_commands = 50,
+     .most_wait = 150, .least_share = .75},
+    {.name = "8 processes, no hold, no think", .processes = 8, .seconds = 10, .rounds = 1,
+     .least_share = 1e-4},
+    {.name = "8 processes, 100 ms hold", .processes = 8, .hold_ms = 100, .think_ms = 5, .seconds = 5,
+     .rounds = 1, .most_commands = 80},
+    {.name = "8 processes, 300 ms hold", .processes = 8, .hold_ms = 300, .think_ms = 5,
+     .seconds = 10, .rounds = 1, .most_p50 = 3, .most_p99 = 20},
+    {.name = "8 processes, 2 s hold", .processes = 8, .hold_ms = 2000, .think_ms = 5, .seconds = 6,
+     .rounds = 1, .most_a_second = 40},
+    {.name = "a waiter and a holder, 10 s hold", .processes = 2, .hold_ms = 10000, .think_ms = 5,
+     .seconds = 11, .rounds = 1, .most_a_hold = 60, .most_p50 = 2},
+    {.name = "8 waiters, a lock kept with a ttl of 1 s", .processes = 9, .seconds = 5, .rounds = 1,
+     .keeps = 1, .most_a_second = 120}};
+
 int main(int argc, char **argv) {
-  struct load loads[] = {
-      {.name = "8 processes, 5 ms hold, 5 ms think", .processes = 8, .hold_ms = 5, .think_ms = 5,
-       .seconds = 5, .least_rate = 170, .most_commands = 50},
-      {.name = "8 processes, no hold, no think", .processes = 8, .seconds = 5},
-      {.name = "8 processes, 100 ms hold", .processes = 8, .hold_ms = 100, .think_ms = 5, .seconds = 5,
-       .most_commands = 80},
-      {.name = "8 processes, 300 ms hold", .processes = 8, .hold_ms = 300, .think_ms = 5, .seconds = 15,
-       .most_p50 = 3, .most_p99 = 20},
-      {.name = "8 processes, 2 s hold", .processes = 8, .hold_ms = 2000, .think_ms = 5, .seconds = 6,
-       .most_a_second = 40},
-      {.name = "a waiter and a holder, 2 s hold", .processes = 2, .hold_ms = 2000, .think_ms = 5,
-       .seconds = 10, .most_a_second = 6, .most_p50 = 2},
-      {.name = "8 waiters, a lock kept with a ttl of 1 s", .processes = 9, .seconds = 5, .keeps = 1,
-       .most_a_second = 120}};
-  size_t i;
-  if (argc > 1) loads[3].seconds = atoi(argv[1]);
+  int i, count = (int)(sizeof loads / sizeof loads[0]), only = argc > 1 ? atoi(argv[1]) : 0;
   share_memory();
   bench_servers(&told, BENCH_SERVERS);
   servers_start(&polled, BENCH_SERVERS, "--rename-command HELLO none");
   bench_say("Waiting, %d servers: told, and polled as on servers without HELLO\n", BENCH_SERVERS);
-  for (i = 0; i < sizeof loads / sizeof loads[0]; i++) {
-    bench_say("\n  %s, %d s\n", loads[i].name, loads[i].seconds);
-    run(&told, &loads[i], "told", 1);
-    run(&polled, &loads[i], "polled", 0);
+  for (i = 0; i < count; i++) {
+    if (only && only != i + 1) continue;
+    if (argc > 2) loads[i].seconds = atoi(argv[2]);
+    if (argc > 3) loads[i].hold_ms = atoi(argv[3]);
+    run(&loads[i]);
   }
   servers_stop(&told);
   servers_stop(&polled);
