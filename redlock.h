@@ -2047,12 +2047,11 @@ static uint32_t rl_waited_ms(const redlock *rl, const redlock_lock *lock) {
   return RL_AS(uint32_t, rl->now_ms) - lock->max_hold_ms;
 }
 
-/* R26: a random rest of one that may find the resource free. The range is more than two attempts
-   like the last one: clients that collide must come apart. It is wider at first, so that who has
-   waited longer comes first more often. */
-static int64_t rl_short_rest_ms(redlock *rl, const redlock_lock *lock) {
-  uint32_t waited = rl_waited_ms(rl, lock), range = waited < 16 ? 6 : waited < 64 ? 3 : 2;
-  return rl_random(rl, range - 2 * RL_AS(uint32_t, lock->t1_ms));
+/* R9: the least range of a random rest: more than two attempts like the last one, since clients that
+   collide must come apart. Wider at first, so that who has waited longer comes first more often. */
+static uint32_t rl_range_ms(const redlock *rl, const redlock_lock *lock) {
+  uint32_t range = rl_waited_ms(rl, lock) < 24 ? 10 : 2;
+  return range - 2 * RL_AS(uint32_t, lock->t1_ms);
 }
 
 /* R26: at how many servers the resource may be free, for all that is known when an attempt fails.
@@ -2077,20 +2076,17 @@ static int rl_look_out(const redlock *rl, redlock_lock *lock) {
 }
 
 /* R9: how long to rest before the next attempt; < 0 = no entropy. Where nothing tells when to try
-   again, and no least is asked for, the range narrows at first: a lock that is held for short goes
-   round in turn. One that is held for long is tried more and more rarely. */
+   again, a lock that is held for long is tried more and more rarely. */
 static int64_t rl_rest_ms(redlock *rl, redlock_lock *lock) {
   const redlock_options *o = &rl->options;
   uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
-  uint32_t most = o->retry_delay_max_ms - least, first = most / 8 / lock->attempts;
-  uint32_t late = rl_waited_ms(rl, lock) / 100, range = late < 65536 ? late * late : UINT32_MAX;
-  int64_t apart, random;
+  uint32_t most = o->retry_delay_max_ms - least, late = rl_waited_ms(rl, lock) / 100, range;
+  int64_t random;
   lock->t1_ms -= rl->now_ms; /* so long did it take */
-  apart = 2 - 2 * lock->t1_ms;
-  if (rl_look_out(rl, lock)) return rl_short_rest_ms(rl, lock);
-  if (range < first) range = first;
-  if (range < apart) range = apart < most ? RL_AS(uint32_t, apart) : most;
-  if (range > most || o->retry_delay_min_ms) range = most;
+  range = rl_range_ms(rl, lock);
+  if (rl_look_out(rl, lock)) return rl_random(rl, range);
+  if (range < late * late) range = late * late;
+  if (range > most || late > 999 || o->retry_delay_min_ms) range = most;
   if (lock->alarm == RL_ARMS || lock->alarm == RL_DOZES) {
     lock->alarm = RL_DOZES;
     least = range = RL_DOZE_MS;
@@ -2170,8 +2166,19 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     lock->since_ms = lock->t1_ms;
     lock->max_hold_ms = rl->options.max_hold_ms;
     lock->granted = 1;
+    lock->alarm = RL_POLLS;
     rl_decide(rl, lock, REDLOCK_OK);
   }
+}
+
+/* R7: a nil needs no roll-back. So an attempt that nobody said yes to, and that is not the last, waits
+   as long again for those who have not answered. */
+static int rl_lingers(redlock *rl, redlock_lock *lock) {
+  int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
+  if (!lock->alarm) return 0;
+  if (due_ms < lock->due_ms) lock->due_ms = due_ms;
+  rl_note_due(rl, due_ms);
+  return 1;
 }
 
 /* R6: decides as soon as no vote to come can change the outcome. R19, R21, R23: what it is. */
@@ -2200,6 +2207,8 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
   } else if (lock->task == RL_EXTEND && taken > spare) {
     rl_expire(rl, lock); /* proved lost */
   } else if (yes + none < quorum) {
+    if (lock->task == RL_SET && none && !(yes + refused) && rl_lingers(rl, lock))
+      return;
     if (lock->task == RL_SET)
       rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN, refused);
     else if (rl->now_ms >= lock->deadline_ms)
@@ -2292,7 +2301,7 @@ static void rl_time_out(redlock *rl, redlock_lock *lock) {
     redlock_vote *vote = &lock->votes[s->index];
     if (*vote != REDLOCK_VOTE_NONE) continue;
     *vote = c->owed & s->bit ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
-    rl_say_why(rl, s, rl_late);
+    if (!lock->alarm) rl_say_why(rl, s, rl_late);
   }
   rl_judge(rl, lock);
 }
@@ -2304,12 +2313,12 @@ static void rl_on_news(redlock *rl, const rl_server *s, uint32_t hash) {
   redlock_lock *lock = rl_first(&rl->live);
   for (; lock; lock = rl_next(&rl->live, lock)) {
     int64_t due_ms;
-    if (!lock->alarm || lock->task != RL_SET || (hash && hash != lock->hash)) continue;
+    if (!lock->alarm || (hash && hash != lock->hash)) continue;
     if ((lock->news & s->bit) || lock->votes[s->index] == REDLOCK_VOTE_QUARANTINED) continue;
     lock->news |= s->bit;
     if (lock->phase != RL_RESTING || rl_members(lock->news) != rl->quorum) continue;
     lock->alarm = RL_ARMS;
-    due_ms = rl->now_ms + rl_short_rest_ms(rl, lock);
+    due_ms = rl->now_ms + rl_random(rl, rl_range_ms(rl, lock));
     if (due_ms < lock->due_ms) lock->due_ms = due_ms;
     rl_note_due(rl, due_ms);
   }

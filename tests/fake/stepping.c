@@ -86,6 +86,7 @@ static void cancel_between_attempts(void) {
   occupy(0, 2, "r", 100000);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
   run_for(20);
+  while (lock.phase != RL_RESTING) run_for(1);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
   forget_log();
   run_for(1000);

@@ -227,6 +227,37 @@ static void a_release_just_after_the_refusal_is_noticed(void) { /* R26 */
   end();
 }
 
+static void a_nil_that_comes_later_needs_no_release(void) { /* R7 R26 */
+  int i;
+  world_waking(5);
+  for (i = 0; i < 5; i++) fake.server[i].reply_ms = i < 3 ? 1 : 3;
+  wait_for_held(0, 4);
+  forget_log();
+  run_for(LONG);
+  CHECK(attempts(4) >= LONG / 2000);
+  for (i = 0; i < 5; i++) CHECK_EQ(fake_count(&fake, i, FAKE_RELEASE), 0);
+  release_at(0, 4);
+  comes_soon();
+  end();
+}
+
+/* Nor is it blamed: it answers in time. */
+static void who_is_much_slower_is_not_waited_for(void) { /* R6 R16 R26 */
+  int i, blamed = 0;
+  world_waking(5);
+  fake.server[4].reply_ms = 30;
+  wait_for_held(0, 4);
+  for (i = 0; i < LONG; i++) {
+    run_for(1);
+    blamed += redlock_server_error(&rl, 4)[0] != 0;
+  }
+  CHECK_EQ(blamed, 0);
+  CHECK(fake_count(&fake, 4, FAKE_RELEASE) >= LONG / 2000);
+  release_at(0, 4);
+  comes_soon();
+  end();
+}
+
 static void news_of_other_names_wake_no_one(void) { /* R26 */
   int i, k;
   world_waking(3);
@@ -523,6 +554,8 @@ int main(int argc, char **argv) {
   RUN(a_quorum_of_news_wakes);
   RUN(pushes_while_voting_count);
   RUN(a_release_just_after_the_refusal_is_noticed);
+  RUN(a_nil_that_comes_later_needs_no_release);
+  RUN(who_is_much_slower_is_not_waited_for);
   RUN(news_of_other_names_wake_no_one);
   RUN(nil_wakes_all);
   RUN(a_push_is_no_reply);
