@@ -328,7 +328,8 @@ typedef struct rl_parser {
 
      closed, until until_ms -> connecting, no byte has left -> greeting -> ready
 
-   Without a handshake, its first byte makes a connection ready. Any failure makes it closed again.
+   A handshake that can be refused makes it ready when all of that has succeeded, any other when all
+   of it has left. Any failure makes it closed again.
    What else is remembered, who sets it, and who clears it:
 
      greeting  replies of the handshake to come   its first byte          each of them; closing
@@ -1367,7 +1368,7 @@ static void rl_check_server(redlock *rl, const rl_server *s) {
   uint32_t place = rl->first, owed = s->greeting + s->late;
   uint32_t sent = s->cursor - rl->first, answered = s->answered - rl->first;
   REDLOCK_ASSERT((s->state == RL_CLOSED) == (s->fd < 0));
-  REDLOCK_ASSERT(s->greeting == 0 || s->state == RL_GREETING);
+  REDLOCK_ASSERT(s->greeting == 0 || s->state >= RL_GREETING);
   REDLOCK_ASSERT(s->greeted || s->state < RL_READY);
   REDLOCK_ASSERT(!s->wakes || s->state >= RL_GREETING); /* R26 */
   REDLOCK_ASSERT(s->state >= RL_GREETING || s->owed == 0);
@@ -1567,7 +1568,7 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
     if (s->state != RL_CLOSED) rl_lose(rl, s, rl_lost);
     return 0;
   }
-  if (sent > 0 && s->state == RL_CONNECTING) s->state = s->greeted ? RL_READY : RL_GREETING;
+  if (sent > 0 && s->state == RL_CONNECTING) s->state = RL_GREETING;
   if (sent > 0 && s->owed == 0) s->stalled = 0;
   if (part && s->state != RL_CONNECTING && s->owed == 0 && !s->full) rl_mark_reply(rl, s);
   s->full = RL_AS(uint8_t, part);
@@ -1621,7 +1622,8 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
   return RL_AS(uint8_t, replies + 4);
 }
 
-/* Sends what is left of the handshake. R4: nothing else leaves before all of it has succeeded. */
+/* Sends what is left of the handshake. R4: nothing else leaves before all of it has succeeded; but
+   R26's two, if they stand alone, refuse nothing, and need not be waited for. */
 static void rl_send_greeting(redlock *rl, rl_server *s) {
   char window[RL_GREETING_BYTES];
   size_t size, sent = 0;
@@ -1637,6 +1639,7 @@ static void rl_send_greeting(redlock *rl, rl_server *s) {
     }
     s->greeted = size == 0;
     s->sent = RL_AS(uint32_t, size ? s->sent + sent : 0);
+    if (s->greeted && replies == 2) s->state = RL_READY;
   }
 }
 
@@ -1702,7 +1705,7 @@ static void rl_on_sent(redlock *rl, rl_server *s, size_t sent) {
 /* Sends one window to a server; whether it may take another. */
 static int rl_send_window(redlock *rl, rl_server *s, rl_window *w) {
   size_t sent;
-  if (s->state == RL_CLOSED || !s->greeted || s->greeting || !rl_skip(rl, s)) return 0;
+  if (s->state != RL_READY || !rl_skip(rl, s)) return 0;
   if (!rl_is_filled_for(rl, s, w)) rl_fill(rl, s, w);
   sent = rl_send_bytes(rl, s, w->data, w->size);
   rl_on_sent(rl, s, sent);
@@ -1896,7 +1899,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     return;
   }
   rl_on_paid(rl, s);
-  if (s->state == RL_GREETING) {
+  if (s->greeting) {
     rl_on_greeting_reply(rl, s, reply);
     return;
   }
@@ -2050,8 +2053,9 @@ static uint32_t rl_waited_ms(const redlock *rl, const redlock_lock *lock) {
 /* R9: the least range of a random rest: more than two attempts like the last one, since clients that
    collide must come apart. Wider at first, so that who has waited longer comes first more often. */
 static uint32_t rl_range_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t range = rl_waited_ms(rl, lock) < 24 ? 10 : 2;
-  return range - 2 * RL_AS(uint32_t, lock->t1_ms);
+  uint32_t took = RL_AS(uint32_t, -lock->t1_ms), limit = rl->options.server_timeout_ms;
+  if (took > limit) took = limit; /* we were paused */
+  return 2 * took + (rl_waited_ms(rl, lock) < 24 ? 10 : 2);
 }
 
 /* R26: at how many servers the resource may be free, for all that is known when an attempt fails.

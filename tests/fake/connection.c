@@ -19,7 +19,7 @@ static void refused_servers_cost_nothing(void) { /* R14 R16 */
   ready();
   start = now();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 2); /* the handshake, and the lock */
+  CHECK_EQ(now() - start, 1); /* the handshake, and the lock behind it */
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
   end();
@@ -32,7 +32,7 @@ static void black_holes_cost_nothing_when_not_needed(void) { /* R14 R16 */
   ready();
   start = now();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 2);
+  CHECK_EQ(now() - start, 1);
   end();
 }
 

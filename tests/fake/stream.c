@@ -153,7 +153,7 @@ static void garbage_from_a_minority_does_not_show(void) { /* R16 */
     ready();
     start = now();
     life();
-    CHECK_EQ(now() - start, 5);
+    CHECK_EQ(now() - start, 4);
     end();
   }
 }

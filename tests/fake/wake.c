@@ -92,6 +92,24 @@ static void the_handshake_asks_once(void) { /* R26 */
   end();
 }
 
+/* Nothing waits for what refuses nothing; a password is waited for, with all the rest at once. */
+static void the_handshake_costs_no_trip_of_its_own(void) { /* R4 R26 */
+  int with, i;
+  for (with = 0; with < 2; with++) {
+    prepare_waking(3);
+    for (i = 0; i < 3; i++) fake.server[i].password = with ? "secret" : NULL;
+    options.password = with ? "secret" : NULL;
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    for (i = 0; i < 3; i++) {
+      int64_t asked = fake_nth(&fake, i, FAKE_TRACKING, 0)->at;
+      CHECK_EQ(fake_nth(&fake, i, FAKE_SET, 0)->at - asked, with);
+      if (with) CHECK_EQ(fake_nth(&fake, i, FAKE_AUTH, 0)->at, asked);
+    }
+    end();
+  }
+}
+
 /* Whatever they refuse it with: they are used as ever, and polled, with plain SETs. */
 static void who_refuses_is_polled(void) { /* R26 */
   static const char *const answers[][2] = {
@@ -546,6 +564,7 @@ int main(int argc, char **argv) {
   RUN(waiting_costs_next_to_nothing);
   RUN(the_first_attempt_is_plain_and_the_next_ones_arm);
   RUN(the_handshake_asks_once);
+  RUN(the_handshake_costs_no_trip_of_its_own);
   RUN(who_refuses_is_polled);
   RUN(who_is_busy_is_asked_again);
   RUN(a_minority_that_wakes_no_one_is_no_matter);
