@@ -2055,7 +2055,7 @@ static uint32_t rl_waited_ms(const redlock *rl, const redlock_lock *lock) {
 static uint32_t rl_range_ms(const redlock *rl, const redlock_lock *lock) {
   uint32_t took = RL_AS(uint32_t, -lock->t1_ms), limit = rl->options.server_timeout_ms;
   if (took > limit) took = limit; /* we were paused */
-  return 2 * took + (rl_waited_ms(rl, lock) < 24 ? 10 : 2);
+  return 2 * took + (rl_waited_ms(rl, lock) < 24 ? 12 : 1);
 }
 
 /* R26: at how many servers the resource may be free, for all that is known when an attempt fails.
