@@ -2050,8 +2050,8 @@ static uint32_t rl_waited_ms(const redlock *rl, const redlock_lock *lock) {
   return RL_AS(uint32_t, rl->now_ms) - lock->max_hold_ms;
 }
 
-/* R9: the least range of a random rest: more than two attempts like the last one, since clients that
-   collide must come apart. Wider at first, so that who has waited longer comes first more often. */
+/* R9: the least range of a random rest: more than two attempts like the last one, since clients
+   that collide must come apart. Wider at first: who has waited longer comes first more often. */
 static uint32_t rl_range_ms(const redlock *rl, const redlock_lock *lock) {
   uint32_t took = RL_AS(uint32_t, -lock->t1_ms), limit = rl->options.server_timeout_ms;
   if (took > limit) took = limit; /* we were paused */
@@ -2175,8 +2175,8 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   }
 }
 
-/* R7: a nil needs no roll-back. So an attempt that nobody said yes to, and that is not the last, waits
-   as long again for those who have not answered. */
+/* R7: who says nil needs no roll-back. So if nobody has said yes to an attempt of one who waits,
+   those who have not answered get as long again. */
 static int rl_lingers(redlock *rl, redlock_lock *lock) {
   int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
   if (!lock->alarm) return 0;
