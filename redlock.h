@@ -1746,8 +1746,8 @@ static void rl_attend(redlock *rl, rl_server *s) {
   if (s->state != RL_CLOSED) rl_send_greeting(rl, s);
 }
 
-/* A connection that is not ready in time: first nobody waits for it, then it is closed. */
-static void rl_on_slow_connect(redlock *rl, rl_server *s) {
+/* What is late, and what never connected: first nobody waits for it, then it is closed. */
+static void rl_on_stalled(redlock *rl, rl_server *s) {
   if (!s->stalled) return;
   if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
   else rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
@@ -1774,7 +1774,7 @@ static void rl_send(redlock *rl) {
   /* Each turn sends something, or takes a server out. */
   for (s = rl->server; more; s = s + 1 == rl->last ? rl->server : s + 1)
     if ((more & s->bit) && !rl_send_window(rl, s, &window)) rl_remove(&more, s->bit);
-  for (s = rl->server; s != rl->last; s++) rl_on_slow_connect(rl, s);
+  for (s = rl->server; s != rl->last; s++) rl_on_stalled(rl, s);
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
@@ -1956,7 +1956,7 @@ static void rl_stall(redlock *rl, rl_server *s) {
 
 static void rl_on_server_time(redlock *rl, rl_server *s) {
   if (s->state == RL_CLOSED || rl->now_ms < rl_server_due(rl, s)) return;
-  if (!s->stalled) rl_stall(rl, s);
+  rl_stall(rl, s);
   if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
 }
 

@@ -317,6 +317,30 @@ static void it_is_asked_twice_more_and_no_oftener(void) { /* R25 R9 */
 }
 
 /* They are rounds of one attempt: neither counted nor rested between. */
+/* The releases that server 2 takes no byte of leave room for one round, and not for its second.
+   The attempt ends with its time, and the next one is made. */
+static void nor_without_room(void) { /* R25 R11 */
+  enum { COUNT = REDLOCK_MAX_COMMANDS - 4 };
+  static redlock_lock many[COUNT];
+  int i;
+  fenced(3);
+  for (i = 0; i < COUNT; i++) {
+    char name[8];
+    snprintf(name, sizeof name, "many%d", i);
+    CHECK_EQ(redlock_acquire(&rl, &many[i], name, 8000, 0), REDLOCK_OK);
+  }
+  run_for(5);
+  count(0, 1, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
+  fake.server[2].socket_room = 0;
+  for (i = 0; i < COUNT; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 1000), REDLOCK_PENDING);
+  run_for(SERVER_TIMEOUT);
+  CHECK_EQ(sets(0), COUNT + 1);
+  fake.server[2].socket_room = SIZE_MAX;
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  end();
+}
+
 static void an_attempt_is_counted_once(void) { /* R25 R9 */
   prepare_fenced(3);
   options.max_attempts = 2;
@@ -634,6 +658,7 @@ int main(int argc, char **argv) {
   RUN(the_greatest_of_them_is);
   RUN(the_next_one_is_greater_at_once);
   RUN(it_is_asked_twice_more_and_no_oftener);
+  RUN(nor_without_room);
   RUN(an_attempt_is_counted_once);
   RUN(refusals_do_not_push_the_clock);
   RUN(whoever_is_taken_is_not_asked_again);

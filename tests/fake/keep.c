@@ -237,6 +237,21 @@ static void want_of_room_does_not_lose_it(void) { /* R11 R20 */
 }
 
 /* Who only blocks may free a lock's memory when its release has returned. */
+/* It is asked for in time, the process stands still until it is over, and then the quorum's yes is
+   there but no clock to judge it by. */
+static void a_clock_that_fails_does_not_put_the_loss_off(void) { /* R19 R27 */
+  held_for_kept(1000, 0);
+  fake_sleep(&fake, redlock_timeout_ms(&rl));
+  CHECK(redlock_step(&rl) == NULL);
+  fake_sleep(&fake, 1000);
+  fake.fail_hook = FAKE_NOW;
+  fake.fail_from = fake.fail_until = fake.calls[FAKE_NOW] + 2;
+  CHECK(redlock_step(&rl) == &lock);
+  CHECK_EQ(lock.operation, REDLOCK_LOST);
+  CHECK_EQ(lock.status, REDLOCK_EXPIRED);
+  end();
+}
+
 static void a_release_hands_the_loss_back(void) { /* R21 */
   held_for_kept(1000, 0);
   occupy(0, 4, "busy", 60000);
@@ -304,6 +319,7 @@ int main(int argc, char **argv) {
   RUN(blocking_calls_keep_other_locks);
   RUN(a_client_that_pauses_too_long_is_told);
   RUN(want_of_room_does_not_lose_it);
+  RUN(a_clock_that_fails_does_not_put_the_loss_off);
   RUN(a_release_hands_the_loss_back);
   RUN(hundreds_of_steps_wait_only_when_due);
   RUN(a_silent_server_is_noticed_while_nothing_else_is_due);

@@ -48,7 +48,9 @@ static void a_scope_makes_no_other_address(void) { /* R5 */
 #ifndef REDLOCK_NO_DNS
   are_one("[::1%1]:7001,[::1]:7001");
   are_one("[::ffff:127.0.0.1%1]:7001,127.0.0.1:7001");
+  are_one("[fec0::1%1]:7001,[fec0::1]:7001");
   are_one("[fe80::1%1]:7001,[fe80::1%1]:7001");
+  are_others("[fe80::1%1]:7001,[fe80::1%2]:7001");
 #endif
 }
 
