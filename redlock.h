@@ -1083,14 +1083,15 @@ static void rl_unlink(redlock *rl, redlock_lock *lock) {
   lock->phase = RL_IDLE;
 }
 
-/* To the end of the list where locks of that phase stand; in the line, those that are urgent go
-   before the others: a blocking call waits for them, or they are kept. */
+/* To the end of the list where locks of that phase stand. In the line, those that are urgent go
+   before the others: a blocking call waits for them, or they are kept. Of those that are live,
+   waiters for news come first, so that news need not look further (R26). */
 static void rl_move(redlock *rl, redlock_lock *lock, uint8_t phase) {
   rl_link *list = phase == RL_LINE ? &rl->line : phase == RL_DECIDED ? &rl->decided : &rl->live;
   rl_link *after;
   if (lock->phase != RL_IDLE) rl_unlink(rl, lock);
   if (rl->handed == lock) rl->handed = RL_NULL;
-  after = list->prev;
+  after = list == &rl->live && lock->alarm ? list : list->prev;
   if (phase == RL_LINE && lock->urgent) {
     after = rl->urgent;
     rl->urgent = &lock->link;
@@ -1613,7 +1614,7 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
     replies++;
   }
   rl_put_raw(w, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
-                "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n");
+                "*4\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n$6\r\nNOLOOP\r\n");
   if (RL_MAX_TTL(rl) == 0) return RL_AS(uint8_t, replies + 2);
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
@@ -1868,6 +1869,17 @@ static void rl_on_paid(redlock *rl, rl_server *s) {
   if (s->owed == 0) s->stalled = 0;
 }
 
+/* R26: we changed the resource of this command, and the server tells everybody else. */
+static void rl_tell_siblings(redlock *rl, const rl_server *s, const rl_command *c) {
+  const redlock_lock *first = rl_first(&rl->live);
+  const char *at = c->words, *end = at + c->words_size - RL_VALUE_BYTES - 9; /* the value's word */
+  uint32_t hash = 0;
+  if (!first || !first->alarm) return;
+  while (*at++ != '\n') {} /* its size */
+  while (at != end) hash = rl_hash(hash, *at++);
+  rl_on_news(rl, s, hash);
+}
+
 /* R4, R24: what a command's own reply counts for. A release that was sent twice, because its
    connection was lost, finds nothing the second time: that tells nothing. */
 static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
@@ -1880,6 +1892,7 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
     if (rl_is_far(c, vote)) rl_say(s, "clock is off");
     if (RL_MAX_TTL(rl) && c->t1_ms - s->born_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
   }
+  if (vote == REDLOCK_VOTE_YES) rl_tell_siblings(rl, s, c);
   if (!c->lock) return;
   if (c->kind == RL_SET && (reply == RL_REPLY_NIL || rl_is_refused(vote)))
     rl_remove(&c->lock->touched, s->bit); /* R7 */
@@ -2315,9 +2328,9 @@ static void rl_time_out(redlock *rl, redlock_lock *lock) {
    by a server in quarantine is that our own SET was rolled back there. */
 static void rl_on_news(redlock *rl, const rl_server *s, uint32_t hash) {
   redlock_lock *lock = rl_first(&rl->live);
-  for (; lock; lock = rl_next(&rl->live, lock)) {
+  for (; lock && lock->alarm; lock = rl_next(&rl->live, lock)) {
     int64_t due_ms;
-    if (!lock->alarm || (hash && hash != lock->hash)) continue;
+    if (hash && hash != lock->hash) continue;
     if ((lock->news & s->bit) || lock->votes[s->index] == REDLOCK_VOTE_QUARANTINED) continue;
     lock->news |= s->bit;
     if (lock->phase != RL_RESTING || rl_members(lock->news) != rl->quorum) continue;

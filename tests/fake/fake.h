@@ -122,7 +122,7 @@ struct fake_server {
   const char *username, *password; /* NULL = open to all */
   int databases;
   int wakes;                       /* it knows HELLO and CLIENT TRACKING */
-  int loses_pushes;
+  int loses_pushes, pushes;
   int64_t reap_ms;                 /* so long after a key has expired it is seen to */
   int no_info;                     /* INFO is answered with an error */
   int hides_run_id, hides_uptime;  /* ... or does not tell that much */

@@ -47,6 +47,7 @@ static inline void fake_tell(struct fake *f, int server, const struct fake_text 
     }
     s->alarms[i] = s->alarms[--s->alarm_count];
     if (s->loses_pushes || (&f->connection[alarm.connection] == by && by->noloop)) continue;
+    s->pushes++;
     fake_reply(s, &f->connection[alarm.connection], text, at);
   }
 }

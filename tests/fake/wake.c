@@ -85,7 +85,7 @@ static void the_handshake_asks_once(void) { /* R26 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   for (i = 0; i < 3; i++) {
     CHECK(strcmp(fake_nth(&fake, i, FAKE_HELLO, 0)->words, "HELLO 3") == 0);
-    CHECK(strcmp(fake_nth(&fake, i, FAKE_TRACKING, 0)->words, "CLIENT TRACKING ON") == 0);
+    CHECK(strcmp(fake_nth(&fake, i, FAKE_TRACKING, 0)->words, "CLIENT TRACKING ON NOLOOP") == 0);
     CHECK_EQ(fake_nth(&fake, i, FAKE_HELLO, 0)->at, fake_nth(&fake, i, FAKE_TRACKING, 0)->at);
     CHECK(!fake_nth(&fake, i, FAKE_HELLO, 1));
   }
@@ -365,6 +365,30 @@ static void a_siblings_release_wakes(void) { /* R26 */
   end();
 }
 
+/* Each of ours that others may have read: the servers tell nobody but them. */
+static void who_waits_for_nobody_is_told_nothing(void) { /* R26 */
+  int i;
+  world_waking(3);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &lock, 2000), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(100);
+  for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].pushes, 0);
+  end();
+}
+
+/* Those who wait stand before all others: behind them there is nobody to tell. */
+static void a_waiter_behind_a_kept_lock_is_woken(void) { /* R26 */
+  world_waking(3);
+  CHECK_EQ(redlock_acquire(&rl, &other, "kept", 60000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
+  wait_for_held(0, 2);
+  run_for(DOZE + 1);
+  release_at(0, 2);
+  comes_soon();
+  end();
+}
+
 /* The push was lost with its connection: that it is ready again is news too. */
 static void a_new_connection_is_news(void) { /* R26 R14 */
   int i;
@@ -578,6 +602,8 @@ int main(int argc, char **argv) {
   RUN(expiry_wakes);
   RUN(an_extension_is_news_and_no_more);
   RUN(a_siblings_release_wakes);
+  RUN(who_waits_for_nobody_is_told_nothing);
+  RUN(a_waiter_behind_a_kept_lock_is_woken);
   RUN(a_new_connection_is_news);
   RUN(who_was_dead_is_back_in_time);
   RUN(who_was_stalled_is_news_when_it_has_caught_up);

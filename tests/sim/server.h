@@ -34,12 +34,12 @@ static inline void server_tell(int server, const unsigned char *name, size_t siz
   for (i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[i];
     if (n->state != CONN_OPEN || n->server != server || n->server_gone) continue;
-    if (!session_forgets(&n->session, name, size) || (n == by && n->session.noloop)) continue;
+    if (!session_forgets(&n->session, name, size)) continue;
     r.at = out;
     r.size = 0;
     reply_push(&r, name, size);
-    pipe_write(n, DOWN, r.at, (uint32_t)r.size);
-    wake_told(n, resource_of(name, size));
+    if (n != by || !n->session.noloop) pipe_write(n, DOWN, r.at, (uint32_t)r.size);
+    wake_told(n, resource_of(name, size)); /* by the own reply, if there is no push */
   }
 }
 
