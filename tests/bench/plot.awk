@@ -28,13 +28,15 @@ function note_row(line, at, name) {
 }
 
 # "  told  1.0 locks/s  2.0 commands/lock  3.0 commands/s  hand-over p50  4.00 p99  5.00 ms (6)",
-# with the load and its seconds in the line above
-function note_wait(load) {
+# with the load and its seconds in the line above; "while held" may stand behind the commands
+function note_wait(load, i) {
   load = section
   sub(/, [0-9]+ s$/, "", load)
-  if (!((load "|told|commands") in median) && $1 == "told") wait_name[++waits] = load
-  set_figure(load "|" $1 "|commands", $6)
-  if ($14 != "(0)") set_figure(load "|" $1 "|hand-over", $10)
+  if ($1 == "told") wait_name[++waits] = load
+  for (i = 2; i <= NF; i++) {
+    if ($i == "commands/s") set_figure(load "|" $1 "|commands", $(i - 1))
+    if ($i == "p50" && !/ \(0\)/) set_figure(load "|" $1 "|hand-over", $(i + 1))
+  }
 }
 
 function set_figure(key, value) { median[key] = least[key] = most[key] = value }
