@@ -11,9 +11,9 @@ plots="single in_flight faults contention waiting sections"
 
 row() { printf '  %-42s %8.2f   (%.2f - %.2f)  %s\n' "$@"; }
 
-# wait_row HOW COMMANDS/S HAND-OVER HAND-OVERS
+# wait_row HOW COMMANDS/S HAND-OVER HAND-OVERS [WHEN]
 wait_row() {
-  printf '  %-7s %7.1f locks/s %8.1f commands/lock %8.1f commands/s' "$1" 3.3 12 "$2"
+  printf '  %-7s %7.1f locks/s %8.1f commands/lock %8.1f commands/s%s' "$1" 3.3 12 "$2" "${5:-}"
   printf '  hand-over p50 %7.2f p99 %7.2f ms (%d)  least %d most %d\n' "$3" 20 "$4" 1 5
 }
 
@@ -46,8 +46,8 @@ bench() {
   row 'commands per lock, all servers' 64.5 63.16 67.32 '(10 is the least)'
   echo 'Waiting, 5 servers: told, and polled as on servers without HELLO'
   echo '  8 processes, 300 ms hold, 15 s'
-  wait_row told 45.5 1.25 40
-  wait_row polled 3654.0 7.70 40
+  wait_row told 45.5 1.25 40 ' while held'
+  wait_row polled 3654.0 7.70 40 ' while held'
   echo '  8 waiters, a lock kept with a ttl of 1 s, 5 s'
   wait_row told 100.5 0 0
   wait_row polled 2000.0 0 0
@@ -76,6 +76,13 @@ each_plot_is_a_whole_file() {
 
 a_median_and_its_range_are_told() {
   complete | plot -v only=faults | grep -c '>76 (63 to 80)<' | grep -qx 5
+}
+
+what_waiting_costs_is_read_with_or_without_a_word_more() {
+  complete | plot -v only=waiting >"$work/waiting.svg"
+  for figure in 3654 2000 7.70; do
+    grep -q ">$figure<" "$work/waiting.svg" || { echo "$figure"; return 1; }
+  done
 }
 
 a_plot_says_where_it_was_measured_and_how_to_repeat_it() {
@@ -109,6 +116,7 @@ what_the_readme_shows_stands_alone() {
 
 run each_plot_is_a_whole_file each_plot_is_a_whole_file
 run a_median_and_its_range_are_told a_median_and_its_range_are_told
+run what_waiting_costs_is_read what_waiting_costs_is_read_with_or_without_a_word_more
 run a_plot_says_where_and_how a_plot_says_where_it_was_measured_and_how_to_repeat_it
 run the_page_has_every_plot the_page_has_every_plot
 run a_bench_that_stopped_gives_no_plot a_bench_that_stopped_gives_no_plot
