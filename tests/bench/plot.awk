@@ -288,9 +288,10 @@ function plot_contention(title, key, part, i, y) {
   close_picture("contention", y + 12, title)
 }
 
+# Short holds are hardly waited for; the plot of the contention has them.
 function add_waits(what, i) {
   for (i = 1; i <= waits; i++) {
-    if (!((wait_name[i] "|told|" what) in median)) continue
+    if (!((wait_name[i] "|told|" what) in median) || wait_name[i] ~ /no hold| 5 ms hold/) continue
     add_bar(wait_name[i], wait_name[i] "|told|" what, "ours")
     add_bar("", wait_name[i] "|polled|" what, "other")
   }
