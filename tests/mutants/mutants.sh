@@ -146,6 +146,7 @@ by_redis() {
 # It takes the header that stands two folders above it.
 by_build() {
   mkdir -p "$1/tests/unit"
+  cp tests/check.sh "$1/tests/"
   cp tests/unit/build.sh "$1/tests/unit/"
   ends_well 100 "$1/tests/unit/build.sh" other_sizes_are_refused || echo "tests/unit/build.sh"
 }

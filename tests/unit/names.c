@@ -417,6 +417,10 @@ static void a_quiet_connection_is_probed(void) { /* R14: no NAT drops it in sile
   CHECK_EQ(redlock_fds(&rl, &fd, 1), 1);
   CHECK_EQ(getsockopt((int)fd.fd, SOL_SOCKET, SO_KEEPALIVE, &on, &size), 0);
   CHECK(on);
+#ifdef TCP_KEEPIDLE
+  CHECK_EQ(getsockopt((int)fd.fd, IPPROTO_TCP, TCP_KEEPIDLE, &on, &size), 0);
+  CHECK_EQ(on, 60);
+#endif
   redlock_close(&rl);
   close(connection);
   close(listener);
