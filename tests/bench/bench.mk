@@ -17,7 +17,7 @@ BENCH_SHOWN    := in_flight faults
 
 .PHONY: bench bench-shown bench-instructions
 
-bench: $(BENCH_PROGRAMS) $(BENCH_DIR)/instructions ## measures speed, in 3 minutes, and draws it in build/bench.html
+bench: $(BENCH_PROGRAMS) $(BENCH_DIR)/instructions ## measures speed, in 6 minutes, and draws it in build/bench.html
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
 	 CC='$(CC)' tests/bench/run $^ | tee $(BUILD)/bench.txt
 	@awk -f tests/bench/plot.awk $(BUILD)/bench.txt >$(BUILD)/bench.html

@@ -27,16 +27,19 @@ function note_row(line, at, name) {
   if (name ~ /p99 of the wait/) load_name[++loads] = section
 }
 
-# "  told  1.0 locks/s  2.0 commands/lock  3.0 commands/s  hand-over p50  4.00 p99  5.00 ms (6)",
-# with the load and its seconds in the line above; "while held" may stand behind the commands
-function note_wait(load, i) {
-  load = section
-  sub(/, [0-9]+ s$/, "", load)
-  if ($1 == "told") wait_name[++waits] = load
-  for (i = 2; i <= NF; i++) {
-    if ($i == "commands/s") set_figure(load "|" $1 "|commands", $(i - 1))
-    if ($i == "p50" && !/ \(0\)/) set_figure(load "|" $1 "|hand-over", $(i + 1))
-  }
+# "  told  1.0 locks/s  2.0 commands a lock  3.0 a second ...", with the load, its rounds and seconds
+# in the line above; a load that grants nothing has no commands a lock
+function note_wait() {
+  wait_key = section "|" $1 "|"
+  sub(/, [0-9]+ x [0-9]+ s[|]/, "|", wait_key)
+  if ($2 == 0) return
+  if ($1 == "told") wait_name[++waits] = substr(wait_key, 1, index(wait_key, "|") - 1)
+  set_figure(wait_key "commands", $4)
+}
+
+# "          hand-over p50  4.00 p99  5.00 ms (6)  ...", behind that
+function note_hand_over() {
+  if (!/ \(0\)/) set_figure(wait_key "hand-over", $3)
 }
 
 function set_figure(key, value) { median[key] = least[key] = most[key] = value }
@@ -53,7 +56,8 @@ reading && /^ +[0-9]+ / {
   next
 }
 /^[^ ]/ { section = $0; sub(/[:.] .*/, "", section); sub(/ +[.]*$/, "", section) }
-/^  (told|polled) .*commands\/s/ { note_wait(); next }
+/^  (told|polled) .*commands a lock/ { note_wait(); next }
+/^ +hand-over p50 +[0-9]/ { note_hand_over(); next }
 /^  [^ ]/ { section = substr($0, 3) }
 
 # ---- Drawing -------------------------------------------------------------------------------------
@@ -302,9 +306,9 @@ function plot_waiting(title, y) {
   open_picture(title, "Servers that tell when a lock is free (Redis 6 and later), and that do not.")
   legend(570, 34, "ours", "told")
   legend(650, 34, "other", "polled")
-  label(24, 88, "strong", "commands per second")
+  label(24, 88, "strong", "commands a lock")
   add_waits("commands")
-  y = draw_bars(290, 330, 94, "commands to all servers in a second")
+  y = draw_bars(290, 330, 94, "commands to all servers, 10 is the least")
   label(24, y + 12, "strong", "median hand-over")
   add_waits("hand-over")
   y = draw_bars(290, 330, y + 20, "milliseconds from the call of the release to the next grant")

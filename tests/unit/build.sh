@@ -280,7 +280,7 @@ smallest_is_small() {
   [ -n "$(smallest)" ] || { echo "the header names no smallest configuration"; return 1; }
   bytes=$(struct_bytes 'sizeof(void *)' "$@")
   [ "$bytes" = 4 ] || skip "$* has no 32 bits here" || return
-  at_most 960 "$(struct_bytes 'sizeof(redlock) + sizeof(redlock_lock)' "$@" $(smallest) \
+  at_most 984 "$(struct_bytes 'sizeof(redlock) + sizeof(redlock_lock)' "$@" $(smallest) \
     -DREDLOCK_NO_DNS -DREDLOCK_NO_FENCING)"
 }
 
