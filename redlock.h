@@ -204,8 +204,9 @@ typedef struct redlock_options {
   uint32_t server_timeout_ms;  /* 250; time for one server to connect, greet and answer (R10). Allow
                                   four round trips, six with TLS; a long one costs nothing while a
                                   quorum answers */
-  uint32_t retry_delay_min_ms; /* 0; a waiting acquire rests for a random time between these (R9) */
-  uint32_t retry_delay_max_ms; /* 200; with a minimum of 0: short rests at first, long ones later */
+  uint32_t retry_delay_min_ms; /* 0; a waiting acquire that polls rests for a random time between */
+  uint32_t retry_delay_max_ms; /* 200; these (R9): with a minimum of 0, short at first, then longer.
+                                  Where servers tell when to try again, it waits for that (R26) */
   uint32_t max_attempts;       /* attempts of one acquire; 0 = limited by wait_ms only */
   uint32_t drift_ppm;          /* 10 000; clock drift to allow for, below 1 000 000 (R1) */
   uint32_t max_hold_ms;        /* longest hold by extension; 0 = no limit (R20) */
@@ -425,7 +426,8 @@ REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
    wait_ms: 0 = one attempt, REDLOCK_FOREVER = never give up, else keep trying for that long; the
-   call takes at most one server_timeout_ms more. Returns OK, TAKEN, NO_QUORUM, EXPIRED (the quorum
+   call takes at most one server_timeout_ms more. Redis 6 and later tell a waiting client when the
+   lock may be free (R26); without that it polls. Returns OK, TAKEN, NO_QUORUM, EXPIRED (the quorum
    came too late), INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
    everything in it except `user` is overwritten. */
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
