@@ -735,9 +735,8 @@ static char rl_take_digit(rl_integer *number) {
   return RL_AS(char, '0' + low % 10);
 }
 
-/* Decimal digits, without an end. */
-static char *rl_format(char digits[RL_DIGITS], rl_integer number) {
-  char *at = digits + RL_DIGITS;
+/* Decimal digits, at most RL_DIGITS, in front of `at`; returns where they begin. */
+static char *rl_format(char *at, rl_integer number) {
   do *--at = rl_take_digit(&number);
   while (number);
   return at;
@@ -769,7 +768,7 @@ static void rl_put_raw(rl_writer *w, const char *text) { rl_put(w, text, strlen(
 /* The head of a word: "$20\r\n" */
 static void rl_put_size(rl_writer *w, size_t size) {
   char head[RL_DIGITS + 3];
-  char *at = rl_format(head + 1, RL_AS(uint32_t, size));
+  char *at = rl_format(head + 1 + RL_DIGITS, RL_AS(uint32_t, size));
   *--at = '$';
   head[RL_DIGITS + 1] = '\r';
   head[RL_DIGITS + 2] = '\n';
@@ -785,7 +784,7 @@ static void rl_put_word(rl_writer *w, const char *at, size_t size) {
 
 static void rl_put_number(rl_writer *w, rl_integer number) {
   char digits[RL_DIGITS];
-  const char *at = rl_format(digits, number);
+  const char *at = rl_format(digits + RL_DIGITS, number);
   rl_put_word(w, at, RL_AS(size_t, digits + RL_DIGITS - at));
 }
 
@@ -1004,7 +1003,7 @@ static void rl_copy_target(const rl_server *s, char host[RL_HOST_BYTES], char po
   rl_copy_out(host, t.host);
   *port = 0;
   if (t.port) {
-    const char *at = rl_format(digits, t.port);
+    const char *at = rl_format(digits + RL_DIGITS, t.port);
     rl_copy_out(port, rl_slice(at, RL_AS(size_t, digits + RL_DIGITS - at)));
   }
 }

@@ -352,7 +352,7 @@ static void an_answer_to_what_has_not_left_is_none(void) { /* R4 R8 */
   for (i = 0; i < 3; i++) {
     fake.server[i].send_chunk = fake.server[i].socket_room = 5;
     fake.server[i].request_ms = 10;
-    fake.server[i].greeting = "+OK\r\n";
+    fake.server[i].greeting = "+OK\r\n+OK\r\n+OK\r\n";
   }
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);

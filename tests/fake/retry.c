@@ -150,6 +150,25 @@ static void wait_for_ever_waits_for_long(void) { /* R9 */
   end();
 }
 
+/* The process stands still until the square of the time waited, in tenths of a second, is no number
+   of 32 bits any more. */
+static void who_waits_for_long_rests_for_long(void) { /* R9 */
+  uint32_t attempts;
+  prepare(3);
+  options.retry_delay_max_ms = 2000000000;
+  ready();
+  warm();
+  occupy(0, 2, "r", INT64_C(1000000000000));
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(10);
+  fake_sleep(&fake, 65536 * 100);
+  run_for(40);
+  attempts = lock.attempts;
+  run_for(60000);
+  CHECK_EQ(lock.attempts, attempts);
+  end();
+}
+
 /* The process stood still: the rest was over in time, and the step comes too late. */
 static void no_attempt_starts_after_the_wait(void) { /* R9 */
   prepare(3);
@@ -179,6 +198,7 @@ int main(int argc, char **argv) {
   RUN(a_lock_that_comes_free_is_taken);
   RUN(the_last_attempt_gives_the_status);
   RUN(wait_for_ever_waits_for_long);
+  RUN(who_waits_for_long_rests_for_long);
   RUN(no_attempt_starts_after_the_wait);
   return check_end();
 }
