@@ -194,7 +194,8 @@ typedef struct redlock_layer {
   void (*close)(void *ctx, int server);
   /* What to poll for when the client would poll for `events`. */
   unsigned (*want)(void *ctx, int server, unsigned events);
-  /* Why the last open, send or recv failed, or what it is waiting for; NULL = unknown. */
+  /* Why the last open, send or recv failed, or what it is waiting for; NULL = unknown. After a
+     send that failed, recv is called once more: keep the first reason. */
   const char *(*error)(void *ctx, int server);
   void *ctx;
 } redlock_layer;
@@ -1566,7 +1567,7 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
                               : rl->io->send(rl->ctx, s->index, data, size);
   int part = sent < RL_AS(int, size);
   if (sent < 0 || sent > RL_AS(int, size)) {
-    if (!rl_is_layered(s)) rl_receive(rl, s); /* what came before the end may say why */
+    rl_receive(rl, s); /* what came before the end may say why */
     if (s->state != RL_CLOSED) rl_lose(rl, s, rl_lost);
     return 0;
   }

@@ -28,6 +28,7 @@ static int tls_result(tls *t, int server, int result) {
     if (result > 0) return result;
     if (SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ) return 0;
   }
+  if (t->error[server]) return -1; /* the first failure tells why */
   t->error[server] = ERR_reason_error_string(error);
   if (ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED)
     t->error[server] = X509_verify_cert_error_string(SSL_get_verify_result(ssl));
