@@ -2078,7 +2078,7 @@ static uint32_t rl_range_ms(const redlock *rl, const redlock_lock *lock) {
    is found free without a word, when a rest that relied on that ended by itself, told nothing. */
 static int rl_look_out(const redlock *rl, redlock_lock *lock) {
   const rl_server *s;
-  int i, tell = 0;
+  int unasked, tell = 0;
   for (s = rl->server; s != rl->last; s++) {
     redlock_vote vote = lock->votes[s->index];
     if (vote < REDLOCK_VOTE_TAKEN || rl_is_low(vote)) lock->news |= s->bit;
@@ -2089,9 +2089,9 @@ static int rl_look_out(const redlock *rl, redlock_lock *lock) {
     lock->alarm = RL_POLLS;
     return 0;
   }
-  i = lock->alarm == RL_POLLS && !RL_FENCING(rl); /* it has not been asked to */
+  unasked = lock->alarm == RL_POLLS && !RL_FENCING(rl);
   if (lock->alarm == RL_POLLS) lock->alarm = RL_ARMS;
-  return i || rl_members(lock->news) >= rl->quorum;
+  return unasked || rl_members(lock->news) >= rl->quorum;
 }
 
 /* R9: how long to rest before the next attempt; < 0 = no entropy. Where nothing tells when to try
@@ -2226,8 +2226,7 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
   } else if (lock->task == RL_EXTEND && taken > spare) {
     rl_expire(rl, lock); /* proved lost */
   } else if (yes + none < quorum) {
-    if (lock->task == RL_SET && none && !(yes + refused) && rl_lingers(rl, lock))
-      return;
+    if (lock->task == RL_SET && none && !(yes + refused) && rl_lingers(rl, lock)) return;
     if (lock->task == RL_SET)
       rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN, refused);
     else if (rl->now_ms >= lock->deadline_ms)

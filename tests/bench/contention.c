@@ -5,10 +5,7 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "tests/bench/bench.h"
-
-#include <sys/mman.h>
-#include <sys/wait.h>
+#include "tests/bench/processes.h"
 
 enum { PROCESSES = 8, WAIT_MS = 60000, ROUND_MS = 2000, START_MS = 150 };
 
@@ -32,17 +29,6 @@ static struct worker *workers;
 static redlock_options options;
 static int round_ms = ROUND_MS;
 
-static void sleep_until(int64_t ns) {
-  int64_t left = ns - bench_ns();
-  struct timespec t;
-  if (left <= 0) return;
-  t.tv_sec = (time_t)(left / 1000000000);
-  t.tv_nsec = (long)(left % 1000000000);
-  nanosleep(&t, NULL);
-}
-
-static void sleep_ms(int ms) { sleep_until(bench_ns() + (int64_t)ms * 1000000); }
-
 /* One lock; its waiting time counts when it was granted before the end. */
 static void take_once(redlock *client, struct worker *w, const struct load *load, int64_t end_ns) {
   redlock_lock lock;
@@ -53,31 +39,19 @@ static void take_once(redlock *client, struct worker *w, const struct load *load
   }
   granted = bench_ns();
   if (granted < end_ns) samples_add(&w->waits, granted - start);
-  if (load->hold_ms) sleep_ms(load->hold_ms);
+  if (load->hold_ms) processes_sleep_ms(load->hold_ms);
   (void)redlock_release(client, &lock);
-  if (load->think_ms) sleep_ms(load->think_ms);
+  if (load->think_ms) processes_sleep_ms(load->think_ms);
 }
 
 static void work(struct worker *w, const struct load *load, int64_t start_ns) {
-  char list[SERVERS_LIST], own[24];
   int64_t end_ns = start_ns + (int64_t)round_ms * 1000000;
   redlock client;
-  redlock_lock lock;
-  servers_list(&set, BENCH_SERVERS, list);
-  snprintf(own, sizeof own, "own:%d", (int)(w - workers));
-  if (redlock_init(&client, list, &options)) _exit(1);
-  if (redlock_acquire(&client, &lock, own, BENCH_TTL_MS, 0) == REDLOCK_OK) /* connects */
-    (void)redlock_release(&client, &lock);
-  sleep_until(start_ns);
+  processes_begin(&client, &set, &options, (int)(w - workers));
+  processes_sleep_until(start_ns);
   while (bench_ns() < end_ns) take_once(&client, w, load, end_ns);
   redlock_close(&client);
   _exit(0);
-}
-
-static void await_all(const pid_t *pids) {
-  int i, status;
-  for (i = 0; i < PROCESSES; i++)
-    if (waitpid(pids[i], &status, 0) < 0 || status) bench_die("a process failed");
 }
 
 static double commands_now(void) {
@@ -126,7 +100,7 @@ static void run_round(struct load *load) {
     if (pids[i] < 0) bench_die("no process");
     if (pids[i] == 0) work(&workers[i], load, start_ns);
   }
-  await_all(pids);
+  processes_await(pids, PROCESSES);
   note_round(load);
   bench_say(".");
 }
@@ -144,16 +118,6 @@ static void print_load(struct load *load) {
             load->most / bench_rounds());
 }
 
-static void share_memory(void) {
-  size_t size = PROCESSES * sizeof *workers;
-  FILE *file = tmpfile();
-  void *memory;
-  if (!file || ftruncate(fileno(file), (off_t)size)) bench_die("no temporary file");
-  memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
-  if (memory == MAP_FAILED) bench_die("no shared memory");
-  workers = (struct worker *)memory;
-}
-
 int main(int argc, char **argv) {
   static struct load loads[] = {{.name = "no hold, no think"},
                                 {.name = "5 ms hold, 5 ms think", .hold_ms = 5, .think_ms = 5}};
@@ -164,7 +128,7 @@ int main(int argc, char **argv) {
   }
   if (argc > 3) round_ms = 1000 * atoi(argv[3]);
   options.server_timeout_ms = 500; /* a busy machine is no fault of the servers */
-  share_memory();
+  workers = (struct worker *)processes_share(PROCESSES * sizeof *workers);
   bench_servers(&set, BENCH_SERVERS);
   bench_say("Contention: %d processes, %d rounds of %d ms ", PROCESSES, bench_rounds(), round_ms);
   for (round = 0; round < bench_rounds(); round++)

@@ -7,12 +7,10 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "tests/bench/bench.h"
+#include "tests/bench/processes.h"
 
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 enum { MOST_PROCESSES = 9, WAIT_MS = 60000, START_MS = 200, SETTLED_MS = 150 };
 
@@ -67,15 +65,6 @@ ssize_t __wrap_send(int fd, const void *data, size_t size, int flags) {
   return sent;
 }
 
-static void sleep_until(int64_t ns) {
-  int64_t left = ns - bench_ns();
-  struct timespec t;
-  if (left <= 0) return;
-  t.tv_sec = (time_t)(left / 1000000000);
-  t.tv_nsec = (long)(left % 1000000000);
-  nanosleep(&t, NULL);
-}
-
 static void times_add(struct times *t, int64_t ns) {
   int k = atomic_fetch_add(&t->count, 1);
   if (k < BENCH_SAMPLES) t->ns[k] = ns;
@@ -86,12 +75,12 @@ static void hold(const struct load *load, int64_t now) {
   int64_t end = now + (int64_t)load->hold_ms * 1000000, settled = now + SETTLED_MS * 1000000;
   int64_t first = atomic_load(&shared->commands), before;
   if (settled > end) {
-    sleep_until(end);
+    processes_sleep_until(end);
     return;
   }
-  sleep_until(settled);
+  processes_sleep_until(settled);
   before = atomic_load(&shared->commands);
-  sleep_until(end);
+  processes_sleep_until(end);
   atomic_fetch_add(&shared->hold_commands, atomic_load(&shared->commands) - first);
   atomic_fetch_add(&shared->held_commands, atomic_load(&shared->commands) - before);
   atomic_fetch_add(&shared->held_ns, end - settled);
@@ -110,7 +99,7 @@ static void take_once(redlock *client, const struct load *load, int process) {
   atomic_store(&shared->released_ns, bench_ns());
   (void)redlock_release(client, &lock);
   atomic_store(&shared->end_ns, bench_ns());
-  if (load->think_ms) sleep_until(bench_ns() + (int64_t)load->think_ms * 1000000);
+  if (load->think_ms) processes_sleep_ms(load->think_ms);
 }
 
 static void keep(redlock *client, int64_t end_ns) {
@@ -123,19 +112,14 @@ static void keep(redlock *client, int64_t end_ns) {
 
 static void work(const struct servers *set, const struct load *load, int process,
                  int64_t start_ns) {
-  char list[SERVERS_LIST], own[24];
   int64_t end_ns = start_ns + (int64_t)load->seconds * 1000000000;
   redlock_options options;
   redlock client;
   redlock_lock lock;
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = 500;
-  servers_list(set, BENCH_SERVERS, list);
-  snprintf(own, sizeof own, "own:%d", process);
-  if (redlock_init(&client, list, &options)) _exit(1);
-  if (redlock_acquire(&client, &lock, own, BENCH_TTL_MS, 0) == REDLOCK_OK) /* connects */
-    (void)redlock_release(&client, &lock);
-  sleep_until(start_ns - (load->keeps && process == 0 ? START_MS / 4 * 1000000 : 0));
+  processes_begin(&client, set, &options, process);
+  processes_sleep_until(start_ns - (load->keeps && process == 0 ? START_MS / 4 * 1000000 : 0));
   if (load->keeps && process == 0) keep(&client, end_ns);
   while (!load->keeps && bench_ns() < end_ns) take_once(&client, load, process);
   if (load->keeps && process)
@@ -219,15 +203,14 @@ static void judge(struct outcome *o, struct outcome *beside, const struct load *
 static void run_round(const struct servers *set, const struct load *load, struct outcome *o) {
   pid_t pids[MOST_PROCESSES];
   int64_t start_ns = bench_ns() + START_MS * 1000000;
-  int i, status;
+  int i;
   memset(shared, 0, sizeof *shared);
   for (i = 0; i < load->processes; i++) {
     pids[i] = fork();
     if (pids[i] < 0) bench_die("no process");
     if (pids[i] == 0) work(set, load, i, start_ns);
   }
-  for (i = 0; i < load->processes; i++)
-    if (waitpid(pids[i], &status, 0) < 0 || status) bench_die("a process failed");
+  processes_await(pids, load->processes);
   note_round(o, load, start_ns);
 }
 
@@ -242,15 +225,6 @@ static void run(const struct load *load) {
   print_outcome(&outcomes[0], load, "told");
   print_outcome(&outcomes[1], load, "polled");
   judge(&outcomes[0], &outcomes[1], load);
-}
-
-static void share_memory(void) {
-  FILE *file = tmpfile();
-  void *memory;
-  if (!file || ftruncate(fileno(file), (off_t)sizeof *shared)) bench_die("no temporary file");
-  memory = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
-  if (memory == MAP_FAILED) bench_die("no shared memory");
-  shared = (struct shared *)memory;
 }
 
 static struct load loads[] = {
@@ -272,7 +246,7 @@ static struct load loads[] = {
 
 int main(int argc, char **argv) {
   int i, count = (int)(sizeof loads / sizeof loads[0]), only = argc > 1 ? atoi(argv[1]) : 0;
-  share_memory();
+  shared = (struct shared *)processes_share(sizeof *shared);
   bench_servers(&told, BENCH_SERVERS);
   servers_start(&polled, BENCH_SERVERS, "--rename-command HELLO none");
   bench_say("Waiting, %d servers: told, and polled as on servers without HELLO\n", BENCH_SERVERS);

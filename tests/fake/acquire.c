@@ -259,9 +259,7 @@ static void each_attempt_draws_a_fresh_value(void) { /* R3 */
 
 static void no_entropy_no_attempt(void) { /* R3 */
   world(3);
-  fake.fail_hook = FAKE_ENTROPY;
-  fake.fail_from = 1;
-  fake.fail_until = LONG_MAX;
+  fail_calls(FAKE_ENTROPY, 1, LONG_MAX);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 500), REDLOCK_SYSTEM);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   run_for(10);

@@ -3,19 +3,12 @@
 
 enum { TTL = 10000 };
 
-static void fail(int hook, long from, long until) {
-  fake.calls[hook] = 0;
-  fake.fail_hook = hook;
-  fake.fail_from = from;
-  fake.fail_until = until;
-}
-
 static void a_clock_that_fails_is_no_reason_to_try_again(void) { /* R1 R9 */
   long k;
   for (k = 1; k <= 12; k++) {
     redlock_status got;
     world(3);
-    fail(FAKE_NOW, k, k);
+    fail_calls(FAKE_NOW, k, k);
     got = redlock_acquire(&rl, &lock, "r", TTL, 5000);
     CHECK(got == REDLOCK_OK || got == REDLOCK_SYSTEM);
     fake.fail_hook = FAKE_ANY;
@@ -100,7 +93,7 @@ static void without_entropy_back_off_waits_all_the_same(void) { /* R14 */
   fake.server[2].refuses = 1;
   fake_reset(&fake, 2, FAKE_RST);
   before = fake.server[2].connections;
-  fail(FAKE_ENTROPY, 2, LONG_MAX); /* the first is the lock's value */
+  fail_calls(FAKE_ENTROPY, 2, LONG_MAX); /* the first is the lock's value */
   hold("r", 60000);
   CHECK(fake.server[2].connections - before >= 5);
   CHECK(fake.server[2].connections - before <= 12);

@@ -42,9 +42,7 @@ static void prepare_failure(int hook, long from, long until) {
   prepare(3);
   options.password = "secret";
   fake.server[0].password = fake.server[1].password = fake.server[2].password = "secret";
-  fake.fail_hook = hook;
-  fake.fail_from = from;
-  fake.fail_until = until;
+  fail_calls(hook, from, until);
 }
 
 static void fails_once(int hook, long k) {
@@ -96,12 +94,7 @@ static void the_kth_clock_fails(void) { each_call(FAKE_NOW); }       /* R2 */
 static void the_kth_entropy_fails(void) { each_call(FAKE_ENTROPY); } /* R3 */
 
 /* No call of this hook works from now on. */
-static void fail_from_now_on(int hook) {
-  fake.calls[hook] = 0;
-  fake.fail_hook = hook;
-  fake.fail_from = 1;
-  fake.fail_until = LONG_MAX;
-}
+static void fail_from_now_on(int hook) { fail_calls(hook, 1, LONG_MAX); }
 
 static void a_clock_that_fails_grants_nothing(void) { /* R1 R2 */
   world(3);
@@ -115,11 +108,7 @@ static void a_clock_that_fails_grants_nothing(void) { /* R1 R2 */
 }
 
 /* The k-th reading of the clock from now on fails, and no other. */
-static void fail_clock_at(long k) {
-  fake.calls[FAKE_NOW] = 0;
-  fake.fail_hook = FAKE_NOW;
-  fake.fail_from = fake.fail_until = k;
-}
+static void fail_clock_at(long k) { fail_calls(FAKE_NOW, k, k); }
 
 static void an_extension_without_a_clock_changes_nothing(void) { /* R19 */
   long k;
@@ -284,9 +273,7 @@ static void an_extension_handed_over_without_a_clock_is_still_held(void) { /* R1
 static void no_entropy_no_rest(void) { /* R9: a rest that is not random would bring all together */
   world(3);
   occupy(0, 2, "r", 60000);
-  fake.calls[FAKE_ENTROPY] = 0;
-  fake.fail_hook = FAKE_ENTROPY;
-  fake.fail_from = fake.fail_until = 2;
+  fail_calls(FAKE_ENTROPY, 2, 2);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 500), REDLOCK_SYSTEM);
   CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 1);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);

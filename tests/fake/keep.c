@@ -244,8 +244,7 @@ static void a_clock_that_fails_does_not_put_the_loss_off(void) { /* R19 R27 */
   fake_sleep(&fake, redlock_timeout_ms(&rl));
   CHECK(redlock_step(&rl) == NULL);
   fake_sleep(&fake, 1000);
-  fake.fail_hook = FAKE_NOW;
-  fake.fail_from = fake.fail_until = fake.calls[FAKE_NOW] + 2;
+  fail_calls(FAKE_NOW, 2, 2);
   CHECK(redlock_step(&rl) == &lock);
   CHECK_EQ(lock.operation, REDLOCK_LOST);
   CHECK_EQ(lock.status, REDLOCK_EXPIRED);

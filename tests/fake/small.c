@@ -92,9 +92,7 @@ static void a_handshake_goes_on_with_an_empty_log(void) { /* R27 */
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   CHECK(redlock_step(&rl) == NULL);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
-  fake.fail_hook = FAKE_ENTROPY;
-  fake.fail_from = 1;
-  fake.fail_until = 1000;
+  fail_calls(FAKE_ENTROPY, 1, 1000);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   CHECK_EQ(finish(&lock), REDLOCK_SYSTEM);
   fake.fail_hook = FAKE_ANY;

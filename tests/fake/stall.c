@@ -118,8 +118,7 @@ static void a_set_that_left_late_is_undone_all_the_same(void) { /* R13 R7 */
 static void no_clock_after_the_last_send(struct fake *f, enum fake_hook hook, int server) {
   if (hook != FAKE_SEND || server != 4) return;
   f->on_call = NULL;
-  f->fail_hook = FAKE_NOW;
-  f->fail_from = f->fail_until = f->calls[FAKE_NOW] + 1;
+  fail_calls(FAKE_NOW, 1, 1);
 }
 
 static void nor_does_a_clock_that_fails_shorten_that(void) { /* R13 R7 */

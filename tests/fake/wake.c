@@ -429,14 +429,19 @@ static void who_was_stalled_is_news_when_it_has_caught_up(void) { /* R26 R13 */
   end();
 }
 
+/* A waiter for "r", tried for long enough to have come to its usual rests. */
+static void wait_until_settled(void) {
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(3000);
+  forget_log();
+}
+
 /* Nothing that may be free can be found out by asking more often. */
 static void who_errs_is_polled(void) { /* R26 */
   world_waking(3);
   fake_answer(&fake, 0, FAKE_SET, -1, "-OOM command not allowed.\r\n");
   fake_answer(&fake, 1, FAKE_SET, -1, "-READONLY You can't write against a read only replica.\r\n");
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
-  run_for(3000);
-  forget_log();
+  wait_until_settled();
   run_for(LONG);
   CHECK(attempts(0) > 40 && attempts(0) < LONG / 50);
   end();
@@ -447,10 +452,8 @@ static void who_is_quarantined_is_polled(void) { /* R26 R24 */
   options.max_ttl_ms = HELD_MS;
   fake.server[0].started_at = fake.server[1].started_at = 999000;
   ready();
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
-  run_for(3000);
+  wait_until_settled();
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
-  forget_log();
   run_for(LONG);
   CHECK(attempts(0) > 40 && attempts(0) < LONG / 50);
   end();
@@ -463,9 +466,7 @@ static void who_tells_of_our_own_roll_back_is_no_news(void) { /* R26 R24 */
   fake.server[0].started_at = fake.server[1].started_at = 999000;
   ready();
   occupy(2, 4, "r", HELD_MS);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
-  run_for(3000);
-  forget_log();
+  wait_until_settled();
   run_for(LONG);
   CHECK(attempts(2) < LONG / 50);
   end();

@@ -109,6 +109,14 @@ static inline void world(int count) {
   warm();
 }
 
+/* Of the calls of this hook from now on, the first of which is 1, these fail. */
+static inline void fail_calls(int hook, long from, long until) {
+  fake.calls[hook] = 0;
+  fake.fail_hook = hook;
+  fake.fail_from = from;
+  fake.fail_until = until;
+}
+
 /* Takes the lock for a test that is about something else. */
 static inline void hold(const char *resource, uint32_t ttl_ms) {
   CHECK_EQ(redlock_acquire(&rl, &lock, resource, ttl_ms, 0), REDLOCK_OK);
