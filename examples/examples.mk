@@ -50,7 +50,10 @@ install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## installs under DESTDI
 uninstall: ## removes what install has put there
 	@for each in $(INSTALLED); do rm -f "$(DESTDIR)$${each##*:}" || exit 1; done
 
-# With TLS=1 by OpenSSL. The stamp's name says which of the two was built last.
+# With TLS=1 by OpenSSL. The stamp's name says which of the two was built last: that is installed.
+ifneq ($(filter install,$(MAKECMDGOALS)),)
+TLS ?= $(patsubst $(BUILD)/redlock-tls-%,%,$(wildcard $(BUILD)/redlock-tls-*))
+endif
 COMMAND_NEEDS  := $(COMMAND) examples/redlock/command.h examples/tls_openssl.h redlock.h
 COMMAND_TLS     = -DREDLOCK_COMMAND_TLS $(or $(OPENSSL),$(error TLS=1 needs OpenSSL 3: libssl-dev))
 

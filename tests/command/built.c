@@ -182,6 +182,20 @@ static void install_goes_where_it_is_told(void) {
   CHECK_EQ(files_in("root"), 0);
 }
 
+/* What `make redlock TLS=1` has built is not built again without TLS. */
+static void install_takes_what_was_built_last(void) {
+  static const char line[] = "make -n install BUILD=$work/b %s | grep -c DREDLOCK_COMMAND_TLS";
+  fresh();
+  if (shell("tests/tls/libraries $work/probe cc | grep -q ssl") != 0) SKIP("no OpenSSL");
+  CHECK_EQ(shell("mkdir -p $work/b && touch $work/b/redlock-tls-1"), 0);
+  CHECK_EQ(shell(line, ""), 0);
+  CHECK_EQ(shell(line, "TLS="), 1);
+  CHECK_EQ(shell("mv $work/b/redlock-tls-1 $work/b/redlock-tls-"), 0);
+  CHECK_EQ(shell(line, ""), 1);
+  CHECK_EQ(shell(line, "TLS=1"), 0);
+  CHECK_EQ(shell("rm -r $work/b"), 0);
+}
+
 int main(int argc, char **argv) {
   if (open_world(argc, argv, 5)) {
     RUN(the_command_starts_quickly);
@@ -196,6 +210,7 @@ int main(int argc, char **argv) {
     RUN(install_is_whole);
     RUN(manual_is_made_of_the_public_part);
     RUN(install_goes_where_it_is_told);
+    RUN(install_takes_what_was_built_last);
   }
   return close_world();
 }

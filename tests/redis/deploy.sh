@@ -10,7 +10,7 @@ deploy=$root/examples/deploy
 three=$deploy/three
 folder=$work/three
 first=$((20000 + $$ % 10000))
-trap 'FIRST_PORT=$first "$three" stop "$folder" >/dev/null 2>&1; rm -rf "$work"' EXIT
+trap '"$three" stop "$folder" >/dev/null 2>&1; rm -rf "$work"' EXIT
 
 has_server() { [ -x "${REDIS_SERVER:-}" ] || skip "no redis-server"; }
 
@@ -41,14 +41,33 @@ three_servers_are_started_once_and_stopped() {
   start_three && cp "$work/env" "$work/before" && start_three && cmp "$work/before" "$work/env" ||
     return
   . "$work/env"
+  unset FIRST_PORT
   "$three" stop "$folder" && ! "$root/build/redlock" -w 0 try -- true
 }
 
 # Another one's server has another password: it is left alone.
 three_never_stops_a_server_of_others() {
   has_server && has_cli || return
-  start_three && "$three" stop "$work/other" && . "$work/env" &&
-    "$root/build/redlock" try -- true
+  start_three && cp -r "$folder" "$work/other" || return
+  printf 'locks=x\noperator=x\n' >"$work/other/passwords"
+  "$three" stop "$work/other" && . "$work/env" && "$root/build/redlock" try -- true
+}
+
+three_says_that_nothing_was_started() {
+  has_server && has_cli || return
+  ! "$three" stop "$work/none" 2>"$work/said" && grep -q "nothing was started in $work/none" \
+    "$work/said" && [ ! -e "$work/none" ]
+}
+
+# As its first comment says: an unset password is never that of nobody, which lets everybody in.
+passwords_are_filled_in_as_the_configuration_says() {
+  cp "$deploy/redis.conf" "$work/redis.conf"
+  sed -n '/^# Two passwords/,/^$/s/^#   //p' "$deploy/redis.conf" >"$work/recipe"
+  cd "$work" || return
+  ! locks=a operator= sh ./recipe 2>"$work/said" && ! locks= operator=b sh ./recipe 2>>"$work/said" &&
+    cmp redis.conf "$deploy/redis.conf" && [ "$(grep -c 'null' "$work/said")" = 2 ] || return
+  locks=a operator=b sh ./recipe && ! grep '^user.*@[A-Z]*@' redis.conf &&
+    [ "$(grep -c '^user.*#[0-9a-f]\{64\} ' redis.conf)" = 2 ]
 }
 
 unit_is_good() {
@@ -100,6 +119,9 @@ tls_lines_can_be_taken_in() {
 run three_servers_can_be_tried_out three_servers_can_be_tried_out
 run three_servers_are_started_once_and_stopped three_servers_are_started_once_and_stopped
 run three_never_stops_a_server_of_others three_never_stops_a_server_of_others
+run three_says_that_nothing_was_started three_says_that_nothing_was_started
+run passwords_are_filled_in_as_the_configuration_says \
+  passwords_are_filled_in_as_the_configuration_says
 run unit_is_good unit_is_good
 run tls_lines_can_be_taken_in tls_lines_can_be_taken_in
 
