@@ -25,11 +25,12 @@ static void tells_why_exec_fails(void) {
 static void holds_while_command_runs(void) {
   pid_t pid;
   fresh();
-  pid = start("$redlock -t 500ms 'a job' -- sh -c "
-              "'echo \"$REDLOCK_RESOURCE\" >$work/name; sleep 1.5'");
+  pid = start("$redlock -t 1s 'a job' -- sh -c 'echo \"$REDLOCK_RESOURCE\" >$work/name; "
+              "until [ -e $work/end ]; do sleep 0.02; done'");
   CHECK(await_file("name"));
-  rest(1000); /* twice the ttl */
-  CHECK_EQ(holders("\"a job\""), 5);
+  rest(1500); /* one and a half ttl; a slow server may have missed an extension */
+  CHECK(holders("\"a job\"") >= 3);
+  CHECK_EQ(shell("touch $work/end"), 0);
   CHECK_EQ(end_of(pid), 0);
   CHECK(is_free("\"a job\""));
   CHECK(strcmp(read_work("name"), "a job\n") == 0);

@@ -8,13 +8,9 @@ static inline int fake_is_broken(const struct fake *f, const struct fake_connect
 
 /* What is always true of a client is true whenever it calls a hook. */
 static inline void fake_check(struct fake *f) {
-#ifdef RL_CHECKED
   int i;
   for (i = 0; i < FAKE_CLIENTS; i++)
-    if (f->client[i].rl) rl_check(f->client[i].rl);
-#else
-  (void)f;
-#endif
+    if (f->client[i].rl) library_check(f->client[i].rl);
 }
 
 /* Counts the call and lets the script act; true = this one shall fail. */

@@ -4,8 +4,7 @@
 #ifndef WORLD_H
 #define WORLD_H
 
-#define REDLOCK_IMPLEMENTATION
-#include "redlock.h"
+#include "../library.h"
 
 #include "../check.h"
 #include "fake.h"

@@ -138,6 +138,12 @@ static void a_lock_outlives_a_crash_of_all_servers(void) {
   redlock_close(&rl);
 }
 
+static int say_oom(const redlock *rl) {
+  int i, count = 0;
+  for (i = 0; i < SERVERS; i++) count += strncmp(redlock_server_error(rl, i), "OOM", 3) == 0;
+  return count;
+}
+
 static void a_full_server_refuses_and_throws_nothing_out(void) {
   redlock rl;
   redlock_lock held, lock;
@@ -148,7 +154,7 @@ static void a_full_server_refuses_and_throws_nothing_out(void) {
   CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", SERVERS), SERVERS);
   for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "CONFIG SET maxmemory 1");
   CHECK_EQ(redlock_acquire(&rl, &lock, "another", REAL_TTL_MS, 0), REDLOCK_NO_QUORUM);
-  CHECK(strncmp(redlock_server_error(&rl, 0), "OOM", 3) == 0);
+  CHECK(say_oom(&rl) >= real_quorum(SERVERS)); /* which, the clock decides */
   CHECK_EQ(real_keys(SERVERS, "deploy"), SERVERS);
   for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "CONFIG SET maxmemory 64mb");
   CHECK_EQ(redlock_release(&rl, &held), REDLOCK_OK);

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-enum { N = 3, ALL = 5, TTL_MS = 3000, MAX_TTL_MS = 1000, HOUR = 3600, CLOCK_LOOKS = 40 };
+enum { N = 3, ALL = 5, TTL_MS = REAL_TTL_MS, MAX_TTL_MS = 1000, HOUR = 3600, CLOCK_LOOKS = 40 };
 
 static redlock holder, other;
 static redlock_lock held, wanted;

@@ -3,8 +3,7 @@
 #ifndef REAL_H
 #define REAL_H
 
-#define REDLOCK_IMPLEMENTATION
-#include "redlock.h"
+#include "tests/library.h"
 
 #include "tests/check.h"
 #include "tests/servers.h"
