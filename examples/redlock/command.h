@@ -28,6 +28,7 @@ enum {
 
 extern redlock client;
 extern redlock_lock lock;
+extern redlock_vote last_vote[REDLOCK_MAX_SERVERS]; /* while the lock is waited for */
 
 void finish(int status); /* closes the client and exits */
 uint32_t server_timeout_ms(void);
@@ -62,7 +63,9 @@ void say(const char *format, ...)
   ;
 #define SAY_MORE(...) (set.verbose ? say(__VA_ARGS__) : (void)0)
 
-void say_servers(void);                    /* what is wrong with each */
+const char *in_units(int64_t ms, char text[16]); /* 30s or 500ms */
+int count_complaints(void);                /* servers with which something is wrong */
+void say_servers(void);                    /* what it is */
 const char *advice_for(const char *error); /* what to do about a server's own words */
 const char *in_words(const char *error);   /* what the library says, in the command's words */
 

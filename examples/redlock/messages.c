@@ -19,6 +19,12 @@ void say(const char *format, ...) {
   if (write(STDERR_FILENO, line, size) < 0) return; /* no one is listening */
 }
 
+const char *in_units(int64_t ms, char text[16]) {
+  int whole = ms % 1000 == 0;
+  (void)snprintf(text, 16, "%ld%s", (long)(whole ? ms / 1000 : ms), whole ? "s" : "ms");
+  return text;
+}
+
 struct name entry_of(int i) {
   static const char between[] = ", \t\r\n";
   const char *at = set.servers + strspn(set.servers, between);
@@ -172,11 +178,17 @@ const char *advice_for(const char *error) {
 /* Why a server did not help, as its own words or the beginning of ours; NULL = it did its part. */
 static const char *complaint(int server) {
   const char *error = redlock_server_error(&client, server);
-  redlock_vote vote = lock.votes[server];
+  redlock_vote vote = lock.votes[server] ? lock.votes[server] : last_vote[server];
   if (vote == REDLOCK_VOTE_QUARANTINED) return "restarted less";
   if (vote == REDLOCK_VOTE_TIMEOUT) return "no answer within";
   if (*error) return error;
   return vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR ? "no connection" : NULL;
+}
+
+int count_complaints(void) {
+  int i, count = 0;
+  for (i = 0; i < count_servers(); i++) count += complaint(i) != NULL;
+  return count;
 }
 
 void say_servers(void) {

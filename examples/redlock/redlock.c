@@ -19,14 +19,14 @@
 
 /* While the lock is waited for. */
 enum {
-  TELL_MS = 1000,        /* then --verbose tells who waits, */
+  TELL_MS = 1000,        /* then --verbose tells who waits; and what has been wrong for so long, */
   TELL_AGAIN_MS = 60000, /* and again so often */
-  LOOK_UP_MS = 2000,     /* between two look-ups of names, while a server is in trouble */
-  NOTICE_MS = 5000       /* then a quorum that does not answer is told */
+  LOOK_UP_MS = 2000      /* between two look-ups of names, while a server is in trouble */
 };
 
 redlock client;
 redlock_lock lock;
+redlock_vote last_vote[REDLOCK_MAX_SERVERS];
 
 int count_servers(void) {
   int count = 0;
@@ -42,10 +42,11 @@ int count_votes(redlock_vote vote) {
   return count;
 }
 
-/* Those without a vote when it was decided, which is as soon as it can be. */
-static int count_absent(void) {
-  return count_servers() - count_votes(REDLOCK_VOTE_YES) - count_votes(REDLOCK_VOTE_TAKEN) -
-         count_votes(REDLOCK_VOTE_NONE);
+/* A new attempt begins without votes; what each server said last still tells what is wrong. */
+static void keep_votes(void) {
+  int i;
+  for (i = 0; i < count_servers(); i++)
+    if (lock.votes[i] != REDLOCK_VOTE_NONE) last_vote[i] = lock.votes[i];
 }
 
 /* ---- The loop's one wait --------------------------------------------------------------------- */
@@ -95,13 +96,22 @@ uint32_t server_timeout_ms(void) {
   return ms < 50 ? 50 : ms > 500 ? 500 : ms;
 }
 
+/* A redlock that runs this one has taken the passwords out of its list. */
+static int is_password_removed(const char *error) {
+  return strncmp(error, "a user needs", 12) == 0 && getenv("REDLOCK_RESOURCE") &&
+         set.servers == getenv("REDLOCK_SERVERS");
+}
+
 static void say_bad_list(void) {
   const char *error;
   int i;
   for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++) {
     struct name name = entry_of(i);
     if (!*error) continue;
-    if (is_secret(set.servers)) say("server %d of the list: %s", i + 1, in_words(error));
+    if (is_password_removed(error))
+      say("server %d of the list: the redlock around this one hands no password on: use "
+          "--password-file", i + 1);
+    else if (is_secret(set.servers)) say("server %d of the list: %s", i + 1, in_words(error));
     else say("server '%.*s': %s", name.size, name.at, in_words(error));
   }
 }
@@ -128,9 +138,25 @@ static void open_client(void) {
 
 /* ---- The lock -------------------------------------------------------------------------------- */
 
+/* Whether a redlock that runs this one holds the same lock, as far as its COMMAND can tell. */
+static int is_nested(void) {
+  const char *outer = getenv("REDLOCK_RESOURCE");
+  return outer && strcmp(outer, set.resource) == 0;
+}
+
+static const char nested[] = "the redlock around this one seems to hold it (see REDLOCK_RESOURCE): "
+                             "leave one of the two out";
+
+static void say_unavailable(const char *what) {
+  say("%s lock '%s': %d of %d servers are unavailable; at most %d may be", what, set.resource,
+      count_complaints(), count_servers(), count_servers() - quorum());
+}
+
 static void explain_refusal(redlock_status status) {
   if (status == REDLOCK_TAKEN) {
-    if (!set.quiet) say("lock '%s' is taken: try again later, or wait with --wait", set.resource);
+    if (!set.quiet)
+      say("lock '%s' is taken: %s", set.resource,
+          is_nested() ? nested : "try again later, or wait with --wait");
     finish(set.taken_status);
   }
   if (status == REDLOCK_SYSTEM) {
@@ -140,8 +166,7 @@ static void explain_refusal(redlock_status status) {
   if (status == REDLOCK_EXPIRED)
     say("cannot take lock '%s': the servers answered too late; use a longer --ttl", set.resource);
   else
-    say("cannot take lock '%s': %d of %d servers are unavailable; at most %d may be", set.resource,
-        count_absent(), count_servers(), count_servers() - quorum());
+    say_unavailable("cannot take");
   say_servers();
   finish(EXIT_NO_QUORUM);
 }
@@ -153,25 +178,28 @@ static struct {
   int64_t since_ms;
   int64_t look_up_ms;  /* when names are looked up next */
   int64_t tell_ms;     /* when --verbose tells next */
-  int told;            /* of servers in trouble */
+  int64_t well_ms;     /* when a quorum was last seen without trouble */
+  int64_t trouble_ms;  /* when trouble is told next */
+  int told_nested;
 } waiting;
 
-static int count_troubled(void) {
-  int i, count = 0;
-  for (i = 0; i < count_servers(); i++) count += *redlock_server_error(&client, i) != 0;
-  return count;
-}
-
-static int is_quorum_troubled(void) { return count_troubled() > count_servers() - quorum(); }
+static int is_quorum_troubled(void) { return count_complaints() > count_servers() - quorum(); }
 
 /* Whoever waits for ever should know when it is for servers and not for another holder. */
-static void notice_silence(void) {
-  if (waiting.told || now_ms() - waiting.since_ms < NOTICE_MS) return;
-  waiting.told = 1;
-  if (!is_quorum_troubled()) return;
-  say("still waiting for lock '%s': %d of %d servers are unavailable; at most %d may be",
-      set.resource, count_troubled(), count_servers(), count_servers() - quorum());
+static void tell_trouble(void) {
+  int64_t now = now_ms();
+  if (!is_quorum_troubled()) waiting.well_ms = now;
+  if (now - waiting.well_ms < TELL_MS || now < waiting.trouble_ms) return;
+  waiting.trouble_ms = now + TELL_AGAIN_MS;
+  say_unavailable("still waiting for");
   say_servers();
+}
+
+/* That would be for ever. */
+static void tell_nested(void) {
+  if (waiting.told_nested || !is_nested() || now_ms() - waiting.since_ms < TELL_MS) return;
+  waiting.told_nested = 1;
+  if (!is_quorum_troubled()) say("still waiting for lock '%s': %s", set.resource, nested);
 }
 
 static void tell_who_waits(void) {
@@ -183,13 +211,13 @@ static void tell_who_waits(void) {
   if (!gmtime_r(&waiting.since, &t)) return;
   say("process %ld on %s has been waiting for lock '%s' since %d-%02d-%02d %02d:%02d:%02d UTC: %s",
       (long)getpid(), host, set.resource, t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour,
-      t.tm_min, t.tm_sec, is_quorum_troubled() ? "too few servers answer" : "it is taken");
+      t.tm_min, t.tm_sec, is_quorum_troubled() ? "too few servers can vote" : "it is taken");
 }
 
 /* A server may have moved. Looking up blocks, and so may take a tenth of the time at most. */
 static void look_up_names(void) {
   int64_t from = now_ms(), took;
-  if (from < waiting.look_up_ms || count_troubled() == 0) return;
+  if (from < waiting.look_up_ms || count_complaints() == 0) return;
   (void)redlock_resolve(&client); /* what is wrong then shows as that server's error */
   took = now_ms() - from;
   waiting.look_up_ms = now_ms() + (took * 9 > LOOK_UP_MS ? took * 9 : LOOK_UP_MS);
@@ -200,10 +228,12 @@ static void begin_waiting(void) {
   waiting.since_ms = now_ms();
   waiting.look_up_ms = waiting.since_ms + LOOK_UP_MS;
   waiting.tell_ms = waiting.since_ms + TELL_MS;
+  waiting.well_ms = waiting.since_ms;
 }
 
 static void acquire(void) {
   int number;
+  const redlock_lock *decided;
   redlock_status status =
     redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms, set.wait_ms);
   begin_waiting();
@@ -214,15 +244,19 @@ static void acquire(void) {
       (void)redlock_cancel(&client, &lock); /* closing lets the roll-back leave */
       finish(EXIT_SIGNAL + number);
     }
-    if (redlock_step(&client)) {
+    decided = redlock_step(&client);
+    keep_votes();
+    if (decided) {
       status = lock.status;
     } else {
-      notice_silence();
+      tell_trouble();
+      tell_nested();
       tell_who_waits();
       look_up_names();
     }
   }
   if (status != REDLOCK_OK) explain_refusal(status);
+  memset(last_vote, 0, sizeof last_vote);
   SAY_MORE("took lock '%s' after %ld ms with %d of %d votes; it is valid for %ld ms", set.resource,
            (long)(now_ms() - waiting.since_ms), count_votes(REDLOCK_VOTE_YES), count_servers(),
            (long)redlock_remaining_ms(&client, &lock));

@@ -230,12 +230,18 @@ static int take_long(char **words) {
   return value ? 1 : 2;
 }
 
+static void no_such_letter(char letter) {
+  char option[3] = "-";
+  option[1] = letter;
+  usage("there is no option '%s'", option);
+}
+
 /* -n, -nq, -w10s and -w 10s; how many words it took */
 static int take_short(char **words) {
   char *at = words[0] + 1;
   for (; *at; at++) {
     const struct option *o = find_option(*at, NULL, 0);
-    if (!o) usage("there is no such option in '%s'", words[0]);
+    if (!o) no_such_letter(*at);
     if (o->takes_value) {
       if (!at[1] && !words[1]) usage("'%s' needs a value", words[0]);
       take_option(*at, at[1] ? at + 1 : words[1]);
@@ -269,7 +275,11 @@ static void take_command(char **words) {
   if (words[0] && strcmp(words[0], "--") == 0) set.command++;
   else if (words[0] && *words[0] == '-')
     usage("'%s' follows RESOURCE: put options before it", words[0]);
-  if (!set.command[0]) usage("%s", "COMMAND is missing: what to run under the lock");
+  if (!set.command[0])
+    usage(set.servers == getenv("REDLOCK_SERVERS")
+            ? "COMMAND is missing: '%s' was read as RESOURCE, the lock's name"
+            : "COMMAND is missing: '%s' was read as RESOURCE, and what follows -s as the servers",
+          set.resource);
 }
 
 /* RESOURCE, and what to run */
@@ -281,13 +291,21 @@ static void take_operands(char **operands) {
     usage("RESOURCE '%s' is empty or longer than 255 bytes", set.resource);
 }
 
+static void check_ttl(void) {
+  char text[160], ttl[16], most[16];
+  if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl and --max-hold must be 200ms or more");
+  if (!set.max_ttl_ms || set.ttl_ms <= set.max_ttl_ms) return;
+  (void)snprintf(text, sizeof text, "--ttl %s is longer than --max-ttl %s: give a shorter --ttl, "
+                 "or raise --max-ttl for all clients", in_units(set.ttl_ms, ttl),
+                 in_units(set.max_ttl_ms, most));
+  usage("%s", text);
+}
+
 /* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at half of it, and
    there must be time for some in between. */
 static void check_times(void) {
   if (set.max_hold_ms && set.max_hold_ms < set.ttl_ms) set.ttl_ms = set.max_hold_ms;
-  if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl and --max-hold must be 200ms or more");
-  if (set.max_ttl_ms && set.ttl_ms > set.max_ttl_ms)
-    usage("%s", "--ttl is longer than --max-ttl: shorten it, or raise --max-ttl for all clients");
+  check_ttl();
   if (set.fencing && set.max_ttl_ms / 4 < server_timeout_ms())
     usage("%s", "--fencing needs --max-ttl, as long as the longest --ttl and the same for all");
   if (!set.has_kill) set.kill_ms = set.ttl_ms / 6;

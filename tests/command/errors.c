@@ -183,16 +183,22 @@ static void status_is_told_as_json(void) {
 
 /* ---- waiting ---- */
 
+/* Until the file says it, or the test fails. */
+static int await_words(const char *file, const char *words) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  while (!strstr(read_work(file), words) && timing_ms() < end) rest(20);
+  return CHECK(strstr(read_work(file), words));
+}
+
 static void verbose_tells_who_waits(void) {
   char expected[LINE];
   pid_t holder, waiter;
-  int64_t end = timing_ms() + LIMIT_MS;
   fresh();
   holder = start("exec $redlock -t 5s job -- sh -c 'touch $work/runs; "
                  "until test -e $work/end; do sleep 0.02; done'");
   CHECK(await_file("runs"));
   waiter = start_line("exec $redlock -v job -- true", "waiter");
-  while (!strstr(read_work("waiter"), "waiting") && timing_ms() < end) rest(20);
+  await_words("waiter", "waiting");
   shell("touch $work/end");
   CHECK_EQ(end_of(waiter), 0);
   CHECK_EQ(end_of(holder), 0);
@@ -202,6 +208,39 @@ static void verbose_tells_who_waits(void) {
   CHECK(strstr(read_work("waiter"), " UTC: it is taken\n"));
   CHECK(strstr(read_work("waiter"), "took lock 'job' after"));
   CHECK(strstr(read_work("waiter"), "released lock 'job'"));
+}
+
+static void end_waiter(pid_t waiter) {
+  kill(waiter, SIGTERM);
+  CHECK_EQ(end_of(waiter), 128 + SIGTERM);
+}
+
+/* Nobody has the key: those that could hand it out have no vote yet. */
+static void a_wait_for_restarted_servers_is_told(void) {
+  pid_t waiter;
+  fresh();
+  waiter = start_line("exec $redlock -v --max-ttl 1h job -- true", "waiter");
+  await_words("waiter", "still waiting for lock 'job': 3 of 3 servers are unavailable");
+  await_words("waiter", "restarted less than --max-ttl ago: wait");
+  await_words("waiter", "UTC: too few servers can vote\n");
+  end_waiter(waiter);
+  CHECK(!strstr(read_work("waiter"), "it is taken"));
+}
+
+/* Whenever that is: here after it was told that another one holds the lock. */
+static void trouble_is_told_when_it_begins(void) {
+  pid_t holder, waiter;
+  fresh();
+  holder = start("exec $redlock -t 20s job -- sh -c 'touch $work/runs; exec sleep 15'");
+  CHECK(await_file("runs"));
+  waiter = start_line("exec $redlock -v job -- true", "waiter");
+  await_words("waiter", "UTC: it is taken\n");
+  server_kill(&real.at[0]);
+  server_kill(&real.at[2]);
+  await_words("waiter", "still waiting for lock 'job': 2 of 3 servers are unavailable");
+  end_waiter(waiter);
+  kill(holder, SIGTERM);
+  CHECK_EQ(end_of(holder), 128 + SIGTERM);
 }
 
 /* Names that move: in a mount namespace /etc/hosts is ours. */
@@ -242,6 +281,8 @@ int main(int argc, char **argv) {
     RUN(speaks_plainly_of_bad_lists);
     RUN(status_is_told_as_json);
     RUN(verbose_tells_who_waits);
+    RUN(a_wait_for_restarted_servers_is_told);
+    RUN(trouble_is_told_when_it_begins);
     RUN(names_are_looked_up_again_in_the_wait);
     RUN(process_1_reaps_orphans);
   }

@@ -221,6 +221,20 @@ static void a_script_locks_itself(void) {
   end_job(pid);
 }
 
+/* In its environment, with the servers and the folder of this test. */
+static void the_cron_lines_run_under_cron(void) {
+  fresh();
+  CHECK_EQ(shell("sed -n '/^A cron job/,/^.fi/{s/^    //;s/\\\\-/-/g;/^[A-Z0-9].*[=*]/p;}' "
+                 "examples/redlock/redlock.1 >$work/crontab && wc -l <$work/crontab"), 0);
+  CHECK_EQ(strtol(output(), NULL, 10), 3);
+  CHECK_EQ(shell("printf '#!/bin/sh\necho backed up\n' >$work/backup.sh && "
+                 "chmod +x $work/backup.sh && ln -s \"$(realpath $redlock)\" $work/redlock"), 0);
+  CHECK_EQ(shell("sed -e \"s|/usr/local/bin|$work|; s|10.0.0.1,.*|$REDLOCK_SERVERS|\" "
+                 "-e '/=/s/^/export /; s/^[0-9* ]*redlock/redlock/' $work/crontab >$work/job && "
+                 "env -i HOME=/ SHELL=/bin/sh PATH=/usr/bin:/bin sh $work/job"), 0);
+  CHECK(strcmp(output(), "backed up\n") == 0);
+}
+
 int main(int argc, char **argv) {
   unsetenv("XDG_CONFIG_HOME");
   if (open_world(argc, argv, 3)) {
@@ -234,6 +248,7 @@ int main(int argc, char **argv) {
     RUN(every_option_is_told_everywhere);
     RUN(bash_completes);
     RUN(a_script_locks_itself);
+    RUN(the_cron_lines_run_under_cron);
     RUN(zsh_understands_its_completion);
   }
   return close_world();

@@ -131,6 +131,44 @@ static void tells_restarted_servers(void) {
   CHECK(says("servers are unavailable") && says("restarted less than --max-ttl ago"));
 }
 
+/* As many as are listed, also where fewer had voted when it was decided. */
+static void counts_whom_it_lists(void) {
+  int i;
+  fresh();
+  for (i = 0; i < 4; i++) server_kill(&real.at[i]);
+  CHECK_EQ(shell("$redlock -n job -- true 2>&1 | tee /dev/stderr | grep -c '^redlock:   ' "
+                 ">$work/listed"), 0);
+  CHECK(says("4 of 5 servers are unavailable; at most 2 may be"));
+  CHECK_EQ(strtol(read_work("listed"), NULL, 10), 4);
+}
+
+/* ---- a redlock under a redlock ---- */
+
+static void tells_that_it_holds_the_lock_itself(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock job -- $redlock -n job -- true"), 120);
+  CHECK(says("lock 'job' is taken: the redlock around this one seems to hold it"));
+  CHECK_EQ(shell("$redlock job -- $redlock -w 3s job -- true"), 120);
+  CHECK(says("still waiting for lock 'job': the redlock around this one seems to hold it"));
+  CHECK_EQ(shell("$redlock job -- $redlock other -- true"), 0);
+  CHECK(!*output());
+}
+
+static void tells_why_no_password_is_handed_on(void) {
+  fresh();
+  server_command(&real.at[0], "ACL SETUSER ann on >s3cret ~* +@all");
+  CHECK_EQ(shell("echo s3cret >$work/password; "
+                 "export REDLOCK_SERVERS=redis://ann:s3cret@127.0.0.1:%d; $redlock job -- "
+                 "$redlock other -- true", real.at[0].port), 125);
+  CHECK(says("the redlock around this one hands no password on: use --password-file"));
+  CHECK_EQ(shell("export REDLOCK_SERVERS=redis://ann:s3cret@127.0.0.1:%d; "
+                 "$redlock job -- $redlock --password-file $work/password other -- true",
+                 real.at[0].port), 0);
+  CHECK_EQ(shell("$redlock -s redis://ann@127.0.0.1 job -- true"), 125);
+  CHECK(says("a user needs a password: write user:password@host"));
+  server_command(&real.at[0], "ACL DELUSER ann");
+}
+
 /* ---- usage ---- */
 
 static void refuses(const char *arguments, const char *because) {
@@ -141,11 +179,12 @@ static void refuses(const char *arguments, const char *because) {
 static void refuses_bad_usage(void) {
   fresh();
   refuses("", "RESOURCE is missing");
-  refuses("job", "COMMAND is missing");
+  refuses("job", "COMMAND is missing: 'job' was read as RESOURCE, the lock's name");
+  refuses("-s a true", "'true' was read as RESOURCE, and what follows -s as the servers");
   refuses("job --", "COMMAND is missing");
   refuses("job -n true", "put options before it");
   refuses("'' -- true", "RESOURCE '' is empty");
-  refuses("-x job -- true", "no such option");
+  refuses("-nx job -- true", "there is no option '-x'");
   refuses("--wat job -- true", "there is no option '--wat'");
   refuses("--nonblock=1 job -- true", "takes no value");
   refuses("-w", "needs a value");
@@ -155,7 +194,8 @@ static void refuses_bad_usage(void) {
   refuses("-t 99999h job -- true", "too long");
   refuses("-t 10ms job -- true", "200ms or more");
   refuses("-t 3s -k 2s job -- true", "a third of --ttl");
-  refuses("-t 3s --max-ttl 2s job -- true", "longer than --max-ttl");
+  refuses("-t 3s --max-ttl 2s job -- true", "--ttl 3s is longer than --max-ttl 2s");
+  refuses("--max-ttl 1.5s job -- true", "--ttl 30s is longer than --max-ttl 1500ms");
   refuses("-E 256 job -- true", "not an exit status");
   refuses("--status job", "--status takes no RESOURCE");
   refuses("-s '' job -- true", "no servers");
@@ -296,6 +336,9 @@ int main(int argc, char **argv) {
     RUN(tells_no_quorum);
     RUN(tells_wrong_password);
     RUN(tells_restarted_servers);
+    RUN(counts_whom_it_lists);
+    RUN(tells_that_it_holds_the_lock_itself);
+    RUN(tells_why_no_password_is_handed_on);
     RUN(refuses_bad_usage);
     RUN(never_tells_a_part_of_a_password);
     RUN(helps_on_one_screen);
