@@ -366,7 +366,7 @@ typedef struct rl_server {
   int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
   int64_t born_ms;     /* our time of its start, never too early (R24) */
 #ifndef REDLOCK_NO_FENCING
-  uint64_t ahead_us;   /* its wall clock less our clock; 0 = not known (R25) */
+  uint64_t ahead_us;   /* its wall clock less our clock + RL_EVEN_US; 0 = not known (R25) */
 #endif
   char error[REDLOCK_MAX_ERROR];
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
@@ -496,6 +496,19 @@ REDLOCK_API const char *redlock_strerror(redlock_status status);
    about each); "" = none, NULL = no such server. Server -1 is this side: which of clock, entropy or
    waiting failed last. Valid until the next call with this client. */
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
+
+/* What the client knows of a server by now; nothing is asked of it. */
+typedef struct redlock_server_info {
+  int connected;           /* 1 = it has answered the whole handshake, and the connection stands */
+  int tracking;            /* 1 = it tells waiters when to try again (R26) */
+  int64_t quarantine_ms;   /* until its votes count; 0 = they do, or it is not known (R24) */
+  int64_t clock_offset_us; /* its clock less the quorum-th slowest one, by which tokens are chosen:
+                              a quarter of max_ttl_ms is too far (R25); 0 = also not known */
+} redlock_server_info;
+
+/* Fills *info; INVALID if there is no such server. */
+REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
+                                                 redlock_server_info *info);
 
 #endif /* REDLOCK_H */
 
@@ -1163,7 +1176,12 @@ static int rl_asks_again(const redlock *rl, redlock_lock *lock) { return (void)r
 
 static void rl_end_attempt(redlock_lock *lock) { (void)lock; }
 
+static int64_t rl_offset_us(const redlock *rl, const rl_server *s) { return (void)rl, (void)s, 0; }
+
 #else
+
+/* An ahead_us that says that its clock shows what ours does: one that shows less is no wild one. */
+#define RL_EVEN_US (UINT64_C(1) << 63)
 
 static uint64_t rl_now_us(const redlock *rl) { return RL_AS(uint64_t, rl->now_ms) * 1000; }
 
@@ -1172,8 +1190,8 @@ static uint64_t rl_quarter_us(const redlock *rl) {
   return RL_AS(uint64_t, rl->options.max_ttl_ms) * 250;
 }
 
-/* How far the quorum-th slowest of the servers' clocks is ahead of ours, so that a minority of wild
-   clocks changes nothing. 0 = too few are known yet. */
+/* The ahead_us of the quorum-th slowest of the servers' clocks, so that a minority of wild clocks
+   changes nothing. 0 = too few are known yet. */
 static uint64_t rl_ahead_us(const redlock *rl) {
   const rl_server *s, *other;
   uint64_t ahead = 0;
@@ -1192,7 +1210,7 @@ static void rl_set_token(redlock *rl, rl_command *c) {
   uint64_t token = 0;
   if (rl->options.fencing && c->kind == RL_SET) token = rl_ahead_us(rl);
   if (token) {
-    token += rl_now_us(rl) + rl_quarter_us(rl);
+    token += rl_now_us(rl) + rl_quarter_us(rl) - RL_EVEN_US;
     if (rl->token - token < rl_quarter_us(rl)) token = rl->token + 1;
     rl->token = token;
   }
@@ -1210,7 +1228,7 @@ static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *
   if (vote == REDLOCK_VOTE_LOW) {
     if (number - rl->token < rl_quarter_us(rl)) rl->token = number;
   } else {
-    s->ahead_us = number - rl_now_us(rl);
+    s->ahead_us = number - rl_now_us(rl) + RL_EVEN_US;
   }
   return vote;
 }
@@ -1241,6 +1259,11 @@ static int rl_asks_again(const redlock *rl, redlock_lock *lock) {
 }
 
 static void rl_end_attempt(redlock_lock *lock) { lock->again = 0; }
+
+static int64_t rl_offset_us(const redlock *rl, const rl_server *s) {
+  uint64_t ahead = rl_ahead_us(rl);
+  return ahead && s->ahead_us ? RL_AS(int64_t, s->ahead_us - ahead) : 0;
+}
 
 #endif
 
@@ -3271,6 +3294,20 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {
   if (rl->servers == RL_MISBUILT) return "built with other REDLOCK_ sizes";
   if (server < 0) return rl->failed ? rl->failed : "";
   return rl->server[server].error;
+}
+
+REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
+                                                 redlock_server_info *info) {
+  const rl_server *s;
+  int64_t left = 0;
+  if (!rl_is_ready(rl) || !info || server < 0 || server >= rl->servers) return REDLOCK_INVALID;
+  s = &rl->server[server];
+  if (RL_MAX_TTL(rl) && s->run_id) left = s->born_ms + RL_MAX_TTL(rl) - rl_latest_ms(rl);
+  info->connected = s->state == RL_READY && s->greeting == 0;
+  info->tracking = s->wakes == 2;
+  info->quarantine_ms = left > 0 ? left : 0;
+  info->clock_offset_us = rl_offset_us(rl, s);
+  return REDLOCK_OK;
 }
 
 #endif /* REDLOCK_IMPLEMENTATION */

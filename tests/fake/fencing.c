@@ -503,6 +503,30 @@ static void a_wild_minority_moves_nothing(void) { /* R25 R16 */
   }
 }
 
+/* A clock of our own may count from the epoch, as the servers' do: one shows less than it, or just
+   the same, and that is no wild clock, nor an unknown one. */
+static void a_clock_that_counts_from_the_epoch_is_as_good(void) { /* R25 R16 */
+  static const int64_t off_us[][3] = {{5000, -5000, 3600ll * SECOND_US}, {0, 0, 3600ll * SECOND_US},
+                                      {-1000, -3000, -2000}};
+  int i, k;
+  for (k = 0; k < 3; k++) {
+    prepare_fenced(3);
+    for (i = 0; i < 3; i++) {
+      fake.server[i].wall_us = off_us[k][i] - FAKE_WALL_US;
+      fake.server[i].reply_ms = 0;
+    }
+    ready();
+    warm();
+    for (i = 0; i < 20; i++) {
+      CHECK_EQ(take("r"), REDLOCK_OK);
+      CHECK(llabs((int64_t)lock.token - wall_us(1) - QUARTER_US) < 15 * MS);
+      CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    }
+    CHECK_EQ(sets(0), 20);
+    end();
+  }
+}
+
 static void whose_clock_is_far_is_told(void) { /* R25 R15 R23 */
   prepare_fenced(3);
   fake.server[0].wall_us = 3600ll * SECOND_US;
@@ -668,6 +692,7 @@ int main(int argc, char **argv) {
   RUN(clocks_may_be_a_quarter_apart);
   RUN(one_round_trip_is_enough);
   RUN(a_wild_minority_moves_nothing);
+  RUN(a_clock_that_counts_from_the_epoch_is_as_good);
   RUN(whose_clock_is_far_is_told);
   RUN(a_step_of_all_clocks_costs_a_round);
   RUN(a_failure_leaves_no_token);
