@@ -31,11 +31,11 @@
      redlock_start_acquire for each, then redlock_wait until every lock has been handed back.
 
    AN EVENT LOOP OF YOUR OWN
-     After every call that starts, cancels, keeps or steps, ask redlock_fds and redlock_timeout_ms
-     what to watch and for how long. When a descriptor is ready or the time is up, call
-     redlock_step_on with the servers that are ready, then with 0 until it returns NULL. (When
-     something is due by the clock it reads from all of them anyway.) Stop watching a descriptor
-     before it is closed: options.closing tells you in time.
+     After every call that starts, cancels, keeps, steps or resolves, ask redlock_fds and
+     redlock_timeout_ms what to watch and for how long. When a descriptor is ready or the time is
+     up, call redlock_step_on with the servers that are ready, then with 0 until it returns NULL.
+     (When something is due by the clock it reads from all of them anyway.) Stop watching a
+     descriptor before it is closed: options.closing tells you in time.
 
    OPTIONS, for the compiler: the same in every file that includes the header
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
@@ -321,7 +321,7 @@ typedef struct rl_parser {
   uint8_t type;        /* what it begins with */
   uint8_t whole;       /* the same of the aggregate */
   uint32_t count;      /* bytes of the line; of a bulk, those to come */
-  uint32_t hash;       /* of a text or a bulk */
+  uint32_t hash;       /* of a text or a bulk; of an error, its first byte */
   uint32_t more;       /* of an aggregate: elements to come; 0 = there is none */
   rl_integer number;
 } rl_parser;
@@ -330,8 +330,8 @@ typedef struct rl_parser {
 
      closed, until until_ms -> connecting, no byte has left -> greeting -> ready
 
-   A handshake that can be refused makes it ready when all of that has succeeded, any other when all
-   of it has left. Any failure makes it closed again.
+   A handshake that says who we are or asks who it is makes it ready when all of that has succeeded,
+   any other (R26's two alone) when all of it has left. Any failure makes it closed again.
    What else is remembered, who sets it, and who clears it:
 
      greeting  replies of the handshake to come   its first byte          each of them; closing
@@ -873,7 +873,10 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
     return RL_MORE;
   }
   if (c == '\n' || ++p->count > RL_LINE_LIMIT) return RL_BAD;
-  if (p->type == '-') return RL_ERROR_BYTE;
+  if (p->type == '-') {
+    if (p->count == 1) p->hash = rl_hash(0, c);
+    return RL_ERROR_BYTE;
+  }
   if (p->type == '+') {
     p->hash = rl_hash(p->hash, c);
   } else if (c == '-' && p->count == 1) {
@@ -1051,7 +1054,7 @@ static void rl_blame(redlock *rl, const char *what) {
 static int64_t rl_now(const redlock *rl) {
   const redlock_options *o = &rl->options;
   int64_t now = o->now_ms ? o->now_ms(o->ctx) : rl->io->now_ms(rl->ctx);
-  return now > INT64_MAX / 2 ? -1 : now;
+  return now >= INT64_MAX / 2 ? -1 : now;
 }
 
 /* Reads the clock for all that follows in this turn; 0 = it failed, and the old reading stays. */
@@ -1223,7 +1226,7 @@ static void rl_set_token(redlock *rl, rl_command *c) {
 static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
   uint64_t number = s->parser.number;
   redlock_vote vote = REDLOCK_VOTE_CLOCK;
-  if (s->parser.type != ':' || number == 0) return REDLOCK_VOTE_ERROR;
+  if (s->parser.whole != ':' || number == 0) return REDLOCK_VOTE_ERROR;
   if (!s->parser.negative) vote = number < c->token ? REDLOCK_VOTE_YES : REDLOCK_VOTE_LOW;
   if (vote == REDLOCK_VOTE_LOW) {
     if (number - rl->token < rl_quarter_us(rl)) rl->token = number;
@@ -1648,8 +1651,9 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
   return RL_AS(uint8_t, replies + 4);
 }
 
-/* Sends what is left of the handshake. R4: nothing else leaves before all of it has succeeded; but
-   R26's two, if they stand alone, refuse nothing, and need not be waited for. */
+/* Sends what is left of the handshake. R4: nothing else leaves before all of it has succeeded. But
+   R26's two, if they stand alone, are not waited for: what a server in trouble refuses behind them
+   is undone like anything that is lost with a connection. */
 static void rl_send_greeting(redlock *rl, rl_server *s) {
   char window[RL_GREETING_BYTES];
   size_t size, sent = 0;
@@ -1805,8 +1809,10 @@ static void rl_send(redlock *rl) {
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
 
-/* R4: the handshake failed, and nothing was sent behind it. */
+/* R4: the handshake failed. If its reply was no error, what a reply before it said, which refused
+   nothing, gives way. */
 static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
+  if (s->parser.whole != '-') s->told = s->wary = 0;
   rl_say(s, why);
   s->wary = 1;
   rl_lose(rl, s, why);
@@ -1846,8 +1852,9 @@ static void rl_on_good_reply(rl_server *s) {
 /* R26: who does not know HELLO, or may not, wakes no one, and nothing is wrong with that. What a
    server says in trouble, and neither ERR nor NO..., ends the handshake: it is asked again. */
 static const char *rl_judge_wakes(rl_server *s, rl_reply reply, int is_hello) {
+  uint32_t first = s->parser.hash;
   s->wakes = RL_AS(uint8_t, s->wakes + (reply == (is_hello ? RL_REPLY_OTHER : RL_REPLY_OK)));
-  return reply == RL_REPLY_ERROR && !strchr("EN", s->error[0]) ? rl_odd : RL_NULL;
+  return reply == RL_REPLY_ERROR && first != 'E' && first != 'N' ? rl_odd : RL_NULL;
 }
 
 /* What is wrong with one reply of the handshake; NULL = nothing. Its last two are R24's, and those
@@ -1858,7 +1865,7 @@ static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) 
   if (left >= 2) return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
   if (left >= 0) return rl_judge_wakes(s, reply, left);
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
-  if (s->parser.type != ':') return rl_odd;
+  if (s->parser.whole != ':') return rl_odd;
   if (s->greeting == 0) return rl_identify(rl, s);
   s->next_run_id = RL_LOW_HALF(s->parser.number);
   if (s->next_run_id == 0) s->next_run_id = 1; /* 0 means none */

@@ -152,6 +152,8 @@ static void only_a_number_below_the_token_is_a_yes(void) { /* R4 R25 */
   CHECK_EQ(vote_for("+1\r\n"), REDLOCK_VOTE_ERROR);
   CHECK_EQ(vote_for("$1\r\n1\r\n"), REDLOCK_VOTE_ERROR);
   CHECK_EQ(vote_for("-OOM\r\n"), REDLOCK_VOTE_ERROR);
+  CHECK_EQ(vote_for("*1\r\n:5\r\n"), REDLOCK_VOTE_ERROR); /* an aggregate that ends in one */
+  CHECK_EQ(vote_for("%1\r\n$1\r\na\r\n:5\r\n"), REDLOCK_VOTE_ERROR);
   CHECK_EQ(vote_for(":9000000000000000\r\n"), REDLOCK_VOTE_LOW);
   CHECK_EQ(vote_for(":-9000000000000000\r\n"), REDLOCK_VOTE_CLOCK);
 }

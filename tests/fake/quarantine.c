@@ -127,6 +127,58 @@ static void a_replica_does_not_vote(void) { /* R24 */
   end();
 }
 
+/* Nor is an array that ends in a number the number that was asked for. */
+static void an_array_tells_no_run_id(void) { /* R4 R24 */
+  int i, k;
+  for (k = 0; k < 2; k++) { /* nor the uptime */
+    prepare_started(3, 1000000);
+    for (i = 0; i < 2; i++) fake_answer(&fake, i, FAKE_INFO, -1, "*1\r\n:123456\r\n")->skip = k;
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+    CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
+    end();
+  }
+}
+
+/* What a server may not or cannot tell waiters is not what is wrong with it. So it stays when it is
+   refused for the second time. */
+static void a_refused_wake_up_request_hides_nothing(void) { /* R15 R24 R26 */
+  static const char no_hello[] = "-ERR unknown command `HELLO`, with args: `3`, \r\n";
+  static const char no_tracking[] =
+      "-NOPERM this user has no permissions to run the 'client|tracking' command\r\n";
+  int i, k;
+  for (k = 0; k < 2; k++) {
+    prepare_started(3, 1000000);
+    for (i = 0; i < 3; i++) {
+      fake.server[i].wakes = 1;
+      if (k) fake_answer(&fake, i, FAKE_HELLO, -1, no_hello);
+      fake_answer(&fake, i, FAKE_TRACKING, -1, no_tracking);
+    }
+    fake.server[0].role = "slave";
+    fake.server[2].run_id = fake.server[1].run_id;
+    ready();
+    for (i = 0; i < 3; i++) {
+      CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+      CHECK(strcmp(redlock_server_error(&rl, 0), "not a master: list masters only") == 0);
+      CHECK(strcmp(redlock_server_error(&rl, 1), "") == 0);
+      CHECK(strcmp(redlock_server_error(&rl, 2), "the same server as another entry") == 0);
+      run_for(100);
+    }
+    end();
+  }
+}
+
+/* Its own words stay: they are about what was refused. */
+static void a_refusal_in_its_own_words_stays(void) { /* R15 R24 */
+  prepare_started(3, 1000000);
+  fake_answer(&fake, 0, FAKE_TRACKING, -1, "-NOPERM 'client|tracking'\r\n");
+  fake_answer(&fake, 0, FAKE_INFO, -1, "-NOPERM 'info'\r\n");
+  ready();
+  warm();
+  CHECK(strcmp(redlock_server_error(&rl, 0), "NOPERM 'info'") == 0);
+  end();
+}
+
 static void no_info_no_vote(void) { /* R24: loudly */
   int i;
   prepare_started(3, 1000000);
@@ -434,5 +486,8 @@ int main(int argc, char **argv) {
   RUN(a_long_quarantine_is_exact);
   RUN(a_run_id_of_noughts_is_one);
   RUN(what_was_asked_too_early_is_no_vote);
+  RUN(an_array_tells_no_run_id);
+  RUN(a_refused_wake_up_request_hides_nothing);
+  RUN(a_refusal_in_its_own_words_stays);
   return check_end();
 }

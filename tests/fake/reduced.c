@@ -51,6 +51,24 @@ static void there_are_no_texts(void) {
   end();
 }
 
+/* Without the text of its error too: then it is connected again, and asked again. */
+static void who_is_busy_is_asked_again(void) { /* R26 */
+  int i;
+  prepare(3);
+  for (i = 0; i < 3; i++) fake.server[i].wakes = 1;
+  fake_answer(&fake, 0, FAKE_TRACKING, 1, "-BUSY Redis is busy running a script.\r\n");
+  fake_answer(&fake, 1, FAKE_TRACKING, 1, "-ERR unknown subcommand 'TRACKING'\r\n");
+  fake_answer(&fake, 2, FAKE_TRACKING, 1, "-NOPERM 'client|tracking'\r\n");
+  ready();
+  hold("r", 1000);
+  run_for(100);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_TRACKING), 2);
+  CHECK_EQ(fake_count(&fake, 1, FAKE_TRACKING), 1);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_TRACKING), 1);
+  end();
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(locks_are_the_same);
@@ -58,5 +76,6 @@ int main(int argc, char **argv) {
   RUN(no_entry_of_the_list_is_a_url);
   RUN(a_password_of_the_options_goes_as_ever);
   RUN(there_are_no_texts);
+  RUN(who_is_busy_is_asked_again);
   return check_end();
 }

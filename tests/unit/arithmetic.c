@@ -166,7 +166,7 @@ static void a_clock_near_its_end_is_told(void) {
 
 /* The clock of a client that holds a lock, asks for one and keeps one runs off. */
 static void a_clock_that_fails_later_is_told(void) {
-  static const int64_t bad[] = { -1, INT64_MIN, INT64_MAX, INT64_MAX - 1000 };
+  static const int64_t bad[] = { -1, INT64_MIN, INT64_MAX, INT64_MAX - 1000, INT64_MAX / 2 };
   redlock_lock held, asked, kept;
   size_t i;
   for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -186,6 +186,22 @@ static void a_clock_that_fails_later_is_told(void) {
     CHECK_EQ(kept.status, REDLOCK_SYSTEM);
     CHECK_EQ(kept.operation, REDLOCK_LOST);
   }
+}
+
+/* A lock asked for at the clock's first millisecond lingers at the last one that is let through: an
+   overflow is seen by a build with sanitizers. */
+static void twice_the_latest_time_fits(void) { /* R7 */
+  redlock_lock lingering;
+  memset(&lingering, 0, sizeof lingering);
+  prepare();
+  wire.now_ms = INT64_MAX / 2;
+  CHECK_EQ(init(), REDLOCK_SYSTEM);
+  wire.now_ms--;
+  CHECK_EQ(init(), REDLOCK_OK);
+  lingering.alarm = RL_ARMS;
+  lingering.due_ms = INT64_MAX;
+  CHECK_EQ(rl_lingers(&rl, &lingering), 1);
+  CHECK_EQ(lingering.due_ms, 2 * (INT64_MAX / 2 - 1) + 2);
 }
 
 /* As late as it may be, with the largest of everything that is added to it. */
@@ -346,6 +362,7 @@ int main(int argc, char **argv) {
   RUN(a_clock_that_fails_is_told);
   RUN(a_clock_near_its_end_is_told);
   RUN(a_clock_that_fails_later_is_told);
+  RUN(twice_the_latest_time_fits);
   RUN(a_late_clock_has_room_for_all_that_is_added);
   RUN(rests_reach_both_ends_of_their_range);
   RUN(a_rest_in_the_middle_is_in_the_middle);
