@@ -28,7 +28,6 @@ enum {
 
 extern redlock client;
 extern redlock_lock lock;
-extern redlock_vote last_vote[REDLOCK_MAX_SERVERS]; /* while the lock is waited for */
 
 void finish(int status); /* closes the client and exits */
 uint32_t server_timeout_ms(void);
@@ -63,10 +62,13 @@ void say(const char *format, ...)
   ;
 #define SAY_MORE(...) (set.verbose ? say(__VA_ARGS__) : (void)0)
 
+enum { EXPLANATION = 640, QUARANTINE_WORDS = 80 };
+
 const char *in_units(int64_t ms, char text[16]); /* 30s or 500ms */
 int count_complaints(void);                /* servers with which something is wrong */
 void say_servers(void);                    /* what it is */
 const char *advice_for(const char *error); /* what to do about a server's own words */
+const char *quarantine_words(int64_t left_ms, char text[QUARANTINE_WORDS]);
 const char *in_words(const char *error);   /* what the library says, in the command's words */
 
 /* A part of the list, as printf's "%.*s" wants it. */

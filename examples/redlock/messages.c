@@ -100,8 +100,7 @@ const char *in_words(const char *error) {
              "or list a port without TLS as redis://"},
     {"want ", "write host[:port], [v6]:port, unix:/path or "
               "redis://[user:password@]host[:port][/db]"},
-    {"clock is off", "its clock is far from the others': set it, and keep it right by NTP"},
-    {"restarted less", "restarted less than --max-ttl ago: wait: it gets its vote later"}
+    {"clock is off", "its clock is far from the others': set it, and keep it right by NTP"}
   };
   size_t i;
   for (i = 0; i < sizeof known / sizeof *known; i++)
@@ -175,29 +174,44 @@ const char *advice_for(const char *error) {
   return is_torn(error) ? "the connection broke within this error: try again" : "see its log";
 }
 
-/* Why a server did not help, as its own words or the beginning of ours; NULL = it did its part. */
-static const char *complaint(int server) {
-  const char *error = redlock_server_error(&client, server);
-  redlock_vote vote = lock.votes[server] ? lock.votes[server] : last_vote[server];
-  if (vote == REDLOCK_VOTE_QUARANTINED) return "restarted less";
-  if (vote == REDLOCK_VOTE_TIMEOUT) return "no answer within";
-  if (*error) return error;
-  return vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR ? "no connection" : NULL;
+/* Of a server that restarted less than --max-ttl ago. */
+const char *quarantine_words(int64_t left_ms, char text[QUARANTINE_WORDS]) {
+  int64_t up_ms = set.max_ttl_ms - left_ms;
+  char most[16];
+  (void)snprintf(text, QUARANTINE_WORDS, "up %lds of --max-ttl %s: it votes in %lds",
+                 (long)(up_ms > 0 ? up_ms / 1000 : 0), in_units(set.max_ttl_ms, most),
+                 (long)((left_ms + 999) / 1000));
+  return text;
+}
+
+/* Why a server did not help, and what to do about it; 0 = it did its part. */
+static int explain(int server, char text[EXPLANATION]) {
+  const char *error = redlock_server_error(&client, server), *words;
+  redlock_vote vote = lock.votes[server];
+  redlock_server_info info;
+  (void)redlock_server_status(&client, server, &info);
+  if (vote == REDLOCK_VOTE_TIMEOUT) error = "no answer within";
+  if (!*error && info.quarantine_ms) return quarantine_words(info.quarantine_ms, text) != NULL;
+  if (!*error && (vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR))
+    error = "no connection";
+  words = in_words(error);
+  if (words != error) (void)snprintf(text, EXPLANATION, "%s", words);
+  else if (*error) (void)snprintf(text, EXPLANATION, "%s: %s", error, advice_for(error));
+  return *error != 0;
 }
 
 int count_complaints(void) {
+  char text[EXPLANATION];
   int i, count = 0;
-  for (i = 0; i < count_servers(); i++) count += complaint(i) != NULL;
+  for (i = 0; i < count_servers(); i++) count += explain(i, text);
   return count;
 }
 
 void say_servers(void) {
+  char text[EXPLANATION];
   int i;
-  for (i = 0; redlock_server_error(&client, i); i++) {
+  for (i = 0; i < count_servers(); i++) {
     struct name name = name_of(i);
-    const char *why = complaint(i), *words = why ? in_words(why) : NULL;
-    if (!why) continue;
-    if (words != why) say("  %.*s: %s", name.size, name.at, words);
-    else say("  %.*s: %s: %s", name.size, name.at, why, advice_for(why));
+    if (explain(i, text)) say("  %.*s: %s", name.size, name.at, text);
   }
 }

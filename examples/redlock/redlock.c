@@ -26,7 +26,6 @@ enum {
 
 redlock client;
 redlock_lock lock;
-redlock_vote last_vote[REDLOCK_MAX_SERVERS];
 
 int count_servers(void) {
   int count = 0;
@@ -40,13 +39,6 @@ int count_votes(redlock_vote vote) {
   int i, count = 0;
   for (i = 0; i < count_servers(); i++) count += lock.votes[i] == vote;
   return count;
-}
-
-/* A new attempt begins without votes; what each server said last still tells what is wrong. */
-static void keep_votes(void) {
-  int i;
-  for (i = 0; i < count_servers(); i++)
-    if (lock.votes[i] != REDLOCK_VOTE_NONE) last_vote[i] = lock.votes[i];
 }
 
 /* ---- The loop's one wait --------------------------------------------------------------------- */
@@ -233,7 +225,6 @@ static void begin_waiting(void) {
 
 static void acquire(void) {
   int number;
-  const redlock_lock *decided;
   redlock_status status =
     redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms, set.wait_ms);
   begin_waiting();
@@ -244,9 +235,7 @@ static void acquire(void) {
       (void)redlock_cancel(&client, &lock); /* closing lets the roll-back leave */
       finish(EXIT_SIGNAL + number);
     }
-    decided = redlock_step(&client);
-    keep_votes();
-    if (decided) {
+    if (redlock_step(&client)) {
       status = lock.status;
     } else {
       tell_trouble();
@@ -256,7 +245,6 @@ static void acquire(void) {
     }
   }
   if (status != REDLOCK_OK) explain_refusal(status);
-  memset(last_vote, 0, sizeof last_vote);
   SAY_MORE("took lock '%s' after %ld ms with %d of %d votes; it is valid for %ld ms", set.resource,
            (long)(now_ms() - waiting.since_ms), count_votes(REDLOCK_VOTE_YES), count_servers(),
            (long)redlock_remaining_ms(&client, &lock));

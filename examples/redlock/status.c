@@ -491,14 +491,17 @@ static int poll_probes(int count, int64_t timeout_ms) {
 
 /* What is wrong with a server that answered. */
 static void judge_probe(struct probe *p) {
+  char text[QUARANTINE_WORDS];
+  int64_t left_ms;
   int i;
   if (p->round_trip_us < 0) return;
   if (p->round_trip_us > (int64_t)server_timeout_ms() * 1000) {
     fail_probe(p, "too slow for this ttl", "use a longer --ttl, or servers nearby");
     p->votes = p->may_vote = 0;
   }
-  if (!p->denied && set.max_ttl_ms && p->uptime_s - 2 < (long)(set.max_ttl_ms / 1000)) {
-    fail_probe(p, "restarted less than --max-ttl ago", "wait: it gets its vote later");
+  left_ms = set.max_ttl_ms - ((int64_t)p->uptime_s - 2) * 1000;
+  if (!p->denied && set.max_ttl_ms && left_ms > 0) {
+    fail_probe(p, quarantine_words(left_ms, text), "wait");
     p->votes = 0;
   }
   for (i = 0; i < p->index; i++) {
