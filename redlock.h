@@ -337,7 +337,8 @@ typedef struct rl_parser {
      greeting  replies of the handshake to come   its first byte          each of them; closing
      greeted   all of the handshake has left      its last byte, or none  opening
      stalled   the marked reply is overdue (R13)  the clock               nothing is owed; closing
-     full      not all of the last bytes left     each send               each send; none is due
+     full      not all of the last bytes left;    each send               each send; none is due;
+               RL_BROKEN: nor ever will                                   closing
      wary      the last handshake was refused     the refusal             the next good reply
      told      `error` is the server's own words  each byte of an error   opening; a good reply
      second    which of two addresses is in use   a connection that never stood; redlock_resolve
@@ -570,6 +571,11 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #else
 #define RL_AS(type, value) ((type)(value))
 #endif
+#ifdef __GNUC__
+#define RL_APART __attribute__((noinline)) /* its buffer leaves the stack when it returns */
+#else
+#define RL_APART
+#endif
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define RL_NULL nullptr
 #else
@@ -647,7 +653,7 @@ enum {
   RL_HOST_BYTES = 256,      /* a host's name or a socket's path, with its end */
   RL_GREETING_BYTES = 128,  /* of the handshake that are sent at once */
 #ifdef REDLOCK_NO_POSIX
-  RL_WINDOW_BYTES = 512,    /* of commands that are sent at once; on the stack */
+  RL_WINDOW_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512, /* sent at once; on the stack */
 #else
   RL_WINDOW_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 2048 :
                     REDLOCK_MAX_COMMANDS < 512 ? 64 * REDLOCK_MAX_COMMANDS : 32768,
@@ -655,7 +661,7 @@ enum {
   RL_SECOND_ROUNDS = 2,     /* of one attempt, at most (R25) */
   RL_DOZE_MS = 1000,        /* to twice as long, where the servers tell when to try again */
   RL_SPARE = 2,             /* commands of the log that only what is urgent may take */
-  RL_RECEIVE_BYTES = 512,
+  RL_RECEIVE_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512, /* the same */
   RL_RECEIVE_TURNS = 16,    /* so that one talkative server cannot hold a step up */
   RL_SEND_PASSES = 4,       /* a pass may queue roll-backs; more wait for the next step */
   RL_LINE_LIMIT = 4096,     /* Redis sends no longer line */
@@ -677,6 +683,7 @@ typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 216 + 1 &&
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
 enum { RL_CLOSED, RL_CONNECTING, RL_GREETING, RL_READY };       /* rl_server.state */
+enum { RL_BROKEN = 2 };                                         /* rl_server.full */
 enum { RL_IDLE, RL_LINE, RL_VOTING, RL_RESTING, RL_KEEPING, RL_DECIDED }; /* redlock_lock.phase */
 enum { RL_SET, RL_EXTEND, RL_RELEASE, RL_ABANDON };             /* rl_command.kind, .task */
 enum { RL_POLLS, RL_ARMS, RL_DOZES, RL_MISTRUSTS };             /* redlock_lock.alarm */
@@ -1552,7 +1559,7 @@ static void rl_lose(redlock *rl, rl_server *s, const char *why) {
   delay = rl_reopen_ms(rl, s);
   s->fd = -1;
   s->state = RL_CLOSED;
-  s->stalled = s->greeting = s->wakes = 0;
+  s->stalled = s->full = s->greeting = s->wakes = 0;
   s->owed = s->late = s->mark = 0;
   s->until_ms = rl->now_ms + delay;
   s->answered = s->cursor = rl->first;
@@ -1584,17 +1591,15 @@ static void rl_owe(const redlock *rl, rl_server *s, uint32_t replies) {
   if (!s->mark) rl_mark_reply(rl, s);
 }
 
-static void rl_receive(redlock *rl, rl_server *s);
-
-/* How many bytes the connection took; 0 = none now, or it is lost. */
+/* How many bytes the connection took; 0 = none now, or it is broken: then it is heard once more
+   after the sending, since what came before the end may say why, and lost. */
 static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
   const redlock_layer *tls = rl->options.tls;
   int sent = rl_is_layered(s) ? tls->send(tls->ctx, s->index, data, size)
                               : rl->io->send(rl->ctx, s->index, data, size);
   int part = sent < RL_AS(int, size);
-  if (sent < 0 || sent > RL_AS(int, size)) {
-    rl_receive(rl, s); /* what came before the end may say why */
-    if (s->state != RL_CLOSED) rl_lose(rl, s, rl_lost);
+  if (RL_AS(size_t, sent) > size) { /* below zero too */
+    s->full = RL_BROKEN;
     return 0;
   }
   if (sent > 0 && s->state == RL_CONNECTING) s->state = RL_GREETING;
@@ -1654,22 +1659,25 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
 /* Sends what is left of the handshake. R4: nothing else leaves before all of it has succeeded. But
    R26's two, if they stand alone, are not waited for: what a server in trouble refuses behind them
    is undone like anything that is lost with a connection. */
-static void rl_send_greeting(redlock *rl, rl_server *s) {
+RL_APART static void rl_send_greeting(redlock *rl, rl_server *s) {
   char window[RL_GREETING_BYTES];
-  size_t size, sent = 0;
-  while (!s->greeted) { /* each turn sends some of it, or is the last */
+  while (!s->greeted) {
     rl_writer w = {window, s->sent, sizeof window, 0};
     uint8_t replies = rl_put_greeting(rl, s, &w);
-    size = RL_AS(size_t, w.at - window);
-    if (size) sent = rl_send_bytes(rl, s, window, size);
-    if (size && !sent) return;
-    if (size && !s->sent) {
+    size_t size = RL_AS(size_t, w.at - window), sent;
+    if (size == 0) { /* all of it has left */
+      s->greeted = 1;
+      s->sent = 0;
+      if (replies == 2) s->state = RL_READY;
+      return;
+    }
+    sent = rl_send_bytes(rl, s, window, size);
+    if (sent == 0) return;
+    if (s->sent == 0) {
       s->greeting = replies;
       rl_owe(rl, s, replies);
     }
-    s->greeted = size == 0;
-    s->sent = RL_AS(uint32_t, size ? s->sent + sent : 0);
-    if (s->greeted && replies == 2) s->state = RL_READY;
+    s->sent += RL_AS(uint32_t, sent);
   }
 }
 
@@ -1735,14 +1743,27 @@ static void rl_on_sent(redlock *rl, rl_server *s, size_t sent) {
 /* Sends one window to a server; whether it may take another. */
 static int rl_send_window(redlock *rl, rl_server *s, rl_window *w) {
   size_t sent;
-  if (s->state != RL_READY || !rl_skip(rl, s)) return 0;
+  if (s->state != RL_READY || s->full == RL_BROKEN || !rl_skip(rl, s)) return 0;
   if (!rl_is_filled_for(rl, s, w)) rl_fill(rl, s, w);
   sent = rl_send_bytes(rl, s, w->data, w->size);
   rl_on_sent(rl, s, sent);
   return sent == w->size;
 }
 
-static void rl_open(redlock *rl, rl_server *s) {
+/* Sends a window at a time to each server in turn; servers at the same place share a window. */
+RL_APART static void rl_send_windows(redlock *rl) {
+  rl_server *s = rl->server;
+  rl_window window;
+  int idle = 0;
+  window.size = 0;
+  while (idle != rl->servers) { /* each turn sends something, or finds nothing to send */
+    idle = rl_send_window(rl, s, &window) ? 0 : idle + 1;
+    if (++s == rl->last) s = rl->server;
+  }
+}
+
+/* 0 = no connection can be made. */
+RL_APART static int rl_open(redlock *rl, rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   char host[RL_HOST_BYTES], port[6];
   rl_copy_target(s, host, port);
@@ -1753,8 +1774,7 @@ static void rl_open(redlock *rl, rl_server *s) {
   s->fd = rl->io->open(rl->ctx, s->index, host, port);
   s->state = s->fd < 0 ? RL_CLOSED : RL_CONNECTING;
   s->until_ms = rl->now_ms + rl_connect_ms(rl, s);
-  if (s->fd < 0 || (rl_is_layered(s) && tls->open(tls->ctx, s->index, s->fd, host)))
-    rl_lose(rl, s, rl_lost);
+  return s->fd >= 0 && !(rl_is_layered(s) && tls->open(tls->ctx, s->index, s->fd, host));
 }
 
 /* R14: whether anything waits for a connection: a command, or a lock that rests or is kept. */
@@ -1762,49 +1782,11 @@ static int rl_is_wanted(const redlock *rl, const rl_server *s) {
   return s->cursor != rl->end || (s->state < RL_READY && !rl_is_empty(&rl->live));
 }
 
-/* Makes a server ready for what is due to it, with a new connection if necessary. A connection that
-   was quiet for long may have been closed: better to notice now than to lose a SET on it. */
-static void rl_attend(redlock *rl, rl_server *s) {
-  if (!rl_skip(rl, s) && s->state != RL_GREETING && !rl_is_wanted(rl, s)) {
-    if (s->owed == 0) s->stalled = s->full = 0; /* it has caught up with what it was spared */
-    return;
-  }
-  if (s->state != RL_CLOSED && s->owed == 0 &&
-      rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
-    rl_receive(rl, s);
-  if (s->state == RL_CLOSED && rl->now_ms >= s->until_ms) rl_open(rl, s);
-  if (s->state != RL_CLOSED) rl_send_greeting(rl, s);
-}
-
-/* What is late, and what never connected: first nobody waits for it, then it is closed. */
-static void rl_on_stalled(redlock *rl, rl_server *s) {
-  if (!s->stalled) return;
-  if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
-  else rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
-}
-
 /* When there is next something to do by the clock for the server. */
 static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
   if (s->state < RL_GREETING ? !rl_is_wanted(rl, s) : s->owed == 0 && !s->full) return INT64_MAX;
   if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
   return s->mark_ms + rl->options.server_timeout_ms + 1;
-}
-
-/* Sends every server what is due to it, a window at a time in turn; servers at the same place share
-   a window. */
-static void rl_send(redlock *rl) {
-  rl_server *s;
-  rl_window window;
-  rl_set more = 0;
-  for (s = rl->server; s != rl->last; s++) {
-    rl_attend(rl, s);
-    more |= s->bit;
-  }
-  window.size = 0;
-  /* Each turn sends something, or takes a server out. */
-  for (s = rl->server; more; s = s + 1 == rl->last ? rl->server : s + 1)
-    if ((more & s->bit) && !rl_send_window(rl, s, &window)) rl_remove(&more, s->bit);
-  for (s = rl->server; s != rl->last; s++) rl_on_stalled(rl, s);
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
@@ -1970,18 +1952,61 @@ static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
   else rl_on_reply(rl, s, reply);
 }
 
-static void rl_receive(redlock *rl, rl_server *s) {
+RL_APART static void rl_receive(redlock *rl, rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   char data[RL_RECEIVE_BYTES];
   int turn, k, got;
   for (turn = 0; turn < RL_RECEIVE_TURNS; turn++) {
     got = rl_is_layered(s) ? tls->recv(tls->ctx, s->index, data, sizeof data)
                            : rl->io->recv(rl->ctx, s->index, data, sizeof data);
-    if (got < 0 || got > RL_RECEIVE_BYTES) rl_lose(rl, s, rl_lost);
+    if (RL_AS(unsigned, got) > RL_RECEIVE_BYTES) rl_lose(rl, s, rl_lost);
     for (k = 0; k < got && s->state != RL_CLOSED; k++) rl_on_byte(rl, s, data[k]);
     if (s->state == RL_CLOSED || got < RL_RECEIVE_BYTES) return;
   }
   rl->ready |= s->bit;
+}
+
+/* ---- Servers: a round of sending ------------------------------------------------------------- */
+
+/* Makes a server ready for what is due to it, with a new connection if necessary. A connection that
+   was quiet for long may have been closed: better to notice now than to lose a SET on it. */
+static void rl_attend(redlock *rl, rl_server *s) {
+  (void)rl_skip(rl, s);
+  if (s->state != RL_GREETING && !rl_is_wanted(rl, s)) {
+    if (s->owed == 0) s->stalled = s->full = 0; /* it has caught up with what it was spared */
+    return;
+  }
+  if (s->state != RL_CLOSED && s->owed == 0 &&
+      rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
+    rl_receive(rl, s);
+  if (s->state == RL_CLOSED && rl->now_ms >= s->until_ms && !rl_open(rl, s))
+    rl_lose(rl, s, rl_lost);
+  if (s->state != RL_CLOSED) rl_send_greeting(rl, s);
+}
+
+/* What came before the end may say why. */
+static void rl_on_broken(redlock *rl, rl_server *s) {
+  if (s->full != RL_BROKEN) return;
+  rl_receive(rl, s);
+  if (s->state != RL_CLOSED) rl_lose(rl, s, rl_lost);
+}
+
+/* What is late, and what never connected: first nobody waits for it, then it is closed. */
+static void rl_on_stalled(redlock *rl, rl_server *s) {
+  if (!s->stalled) return;
+  if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
+  else rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
+}
+
+/* Sends every server what is due to it. Nothing is received before the window is off the stack. */
+static void rl_send(redlock *rl) {
+  rl_server *s;
+  for (s = rl->server; s != rl->last; s++) rl_attend(rl, s);
+  rl_send_windows(rl);
+  for (s = rl->server; s != rl->last; s++) {
+    rl_on_broken(rl, s);
+    rl_on_stalled(rl, s);
+  }
 }
 
 /* ---- Servers: the clock ---------------------------------------------------------------------- */
@@ -2529,23 +2554,26 @@ static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
   return lock ? lock->phase == RL_DECIDED : !rl_is_empty(&rl->decided);
 }
 
-/* Unless the lock is decided: waits, at most limit_ms (-1 = no limit), and takes a turn.
-   0 = waiting failed. */
-static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
+/* Waits, at most limit_ms (-1 = no limit); 0 = it failed. */
+RL_APART static int rl_poll(redlock *rl, int64_t limit_ms) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
-  int64_t timeout;
-  int count, ready;
+  int64_t timeout = rl_timeout_ms(rl);
+  int count = rl_fds(rl, want, REDLOCK_MAX_SERVERS);
+  if (rl->options.io) rl->ready = RL_AS(rl_set, -1); /* it does not say which */
+  if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
+  return rl->io->wait(rl->ctx, want, count, timeout) >= 0;
+}
+
+/* Unless the lock is decided: waits, and takes a turn. 0 = waiting failed. */
+static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
+  int waited;
   if (rl_is_decided(rl, lock)) return 1; /* what the caller starts meanwhile leaves in one piece */
   if (rl->fresh) rl_turn(rl);
   if (rl_is_decided(rl, lock)) return 1;
-  timeout = rl_timeout_ms(rl);
-  if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
-  count = rl_fds(rl, want, REDLOCK_MAX_SERVERS);
-  ready = rl->io->wait(rl->ctx, want, count, timeout);
-  if (ready < 0) rl_blame(rl, rl_no_wait);
-  if (rl->options.io) rl->ready = RL_AS(rl_set, -1); /* it does not say which */
+  waited = rl_poll(rl, limit_ms);
+  if (!waited) rl_blame(rl, rl_no_wait);
   rl_turn(rl);
-  return ready >= 0;
+  return waited;
 }
 
 /* ---- Handing back ---------------------------------------------------------------------------- */
