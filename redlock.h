@@ -606,15 +606,17 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #define RL_MAX_TTL(rl) ((rl)->options.max_ttl_ms)
 #endif
 
-/* The script that releases, or extends if it is given a ttl. Given the words of a SET NX PX it does
-   that, and answers as SET does; and since it has read the key in the same instant, the server
-   tells once when that changes (R26). pcall and the returned table keep a server's own error word
-   before 7.0 too. */
+/* The script that releases, or extends if it is given a ttl; with PX behind that, it sets what is
+   not there, and since it has read the key in the same instant, the server tells once when that
+   changes (R26). Another value there: the age behind it, a string; nothing there: nil. Servers
+   remember what read-only commands read. GETEX is none, so that whoever never waits costs them no
+   memory; but not all know or allow it, and behind it Redis 7 does not ask whether there is memory
+   to set anything. pcall and the returned table keep a server's own error word before 7.0 too. */
 #define RL_SCRIPT                                                                                  \
-  "local c,k,a=redis.pcall,KEYS[1],ARGV local v,t=c('get',k),a[2]"                                 \
-  "if v~=a[1]then return v and v.err and v or not a[3]and 0 "                                      \
-  "or c('set',k,unpack(a))end "                                                                    \
-  "return not t and c('del',k)or c('pttl',k)<t+0 and c('pexpire',k,t)or 1"
+  "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=n or c('getex',k)"                      \
+  "if v~=w then v=c('get',k)end "                                                                  \
+  "return v==w and(t and(c('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"                  \
+  "or v and(v.err and v or v:sub(21,23))or n and c('set',k,w,n,t)"
 
 /* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime, cut
    to eight digits (then it is too low, which is safe). */
@@ -629,22 +631,22 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 
 /* R25: sets the lock if the token fits: it is above the server's clock and the last token, and at
    most half of max_ttl_ms ahead. The counter is written first, so that no lock stands without it.
-   Nil: taken. Below zero: less the clock, which the token does not fit. At least the token: the
-   counter, which refused it. Else the clock, and the lock is set. */
+   A string: taken, as above. Below zero: less the clock, which the token does not fit. At least the
+   token: the counter, which refused it. Else the clock, and the lock is set. */
 #define RL_FENCED_SCRIPT                                                                           \
-  "local c,k,a,p,t,f,v=redis.pcall,KEYS[1],ARGV p=0+a[2]"                                          \
-  "if c('exists',k)==1 then return end t=c('time')t=t[1]*1e6+t[2]"                                 \
-  "if p<=t or p-t>a[3]*500 then return-t end f=k..':fence'v=c('get',f)"                            \
-  "if v and(v.err or v+0>=p)then return v.err and v or v+0 end "                                   \
-  "v=c('set',f,a[2],'PX',a[3])if v.err then return v end "                                         \
-  "v=c('set',k,a[1],'NX','PX',a[4])return v and(v.err and v or t)"
-#define RL_FENCED_HEAD "*8\r\n$4\r\nEVAL\r\n$358\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
-typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 358 + 1 ? 1 : -1];
+  "local c,k,w,l,p,m,t,f=redis.pcall,KEYS[1],unpack(ARGV)local v=c('get',k)"                       \
+  "if v then return v.err and v or v:sub(21,23)end t=c('time')t=t[1]*1e6+t[2]"                     \
+  "if p-t<=0 or p-t>m*500 then return-t end f=k..':fence'v=c('get',f)"                             \
+  "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
+  "v=c('set',f,p,'PX',m)if v.err then return v end "                                               \
+  "v=c('set',k,w,'PX',l)return v.err and v or t"
+#define RL_FENCED_HEAD "*8\r\n$4\r\nEVAL\r\n$364\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
+typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 364 + 1 ? 1 : -1];
 #endif
 
 /* How the commands begin in RESP: the part that never varies. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$216\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$241\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 enum {
@@ -678,7 +680,7 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 216 + 1 &&
+typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 241 + 1 &&
                               sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
@@ -833,7 +835,7 @@ static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
 }
 #else
 
-/* What a fenced SET says more than its script, resource, value and ttl. */
+/* What a fenced SET says more than one that arms. */
 static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
   rl_put_number(w, c->token);
   rl_put_number(w, rl->options.max_ttl_ms);
@@ -844,12 +846,13 @@ static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c) {
   int sets = c->kind == RL_SET, fenced = sets && RL_FENCING(rl);
   int plain = sets && !c->arms && !fenced;
-  if (!plain && !fenced) rl_put(w, sets ? "*8" : c->kind == RL_RELEASE ? "*5" : "*6", 2);
+  if (!plain && !fenced) rl_put(w, sets ? "*7" : c->kind == RL_RELEASE ? "*5" : "*6", 2);
   rl_put_raw(w, fenced ? RL_FENCED_HEAD : plain ? RL_SET_HEAD : RL_EVAL_HEAD);
   rl_put(w, c->words, c->words_size);
-  if (fenced) rl_put_token(w, rl, c);
-  else if (sets) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
+  if (plain) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
   if (c->kind != RL_RELEASE) rl_put_number(w, c->ttl_ms);
+  if (fenced) rl_put_token(w, rl, c);
+  else if (sets && !plain) rl_put_raw(w, "$2\r\nPX\r\n");
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */
@@ -860,7 +863,6 @@ typedef enum rl_reply {
   RL_BAD,        /* no Redis sends this */
   RL_REPLY_OK,   /* exactly +OK */
   RL_REPLY_NIL,
-  RL_REPLY_ZERO,
   RL_REPLY_POSITIVE,
   RL_REPLY_ERROR,
   RL_REPLY_OTHER, /* well formed, but not what we asked for */
@@ -904,10 +906,7 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
     return p->count == 2 && p->hash == 'O' * 257 + 'K' ? RL_REPLY_OK : RL_REPLY_OTHER;
   if (p->type == '_') return p->count ? RL_BAD : p->negative ? RL_REPLY_OTHER : RL_REPLY_NIL;
   if (p->count == p->negative) return RL_BAD;
-  if (p->type == ':') {
-    if (p->number == 0) return RL_REPLY_ZERO;
-    return p->negative ? RL_REPLY_OTHER : RL_REPLY_POSITIVE;
-  }
+  if (p->type == ':') return p->negative || !p->number ? RL_REPLY_OTHER : RL_REPLY_POSITIVE;
   if (p->count > RL_SIZE_DIGITS) return RL_BAD;
   if (p->negative) return number == 1 && p->type == '$' ? RL_REPLY_NIL : RL_BAD;
   if (p->type == '$') {
@@ -1647,7 +1646,7 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
     replies++;
   }
   rl_put_raw(w, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
-                "*4\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n$6\r\nNOLOOP\r\n");
+                "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n");
   if (RL_MAX_TTL(rl) == 0) return RL_AS(uint8_t, replies + 2);
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
@@ -1870,10 +1869,9 @@ static void rl_on_greeting_reply(redlock *rl, rl_server *s, rl_reply reply) {
 /* R4: what a reply to that command means. */
 static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
   int sets = c->kind == RL_SET;
-  if (sets && RL_FENCING(rl) && reply != RL_REPLY_NIL) return rl_fenced_vote(rl, s, c);
-  if (reply == (sets ? RL_REPLY_OK : RL_REPLY_POSITIVE)) return REDLOCK_VOTE_YES;
-  if (reply == (sets ? RL_REPLY_NIL : RL_REPLY_ZERO)) return REDLOCK_VOTE_TAKEN;
-  return REDLOCK_VOTE_ERROR;
+  if (reply == RL_REPLY_NIL || s->parser.whole == '$') return REDLOCK_VOTE_TAKEN;
+  if (sets && RL_FENCING(rl)) return rl_fenced_vote(rl, s, c);
+  return reply == (sets ? RL_REPLY_OK : RL_REPLY_POSITIVE) ? REDLOCK_VOTE_YES : REDLOCK_VOTE_ERROR;
 }
 
 /* Counts one owed reply off; the mark is set anew when its own reply has come (R13). */
@@ -1883,21 +1881,11 @@ static void rl_on_paid(redlock *rl, rl_server *s) {
   if (s->owed == 0) s->stalled = 0;
 }
 
-/* R26: we changed the resource of this command, and the server tells everybody else. */
-static void rl_tell_siblings(redlock *rl, const rl_server *s, const rl_command *c) {
-  const redlock_lock *first = rl_first(&rl->live);
-  const char *at = c->words, *end = at + c->words_size - RL_VALUE_BYTES - 9; /* the value's word */
-  uint32_t hash = 0;
-  if (!first || !first->alarm) return;
-  while (*at++ != '\n') {} /* its size */
-  while (at != end) hash = rl_hash(hash, *at++);
-  rl_on_news(rl, s, hash);
-}
-
 /* R4, R24: what a command's own reply counts for. A release that was sent twice, because its
    connection was lost, finds nothing the second time: that tells nothing. */
 static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
   redlock_vote vote = rl_vote_of(rl, s, c, reply), *its;
+  int sets_nothing = vote == REDLOCK_VOTE_TAKEN || rl_is_refused(vote);
   if (vote == REDLOCK_VOTE_ERROR) {
     if (reply != RL_REPLY_ERROR) rl_say(s, rl_odd);
   } else {
@@ -1906,10 +1894,8 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
     if (rl_is_far(c, vote)) rl_say(s, "clock is off");
     if (RL_MAX_TTL(rl) && c->t1_ms - s->born_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
   }
-  if (vote == REDLOCK_VOTE_YES) rl_tell_siblings(rl, s, c);
   if (!c->lock) return;
-  if (c->kind == RL_SET && (reply == RL_REPLY_NIL || rl_is_refused(vote)))
-    rl_remove(&c->lock->touched, s->bit); /* R7 */
+  if (c->kind == RL_SET && sets_nothing) rl_remove(&c->lock->touched, s->bit); /* R7 */
   its = &c->lock->votes[s->index];
   if (c->kind == RL_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;

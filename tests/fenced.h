@@ -26,7 +26,7 @@ struct fenced_facts {
 };
 
 struct fenced_plan {
-  int64_t reply;         /* 0 = nil */
+  int64_t reply;         /* 0 = taken: what stands behind the value that is there */
   int writes;            /* both keys are to be set */
   int64_t counter_px_ms;
 };
@@ -40,20 +40,20 @@ static inline const char *fenced_part(const char *text, size_t size, const char 
 
 static inline struct fenced_script fenced_read(const char *text, size_t size) {
   struct fenced_script s;
-  const char *lock = fenced_part(text, size, "c('set',k,a[1],'NX','PX',a[4])");
-  const char *counter = fenced_part(text, size, "c('set',f,a[2],'PX',a[");
+  const char *lock = fenced_part(text, size, "c('set',k,w,'PX',l)");
+  const char *counter = fenced_part(text, size, "c('set',f,p,'PX',");
   memset(&s, 0, sizeof s);
   s.is_fenced = fenced_part(text, size, "':fence'") != NULL;
   if (!s.is_fenced || !lock) return s;
-  s.looks = fenced_part(text, size, "if c('exists',k)==1 then return end") != NULL;
-  if (fenced_part(text, size, "p<=t ")) s.clock = FENCED_RIGHT;
-  else if (fenced_part(text, size, "p<t ")) s.clock = FENCED_LAX;
-  s.window = fenced_part(text, size, "p-t>a[3]*500") != NULL;
+  s.looks = fenced_part(text, size, "if v then return v.err and v or v:sub(21,23)end") != NULL;
+  if (fenced_part(text, size, "p-t<=0 ")) s.clock = FENCED_RIGHT;
+  else if (fenced_part(text, size, "p-t<0 ")) s.clock = FENCED_LAX;
+  s.window = fenced_part(text, size, "p-t>m*500") != NULL;
   if (fenced_part(text, size, "c('get',f)")) {
-    if (fenced_part(text, size, "v+0>=p")) s.counter = FENCED_RIGHT;
-    else if (fenced_part(text, size, "v+0>p")) s.counter = FENCED_LAX;
+    if (fenced_part(text, size, "v-p>=0")) s.counter = FENCED_RIGHT;
+    else if (fenced_part(text, size, "v-p>0")) s.counter = FENCED_LAX;
   }
-  s.px_is_ttl = !counter || counter[strlen("c('set',f,a[2],'PX',a[")] == '4';
+  s.px_is_ttl = !counter || counter[strlen("c('set',f,p,'PX',")] == 'l';
   s.lock_first = counter > lock;
   s.second = fenced_part(text, size, "t[1]*1e6+t[2]") ? 1000000 : 1000;
   return s;
@@ -73,7 +73,7 @@ static inline struct fenced_plan fenced_decide(const struct fenced_script *s,
   if (f->has_counter &&
       (s->counter == FENCED_RIGHT ? f->counter >= p : s->counter == FENCED_LAX && f->counter > p))
     return plan;
-  plan.reply = f->taken ? 0 : t;
+  plan.reply = t;
   plan.writes = 1;
   return plan;
 }

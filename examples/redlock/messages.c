@@ -109,14 +109,13 @@ const char *in_words(const char *error) {
 }
 
 static const char rights[] = "this user needs +set +eval +get +del +pttl +pexpire; for --max-ttl "
-                             "and --status also +info, for --fencing also +time +exists, for a /db "
+                             "and --status also +info, for --fencing also +time, for a /db "
                              "also +select";
 static const char key[] = "this user may not use this lock's name: allow ~NAME in its ACL";
 static const char distrusted[] = "name its authority's certificate with --cacert";
 static const char misnamed[] = "list it by the name or address that its certificate is for";
 static const char renamed[] = "it lacks or renames a command that locks need: SET EVAL GET DEL "
-                              "PTTL PEXPIRE; with --max-ttl also INFO, with --fencing also TIME "
-                              "EXISTS";
+                              "PTTL PEXPIRE; with --max-ttl also INFO, with --fencing also TIME";
 
 /* A server's own words, by how they begin or, after a *, by a part of them. */
 static const char *const advice[][2] = {

@@ -72,6 +72,7 @@ struct fake_command {
   int fenced; /* a SET by the script of R25 */
   long long token, max_ttl_ms;
   int arms; /* a SET by a script that reads the key if it is refused */
+  int getex; /* by a script that tries that first */
   char words[48]; /* AUTH, SELECT, INFO and what is unknown: the words */
   char answer[48];
 };
@@ -124,11 +125,12 @@ struct fake_server {
   int wakes;                       /* it knows HELLO and CLIENT TRACKING */
   int loses_pushes, pushes;
   int64_t reap_ms;                 /* so long after a key has expired it is seen to */
+  int no_getex;                    /* it does not know GETEX, or may not */
   int no_info;                     /* INFO is answered with an error */
   int hides_run_id, hides_uptime;  /* ... or does not tell that much */
   const char *role;
   int64_t wall_us;                 /* its wall clock less the others' */
-  int writes;                      /* so many more of a fenced SET, then it is out of memory */
+  int writes;                      /* so many more SETs of a script, then it is out of memory */
   int64_t started_at;
   unsigned run_id;
   /* the state */

@@ -6,8 +6,8 @@
 
 /* Replies come in order: none before the one in front of it. */
 static inline void fake_reply(struct fake_server *s, struct fake_connection *c, const char *text,
-                              int64_t at) {
-  size_t i, size = strlen(text);
+                              size_t size, int64_t at) {
+  size_t i;
   for (i = 0; i < size; i++) {
     int64_t when = at + s->reply_ms + s->gap_ms * (int64_t)i;
     if (s->split_at && i >= s->split_at) when += s->split_ms;
@@ -48,7 +48,7 @@ static inline void fake_tell(struct fake *f, int server, const struct fake_text 
     s->alarms[i] = s->alarms[--s->alarm_count];
     if (s->loses_pushes || (&f->connection[alarm.connection] == by && by->noloop)) continue;
     s->pushes++;
-    fake_reply(s, &f->connection[alarm.connection], text, at);
+    fake_reply(s, &f->connection[alarm.connection], text, strlen(text), at);
   }
 }
 
@@ -76,12 +76,20 @@ static inline struct fake_key fake_look_at(struct fake_server *s, int db,
   return key ? *key : none;
 }
 
+/* Whether a command reads the key, but not by what counts as a write: it does if GETEX is unknown
+   or finds another value, and an extension asks for the ttl. */
+static inline int fake_reads(const struct fake_server *s, const struct fake_command *command) {
+  int is_same = command->answer[0] == ':';
+  if (command->kind == FAKE_SET) return command->fenced || command->arms;
+  return command->kind <= FAKE_EXTEND &&
+         (command->kind == FAKE_EXTEND || !is_same || s->no_getex || !command->getex);
+}
+
 /* A command has run: whoever read the key is told of the change, and who reads it will be. */
 static inline void fake_follow(struct fake *f, struct fake_connection *c,
                                const struct fake_command *command, const struct fake_key *before) {
   struct fake_key now = fake_look_at(&f->server[c->server], c->db, command);
-  int reads = command->kind != FAKE_SET || command->fenced || command->arms;
-  if (reads && command->kind <= FAKE_EXTEND && c->tracks) fake_remember(f, c, &command->key);
+  if (c->tracks && fake_reads(&f->server[c->server], command)) fake_remember(f, c, &command->key);
   if (now.expires_at != before->expires_at || !fake_text_same(&now.value, &before->value))
     fake_tell(f, c->server, &command->key, command->at, c);
 }

@@ -123,7 +123,7 @@ static inline void fake_push(struct fake *f, int server, const char *bytes) {
   size_t i;
   for (i = 0; i < f->connections; i++)
     if (f->connection[i].server == server && f->connection[i].held)
-      fake_reply(&f->server[server], &f->connection[i], bytes, f->now_ms);
+      fake_reply(&f->server[server], &f->connection[i], bytes, strlen(bytes), f->now_ms);
 }
 
 /* On how many servers the key lives. */

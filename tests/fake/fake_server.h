@@ -1,7 +1,7 @@
 /* fake_server.h: what a server does with a command.
  * The scripts are known by their words, not run: 'info' tells of the server, ':fence' sets with a
- * token (fenced.h), 'pexpire' extends, 'del' releases; a script that does not ask 'get' has no
- * owner check, one that does not ask 'pttl' shortens. The tests on real servers prove that the text
+ * token (fenced.h), 'pexpire' extends, 'del' releases; a script that does not ask 'get'
+ * has no owner check, one that does not ask 'pttl' shortens. The tests on real servers prove that the text
  * itself does what it says. */
 #ifndef FAKE_SERVER_H
 #define FAKE_SERVER_H
@@ -14,19 +14,33 @@ static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
   if (fake_arg_is(a, 0, "CLIENT") && fake_arg_is(a, 1, "TRACKING")) return FAKE_TRACKING;
   if (!fake_arg_is(a, 0, "EVAL")) return FAKE_OTHER;
   if (fake_arg_has(a, 1, "info")) return FAKE_INFO;
-  if (a->count == 8) return FAKE_SET;
+  if (a->count >= 7) return FAKE_SET;
   if (a->count > 5 && fake_arg_has(a, 1, "pexpire")) return FAKE_EXTEND;
   if (fake_arg_has(a, 1, "del") || fake_arg_has(a, 1, "DEL")) return FAKE_RELEASE;
   return FAKE_OTHER;
 }
 
+/* What stands behind the 20 bytes of the value that is there. */
+static inline const char *fake_age(const struct fake_key *key, char *room, size_t size) {
+  size_t age = key->value.size > 20 ? key->value.size - 20 : 0;
+  int head;
+  if (age > 3) age = 3;
+  head = snprintf(room, size, "$%d\r\n", (int)age);
+  memcpy(room + head, key->value.byte + 20, age);
+  memcpy(room + (size_t)head + age, "\r\n", 3);
+  return room;
+}
+
 static inline const char *fake_run_set(struct fake_server *s, int db, const struct fake_args *a,
-                                       const struct fake_command *c) {
-  int nx = 0, i;
+                                       const struct fake_command *c, char *room, size_t size) {
+  int nx = c->arms, i;
   for (i = 3; i < a->count; i++)
     if (fake_arg_is(a, i, "NX")) nx = 1;
   if (c->ttl_ms <= 0) return "-ERR invalid expire time in 'set' command\r\n";
+  if (s->writes == 0 && (!c->arms || fake_arg_has(a, 1, "local v=n or c(")))
+    return "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
   if (fake_store_find(s, db, &c->key, c->at)) {
+    if (nx && c->arms) return fake_age(fake_store_find(s, db, &c->key, c->at), room, size);
     if (nx) return "$-1\r\n";
     fake_store_remove(s, fake_store_find(s, db, &c->key, c->at));
   }
@@ -85,11 +99,11 @@ static inline struct fenced_facts fake_facts(struct fake_server *s, int db,
   return facts;
 }
 
-/* EVAL script 1 key value token max_ttl ttl (R25) */
+/* EVAL script 1 key value ttl token max_ttl (R25) */
 static inline const char *fake_run_fenced(struct fake_server *s, int db, const struct fake_args *a,
                                           const struct fake_command *c, char *room, size_t size) {
   struct fenced_script script = fenced_read((const char *)a->arg[1], a->size[1]);
-  struct fake_text name = fake_counter_name(c), token = fake_arg_text(a, 5);
+  struct fake_text name = fake_counter_name(c), token = fake_arg_text(a, 6);
   struct fenced_facts facts = fake_facts(s, db, &name, c);
   struct fenced_plan plan = fenced_decide(&script, &facts);
   int k;
@@ -99,18 +113,21 @@ static inline const char *fake_run_fenced(struct fake_server *s, int db, const s
     if (k == script.lock_first ? !fake_overwrite(s, db, &name, &token, c->at, plan.counter_px_ms)
                                : !fake_overwrite(s, db, &c->key, &c->value, c->at, c->ttl_ms))
       return "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
-  if (plan.reply == 0) return "$-1\r\n";
+  if (plan.reply == 0) return fake_age(fake_store_find(s, db, &c->key, c->at), room, size);
   snprintf(room, size, ":%lld\r\n", (long long)plan.reply);
   return room;
 }
 
 static inline const char *fake_run_script(struct fake_server *s, int db,
-                                          const struct fake_args *a,
-                                          const struct fake_command *c) {
+                                          const struct fake_args *a, const struct fake_command *c,
+                                          char *room, size_t size) {
   struct fake_key *key = fake_store_find(s, db, &c->key, c->at);
   int checks_owner = fake_arg_has(a, 1, "get") || fake_arg_has(a, 1, "GET");
   int checks_ttl = fake_arg_has(a, 1, "pttl") || fake_arg_has(a, 1, "PTTL");
-  if (!key || (checks_owner && !fake_text_same(&key->value, &c->value))) return ":0\r\n";
+  if (s->no_getex && c->getex && !fake_arg_has(a, 1, "if v~=w then v=c('get',k)end"))
+    return "-ERR unknown command 'getex'\r\n";
+  if (!key) return "$-1\r\n";
+  if (checks_owner && !fake_text_same(&key->value, &c->value)) return fake_age(key, room, size);
   if (c->kind == FAKE_RELEASE) {
     struct fake_text name = fake_counter_name(c);
     fake_store_remove(s, key);
@@ -180,9 +197,9 @@ static inline const char *fake_run_command(struct fake_server *s, struct fake_co
   switch (command->kind) {
     case FAKE_SET:
       if (command->fenced) return fake_run_fenced(s, c->db, a, command, room, size);
-      return fake_run_set(s, c->db, a, command);
+      return fake_run_set(s, c->db, a, command, room, size);
     case FAKE_RELEASE:
-    case FAKE_EXTEND: return fake_run_script(s, c->db, a, command);
+    case FAKE_EXTEND: return fake_run_script(s, c->db, a, command, room, size);
     case FAKE_AUTH: return fake_run_auth(s, c, a);
     case FAKE_SELECT: return fake_run_select(s, c, a);
     case FAKE_INFO: return fake_run_info(s, command->at, a, room, size);
@@ -193,8 +210,8 @@ static inline const char *fake_run_command(struct fake_server *s, struct fake_co
   return "-ERR unknown command\r\n";
 }
 
-/* SET key value [NX] PX ttl, in any order of the options, the same behind EVAL script 1;
-   EVAL script 1 key value [ttl], or EVAL script 1 key value token max_ttl ttl */
+/* SET key value [NX] PX ttl, in any order of the options;
+   EVAL script 1 key value [ttl [PX]], or EVAL script 1 key value ttl token max_ttl */
 static inline void fake_describe(struct fake_command *c, const struct fake_args *a) {
   int first = fake_arg_is(a, 0, "SET") ? 1 : 3, i;
   if (c->kind <= FAKE_EXTEND) {
@@ -203,11 +220,12 @@ static inline void fake_describe(struct fake_command *c, const struct fake_args 
     c->fenced = c->kind == FAKE_SET && first == 3 && fake_arg_has(a, 1, ":fence");
     c->arms = c->kind == FAKE_SET && first == 3 && !c->fenced;
     if (c->fenced) {
-      c->token = fake_arg_number(a, 5);
-      c->max_ttl_ms = fake_arg_number(a, 6);
+      c->token = fake_arg_number(a, 6);
+      c->max_ttl_ms = fake_arg_number(a, 7);
     }
-    if (first == 3) c->ttl_ms = fake_arg_number(a, a->count - 1);
+    if (first == 3) c->ttl_ms = fake_arg_number(a, 5);
     if (c->kind == FAKE_RELEASE) c->ttl_ms = 0;
+    c->getex = first == 3 && fake_arg_has(a, 1, "'getex'");
     for (i = 3; first == 1 && i + 1 < a->count; i++)
       if (fake_arg_is(a, i, "PX")) c->ttl_ms = fake_arg_number(a, i + 1);
     return;
@@ -236,6 +254,12 @@ static inline struct fake_rule *fake_rule_for(struct fake *f, const struct fake_
   return NULL;
 }
 
+/* A string may have any bytes; but what a test answers may be anything. */
+static inline size_t fake_answer_size(const char *answer, int is_rule) {
+  if (is_rule || answer[0] != '$' || answer[1] == '-') return strlen(answer);
+  return strcspn(answer, "\n") + 1 + (size_t)strtoul(answer + 1, NULL, 10) + 2;
+}
+
 static inline void fake_execute(struct fake *f, struct fake_connection *c,
                                 const struct fake_args *a) {
   struct fake_server *s = &f->server[c->server];
@@ -261,7 +285,7 @@ static inline void fake_execute(struct fake *f, struct fake_connection *c,
   if (answer && c->resp3 && strcmp(answer, "$-1\r\n") == 0) answer = "_\r\n";
   if (answer)
     snprintf(command->answer, sizeof command->answer, "%.*s", (int)strcspn(answer, "\r"), answer);
-  if (answer) fake_reply(s, c, answer, command->at);
+  if (answer) fake_reply(s, c, answer, fake_answer_size(answer, rule != NULL), command->at);
   fake_follow(f, c, command, &before);
 }
 

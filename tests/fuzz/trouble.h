@@ -144,7 +144,7 @@ static inline void stray(int server, const char *bytes) {
   for (i = 0; i < world.fake.connections; i++) {
     struct fake_connection *c = &world.fake.connection[i];
     if (c->server == server && c->held)
-      fake_reply(&world.fake.server[server], c, bytes, world.fake.now_ms);
+      fake_reply(&world.fake.server[server], c, bytes, strlen(bytes), world.fake.now_ms);
   }
 }
 

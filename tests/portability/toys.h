@@ -11,7 +11,7 @@ static struct toy {
   int down, held;
   char owner[20];
   int64_t expires_ms;
-  char asked[320], replies[64];
+  char asked[400], replies[64];
   size_t got, ready; /* bytes of the two */
 } toys[REDLOCK_MAX_SERVERS];
 
@@ -30,7 +30,7 @@ static void toy_execute(struct toy *t, const char **words, size_t count) {
   ours = t->held && memcmp(t->owner, value, sizeof t->owner) == 0;
   if (is_set && !t->held) memcpy(t->owner, value, sizeof t->owner);
   if (is_set) toy_reply(t, t->held ? "$-1\r\n" : "+OK\r\n");
-  else toy_reply(t, ours ? ":1\r\n" : ":0\r\n");
+  else toy_reply(t, ours ? ":1\r\n" : "$-1\r\n");
   if (is_set ? !t->held : ours && count == 6) t->expires_ms = toys_now_ms() + 10000;
   t->held = is_set || (t->held && !(ours && count == 5));
 }

@@ -71,11 +71,11 @@ static const char *told(const char *command) {
 /* The commands of fencing tokens and of wake-ups, in scripts and by themselves. */
 static void its_user_may_send_all_that_a_client_can(void) {
   static const char *const allowed[] = {
-    "EVAL \"redis.call('time') redis.call('exists',KEYS[1]) redis.call('get',KEYS[1]) "
+    "EVAL \"redis.call('time') redis.call('getex',KEYS[1]) redis.call('get',KEYS[1]) "
     "return redis.call('set',KEYS[1]..':fence','7','px','100')\" 1 deploy",
     "EVAL \"redis.call('pttl',KEYS[1]) redis.call('pexpire',KEYS[1],9) redis.call('del',KEYS[1]) "
     "return redis.call('info')\" 1 deploy",
-    "SET deploy:fence 7 PX 100", "GET deploy:fence", "EXISTS deploy", "TIME", "HELLO 3",
+    "SET deploy:fence 7 PX 100", "GET deploy:fence", "GETEX deploy:fence", "TIME", "HELLO 3",
     "CLIENT TRACKING ON", "INFO", "PING"
   };
   size_t i;

@@ -265,17 +265,16 @@ static void make_odd(struct message *m) {
 /* With a value of its own, as each attempt has. */
 static void make_arm(struct message *m) {
   static unsigned attempt;
-  char value[21];
-  snprintf(value, sizeof value, "%020u", attempt++);
-  begin(m, 8);
+  char value[24];
+  snprintf(value, sizeof value, "%020uage", attempt++);
+  begin(m, 7);
   word(m, "EVAL");
   word(m, RL_SCRIPT);
   word(m, "1");
   put_name(m);
-  put(m, value, 20);
-  word(m, "NX");
-  word(m, "PX");
+  put(m, value, 19 + below(5));
   word(m, a_ttl());
+  word(m, "PX");
 }
 
 /* Only what the header sends. */
@@ -626,7 +625,9 @@ static void put_push_first(char *out, size_t reply, size_t all) {
   memcpy(out + all - reply, answer, reply);
 }
 
-/* The reply to the script with these words behind its value, and what the connection is told of its
+#define ARM "30000" /* the ttl of what sets; any other extends, and none releases */
+
+/* The reply to the script with this behind its value, and what the connection is told of its
  * own doing behind it. */
 static void own_says(const char *key, const char *rest) {
   static char out[STORE_REPLY];
@@ -634,19 +635,16 @@ static void own_says(const char *key, const char *rest) {
   struct arg argv[STORE_ARGS];
   struct effect e;
   struct reply r;
-  char words[64], *one;
-  const char *at;
   size_t size;
-  int argc = 0, count = *rest ? 6 : 5;
-  for (at = rest; *at; at++) count += *at == ' ';
-  begin(&m, count);
+  int argc = 0, arms = strcmp(rest, ARM) == 0;
+  begin(&m, arms ? 7 : *rest ? 6 : 5);
   word(&m, "EVAL");
   word(&m, RL_SCRIPT);
   word(&m, "1");
   word(&m, key);
   put(&m, "aaaaaaaaaaaaaaaaaaaa", 20);
-  snprintf(words, sizeof words, "%s", rest);
-  for (one = strtok(words, " "); one; one = strtok(NULL, " ")) word(&m, one);
+  if (*rest) word(&m, rest);
+  if (arms) word(&m, "PX");
   (void)request_parse((const unsigned char *)(const void *)m.bytes, m.size, argv, &argc);
   memset(&e, 0, sizeof e);
   r.at = out;
@@ -680,8 +678,6 @@ static int begin_resp3(int noloop) {
   return CHECK(got[0] == '%' && strstr(got, "+OK\r\n+PONG\r\n"));
 }
 
-#define ARM "NX PX 30000"
-
 static void pushes_are_the_same(void) { /* R26 */
   static char push[128];
   struct reply nil;
@@ -702,9 +698,14 @@ static void pushes_are_the_same(void) { /* R26 */
   another_does("DEL r");
   own_says("r", ARM);
   own_says("r", "60000");                /* extended: told of its own doing */
-  own_says("r", "10000");                /* not changed, but read */
+  own_says("r", "10000");                /* not changed, but its ttl was read */
   own_says("r", "");                     /* released: told again */
   own_says("r", "");                     /* read while absent */
+  another_does("SET r x PX 50000");
+  another_does("DEL r");
+  own_says("r", ARM);                    /* OK, and told of its own doing */
+  own_says("r", "");                     /* nothing was read: not told */
+  own_says("r", "");
   another_does("SET r x PX 50000");
   own_says("r", "");                     /* another's: read */
   another_does("RPUSH q2 x");

@@ -95,7 +95,7 @@ struct store {
   int databases;
   int error;              /* an error that every command with a key gets; 0 = none */
   int refuse_auth, refuse_select, refuse_info;
-  int refuse_hello, refuse_tracking;
+  int refuse_hello, refuse_tracking, refuse_getex;
 };
 
 /* R15, word for word. The kinds that come unasked stand last. */
@@ -410,8 +410,8 @@ static inline int store_facts(struct store *s, struct session *c, const struct a
   text.size = k ? k->value_size : 0;
   f->has_counter = k != NULL;
   f->clock_us = s->now_us;
-  if (arg_integer(argv[5], &f->token) && arg_integer(argv[6], &f->max_ttl_ms) &&
-      arg_integer(argv[7], &f->ttl_ms) && (!k || arg_integer(text, &f->counter)))
+  if (arg_integer(argv[5], &f->ttl_ms) && arg_integer(argv[6], &f->token) &&
+      arg_integer(argv[7], &f->max_ttl_ms) && (!k || arg_integer(text, &f->counter)))
     return 1;
   reply_error(r, "ERR user_script:1: attempt to perform arithmetic on a string value");
   return 0;
@@ -429,7 +429,13 @@ static inline struct key *store_put(struct store *s, int db, struct arg name, st
   return k;
 }
 
-/* R25: EVAL script 1 resource value token max_ttl ttl. Both keys are set, or neither. */
+/* What the scripts that set say of a key that is there. */
+static inline void reply_age(struct reply *r, const struct key *k) {
+  size_t size = k->value_size > 20 ? k->value_size - 20 : 0;
+  reply_bulk(r, k->value + 20, size < 3 ? size : 3);
+}
+
+/* R25: EVAL script 1 resource value ttl token max_ttl. Both keys are set, or neither. */
 static inline void store_fenced(struct store *s, struct session *c, const struct arg *argv,
                                 const struct fenced_script *script, struct reply *r,
                                 struct effect *e) {
@@ -437,7 +443,12 @@ static inline void store_fenced(struct store *s, struct session *c, const struct
   struct fenced_facts facts;
   struct fenced_plan plan;
   struct arg counter = {name, argv[3].size + 6};
+  struct key *k = store_find(s, c->db, argv[3]);
   if (counter.size > STORE_NAME) return;
+  if (k && k->list && script->looks) {
+    reply_error(r, store_error(15));
+    return;
+  }
   memcpy(name, argv[3].at, argv[3].size);
   memcpy(name + argv[3].size, ":fence", 6);
   if (!store_facts(s, c, argv, counter, &facts, r)) return;
@@ -449,16 +460,13 @@ static inline void store_fenced(struct store *s, struct session *c, const struct
   store_note(e, EFFECT_SET_REFUSED, argv[3], argv[4]);
   e->ttl_ms = facts.ttl_ms;
   if (plan.writes) {
-    struct key *k;
-    (void)store_put(s, c->db, counter, argv[5], plan.counter_px_ms);
-    if (!facts.taken) {
-      k = store_put(s, c->db, argv[3], argv[4], facts.ttl_ms);
-      e->key = k;
-      e->kind = k ? EFFECT_SET : EFFECT_NONE;
-    }
+    (void)store_put(s, c->db, counter, argv[6], plan.counter_px_ms);
+    k = store_put(s, c->db, argv[3], argv[4], facts.ttl_ms);
+    e->key = k;
+    e->kind = k ? EFFECT_SET : EFFECT_NONE;
   }
   if (plan.reply) reply_integer(r, plan.reply);
-  else reply_text(r, "$-1\r\n");
+  else reply_age(r, k);
 }
 
 static struct fenced_script store_known_script; /* the last one: there is but one */
@@ -481,8 +489,8 @@ static inline void store_fenced_ms(struct store *s, struct session *c, struct ar
   char longest[16], ttl[16];
   snprintf(longest, sizeof longest, "%lu", (unsigned long)max_ttl_ms);
   snprintf(ttl, sizeof ttl, "%lu", (unsigned long)ttl_ms);
-  argv[6] = arg_of(longest);
-  argv[7] = arg_of(ttl);
+  argv[5] = arg_of(ttl);
+  argv[7] = arg_of(longest);
   if (store_known_script.is_fenced) store_fenced(s, c, argv, &store_known_script, r, e);
 }
 
@@ -498,12 +506,25 @@ static inline void store_forget_counter(struct store *s, int db, struct arg reso
   if (k) k->used = 0;
 }
 
-/* R26: EVAL script 1 resource value NX PX ttl, which has read the key. */
+/* R26: EVAL script 1 resource value ttl PX, which has read the key. */
 static inline void store_arm(struct store *s, struct session *c, const struct arg *argv,
                              const struct key *k, struct reply *r, struct effect *e) {
+  struct arg set[5];
+  set[1] = argv[3];
+  set[2] = argv[4];
+  set[3] = arg_of("PX");
+  set[4] = argv[5];
+  store_note(e, EFFECT_SET_REFUSED, argv[3], argv[4]);
   if (k && k->list) reply_error(r, store_error(15));
+  else if (k) reply_age(r, k);
   else if (s->error == STORE_ERROR_OOM) reply_error(r, store_error(s->error));
-  else store_set(s, c, 6, argv + 2, r, e);
+  else store_set(s, c, 5, set, r, e);
+}
+
+/* Whether a release or extension, which finds its own value or not, reads the key by what counts as
+   a read. */
+static inline int store_reads(const struct store *s, struct arg script, int finds, int extends) {
+  return !finds || extends || s->refuse_getex || !script_has(script, "'getex'");
 }
 
 /* The scripts are known by their words: which calls stand in them. A planted bug takes some away.
@@ -512,26 +533,30 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
                               struct reply *r, struct effect *e) {
   struct key *k = store_find(s, c->db, argv[3]);
   struct arg none = {NULL, 0}, value = argc > 4 ? argv[4] : none;
-  int extends, looks;
+  int extends, looks, finds;
   if (argc == 8 && store_script(argv[1])->is_fenced) {
-    session_reads(c, argv[3], k != NULL); /* by EXISTS */
+    session_reads(c, argv[3], k != NULL);
     store_fenced(s, c, argv, store_script(argv[1]), r, e);
     return;
   }
   extends = argc > 5 && script_has(argv[1], "pexpire");
   looks = script_has(argv[1], "'get'");
-  if (looks) session_reads(c, argv[3], k != NULL);
-  if (argc == 8) {
+  if (argc == 7) {
+    if (looks) session_reads(c, argv[3], k != NULL);
     store_arm(s, c, argv, k, r, e);
     return;
   }
+  finds = k && !k->list && k->value_size == value.size &&
+          memcmp(k->value, value.at, value.size) == 0;
+  if (looks && store_reads(s, argv[1], finds, extends)) session_reads(c, argv[3], k != NULL);
   store_note(e, extends ? EFFECT_NOT_EXTENDED : EFFECT_NOT_DELETED, argv[3], value);
   if (looks && k && k->list) {
     reply_error(r, store_error(15));
     return;
   }
-  if (looks && (!k || k->value_size != value.size || memcmp(k->value, value.at, value.size))) {
-    reply_integer(r, 0);
+  if (looks && !finds) {
+    if (k) reply_age(r, k);
+    else reply_nil(r, c);
     return;
   }
   if (extends && k && argc > 5)

@@ -10,7 +10,6 @@ typedef enum inside_reply {
   INSIDE_BAD,
   INSIDE_OK,   /* from here on: a whole reply */
   INSIDE_NIL,
-  INSIDE_ZERO,
   INSIDE_POSITIVE,
   INSIDE_ERROR,
   INSIDE_OTHER,
@@ -24,7 +23,6 @@ static inline inside_reply inside_parse(inside_parser *parser, char byte) {
     case RL_BAD: return INSIDE_BAD;
     case RL_REPLY_OK: return INSIDE_OK;
     case RL_REPLY_NIL: return INSIDE_NIL;
-    case RL_REPLY_ZERO: return INSIDE_ZERO;
     case RL_REPLY_POSITIVE: return INSIDE_POSITIVE;
     case RL_REPLY_ERROR: return INSIDE_ERROR;
     case RL_REPLY_OTHER: return INSIDE_OTHER;

@@ -31,8 +31,7 @@ static inline inside_reply judge_line(char type, const char *text, size_t size, 
   if (!is_number(text, size)) return INSIDE_BAD;
   number = number_of(text, size);
   if (type == ':') {
-    if (number > 0) return INSIDE_POSITIVE;
-    return number < 0 ? INSIDE_OTHER : INSIDE_ZERO;
+    return number > 0 ? INSIDE_POSITIVE : INSIDE_OTHER;
   }
   if (size > MOST_SIZE || (text[0] == '-' && type != '$')) return INSIDE_BAD;
   if (text[0] == '-') return number > -1.5 && number < -0.5 ? INSIDE_NIL : INSIDE_BAD;

@@ -29,8 +29,8 @@ static const struct reply {
   REPLY("-ERR unknown command 'SET'\r\n", INSIDE_ERROR, REDLOCK_VOTE_ERROR),
   REPLY("-OK\r\n", INSIDE_ERROR, REDLOCK_VOTE_ERROR),
   REPLY("-\r\n", INSIDE_ERROR, REDLOCK_VOTE_ERROR),
-  REPLY(":0\r\n", INSIDE_ZERO, REDLOCK_VOTE_ERROR),
-  REPLY(":000\r\n", INSIDE_ZERO, REDLOCK_VOTE_ERROR),
+  REPLY(":0\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY(":000\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
   REPLY(":1\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
   REPLY(":007\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
   REPLY(":-1\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
@@ -39,15 +39,15 @@ static const struct reply {
   REPLY(":4294967296\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
   REPLY(":18446744073709551616\r\n", INSIDE_POSITIVE, REDLOCK_VOTE_ERROR),
   REPLY("$-1\r\n", INSIDE_NIL, REDLOCK_VOTE_TAKEN),
-  REPLY("$0\r\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
-  REPLY("$1\r\n\r\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
-  REPLY("$2\r\nOK\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
-  REPLY("$11\r\n+OK\r\n:1\r\n\r\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
+  REPLY("$0\r\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_TAKEN),
+  REPLY("$1\r\n\r\r\n", INSIDE_OTHER, REDLOCK_VOTE_TAKEN),
+  REPLY("$2\r\nOK\r\n", INSIDE_OTHER, REDLOCK_VOTE_TAKEN),
+  REPLY("$11\r\n+OK\r\n:1\r\n\r\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_TAKEN),
   REPLY("_\r\n", INSIDE_NIL, REDLOCK_VOTE_TAKEN), /* from here on: RESP3 */
   REPLY("*0\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
   REPLY("*2\r\n_\r\n$-1\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
   REPLY("%1\r\n+OK\r\n*2\r\n%1\r\n:1\r\n-x\r\n*0\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR),
-  REPLY("$3\r\n\0\xff\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR)
+  REPLY("$3\r\n\0\xff\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_TAKEN)
 };
 
 enum { REPLIES = sizeof replies / sizeof replies[0] };
@@ -330,9 +330,9 @@ static void a_set_is_voted_on_in_pieces_of_any_size(void) {
   }
 }
 
-static redlock_vote vote_of_a_script(inside_reply means) {
-  if (means == INSIDE_POSITIVE) return REDLOCK_VOTE_YES;
-  return means == INSIDE_ZERO ? REDLOCK_VOTE_TAKEN : REDLOCK_VOTE_ERROR;
+static redlock_vote vote_of_a_script(const struct reply *reply) {
+  if (reply->means == INSIDE_POSITIVE) return REDLOCK_VOTE_YES;
+  return reply->vote == REDLOCK_VOTE_TAKEN ? REDLOCK_VOTE_TAKEN : REDLOCK_VOTE_ERROR;
 }
 
 static void a_script_is_voted_on_in_pieces_of_any_size(void) {
@@ -345,7 +345,7 @@ static void a_script_is_voted_on_in_pieces_of_any_size(void) {
       wire.eval = replies[i].bytes;
       wire.recv_most = most;
       (void)redlock_extend(&rl, &lock, 1000);
-      if (!CHECK_EQ(lock.votes[0], vote_of_a_script(replies[i].means)))
+      if (!CHECK_EQ(lock.votes[0], vote_of_a_script(&replies[i])))
         show(replies[i].bytes, replies[i].size);
     }
   }
