@@ -393,7 +393,7 @@ typedef struct redlock {
   rl_link *urgent;    /* the last urgent one's place in the line; none: the line itself */
   rl_link live;       /* locks with a round under way, resting between attempts, or kept */
   rl_link decided;    /* locks to hand back */
-  const char *failed; /* what did on our side, last: clock, entropy or wait; NULL = nothing */
+  const char *failed; /* what did on our side, last: a call, clock, entropy, wait; NULL = nothing */
   const redlock_lock *handed; /* the last handed back, if it is in no list since: saves a search */
 #ifndef REDLOCK_NO_FENCING
   uint64_t token;     /* the last one that was proposed, or refused one (R25) */
@@ -494,8 +494,8 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 REDLOCK_API const char *redlock_strerror(redlock_status status);
 
 /* The last error of a server, in its own words if it sent any (R15; the README says what to do
-   about each); "" = none, NULL = no such server. Server -1 is this side: which of clock, entropy or
-   waiting failed last. Valid until the next call with this client. */
+   about each); "" = none, NULL = no such server. Server -1 is this side: why a call was INVALID, or
+   which of clock, entropy or waiting failed, last. Valid until the next call with this client. */
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 /* What the client knows of a server by now; nothing is asked of it. */
@@ -3027,17 +3027,30 @@ static int rl_system_resolve(redlock *rl, rl_server *s) { return rl->server != s
 /* ---- The public calls ------------------------------------------------------------------------ */
 
 static const char rl_twice[] = "this address is in the list twice";
+static const char rl_too_many[] = "more servers than REDLOCK_MAX_SERVERS";
+static const char rl_not_held[] = "the lock is not held";
+static const char rl_under_way[] = "the lock is busy"; /* pending, kept, or to be handed back */
 
-static int rl_take_options(redlock *rl, const redlock_options *options) {
+/* What was refused leaves its reason. No more of a client built otherwise may be there. */
+static redlock_status rl_invalid(redlock *rl, const char *why) {
+  if (rl && rl->servers != RL_MISBUILT) rl_blame(rl, why);
+  return REDLOCK_INVALID;
+}
+
+static redlock_status rl_take_options(redlock *rl, const redlock_options *options) {
   redlock_options *o = &rl->options;
   uint32_t *min = &o->retry_delay_min_ms, *max = &o->retry_delay_max_ms;
   if (options) *o = *options;
   if (o->server_timeout_ms == 0) o->server_timeout_ms = 250;
   if (o->drift_ppm == 0) o->drift_ppm = 10000;
   if (*max == 0) *max = *min > 200 ? *min : 200;
-  if (o->max_ttl_ms != RL_MAX_TTL(rl)) return 0; /* no quarantine: not one in name alone */
-  if (RL_FENCING(rl) && o->max_ttl_ms / 4 < o->server_timeout_ms) return 0; /* R25 */
-  return o->drift_ppm < 1000000 && *min <= *max && rl_choose_io(rl);
+  if (o->max_ttl_ms != RL_MAX_TTL(rl)) /* no quarantine: not one in name alone */
+    return rl_invalid(rl, "max_ttl_ms: REDLOCK_NO_QUARANTINE is set");
+  if (RL_FENCING(rl) && o->max_ttl_ms / 4 < o->server_timeout_ms) /* R25 */
+    return rl_invalid(rl, "fencing: max_ttl_ms is below 4 * server_timeout_ms");
+  if (o->drift_ppm >= 1000000) return rl_invalid(rl, "drift_ppm: 1 000 000 or more");
+  if (*min > *max) return rl_invalid(rl, "retry_delay_min_ms is above the maximum");
+  return rl_choose_io(rl) ? REDLOCK_OK : rl_invalid(rl, "options.io is missing");
 }
 
 /* What is wrong with the next server's entry; NULL = nothing. */
@@ -3055,14 +3068,14 @@ static const char *rl_judge_entry(redlock *rl, rl_server *s) {
   return rl_is_system(rl) && !rl_system_resolve(rl, s) ? rl_twice : RL_NULL;
 }
 
-/* Takes the entries of the list; what is wrong with one stays as that server's error. */
-static int rl_take_list(redlock *rl, const char *list) {
+/* Takes the entries of the list; what is wrong with one stays as that server's error too. */
+static redlock_status rl_take_list(redlock *rl, const char *list) {
   while (*(list += strspn(list, RL_BETWEEN)) != 0) {
     rl_server *s = rl->last;
     const char *problem;
     if (rl->servers == REDLOCK_MAX_SERVERS) {
-      rl_say(rl->server, "more servers than REDLOCK_MAX_SERVERS");
-      return 0;
+      rl_say(rl->server, rl_too_many);
+      return rl_invalid(rl, rl_too_many);
     }
     rl->last++;
     s->index = rl->servers++;
@@ -3072,12 +3085,12 @@ static int rl_take_list(redlock *rl, const char *list) {
     problem = rl_judge_entry(rl, s);
     if (problem) {
       rl_say(s, problem);
-      return 0;
+      return rl_invalid(rl, problem);
     }
     list += rl_entry(list).size;
   }
   rl->quorum = RL_AS(uint8_t, rl->servers / 2 + 1); /* R5 */
-  return rl->servers;
+  return rl->servers ? REDLOCK_OK : rl_invalid(rl, "the list of servers is empty");
 }
 
 static void rl_empty(rl_link *list) { list->next = list->prev = list; }
@@ -3085,6 +3098,7 @@ static void rl_empty(rl_link *list) { list->next = list->prev = list; }
 REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
                                               const redlock_options *options, size_t client_size,
                                               size_t lock_size) {
+  redlock_status status;
   if (!rl) return REDLOCK_INVALID;
   if (client_size != sizeof *rl || lock_size != sizeof(redlock_lock)) {
     rl->servers = RL_MISBUILT; /* no more of it may be there */
@@ -3097,24 +3111,31 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
   rl_empty(&rl->decided);
   rl->due_ms = INT64_MAX;
   rl->last = rl->server;
-  if (!servers || !rl_take_options(rl, options) || !rl_take_list(rl, servers))
-    return REDLOCK_INVALID;
-  if (!rl_tick(rl)) return REDLOCK_SYSTEM;
-  rl->log = rl->commands;
-  return REDLOCK_OK;
+  status = rl_take_options(rl, options);
+  if (status == REDLOCK_OK) status = rl_take_list(rl, servers ? servers : "");
+  if (status == REDLOCK_OK && !rl_tick(rl)) status = REDLOCK_SYSTEM;
+  if (status == REDLOCK_OK) rl->log = rl->commands;
+  return status;
 }
 
 /* Whether this is a client, and this is its process. */
 static int rl_is_ready(const redlock *rl) { return rl_is_client(rl) && !rl_is_forked(rl); }
 
+/* OK = the same, and there is a lock. */
+static redlock_status rl_check_call(redlock *rl, const void *lock) {
+  if (!rl_is_client(rl)) return rl_invalid(rl, "no client: moved, closed, or init failed");
+  if (rl_is_forked(rl)) return rl_invalid(rl, "the client is another process's");
+  return lock ? REDLOCK_OK : rl_invalid(rl, "lock is NULL");
+}
+
 REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
-  redlock_status status = REDLOCK_OK;
+  redlock_status status = rl_check_call(rl, rl);
   int i;
-  if (!rl_is_ready(rl)) return REDLOCK_INVALID;
+  if (status != REDLOCK_OK) return status;
   for (i = 0; rl_is_system(rl) && i < rl->servers; i++) {
     if (rl_system_resolve(rl, &rl->server[i])) continue;
     rl_say(&rl->server[i], rl_twice);
-    status = REDLOCK_INVALID;
+    status = rl_invalid(rl, rl_twice);
   }
   return status;
 }
@@ -3159,9 +3180,10 @@ REDLOCK_API void redlock_close(redlock *rl) {
   memset(rl, 0, sizeof *rl);
 }
 
-static int rl_is_good_ttl(const redlock *rl, uint32_t ttl_ms) {
-  if (RL_MAX_TTL(rl) && ttl_ms > RL_MAX_TTL(rl)) return 0; /* R24 */
-  return rl_validity_ms(rl, ttl_ms) > 0;
+static redlock_status rl_check_ttl(redlock *rl, uint32_t ttl_ms) {
+  if (RL_MAX_TTL(rl) && ttl_ms > RL_MAX_TTL(rl))
+    return rl_invalid(rl, "ttl_ms is above max_ttl_ms"); /* R24 */
+  return rl_validity_ms(rl, ttl_ms) > 0 ? REDLOCK_OK : rl_invalid(rl, "ttl_ms is too short");
 }
 
 /* Begins an operation. The next step or wait encodes it when it can be sent; T1 is taken then. */
@@ -3176,12 +3198,16 @@ static redlock_status rl_start(redlock *rl, redlock_lock *lock, uint8_t task,
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms) {
+  redlock_status status = rl_check_call(rl, lock);
   size_t size = 0;
   uint32_t hash = 0;
-  if (!rl_is_ready(rl) || !lock || !resource || !rl_is_good_ttl(rl, ttl_ms)) return REDLOCK_INVALID;
-  while (size <= REDLOCK_MAX_RESOURCE && resource[size]) hash = rl_hash(hash, resource[size++]);
-  if (size == 0 || size > REDLOCK_MAX_RESOURCE) return REDLOCK_INVALID;
-  if (lock != rl->handed && rl_owns(rl, lock)) return REDLOCK_INVALID;
+  if (status == REDLOCK_OK) status = rl_check_ttl(rl, ttl_ms);
+  if (status != REDLOCK_OK) return status;
+  while (resource && size <= REDLOCK_MAX_RESOURCE && resource[size])
+    hash = rl_hash(hash, resource[size++]);
+  if (size == 0) return rl_invalid(rl, "the resource's name is empty");
+  if (size > REDLOCK_MAX_RESOURCE) return rl_invalid(rl, "the resource's name is too long");
+  if (lock != rl->handed && rl_owns(rl, lock)) return rl_invalid(rl, rl_under_way);
   memset(lock, 0, offsetof(redlock_lock, user));
   lock->operation = REDLOCK_ACQUIRE;
   lock->status = REDLOCK_SYSTEM;
@@ -3197,16 +3223,19 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
 
 /* OK = the lock is held, no operation is pending, and its deadline has not passed. */
 static redlock_status rl_check_held(redlock *rl, const redlock_lock *lock) {
-  if (!rl_is_ready(rl) || !lock || !lock->granted) return REDLOCK_INVALID;
-  if (lock->phase != RL_IDLE && lock->phase != RL_KEEPING) return REDLOCK_INVALID;
+  redlock_status status = rl_check_call(rl, lock);
+  if (status != REDLOCK_OK) return status;
+  if (!lock->granted) return rl_invalid(rl, rl_not_held);
+  if (lock->phase != RL_IDLE && lock->phase != RL_KEEPING) return rl_invalid(rl, rl_under_way);
   if (!rl_tick(rl)) return REDLOCK_SYSTEM;
   return rl->now_ms < lock->deadline_ms ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
 
 REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms) {
   redlock_status status = rl_check_held(rl, lock);
+  if (status == REDLOCK_OK) status = rl_check_ttl(rl, ttl_ms);
   if (status != REDLOCK_OK) return status;
-  if (lock->kept || !rl_is_good_ttl(rl, ttl_ms)) return REDLOCK_INVALID;
+  if (lock->kept) return rl_invalid(rl, rl_under_way);
   if (rl_clip(rl, lock, ttl_ms) == 0) return REDLOCK_LIMIT;
   lock->ask_ms = ttl_ms;
   if (lock->ttl_ms < ttl_ms) lock->ttl_ms = ttl_ms;
@@ -3214,23 +3243,27 @@ REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock,
 }
 
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock) {
-  if (!rl_is_ready(rl) || !lock) return REDLOCK_INVALID;
+  redlock_status status = rl_check_call(rl, lock);
+  if (status != REDLOCK_OK) return status;
   if (lock->phase != RL_IDLE) {
     int acquiring = lock->operation == REDLOCK_ACQUIRE && !lock->kept;
-    if (!rl_owns(rl, lock)) return REDLOCK_INVALID;
-    if (lock->task == RL_RELEASE && lock->phase != RL_DECIDED) return REDLOCK_INVALID;
+    if (!rl_owns(rl, lock)) return rl_invalid(rl, rl_not_held);
+    if (lock->task == RL_RELEASE && lock->phase != RL_DECIDED) return rl_invalid(rl, rl_under_way);
     if (!acquiring && !lock->deadline_ms) return REDLOCK_EXPIRED; /* still to be handed back */
     (void)rl_tick(rl);
     rl_withdraw(rl, lock);
     if (acquiring) return REDLOCK_CANCELLED;
   }
-  if (!lock->deadline_ms) return lock->granted ? REDLOCK_EXPIRED : REDLOCK_INVALID;
+  if (!lock->granted) return rl_invalid(rl, rl_not_held);
+  if (!lock->deadline_ms) return REDLOCK_EXPIRED;
   lock->deadline_ms = 0; /* the hold ends here, whatever the servers say */
   return rl_start(rl, lock, RL_RELEASE, REDLOCK_RELEASE);
 }
 
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
-  if (!rl_is_ready(rl) || !lock || !rl_owns(rl, lock)) return REDLOCK_INVALID;
+  redlock_status status = rl_check_call(rl, lock);
+  if (status != REDLOCK_OK) return status;
+  if (!rl_owns(rl, lock)) return rl_invalid(rl, "nothing is pending");
   (void)rl_tick(rl);
   rl_withdraw(rl, lock);
   return REDLOCK_OK;

@@ -47,6 +47,8 @@ static void there_are_no_texts(void) {
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
   CHECK(strcmp(redlock_server_error(&rl, 0), "") == 0);
   CHECK(redlock_server_error(&rl, 3) == NULL);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "", 1000, 0), REDLOCK_INVALID);
+  CHECK(strcmp(redlock_server_error(&rl, -1), "") == 0);
   CHECK(strcmp(redlock_strerror(REDLOCK_TAKEN), "") == 0);
   end();
 }

@@ -55,6 +55,7 @@ static int is_unchanged(void) { return memcmp(&before, &lock, sizeof lock) == 0;
 
 /* Every call, with the least that could otherwise be right. */
 static int all_are_invalid(redlock *client) {
+  redlock_server_info info;
   redlock_fd fds[REDLOCK_MAX_SERVERS];
   int bad = 0;
   bad += redlock_acquire(client, &lock, "r", 1000, 0) != REDLOCK_INVALID;
@@ -71,6 +72,7 @@ static int all_are_invalid(redlock *client) {
   bad += redlock_wait(client, 60000) != NULL;
   bad += redlock_timeout_ms(client) != -1;
   bad += redlock_fds(client, fds, REDLOCK_MAX_SERVERS) != 0;
+  bad += redlock_server_status(client, 0, &info) != REDLOCK_INVALID;
   bad += redlock_remaining_ms(client, &lock) != 0;
   return bad == 0;
 }
@@ -154,6 +156,8 @@ static int passes_in_a_child(int (*test)(void)) {
 }
 
 static int forked_calls_are_invalid(void) {
+  if (redlock_resolve(&rl) != REDLOCK_INVALID) return 0;
+  if (!strstr(redlock_server_error(&rl, -1), "another process")) return 0;
   int good = all_are_invalid(&rl);
   redlock_close(&rl);
   return good && all_are_invalid(&rl);
@@ -539,6 +543,89 @@ static void errors_of_servers_that_are_none(void) {
   CHECK(redlock_server_error(&rl, INT_MIN) == NULL);
 }
 
+/* ---- INVALID says why ------------------------------------------------------------------------ */
+
+static void because(redlock *client, redlock_status status, const char *why) {
+  CHECK_EQ(status, REDLOCK_INVALID);
+  if (!CHECK(strcmp(redlock_server_error(client, -1), why) == 0))
+    printf("    '%s', not '%s'\n", redlock_server_error(client, -1), why);
+}
+
+static void init_says_why_of_the_options(void) {
+  prepare();
+  options.drift_ppm = 1000000;
+  because(&rl, init(), "drift_ppm: 1 000 000 or more");
+  prepare();
+  options.retry_delay_min_ms = 300;
+  options.retry_delay_max_ms = 299;
+  because(&rl, init(), "retry_delay_min_ms is above the maximum");
+  prepare();
+  options.fencing = 1;
+  because(&rl, init(), "fencing: max_ttl_ms is below 4 * server_timeout_ms");
+  options.max_ttl_ms = 999;
+  because(&rl, init(), "fencing: max_ttl_ms is below 4 * server_timeout_ms");
+  options.max_ttl_ms = 1000;
+  CHECK_EQ(init(), REDLOCK_OK);
+}
+
+/* That of an entry it tells of the entry too. */
+static void init_says_why_of_the_list(void) {
+  static const char empty[] = "the list of servers is empty";
+  char many[3 * REDLOCK_MAX_SERVERS + 4] = "a";
+  int i;
+  prepare();
+  because(&rl, redlock_init(&rl, NULL, &options), empty);
+  because(&rl, redlock_init(&rl, "", &options), empty);
+  because(&rl, redlock_init(&rl, " , ", &options), empty);
+  because(&rl, redlock_init(&rl, "a,b,a", &options), "this address is in the list twice");
+  CHECK(strcmp(redlock_server_error(&rl, 2), redlock_server_error(&rl, -1)) == 0);
+  for (i = 0; i < REDLOCK_MAX_SERVERS; i++) snprintf(many + 2 * i, 4, "%c,a", 'b' + i);
+  because(&rl, redlock_init(&rl, many, &options), "more servers than REDLOCK_MAX_SERVERS");
+}
+
+static void an_acquire_says_why(void) {
+  static char name[REDLOCK_MAX_RESOURCE + 2];
+  prepare();
+  options.max_ttl_ms = 5000;
+  CHECK_EQ(init(), REDLOCK_OK);
+  because(&rl, redlock_acquire(&rl, &lock, "r", 0, 0), "ttl_ms is too short");
+  because(&rl, redlock_acquire(&rl, &lock, "r", 3, 0), "ttl_ms is too short");
+  because(&rl, redlock_acquire(&rl, &lock, "r", 5001, 0), "ttl_ms is above max_ttl_ms");
+  because(&rl, redlock_acquire(&rl, &lock, NULL, 1000, 0), "the resource's name is empty");
+  because(&rl, redlock_acquire(&rl, &lock, "", 1000, 0), "the resource's name is empty");
+  memset(name, 'r', sizeof name - 1);
+  because(&rl, redlock_acquire(&rl, &lock, name, 1000, 0), "the resource's name is too long");
+  because(&rl, redlock_acquire(&rl, NULL, "r", 1000, 0), "lock is NULL");
+}
+
+static void a_call_out_of_order_says_why(void) {
+  begin();
+  because(&rl, redlock_extend(&rl, &lock, 1000), "the lock is not held");
+  because(&rl, redlock_release(&rl, &lock), "the lock is not held");
+  because(&rl, redlock_keep(&rl, &lock, 0), "the lock is not held");
+  because(&rl, redlock_cancel(&rl, &lock), "nothing is pending");
+  start();
+  because(&rl, redlock_acquire(&rl, &lock, "r", 1000, 0), "the lock is busy");
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  hold();
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  because(&rl, redlock_extend(&rl, &lock, 10000), "the lock is busy");
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  because(&rl, redlock_release(&rl, &lock), "the lock is busy");
+}
+
+static void a_client_that_is_none_says_why(void) { /* R17 */
+  static const char why[] = "no client: moved, closed, or init failed";
+  static redlock copy;
+  begin();
+  copy = rl;
+  because(&copy, redlock_acquire(&copy, &lock, "r", 1000, 0), why);
+  because(&copy, redlock_resolve(&copy), why);
+  CHECK_EQ(redlock_server_error(&rl, -1)[0], '\0');
+  redlock_close(&rl);
+  because(&rl, redlock_extend(&rl, &lock, 1000), why);
+}
+
 static void fds_without_room_are_only_counted(void) {
   redlock_fd fds[2];
   begin();
@@ -599,6 +686,11 @@ int main(int argc, char **argv) {
   RUN(every_status_has_its_own_words);
   RUN(an_unknown_status_has_words_too);
   RUN(errors_of_servers_that_are_none);
+  RUN(init_says_why_of_the_options);
+  RUN(init_says_why_of_the_list);
+  RUN(an_acquire_says_why);
+  RUN(a_call_out_of_order_says_why);
+  RUN(a_client_that_is_none_says_why);
   RUN(fds_without_room_are_only_counted);
   RUN(an_idle_client_does_not_wait);
   return check_end();
