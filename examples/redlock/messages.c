@@ -109,9 +109,10 @@ const char *in_words(const char *error) {
 }
 
 static const char rights[] = "this user needs +set +eval +get +del +pttl +pexpire; for --max-ttl "
-                             "and --status also +info, for --fencing also +time, for a /db "
-                             "also +select";
-static const char key[] = "this user may not use this lock's name: allow ~NAME in its ACL";
+                             "and --status also +info, for --fencing also +time, for a /db also "
+                             "+select, to be told while it waits +hello +client|tracking +getex";
+static const char key[] = "this user may not use this lock's name: allow ~NAME in its ACL, and "
+                          "~NAME:fence for --fencing";
 static const char distrusted[] = "name its authority's certificate with --cacert";
 static const char misnamed[] = "list it by the name or address that its certificate is for";
 static const char renamed[] = "it lacks or renames a command that locks need: SET EVAL GET DEL "
@@ -124,7 +125,7 @@ static const char *const advice[][2] = {
   {"ERR AUTH", "it has no password: give none, neither in the list nor in a file"},
   {"ERR invalid password", "check the password"},
   {"*access a key", key},
-  {"*access one of the keys", key},
+  {"*one of the keys", key},
   {"NOPERM", rights},
   {"*ACL failure", rights},
   {"*The user executing the script", rights},

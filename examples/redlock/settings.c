@@ -15,7 +15,7 @@ struct settings set;
 
 static const char help[] =
   "Usage: redlock [options] RESOURCE [--] COMMAND [ARG...]\n"
-  "       redlock [options] --status [--json]\n"
+  "       redlock [options] --status [--json] [RESOURCE]\n"
   "Runs COMMAND while holding the lock RESOURCE on most of the servers.\n"
   "\n"
   "  -s, --servers LIST     host[:port],...  or set REDLOCK_SERVERS\n"
@@ -282,13 +282,17 @@ static void take_command(char **words) {
           set.resource);
 }
 
+static void take_resource(const char *name) {
+  set.resource = name;
+  if (!*name || strlen(name) > REDLOCK_MAX_RESOURCE)
+    usage("RESOURCE '%s' is empty or longer than 255 bytes", name);
+}
+
 /* RESOURCE, and what to run */
 static void take_operands(char **operands) {
   if (!operands[0]) usage("%s", "RESOURCE is missing: the name of the lock");
-  set.resource = operands[0];
+  take_resource(operands[0]);
   take_command(operands + 1);
-  if (!*set.resource || strlen(set.resource) > REDLOCK_MAX_RESOURCE)
-    usage("RESOURCE '%s' is empty or longer than 255 bytes", set.resource);
 }
 
 static void check_ttl(void) {
@@ -322,7 +326,8 @@ void take_arguments(char **words) {
   if (!set.servers || !set.servers[strspn(set.servers, ", \t\r\n")])
     usage("%s", "no servers: give --servers host,host,host or set REDLOCK_SERVERS");
   if (!set.status) take_operands(words);
-  else if (*words) usage("'%s': --status takes no RESOURCE", *words);
+  else if (*words) take_resource(*words);
+  if (set.status && *words && words[1]) usage("'%s': --status runs no COMMAND", words[1]);
   if (set.json && !set.status) usage("%s", "--json is for --status");
   if (!set.password) take_own_password();
   check_times();

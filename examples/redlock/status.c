@@ -19,7 +19,9 @@
 enum {
   PROBE_LIMIT_MS = 2000,
   SECTIONS = 3,        /* of INFO */
-  NEEDS = 6            /* commands of a lock */
+  NEEDS = 6,           /* commands of a lock */
+  FENCING_NEEDS = 3,
+  WISHES = 1           /* of a waiter that is told; nobody is denied HELLO */
 };
 
 static const char is_it_there[] = "is it running, and is the address right?";
@@ -39,7 +41,7 @@ struct probe {
   size_t asked, sent, got, read;
   const char *advice;
   char error[160];      /* in the server's or the system's words */
-  char ask[2048];
+  char ask[4096];
   char text[24576];     /* all that it answered, ending in 0 */
   char version[24], role[12], run_id[48];
   long uptime_s;
@@ -156,18 +158,34 @@ static void ask_login(struct probe *p, struct name url) {
 }
 
 /* What a lock needs, so that what is denied or renamed is found, and nothing is changed: NX and XX
-   exclude each other, a key of this name is nobody's. */
-static const char *const needs[NEEDS][6] = {
-  {"SET", NO_KEY, "x", "NX", "XX"}, {"EVAL", "return 1", "0"}, {"GET", NO_KEY}, {"DEL", NO_KEY},
-  {"PTTL", NO_KEY}, {"PEXPIRE", NO_KEY, "x"}
+   exclude each other, no ttl is "x", and the key that is deleted is nobody's. */
+static const char *const needs[NEEDS + FENCING_NEEDS + WISHES][6] = {
+  {"SET", "KEY", "x", "NX", "XX"}, {"EVAL", "return 1", "0"}, {"GET", "KEY"}, {"DEL", NO_KEY},
+  {"PTTL", "KEY"}, {"PEXPIRE", "KEY", "x"},
+  {"TIME"}, {"SET", "FENCE", "x", "NX", "XX"}, {"GET", "FENCE"},
+  {"CLIENT", "TRACKING", "OFF"}
 };
+
+/* KEY is the lock's, if it is named. */
+static struct name word_of(const char *word) {
+  static char fence[REDLOCK_MAX_RESOURCE + 8];
+  const char *key = set.resource ? set.resource : NO_KEY;
+  (void)snprintf(fence, sizeof fence, "%s:fence", key);
+  return whole(strcmp(word, "KEY") == 0 ? key : strcmp(word, "FENCE") == 0 ? fence : word);
+}
+
+/* Of the replies to these, by position, which belongs to which: not all are asked. */
+static int need_of(int position) {
+  return position < NEEDS || set.fencing ? position : position + FENCING_NEEDS;
+}
 
 static void ask_needed(struct probe *p) {
   int i, count;
-  for (i = 0; i < NEEDS; i++) {
+  for (i = 0; need_of(i) < NEEDS + FENCING_NEEDS + WISHES; i++) {
+    const char *const *need = needs[need_of(i)];
     struct name words[5];
-    for (count = 0; needs[i][count + 1]; count++) words[count] = whole(needs[i][count + 1]);
-    ask(p, needs[i][0], words, count);
+    for (count = 0; need[count + 1]; count++) words[count] = word_of(need[count + 1]);
+    ask(p, need[0], words, count);
   }
 }
 
@@ -331,8 +349,12 @@ static const char *past_reply(const char *at, const char *end) {
   long size;
   if (!line) return NULL;
   line += 2;
-  if (*at != '$') return line;
+  if (*at != '$' && *at != '*') return line;
   size = strtol(at + 1, NULL, 10);
+  if (*at == '*') {
+    for (; line && size > 0; size--) line = past_reply(line, end);
+    return line;
+  }
   if (size < 0) return line;
   return size + 2 <= end - line ? line + size + 2 : NULL;
 }
@@ -402,14 +424,30 @@ static int is_withheld(const char *error) {
   return begins(error, "ERR unknown command");
 }
 
+/* A key matters if the lock is named; that of DEL is not the lock's. */
+static int is_denied(const char *error, int need) {
+  if (is_withheld(error)) return 1;
+  return begins(error, "NOPERM") && set.resource && strcmp(needs[need][0], "DEL") != 0;
+}
+
+/* Whoever may not ask to be told polls. */
+static void read_wish(struct probe *p, const char *error) {
+  if (!begins(error, "NOPERM") || *p->error) return;
+  complain(p, "waiters are not told when a lock is free",
+           "this user needs +hello +client|tracking");
+}
+
 /* Locks need neither INFO nor PING. 0 = the rest need not be read. */
 static int read_error(struct probe *p, const char *error, int reply) {
-  int needed = reply - p->login - SECTIONS;
-  if (needed >= NEEDS) return 1; /* to PING: it is timed like a good reply */
-  if (needed >= 0 && (begins(error, "ERR") || begins(error, "NOPERM")) && !is_withheld(error))
-    return 1; /* about our odd arguments, or a key that this user may not touch */
+  int at = reply - p->login - SECTIONS, need = at < 0 ? -1 : need_of(at);
+  if (need >= NEEDS + FENCING_NEEDS) {
+    if (need < NEEDS + FENCING_NEEDS + WISHES) read_wish(p, error);
+    return 1; /* PING is timed like a good reply */
+  }
+  if (need >= 0 && (begins(error, "ERR") || begins(error, "NOPERM")) && !is_denied(error, need))
+    return 1; /* about our odd arguments, or a key that this user need not touch */
   if (!p->unable) take_error(p, error); /* the whole is read again when more has come */
-  if (needed >= 0) p->unable = 1;
+  if (need >= 0) p->unable = 1;
   else if (reply >= p->login && is_withheld(error)) p->denied = 1;
   else close_probe(p);
   return p->fd >= 0;
@@ -417,7 +455,7 @@ static int read_error(struct probe *p, const char *error, int reply) {
 
 static int read_reply(struct probe *p, const char *at, int reply) {
   if (*at == '-') return read_error(p, at + 1, reply);
-  if (strchr("+:$", *at)) return 1;
+  if (strchr("+:$*", *at)) return 1;
   if (*at == '\x15' || (p->is_hello && *at == '\x16')) /* an alert, or the handshake */
     fail_probe(p, "it speaks TLS", tls_hint());
   else
@@ -500,7 +538,7 @@ static void judge_probe(struct probe *p) {
     p->votes = p->may_vote = 0;
   }
   left_ms = set.max_ttl_ms - ((int64_t)p->uptime_s - 2) * 1000;
-  if (!p->denied && set.max_ttl_ms && left_ms > 0) {
+  if (!p->denied && !p->unable && set.max_ttl_ms && left_ms > 0) {
     fail_probe(p, quarantine_words(left_ms, text), "wait");
     p->votes = 0;
   }

@@ -135,6 +135,30 @@ static void tells_what_an_acl_denies(void) {
   server_command(&real.at[0], "ACL DELUSER ann");
 }
 
+/* Each right that the options need, and the keys of a lock that is named. */
+static void status_says(const char *ann, const char *options, int exit_status, const char *what) {
+  give_ann(ann);
+  CHECK_EQ(shell("$redlock --status %s", options), exit_status);
+  if (!CHECK(says(what))) printf("    %s: %s", ann, output());
+}
+
+static void status_tries_each_right(void) {
+  static const char fenced[] = "--fencing --max-ttl 1s -t 1s";
+  char list[64];
+  fresh();
+  if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 the words are others");
+  snprintf(list, sizeof list, "redis://ann:x@127.0.0.1:%d", real.at[0].port);
+  use_servers(list);
+  status_says("~job* +@all -time", "", 0, "locks can be taken");
+  status_says("~job* +@all -time", fenced, 121, "+time");
+  status_says("~job* +@all", "job", 0, "s  ok");
+  status_says("~job* +@all", "other", 121, "this user may not use this lock's name: allow ~NAME");
+  status_says("~job +@all", "--fencing --max-ttl 1s -t 1s job", 121, "~NAME:fence");
+  status_says("~job +@all -client", "job", 0, "this user needs +hello +client|tracking");
+  CHECK_EQ(server_number(&real.at[0], "DBSIZE"), 0);
+  server_command(&real.at[0], "ACL DELUSER ann");
+}
+
 /* --status finds what refuses locks, and writes nothing. */
 static void status_finds_what_refuses_locks(void) {
   char list[32];
@@ -277,6 +301,7 @@ int main(int argc, char **argv) {
     RUN(tells_a_half_received_error);
     RUN(tells_a_renamed_command);
     RUN(tells_what_an_acl_denies);
+    RUN(status_tries_each_right);
     RUN(status_finds_what_refuses_locks);
     RUN(speaks_plainly_of_bad_lists);
     RUN(status_is_told_as_json);

@@ -197,7 +197,7 @@ static void refuses_bad_usage(void) {
   refuses("-t 3s --max-ttl 2s job -- true", "--ttl 3s is longer than --max-ttl 2s");
   refuses("--max-ttl 1.5s job -- true", "--ttl 30s is longer than --max-ttl 1500ms");
   refuses("-E 256 job -- true", "not an exit status");
-  refuses("--status job", "--status takes no RESOURCE");
+  refuses("--status job true", "'true': --status runs no COMMAND");
   refuses("-s '' job -- true", "no servers");
   refuses("-s a:b:c job -- true", "server 'a:b:c'");
   refuses("-s rediss://u:s3cret@a job -- true", "TLS");
@@ -213,7 +213,7 @@ static void never_tells_a_part_of_a_password(void) {
     "-s redis://:hunter,2secret@a job -- true",   "-s 'redis://:hunter 2secret@a' job -- true",
     "-s redis://u:hunter,2secret job -- true",    "-s redis://:2secret,hunter,@a --status",
     "-s redis://u:hunter@2,secret@a --status",     "--server=redis://:hunter,2secret@a job -- true",
-    "--status redis://u:hunter2secret@a",         "-nx=redis://u:hunter2secret@a job -- true",
+    "--status job redis://u:hunter2secret@a",         "-nx=redis://u:hunter2secret@a job -- true",
     "-t redis://u:hunter2secret@a job -- true",   "-s redis://u:hunter2secret%@a job -- true"
   };
   size_t i;
