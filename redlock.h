@@ -18,6 +18,7 @@
      int main(void) {
        redlock rl;
        redlock_lock lock;
+       // the list is not copied: it must outlive rl
        if (redlock_init(&rl, "10.0.0.1,10.0.0.2,10.0.0.3", NULL)) return 1;
        if (redlock_acquire(&rl, &lock, "invoice:42", 10000, 3000) == REDLOCK_OK) {
          // your work, within redlock_remaining_ms(&rl, &lock)
@@ -406,10 +407,11 @@ typedef struct redlock {
 
 /* Prepares a client; does not connect. servers: a list, separated by commas or white space, of
    host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db], rediss:// for the same over
-   options.tls, and unix:/path; port 6379 by default. Looks names up, which may block; a name that
-   is not found makes its server unreachable. A user needs a password, in the list or in the
-   options. options may be NULL. Returns OK, INVALID (redlock_server_error says which entry and
-   why), or SYSTEM if the clock fails. */
+   options.tls, and unix:/path; port 6379 by default. It is not copied, since it may be of any
+   length: it must outlive the client, which a string that a function returned does not. Looks names
+   up, which may block; a name that is not found makes its server unreachable. A user needs a
+   password, in the list or in the options. options may be NULL. Returns OK, INVALID
+   (redlock_server_error says which entry and why), or SYSTEM if the clock fails. */
 #define redlock_init(rl, servers, options) \
   redlock_init_sized(rl, servers, options, sizeof(redlock), sizeof(redlock_lock))
 REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
@@ -420,10 +422,10 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
    INVALID if two entries turn out to be one address. With your own io: does nothing, OK. */
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
-/* Cancels what is pending and closes. Before that, roll-backs and releases have up to one
-   server_timeout_ms to leave on open connections (unless the log has no room for them), everything
-   else at most 50 ms. Does not release held locks. In a forked child it only closes descriptors
-   (R17). */
+/* Cancels what is pending and closes. A lock that is held is NOT released, kept or not: release it
+   first, or its ttl will. Before that, roll-backs and releases have up to one server_timeout_ms to
+   leave on open connections (unless the log has no room for them), everything else at most 50 ms.
+   In a forked child it only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
@@ -522,6 +524,7 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #if defined(__has_include) && !defined(_WIN32) && !defined(REDLOCK_NO_POSIX)
 #if !__has_include(<sys/socket.h>)
 #error "redlock.h: no sockets here: define REDLOCK_NO_POSIX and give options.io"
+#define RL_UNFIT /* to be compiled: one error is enough */
 #endif
 #endif
 
@@ -530,7 +533,7 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #include <ws2tcpip.h>
 #include <afunix.h>
 #include <bcrypt.h>
-#elif !defined(REDLOCK_NO_POSIX)
+#elif !defined(REDLOCK_NO_POSIX) && !defined(RL_UNFIT)
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -550,6 +553,7 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #endif
 #if !defined(CLOCK_MONOTONIC) || !(defined(AI_PASSIVE) || defined(REDLOCK_NO_DNS))
 #error "redlock.h: POSIX names are hidden; compile with -D_POSIX_C_SOURCE=200809L or -std=gnu99"
+#define RL_UNFIT
 #endif
 #if defined(SO_NOSIGPIPE)
 #define RL_NO_SIGPIPE SO_NOSIGPIPE
@@ -557,8 +561,11 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #define RL_NO_SIGPIPE 0x1022 /* its name is hidden with _POSIX_C_SOURCE */
 #elif !defined(MSG_NOSIGNAL)
 #error "redlock.h: no MSG_NOSIGNAL and no SO_NOSIGPIPE: a lost connection would end the process"
+#define RL_UNFIT
 #endif
 #endif
+
+#ifndef RL_UNFIT
 
 #ifdef REDLOCK_ASSERT
 #define RL_CHECKED /* the tests call rl_check, which says what is always true */
@@ -3364,4 +3371,5 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
   return REDLOCK_OK;
 }
 
+#endif /* RL_UNFIT */
 #endif /* REDLOCK_IMPLEMENTATION */

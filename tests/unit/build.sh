@@ -298,22 +298,17 @@ public_part_includes_little() {
   printf 'stddef.h\nstdint.h\n' | diff - "$work/included"
 }
 
-hidden_posix_names_are_explained() {
-  is_linux || skip "other systems show POSIX names in any case" || return
-  compiler=$(a_compiler) || skip "no C compiler is installed" || return
-  ! "$compiler" -std=c99 "-I$root" -fsyntax-only "$work/alone.c" 2>"$work/errors" &&
-    grep 'error.*_POSIX_C_SOURCE' "$work/errors"
-}
-
-# explained WORD FLAG... : the header alone does not compile, and the first error says the word
+# explained WORD FLAG... : the header alone does not compile, and the only error says the word
 explained() {
   is_linux || skip "other systems have other names" || return
   compiler=$(a_compiler) || skip "no C compiler is installed" || return
   word=$1
   shift
   ! "$compiler" "-I$root" -fsyntax-only "$@" "$work/alone.c" 2>"$work/errors" &&
-    grep -m 1 'error' "$work/errors" | grep "$word"
+    grep -c 'error: ' "$work/errors" | grep -x 1 && grep 'error: ' "$work/errors" | grep "$word"
 }
+
+hidden_posix_names_are_explained() { explained _POSIX_C_SOURCE -std=c99; }
 
 # X/Open 5 has clocks, but not getaddrinfo.
 old_posix_names_are_explained() {
