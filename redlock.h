@@ -172,9 +172,12 @@ typedef struct redlock_io {
   void (*close)(void *ctx, int server);
   /* Returns when any is ready or the time is up (-1 = no limit), or earlier; < 0 = failed. */
   int (*wait)(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms);
-  /* Monotonic milliseconds, going on during suspend, less than 1 ms behind (R2); < 0 = failed. */
+  /* Monotonic milliseconds, going on during suspend, less than 1 ms behind (R2); < 0 = failed.
+     A clock of longer steps makes locks seem valid for up to a step too long: add step_ms *
+     1 000 000 / (the shortest ttl_ms) to drift_ppm, as 2 000 for steps of 10 ms and 5 000. */
   int64_t (*now_ms)(void *ctx);
-  /* Fills data from a cryptographic source (R3); 0 = success, all of it. */
+  /* Fills data from a cryptographic source (R3); 0 = success, all of it. Two clients that draw the
+     same value hold the same lock: no seed that is built in, no clock, no number of the device. */
   int (*entropy)(void *ctx, void *data, size_t size);
   void *ctx;
 } redlock_io;
@@ -538,7 +541,6 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -548,7 +550,25 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #else
 #include <netdb.h>
 #endif
-#ifdef __linux__
+#ifdef __has_include /* what old and small systems lack */
+#if !__has_include(<poll.h>)
+#define RL_SYS_POLL
+#endif
+#if !__has_include(<sys/random.h>)
+#define RL_DEV_URANDOM
+#endif
+#endif
+#if !defined(__linux__) && !defined(ESP_PLATFORM)
+#define RL_DEV_URANDOM
+#elif defined(__ANDROID_API__) && __ANDROID_API__ < 28
+#define RL_DEV_URANDOM
+#endif
+#ifdef RL_SYS_POLL
+#include <sys/poll.h>
+#else
+#include <poll.h>
+#endif
+#ifndef RL_DEV_URANDOM
 #include <sys/random.h>
 #endif
 #if !defined(CLOCK_MONOTONIC) || !(defined(AI_PASSIVE) || defined(REDLOCK_NO_DNS))
@@ -655,6 +675,14 @@ typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 364 + 1 ? 1 : -1];
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
 #define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$241\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
+
+/* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
+#if defined(CONFIG_USEC_PER_TICK) && !defined(CONFIG_SCHED_TICKLESS) && \
+    !defined(CONFIG_TIMER_ARCH) && !defined(CONFIG_ALARM_ARCH)
+#define RL_CLOCK_STEP_MS (CONFIG_USEC_PER_TICK / 1000 + 1)
+#else
+#define RL_CLOCK_STEP_MS 1
+#endif
 
 enum {
   RL_MISBUILT = 255,        /* as a number of servers */
@@ -1099,12 +1127,12 @@ static int64_t rl_random(redlock *rl, uint32_t span) {
 }
 
 /* R1: how long a ttl is valid, counted from T1: minus ceil(ttl * ppm / 1e6) + 2 for drift, and
-   minus 1 because clocks are read in whole milliseconds. */
+   minus 1 because clocks are read in whole milliseconds, or what they count in (R2). */
 static int64_t rl_validity_ms(const redlock *rl, uint32_t ttl_ms) {
   uint32_t ppm = rl->options.drift_ppm, rest = ttl_ms % 1000000; /* 32 bits hold every step */
   uint32_t drift = (rest % 1000 * ppm + 999) / 1000;
   drift = ttl_ms / 1000000 * ppm + (rest / 1000 * ppm + drift + 999) / 1000;
-  return RL_AS(int64_t, ttl_ms) - drift - 3;
+  return RL_AS(int64_t, ttl_ms) - drift - 2 - RL_CLOCK_STEP_MS;
 }
 
 static void rl_unlink(redlock *rl, redlock_lock *lock) {
@@ -1550,8 +1578,8 @@ static void rl_shut(redlock *rl, const rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   if (s->fd < 0) return;
   if (rl->options.closing) rl->options.closing(rl->options.ctx, s->index, s->fd);
-  if (rl_is_layered(s)) tls->close(tls->ctx, s->index);
-  rl->io->close(rl->ctx, s->index);
+  if (rl_is_layered(s)) (tls->close)(tls->ctx, s->index);
+  (rl->io->close)(rl->ctx, s->index);
 }
 
 /* The connection is over, whatever the reason. R12: what it left unanswered is void, and only
@@ -1600,9 +1628,9 @@ static void rl_owe(const redlock *rl, rl_server *s, uint32_t replies) {
 /* How many bytes the connection took; 0 = none now, or it is broken: then it is heard once more
    after the sending, since what came before the end may say why, and lost. */
 static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
-  const redlock_layer *tls = rl->options.tls;
-  int sent = rl_is_layered(s) ? tls->send(tls->ctx, s->index, data, size)
-                              : rl->io->send(rl->ctx, s->index, data, size);
+  const redlock_layer *tls = rl->options.tls; /* hooks in parentheses: lwIP's send is a macro */
+  int sent = rl_is_layered(s) ? (tls->send)(tls->ctx, s->index, data, size)
+                              : (rl->io->send)(rl->ctx, s->index, data, size);
   int part = sent < RL_AS(int, size);
   if (RL_AS(size_t, sent) > size) { /* below zero too */
     s->full = RL_BROKEN;
@@ -1950,8 +1978,8 @@ RL_APART static void rl_receive(redlock *rl, rl_server *s) {
   char data[RL_RECEIVE_BYTES];
   int turn, k, got;
   for (turn = 0; turn < RL_RECEIVE_TURNS; turn++) {
-    got = rl_is_layered(s) ? tls->recv(tls->ctx, s->index, data, sizeof data)
-                           : rl->io->recv(rl->ctx, s->index, data, sizeof data);
+    got = rl_is_layered(s) ? (tls->recv)(tls->ctx, s->index, data, sizeof data)
+                           : (rl->io->recv)(rl->ctx, s->index, data, sizeof data);
     if (RL_AS(unsigned, got) > RL_RECEIVE_BYTES) rl_lose(rl, s, rl_lost);
     for (k = 0; k < got && s->state != RL_CLOSED; k++) rl_on_byte(rl, s, data[k]);
     if (s->state == RL_CLOSED || got < RL_RECEIVE_BYTES) return;
@@ -2685,19 +2713,23 @@ static int rl_system_is_later(rl_socket fd) {
 #if EAGAIN != EWOULDBLOCK
   if (errno == EAGAIN) return 1;
 #endif
-  return errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN;
+  return errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN || errno == EINPROGRESS;
 }
 
 static int rl_system_is_connecting(void) { return errno == EINPROGRESS || errno == EINTR; }
 
 static int rl_system_poll(struct pollfd *fds, int count, int timeout_ms) {
-  int ready = poll(fds, RL_AS(nfds_t, count), timeout_ms);
+#ifdef ESP_PLATFORM
+  int ready = poll(fds, RL_AS(nfds_t, count), timeout_ms); /* it refuses NULL */
+#else
+  int ready = poll(count ? fds : RL_NULL, RL_AS(nfds_t, count), timeout_ms); /* lwIP wants NULL */
+#endif
   return ready < 0 && errno == EINTR ? 0 : ready;
 }
 
 /* Non-blocking, closed on exec (R14); -1 = failed. */
 static intptr_t rl_system_socket(int family) {
-#if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK)
+#if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK) && !defined(__NuttX__) /* it may ignore them */
   return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 #else
   int fd = socket(family, SOCK_STREAM, 0);
@@ -2712,7 +2744,7 @@ static intptr_t rl_system_socket(int family) {
 static int64_t rl_system_now_ms(void *ctx) {
 #if defined(__APPLE__) && defined(CLOCK_MONOTONIC_RAW)
   const clockid_t clock = CLOCK_MONOTONIC_RAW;
-#elif defined(CLOCK_BOOTTIME) && !defined(__FreeBSD__) /* there it does not count suspend */
+#elif defined(__linux__) || defined(__OpenBSD__) /* elsewhere the name promises no such clock */
   const clockid_t clock = CLOCK_BOOTTIME;
 #else
   const clockid_t clock = CLOCK_MONOTONIC;
@@ -2725,19 +2757,41 @@ static int64_t rl_system_now_ms(void *ctx) {
   return now_ms * 1000 + RL_AS(int32_t, t.tv_nsec) / 1000000;
 }
 
-/* R3. Nothing may block here: before the kernel's pool is ready this fails. */
-static int rl_system_entropy(void *ctx, void *data, size_t size) {
+/* R3: how many bytes were drawn. Nothing may block here: before Linux's pool is ready it fails. */
+#if defined(CONFIG_DEV_URANDOM_XORSHIFT128) || defined(CONFIG_DEV_URANDOM_CONGRUENTIAL)
+
+/* NuttX without a generator of the hardware: all boards would draw the same. */
+static ssize_t rl_system_draw(void *data, size_t size) {
+  (void)data, (void)size;
+  return -1;
+}
+
+#elif defined(RL_DEV_URANDOM)
+
+static ssize_t rl_system_draw(void *data, size_t size) {
   ssize_t got;
-#ifdef __linux__
-  got = getrandom(data, size, GRND_NONBLOCK);
-#else
   int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
   got = read(fd, data, size);
   (void)close(fd);
+  return got;
+}
+
+#else
+
+static ssize_t rl_system_draw(void *data, size_t size) {
+#ifdef GRND_NONBLOCK
+  return getrandom(data, size, GRND_NONBLOCK);
+#else
+  return getrandom(data, size, 0);
 #endif
+}
+
+#endif
+
+static int rl_system_entropy(void *ctx, void *data, size_t size) {
   (void)ctx;
-  return got == RL_AS(ssize_t, size) ? 0 : -1;
+  return rl_system_draw(data, size) == RL_AS(ssize_t, size) ? 0 : -1;
 }
 
 static long rl_system_process(void) { return RL_AS(long, getpid()); }
