@@ -219,7 +219,7 @@ static void a_connection_with_nothing_to_say_does_not_ask_to_write(void) { /* R2
   redlock_fd want[3];
   int i;
   prepare(3);
-  for (i = 0; i < 3; i++) fake.server[i].password = "secret";
+  for (i = 0; i < 3; i++) fake.server[i].store.password = "secret";
   options.password = "secret";
   fake.server[0].connect_ms = FAKE_NEVER;
   ready();

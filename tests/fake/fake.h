@@ -5,10 +5,10 @@
  * on exact milliseconds. Every misbehaviour is a member of struct fake_server or a fake_rule;
  * what happened stands in the log, in the stores and in the counters.
  *
+ * ../store.h     what a server answers, and its keys: a new script is taught there
  * fake_stream.h  bytes with a time of arrival
- * fake_store.h   keys with expiry
- * fake_alarm.h   who is told what changes (R26)
- * fake_server.h  what a server does with a command
+ * fake_tracking.h  replies, and who is told what changes (R26)
+ * fake_server.h  which command it was, and what is done with it
  * fake_io.h      the hooks, the clock, the failures
  * fake_reason.h  the check of every test that no step acts before its time (R27)
  * fake_script.h  what tests ask and tell
@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../store.h"
 
 #define FAKE_NEVER INT64_MAX
 #define FAKE_ANY (-1)
@@ -55,12 +57,6 @@ struct fake_stream {
   size_t next, end, room;
 };
 
-struct fake_key {
-  int db;
-  struct fake_text name, value;
-  int64_t expires_at;
-};
-
 /* One command as a server ran it. */
 struct fake_command {
   int server, client;
@@ -72,7 +68,6 @@ struct fake_command {
   int fenced; /* a SET by the script of R25 */
   long long token, max_ttl_ms;
   int arms; /* a SET by a script that reads the key if it is refused */
-  int getex; /* by a script that tries that first */
   char words[48]; /* AUTH, SELECT, INFO and what is unknown: the words */
   char answer[48];
 };
@@ -85,14 +80,7 @@ struct fake_connection {
   enum fake_end end;
   struct fake_stream in, out;
   size_t took, gave; /* bytes in either direction */
-  int authed, db;
-  int resp3, tracks, noloop;
-};
-
-/* A key that a connection has read. */
-struct fake_alarm {
-  size_t connection;
-  struct fake_text key;
+  struct session session;
 };
 
 /* Answers commands of one kind with something else. */
@@ -120,25 +108,14 @@ struct fake_server {
   enum fake_end cut_end;
   const char *greeting;            /* said before anything was asked ... */
   int hangs_up;                    /* ... and then the connection ends */
-  const char *username, *password; /* NULL = open to all */
-  int databases;
-  int wakes;                       /* it knows HELLO and CLIENT TRACKING */
   int loses_pushes, pushes;
   int64_t reap_ms;                 /* so long after a key has expired it is seen to */
-  int no_getex;                    /* it does not know GETEX, or may not */
-  int no_info;                     /* INFO is answered with an error */
-  int hides_run_id, hides_uptime;  /* ... or does not tell that much */
-  const char *role;
   int64_t wall_us;                 /* its wall clock less the others' */
-  int writes;                      /* so many more SETs of a script, then it is out of memory */
   int64_t started_at;
   unsigned run_id;
+  struct store store;              /* what it answers, and the keys */
   /* the state */
   int connections;
-  struct fake_key *keys;
-  size_t key_count, key_room;
-  struct fake_alarm *alarms;
-  size_t alarm_count, alarm_room;
 };
 
 struct fake;
@@ -196,10 +173,8 @@ static inline void fake_misuse(struct fake *f, const char *what, int server) {
   if (!f->misuse[0]) snprintf(f->misuse, sizeof f->misuse, "%s, server %d", what, server);
 }
 
-#include "../fenced.h"
 #include "fake_stream.h"
-#include "fake_store.h"
-#include "fake_alarm.h"
+#include "fake_tracking.h"
 #include "fake_server.h"
 #include "fake_reason.h"
 #include "fake_io.h"

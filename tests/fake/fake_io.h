@@ -162,15 +162,25 @@ static inline int64_t fake_sooner(const struct fake *f, int64_t a, int64_t b) {
   return b > f->now_ms && b < a ? b : a;
 }
 
+/* When a server sees the next key expire: of interest only where somebody has read one. */
+static inline int64_t fake_next_expiry(const struct fake *f, int server) {
+  const struct fake_server *s = &f->server[server];
+  int64_t next = FAKE_NEVER;
+  int i;
+  if (!fake_read_count(f, server)) return next;
+  for (i = 0; i < s->store.keys; i++)
+    if (s->store.key[i].used)
+      next = fake_sooner(f, next, s->store.key[i].expires_ms + 1 + s->reap_ms);
+  return next;
+}
+
 /* The next moment at which anything happens by itself. */
 static inline int64_t fake_next_event(const struct fake *f) {
   int64_t next = FAKE_NEVER;
   size_t i;
   int k;
   for (k = 0; k < f->servers; k++)
-    for (i = 0; i < f->server[k].key_count && f->server[k].alarm_count; i++)
-      next = fake_sooner(f, next,
-                         f->server[k].keys[i].expires_at + 1 + f->server[k].reap_ms);
+    next = fake_sooner(f, next, fake_next_expiry(f, k));
   for (i = 0; i < f->connections; i++) {
     const struct fake_connection *c = &f->connection[i];
     if (c->in.next < c->in.end) {

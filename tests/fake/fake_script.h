@@ -6,9 +6,8 @@ static inline void fake_server_begin(struct fake_server *s, unsigned number) {
   s->reply_ms = 1;
   s->send_chunk = s->recv_chunk = s->socket_room = SIZE_MAX;
   s->cut_in = s->cut_out = SIZE_MAX;
-  s->databases = 16;
-  s->writes = -1;
-  s->role = "master";
+  s->store.databases = 16;
+  s->store.refuse_hello = 1;
   s->run_id = 0xa0000000u + number;
   s->started_at = -1000000000;
 }
@@ -31,8 +30,7 @@ static inline void fake_end(struct fake *f) {
     fake_stream_free(&f->connection[i].in);
     fake_stream_free(&f->connection[i].out);
   }
-  for (s = 0; s < f->servers; s++) FAKE_FREE(f->server[s].keys);
-  for (s = 0; s < f->servers; s++) FAKE_FREE(f->server[s].alarms);
+  for (s = 0; s < f->servers; s++) FAKE_FREE(f->server[s].store.key);
   FAKE_FREE(f->connection);
   FAKE_FREE(f->log);
 }
@@ -88,34 +86,38 @@ static inline void fake_reset(struct fake *f, int server, enum fake_end end) {
 
 static inline void fake_restart(struct fake *f, int server) {
   fake_reset(f, server, FAKE_RST);
-  f->server[server].key_count = 0;
+  f->server[server].store.keys = 0;
   f->server[server].run_id += 0x100;
   f->server[server].started_at = f->now_ms;
 }
 
 static inline void fake_put(struct fake *f, int server, const char *key, const char *value,
                             int64_t ttl_ms) {
-  struct fake_text name = fake_text_of(key), text = fake_text_of(value);
-  fake_tell(f, server, &name, f->now_ms, NULL);
-  fake_store_add(&f->server[server], 0, &name, &text, f->now_ms + ttl_ms);
+  fake_invalidate(f, server, arg_of(key), f->now_ms, NULL);
+  fake_set_store(&f->server[server], f->now_ms);
+  (void)store_put(&f->server[server].store, 0, arg_of(key), arg_of(value), ttl_ms);
 }
 
-static inline struct fake_key *fake_key_at(struct fake *f, int server, const char *key) {
-  struct fake_text name = fake_text_of(key);
-  return fake_store_find(&f->server[server], 0, &name, f->now_ms);
+static inline struct key *fake_key_in(struct fake *f, int server, int db, const char *key) {
+  f->server[server].store.now_ms = f->now_ms;
+  return store_find(&f->server[server].store, db, arg_of(key));
+}
+
+static inline struct key *fake_key_at(struct fake *f, int server, const char *key) {
+  return fake_key_in(f, server, 0, key);
 }
 
 static inline void fake_forget(struct fake *f, int server, const char *key) {
-  struct fake_key *found = fake_key_at(f, server, key);
-  struct fake_text name = fake_text_of(key);
+  struct key *found = fake_key_at(f, server, key);
   if (!found) return;
-  fake_store_remove(&f->server[server], found);
-  fake_tell(f, server, &name, f->now_ms, NULL);
+  found->used = 0;
+  fake_invalidate(f, server, arg_of(key), f->now_ms, NULL);
 }
 
 static inline void fake_flush(struct fake *f, int server) {
-  f->server[server].key_count = 0;
-  fake_tell(f, server, NULL, f->now_ms, NULL);
+  struct arg all = {NULL, 0};
+  f->server[server].store.keys = 0;
+  fake_invalidate(f, server, all, f->now_ms, NULL);
 }
 
 /* Bytes that nobody asked for, on every connection of a server. */
@@ -134,24 +136,25 @@ static inline int fake_holders(struct fake *f, const char *key) {
 }
 
 static inline int fake_key_is(struct fake *f, int server, const char *key, const char *value) {
-  struct fake_key *found = fake_key_at(f, server, key);
-  struct fake_text text = fake_text_of(value);
-  return found && fake_text_same(&found->value, &text);
+  const struct key *found = fake_key_at(f, server, key);
+  return found && found->value_size == strlen(value) &&
+         memcmp(found->value, value, found->value_size) == 0;
 }
 
 /* How long the key will live; 0 = it does not. */
 static inline int64_t fake_pttl(struct fake *f, int server, const char *key) {
-  struct fake_key *found = fake_key_at(f, server, key);
-  return found ? found->expires_at - f->now_ms : 0;
+  const struct key *found = fake_key_at(f, server, key);
+  return found ? found->expires_ms - f->now_ms : 0;
 }
 
 /* All live keys of all servers and databases. */
 static inline int fake_live_keys(const struct fake *f) {
-  int server, count = 0;
-  size_t i;
-  for (server = 0; server < f->servers; server++)
-    for (i = 0; i < f->server[server].key_count; i++)
-      count += f->server[server].keys[i].expires_at >= f->now_ms;
+  int server, count = 0, i;
+  for (server = 0; server < f->servers; server++) {
+    const struct store *store = &f->server[server].store;
+    for (i = 0; i < store->keys; i++)
+      count += store->key[i].used && store->key[i].expires_ms >= f->now_ms;
+  }
   return count;
 }
 

@@ -250,12 +250,12 @@ static void a_late_yes_to_the_attempt_before_is_none(void) { /* R8 R25 */
 static void no_lock_without_its_counter(void) { /* R25 */
   int i;
   fenced(3);
-  for (i = 0; i < 3; i++) fake.server[i].writes = 1;
+  for (i = 0; i < 3; i++) fake.server[i].store.fail_write = 2;
   CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
   for (i = 0; i < 2; i++) CHECK_EQ(lock.votes[i], REDLOCK_VOTE_ERROR);
   CHECK(fake_key_at(&fake, 0, "r:fence") != NULL);
   CHECK(fake_count(&fake, 0, FAKE_RELEASE) <= 1);
-  for (i = 0; i < 3; i++) fake.server[i].writes = -1;
+  for (i = 0; i < 3; i++) fake.server[i].store.fail_write = 0;
   CHECK_EQ(fake_holders(&fake, "r"), 0);
   end();
 }

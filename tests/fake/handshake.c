@@ -16,8 +16,8 @@ static void prepare_urls(int count, const char *user, const char *path) {
 static void ask_password(const char *username, const char *password) {
   int i;
   for (i = 0; i < fake.servers; i++) {
-    fake.server[i].username = username;
-    fake.server[i].password = password;
+    fake.server[i].store.username = username;
+    fake.server[i].store.password = password;
   }
 }
 
@@ -190,9 +190,9 @@ static void a_wrong_password_of_a_minority_does_not_show(void) { /* R16 */
   int64_t start;
   int i;
   prepare(5);
-  fake.server[0].password = fake.server[1].password = "other";
+  fake.server[0].store.password = fake.server[1].store.password = "other";
   options.password = "secret";
-  for (i = 2; i < 5; i++) fake.server[i].password = "secret";
+  for (i = 2; i < 5; i++) fake.server[i].store.password = "secret";
   ready();
   start = now();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -213,7 +213,7 @@ static void check_nothing_was_sent(void) {
 static void nothing_is_sent_behind_a_refused_select(void) { /* R4 */
   int i;
   prepare_urls(3, "", "/3");
-  for (i = 0; i < 3; i++) fake.server[i].databases = 1;
+  for (i = 0; i < 3; i++) fake.server[i].store.databases = 1;
   ready();
   check_nothing_was_sent();
   CHECK(strstr(redlock_server_error(&rl, 0), "DB index") != NULL);
@@ -230,7 +230,7 @@ static void nothing_is_sent_behind_a_refused_auth(void) { /* R4: AUTH where none
 
 static void one_refused_select_is_no_vote(void) { /* R4 */
   prepare_urls(3, "", "/3");
-  fake.server[1].databases = 1;
+  fake.server[1].store.databases = 1;
   fake_freeze(&fake, 2);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
@@ -243,7 +243,7 @@ static void one_refused_select_is_no_vote(void) { /* R4 */
 
 static void no_set_reaches_the_wrong_database(void) { /* R4 */
   prepare_urls(3, "", "/3");
-  fake.server[2].databases = 1;
+  fake.server[2].store.databases = 1;
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
   run_for(20);
@@ -255,7 +255,7 @@ static void no_set_reaches_the_wrong_database(void) { /* R4 */
 static void nothing_goes_before_the_next_handshake_succeeds(void) { /* R4 */
   int i;
   prepare_urls(3, "", "/3");
-  for (i = 0; i < 3; i++) fake.server[i].databases = 1;
+  for (i = 0; i < 3; i++) fake.server[i].store.databases = 1;
   ready();
   for (i = 0; i < 30; i++) {
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
@@ -263,7 +263,7 @@ static void nothing_goes_before_the_next_handshake_succeeds(void) { /* R4 */
     CHECK_EQ(fake_live_keys(&fake), 0);
   }
   CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 0);
-  for (i = 0; i < 3; i++) fake.server[i].databases = 16;
+  for (i = 0; i < 3; i++) fake.server[i].store.databases = 16;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 60000), REDLOCK_OK);
   end();
 }
@@ -278,7 +278,7 @@ static void no_extension_follows_a_refused_handshake(void) { /* R4 */
   run_for(5);
   forget_log();
   fake.server[0].reply_ms = SERVER_TIMEOUT / 2; /* so that the extension is still under way */
-  fake.server[2].databases = 1;
+  fake.server[2].store.databases = 1;
   fake.server[2].socket_room = handshake;
   fake_freeze(&fake, 2);
   fake_reset(&fake, 2, FAKE_RST);
@@ -304,7 +304,7 @@ static void a_refusal_split_at_every_byte(void) { /* R4 R8 */
     int i;
     prepare_urls(3, "", "/3");
     for (i = 0; i < 3; i++) {
-      fake.server[i].databases = 1;
+      fake.server[i].store.databases = 1;
       fake.server[i].split_at = at;
       fake.server[i].split_ms = 2;
     }

@@ -39,9 +39,10 @@ static void life(void) {
 }
 
 static void prepare_failure(int hook, long from, long until) {
+  int i;
   prepare(3);
   options.password = "secret";
-  fake.server[0].password = fake.server[1].password = fake.server[2].password = "secret";
+  for (i = 0; i < 3; i++) fake.server[i].store.password = "secret";
   fail_calls(hook, from, until);
 }
 

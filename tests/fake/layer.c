@@ -135,8 +135,8 @@ static void a_list_may_mix_both_kinds(void) {
 static void nothing_leaves_before_hands_are_shaken(void) { /* R4 */
   layered_prepare();
   snprintf(servers, sizeof servers, "rediss://u:pw@[::1]:7000/3");
-  fake.server[0].username = "u";
-  fake.server[0].password = "pw";
+  fake.server[0].store.username = "u";
+  fake.server[0].store.password = "pw";
   ready();
   hold("r", 1000);
   CHECK(strcmp(hosts, "::1 ") == 0);

@@ -120,7 +120,7 @@ static void a_restarted_minority_does_not_show(void) { /* R24 R16 */
 static void a_replica_does_not_vote(void) { /* R24 */
   int i;
   prepare_started(3, 1000000);
-  for (i = 0; i < 2; i++) fake.server[i].role = "slave";
+  for (i = 0; i < 2; i++) fake.server[i].store.replica = 1;
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
@@ -150,11 +150,11 @@ static void a_refused_wake_up_request_hides_nothing(void) { /* R15 R24 R26 */
   for (k = 0; k < 2; k++) {
     prepare_started(3, 1000000);
     for (i = 0; i < 3; i++) {
-      fake.server[i].wakes = 1;
+      fake.server[i].store.refuse_hello = 0;
       if (k) fake_answer(&fake, i, FAKE_HELLO, -1, no_hello);
       fake_answer(&fake, i, FAKE_TRACKING, -1, no_tracking);
     }
-    fake.server[0].role = "slave";
+    fake.server[0].store.replica = 1;
     fake.server[2].run_id = fake.server[1].run_id;
     ready();
     for (i = 0; i < 3; i++) {
@@ -182,7 +182,7 @@ static void a_refusal_in_its_own_words_stays(void) { /* R15 R24 */
 static void no_info_no_vote(void) { /* R24: loudly */
   int i;
   prepare_started(3, 1000000);
-  for (i = 0; i < 2; i++) fake.server[i].no_info = 1;
+  for (i = 0; i < 2; i++) fake.server[i].store.refuse_info = 1;
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   run_for(20);
@@ -196,15 +196,15 @@ static void who_hides_its_start_does_not_vote(void) { /* R24: loudly */
   int run_id, i;
   for (run_id = 0; run_id < 2; run_id++) {
     prepare_started(3, 1000000);
-    for (i = 0; i < 2; i++) fake.server[i].hides_run_id = run_id;
-    for (i = 0; i < 2; i++) fake.server[i].hides_uptime = !run_id;
+    for (i = 0; i < 2; i++) fake.server[i].store.hide_run_id = run_id;
+    for (i = 0; i < 2; i++) fake.server[i].store.hide_uptime = !run_id;
     ready();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
     for (i = 0; i < 2; i++) CHECK_EQ(lock.votes[i], REDLOCK_VOTE_ERROR);
     run_for(20);
     CHECK(redlock_server_error(&rl, 0)[0] != '\0');
     CHECK_EQ(fake_live_keys(&fake), 0);
-    for (i = 0; i < 2; i++) fake.server[i].hides_run_id = fake.server[i].hides_uptime = 0;
+    for (i = 0; i < 2; i++) fake.server[i].store.hide_run_id = fake.server[i].store.hide_uptime = 0;
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
     end();
   }

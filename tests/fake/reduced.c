@@ -33,7 +33,7 @@ static void no_entry_of_the_list_is_a_url(void) {
 static void a_password_of_the_options_goes_as_ever(void) { /* R4 */
   int i;
   prepare(3);
-  for (i = 0; i < 3; i++) fake.server[i].password = "secret";
+  for (i = 0; i < 3; i++) fake.server[i].store.password = "secret";
   options.password = "secret";
   ready();
   hold("r", 1000);
@@ -57,7 +57,7 @@ static void there_are_no_texts(void) {
 static void who_is_busy_is_asked_again(void) { /* R26 */
   int i;
   prepare(3);
-  for (i = 0; i < 3; i++) fake.server[i].wakes = 1;
+  for (i = 0; i < 3; i++) fake.server[i].store.refuse_hello = 0;
   fake_answer(&fake, 0, FAKE_TRACKING, 1, "-BUSY Redis is busy running a script.\r\n");
   fake_answer(&fake, 1, FAKE_TRACKING, 1, "-ERR unknown subcommand 'TRACKING'\r\n");
   fake_answer(&fake, 2, FAKE_TRACKING, 1, "-NOPERM 'client|tracking'\r\n");

@@ -84,7 +84,7 @@ static void a_handshake_goes_on_with_an_empty_log(void) { /* R27 */
   prepare(3);
   options.password = "secret";
   for (i = 0; i < 3; i++) {
-    fake.server[i].password = "secret";
+    fake.server[i].store.password = "secret";
     fake.server[i].socket_room = 10;
   }
   freeze(0, 2);

@@ -15,7 +15,7 @@ static void prepare_fenced(int count) {
   prepare(count);
   options.max_ttl_ms = MAX_TTL;
   options.fencing = 1;
-  for (i = 0; i < count; i++) fake.server[i].wakes = 1;
+  for (i = 0; i < count; i++) fake.server[i].store.refuse_hello = 0;
 }
 
 static void before_the_first_connection_it_knows_nothing(void) {

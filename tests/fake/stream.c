@@ -37,7 +37,7 @@ static void tiny_reads_and_writes(void) { /* R8: short writes */
   options.password = "secret";
   for (i = 0; i < 3; i++) {
     fake.server[i].send_chunk = fake.server[i].recv_chunk = 1;
-    fake.server[i].password = "secret";
+    fake.server[i].store.password = "secret";
   }
   ready();
   life();

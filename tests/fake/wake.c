@@ -6,7 +6,7 @@ enum { HELD_MS = 100000000, LONG = 10000, A_MOMENT = 40, DOZE = 2000 };
 static void prepare_waking(int count) {
   int i;
   prepare(count);
-  for (i = 0; i < count; i++) fake.server[i].wakes = 1;
+  for (i = 0; i < count; i++) fake.server[i].store.refuse_hello = 0;
 }
 
 static void world_waking(int count) {
@@ -97,7 +97,7 @@ static void the_handshake_costs_no_trip_of_its_own(void) { /* R4 R26 */
   int with, i;
   for (with = 0; with < 2; with++) {
     prepare_waking(3);
-    for (i = 0; i < 3; i++) fake.server[i].password = with ? "secret" : NULL;
+    for (i = 0; i < 3; i++) fake.server[i].store.password = with ? "secret" : NULL;
     options.password = with ? "secret" : NULL;
     ready();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -155,7 +155,7 @@ static void who_is_busy_is_asked_again(void) { /* R26 */
 
 static void a_minority_that_wakes_no_one_is_no_matter(void) { /* R26 */
   prepare_waking(5);
-  fake.server[1].wakes = fake.server[4].wakes = 0;
+  fake.server[1].store.refuse_hello = fake.server[4].store.refuse_hello = 1;
   ready();
   warm();
   wait_for_held(0, 4);
@@ -167,8 +167,9 @@ static void a_minority_that_wakes_no_one_is_no_matter(void) { /* R26 */
 }
 
 static void a_majority_that_wakes_no_one_is_polled(void) { /* R26 */
+  int i;
   prepare_waking(5);
-  fake.server[1].wakes = fake.server[2].wakes = fake.server[4].wakes = 0;
+  for (i = 1; i < 5; i += i) fake.server[i].store.refuse_hello = 1;
   ready();
   warm();
   wait_for_held(0, 4);
@@ -370,13 +371,13 @@ static void who_never_waits_is_not_remembered(void) { /* R26 */
   int can, i;
   for (can = 0; can < 2; can++) {
     prepare_waking(3);
-    for (i = 0; i < 3; i++) fake.server[i].no_getex = !can;
+    for (i = 0; i < 3; i++) fake.server[i].store.refuse_getex = !can;
     ready();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     run_for(100);
     for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].pushes, !can);
-    for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].alarm_count, 0);
+    for (i = 0; i < 3; i++) CHECK_EQ(fake_read_count(&fake, i), 0);
     end();
   }
 }
@@ -387,11 +388,11 @@ static void what_arms_needs_memory(void) { /* R26 */
   world_waking(3);
   wait_for_held(0, 2);
   run_for(DOZE);
-  for (i = 0; i < 3; i++) fake.server[i].writes = 0;
+  for (i = 0; i < 3; i++) fake.server[i].store.error = STORE_ERROR_OOM;
   release_at(0, 2);
   run_for(LONG);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
-  for (i = 0; i < 3; i++) fake.server[i].writes = -1;
+  for (i = 0; i < 3; i++) fake.server[i].store.error = 0;
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   end();
 }
@@ -415,7 +416,7 @@ static void a_new_connection_is_news(void) { /* R26 R14 */
   wait_for_held(0, 2);
   run_for(DOZE + 1);
   for (i = 0; i < 2; i++) fake_reset(&fake, i, FAKE_RST);
-  for (i = 0; i < 3; i++) fake.server[i].key_count = 0; /* in silence */
+  for (i = 0; i < 3; i++) fake.server[i].store.keys = 0; /* in silence */
   comes_soon();
   end();
 }

@@ -141,20 +141,20 @@ static inline void step(struct user *u) {
 
 /* On how many servers one value holds the resource. */
 static inline int support(char resource) {
-  const struct fake_key *key[FAKE_SERVERS];
+  const struct key *key[FAKE_SERVERS];
   char name[2];
   int i, j, most = 0, found = 0;
-  struct fake_text text;
   name[0] = resource;
   name[1] = '\0';
-  text = fake_text_of(name);
   for (i = 0; i < world.fake.servers; i++) {
-    key[found] = fake_store_find(&world.fake.server[i], world.db, &text, world.fake.now_ms);
+    key[found] = fake_key_in(&world.fake, i, world.db, name);
     if (key[found]) found++;
   }
   for (i = 0; i < found; i++) {
     int same = 0;
-    for (j = 0; j < found; j++) same += fake_text_same(&key[i]->value, &key[j]->value);
+    for (j = 0; j < found; j++)
+      same += key[i]->value_size == key[j]->value_size &&
+              memcmp(key[i]->value, key[j]->value, key[i]->value_size) == 0;
     if (same > most) most = same;
   }
   return most;

@@ -9,17 +9,17 @@ static inline void heal(int server) {
   struct fake_server *s = &world.fake.server[server], was = *s;
   fake_server_begin(s, (unsigned)server);
   s->connections = was.connections;
-  s->keys = was.keys;
-  s->key_count = was.key_count;
-  s->key_room = was.key_room;
+  s->store.key = was.store.key;
+  s->store.keys = was.store.keys;
+  s->store.room = was.store.room;
   if (was.connections) s->started_at = was.started_at;
   s->run_id |= was.run_id & 0xff00; /* as often as it restarted */
   if (s->run_id != was.run_id) fake_reset(&world.fake, server, FAKE_RST); /* as any other server */
   s->reply_ms = world.reply_ms;
-  s->password = world.password;
+  s->store.password = world.password;
   s->thaw_at = s->connect_ms = s->request_ms = s->split_ms = s->gap_ms = 0;
   s->split_at = 0;
-  s->open_fails = s->refuses = s->cuts = s->hangs_up = s->no_info = 0;
+  s->open_fails = s->refuses = s->cuts = s->hangs_up = 0;
   s->greeting = NULL;
   world.fake.rules = 0;
   fake_thaw(&world.fake, server);
@@ -128,10 +128,10 @@ static inline void occupy(int server, const char *key, int64_t ttl_ms) {
 static inline void change(int server, uint8_t how) {
   struct fake_server *s = &world.fake.server[server];
   switch (how & 7) {
-    case 1: s->password = s->password ? NULL : "other"; break;
-    case 2: s->databases = s->databases == 16 ? 1 : 16; break;
-    case 3: s->no_info = !s->no_info; break;
-    case 4: s->role = *s->role == 'm' ? "slave" : "master"; break;
+    case 1: s->store.password = s->store.password ? NULL : "other"; break;
+    case 2: s->store.databases = s->store.databases == 16 ? 1 : 16; break;
+    case 3: s->store.refuse_info = !s->store.refuse_info; break;
+    case 4: s->store.replica = !s->store.replica; break;
     case 5: s->run_id = world.fake.server[0].run_id; break;
     case 6: occupy(server, how & 8 ? "a" : "b", how); break;
     default: restart(server); break;

@@ -16,14 +16,17 @@
 
 #include "check.h"
 #include "servers.h"
-#include "store.h"
+#include "base.h"
+#include "../store.h"
 
-enum { COMMANDS = 3000, BATCH = 8, REPLY_MS = 2000, MARGIN_MS = 60, TEXT = 4096 };
+enum { COMMANDS = 3000, BATCH = 8, REPLY_MS = 2000, MARGIN_MS = 60, TEXT = 4096,
+       ROOM = 48 };
 
 static struct rng rng;
 static struct server real;
 static enum store_kind kind; /* what the real one is */
 static int is_old;            /* before 7.0: other words for errors, and PX may overflow */
+static struct key keys[ROOM];
 static struct store store;
 static struct session session;
 static int fd = -1;
@@ -390,6 +393,8 @@ static void run_random(int commands) {
 
 static void begin_test(void) {
   memset(&store, 0, sizeof store);
+  store.key = keys;
+  store.room = ROOM;
   store.databases = 16;
   store.kind = kind;
   rng_seed(&rng, 4711);

@@ -78,6 +78,8 @@ static void start_servers(void) {
     if (W.cfg.fenced) clock_begins(s);
     s->store.now_ms = server_ms(s);
     s->store.started_s = s->store.now_ms / 1000 - 100000;
+    s->store.key = s->memory;
+    s->store.room = STORE_KEYS;
     s->store.databases = 16;
     s->store.password = W.cfg.password;
     s->store.kind = W.cfg.kind[i];

@@ -6,7 +6,7 @@
 #   GRANTS=N       for `make sim-tokens`; 10 million by default, HOURS at most
 
 SIM        := $(BUILD)/tests/sim
-SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) redlock.h
+SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) tests/store.h tests/fenced.h redlock.h
 SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O2 $(WARNINGS) -I. -Itests/sim -Itests
 SIM_SMALL  := -DREDLOCK_MAX_COMMANDS=4
 SIM_LIBS   := $(SIM)/lib_default.o $(SIM)/lib_small.o
@@ -64,7 +64,7 @@ $(SIM)/sim: $(SIM)/main.o $(SIM_LIBS)
 $(SIM)/seeds $(SIM)/scenarios: $(SIM)/%: $(SIM)/%.o $(SIM_LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
 
-$(SIM)/conformance: tests/sim/conformance.c tests/servers.c tests/servers.h tests/sim/store.h \
+$(SIM)/conformance: tests/sim/conformance.c tests/servers.c tests/servers.h tests/store.h tests/fenced.h \
                     tests/sim/base.h tests/check.h redlock.h
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@

@@ -11,7 +11,7 @@
 #include "base.h"
 #include "faults.h"
 #include "lib.h"
-#include "store.h"
+#include "../store.h"
 
 enum {
   MAX_SERVERS = REDLOCK_MAX_SERVERS,
@@ -91,9 +91,12 @@ struct conn {
 
 /* ---- servers ---- */
 
+enum { STORE_KEYS = 48 };
+
 struct server {
   struct clock clock;
   struct store store;
+  struct key memory[STORE_KEYS]; /* of the store */
   uint32_t incarnation;
   int down, host_down;   /* host_down: not even a RST comes back */
   ns frozen_until;       /* 0 = not frozen */

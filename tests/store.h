@@ -1,18 +1,23 @@
-/* store.h: one server without its sockets: bytes in, exactly the bytes that a real one would answer
- * out. tests/sim/conformance.c holds it to that. It knows the commands that redlock.h sends, and a
- * few more to look at the result. It is of any kind: Redis 7 and later, or Valkey. */
-#ifndef SIM_STORE_H
-#define SIM_STORE_H
+/* store.h: one server without its sockets, for the fakes, the simulator and the fuzzer: bytes in,
+ * exactly the bytes that a real one would answer out. sim/conformance.c holds it to that. It knows
+ * the commands that redlock.h sends, and a few more to look at the result. It is of any kind: Redis
+ * 7 and later, or Valkey.
+ *
+ * Scripts are not run but known by their words. A new one is taught here and nowhere else:
+ *   script_of    which script it is
+ *   store_eval   what it does; fenced.h: what that of R25 does
+ *   sim/conformance.c, make_*: that a real server does and answers the same */
+#ifndef STORE_H
+#define STORE_H
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base.h"
 #include "fenced.h"
 
 enum {
-  STORE_KEYS = 48,
   STORE_NAME = 160,
   STORE_VALUE = 64,
   STORE_ARGS = 12,
@@ -84,18 +89,20 @@ struct session {
 };
 
 struct store {
-  struct key key[STORE_KEYS];
-  int keys;               /* high-water mark */
+  struct key *key;        /* room for so many: what does not fit is an error */
+  int room, keys;         /* keys: high-water mark */
   int64_t now_ms, now_us; /* its own wall clock */
   int64_t started_s;
   char run_id[41];
   int replica, failed_over;
-  const char *password;   /* NULL = none */
+  const char *username, *password; /* NULL = default, none */
   enum store_kind kind;
   int databases;
   int error;              /* an error that every command with a key gets; 0 = none */
   int refuse_auth, refuse_select, refuse_info;
   int refuse_hello, refuse_tracking, refuse_getex;
+  int hide_run_id, hide_uptime; /* INFO does not tell that much */
+  int fail_write;         /* which write of R25's script finds no memory; 0 = none */
 };
 
 /* R15, word for word. The kinds that come unasked stand last. */
@@ -234,7 +241,7 @@ static inline struct key *store_add(struct store *s, int db, struct arg name) {
   while (i < s->keys && s->key[i].used &&
          (!s->key[i].expires_ms || s->now_ms <= s->key[i].expires_ms))
     i++;
-  if (i == STORE_KEYS || name.size > STORE_NAME) return NULL;
+  if (i == s->room || name.size > STORE_NAME) return NULL;
   if (i == s->keys) s->keys++;
   k = &s->key[i];
   memset(k, 0, sizeof *k);
@@ -347,8 +354,18 @@ static inline void store_set(struct store *s, struct session *c, int argc, const
 static inline int script_has(struct arg script, const char *word) {
   size_t size = strlen(word), i;
   for (i = 0; i + size <= script.size; i++)
-    if (memcmp(script.at + i, word, size) == 0) return 1;
+    if (script.at[i] == (unsigned char)word[0] && memcmp(script.at + i, word, size) == 0) return 1;
   return 0;
+}
+
+enum script { SCRIPT_RELEASE, SCRIPT_EXTEND, SCRIPT_ARM, SCRIPT_FENCED, SCRIPT_INFO };
+
+/* Which of them it is, by the words in it and by its arguments. A planted bug takes words away. */
+static inline enum script script_of(int argc, const struct arg *argv) {
+  if (script_has(argv[1], "'info'")) return SCRIPT_INFO;
+  if (argc == 8 && script_has(argv[1], "':fence'")) return SCRIPT_FENCED;
+  if (argc == 7) return SCRIPT_ARM;
+  return argc > 5 && script_has(argv[1], "pexpire") ? SCRIPT_EXTEND : SCRIPT_RELEASE;
 }
 
 static inline void store_del(struct store *s, struct key *k, struct reply *r, struct effect *e,
@@ -435,7 +452,25 @@ static inline void reply_age(struct reply *r, const struct key *k) {
   reply_bulk(r, k->value + 20, size < 3 ? size : 3);
 }
 
-/* R25: EVAL script 1 resource value ttl token max_ttl. Both keys are set, or neither. */
+/* Both keys of R25, in the script's order; 0 = one of the writes found no memory. */
+static inline int store_write_both(struct store *s, int db, const struct arg *argv,
+                                   struct arg counter, const struct fenced_script *script,
+                                   const struct fenced_facts *facts,
+                                   const struct fenced_plan *plan, struct effect *e) {
+  int k;
+  for (k = 1; k <= 2; k++) {
+    if (k == s->fail_write) return 0;
+    if ((k == 1) != script->lock_first) {
+      (void)store_put(s, db, counter, argv[6], plan->counter_px_ms);
+    } else {
+      e->key = store_put(s, db, argv[3], argv[4], facts->ttl_ms);
+      e->kind = e->key ? EFFECT_SET : EFFECT_NONE;
+    }
+  }
+  return 1;
+}
+
+/* R25: EVAL script 1 resource value ttl token max_ttl. */
 static inline void store_fenced(struct store *s, struct session *c, const struct arg *argv,
                                 const struct fenced_script *script, struct reply *r,
                                 struct effect *e) {
@@ -459,13 +494,9 @@ static inline void store_fenced(struct store *s, struct session *c, const struct
   }
   store_note(e, EFFECT_SET_REFUSED, argv[3], argv[4]);
   e->ttl_ms = facts.ttl_ms;
-  if (plan.writes) {
-    (void)store_put(s, c->db, counter, argv[6], plan.counter_px_ms);
-    k = store_put(s, c->db, argv[3], argv[4], facts.ttl_ms);
-    e->key = k;
-    e->kind = k ? EFFECT_SET : EFFECT_NONE;
-  }
-  if (plan.reply) reply_integer(r, plan.reply);
+  if (plan.writes && !store_write_both(s, c->db, argv, counter, script, &facts, &plan, e))
+    reply_error(r, store_error(STORE_ERROR_OOM));
+  else if (plan.reply) reply_integer(r, plan.reply);
   else reply_age(r, k);
 }
 
@@ -517,7 +548,8 @@ static inline void store_arm(struct store *s, struct session *c, const struct ar
   store_note(e, EFFECT_SET_REFUSED, argv[3], argv[4]);
   if (k && k->list) reply_error(r, store_error(15));
   else if (k) reply_age(r, k);
-  else if (s->error == STORE_ERROR_OOM) reply_error(r, store_error(s->error));
+  else if (s->error == STORE_ERROR_OOM && script_has(argv[1], "v=n or c("))
+    reply_error(r, store_error(s->error)); /* behind a write, as GETEX is, it would be set */
   else store_set(s, c, 5, set, r, e);
 }
 
@@ -527,21 +559,19 @@ static inline int store_reads(const struct store *s, struct arg script, int find
   return !finds || extends || s->refuse_getex || !script_has(script, "'getex'");
 }
 
-/* The scripts are known by their words: which calls stand in them. A planted bug takes some away.
- */
+/* What it does. What a planted bug took away from it, it does not. */
 static inline void store_eval(struct store *s, struct session *c, int argc, const struct arg *argv,
                               struct reply *r, struct effect *e) {
   struct key *k = store_find(s, c->db, argv[3]);
   struct arg none = {NULL, 0}, value = argc > 4 ? argv[4] : none;
-  int extends, looks, finds;
-  if (argc == 8 && store_script(argv[1])->is_fenced) {
+  enum script script = script_of(argc, argv);
+  int extends = script == SCRIPT_EXTEND, looks = script_has(argv[1], "'get'"), finds;
+  if (script == SCRIPT_FENCED) {
     session_reads(c, argv[3], k != NULL);
     store_fenced(s, c, argv, store_script(argv[1]), r, e);
     return;
   }
-  extends = argc > 5 && script_has(argv[1], "pexpire");
-  looks = script_has(argv[1], "'get'");
-  if (argc == 7) {
+  if (script == SCRIPT_ARM) {
     if (looks) session_reads(c, argv[3], k != NULL);
     store_arm(s, c, argv, k, r, e);
     return;
@@ -549,6 +579,10 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
   finds = k && !k->list && k->value_size == value.size &&
           memcmp(k->value, value.at, value.size) == 0;
   if (looks && store_reads(s, argv[1], finds, extends)) session_reads(c, argv[3], k != NULL);
+  if (s->refuse_getex && script_has(argv[1], "'getex'") && !script_has(argv[1], "if v~=w")) {
+    reply_error(r, "ERR unknown command 'getex'"); /* and no GET instead */
+    return;
+  }
   store_note(e, extends ? EFFECT_NOT_EXTENDED : EFFECT_NOT_DELETED, argv[3], value);
   if (looks && k && k->list) {
     reply_error(r, store_error(15));
@@ -559,8 +593,7 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
     else reply_nil(r, c);
     return;
   }
-  if (extends && k && argc > 5)
-    store_extend(s, k, argv[5], script_has(argv[1], "'pttl'"), r, e);
+  if (extends && k) store_extend(s, k, argv[5], script_has(argv[1], "'pttl'"), r, e);
   else store_del(s, k, r, e, looks);
   if (!extends && script_has(argv[1], ":fence")) store_forget_counter(s, c->db, argv[3]);
 }
@@ -574,7 +607,7 @@ static inline void store_wrong_password(const struct store *s, const struct sess
 static inline void store_auth(struct store *s, struct session *c, int argc, const struct arg *argv,
                               struct reply *r) {
   struct arg given = argv[argc - 1];
-  int user_ok = argc == 2 || arg_is(argv[1], "default");
+  int user_ok = argc == 2 || arg_is(argv[1], s->username ? s->username : "default");
   if (s->refuse_auth) {
     store_wrong_password(s, c, r);
     return;
@@ -611,12 +644,15 @@ static inline void store_select(struct store *s, struct session *c, const struct
 static inline void store_info(struct store *s, struct session *c, int argc, const struct arg *argv,
                               struct reply *r) {
   long long uptime_s = s->now_ms / 1000 - s->started_s;
+  int asks_run_id = argc > 3 && arg_is(argv[3], "run_id");
   char digits[24];
   if (s->refuse_info) {
     reply_error(r, "ERR The user executing the script can't run this command or subcommand");
   } else if (s->replica) {
     reply_nil(r, c);
-  } else if (argc > 3 && arg_is(argv[3], "run_id")) {
+  } else if (asks_run_id ? s->hide_run_id : s->hide_uptime) {
+    reply_error(r, "ERR user_script:1: attempt to index a nil value");
+  } else if (asks_run_id) {
     snprintf(digits, sizeof digits, "%.8s", s->run_id);
     reply_integer(r, (int64_t)strtoll(digits, NULL, 16));
   } else {
@@ -679,10 +715,11 @@ static inline void store_tracking(struct store *s, struct session *c, int argc,
 static inline void store_unknown(int argc, const struct arg *argv, struct reply *r) {
   char text[256];
   int size = snprintf(text, sizeof text, "ERR unknown command '%.*s', with args beginning with: ",
-                      (int)smaller((int64_t)argv[0].size, 128), (const char *)argv[0].at), i;
+                      argv[0].size < 128 ? (int)argv[0].size : 128, (const char *)argv[0].at), i;
   for (i = 1; i < argc && size < 200; i++)
     size += snprintf(text + size, sizeof text - (size_t)size, "'%.*s' ",
-                     (int)smaller((int64_t)argv[i].size, 128 - size), (const char *)argv[i].at);
+                     (int)argv[i].size < 128 - size ? (int)argv[i].size : 128 - size,
+                     (const char *)argv[i].at);
   reply_error(r, text);
 }
 
@@ -702,7 +739,7 @@ static inline int store_command_of(int argc, const struct arg *argv) {
   int i;
   for (i = 0; i < (int)(sizeof store_commands / sizeof store_commands[0]); i++)
     if (arg_is(argv[0], store_commands[i].name))
-      return i == C_EVAL && argc > 1 && script_has(argv[1], "'info'") ? C_INFO : i;
+      return i == C_EVAL && argc > 1 && script_of(argc, argv) == SCRIPT_INFO ? C_INFO : i;
   return -1;
 }
 
