@@ -1,5 +1,5 @@
 /* tls_openssl.h: the layer for OpenSSL 3, for copying; tls.c shows how it is used. Certificate and
- * host name are verified, TLS 1.2 is the least, and a server that is connected again is resumed. */
+ * host name are verified, TLS 1.2 is the least, and a reconnect resumes the session. */
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -14,9 +14,9 @@ typedef struct tls { /* of one client */
   const char *error[REDLOCK_MAX_SERVERS];
 } tls;
 
-/* OpenSSL writes to memory, and what the socket takes of that leaves here: so it is never left with
-   a record that waits for room, and would leave later whatever else it is offered by then. And no
-   SIGPIPE comes. Returns what redlock.h wants where OpenSSL returned `result`. */
+/* OpenSSL writes to memory, and this sends what the socket takes of it: so OpenSSL never holds a
+   record back until there is room, and no SIGPIPE comes. `result` is what OpenSSL returned; this
+   returns what redlock.h wants instead. */
 static int tls_result(tls *t, int server, int result) {
   SSL *ssl = t->ssl[server];
   char *data, gone[8192];
@@ -70,7 +70,7 @@ static void tls_close(void *ctx, int server) {
   SSL_free(t->ssl[server]);
 }
 
-/* In a handshake there may be room for bytes, but there are none. */
+/* During a handshake the socket may have room, but OpenSSL has nothing to send. */
 static unsigned tls_want(void *ctx, int server, unsigned events) {
   SSL *ssl = ((tls *)ctx)->ssl[server];
   if (!SSL_is_init_finished(ssl)) events = REDLOCK_READ;
@@ -83,8 +83,8 @@ static const char *tls_error(void *ctx, int server) {
   return BIO_pending(SSL_get_wbio(t->ssl[server])) ? NULL : "no TLS handshake: is it redis://?";
 }
 
-/* options.tls is to be &t->layer. Whom to trust is still to be told to t->context, for one by
-   SSL_CTX_load_verify_file. -1 = failed. */
+/* Next, say whom to trust, as with SSL_CTX_load_verify_file(t->context, "ca.crt"), and set
+   options.tls to &t->layer. Returns 0, or -1 if OpenSSL failed. */
 static int tls_begin(tls *t) {
   const redlock_layer calls = {tls_open, tls_send, tls_recv, tls_close, tls_want, tls_error, t};
   memset(t, 0, sizeof *t);
@@ -92,4 +92,11 @@ static int tls_begin(tls *t) {
   t->context = SSL_CTX_new(TLS_client_method());
   if (t->context) SSL_CTX_set_verify(t->context, SSL_VERIFY_PEER, NULL);
   return t->context && SSL_CTX_set_min_proto_version(t->context, TLS1_2_VERSION) ? 0 : -1;
+}
+
+/* After redlock_close. */
+static inline void tls_end(tls *t) {
+  int i;
+  for (i = 0; i < REDLOCK_MAX_SERVERS; i++) SSL_SESSION_free(t->session[i]);
+  SSL_CTX_free(t->context);
 }

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { SERVERS_MAX = 7, SERVERS_PATH = 104, SERVERS_LIST = 256, SERVERS_FILLERS = 16 };
 
 struct server {
@@ -71,5 +75,9 @@ struct blackhole {
 
 void blackhole_open(struct blackhole *hole);
 void blackhole_close(struct blackhole *hole);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

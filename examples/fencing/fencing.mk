@@ -12,4 +12,4 @@ $(STORE_PROGRAMS): $(BUILD)/examples/fencing/%: examples/fencing/%.c redlock.h
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(STORE_LIBS) -o $@
 
-examples test-programs: $(STORE_PROGRAMS)
+examples: $(STORE_PROGRAMS)

@@ -8,13 +8,13 @@ static char why[LINE];
 
 static const char *missing(const char *loop) {
   snprintf(why, sizeof why, "%s is not installed, or pkg-config", loop);
-  return shell("test -x $here/../../examples/loops/%s", loop) ? why : NULL;
+  return shell("test -x $here/../examples/loops/%s", loop) ? why : NULL;
 }
 
 static void takes_every_lock(const char *loop) {
   fresh();
   if (missing(loop)) SKIP(missing(loop));
-  CHECK_EQ(shell("$here/../../examples/loops/%s $REDLOCK_SERVERS %d", loop, CYCLES), 0);
+  CHECK_EQ(shell("$here/../examples/loops/%s $REDLOCK_SERVERS %d", loop, CYCLES), 0);
   CHECK(says("500 granted and released, 0 refused"));
   CHECK(is_free("loop"));
 }
@@ -35,7 +35,7 @@ static void bears_killed_servers(const char *loop) {
   int i;
   fresh();
   if (missing(loop)) SKIP(missing(loop));
-  pid = start("exec $here/../../examples/loops/%s $REDLOCK_SERVERS %d", loop, LONG);
+  pid = start("exec $here/../examples/loops/%s $REDLOCK_SERVERS %d", loop, LONG);
   for (i = 0; i < 4; i++) {
     kill_beside(pid, i % 2, i % 2);
     servers_mend(&real);

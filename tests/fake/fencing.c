@@ -328,7 +328,7 @@ static void nor_without_room(void) { /* R25 R11 */
   int i;
   fenced(3);
   for (i = 0; i < COUNT; i++) {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "many%d", i);
     CHECK_EQ(redlock_acquire(&rl, &many[i], name, 8000, 0), REDLOCK_OK);
   }

@@ -84,7 +84,7 @@ static char *copy(const char *word) {
 static struct child start_adding(const struct store *s, int amount, int unchecked) {
   char path[LINE], list[SERVERS_LIST], number[16], *words[WORDS];
   int count = 0;
-  snprintf(path, sizeof path, "%.400s/../../examples/fencing/%s", here, s->program);
+  snprintf(path, sizeof path, "%.400s/../examples/fencing/%s", here, s->program);
   snprintf(number, sizeof number, "%d", amount);
   words[count++] = copy(path);
   words[count++] = copy(servers_list(&real, N, list));
@@ -98,7 +98,7 @@ static struct child start_adding(const struct store *s, int amount, int unchecke
 
 static int is_built(const struct store *s) {
   char path[LINE];
-  snprintf(path, sizeof path, "%.400s/../../examples/fencing/%s", here, s->program);
+  snprintf(path, sizeof path, "%.400s/../examples/fencing/%s", here, s->program);
   return access(path, X_OK) == 0;
 }
 

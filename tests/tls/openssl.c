@@ -61,10 +61,8 @@ static void open_one(const char *scheme_and_host, int port) {
 }
 
 static void end(void) {
-  int i;
   redlock_close(&rl);
-  for (i = 0; i < REDLOCK_MAX_SERVERS; i++) SSL_SESSION_free(t.session[i]);
-  SSL_CTX_free(t.context);
+  tls_end(&t);
 }
 
 static void cycle(void) {
@@ -379,11 +377,11 @@ static void the_example_runs(void) {
   char line[512];
   servers_heal(&real);
   snprintf(line, sizeof line,
-           "build/examples/tls rediss://localhost:%d,rediss://localhost:%d,rediss://127.0.0.1:%d %s"
+           "build/tests/examples/tls rediss://localhost:%d,rediss://localhost:%d,rediss://127.0.0.1:%d %s"
            " >%s 2>&1",
            real.at[0].port, real.at[1].port, real.at[2].port, in_folder("ca.crt"),
            in_folder("tls.log"));
-  if (access("build/examples/tls", X_OK)) SKIP("build/examples/tls is not built");
+  if (access("build/tests/examples/tls", X_OK)) SKIP("build/tests/examples/tls is not built");
   CHECK_EQ(system(line), 0);
 }
 

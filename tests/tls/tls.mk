@@ -36,6 +36,12 @@ $(BUILD)/examples/tls: examples/tls.c examples/tls_openssl.h redlock.h
 	@$(if $(OPENSSL),set -x;$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< \
 	   $(OPENSSL) -o $@,echo 'examples/tls: not built, for OpenSSL 3 is not installed (libssl-dev)')
 
-test-programs: $(TLS_TESTS) $(BUILD)/tests/tls/redlock $(BUILD)/examples/tls
+# The same as the tests run it: what it leaks is found.
+$(BUILD)/tests/examples/tls: examples/tls.c $(LIBRARY)
+	@mkdir -p $(@D)
+	@$(if $(OPENSSL),set -x;$(CC) $(TEST_FLAGS) -DREDLOCK_IMPLEMENTED $(DEPENDS) $(CPPFLAGS) \
+	   $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) $(OPENSSL) -o $@,:)
 
--include $(addsuffix .d,$(TLS_TESTS))
+test-programs: $(TLS_TESTS) $(BUILD)/tests/tls/redlock $(BUILD)/tests/examples/tls
+
+-include $(addsuffix .d,$(TLS_TESTS) $(BUILD)/tests/examples/tls)

@@ -1,0 +1,56 @@
+// guard.hpp: a lock as C++ users know them, for copying; guard.cpp shows its use. C++11 to C++20.
+//
+//   redlock_guard guard(&client, "invoice:42", 10000, 3000);
+//   if (!guard) return guard.status();
+//   while (guard && work()) {} // this lock can run out: ask it again
+//
+// It moves as std::unique_lock does, and releases where its scope ends. std::lock_guard does not fit:
+// it has no way to say that there is no lock, or no longer.
+#ifndef REDLOCK_GUARD_HPP
+#define REDLOCK_GUARD_HPP
+
+#include "redlock.h"
+
+#include <memory>
+#include <utility>
+
+class redlock_guard {
+public:
+  redlock_guard() noexcept : client_(nullptr) {} // holds nothing
+
+  // Waits for up to wait_ms. The client must outlive the guard, and both belong to one thread.
+  redlock_guard(redlock *client, const char *resource, uint32_t ttl_ms, uint32_t wait_ms)
+      : client_(client), lock_(new redlock_lock()) {
+    lock_->status = redlock_acquire(client, lock_.get(), resource, ttl_ms, wait_ms);
+  }
+
+  redlock_guard(redlock_guard &&) = default;
+  redlock_guard &operator=(redlock_guard from) noexcept { // what it held is released with `from`
+    std::swap(client_, from.client_);
+    lock_.swap(from.lock_);
+    return *this;
+  }
+  ~redlock_guard() { release(); }
+
+  // Whether it is held now, and for how much longer.
+  explicit operator bool() const noexcept { return remaining_ms() > 0; }
+  int64_t remaining_ms() const noexcept { return redlock_remaining_ms(client_, lock_.get()); }
+
+  // How the last call ended; INVALID if there is no lock.
+  redlock_status status() const noexcept { return lock_ ? lock_->status : REDLOCK_INVALID; }
+
+  redlock_status extend(uint32_t ttl_ms) noexcept {
+    return redlock_extend(client_, lock_.get(), ttl_ms);
+  }
+
+  // Before the scope ends. EXPIRED: the work took longer than the lock was ours.
+  redlock_status release() noexcept { return redlock_release(client_, lock_.get()); }
+
+  redlock_lock *get() const noexcept { return lock_.get(); } // for redlock_keep, and its token
+
+private:
+  redlock *client_;
+  std::unique_ptr<redlock_lock> lock_; // on the heap, for a lock that is kept must not move
+};
+
+#endif

@@ -1,0 +1,18 @@
+# tried.mk: the examples as the tests run them, with sanitizers: what they leak is found. Included by
+# the Makefile, behind the files that list them.
+
+TRIED := $(EXAMPLES:$(BUILD)/%=$(BUILD)/tests/%) $(LOOP_PROGRAMS:$(BUILD)/%=$(BUILD)/tests/%) \
+         $(STORE_PROGRAMS:$(BUILD)/%=$(BUILD)/tests/%)
+TRIED_LINKED := $(filter-out %/many_locks,$(TRIED)) # it has a log of its own size
+
+$(TRIED_LINKED): $(LIBRARY)
+$(TRIED_LINKED): private LINK := -DREDLOCK_IMPLEMENTED
+
+$(TRIED): $(BUILD)/tests/%: %.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_FLAGS) $(LINK) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) \
+	  $(if $(PACKAGE_$(@F)),$$($(PKG_CONFIG) --cflags --libs $(PACKAGE_$(@F)))) -o $@
+
+test-programs: $(TRIED)
+
+-include $(addsuffix .d,$(TRIED))
