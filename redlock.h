@@ -1560,12 +1560,12 @@ static uint32_t rl_reopen_ms(redlock *rl, rl_server *s) {
   return rl_backoff_ms(rl, s->fails);
 }
 
-/* How long to wait for a connection that does not become ready, in ms. */
-static uint32_t rl_connect_ms(const redlock *rl, const rl_server *s) {
+/* How long at least to wait for a connection that does not become ready, in ms. None is given up
+   before it is late. */
+static uint32_t rl_connect_ms(const rl_server *s) {
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  if (s->address[1].port) return rl->options.server_timeout_ms;
+  if (s->address[1].port) return 0;
 #endif
-  (void)rl;
   (void)s;
   return RL_CONNECT_MS;
 }
@@ -1807,7 +1807,7 @@ RL_APART static int rl_open(redlock *rl, rl_server *s) {
   rl_mark_reply(rl, s);
   s->fd = rl->io->open(rl->ctx, s->index, host, port);
   s->state = s->fd < 0 ? RL_CLOSED : RL_CONNECTING;
-  s->until_ms = rl->now_ms + rl_connect_ms(rl, s);
+  s->until_ms = rl->now_ms + rl_connect_ms(s);
   return s->fd >= 0 && !(rl_is_layered(s) && tls->open(tls->ctx, s->index, s->fd, host));
 }
 
@@ -2012,11 +2012,9 @@ static void rl_on_broken(redlock *rl, rl_server *s) {
   if (s->state != RL_CLOSED) rl_lose(rl, s, rl_lost);
 }
 
-/* What is late, and what never connected: first nobody waits for it, then it is closed. */
+/* Nobody waits for what is late, or never connected. */
 static void rl_on_stalled(redlock *rl, rl_server *s) {
-  if (!s->stalled) return;
-  if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
-  else rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
+  if (s->stalled) rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
 /* Sends every server what is due to it. Nothing is received before the window is off the stack. */

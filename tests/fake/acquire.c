@@ -157,6 +157,22 @@ static void a_grant_that_lapses_in_the_queue_is_expired(void) { /* R1 hand-over 
   end();
 }
 
+/* To the millisecond: it is held for as long as redlock_remaining_ms says, and no longer. */
+static void a_grant_at_its_deadline_is_none(void) { /* R1 hand-over */
+  redlock_lock *last;
+  int left;
+  for (left = 1; left >= 0; left--) {
+    world(3);
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
+    CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+    last = finish(&lock) == REDLOCK_OK ? &other : &lock;
+    fake_sleep(&fake, redlock_remaining_ms(&rl, &lock) - left);
+    CHECK(redlock_step(&rl) == last);
+    CHECK_EQ(last->status, left ? REDLOCK_OK : REDLOCK_EXPIRED);
+    end();
+  }
+}
+
 static void returns_at_the_third_yes(void) { /* R6 */
   int64_t start;
   int i;
@@ -288,6 +304,7 @@ int main(int argc, char **argv) {
   RUN(suspended_at_the_last_reply_is_expired);
   RUN(time_starts_before_the_first_byte);
   RUN(a_grant_that_lapses_in_the_queue_is_expired);
+  RUN(a_grant_at_its_deadline_is_none);
   RUN(returns_at_the_third_yes);
   RUN(returns_at_the_third_no);
   RUN(a_slow_server_is_waited_for_while_it_matters);

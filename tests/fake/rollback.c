@@ -26,6 +26,23 @@ static void a_taken_lock_is_rolled_back_where_it_may_be_set(void) { /* R7 */
   end();
 }
 
+/* While it stands still it gets no further SET, and no release for one that it did not get. */
+static void an_attempt_is_rolled_back_only_where_it_went(void) { /* R7 */
+  world(3);
+  occupy(0, 1, "r", 60000);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(5);
+  freeze(2, 2);
+  run_for(2000);
+  thaw(2, 2);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  run_for(5);
+  CHECK(fake_count(&fake, 2, FAKE_SET) > 1);
+  CHECK(fake_count(&fake, 2, FAKE_SET) < fake_count(&fake, 0, FAKE_SET));
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), fake_count(&fake, 2, FAKE_RELEASE));
+  end();
+}
+
 static void the_caller_does_not_wait_for_the_roll_back(void) { /* R7 */
   int64_t start;
   world(5);
@@ -144,6 +161,7 @@ int main(int argc, char **argv) {
   RUN(a_server_that_got_nothing_gets_no_set_later);
   RUN(a_cancelled_attempt_is_rolled_back);
   RUN(late_yes_of_an_expired_attempt_is_undone);
+  RUN(an_attempt_is_rolled_back_only_where_it_went);
   RUN(each_retry_is_rolled_back_with_its_own_value);
   return check_end();
 }

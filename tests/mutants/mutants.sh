@@ -7,9 +7,11 @@
 #   redis   the tests on real servers
 #   build   of tests/unit/build.sh, what runs the header
 #   memory  the unit tests and those on fakes once more, with sanitizers; MEMORY=0 leaves it out
-# A survivor is judged in judged.txt, or it is a failure. The last line: N passed, N failed.
+# A survivor is judged in judged.txt, or it is a failure; and so is a judgement that fits no mutant.
+# The last line: N passed, N failed.
 #   N=300 SEED=1 JOBS=2 SIM_RUNS=500 MEMORY=1
 #   ONLY=TEXT   only mutants whose line in the list of candidates holds it
+# mutants.sh judged : only whether each judgement fits a mutant
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -72,6 +74,12 @@ draw() {
 
 # The text that judged.txt knows it by.
 key() { cut -f5- "$1" | sed "s/$tab/ | /g"; }
+
+# Each judgement fits a line of the header as it is.
+all_fit() {
+  key "$work/all" >"$work/keys"
+  ! grep '^[a-z]' "$here/judged.txt" | grep -vxF -f "$work/keys" | sed 's/^/  fits nothing: /' | grep .
+}
 
 # judgement KEY : the line that follows it
 judgement() {
@@ -208,13 +216,18 @@ one() {
 
 # ---- All of them ---------------------------------------------------------------------------------
 
-prepare() {
+list() {
   rm -rf "$work"
   mkdir -p "$clean" "$work/candidates" "$work/results" "$work/try"
   cp redlock.h "$clean/redlock.h" # it may be edited meanwhile
   "$CC" -std=c99 -O1 "$here/mutate.c" -o "$work/mutate"
   groups >"$work/groups"
   "$work/mutate" "$clean/redlock.h" "$SEED" <"$work/groups" >"$work/all"
+}
+
+prepare() {
+  list
+  all_fit || { say "see judged.txt"; exit 1; }
   draw
   for flag in -g0 -DREDLOCK_NO_POSIX; do
     alone "$clean" -O1 "$flag" -c -o "$clean/object$flag.o"
@@ -277,6 +290,7 @@ all() { seq 1 "$(cat "$work/drawn")" | xargs -P "$JOBS" -n 1 "$0" "$1"; }
 
 case ${1:-} in
   cheaply | dearly) one "$1" "$2" ;;
+  judged) list && all_fit ;;
   *)
     prepare
     try_clean

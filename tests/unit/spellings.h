@@ -8,6 +8,8 @@
 
 #include "../check.h"
 
+#include <arpa/inet.h>
+
 static redlock rl;
 
 static void are_one(const char *list) {
@@ -54,10 +56,31 @@ static void a_scope_makes_no_other_address(void) { /* R5 */
 #endif
 }
 
+/* What was understood is what is connected to. */
+static void an_address_is_written_as_it_was_read(void) {
+  static const char *const hosts[] = {"127.0.0.1", "203.0.113.254", "fd00::a"};
+  size_t i;
+  for (i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+    int v6 = strchr(hosts[i], ':') != NULL;
+    rl_sockaddr a, b;
+    rl_address spelt;
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    a.any.sa_family = (sa_family_t)(v6 ? AF_INET6 : AF_INET);
+    *(v6 ? &a.v6.sin6_port : &a.v4.sin_port) = htons(7001);
+    CHECK_EQ(inet_pton(a.any.sa_family, hosts[i],
+                       v6 ? (void *)&a.v6.sin6_addr : (void *)&a.v4.sin_addr), 1);
+    spelt = rl_spell(&a);
+    CHECK_EQ(rl_fill_sockaddr(&b, &spelt), v6 ? sizeof b.v6 : sizeof b.v4);
+    CHECK(memcmp(&a, &b, sizeof a) == 0);
+  }
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(an_ipv4_address_as_ipv6);
   RUN(zeros_and_cases);
+  RUN(an_address_is_written_as_it_was_read);
   RUN(no_address_in_particular_is_this_machine);
   RUN(a_scope_makes_no_other_address);
   return check_end();
