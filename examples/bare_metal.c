@@ -1,5 +1,5 @@
 /* bare_metal.c: redlock.h on a board without an operating system that it knows, over lwIP's BSD
- * sockets. Copy from here: the hooks below are all that it needs.
+ * sockets (ESP-IDF's too) or Zephyr's. Copy from here: the hooks below are all that it needs.
  *
  *   cc -DREDLOCK_NO_POSIX -I.. -I(lwIP) -c bare_metal.c
  *
@@ -16,9 +16,32 @@
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 
+#ifdef __ZEPHYR__ /* raise CONFIG_NET_SOCKETS_POLL_MAX to the number of servers */
+#include <errno.h>
+#include <fcntl.h>
+#include <zephyr/kernel.h>
+#include <zephyr/net/socket.h>
+#define lwip_socket zsock_socket
+#define lwip_setsockopt zsock_setsockopt
+#define lwip_fcntl zsock_fcntl
+#define lwip_inet_pton zsock_inet_pton
+#define lwip_connect zsock_connect
+#define lwip_send zsock_send
+#define lwip_recv zsock_recv
+#define lwip_close zsock_close
+#define lwip_poll zsock_poll
+#define sys_now k_uptime_get_32
+#define pollfd zsock_pollfd
+#define nfds_t int
+#undef POLLIN
+#undef POLLOUT
+#define POLLIN ZSOCK_POLLIN
+#define POLLOUT ZSOCK_POLLOUT
+#else
 #include <lwip/errno.h>
 #include <lwip/sockets.h>
 #include <lwip/sys.h>
+#endif
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,10 +112,14 @@ static int net_wait(void *ctx, const redlock_fd *want, int count, int64_t timeou
     fds[i].revents = 0;
   }
   if (timeout_ms > 60000) timeout_ms = 60000; /* early is allowed, overflow is not */
-  return result_of(lwip_poll(fds, (nfds_t)count, (int)timeout_ms));
+  return result_of(lwip_poll(count ? fds : NULL, (nfds_t)count, (int)timeout_ms));
 }
 
 /* ---- The board ------------------------------------------------------------------------------- */
+
+/* How long a step of the clock takes; FreeRTOS's tick is 10 ms by default. Take a finer clock where
+   there is one: on ESP-IDF esp_timer_get_time() / 1000. */
+enum { TTL_MS = 5000, CLOCK_STEP_MS = 10 };
 
 /* sys_now counts milliseconds in 32 bits, and wraps after 49 days: this must be called more often
    than that. It has to go on in sleep modes (R2): a tick that stops makes locks live too long. */
@@ -105,8 +132,9 @@ static int64_t board_now_ms(void *ctx) {
   return (int64_t)wraps << 32 | now;
 }
 
-/* Yours: the hardware's random generator; 0 = all of it. LWIP_RAND will not do: two boards that
-   draw the same value hold the same lock (R3). */
+/* Yours: the hardware's random generator (ESP-IDF: esp_fill_random with the radio on; Zephyr:
+   sys_csrand_get); 0 = all of it. LWIP_RAND will not do: two boards that draw the same value hold
+   the same lock (R3). */
 int board_random(void *data, size_t size);
 
 static int board_entropy(void *ctx, void *data, size_t size) {
@@ -128,6 +156,7 @@ static redlock_status start_client(const char *servers) {
   memset(&options, 0, sizeof options);
   options.io = &board;
   options.server_timeout_ms = 1000; /* a lost packet is sent again in time */
+  options.drift_ppm = 10000 + CLOCK_STEP_MS * 1000000 / TTL_MS; /* R2: what a step may hide */
   return redlock_init(&client, servers, &options);
 }
 
@@ -135,7 +164,7 @@ static redlock_status start_client(const char *servers) {
 redlock_status turn_valve(void (*work)(int64_t remaining_ms));
 
 redlock_status turn_valve(void (*work)(int64_t remaining_ms)) {
-  redlock_status status = redlock_acquire(&client, &lock, "valve:7", 5000, 1000);
+  redlock_status status = redlock_acquire(&client, &lock, "valve:7", TTL_MS, 1000);
   if (status != REDLOCK_OK) return status;
   work(redlock_remaining_ms(&client, &lock));
   return redlock_release(&client, &lock);

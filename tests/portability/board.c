@@ -85,6 +85,7 @@ int lwip_recv(int fd, void *data, size_t size, int flags) {
 int lwip_poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
   int ready = 0;
   nfds_t i;
+  if ((fds == NULL) != (count == 0)) return later(EINVAL); /* as lwIP has it */
   for (i = 0; i < count; i++) {
     int toy = toy_of[fds[i].fd - FIRST_FD];
     ready += (fds[i].events & POLLOUT) || toys[toy].ready || toys[toy].down;

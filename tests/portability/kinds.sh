@@ -144,13 +144,15 @@ core() {
   passes portability/board "$@" -Itests/portability/board && run_programs "$core_tests" "$@"
 }
 
-# lwip RUNNER COMPILER FLAG... : the same example on lwIP, and no warning from it either
+# lwip PROGRAM RUNNER COMPILER FLAG... : on lwIP, and no warning from the example either
 lwip() {
+  program=$1
+  shift
   need_both "$@"
   pkg-config --exists lwip 2>/dev/null || lacks "no lwIP" lwip
   libraries=$(pkg-config --libs lwip)
   # shellcheck disable=SC2046 # a list of flags
-  passes portability/lwip "$@" -DREDLOCK_NO_POSIX $(pkg-config --cflags lwip | sed s/-I/-isystem/g)
+  passes "portability/$program" "$@" $(pkg-config --cflags lwip | sed s/-I/-isystem/g)
   status=$?
   ! grep -E 'bare_metal\.c:.*warning' "$work/compiler" && return $status
 }
