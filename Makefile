@@ -66,7 +66,7 @@ $(REAL): $(BUILD)/tests/servers.o
 
 $(UNIT) $(REAL): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(LINK) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) \
+	$(CC) $(TEST_FLAGS) $(LINK) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) \
 	  -o $@
 
 $(BUILD)/tests/servers.o $(LIBRARY): $(BUILD)/%.o: %.c

@@ -10,7 +10,7 @@ $(TRIED_LINKED): private LINK := -DREDLOCK_IMPLEMENTED
 
 $(TRIED): $(BUILD)/tests/%: %.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(LINK) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) \
+	$(CC) $(TEST_FLAGS) $(LINK) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) \
 	  $(if $(PACKAGE_$(@F)),$$($(PKG_CONFIG) --cflags --libs $(PACKAGE_$(@F)))) -o $@
 
 test-programs: $(TRIED)

@@ -40,7 +40,7 @@ $(BUILD)/examples/tls: examples/tls.c examples/tls_openssl.h redlock.h
 $(BUILD)/tests/examples/tls: examples/tls.c $(LIBRARY)
 	@mkdir -p $(@D)
 	@$(if $(OPENSSL),set -x;$(CC) $(TEST_FLAGS) -DREDLOCK_IMPLEMENTED $(DEPENDS) $(CPPFLAGS) \
-	   $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) $(OPENSSL) -o $@,:)
+	   $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) $(OPENSSL) -o $@,:)
 
 test-programs: $(TLS_TESTS) $(BUILD)/tests/tls/redlock $(BUILD)/tests/examples/tls
 
