@@ -108,7 +108,7 @@ static void tells_a_renamed_command(void) {
   fresh();
   renamed_server_says("--rename-command SET nothing", what, what);
   renamed_server_says("--rename-command EVAL nothing", what, what);
-  renamed_server_says("--rename-command GET nothing", what, what); /* inside the script */
+  renamed_server_says("--rename-command DEL nothing", what, what); /* inside the script */
 }
 
 static void give_ann(const char *rights) {
@@ -123,7 +123,7 @@ static void tells_what_an_acl_denies(void) {
   snprintf(list, sizeof list, "redis://ann:x@127.0.0.1:%d", real.at[0].port);
   give_ann("~* +@all -set");
   one_server_says(list, what, what);
-  give_ann("~* +@all -get"); /* inside the script */
+  give_ann("~* +@all -del"); /* inside the script */
   one_server_says(list, what, what);
   give_ann("~* +set +eval +info");
   one_server_says(list, what, what);
