@@ -84,6 +84,7 @@ struct name from(struct name entry, int skip);
 int find(struct name in, char c);
 int host_of(struct name entry);
 int is_path(struct name entry);
+const char *slip_of(struct name entry); /* why a malformed one is; NULL = in no common way */
 int is_secret(const char *text);
 
 /* ---- run.c: signals, and COMMAND under the lock ---- */

@@ -1,6 +1,7 @@
 /* messages.c: what the command says, and what to do about what is wrong. */
 #include "command.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,6 +107,26 @@ const char *in_words(const char *error) {
   for (i = 0; i < sizeof known / sizeof *known; i++)
     if (strncmp(error, known[i][0], strlen(known[i][0])) == 0) return known[i][1];
   return error;
+}
+
+static int is_encoded_well(struct name text) {
+  int i;
+  for (i = 0; i < text.size; i++)
+    if (text.at[i] == '%' && (!isxdigit((unsigned char)text.at[i + 1]) ||
+                              !isxdigit((unsigned char)text.at[i + 2]))) return 0;
+  return 1;
+}
+
+/* Of a malformed entry the two commonest slips have words of their own. */
+const char *slip_of(struct name entry) {
+  struct name url = url_of(entry), host = url.size ? url : entry;
+  host = from(host, host_of(host));
+  host.size = find(host, '/');
+  host = from(host, find(host, ':'));
+  if (!is_encoded_well(url)) return "two hexadecimal digits must follow each %";
+  if (host.size > 1 && find(from(host, 1), ':') < host.size - 1)
+    return "write an IPv6 address as [v6]:port";
+  return NULL;
 }
 
 static const char rights[] = "this user needs +set +eval +get +del +pttl +pexpire; for --max-ttl "

@@ -94,17 +94,21 @@ static int is_password_removed(const char *error) {
          set.servers == getenv("REDLOCK_SERVERS");
 }
 
+static const char *words_for(struct name entry, const char *error) {
+  const char *slip = strncmp(error, "want ", 5) == 0 ? slip_of(entry) : NULL;
+  if (is_password_removed(error))
+    return "the redlock around this one hands no password on: use --password-file";
+  return slip ? slip : in_words(error);
+}
+
 static void say_bad_list(void) {
   const char *error;
   int i;
   for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++) {
     struct name name = entry_of(i);
     if (!*error) continue;
-    if (is_password_removed(error))
-      say("server %d of the list: the redlock around this one hands no password on: use "
-          "--password-file", i + 1);
-    else if (is_secret(set.servers)) say("server %d of the list: %s", i + 1, in_words(error));
-    else say("server '%.*s': %s", name.size, name.at, in_words(error));
+    if (is_secret(set.servers)) say("server %d of the list: %s", i + 1, words_for(name, error));
+    else say("server '%.*s': %s", name.size, name.at, words_for(name, error));
   }
 }
 

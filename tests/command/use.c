@@ -200,6 +200,8 @@ static void refuses_bad_usage(void) {
   refuses("--status job true", "'true': --status runs no COMMAND");
   refuses("-s '' job -- true", "no servers");
   refuses("-s a:b:c job -- true", "server 'a:b:c'");
+  refuses("-s ::1 job -- true", "server '::1': write an IPv6 address as [v6]:port");
+  refuses("-s redis://u:s3%zz@a job -- true", "two hexadecimal digits must follow each %");
   refuses("-s rediss://u:s3cret@a job -- true", "TLS");
   CHECK(!says("s3cret"));
   refuses("-s redis://u:s3/cret@a job -- true", "server 1 of the list");
