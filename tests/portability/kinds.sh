@@ -157,6 +157,29 @@ lwip() {
   ! grep -E 'bare_metal\.c:.*warning' "$work/compiler" && return $status
 }
 
+# painted RUNNER COMPILER FLAG... : the stack that is really taken is within what the call graph
+# says: of the header, and of the hooks below it. But for 64 bytes, libc's; and not under a half.
+painted() {
+  need_both "$@"
+  painter=$1
+  shift
+  mkdir -p "$work/bin" "$work/run"
+  # shellcheck disable=SC2086 # lists of flags
+  "$@" -std=c99 $source_flags -Os -fno-stack-protector -Itests/portability/board \
+    -DREDLOCK_NO_POSIX -fcallgraph-info=su -c tests/portability/painted.c -o "$work/painted.o" &&
+    "$@" "$work/painted.o" -o "$work/bin/painted" || return 1
+  stand_in painted "$painter"
+  graph() { awk -v of="$1" -f tests/portability/stack.awk "$work/painted.ci"; }
+  header=$(graph work) && hooks=$(graph "net_open net_send net_recv net_close net_wait") || {
+    echo "$header $hooks"
+    return 1
+  }
+  most=$((header + $(echo "$hooks" | tr ' ' '\n' | sort -n | tail -n 1) + 64))
+  taken=$("$work/run/painted")
+  echo "$taken bytes taken, $most at most"
+  [ "$taken" -le $most ] && [ "$taken" -ge $((most / 2)) ]
+}
+
 # threads RUNNER COMPILER FLAG... : each thread with a client of its own
 threads() {
   need_both "$@"

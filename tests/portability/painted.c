@@ -1,0 +1,48 @@
+/* painted.c: how much of the stack examples/bare_metal.c really takes. It fills what lies below with
+ * a pattern, works on toy servers, some of which go, and looks how far down the pattern is gone. */
+#define main board_main /* it is not called */
+#include "tests/portability/board.c"
+#undef main
+
+enum { PAINTED_BYTES = 8192, PATTERN = 0xa5 };
+
+static uintptr_t bottom;
+
+__attribute__((noinline)) static void paint(void) {
+  volatile unsigned char below[PAINTED_BYTES];
+  size_t i;
+  for (i = 0; i < sizeof below; i++) below[i] = PATTERN;
+  bottom = (uintptr_t)below;
+}
+
+__attribute__((noinline)) static size_t bytes_used(void) {
+  const volatile unsigned char *at = (const volatile unsigned char *)bottom;
+  size_t kept = 0;
+  while (kept < PAINTED_BYTES && at[kept] == PATTERN) kept++;
+  return PAINTED_BYTES - kept;
+}
+
+/* Nothing here prints: libc would take more than all of it. */
+__attribute__((noinline)) static void work(void) {
+  static redlock_lock other;
+  int i;
+  (void)start_client("10.0.0.1:7001,10.0.0.1:7002,10.0.0.1:7003");
+  for (i = 0; i < 20; i++) {
+    toys[0].down = i > 5;
+    toys[1].down = i > 10 && i < 15;
+    (void)turn_valve(toys_work);
+    (void)redlock_acquire(&client, &lock, "valve:7", 5000, 0);
+    (void)redlock_acquire(&client, &other, "valve:7", 5000, 0);
+    (void)redlock_extend(&client, &lock, 5000);
+    (void)redlock_release(&client, &lock);
+  }
+  redlock_close(&client);
+}
+
+int main(void) {
+  work(); /* once before, for what the first call of libc's functions takes */
+  paint();
+  work();
+  printf("%d\n", (int)bytes_used());
+  return 0;
+}
