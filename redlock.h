@@ -2206,8 +2206,8 @@ static void rl_rest(redlock *rl, redlock_lock *lock) {
   rl_wait_until(rl, lock, RL_RESTING, delay < lock->since_ms ? delay : lock->since_ms);
 }
 
-/* refused: how many servers refused no more than the token, and may take another one (R25). So may
-   those that have not answered: one refusal less, and it would not have failed. */
+/* refused: whether another token may do (R25): with those that refused no more than this one, and
+   those that have not answered, it would be a quorum. */
 static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
   rl_settle(lock)->due = 0;
   rl_roll_back(rl, lock);
@@ -2300,9 +2300,10 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
   } else if (lock->task == RL_EXTEND && taken > spare) {
     rl_expire(rl, lock); /* proved lost */
   } else if (yes + none < quorum) {
-    if (lock->task == RL_SET && none && !(yes + refused) && rl_lingers(rl, lock)) return;
+    if (lock->task == RL_SET && none && !yes && rl_lingers(rl, lock)) return;
     if (lock->task == RL_SET)
-      rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN, refused);
+      rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN,
+                      yes + none + refused >= quorum);
     else if (rl->now_ms >= lock->deadline_ms)
       rl_expire(rl, lock);
     else if (taken + none <= spare) /* the loss cannot be proved any more */
