@@ -180,6 +180,42 @@ painted() {
   [ "$taken" -le $most ] && [ "$taken" -ge $((most / 2)) ]
 }
 
+# lacks_one WANTED EDIT FLAG... : musl's headers with one edit, as a board's are; what the client says
+lacks_one() {
+  wanted=$1 edit=$2
+  shift 2
+  rm -rf "$work/include"
+  cp -rL "$headers" "$work/include" || return 1
+  (cd "$work/include" && eval "$edit") || return 1
+  # shellcheck disable=SC2086 # lists of flags
+  gcc -std=c99 $source_flags $warnings $only_c -Werror -nostdinc -isystem "$work/include" \
+    -isystem "$(gcc -print-file-name=include)" "$@" -c tests/portability/lacking.c \
+    -o "$work/lacking.o" && musl-gcc -static "$work/lacking.o" -o "$work/lacking" || return 1
+  said=$("$work/lacking")
+  echo "$edit $*: $said"
+  [ "$said" = "$wanted" ]
+}
+
+# lacking : what NuttX, ESP-IDF and old systems lack, one thing at a time
+lacking() {
+  need musl-gcc
+  need gcc
+  headers=$(musl-gcc -E -v -x c /dev/null 2>&1 |
+    sed -n 's,^ \(/[^ ]*musl[^ ]*\)$,\1,p' | head -n 1)
+  lacks_one "no quorum" true &&
+    lacks_one "no quorum" "mv poll.h sys/poll.h" &&
+    lacks_one "no quorum" "rm sys/random.h" &&
+    lacks_one "no quorum" "sed -i /GRND_/d sys/random.h" -U__linux__ -DESP_PLATFORM &&
+    lacks_one "no quorum" "sed -i 's/_BOOTTIME .*/_BOOTTIME 99/' time.h" -U__linux__ &&
+    lacks_one "no quorum" "sed -i /SOCK_NONBLOCK/d sys/socket.h" &&
+    lacks_one "no quorum" true -D__NuttX__ -U__linux__ &&
+    lacks_one invalid true -DCONFIG_USEC_PER_TICK=10000 &&
+    lacks_one "no quorum" true -DCONFIG_USEC_PER_TICK=10000 -DCONFIG_SCHED_TICKLESS &&
+    lacks_one "clock, entropy or wait failed" true -DCONFIG_DEV_URANDOM_XORSHIFT128 &&
+    lacks_one "clock, entropy or wait failed" true -DCONFIG_DEV_URANDOM_CONGRUENTIAL &&
+    echo PASS
+}
+
 # threads RUNNER COMPILER FLAG... : each thread with a client of its own
 threads() {
   need_both "$@"
