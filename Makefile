@@ -79,5 +79,6 @@ $(BUILD)/tests/servers.o $(LIBRARY): $(BUILD)/%.o: %.c
 include tests/redis/soak.mk tests/sim/sim.mk tests/bench/bench.mk examples/examples.mk \
         tests/portability/portability.mk tests/mutants/mutants.mk \
         tests/coverage/coverage.mk tests/fuzz/fuzz.mk examples/fencing/fencing.mk \
-        tests/chaos/chaos.mk tests/model/model.mk tests/tls/tls.mk tests/command/tried.mk
+        tests/chaos/chaos.mk tests/model/model.mk tests/prove/prove.mk tests/tls/tls.mk \
+        tests/command/tried.mk
 test-programs: $(SIM_TESTS) $(FUZZ_TESTS)

@@ -1,0 +1,148 @@
+/* clock.c: no reading of the clock that is let through (R2) overflows in anything computed from it,
+   together with whatever an earlier reading left behind. CBMC checks each sum by itself. */
+#include "inside.h"
+
+static int64_t reading(void *ctx) { (void)ctx; return any_i64(); }
+
+/* A client with one server, any options and a good reading. */
+static void read_clock(redlock *rl) {
+  rl->options.now_ms = reading;
+  rl->options.server_timeout_ms = any_u32();
+  rl->options.max_ttl_ms = any_u32();
+  rl->servers = 1;
+  rl->quorum = 1;
+  rl->last = rl->server + 1;
+  rl_empty(&rl->line);
+  rl_empty(&rl->live);
+  rl_empty(&rl->decided);
+  given(rl_tick(rl));
+  reaches(rl->now_ms > INT64_MAX / 2 - 2);
+}
+
+static int64_t earlier(const redlock *rl) {
+  int64_t ms = any_i64();
+  given(ms >= 0 && ms <= rl->now_ms);
+  return ms;
+}
+
+void a_reading_that_is_too_great_is_none(void) { /* R2 */
+  static redlock rl;
+  int64_t now;
+  rl.options.now_ms = reading;
+  now = rl_now(&rl);
+  prove(now < INT64_MAX / 2);
+  reaches(now == INT64_MAX / 2 - 1);
+  reaches(now < 0);
+}
+
+void as_long_again_never_overflows(void) { /* R6 */
+  static redlock rl;
+  static redlock_lock lock;
+  read_clock(&rl);
+  lock.t1_ms = earlier(&rl);
+  lock.alarm = 1;
+  prove(rl_lingers(&rl, &lock));
+}
+
+void a_hold_stays_within_its_limit(void) { /* R20 */
+  static redlock rl;
+  static redlock_lock lock;
+  uint32_t asked = any_u32(), got;
+  read_clock(&rl);
+  lock.since_ms = earlier(&rl);
+  lock.max_hold_ms = any_u32();
+  lock.deadline_ms = lock.since_ms + any_u32();
+  got = rl_clip(&rl, &lock, asked);
+  prove(got <= asked);
+  if (lock.max_hold_ms && got) prove(rl.now_ms + got <= lock.since_ms + lock.max_hold_ms);
+  reaches(got && got < asked);
+}
+
+/* R24: less old by as much as the server's seconds may say too much. */
+void a_server_is_never_taken_for_older(void) {
+  static redlock rl;
+  rl_server *s = rl.server;
+  uint32_t uptime_s;
+  int was_known;
+  read_clock(&rl);
+  s->run_id = any_u32();
+  s->next_run_id = any_u32();
+  s->parser.number = any_integer();
+  s->parser.negative = any_u8() & 1;
+  uptime_s = s->parser.negative ? 0 : (uint32_t)s->parser.number;
+  given(s->run_id != s->next_run_id);
+  was_known = s->run_id != 0;
+  if (was_known) uptime_s = 0; /* its restart is timed by us */
+  if (rl_identify(&rl, s)) return;
+  prove(s->born_ms == rl.now_ms - (int64_t)uptime_s * 1000 + (was_known ? 0 : 2000));
+  reaches(s->born_ms < 0);
+}
+
+void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
+  static redlock rl;
+  rl_server *s = rl.server;
+  rl_command c;
+  int64_t due;
+  read_clock(&rl);
+  s->state = any_u8() & 3;
+  s->stalled = any_u8();
+  s->full = any_u8();
+  s->owed = any_u32();
+  s->until_ms = earlier(&rl) + any_u32();
+  s->mark_ms = earlier(&rl);
+  c.t1_ms = earlier(&rl);
+  c.ttl_ms = any_u32();
+  c.kind = any_u8();
+  c.lock = RL_NULL;
+  prove(rl_age_out_ms(&rl, &c) >= c.t1_ms && rl_age_out_ms(&rl, &c) <= c.t1_ms + c.ttl_ms);
+  rl_on_set_sent(s, &c, rl_latest_ms(&rl));
+  prove(s->until_ms >= c.t1_ms + c.ttl_ms);
+  due = rl_server_due(&rl, s);
+  prove(due >= 0);
+  reaches(due == INT64_MAX);
+  reaches(due < rl.now_ms);
+}
+
+/* A kept lock's next extension comes before its deadline, while it is held. */
+void a_kept_lock_is_extended_in_time(void) {
+  static redlock rl;
+  static redlock_lock lock;
+  read_clock(&rl);
+  rl_empty(&lock.link);
+  lock.deadline_ms = earlier(&rl) + any_u32();
+  rl_keep_on(&rl, &lock, any_u32());
+  prove(lock.due_ms >= rl.now_ms);
+  if (lock.deadline_ms > rl.now_ms) prove(lock.due_ms <= lock.deadline_ms);
+  reaches(lock.due_ms > rl.now_ms + UINT32_MAX / 3);
+}
+
+/* The least range of a random rest, and what it was made from: R9's formula, in 32 bits. */
+void the_range_of_a_rest_fits(void) { /* R9 */
+  static redlock rl;
+  static redlock_lock lock;
+  int64_t took;
+  uint32_t range, limit;
+  read_clock(&rl);
+  limit = rl.options.server_timeout_ms;
+  given(limit < UINT32_MAX / 2 - 12);
+  lock.t1_ms = earlier(&rl) - rl.now_ms;
+  took = -lock.t1_ms;
+  given(took <= UINT32_MAX);
+  lock.max_hold_ms = any_u32();
+  range = rl_range_ms(&rl, &lock);
+  prove(range > 2 * (took < limit ? took : limit));
+  reaches(range > UINT32_MAX / 2);
+}
+
+/* How long redlock_timeout_ms says, whatever is due. */
+void a_time_out_is_never_negative(void) { /* R27 */
+  static redlock rl;
+  int64_t timeout;
+  read_clock(&rl);
+  rl.due_ms = any_i64();
+  given(rl.due_ms >= 0);
+  timeout = rl_timeout_ms(&rl);
+  prove(timeout >= -1);
+  prove((timeout == -1) == (rl.due_ms == INT64_MAX));
+  reaches(timeout > 0);
+}

@@ -1,0 +1,169 @@
+/* encoder.c: what leaves in pieces is what would leave at once, and every command is RESP. */
+#include "inside.h"
+
+/* By induction over the words of a message. `total` of its bytes have been put through a window of
+   `room` bytes that begins `skip` bytes into the message: what the writer then says follows from
+   these three alone. One more word of up to N bytes, through any window, leaves it so, and lands
+   where it belongs. So for every message, cut anywhere, any number of times. */
+#ifndef N
+#define N 6
+#endif
+
+static size_t bytes_kept(size_t total, size_t skip, size_t room) {
+  size_t behind = total < skip ? 0 : total - skip;
+  return behind < room ? behind : room;
+}
+
+static int stands(const rl_writer *w, char *window, size_t total, size_t skip, size_t room) {
+  size_t kept = bytes_kept(total, skip, room);
+  return w->total == total && w->skip == (total < skip ? skip - total : 0) &&
+         w->room == room - kept && w->at == window + kept;
+}
+
+void a_word_goes_through_any_window(void) { /* R12 */
+  char window[2 * N], word[N], old;
+  size_t total = any_size(), skip = any_size(), room = any_size(), size = any_size();
+  size_t place = any_size(), before, after;
+  rl_writer w;
+  given(room <= sizeof window && size <= N && total <= SIZE_MAX / 2 && skip <= SIZE_MAX / 2);
+  before = bytes_kept(total, skip, room);
+  w.at = window + before;
+  w.skip = total < skip ? skip - total : 0;
+  w.room = room - before;
+  w.total = total;
+  prove(stands(&w, window, total, skip, room));
+  given(place < room);
+  old = window[place];
+  rl_put(&w, word, size);
+  prove(stands(&w, window, total + size, skip, room));
+  after = bytes_kept(total + size, skip, room);
+  if (place < before || place >= after) prove(window[place] == old);
+  else prove(window[place] == word[skip + place - total]);
+  reaches(skip > total && after == room && room > 1 && skip + room < total + size);
+}
+
+/* R7: resource and value fit into a command, whatever they are; and its size fits into 16 bits. */
+static void any_command(redlock *rl, rl_command *c) {
+  c->kind = any_u8();
+  given(c->kind <= RL_RELEASE);
+  c->arms = any_u8() & 1;
+  c->ttl_ms = any_u32();
+#ifndef REDLOCK_NO_FENCING
+  c->token = any_u64();
+  rl->options.fencing = any_u32();
+#endif
+  rl->options.max_ttl_ms = any_u32();
+}
+
+void the_longest_command_fits(void) {
+  static redlock rl;
+  static redlock_lock lock;
+  static rl_command c;
+  rl_writer w = {c.words, 0, sizeof c.words, 0};
+  lock.resource_size = any_u16();
+  given(lock.resource_size >= 1 && lock.resource_size <= REDLOCK_MAX_RESOURCE);
+  rl_put_word(&w, lock.resource, lock.resource_size);
+  rl_put_word(&w, lock.value, RL_VALUE_BYTES);
+  prove(w.total <= sizeof c.words && w.room == sizeof c.words - w.total && w.skip == 0);
+  c.words_size = (uint16_t)w.total;
+  prove(c.words_size == w.total);
+  any_command(&rl, &c);
+  w.room = w.total = 0;
+  rl_put_command(&w, &rl, &c);
+  prove(w.total > c.words_size && w.total <= UINT16_MAX);
+  reaches(lock.resource_size == REDLOCK_MAX_RESOURCE);
+}
+
+/* Reads one command as a plain reader of RESP: "*" tells how many words there are, and each "$" how
+   long the next one is. Returns where it ends; 0 = malformed. */
+static size_t end_of_command(const char *at, size_t size, int *words) {
+  size_t i = 4;
+  int k;
+  if (size < 4 || at[0] != '*' || at[2] != '\r' || at[3] != '\n') return 0;
+  *words = at[1] - '0';
+  for (k = 0; k < *words; k++) {
+    size_t length = 0;
+    if (i >= size || at[i++] != '$') return 0;
+    while (i < size && at[i] >= '0' && at[i] <= '9') length = length * 10 + (size_t)(at[i++] - '0');
+    if (size - i < length + 4 || at[i++] != '\r' || at[i++] != '\n') return 0;
+    i += length;
+    if (at[i++] != '\r' || at[i++] != '\n') return 0;
+  }
+  return i;
+}
+
+/* So that constants stay known through copies. */
+#ifdef BYTEWISE
+void *memcpy(void *to, const void *from, size_t size) {
+  size_t i;
+  for (i = 0; i < size; i++) ((char *)to)[i] = ((const char *)from)[i];
+  return to;
+}
+#endif
+
+/* The sort of command is given at compile time; resource and value are any bytes. */
+#ifndef KIND
+#define KIND RL_SET
+#endif
+#ifndef FENCED
+#define FENCED 0
+#endif
+#ifndef ARMED
+#define ARMED 0
+#endif
+#ifndef WORDS
+#define WORDS 6
+#endif
+void a_command_reads_back(void) {
+  static redlock rl;
+  char message[700];
+  rl_command c;
+  rl_writer w = {c.words, 0, sizeof c.words, 0};
+  char resource[12], value[RL_VALUE_BYTES];
+  int words = 0;
+  rl_put_word(&w, resource, sizeof resource);
+  rl_put_word(&w, value, sizeof value);
+  c.words_size = (uint16_t)w.total;
+  c.kind = KIND;
+  c.arms = ARMED;
+  c.ttl_ms = UINT32_MAX;
+#ifndef REDLOCK_NO_FENCING
+  c.token = UINT64_MAX;
+  rl.options.fencing = FENCED;
+#endif
+  rl.options.max_ttl_ms = UINT32_MAX;
+  w.at = message;
+  w.room = sizeof message;
+  w.total = 0;
+  rl_put_command(&w, &rl, &c);
+  prove(w.total <= sizeof message);
+  prove(end_of_command(message, w.total, &words) == w.total && words == WORDS);
+  reaches(message[0] == '*');
+}
+
+/* The handshake has as many commands as it says that there will be replies (R8). */
+#ifdef URL
+#define ENTRY "redis://user:pass%20word@host:1/7"
+#define MAX_TTL 60000
+#else
+#define ENTRY "host"
+#define MAX_TTL 0
+#endif
+void a_handshake_reads_back(void) {
+  static redlock rl;
+  static char message[700];
+  rl_server *s = rl.server;
+  rl_writer w = {message, 0, sizeof message, 0};
+  size_t at = 0, end;
+  int words, replies = 0, said;
+  s->entry = ENTRY;
+  rl.options.max_ttl_ms = MAX_TTL;
+  said = rl_put_greeting(&rl, s, &w);
+  prove(w.total <= sizeof message);
+  while (at < w.total && (end = end_of_command(message + at, w.total - at, &words)) != 0) {
+    at += end;
+    replies++;
+  }
+  prove(at == w.total && replies == said);
+  reaches(said >= 2);
+}

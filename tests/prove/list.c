@@ -1,0 +1,86 @@
+/* list.c: the list of servers: every string of up to N bytes behind PREFIX, in an object that ends
+   with it, so that one byte read too far is seen. */
+#include "inside.h"
+#ifndef N
+#define N 8
+#endif
+#ifdef URL
+#define PREFIX "redis://"
+#else
+#define PREFIX ""
+#endif
+
+enum { PREFIX_BYTES = sizeof PREFIX - 1, LIST_BYTES = PREFIX_BYTES + N };
+
+static void any_list(char list[LIST_BYTES + 1]) {
+  int i;
+  memcpy(list, PREFIX, PREFIX_BYTES);
+  for (i = PREFIX_BYTES; i < LIST_BYTES; i++) list[i] = any_char();
+  list[LIST_BYTES] = 0;
+}
+
+static int is_within(rl_text t, const char *list) {
+  return t.size == 0 || (t.at >= list && t.at + t.size <= list + LIST_BYTES);
+}
+
+void an_entry_is_taken_apart(void) {
+  char list[LIST_BYTES + 1];
+  rl_target t;
+  size_t i;
+  any_list(list);
+  if (!rl_parse_target(list, &t)) return;
+  prove(t.host.size >= 1 && t.host.size < RL_HOST_BYTES && is_within(t.host, list));
+  prove(is_within(t.user, list) && is_within(t.password, list));
+  prove(t.port <= 65535 && t.database < 1000000);
+  prove(t.port != 0 || *t.host.at == '/');
+  for (i = 0; i < t.host.size; i++) prove(!strchr(" ,\t\r\n", t.host.at[i]));
+  reaches(t.host.size == 1 && t.port == 65);
+#ifdef URL
+  reaches(t.user.size && t.password.size);
+  reaches(t.database == 7);
+#else
+  reaches(*t.host.at == '/');
+  reaches(*list == '[');
+#endif
+}
+
+/* A word of a URL that was found good is decoded without reading on, and its "$n" is right. */
+void a_secret_is_decoded(void) {
+  char list[N + 2], out[N + 40];
+  rl_writer w = {out, 0, sizeof out, 0};
+  size_t i, size = any_size();
+  rl_text t = rl_slice(list, size);
+  given(size >= 1 && size <= N);
+  for (i = 0; i < N; i++) list[i] = any_char();
+  for (i = 0; i < size; i++) given(list[i] != 0);
+  list[size] = '@'; /* what stands behind it */
+  list[size + 1] = 0;
+  if (!rl_is_encoded_well(t)) return;
+  rl_put_encoded(&w, t.at, t.size);
+  prove(w.room == sizeof out - w.total && w.total >= 7);
+  prove(out[0] == '$' && out[2] == '\r' && out[w.total - 1] == '\n');
+  prove(w.total == 4u + (size_t)(out[1] - '0') + 2u);
+  reaches(size == 4 && out[1] == '2');
+}
+
+/* redlock_init with any list: a client that keeps its word, or INVALID, or SYSTEM. */
+static int64_t reading(void *ctx) { (void)ctx; return any_i64(); }
+
+void a_client_begins_or_is_refused(void) { /* R5 */
+  static redlock_io io;
+  static redlock rl;
+  static redlock_options o;
+  char list[LIST_BYTES + 1];
+  redlock_status status;
+  any_list(list);
+  o.io = &io;
+  o.now_ms = reading;
+  status = redlock_init(&rl, list, &o);
+  prove(status == REDLOCK_OK || status == REDLOCK_INVALID || status == REDLOCK_SYSTEM);
+  prove((status == REDLOCK_OK) == rl_is_client(&rl));
+  reaches(status == REDLOCK_SYSTEM);
+  reaches(status == REDLOCK_OK && rl.servers == 2);
+  if (status != REDLOCK_OK) return;
+  prove(rl.servers >= 1 && rl.servers <= REDLOCK_MAX_SERVERS && rl.quorum == rl.servers / 2 + 1);
+  prove(rl.last == rl.server + rl.servers && rl.now_ms >= 0);
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# proof.sh NAME SCOPE FILE OPTIONS... : one line of proofs.txt, proved by $CBMC. Prints one line:
+#   proved  NAME  SCOPE  seconds  megabytes  number of properties
+# or FAILED, and what failed; or NO RESULT. With REACH=1: reached, if every state that the proof
+# says it reaches is. HEADER is the folder of redlock.h; LIMIT_S bounds the processor's time and
+# LIMIT_KB the memory.
+set -u
+name=$1 scope=$2 file=$3
+shift 3
+here=$(dirname "$0")
+out=$(mktemp -d "${TMPDIR:-/tmp}/redlock-prove-XXXXXX")
+trap 'rm -rf "$out"' EXIT
+trap 'exit 1' INT TERM HUP
+
+checks='--unwinding-assertions --pointer-overflow-check'
+[ -z "${REACH:-}" ] || checks='-DREACH --no-standard-checks --no-unwinding-assertions'
+measure=
+[ ! -x /usr/bin/time ] || measure="/usr/bin/time -o $out/cost -f %U:%M"
+(
+  # shellcheck disable=SC3045
+  ulimit -t "${LIMIT_S:-170}" -v "${LIMIT_KB:-1000000}"
+  # shellcheck disable=SC2086
+  $measure "$CBMC" "$here/$file.c" --function "$name" -I"$here" -I"${HEADER:-.}" $checks \
+    --drop-unused-functions --slice-formula "$@"
+) >"$out/said" 2>&1
+
+failed=$(grep -c ': FAILURE$' "$out/said")
+of=$(sed -n 's/^\*\* [0-9]* of \([0-9]*\) failed.*/\1/p' "$out/said")
+cost=$(tail -n 1 "$out/cost" 2>/dev/null | awk -F: '{ printf "%.1f s %.0f MB", $1, $2 / 1024 }')
+verdict=$(sed -n 's/^VERIFICATION //p' "$out/said")
+if [ -n "${REACH:-}" ]; then
+  [ "$failed" = "${of:-none}" ] && [ "$failed" -gt 0 ] && verdict=reached
+  if [ "$verdict" = FAILED ]; then verdict='NOT REACHED'; fi
+fi
+case $verdict in SUCCESSFUL) verdict=proved ;; '') verdict='NO RESULT' ;; esac
+printf '  %-9s  %-36s %-13s %s, %s\n' "$verdict" "$name" "$scope" "${cost:-?}" "${of:-?} properties"
+case $verdict in
+  proved | reached) exit 0 ;;
+  FAILED) grep ': FAILURE$' "$out/said" | head -n 5 ;;
+  'NOT REACHED') grep ': SUCCESS$' "$out/said" | head -n 5 ;;
+  *) tail -n 5 "$out/said" ;;
+esac
+exit 1
