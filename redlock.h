@@ -177,7 +177,9 @@ typedef struct redlock_io {
      1 000 000 / (the shortest ttl_ms) to drift_ppm, as 2 000 for steps of 10 ms and 5 000. */
   int64_t (*now_ms)(void *ctx);
   /* Fills data from a cryptographic source (R3); 0 = success, all of it. Two clients that draw the
-     same value hold the same lock: no seed that is built in, no clock, no number of the device. */
+     same value hold the same lock: no seed that is built in, no clock, no number of the device. Of
+     the 20 bytes asked for a value, 12 must be random; a label that tells who holds the lock may
+     come first. */
   int (*entropy)(void *ctx, void *data, size_t size);
   void *ctx;
 } redlock_io;
@@ -267,7 +269,7 @@ typedef struct rl_link {
   struct rl_link *next, *prev;
 } rl_link;
 
-/* One lock. Read status, operation, votes and token; `user`, at its end, is yours.
+/* One lock. Read status, operation, votes, token and value; `user`, at its end, is yours.
    Zero-initialise it unless its first use is an acquire. */
 typedef struct redlock_lock {
   rl_link link;                /* private, up to status */
@@ -276,6 +278,7 @@ typedef struct redlock_lock {
 #ifndef REDLOCK_NO_FENCING
   uint8_t again;               /* rounds of this attempt after its first (R25) */
 #endif
+  uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t alarm;               /* whether its attempts ask to be told, and its rests rely on that */
   rl_set touched;              /* servers that may hold this attempt's value */
   rl_set news;                 /* servers that told of a change since their vote (R26) */
@@ -286,7 +289,7 @@ typedef struct redlock_lock {
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
                                   0 = none. Hand it to what you write to, and let that check it */
 #endif
-  uint16_t resource_size;      /* private, up to user */
+  uint16_t resource_size;      /* private, up to value */
   struct rl_command *command; /* the round's, in the log */
   uint32_t ask_ms;     /* the ttl that this round asks for */
   uint32_t ttl_ms;     /* the longest asked for: no value of ours outlives it on a server */
@@ -297,8 +300,9 @@ typedef struct redlock_lock {
   int64_t deadline_ms; /* the validity's end; 0 = not held (R22) */
   int64_t due_ms;      /* when there is next something to do by the clock */
   int64_t since_ms;    /* T1 of the grant (R20); until then: no attempt starts after this (R9) */
-  char value[20];      /* R3 */
-  char resource[REDLOCK_MAX_RESOURCE];
+  char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET: who
+                                  knows it can take the lock over, by redlock_adopt */
+  char resource[REDLOCK_MAX_RESOURCE]; /* private */
   void *user;                  /* never read or written by the library */
 } redlock_lock;
 
@@ -315,8 +319,9 @@ typedef struct rl_command {
   rl_set due;         /* servers still to be sent it: no byte of it has left for them */
   rl_set owed;        /* servers that got it and owe the reply on the connection they have */
   uint8_t kind;
-  uint8_t arms;       /* a SET that asks to be told when the resource is free again (R26) */
-  char words[REDLOCK_MAX_RESOURCE + 36]; /* resource and value, as they go on the wire */
+  uint8_t form;       /* of a SET */
+  char words[REDLOCK_MAX_RESOURCE + 36]; /* resource and value, as they go on the wire; then what
+                                            the SET replaces (R28) */
 } rl_command;
 
 /* private: where the reply parser stands */
@@ -440,6 +445,18 @@ REDLOCK_API void redlock_close(redlock *rl);
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms);
 
+/* Takes a held lock over from another client, of any process, host or boot (R28). The giver passes
+   its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
+   is one attempt to acquire, but a server grants it only if that value is still there, and puts
+   a fresh one in its place. So of all who try one at most succeeds, and once, and whatever the
+   giver still sends finds nothing. OK: the lock has a new value, and a new token; max_hold_ms
+   counts anew. TAKEN: it is not held under that value any more. After NO_QUORUM, EXPIRED or a
+   cancel it may be lost, for what the attempt took is released: try again. Even an attempt that
+   fails can end what a giver that has not stopped relies on. resource: at most
+   REDLOCK_MAX_RESOURCE - 20 bytes. */
+REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
+                                         uint32_t ttl_ms, const char value[20]);
+
 /* Extends a held lock to ttl_ms from now; never shortens it (R18). NO_QUORUM changes nothing: try
    again until redlock_remaining_ms is 0 (R19). EXPIRED: the lock is lost. LIMIT: max_hold_ms is
    reached. */
@@ -458,6 +475,9 @@ REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms);
+REDLOCK_API redlock_status redlock_start_adopt(redlock *rl, redlock_lock *lock,
+                                               const char *resource, uint32_t ttl_ms,
+                                               const char value[20]);
 REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms);
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock);
 
@@ -633,17 +653,19 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #define RL_MAX_TTL(rl) ((rl)->options.max_ttl_ms)
 #endif
 
-/* The script that releases, or extends if it is given a ttl; with PX behind that, it sets what is
-   not there, and since it has read the key in the same instant, the server tells once when that
-   changes (R26). Another value there: the age behind it, a string; nothing there: nil. Servers
-   remember what read-only commands read. GETEX is none, so that whoever never waits costs them no
-   memory; but not all know or allow it, and behind it Redis 7 does not ask whether there is memory
-   to set anything. pcall and the returned table keep a server's own error word before 7.0 too. */
+/* The script that releases, or extends if it is given a ttl. Given a third word, it sets: where
+   there is nothing, if that is how its own value begins; else in the place of a value that
+   begins so (R28). Since it has read the key in the same instant, the server tells once when
+   that changes (R26). Another value there: the age behind it, a string; nothing there: nil.
+   Servers remember what read-only commands read. GETEX is none, so that whoever never waits
+   costs them no memory; but not all know or allow it, and behind it Redis 7 does not ask
+   whether there is memory to set anything. pcall and the returned table keep a server's own
+   error word before 7.0 too. */
 #define RL_SCRIPT                                                                                  \
-  "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=n or c('getex',k)"                      \
-  "if v~=w then v=c('get',k)end "                                                                  \
+  "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
+  "v=v==w and v or c('get',k)"                                                                     \
   "return v==w and(t and(c('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"                  \
-  "or v and(v.err and v or v:sub(21,23))or n and c('set',k,w,n,t)"
+  "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,23)"
 
 /* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime, cut
    to eight digits (then it is too low, which is safe). */
@@ -656,24 +678,25 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #else
 #define RL_FENCING(rl) ((rl)->options.fencing)
 
-/* R25: sets the lock if the token fits: it is above the server's clock and the last token, and at
-   most half of max_ttl_ms ahead. The counter is written first, so that no lock stands without it.
-   A string: taken, as above. Below zero: less the clock, which the token does not fit. At least the
-   token: the counter, which refused it. Else the clock, and the lock is set. */
+/* R25: sets the lock, as above, if the token fits: it is above the server's clock and the last
+   token, and at most half of max_ttl_ms ahead. The counter is written first, so that no lock stands
+   without it. A string, nil: taken, as above. Below zero: less the clock, which the token does not
+   fit. At least the token: the counter, which refused it. Else the clock, and the lock is set. */
 #define RL_FENCED_SCRIPT                                                                           \
-  "local c,k,w,l,p,m,t,f=redis.pcall,KEYS[1],unpack(ARGV)local v=c('get',k)"                       \
-  "if v then return v.err and v or v:sub(21,23)end t=c('time')t=t[1]*1e6+t[2]"                     \
+  "local c,k,w,l,n,p,m,t,f=redis.pcall,KEYS[1],unpack(ARGV)local v=c('get',k)"                     \
+  "if v and v.err then return v end if(v or w):sub(1,20)~=n then return v and v:sub(21,23)end "    \
+  "t=c('time')t=t[1]*1e6+t[2]"                                                                     \
   "if p-t<=0 or p-t>m*500 then return-t end f=k..':fence'v=c('get',f)"                             \
   "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
   "v=c('set',f,p,'PX',m)if v.err then return v end "                                               \
   "v=c('set',k,w,'PX',l)return v.err and v or t"
-#define RL_FENCED_HEAD "*8\r\n$4\r\nEVAL\r\n$364\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
-typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 364 + 1 ? 1 : -1];
+#define RL_FENCED_HEAD "*9\r\n$4\r\nEVAL\r\n$409\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
+typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 409 + 1 ? 1 : -1];
 #endif
 
 /* How the commands begin in RESP: the part that never varies. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$241\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$270\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
@@ -687,6 +710,7 @@ typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 364 + 1 ? 1 : -1];
 enum {
   RL_MISBUILT = 255,        /* as a number of servers */
   RL_VALUE_BYTES = 20,
+  RL_OLD_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,      /* a host's name or a socket's path, with its end */
   RL_GREETING_BYTES = 128,  /* of the handshake that are sent at once */
 #ifdef REDLOCK_NO_POSIX
@@ -715,7 +739,7 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 241 + 1 &&
+typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 270 + 1 &&
                               sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
@@ -723,6 +747,7 @@ enum { RL_CLOSED, RL_CONNECTING, RL_GREETING, RL_READY };       /* rl_server.sta
 enum { RL_BROKEN = 2 };                                         /* rl_server.full */
 enum { RL_IDLE, RL_LINE, RL_VOTING, RL_RESTING, RL_KEEPING, RL_DECIDED }; /* redlock_lock.phase */
 enum { RL_SET, RL_EXTEND, RL_RELEASE, RL_ABANDON };             /* rl_command.kind, .task */
+enum { RL_PLAIN, RL_ARMED, RL_SWAPS };                          /* rl_command.form */
 enum { RL_POLLS, RL_ARMS, RL_DOZES, RL_MISTRUSTS };             /* redlock_lock.alarm */
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
@@ -870,7 +895,7 @@ static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
 }
 #else
 
-/* What a fenced SET says more than one that arms. */
+/* What a fenced SET says more than another one by script. */
 static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
   rl_put_number(w, c->token);
   rl_put_number(w, rl->options.max_ttl_ms);
@@ -879,15 +904,15 @@ static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
 #endif
 
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c) {
-  int sets = c->kind == RL_SET, fenced = sets && RL_FENCING(rl);
-  int plain = sets && !c->arms && !fenced;
+  int sets = c->kind == RL_SET, fenced = sets && RL_FENCING(rl), plain = sets && !c->form;
+  size_t back = c->form == RL_SWAPS ? 0 : RL_VALUE_BYTES + 2; /* to what stands there before it */
   if (!plain && !fenced) rl_put(w, sets ? "*7" : c->kind == RL_RELEASE ? "*5" : "*6", 2);
   rl_put_raw(w, fenced ? RL_FENCED_HEAD : plain ? RL_SET_HEAD : RL_EVAL_HEAD);
   rl_put(w, c->words, c->words_size);
   if (plain) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
   if (c->kind != RL_RELEASE) rl_put_number(w, c->ttl_ms);
+  if (sets && !plain) rl_put_word(w, c->words + c->words_size - back, RL_VALUE_BYTES);
   if (fenced) rl_put_token(w, rl, c);
-  else if (sets && !plain) rl_put_raw(w, "$2\r\nPX\r\n");
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */
@@ -1334,9 +1359,10 @@ static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind
   rl_put_word(&w, lock->resource, lock->resource_size);
   rl_put_word(&w, lock->value, RL_VALUE_BYTES);
   c->words_size = RL_AS(uint16_t, w.total);
+  if (lock->adopts) rl_put(&w, lock->resource + RL_OLD_AT, RL_VALUE_BYTES);
   c->lock = RL_NULL;
   c->kind = kind;
-  c->arms = kind == RL_SET && lock->alarm != RL_POLLS;
+  c->form = lock->adopts ? RL_SWAPS : lock->alarm || RL_FENCING(rl) ? RL_ARMED : RL_PLAIN;
   c->t1_ms = rl->now_ms;
   c->ttl_ms = kind == RL_RELEASE ? lock->ttl_ms : lock->ask_ms;
   c->due = due;
@@ -3255,6 +3281,8 @@ static redlock_status rl_start(redlock *rl, redlock_lock *lock, uint8_t task,
   return REDLOCK_PENDING;
 }
 
+static const char rl_long_name[] = "the resource's name is too long";
+
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms) {
@@ -3266,7 +3294,7 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   while (resource && size <= REDLOCK_MAX_RESOURCE && resource[size])
     hash = rl_hash(hash, resource[size++]);
   if (size == 0) return rl_invalid(rl, "the resource's name is empty");
-  if (size > REDLOCK_MAX_RESOURCE) return rl_invalid(rl, "the resource's name is too long");
+  if (size > REDLOCK_MAX_RESOURCE) return rl_invalid(rl, rl_long_name);
   if (lock != rl->handed && rl_owns(rl, lock)) return rl_invalid(rl, rl_under_way);
   memset(lock, 0, offsetof(redlock_lock, user));
   lock->operation = REDLOCK_ACQUIRE;
@@ -3279,6 +3307,24 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   memcpy(lock->resource, resource, size);
   lock->hash = hash;
   return rl_start(rl, lock, RL_SET, REDLOCK_ACQUIRE);
+}
+
+/* The value may be this very lock's. Nothing is encoded before the next step. */
+REDLOCK_API redlock_status redlock_start_adopt(redlock *rl, redlock_lock *lock,
+                                               const char *resource, uint32_t ttl_ms,
+                                               const char value[20]) {
+  char old[RL_VALUE_BYTES];
+  redlock_status status = rl_check_call(rl, lock);
+  if (status != REDLOCK_OK) return status;
+  if (!value) return rl_invalid(rl, "value is NULL");
+  if (resource && strlen(resource) + RL_VALUE_BYTES > REDLOCK_MAX_RESOURCE)
+    return rl_invalid(rl, rl_long_name);
+  memcpy(old, value, sizeof old);
+  status = redlock_start_acquire(rl, lock, resource, ttl_ms, 0);
+  if (status != REDLOCK_PENDING) return status;
+  memcpy(lock->resource + RL_OLD_AT, old, sizeof old);
+  lock->adopts = 1;
+  return status;
 }
 
 /* OK = the lock is held, no operation is pending, and its deadline has not passed. */
@@ -3368,6 +3414,11 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity) {
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms) {
   return rl_block(rl, lock, redlock_start_acquire(rl, lock, resource, ttl_ms, wait_ms));
+}
+
+REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
+                                         uint32_t ttl_ms, const char value[20]) {
+  return rl_block(rl, lock, redlock_start_adopt(rl, lock, resource, ttl_ms, value));
 }
 
 REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms) {

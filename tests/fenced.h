@@ -11,7 +11,7 @@ enum { FENCED_NO = 0, FENCED_RIGHT = 1, FENCED_LAX = 2 };
 
 struct fenced_script {
   int is_fenced;
-  int looks;      /* whether the lock is taken, before all else */
+  int looks;      /* whether the lock may be set, before all else */
   int clock;      /* p <= t is refused; lax: p < t */
   int window;     /* more than half of max_ttl_ms ahead is refused */
   int counter;    /* >= p refuses; lax: > p */
@@ -45,7 +45,7 @@ static inline struct fenced_script fenced_read(const char *text, size_t size) {
   memset(&s, 0, sizeof s);
   s.is_fenced = fenced_part(text, size, "':fence'") != NULL;
   if (!s.is_fenced || !lock) return s;
-  s.looks = fenced_part(text, size, "if v then return v.err and v or v:sub(21,23)end") != NULL;
+  s.looks = fenced_part(text, size, "if(v or w):sub(1,20)~=n then return v") != NULL;
   if (fenced_part(text, size, "p-t<=0 ")) s.clock = FENCED_RIGHT;
   else if (fenced_part(text, size, "p-t<0 ")) s.clock = FENCED_LAX;
   s.window = fenced_part(text, size, "p-t>m*500") != NULL;

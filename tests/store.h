@@ -363,7 +363,7 @@ enum script { SCRIPT_RELEASE, SCRIPT_EXTEND, SCRIPT_ARM, SCRIPT_FENCED, SCRIPT_I
 /* Which of them it is, by the words in it and by its arguments. A planted bug takes words away. */
 static inline enum script script_of(int argc, const struct arg *argv) {
   if (script_has(argv[1], "'info'")) return SCRIPT_INFO;
-  if (argc == 8 && script_has(argv[1], "':fence'")) return SCRIPT_FENCED;
+  if (argc == 9 && script_has(argv[1], "':fence'")) return SCRIPT_FENCED;
   if (argc == 7) return SCRIPT_ARM;
   return argc > 5 && script_has(argv[1], "pexpire") ? SCRIPT_EXTEND : SCRIPT_RELEASE;
 }
@@ -415,20 +415,29 @@ static inline struct arg arg_of(const char *text) {
   return a;
 }
 
+/* What a SET by script asks for by its third word: its own value's beginning, that nothing is there;
+   else that what is there begins so (R28). */
+static inline int store_lets(const struct key *k, const struct arg *argv) {
+  const unsigned char *at = k ? k->value : argv[4].at;
+  size_t size = k ? k->value_size : argv[4].size;
+  if (size > 20) size = 20;
+  return size == argv[6].size && memcmp(at, argv[6].at, size) == 0;
+}
+
 /* What R25's script is told of the keys; 0 = it fails, and has said so. */
 static inline int store_facts(struct store *s, struct session *c, const struct arg *argv,
                               struct arg counter, struct fenced_facts *f, struct reply *r) {
   const struct key *k;
   struct arg text;
   memset(f, 0, sizeof *f);
-  f->taken = store_find(s, c->db, argv[3]) != NULL;
+  f->taken = !store_lets(store_find(s, c->db, argv[3]), argv);
   k = store_find(s, c->db, counter);
   text.at = k ? k->value : NULL;
   text.size = k ? k->value_size : 0;
   f->has_counter = k != NULL;
   f->clock_us = s->now_us;
-  if (arg_integer(argv[5], &f->ttl_ms) && arg_integer(argv[6], &f->token) &&
-      arg_integer(argv[7], &f->max_ttl_ms) && (!k || arg_integer(text, &f->counter)))
+  if (arg_integer(argv[5], &f->ttl_ms) && arg_integer(argv[7], &f->token) &&
+      arg_integer(argv[8], &f->max_ttl_ms) && (!k || arg_integer(text, &f->counter)))
     return 1;
   reply_error(r, "ERR user_script:1: attempt to perform arithmetic on a string value");
   return 0;
@@ -446,10 +455,11 @@ static inline struct key *store_put(struct store *s, int db, struct arg name, st
   return k;
 }
 
-/* What the scripts that set say of a key that is there. */
-static inline void reply_age(struct reply *r, const struct key *k) {
-  size_t size = k->value_size > 20 ? k->value_size - 20 : 0;
-  reply_bulk(r, k->value + 20, size < 3 ? size : 3);
+/* What the scripts say of a key that is not as it should be. */
+static inline void reply_age(struct reply *r, const struct session *c, const struct key *k) {
+  size_t size = k && k->value_size > 20 ? k->value_size - 20 : 0;
+  if (!k) reply_nil(r, c);
+  else reply_bulk(r, k->value + 20, size < 3 ? size : 3);
 }
 
 /* Both keys of R25, in the script's order; 0 = one of the writes found no memory. */
@@ -461,7 +471,7 @@ static inline int store_write_both(struct store *s, int db, const struct arg *ar
   for (k = 1; k <= 2; k++) {
     if (k == s->fail_write) return 0;
     if ((k == 1) != script->lock_first) {
-      (void)store_put(s, db, counter, argv[6], plan->counter_px_ms);
+      (void)store_put(s, db, counter, argv[7], plan->counter_px_ms);
     } else {
       e->key = store_put(s, db, argv[3], argv[4], facts->ttl_ms);
       e->kind = e->key ? EFFECT_SET : EFFECT_NONE;
@@ -470,7 +480,7 @@ static inline int store_write_both(struct store *s, int db, const struct arg *ar
   return 1;
 }
 
-/* R25: EVAL script 1 resource value ttl token max_ttl. */
+/* R25: EVAL script 1 resource value ttl beginning token max_ttl. */
 static inline void store_fenced(struct store *s, struct session *c, const struct arg *argv,
                                 const struct fenced_script *script, struct reply *r,
                                 struct effect *e) {
@@ -497,7 +507,7 @@ static inline void store_fenced(struct store *s, struct session *c, const struct
   if (plan.writes && !store_write_both(s, c->db, argv, counter, script, &facts, &plan, e))
     reply_error(r, store_error(STORE_ERROR_OOM));
   else if (plan.reply) reply_integer(r, plan.reply);
-  else reply_age(r, k);
+  else reply_age(r, c, k);
 }
 
 static struct fenced_script store_known_script; /* the last one: there is but one */
@@ -521,7 +531,7 @@ static inline void store_fenced_ms(struct store *s, struct session *c, struct ar
   snprintf(longest, sizeof longest, "%lu", (unsigned long)max_ttl_ms);
   snprintf(ttl, sizeof ttl, "%lu", (unsigned long)ttl_ms);
   argv[5] = arg_of(ttl);
-  argv[7] = arg_of(longest);
+  argv[8] = arg_of(longest);
   if (store_known_script.is_fenced) store_fenced(s, c, argv, &store_known_script, r, e);
 }
 
@@ -537,7 +547,7 @@ static inline void store_forget_counter(struct store *s, int db, struct arg reso
   if (k) k->used = 0;
 }
 
-/* R26: EVAL script 1 resource value ttl PX, which has read the key. */
+/* R26 R28: EVAL script 1 resource value ttl beginning, which has read the key. */
 static inline void store_arm(struct store *s, struct session *c, const struct arg *argv,
                              const struct key *k, struct reply *r, struct effect *e) {
   struct arg set[5];
@@ -547,8 +557,9 @@ static inline void store_arm(struct store *s, struct session *c, const struct ar
   set[4] = argv[5];
   store_note(e, EFFECT_SET_REFUSED, argv[3], argv[4]);
   if (k && k->list) reply_error(r, store_error(15));
-  else if (k) reply_age(r, k);
-  else if (s->error == STORE_ERROR_OOM && script_has(argv[1], "v=n or c("))
+  else if (!store_lets(k, argv) && script_has(argv[1], "(v or w):sub(1,20)==n"))
+    reply_age(r, c, k);
+  else if (s->error == STORE_ERROR_OOM && script_has(argv[1], "v=not n and c("))
     reply_error(r, store_error(s->error)); /* behind a write, as GETEX is, it would be set */
   else store_set(s, c, 5, set, r, e);
 }
@@ -579,7 +590,7 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
   finds = k && !k->list && k->value_size == value.size &&
           memcmp(k->value, value.at, value.size) == 0;
   if (looks && store_reads(s, argv[1], finds, extends)) session_reads(c, argv[3], k != NULL);
-  if (s->refuse_getex && script_has(argv[1], "'getex'") && !script_has(argv[1], "if v~=w")) {
+  if (s->refuse_getex && script_has(argv[1], "'getex'") && !script_has(argv[1], "or c('get',k)")) {
     reply_error(r, "ERR unknown command 'getex'"); /* and no GET instead */
     return;
   }
@@ -589,8 +600,7 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
     return;
   }
   if (looks && !finds) {
-    if (k) reply_age(r, k);
-    else reply_nil(r, c);
+    reply_age(r, c, k);
     return;
   }
   if (extends && k) store_extend(s, k, argv[5], script_has(argv[1], "'pttl'"), r, e);

@@ -24,15 +24,18 @@ static inline void fake_describe_set(struct fake_command *c, const struct fake_a
     if (arg_is(a->arg[i], "px")) c->ttl_ms = fake_arg_number(a, i + 1);
 }
 
-/* EVAL script 1 key value [ttl [PX]], or EVAL script 1 key value ttl token max_ttl */
+/* EVAL script 1 key value [ttl [beginning [token max_ttl]]] */
 static inline void fake_describe_script(struct fake_command *c, const struct fake_args *a) {
   enum script script = script_of(a->count, a->arg);
   c->fenced = script == SCRIPT_FENCED;
   c->arms = script == SCRIPT_ARM;
   if (script != SCRIPT_RELEASE) c->ttl_ms = fake_arg_number(a, 5);
+  c->swaps = (c->fenced || c->arms) &&
+             (c->value.size < a->arg[6].size ||
+              memcmp(c->value.byte, a->arg[6].at, a->arg[6].size) != 0);
   if (!c->fenced) return;
-  c->token = fake_arg_number(a, 6);
-  c->max_ttl_ms = fake_arg_number(a, 7);
+  c->token = fake_arg_number(a, 7);
+  c->max_ttl_ms = fake_arg_number(a, 8);
 }
 
 static inline void fake_describe(struct fake_command *c, const struct fake_args *a) {

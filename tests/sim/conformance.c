@@ -268,16 +268,20 @@ static void make_odd(struct message *m) {
 /* With a value of its own, as each attempt has. */
 static void make_arm(struct message *m) {
   static unsigned attempt;
-  char value[24];
-  snprintf(value, sizeof value, "%020uage", attempt++);
+  size_t size = 19 + below(5);
+  char value[24], old[24];
+  snprintf(old, sizeof old, "%020uage", attempt - below(6));
+  snprintf(value, sizeof value, "%020uage", ++attempt);
   begin(m, 7);
   word(m, "EVAL");
   word(m, RL_SCRIPT);
   word(m, "1");
   put_name(m);
-  put(m, value, 19 + below(5));
+  put(m, value, size);
   word(m, a_ttl());
-  word(m, "PX");
+  if (below(3) == 0) put(m, old, 20); /* R28 */
+  else if (below(4) == 0) put_value(m);
+  else put(m, value, size < 20 ? size : 20);
 }
 
 /* Only what the header sends. */
@@ -649,7 +653,7 @@ static void own_says(const char *key, const char *rest) {
   word(&m, key);
   put(&m, "aaaaaaaaaaaaaaaaaaaa", 20);
   if (*rest) word(&m, rest);
-  if (arms) word(&m, "PX");
+  if (arms) put(&m, "aaaaaaaaaaaaaaaaaaaa", 20);
   (void)request_parse((const unsigned char *)(const void *)m.bytes, m.size, argv, &argc);
   memset(&e, 0, sizeof e);
   r.at = out;

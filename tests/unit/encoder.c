@@ -66,8 +66,9 @@ static void extend_is_spelled_so(void) {
 static void add_fenced(unsigned char first, const char *token) {
   unsigned char value[VALUE_BYTES];
   value_of(value, first);
-  add_script(&want, 8, INSIDE_FENCED_SCRIPT, "invoice:42", value);
+  add_script(&want, 9, INSIDE_FENCED_SCRIPT, "invoice:42", value);
   add_text(&want, "$4\r\n4000\r\n");
+  add_word(&want, value, VALUE_BYTES); /* R28: nothing is to be there */
   add_string(&want, token);
   add_text(&want, "$4\r\n5000\r\n");
 }

@@ -1,3 +1,3 @@
 # release by DEL: whatever is there (R21)
 # changes: 1
-s|v=c('get',k)end|v=c('xxx',k)end|
+s|or c('get',k)|or c('xxx',k)|

@@ -1,0 +1,484 @@
+/* adopt.c: a held lock changes hands (R28). A second client, the giver, takes it; ours adopts it. */
+#include "world.h"
+
+enum { TTL = 10000 };
+
+static redlock giver;
+static redlock_lock given;
+
+/* The giver holds "r" on every server. */
+static void give(void) {
+  redlock_options its = options;
+  its.io = &fake.client[1].io;
+  memset(&given, 0, sizeof given);
+  CHECK_EQ(redlock_init(&giver, servers, &its), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&giver, &given, "r", TTL, 0), REDLOCK_OK);
+  fake_sleep(&fake, 5);
+  forget_log();
+}
+
+static void given_world(int count) {
+  world(count);
+  give();
+}
+
+static void over(void) {
+  redlock_close(&giver);
+  end();
+}
+
+static redlock_status adopt(void) { return redlock_adopt(&rl, &lock, "r", TTL, given.value); }
+
+static void start(void) {
+  CHECK_EQ(redlock_start_adopt(&rl, &lock, "r", TTL, given.value), REDLOCK_PENDING);
+}
+
+/* On how many servers the key begins with this lock's value. */
+static int hold_value(const redlock_lock *l) {
+  int i, count = 0;
+  for (i = 0; i < fake.servers; i++) {
+    const struct key *key = fake_key_at(&fake, i, "r");
+    count += key && key->value_size >= 20 && memcmp(key->value, l->value, 20) == 0;
+  }
+  return count;
+}
+
+/* The adopter has it, whatever the giver has done or believes. */
+static void check_adopted(void) {
+  run_for(5);
+  CHECK_EQ(hold_value(&lock), fake.servers);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+}
+
+/* ---- One attempt ----------------------------------------------------------------------------- */
+
+static void it_takes_one_round_trip_and_a_fresh_value(void) { /* R28 R3 */
+  int64_t began;
+  given_world(3);
+  began = now();
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  CHECK_EQ(now() - began, 1);
+  CHECK_EQ(lock.operation, REDLOCK_ACQUIRE);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(TTL) - 1);
+  CHECK(memcmp(lock.value, given.value, sizeof lock.value) != 0);
+  check_adopted();
+  over();
+}
+
+static void a_value_is_adopted_once(void) { /* R28 */
+  int i;
+  given_world(3);
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  CHECK_EQ(redlock_adopt(&rl, &other, "r", TTL, given.value), REDLOCK_TAKEN);
+  for (i = 0; i < 2; i++) CHECK_EQ(other.votes[i], REDLOCK_VOTE_TAKEN);
+  CHECK_EQ(redlock_remaining_ms(&rl, &other), 0);
+  check_adopted();
+  over();
+}
+
+/* Each has a server's worth of luck: neither has a quorum, or one does. */
+static void of_two_at_once_at_most_one_succeeds(void) { /* R28 */
+  int first;
+  for (first = 0; first < 2; first++) {
+    given_world(3);
+    fake.server[0].request_ms = 3;
+    CHECK_EQ(redlock_start_adopt(&rl, &lock, "r", TTL, given.value), REDLOCK_PENDING);
+    if (first) (void)redlock_step(&rl);
+    fake.server[0].request_ms = 0;
+    fake.server[1].request_ms = fake.server[2].request_ms = first ? 0 : 2;
+    CHECK_EQ(redlock_start_adopt(&giver, &given, "r", TTL, given.value), REDLOCK_PENDING);
+    while (given.status == REDLOCK_PENDING) (void)redlock_wait(&giver, 10);
+    CHECK(finish(&lock) != given.status || lock.status != REDLOCK_OK);
+    CHECK(lock.status == REDLOCK_OK || given.status == REDLOCK_OK);
+    over();
+  }
+}
+
+static void an_absent_key_is_never_created(void) { /* R28 */
+  given_world(3);
+  CHECK_EQ(redlock_release(&giver, &given), REDLOCK_OK);
+  forget_log();
+  CHECK_EQ(adopt(), REDLOCK_TAKEN);
+  run_for(5);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  CHECK(fake_count(&fake, FAKE_ANY, FAKE_RELEASE) <= 1); /* R7: nil needs none */
+  over();
+}
+
+/* Whatever stands there: even what is most like a value that is not there. */
+static void anothers_lock_is_left_alone(void) { /* R28 R21 */
+  static const char *const theirs[] = {"foreign", "", "NX", "XX", "01234567890123456789"};
+  size_t k;
+  int i;
+  for (k = 0; k < sizeof theirs / sizeof *theirs; k++) {
+    world(3);
+    for (i = 0; i < 3; i++) fake_put(&fake, i, "r", theirs[k], TTL);
+    CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "0123456789012345678x"), REDLOCK_TAKEN);
+    CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "x1234567890123456789"), REDLOCK_TAKEN);
+    run_for(5);
+    for (i = 0; i < 3; i++) CHECK(fake_key_is(&fake, i, "r", theirs[k]));
+    end();
+  }
+}
+
+static void another_resource_is_not_asked_for(void) { /* R28 */
+  given_world(3);
+  CHECK_EQ(redlock_adopt(&rl, &lock, "s", TTL, given.value), REDLOCK_TAKEN);
+  CHECK_EQ(hold_value(&given), 3);
+  over();
+}
+
+/* ---- The giver ------------------------------------------------------------------------------- */
+
+/* It wakes when its own time is over, and its library releases what it thinks is its own (R19). */
+static void a_paused_giver_changes_nothing(void) { /* R28 R19 R21 */
+  int kept;
+  for (kept = 0; kept < 2; kept++) {
+    given_world(3);
+    if (kept) CHECK_EQ(redlock_keep(&giver, &given, 0), REDLOCK_OK);
+    CHECK_EQ(adopt(), REDLOCK_OK);
+    CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+    run_for(2 * TTL);
+    if (kept) CHECK(redlock_wait(&giver, 10) == &given && given.operation == REDLOCK_LOST);
+    CHECK_EQ(redlock_release(&giver, &given), REDLOCK_EXPIRED);
+    CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+    check_adopted();
+    over();
+  }
+}
+
+static void one_that_goes_on_is_told(void) { /* R28 R19 */
+  given_world(3);
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  CHECK(redlock_remaining_ms(&giver, &given) > 0);
+  CHECK_EQ(redlock_extend(&giver, &given, TTL), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&giver, &given), 0);
+  check_adopted();
+  over();
+}
+
+/* Its extension is under way; the swap overtakes it. */
+static void what_is_still_under_way_finds_nothing(void) { /* R28 */
+  int i;
+  given_world(3);
+  for (i = 0; i < 3; i++) fake.server[i].request_ms = 20;
+  CHECK_EQ(redlock_start_extend(&giver, &given, 6 * TTL), REDLOCK_PENDING);
+  (void)redlock_step(&giver);
+  CHECK_EQ(redlock_cancel(&giver, &given), REDLOCK_OK);
+  for (i = 0; i < 3; i++) fake.server[i].request_ms = 0;
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  run_for(30);
+  CHECK(fake_pttl(&fake, 0, "r") <= TTL);
+  check_adopted();
+  over();
+}
+
+/* ---- Failure --------------------------------------------------------------------------------- */
+
+static void turn_away(int first, int last, int refuses) {
+  int i;
+  for (i = first; i <= last; i++) {
+    fake.server[i].refuses = refuses;
+    if (refuses) fake_reset(&fake, i, FAKE_RST);
+  }
+}
+
+/* What the first try took is gone, and a quorum is left. */
+static void after_a_minority_it_can_be_tried_again(void) { /* R28 R7 R23 */
+  given_world(5);
+  turn_away(2, 4, 1);
+  CHECK_EQ(adopt(), REDLOCK_NO_QUORUM);
+  run_for(5);
+  CHECK_EQ(hold_value(&lock), 0);
+  CHECK_EQ(hold_value(&given), 3);
+  turn_away(2, 4, 0);
+  run_for(3000);
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  CHECK_EQ(hold_value(&lock), 3);
+  over();
+}
+
+static void a_quorum_that_comes_too_late_frees_the_lock(void) { /* R28 R1 */
+  int i;
+  given_world(3);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 45;
+  CHECK_EQ(redlock_adopt(&rl, &lock, "r", 40, given.value), REDLOCK_NO_QUORUM);
+  run_for(200);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  over();
+}
+
+static void servers_that_forgot_cast_no_vote(void) { /* R28 R24 */
+  int i;
+  prepare(3);
+  options.max_ttl_ms = TTL;
+  for (i = 0; i < 3; i++) fake.server[i].started_at = now() - TTL - 3000;
+  ready();
+  warm();
+  give();
+  for (i = 0; i < 3; i++) fake_restart(&fake, i);
+  for (i = 0; i < 3; i++)
+    fake_put(&fake, i, "r", "01234567890123456789", TTL); /* as if it were there */
+  CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "01234567890123456789"), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
+  over();
+}
+
+/* In line, with its SET out, and decided, when another lock has been handed back first. */
+static void in_every_phase(int closes) {
+  int phase;
+  for (phase = 0; phase < 3; phase++) {
+    given_world(3);
+    CHECK_EQ(redlock_start_acquire(&rl, &other, "s", TTL, 0), REDLOCK_PENDING);
+    start();
+    if (phase == 1) CHECK(redlock_step(&rl) == NULL);
+    while (phase == 2 && other.status == REDLOCK_PENDING) (void)redlock_wait(&rl, 10);
+    if (closes) redlock_close(&rl);
+    else CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+    if (!closes) run_for(100);
+    CHECK_EQ(hold_value(&lock), 0);
+    CHECK_EQ(hold_value(&given), phase == 0 ? 3 : 0);
+    over();
+  }
+}
+
+static void a_cancel_rolls_back(void) { in_every_phase(0); } /* R28 R7 */
+static void so_does_a_close(void) { in_every_phase(1); }      /* R28 R7 */
+
+/* Some byte of it had left: it is not sent again, and a release follows. */
+static void a_swap_goes_once_whatever_byte_was_the_last(void) { /* R28 R12 */
+  size_t k;
+  for (k = 0; k < 700; k += k / 8 + 1) {
+    given_world(3);
+    fake.server[2].cut_in = fake.connection[fake.client[0].connection[2]].took + k;
+    fake.server[2].cuts = 1;
+    CHECK_EQ(adopt(), REDLOCK_OK);
+    run_for(100);
+    CHECK(fake_count(&fake, 2, FAKE_SET) <= 1);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(2 * TTL);
+    CHECK_EQ(fake_live_keys(&fake), 0);
+    over();
+  }
+}
+
+static void a_stalled_server_gets_none(void) { /* R28 R13 */
+  given_world(3);
+  fake_freeze(&fake, 2);
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
+  run_for(SERVER_TIMEOUT + 2);
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  fake_thaw(&fake, 2);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1); /* that of "s" */
+  CHECK_EQ(hold_value(&given), 1);
+  over();
+}
+
+static int is_defined(redlock_status got) { return got >= REDLOCK_SYSTEM && got <= REDLOCK_OK; }
+
+/* A failure leaves no quorum with a value that nobody knows. */
+static void whichever_call_of_a_hook_fails(void) { /* R28 R7 */
+  int hook;
+  long k;
+  for (hook = 0; hook < FAKE_HOOKS; hook++)
+    for (k = 1; k < 40; k++) {
+      redlock_status got;
+      int before = check.bad;
+      prepare(3);
+      ready();
+      give();
+      fail_calls(hook, k, k);
+      got = adopt();
+      CHECK(is_defined(got) && got != REDLOCK_INVALID);
+      run_for(100);
+      if (got != REDLOCK_OK) CHECK(hold_value(&lock) < 2);
+      if (check.bad != before) printf("    hook %d, call %ld\n", hook, k);
+      fake.fail_hook = FAKE_ANY;
+      over();
+    }
+}
+
+/* ---- Arguments ------------------------------------------------------------------------------- */
+
+static void what_is_invalid_changes_nothing(void) { /* R28 */
+  char name[REDLOCK_MAX_RESOURCE + 1];
+  redlock_lock before;
+  given_world(3);
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  run_for(5);
+  before = lock;
+  forget_log();
+  memset(name, 'n', sizeof name);
+  name[REDLOCK_MAX_RESOURCE - 19] = '\0';
+  CHECK_EQ(redlock_adopt(&rl, &lock, name, TTL, given.value), REDLOCK_INVALID);
+  CHECK_EQ(redlock_adopt(&rl, &lock, "", TTL, given.value), REDLOCK_INVALID);
+  CHECK_EQ(redlock_adopt(&rl, &lock, NULL, TTL, given.value), REDLOCK_INVALID);
+  CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, NULL), REDLOCK_INVALID);
+  CHECK_EQ(redlock_adopt(&rl, &lock, "r", 0, given.value), REDLOCK_INVALID);
+  CHECK_EQ(redlock_adopt(&rl, NULL, "r", TTL, given.value), REDLOCK_INVALID);
+  CHECK_EQ(redlock_adopt(NULL, &lock, "r", TTL, given.value), REDLOCK_INVALID);
+  CHECK_EQ(fake.logged, 0);
+  CHECK(memcmp(&before, &lock, sizeof lock) == 0);
+  check_adopted();
+  over();
+}
+
+static void a_pending_lock_is_not_overwritten(void) { /* R28 */
+  given_world(3);
+  start();
+  CHECK_EQ(redlock_start_adopt(&rl, &lock, "r", TTL, given.value), REDLOCK_INVALID);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  check_adopted();
+  over();
+}
+
+static void the_longest_name(void) { /* R28 */
+  char name[REDLOCK_MAX_RESOURCE + 1];
+  char first[20];
+  world(3);
+  memset(name, 'n', sizeof name);
+  name[REDLOCK_MAX_RESOURCE - 20] = '\0';
+  hold(name, TTL);
+  memcpy(first, lock.value, sizeof first);
+  CHECK_EQ(redlock_adopt(&rl, &other, name, TTL, first), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &other, TTL), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
+/* As a process does that resumes its own lock: the struct is overwritten, the value is read first. */
+static void a_lock_adopts_itself(void) { /* R28 */
+  char first[20];
+  world(3);
+  hold("r", TTL);
+  memcpy(first, lock.value, sizeof first);
+  CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, lock.value), REDLOCK_OK);
+  CHECK(memcmp(first, lock.value, sizeof first) != 0);
+  check_adopted();
+  end();
+}
+
+static void it_is_kept_and_its_hold_counts_anew(void) { /* R28 R20 */
+  prepare(3);
+  options.max_hold_ms = 2 * TTL;
+  ready();
+  warm();
+  give();
+  fake_sleep(&fake, TTL - 1000);
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  run_for(2 * TTL - 1000);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  run_for(2000);
+  CHECK_EQ(lock.status, REDLOCK_LIMIT);
+  over();
+}
+
+/* Where room is short it waits in line with its value. */
+static void it_waits_in_line(void) { /* R28 R11 */
+  static redlock_lock many[2 * REDLOCK_MAX_COMMANDS];
+  int i;
+  given_world(3);
+  for (i = 0; i < 2 * REDLOCK_MAX_COMMANDS; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "many%d", i);
+    CHECK_EQ(redlock_start_acquire(&rl, &many[i], name, TTL, 0), REDLOCK_PENDING);
+  }
+  start();
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  check_adopted();
+  over();
+}
+
+/* ---- Tokens ---------------------------------------------------------------------------------- */
+
+#ifndef REDLOCK_NO_FENCING
+
+static void fenced_world(int count) {
+  prepare(count);
+  options.max_ttl_ms = 2 * TTL;
+  options.fencing = 1;
+  ready();
+}
+
+static int sets(int server) { return fake_count(&fake, server, FAKE_SET); }
+
+static void its_token_is_greater(void) { /* R28 R25 */
+  fenced_world(3);
+  warm();
+  give();
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  CHECK(lock.token > given.token && given.token > 0);
+  CHECK_EQ(sets(0), 1);
+  CHECK_EQ(redlock_adopt(&rl, &other, "r", TTL, given.value), REDLOCK_TAKEN);
+  CHECK_EQ(other.token, 0);
+  check_adopted();
+  over();
+}
+
+/* It asks for the clocks first, and changes nothing by that. */
+static void the_first_of_a_client_takes_two_rounds(void) { /* R28 R25 */
+  fenced_world(3);
+  give();
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  CHECK_EQ(sets(0), 2);
+  CHECK(lock.token > given.token);
+  check_adopted();
+  over();
+}
+
+/* One had set it already, and rolls back: the others grant the second round. */
+static void a_low_token_is_raised_at_once(void) { /* R28 R25 */
+  char text[24];
+  int i;
+  fenced_world(5);
+  warm();
+  give();
+  snprintf(text, sizeof text, "%llu", (unsigned long long)given.token + 3000000);
+  for (i = 1; i < 5; i++) fake_put(&fake, i, "r:fence", text, 2 * TTL);
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  CHECK_EQ(sets(1), 2);
+  CHECK_EQ(lock.token, given.token + 3000001);
+  run_for(5);
+  CHECK_EQ(hold_value(&lock), 4);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  over();
+}
+
+#endif
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(it_takes_one_round_trip_and_a_fresh_value);
+  RUN(a_value_is_adopted_once);
+  RUN(of_two_at_once_at_most_one_succeeds);
+  RUN(an_absent_key_is_never_created);
+  RUN(anothers_lock_is_left_alone);
+  RUN(another_resource_is_not_asked_for);
+  RUN(a_paused_giver_changes_nothing);
+  RUN(one_that_goes_on_is_told);
+  RUN(what_is_still_under_way_finds_nothing);
+  RUN(after_a_minority_it_can_be_tried_again);
+  RUN(a_quorum_that_comes_too_late_frees_the_lock);
+  RUN(servers_that_forgot_cast_no_vote);
+  RUN(a_cancel_rolls_back);
+  RUN(so_does_a_close);
+  RUN(a_swap_goes_once_whatever_byte_was_the_last);
+  RUN(a_stalled_server_gets_none);
+  RUN(whichever_call_of_a_hook_fails);
+  RUN(what_is_invalid_changes_nothing);
+  RUN(a_pending_lock_is_not_overwritten);
+  RUN(the_longest_name);
+  RUN(a_lock_adopts_itself);
+  RUN(it_is_kept_and_its_hold_counts_anew);
+  RUN(it_waits_in_line);
+#ifndef REDLOCK_NO_FENCING
+  RUN(its_token_is_greater);
+  RUN(the_first_of_a_client_takes_two_rounds);
+  RUN(a_low_token_is_raised_at_once);
+#endif
+  return check_end();
+}
