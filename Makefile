@@ -50,7 +50,7 @@ servers: ## builds other Redis and Valkey servers from Debian's source packages
 	@tests/servers-from-source $(SERVERS)
 
 planted: ## plants bugs in copies of the header: a test must catch each
-	@tests/fake/planted.sh
+	@tests/planted/fakes.sh
 
 clean: ## removes what was built
 	rm -rf $(BUILD)

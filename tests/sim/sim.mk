@@ -37,7 +37,7 @@ sim-test: $(SIM_TESTS) ## runs the simulator's part of `make test`
 	@tests/run $(SIM_TESTS)
 
 sim-planted: $(SIM)/main.o ## plants bugs that the simulator must catch
-	@SMALL='$(SIM_SMALL)' tests/sim/planted.sh $(SIM)/main.o $(SIM) $(CC) $(SIM_FLAGS)
+	@SMALL='$(SIM_SMALL)' tests/planted/simulator.sh $(SIM)/main.o $(SIM) $(CC) $(SIM_FLAGS)
 
 sim-hash: ## compares the event logs of the same seeds between compilers
 	@SMALL='$(SIM_SMALL)' tests/sim/hash.sh $(SIM)/hash $(SIM_FLAGS)

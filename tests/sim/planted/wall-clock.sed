@@ -1,3 +1,0 @@
-# wall clock: now_ms follows a clock that is stepped (R2); planted in the simulated io
-# changes: 0
-# options: --wall-clock
