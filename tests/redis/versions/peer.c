@@ -1,0 +1,76 @@
+/* peer.c SERVERS FOLDER CYCLES: takes one lock again and again, and finds out whether it is alone.
+ * versions.sh builds it with the headers of several versions, so it uses only what all of them have.
+ * Compiled with FENCED, a grant's token must be greater than the last one of any peer. */
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef FENCED
+enum { TTL_MS = 6000, TIMEOUT_MS = 1500 }; /* so long do servers have no vote when they have started */
+#else
+enum { TTL_MS = 20000, TIMEOUT_MS = 2000 };
+#endif
+enum { WAIT_MS = 60000, REST_MS = 5 };
+
+static redlock client;
+static redlock_lock lock;
+static char inside[512], tokens[512];
+
+static void fail(const char *what) {
+  printf("%s: %s\n", REDLOCK_VERSION, what);
+  exit(1);
+}
+
+#ifdef FENCED
+static void check_token(void) {
+  unsigned long long last = 0;
+  FILE *file = fopen(tokens, "r+");
+  if (!file) file = fopen(tokens, "w+");
+  if (!file) fail("cannot open the file of tokens");
+  if (fscanf(file, "%llu", &last) == 1 && lock.token <= last) fail("a token that is not greater");
+  rewind(file);
+  fprintf(file, "%llu\n", (unsigned long long)lock.token);
+  fclose(file);
+}
+#endif
+
+/* The file is there while somebody holds the lock. */
+static void work(int cycle) {
+  int fd = open(inside, O_CREAT | O_EXCL, 0600);
+  if (fd < 0) fail("two hold the lock");
+  close(fd);
+#ifdef FENCED
+  check_token();
+#endif
+  if (cycle % 4 == 0 && redlock_extend(&client, &lock, TTL_MS) != REDLOCK_OK) fail("no extension");
+  unlink(inside);
+}
+
+int main(int argc, char **argv) {
+  redlock_options options;
+  int i, cycles = argc > 3 ? atoi(argv[3]) : 0;
+  memset(&options, 0, sizeof options);
+  options.server_timeout_ms = TIMEOUT_MS;
+#ifdef FENCED
+  options.fencing = 1;
+  options.max_ttl_ms = TTL_MS;
+#endif
+  snprintf(inside, sizeof inside, "%s/inside", argv[2]);
+  snprintf(tokens, sizeof tokens, "%s/tokens", argv[2]);
+  if (redlock_init(&client, argv[1], &options) != REDLOCK_OK) fail("not initialised");
+  for (i = 0; i < cycles; i++) {
+    if (redlock_acquire(&client, &lock, "shared", TTL_MS, WAIT_MS) != REDLOCK_OK) fail("no lock");
+    work(i);
+    if (redlock_release(&client, &lock) != REDLOCK_OK) fail("not released");
+    (void)poll(NULL, 0, REST_MS); /* for the others */
+  }
+  redlock_close(&client);
+  printf("%d cycles\n", cycles);
+  return 0;
+}
