@@ -282,6 +282,7 @@ typedef struct redlock_lock {
   uint8_t alarm;               /* whether its attempts ask to be told, and its rests rely on that */
   rl_set touched;              /* servers that may hold this attempt's value */
   rl_set news;                 /* servers that told of a change since their vote (R26) */
+  rl_set known;                /* the news when the round began: a yes there is no surprise */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -296,13 +297,17 @@ typedef struct redlock_lock {
   uint32_t max_hold_ms; /* until the grant: when it began to wait, its last 32 bits */
   uint32_t attempts;
   uint32_t hash;       /* of the resource */
+  uint32_t told_ms;    /* when it was first told, the last 32 bits; 0 = never (R26) */
+  uint32_t ahead_ms;   /* the greatest that this attempt was told */
+  uint32_t failed_ms;  /* when the last attempt failed, its last 32 bits */
   int64_t t1_ms;       /* when this round's command was encoded (R1); at rest: less its end */
   int64_t deadline_ms; /* the validity's end; 0 = not held (R22) */
   int64_t due_ms;      /* when there is next something to do by the clock */
   int64_t since_ms;    /* T1 of the grant (R20); until then: no attempt starts after this (R9) */
   char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET: who
                                   knows it can take the lock over, by redlock_adopt */
-  char resource[REDLOCK_MAX_RESOURCE]; /* private */
+  char age[3];                 /* private, up to user: behind the value, of one who has been told */
+  char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
 } redlock_lock;
 
@@ -320,7 +325,8 @@ typedef struct rl_command {
   rl_set owed;        /* servers that got it and owe the reply on the connection they have */
   uint8_t kind;
   uint8_t form;       /* of a SET */
-  char words[REDLOCK_MAX_RESOURCE + 36]; /* resource and value, as they go on the wire; then what
+  uint8_t aged;       /* bytes behind the value's own (R26) */
+  char words[REDLOCK_MAX_RESOURCE + 39]; /* resource and value, as they go on the wire; then what
                                             the SET replaces (R28) */
 } rl_command;
 
@@ -905,7 +911,7 @@ static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
 
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c) {
   int sets = c->kind == RL_SET, fenced = sets && RL_FENCING(rl), plain = sets && !c->form;
-  size_t back = c->form == RL_SWAPS ? 0 : RL_VALUE_BYTES + 2; /* to what stands there before it */
+  size_t back = c->form == RL_SWAPS ? 0u : RL_VALUE_BYTES + 2u + c->aged; /* to what is replaced */
   if (!plain && !fenced) rl_put(w, sets ? "*7" : c->kind == RL_RELEASE ? "*5" : "*6", 2);
   rl_put_raw(w, fenced ? RL_FENCED_HEAD : plain ? RL_SET_HEAD : RL_EVAL_HEAD);
   rl_put(w, c->words, c->words_size);
@@ -1357,7 +1363,11 @@ static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind
   rl_writer w = {c->words, 0, sizeof c->words, 0};
   REDLOCK_ASSERT(rl_count(rl) <= REDLOCK_MAX_COMMANDS);
   rl_put_word(&w, lock->resource, lock->resource_size);
-  rl_put_word(&w, lock->value, RL_VALUE_BYTES);
+  c->aged = lock->told_ms ? sizeof lock->age : 0;
+  rl_put_size(&w, RL_VALUE_BYTES + c->aged);
+  rl_put(&w, lock->value, RL_VALUE_BYTES);
+  rl_put(&w, lock->age, c->aged);
+  rl_put_raw(&w, "\r\n");
   c->words_size = RL_AS(uint16_t, w.total);
   if (lock->adopts) rl_put(&w, lock->resource + RL_OLD_AT, RL_VALUE_BYTES);
   c->lock = RL_NULL;
@@ -1960,6 +1970,8 @@ static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply repl
   its = &c->lock->votes[s->index];
   if (c->kind == RL_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
+  if (reply != RL_REPLY_OK && s->parser.hash > c->lock->ahead_ms)
+    c->lock->ahead_ms = s->parser.hash; /* as good as the three bytes: rl_hash weighs them so */
   rl_remove(&c->lock->news, s->bit); /* that was before */
   rl_judge(rl, c->lock);
 }
@@ -2173,19 +2185,43 @@ static uint32_t rl_range_ms(const redlock *rl, const redlock_lock *lock) {
   return 2 * took + (rl_waited_ms(rl, lock) < 24 ? 12 : 1);
 }
 
+/* R26: for how long others have had it since this one was first told; up to a quarter more by luck,
+   so that those who came at once differ. The value tells it in three bytes. */
+static uint32_t rl_age_ms(const redlock *rl, const redlock_lock *lock) {
+  uint32_t age = RL_AS(uint32_t, rl->now_ms) - lock->told_ms, most = 1u << 23;
+  if (!lock->told_ms) return 0;
+  if (age > most) age = most;
+  return age + (age * RL_AS(unsigned char, *lock->value) >> 10);
+}
+
+/* R26: a random rest for one who is told that it may be free. A crowd waits in line: the holder had
+   waited for as long as its value tells. Who has not rests longer, in proportion, but at most a
+   second; unless it is among the next few, as far as its rest tells how long a hold is. */
+static int64_t rl_line_ms(redlock *rl, redlock_lock *lock) {
+  uint32_t now = RL_AS(uint32_t, rl->now_ms), rested = now - lock->failed_ms;
+  uint32_t own = rl_age_ms(rl, lock) + 16 * rested, early = 0;
+  if (!lock->told_ms) lock->told_ms = now | 1;
+  if (own < lock->ahead_ms) early = lock->ahead_ms - own;
+  if (early > 2 * RL_DOZE_MS) early = 2 * RL_DOZE_MS;
+  return rl_random(rl, rl_range_ms(rl, lock) + early / 2);
+}
+
 /* R26: at how many servers the resource may be free, for all that is known when an attempt fails.
    Whether a quorum of them tells when it changes; then the next attempt asks them to. But one that
-   is found free without a word, when a rest that relied on that ended by itself, told nothing. */
+   is found free without a word, when a rest that relied on that ended by itself, told nothing. What
+   nobody tells of is polled: that answers come too late, or that clocks do not fit. */
 static int rl_look_out(const redlock *rl, redlock_lock *lock) {
   const rl_server *s;
-  int unasked, tell = 0;
+  int unasked, tell = 0, refused = 0;
   for (s = rl->server; s != rl->last; s++) {
     redlock_vote vote = lock->votes[s->index];
-    if (vote < REDLOCK_VOTE_TAKEN || rl_is_low(vote)) lock->news |= s->bit;
-    if (vote == REDLOCK_VOTE_YES && lock->alarm == RL_DOZES) lock->alarm = RL_MISTRUSTS;
-    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_low(vote)) && s->wakes == 2;
+    if (vote < REDLOCK_VOTE_TAKEN || rl_is_refused(vote)) lock->news |= s->bit;
+    if (vote == REDLOCK_VOTE_YES && lock->alarm == RL_DOZES && !(lock->known & s->bit))
+      lock->alarm = RL_MISTRUSTS;
+    refused += rl_is_refused(vote);
+    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_refused(vote)) && s->wakes == 2;
   }
-  if (tell < rl->quorum) {
+  if (tell < rl->quorum || refused >= rl->quorum || lock->last == REDLOCK_EXPIRED) {
     lock->alarm = RL_POLLS;
     return 0;
   }
@@ -2202,8 +2238,9 @@ static int64_t rl_rest_ms(redlock *rl, redlock_lock *lock) {
   uint32_t most = o->retry_delay_max_ms - least, late = rl_waited_ms(rl, lock) / 100, range;
   int64_t random;
   lock->t1_ms -= rl->now_ms; /* so long did it take */
+  lock->failed_ms = RL_AS(uint32_t, rl->now_ms);
+  if (rl_look_out(rl, lock)) return rl_line_ms(rl, lock);
   range = rl_range_ms(rl, lock);
-  if (rl_look_out(rl, lock)) return rl_random(rl, range);
   if (range < late * late) range = late * late;
   if (range > most || late > 999 || o->retry_delay_min_ms) range = most;
   if (lock->alarm == RL_ARMS || lock->alarm == RL_DOZES) {
@@ -2291,12 +2328,13 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
 }
 
 /* R7: who says nil needs no roll-back. So if nobody has said yes to an attempt of one who waits,
-   those who have not answered get as long again. */
-static int rl_lingers(redlock *rl, redlock_lock *lock) {
+   those who have not answered get as long again; or all their time, if a token was refused: what is
+   free there, and what may be elsewhere, must not pass for a quorum. */
+static int rl_lingers(redlock *rl, redlock_lock *lock, int refused) {
   int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
-  if (!lock->alarm) return 0;
-  if (due_ms < lock->due_ms) lock->due_ms = due_ms;
-  rl_note_due(rl, due_ms);
+  if (!lock->alarm || rl->now_ms >= lock->due_ms) return 0;
+  if (due_ms < lock->due_ms && !refused) lock->due_ms = due_ms;
+  rl_note_due(rl, lock->due_ms);
   return 1;
 }
 
@@ -2326,7 +2364,7 @@ static void rl_judge(redlock *rl, redlock_lock *lock) {
   } else if (lock->task == RL_EXTEND && taken > spare) {
     rl_expire(rl, lock); /* proved lost */
   } else if (yes + none < quorum) {
-    if (lock->task == RL_SET && none && !yes && rl_lingers(rl, lock)) return;
+    if (lock->task == RL_SET && none && !yes && rl_lingers(rl, lock, refused)) return;
     if (lock->task == RL_SET)
       rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN,
                       yes + none + refused >= quorum);
@@ -2365,6 +2403,12 @@ static rl_command *rl_ask(redlock *rl, const redlock_lock *lock, uint8_t kind) {
   return rl_encode(rl, lock, kind, due);
 }
 
+/* Behind the value; the highest of three bytes first. */
+static void rl_tell_age(redlock_lock *lock, uint32_t age_ms) {
+  char *at = lock->age + sizeof lock->age;
+  for (; at != lock->age; age_ms >>= 8) *--at = RL_AS(char, age_ms & 255);
+}
+
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
   int64_t due = rl_is_second(lock) ? lock->due_ms : rl->now_ms + rl->options.server_timeout_ms;
   int64_t end = lock->task == RL_EXTEND ? lock->deadline_ms : rl->now_ms + lock->ask_ms;
@@ -2373,7 +2417,10 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
     lock->reserved = 1;
     rl->reserved++;
     if (lock->attempts < UINT32_MAX && !rl_is_second(lock)) lock->attempts++;
+    lock->ahead_ms = 0;
+    rl_tell_age(lock, rl_age_ms(rl, lock));
   }
+  lock->known = lock->news;
   lock->command = rl_ask(rl, lock, lock->task);
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
@@ -2412,15 +2459,17 @@ static redlock_lock *rl_admit(redlock *rl) {
 
 /* ---- Locks: the clock ------------------------------------------------------------------------ */
 
-/* R10: the servers had their time. */
+/* R10: the servers had their time; or a waiter waits no longer for the last of them, who may be in
+   time, and has been asked to tell (R26). */
 static void rl_time_out(redlock *rl, redlock_lock *lock) {
   const rl_command *c = lock->command;
+  int lingered = lock->alarm && rl->now_ms - lock->t1_ms < rl->options.server_timeout_ms;
   rl_server *s;
-  for (s = rl->server; s != rl->last; s++) {
+  for (s = rl->server; s != rl->last && !lingered; s++) {
     redlock_vote *vote = &lock->votes[s->index];
     if (*vote != REDLOCK_VOTE_NONE) continue;
     *vote = c->owed & s->bit ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
-    if (!lock->alarm) rl_say_why(rl, s, rl_late);
+    rl_say_why(rl, s, rl_late);
   }
   rl_judge(rl, lock);
 }
@@ -2435,9 +2484,10 @@ static void rl_on_news(redlock *rl, const rl_server *s, uint32_t hash) {
     if (hash && hash != lock->hash) continue;
     if ((lock->news & s->bit) || lock->votes[s->index] == REDLOCK_VOTE_QUARANTINED) continue;
     lock->news |= s->bit;
-    if (lock->phase != RL_RESTING || rl_members(lock->news) != rl->quorum) continue;
+    if (rl_members(lock->news) != rl->quorum) continue;
     lock->alarm = RL_ARMS;
-    due_ms = rl->now_ms + rl_random(rl, rl_range_ms(rl, lock));
+    if (lock->phase != RL_RESTING) continue;
+    due_ms = rl->now_ms + rl_line_ms(rl, lock);
     if (due_ms < lock->due_ms) lock->due_ms = due_ms;
     rl_note_due(rl, due_ms);
   }

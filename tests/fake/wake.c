@@ -544,6 +544,117 @@ static void who_is_told_again_trusts_again(void) { /* R26 */
   end();
 }
 
+/* ---- Whichever servers hold the key, are down, err, are in quarantine or far away ---- */
+
+enum { NEAR, FAR, FARTHER, FREE, DEAD, ERRING, YOUNG, MUTE, STATES };
+
+/* Server i as it will be; the first three hold the key. */
+static void put_into(int i, int state) {
+  static const int reply_ms[STATES] = {1, 5, 30, 1, 1, 1, 1, 1};
+  fake.server[i].reply_ms = reply_ms[state];
+  if (state <= FARTHER) occupy(i, i, "r", HELD_MS);
+  if (state == DEAD) fake.server[i].refuses = 1;
+  if (state == ERRING) fake_answer(&fake, i, FAKE_SET, -1, "-OOM command not allowed.\r\n");
+  if (state == YOUNG) fake.server[i].started_at = 999000;
+  if (state == MUTE) fake_freeze(&fake, i);
+}
+
+/* A waiter there sends no more than a doze does, and ends soon after the release. An attempt that is
+   refused a token has three rounds (R25). */
+static int waits_quietly(const int *state, int fenced) {
+  int64_t start;
+  int i, good, tried = 0;
+  prepare_waking(3);
+  options.max_ttl_ms = HELD_MS;
+  options.server_timeout_ms = 250;
+#ifndef REDLOCK_NO_FENCING
+  options.fencing = (uint32_t)fenced;
+#endif
+  for (i = 0; i < 3; i++) put_into(i, state[i]);
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(1000);
+  forget_log();
+  run_for(LONG);
+  for (i = 0; i < 3; i++) tried = attempts(i) > tried ? attempts(i) : tried;
+  good = CHECK(lock.status == REDLOCK_PENDING && tried <= (fenced ? 3 : 1) * (1 + LONG / 1000));
+  start = now();
+  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  good &= CHECK_EQ(finish(&lock), REDLOCK_OK) & CHECK(now() - start <= 8 * SERVER_TIMEOUT);
+  if (!good) printf("    %d %d %d fenced %d tried %d\n", state[0], state[1], state[2], fenced, tried);
+  end();
+  return good;
+}
+
+/* As long as a quorum tells, and none can be had. */
+static void no_static_world_is_polled(void) { /* R26 R6 */
+  int world_of, fenced, i;
+  for (world_of = 0; world_of < STATES * STATES * STATES; world_of++) {
+    int state[3], tell = 0, open = 0;
+    state[0] = world_of % STATES;
+    state[1] = world_of / STATES % STATES;
+    state[2] = world_of / STATES / STATES;
+    for (i = 0; i < 3; i++) {
+      tell += state[i] <= FREE;
+      open += state[i] == FREE;
+    }
+    for (fenced = 0; fenced < 2 && tell >= 2 && open < 2; fenced++)
+      (void)waits_quietly(state, fenced);
+  }
+}
+
+/* Two of five were restarted empty, or the holder never had them. */
+static void a_key_on_a_quorum_only_is_not_polled(void) { /* R26 */
+  world_waking(5);
+  wait_for_held(1, 3);
+  run_for(3000);
+  forget_log();
+  run_for(LONG);
+  CHECK(attempts(1) <= 1 + LONG / 1000);
+  release_at(1, 3);
+  comes_soon();
+  end();
+}
+
+/* That it is taken, and then free, is told while an attempt is under way. */
+static void news_while_voting_ends_distrust(void) { /* R26 */
+  int i;
+  world_waking(3);
+  lose_all_pushes();
+  wait_for_held(0, 2);
+  release_at(0, 0);
+  run_for(DOZE + 100);
+  occupy(0, 0, "r", HELD_MS);
+  for (i = 0; i < 3; i++) {
+    fake.server[i].loses_pushes = 0;
+    fake.server[i].reply_ms = 20;
+  }
+  forget_log();
+  while (attempts(0) == 0) run_for(1);
+  for (i = 0; i < 2; i++) {
+    fake.server[i].reply_ms = 1;
+    fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n");
+  }
+  run_for(1000);
+  forget_log();
+  run_for(LONG);
+  CHECK(attempts(0) <= 1 + LONG / 1000);
+  end();
+}
+
+/* No attempt can succeed: each quorum comes too late. */
+static void answers_that_come_too_late_are_polled(void) { /* R26 R9 */
+  int i;
+  world_waking(3);
+  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 20;
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 15, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(3000);
+  forget_log();
+  run_for(LONG);
+  CHECK(attempts(0) < LONG / 50);
+  end();
+}
+
 static void the_wait_ends_in_time(void) { /* R9 R10 R26 */
   int64_t start;
   uint32_t wait_ms;
@@ -635,6 +746,10 @@ int main(int argc, char **argv) {
   RUN(lost_pushes_cost_a_rest);
   RUN(who_was_not_told_polls_from_then_on);
   RUN(who_is_told_again_trusts_again);
+  RUN(no_static_world_is_polled);
+  RUN(a_key_on_a_quorum_only_is_not_polled);
+  RUN(news_while_voting_ends_distrust);
+  RUN(answers_that_come_too_late_are_polled);
   RUN(the_wait_ends_in_time);
   RUN(clients_take_turns);
 #ifndef REDLOCK_NO_FENCING

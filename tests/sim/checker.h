@@ -59,7 +59,7 @@ static inline int value_draw(const struct client *c, unsigned char *out) {
 
 static inline long value_of(const unsigned char *bytes, size_t size) {
   uint32_t index;
-  if (size != VALUE_BYTES) return -1;
+  if (size != VALUE_BYTES && size != VALUE_BYTES + 3) return -1; /* with its age */
   index = get32(bytes);
   return (long)index < W.values && get32(bytes + 4) == value_seal(index) ? (long)index : -1;
 }

@@ -73,9 +73,12 @@ static inline ns wake_since(const struct client *c, const struct slot *s) {
   return known[quorum() - 1];
 }
 
-/* A short rest, or a polled one, and its attempt, on a slow clock. */
-static inline ns wake_bound(void) {
-  return (16 + W.cfg.retry_max_ms + 4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 * 12;
+/* A short rest, or a polled one, and its attempt, on a slow clock; and for who is not in turn half of
+ * what the holder had waited for, up to a second. */
+static inline ns wake_bound(const struct slot *s) {
+  ns line = smaller(s->lock.ahead_ms / 2, 1000);
+  return (line + 16 + W.cfg.retry_max_ms + 4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 *
+         12;
 }
 
 /* Only where no attempt may have to wait for room (R11). */
@@ -83,7 +86,7 @@ static inline void check_told(const struct client *c, const struct slot *s) {
   ns since = wake_since(c, s);
   if (since == NEVER || since <= larger(c->last_draw, c->stood)) return;
   T->wakes++;
-  if (W.now <= since + wake_bound()) return;
+  if (W.now <= since + wake_bound(s)) return;
   violation("R26: client %d slot %d rests on, though it has known for %lld ms that resource %d is "
             "free on a quorum of servers", c->index, s->index, (long long)((W.now - since) / MS),
             s->resource);

@@ -200,7 +200,7 @@ static void twice_the_latest_time_fits(void) { /* R7 */
   CHECK_EQ(init(), REDLOCK_OK);
   lingering.alarm = RL_ARMS;
   lingering.due_ms = INT64_MAX;
-  CHECK_EQ(rl_lingers(&rl, &lingering), 1);
+  CHECK_EQ(rl_lingers(&rl, &lingering, 0), 1);
   CHECK_EQ(lingering.due_ms, 2 * (INT64_MAX / 2 - 1) + 2);
 }
 
