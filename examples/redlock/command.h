@@ -3,13 +3,15 @@
 #define COMMAND_H
 
 #define REDLOCK_MAX_SERVERS 15
-#define REDLOCK_MAX_RESOURCE 255
+#define REDLOCK_MAX_RESOURCE 275 /* MAX_RESOURCE and what an adoption replaces */
 #define REDLOCK_MAX_ERROR 160
 #include "redlock.h"
 
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { MAX_RESOURCE = 255 };
 
 /* Out of the way of what commands use; 124 to 127 are as with timeout(1) and env(1). */
 enum {
@@ -47,6 +49,10 @@ extern struct settings {
   char **command;
   uint32_t ttl_ms, wait_ms, kill_ms, max_hold_ms, max_ttl_ms;
   int has_kill, taken_status, quiet, verbose, status, json, insecure, fencing;
+  enum step { RUN_COMMAND, TAKE, EXTEND, RELEASE } step;
+  const char *ticket_file; /* NULL = stdout, and the command line */
+  char value[20];          /* of the ticket */
+  int has_token;
 } set;
 
 void take_arguments(char **words);
@@ -94,6 +100,11 @@ extern int signal_pipe[2];
 void catch_signals(void);
 int next_signal(void);  /* the next one that is not about a child, 0 = none */
 int run_command(void);  /* to its end, then releases the lock; returns the exit status */
+
+/* ---- ticket.c ---- */
+
+void take_ticket(const char *text); /* of --extend and --release; NULL = that in the file */
+int take_step(void);                /* the lock is taken: the rest; returns the exit status */
 
 /* ---- tls.c ---- */
 

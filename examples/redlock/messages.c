@@ -212,6 +212,7 @@ static int explain(int server, char text[EXPLANATION]) {
   redlock_server_info info;
   (void)redlock_server_status(&client, server, &info);
   if (vote == REDLOCK_VOTE_TIMEOUT) error = "no answer within";
+  if (vote == REDLOCK_VOTE_QUARANTINED && !info.quarantine_ms) info.quarantine_ms = 1; /* since */
   if (!*error && info.quarantine_ms) return quarantine_words(info.quarantine_ms, text) != NULL;
   if (!*error && (vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR))
     error = "no connection";

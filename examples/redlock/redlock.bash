@@ -7,7 +7,7 @@ _redlock_resource() {
     case ${COMP_WORDS[i]} in
       -s | -t | -w | -E | -k | -m | -c | --servers | --ttl | --wait | --timeout | --max-hold | \
         --conflict-exit-code | --kill-after | --max-ttl | --command | --user | --password-file | \
-        --cacert | --cert | --key)
+        --cacert | --cert | --key | --ticket-file)
         [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
         ((i++)) ;;
       --) ((i++)); break ;;
@@ -32,14 +32,14 @@ _redlock_command() {
 
 _redlock() {
   local options='--servers --ttl --wait --timeout --nonblock --nb --conflict-exit-code --kill-after
-    --max-hold --max-ttl --fencing --user --password-file --cacert --cert --key --insecure --command --status
-    --json --quiet --verbose --help --version'
+    --max-hold --max-ttl --fencing --user --password-file --cacert --cert --key --insecure --command
+    --take --extend --release --ticket-file --status --json --quiet --verbose --help --version'
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} resource
   resource=$(_redlock_resource)
   COMPREPLY=()
   if ((resource < COMP_CWORD)); then
     _redlock_command $((resource + 1)) "$word"
-  elif [[ $before == --@(password-file|cacert|cert|key) ]]; then
+  elif [[ $before == --@(password-file|ticket-file|cacert|cert|key) ]]; then
     COMPREPLY=($(compgen -f -- "$word"))
   elif [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$word"))

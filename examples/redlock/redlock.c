@@ -5,8 +5,8 @@
  *   ./redlock -s 10.0.0.1,10.0.0.2,10.0.0.3 -n nightly -- ./backup.sh
  *
  * The manual is redlock.1; settings.c reads the command line, messages.c says what is wrong, run.c
- * runs COMMAND, status.c is --status. One poll loop waits for the servers, for signals and for
- * COMMAND. */
+ * runs COMMAND, ticket.c hands locks on, status.c is --status. One poll loop waits for the servers,
+ * for signals and for COMMAND. */
 #define REDLOCK_IMPLEMENTATION
 #include "command.h"
 
@@ -148,7 +148,15 @@ static void say_unavailable(const char *what) {
       count_complaints(), count_servers(), count_servers() - quorum());
 }
 
+static void say_gone(void) {
+  say("lock '%s' is not held by this ticket: it expired, or a later one has it", set.resource);
+  finish(EXIT_LOST);
+}
+
 static void explain_refusal(redlock_status status) {
+  static const char *const cannot[] = {"cannot take", "cannot take", "cannot extend",
+                                       "cannot release"};
+  if (status == REDLOCK_TAKEN && set.step > TAKE) say_gone();
   if (status == REDLOCK_TAKEN) {
     if (!set.quiet)
       say("lock '%s' is taken: %s", set.resource,
@@ -156,13 +164,15 @@ static void explain_refusal(redlock_status status) {
     finish(set.taken_status);
   }
   if (status == REDLOCK_SYSTEM) {
-    say("cannot take lock '%s': this system's clock or random numbers failed", set.resource);
+    say("%s lock '%s': this system's clock or random numbers failed", cannot[set.step],
+        set.resource);
     finish(EXIT_SYSTEM);
   }
   if (status == REDLOCK_EXPIRED)
-    say("cannot take lock '%s': the servers answered too late; use a longer --ttl", set.resource);
+    say("%s lock '%s': the servers answered too late; use a longer --ttl", cannot[set.step],
+        set.resource);
   else
-    say_unavailable("cannot take");
+    say_unavailable(cannot[set.step]);
   say_servers();
   finish(EXIT_NO_QUORUM);
 }
@@ -227,10 +237,15 @@ static void begin_waiting(void) {
   waiting.well_ms = waiting.since_ms;
 }
 
+static redlock_status start_acquire(void) {
+  if (set.step > TAKE)
+    return redlock_start_adopt(&client, &lock, set.resource, set.ttl_ms, set.value);
+  return redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms, set.wait_ms);
+}
+
 static void acquire(void) {
   int number;
-  redlock_status status =
-    redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms, set.wait_ms);
+  redlock_status status = start_acquire();
   begin_waiting();
   while (status == REDLOCK_PENDING) {
     wait_for_news(TELL_MS);
@@ -274,7 +289,7 @@ int main(int argc, char **argv) {
   if (set.status) show_status();
   catch_signals();
   acquire();
-  status = run_command();
+  status = set.step ? take_step() : run_command();
   finish(status);
   return status;
 }

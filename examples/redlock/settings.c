@@ -16,8 +16,8 @@ struct settings set;
 static const char help[] =
   "Usage: redlock [options] RESOURCE [--] COMMAND [ARG...]\n"
   "       redlock [options] --status [--json] [RESOURCE]\n"
+  "       redlock [options] --take RESOURCE | --extend TICKET | --release TICKET\n"
   "Runs COMMAND while holding the lock RESOURCE on most of the servers.\n"
-  "\n"
   "  -s, --servers LIST     host[:port],...  or set REDLOCK_SERVERS\n"
   "      --user NAME, --password-file FILE  for servers listed without their own\n"
   "      --cacert FILE, --cert FILE, --key FILE, --insecure  for rediss://\n"
@@ -30,9 +30,9 @@ static const char help[] =
   "  -m, --max-hold TIME    hold for no longer: COMMAND is stopped before that\n"
   "      --max-ttl TIME     longest ttl of any client: keeps restarted servers out\n"
   "      --fencing          give COMMAND a REDLOCK_TOKEN; needs --max-ttl\n"
+  "      --ticket-file FILE  holds the ticket, for no one else's eyes\n"
   "      --status           show which servers answer, and what is wrong\n"
   "  -v, --verbose          say what it does        -h, --help    -V, --version\n"
-  "\n"
   "TIME is 30s, 0.5s, 500ms, 5m, 1h. LIST also takes unix:/path, and redis:// or\n"
   "rediss://user:password@host/db. Exit status: COMMAND's, 128+N if signal N ended\n"
   "it, 120 taken, 121 no quorum, 122 lock lost, 123 system error, 124 max-hold\n"
@@ -155,7 +155,7 @@ static void take_own_password(void) {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* Capitals that are no letter of an option stand for options that have none. */
-static const char long_only[] = "TSPUJACKIF";
+static const char long_only[] = "TSPUJACKIFLXRD";
 
 static const struct option {
   char letter;
@@ -168,7 +168,8 @@ static const struct option {
   {'h', 0, "help"}, {'V', 0, "version"}, {'w', 1, "timeout"}, {'n', 0, "nb"},
   {'c', 1, "command"}, {'U', 1, "user"}, {'P', 1, "password-file"}, {'J', 0, "json"},
   {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"},
-  {'F', 0, "fencing"}
+  {'F', 0, "fencing"}, {'L', 0, "take"}, {'X', 0, "extend"}, {'R', 0, "release"},
+  {'D', 1, "ticket-file"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
@@ -176,6 +177,12 @@ static void take_shell_command(char *line) {
   static char shell[] = "/bin/sh", flag[] = "-c", *words[] = {shell, flag, NULL, NULL};
   words[2] = line;
   set.command = words;
+}
+
+static void choose(enum step step) {
+  if (set.step && set.step != step)
+    usage("%s", "give one of --take, --extend and --release");
+  set.step = step;
 }
 
 static void take_option(char letter, char *value) {
@@ -191,6 +198,10 @@ static void take_option(char letter, char *value) {
     case 'F': set.fencing = 1; break;
     case 'S': set.status = 1; break;
     case 'J': set.json = 1; break;
+    case 'L': choose(TAKE); break;
+    case 'X': choose(EXTEND); break;
+    case 'R': choose(RELEASE); break;
+    case 'D': set.ticket_file = value; break;
     case 'c': take_shell_command(value); break;
     case 'U': set.user = value; break;
     case 'P': take_password_file(value); break;
@@ -284,8 +295,19 @@ static void take_command(char **words) {
 
 static void take_resource(const char *name) {
   set.resource = name;
-  if (!*name || strlen(name) > REDLOCK_MAX_RESOURCE)
+  if (!*name || strlen(name) > MAX_RESOURCE)
     usage("RESOURCE '%s' is empty or longer than 255 bytes", name);
+}
+
+/* RESOURCE, or a ticket that is not in a file */
+static void take_operand(char **operands) {
+  int has_one = set.step == TAKE || !set.ticket_file;
+  if (has_one && !operands[0])
+    usage("%s is missing", set.step == TAKE ? "RESOURCE" : "the ticket, or --ticket-file,");
+  if (operands[0] && operands[has_one])
+    usage("%s", "--take, --extend and --release run no COMMAND, and take one name or ticket");
+  if (set.step == TAKE) take_resource(operands[0]);
+  else take_ticket(operands[0]);
 }
 
 /* RESOURCE, and what to run */
@@ -325,9 +347,12 @@ void take_arguments(char **words) {
   words = take_options(words);
   if (!set.servers || !set.servers[strspn(set.servers, ", \t\r\n")])
     usage("%s", "no servers: give --servers host,host,host or set REDLOCK_SERVERS");
-  if (!set.status) take_operands(words);
+  if (set.step) take_operand(words);
+  else if (!set.status) take_operands(words);
   else if (*words) take_resource(*words);
   if (set.status && *words && words[1]) usage("'%s': --status runs no COMMAND", words[1]);
+  if (set.ticket_file && !set.step)
+    usage("%s", "--ticket-file is for --take, --extend and --release");
   if (set.json && !set.status) usage("%s", "--json is for --status");
   if (!set.password) take_own_password();
   check_times();

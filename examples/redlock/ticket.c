@@ -1,0 +1,138 @@
+/* ticket.c: --take, --extend and --release. A lock that outlives this process is held by whoever
+ * has its ticket, and each ticket is good for one extension or release: R28 in tests/README.md.
+ *
+ * A ticket is NAME/VALUE or NAME/VALUE/TOKEN: NAME with %XX for what is not plainly printable, the
+ * lock's value in hexadecimal digits, and with --fencing the token. */
+#include "command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VALUE = sizeof lock.value, TICKET = 3 * MAX_RESOURCE + 2 * VALUE + 24 };
+
+static char ticket[TICKET + 1], name[MAX_RESOURCE + 1];
+
+/* ---- Its form -------------------------------------------------------------------------------- */
+
+static void put_ticket(void) {
+  char *to = ticket;
+  const char *c;
+  int i;
+  for (c = set.resource; *c; c++)
+    to += sprintf(to, isgraph((unsigned char)*c) && *c != '%' ? "%c" : "%%%02X", (unsigned char)*c);
+  *to++ = '/';
+  for (i = 0; i < VALUE; i++) to += sprintf(to, "%02x", (unsigned char)lock.value[i]);
+  if (lock.token) to += sprintf(to, "/%llu", (unsigned long long)lock.token);
+  (void)sprintf(to, "\n");
+}
+
+/* Two hexadecimal digits, or -1 */
+static int byte_of(const char *digits) {
+  char text[3] = "";
+  memcpy(text, digits, 2);
+  if (!isxdigit((unsigned char)text[0]) || !isxdigit((unsigned char)text[1])) return -1;
+  return (int)strtol(text, NULL, 16);
+}
+
+static int read_value(const char *at, size_t size) {
+  size_t i;
+  for (i = 0; size == 2 * VALUE && i < VALUE; i++) {
+    int byte = byte_of(at + 2 * i);
+    if (byte < 0) return 0;
+    set.value[i] = (char)byte;
+  }
+  return size == 2 * VALUE;
+}
+
+static int read_name(const char *at, const char *end) {
+  size_t size = 0;
+  while (at < end) {
+    int coded = *at == '%', byte = coded && end - at > 2 ? byte_of(at + 1) : *at;
+    if (size == MAX_RESOURCE || byte <= 0 || (coded && end - at < 3)) return 0;
+    name[size++] = (char)byte;
+    at += coded ? 3 : 1;
+  }
+  set.resource = name;
+  return size > 0;
+}
+
+/* From its end, for a name may hold any number of slashes. */
+static int read_ticket(const char *text) {
+  const char *end = text + strcspn(text, "\r\n"), *at = end;
+  while (at > text && at[-1] != '/') at--;
+  if (!read_value(at, (size_t)(end - at))) { /* then that was the token */
+    end = at - 1;
+    if (at == text || strspn(at, "0123456789") == 0) return 0;
+    set.has_token = 1;
+    for (at = end; at > text && at[-1] != '/';) at--;
+    if (!read_value(at, (size_t)(end - at))) return 0;
+  }
+  return at > text && read_name(text, at - 1);
+}
+
+/* ---- Its file -------------------------------------------------------------------------------- */
+
+static void read_file(void) {
+  int fd = open(set.ticket_file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  ssize_t got = fd < 0 ? -1 : read(fd, ticket, TICKET);
+  if (fd >= 0) (void)close(fd);
+  if (got < 0) usage("there is no ticket in the file '%s'", set.ticket_file);
+}
+
+/* The old ticket or the new one is there, whole, whatever happens; and nobody else can read it. */
+static int write_file(void) {
+  char path[4096];
+  size_t size = strlen(ticket);
+  int fd, good;
+  if (snprintf(path, sizeof path, "%s.%ld", set.ticket_file, (long)getpid()) >= (int)sizeof path) {
+    errno = ENAMETOOLONG;
+    return 0;
+  }
+  fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return 0;
+  good = write(fd, ticket, size) == (ssize_t)size && fsync(fd) == 0;
+  good = close(fd) == 0 && good && rename(path, set.ticket_file) == 0;
+  if (!good) (void)unlink(path);
+  return good;
+}
+
+static int hand_out(void) {
+  put_ticket();
+  if (set.ticket_file) return write_file();
+  return fputs(ticket, stdout) != EOF && fflush(stdout) == 0;
+}
+
+/* ---- The steps ------------------------------------------------------------------------------- */
+
+void take_ticket(const char *text) {
+  if (!text) read_file();
+  if (!read_ticket(text ? text : ticket))
+    usage("%s", "this is no ticket: give what --take or --extend has printed, or --ticket-file");
+  if (set.has_token && !set.fencing && set.step == EXTEND)
+    usage("%s", "this ticket has a token: give --fencing and --max-ttl, as all of its lock must");
+}
+
+static int release_taken(void) {
+  redlock_status status = redlock_release(&client, &lock);
+  if (set.ticket_file) (void)unlink(set.ticket_file);
+  if (status == REDLOCK_OK) return 0;
+  if (status == REDLOCK_EXPIRED) return EXIT_LOST;
+  say("could not release lock '%s' on most servers: it expires by itself within %ld ms",
+      set.resource, (long)set.ttl_ms);
+  say_servers();
+  return EXIT_NO_QUORUM;
+}
+
+int take_step(void) {
+  if (set.step == RELEASE) return release_taken();
+  if (hand_out()) return 0;
+  say("cannot write the ticket of lock '%s': %s; the lock is released", set.resource,
+      strerror(errno));
+  (void)redlock_release(&client, &lock);
+  return EXIT_SYSTEM;
+}

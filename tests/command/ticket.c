@@ -1,0 +1,155 @@
+/* ticket.c: --take, --extend and --release hand a lock from process to process (R28). */
+#include "tests/command/command.h"
+
+enum { TAKEN = 120, NO_QUORUM = 121, LOST = 122 };
+
+static void a_ticket_is_good_once(void) { /* R28 */
+  fresh();
+  CHECK_EQ(shell("$redlock --take job >$work/one && $redlock -n job true"), TAKEN);
+  CHECK_EQ(shell("$redlock --extend $(cat $work/one) >$work/two && $redlock -n job true"), TAKEN);
+  CHECK_EQ(shell("$redlock --extend $(cat $work/one)"), LOST);
+  CHECK(says("lock 'job' is not held by this ticket: it expired, or a later one has it"));
+  CHECK_EQ(shell("$redlock --release $(cat $work/one)"), LOST);
+  CHECK_EQ(shell("$redlock --release $(cat $work/two)"), 0);
+  CHECK(!*output() && is_free("job"));
+  CHECK_EQ(shell("$redlock --release $(cat $work/two)"), LOST);
+}
+
+static void of_three_who_extend_at_once_one_does(void) { /* R28 */
+  int round;
+  for (round = 0; round < 5; round++) {
+    fresh();
+    CHECK_EQ(shell("T=$($redlock --take job); for i in 1 2 3; do "
+                   "$redlock --extend $T >$work/next$i 2>/dev/null & done; wait; "
+                   "cat $work/next*; test $(cat $work/next* | wc -l) -le 1"), 0);
+    CHECK_EQ(shell("for i in 1 2 3; do test ! -s $work/next$i || "
+                   "$redlock --release $(cat $work/next$i) || exit; done"), 0);
+  }
+}
+
+static void extends_for_its_own_ttl(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock -t 1s --extend $($redlock -t 20s --take job)"), 0);
+  CHECK_EQ(shell("$redlock -w 10s job true"), 0);
+}
+
+static void a_name_may_be_anything(void) {
+  fresh();
+  setenv("name", "a b/c%\n\xc3\xa9/0123456789abcdef0123456789abcdef01234567/8", 1);
+  CHECK_EQ(shell("$redlock --take \"$name\" >$work/ticket && $redlock -n \"$name\" true"), TAKEN);
+  CHECK_EQ(shell("wc -l <$work/ticket && ! LC_ALL=C grep '[^!-~]' $work/ticket"), 0);
+  CHECK(says("1\n"));
+  CHECK_EQ(shell("$redlock --release \"$(cat $work/ticket)\" && $redlock -n \"$name\" true"), 0);
+}
+
+/* ---- files ---- */
+
+static void a_ticket_goes_through_a_file(void) {
+  fresh();
+  CHECK_EQ(shell("umask 0; $redlock --take --ticket-file $work/ticket job"), 0);
+  CHECK(!*output());
+  CHECK_EQ(shell("find $work/ticket -perm 600 | grep -q . && cp $work/ticket $work/old"), 0);
+  CHECK_EQ(shell("$redlock --extend --ticket-file $work/ticket"), 0);
+  CHECK_EQ(shell("! cmp -s $work/ticket $work/old && $redlock --extend --ticket-file $work/old"),
+           LOST);
+  CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket && ls $work"), 0);
+  CHECK(strcmp(output(), "old\noutput\n") == 0);
+  CHECK(is_free("job"));
+  CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 125);
+  CHECK(says("there is no ticket in the file"));
+}
+
+/* What nobody could extend or release is not held. */
+static void a_ticket_that_cannot_be_written_holds_nothing(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock --take job >/dev/full"), 123);
+  CHECK(says("cannot write the ticket of lock 'job'") && is_free("job"));
+  CHECK_EQ(shell("$redlock --take --ticket-file $work/none/ticket job"), 123);
+  CHECK(says("No such file") && is_free("job"));
+}
+
+/* ---- what goes wrong ---- */
+
+/* Two servers refuse it before anything is changed there. */
+static void want_password(const char *password) {
+  int i;
+  for (i = 0; i < 2; i++) {
+    struct server *s = &real.at[i];
+    server_command(s, "CONFIG SET requirepass \"%s\"", password);
+    snprintf(s->login, sizeof s->login, "%s%s", *password ? "AUTH " : "", password);
+  }
+}
+
+static void a_ticket_can_outlive_a_missing_quorum(void) {
+  fresh();
+  CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job"), 0);
+  want_password("s3cret");
+  CHECK_EQ(shell("$redlock --extend --ticket-file $work/ticket"), NO_QUORUM);
+  CHECK(says("cannot extend lock 'job': 2 of 3 servers are unavailable"));
+  want_password("");
+  CHECK_EQ(shell("$redlock --extend --ticket-file $work/ticket"), 0);
+  CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
+}
+
+static void refuses(const char *arguments, const char *because) {
+  if (!CHECK(shell("$redlock %s", arguments) == 125 && says(because)))
+    printf("    %s\n    said: %s", arguments, output());
+  CHECK(!says("0123456789"));
+}
+
+/* A ticket is a secret: no message repeats it. */
+static void refuses_what_is_no_ticket(void) {
+  static const char none[] = "this is no ticket";
+  fresh();
+  refuses("--take", "RESOURCE is missing");
+  refuses("--extend", "the ticket, or --ticket-file, is missing");
+  refuses("--take --release job", "give one of");
+  refuses("--take job true", "run no COMMAND");
+  refuses("--release job/0123456789012345678901234567890123456789 x", "run no COMMAND");
+  refuses("--ticket-file x job true", "is for --take");
+  refuses("--extend job", none);
+  refuses("--extend /0123456789012345678901234567890123456789", none);
+  refuses("--extend 0123456789012345678901234567890123456789", none);
+  refuses("--extend job/012345678901234567890123456789012345678", none);
+  refuses("--extend job/x0123456789012345678901234567890123456789", none);
+  refuses("--extend job/012345678901234567890123456789012345678x", none);
+  refuses("--extend j%%2/0123456789012345678901234567890123456789", none);
+  refuses("--extend j%%00/0123456789012345678901234567890123456789", none);
+  refuses("--extend 0123456789012345678901234567890123456789/1", none);
+  refuses("--extend job/0123456789012345678901234567890123456789/1", "give --fencing");
+}
+
+/* ---- tokens ---- */
+
+static unsigned long long token(const char *file) {
+  const char *slash = strrchr(read_work(file), '/');
+  return slash ? strtoull(slash + 1, NULL, 10) : 0;
+}
+
+/* An extension does not wait until servers that have just started vote. */
+static void each_ticket_has_a_greater_token(void) { /* R25 R28 */
+  static const char step[] = "$redlock -t 1s --max-ttl 1s --fencing %s";
+  fresh();
+  CHECK_EQ(shell("until $redlock -t 1s --max-ttl 2s --status | grep '3 of 3'; do sleep 0.1; done"),
+           0);
+  CHECK_EQ(shell(step, "--take job >$work/one"), 0);
+  CHECK_EQ(shell(step, "--extend $(cat $work/one) >$work/two"), 0);
+  CHECK(token("one") > 1000000000000000);
+  CHECK(token("two") > token("one"));
+  CHECK_EQ(shell("$redlock --release $(cat $work/two)"), 0);
+}
+
+int main(int argc, char **argv) {
+  if (open_world(argc, argv, 3)) {
+    RUN(a_ticket_is_good_once);
+    RUN(of_three_who_extend_at_once_one_does);
+    RUN(extends_for_its_own_ttl);
+    RUN(a_name_may_be_anything);
+    RUN(a_ticket_goes_through_a_file);
+    RUN(a_ticket_that_cannot_be_written_holds_nothing);
+    RUN(a_ticket_can_outlive_a_missing_quorum);
+    RUN(refuses_what_is_no_ticket);
+    RUN(each_ticket_has_a_greater_token);
+  }
+  return close_world();
+}
