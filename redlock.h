@@ -1672,8 +1672,10 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
     s->full = RL_BROKEN;
     return 0;
   }
-  if (sent > 0 && s->state == RL_CONNECTING) s->state = RL_GREETING;
-  if (sent > 0 && s->owed == 0) s->stalled = 0;
+  if (sent) {
+    if (s->state == RL_CONNECTING) s->state = RL_GREETING;
+    if (s->owed == 0) s->stalled = 0;
+  }
   if (part && s->state != RL_CONNECTING && s->owed == 0 && !s->full) rl_mark_reply(rl, s);
   s->full = RL_AS(uint8_t, part);
   return RL_AS(size_t, sent);
@@ -2651,7 +2653,10 @@ static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
 }
 
 /* Waits, at most limit_ms (-1 = no limit); 0 = it failed. */
-RL_APART static int rl_poll(redlock *rl, int64_t limit_ms) {
+#ifndef REDLOCK_NO_POSIX
+RL_APART /* 20 bytes of code that a board need not pay: its window is smaller */
+#endif
+static int rl_poll(redlock *rl, int64_t limit_ms) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   int64_t timeout = rl_timeout_ms(rl);
   int count = rl_fds(rl, want, REDLOCK_MAX_SERVERS);
