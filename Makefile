@@ -23,7 +23,7 @@ REAL  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/redis/*.c))
 TESTS := $(UNIT) $(REAL)
 # Those that neither set options of the compiler nor look inside are linked with the header's
 # implementation, which takes longer to compile than any of them.
-LINKED := $(patsubst %.c,$(BUILD)/%,$(shell grep -LE 'define REDLOCK_|\b(rl|RL)_' \
+LINKED := $(patsubst %.c,$(BUILD)/%,$(shell grep -LE 'define REDLOCK_|\b(rl|RL)_|inside\.h' \
             tests/fake/*.c tests/redis/*.c))
 LIBRARY := $(BUILD)/tests/library.o
 SCRIPTS := $(wildcard tests/unit/*.sh tests/redis/*.sh)

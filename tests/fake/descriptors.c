@@ -80,6 +80,7 @@ static int listen_somewhere(char list[32]) {
 
 static void a_connection_that_is_reset_is_lost(void) { /* R12 */
   const struct linger reset = {1, 0};
+  redlock_server_info info;
   redlock_options options;
   char list[32];
   int listener = listen_somewhere(list), connection;
@@ -91,7 +92,8 @@ static void a_connection_that_is_reset_is_lost(void) { /* R12 */
   connection = accept(listener, NULL, NULL);
   (void)redlock_step(&rl);
   CHECK_EQ(send(connection, "-ERR\r\n-ERR\r\n", 12, 0), 12); /* to HELLO and CLIENT */
-  while (rl.server[0].state != RL_READY) (void)redlock_wait(&rl, 1);
+  while (redlock_server_status(&rl, 0, &info) == REDLOCK_OK && !info.connected)
+    (void)redlock_wait(&rl, 1);
   CHECK_EQ(setsockopt(connection, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
   close(connection);
   while (lock.status == REDLOCK_PENDING) (void)redlock_wait(&rl, -1);

@@ -195,15 +195,20 @@ static void the_clock_counts_suspend_and_is_not_the_wall(void) { /* R2 */
 enum { PATIENT_MS = 5000 };
 
 /* A client whose one server is well, and has been used. server_timeout_ms: 0 = the default. */
-static void begin_served(uint32_t server_timeout_ms) {
+static redlock_options options;
+
+static void begin_served_as_told(void) {
   static char list[32]; /* it must outlive the client */
-  redlock_options options;
-  memset(&options, 0, sizeof options);
-  options.server_timeout_ms = server_timeout_ms;
   open_listener(list);
   CHECK_EQ(redlock_init(&rl, list, &options), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+static void begin_served(uint32_t server_timeout_ms) {
+  memset(&options, 0, sizeof options);
+  options.server_timeout_ms = server_timeout_ms;
+  begin_served_as_told();
 }
 
 static void end_served(void) {
@@ -445,8 +450,10 @@ static void on_closing(void *ctx, int server, intptr_t fd) {
 static void a_child_closes_without_a_word(void) { /* R17 */
   int told = -1;
   pid_t child;
-  begin_served(PATIENT_MS);
-  rl.options.closing = on_closing;
+  memset(&options, 0, sizeof options);
+  options.server_timeout_ms = PATIENT_MS;
+  options.closing = on_closing;
+  begin_served_as_told();
   farewells = 0;
   child = fork();
   if (child == 0) {

@@ -17,8 +17,8 @@ original=$build/planted/redlock.h
 build_sim() {
   dir=$1 cc=$2
   shift 2
-  "$cc" -I"$dir" "$@" -DLIB=lib_default -c tests/sim/lib.c -o "$dir/lib_default.o" &&
-    "$cc" -I"$dir" "$@" -DLIB=lib_small $SMALL -c tests/sim/lib.c -o "$dir/lib_small.o" &&
+  "$cc" -I"$dir" "$@" -w -DLIB=lib_default -c tests/sim/lib.c -o "$dir/lib_default.o" &&
+    "$cc" -I"$dir" "$@" -DLIB=lib_small $SMALL -w -c tests/sim/lib.c -o "$dir/lib_small.o" &&
     "$cc" "$@" "$main" "$dir/lib_default.o" "$dir/lib_small.o" -o "$dir/sim"
 }
 

@@ -1,6 +1,7 @@
 /* fencing.c: R25's script at its edges, on a real server, and tokens over a quorum of them. The
  * clock is handed in where an edge lies at a microsecond; the rest of the script is as it is. */
 #include "real.h"
+#include "../unit/inside.h"
 
 enum { N = 3, MAX_TTL = 8000 };
 
@@ -15,8 +16,8 @@ static struct server *server;
 
 /* The script, with a clock of ours. */
 static const char *with_our_clock(void) {
-  static char text[sizeof RL_FENCED_SCRIPT];
-  const char *script = RL_FENCED_SCRIPT, *clock = strstr(script, of_the_server);
+  static char text[sizeof INSIDE_FENCED_SCRIPT + sizeof handed_in];
+  const char *script = INSIDE_FENCED_SCRIPT, *clock = strstr(script, of_the_server);
   if (!CHECK(clock != NULL)) return script;
   snprintf(text, sizeof text, "%.*s%s%s", (int)(clock - script), script, handed_in,
            clock + strlen(of_the_server));
@@ -115,7 +116,7 @@ static void both_keys_have_their_time(void) {
 static void the_clock_is_that_of_the_server(void) {
   int64_t told, seen;
   begin();
-  told = -strtoll(ask(RL_FENCED_SCRIPT, 0, 0), NULL, 10);
+  told = -strtoll(ask(INSIDE_FENCED_SCRIPT, 0, 0), NULL, 10);
   seen = strtoll(server_command(server, "TIME"), NULL, 10); /* its seconds */
   CHECK(told / 1000000 <= seen && seen - told / 1000000 <= 60);
 }
