@@ -50,6 +50,8 @@ static void rest_or_try_later(struct slot *s) {
   s->due = W.now + 100 * MS;
 }
 
+#include "handover.h"
+
 /* ---- what comes back ---- */
 
 /* R23, and what each status must look like in the votes. */
@@ -75,7 +77,7 @@ static ns when_to_act(struct slot *s, int64_t left_ms) {
   if (s->probe) return W.now;
   if (W.hurry && W.client[s->client].trier) return try_again();
   if (one_in(8)) return W.now + skewed(0, left_ms * 3 * MS); /* perhaps too late */
-  if (W.cfg.fenced && !one_in(8)) return W.now + skewed(0, MS);
+  if ((W.cfg.fenced || W.cfg.hands) && !one_in(8)) return W.now + skewed(0, MS);
   return W.now + skewed(0, left_ms * MS);
 }
 
@@ -95,12 +97,14 @@ static void on_acquired(struct client *c, struct slot *s) {
     s->hold_ms = W.cfg.max_hold_ms;
     s->due = when_to_act(s, left);
     grant_begins(s, client_when(c, s->deadline_ms));
+    check_adoption(s);
     if (!s->probe) return;
     W.probes_left--;
     T->probes++;
     return;
   }
   check_no_token(s);
+  T->adoptions_refused += (unsigned)s->adopts;
   if (left) violation("R22: client %d slot %d has no lock, and %lld ms remain", c->index, s->index,
                       (long long)left);
   if (status != REDLOCK_TAKEN && status != REDLOCK_NO_QUORUM && status != REDLOCK_EXPIRED &&
@@ -179,6 +183,16 @@ static int may_block(const struct client *c) {
 
 /* ---- the calls ---- */
 
+/* What the slot is about to do: an attempt to acquire, or to adopt. */
+static redlock_status ask_library(struct client *c, struct slot *s, int blocks, uint32_t wait_ms) {
+  const char *name = W.name[s->resource];
+  if (s->adopts)
+    return (blocks ? c->lib->adopt : c->lib->start_adopt)(c->rl, &s->lock, name, s->ttl_ms,
+                                                          s->ticket);
+  return (blocks ? c->lib->acquire : c->lib->start_acquire)(c->rl, &s->lock, name, s->ttl_ms,
+                                                            wait_ms);
+}
+
 static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   int64_t wait = wait_ms == REDLOCK_FOREVER ? 0 : wait_ms;
   int blocks = wait_ms != REDLOCK_FOREVER && may_block(c);
@@ -198,14 +212,12 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   s->due = NEVER;
   c->happened = 1;
   s->lock.status = REDLOCK_PENDING;
+  status = ask_library(c, s, blocks, wait_ms);
   if (blocks) {
-    status = c->lib->acquire(c->rl, &s->lock, W.name[s->resource], s->ttl_ms, wait_ms);
     if (s->lock.status != REDLOCK_PENDING) {
       returned(c, s, status, began);
       return;
     } /* else it never began */
-  } else {
-    status = c->lib->start_acquire(c->rl, &s->lock, W.name[s->resource], s->ttl_ms, wait_ms);
   }
   note(N_STARTED, c->index, s->index, status);
   if (status == REDLOCK_PENDING) {
@@ -385,10 +397,12 @@ static void act_idle(struct client *c, struct slot *s) {
     s->due = NEVER;
     return;
   }
+  s->adopts = 0;
   if (!s->probe) s->resource = (int)below((uint32_t)W.cfg.resources);
   s->ttl_ms = s->probe || W.hurry ? W.cfg.ttl_max_ms
                                   : (uint32_t)skewed(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
-  start_acquire(c, s, s->probe ? REDLOCK_FOREVER : c->trier ? 0 : draw_wait());
+  s->adopts = wants_to_adopt(s);
+  start_acquire(c, s, s->probe ? REDLOCK_FOREVER : c->trier || s->adopts ? 0 : draw_wait());
 }
 
 static void act_held(struct client *c, struct slot *s) {
@@ -400,6 +414,10 @@ static void act_held(struct client *c, struct slot *s) {
     s->value = -1;
     forget(s);
     rest(s);
+    return;
+  }
+  if (W.cfg.hands && s->value >= 0 && !one_in(4)) {
+    hand_over(c, s);
     return;
   }
   switch (W.cfg.fenced && !one_in(16) ? 0 : below(8)) { /* there, many grants count */

@@ -13,6 +13,7 @@ typedef int64_t ns; /* true time, which no one in the world can read */
 #define SEC INT64_C(1000000000)
 #define NEVER INT64_MAX
 #define FENCED_SEED (UINT64_C(1) << 40) /* a seed with this bit makes a world of tokens */
+#define HANDED_SEED (UINT64_C(1) << 41) /* and with this one, one in which locks change hands */
 
 struct rng {
   uint64_t s[4];

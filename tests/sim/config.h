@@ -143,6 +143,17 @@ static void draw_fenced(struct config *k) {
   for (i = F_WALLS_FORWARD; i <= F_WALL_CRAWLS && !k->broken; i++) W.odds[i] = 0;
 }
 
+/* In others locks change hands: several users for few resources, and in most of them few faults. */
+static void draw_handed(struct config *k) {
+  int i;
+  k->hands = 1;
+  k->resources = (int)between(1, 3);
+  k->clients = (int)larger(k->clients, between(3, MAX_CLIENTS));
+  k->slots = (int)smaller(k->slots, between(1, 6));
+  k->think_max = skewed(50 * US, 20 * MS);
+  for (i = 0; i < FIRST_OF_TOKENS && W.seed % 4; i++) W.odds[i] /= 64;
+}
+
 static void draw_names(void) {
   int i, k, size;
   for (i = 0; i < W.cfg.resources; i++) {
@@ -165,10 +176,11 @@ static void draw_config(void) {
   draw_odds(k);
   draw_alias(k);
   if (W.seed & FENCED_SEED) draw_fenced(k);
+  if (W.seed & HANDED_SEED) draw_handed(k);
   draw_names();
   draw_kinds(k);
   draw_wakes(k);
-  if (!k->fenced) draw_triers(k);
+  if (!k->fenced && !k->hands) draw_triers(k);
 }
 
 /* Two in three clocks are as far off as they may be. */
@@ -195,6 +207,7 @@ static void print_config(FILE *f) {
           k->ttl_min_ms, k->ttl_max_ms, k->max_hold_ms, k->quarantine_ms,
           (long long)(k->latency_min / US), (long long)(k->latency_max / US),
           (long long)(k->duration / SEC), k->out_of_model ? "; OUT OF MODEL" : "");
+  if (k->hands) fputs("locks change hands\n", f);
   if (k->fenced) fprintf(f, "fenced%s\n", k->broken ? ", exclusion broken on purpose" : "");
   fprintf(f, "faults, per million:");
   for (i = 0; i < FAULT_COUNT; i++)

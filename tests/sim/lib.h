@@ -16,6 +16,12 @@
   X(redlock_status, start_acquire,                                                                \
     (void *rl, redlock_lock *l, const char *name, uint32_t ttl_ms, uint32_t wait_ms),             \
     (rl, l, name, ttl_ms, wait_ms))                                                               \
+  X(redlock_status, adopt,                                                                        \
+    (void *rl, redlock_lock *l, const char *name, uint32_t ttl_ms, const char *value),            \
+    (rl, l, name, ttl_ms, value))                                                                 \
+  X(redlock_status, start_adopt,                                                                  \
+    (void *rl, redlock_lock *l, const char *name, uint32_t ttl_ms, const char *value),            \
+    (rl, l, name, ttl_ms, value))                                                                 \
   X(redlock_status, start_extend, (void *rl, redlock_lock *l, uint32_t ttl_ms), (rl, l, ttl_ms))  \
   X(redlock_status, start_release, (void *rl, redlock_lock *l), (rl, l))                          \
   X(redlock_status, cancel, (void *rl, redlock_lock *l), (rl, l))                                 \

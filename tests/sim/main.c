@@ -13,9 +13,9 @@
 enum { MAX_JOBS = 64, HANG_S = 60, TAIL_BYTES = 9000 };
 
 static struct {
-  uint64_t seed, runs, kept, grants;
+  uint64_t seed, runs, kept, grants, adoptions;
   double seconds;
-  int jobs, coverage, replay, hash, silent, fenced, mixed;
+  int jobs, coverage, replay, hash, silent, fenced, handed, mixed;
   const char *logs; /* a folder */
   uint64_t *over;   /* shared: no seed is begun any more */
 } opt;
@@ -40,6 +40,8 @@ static int usage(void) {
        "    [--kept]       the kept seeds first; without --runs, no others\n"
        "    [--fencing]    worlds of tokens only; by default, each fourth\n"
        "    [--grants=N]   ends when so many fenced grants were seen\n"
+       "    [--handed]     worlds in which locks change hands only; by default, two of eight\n"
+       "    [--adoptions=N] ends when so many adoptions were seen\n"
        "    [--wall-clock] the clients' clock is stepped, as a wall clock is: a planted bug\n"
        "    [--without=FAULT] ...  one of:");
   for (i = 0; i < FAULT_COUNT; i++) printf(" %s", fault_name(i));
@@ -72,6 +74,8 @@ static int take_option(const char *arg) {
   else if (strcmp(arg, "--hash") == 0) opt.hash = 1;
   else if (strcmp(arg, "--silent") == 0) opt.silent = 1;
   else if (strcmp(arg, "--fencing") == 0) opt.fenced = 1;
+  else if (strcmp(arg, "--handed") == 0) opt.handed = 1;
+  else if ((v = option(arg, "--adoptions=")) != NULL) opt.adoptions = strtoull(v, NULL, 10);
   else if ((v = option(arg, "--grants=")) != NULL) opt.grants = strtoull(v, NULL, 10);
   else if (strcmp(arg, "--kept") == 0) opt.kept = KEPT_SEEDS, opt.seconds = 0;
   else if (strcmp(arg, "--wall-clock") == 0) W.cfg.wall_clock = 1;
@@ -136,7 +140,8 @@ static uint64_t seed_at(uint64_t i, double end) {
   if (i < opt.kept) return kept_seeds[i];
   i -= opt.kept;
   if (opt.runs ? i >= opt.runs : now_s() >= end || *opt.over) return 0;
-  return opt.seed + i + (opt.fenced || (opt.mixed && i % 4 == 3) ? FENCED_SEED : 0);
+  return opt.seed + i + (opt.fenced || (opt.mixed && i % 4 == 3) ? FENCED_SEED : 0) +
+         (opt.handed || (opt.mixed && i % 8 >= 6) ? HANDED_SEED : 0);
 }
 
 static void worker(int job, struct totals *shared, double end) {
@@ -194,7 +199,7 @@ static int alive(const pid_t *pids) {
 static int enough(const struct totals *shared) {
   struct totals sum;
   sum_up(shared, &sum);
-  return sum.tokens >= opt.grants;
+  return sum.tokens >= opt.grants && sum.adoptions >= opt.adoptions;
 }
 
 static int run_jobs(struct totals *shared, double begin) {
@@ -219,7 +224,7 @@ static int run_jobs(struct totals *shared, double begin) {
       if (pids[i] && bad) kill(pids[i], SIGTERM);
       else if (pids[i]) watch(pids[i], &shared[i], &beat[i], &since[i]);
     }
-    if (opt.grants && enough(shared)) *opt.over = 1;
+    if ((opt.grants || opt.adoptions) && enough(shared)) *opt.over = 1;
     if (now_s() - shown < (opt.seconds > 600 ? 60 : 10) || opt.silent) continue;
     shown = now_s();
     sum_up(shared, &sum);

@@ -65,6 +65,9 @@ static int print_coverage(const struct totals *t) {
   missing += print_count("steps that must do nothing", t->reasons);
   puts("waiters that know a quorum to be free:");
   missing += print_count("looked at", t->wakes);
+  puts("locks that change hands:");
+  missing += print_count("adoptions", t->adoptions);
+  missing += print_count("attempts to adopt that failed", t->adoptions_refused);
   puts("after healing:");
   missing += print_count("waiters that must be granted", t->probes);
   missing += print_count("tries that must find a quorum", t->tries_checked);
@@ -83,6 +86,8 @@ static void print_totals(const struct totals *t, double seconds) {
          (unsigned long long)t->blocking, (unsigned long long)t->rolled_back,
          (unsigned long long)t->probes, (unsigned long long)t->tries_checked,
          (unsigned long long)t->events);
+  printf("%llu adoptions, %llu attempts at one that failed\n", (unsigned long long)t->adoptions,
+         (unsigned long long)t->adoptions_refused);
   if (t->fenced_runs)
     printf("tokens: %llu of %llu seeds, exclusion broken on purpose in %llu (%llu grants of two at "
            "once); %llu fenced grants, %llu of them there\n",

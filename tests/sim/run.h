@@ -64,6 +64,7 @@ static void world_reset(uint64_t seed) {
   memset(W.blocked, 0, sizeof W.blocked);
   memset(W.clogged, 0, sizeof W.clogged);
   memset(W.server, 0, sizeof W.server);
+  memset(W.ticket, 0, sizeof W.ticket);
   for (i = 0; i < MAX_RESOURCES; i++) W.grant[i].value = -1;
   if (!W.value) W.value = (struct value *)malloc(MAX_VALUES * sizeof *W.value);
   if (!W.value) exit(3);

@@ -4,6 +4,7 @@
 #   SECONDS=N      for `make sim`; 60 by default
 #   HOURS=N        for `make sim-soak`; 1 by default
 #   GRANTS=N       for `make sim-tokens`; 10 million by default, HOURS at most
+#   ADOPTIONS=N    for `make sim-handover`; 1 million by default, HOURS at most
 
 SIM        := $(BUILD)/tests/sim
 SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) tests/store.h tests/fenced.h redlock.h
@@ -16,8 +17,9 @@ SEED       ?=
 SECONDS    ?= 60
 HOURS      ?= 1
 GRANTS     ?= 10000000
+ADOPTIONS  ?= 1000000
 
-.PHONY: sim sim-soak sim-tokens sim-test sim-planted sim-hash
+.PHONY: sim sim-soak sim-tokens sim-handover sim-test sim-planted sim-hash
 
 sim: $(SIM)/sim ## runs the simulator at random for a minute; SEED=N replays one run
 ifeq ($(SEED),)
@@ -32,6 +34,10 @@ sim-soak: $(SIM)/sim ## the same for HOURS= hours
 sim-tokens: $(SIM)/sim ## fenced grants, GRANTS= of them, exclusion broken on purpose in a third of the runs
 	@$(SIM)/sim --fencing --grants=$(GRANTS) --seconds=$$(($(HOURS) * 3600)) --jobs=$(SIM_JOBS) \
 	  --logs=$(SIM)
+
+sim-handover: $(SIM)/sim ## locks that change hands, until ADOPTIONS= were adopted; HOURS= at most
+	@$(SIM)/sim --handed --adoptions=$(ADOPTIONS) --seconds=$$(($(HOURS) * 3600)) \
+	  --jobs=$(SIM_JOBS) --logs=$(SIM)
 
 sim-test: $(SIM_TESTS) ## runs the simulator's part of `make test`
 	@tests/run $(SIM_TESTS)

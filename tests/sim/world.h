@@ -132,6 +132,8 @@ struct slot {
   int64_t bound_ms;     /* the pending operation must be decided by then; -1 = no bound */
   long value;           /* that was granted; -1 = none */
   uint64_t token;       /* that came with it */
+  int adopts;           /* its acquire is an adoption (R28), with this ticket */
+  char ticket[20];
   int probe;            /* the single waiter of the end (invariant 4) */
 };
 
@@ -189,6 +191,7 @@ struct value {
   uint32_t yes;        /* servers that did it and may vote */
   ns young_until[MAX_SERVERS]; /* until when such a yes does not count: it had forgotten */
   int64_t ttl_ms;
+  int adopted;         /* a lock was adopted by it (R28) */
   ns drawn, over;      /* over: since when no one wants it any more */
 };
 
@@ -196,6 +199,15 @@ struct grant {
   long value; /* -1 = none */
   int client, slot;
   ns begin, end;
+};
+
+/* The last values that were handed over, stale ones too (R28). */
+enum { TICKETS = 4 };
+
+struct tickets {
+  char value[TICKETS][20];
+  unsigned count;
+  int tries; /* how often the last one is still worth a try */
 };
 
 struct event {
@@ -224,6 +236,7 @@ struct config {
   int wall_clock;                /* a planted bug: now_ms is stepped as a wall clock is */
   int fenced;                    /* every lock has a token: fencing.h ... */
   int broken;                    /* ... though exclusion is broken on purpose */
+  int hands;                     /* locks change hands: handover.h */
 };
 
 enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
@@ -237,6 +250,7 @@ struct totals {
   uint64_t vote[VOTES];
   uint64_t error_reply[STORE_ERRORS];
   uint64_t blocking, tries_checked, reasons, wakes, hash;
+  uint64_t adoptions, adoptions_refused;
   uint64_t fenced_runs, broken_runs, tokens, broken_tokens, second_rounds;
   uint64_t seed; /* under way */
   uint64_t beat; /* changes while it lives */
@@ -269,6 +283,7 @@ static struct world {
   ns blocked[MAX_CLIENTS][MAX_SERVERS][2];
   ns clogged[MAX_CLIENTS][MAX_SERVERS];
   struct grant grant[MAX_RESOURCES];
+  struct tickets ticket[MAX_RESOURCES];
   struct value *value;
   long values;
   struct event heap[MAX_EVENTS];

@@ -1,0 +1,69 @@
+/* handover.h: users who hand their locks over, and users who adopt them (R28). A giver stops: it
+ * forgets its lock, or it is paused until its time is over and then does what it likes. Of the last
+ * tickets of a resource anyone may try any, at any time, alone or at once. */
+#ifndef SIM_HANDOVER_H
+#define SIM_HANDOVER_H
+
+static void rest(struct slot *s);
+static void forget(struct slot *s);
+
+/* Some who do nothing look at once whether there is something to adopt. */
+static void wake_adopters(void) {
+  int i, k;
+  for (i = 0; i < W.cfg.clients; i++) {
+    struct client *c = &W.client[i];
+    if (!c->alive || c->manual || c->trier || one_in(2)) continue;
+    k = (int)below((uint32_t)c->slots);
+    if (c->slot[k].state != S_IDLE || c->slot[k].probe) continue;
+    c->slot[k].due = W.now + skewed(0, 2 * MS);
+    if (!c->busy) client_wake_at(c, larger(c->slot[k].due, c->paused_until));
+  }
+}
+
+/* From now on nobody relies on the lock; its keys stay. */
+static void hand_over(struct client *c, struct slot *s) {
+  struct tickets *t = &W.ticket[s->resource];
+  struct grant *g = &W.grant[s->resource];
+  int64_t left = s->deadline_ms - client_ms(c);
+  memcpy(t->value[t->count++ % TICKETS], s->lock.value, sizeof s->lock.value);
+  t->tries = 6;
+  if (g->value == s->value) g->value = -1;
+  wake_adopters();
+  if (left > 0 && one_in(4)) { /* it is only paused */
+    s->due = client_when(c, s->deadline_ms + 1) + skewed(0, left * MS);
+    return;
+  }
+  s->value = -1;
+  forget(s);
+  rest(s);
+}
+
+/* Whether it shall adopt, and what: mostly what is new. */
+static int wants_to_adopt(struct slot *s) {
+  struct tickets *t = &W.ticket[s->resource];
+  unsigned known = t->count < TICKETS ? t->count : TICKETS, back = 1;
+  if (!W.cfg.hands || s->probe || W.hurry || known == 0) return 0;
+  if (strlen(W.name[s->resource]) > REDLOCK_MAX_RESOURCE - sizeof s->ticket) return 0;
+  if (t->tries == 0 && !one_in(32)) return 0;
+  if (t->tries == 0) back = 1 + below(known);
+  else t->tries--;
+  memcpy(s->ticket, t->value[(t->count - back) % TICKETS], sizeof s->ticket);
+  return 1;
+}
+
+/* R28: granted just now. */
+static void check_adoption(const struct slot *s) {
+  long old = value_of((const unsigned char *)(const void *)s->ticket, sizeof s->ticket);
+  W.ticket[s->resource].tries = 0;
+  if (!s->adopts) return;
+  T->adoptions++;
+  if (old < 0 || W.cfg.out_of_model) return;
+  if (W.value[old].adopted++)
+    violation("R28: client %d slot %d adopts resource %d by value %ld, which was adopted before",
+              s->client, s->index, s->resource, old);
+  if (s->value == old)
+    violation("R28: client %d slot %d adopts resource %d and keeps its old value %ld", s->client,
+              s->index, s->resource, old);
+}
+
+#endif
