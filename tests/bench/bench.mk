@@ -3,7 +3,7 @@
 #   ROUNDS=N   of each figure; 7 by default, which is also the most
 
 BENCH_DIR      := $(BUILD)/tests/bench
-BENCH_PROGRAMS := $(addprefix $(BENCH_DIR)/,single pipelined pipelined-big crowd faults contention waiting)
+BENCH_PROGRAMS := $(addprefix $(BENCH_DIR)/,single pipelined pipelined-big crowd faults contention waiting line)
 BENCH_FLAGS     = $(STANDARD) -O2 -g $(WARNINGS) -I. '-DBENCH_DIR="$(BENCH_DIR)"'
 
 # Room for 256 locks in flight: 2 commands for each, and to spare.
