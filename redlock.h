@@ -2202,7 +2202,8 @@ static uint32_t rl_age_ms(const redlock *rl, const redlock_lock *lock) {
 static int64_t rl_line_ms(redlock *rl, redlock_lock *lock) {
   uint32_t now = RL_AS(uint32_t, rl->now_ms), rested = now - lock->failed_ms;
   uint32_t own = rl_age_ms(rl, lock) + 16 * rested, early = 0;
-  if (!lock->told_ms) lock->told_ms = now | 1;
+  if (!lock->told_ms && rl_members(lock->news) >= rl->quorum)
+    lock->told_ms = (now - 1) | 1; /* neither 0 nor to come; whoever just arms is told of nothing */
   if (own < lock->ahead_ms) early = lock->ahead_ms - own;
   if (early > 2 * RL_DOZE_MS) early = 2 * RL_DOZE_MS;
   return rl_random(rl, rl_range_ms(rl, lock) + early / 2);
@@ -2461,12 +2462,14 @@ static redlock_lock *rl_admit(redlock *rl) {
 
 /* ---- Locks: the clock ------------------------------------------------------------------------ */
 
-/* R10: the servers had their time; or a waiter waits no longer for the last of them, who may be in
-   time, and has been asked to tell (R26). */
+/* R10: the servers had their time; or a waiter, which has failed, waits no longer for the last of
+   them, who may be in time, and has been asked to tell (R26). */
 static void rl_time_out(redlock *rl, redlock_lock *lock) {
   const rl_command *c = lock->command;
-  int lingered = lock->alarm && rl->now_ms - lock->t1_ms < rl->options.server_timeout_ms;
+  int lingered = lock->alarm && rl->now_ms - lock->t1_ms < rl->options.server_timeout_ms, open = 0;
   rl_server *s;
+  for (s = rl->server; s != rl->last; s++) open += lock->votes[s->index] <= REDLOCK_VOTE_YES;
+  if (open >= rl->quorum) lingered = 0;
   for (s = rl->server; s != rl->last && !lingered; s++) {
     redlock_vote *vote = &lock->votes[s->index];
     if (*vote != REDLOCK_VOTE_NONE) continue;

@@ -668,6 +668,72 @@ static void the_wait_ends_in_time(void) { /* R9 R10 R26 */
   }
 }
 
+/* No yes can be in time after the ttl, whoever is still silent then. */
+static void a_waiters_attempt_ends_with_its_ttl(void) { /* R10 R9 */
+  int64_t began;
+  prepare_waking(3);
+  options.max_attempts = 3;
+  ready();
+  warm();
+  occupy(0, 2, "r", HELD_MS);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 20, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(100);
+  fake.server[0].request_ms = fake.server[1].request_ms = 1000;
+  forget_log();
+  release_at(0, 2);
+  CHECK_EQ(finish(&lock), REDLOCK_NO_QUORUM);
+  began = fake_nth(&fake, 2, FAKE_SET, 0)->at;
+  CHECK(now() - began <= 20);
+  end();
+}
+
+/* ---- The line: a value tells how long its holder had waited since it was first told ---- */
+
+static long age_told(void) {
+  const struct key *key = fake_key_at(&fake, 0, "r");
+  const unsigned char *age = key ? key->value + 20 : NULL;
+  return age && key->value_size == 23 ? age[0] * 65536L + age[1] * 256L + age[2] : 0;
+}
+
+/* After a long hold another's short one, during which ours comes: that wait is of other times. */
+static void a_newcomer(int fenced) {
+  static redlock second;
+  redlock_options theirs;
+  int64_t start, sum = 0;
+  int turn;
+  prepare_waking(3);
+#ifndef REDLOCK_NO_FENCING
+  options.fencing = (uint32_t)fenced;
+#endif
+  options.max_ttl_ms = fenced ? 2 * HELD_MS : 0;
+  ready();
+  warm();
+  theirs = options;
+  theirs.io = &fake.client[1].io;
+  CHECK_EQ(redlock_init(&second, servers, &theirs), REDLOCK_OK);
+  for (turn = 0; turn < 60; turn++) {
+    occupy(0, 2, "r", HELD_MS);
+    CHECK_EQ(redlock_start_acquire(&second, &other, "r", 60000, 60000), REDLOCK_PENDING);
+    for (start = now(); now() < start + 1900;) (void)redlock_wait(&second, start + 1900 - now());
+    release_at(0, 2);
+    while (other.status == REDLOCK_PENDING) (void)redlock_wait(&second, 100);
+    CHECK(age_told() <= (now() - start - 1900) * 5 / 4 + 1);
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 60000), REDLOCK_PENDING);
+    run_for(20);
+    CHECK_EQ(redlock_release(&second, &other), REDLOCK_OK);
+    start = now();
+    CHECK_EQ(finish(&lock), REDLOCK_OK);
+    sum += now() - start;
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(20);
+  }
+  CHECK(sum / turn <= A_MOMENT);
+  redlock_close(&second);
+  end();
+}
+
+static void who_comes_after_a_long_hold_tries_at_once(void) { a_newcomer(0); } /* R26 */
+
 /* Two clients take turns, and none is left out. */
 static void clients_take_turns(void) { /* R26 */
   static redlock second;
@@ -695,6 +761,34 @@ static void clients_take_turns(void) { /* R26 */
 }
 
 #ifndef REDLOCK_NO_FENCING
+static void who_has_a_token_too(void) { a_newcomer(1); } /* R26 R25 */
+
+/* A waiter that is refused a token late has no more time for the second round. */
+static void a_waiters_rounds_share_one_deadline(void) { /* R25 R10 R9 */
+  char text[24];
+  int i;
+  prepare_waking(3);
+  options.max_ttl_ms = 60000;
+  options.fencing = 1;
+  options.max_attempts = 2;
+  ready();
+  warm();
+  hold("s", 1000);
+  occupy(0, 2, "r", HELD_MS);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "r", 1000, 60000), REDLOCK_PENDING);
+  run_for(100);
+  snprintf(text, sizeof text, "%llu", (unsigned long long)lock.token + 6000000);
+  for (i = 0; i < 3; i++) {
+    fake.server[i].reply_ms = SERVER_TIMEOUT * 2 / 3;
+    fake_put(&fake, i, "r:fence", text, 60000);
+  }
+  forget_log();
+  release_at(0, 2);
+  CHECK_EQ(finish(&other), REDLOCK_NO_QUORUM);
+  CHECK(now() - fake_nth(&fake, 2, FAKE_SET, 0)->at <= SERVER_TIMEOUT);
+  end();
+}
+
 static void fenced_acquires_wake_too(void) { /* R25 R26 */
   prepare_waking(3);
   options.max_ttl_ms = 60000;
@@ -751,8 +845,12 @@ int main(int argc, char **argv) {
   RUN(news_while_voting_ends_distrust);
   RUN(answers_that_come_too_late_are_polled);
   RUN(the_wait_ends_in_time);
+  RUN(a_waiters_attempt_ends_with_its_ttl);
+  RUN(who_comes_after_a_long_hold_tries_at_once);
   RUN(clients_take_turns);
 #ifndef REDLOCK_NO_FENCING
+  RUN(who_has_a_token_too);
+  RUN(a_waiters_rounds_share_one_deadline);
   RUN(fenced_acquires_wake_too);
 #endif
   return check_end();
