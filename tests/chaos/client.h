@@ -2,7 +2,7 @@
 #ifndef CLIENT_H
 #define CLIENT_H
 
-#include "bare.h"
+#include "raw_client.h"
 #include "redlock.h"
 #include "tests/servers.h"
 

@@ -1,5 +1,5 @@
 /* acquire.c: when a lock is granted, when not, and how long it is said to be valid. */
-#include "world.h"
+#include "fixture.h"
 
 static void all_say_yes(void) { /* R4 R22 */
   int i;

@@ -1,5 +1,5 @@
 /* adopt.c: a held lock changes hands (R28). A second client, the giver, takes it; ours adopts it. */
-#include "world.h"
+#include "fixture.h"
 
 enum { TTL = 10000 };
 

@@ -1,5 +1,5 @@
 /* connection.c: connections that are refused, lost, black-holed and made again. */
-#include "world.h"
+#include "fixture.h"
 
 static redlock_lock many[64];
 

@@ -1,5 +1,5 @@
 /* contract.c: what redlock_io promises of send and recv, broken on purpose, shows why it does. */
-#include "world.h"
+#include "fixture.h"
 
 static redlock_io io;
 static int breaks; /* the contract; else the hook does nearly the same, and keeps it */

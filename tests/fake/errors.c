@@ -1,5 +1,5 @@
 /* errors.c: every class of error reply, asked for or not (R15). */
-#include "world.h"
+#include "fixture.h"
 
 static const char *const errors[] = {
     "-LOADING Redis is loading the dataset in memory\r\n",

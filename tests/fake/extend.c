@@ -1,5 +1,5 @@
 /* extend.c: what an extension may change and what it must leave alone. */
-#include "world.h"
+#include "fixture.h"
 
 static void counts_from_its_own_start(void) { /* R18 */
   world(5);

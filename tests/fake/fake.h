@@ -5,14 +5,14 @@
  * on exact milliseconds. Every misbehaviour is a member of struct fake_server or a fake_rule;
  * what happened stands in the log, in the stores and in the counters.
  *
- * ../store.h     what a server answers, and its keys: a new script is taught there
- * fake_stream.h  bytes with a time of arrival
- * fake_tracking.h  replies, and who is told what changes (R26)
- * fake_server.h  which command it was, and what is done with it
- * fake_io.h      the hooks, the clock, the failures
- * fake_reason.h  the check of every test that no step acts before its time (R27)
- * fake_script.h  what tests ask and tell
- * world.h        one client on one fake, for the test programs */
+ * ../store.h        what a server answers, and its keys: a new script is taught there
+ * fake_stream.h     bytes with a time of arrival
+ * fake_tracking.h   replies, and who is told what changes (R26)
+ * fake_server.h     which command it was, and what is done with it
+ * fake_io.h         the hooks, the clock, the failures
+ * fake_idle_step.h  the check of every test that no step acts before its time (R27)
+ * fake_script.h     what tests ask and tell
+ * fixture.h         one client on one fake, for the test programs */
 #ifndef FAKE_H
 #define FAKE_H
 
@@ -177,7 +177,7 @@ static inline void fake_misuse(struct fake *f, const char *what, int server) {
 #include "fake_stream.h"
 #include "fake_tracking.h"
 #include "fake_server.h"
-#include "fake_reason.h"
+#include "fake_idle_step.h"
 #include "fake_io.h"
 #include "fake_script.h"
 

@@ -1,5 +1,5 @@
 /* fencing.c: every acquire yields a token, over a quorum and in the same round trip (R25). */
-#include "world.h"
+#include "fixture.h"
 
 enum { MAX_TTL = 8000, QUARTER_US = MAX_TTL * 250, MS = 1000, SECOND_US = 1000000 };
 

@@ -1,5 +1,5 @@
 /* handshake.c: AUTH and SELECT, ahead of everything: nothing leaves before both have succeeded. */
-#include "world.h"
+#include "fixture.h"
 
 /* A list of redis:// entries: user part, host, path. */
 static void prepare_urls(int count, const char *user, const char *path) {

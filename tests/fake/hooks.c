@@ -1,5 +1,5 @@
 /* hooks.c: the k-th call of each hook fails, for k = 1 to 200; once, and from then on. */
-#include "world.h"
+#include "fixture.h"
 
 enum { CALLS = 200, TTL = 2000 };
 

@@ -1,5 +1,5 @@
 /* keep.c: locks that the client extends by itself. */
-#include "world.h"
+#include "fixture.h"
 
 static void held_for_kept(uint32_t ttl_ms, uint32_t max_hold_ms) {
   world(5);

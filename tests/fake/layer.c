@@ -1,6 +1,6 @@
 /* layer.c: options.tls. The layer of these tests shakes hands by one command of its own, which the
  * fake servers answer, and passes all else on as it is. */
-#include "world.h"
+#include "fixture.h"
 
 enum { HELD = 4096 };
 

@@ -2,7 +2,7 @@
  * lock that a majority holds for another is granted, no call takes longer than with dead ones, and
  * none of them is told another's password. That is all: Redlock is not Byzantine, as the last test
  * shows. */
-#include "world.h"
+#include "fixture.h"
 
 enum { TTL = 8000, MAX_TTL = 60000, HELD_MS = 300, RETRY_MS = 200, CYCLES = 10 };
 

@@ -1,5 +1,5 @@
 /* limits.c: the edges of what may be asked: names, lists, and far more locks than room. */
-#include "world.h"
+#include "fixture.h"
 
 enum { MANY = 500 };
 

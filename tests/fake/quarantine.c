@@ -1,5 +1,5 @@
 /* quarantine.c: servers that may have forgotten locks do not vote (R24), nor one twice (R5). */
-#include "world.h"
+#include "fixture.h"
 
 enum { MAX_TTL = 10000 };
 

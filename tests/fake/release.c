@@ -1,5 +1,5 @@
 /* release.c: compare-and-delete on every server. */
-#include "world.h"
+#include "fixture.h"
 
 static void frees_all_servers(void) { /* R21 */
   world(5);

@@ -1,5 +1,5 @@
 /* retry.c: when an acquire that waits tries again, and when it stops. */
-#include "world.h"
+#include "fixture.h"
 
 /* The rest between two attempts: from the decision, 1 ms after the SET, to the next SET. */
 static int64_t rest(int k) {

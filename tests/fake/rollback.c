@@ -1,5 +1,5 @@
 /* rollback.c: what a failed, expired or cancelled attempt leaves behind. */
-#include "world.h"
+#include "fixture.h"
 
 /* Each SET that a server ran is followed on the same connection by a release of the same value. */
 static void check_undone(int server) {

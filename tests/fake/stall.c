@@ -1,5 +1,5 @@
 /* stall.c: a server that takes bytes and does not answer (R13). */
-#include "world.h"
+#include "fixture.h"
 
 /* One lock is taken and freed while the server is frozen; then it is stalled. */
 static void stall(int first, int last, uint32_t ttl_ms) {

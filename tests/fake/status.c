@@ -1,5 +1,5 @@
 /* status.c: what the client knows of each server, without asking it. */
-#include "world.h"
+#include "fixture.h"
 
 enum { MAX_TTL = 10000 };
 

@@ -1,5 +1,5 @@
 /* stepping.c: the stepping interface: each decision is handed back exactly once. */
-#include "world.h"
+#include "fixture.h"
 
 static redlock_lock third;
 

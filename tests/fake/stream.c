@@ -1,5 +1,5 @@
 /* stream.c: replies split, merged, cut, followed by garbage; sends cut short. */
-#include "world.h"
+#include "fixture.h"
 
 /* One life of a lock; what an unlucky minority does must not show (R16). */
 static void life(void) {

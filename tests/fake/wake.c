@@ -1,5 +1,5 @@
 /* wake.c: waiting where the servers tell when a lock is free again (R26). */
-#include "world.h"
+#include "fixture.h"
 
 enum { HELD_MS = 100000000, LONG = 10000, A_MOMENT = 40, DOZE = 2000 };
 

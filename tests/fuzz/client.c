@@ -2,15 +2,14 @@
  *
  * The first bytes choose the world, then each event has two: what happens and to whom, and how.
  * At the end all is healed, and what is pending must come back. What must hold: oracle.h. */
-#define REDLOCK_IMPLEMENTATION
-#include "redlock.h"
+#include "../library.h"
 
 #include "arena.h"
 #include "../fake/fake.h"
 #include "fuzz.h"
 #include "schedule.h"
 #include "oracle.h"
-#include "trouble.h"
+#include "faults.h"
 
 #define PICK(table, i) ((table)[(size_t)(i) % (sizeof(table) / sizeof *(table))])
 

@@ -2,7 +2,7 @@
  * that play lwIP. A connection stands one wait after it was asked for, as a real one would. */
 #include "examples/bare_metal.c"
 
-#include "tests/portability/toys.h"
+#include "tests/portability/fake_servers.h"
 
 #include <errno.h>
 

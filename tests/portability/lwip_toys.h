@@ -1,6 +1,6 @@
-/* lwip_toys.h: three toy servers and a client on one lwIP: what is sent to its own address comes back
- * to it. Nothing reaches the machine's network. The client's source comes first. */
-#include "tests/portability/toys.h"
+/* lwip_toys.h: three toy servers and a client on one lwIP: what is sent to its own address comes
+ * back to it. Nothing reaches the machine's network. The client's source comes first. */
+#include "tests/portability/fake_servers.h"
 
 #include <lwip/netif.h>
 #include <lwip/sockets.h>

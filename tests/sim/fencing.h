@@ -4,7 +4,7 @@
 #ifndef SIM_FENCING_H
 #define SIM_FENCING_H
 
-#include "actor.h"
+#include "user.h"
 
 static ns max_ttl(void) { return (ns)W.cfg.quarantine_ms * MS; }
 

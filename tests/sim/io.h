@@ -3,7 +3,7 @@
 #ifndef SIM_IO_H
 #define SIM_IO_H
 
-#include "reason.h"
+#include "idle_step.h"
 #include "server.h"
 
 static void run_until(ns until, const int *stop);

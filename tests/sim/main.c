@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kept.h"
+#include "regression_seeds.h"
 #include "report.h"
 
 enum { MAX_JOBS = 64, HANG_S = 60, TAIL_BYTES = 9000 };

@@ -143,7 +143,7 @@ struct client {
   int in_wait;          /* it is inside io->wait ... */
   int woken;            /* ... which shall return */
   int manual;           /* a scenario drives it */
-  int trier;            /* it makes one-attempt blocking calls and never steps: trier.h */
+  int trier;            /* see single_attempt_client.h */
   int paused;           /* a scenario holds it still */
   uint32_t life;        /* grows with each rebirth */
   struct clock clock;

@@ -13,7 +13,7 @@
 
 #include "examples/tls_openssl.h"
 #include "begin.h"
-#include "toy.h"
+#include "fake_server.h"
 
 enum { N = 3, MANY = 128, SMALL_BUFFER = 2048, CYCLES = 1500 };
 

@@ -3,7 +3,7 @@
 #include "redlock.h"
 
 #include "../check.h"
-#include "wire.h"
+#include "recording_io.h"
 
 static redlock rl;
 static redlock_lock lock;

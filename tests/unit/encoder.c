@@ -9,8 +9,8 @@
 
 #include "../check.h"
 #include "inside.h"
-#include "wire.h"
-#include "expected.h"
+#include "recording_io.h"
+#include "reference_encoder.h"
 
 static redlock rl;
 static redlock_lock lock;

@@ -1,3 +1,3 @@
 /* numeric.c: with numeric addresses alone. */
 #define REDLOCK_NO_DNS
-#include "spellings.h"
+#include "address_forms.h"

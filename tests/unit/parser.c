@@ -5,8 +5,8 @@
 
 #include "../check.h"
 #include "inside.h"
-#include "judge.h"
-#include "wire.h"
+#include "reference_parser.h"
+#include "recording_io.h"
 
 #define REPLY(text, means, vote) { text, sizeof(text) - 1, means, vote }
 

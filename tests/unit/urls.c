@@ -4,7 +4,7 @@
 #include "redlock.h"
 
 #include "../check.h"
-#include "wire.h"
+#include "recording_io.h"
 
 #include <stdio.h>
 

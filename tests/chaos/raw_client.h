@@ -1,8 +1,8 @@
-/* bare.h: a client that speaks the fencing script by itself and proposes any token at all: the
- * order of tokens must not hang on how a client chooses. It also knows when a server was started,
- * and so needs no INFO for the quarantine (R24). */
-#ifndef BARE_H
-#define BARE_H
+/* raw_client.h: a client that speaks the fencing script by itself and proposes any token at all:
+ * the order of tokens must not hang on how a client chooses. It also knows when a server was
+ * started, and so needs no INFO for the quarantine (R24). */
+#ifndef RAW_CLIENT_H
+#define RAW_CLIENT_H
 
 #include "grants.h"
 

@@ -1,7 +1,7 @@
-/* toys.h: servers that know one key, for running examples/bare_metal.c where there is no Redis, and
- * what it has to do on them. */
-#ifndef TOYS_H
-#define TOYS_H
+/* fake_servers.h: servers that know one key, for running examples/bare_metal.c where there is no
+ * Redis, and what it has to do on them. */
+#ifndef FAKE_SERVERS_H
+#define FAKE_SERVERS_H
 
 #include <stdint.h>
 #include <stdio.h>

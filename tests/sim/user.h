@@ -1,10 +1,10 @@
-/* actor.h: what users do with locks: take them, with and without waiting, work, extend, keep,
+/* user.h: what users do with locks: take them, with and without waiting, work, extend, keep,
  * release, change their minds, misuse the calls, or simply forget. Each slot is one lock in some
  * user's hand. */
-#ifndef SIM_ACTOR_H
-#define SIM_ACTOR_H
+#ifndef SIM_USER_H
+#define SIM_USER_H
 
-#include "trier.h"
+#include "single_attempt_client.h"
 
 static void count_status(int operation, redlock_status status) {
   T->status[operation][REDLOCK_PENDING - status]++;

@@ -1,9 +1,9 @@
-/* small.c: the smallest sizes that the header names. What does not fit is cut, or waits. */
+/* small_build.c: the smallest sizes that the header names. What does not fit is cut, or waits. */
 #define REDLOCK_MAX_SERVERS 3
 #define REDLOCK_MAX_RESOURCE 16
 #define REDLOCK_MAX_COMMANDS 4
 #define REDLOCK_MAX_ERROR 16
-#include "world.h"
+#include "fixture.h"
 
 enum { MANY = 40, MOST = REDLOCK_MAX_ERROR - 1 };
 

@@ -1,8 +1,8 @@
-/* world.h: one client on one fake, for the test programs of this folder.
+/* fixture.h: one client on one fake, for the test programs of this folder.
  * A test is   world(5); ... CHECK...; end();   or, to change the options or the list first,
  * prepare(5); options.max_attempts = 3; ready(); ...; end(); */
-#ifndef WORLD_H
-#define WORLD_H
+#ifndef FIXTURE_H
+#define FIXTURE_H
 
 #include "../library.h"
 

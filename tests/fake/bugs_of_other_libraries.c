@@ -1,6 +1,6 @@
-/* peers.c: what other Redlock clients get wrong, one named test each. The bugs were read in their
- * sources, many of them reproduced; the tests fail on a client that has them. */
-#include "world.h"
+/* bugs_of_other_libraries.c: what other Redlock clients get wrong, one named test each. The bugs
+ * were read in their sources, many of them reproduced; the tests fail on a client with them. */
+#include "fixture.h"
 
 static redlock second; /* another client of the same servers */
 static redlock_lock third;

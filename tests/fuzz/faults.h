@@ -1,6 +1,6 @@
-/* trouble.h: what can go wrong with a server, a connection or a hook. */
-#ifndef TROUBLE_H
-#define TROUBLE_H
+/* faults.h: what can go wrong with a server, a connection or a hook. */
+#ifndef FUZZ_FAULTS_H
+#define FUZZ_FAULTS_H
 
 #define CHOOSE(table, i) ((table)[(size_t)(i) % (sizeof(table) / sizeof *(table))])
 

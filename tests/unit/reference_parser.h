@@ -1,7 +1,7 @@
-/* judge.h: a second parser of replies, independent of the one under test: it sees all the bytes at
- * once. Include it after inside.h. */
-#ifndef JUDGE_H
-#define JUDGE_H
+/* reference_parser.h: a second parser of replies, independent of the one under test: it sees all
+ * the bytes at once. Include it after inside.h. */
+#ifndef REFERENCE_PARSER_H
+#define REFERENCE_PARSER_H
 
 #include <string.h>
 

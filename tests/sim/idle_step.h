@@ -1,9 +1,9 @@
-/* reason.h: R27, a step has a reason: before the time that redlock_timeout_ms named, with nothing
- * to receive and no room to send, one more step does nothing and reveals no earlier due time. That
- * step is taken just before the client wakes, with hooks that find nothing, and then undone: the
- * run goes on as if it had not happened. */
-#ifndef SIM_REASON_H
-#define SIM_REASON_H
+/* idle_step.h: R27, a step has a reason: before the time that redlock_timeout_ms named, with
+ * nothing to receive and no room to send, one more step does nothing and reveals no earlier due
+ * time. That step is taken just before the client wakes, with hooks that find nothing, and then
+ * undone: the run goes on as if it had not happened. */
+#ifndef SIM_IDLE_STEP_H
+#define SIM_IDLE_STEP_H
 
 #include "clock.h"
 

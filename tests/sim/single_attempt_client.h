@@ -1,9 +1,9 @@
-/* trier.h: clients whose user only tries: blocking acquires of one attempt, one after another, with
- * short thinking between and no step. The library hears nothing but what such a call lets it hear.
- * Invariant 4 for them: after healing, a majority within reach ends NO_QUORUM soon, not a ttl
- * later. */
-#ifndef SIM_TRIER_H
-#define SIM_TRIER_H
+/* single_attempt_client.h: clients whose user only tries: blocking acquires of one attempt, one
+ * after another, with short thinking between and no step. The library hears nothing but what such
+ * a call lets it hear. Invariant 4 for them: after healing, a majority within reach ends NO_QUORUM
+ * soon, not a ttl later. */
+#ifndef SIM_SINGLE_ATTEMPT_CLIENT_H
+#define SIM_SINGLE_ATTEMPT_CLIENT_H
 
 #include "client.h"
 

@@ -1,5 +1,5 @@
-/* classify.c: every combination of what five servers can say, for each of the three rounds. */
-#include "world.h"
+/* which_status.c: every combination of what five servers can say, for each of the three rounds. */
+#include "fixture.h"
 
 enum { SERVERS = 5, QUORUM = 3, MOST_MISSING = SERVERS - QUORUM };
 

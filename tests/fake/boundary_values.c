@@ -1,5 +1,5 @@
-/* edges.c: what faults planted in the header showed to be untested; see tests/mutants. */
-#include "world.h"
+/* boundary_values.c: what faults planted in the header showed to be untested; see tests/mutants. */
+#include "fixture.h"
 
 enum { TTL = 10000 };
 

@@ -1,12 +1,12 @@
-/* kept.h: seeds that found a bug, run before all others by the test `seeds`. Each names the past
- * bug of the header or of the simulator, or the planted one (planted/NAME.sed), that it catches.
- * A change of the simulator can change what a seed does: `make sim-planted` tells which still
- * catches each bug.
+/* regression_seeds.h: seeds that found a bug, run before all others by the test `seeds`. Each
+ * names the past bug of the header or of the simulator, or the planted one (tests/planted),
+ * that it catches. A change of the simulator can change what a seed does: `make sim-planted` tells
+ * which still catches each bug.
  *
  * Seeds 1, 3, 6, 8, 12, 19 and 22 need no place here: they run anyway, and each finds fault with
  * some past version of the header. */
-#ifndef SIM_KEPT_H
-#define SIM_KEPT_H
+#ifndef SIM_REGRESSION_SEEDS_H
+#define SIM_REGRESSION_SEEDS_H
 
 #include <stdint.h>
 

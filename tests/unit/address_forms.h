@@ -1,7 +1,7 @@
-/* spellings.h: one address has many spellings, and is refused in each of them (R5). Two programs
- * run these tests: with names looked up, and with numeric addresses alone. */
-#ifndef SPELLINGS_H
-#define SPELLINGS_H
+/* address_forms.h: one address has many spellings, and is refused in each of them (R5). Two
+ * programs run these tests: with names looked up, and with numeric addresses alone. */
+#ifndef ADDRESS_FORMS_H
+#define ADDRESS_FORMS_H
 
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"

@@ -1,9 +1,9 @@
-/* fake_reason.h: R27, a step has a reason. Whenever time is about to pass for a client that has
+/* fake_idle_step.h: R27, a step has a reason. Whenever time is about to pass for a client that has
  * nothing to receive and no room to send, and redlock_timeout_ms named a later moment, one more
  * step is taken just before. It must do nothing, and reveal no earlier due time. Then everything
  * is put back: no test sees a trace of it, unless it fails. */
-#ifndef FAKE_REASON_H
-#define FAKE_REASON_H
+#ifndef FAKE_IDLE_STEP_H
+#define FAKE_IDLE_STEP_H
 
 enum { FAKE_IDLE_WAITS = 64 };
 

@@ -1,8 +1,8 @@
-/* expected.h: commands spelled a second time, independently of the encoder under test. */
-#ifndef EXPECTED_H
-#define EXPECTED_H
+/* reference_encoder.h: commands spelled a second time, independently of the encoder under test. */
+#ifndef REFERENCE_ENCODER_H
+#define REFERENCE_ENCODER_H
 
-#include "wire.h"
+#include "recording_io.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* wire.h: the least redlock_io that a client can be watched through.
+/* recording_io.h: the least redlock_io that a client can be watched through.
  *
  * It keeps what was opened and every byte that was sent, counts the calls of each hook, and
  * answers every whole command at once, with what the test has put into `wire`. Time passes in
  * io->wait alone, and only when there is nothing to read or write. tests/fake has the servers
  * that misbehave; here only bytes and arguments matter. */
-#ifndef WIRE_H
-#define WIRE_H
+#ifndef RECORDING_IO_H
+#define RECORDING_IO_H
 
 #include "redlock.h"
 

@@ -1,9 +1,9 @@
-/* reduced.c: a build without error texts, without the quarantine, and without credentials and
- * databases in the list. What it cannot do it refuses; the lock is the same. */
+/* no_features_build.c: a build without error texts, without the quarantine, and without
+ * credentials and databases in the list. What it cannot do it refuses; the lock is the same. */
 #define REDLOCK_NO_TEXTS
 #define REDLOCK_NO_QUARANTINE
 #define REDLOCK_NO_URL
-#include "world.h"
+#include "fixture.h"
 
 static void locks_are_the_same(void) {
   world(5);

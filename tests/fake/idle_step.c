@@ -1,7 +1,7 @@
-/* reason.c: R27: what there is to do by the clock is done on time, and nothing before. Every other
- * test is under the check of fake_reason.h too; these are what it found. */
+/* idle_step.c: R27: what there is to do by the clock is done on time, and nothing before. Every
+ * other test is under the check of fake_idle_step.h too; these are what it found. */
 #define REDLOCK_MAX_COMMANDS 4 /* so that room is scarce */
-#include "world.h"
+#include "fixture.h"
 
 enum { LONG_TIMEOUT = 5000 };
 

@@ -1,7 +1,7 @@
-/* toy.h: a small TLS server, in a process of its own, for what no Redis does when it is asked to.
- * It says yes to everything. */
-#ifndef TOY_H
-#define TOY_H
+/* fake_server.h: a small TLS server, in a process of its own, for what no Redis does when it is
+ * asked to. It says yes to everything. */
+#ifndef TLS_FAKE_SERVER_H
+#define TLS_FAKE_SERVER_H
 
 #include "tests/servers.h"
 

@@ -1,2 +1,0 @@
-/* spellings.c: with names looked up. */
-#include "spellings.h"
