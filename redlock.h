@@ -666,11 +666,11 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
    Servers remember what read-only commands read. GETEX is none, so that whoever never waits
    costs them no memory; but not all know or allow it, and behind it Redis 7 does not ask
    whether there is memory to set anything. pcall and the returned table keep a server's own
-   error word before 7.0 too. */
+   error word before 7.0 too; what only a missing right refuses is called. */
 #define RL_SCRIPT                                                                                  \
   "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
   "v=v==w and v or c('get',k)"                                                                     \
-  "return v==w and(t and(c('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"                  \
+  "return v==w and(t and(redis.call('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"         \
   "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,23)"
 
 /* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime, cut
@@ -691,18 +691,18 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #define RL_FENCED_SCRIPT                                                                           \
   "local c,k,w,l,n,p,m,t,f=redis.pcall,KEYS[1],unpack(ARGV)local v=c('get',k)"                     \
   "if v and v.err then return v end if(v or w):sub(1,20)~=n then return v and v:sub(21,23)end "    \
-  "t=c('time')t=t[1]*1e6+t[2]"                                                                     \
+  "t=redis.call('time')t=t[1]*1e6+t[2]"                                                            \
   "if p-t<=0 or p-t>m*500 then return-t end f=k..':fence'v=c('get',f)"                             \
   "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
   "v=c('set',f,p,'PX',m)if v.err then return v end "                                               \
   "v=c('set',k,w,'PX',l)return v.err and v or t"
-#define RL_FENCED_HEAD "*9\r\n$4\r\nEVAL\r\n$409\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
-typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 409 + 1 ? 1 : -1];
+#define RL_FENCED_HEAD "*9\r\n$4\r\nEVAL\r\n$418\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
+typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 418 + 1 ? 1 : -1];
 #endif
 
 /* How the commands begin in RESP: the part that never varies. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$270\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
@@ -745,7 +745,7 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 270 + 1 &&
+typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 279 + 1 &&
                               sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
