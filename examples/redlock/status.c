@@ -215,7 +215,7 @@ static void on_closed(struct probe *p, const char *why);
 static void fail_layer(struct probe *p) {
   const char *error = p->layer->error(p->layer->ctx, p->index);
   if (error) fail_probe(p, error, advice_for(error));
-  else on_closed(p, "it closed the connection");
+  else on_closed(p, "it refuses or closes the connection");
 }
 
 static void on_connecting(struct probe *p) {
