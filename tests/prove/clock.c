@@ -15,6 +15,7 @@ static void read_clock(redlock *rl) {
   rl_empty(&rl->line);
   rl_empty(&rl->live);
   rl_empty(&rl->decided);
+  rl->due_ms = INT64_MAX;
   given(rl_tick(rl));
   reaches(rl->now_ms > INT64_MAX / 2 - 2);
 }
@@ -40,8 +41,11 @@ void as_long_again_never_overflows(void) { /* R6 */
   static redlock_lock lock;
   read_clock(&rl);
   lock.t1_ms = earlier(&rl);
-  lock.alarm = 1;
-  prove(rl_lingers(&rl, &lock));
+  lock.alarm = any_u8();
+  lock.due_ms = earlier(&rl) + any_u32();
+  if (!rl_lingers(&rl, &lock, any_int())) return;
+  prove(lock.due_ms > rl.now_ms && rl.due_ms <= lock.due_ms);
+  reaches(lock.due_ms > INT64_MAX / 2);
 }
 
 void a_hold_stays_within_its_limit(void) { /* R20 */
@@ -145,4 +149,42 @@ void a_time_out_is_never_negative(void) { /* R27 */
   prove(timeout >= -1);
   prove((timeout == -1) == (rl.due_ms == INT64_MAX));
   reaches(timeout > 0);
+}
+
+/* What redlock_server_status says, whatever the client knows of the server. */
+void what_is_told_of_a_server_is_in_range(void) { /* R24 */
+  static redlock rl;
+  static redlock_io io;
+  redlock_server_info info;
+  rl.log = rl.commands;
+  rl.io = &io;
+  read_clock(&rl);
+  rl.server[0].run_id = any_u32();
+  rl.server[0].born_ms = earlier(&rl) - (int64_t)any_u32() * 1000 + RL_UPTIME_SLACK_MS;
+  given(rl.server[0].born_ms <= rl.now_ms + RL_UPTIME_SLACK_MS);
+  prove(redlock_server_status(&rl, 0, &info) == REDLOCK_OK);
+  prove(info.quarantine_ms >= 0);
+  prove(info.quarantine_ms <= (int64_t)rl.options.max_ttl_ms + RL_UPTIME_SLACK_MS);
+  if (!rl.options.max_ttl_ms) prove(info.quarantine_ms == 0);
+  reaches(info.quarantine_ms > UINT32_MAX);
+}
+
+/* R26: an age fits into its three bytes, and the hash of these tells older from younger. */
+void ages_are_told_in_order(void) {
+  static redlock rl;
+  static redlock_lock lock;
+  uint32_t age, younger = any_u32(), hash = 0, its = 0;
+  size_t i;
+  read_clock(&rl);
+  lock.told_ms = any_u32();
+  lock.value[0] = any_char();
+  age = rl_age_ms(&rl, &lock);
+  prove(age < 1u << 24);
+  given(younger < age);
+  rl_tell_age(&lock, age);
+  for (i = 0; i < sizeof lock.age; i++) hash = rl_hash(hash, lock.age[i]);
+  rl_tell_age(&lock, younger);
+  for (i = 0; i < sizeof lock.age; i++) its = rl_hash(its, lock.age[i]);
+  prove(its < hash);
+  reaches(age > 1u << 23);
 }

@@ -1,6 +1,21 @@
 /* encoder.c: what leaves in pieces is what would leave at once, and every command is RESP. */
 #include "inside.h"
 
+/* BYTEWISE: constants stay known through copies. SIZES_ONLY: nothing is copied, but all of it could
+   be. */
+#ifdef BYTEWISE
+void *memcpy(void *to, const void *from, size_t size) {
+  size_t i;
+  for (i = 0; i < size; i++) ((char *)to)[i] = ((const char *)from)[i];
+  return to;
+}
+#elif defined(SIZES_ONLY)
+void *memcpy(void *to, const void *from, size_t size) {
+  prove(size == 0 || (__CPROVER_w_ok(to, size) && __CPROVER_r_ok(from, size)));
+  return to;
+}
+#endif
+
 /* By induction over the words of a message. `total` of its bytes have been put through a window of
    `room` bytes that begins `skip` bytes into the message: what the writer then says follows from
    these three alone. One more word of up to N bytes, through any window, leaves it so, and lands
@@ -42,36 +57,43 @@ void a_word_goes_through_any_window(void) { /* R12 */
   reaches(skip > total && after == room && room > 1 && skip + room < total + size);
 }
 
-/* R7: resource and value fit into a command, whatever they are; and its size fits into 16 bits. */
-static void any_command(redlock *rl, rl_command *c) {
-  c->kind = any_u8();
-  given(c->kind <= RL_RELEASE);
-  c->arms = any_u8() & 1;
-  c->ttl_ms = any_u32();
-#ifndef REDLOCK_NO_FENCING
-  c->token = any_u64();
-  rl->options.fencing = any_u32();
-#endif
-  rl->options.max_ttl_ms = any_u32();
+/* The command of a lock: an acquire, adoption, extension or release, fenced or not. */
+static redlock rl;
+static redlock_lock lock;
+static rl_command first;
+
+static rl_command *encoded(uint8_t kind) {
+  rl.servers = rl.quorum = 1;
+  rl.last = rl.server + 1;
+  rl.log = &first;
+  rl_empty(&rl.line);
+  rl_empty(&rl.live);
+  return rl_encode(&rl, &lock, kind, 1);
 }
 
+/* R7, R28: resource, value, age and the value that is to be replaced find room in a command,
+   whatever they are, and its size fits into 16 bits. */
 void the_longest_command_fits(void) {
-  static redlock rl;
-  static redlock_lock lock;
-  static rl_command c;
-  rl_writer w = {c.words, 0, sizeof c.words, 0};
+  rl_command *c;
+  uint8_t kind = any_u8();
+  given(kind <= RL_RELEASE);
+  lock.adopts = any_u8() & 1;
+  lock.alarm = any_u8();
+  lock.told_ms = any_u32();
   lock.resource_size = any_u16();
   given(lock.resource_size >= 1 && lock.resource_size <= REDLOCK_MAX_RESOURCE);
-  rl_put_word(&w, lock.resource, lock.resource_size);
-  rl_put_word(&w, lock.value, RL_VALUE_BYTES);
-  prove(w.total <= sizeof c.words && w.room == sizeof c.words - w.total && w.skip == 0);
-  c.words_size = (uint16_t)w.total;
-  prove(c.words_size == w.total);
-  any_command(&rl, &c);
-  w.room = w.total = 0;
-  rl_put_command(&w, &rl, &c);
-  prove(w.total > c.words_size && w.total <= UINT16_MAX);
-  reaches(lock.resource_size == REDLOCK_MAX_RESOURCE);
+  if (lock.adopts) given(lock.resource_size + RL_VALUE_BYTES <= REDLOCK_MAX_RESOURCE);
+  lock.ask_ms = any_u32();
+  lock.ttl_ms = any_u32();
+  rl.options.fencing = any_u32();
+  rl.options.max_ttl_ms = UINT32_MAX; /* the longest to write */
+  rl.server[0].ahead_us = any_u64();
+  rl.token = any_u64();
+  c = encoded(kind);
+  prove(c->size > c->words_size); /* cut to 16 bits it would be less */
+  prove(c->words_size + (lock.adopts ? RL_VALUE_BYTES : 0) <= sizeof c->words);
+  reaches(c->words_size == sizeof c->words);
+  reaches(lock.adopts && lock.resource_size + RL_VALUE_BYTES == REDLOCK_MAX_RESOURCE);
 }
 
 /* Reads one command as a plain reader of RESP: "*" tells how many words there are, and each "$" how
@@ -92,15 +114,6 @@ static size_t end_of_command(const char *at, size_t size, int *words) {
   return i;
 }
 
-/* So that constants stay known through copies. */
-#ifdef BYTEWISE
-void *memcpy(void *to, const void *from, size_t size) {
-  size_t i;
-  for (i = 0; i < size; i++) ((char *)to)[i] = ((const char *)from)[i];
-  return to;
-}
-#endif
-
 /* The sort of command is given at compile time; resource and value are any bytes. */
 #ifndef KIND
 #define KIND RL_SET
@@ -111,33 +124,36 @@ void *memcpy(void *to, const void *from, size_t size) {
 #ifndef ARMED
 #define ARMED 0
 #endif
+#ifndef ADOPTS
+#define ADOPTS 0
+#endif
+#ifndef TOLD
+#define TOLD 0
+#endif
 #ifndef WORDS
 #define WORDS 6
 #endif
 void a_command_reads_back(void) {
-  static redlock rl;
   char message[700];
-  rl_command c;
-  rl_writer w = {c.words, 0, sizeof c.words, 0};
-  char resource[12], value[RL_VALUE_BYTES];
-  int words = 0;
-  rl_put_word(&w, resource, sizeof resource);
-  rl_put_word(&w, value, sizeof value);
-  c.words_size = (uint16_t)w.total;
-  c.kind = KIND;
-  c.arms = ARMED;
-  c.ttl_ms = UINT32_MAX;
-#ifndef REDLOCK_NO_FENCING
-  c.token = UINT64_MAX;
+  rl_writer w = {message, 0, sizeof message, 0};
+  rl_command *c;
+  int words = 0, i;
+  for (i = 0; i < REDLOCK_MAX_RESOURCE; i++) lock.resource[i] = any_char();
+  for (i = 0; i < RL_VALUE_BYTES; i++) lock.value[i] = any_char();
+  lock.resource_size = 12;
+  lock.alarm = ARMED;
+  lock.adopts = ADOPTS;
+  lock.told_ms = TOLD;
+  lock.ttl_ms = lock.ask_ms = UINT32_MAX;
   rl.options.fencing = FENCED;
-#endif
   rl.options.max_ttl_ms = UINT32_MAX;
-  w.at = message;
-  w.room = sizeof message;
-  w.total = 0;
-  rl_put_command(&w, &rl, &c);
+  c = encoded(KIND);
+  c->token = UINT64_MAX;
+  rl_put_command(&w, &rl, c);
   prove(w.total <= sizeof message);
   prove(end_of_command(message, w.total, &words) == w.total && words == WORDS);
+  for (i = 0; ADOPTS && i < RL_VALUE_BYTES; i++) /* its last word */
+    prove(message[w.total - 22 + (size_t)i] == lock.resource[RL_OLD_AT + i]);
   reaches(message[0] == '*');
 }
 
@@ -150,7 +166,6 @@ void a_command_reads_back(void) {
 #define MAX_TTL 0
 #endif
 void a_handshake_reads_back(void) {
-  static redlock rl;
   static char message[700];
   rl_server *s = rl.server;
   rl_writer w = {message, 0, sizeof message, 0};

@@ -23,12 +23,22 @@ static int is_within(rl_text t, const char *list) {
   return t.size == 0 || (t.at >= list && t.at + t.size <= list + LIST_BYTES);
 }
 
+static uint32_t value_of(const char *digits) {
+  uint32_t number = 0;
+  while (*digits) number = number * 10 + (uint32_t)(*digits++ - '0');
+  return number;
+}
+
 void an_entry_is_taken_apart(void) {
-  char list[LIST_BYTES + 1];
+  char list[LIST_BYTES + 1], host[RL_HOST_BYTES], port[6];
+  rl_server s;
   rl_target t;
   size_t i;
   any_list(list);
   if (!rl_parse_target(list, &t)) return;
+  s.entry = list;
+  rl_copy_target(&s, host, port); /* for io->open */
+  prove(host[t.host.size] == 0 && (t.port ? value_of(port) == t.port : *port == 0));
   prove(t.host.size >= 1 && t.host.size < RL_HOST_BYTES && is_within(t.host, list));
   prove(is_within(t.user, list) && is_within(t.password, list));
   prove(t.port <= 65535 && t.database < 1000000);
@@ -83,4 +93,32 @@ void a_client_begins_or_is_refused(void) { /* R5 */
   if (status != REDLOCK_OK) return;
   prove(rl.servers >= 1 && rl.servers <= REDLOCK_MAX_SERVERS && rl.quorum == rl.servers / 2 + 1);
   prove(rl.last == rl.server + rl.servers && rl.now_ms >= 0);
+}
+
+/* redlock_start_adopt with any name of up to N bytes: it starts, or is refused; and the value that
+   it is given stands behind the name. */
+void an_adoption_begins_or_is_refused(void) { /* R28 */
+  static redlock_io io;
+  static redlock rl;
+  static redlock_options o;
+  static redlock_lock lock;
+  char name[N + 1], value[RL_VALUE_BYTES];
+  size_t size = any_size(), k = any_size();
+  redlock_status status;
+  int i;
+  given(size <= N && k < RL_VALUE_BYTES);
+  for (i = 0; i < N; i++) name[i] = any_char();
+  for (i = 0; i < (int)size; i++) given(name[i] != 0);
+  name[size] = 0;
+  o.io = &io;
+  o.now_ms = reading;
+  if (redlock_init(&rl, "a", &o) != REDLOCK_OK) return;
+  status = redlock_start_adopt(&rl, &lock, name, 10000, value);
+  reaches(status == REDLOCK_PENDING);
+  reaches(status == REDLOCK_INVALID && size == N);
+  if (size == 0 || size + RL_VALUE_BYTES > REDLOCK_MAX_RESOURCE) prove(status == REDLOCK_INVALID);
+  else prove(status == REDLOCK_PENDING || status == REDLOCK_SYSTEM);
+  if (status != REDLOCK_PENDING) return;
+  prove(lock.adopts && lock.resource_size == size && lock.phase == RL_LINE);
+  prove(lock.resource[RL_OLD_AT + k] == value[k] && rl_first(&rl.line) == &lock);
 }

@@ -18,7 +18,7 @@ measure=
 [ ! -x /usr/bin/time ] || measure="/usr/bin/time -o $out/cost -f %U:%M"
 (
   # shellcheck disable=SC3045
-  ulimit -t "${LIMIT_S:-170}" -v "${LIMIT_KB:-1000000}"
+  ulimit -t "${LIMIT_S:-170}" && ulimit -v "${LIMIT_KB:-1000000}"
   # shellcheck disable=SC2086
   $measure "$CBMC" "$here/$file.c" --function "$name" -I"$here" -I"${HEADER:-.}" $checks \
     --drop-unused-functions --slice-formula "$@"
@@ -29,15 +29,16 @@ of=$(sed -n 's/^\*\* [0-9]* of \([0-9]*\) failed.*/\1/p' "$out/said")
 cost=$(tail -n 1 "$out/cost" 2>/dev/null | awk -F: '{ printf "%.1f s %.0f MB", $1, $2 / 1024 }')
 verdict=$(sed -n 's/^VERIFICATION //p' "$out/said")
 if [ -n "${REACH:-}" ]; then
-  [ "$failed" = "${of:-none}" ] && [ "$failed" -gt 0 ] && verdict=reached
-  if [ "$verdict" = FAILED ]; then verdict='NOT REACHED'; fi
+  failed=$(grep -c 'never: .*: FAILURE$' "$out/said") of=$(grep -c 'never: ' "$out/said")
+  if [ "$failed" = "$of" ] && [ "$of" -gt 0 ]; then verdict=reached
+  elif [ -n "$verdict" ]; then verdict='NOT REACHED'; fi
 fi
 case $verdict in SUCCESSFUL) verdict=proved ;; '') verdict='NO RESULT' ;; esac
 printf '  %-9s  %-36s %-13s %s, %s\n' "$verdict" "$name" "$scope" "${cost:-?}" "${of:-?} properties"
 case $verdict in
   proved | reached) exit 0 ;;
   FAILED) grep ': FAILURE$' "$out/said" | head -n 5 ;;
-  'NOT REACHED') grep ': SUCCESS$' "$out/said" | head -n 5 ;;
+  'NOT REACHED') grep 'never: .*: SUCCESS$' "$out/said" | head -n 5 ;;
   *) tail -n 5 "$out/said" ;;
 esac
 exit 1
