@@ -2188,12 +2188,13 @@ static uint32_t rl_range_ms(const redlock *rl, const redlock_lock *lock) {
 }
 
 /* R26: for how long others have had it since this one was first told; up to a quarter more by luck,
-   so that those who came at once differ. The value tells it in three bytes. */
+   so that those who came at once differ: the last byte, since a label may come first. The value
+   tells it in three bytes. */
 static uint32_t rl_age_ms(const redlock *rl, const redlock_lock *lock) {
   uint32_t age = RL_AS(uint32_t, rl->now_ms) - lock->told_ms, most = 1u << 23;
   if (!lock->told_ms) return 0;
   if (age > most) age = most;
-  return age + (age * RL_AS(unsigned char, *lock->value) >> 10);
+  return age + (age * RL_AS(unsigned char, lock->value[RL_VALUE_BYTES - 1]) >> 10);
 }
 
 /* R26: a random rest for one who is told that it may be free. A crowd waits in line: the holder had

@@ -204,6 +204,20 @@ static void twice_the_latest_time_fits(void) { /* R7 */
   CHECK_EQ(lingering.due_ms, 2 * (INT64_MAX / 2 - 1) + 2);
 }
 
+/* All that one label is on may be told at once: what differs is behind it. */
+static void luck_is_not_in_the_label(void) { /* R26 R3 */
+  redlock_lock waiter;
+  memset(&waiter, 0, sizeof waiter);
+  prepare();
+  wire.now_ms = 9001;
+  CHECK_EQ(init(), REDLOCK_OK);
+  waiter.told_ms = 1001;
+  memset(waiter.value, 0x7f, 8);
+  CHECK_EQ(rl_age_ms(&rl, &waiter), 8000);
+  memset(waiter.value + 8, 0x7f, 12);
+  CHECK_EQ(rl_age_ms(&rl, &waiter), 8000 + 8000 * 127 / 1024);
+}
+
 /* As late as it may be, with the largest of everything that is added to it. */
 static void a_late_clock_has_room_for_all_that_is_added(void) {
   prepare();
@@ -363,6 +377,7 @@ int main(int argc, char **argv) {
   RUN(a_clock_near_its_end_is_told);
   RUN(a_clock_that_fails_later_is_told);
   RUN(twice_the_latest_time_fits);
+  RUN(luck_is_not_in_the_label);
   RUN(a_late_clock_has_room_for_all_that_is_added);
   RUN(rests_reach_both_ends_of_their_range);
   RUN(a_rest_in_the_middle_is_in_the_middle);
