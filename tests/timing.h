@@ -1,4 +1,4 @@
-/* timing.h: a clock, the least and the median, for figures that are compared within one run. */
+/* timing.h: a clock and the median, for figures that are compared within one run. */
 #ifndef TIMING_H
 #define TIMING_H
 
@@ -17,11 +17,6 @@ static inline int64_t timing_ms(void) { return timing_us() / 1000; }
 static inline int timing_compare(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
-}
-
-static inline int64_t timing_least(int64_t *figures, int count) {
-  qsort(figures, (size_t)count, sizeof *figures, timing_compare);
-  return figures[0];
 }
 
 static inline int64_t timing_median(int64_t *figures, int count) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # coverage.sh : which lines and branches of redlock.h no test reaches: unit, fakes, simulator (its
-# scenarios, kept seeds and SIM_RUNS random worlds) and real servers together. Each must stand in
+# hook calls, kept seeds and SIM_RUNS random worlds) and real servers together. Each must stand in
 # accepted.txt, with the reason why no test here can. The last line: N passed, N failed.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -45,11 +45,11 @@ run_all() {
   done
   compile default $sim $counted -DLIB=lib_default tests/sim/lib.c
   compile small $sim $counted $small -DLIB=lib_small tests/sim/lib.c
-  for name in main scenarios; do
+  for name in main hook_calls; do
     compile "sim_$name" $sim -O2 "tests/sim/$name.c"
     link "sim_$name" "$work/sim_$name.o" "$work/default.o" "$work/small.o"
   done
-  run sim_scenarios
+  run sim_hook_calls
   run sim_main --kept --seed=1 "--runs=$SIM_RUNS" --silent
 }
 

@@ -3,7 +3,7 @@
 # a test that fails. What it looks with, from cheap to dear, until one fails or hangs:
 #   fake    the unit tests and those on fakes, first those that found the most in the least time
 #   object  no test: the compiler makes the same code of it, so it is no fault (counted apart)
-#   sim     the simulator: scenarios, kept seeds, then SIM_RUNS random worlds
+#   sim     the simulator: hook calls, kept seeds, then SIM_RUNS random worlds
 #   redis   the tests on real servers
 #   build   of tests/unit/build.sh, what runs the header
 #   memory  the unit tests and those on fakes once more, with sanitizers; MEMORY=0 leaves it out
@@ -130,7 +130,7 @@ build_sim() {
   # shellcheck disable=SC2086 # flags
   "$CC" "-I$1" $sim_flags -DLIB=lib_default -c tests/sim/lib.c -o "$1/default.o" &&
     "$CC" "-I$1" $sim_flags -DLIB=lib_small $small -c tests/sim/lib.c -o "$1/small.o" &&
-    "$CC" "$work/scenarios.o" "$1/default.o" "$1/small.o" -o "$1/scenarios" &&
+    "$CC" "$work/hook_calls.o" "$1/default.o" "$1/small.o" -o "$1/hook_calls" &&
     "$CC" "$work/main.o" "$1/default.o" "$1/small.o" -o "$1/sim"
 }
 
@@ -138,7 +138,7 @@ build_sim() {
 by_sim() {
   [ "$1" = "$clean" ] || ! is_same_object "$1" -DREDLOCK_NO_POSIX || return 0
   build_sim "$1" || { echo "sim"; return; }
-  ends_well 60 "$1/scenarios" || { echo "sim/scenarios"; return; }
+  ends_well 60 "$1/hook_calls" || { echo "sim/hook_calls"; return; }
   ends_well 400 "$1/sim" --kept --seed=1 "--runs=$SIM_RUNS" --silent ||
     echo "sim: $(sed -n 's/^seed [0-9]*: //p' "$output" | head -n 1)"
 }
@@ -233,7 +233,7 @@ prepare() {
     alone "$clean" -O1 "$flag" -c -o "$clean/object$flag.o"
   done
   "$CC" -std=c99 $posix -O1 -w -I. -c tests/servers.c -o "$work/servers.o"
-  for main in main scenarios; do
+  for main in main hook_calls; do
     # shellcheck disable=SC2086 # flags
     "$CC" $sim_flags -c "tests/sim/$main.c" -o "$work/$main.o"
   done

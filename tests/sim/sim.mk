@@ -11,7 +11,7 @@ SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) tests/store.h tests/fenced
 SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O2 $(WARNINGS) -I. -Itests/sim -Itests
 SIM_SMALL  := -DREDLOCK_MAX_COMMANDS=4
 SIM_LIBS   := $(SIM)/lib_default.o $(SIM)/lib_small.o
-SIM_TESTS  := $(SIM)/seeds $(SIM)/scenarios $(SIM)/conformance
+SIM_TESTS  := $(SIM)/seeds $(SIM)/hook_calls $(SIM)/conformance
 SIM_JOBS   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 SEED       ?=
 SECONDS    ?= 60
@@ -56,7 +56,7 @@ $(SIM)/lib_small.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(SIM_SMALL) -DLIB=lib_small -c tests/sim/lib.c -o $@
 
-$(SIM)/main.o $(SIM)/scenarios.o: $(SIM)/%.o: $(SIM_SOURCE)
+$(SIM)/main.o $(SIM)/hook_calls.o: $(SIM)/%.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -c tests/sim/$*.c -o $@
 
@@ -67,7 +67,7 @@ $(SIM)/seeds.o: $(SIM_SOURCE)
 $(SIM)/sim: $(SIM)/main.o $(SIM_LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
 
-$(SIM)/seeds $(SIM)/scenarios: $(SIM)/%: $(SIM)/%.o $(SIM_LIBS)
+$(SIM)/seeds $(SIM)/hook_calls: $(SIM)/%: $(SIM)/%.o $(SIM_LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
 
 $(SIM)/conformance: tests/sim/conformance.c tests/servers.c tests/servers.h tests/store.h tests/fenced.h \
