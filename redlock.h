@@ -1,7 +1,7 @@
-/* redlock.h - 0.1.0 - the Redlock distributed lock in one C header - MIT-0
+/* redlock.h - 1.0.0 - the Redlock distributed lock in one C header - MIT-0
 
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze,
-   restart or answer late. C99 and C++98, nothing beyond libc. No malloc, no threads, no globals,
+   restart or reply late. C99 and C++98, nothing beyond libc. No malloc, no threads, no globals,
    no floating point. Numbers such as (R7) name the rules in tests/README.md.
 
    WHAT TO DO
@@ -18,8 +18,10 @@
      int main(void) {
        redlock rl;
        redlock_lock lock;
-       // the list is not copied: it must outlive rl
+       // the list is not copied: it must outlive rl. NULL: every option has its default, and
+       // max_ttl_ms is off; set it if two holders would corrupt data
        if (redlock_init(&rl, "10.0.0.1,10.0.0.2,10.0.0.3", NULL)) return 1;
+       // held for at most 10 s, even if this process dies; waited for up to 3 s
        if (redlock_acquire(&rl, &lock, "invoice:42", 10000, 3000) == REDLOCK_OK) {
          // your work, within redlock_remaining_ms(&rl, &lock)
          redlock_release(&rl, &lock);
@@ -67,7 +69,33 @@
      returned by redlock_step or redlock_wait: until then do not move, copy or free it.
 
    ERRORS
-     Calls return a redlock_status; redlock_server_error says what is wrong with one server.
+     Calls return a redlock_status; below, each says what to do. redlock_server_error says what is
+     wrong with one server, in the server's own words if it sent any. What to do about it, by how
+     the text begins:
+     LOADING, BUSY                          nothing: it passes
+     NOAUTH, WRONGPASS                      check user and password
+     NOPERM                                 give the user the rights under RIGHTS in redlock(1); if
+                                            it speaks of keys, also the resource's name (~NAME)
+     ERR ACL failure, ERR The user          the same: NOPERM within a script
+     ERR unknown command, ERR Unknown Redis the server lacks or renames SET, EVAL, GET, DEL, PTTL,
+                                            PEXPIRE or INFO
+     READONLY, MASTERDOWN, not a master     list masters only, no replica
+     MOVED, ASK, CLUSTERDOWN, CROSSSLOT     list plain masters only, no Cluster
+     OOM, MISCONF, NOREPLICAS               check its memory, disk, min-replicas-to-write
+     DENIED, ERR max number of clients      check its protected-mode, maxclients
+     WRONGTYPE                              something else uses this key: choose another name
+     no connection                          is it running? Is the address right? If it runs, does
+                                            this port want TLS?
+     it hangs up                            does this port want TLS? Else see the server's log
+     no TLS handshake                       the port answers, but not in TLS
+     self-signed certificate, unable to get the layer does not trust the server's authority
+     hostname mismatch, IP address mismatch list it by the name or number in its certificate
+     name not found                         check the list and DNS, then redlock_resolve
+     no answer within server_timeout_ms     is it frozen, overloaded, too far away for that time?
+     not an answer of Redis                 check host and port; does this port want TLS?
+     the same server as another entry       correct the list
+     clock is off                           set its clock: tokens need it (R25)
+     a part, such as LOADI                  the connection broke within an error: try again
 
    WHAT NO CLIENT CAN PROMISE
      A process that pauses after the grant can outlive its lock: where that matters, the resource
@@ -84,8 +112,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REDLOCK_VERSION "0.1.0"
-#define REDLOCK_VERSION_NUMBER 100 /* 10000 * major + 100 * minor + patch */
+#define REDLOCK_VERSION "1.0.0"
+#define REDLOCK_VERSION_NUMBER 10000 /* 10000 * major + 100 * minor + patch */
 
 #ifndef REDLOCK_MAX_SERVERS
 #define REDLOCK_MAX_SERVERS 7
@@ -116,15 +144,18 @@
 #define REDLOCK_FOREVER UINT32_MAX /* as wait_ms: never give up */
 
 typedef enum redlock_status {
-  REDLOCK_OK = 0,
+  REDLOCK_OK = 0,         /* work, within redlock_remaining_ms */
   REDLOCK_PENDING = 1,    /* not decided yet: keep stepping */
   REDLOCK_TAKEN = -1,     /* another client holds it: try again later, or wait */
-  REDLOCK_NO_QUORUM = -2, /* too few servers answered with a vote: see redlock_server_error */
+  REDLOCK_NO_QUORUM = -2, /* too few servers voted: redlock_server_error says which and why. After
+                             an extension the lock is still held: try again */
   REDLOCK_EXPIRED = -3,   /* its time ran out, or the lock is no longer ours: stop the work */
   REDLOCK_CANCELLED = -4, /* by redlock_cancel, or by a release before the grant */
-  REDLOCK_LIMIT = -5,     /* max_hold_ms is reached; the lock is ours until its deadline */
-  REDLOCK_INVALID = -6,   /* a bad argument, a call out of order, another process: no effect */
-  REDLOCK_SYSTEM = -7     /* clock, entropy or waiting failed: see redlock_server_error(rl, -1) */
+  REDLOCK_LIMIT = -5,     /* max_hold_ms is reached: finish before redlock_remaining_ms is 0 */
+  REDLOCK_INVALID = -6,   /* a bad argument, a call out of order, another process: no effect.
+                             redlock_server_error(rl, -1) says which: fix the caller */
+  REDLOCK_SYSTEM = -7     /* clock, entropy or waiting failed: redlock_server_error(rl, -1) says
+                             which */
 } redlock_status;
 
 typedef enum redlock_operation {
@@ -217,7 +248,8 @@ typedef struct redlock_options {
   uint32_t max_attempts;       /* attempts of one acquire; 0 = limited by wait_ms only */
   uint32_t drift_ppm;          /* 10 000; clock drift to allow for, below 1 000 000 (R1) */
   uint32_t max_hold_ms;        /* longest hold by extension; 0 = no limit (R20) */
-  uint32_t max_ttl_ms;         /* longest ttl of any client; 0 = restart quarantine off (R24) */
+  uint32_t max_ttl_ms;         /* longest ttl of any client, the same in all of them; 0 = restart
+                                  quarantine off (R24) */
 #ifndef REDLOCK_NO_FENCING
   uint32_t fencing;            /* 1 = every grant has a token (R25). Needs max_ttl_ms, the same in
                                   all clients and at least 4 * server_timeout_ms, and servers whose
@@ -524,7 +556,7 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 /* A short text for a status; never NULL. */
 REDLOCK_API const char *redlock_strerror(redlock_status status);
 
-/* The last error of a server, in its own words if it sent any (R15; the README says what to do
+/* The last error of a server, in its own words if it sent any (R15; ERRORS above says what to do
    about each); "" = none, NULL = no such server. Server -1 is this side: why a call was INVALID, or
    which of clock, entropy or waiting failed, last. Valid until the next call with this client. */
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
@@ -666,11 +698,11 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
    Servers remember what read-only commands read. GETEX is none, so that whoever never waits
    costs them no memory; but not all know or allow it, and behind it Redis 7 does not ask
    whether there is memory to set anything. pcall and the returned table keep a server's own
-   error word before 7.0 too. */
+   error word before 7.0 too; what only a missing right refuses is called. */
 #define RL_SCRIPT                                                                                  \
   "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
   "v=v==w and v or c('get',k)"                                                                     \
-  "return v==w and(t and(c('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"                  \
+  "return v==w and(t and(redis.call('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"         \
   "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,23)"
 
 /* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime, cut
@@ -691,18 +723,18 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 #define RL_FENCED_SCRIPT                                                                           \
   "local c,k,w,l,n,p,m,t,f=redis.pcall,KEYS[1],unpack(ARGV)local v=c('get',k)"                     \
   "if v and v.err then return v end if(v or w):sub(1,20)~=n then return v and v:sub(21,23)end "    \
-  "t=c('time')t=t[1]*1e6+t[2]"                                                                     \
+  "t=redis.call('time')t=t[1]*1e6+t[2]"                                                            \
   "if p-t<=0 or p-t>m*500 then return-t end f=k..':fence'v=c('get',f)"                             \
   "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
   "v=c('set',f,p,'PX',m)if v.err then return v end "                                               \
   "v=c('set',k,w,'PX',l)return v.err and v or t"
-#define RL_FENCED_HEAD "*9\r\n$4\r\nEVAL\r\n$409\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
-typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 409 + 1 ? 1 : -1];
+#define RL_FENCED_HEAD "*9\r\n$4\r\nEVAL\r\n$418\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
+typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 418 + 1 ? 1 : -1];
 #endif
 
 /* How the commands begin in RESP: the part that never varies. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$270\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
@@ -745,7 +777,7 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 270 + 1 &&
+typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 279 + 1 &&
                               sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 

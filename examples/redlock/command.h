@@ -68,7 +68,7 @@ void say(const char *format, ...)
   ;
 #define SAY_MORE(...) (set.verbose ? say(__VA_ARGS__) : (void)0)
 
-enum { EXPLANATION = 640, QUARANTINE_WORDS = 80 };
+enum { EXPLANATION = 640, QUARANTINE_WORDS = 112 };
 
 const char *in_units(int64_t ms, char text[16]); /* 30s or 500ms */
 int count_complaints(void);                /* servers with which something is wrong */

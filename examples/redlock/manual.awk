@@ -27,6 +27,15 @@ function section(text) {
 
 function capital(text) { return toupper(substr(text, 1, 1)) substr(text, 2) }
 
+# TEXTS MEANING, in two columns of which the second begins at 45
+function error(text) {
+  sub(/ +$/, "", text)
+  if (substr(text, 1, 44) ~ /^ *$/) { print roff(substr(text, 45)); return }
+  name = substr(text, 6, 39)
+  sub(/ +$/, "", name)
+  print ".TP\n.B \"" roff(name) "\"\n" roff(capital(substr(text, 45)))
+}
+
 # NAME [DEFAULT] MEANING, in columns
 function option(text, name, value) {
   name = text
@@ -42,6 +51,8 @@ function head(text, indent) {
   indent = match(text, /[^ ]/) - 1
   if (indent < 0) { literal(0); print ".PP"; return }
   if (text ~ /^   [A-Z][A-Z]/) { section(substr(text, 4)); return }
+  if (heading == "ERRORS" && substr(text, 44) ~ /^ [^ ]/ && in_table) { error(text); return }
+  in_table = text ~ /begins:$/
   text = substr(text, indent + 1)
   if (text ~ /^REDLOCK_/ && heading ~ /^OPTIONS/) { option(text); return }
   if (in_option && indent < 10) { in_option = 0; print ".PP" }

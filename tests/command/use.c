@@ -296,6 +296,19 @@ static void least_rights_are_enough(void) {
   CHECK_EQ(shell("$redlock --max-ttl 1s -t 1s job -- true"), 0);
 }
 
+/* Inside the scripts too, where what was denied must not be taken for an answer. */
+static void a_right_that_a_script_lacks_is_told(void) {
+  static const char what[] = "this user needs +set +eval +get +del +pttl +pexpire";
+  fresh();
+  use_ann("+@all -pttl");
+  CHECK_EQ(shell("$redlock -t 500ms job -- sleep 9"), 122);
+  if (!CHECK(says(what))) printf("    said: %s", output());
+  fresh();
+  use_ann("+@all -time ~job:fence");
+  CHECK_EQ(shell("$redlock --fencing --max-ttl 1s -t 1s -w 4s job -- true"), 121);
+  if (!CHECK(says(what))) printf("    said: %s", output());
+}
+
 static void status_needs_info_and_locks_do_not(void) {
   fresh();
   use_ann("+set +eval +get +del +pttl +pexpire");
@@ -347,6 +360,7 @@ int main(int argc, char **argv) {
     RUN(shows_status);
     RUN(shows_what_is_wrong);
     RUN(least_rights_are_enough);
+    RUN(a_right_that_a_script_lacks_is_told);
     RUN(status_needs_info_and_locks_do_not);
     RUN(status_does_not_repeat_a_password);
   }
