@@ -268,16 +268,6 @@ typedef struct redlock_options {
   void *ctx;                   /* passed to these three */
 } redlock_options;
 
-/* private: an address as IPv6 (::ffff:a.b.c.d for IPv4), so that each has one spelling; all zero =
-   none */
-typedef struct rl_address {
-  unsigned char ip[16];
-  uint32_t scope;
-  uint32_t port;       /* in the network's order */
-} rl_address;
-
-enum { RL_ADDRESSES = 2 }; /* private: of a name, tried in turn */
-
 /* private: a set of servers, one bit each */
 #if REDLOCK_MAX_SERVERS <= 8
 typedef uint8_t rl_set;
@@ -285,15 +275,6 @@ typedef uint8_t rl_set;
 typedef uint16_t rl_set;
 #else
 typedef uint32_t rl_set;
-#endif
-
-/* private: a number in a reply */
-#ifdef REDLOCK_NO_FENCING
-typedef uint32_t rl_integer;
-#define RL_LOW_HALF(number) (number)
-#else
-typedef uint64_t rl_integer;
-#define RL_LOW_HALF(number) RL_AS(uint32_t, number)
 #endif
 
 /* private: a place in one of the client's lists */
@@ -322,7 +303,9 @@ typedef struct redlock_lock {
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
                                   0 = none. Hand it to what you write to, and let that check it */
 #endif
-  uint16_t resource_size;      /* private, up to value */
+  char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET: who
+                                  knows it can take the lock over, by redlock_adopt */
+  uint16_t resource_size;      /* private, up to user */
   struct rl_command *command; /* the round's, in the log */
   uint32_t ask_ms;     /* the ttl that this round asks for */
   uint32_t ttl_ms;     /* the longest asked for: no value of ours outlives it on a server */
@@ -336,120 +319,12 @@ typedef struct redlock_lock {
   int64_t deadline_ms; /* the validity's end; 0 = not held (R22) */
   int64_t due_ms;      /* when there is next something to do by the clock */
   int64_t since_ms;    /* T1 of the grant (R20); until then: no attempt starts after this (R9) */
-  char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET: who
-                                  knows it can take the lock over, by redlock_adopt */
-  char age[3];                 /* private, up to user: behind the value, of one who has been told */
+  char age[3];                 /* behind the value, of one who has been told */
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
 } redlock_lock;
 
-/* private: one command of the log, from T1 until it is retired; its bytes are made as they leave */
-typedef struct rl_command {
-  int64_t t1_ms;
-#ifndef REDLOCK_NO_FENCING
-  uint64_t token;     /* the proposal; 0 = none, it asks for the clock (R25) */
-#endif
-  redlock_lock *lock; /* who waits for the votes; NULL = decided */
-  uint32_t ttl_ms;
-  uint16_t size;      /* bytes on the wire */
-  uint16_t words_size;
-  rl_set due;         /* servers still to be sent it: no byte of it has left for them */
-  rl_set owed;        /* servers that got it and owe the reply on the connection they have */
-  uint8_t kind;
-  uint8_t form;       /* of a SET */
-  uint8_t aged;       /* bytes behind the value's own (R26) */
-  char words[REDLOCK_MAX_RESOURCE + 39]; /* resource and value, as they go on the wire; then what
-                                            the SET replaces (R28) */
-} rl_command;
-
-/* private: where the reply parser stands */
-typedef struct rl_parser {
-  uint8_t state, negative;
-  uint8_t type;        /* what it begins with */
-  uint8_t whole;       /* the same of the aggregate */
-  uint32_t count;      /* bytes of the line; of a bulk, those to come */
-  uint32_t hash;       /* of a text or a bulk; of an error, its first byte */
-  uint32_t more;       /* of an aggregate: elements to come; 0 = there is none */
-  rl_integer number;
-} rl_parser;
-
-/* private: one server, as a small machine:
-
-     closed, until until_ms -> connecting, no byte has left -> greeting -> ready
-
-   A handshake that says who we are or asks who it is makes it ready when all of that has succeeded,
-   any other (R26's two alone) when all of it has left. Any failure makes it closed again.
-   What else is remembered, who sets it, and who clears it:
-
-     greeting  replies of the handshake to come   its first byte          each of them; closing
-     greeted   all of the handshake has left      its last byte, or none  opening
-     stalled   the marked reply is overdue (R13)  the clock               nothing is owed; closing
-     full      not all of the last bytes left;    each send               each send; none is due;
-               RL_BROKEN: nor ever will                                   closing
-     wary      the last handshake was refused     the refusal             the next good reply
-     told      `error` is the server's own words  each byte of an error   opening; a good reply
-     second    which of two addresses is in use   a connection that never stood; redlock_resolve
-     wakes     2 = it tells what changes (R26)    HELLO, CLIENT TRACKING      closing
-
-   Small members come first in these structs: it makes the code smaller. */
-typedef struct rl_server {
-  rl_set bit;          /* stands for this server in a set of them */
-  uint8_t index;       /* in the list */
-  uint8_t state, fails;
-  uint8_t layered;     /* it is reached through options.tls */
-  uint8_t greeting, greeted, stalled, full, wary, told, second, wakes; /* see above */
-  rl_parser parser;
-  uint32_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
-  const char *entry;   /* where its text in the list begins */
-  uint32_t generation;
-  uint32_t cursor;     /* the next command to send */
-  uint32_t answered;   /* no command before this one is owed */
-  uint32_t owed;       /* replies to come on this connection */
-  uint32_t late;       /* the first of them: to commands that have left the log */
-  uint32_t mark;       /* replies until the marked command's own */
-  uint32_t run_id;     /* its first digits; 0 = not seen */
-  uint32_t next_run_id;
-  intptr_t fd;         /* -1 = closed */
-  int64_t until_ms;    /* closed: not reopened before; else, if it is stalled: not kept after */
-  int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
-  int64_t born_ms;     /* our time of its start, never too early (R24) */
-#ifndef REDLOCK_NO_FENCING
-  uint64_t ahead_us;   /* its wall clock less our clock + RL_EVEN_US; 0 = not known (R25) */
-#endif
-  char error[REDLOCK_MAX_ERROR];
-#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  rl_address address[RL_ADDRESSES];
-#endif
-} rl_server;
-
-/* The client. All members are private. */
-typedef struct redlock {
-  uint8_t servers;    /* RL_MISBUILT stands here whatever the sizes are set to */
-  uint8_t quorum;
-  uint8_t fresh;      /* something was queued or encoded since the last sending */
-  rl_set ready;       /* servers to hear in the next turn: of others there is no news */
-  rl_server *last;    /* what follows the last server */
-  rl_command *log;    /* where the commands are; in a client that was moved, another's */
-  uint32_t first, end;    /* the log: its oldest command, and what follows the last */
-  uint32_t reserved;      /* commands, for roll-backs (R7) */
-  const redlock_io *io;
-  void *ctx;
-  int64_t now_ms;     /* the last good reading of the clock */
-  int64_t due_ms;     /* until then no lock and no server has anything to do by the clock */
-  rl_link line;       /* locks that wait for room in the log (R11), the urgent ones first */
-  rl_link *urgent;    /* the last urgent one's place in the line; none: the line itself */
-  rl_link live;       /* locks with a round under way, resting between attempts, or kept */
-  rl_link decided;    /* locks to hand back */
-  const char *failed; /* what did on our side, last: a call, clock, entropy, wait; NULL = nothing */
-  const redlock_lock *handed; /* the last handed back, if it is in no list since: saves a search */
-#ifndef REDLOCK_NO_FENCING
-  uint64_t token;     /* the last one that was proposed, or refused one (R25) */
-#endif
-  redlock_options options;
-  long process;       /* who called init (R17) */
-  rl_server server[REDLOCK_MAX_SERVERS];
-  rl_command commands[REDLOCK_MAX_COMMANDS];
-} redlock;
+typedef struct redlock redlock; /* the client; its members stand at the end, and are private */
 
 /* Prepares a client; does not connect. servers: a list, separated by commas or white space, of
    host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db], rediss:// for the same over
@@ -574,6 +449,134 @@ typedef struct redlock_server_info {
 REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
                                                  redlock_server_info *info);
 
+/* ---- Private: what clients are made of ------------------------------------------------------- */
+
+/* private: an address as IPv6 (::ffff:a.b.c.d for IPv4), so that each has one spelling; all zero =
+   none */
+typedef struct rl_address {
+  unsigned char ip[16];
+  uint32_t scope;
+  uint32_t port;       /* in the network's order */
+} rl_address;
+
+enum { RL_ADDRESSES = 2 }; /* private: of a name, tried in turn */
+
+/* private: a number in a reply */
+#ifdef REDLOCK_NO_FENCING
+typedef uint32_t rl_integer;
+#define RL_LOW_HALF(number) (number)
+#else
+typedef uint64_t rl_integer;
+#define RL_LOW_HALF(number) RL_AS(uint32_t, number)
+#endif
+
+/* private: one command of the log, from T1 until it is retired; its bytes are made as they leave */
+typedef struct rl_command {
+  int64_t t1_ms;
+#ifndef REDLOCK_NO_FENCING
+  uint64_t token;     /* the proposal; 0 = none, it asks for the clock (R25) */
+#endif
+  redlock_lock *lock; /* who waits for the votes; NULL = decided */
+  uint32_t ttl_ms;
+  uint16_t size;      /* bytes on the wire */
+  uint16_t words_size;
+  rl_set due;         /* servers still to be sent it: no byte of it has left for them */
+  rl_set owed;        /* servers that got it and owe the reply on the connection they have */
+  uint8_t kind;
+  uint8_t form;       /* of a SET */
+  uint8_t aged;       /* bytes behind the value's own (R26) */
+  char words[REDLOCK_MAX_RESOURCE + 39]; /* resource and value, as they go on the wire; then what
+                                            the SET replaces (R28) */
+} rl_command;
+
+/* private: where the reply parser stands */
+typedef struct rl_parser {
+  uint8_t state, negative;
+  uint8_t type;        /* what it begins with */
+  uint8_t whole;       /* the same of the aggregate */
+  uint32_t count;      /* bytes of the line; of a bulk, those to come */
+  uint32_t hash;       /* of a text or a bulk; of an error, its first byte */
+  uint32_t more;       /* of an aggregate: elements to come; 0 = there is none */
+  rl_integer number;
+} rl_parser;
+
+/* private: one server, as a small machine:
+
+     closed, until until_ms -> connecting, no byte has left -> greeting -> greeted -> ready
+
+   Greeted: all of the handshake has left. It makes the server ready when all of it has succeeded, or
+   at once if it is R26's two alone. Any failure makes it closed again.
+   What else is remembered, who sets it, and who clears it:
+
+     greeting  replies of the handshake to come   its first byte          each of them; closing
+     stalled   the marked reply is overdue (R13)  the clock               nothing is owed; closing
+     full      not all of the last bytes left;    each send               each send; none is due;
+               RL_BROKEN: nor ever will                                   closing
+     wary      the last handshake was refused     the refusal             the next good reply
+     told      `error` is the server's own words  each byte of an error   opening; a good reply
+     second    which of two addresses is in use   a connection that never stood; redlock_resolve
+     wakes     2 = it tells what changes (R26)    HELLO, CLIENT TRACKING      closing
+
+   Small members come first in these structs: it makes the code smaller. */
+typedef struct rl_server {
+  rl_set bit;          /* stands for this server in a set of them */
+  uint8_t index;       /* in the list */
+  uint8_t state, fails;
+  uint8_t layered;     /* it is reached through options.tls */
+  uint8_t greeting, stalled, full, wary, told, second, wakes; /* see above */
+  rl_parser parser;
+  uint32_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
+  const char *entry;   /* where its text in the list begins */
+  uint32_t generation;
+  uint32_t cursor;     /* the next command to send */
+  uint32_t answered;   /* no command before this one is owed */
+  uint32_t owed;       /* replies to come on this connection */
+  uint32_t late;       /* the first of them: to commands that have left the log */
+  uint32_t mark;       /* replies until the marked command's own */
+  uint32_t run_id;     /* its first digits; 0 = not seen */
+  uint32_t next_run_id;
+  intptr_t fd;         /* -1 = closed */
+  int64_t until_ms;    /* closed: not reopened before; else, if it is stalled: not kept after */
+  int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
+  int64_t born_ms;     /* our time of its start, never too early (R24) */
+#ifndef REDLOCK_NO_FENCING
+  uint64_t ahead_us;   /* its wall clock less our clock + RL_EVEN_US; 0 = not known (R25) */
+#endif
+  char error[REDLOCK_MAX_ERROR];
+#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
+  rl_address address[RL_ADDRESSES];
+#endif
+} rl_server;
+
+/* private: the client */
+struct redlock {
+  uint8_t servers;    /* RL_MISBUILT stands here whatever the sizes are set to */
+  uint8_t quorum;
+  uint8_t fresh;      /* something was queued or encoded since the last sending */
+  rl_set ready;       /* servers to hear in the next turn: of others there is no news */
+  rl_server *last;    /* what follows the last server */
+  rl_command *log;    /* where the commands are; in a client that was moved, another's */
+  uint32_t first, end;    /* the log: its oldest command, and what follows the last */
+  uint32_t reserved;      /* commands, for roll-backs (R7) */
+  const redlock_io *io;
+  void *ctx;
+  int64_t now_ms;     /* the last good reading of the clock */
+  int64_t due_ms;     /* until then no lock and no server has anything to do by the clock */
+  rl_link line;       /* locks that wait for room in the log (R11), the urgent ones first */
+  rl_link *urgent;    /* the last urgent one's place in the line; none: the line itself */
+  rl_link live;       /* locks with a round under way, resting between attempts, or kept */
+  rl_link decided;    /* locks to hand back */
+  const char *failed; /* what did on our side, last: a call, clock, entropy, wait; NULL = nothing */
+  const redlock_lock *handed; /* the last handed back, if it is in no list since: saves a search */
+#ifndef REDLOCK_NO_FENCING
+  uint64_t token;     /* the last one that was proposed, or refused one (R25) */
+#endif
+  redlock_options options;
+  long process;       /* who called init (R17) */
+  rl_server server[REDLOCK_MAX_SERVERS];
+  rl_command commands[REDLOCK_MAX_COMMANDS];
+};
+
 #endif /* REDLOCK_H */
 
 /* ============================================================================================== */
@@ -645,9 +648,7 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
 
 #ifndef RL_UNFIT
 
-#ifdef REDLOCK_ASSERT
-#define RL_CHECKED /* the tests call rl_check, which says what is always true */
-#else
+#ifndef REDLOCK_ASSERT
 #define REDLOCK_ASSERT(truth) ((void)0)
 #endif
 
@@ -781,7 +782,7 @@ typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 279 + 1 &&
                               sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
-enum { RL_CLOSED, RL_CONNECTING, RL_GREETING, RL_READY };       /* rl_server.state */
+enum { RL_CLOSED, RL_CONNECTING, RL_GREETING, RL_GREETED, RL_READY }; /* rl_server.state */
 enum { RL_BROKEN = 2 };                                         /* rl_server.full */
 enum { RL_IDLE, RL_LINE, RL_VOTING, RL_RESTING, RL_KEEPING, RL_DECIDED }; /* redlock_lock.phase */
 enum { RL_SET, RL_EXTEND, RL_RELEASE, RL_ABANDON };             /* rl_command.kind, .task */
@@ -1439,107 +1440,6 @@ static int rl_skip(redlock *rl, rl_server *s) {
   return 0;
 }
 
-/* ---- What is always true --------------------------------------------------------------------- */
-
-#ifdef RL_CHECKED
-
-/* R25: a lock that is held has a token, and none that was not granted. */
-static void rl_check_token(const redlock *rl, const redlock_lock *lock) {
-#ifdef REDLOCK_NO_FENCING
-  (void)rl, (void)lock;
-#else
-  REDLOCK_ASSERT(!lock->deadline_ms || (lock->token != 0) == (rl->options.fencing != 0));
-  REDLOCK_ASSERT(lock->granted || lock->token == 0);
-  REDLOCK_ASSERT(lock->again <= RL_SECOND_ROUNDS);
-#endif
-}
-
-static void rl_check_list(const redlock *rl, const rl_link *list, uint8_t least, uint8_t most) {
-  const redlock_lock *lock = rl_first(list);
-  REDLOCK_ASSERT(list->next->prev == list && list->prev->next == list);
-  for (; lock; lock = rl_next(list, lock)) {
-    REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
-    REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
-    REDLOCK_ASSERT(lock->alarm <= RL_MISTRUSTS && (lock->attempts || lock->alarm == RL_POLLS));
-    REDLOCK_ASSERT(lock->granted || lock->deadline_ms == 0);
-    REDLOCK_ASSERT(!lock->kept || lock->urgent);
-    REDLOCK_ASSERT(!lock->kept || (lock->deadline_ms && lock->task == RL_EXTEND) ||
-                   lock->task == RL_ABANDON);
-    rl_check_token(rl, lock);
-  }
-}
-
-/* In the line those that are urgent stand first. */
-static void rl_check_line(const redlock *rl) {
-  const redlock_lock *lock = rl_first(&rl->line), *last = RL_NULL;
-  for (; lock && lock->urgent; lock = rl_next(&rl->line, lock)) last = lock;
-  REDLOCK_ASSERT(rl->urgent == (last ? &last->link : &rl->line));
-  for (; lock; lock = rl_next(&rl->line, lock)) REDLOCK_ASSERT(!lock->urgent);
-}
-
-/* A lock whose round is under way and its command know each other. R7: room for a roll-back is kept
-   for each acquire from its SET to its hand-back. */
-static void rl_check_rounds(redlock *rl) {
-  const redlock_lock *lock = rl_first(&rl->live);
-  uint32_t reserved = 0, rounds = 0, place;
-  for (; lock; lock = rl_next(&rl->live, lock)) {
-    reserved += lock->reserved;
-    if (lock->phase != RL_VOTING) continue;
-    rounds++;
-    REDLOCK_ASSERT(lock->command->lock == lock);
-    REDLOCK_ASSERT(lock->command->kind == lock->task);
-  }
-  for (lock = rl_first(&rl->decided); lock; lock = rl_next(&rl->decided, lock))
-    reserved += lock->reserved;
-  REDLOCK_ASSERT(rl->reserved == reserved && rl_count(rl) + reserved <= REDLOCK_MAX_COMMANDS);
-  for (place = rl->first; place != rl->end; place++) {
-    const rl_command *c = rl_at(rl, place);
-    rounds -= c->lock != RL_NULL;
-    REDLOCK_ASSERT(!(c->due & c->owed));
-  }
-  REDLOCK_ASSERT(rounds == 0);
-}
-
-/* The two cursors of a server: what stands before `cursor` has left or never will, what stands
-   before `answered` is not owed any more. */
-static void rl_check_server(redlock *rl, const rl_server *s) {
-  uint32_t place = rl->first, owed = s->greeting + s->late;
-  uint32_t sent = s->cursor - rl->first, answered = s->answered - rl->first;
-  REDLOCK_ASSERT((s->state == RL_CLOSED) == (s->fd < 0));
-  REDLOCK_ASSERT(s->greeting == 0 || s->state >= RL_GREETING);
-  REDLOCK_ASSERT(s->greeted || s->state < RL_READY);
-  REDLOCK_ASSERT(!s->wakes || s->state >= RL_GREETING); /* R26 */
-  REDLOCK_ASSERT(s->state >= RL_GREETING || s->owed == 0);
-  REDLOCK_ASSERT(s->mark <= s->owed);
-  REDLOCK_ASSERT(sent <= rl_count(rl) && answered <= sent + 1);
-  for (; place != rl->end; place++) {
-    const rl_command *c = rl_at(rl, place);
-    int is_owed = (c->owed & s->bit) != 0;
-    owed += is_owed ? 1 : 0;
-    REDLOCK_ASSERT(!is_owed || place - rl->first >= answered);
-    REDLOCK_ASSERT(!is_owed || place - rl->first <= sent);
-    REDLOCK_ASSERT(!(c->due & s->bit) || place - rl->first >= sent);
-  }
-  REDLOCK_ASSERT(s->owed == owed);
-}
-
-/* What is true of a client whenever a hook is called and whenever a public call has returned. It
-   takes time, so only tests call it, through REDLOCK_ASSERT. */
-static inline void rl_check(redlock *rl) {
-  int i;
-  if (!rl_is_client(rl)) return;
-  REDLOCK_ASSERT(rl->servers >= 1 && rl->servers <= REDLOCK_MAX_SERVERS);
-  REDLOCK_ASSERT(rl->quorum == rl->servers / 2 + 1); /* R5 */
-  rl_check_list(rl, &rl->line, RL_LINE, RL_LINE);
-  rl_check_list(rl, &rl->live, RL_VOTING, RL_KEEPING);
-  rl_check_list(rl, &rl->decided, RL_DECIDED, RL_DECIDED);
-  rl_check_line(rl);
-  rl_check_rounds(rl);
-  for (i = 0; i < rl->servers; i++) rl_check_server(rl, &rl->server[i]);
-}
-
-#endif
-
 /* ---- Servers: errors ------------------------------------------------------------------------- */
 
 static const char rl_lost[] = "no connection";
@@ -1765,14 +1665,13 @@ static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer 
    is undone like anything that is lost with a connection. */
 RL_APART static void rl_send_greeting(redlock *rl, rl_server *s) {
   char window[RL_GREETING_BYTES];
-  while (!s->greeted) {
+  while (s->state < RL_GREETED) {
     rl_writer w = {window, s->sent, sizeof window, 0};
     uint8_t replies = rl_put_greeting(rl, s, &w);
     size_t size = RL_AS(size_t, w.at - window), sent;
     if (size == 0) { /* all of it has left */
-      s->greeted = 1;
+      s->state = replies == 2 ? RL_READY : RL_GREETED;
       s->sent = 0;
-      if (replies == 2) s->state = RL_READY;
       return;
     }
     sent = rl_send_bytes(rl, s, window, size);
@@ -1872,7 +1771,7 @@ RL_APART static int rl_open(redlock *rl, rl_server *s) {
   char host[RL_HOST_BYTES], port[6];
   rl_copy_target(s, host, port);
   s->generation++;
-  s->told = s->greeted = 0;
+  s->told = 0;
   memset(&s->parser, 0, sizeof s->parser);
   rl_mark_reply(rl, s);
   s->fd = rl->io->open(rl->ctx, s->index, host, port);
@@ -1947,7 +1846,7 @@ static const char *rl_judge_wakes(rl_server *s, rl_reply reply, int is_hello) {
    before them R26's. */
 static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) {
   int left = s->greeting - (RL_MAX_TTL(rl) ? 2 : 0);
-  if (s->greeting == 0 && !s->greeted) return rl_odd; /* to what has not left */
+  if (s->greeting == 0 && s->state < RL_GREETED) return rl_odd; /* to what has not left */
   if (left >= 2) return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
   if (left >= 0) return rl_judge_wakes(s, reply, left);
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
@@ -2664,7 +2563,7 @@ static int64_t rl_timeout_ms(const redlock *rl) {
 /* What to poll a connection for. */
 static unsigned rl_events(const redlock *rl, const rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
-  int writes = s->state == RL_GREETING ? !s->greeted : rl_is_wanted(rl, s);
+  int writes = s->state == RL_GREETING || (s->state != RL_GREETED && rl_is_wanted(rl, s));
   unsigned events = writes ? REDLOCK_READ | REDLOCK_WRITE : REDLOCK_READ;
   return rl_is_layered(s) ? tls->want(tls->ctx, s->index, events) : events;
 }

@@ -111,14 +111,8 @@ function block(from) {
     return
   }
   from = comment(1)
-  if (lines[1] ~ /All members are private/) {
-    literal(1)
-    print "typedef struct redlock redlock;"
-    literal(0)
-  } else {
-    if (from > 1) print ".PP"
-    declaration(from)
-  }
+  if (from > 1) print ".PP"
+  declaration(from)
 }
 
 NR == 1 {
@@ -135,7 +129,7 @@ part == "head" {
   next
 }
 /^#define REDLOCK_FOREVER/ { literal(0); part = "interface"; print ".SH INTERFACE" }
-/^#endif \/\* REDLOCK_H/ { exit }
+/^\/\* ---- Private/ { exit }
 part == "interface" && (NF || in_comment) {
   lines[++count] = $0
   if (/^\/\*/) in_comment = 1

@@ -4,6 +4,7 @@ void sim_assert(int truth, const char *text);
 #define REDLOCK_STATIC
 #define REDLOCK_IMPLEMENTATION
 #include "lib.h"
+#include "tests/invariants.h"
 
 static void call_close(void *rl) { redlock_close((redlock *)rl); }
 
