@@ -504,8 +504,8 @@ typedef struct rl_parser {
 
      closed, until until_ms -> connecting, no byte has left -> greeting -> greeted -> ready
 
-   Greeted: all of the handshake has left. It makes the server ready when all of it has succeeded, or
-   at once if it is R26's two alone. Any failure makes it closed again.
+   Greeted: all of the handshake has left. When all of it has succeeded the server is ready; at once
+   if it is R26's two alone. Any failure makes it closed again.
    What else is remembered, who sets it, and who clears it:
 
      greeting  replies of the handshake to come   its first byte          each of them; closing

@@ -1,5 +1,5 @@
-/* invariants.h: what is always true of a client: whenever a hook is called, and whenever a public call
- * has returned. Included behind the implementation, where REDLOCK_ASSERT is set. */
+/* invariants.h: what is always true of a client: whenever a hook is called, and whenever a
+ * public call has returned. Included behind the implementation, where REDLOCK_ASSERT is set. */
 #ifndef INVARIANTS_H
 #define INVARIANTS_H
 

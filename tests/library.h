@@ -1,5 +1,5 @@
-/* library.h: the header under test. With TESTS_LINK its implementation is compiled once, by library.c,
- * for all programs; else it is a part of this one. */
+/* library.h: the header under test. With TESTS_LINK its implementation is compiled once, by
+ * library.c, for all programs; else it is a part of this one. */
 #ifndef LIBRARY_H
 #define LIBRARY_H
 

@@ -415,8 +415,8 @@ static inline struct arg arg_of(const char *text) {
   return a;
 }
 
-/* What a SET by script asks for by its third word: its own value's beginning, that nothing is there;
-   else that what is there begins so (R28). */
+/* What a SET by script asks for by its third word: its own value's beginning, that nothing is
+   there; else that what is there begins so (R28). */
 static inline int store_lets(const struct key *k, const struct arg *argv) {
   const unsigned char *at = k ? k->value : argv[4].at;
   size_t size = k ? k->value_size : argv[4].size;

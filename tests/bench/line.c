@@ -1,8 +1,7 @@
-/* line: a crowd of W processes waits for one resource, and each holds it for so long. Closed: who has
- * had it wants it again at once. Drained: each leaves with its first. Beside them the same crowd
- * polls, at 50 to 250 ms as common libraries do. (crowd is about locks that nobody waits for.)
- *
- * line [W [HOLD_MS]]: that crowd alone. */
+/* line: a crowd of W processes waits for one resource, and each holds it for so long. Closed:
+ * who has had it wants it again at once. Drained: each leaves with its first. Beside them the
+ * same crowd polls, at 50 to 250 ms as common libraries do. (crowd is about locks that nobody
+ * waits for.) * line [W [HOLD_MS]]: that crowd alone. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 

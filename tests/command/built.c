@@ -26,8 +26,8 @@ static char *built(const char *name, char path[LINE]) {
   return path;
 }
 
-/* By turns, and the least of each: so that what else the machine does falls on neither. On a busy one
-   that takes more of them. */
+/* By turns, and the least of each: so that what else the machine does falls on neither. On a
+   busy one that takes more of them. */
 static void starts_as_fast_as_a_ping(const char *name) {
   char path[LINE], port[8], cli[] = "redis-cli", flag[] = "-p", ping[] = "ping", job[] = "job";
   char run[] = "true";

@@ -1,4 +1,5 @@
-/* adopt.c: a held lock changes hands (R28). A second client, the giver, takes it; ours adopts it. */
+/* adopt.c: a held lock changes hands (R28). A second client, the giver, takes it; ours adopts
+   it. */
 #include "fixture.h"
 
 enum { TTL = 10000 };
@@ -349,7 +350,8 @@ static void the_longest_name(void) { /* R28 */
   end();
 }
 
-/* As a process does that resumes its own lock: the struct is overwritten, the value is read first. */
+/* As a process does that resumes its own lock: the struct is overwritten, the value is read
+   first. */
 static void a_lock_adopts_itself(void) { /* R28 */
   char first[20];
   world(3);

@@ -559,8 +559,8 @@ static void put_into(int i, int state) {
   if (state == MUTE) fake_freeze(&fake, i);
 }
 
-/* A waiter there sends no more than a doze does, and ends soon after the release. An attempt that is
-   refused a token has three rounds (R25). */
+/* A waiter there sends no more than a doze does, and ends soon after the release. An attempt
+   that is refused a token has three rounds (R25). */
 static int waits_quietly(const int *state, int fenced) {
   int64_t start;
   int i, good, tried = 0;
@@ -581,7 +581,8 @@ static int waits_quietly(const int *state, int fenced) {
   start = now();
   for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
   good &= CHECK_EQ(finish(&lock), REDLOCK_OK) & CHECK(now() - start <= 8 * SERVER_TIMEOUT);
-  if (!good) printf("    %d %d %d fenced %d tried %d\n", state[0], state[1], state[2], fenced, tried);
+  if (!good)
+    printf("    %d %d %d fenced %d tried %d\n", state[0], state[1], state[2], fenced, tried);
   end();
   return good;
 }

@@ -1,5 +1,6 @@
-/* painted.c: how much of the stack examples/bare_metal.c really takes. It fills what lies below with
- * a pattern, works on toy servers, some of which go, and looks how far down the pattern is gone. */
+/* painted.c: how much of the stack examples/bare_metal.c really takes. It fills what lies below
+ * with a pattern, works on toy servers, some of which go, and looks how far down the pattern is
+ * gone. */
 #define main board_main /* it is not called */
 #include "tests/portability/board.c"
 #undef main

@@ -377,7 +377,8 @@ static void the_example_runs(void) {
   char line[512];
   servers_heal(&real);
   snprintf(line, sizeof line,
-           "build/tests/examples/tls rediss://localhost:%d,rediss://localhost:%d,rediss://127.0.0.1:%d %s"
+           "build/tests/examples/tls rediss://localhost:%d,rediss://localhost:%d,"
+           "rediss://127.0.0.1:%d %s"
            " >%s 2>&1",
            real.at[0].port, real.at[1].port, real.at[2].port, in_folder("ca.crt"),
            in_folder("tls.log"));

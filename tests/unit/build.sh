@@ -230,13 +230,13 @@ text_bytes() {
 # See "Speed and size" in the README.
 text_stays_small() {
   bytes=$(text_bytes -DREDLOCK_NO_FENCING) || { echo "$bytes" && return $skipped_status; }
-  at_most 18500 "$bytes"
+  at_most 20000 "$bytes"
 }
 
-# What tokens add (R25). On Cortex-M4 it is at most 1300: see `make size`.
+# What tokens add (R25). On Cortex-M4 it is at most 1350: see `make size`.
 fencing_stays_small() {
   bytes=$(text_bytes) || { echo "$bytes" && return $skipped_status; }
-  at_most 1500 $((bytes - $(text_bytes -DREDLOCK_NO_FENCING)))
+  at_most 1750 $((bytes - $(text_bytes -DREDLOCK_NO_FENCING)))
 }
 
 # ---- Sizes of the structs ------------------------------------------------------------------------
@@ -256,7 +256,7 @@ client_is_small() {
   need gcc || return
   bytes=$(struct_bytes 'sizeof(void *)' gcc)
   [ "$bytes" = 8 ] || skip "pointers have $bytes bytes here" || return
-  at_most 8320 "$(struct_bytes 'sizeof(redlock)' gcc -DREDLOCK_NO_FENCING)"
+  at_most 8600 "$(struct_bytes 'sizeof(redlock)' gcc -DREDLOCK_NO_FENCING)"
 }
 
 # 8 for each command of the log, and 24 for each server.
@@ -280,7 +280,7 @@ smallest_is_small() {
   [ -n "$(smallest)" ] || { echo "the header names no smallest configuration"; return 1; }
   bytes=$(struct_bytes 'sizeof(void *)' "$@")
   [ "$bytes" = 4 ] || skip "$* has no 32 bits here" || return
-  at_most 984 "$(struct_bytes 'sizeof(redlock) + sizeof(redlock_lock)' "$@" $(smallest) \
+  at_most 1000 "$(struct_bytes 'sizeof(redlock) + sizeof(redlock_lock)' "$@" $(smallest) \
     -DREDLOCK_NO_DNS -DREDLOCK_NO_FENCING)"
 }
 

@@ -1,6 +1,7 @@
-/* peer.c SERVERS FOLDER CYCLES: takes one lock again and again, and finds out whether it is alone.
- * versions.sh builds it with the headers of several versions, so it uses only what all of them have.
- * Compiled with FENCED, a grant's token must be greater than the last one of any peer. */
+/* peer.c SERVERS FOLDER CYCLES: takes one lock again and again, and finds out whether it is
+ * alone. versions.sh builds it with the headers of several versions, so it uses only what all of
+ * them have. Compiled with FENCED, a grant's token must be greater than the last one of any
+ * peer. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #ifdef FENCED
-enum { TTL_MS = 6000, TIMEOUT_MS = 1500 }; /* so long do servers have no vote when they have started */
+enum { TTL_MS = 6000, TIMEOUT_MS = 1500 }; /* for TTL_MS a server that has started has no vote */
 #else
 enum { TTL_MS = 20000, TIMEOUT_MS = 2000 };
 #endif
