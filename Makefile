@@ -12,7 +12,7 @@ STANDARD := -std=c99 -D_POSIX_C_SOURCE=200809L
 ASSERT   := -include assert.h '-DREDLOCK_ASSERT(truth)=assert(truth)'
 
 # Probed once, and only when a test is built.
-SANITIZE = $(eval SANITIZE := $(shell mkdir -p $(BUILD) && tests/probe $(BUILD)/probe $(CC) \
+SANITIZE = $(eval SANITIZE := $(shell mkdir -p $(BUILD) && tests/probe-flags $(BUILD)/probe $(CC) \
              -fsanitize=address,undefined -fno-sanitize-recover=all))$(SANITIZE)
 
 TEST_FLAGS = $(STANDARD) $(OPTIMIZE) -g $(WARNINGS) $(ASSERT) $(SANITIZE) -I.
@@ -48,12 +48,12 @@ demo: $(BUILD)/demo ## shows five real servers: contended, killed, frozen, resta
 test: ## runs every test, with one total at the end; REDIS_SERVER=/path picks the server
 	@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j2) test-programs
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; \
-	  tests/run $(TESTS) $(SCRIPTS) $(SIM_TESTS) $(FUZZ_TESTS)
+	  tests/run-tests $(TESTS) $(SCRIPTS) $(SIM_TESTS) $(FUZZ_TESTS)
 
 test-programs: $(TESTS)
 
 readme: ## runs what README.md and tests/README.md give to make, as it stands; an hour at most
-	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/readme
+	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/run-readme
 
 servers: ## builds other Redis and Valkey servers from Debian's source packages
 	@tests/servers-from-source $(SERVERS)

@@ -74,7 +74,7 @@ runner_line() {
   esac
 }
 
-# stand_in PROGRAM RUNNER : $work/run/PROGRAM, a script that tests/run can run
+# stand_in PROGRAM RUNNER : $work/run/PROGRAM, a script that tests/run-tests can run
 stand_in() {
   [ ! -f "$work/bin/$1.exe" ] || mv "$work/bin/$1.exe" "$work/bin/$1" # as the linker calls it
   cat >"$work/run/$1" <<END
@@ -101,7 +101,7 @@ run_programs() {
   shift
   for each in $programs; do make_program "$each" "$@" || return 1; done
   # shellcheck disable=SC2086 # a list of programs
-  (cd "$work/run" && "$root/tests/run" $programs)
+  (cd "$work/run" && "$root/tests/run-tests" $programs)
 }
 
 # ---- KINDS ---------------------------------------------------------------------------------------

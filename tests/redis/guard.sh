@@ -15,7 +15,7 @@ has_tools() { need "$cxx" && { [ -x "${REDIS_SERVER:-}" ] || skip "no redis-serv
 # Once, in C and without tests in it. What leaks is found, where the compiler can.
 build_library() {
   [ ! -e "$work/servers.o" ] || return 0
-  sanitize=$(tests/probe "$work/probe" "$cxx" -fsanitize=address,undefined)
+  sanitize=$(tests/probe-flags "$work/probe" "$cxx" -fsanitize=address,undefined)
   for each in library servers; do
     $cxx -x c -std=c99 $flags $sanitize -c "tests/$each.c" -o "$work/$each.o" || return
   done

@@ -40,7 +40,7 @@ sim-handover: $(SIM)/sim ## locks that change hands, until ADOPTIONS= were adopt
 	  --jobs=$(SIM_JOBS) --logs=$(SIM)
 
 sim-test: $(SIM_TESTS) ## runs the simulator's part of `make test`
-	@tests/run $(SIM_TESTS)
+	@tests/run-tests $(SIM_TESTS)
 
 sim-planted: $(SIM)/main.o ## plants bugs that the simulator must catch
 	@SMALL='$(SIM_SMALL)' tests/planted/simulator.sh $(SIM)/main.o $(SIM) $(CC) $(SIM_FLAGS)

@@ -128,7 +128,7 @@ commands_run() {
 make_targets_exist() {
   sed -n 's/^\([a-z-]*\):.*## .*/\1/p' "$root"/Makefile $(find "$root/tests" "$root/examples" \
     -name '*.mk') | sort -u >"$work/targets"
-  { "$root/tests/readme" list; sed -n 's/^ *make /make /p' "$root/tests/sim/README.md"; } |
+  { "$root/tests/run-readme" list; sed -n 's/^ *make /make /p' "$root/tests/sim/README.md"; } |
     sed -n 's/^make \([a-z-]*\)\( .*\)*$/\1/p' | sort -u >"$work/mentioned"
   [ "$(wc -l <"$work/mentioned")" -ge 20 ] || { echo "few targets are mentioned"; return 1; }
   comm -13 "$work/targets" "$work/mentioned" >"$work/unknown"
@@ -139,7 +139,7 @@ make_targets_exist() {
 reads() {
   printf '%s\n' "$1" >"$work/repository/README.md"
   : >"$work/repository/tests/README.md"
-  (cd "$work/repository" && tests/readme >"$work/said" 2>&1)
+  (cd "$work/repository" && tests/run-readme >"$work/said" 2>&1)
 }
 
 what_fails_is_told() {
