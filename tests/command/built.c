@@ -202,8 +202,12 @@ static void manual_is_made_of_the_public_part(void) {
                  "while read -r call; do grep -qF \"$call\" $work/redlock.3 || echo $call; "
                  "done"), 0);
   CHECK(!*output());
-  CHECK_EQ(shell("sed '/^#ifndef REDLOCK_H/,$d' $here/../../../redlock.h | "
-                 "grep -cE '^     REDLOCK_' | grep -x \"$(grep -c '^[.]TP' $work/redlock.3)\""), 0);
+  CHECK_EQ(shell("sed '/^#ifndef REDLOCK_H/,$d' $here/../../../redlock.h >$work/head && "
+                 "grep -cE '^     REDLOCK_' $work/head | "
+                 "grep -x \"$(grep -c '^[.]BR \"REDLOCK_' $work/redlock.3)\""), 0);
+  CHECK_EQ(shell("sed -n '/the text begins:$/,/^$/p' $work/head | "
+                 "grep -cE '^     [^ ].{37} [^ ]' | "
+                 "grep -x \"$(grep -c '^[.]B \"' $work/redlock.3)\""), 0);
 }
 
 static int files_in(const char *folder) {
