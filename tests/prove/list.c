@@ -23,22 +23,12 @@ static int is_within(rl_text t, const char *list) {
   return t.size == 0 || (t.at >= list && t.at + t.size <= list + LIST_BYTES);
 }
 
-static uint32_t value_of(const char *digits) {
-  uint32_t number = 0;
-  while (*digits) number = number * 10 + (uint32_t)(*digits++ - '0');
-  return number;
-}
-
 void an_entry_is_taken_apart(void) {
-  char list[LIST_BYTES + 1], host[RL_HOST_BYTES], port[6];
-  rl_server s;
+  char list[LIST_BYTES + 1];
   rl_target t;
   size_t i;
   any_list(list);
   if (!rl_parse_target(list, &t)) return;
-  s.entry = list;
-  rl_copy_target(&s, host, port); /* for io->open */
-  prove(host[t.host.size] == 0 && (t.port ? value_of(port) == t.port : *port == 0));
   prove(t.host.size >= 1 && t.host.size < RL_HOST_BYTES && is_within(t.host, list));
   prove(is_within(t.user, list) && is_within(t.password, list));
   prove(t.port <= 65535 && t.database < 1000000);
