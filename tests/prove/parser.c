@@ -20,8 +20,8 @@ static int is_legal(const rl_parser *p) {
 void a_new_parser_is_legal(void) {
   rl_parser p;
   memset(&p, 0, sizeof p);
-  prove(is_legal(&p));
-  reaches(p.state == RL_AT_TYPE);
+  prove(is_legal(&p) && p.state == RL_AT_TYPE && p.more == 0);
+  reaches(is_legal(&p));
 }
 
 void a_legal_parser_stays_legal(void) {
