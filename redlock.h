@@ -162,7 +162,7 @@ typedef enum redlock_operation {
   REDLOCK_ACQUIRE = 1,
   REDLOCK_EXTEND,
   REDLOCK_RELEASE,
-  REDLOCK_LOST /* a kept lock is handed back: EXPIRED, LIMIT or SYSTEM says why */
+  REDLOCK_LOST /* a kept lock is returned: EXPIRED, LIMIT or SYSTEM says why */
 } redlock_operation;
 
 typedef enum redlock_vote {
@@ -192,12 +192,12 @@ typedef struct redlock_io {
   /* Starts connecting to host and port (for unix:, host starts with '/' and port is ""). Returns a
      number of your choice, or < 0 = failed. Both strings are valid only during the call. */
   intptr_t (*open)(void *ctx, int server, const char *host, const char *port);
-  /* Returns the bytes taken; < 0 = broken; 0 = none, also while connecting: then none of these
-     bytes may ever leave, since the next call may offer others. */
+  /* Returns how many bytes were accepted; < 0 = broken; 0 = none, also while connecting. Bytes that
+     were not accepted must never be sent: the next call may offer others. */
   int (*send)(void *ctx, int server, const void *data, size_t size);
-  /* Returns the bytes given; < 0 = broken or closed; fewer than asked for (or 0) = there is no more
-     now: what arrives later must make the server ready. After 16 full reads in a row,
-     redlock_timeout_ms is 0 and the server gets another turn. */
+  /* Returns how many bytes were read; < 0 = broken or closed. Fewer than asked for (or 0) = no more
+     now: the server must become ready when more arrives. After 16 full reads in a row,
+     redlock_timeout_ms is 0, and the next step reads it again. */
   int (*recv)(void *ctx, int server, void *data, size_t size);
   /* Closes what open returned; called once for each open that did not fail. */
   void (*close)(void *ctx, int server);
@@ -239,12 +239,12 @@ typedef struct redlock_layer {
 
 /* Zero means the default for every member. */
 typedef struct redlock_options {
-  uint32_t server_timeout_ms;  /* 250; time for one server to connect, greet and answer (R10). Allow
-                                  four round trips, six with TLS; a long one costs nothing while a
-                                  quorum answers */
-  uint32_t retry_delay_min_ms; /* 0; a waiting acquire that polls rests for a random time between */
-  uint32_t retry_delay_max_ms; /* 200; these (R9): with a minimum of 0, short at first, then longer.
-                                  Where servers tell when to try again, it waits for that (R26) */
+  uint32_t server_timeout_ms;  /* 250; how long one server may take to connect, complete the
+                                  handshake and reply (R10). Allow four round trips, six with TLS. A
+                                  long one costs nothing while a quorum replies */
+  uint32_t retry_delay_min_ms; /* 0; a waiting acquire that polls backs off for a random time */
+  uint32_t retry_delay_max_ms; /* 200; between these two (R9); with a minimum of 0, short at first,
+                                  then longer. With wake-ups it waits for those instead (R26) */
   uint32_t max_attempts;       /* attempts of one acquire; 0 = limited by wait_ms only */
   uint32_t drift_ppm;          /* 10 000; clock drift to allow for, below 1 000 000 (R1) */
   uint32_t max_hold_ms;        /* longest hold by extension; 0 = no limit (R20) */
@@ -270,14 +270,14 @@ typedef struct redlock_options {
 
 /* private: a set of servers, one bit each */
 #if REDLOCK_MAX_SERVERS <= 8
-typedef uint8_t rl_set;
+typedef uint8_t rl_mask;
 #elif REDLOCK_MAX_SERVERS <= 16
-typedef uint16_t rl_set;
+typedef uint16_t rl_mask;
 #else
-typedef uint32_t rl_set;
+typedef uint32_t rl_mask;
 #endif
 
-/* private: a place in one of the client's lists */
+/* private: links a lock into one of the client's three lists */
 typedef struct rl_link {
   struct rl_link *next, *prev;
 } rl_link;
@@ -286,16 +286,18 @@ typedef struct rl_link {
    Zero-initialise it unless its first use is an acquire. */
 typedef struct redlock_lock {
   rl_link link;                /* private, up to status */
-  uint8_t phase, task, granted, kept, reserved, urgent;
-  int8_t last;                 /* the status of the last finished attempt */
+  uint8_t phase, task;         /* RL_PHASE_, RL_TASK_ */
+  uint8_t ever_granted;        /* an acquire of it succeeded once; a release does not clear it */
+  uint8_t kept, has_reserved_slot, urgent;
+  int8_t last_result;          /* the status of the last finished attempt */
 #ifndef REDLOCK_NO_FENCING
-  uint8_t again;               /* rounds of this attempt after its first (R25) */
+  uint8_t extra_rounds;        /* rounds of this attempt after its first (R25) */
 #endif
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
-  uint8_t alarm;               /* whether its attempts ask to be told, and its rests rely on that */
-  rl_set touched;              /* servers that may hold this attempt's value */
-  rl_set news;                 /* servers that told of a change since their vote (R26) */
-  rl_set known;                /* the news when the round began: a yes there is no surprise */
+  uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
+  rl_mask maybe_set;           /* servers that may hold this attempt's value */
+  rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
+  rl_mask known_free;          /* maybe_free when the round began: a YES there is no surprise */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -306,20 +308,20 @@ typedef struct redlock_lock {
   char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET: who
                                   knows it can take the lock over, by redlock_adopt */
   uint16_t resource_size;      /* private, up to user */
-  struct rl_command *command; /* the round's, in the log */
-  uint32_t ask_ms;     /* the ttl that this round asks for */
-  uint32_t ttl_ms;     /* the longest asked for: no value of ours outlives it on a server */
-  uint32_t max_hold_ms; /* until the grant: when it began to wait, its last 32 bits */
+  struct rl_command *command;  /* the current round's command, in the ring */
+  uint32_t round_ttl_ms;       /* the ttl that this round requests */
+  uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
+  uint32_t max_hold_ms;        /* R20; before the grant: when the wait began, low 32 bits */
   uint32_t attempts;
-  uint32_t hash;       /* of the resource */
-  uint32_t told_ms;    /* when it was first told, the last 32 bits; 0 = never (R26) */
-  uint32_t ahead_ms;   /* the greatest that this attempt was told */
-  uint32_t failed_ms;  /* when the last attempt failed, its last 32 bits */
-  int64_t t1_ms;       /* when this round's command was encoded (R1); at rest: less its end */
-  int64_t deadline_ms; /* the validity's end; 0 = not held (R22) */
-  int64_t due_ms;      /* when there is next something to do by the clock */
-  int64_t since_ms;    /* T1 of the grant (R20); until then: no attempt starts after this (R9) */
-  char age[3];                 /* behind the value, of one who has been told */
+  uint32_t hash;               /* of the resource */
+  uint32_t first_woken_ms;     /* when a wake-up first came, low 32 bits; 0 = not yet (R26) */
+  uint32_t holder_age_ms;      /* how long the holder had waited, as this attempt was told */
+  uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
+  int64_t t1_ms;               /* T1 of this round (R1); in back-off less the attempt's end, < 0 */
+  int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
+  int64_t timer_ms;            /* end of the round, of the back-off, or of the time in the queue */
+  int64_t since_ms;            /* T1 of the grant (R20); before: the latest start of an attempt */
+  char age[3];                 /* behind the value, of one that wake-ups have reached */
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
 } redlock_lock;
@@ -380,11 +382,10 @@ REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint3
    answered; on the others its ttl frees the lock. */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
-/* The same without blocking: redlock_step does the rest. PENDING on success; any other status
-   changes nothing, except that after SYSTEM from an acquire the lock is not held, and that
-   releasing a lock before its grant cancels it (CANCELLED). wait_ms of start_acquire counts from
-   the call, but the first attempt is always made, however long it waits for room in the log
-   (R11). */
+/* The same without blocking: redlock_step does the rest. PENDING on success. Any other status
+   changes nothing, with two exceptions: after SYSTEM from an acquire the lock is not held, and
+   releasing a lock before its grant cancels it (CANCELLED). wait_ms counts from the call, but the
+   first attempt is always made, however long it waits for room in the command ring (R11). */
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms);
@@ -394,19 +395,19 @@ REDLOCK_API redlock_status redlock_start_adopt(redlock *rl, redlock_lock *lock,
 REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms);
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock);
 
-/* Takes the lock out of the client at once; it will not be handed back. A pending acquire, or a
-   grant that was not handed back yet, is rolled back. After a pending extension or a keep, the lock
-   is still held. A pending release goes on unattended, or is dropped if it is still waiting for
-   room in the log. Returns OK, or INVALID if nothing was pending. */
+/* Takes the lock out of the client at once; it will not be returned by redlock_step. A pending
+   acquire, or a grant that was not returned yet, is rolled back. After a pending extension or a
+   keep, the lock is still held. A pending release goes on unattended, or is dropped if it still
+   waits for room in the command ring. Returns OK, or INVALID if nothing was pending. */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
 
 /* Does what is due. Returns a lock that has just been decided, or NULL; each decision is returned
    exactly once. Call it until it returns NULL. */
 REDLOCK_API redlock_lock *redlock_step(redlock *rl);
 
-/* The same for a loop that knows which servers are ready: one bit for each (0 = none, else
-   1u << redlock_fd.server). It saves a useless recv on the others. Bits passed while locks are
-   still being handed back are kept for later. */
+/* The same for an event loop that knows which servers are ready: one bit for each (0 = none, else
+   1u << redlock_fd.server). It saves a useless recv on the others. While locks are still being
+   returned, the bits are kept for later. */
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready);
 
 /* Waits for the network or the clock, at most timeout_ms (-1 = no limit), then steps. Also returns
@@ -459,120 +460,134 @@ typedef struct rl_address {
   uint32_t port;       /* in the network's order */
 } rl_address;
 
-enum { RL_ADDRESSES = 2 }; /* private: of a name, tried in turn */
+enum { RL_MAX_ADDRESSES = 2 }; /* private: addresses kept of a name, tried in turn */
 
 /* private: a number in a reply */
 #ifdef REDLOCK_NO_FENCING
 typedef uint32_t rl_integer;
-#define RL_LOW_HALF(number) (number)
+#define RL_LOW32(number) (number)
 #else
 typedef uint64_t rl_integer;
-#define RL_LOW_HALF(number) RL_AS(uint32_t, number)
+#define RL_LOW32(number) RL_CAST(uint32_t, number)
 #endif
 
-/* private: one command of the log, from T1 until it is retired; its bytes are made as they leave */
+/* private: one command in the ring, from T1 until it is retired. Only its two arguments are stored;
+   the rest is encoded each time it is sent. */
 typedef struct rl_command {
   int64_t t1_ms;
 #ifndef REDLOCK_NO_FENCING
-  uint64_t token;     /* the proposal; 0 = none, it asks for the clock (R25) */
+  uint64_t token;       /* proposed fencing token; 0 = none: only asks for the clock (R25) */
 #endif
-  redlock_lock *lock; /* who waits for the votes; NULL = decided */
+  redlock_lock *lock;   /* the lock whose round this is; NULL = the round has ended */
   uint32_t ttl_ms;
-  uint16_t size;      /* bytes on the wire */
-  uint16_t words_size;
-  rl_set due;         /* servers still to be sent it: no byte of it has left for them */
-  rl_set owed;        /* servers that got it and owe the reply on the connection they have */
-  uint8_t kind;
-  uint8_t form;       /* of a SET */
-  uint8_t aged;       /* bytes behind the value's own (R26) */
-  char words[REDLOCK_MAX_RESOURCE + 39]; /* resource and value, as they go on the wire; then what
-                                            the SET replaces (R28) */
+  uint16_t wire_size;   /* bytes, encoded as RESP */
+  uint16_t args_size;   /* of `args`, without what the SET replaces */
+  rl_mask unsent_to;    /* servers that must still be sent it, and were sent no byte of it */
+  rl_mask awaited_from; /* servers that were sent it on this connection and have not replied */
+  uint8_t kind;         /* RL_TASK_ */
+  uint8_t form;         /* RL_FORM_, of a SET */
+  uint8_t age_size;     /* bytes of the age behind the value (R26) */
+  char args[REDLOCK_MAX_RESOURCE + 39]; /* resource and value, encoded as RESP; then what the SET
+                                           replaces (R28) */
 } rl_command;
 
 /* private: where the reply parser stands */
 typedef struct rl_parser {
   uint8_t state, negative;
-  uint8_t type;        /* what it begins with */
-  uint8_t whole;       /* the same of the aggregate */
-  uint32_t count;      /* bytes of the line; of a bulk, those to come */
-  uint32_t hash;       /* of a text or a bulk; of an error, its first byte */
-  uint32_t more;       /* of an aggregate: elements to come; 0 = there is none */
+  uint8_t type;           /* first byte of the current element: + - : $ * % > _ */
+  uint8_t outer_type;     /* first byte of the outermost reply */
+  uint32_t count;         /* bytes read of the line; in a bulk string, bytes still to come */
+  uint32_t hash;          /* of a simple or bulk string; of an error, its first byte */
+  uint32_t elements_left; /* elements of the aggregate still to come; 0 = not inside one */
   rl_integer number;
 } rl_parser;
 
-/* private: one server, as a small machine:
+/* private: one server and its connection. The states, and who leads there:
 
-     closed, until until_ms -> connecting, no byte has left -> greeting -> greeted -> ready
+     CLOSED, until not_before_ms       rl_disconnect, on any failure
+     CONNECTING, no byte sent          rl_connect
+     HANDSHAKE                         rl_send_bytes, with the first byte
+     HANDSHAKE_SENT                    rl_send_handshake, with the last byte
+     READY                             rl_on_handshake_reply, when every reply was good; at once, if
+                                       the handshake is only HELLO and CLIENT TRACKING
 
-   Greeted: all of the handshake has left. When all of it has succeeded the server is ready; at once
-   if it is R26's two alone. Any failure makes it closed again.
-   What else is remembered, who sets it, and who clears it:
+   The rest, who sets and who clears it, and what it forbids:
 
-     greeting  replies of the handshake to come   its first byte          each of them; closing
-     stalled   the marked reply is overdue (R13)  the clock               nothing is owed; closing
-     full      not all of the last bytes left;    each send               each send; none is due;
-               RL_BROKEN: nor ever will                                   closing
-     wary      the last handshake was refused     the refusal             the next good reply
-     told      `error` is the server's own words  each byte of an error   opening; a good reply
-     second    which of two addresses is in use   a connection that never stood; redlock_resolve
-     wakes     2 = it tells what changes (R26)    HELLO, CLIENT TRACKING      closing
+     handshake_replies  replies of the handshake to come. Its first byte sets it, each of them
+                        counts it down. Until it is 0, a reply belongs to no command.
+     stalled            the timed reply is overdue (R13). Its timer sets it, the last outstanding
+                        reply clears it. Only releases are sent, and no round waits for it.
+     send_blocked       the last send was cut short; RL_SEND_BROKEN: it failed. Each send sets it,
+                        rl_prepare clears it when nothing is left to send. A stalled server that is
+                        blocked loses its connection when the ring needs room.
+     handshake_failed   rl_fail_handshake sets it, the next good reply clears it. Without a
+                        connection the server votes ERROR, not UNREACHABLE, and `error` stays.
+     error_is_theirs    `error` is in the server's own words. Each byte of an error reply sets it, a
+                        good reply or a new connection clears it. Ours do not replace it.
+     address_index      which of the name's addresses is in use; changed by a connect that fails,
+                        and by redlock_resolve.
+     tracking           2 = HELLO and CLIENT TRACKING were accepted: it pushes invalidations (R26).
 
-   Small members come first in these structs: it makes the code smaller. */
+   Small members come first in these structs: that saves 208 bytes of code on Cortex-M4. */
 typedef struct rl_server {
-  rl_set bit;          /* stands for this server in a set of them */
-  uint8_t index;       /* in the list */
-  uint8_t state, fails;
-  uint8_t layered;     /* it is reached through options.tls */
-  uint8_t greeting, stalled, full, wary, told, second, wakes; /* see above */
+  rl_mask bit;              /* this server's bit in an rl_mask */
+  uint8_t index;            /* in the list */
+  uint8_t state;            /* RL_STATE_ */
+  uint8_t failures;         /* connections in a row that gave no good reply (R14) */
+  uint8_t over_tls;         /* it is reached through options.tls */
+  uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
+  uint8_t error_is_theirs, address_index, tracking;
   rl_parser parser;
-  uint32_t sent;       /* bytes of the handshake, or of the cursor's command, that have left */
-  const char *entry;   /* where its text in the list begins */
+  uint32_t sent_bytes;      /* of the handshake, or of command send_next */
+  const char *entry;        /* its entry in the caller's list */
   uint32_t generation;
-  uint32_t cursor;     /* the next command to send */
-  uint32_t answered;   /* no command before this one is owed */
-  uint32_t owed;       /* replies to come on this connection */
-  uint32_t late;       /* the first of them: to commands that have left the log */
-  uint32_t mark;       /* replies until the marked command's own */
-  uint32_t run_id;     /* its first digits; 0 = not seen */
-  uint32_t next_run_id;
-  intptr_t fd;         /* -1 = closed */
-  int64_t until_ms;    /* closed: not reopened before; else, if it is stalled: not kept after */
-  int64_t mark_ms;     /* when the marked command was sent; nothing owed: when last heard of */
-  int64_t born_ms;     /* our time of its start, never too early (R24) */
+  uint32_t send_next;       /* ring index of the next command to send */
+  uint32_t reply_next;      /* ring index; no earlier command awaits a reply */
+  uint32_t outstanding;     /* replies still to come on this connection */
+  uint32_t stale_replies;   /* the oldest of those, to commands that were retired: dropped */
+  uint32_t timed_reply;     /* replies to come, up to and including the timed one */
+  uint32_t run_id;          /* first digits of its run_id; 0 = not known */
+  uint32_t reported_run_id; /* of this handshake, not checked yet */
+  intptr_t fd;              /* -1 = closed */
+  int64_t not_before_ms;    /* closed: no reconnect before this; stalled: no disconnect before */
+  int64_t timed_since_ms;   /* when the timed command was sent; none outstanding: last heard from */
+  int64_t start_ms;         /* when it started, by our clock, never too early (R24) */
 #ifndef REDLOCK_NO_FENCING
-  uint64_t ahead_us;   /* its wall clock less our clock + RL_EVEN_US; 0 = not known (R25) */
+  uint64_t clock_offset_us; /* its clock less ours + RL_ZERO_OFFSET_US; 0 = not known (R25) */
 #endif
   char error[REDLOCK_MAX_ERROR];
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  rl_address address[RL_ADDRESSES];
+  rl_address addresses[RL_MAX_ADDRESSES];
 #endif
 } rl_server;
 
 /* private: the client */
 struct redlock {
-  uint8_t servers;    /* RL_MISBUILT stands here whatever the sizes are set to */
+  uint8_t server_count;     /* RL_SIZE_MISMATCH is found here, whatever the build's sizes */
   uint8_t quorum;
-  uint8_t fresh;      /* something was queued or encoded since the last sending */
-  rl_set ready;       /* servers to hear in the next turn: of others there is no news */
-  rl_server *last;    /* what follows the last server */
-  rl_command *log;    /* where the commands are; in a client that was moved, another's */
-  uint32_t first, end;    /* the log: its oldest command, and what follows the last */
-  uint32_t reserved;      /* commands, for roll-backs (R7) */
+  uint8_t work_pending;     /* run another pass: there is something to send, start or give room to.
+                               Whoever makes it so sets this; only rl_run_passes clears it */
+  rl_mask readable;         /* servers to read from in the next step */
+  rl_server *server_end;    /* one past the last server */
+  rl_command *ring;         /* = commands (140 bytes smaller than to say so); not in a copy */
+  uint32_t ring_head;       /* index of the oldest command */
+  uint32_t ring_tail;       /* one past the newest */
+  uint32_t reserved_slots;  /* ring slots reserved for roll-backs (R7) */
   const redlock_io *io;
-  void *ctx;
-  int64_t now_ms;     /* the last good reading of the clock */
-  int64_t due_ms;     /* until then no lock and no server has anything to do by the clock */
-  rl_link line;       /* locks that wait for room in the log (R11), the urgent ones first */
-  rl_link *urgent;    /* the last urgent one's place in the line; none: the line itself */
-  rl_link live;       /* locks with a round under way, resting between attempts, or kept */
-  rl_link decided;    /* locks to hand back */
-  const char *failed; /* what did on our side, last: a call, clock, entropy, wait; NULL = nothing */
-  const redlock_lock *handed; /* the last handed back, if it is in no list since: saves a search */
+  void *io_ctx;
+  int64_t now_ms;           /* the last good reading of the clock */
+  int64_t timer_ms;         /* no timer of any lock or server expires before this */
+  rl_link queued;           /* locks waiting for room in the ring (R11), urgent ones first */
+  rl_link *last_urgent;     /* the last urgent lock in it; none: the list itself */
+  rl_link active;           /* locks that are voting, backing off or kept; waiters first */
+  rl_link decided;          /* locks that redlock_step and redlock_wait will return */
+  const char *local_error;  /* what last failed here: a call, clock, entropy or wait; or NULL */
+  const redlock_lock *last_returned; /* unless it is in a list again: saves a search of them all */
 #ifndef REDLOCK_NO_FENCING
-  uint64_t token;     /* the last one that was proposed, or refused one (R25) */
+  uint64_t last_token;      /* the last token proposed, or a greater one that refused it (R25) */
 #endif
   redlock_options options;
-  long process;       /* who called init (R17) */
+  long owner_pid;           /* the process that called redlock_init (R17) */
   rl_server server[REDLOCK_MAX_SERVERS];
   rl_command commands[REDLOCK_MAX_COMMANDS];
 };
@@ -588,7 +603,7 @@ struct redlock {
 #if defined(__has_include) && !defined(_WIN32) && !defined(REDLOCK_NO_POSIX)
 #if !__has_include(<sys/socket.h>)
 #error "redlock.h: no sockets here: define REDLOCK_NO_POSIX and give options.io"
-#define RL_UNFIT /* to be compiled: one error is enough */
+#define RL_UNSUPPORTED /* to be compiled: one error is enough */
 #endif
 #endif
 
@@ -597,7 +612,7 @@ struct redlock {
 #include <ws2tcpip.h>
 #include <afunix.h>
 #include <bcrypt.h>
-#elif !defined(REDLOCK_NO_POSIX) && !defined(RL_UNFIT)
+#elif !defined(REDLOCK_NO_POSIX) && !defined(RL_UNSUPPORTED)
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -634,7 +649,7 @@ struct redlock {
 #endif
 #if !defined(CLOCK_MONOTONIC) || !(defined(AI_PASSIVE) || defined(REDLOCK_NO_DNS))
 #error "redlock.h: POSIX names are hidden; compile with -D_POSIX_C_SOURCE=200809L or -std=gnu99"
-#define RL_UNFIT
+#define RL_UNSUPPORTED
 #endif
 #if defined(SO_NOSIGPIPE)
 #define RL_NO_SIGPIPE SO_NOSIGPIPE
@@ -642,25 +657,25 @@ struct redlock {
 #define RL_NO_SIGPIPE 0x1022 /* its name is hidden with _POSIX_C_SOURCE */
 #elif !defined(MSG_NOSIGNAL)
 #error "redlock.h: no MSG_NOSIGNAL and no SO_NOSIGPIPE: a lost connection would end the process"
-#define RL_UNFIT
+#define RL_UNSUPPORTED
 #endif
 #endif
 
-#ifndef RL_UNFIT
+#ifndef RL_UNSUPPORTED
 
 #ifndef REDLOCK_ASSERT
 #define REDLOCK_ASSERT(truth) ((void)0)
 #endif
 
 #ifdef __cplusplus
-#define RL_AS(type, value) static_cast<type>(value)
+#define RL_CAST(type, value) static_cast<type>(value)
 #else
-#define RL_AS(type, value) ((type)(value))
+#define RL_CAST(type, value) ((type)(value))
 #endif
 #ifdef __GNUC__
-#define RL_APART __attribute__((noinline)) /* its buffer leaves the stack when it returns */
+#define RL_NOINLINE __attribute__((noinline)) /* its buffer leaves the stack when it returns */
 #else
-#define RL_APART
+#define RL_NOINLINE
 #endif
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define RL_NULL nullptr
@@ -670,7 +685,7 @@ struct redlock {
 
 /* ---- Configuration, checked ------------------------------------------------------------------ */
 
-/* Code that is left out is never reached, so the compiler drops it. */
+/* Build options become constants: the compiler drops the code that they disable. */
 #ifdef REDLOCK_NO_TEXTS
 #define RL_HAS_TEXTS 0
 #else
@@ -682,9 +697,9 @@ struct redlock {
 #define RL_HAS_URL 1
 #endif
 #if defined(REDLOCK_NO_URL) || defined(REDLOCK_NO_POSIX)
-#define RL_HAS_LAYER 0
+#define RL_HAS_TLS 0
 #else
-#define RL_HAS_LAYER 1
+#define RL_HAS_TLS 1
 #endif
 #ifdef REDLOCK_NO_QUARANTINE
 #define RL_MAX_TTL(rl) 0u
@@ -700,14 +715,14 @@ struct redlock {
    costs them no memory; but not all know or allow it, and behind it Redis 7 does not ask
    whether there is memory to set anything. pcall and the returned table keep a server's own
    error word before 7.0 too; what only a missing right refuses is called. */
-#define RL_SCRIPT                                                                                  \
+#define RL_LOCK_SCRIPT                                                                             \
   "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
   "v=v==w and v or c('get',k)"                                                                     \
   "return v==w and(t and(redis.call('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"         \
   "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,23)"
 
-/* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime, cut
-   to eight digits (then it is too low, which is safe). */
+/* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime. Both
+   are cut to eight digits, which makes an uptime too low, and that is safe. */
 #define RL_INFO_SCRIPT                                                                             \
   "local i=redis.call('info')return i:find('role:master')and "                                     \
   "tonumber(i:match(ARGV[1]..':(%-?%w+)'):sub(1,8),ARGV[2])"
@@ -733,9 +748,9 @@ struct redlock {
 typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 418 + 1 ? 1 : -1];
 #endif
 
-/* How the commands begin in RESP: the part that never varies. */
+/* The fixed beginnings of the commands, in RESP. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
@@ -747,127 +762,151 @@ typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 418 + 1 ? 1 : -1];
 #endif
 
 enum {
-  RL_MISBUILT = 255,        /* as a number of servers */
+  RL_SIZE_MISMATCH = 255,       /* server_count after an init with other struct sizes */
   RL_VALUE_BYTES = 20,
-  RL_OLD_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
-  RL_HOST_BYTES = 256,      /* a host's name or a socket's path, with its end */
-  RL_GREETING_BYTES = 128,  /* of the handshake that are sent at once */
+  RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
+  RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
+  RL_HANDSHAKE_BYTES = 128,     /* the handshake is sent in chunks of this */
+  /* Commands are encoded in chunks of this, on the stack. */
 #ifdef REDLOCK_NO_POSIX
-  RL_WINDOW_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512, /* sent at once; on the stack */
+  RL_OUTPUT_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512,
 #else
-  RL_WINDOW_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 2048 :
+  RL_OUTPUT_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 2048 :
                     REDLOCK_MAX_COMMANDS < 512 ? 64 * REDLOCK_MAX_COMMANDS : 32768,
 #endif
-  RL_SECOND_ROUNDS = 2,     /* of one attempt, at most (R25) */
-  RL_DOZE_MS = 1000,        /* to twice as long, where the servers tell when to try again */
-  RL_SPARE = 2,             /* commands of the log that only what is urgent may take */
-  RL_RECEIVE_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512, /* the same */
-  RL_RECEIVE_TURNS = 16,    /* so that one talkative server cannot hold a step up */
-  RL_SEND_PASSES = 4,       /* a pass may queue roll-backs; more wait for the next step */
-  RL_LINE_LIMIT = 4096,     /* Redis sends no longer line */
-  RL_SIZE_DIGITS = 5,       /* nor a longer bulk or aggregate: we ask for none */
+  RL_RECEIVE_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512, /* on the stack too */
+  RL_MAX_RECEIVES = 16,         /* full reads of one server in a step: it must not starve others */
+  RL_MAX_PASSES = 4,            /* one may create work for another; the next step does the rest */
+  RL_MAX_EXTRA_ROUNDS = 2,      /* in one attempt (R25) */
+  RL_PUSH_WAIT_MS = 1000,       /* to twice this: retry by timer although wake-ups are on */
+  RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
+  RL_MAX_LINE = 4096,           /* longest line accepted; Redis sends none longer */
+  RL_MAX_SIZE_DIGITS = 5,       /* of a bulk string's or aggregate's size; we ask for none larger */
   RL_BACKOFF_MIN_MS = 16,
-  RL_BACKOFF_DOUBLINGS = 6, /* up to about 1 s */
-  RL_CONNECT_MS = 2000,     /* a stalled one that never connected is tried again after this */
-  RL_CLOSE_MS = 50,         /* redlock_close waits at most this long for answers */
-  RL_KEEPALIVE_S = 60,      /* a quiet connection is probed, so that no NAT drops it */
-  RL_UPTIME_SLACK_MS = 2000 /* uptime_in_seconds is cut, and so is the start it counts from */
+  RL_BACKOFF_DOUBLINGS = 6,     /* up to about 1 s */
+  RL_CONNECT_TIMEOUT_MS = 2000, /* a connect that hangs is given up after this */
+  RL_CLOSE_TIMEOUT_MS = 50,     /* redlock_close waits at most this long for replies */
+  RL_KEEPALIVE_S = 60,          /* a quiet connection is probed, so that no NAT drops it */
+  RL_UPTIME_SLACK_MS = 2000     /* uptime_in_seconds, and the start it counts from, are cut */
 };
 
 typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <= 32 ? 1 : -1];
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_SCRIPT) == 279 + 1 &&
+typedef char rl_check_scripts[sizeof(RL_LOCK_SCRIPT) == 279 + 1 &&
                               sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
-enum { RL_CLOSED, RL_CONNECTING, RL_GREETING, RL_GREETED, RL_READY }; /* rl_server.state */
-enum { RL_BROKEN = 2 };                                         /* rl_server.full */
-enum { RL_IDLE, RL_LINE, RL_VOTING, RL_RESTING, RL_KEEPING, RL_DECIDED }; /* redlock_lock.phase */
-enum { RL_SET, RL_EXTEND, RL_RELEASE, RL_ABANDON };             /* rl_command.kind, .task */
-enum { RL_PLAIN, RL_ARMED, RL_SWAPS };                          /* rl_command.form */
-enum { RL_POLLS, RL_ARMS, RL_DOZES, RL_MISTRUSTS };             /* redlock_lock.alarm */
+/* The prefix names the variable. */
+enum {
+  RL_STATE_CLOSED, RL_STATE_CONNECTING, RL_STATE_HANDSHAKE, RL_STATE_HANDSHAKE_SENT, RL_STATE_READY
+};
+enum { RL_SEND_BROKEN = 2 }; /* rl_server.send_blocked */
+enum {
+  RL_PHASE_IDLE,    /* in no list */
+  RL_PHASE_QUEUED,  /* waits for room in the ring */
+  RL_PHASE_VOTING,  /* its round is open */
+  RL_PHASE_BACKOFF, /* between two attempts */
+  RL_PHASE_KEPT,    /* held, and extended in time */
+  RL_PHASE_DECIDED  /* waits to be returned */
+};
+enum { RL_TASK_SET, RL_TASK_EXTEND, RL_TASK_RELEASE, RL_TASK_ABANDON }; /* ABANDON: a lost lock */
+enum {
+  RL_FORM_PLAIN,    /* SET NX PX */
+  RL_FORM_TRACKED,  /* by script: the server tracks the key, and tells the holder's age */
+  RL_FORM_SWAP      /* by script, over a given value (R28) */
+};
+enum {
+  RL_WAKE_POLL,     /* no wake-ups: retries by timer */
+  RL_WAKE_TRACK,    /* the next attempt makes the servers track the key */
+  RL_WAKE_PUSH,     /* backs off until servers push a change */
+  RL_WAKE_UNTRUSTED /* a push was lost: tracked, but retried by timer */
+};
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
 
-static void rl_remove(rl_set *set, rl_set other) { *set = RL_AS(rl_set, *set & ~other); }
+static void rl_mask_remove(rl_mask *set, rl_mask other) { *set = RL_CAST(rl_mask, *set & ~other); }
 
-static int rl_members(rl_set set) {
+static int rl_mask_count(rl_mask set) {
   int count = 0;
-  for (; set; count++) set = RL_AS(rl_set, set & (set - 1));
+  for (; set; count++) set = RL_CAST(rl_mask, set & (set - 1));
   return count;
 }
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-typedef struct rl_text {
+typedef struct rl_span {
   const char *at;
   size_t size;
-} rl_text;
+} rl_span;
 
-static rl_text rl_slice(const char *at, size_t size) {
-  rl_text t;
+static rl_span rl_span_make(const char *at, size_t size) {
+  rl_span t;
   t.at = at;
   t.size = size;
   return t;
 }
 
-static rl_text rl_after(rl_text t, size_t size) { return rl_slice(t.at + size, t.size - size); }
+static rl_span rl_span_skip(rl_span t, size_t size) {
+  return rl_span_make(t.at + size, t.size - size);
+}
 
-/* Where the first of these characters stands in a part of the list, or its size. */
-static size_t rl_find(rl_text t, const char *any) { return rl_min(strcspn(t.at, any), t.size); }
+/* Index of the first of these characters in t, or its size. t must be part of a C string. */
+static size_t rl_span_find(rl_span t, const char *any) {
+  return rl_min(strcspn(t.at, any), t.size);
+}
 
-static void rl_copy_out(char *to, rl_text t) {
+static void rl_span_copy(char *to, rl_span t) {
   memcpy(to, t.at, t.size);
   to[t.size] = 0;
 }
 
-/* More than 15 if it is not a digit. */
-static uint32_t rl_hex(char c) {
-  if (c >= '0' && c <= '9') return RL_AS(uint32_t, c - '0');
-  c = RL_AS(char, c | 32);
-  return c >= 'a' ? RL_AS(uint32_t, c - 'a' + 10) : 16;
+/* The value of a hex digit; above 15 if it is none. */
+static uint32_t rl_hex_digit(char c) {
+  if (c >= '0' && c <= '9') return RL_CAST(uint32_t, c - '0');
+  c = RL_CAST(char, c | 32);
+  return c >= 'a' ? RL_CAST(uint32_t, c - 'a' + 10) : 16;
 }
 
 /* The number in t, or `limit` if there is none or it is too large. */
-static uint32_t rl_number(rl_text t, uint32_t limit) {
+static uint32_t rl_parse_number(rl_span t, uint32_t limit) {
   uint32_t number = t.size ? 0 : limit;
   size_t i;
   for (i = 0; i < t.size && number < limit; i++)
-    number = rl_hex(t.at[i]) < 10 ? number * 10 + rl_hex(t.at[i]) : limit;
+    number = rl_hex_digit(t.at[i]) < 10 ? number * 10 + rl_hex_digit(t.at[i]) : limit;
   return number < limit ? number : limit;
 }
 
-enum { RL_DIGITS = sizeof(rl_integer) > 4 ? 20 : 10 };
+enum { RL_MAX_DIGITS = sizeof(rl_integer) > 4 ? 20 : 10 };
 
-/* Takes a number's last digit off it. Without 64-bit division: libgcc's takes 750 bytes. */
-static char rl_take_digit(rl_integer *number) {
+/* Removes and returns the last decimal digit. Without 64-bit division: libgcc's takes 750 bytes. */
+static char rl_pop_digit(rl_integer *number) {
 #ifdef REDLOCK_NO_FENCING
   uint32_t low = *number;
   *number = low / 10;
 #else
-  uint32_t high = RL_AS(uint32_t, *number >> 32), low = RL_AS(uint32_t, *number), middle = 0;
-  if (high) { /* only a token's */
+  uint32_t high = RL_CAST(uint32_t, *number >> 32), low = RL_CAST(uint32_t, *number), middle = 0;
+  if (high) { /* only tokens are that large */
     middle = high % 10 << 16 | low >> 16;
     low = middle % 10 << 16 | (low & 65535);
   }
-  *number = RL_AS(uint64_t, high / 10) << 32 | (middle / 10 << 16 | low / 10);
+  *number = RL_CAST(uint64_t, high / 10) << 32 | (middle / 10 << 16 | low / 10);
 #endif
-  return RL_AS(char, '0' + low % 10);
+  return RL_CAST(char, '0' + low % 10);
 }
 
-/* Decimal digits, at most RL_DIGITS, in front of `at`; returns where they begin. */
-static char *rl_format(char *at, rl_integer number) {
-  do *--at = rl_take_digit(&number);
+/* Writes decimal digits, at most RL_MAX_DIGITS, that end before at; returns the first. */
+static char *rl_format_decimal(char *at, rl_integer number) {
+  do *--at = rl_pop_digit(&number);
   while (number);
   return at;
 }
 
 /* ---- RESP: the encoder ----------------------------------------------------------------------- */
 
-/* Writes through a window: drops `skip` bytes, then keeps `room`. So a message can be sent in
-   pieces without a buffer: it is simply written again. */
+/* Writes a slice of a message: drops skip bytes, then keeps room. A message that is sent in pieces
+   needs no buffer: it is encoded again for each piece. */
 typedef struct rl_writer {
   char *at;
   size_t skip, room;
@@ -884,42 +923,42 @@ static void rl_put(rl_writer *w, const char *bytes, size_t size) {
   w->room -= size;
 }
 
-/* What is RESP already. */
+/* Text that is RESP already. */
 static void rl_put_raw(rl_writer *w, const char *text) { rl_put(w, text, strlen(text)); }
 
-/* The head of a word: "$20\r\n" */
-static void rl_put_size(rl_writer *w, size_t size) {
-  char head[RL_DIGITS + 3];
-  char *at = rl_format(head + 1 + RL_DIGITS, RL_AS(uint32_t, size));
+/* The header of a bulk string: "$20\r\n" */
+static void rl_put_bulk_header(rl_writer *w, size_t size) {
+  char head[RL_MAX_DIGITS + 3];
+  char *at = rl_format_decimal(head + 1 + RL_MAX_DIGITS, RL_CAST(uint32_t, size));
   *--at = '$';
-  head[RL_DIGITS + 1] = '\r';
-  head[RL_DIGITS + 2] = '\n';
-  rl_put(w, at, RL_AS(size_t, head + sizeof head - at));
+  head[RL_MAX_DIGITS + 1] = '\r';
+  head[RL_MAX_DIGITS + 2] = '\n';
+  rl_put(w, at, RL_CAST(size_t, head + sizeof head - at));
 }
 
-/* One word of a command: "$3\r\nSET\r\n" */
-static void rl_put_word(rl_writer *w, const char *at, size_t size) {
-  rl_put_size(w, size);
+/* One bulk string: "$3\r\nSET\r\n" */
+static void rl_put_bulk(rl_writer *w, const char *at, size_t size) {
+  rl_put_bulk_header(w, size);
   rl_put(w, at, size);
   rl_put(w, "\r\n", 2);
 }
 
-static void rl_put_number(rl_writer *w, rl_integer number) {
-  char digits[RL_DIGITS];
-  const char *at = rl_format(digits + RL_DIGITS, number);
-  rl_put_word(w, at, RL_AS(size_t, digits + RL_DIGITS - at));
+static void rl_put_bulk_number(rl_writer *w, rl_integer number) {
+  char digits[RL_MAX_DIGITS];
+  const char *at = rl_format_decimal(digits + RL_MAX_DIGITS, number);
+  rl_put_bulk(w, at, RL_CAST(size_t, digits + RL_MAX_DIGITS - at));
 }
 
-/* A word of a URL, where %XX stands for one byte. */
-static void rl_put_encoded(rl_writer *w, const char *at, size_t size) {
+/* A bulk string from a part of a URL, with %XX decoded. */
+static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
   const char *end = at + size, *c;
   for (c = at; c != end; c++)
     if (*c == '%') size -= 2;
-  rl_put_size(w, size);
+  rl_put_bulk_header(w, size);
   for (; at != end; at++) {
     char byte = *at;
     if (byte == '%') {
-      byte = RL_AS(char, rl_hex(at[1]) * 16 + rl_hex(at[2]));
+      byte = RL_CAST(char, rl_hex_digit(at[1]) * 16 + rl_hex_digit(at[2]));
       at += 2;
     }
     rl_put(w, &byte, 1);
@@ -929,265 +968,272 @@ static void rl_put_encoded(rl_writer *w, const char *at, size_t size) {
 
 #ifdef REDLOCK_NO_FENCING
 #define RL_FENCED_HEAD "" /* never used */
-static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
+static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_command *c) {
   (void)w, (void)rl, (void)c;
 }
 #else
 
 /* What a fenced SET says more than another one by script. */
-static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
-  rl_put_number(w, c->token);
-  rl_put_number(w, rl->options.max_ttl_ms);
+static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_command *c) {
+  rl_put_bulk_number(w, c->token);
+  rl_put_bulk_number(w, rl->options.max_ttl_ms);
 }
 
 #endif
 
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c) {
-  int sets = c->kind == RL_SET, fenced = sets && RL_FENCING(rl), plain = sets && !c->form;
-  size_t back = c->form == RL_SWAPS ? 0u : RL_VALUE_BYTES + 2u + c->aged; /* to what is replaced */
-  if (!plain && !fenced) rl_put(w, sets ? "*7" : c->kind == RL_RELEASE ? "*5" : "*6", 2);
+  int sets = c->kind == RL_TASK_SET, fenced = sets && RL_FENCING(rl), plain = sets && !c->form;
+  /* back to what it replaces: the value's own beginning, if that must not be there */
+  size_t back = c->form == RL_FORM_SWAP ? 0u : RL_VALUE_BYTES + 2u + c->age_size;
+  if (!plain && !fenced) rl_put(w, sets ? "*7" : c->kind == RL_TASK_RELEASE ? "*5" : "*6", 2);
   rl_put_raw(w, fenced ? RL_FENCED_HEAD : plain ? RL_SET_HEAD : RL_EVAL_HEAD);
-  rl_put(w, c->words, c->words_size);
+  rl_put(w, c->args, c->args_size);
   if (plain) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
-  if (c->kind != RL_RELEASE) rl_put_number(w, c->ttl_ms);
-  if (sets && !plain) rl_put_word(w, c->words + c->words_size - back, RL_VALUE_BYTES);
-  if (fenced) rl_put_token(w, rl, c);
+  if (c->kind != RL_TASK_RELEASE) rl_put_bulk_number(w, c->ttl_ms);
+  if (sets && !plain) rl_put_bulk(w, c->args + c->args_size - back, RL_VALUE_BYTES);
+  if (fenced) rl_put_fencing_args(w, rl, c);
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */
 
 typedef enum rl_reply {
-  RL_MORE,       /* the byte was taken, the reply goes on */
-  RL_ERROR_BYTE, /* the same, and it belongs to an error's text */
-  RL_BAD,        /* no Redis sends this */
+  RL_PARSE_MORE,       /* the reply is not complete yet */
+  RL_PARSE_ERROR_TEXT, /* the same, and the byte is part of an error's text */
+  RL_PARSE_INVALID,        /* not RESP */
   RL_REPLY_OK,   /* exactly +OK */
   RL_REPLY_NIL,
   RL_REPLY_POSITIVE,
   RL_REPLY_ERROR,
   RL_REPLY_OTHER, /* well formed, but not what we asked for */
-  RL_PUSHED       /* no reply: a push; `hash` is that of its last element, 0 = nil */
+  RL_PUSH       /* not a reply: a push; hash is that of its last element, 0 = nil */
 } rl_reply;
 
 enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK };
 
-/* Of a name, or of a reply's text. Two bytes are never taken for two others; a mistake about names
-   costs an attempt. */
-static uint32_t rl_hash(uint32_t hash, char c) { return hash * 257 + RL_AS(unsigned char, c); }
+/* Hash of a resource's name or of a string in a reply. No two strings of two bytes collide, so +OK
+   is recognised exactly; two names that collide cost a useless attempt. */
+static uint32_t rl_hash(uint32_t hash, char c) { return hash * 257 + RL_CAST(unsigned char, c); }
 
-/* A number that would not fit loses its last digits: no number that matters is so large. */
+/* Digits that do not fit are ignored: no number that matters is that large. */
 static rl_reply rl_parse_line(rl_parser *p, char c) {
   if (c == '\r') {
     p->state = RL_AT_LF;
-    return RL_MORE;
+    return RL_PARSE_MORE;
   }
-  if (c == '\n' || ++p->count > RL_LINE_LIMIT) return RL_BAD;
+  if (c == '\n' || ++p->count > RL_MAX_LINE) return RL_PARSE_INVALID;
   if (p->type == '-') {
     if (p->count == 1) p->hash = rl_hash(0, c);
-    return RL_ERROR_BYTE;
+    return RL_PARSE_ERROR_TEXT;
   }
   if (p->type == '+') {
     p->hash = rl_hash(p->hash, c);
   } else if (c == '-' && p->count == 1) {
     p->negative = 1;
   } else {
-    if (c < '0' || c > '9') return RL_BAD;
-    if (p->count < RL_DIGITS) p->number = p->number * 10 + RL_AS(uint32_t, c - '0');
+    if (c < '0' || c > '9') return RL_PARSE_INVALID;
+    if (p->count < RL_MAX_DIGITS) p->number = p->number * 10 + RL_CAST(uint32_t, c - '0');
   }
-  return RL_MORE;
+  return RL_PARSE_MORE;
 }
 
-/* What follows the bytes of a bulk is an empty line, like that of a nil, but "negative". */
+/* The CRLF after a bulk string is parsed as an empty line of type '_', with negative to tell it
+   from a RESP3 nil. */
 static rl_reply rl_parse_line_end(rl_parser *p) {
-  uint32_t number = RL_LOW_HALF(p->number);
+  uint32_t number = RL_LOW32(p->number);
   p->state = RL_AT_TYPE;
   if (p->type == '-') return RL_REPLY_ERROR;
   if (p->type == '+')
     return p->count == 2 && p->hash == 'O' * 257 + 'K' ? RL_REPLY_OK : RL_REPLY_OTHER;
-  if (p->type == '_') return p->count ? RL_BAD : p->negative ? RL_REPLY_OTHER : RL_REPLY_NIL;
-  if (p->count == p->negative) return RL_BAD;
+  if (p->type == '_')
+    return p->count ? RL_PARSE_INVALID : p->negative ? RL_REPLY_OTHER : RL_REPLY_NIL;
+  if (p->count == p->negative) return RL_PARSE_INVALID;
   if (p->type == ':') return p->negative || !p->number ? RL_REPLY_OTHER : RL_REPLY_POSITIVE;
-  if (p->count > RL_SIZE_DIGITS) return RL_BAD;
-  if (p->negative) return number == 1 && p->type == '$' ? RL_REPLY_NIL : RL_BAD;
+  if (p->count > RL_MAX_SIZE_DIGITS) return RL_PARSE_INVALID;
+  if (p->negative) return number == 1 && p->type == '$' ? RL_REPLY_NIL : RL_PARSE_INVALID;
   if (p->type == '$') {
     p->type = '_';
     p->negative = 1;
     p->count = number;
     p->state = number ? RL_AT_BULK : RL_AT_LINE;
-    return RL_MORE;
+    return RL_PARSE_MORE;
   }
   if (p->type == '%') number *= 2;
-  else if (p->type != '*' && p->type != '>') return RL_BAD;
-  p->more += number + (p->more == 0);
+  else if (p->type != '*' && p->type != '>') return RL_PARSE_INVALID;
+  p->elements_left += number + (p->elements_left == 0);
   return RL_REPLY_OTHER;
 }
 
-/* Takes one byte. RL_REPLY_OK and all after it mean a whole reply, or an element. */
+/* Parses one byte. RL_REPLY_OK and what follows it mean: a reply, or an element, is complete. */
 static rl_reply rl_parse_byte(rl_parser *p, char c) {
   switch (p->state) {
     case RL_AT_TYPE:
       p->number = p->count = p->negative = 0;
       p->hash = 0;
-      p->type = RL_AS(uint8_t, c);
-      if (p->more == 0) p->whole = p->type;
+      p->type = RL_CAST(uint8_t, c);
+      if (p->elements_left == 0) p->outer_type = p->type;
       p->state = RL_AT_LINE;
-      return RL_MORE;
+      return RL_PARSE_MORE;
     case RL_AT_LINE: return rl_parse_line(p, c);
-    case RL_AT_LF: return c == '\n' ? rl_parse_line_end(p) : RL_BAD;
+    case RL_AT_LF: return c == '\n' ? rl_parse_line_end(p) : RL_PARSE_INVALID;
     default:
       p->hash = rl_hash(p->hash, c);
       if (--p->count == 0) p->state = RL_AT_LINE;
-      return RL_MORE;
+      return RL_PARSE_MORE;
   }
 }
 
-/* The same, but of an aggregate (RESP3) only the end is told. */
+/* The same, but an aggregate is reported once, at its end. */
 static rl_reply rl_parse(rl_parser *p, char c) {
   rl_reply reply = rl_parse_byte(p, c);
-  if (p->more == 0 || reply == RL_BAD) return reply;
-  if (reply < RL_REPLY_OK || --p->more) return RL_MORE;
-  return p->whole == '>' ? RL_PUSHED : RL_REPLY_OTHER;
+  if (p->elements_left == 0 || reply == RL_PARSE_INVALID) return reply;
+  if (reply < RL_REPLY_OK || --p->elements_left) return RL_PARSE_MORE;
+  return p->outer_type == '>' ? RL_PUSH : RL_REPLY_OTHER;
 }
 
 /* ---- The list of servers --------------------------------------------------------------------- */
 
-typedef struct rl_target {
-  rl_text host;
-  rl_text user, password; /* as in the URL, encoded */
+typedef struct rl_endpoint {
+  rl_span host;
+  rl_span user, password; /* as in the URL, percent-encoded */
   uint32_t port, database;
   uint8_t tls;
-} rl_target;
+} rl_endpoint;
 
-static int rl_is_encoded_well(rl_text t) {
+static int rl_is_valid_encoding(rl_span t) {
   size_t i;
-  for (i = 0; i < t.size; i++) /* behind it stands another character of the list */
-    if (t.at[i] == '%' && (rl_hex(t.at[i + 1]) > 15 || rl_hex(t.at[i + 2]) > 15)) return 0;
+  for (i = 0; i < t.size; i++) /* what follows the span is no hex digit */
+    if (t.at[i] == '%' && (rl_hex_digit(t.at[i + 1]) > 15 || rl_hex_digit(t.at[i + 2]) > 15))
+      return 0;
   return 1;
 }
 
-/* user[:password] of a URL */
-static int rl_parse_secret(rl_text t, rl_target *out) {
-  size_t colon = rl_find(t, ":");
-  out->user = rl_slice(t.at, colon);
-  if (colon < t.size) out->password = rl_after(t, colon + 1);
-  return rl_is_encoded_well(t);
+/* userinfo: user[:password] */
+static int rl_parse_userinfo(rl_span t, rl_endpoint *out) {
+  size_t colon = rl_span_find(t, ":");
+  out->user = rl_span_make(t.at, colon);
+  if (colon < t.size) out->password = rl_span_skip(t, colon + 1);
+  return rl_is_valid_encoding(t);
 }
 
 /* host[:port] or [v6][:port] */
-static int rl_parse_host(rl_text t, rl_target *out) {
+static int rl_parse_host(rl_span t, rl_endpoint *out) {
   int v6 = *t.at == '[';
   size_t end;
-  if (v6) t = rl_after(t, 1);
-  end = rl_find(t, v6 ? "]" : ":");
-  out->host = rl_slice(t.at, end);
+  if (v6) t = rl_span_skip(t, 1);
+  end = rl_span_find(t, v6 ? "]" : ":");
+  out->host = rl_span_make(t.at, end);
   if (end == 0 || end >= RL_HOST_BYTES || (v6 && end == t.size)) return 0;
-  if (rl_find(out->host, "/@?#;") < end) return 0; /* in no host's name */
-  t = rl_after(t, end + RL_AS(size_t, v6));
+  if (rl_span_find(out->host, "/@?#;") < end) return 0; /* not in a host name */
+  t = rl_span_skip(t, end + RL_CAST(size_t, v6));
   if (t.size == 0) return 1;
-  out->port = rl_number(rl_after(t, 1), 65536) % 65536;
+  out->port = rl_parse_number(rl_span_skip(t, 1), 65536) % 65536;
   return *t.at == ':' && out->port;
 }
 
-static int rl_parse_url(rl_text t, rl_target *out) {
-  size_t slash = rl_find(t, "/"), at = slash;
-  if (slash + 1 < t.size) out->database = rl_number(rl_after(t, slash + 1), 1000000);
+static int rl_parse_url(rl_span t, rl_endpoint *out) {
+  size_t slash = rl_span_find(t, "/"), at = slash;
+  if (slash + 1 < t.size) out->database = rl_parse_number(rl_span_skip(t, slash + 1), 1000000);
   if (out->database == 1000000) return 0;
   t.size = slash;
   while (at > 0 && t.at[at - 1] != '@') at--;
-  if (at > 0 && !rl_parse_secret(rl_slice(t.at, at - 1), out)) return 0;
-  return rl_parse_host(rl_after(t, at), out);
+  if (at > 0 && !rl_parse_userinfo(rl_span_make(t.at, at - 1), out)) return 0;
+  return rl_parse_host(rl_span_skip(t, at), out);
 }
 
-#define RL_BETWEEN ", \t\r\n" /* the entries of the list */
+#define RL_SEPARATORS ", \t\r\n" /* between the entries of the list */
 
-/* The entry of the list that begins there. */
-static rl_text rl_entry(const char *at) { return rl_slice(at, strcspn(at, RL_BETWEEN)); }
+/* The entry of the list that begins at at. */
+static rl_span rl_entry_span(const char *at) {
+  return rl_span_make(at, strcspn(at, RL_SEPARATORS));
+}
 
 /* One entry of the list; 0 = malformed. */
-static int rl_parse_target(const char *entry, rl_target *out) {
-  rl_text t = rl_entry(entry);
+static int rl_parse_entry(const char *entry, rl_endpoint *out) {
+  rl_span t = rl_entry_span(entry);
   memset(out, 0, sizeof *out);
-  out->host = rl_slice("", 0);
+  out->host = rl_span_make("", 0);
   out->port = 6379;
   out->tls = RL_HAS_URL && strncmp(entry, "rediss://", 9) == 0;
   if (RL_HAS_URL && (out->tls || strncmp(entry, "redis://", 8) == 0))
-    return rl_parse_url(rl_after(t, 8u + out->tls), out);
+    return rl_parse_url(rl_span_skip(t, 8u + out->tls), out);
   if (strncmp(entry, "unix:", 5) != 0) return rl_parse_host(t, out);
-  out->host = rl_after(t, 5);
+  out->host = rl_span_skip(t, 5);
   out->port = 0;
   return *out->host.at == '/' && out->host.size < RL_HOST_BYTES;
 }
 
-/* Where a server is. The entry was found good by init. */
-static void rl_copy_target(const rl_server *s, char host[RL_HOST_BYTES], char port[6]) {
-  char digits[RL_DIGITS];
-  rl_target t;
-  (void)rl_parse_target(s->entry, &t);
-  rl_copy_out(host, t.host);
+/* Host and port of a server, as C strings. redlock_init has validated the entry. */
+static void rl_copy_host_port(const rl_server *s, char host[RL_HOST_BYTES], char port[6]) {
+  char digits[RL_MAX_DIGITS];
+  rl_endpoint t;
+  (void)rl_parse_entry(s->entry, &t);
+  rl_span_copy(host, t.host);
   *port = 0;
   if (t.port) {
-    const char *at = rl_format(digits + RL_DIGITS, t.port);
-    rl_copy_out(port, rl_slice(at, RL_AS(size_t, digits + RL_DIGITS - at)));
+    const char *at = rl_format_decimal(digits + RL_MAX_DIGITS, t.port);
+    rl_span_copy(port, rl_span_make(at, RL_CAST(size_t, digits + RL_MAX_DIGITS - at)));
   }
 }
 
-static int rl_is_same_text(rl_text a, rl_text b) {
-  int letter = *a.at == '/' ? 0 : 'a' - 'A'; /* a path has case, a host's name has none */
+static int rl_span_equal(rl_span a, rl_span b) {
+  int letter = *a.at == '/' ? 0 : 'a' - 'A'; /* paths are case-sensitive, host names are not */
   size_t i = 0;
   if (a.size != b.size) return 0;
   while (i < a.size && (a.at[i] | letter) == (b.at[i] | letter)) i++;
   return i == a.size;
 }
 
-/* R5. Another user or database does not make another server. */
-static int rl_is_twin(const rl_target *t, const rl_server *other) {
-  rl_target o;
-  (void)rl_parse_target(other->entry, &o);
-  return rl_is_same_text(t->host, o.host) && t->port == o.port;
+/* R5: whether two entries name one server. User and database do not matter. */
+static int rl_is_same_endpoint(const rl_endpoint *t, const rl_server *other) {
+  rl_endpoint o;
+  (void)rl_parse_entry(other->entry, &o);
+  return rl_span_equal(t->host, o.host) && t->port == o.port;
 }
 
 /* ---- The client's lists and clock ------------------------------------------------------------ */
 
-static const char rl_no_clock[] = "our clock failed";
-static const char rl_no_entropy[] = "our entropy failed";
-static const char rl_no_wait[] = "our waiting failed";
+static const char rl_error_clock[] = "our clock failed";
+static const char rl_error_entropy[] = "our entropy failed";
+static const char rl_error_wait[] = "our waiting failed";
 
-static void rl_blame(redlock *rl, const char *what) {
-  if (RL_HAS_TEXTS) rl->failed = what;
+static void rl_set_local_error(redlock *rl, const char *what) {
+  if (RL_HAS_TEXTS) rl->local_error = what;
 }
 
-/* A reading so great that adding to it could overflow counts as a failure too. */
-static int64_t rl_now(const redlock *rl) {
+/* < 0 = the clock failed. A reading so large that sums could overflow counts as a failure too. */
+static int64_t rl_read_clock(const redlock *rl) {
   const redlock_options *o = &rl->options;
-  int64_t now = o->now_ms ? o->now_ms(o->ctx) : rl->io->now_ms(rl->ctx);
+  int64_t now = o->now_ms ? o->now_ms(o->ctx) : rl->io->now_ms(rl->io_ctx);
   return now >= INT64_MAX / 2 ? -1 : now;
 }
 
-/* Reads the clock for all that follows in this turn; 0 = it failed, and the old reading stays. */
-static int rl_tick(redlock *rl) {
-  int64_t now = rl_now(rl);
+/* Updates now_ms, which all that follows in this step uses; 0 = the clock failed, and the old
+   reading stays. */
+static int rl_update_now(redlock *rl) {
+  int64_t now = rl_read_clock(rl);
   if (now >= 0) rl->now_ms = now;
-  else rl_blame(rl, rl_no_clock);
+  else rl_set_local_error(rl, rl_error_clock);
   return now >= 0;
 }
 
-/* Remembers that something is due then; rl_on_time finds out what. */
-static void rl_note_due(redlock *rl, int64_t due_ms) {
-  if (due_ms < rl->due_ms) rl->due_ms = due_ms;
+/* Lets rl_on_timers run at that time; it finds out what is due. */
+static void rl_arm_timer(redlock *rl, int64_t due_ms) {
+  if (due_ms < rl->timer_ms) rl->timer_ms = due_ms;
 }
 
-/* 0 = there is none. */
-static int rl_draw(redlock *rl, void *data, size_t size) {
+/* Fills data with random bytes; 0 = failed. */
+static int rl_read_entropy(redlock *rl, void *data, size_t size) {
   const redlock_options *o = &rl->options;
-  int bad = o->entropy ? o->entropy(o->ctx, data, size) : rl->io->entropy(rl->ctx, data, size);
-  if (bad) rl_blame(rl, rl_no_entropy);
+  int bad = o->entropy ? o->entropy(o->ctx, data, size) : rl->io->entropy(rl->io_ctx, data, size);
+  if (bad) rl_set_local_error(rl, rl_error_entropy);
   return !bad;
 }
 
-/* Uniform in 0..span without a generator of our own (R3, R9); < 0 = no entropy. */
+/* A random number, uniform in 0..span (R3, R9); < 0 = no entropy. */
 static int64_t rl_random(redlock *rl, uint32_t span) {
   uint32_t r;
-  if (!rl_draw(rl, &r, sizeof r)) return -1;
-  return RL_AS(int64_t, (r * (RL_AS(uint64_t, span) + 1)) >> 32);
+  if (!rl_read_entropy(rl, &r, sizeof r)) return -1;
+  return RL_CAST(int64_t, (r * (RL_CAST(uint64_t, span) + 1)) >> 32);
 }
 
 /* R1: how long a ttl is valid, counted from T1: minus ceil(ttl * ppm / 1e6) + 2 for drift, and
@@ -1196,28 +1242,29 @@ static int64_t rl_validity_ms(const redlock *rl, uint32_t ttl_ms) {
   uint32_t ppm = rl->options.drift_ppm, rest = ttl_ms % 1000000; /* 32 bits hold every step */
   uint32_t drift = (rest % 1000 * ppm + 999) / 1000;
   drift = ttl_ms / 1000000 * ppm + (rest / 1000 * ppm + drift + 999) / 1000;
-  return RL_AS(int64_t, ttl_ms) - drift - 2 - RL_CLOCK_STEP_MS;
+  return RL_CAST(int64_t, ttl_ms) - drift - 2 - RL_CLOCK_STEP_MS;
 }
 
-static void rl_unlink(redlock *rl, redlock_lock *lock) {
-  if (rl->urgent == &lock->link) rl->urgent = lock->link.prev;
+static void rl_list_remove(redlock *rl, redlock_lock *lock) {
+  if (rl->last_urgent == &lock->link) rl->last_urgent = lock->link.prev;
   lock->link.next->prev = lock->link.prev;
   lock->link.prev->next = lock->link.next;
-  lock->phase = RL_IDLE;
+  lock->phase = RL_PHASE_IDLE;
 }
 
-/* To the end of the list where locks of that phase stand. In the line, those that are urgent go
-   before the others: a blocking call waits for them, or they are kept. Of those that are live,
-   waiters for news come first, so that news need not look further (R26). */
-static void rl_move(redlock *rl, redlock_lock *lock, uint8_t phase) {
-  rl_link *list = phase == RL_LINE ? &rl->line : phase == RL_DECIDED ? &rl->decided : &rl->live;
+/* Moves the lock to the end of the list for that phase. In queued, urgent locks go before the
+   others: blocking calls wait for them, or they are kept. In active, locks with a wake mode come
+   first, so that a wake-up need not look further (R26). */
+static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
+  rl_link *list = phase == RL_PHASE_QUEUED ? &rl->queued :
+                  phase == RL_PHASE_DECIDED ? &rl->decided : &rl->active;
   rl_link *after;
-  if (lock->phase != RL_IDLE) rl_unlink(rl, lock);
-  if (rl->handed == lock) rl->handed = RL_NULL;
-  after = list == &rl->live && lock->alarm ? list : list->prev;
-  if (phase == RL_LINE && lock->urgent) {
-    after = rl->urgent;
-    rl->urgent = &lock->link;
+  if (lock->phase != RL_PHASE_IDLE) rl_list_remove(rl, lock);
+  if (rl->last_returned == lock) rl->last_returned = RL_NULL;
+  after = list == &rl->active && lock->wake_mode ? list : list->prev;
+  if (phase == RL_PHASE_QUEUED && lock->urgent) {
+    after = rl->last_urgent;
+    rl->last_urgent = &lock->link;
   }
   lock->phase = phase;
   lock->link.prev = after;
@@ -1226,1038 +1273,1073 @@ static void rl_move(redlock *rl, redlock_lock *lock, uint8_t phase) {
   after->next = &lock->link;
 }
 
-static int rl_is_empty(const rl_link *list) { return list->next == list; }
+static int rl_list_is_empty(const rl_link *list) { return list->next == list; }
 
-/* The first lock of a list, NULL = none. The link is a lock's first member. */
-static redlock_lock *rl_first(const rl_link *list) {
-  return rl_is_empty(list) ? RL_NULL : RL_AS(redlock_lock *, RL_AS(void *, list->next));
+/* The first lock of a list, NULL = none. link is a lock's first member. */
+static redlock_lock *rl_list_first(const rl_link *list) {
+  return rl_list_is_empty(list) ? RL_NULL : RL_CAST(redlock_lock *, RL_CAST(void *, list->next));
 }
 
 /* The next one of the same list, NULL = none. */
-static redlock_lock *rl_next(const rl_link *list, const redlock_lock *lock) {
-  return lock->link.next == list ? RL_NULL : RL_AS(redlock_lock *, RL_AS(void *, lock->link.next));
+static redlock_lock *rl_list_next(const rl_link *list, const redlock_lock *lock) {
+  return lock->link.next == list ? RL_NULL
+                                 : RL_CAST(redlock_lock *, RL_CAST(void *, lock->link.next));
 }
 
-/* A lock that is not decided yet, NULL = none. First those with a command in the log. */
-static redlock_lock *rl_undecided(const redlock *rl) {
-  return rl_first(rl_is_empty(&rl->live) ? &rl->line : &rl->live);
+/* A lock that is not decided, active ones first; NULL = none. */
+static redlock_lock *rl_first_undecided(const redlock *rl) {
+  return rl_list_first(rl_list_is_empty(&rl->active) ? &rl->queued : &rl->active);
 }
 
-/* The lock itself is not read: it may be anything. */
-static int rl_is_in(const rl_link *list, const redlock_lock *lock) {
+/* Does not read *lock, which may be uninitialised. */
+static int rl_list_contains(const rl_link *list, const redlock_lock *lock) {
   const rl_link *link = list->next;
   while (link != list && link != &lock->link) link = link->next;
   return link != list;
 }
 
-static int rl_owns(const redlock *rl, const redlock_lock *lock) {
-  return rl_is_in(&rl->live, lock) || rl_is_in(&rl->line, lock) || rl_is_in(&rl->decided, lock);
+static int rl_owns_lock(const redlock *rl, const redlock_lock *lock) {
+  return rl_list_contains(&rl->active, lock) || rl_list_contains(&rl->queued, lock) ||
+         rl_list_contains(&rl->decided, lock);
 }
 
-/* Whether this is a client and still where it was initialised: a copy would share its sockets, and
-   its lists would point into the original. */
-static int rl_is_client(const redlock *rl) {
-  return rl && rl->servers != RL_MISBUILT && rl->log == rl->commands;
+/* Whether redlock_init succeeded, and at this address: a copy would share its sockets, and its
+   lists would point into the original. */
+static int rl_is_initialised(const redlock *rl) {
+  return rl && rl->server_count != RL_SIZE_MISMATCH && rl->ring == rl->commands;
 }
 
 /* ---- Fencing tokens (R25) -------------------------------------------------------------------- */
 
 #ifdef REDLOCK_NO_FENCING
 
-static void rl_set_token(redlock *rl, rl_command *c) { (void)rl, (void)c; }
+static void rl_propose_token(redlock *rl, rl_command *c) { (void)rl, (void)c; }
 
 static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
   return (void)rl, (void)s, (void)c, REDLOCK_VOTE_ERROR;
 }
 
-static int rl_is_far(const rl_command *c, redlock_vote vote) { return (void)c, (void)vote, 0; }
+static int rl_is_clock_refusal(const rl_command *c, redlock_vote vote) {
+  return (void)c, (void)vote, 0;
+}
 
-static int rl_is_low(redlock_vote vote) { return (void)vote, 0; }
+static int rl_is_low_token(redlock_vote vote) { return (void)vote, 0; }
 
-static int rl_is_refused(redlock_vote vote) { return (void)vote, 0; }
+static int rl_is_token_refused(redlock_vote vote) { return (void)vote, 0; }
 
-static void rl_give_token(redlock_lock *lock, const rl_command *c) { (void)lock, (void)c; }
+static void rl_store_token(redlock_lock *lock, const rl_command *c) { (void)lock, (void)c; }
 
-static int rl_is_second(const redlock_lock *lock) { return (void)lock, 0; }
+static int rl_is_extra_round(const redlock_lock *lock) { return (void)lock, 0; }
 
-static int rl_asks_again(const redlock *rl, redlock_lock *lock) { return (void)rl, (void)lock, 0; }
+static int rl_try_extra_round(const redlock *rl, redlock_lock *lock) {
+  return (void)rl, (void)lock, 0;
+}
 
-static void rl_end_attempt(redlock_lock *lock) { (void)lock; }
+static void rl_reset_extra_rounds(redlock_lock *lock) { (void)lock; }
 
 static int64_t rl_offset_us(const redlock *rl, const rl_server *s) { return (void)rl, (void)s, 0; }
 
 #else
 
 /* An ahead_us that says that its clock shows what ours does: one that shows less is no wild one. */
-#define RL_EVEN_US (UINT64_C(1) << 63)
+#define RL_ZERO_OFFSET_US (UINT64_C(1) << 63)
 
-static uint64_t rl_now_us(const redlock *rl) { return RL_AS(uint64_t, rl->now_ms) * 1000; }
+static uint64_t rl_now_us(const redlock *rl) { return RL_CAST(uint64_t, rl->now_ms) * 1000; }
 
 /* A quarter of max_ttl_ms, in microseconds. */
-static uint64_t rl_quarter_us(const redlock *rl) {
-  return RL_AS(uint64_t, rl->options.max_ttl_ms) * 250;
+static uint64_t rl_token_margin_us(const redlock *rl) {
+  return RL_CAST(uint64_t, rl->options.max_ttl_ms) * 250;
 }
 
 /* The ahead_us of the quorum-th slowest of the servers' clocks, so that a minority of wild clocks
    changes nothing. 0 = too few are known yet. */
-static uint64_t rl_ahead_us(const redlock *rl) {
+static uint64_t rl_quorum_offset_us(const redlock *rl) {
   const rl_server *s, *other;
   uint64_t ahead = 0;
-  for (s = rl->server; s != rl->last; s++) {
+  for (s = rl->server; s != rl->server_end; s++) {
     int below = 0;
-    for (other = rl->server; other != rl->last; other++) below += other->ahead_us < s->ahead_us;
-    if (below < rl->quorum && s->ahead_us > ahead) ahead = s->ahead_us;
+    for (other = rl->server; other != rl->server_end; other++)
+      below += other->clock_offset_us < s->clock_offset_us;
+    if (below < rl->quorum && s->clock_offset_us > ahead) ahead = s->clock_offset_us;
   }
   return ahead;
 }
 
-/* What a command proposes: the middle of what servers accept, so that their clocks may differ by a
-   quarter of max_ttl_ms either way; 0 asks them for their clocks. It would sometimes be too low,
-   since our clock has whole milliseconds and some replies take longer: then it is the last + 1. */
-static void rl_set_token(redlock *rl, rl_command *c) {
+/* Chooses the token to propose: the middle of what servers accept, so that their clocks may differ
+   by a quarter of max_ttl_ms either way. Where that is not above the last token (our clock counts
+   whole milliseconds, and replies take time), the last + 1. 0 while too few clocks are known: the
+   reply tells the clock. */
+static void rl_propose_token(redlock *rl, rl_command *c) {
   uint64_t token = 0;
-  if (rl->options.fencing && c->kind == RL_SET) token = rl_ahead_us(rl);
+  if (rl->options.fencing && c->kind == RL_TASK_SET) token = rl_quorum_offset_us(rl);
   if (token) {
-    token += rl_now_us(rl) + rl_quarter_us(rl) - RL_EVEN_US;
-    if (rl->token - token < rl_quarter_us(rl)) token = rl->token + 1;
-    rl->token = token;
+    token += rl_now_us(rl) + rl_token_margin_us(rl) - RL_ZERO_OFFSET_US;
+    if (rl->last_token - token < rl_token_margin_us(rl)) token = rl->last_token + 1;
+    rl->last_token = token;
   }
   c->token = token;
 }
 
-/* What a number says in answer to a fenced SET: less the clock, which the token does not fit; the
-   clock, which is below the token; or a counter, which is not. That is no clock: proposals guessed
-   from it would run away from the clocks. */
+/* The vote in a number, the reply to a fenced SET. Negative: minus the clock, which refused the
+   token. Below the token: the clock, and the lock is set. Otherwise the counter, which refused the
+   token; it is not used as a clock, or proposals would drift away from the clocks. */
 static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
   uint64_t number = s->parser.number;
   redlock_vote vote = REDLOCK_VOTE_CLOCK;
-  if (s->parser.whole != ':' || number == 0) return REDLOCK_VOTE_ERROR;
+  if (s->parser.outer_type != ':' || number == 0) return REDLOCK_VOTE_ERROR;
   if (!s->parser.negative) vote = number < c->token ? REDLOCK_VOTE_YES : REDLOCK_VOTE_LOW;
   if (vote == REDLOCK_VOTE_LOW) {
-    if (number - rl->token < rl_quarter_us(rl)) rl->token = number;
+    if (number - rl->last_token < rl_token_margin_us(rl)) rl->last_token = number;
   } else {
-    s->ahead_us = number - rl_now_us(rl) + RL_EVEN_US;
+    s->clock_offset_us = number - rl_now_us(rl) + RL_ZERO_OFFSET_US;
   }
   return vote;
 }
 
-/* Whether the server's clock refused a token (and was not just asked for). */
-static int rl_is_far(const rl_command *c, redlock_vote vote) {
+/* Whether the server's clock refused a token (with token 0, it was only asked for). */
+static int rl_is_clock_refusal(const rl_command *c, redlock_vote vote) {
   return vote == REDLOCK_VOTE_CLOCK && c->token != 0;
 }
 
-static int rl_is_low(redlock_vote vote) { return vote == REDLOCK_VOTE_LOW; }
+static int rl_is_low_token(redlock_vote vote) { return vote == REDLOCK_VOTE_LOW; }
 
-/* Whether a token was refused, and nothing set. */
-static int rl_is_refused(redlock_vote vote) { return vote >= REDLOCK_VOTE_LOW; }
+/* Whether the token was refused, so that nothing was set. */
+static int rl_is_token_refused(redlock_vote vote) { return vote >= REDLOCK_VOTE_LOW; }
 
-/* c = NULL: the lock is not held after all. */
-static void rl_give_token(redlock_lock *lock, const rl_command *c) {
+/* c = NULL clears it: the lock is not held after all. */
+static void rl_store_token(redlock_lock *lock, const rl_command *c) {
   lock->token = c ? c->token : 0;
 }
 
-/* Whether this round, or the next one, is not the first of its attempt. */
-static int rl_is_second(const redlock_lock *lock) { return lock->task == RL_SET && lock->again; }
+/* Whether this round, or the one about to start, is an extra one. */
+static int rl_is_extra_round(const redlock_lock *lock) {
+  return lock->task == RL_TASK_SET && lock->extra_rounds;
+}
 
-/* Whether there is another round at once, in the first one's time. */
-static int rl_asks_again(const redlock *rl, redlock_lock *lock) {
-  if (lock->again == RL_SECOND_ROUNDS || rl->now_ms >= lock->due_ms) return 0;
-  lock->again++;
+/* Whether another round may follow at once, within the first one's time; counts it. */
+static int rl_try_extra_round(const redlock *rl, redlock_lock *lock) {
+  if (lock->extra_rounds == RL_MAX_EXTRA_ROUNDS || rl->now_ms >= lock->timer_ms) return 0;
+  lock->extra_rounds++;
   return 1;
 }
 
-static void rl_end_attempt(redlock_lock *lock) { lock->again = 0; }
+static void rl_reset_extra_rounds(redlock_lock *lock) { lock->extra_rounds = 0; }
 
 static int64_t rl_offset_us(const redlock *rl, const rl_server *s) {
-  uint64_t ahead = rl_ahead_us(rl);
-  return ahead && s->ahead_us ? RL_AS(int64_t, s->ahead_us - ahead) : 0;
+  uint64_t ahead = rl_quorum_offset_us(rl);
+  return ahead && s->clock_offset_us ? RL_CAST(int64_t, s->clock_offset_us - ahead) : 0;
 }
 
 #endif
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-static rl_command *rl_at(redlock *rl, uint32_t place) {
-  return &rl->log[place & (REDLOCK_MAX_COMMANDS - 1)];
+static rl_command *rl_command_at(redlock *rl, uint32_t place) {
+  return &rl->ring[place & (REDLOCK_MAX_COMMANDS - 1)];
 }
 
-/* How many commands it holds. */
-static uint32_t rl_count(const redlock *rl) { return rl->end - rl->first; }
+/* How many commands the ring holds. */
+static uint32_t rl_ring_count(const redlock *rl) { return rl->ring_tail - rl->ring_head; }
 
-static void rl_unreserve(redlock *rl, redlock_lock *lock) {
-  rl->reserved -= lock->reserved;
-  lock->reserved = 0;
-  if (!rl_is_empty(&rl->line)) rl->fresh = 1;
+static void rl_free_reserved_slot(redlock *rl, redlock_lock *lock) {
+  rl->reserved_slots -= lock->has_reserved_slot;
+  lock->has_reserved_slot = 0;
+  if (!rl_list_is_empty(&rl->queued)) rl->work_pending = 1;
 }
 
-/* Appends the lock's command. The caller has made sure of the room, and says who is to get it. */
-static rl_command *rl_encode(redlock *rl, const redlock_lock *lock, uint8_t kind, rl_set due) {
-  rl_command *c = rl_at(rl, rl->end++);
-  rl_writer w = {c->words, 0, sizeof c->words, 0};
-  REDLOCK_ASSERT(rl_count(rl) <= REDLOCK_MAX_COMMANDS);
-  rl_put_word(&w, lock->resource, lock->resource_size);
-  c->aged = lock->told_ms ? sizeof lock->age : 0;
-  rl_put_size(&w, RL_VALUE_BYTES + c->aged);
+/* Appends a command for the servers in due. The caller has made sure that there is room. */
+static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint8_t kind,
+                                     rl_mask due) {
+  rl_command *c = rl_command_at(rl, rl->ring_tail++);
+  rl_writer w = {c->args, 0, sizeof c->args, 0};
+  REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
+  rl_put_bulk(&w, lock->resource, lock->resource_size);
+  c->age_size = lock->first_woken_ms ? sizeof lock->age : 0;
+  rl_put_bulk_header(&w, RL_VALUE_BYTES + c->age_size);
   rl_put(&w, lock->value, RL_VALUE_BYTES);
-  rl_put(&w, lock->age, c->aged);
+  rl_put(&w, lock->age, c->age_size);
   rl_put_raw(&w, "\r\n");
-  c->words_size = RL_AS(uint16_t, w.total);
-  if (lock->adopts) rl_put(&w, lock->resource + RL_OLD_AT, RL_VALUE_BYTES);
+  c->args_size = RL_CAST(uint16_t, w.total);
+  if (lock->adopts) rl_put(&w, lock->resource + RL_REPLACED_AT, RL_VALUE_BYTES);
   c->lock = RL_NULL;
   c->kind = kind;
-  c->form = lock->adopts ? RL_SWAPS : lock->alarm || RL_FENCING(rl) ? RL_ARMED : RL_PLAIN;
+  c->form = lock->adopts                        ? RL_FORM_SWAP
+            : lock->wake_mode || RL_FENCING(rl) ? RL_FORM_TRACKED
+                                                : RL_FORM_PLAIN;
   c->t1_ms = rl->now_ms;
-  c->ttl_ms = kind == RL_RELEASE ? lock->ttl_ms : lock->ask_ms;
-  c->due = due;
-  c->owed = 0;
-  rl_set_token(rl, c);
-  w.room = w.total = 0; /* it only counts now */
+  c->ttl_ms = kind == RL_TASK_RELEASE ? lock->longest_ttl_ms : lock->round_ttl_ms;
+  c->unsent_to = due;
+  c->awaited_from = 0;
+  rl_propose_token(rl, c);
+  w.room = w.total = 0; /* from here it only counts bytes */
   rl_put_command(&w, rl, c);
-  c->size = RL_AS(uint16_t, w.total);
-  rl->fresh = 1;
+  c->wire_size = RL_CAST(uint16_t, w.total);
+  rl->work_pending = 1;
   return c;
 }
 
-/* When a decided command becomes too old to be sent (R12). */
-static int64_t rl_age_out_ms(const redlock *rl, const rl_command *c) {
+/* When a command whose round has ended is too old to be sent (R12). */
+static int64_t rl_send_expiry_ms(const redlock *rl, const rl_command *c) {
   uint32_t limit = rl->options.server_timeout_ms;
-  return c->t1_ms + (c->kind == RL_RELEASE || c->ttl_ms < limit ? c->ttl_ms : limit);
+  return c->t1_ms + (c->kind == RL_TASK_RELEASE || c->ttl_ms < limit ? c->ttl_ms : limit);
 }
 
-/* Whether a server that has no byte of c yet shall get it (R12, R13). */
-static int rl_is_due(const redlock *rl, const rl_server *s, const rl_command *c) {
-  if (!(c->due & s->bit)) return 0;
-  return c->lock || rl->now_ms < rl_age_out_ms(rl, c);
+/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). */
+static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
+  if (!(c->unsent_to & s->bit)) return 0;
+  return c->lock || rl->now_ms < rl_send_expiry_ms(rl, c);
 }
 
-/* Moves a server's cursor past what it need not get; 0 = it stands at the end. */
-static int rl_skip(redlock *rl, rl_server *s) {
-  for (; s->cursor != rl->end; s->cursor++) {
-    rl_command *c = rl_at(rl, s->cursor);
-    if (s->sent || rl_is_due(rl, s, c)) return 1;
-    rl_remove(&c->due, s->bit);
+/* Moves send_next past what this server must not get; 0 = nothing is left. */
+static int rl_find_unsent(redlock *rl, rl_server *s) {
+  for (; s->send_next != rl->ring_tail; s->send_next++) {
+    rl_command *c = rl_command_at(rl, s->send_next);
+    if (s->sent_bytes || rl_must_send(rl, s, c)) return 1;
+    rl_mask_remove(&c->unsent_to, s->bit);
   }
   return 0;
 }
 
 /* ---- Servers: errors ------------------------------------------------------------------------- */
 
-static const char rl_lost[] = "no connection";
-static const char rl_mute[] = "it hangs up: is it rediss://?";
-static const char rl_late[] = "no answer within server_timeout_ms";
-static const char rl_odd[] = "not an answer of Redis";
-static const char rl_twin[] = "the same server as another entry";
+static const char rl_error_lost[] = "no connection";
+static const char rl_error_hangs_up[] = "it hangs up: is it rediss://?";
+static const char rl_error_timeout[] = "no answer within server_timeout_ms";
+static const char rl_error_protocol[] = "not an answer of Redis";
+static const char rl_error_same_server[] = "the same server as another entry";
 
-/* An error that we find ourselves. It does not replace the server's own words on this connection,
-   which say more, nor a handshake's error, which stays until a handshake succeeds. */
-static void rl_say(rl_server *s, const char *text) {
-  if (!RL_HAS_TEXTS || s->told || s->wary) return;
-  rl_copy_out(s->error, rl_slice(text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1)));
+/* Sets an error in our words. It does not replace the server's own words on this connection, which
+   say more, nor a failed handshake's error, which stays until a handshake succeeds. */
+static void rl_set_error(rl_server *s, const char *text) {
+  if (!RL_HAS_TEXTS || s->error_is_theirs || s->handshake_failed) return;
+  rl_span_copy(s->error, rl_span_make(text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1)));
 }
 
 /* Whether its bytes go through options.tls. */
-static int rl_is_layered(const rl_server *s) { return RL_HAS_LAYER && s->layered; }
+static int rl_uses_tls(const rl_server *s) { return RL_HAS_TLS && s->over_tls; }
 
-/* What is wrong with a connection: if there is a layer, it knows better. */
-static void rl_say_why(const redlock *rl, rl_server *s, const char *why) {
+/* Sets the error of a connection; the TLS layer's own words come first. */
+static void rl_set_connection_error(const redlock *rl, rl_server *s, const char *why) {
   const redlock_layer *tls = rl->options.tls;
-  const char *its = rl_is_layered(s) && s->fd >= 0 ? tls->error(tls->ctx, s->index) : RL_NULL;
-  if (RL_HAS_LAYER && why == rl_lost && s->state > RL_CONNECTING && !s->parser.type)
-    why = rl_mute;
-  rl_say(s, its ? its : why);
+  const char *its = rl_uses_tls(s) && s->fd >= 0 ? tls->error(tls->ctx, s->index) : RL_NULL;
+  if (RL_HAS_TLS && why == rl_error_lost && s->state > RL_STATE_CONNECTING && !s->parser.type)
+    why = rl_error_hangs_up;
+  rl_set_error(s, its ? its : why);
 }
 
-/* One byte of an error's text. One that quotes the command's words ends before them, also when it
-   never ends: the lock's value is among them, or a password. */
-static void rl_capture(rl_server *s, char c) {
+/* Stores one byte of an error's text. A text that quotes our arguments is cut before them, even if
+   it is never complete: they contain the lock's value, or a password. */
+static void rl_capture_error_byte(rl_server *s, char c) {
   size_t at = s->parser.count - 1;
   char *quoted;
   if (!RL_HAS_TEXTS || at >= REDLOCK_MAX_ERROR - 1) return;
   s->error[at] = c >= ' ' && c <= '~' ? c : '?';
   s->error[at + 1] = 0;
-  s->told = 1;
+  s->error_is_theirs = 1;
   quoted = strstr(s->error, ", with args");
   if (quoted) *quoted = 0;
 }
 
 /* ---- Servers: a connection's end ------------------------------------------------------------- */
 
-/* The round looks at its votes again; below, in "Rounds". */
-static void rl_judge(redlock *rl, redlock_lock *lock);
+/* Counts a round's votes, and ends the round if they decide it; below, in "Rounds". */
+static void rl_evaluate_round(redlock *rl, redlock_lock *lock);
 
-/* R26: something may be free there; below, in "Locks: the clock". */
-static void rl_on_news(redlock *rl, const rl_server *s, uint32_t hash);
+/* R26: the resource may be free on that server; below, in "Locks: timers". */
+static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash);
 
-/* A vote for every undecided command that the server has not answered; NONE = its votes may have
-   changed, and all rounds look at them. */
-static void rl_vote_all(redlock *rl, const rl_server *s, redlock_vote vote) {
+/* Sets this server's vote in each open round where it has not voted. With NONE: its votes may have
+   changed, so evaluates all open rounds. */
+static void rl_set_missing_votes(redlock *rl, const rl_server *s, redlock_vote vote) {
   int votes = vote != REDLOCK_VOTE_NONE;
   uint32_t place;
-  for (place = rl->first; place != rl->end; place++) {
-    redlock_lock *lock = rl_at(rl, place)->lock;
+  for (place = rl->ring_head; place != rl->ring_tail; place++) {
+    redlock_lock *lock = rl_command_at(rl, place)->lock;
     if (!lock || (votes && lock->votes[s->index] != REDLOCK_VOTE_NONE)) continue;
     if (votes) lock->votes[s->index] = vote;
-    rl_judge(rl, lock);
+    rl_evaluate_round(rl, lock);
   }
 }
 
-/* R14: 0 at first, as when a server closed an idle connection; then growing, bounded, random. */
-static uint32_t rl_backoff_ms(redlock *rl, unsigned fails) {
+/* R14: none after the first failure (servers close idle connections); then random, growing,
+   bounded. */
+static uint32_t rl_reconnect_backoff_ms(redlock *rl, unsigned fails) {
   uint32_t half;
   int64_t random;
   if (fails <= 1) return 0;
   half = RL_BACKOFF_MIN_MS / 2u << rl_min(fails - 2, RL_BACKOFF_DOUBLINGS);
   random = rl_random(rl, half);
-  return half + (random < 0 ? half : RL_AS(uint32_t, random));
+  return half + (random < 0 ? half : RL_CAST(uint32_t, random));
 }
 
-/* What a server votes while it has no connection. */
-static redlock_vote rl_absent_vote(const rl_server *s) {
-  return s->wary ? REDLOCK_VOTE_ERROR : REDLOCK_VOTE_UNREACHABLE;
+/* The vote of a server without a connection. */
+static redlock_vote rl_disconnected_vote(const rl_server *s) {
+  return s->handshake_failed ? REDLOCK_VOTE_ERROR : REDLOCK_VOTE_UNREACHABLE;
 }
 
-/* R14: we switch to the name's other address only if no connection to this one ever succeeded.
-   Returns the wait in ms: none before the second is tried. */
-static uint32_t rl_reopen_ms(redlock *rl, rl_server *s) {
+/* R14: how long to wait before reconnecting, in ms. Switches to the name's other address if no
+   connection to this one ever succeeded; the second is tried at once. */
+static uint32_t rl_next_reconnect_ms(redlock *rl, rl_server *s) {
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  if (s->state < RL_GREETING && s->address[1].port) {
-    s->second = !s->second;
-    if (s->second) return 0;
+  if (s->state < RL_STATE_HANDSHAKE && s->addresses[1].port) {
+    s->address_index = !s->address_index;
+    if (s->address_index) return 0;
   }
 #endif
-  return rl_backoff_ms(rl, s->fails);
+  return rl_reconnect_backoff_ms(rl, s->failures);
 }
 
 /* How long at least to wait for a connection that does not become ready, in ms. None is given up
    before it is late. */
-static uint32_t rl_connect_ms(const rl_server *s) {
+static uint32_t rl_connect_timeout_ms(const rl_server *s) {
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  if (s->address[1].port) return 0;
+  if (s->addresses[1].port) return 0;
 #endif
   (void)s;
-  return RL_CONNECT_MS;
+  return RL_CONNECT_TIMEOUT_MS;
 }
 
-static int rl_has_said_yes(const rl_command *c, const rl_server *s) {
+static int rl_voted_yes(const rl_command *c, const rl_server *s) {
   return c->lock->votes[s->index] == REDLOCK_VOTE_YES;
 }
 
-static void rl_shut(redlock *rl, const rl_server *s) {
+static void rl_close_fd(redlock *rl, const rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   if (s->fd < 0) return;
   if (rl->options.closing) rl->options.closing(rl->options.ctx, s->index, s->fd);
-  if (rl_is_layered(s)) (tls->close)(tls->ctx, s->index);
-  (rl->io->close)(rl->ctx, s->index);
+  if (rl_uses_tls(s)) (tls->close)(tls->ctx, s->index);
+  (rl->io->close)(rl->io_ctx, s->index);
 }
 
-/* The connection is over, whatever the reason. R12: what it left unanswered is void, and only
-   releases may be sent again. R5: a yes to anything undecided is void too, since the server may now
-   be behind another entry and say yes again there. */
-static void rl_lose(redlock *rl, rl_server *s, const char *why) {
+/* Ends the connection, whatever the reason. R12: outstanding replies will not come; only releases
+   are sent again. R5: a YES in an open round is withdrawn, since the server may now be behind
+   another entry and say yes there too. All open rounds are evaluated: on return any lock may be
+   decided or in another list, and roll-backs may have been appended. Nothing is sent, received or
+   retired here, and no lock leaves the client. */
+static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   uint32_t place, delay;
-  rl_say_why(rl, s, why);
-  rl_shut(rl, s);
-  if (s->fails < 255) s->fails++;
-  delay = rl_reopen_ms(rl, s);
+  rl_set_connection_error(rl, s, why);
+  rl_close_fd(rl, s);
+  if (s->failures < 255) s->failures++;
+  delay = rl_next_reconnect_ms(rl, s);
   s->fd = -1;
-  s->state = RL_CLOSED;
-  s->stalled = s->full = s->greeting = s->wakes = 0;
-  s->owed = s->late = s->mark = 0;
-  s->until_ms = rl->now_ms + delay;
-  s->answered = s->cursor = rl->first;
-  s->sent = 0;
-  rl->fresh = 1; /* the first failure is tried again at once, any later one when it is time */
-  for (place = rl->first; place != rl->end; place++) {
-    rl_command *c = rl_at(rl, place);
-    rl_set owed = c->owed & s->bit;
-    rl_remove(&c->owed, s->bit);
-    if (c->kind == RL_RELEASE) c->due |= owed;
-    if (c->lock && (owed || (c->kind != RL_RELEASE && rl_has_said_yes(c, s))))
+  s->state = RL_STATE_CLOSED;
+  s->stalled = s->send_blocked = s->handshake_replies = s->tracking = 0;
+  s->outstanding = s->stale_replies = s->timed_reply = 0;
+  s->not_before_ms = rl->now_ms + delay;
+  s->reply_next = s->send_next = rl->ring_head;
+  s->sent_bytes = 0;
+  rl->work_pending = 1; /* the first failure is retried at once, others by timer */
+  for (place = rl->ring_head; place != rl->ring_tail; place++) {
+    rl_command *c = rl_command_at(rl, place);
+    rl_mask owed = c->awaited_from & s->bit;
+    rl_mask_remove(&c->awaited_from, s->bit);
+    if (c->kind == RL_TASK_RELEASE) c->unsent_to |= owed;
+    if (c->lock && (owed || (c->kind != RL_TASK_RELEASE && rl_voted_yes(c, s))))
       c->lock->votes[s->index] = REDLOCK_VOTE_UNREACHABLE;
   }
-  rl_vote_all(rl, s, REDLOCK_VOTE_NONE);
-  if (delay) rl_vote_all(rl, s, rl_absent_vote(s));
+  rl_set_missing_votes(rl, s, REDLOCK_VOTE_NONE);
+  if (delay) rl_set_missing_votes(rl, s, rl_disconnected_vote(s));
 }
 
 /* ---- Servers: sending ------------------------------------------------------------------------ */
 
-/* From now on the server has one server_timeout_ms. */
-static void rl_mark_reply(const redlock *rl, rl_server *s) {
-  s->mark = s->owed;
-  s->mark_ms = rl->now_ms;
+/* Restarts the reply timer, for the last reply that is outstanding now. */
+static void rl_restart_reply_timer(const redlock *rl, rl_server *s) {
+  s->timed_reply = s->outstanding;
+  s->timed_since_ms = rl->now_ms;
 }
 
-/* So many more replies are owed. Of all that are, one is marked and timed. */
-static void rl_owe(const redlock *rl, rl_server *s, uint32_t replies) {
-  s->owed += replies;
-  if (!s->mark) rl_mark_reply(rl, s);
+/* Expects that many more replies. One outstanding reply is timed at any time. */
+static void rl_expect_replies(const redlock *rl, rl_server *s, uint32_t replies) {
+  s->outstanding += replies;
+  if (!s->timed_reply) rl_restart_reply_timer(rl, s);
 }
 
 /* How many bytes the connection took; 0 = none now, or it is broken: then it is heard once more
    after the sending, since what came before the end may say why, and lost. */
 static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
   const redlock_layer *tls = rl->options.tls; /* hooks in parentheses: lwIP's send is a macro */
-  int sent = rl_is_layered(s) ? (tls->send)(tls->ctx, s->index, data, size)
-                              : (rl->io->send)(rl->ctx, s->index, data, size);
-  int part = sent < RL_AS(int, size);
-  if (RL_AS(size_t, sent) > size) { /* below zero too */
-    s->full = RL_BROKEN;
+  int sent = rl_uses_tls(s) ? (tls->send)(tls->ctx, s->index, data, size)
+                              : (rl->io->send)(rl->io_ctx, s->index, data, size);
+  int part = sent < RL_CAST(int, size);
+  if (RL_CAST(size_t, sent) > size) { /* below zero too */
+    s->send_blocked = RL_SEND_BROKEN;
     return 0;
   }
   if (sent) {
-    if (s->state == RL_CONNECTING) s->state = RL_GREETING;
-    if (s->owed == 0) s->stalled = 0;
+    if (s->state == RL_STATE_CONNECTING) s->state = RL_STATE_HANDSHAKE;
+    if (s->outstanding == 0) s->stalled = 0;
   }
-  if (part && s->state != RL_CONNECTING && s->owed == 0 && !s->full) rl_mark_reply(rl, s);
-  s->full = RL_AS(uint8_t, part);
-  return RL_AS(size_t, sent);
+  if (part && s->state != RL_STATE_CONNECTING && s->outstanding == 0 && !s->send_blocked)
+    rl_restart_reply_timer(rl, s);
+  s->send_blocked = RL_CAST(uint8_t, part);
+  return RL_CAST(size_t, sent);
 }
 
-static int rl_has(const char *option) { return option && *option; }
+static int rl_is_nonempty(const char *option) { return option && *option; }
 
-/* A user without a password. Init refuses it: redis-cli would take the user for a password, other
-   clients would not. */
-static int rl_lacks_password(const redlock *rl, const rl_target *t) {
-  if (t->password.size || rl_has(rl->options.password)) return 0;
-  return t->user.size || rl_has(rl->options.username);
+/* A user without a password, which redlock_init refuses: redis-cli would take the user for a
+   password, other clients would not. */
+static int rl_lacks_password(const redlock *rl, const rl_endpoint *t) {
+  if (t->password.size || rl_is_nonempty(rl->options.password)) return 0;
+  return t->user.size || rl_is_nonempty(rl->options.username);
 }
 
-/* A word that the entry of the list gives, or else the options do. */
-static void rl_put_secret(rl_writer *w, const rl_text *encoded, const char *option) {
-  if (encoded->size) rl_put_encoded(w, encoded->at, encoded->size);
-  else rl_put_word(w, option, strlen(option));
+/* A credential: from the entry, percent-encoded, or else from the options. */
+static void rl_put_credential(rl_writer *w, const rl_span *encoded, const char *option) {
+  if (encoded->size) rl_put_bulk_decoded(w, encoded->at, encoded->size);
+  else rl_put_bulk(w, option, strlen(option));
 }
 
-/* Who we are. */
-static uint8_t rl_put_auth(const redlock *rl, const rl_target *t, rl_writer *w) {
+/* AUTH, if there is a password; returns how many replies it gets. */
+static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w) {
   const redlock_options *o = &rl->options;
-  int has_user = t->user.size || (!t->password.size && rl_has(o->username));
-  if (!t->password.size && !rl_has(o->password)) return 0;
+  int has_user = t->user.size || (!t->password.size && rl_is_nonempty(o->username));
+  if (!t->password.size && !rl_is_nonempty(o->password)) return 0;
   rl_put_raw(w, has_user ? "*3\r\n$4\r\nAUTH\r\n" : "*2\r\n$4\r\nAUTH\r\n");
-  if (has_user) rl_put_secret(w, &t->user, o->username);
-  rl_put_secret(w, &t->password, o->password);
+  if (has_user) rl_put_credential(w, &t->user, o->username);
+  rl_put_credential(w, &t->password, o->password);
   return 1;
 }
 
-/* The handshake, which comes first on every connection; returns how many replies it gets. */
-static uint8_t rl_put_greeting(const redlock *rl, const rl_server *s, rl_writer *w) {
+/* Encodes the handshake, which comes first on every connection: AUTH, SELECT, HELLO 3, CLIENT
+   TRACKING, and with a quarantine run_id and uptime. Returns how many replies it gets. */
+static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies;
-  rl_target t;
-  (void)rl_parse_target(s->entry, &t);
+  rl_endpoint t;
+  (void)rl_parse_entry(s->entry, &t);
   replies = rl_put_auth(rl, &t, w);
   if (t.database) {
     rl_put_raw(w, "*2\r\n$6\r\nSELECT\r\n");
-    rl_put_number(w, t.database);
+    rl_put_bulk_number(w, t.database);
     replies++;
   }
   rl_put_raw(w, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
                 "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n");
-  if (RL_MAX_TTL(rl) == 0) return RL_AS(uint8_t, replies + 2);
+  if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + 2);
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
-  return RL_AS(uint8_t, replies + 4);
+  return RL_CAST(uint8_t, replies + 4);
 }
 
 /* Sends what is left of the handshake. R4: nothing else leaves before all of it has succeeded. But
    R26's two, if they stand alone, are not waited for: what a server in trouble refuses behind them
    is undone like anything that is lost with a connection. */
-RL_APART static void rl_send_greeting(redlock *rl, rl_server *s) {
-  char window[RL_GREETING_BYTES];
-  while (s->state < RL_GREETED) {
-    rl_writer w = {window, s->sent, sizeof window, 0};
-    uint8_t replies = rl_put_greeting(rl, s, &w);
-    size_t size = RL_AS(size_t, w.at - window), sent;
+RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
+  char window[RL_HANDSHAKE_BYTES];
+  while (s->state < RL_STATE_HANDSHAKE_SENT) {
+    rl_writer w = {window, s->sent_bytes, sizeof window, 0};
+    uint8_t replies = rl_put_handshake(rl, s, &w);
+    size_t size = RL_CAST(size_t, w.at - window), sent;
     if (size == 0) { /* all of it has left */
-      s->state = replies == 2 ? RL_READY : RL_GREETED;
-      s->sent = 0;
+      s->state = replies == 2 ? RL_STATE_READY : RL_STATE_HANDSHAKE_SENT;
+      s->sent_bytes = 0;
       return;
     }
     sent = rl_send_bytes(rl, s, window, size);
     if (sent == 0) return;
-    if (s->sent == 0) {
-      s->greeting = replies;
-      rl_owe(rl, s, replies);
+    if (s->sent_bytes == 0) {
+      s->handshake_replies = replies;
+      rl_expect_replies(rl, s, replies);
     }
-    s->sent += RL_AS(uint32_t, sent);
+    s->sent_bytes += RL_CAST(uint32_t, sent);
   }
 }
 
-/* Commands from one place of the log on, as they leave. */
-typedef struct rl_window {
-  uint32_t place, end; /* the first of them, and what follows the last */
-  size_t sent;         /* bytes of the first that have left before */
+/* Consecutive commands of the ring, encoded for sending. */
+typedef struct rl_output {
+  uint32_t first, end; /* indices: the first, and one past the last */
+  size_t sent;         /* bytes of the first command that were sent before */
   size_t size;         /* in bytes; 0 = there are none */
-  char data[RL_WINDOW_BYTES];
-} rl_window;
+  char data[RL_OUTPUT_BYTES];
+} rl_output;
 
-/* Fills the window with what the server is to get next. The last command may be cut. */
-static void rl_fill(redlock *rl, const rl_server *s, rl_window *w) {
-  rl_writer out = {w->data, s->sent, sizeof w->data, 0};
-  w->place = w->end = s->cursor;
-  w->sent = s->sent;
-  do rl_put_command(&out, rl, rl_at(rl, w->end++));
-  while (out.room && w->end != rl->end && rl_is_due(rl, s, rl_at(rl, w->end)));
+/* Encodes what this server gets next. The last command may be cut. */
+static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
+  rl_writer out = {w->data, s->sent_bytes, sizeof w->data, 0};
+  w->first = w->end = s->send_next;
+  w->sent = s->sent_bytes;
+  do rl_put_command(&out, rl, rl_command_at(rl, w->end++));
+  while (out.room && w->end != rl->ring_tail && rl_must_send(rl, s, rl_command_at(rl, w->end)));
   w->size = sizeof w->data - out.room;
 }
 
-/* Whether the window, filled for another server, is exactly what this one is to get. */
-static int rl_is_filled_for(redlock *rl, const rl_server *s, const rl_window *w) {
-  uint32_t place = w->place + (w->sent != 0);
-  if (w->size == 0 || s->cursor != w->place || s->sent != w->sent) return 0;
-  while (place != w->end && rl_is_due(rl, s, rl_at(rl, place))) place++;
+/* Whether the output, encoded for another server, is exactly what this one gets next. */
+static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
+  uint32_t place = w->first + (w->sent != 0);
+  if (w->size == 0 || s->send_next != w->first || s->sent_bytes != w->sent) return 0;
+  while (place != w->end && rl_must_send(rl, s, rl_command_at(rl, place))) place++;
   return place == w->end;
 }
 
-/* R13: a SET is with the server, for its ttl from now on. */
+/* R13: the server may hold our value for ttl_ms from now on: the connection is kept that long, for
+   the roll-back. */
 static void rl_on_set_sent(rl_server *s, const rl_command *c, int64_t now_ms) {
-  if (c->lock) c->lock->touched |= s->bit;
-  if (s->until_ms < now_ms + c->ttl_ms) s->until_ms = now_ms + c->ttl_ms;
+  if (c->lock) c->lock->maybe_set |= s->bit;
+  if (s->not_before_ms < now_ms + c->ttl_ms) s->not_before_ms = now_ms + c->ttl_ms;
 }
 
-/* The clock, read again: the process may have been paused since this turn began. */
-static int64_t rl_latest_ms(const redlock *rl) {
-  int64_t now_ms = rl_now(rl);
+/* The time now, not before now_ms: the process may have been paused since that was read. */
+static int64_t rl_read_clock_forward(const redlock *rl) {
+  int64_t now_ms = rl_read_clock(rl);
   return now_ms < rl->now_ms ? rl->now_ms : now_ms;
 }
 
-/* So many bytes from the cursor on have left. From its first byte on a command is never sent to
-   this server again (R12). */
-static void rl_on_sent(redlock *rl, rl_server *s, size_t sent) {
+/* Accounts for bytes that were sent. From its first byte on, a command is not sent to this server
+   again (R12), except a release whose connection is lost: see rl_disconnect. */
+static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
   int64_t now_ms = -1;
   while (sent > 0) {
-    rl_command *c = rl_at(rl, s->cursor);
-    size_t left = RL_AS(size_t, c->size - s->sent), step = rl_min(sent, left);
-    if (s->sent == 0) {
-      REDLOCK_ASSERT(c->due & s->bit);
-      rl_remove(&c->due, s->bit);
-      c->owed |= s->bit;
-      rl_owe(rl, s, 1);
-      if (c->kind == RL_SET && now_ms < 0) now_ms = rl_latest_ms(rl);
-      if (c->kind == RL_SET) rl_on_set_sent(s, c, now_ms);
+    rl_command *c = rl_command_at(rl, s->send_next);
+    size_t left = RL_CAST(size_t, c->wire_size - s->sent_bytes), step = rl_min(sent, left);
+    if (s->sent_bytes == 0) {
+      REDLOCK_ASSERT(c->unsent_to & s->bit);
+      rl_mask_remove(&c->unsent_to, s->bit);
+      c->awaited_from |= s->bit;
+      rl_expect_replies(rl, s, 1);
+      if (c->kind == RL_TASK_SET && now_ms < 0) now_ms = rl_read_clock_forward(rl);
+      if (c->kind == RL_TASK_SET) rl_on_set_sent(s, c, now_ms);
     }
     sent -= step;
-    s->sent = RL_AS(uint32_t, step < left ? s->sent + step : 0);
-    if (step == left) s->cursor++;
+    s->sent_bytes = RL_CAST(uint32_t, step < left ? s->sent_bytes + step : 0);
+    if (step == left) s->send_next++;
   }
 }
 
-/* Sends one window to a server; whether it may take another. */
-static int rl_send_window(redlock *rl, rl_server *s, rl_window *w) {
+/* Sends one piece of output to a server; whether it may take another. */
+static int rl_send_output(redlock *rl, rl_server *s, rl_output *w) {
   size_t sent;
-  if (s->state != RL_READY || s->full == RL_BROKEN || !rl_skip(rl, s)) return 0;
-  if (!rl_is_filled_for(rl, s, w)) rl_fill(rl, s, w);
+  if (s->state != RL_STATE_READY || s->send_blocked == RL_SEND_BROKEN || !rl_find_unsent(rl, s))
+    return 0;
+  if (!rl_output_fits(rl, s, w)) rl_fill_output(rl, s, w);
   sent = rl_send_bytes(rl, s, w->data, w->size);
-  rl_on_sent(rl, s, sent);
+  rl_on_bytes_sent(rl, s, sent);
   return sent == w->size;
 }
 
 /* Sends a window at a time to each server in turn; servers at the same place share a window. */
-RL_APART static void rl_send_windows(redlock *rl) {
+RL_NOINLINE static void rl_send_to_all(redlock *rl) {
   rl_server *s = rl->server;
-  rl_window window;
+  rl_output window;
   int idle = 0;
   window.size = 0;
-  while (idle != rl->servers) { /* each turn sends something, or finds nothing to send */
-    idle = rl_send_window(rl, s, &window) ? 0 : idle + 1;
-    if (++s == rl->last) s = rl->server;
+  while (idle != rl->server_count) { /* each turn sends something, or finds nothing to send */
+    idle = rl_send_output(rl, s, &window) ? 0 : idle + 1;
+    if (++s == rl->server_end) s = rl->server;
   }
 }
 
 /* 0 = no connection can be made. */
-RL_APART static int rl_open(redlock *rl, rl_server *s) {
+RL_NOINLINE static int rl_connect(redlock *rl, rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   char host[RL_HOST_BYTES], port[6];
-  rl_copy_target(s, host, port);
+  rl_copy_host_port(s, host, port);
   s->generation++;
-  s->told = 0;
+  s->error_is_theirs = 0;
   memset(&s->parser, 0, sizeof s->parser);
-  rl_mark_reply(rl, s);
-  s->fd = rl->io->open(rl->ctx, s->index, host, port);
-  s->state = s->fd < 0 ? RL_CLOSED : RL_CONNECTING;
-  s->until_ms = rl->now_ms + rl_connect_ms(s);
-  return s->fd >= 0 && !(rl_is_layered(s) && tls->open(tls->ctx, s->index, s->fd, host));
+  rl_restart_reply_timer(rl, s);
+  s->fd = rl->io->open(rl->io_ctx, s->index, host, port);
+  s->state = s->fd < 0 ? RL_STATE_CLOSED : RL_STATE_CONNECTING;
+  s->not_before_ms = rl->now_ms + rl_connect_timeout_ms(s);
+  return s->fd >= 0 && !(rl_uses_tls(s) && tls->open(tls->ctx, s->index, s->fd, host));
 }
 
-/* R14: whether anything waits for a connection: a command, or a lock that rests or is kept. */
-static int rl_is_wanted(const redlock *rl, const rl_server *s) {
-  return s->cursor != rl->end || (s->state < RL_READY && !rl_is_empty(&rl->live));
+/* R14: whether a connection is needed: there is a command to send, or a lock is active. */
+static int rl_needs_connection(const redlock *rl, const rl_server *s) {
+  return s->send_next != rl->ring_tail ||
+         (s->state < RL_STATE_READY && !rl_list_is_empty(&rl->active));
 }
 
-/* When there is next something to do by the clock for the server. */
-static int64_t rl_server_due(const redlock *rl, const rl_server *s) {
-  if (s->state < RL_GREETING ? !rl_is_wanted(rl, s) : s->owed == 0 && !s->full) return INT64_MAX;
-  if (s->state == RL_CLOSED || s->stalled) return s->until_ms;
-  return s->mark_ms + rl->options.server_timeout_ms + 1;
+/* When the server's timer expires; INT64_MAX = never. */
+static int64_t rl_server_timer_ms(const redlock *rl, const rl_server *s) {
+  if (s->state < RL_STATE_HANDSHAKE ? !rl_needs_connection(rl, s)
+                                    : s->outstanding == 0 && !s->send_blocked)
+    return INT64_MAX;
+  if (s->state == RL_STATE_CLOSED || s->stalled) return s->not_before_ms;
+  return s->timed_since_ms + rl->options.server_timeout_ms + 1;
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
 
 /* R4: the handshake failed. If its reply was no error, what a reply before it said, which refused
    nothing, gives way. */
-static void rl_refuse(redlock *rl, rl_server *s, const char *why) {
-  if (s->parser.whole != '-') s->told = s->wary = 0;
-  rl_say(s, why);
-  s->wary = 1;
-  rl_lose(rl, s, why);
-  rl_vote_all(rl, s, REDLOCK_VOTE_ERROR);
+static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
+  if (s->parser.outer_type != '-') s->error_is_theirs = s->handshake_failed = 0;
+  rl_set_error(s, why);
+  s->handshake_failed = 1;
+  rl_disconnect(rl, s, why);
+  rl_set_missing_votes(rl, s, REDLOCK_VOTE_ERROR);
 }
 
-/* R5: whether another entry has a connection to this same server. If that entry has lost its
-   connection, the server is now s's. */
-static int rl_is_other_name(redlock *rl, rl_server *s) {
+/* R5: whether another entry is connected to this same server. If that entry has lost its
+   connection, the server belongs to s from now on. */
+static int rl_is_duplicate(redlock *rl, rl_server *s) {
   rl_server *other = rl->server, *loser;
-  while (other != rl->last && (other == s || other->run_id != s->next_run_id)) other++;
-  if (other == rl->last) return 0;
-  loser = other->state == RL_READY ? s : other;
+  while (other != rl->server_end && (other == s || other->run_id != s->reported_run_id)) other++;
+  if (other == rl->server_end) return 0;
+  loser = other->state == RL_STATE_READY ? s : other;
   loser->run_id = 0;
   return loser == s;
 }
 
-/* R24. The clock is read again: a reading from before the reply would make the server seem older. A
-   restart that we have seen is timed on our clock; a negative uptime means that the server's clock
-   was set back. */
-static const char *rl_identify(redlock *rl, rl_server *s) {
-  int64_t uptime_s = s->parser.negative ? 0 : RL_AS(int64_t, RL_LOW_HALF(s->parser.number));
-  if (rl_is_other_name(rl, s)) return rl_twin;
-  if (!rl_tick(rl)) return rl_no_clock;
-  if (s->run_id == 0) s->born_ms = rl->now_ms - uptime_s * 1000 + RL_UPTIME_SLACK_MS;
-  else if (s->run_id != s->next_run_id) s->born_ms = rl->now_ms;
-  s->run_id = s->next_run_id;
+/* R24: when the server started. The clock is read again: a reading from before the reply would make
+   the server seem older. A restart that we saw is timed by our clock. A negative uptime means that
+   the server's clock was set back. */
+static const char *rl_check_identity(redlock *rl, rl_server *s) {
+  int64_t uptime_s = s->parser.negative ? 0 : RL_CAST(int64_t, RL_LOW32(s->parser.number));
+  if (rl_is_duplicate(rl, s)) return rl_error_same_server;
+  if (!rl_update_now(rl)) return rl_error_clock;
+  if (s->run_id == 0) s->start_ms = rl->now_ms - uptime_s * 1000 + RL_UPTIME_SLACK_MS;
+  else if (s->run_id != s->reported_run_id) s->start_ms = rl->now_ms;
+  s->run_id = s->reported_run_id;
   return RL_NULL;
 }
 
-/* The server answers sensibly: whatever was wrong is over. */
-static void rl_on_good_reply(rl_server *s) {
-  s->wary = s->told = 0;
+/* After a good reply: no error any more. */
+static void rl_clear_error(rl_server *s) {
+  s->handshake_failed = s->error_is_theirs = 0;
   s->error[0] = 0;
 }
 
-/* R26: who does not know HELLO, or may not, wakes no one, and nothing is wrong with that. What a
-   server says in trouble, and neither ERR nor NO..., ends the handshake: it is asked again. */
-static const char *rl_judge_wakes(rl_server *s, rl_reply reply, int is_hello) {
+/* R26: the reply to HELLO or CLIENT TRACKING. A server that does not know or permit them sends no
+   wake-ups, and that is no error. Any error but ERR and NO... means trouble: the handshake fails,
+   and is tried again. */
+static const char *rl_check_tracking_reply(rl_server *s, rl_reply reply, int is_hello) {
   uint32_t first = s->parser.hash;
-  s->wakes = RL_AS(uint8_t, s->wakes + (reply == (is_hello ? RL_REPLY_OTHER : RL_REPLY_OK)));
-  return reply == RL_REPLY_ERROR && first != 'E' && first != 'N' ? rl_odd : RL_NULL;
+  s->tracking =
+      RL_CAST(uint8_t, s->tracking + (reply == (is_hello ? RL_REPLY_OTHER : RL_REPLY_OK)));
+  return reply == RL_REPLY_ERROR && first != 'E' && first != 'N' ? rl_error_protocol : RL_NULL;
 }
 
-/* What is wrong with one reply of the handshake; NULL = nothing. Its last two are R24's, and those
-   before them R26's. */
-static const char *rl_judge_greeting(redlock *rl, rl_server *s, rl_reply reply) {
-  int left = s->greeting - (RL_MAX_TTL(rl) ? 2 : 0);
-  if (s->greeting == 0 && s->state < RL_GREETED) return rl_odd; /* to what has not left */
-  if (left >= 2) return reply == RL_REPLY_OK ? RL_NULL : rl_odd;
-  if (left >= 0) return rl_judge_wakes(s, reply, left);
+/* What is wrong with a reply to the handshake; NULL = nothing. Its last two replies are R24's, the
+   two before them R26's. */
+static const char *rl_check_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
+  int left = s->handshake_replies - (RL_MAX_TTL(rl) ? 2 : 0);
+  if (s->handshake_replies == 0 && s->state < RL_STATE_HANDSHAKE_SENT)
+    return rl_error_protocol; /* a reply to what was not sent yet */
+  if (left >= 2) return reply == RL_REPLY_OK ? RL_NULL : rl_error_protocol;
+  if (left >= 0) return rl_check_tracking_reply(s, reply, left);
   if (reply == RL_REPLY_NIL) return "not a master: list masters only";
-  if (s->parser.whole != ':') return rl_odd;
-  if (s->greeting == 0) return rl_identify(rl, s);
-  s->next_run_id = RL_LOW_HALF(s->parser.number);
-  if (s->next_run_id == 0) s->next_run_id = 1; /* 0 means none */
+  if (s->parser.outer_type != ':') return rl_error_protocol;
+  if (s->handshake_replies == 0) return rl_check_identity(rl, s);
+  s->reported_run_id = RL_LOW32(s->parser.number);
+  if (s->reported_run_id == 0) s->reported_run_id = 1; /* 0 means none */
   return RL_NULL;
 }
 
-static void rl_on_greeting_reply(redlock *rl, rl_server *s, rl_reply reply) {
+static void rl_on_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
   const char *problem;
-  s->greeting--;
-  problem = rl_judge_greeting(rl, s, reply);
+  s->handshake_replies--;
+  problem = rl_check_handshake_reply(rl, s, reply);
   if (problem) {
-    rl_refuse(rl, s, problem);
-  } else if (s->greeting == 0) {
-    s->state = RL_READY;
-    rl_on_good_reply(s);
-    rl_on_news(rl, s, 0); /* R26 */
+    rl_fail_handshake(rl, s, problem);
+  } else if (s->handshake_replies == 0) {
+    s->state = RL_STATE_READY;
+    rl_clear_error(s);
+    rl_on_maybe_free(rl, s, 0); /* R26 */
   }
 }
 
-/* R4: what a reply to that command means. */
+/* R4: the vote in a reply to that command. */
 static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
-  int sets = c->kind == RL_SET;
-  if (reply == RL_REPLY_NIL || s->parser.whole == '$') return REDLOCK_VOTE_TAKEN;
+  int sets = c->kind == RL_TASK_SET;
+  if (reply == RL_REPLY_NIL || s->parser.outer_type == '$') return REDLOCK_VOTE_TAKEN;
   if (sets && RL_FENCING(rl)) return rl_fenced_vote(rl, s, c);
   return reply == (sets ? RL_REPLY_OK : RL_REPLY_POSITIVE) ? REDLOCK_VOTE_YES : REDLOCK_VOTE_ERROR;
 }
 
-/* Counts one owed reply off; the mark is set anew when its own reply has come (R13). */
-static void rl_on_paid(redlock *rl, rl_server *s) {
-  s->owed--;
-  if (--s->mark == 0) rl_mark_reply(rl, s);
-  if (s->owed == 0) s->stalled = 0;
+/* One outstanding reply has come. If it was the timed one, the last outstanding one is timed next
+   (R13). */
+static void rl_reply_arrived(redlock *rl, rl_server *s) {
+  s->outstanding--;
+  if (--s->timed_reply == 0) rl_restart_reply_timer(rl, s);
+  if (s->outstanding == 0) s->stalled = 0;
 }
 
-/* R4, R24: what a command's own reply counts for. A release that was sent twice, because its
-   connection was lost, finds nothing the second time: that tells nothing. */
-static void rl_on_answer(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
+/* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
+   sent again after a lost connection may find nothing because the first one worked: that is no
+   vote. */
+static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
   redlock_vote vote = rl_vote_of(rl, s, c, reply), *its;
-  int sets_nothing = vote == REDLOCK_VOTE_TAKEN || rl_is_refused(vote);
+  int sets_nothing = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
   if (vote == REDLOCK_VOTE_ERROR) {
-    if (reply != RL_REPLY_ERROR) rl_say(s, rl_odd);
+    if (reply != RL_REPLY_ERROR) rl_set_error(s, rl_error_protocol);
   } else {
-    s->fails = 0; /* a roll-back that finds nothing says no more about what refused its SET */
-    if (c->kind != RL_RELEASE || vote == REDLOCK_VOTE_YES) rl_on_good_reply(s);
-    if (rl_is_far(c, vote)) rl_say(s, "clock is off");
-    if (RL_MAX_TTL(rl) && c->t1_ms - s->born_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
+    s->failures = 0; /* a roll-back that finds nothing must not clear the error of its SET */
+    if (c->kind != RL_TASK_RELEASE || vote == REDLOCK_VOTE_YES) rl_clear_error(s);
+    if (rl_is_clock_refusal(c, vote)) rl_set_error(s, "clock is off");
+    if (RL_MAX_TTL(rl) && c->t1_ms - s->start_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
   }
   if (!c->lock) return;
-  if (c->kind == RL_SET && sets_nothing) rl_remove(&c->lock->touched, s->bit); /* R7 */
+  if (c->kind == RL_TASK_SET && sets_nothing) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
   its = &c->lock->votes[s->index];
-  if (c->kind == RL_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
+  if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
-  if (reply != RL_REPLY_OK && s->parser.hash > c->lock->ahead_ms)
-    c->lock->ahead_ms = s->parser.hash; /* as good as the three bytes: rl_hash weighs them so */
-  rl_remove(&c->lock->news, s->bit); /* that was before */
-  rl_judge(rl, c->lock);
+  if (reply != RL_REPLY_OK && s->parser.hash > c->lock->holder_age_ms)
+    c->lock->holder_age_ms = s->parser.hash; /* rl_hash weighs three bytes nearly as digits */
+  rl_mask_remove(&c->lock->maybe_free, s->bit); /* such a change came before this vote */
+  rl_evaluate_round(rl, c->lock);
 }
 
-/* R8: the one place where a reply meets its command, or is dropped because it comes late. */
+/* R8: matches a reply to its command, by position. Replies to retired commands are dropped here;
+   those to a round that has ended, in rl_on_command_reply. */
 static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
   int stalled = s->stalled;
   rl_command *c;
-  if (s->owed == 0) {
-    rl_lose(rl, s, rl_odd);
+  if (s->outstanding == 0) {
+    rl_disconnect(rl, s, rl_error_protocol);
     return;
   }
-  rl_on_paid(rl, s);
-  if (s->greeting) {
-    rl_on_greeting_reply(rl, s, reply);
+  rl_reply_arrived(rl, s);
+  if (s->handshake_replies) {
+    rl_on_handshake_reply(rl, s, reply);
     return;
   }
-  if (s->late) {
-    s->late--;
+  if (s->stale_replies) {
+    s->stale_replies--;
   } else {
     do {
-      REDLOCK_ASSERT(s->answered != s->cursor + 1);
-      c = rl_at(rl, s->answered++);
-    } while (!(c->owed & s->bit));
-    rl_remove(&c->owed, s->bit);
-    rl_on_answer(rl, s, c, reply);
+      REDLOCK_ASSERT(s->reply_next != s->send_next + 1);
+      c = rl_command_at(rl, s->reply_next++);
+    } while (!(c->awaited_from & s->bit));
+    rl_mask_remove(&c->awaited_from, s->bit);
+    rl_on_command_reply(rl, s, c, reply);
   }
-  if (stalled && !s->stalled) rl_on_news(rl, s, 0); /* R26 */
+  if (stalled && !s->stalled) rl_on_maybe_free(rl, s, 0); /* R26 */
 }
 
 static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
   rl_reply reply = rl_parse(&s->parser, byte);
-  if (reply == RL_MORE) return;
-  if (reply == RL_ERROR_BYTE) rl_capture(s, byte);
-  else if (reply == RL_PUSHED) rl_on_news(rl, s, s->parser.hash);
-  else if (reply == RL_BAD) rl_lose(rl, s, rl_odd);
+  if (reply == RL_PARSE_MORE) return;
+  if (reply == RL_PARSE_ERROR_TEXT) rl_capture_error_byte(s, byte);
+  else if (reply == RL_PUSH) rl_on_maybe_free(rl, s, s->parser.hash);
+  else if (reply == RL_PARSE_INVALID) rl_disconnect(rl, s, rl_error_protocol);
   else rl_on_reply(rl, s, reply);
 }
 
-RL_APART static void rl_receive(redlock *rl, rl_server *s) {
+RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   char data[RL_RECEIVE_BYTES];
   int turn, k, got;
-  for (turn = 0; turn < RL_RECEIVE_TURNS; turn++) {
-    got = rl_is_layered(s) ? (tls->recv)(tls->ctx, s->index, data, sizeof data)
-                           : (rl->io->recv)(rl->ctx, s->index, data, sizeof data);
-    if (RL_AS(unsigned, got) > RL_RECEIVE_BYTES) rl_lose(rl, s, rl_lost);
-    for (k = 0; k < got && s->state != RL_CLOSED; k++) rl_on_byte(rl, s, data[k]);
-    if (s->state == RL_CLOSED || got < RL_RECEIVE_BYTES) return;
+  for (turn = 0; turn < RL_MAX_RECEIVES; turn++) {
+    got = rl_uses_tls(s) ? (tls->recv)(tls->ctx, s->index, data, sizeof data)
+                           : (rl->io->recv)(rl->io_ctx, s->index, data, sizeof data);
+    if (RL_CAST(unsigned, got) > RL_RECEIVE_BYTES) rl_disconnect(rl, s, rl_error_lost);
+    for (k = 0; k < got && s->state != RL_STATE_CLOSED; k++) rl_on_byte(rl, s, data[k]);
+    if (s->state == RL_STATE_CLOSED || got < RL_RECEIVE_BYTES) return;
   }
-  rl->ready |= s->bit;
+  rl->readable |= s->bit;
 }
 
 /* ---- Servers: a round of sending ------------------------------------------------------------- */
 
-/* Makes a server ready for what is due to it, with a new connection if necessary. A connection that
-   was quiet for long may have been closed: better to notice now than to lose a SET on it. */
-static void rl_attend(redlock *rl, rl_server *s) {
-  (void)rl_skip(rl, s);
-  if (s->state != RL_GREETING && !rl_is_wanted(rl, s)) {
-    if (s->owed == 0) s->stalled = s->full = 0; /* it has caught up with what it was spared */
+/* Prepares a server for sending: connects if necessary, and continues the handshake. A connection
+   that was idle is read first: the server may have closed it, and a SET on it would be lost. */
+static void rl_prepare(redlock *rl, rl_server *s) {
+  (void)rl_find_unsent(rl, s);
+  if (s->state != RL_STATE_HANDSHAKE && !rl_needs_connection(rl, s)) {
+    if (s->outstanding == 0) s->stalled = s->send_blocked = 0; /* it has caught up */
     return;
   }
-  if (s->state != RL_CLOSED && s->owed == 0 &&
-      rl->now_ms - s->mark_ms > rl->options.server_timeout_ms)
+  if (s->state != RL_STATE_CLOSED && s->outstanding == 0 &&
+      rl->now_ms - s->timed_since_ms > rl->options.server_timeout_ms)
     rl_receive(rl, s);
-  if (s->state == RL_CLOSED && rl->now_ms >= s->until_ms && !rl_open(rl, s))
-    rl_lose(rl, s, rl_lost);
-  if (s->state != RL_CLOSED) rl_send_greeting(rl, s);
+  if (s->state == RL_STATE_CLOSED && rl->now_ms >= s->not_before_ms && !rl_connect(rl, s))
+    rl_disconnect(rl, s, rl_error_lost);
+  if (s->state != RL_STATE_CLOSED) rl_send_handshake(rl, s);
 }
 
-/* What came before the end may say why. */
-static void rl_on_broken(redlock *rl, rl_server *s) {
-  if (s->full != RL_BROKEN) return;
+/* the server may have said why before it closed */
+static void rl_on_broken_send(redlock *rl, rl_server *s) {
+  if (s->send_blocked != RL_SEND_BROKEN) return;
   rl_receive(rl, s);
-  if (s->state != RL_CLOSED) rl_lose(rl, s, rl_lost);
+  if (s->state != RL_STATE_CLOSED) rl_disconnect(rl, s, rl_error_lost);
 }
 
 /* Nobody waits for what is late, or never connected. */
-static void rl_on_stalled(redlock *rl, rl_server *s) {
-  if (s->stalled) rl_vote_all(rl, s, REDLOCK_VOTE_UNREACHABLE);
+static void rl_check_stalled(redlock *rl, rl_server *s) {
+  if (s->stalled) rl_set_missing_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
 /* Sends every server what is due to it. Nothing is received before the window is off the stack. */
-static void rl_send(redlock *rl) {
+static void rl_flush(redlock *rl) {
   rl_server *s;
-  for (s = rl->server; s != rl->last; s++) rl_attend(rl, s);
-  rl_send_windows(rl);
-  for (s = rl->server; s != rl->last; s++) {
-    rl_on_broken(rl, s);
-    rl_on_stalled(rl, s);
+  for (s = rl->server; s != rl->server_end; s++) rl_prepare(rl, s);
+  rl_send_to_all(rl);
+  for (s = rl->server; s != rl->server_end; s++) {
+    rl_on_broken_send(rl, s);
+    rl_check_stalled(rl, s);
   }
 }
 
 /* ---- Servers: the clock ---------------------------------------------------------------------- */
 
-/* R13: from now on it gets only releases, and nobody waits for it. If it never connected, we still
-   try. */
-static void rl_stall(redlock *rl, rl_server *s) {
+/* R13: a reply is overdue. From now on the server gets only releases, and no round waits for it. If
+   it has not connected yet, its commands wait for that. */
+static void rl_mark_stalled(redlock *rl, rl_server *s) {
   uint32_t place;
   s->stalled = 1;
-  rl_say_why(rl, s, rl_late);
-  for (place = rl->first; s->state != RL_CONNECTING && place != rl->end; place++) {
-    rl_command *c = rl_at(rl, place);
-    if (c->kind != RL_RELEASE) rl_remove(&c->due, s->bit);
+  rl_set_connection_error(rl, s, rl_error_timeout);
+  for (place = rl->ring_head; s->state != RL_STATE_CONNECTING && place != rl->ring_tail; place++) {
+    rl_command *c = rl_command_at(rl, place);
+    if (c->kind != RL_TASK_RELEASE) rl_mask_remove(&c->unsent_to, s->bit);
   }
-  rl_vote_all(rl, s, s->state == RL_CONNECTING ? REDLOCK_VOTE_UNREACHABLE : REDLOCK_VOTE_TIMEOUT);
+  rl_set_missing_votes(
+      rl, s, s->state == RL_STATE_CONNECTING ? REDLOCK_VOTE_UNREACHABLE : REDLOCK_VOTE_TIMEOUT);
 }
 
-static void rl_on_server_time(redlock *rl, rl_server *s) {
-  if (s->state == RL_CLOSED || rl->now_ms < rl_server_due(rl, s)) return;
-  rl_stall(rl, s);
-  if (rl->now_ms >= s->until_ms) rl_lose(rl, s, rl_late);
+static void rl_on_server_timer(redlock *rl, rl_server *s) {
+  if (s->state == RL_STATE_CLOSED || rl->now_ms < rl_server_timer_ms(rl, s)) return;
+  rl_mark_stalled(rl, s);
+  if (rl->now_ms >= s->not_before_ms) rl_disconnect(rl, s, rl_error_timeout);
 }
 
 /* ---- Room in the log (R11) ------------------------------------------------------------------- */
 
-/* Whether the log must keep its first command for a server: a part of it has left, or it can still
-   be sent. One that is not ready has got nothing on this connection, and pins nothing. */
-static int rl_is_pinned(const redlock *rl, const rl_server *s, const rl_command *first) {
-  if (s->state != RL_READY) return 0;
-  return (s->cursor == rl->first && s->sent) || rl_is_due(rl, s, first);
+/* Whether the ring must keep its oldest command for a server: part of it has been sent, or it must
+   still be sent. A server that is not ready has been sent nothing on this connection. */
+static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_command *first) {
+  if (s->state != RL_STATE_READY) return 0;
+  return (s->send_next == rl->ring_head && s->sent_bytes) || rl_must_send(rl, s, first);
 }
 
-/* Takes the first command out of the log, if it is decided. A stalled server in the way, which
-   accepts no more bytes, loses its connection; a healthy one is waited for, until the command is
-   too old or, if a part of it has left, until that is late. */
-static int rl_retire(redlock *rl) {
-  const rl_command *c = rl_at(rl, rl->first);
+/* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
+   that accepts no more bytes is disconnected. A healthy one is waited for, until the command is too
+   old or, if part of it has been sent, until its reply is overdue. */
+static int rl_retire_oldest(redlock *rl) {
+  const rl_command *c = rl_command_at(rl, rl->ring_head);
   rl_server *s;
-  if (rl_count(rl) == 0 || c->lock) return 0;
-  for (s = rl->server; s != rl->last; s++) {
-    if (!rl_is_pinned(rl, s, c)) continue;
-    if (!s->stalled || !s->full) {
-      if (rl->now_ms < rl_age_out_ms(rl, c)) rl_note_due(rl, rl_age_out_ms(rl, c));
+  if (rl_ring_count(rl) == 0 || c->lock) return 0;
+  for (s = rl->server; s != rl->server_end; s++) {
+    if (!rl_pins_oldest(rl, s, c)) continue;
+    if (!s->stalled || !s->send_blocked) {
+      if (rl->now_ms < rl_send_expiry_ms(rl, c)) rl_arm_timer(rl, rl_send_expiry_ms(rl, c));
       return 0;
     }
-    rl_lose(rl, s, rl_late);
+    rl_disconnect(rl, s, rl_error_timeout);
   }
-  for (s = rl->server; s != rl->last; s++) {
-    if (c->owed & s->bit) s->late++;
-    if (s->answered == rl->first) s->answered++;
-    if (s->cursor == rl->first) s->cursor++;
+  for (s = rl->server; s != rl->server_end; s++) {
+    if (c->awaited_from & s->bit) s->stale_replies++;
+    if (s->reply_next == rl->ring_head) s->reply_next++;
+    if (s->send_next == rl->ring_head) s->send_next++;
   }
-  rl->first++;
+  rl->ring_head++;
   return 1;
 }
 
-/* R7: an acquire reserves the room for its roll-back. The last two commands are for what must not
-   wait in line: blocking calls, kept locks, releases that nobody waits for. */
+/* Makes room in the ring for a task; 0 = there is none. R7: an acquire also reserves a slot for its
+   roll-back. The last slots are for what must not wait: blocking calls, kept locks, releases that
+   nobody waits for. */
 static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
-  uint32_t need = task == RL_SET ? 2 : 1;
-  if (!lock->urgent) need += RL_SPARE;
-  while (rl_count(rl) + rl->reserved + need > REDLOCK_MAX_COMMANDS)
-    if (!rl_retire(rl)) return 0;
+  uint32_t need = task == RL_TASK_SET ? 2 : 1;
+  if (!lock->urgent) need += RL_URGENT_SLOTS;
+  while (rl_ring_count(rl) + rl->reserved_slots + need > REDLOCK_MAX_COMMANDS)
+    if (!rl_retire_oldest(rl)) return 0;
   return 1;
 }
 
 /* ---- Rounds: votes, quorum, decision --------------------------------------------------------- */
 
-/* Decided: whatever still comes for this round is late. Returns the round's command. */
-static rl_command *rl_settle(redlock_lock *lock) {
+/* Ends the round: votes that still come do not count. Returns its command. */
+static rl_command *rl_end_round(redlock_lock *lock) {
   rl_command *c = lock->command;
   REDLOCK_ASSERT(c->lock == lock);
   c->lock = RL_NULL;
-  if (lock->phase == RL_VOTING) lock->phase = RL_RESTING;
+  if (lock->phase == RL_PHASE_VOTING) lock->phase = RL_PHASE_BACKOFF;
   return c;
 }
 
-/* Into the queue that redlock_step hands back from. */
+/* Decides the operation: redlock_step will return the lock. */
 static void rl_decide(redlock *rl, redlock_lock *lock, redlock_status status) {
   lock->status = status;
   if (lock->kept) lock->operation = REDLOCK_LOST;
   lock->kept = 0;
-  rl_move(rl, lock, RL_DECIDED);
+  rl_set_phase(rl, lock, RL_PHASE_DECIDED);
 }
 
-static void rl_wait_until(redlock *rl, redlock_lock *lock, uint8_t phase, int64_t due_ms) {
-  rl_move(rl, lock, phase);
-  lock->due_ms = due_ms;
-  rl_note_due(rl, due_ms);
+static void rl_set_timer(redlock *rl, redlock_lock *lock, uint8_t phase, int64_t due_ms) {
+  rl_set_phase(rl, lock, phase);
+  lock->timer_ms = due_ms;
+  rl_arm_timer(rl, due_ms);
 }
 
-/* Takes its turn for room in the log; rl_start_task goes on with it. */
-static void rl_queue(redlock *rl, redlock_lock *lock, uint8_t task) {
+/* Queues the lock until the ring has room; rl_start_task continues. */
+static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
   int64_t end = INT64_MAX;
   lock->task = task;
-  rl->fresh = 1;
-  if (task == RL_EXTEND) end = lock->deadline_ms;
-  else if (rl_is_second(lock)) end = lock->due_ms;
-  else if (task == RL_SET && lock->attempts) end = lock->since_ms;
-  rl_wait_until(rl, lock, RL_LINE, end);
+  rl->work_pending = 1;
+  if (task == RL_TASK_EXTEND) end = lock->deadline_ms;
+  else if (rl_is_extra_round(lock)) end = lock->timer_ms;
+  else if (task == RL_TASK_SET && lock->attempts) end = lock->since_ms;
+  rl_set_timer(rl, lock, RL_PHASE_QUEUED, end);
 }
 
-/* R7: the release goes to every server that any byte of the SET went to, behind it, at once. */
+/* R7: sends a release to every server that was sent any byte of the SET, behind it, at once. */
 static void rl_roll_back(redlock *rl, redlock_lock *lock) {
-  rl_unreserve(rl, lock);
-  if (lock->touched) rl_encode(rl, lock, RL_RELEASE, lock->touched);
-  lock->touched = 0;
+  rl_free_reserved_slot(rl, lock);
+  if (lock->maybe_set) rl_append_command(rl, lock, RL_TASK_RELEASE, lock->maybe_set);
+  lock->maybe_set = 0;
 }
 
-static uint32_t rl_waited_ms(const redlock *rl, const redlock_lock *lock) {
-  return RL_AS(uint32_t, rl->now_ms) - lock->max_hold_ms;
+static uint32_t rl_waiting_ms(const redlock *rl, const redlock_lock *lock) {
+  return RL_CAST(uint32_t, rl->now_ms) - lock->max_hold_ms;
 }
 
-/* R9: the least range of a random rest: more than two attempts like the last one, since clients
-   that collide must come apart. Wider at first: who has waited longer comes first more often. */
-static uint32_t rl_range_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t took = RL_AS(uint32_t, -lock->t1_ms), limit = rl->options.server_timeout_ms;
-  if (took > limit) took = limit; /* we were paused */
-  return 2 * took + (rl_waited_ms(rl, lock) < 24 ? 12 : 1);
+/* R9: the least spread of a random back-off: more than twice what the last attempt took, so that
+   colliding clients come apart. Wider at first, so that whoever has waited longer succeeds more
+   often. */
+static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
+  uint32_t took = RL_CAST(uint32_t, -lock->t1_ms), limit = rl->options.server_timeout_ms;
+  if (took > limit) took = limit; /* the process was paused */
+  return 2 * took + (rl_waiting_ms(rl, lock) < 24 ? 12 : 1);
 }
 
 /* R26: for how long others have had it since this one was first told; up to a quarter more by luck,
    so that those who came at once differ: the last byte, since a label may come first. The value
    tells it in three bytes. */
-static uint32_t rl_age_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t age = RL_AS(uint32_t, rl->now_ms) - lock->told_ms, most = 1u << 23;
-  if (!lock->told_ms) return 0;
+static uint32_t rl_waiter_age_ms(const redlock *rl, const redlock_lock *lock) {
+  uint32_t age = RL_CAST(uint32_t, rl->now_ms) - lock->first_woken_ms, most = 1u << 23;
+  if (!lock->first_woken_ms) return 0;
   if (age > most) age = most;
-  return age + (age * RL_AS(unsigned char, lock->value[RL_VALUE_BYTES - 1]) >> 10);
+  return age + (age * RL_CAST(unsigned char, lock->value[RL_VALUE_BYTES - 1]) >> 10);
 }
 
 /* R26: a random rest for one who is told that it may be free. A crowd waits in line: the holder had
    waited for as long as its value tells. Who has not rests longer, in proportion, but at most a
    second; unless it is among the next few, as far as its rest tells how long a hold is. */
-static int64_t rl_line_ms(redlock *rl, redlock_lock *lock) {
-  uint32_t now = RL_AS(uint32_t, rl->now_ms), rested = now - lock->failed_ms;
-  uint32_t own = rl_age_ms(rl, lock) + 16 * rested, early = 0;
-  if (!lock->told_ms && rl_members(lock->news) >= rl->quorum)
-    lock->told_ms = (now - 1) | 1; /* neither 0 nor to come; whoever just arms is told of nothing */
-  if (own < lock->ahead_ms) early = lock->ahead_ms - own;
-  if (early > 2 * RL_DOZE_MS) early = 2 * RL_DOZE_MS;
-  return rl_random(rl, rl_range_ms(rl, lock) + early / 2);
+static int64_t rl_turn_delay_ms(redlock *rl, redlock_lock *lock) {
+  uint32_t now = RL_CAST(uint32_t, rl->now_ms), rested = now - lock->attempt_end_ms;
+  uint32_t own = rl_waiter_age_ms(rl, lock) + 16 * rested, early = 0;
+  if (!lock->first_woken_ms && rl_mask_count(lock->maybe_free) >= rl->quorum)
+    lock->first_woken_ms = (now - 1) | 1; /* not 0, nor to come */
+  if (own < lock->holder_age_ms) early = lock->holder_age_ms - own;
+  if (early > 2 * RL_PUSH_WAIT_MS) early = 2 * RL_PUSH_WAIT_MS;
+  return rl_random(rl, rl_min_spread_ms(rl, lock) + early / 2);
 }
 
 /* R26: at how many servers the resource may be free, for all that is known when an attempt fails.
    Whether a quorum of them tells when it changes; then the next attempt asks them to. But one that
    is found free without a word, when a rest that relied on that ended by itself, told nothing. What
    nobody tells of is polled: that answers come too late, or that clocks do not fit. */
-static int rl_look_out(const redlock *rl, redlock_lock *lock) {
+static int rl_choose_wake_mode(const redlock *rl, redlock_lock *lock) {
   const rl_server *s;
   int unasked, tell = 0, refused = 0;
-  for (s = rl->server; s != rl->last; s++) {
+  for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
-    if (vote < REDLOCK_VOTE_TAKEN || rl_is_refused(vote)) lock->news |= s->bit;
-    if (vote == REDLOCK_VOTE_YES && lock->alarm == RL_DOZES && !(lock->known & s->bit))
-      lock->alarm = RL_MISTRUSTS;
-    refused += rl_is_refused(vote);
-    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_refused(vote)) && s->wakes == 2;
+    if (vote < REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote)) lock->maybe_free |= s->bit;
+    if (vote == REDLOCK_VOTE_YES && lock->wake_mode == RL_WAKE_PUSH && !(lock->known_free & s->bit))
+      lock->wake_mode = RL_WAKE_UNTRUSTED;
+    refused += rl_is_token_refused(vote);
+    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote)) && s->tracking == 2;
   }
-  if (tell < rl->quorum || refused >= rl->quorum || lock->last == REDLOCK_EXPIRED) {
-    lock->alarm = RL_POLLS;
+  if (tell < rl->quorum || refused >= rl->quorum || lock->last_result == REDLOCK_EXPIRED) {
+    lock->wake_mode = RL_WAKE_POLL;
     return 0;
   }
-  unasked = lock->alarm == RL_POLLS && !RL_FENCING(rl);
-  if (lock->alarm == RL_POLLS) lock->alarm = RL_ARMS;
-  return unasked || rl_members(lock->news) >= rl->quorum;
+  unasked = lock->wake_mode == RL_WAKE_POLL && !RL_FENCING(rl);
+  if (lock->wake_mode == RL_WAKE_POLL) lock->wake_mode = RL_WAKE_TRACK;
+  return unasked || rl_mask_count(lock->maybe_free) >= rl->quorum;
 }
 
-/* R9: how long to rest before the next attempt; < 0 = no entropy. Where nothing tells when to try
-   again, a lock that is held for long is tried more and more rarely. */
-static int64_t rl_rest_ms(redlock *rl, redlock_lock *lock) {
+/* R9: the back-off before the next attempt, in ms; < 0 = no entropy. Without wake-ups, a lock that
+   is held for long is retried more and more rarely. */
+static int64_t rl_retry_delay_ms(redlock *rl, redlock_lock *lock) {
   const redlock_options *o = &rl->options;
   uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
-  uint32_t most = o->retry_delay_max_ms - least, late = rl_waited_ms(rl, lock) / 100, range;
+  uint32_t most = o->retry_delay_max_ms - least, late = rl_waiting_ms(rl, lock) / 100, range;
   int64_t random;
-  lock->t1_ms -= rl->now_ms; /* so long did it take */
-  lock->failed_ms = RL_AS(uint32_t, rl->now_ms);
-  if (rl_look_out(rl, lock)) return rl_line_ms(rl, lock);
-  range = rl_range_ms(rl, lock);
+  lock->t1_ms -= rl->now_ms; /* now minus the attempt's duration */
+  lock->attempt_end_ms = RL_CAST(uint32_t, rl->now_ms);
+  if (rl_choose_wake_mode(rl, lock)) return rl_turn_delay_ms(rl, lock);
+  range = rl_min_spread_ms(rl, lock);
   if (range < late * late) range = late * late;
   if (range > most || late > 999 || o->retry_delay_min_ms) range = most;
-  if (lock->alarm == RL_ARMS || lock->alarm == RL_DOZES) {
-    lock->alarm = RL_DOZES;
-    least = range = RL_DOZE_MS;
+  if (lock->wake_mode == RL_WAKE_TRACK || lock->wake_mode == RL_WAKE_PUSH) {
+    lock->wake_mode = RL_WAKE_PUSH;
+    least = range = RL_PUSH_WAIT_MS;
   }
   random = rl_random(rl, range);
   return random < 0 ? random : random + least;
 }
 
-/* R9: what follows a failed attempt. */
-static void rl_rest(redlock *rl, redlock_lock *lock) {
+/* R9: schedules the next attempt, or ends the acquire if it has no time or attempts left. */
+static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   uint32_t attempts = rl->options.max_attempts;
   int64_t delay;
-  rl_end_attempt(lock);
+  rl_reset_extra_rounds(lock);
   if (rl->now_ms >= lock->since_ms || (attempts && lock->attempts >= attempts)) {
-    rl_decide(rl, lock, RL_AS(redlock_status, lock->last));
+    rl_decide(rl, lock, RL_CAST(redlock_status, lock->last_result));
     return;
   }
-  delay = rl_rest_ms(rl, lock);
+  delay = rl_retry_delay_ms(rl, lock);
   if (delay < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
     return;
   }
   delay += rl->now_ms;
-  rl_wait_until(rl, lock, RL_RESTING, delay < lock->since_ms ? delay : lock->since_ms);
+  rl_set_timer(rl, lock, RL_PHASE_BACKOFF, delay < lock->since_ms ? delay : lock->since_ms);
 }
 
 /* refused: whether another token may do (R25): with those that refused no more than this one, and
    those that have not answered, it would be a quorum. */
 static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
-  rl_settle(lock)->due = 0;
+  rl_end_round(lock)->unsent_to = 0;
   rl_roll_back(rl, lock);
-  lock->last = RL_AS(int8_t, status);
+  lock->last_result = RL_CAST(int8_t, status);
   if (status == REDLOCK_SYSTEM) rl_decide(rl, lock, status);
-  else if (refused && rl_asks_again(rl, lock)) rl_queue(rl, lock, RL_SET);
-  else rl_rest(rl, lock);
+  else if (refused && rl_try_extra_round(rl, lock)) rl_enqueue(rl, lock, RL_TASK_SET);
+  else rl_schedule_retry(rl, lock);
 }
 
-/* The lock is no longer ours: it is handed back when a release for all servers is in the log. */
-static void rl_expire(redlock *rl, redlock_lock *lock) {
-  if (lock->phase == RL_VOTING) rl_settle(lock)->due = 0;
+/* The lock is no longer ours. It is decided once a release for all servers is in the ring. */
+static void rl_abandon(redlock *rl, redlock_lock *lock) {
+  if (lock->phase == RL_PHASE_VOTING) rl_end_round(lock)->unsent_to = 0;
   lock->deadline_ms = 0;
-  rl_queue(rl, lock, RL_ABANDON);
+  rl_enqueue(rl, lock, RL_TASK_ABANDON);
 }
 
-/* A kept lock is extended after half of what is left of it, and not later than in longest_ms. */
-static void rl_keep_on(redlock *rl, redlock_lock *lock, uint32_t longest_ms) {
+/* Schedules a kept lock's next extension: after half of its remaining time, in longest_ms at
+   most. */
+static void rl_schedule_extension(redlock *rl, redlock_lock *lock, uint32_t longest_ms) {
   int64_t left = lock->deadline_ms - rl->now_ms;
-  uint32_t delay = left > 0 ? RL_AS(uint32_t, left) / 2 + 1 : 0;
-  rl_wait_until(rl, lock, RL_KEEPING, rl->now_ms + (delay < longest_ms ? delay : longest_ms));
+  uint32_t delay = left > 0 ? RL_CAST(uint32_t, left) / 2 + 1 : 0;
+  rl_set_timer(rl, lock, RL_PHASE_KEPT, rl->now_ms + (delay < longest_ms ? delay : longest_ms));
 }
 
 /* R19: a failed extension leaves everything as it was. */
-static void rl_end_extension(redlock *rl, redlock_lock *lock, redlock_status status) {
-  rl_command *c = rl_settle(lock);
-  if (status != REDLOCK_OK) c->due = 0;
+static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status status) {
+  rl_command *c = rl_end_round(lock);
+  if (status != REDLOCK_OK) c->unsent_to = 0;
   if (!lock->kept) rl_decide(rl, lock, status);
-  else rl_keep_on(rl, lock, status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
+  else
+    rl_schedule_extension(rl, lock,
+                          status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
 }
 
 /* A quorum said yes to a SET or an extension. R1: the clock is read after the last of them. */
 static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
-  int64_t deadline = lock->t1_ms + rl_validity_ms(rl, lock->ask_ms);
-  int extends = lock->task == RL_EXTEND, works = rl_tick(rl);
+  int64_t deadline = lock->t1_ms + rl_validity_ms(rl, lock->round_ttl_ms);
+  int extends = lock->task == RL_TASK_EXTEND, works = rl_update_now(rl);
   int64_t end = extends ? lock->deadline_ms : deadline;
   redlock_status status = !works ? REDLOCK_SYSTEM : rl->now_ms < end ? REDLOCK_OK : REDLOCK_EXPIRED;
   if (extends) {
     if (status == REDLOCK_OK && deadline > end) lock->deadline_ms = deadline; /* R18 */
-    if (status == REDLOCK_EXPIRED) rl_expire(rl, lock);
-    else rl_end_extension(rl, lock, status);
+    if (status == REDLOCK_EXPIRED) rl_abandon(rl, lock);
+    else rl_finish_extension(rl, lock, status);
   } else if (status != REDLOCK_OK) {
     rl_fail_attempt(rl, lock, status, 0);
   } else {
-    const rl_command *c = rl_settle(lock);
-    lock->touched |= c->due; /* where it may still be set */
-    rl_give_token(lock, c);
+    const rl_command *c = rl_end_round(lock);
+    lock->maybe_set |= c->unsent_to; /* servers that may still be sent it */
+    rl_store_token(lock, c);
     lock->deadline_ms = deadline;
     lock->since_ms = lock->t1_ms;
     lock->max_hold_ms = rl->options.max_hold_ms;
-    lock->granted = 1;
-    lock->alarm = RL_POLLS;
+    lock->ever_granted = 1;
+    lock->wake_mode = RL_WAKE_POLL;
     rl_decide(rl, lock, REDLOCK_OK);
   }
 }
@@ -2265,130 +2347,131 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
 /* R7: who says nil needs no roll-back. So if nobody has said yes to an attempt of one who waits,
    those who have not answered get as long again; or all their time, if a token was refused: what is
    free there, and what may be elsewhere, must not pass for a quorum. */
-static int rl_lingers(redlock *rl, redlock_lock *lock, int refused) {
+static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
   int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
-  if (!lock->alarm || rl->now_ms >= lock->due_ms) return 0;
-  if (due_ms < lock->due_ms && !refused) lock->due_ms = due_ms;
-  rl_note_due(rl, lock->due_ms);
+  if (!lock->wake_mode || rl->now_ms >= lock->timer_ms) return 0;
+  if (due_ms < lock->timer_ms && !refused) lock->timer_ms = due_ms;
+  rl_arm_timer(rl, lock->timer_ms);
   return 1;
 }
 
-/* R6: decides as soon as no vote to come can change the outcome. R19, R21, R23: what it is. */
-static void rl_judge(redlock *rl, redlock_lock *lock) {
+/* R6: ends the round as soon as no missing vote can change the result. R19, R21, R23: the
+   result. */
+static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
   int i, yes = 0, none = 0, taken = 0, absent = 0, refused = 0;
-  int quorum = rl->quorum, spare = rl->servers - quorum;
-  for (i = 0; i < rl->servers; i++) {
+  int quorum = rl->quorum, spare = rl->server_count - quorum;
+  for (i = 0; i < rl->server_count; i++) {
     redlock_vote vote = lock->votes[i];
-    if (rl_is_refused(vote)) refused++;
+    if (rl_is_token_refused(vote)) refused++;
     if (vote == REDLOCK_VOTE_YES) yes++;
     else if (vote == REDLOCK_VOTE_NONE) none++;
-    else if (vote == REDLOCK_VOTE_TAKEN || rl_is_low(vote)) taken++;
+    else if (vote == REDLOCK_VOTE_TAKEN || rl_is_low_token(vote)) taken++;
     else absent++;
   }
-  if (lock->task == RL_RELEASE) {
+  if (lock->task == RL_TASK_RELEASE) {
     redlock_status status = REDLOCK_OK;
     if (yes < quorum) {
       if (taken > spare) status = REDLOCK_EXPIRED;
       else if (absent > spare && taken + none <= spare) status = REDLOCK_NO_QUORUM;
       else if (none) return;
     }
-    (void)rl_settle(lock);
+    (void)rl_end_round(lock);
     rl_decide(rl, lock, status);
   } else if (yes >= quorum) {
     rl_on_quorum(rl, lock);
-  } else if (lock->task == RL_EXTEND && taken > spare) {
-    rl_expire(rl, lock); /* proved lost */
+  } else if (lock->task == RL_TASK_EXTEND && taken > spare) {
+    rl_abandon(rl, lock); /* proved lost */
   } else if (yes + none < quorum) {
-    if (lock->task == RL_SET && none && !yes && rl_lingers(rl, lock, refused)) return;
-    if (lock->task == RL_SET)
+    if (lock->task == RL_TASK_SET && none && !yes && rl_defer_failure(rl, lock, refused)) return;
+    if (lock->task == RL_TASK_SET)
       rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN,
                       yes + none + refused >= quorum);
     else if (rl->now_ms >= lock->deadline_ms)
-      rl_expire(rl, lock);
-    else if (taken + none <= spare) /* the loss cannot be proved any more */
-      rl_end_extension(rl, lock, REDLOCK_NO_QUORUM);
+      rl_abandon(rl, lock);
+    else if (taken + none <= spare) /* no missing vote can prove the loss */
+      rl_finish_extension(rl, lock, REDLOCK_NO_QUORUM);
   }
 }
 
 /* ---- Locks: a round begins ------------------------------------------------------------------- */
 
-/* R20: the longest ttl that keeps within max_hold_ms; 0 = none would gain anything. */
-static uint32_t rl_clip(const redlock *rl, const redlock_lock *lock, uint32_t ttl_ms) {
+/* R20: the longest ttl within max_hold_ms; 0 = extending would gain nothing. */
+static uint32_t rl_clip_ttl(const redlock *rl, const redlock_lock *lock, uint32_t ttl_ms) {
   int64_t left = lock->since_ms + lock->max_hold_ms - rl->now_ms;
   if (lock->max_hold_ms == 0 || ttl_ms <= left) return ttl_ms;
-  ttl_ms = left > 0 ? RL_AS(uint32_t, left) : 0;
+  ttl_ms = left > 0 ? RL_CAST(uint32_t, left) : 0;
   return rl->now_ms + rl_validity_ms(rl, ttl_ms) > lock->deadline_ms ? ttl_ms : 0;
 }
 
-/* What a server votes before it is asked; NONE = it will be. */
-static redlock_vote rl_first_vote(const redlock *rl, const rl_server *s) {
-  if (s->state >= RL_GREETING && s->stalled) return REDLOCK_VOTE_TIMEOUT;
-  if (s->state == RL_CLOSED && rl->now_ms < s->until_ms) return rl_absent_vote(s);
+/* A server's vote when the round starts; NONE = it will be asked. */
+static redlock_vote rl_initial_vote(const redlock *rl, const rl_server *s) {
+  if (s->state >= RL_STATE_HANDSHAKE && s->stalled) return REDLOCK_VOTE_TIMEOUT;
+  if (s->state == RL_STATE_CLOSED && rl->now_ms < s->not_before_ms) return rl_disconnected_vote(s);
   return REDLOCK_VOTE_NONE;
 }
 
-/* Puts the lock's command into the log for everyone who can get it. One whose connection is down
-   gets it if that is up again in time; one that is stalled gets only what undoes a SET
-   that it got (R13). */
-static rl_command *rl_ask(redlock *rl, const redlock_lock *lock, uint8_t kind) {
-  rl_set due = kind == RL_RELEASE ? lock->touched : 0;
+/* Appends the lock's command for every server that can get it. A disconnected one gets it if it
+   reconnects in time; a stalled one only if it was sent a SET that this undoes (R13). */
+static rl_command *rl_append_for_all(redlock *rl, const redlock_lock *lock, uint8_t kind) {
+  rl_mask due = kind == RL_TASK_RELEASE ? lock->maybe_set : 0;
   const rl_server *s;
-  for (s = rl->server; s != rl->last; s++)
-    if (s->state < RL_GREETING || !s->stalled) due |= s->bit;
-  return rl_encode(rl, lock, kind, due);
+  for (s = rl->server; s != rl->server_end; s++)
+    if (s->state < RL_STATE_HANDSHAKE || !s->stalled) due |= s->bit;
+  return rl_append_command(rl, lock, kind, due);
 }
 
 /* Behind the value; the highest of three bytes first. */
-static void rl_tell_age(redlock_lock *lock, uint32_t age_ms) {
+static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   char *at = lock->age + sizeof lock->age;
-  for (; at != lock->age; age_ms >>= 8) *--at = RL_AS(char, age_ms & 255);
+  for (; at != lock->age; age_ms >>= 8) *--at = RL_CAST(char, age_ms & 255);
 }
 
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
-  int64_t due = rl_is_second(lock) ? lock->due_ms : rl->now_ms + rl->options.server_timeout_ms;
-  int64_t end = lock->task == RL_EXTEND ? lock->deadline_ms : rl->now_ms + lock->ask_ms;
+  int64_t due =
+      rl_is_extra_round(lock) ? lock->timer_ms : rl->now_ms + rl->options.server_timeout_ms;
+  int64_t end = lock->task == RL_TASK_EXTEND ? lock->deadline_ms : rl->now_ms + lock->round_ttl_ms;
   const rl_server *s;
-  if (lock->task == RL_SET) {
-    lock->reserved = 1;
-    rl->reserved++;
-    if (lock->attempts < UINT32_MAX && !rl_is_second(lock)) lock->attempts++;
-    lock->ahead_ms = 0;
-    rl_tell_age(lock, rl_age_ms(rl, lock));
+  if (lock->task == RL_TASK_SET) {
+    lock->has_reserved_slot = 1;
+    rl->reserved_slots++;
+    if (lock->attempts < UINT32_MAX && !rl_is_extra_round(lock)) lock->attempts++;
+    lock->holder_age_ms = 0;
+    rl_write_age(lock, rl_waiter_age_ms(rl, lock));
   }
-  lock->known = lock->news;
-  lock->command = rl_ask(rl, lock, lock->task);
+  lock->known_free = lock->maybe_free;
+  lock->command = rl_append_for_all(rl, lock, lock->task);
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
-  if (lock->task != RL_RELEASE && end < due) due = end; /* no yes can come in time after that */
-  for (s = rl->server; s != rl->last; s++) lock->votes[s->index] = rl_first_vote(rl, s);
-  lock->news = 0;
-  rl_wait_until(rl, lock, RL_VOTING, due);
-  rl_judge(rl, lock);
+  if (lock->task != RL_TASK_RELEASE && end < due) due = end; /* a later YES would be too late */
+  for (s = rl->server; s != rl->server_end; s++) lock->votes[s->index] = rl_initial_vote(rl, s);
+  lock->maybe_free = 0;
+  rl_set_timer(rl, lock, RL_PHASE_VOTING, due);
+  rl_evaluate_round(rl, lock);
 }
 
-/* Goes on with the first lock in line, now that there is room. T1 is taken here (R11). */
+/* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). */
 static void rl_start_task(redlock *rl, redlock_lock *lock) {
-  if (lock->task == RL_EXTEND) lock->ask_ms = rl_clip(rl, lock, lock->ask_ms);
-  if (lock->task == RL_ABANDON) {
-    (void)rl_ask(rl, lock, RL_RELEASE);
+  if (lock->task == RL_TASK_EXTEND) lock->round_ttl_ms = rl_clip_ttl(rl, lock, lock->round_ttl_ms);
+  if (lock->task == RL_TASK_ABANDON) {
+    (void)rl_append_for_all(rl, lock, RL_TASK_RELEASE);
     rl_decide(rl, lock, REDLOCK_EXPIRED);
-  } else if (lock->task == RL_EXTEND && rl->now_ms >= lock->deadline_ms) {
-    rl_expire(rl, lock);
-  } else if (lock->task == RL_EXTEND && lock->ask_ms == 0) {
+  } else if (lock->task == RL_TASK_EXTEND && rl->now_ms >= lock->deadline_ms) {
+    rl_abandon(rl, lock);
+  } else if (lock->task == RL_TASK_EXTEND && lock->round_ttl_ms == 0) {
     rl_decide(rl, lock, REDLOCK_LIMIT);
-  } else if (lock->task == RL_SET && lock->attempts && !rl_is_second(lock) &&
+  } else if (lock->task == RL_TASK_SET && lock->attempts && !rl_is_extra_round(lock) &&
              rl->now_ms > lock->since_ms) {
-    rl_decide(rl, lock, RL_AS(redlock_status, lock->last));
-  } else if (lock->task == RL_SET && !rl_draw(rl, lock->value, RL_VALUE_BYTES)) {
+    rl_decide(rl, lock, RL_CAST(redlock_status, lock->last_result));
+  } else if (lock->task == RL_TASK_SET && !rl_read_entropy(rl, lock->value, RL_VALUE_BYTES)) {
     rl_decide(rl, lock, REDLOCK_SYSTEM); /* R3: fails closed */
   } else {
     rl_start_round(rl, lock);
   }
 }
 
-/* The first lock in line, once there is room for it. */
-static redlock_lock *rl_admit(redlock *rl) {
-  redlock_lock *lock = rl_first(&rl->line);
+/* The first queued lock, if there is room for it; else NULL. */
+static redlock_lock *rl_next_admissible(redlock *rl) {
+  redlock_lock *lock = rl_list_first(&rl->queued);
   return lock && rl_make_room(rl, lock, lock->task) ? lock : RL_NULL;
 }
 
@@ -2396,186 +2479,190 @@ static redlock_lock *rl_admit(redlock *rl) {
 
 /* R10: the servers had their time; or a waiter, which has failed, waits no longer for the last of
    them, who may be in time, and has been asked to tell (R26). */
-static void rl_time_out(redlock *rl, redlock_lock *lock) {
+static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   const rl_command *c = lock->command;
-  int lingered = lock->alarm && rl->now_ms - lock->t1_ms < rl->options.server_timeout_ms, open = 0;
+  int lingered = lock->wake_mode && rl->now_ms - lock->t1_ms < rl->options.server_timeout_ms,
+      open = 0;
   rl_server *s;
-  for (s = rl->server; s != rl->last; s++) open += lock->votes[s->index] <= REDLOCK_VOTE_YES;
+  for (s = rl->server; s != rl->server_end; s++) open += lock->votes[s->index] <= REDLOCK_VOTE_YES;
   if (open >= rl->quorum) lingered = 0;
-  for (s = rl->server; s != rl->last && !lingered; s++) {
+  for (s = rl->server; s != rl->server_end && !lingered; s++) {
     redlock_vote *vote = &lock->votes[s->index];
     if (*vote != REDLOCK_VOTE_NONE) continue;
-    *vote = c->owed & s->bit ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
-    rl_say_why(rl, s, rl_late);
+    *vote = c->awaited_from & s->bit ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
+    rl_set_connection_error(rl, s, rl_error_timeout);
   }
-  rl_judge(rl, lock);
+  rl_evaluate_round(rl, lock);
 }
 
-/* R26: a server told, if not in so many words, that something may be free there: the name with that
-   hash, 0 = anything. Who rests, and may find a quorum free from now on, tries soon. What is told
-   by a server in quarantine is that our own SET was rolled back there. */
-static void rl_on_news(redlock *rl, const rl_server *s, uint32_t hash) {
-  redlock_lock *lock = rl_first(&rl->live);
-  for (; lock && lock->alarm; lock = rl_next(&rl->live, lock)) {
+/* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change, we
+   made one, or it has just connected. A lock in back-off that may now find a quorum free retries
+   soon. A push from a server that voted QUARANTINED only reports the roll-back of our own SET. */
+static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
+  redlock_lock *lock = rl_list_first(&rl->active);
+  for (; lock && lock->wake_mode; lock = rl_list_next(&rl->active, lock)) {
     int64_t due_ms;
     if (hash && hash != lock->hash) continue;
-    if ((lock->news & s->bit) || lock->votes[s->index] == REDLOCK_VOTE_QUARANTINED) continue;
-    lock->news |= s->bit;
-    if (rl_members(lock->news) != rl->quorum) continue;
-    lock->alarm = RL_ARMS;
-    if (lock->phase != RL_RESTING) continue;
-    due_ms = rl->now_ms + rl_line_ms(rl, lock);
-    if (due_ms < lock->due_ms) lock->due_ms = due_ms;
-    rl_note_due(rl, due_ms);
+    if ((lock->maybe_free & s->bit) || lock->votes[s->index] == REDLOCK_VOTE_QUARANTINED) continue;
+    lock->maybe_free |= s->bit;
+    if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
+    lock->wake_mode = RL_WAKE_TRACK;
+    if (lock->phase != RL_PHASE_BACKOFF) continue;
+    due_ms = rl->now_ms + rl_turn_delay_ms(rl, lock);
+    if (due_ms < lock->timer_ms) lock->timer_ms = due_ms;
+    rl_arm_timer(rl, due_ms);
   }
 }
 
-static void rl_on_lock_time(redlock *rl, redlock_lock *lock) {
-  if (rl->now_ms < lock->due_ms) {
-    rl_note_due(rl, lock->due_ms);
-  } else if (lock->phase == RL_RESTING) {
-    rl_queue(rl, lock, RL_SET);
-  } else if (lock->task == RL_EXTEND && rl->now_ms >= lock->deadline_ms) {
-    rl_expire(rl, lock); /* R19 */
-  } else if (lock->phase == RL_VOTING) {
-    rl_time_out(rl, lock);
-  } else if (rl_is_second(lock)) {
-    rl_rest(rl, lock); /* no room in time */
-  } else if (lock->task == RL_SET) {
-    rl_decide(rl, lock, RL_AS(redlock_status, lock->last)); /* R9: no room in time */
+static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
+  if (rl->now_ms < lock->timer_ms) {
+    rl_arm_timer(rl, lock->timer_ms);
+  } else if (lock->phase == RL_PHASE_BACKOFF) {
+    rl_enqueue(rl, lock, RL_TASK_SET);
+  } else if (lock->task == RL_TASK_EXTEND && rl->now_ms >= lock->deadline_ms) {
+    rl_abandon(rl, lock); /* R19 */
+  } else if (lock->phase == RL_PHASE_VOTING) {
+    rl_on_round_timeout(rl, lock);
+  } else if (rl_is_extra_round(lock)) {
+    rl_schedule_retry(rl, lock); /* the ring had no room in time */
+  } else if (lock->task == RL_TASK_SET) {
+    rl_decide(rl, lock, RL_CAST(redlock_status, lock->last_result)); /* R9: no room in time */
   } else {
-    lock->ask_ms = lock->ttl_ms;
-    rl_queue(rl, lock, RL_EXTEND);
+    lock->round_ttl_ms = lock->longest_ttl_ms;
+    rl_enqueue(rl, lock, RL_TASK_EXTEND);
   }
 }
 
-/* What is due in one list by now, and when its next lock will be. A lock may move to another list,
-   or to the end of its own with a due_ms to come. */
-static void rl_on_list_time(redlock *rl, const rl_link *list) {
-  redlock_lock *lock = rl_first(list), *next;
+/* Runs the expired timers of one list. A lock may move to another list, or to the end of its own
+   with a timer to come. */
+static void rl_on_list_timers(redlock *rl, const rl_link *list) {
+  redlock_lock *lock = rl_list_first(list), *next;
   for (; lock; lock = next) {
-    next = rl_next(list, lock);
-    rl_on_lock_time(rl, lock);
+    next = rl_list_next(list, lock);
+    rl_on_lock_timer(rl, lock);
   }
 }
 
-static void rl_on_time(redlock *rl) {
+static void rl_on_timers(redlock *rl) {
   rl_server *s;
-  for (s = rl->server; s != rl->last; s++) rl_on_server_time(rl, s);
-  rl->due_ms = INT64_MAX;
-  rl_on_list_time(rl, &rl->line);
-  rl_on_list_time(rl, &rl->live);
+  for (s = rl->server; s != rl->server_end; s++) rl_on_server_timer(rl, s);
+  rl->timer_ms = INT64_MAX;
+  rl_on_list_timers(rl, &rl->queued);
+  rl_on_list_timers(rl, &rl->active);
 }
 
 /* ---- Locks: the way out ---------------------------------------------------------------------- */
 
-/* Releases a lock without anyone waiting for it. Sending may have to make room first, which the
-   line must not take; if there is none, the value lives until its ttl. */
-static void rl_release_unseen(redlock *rl, redlock_lock *lock) {
-  int room = lock->reserved;
-  rl_unreserve(rl, lock);
+/* Sends a release that nobody waits for. If the ring is full, sending may make room; queued locks
+   must not take that. If there is still none, the value expires by its ttl. */
+static void rl_release_detached(redlock *rl, redlock_lock *lock) {
+  int room = lock->has_reserved_slot;
+  rl_free_reserved_slot(rl, lock);
   lock->urgent = 1;
-  if (!room && !rl_make_room(rl, lock, RL_RELEASE)) rl_send(rl);
-  if (room || rl_make_room(rl, lock, RL_RELEASE)) (void)rl_ask(rl, lock, RL_RELEASE);
+  if (!room && !rl_make_room(rl, lock, RL_TASK_RELEASE)) rl_flush(rl);
+  if (room || rl_make_room(rl, lock, RL_TASK_RELEASE))
+    (void)rl_append_for_all(rl, lock, RL_TASK_RELEASE);
 }
 
-/* Takes a lock out of the client, as redlock_cancel documents it. */
-static void rl_withdraw(redlock *rl, redlock_lock *lock) {
-  int unsent = lock->phase == RL_LINE && lock->task >= RL_RELEASE;
-  int voting = lock->phase == RL_VOTING, keeping = lock->phase == RL_KEEPING;
-  rl_unlink(rl, lock);
-  rl->fresh = 1; /* R11: there may be room now */
+/* Takes a lock out of the client, as documented at redlock_cancel. */
+static void rl_cancel(redlock *rl, redlock_lock *lock) {
+  int unsent = lock->phase == RL_PHASE_QUEUED && lock->task >= RL_TASK_RELEASE;
+  int voting = lock->phase == RL_PHASE_VOTING, keeping = lock->phase == RL_PHASE_KEPT;
+  rl_list_remove(rl, lock);
+  rl->work_pending = 1; /* R11: there may be room now */
   if (voting) {
-    rl_command *c = rl_settle(lock);
-    if (c->kind == RL_SET) c->due = 0;
+    rl_command *c = rl_end_round(lock);
+    if (c->kind == RL_TASK_SET) c->unsent_to = 0;
   }
-  if (voting && lock->reserved) rl_roll_back(rl, lock);
-  else if (unsent || lock->reserved) rl_release_unseen(rl, lock);
-  if (lock->task == RL_SET) {
-    lock->granted = 0;
+  if (voting && lock->has_reserved_slot) rl_roll_back(rl, lock);
+  else if (unsent || lock->has_reserved_slot) rl_release_detached(rl, lock);
+  if (lock->task == RL_TASK_SET) {
+    lock->ever_granted = 0;
     lock->deadline_ms = 0;
-    rl_give_token(lock, RL_NULL);
+    rl_store_token(lock, RL_NULL);
   }
   if (!keeping) lock->status = REDLOCK_CANCELLED;
   lock->kept = lock->urgent = 0;
 }
 
-/* Without a clock nothing can be promised. What went out is still rolled back, and a release still
-   leaves, since it needs no clock; but nobody waits for it, since nothing would end the wait. */
-static void rl_give_up(redlock *rl) {
+/* The clock failed, and nothing can be promised without it: everything pending fails. SETs are
+   still rolled back and releases still sent, but nothing waits for their replies, since no timer
+   would end that. */
+static void rl_fail_all(redlock *rl) {
   redlock_lock *lock;
-  while ((lock = rl_undecided(rl)) != RL_NULL) {
+  while ((lock = rl_first_undecided(rl)) != RL_NULL) {
     uint8_t kept = lock->kept;
-    rl_withdraw(rl, lock);
-    lock->kept = kept; /* its loss is told */
-    rl_decide(rl, lock, lock->task == RL_ABANDON ? REDLOCK_EXPIRED : REDLOCK_SYSTEM);
+    rl_cancel(rl, lock);
+    lock->kept = kept; /* so that its loss is reported */
+    rl_decide(rl, lock, lock->task == RL_TASK_ABANDON ? REDLOCK_EXPIRED : REDLOCK_SYSTEM);
   }
 }
 
 /* ---- The machine's one turn ------------------------------------------------------------------ */
 
-/* Sends all that is due, and what the sending itself makes due. */
-static void rl_work(redlock *rl) {
+/* Starts queued tasks, sends, and runs timers; again while that creates more to do. */
+static void rl_run_passes(redlock *rl) {
   const rl_server *s;
   redlock_lock *lock;
   int pass;
-  for (pass = 0; pass < RL_SEND_PASSES; pass++) {
-    rl->fresh = 0;
-    while ((lock = rl_admit(rl)) != RL_NULL) rl_start_task(rl, lock);
-    rl_send(rl);
-    if (rl->now_ms >= rl->due_ms || rl_is_empty(&rl->live)) rl_on_time(rl);
-    for (s = rl->server; s != rl->last; s++) rl_note_due(rl, rl_server_due(rl, s));
-    if (!rl_admit(rl) && !rl->fresh) return;
+  for (pass = 0; pass < RL_MAX_PASSES; pass++) {
+    rl->work_pending = 0;
+    while ((lock = rl_next_admissible(rl)) != RL_NULL) rl_start_task(rl, lock);
+    rl_flush(rl);
+    if (rl->now_ms >= rl->timer_ms || rl_list_is_empty(&rl->active)) rl_on_timers(rl);
+    for (s = rl->server; s != rl->server_end; s++) rl_arm_timer(rl, rl_server_timer_ms(rl, s));
+    if (!rl_next_admissible(rl) && !rl->work_pending) return;
   }
-  rl->fresh = 1;
+  rl->work_pending = 1;
 }
 
-/* Reads from the servers that are ready, or from all if anything is due by the clock, so that what
-   came in time counts even if we were paused, also during the reading. If a round may begin, it
-   reads from stalled servers too: a round that is decided before anything is received would never
-   see a server come back. */
-static void rl_turn(redlock *rl) {
+/* One step of the client. Reads from the readable servers, or from all if a timer has expired, so
+   that replies that came in time count even if the process was paused, also while reading. If a
+   round may start, it also reads from stalled servers: rounds that are decided without them would
+   never see them come back. */
+static void rl_process(redlock *rl) {
   rl_server *s;
   int64_t now_ms;
-  if (!rl_tick(rl)) rl_give_up(rl);
-  do { /* again only where a decision or a handshake read the clock anew */
-    rl_set ready = rl->now_ms >= rl->due_ms ? RL_AS(rl_set, -1) : rl->ready;
+  if (!rl_update_now(rl)) rl_fail_all(rl);
+  do { /* again only if a reply made us read the clock, and a timer has expired */
+    rl_mask ready = rl->now_ms >= rl->timer_ms ? RL_CAST(rl_mask, -1) : rl->readable;
     now_ms = rl->now_ms;
-    rl->ready = 0;
-    for (s = rl->server; s != rl->last; s++)
-      if (s->state != RL_CLOSED && ((ready & s->bit) || (rl->fresh && s->stalled)))
+    rl->readable = 0;
+    for (s = rl->server; s != rl->server_end; s++)
+      if (s->state != RL_STATE_CLOSED && ((ready & s->bit) || (rl->work_pending && s->stalled)))
         rl_receive(rl, s);
-  } while (rl->now_ms != now_ms && rl->now_ms >= rl->due_ms);
-  rl_work(rl);
+  } while (rl->now_ms != now_ms && rl->now_ms >= rl->timer_ms);
+  rl_run_passes(rl);
 }
 
-/* As redlock_timeout_ms, but for the locks that are decided already. Without a clock the next step
-   gives up all that is undecided; after that it is tried again now and then. */
+/* redlock_timeout_ms without decided locks. If the clock fails, the next step fails everything that
+   is pending; after that the clock is tried again now and then. */
 static int64_t rl_timeout_ms(const redlock *rl) {
   int64_t now;
-  if (rl->fresh || rl->ready) return 0;
-  if (rl->due_ms == INT64_MAX) return -1;
-  now = rl_now(rl);
-  if (now < 0) return rl_undecided(rl) ? 0 : RL_BACKOFF_MIN_MS;
-  return rl->due_ms <= now ? 0 : rl->due_ms - now;
+  if (rl->work_pending || rl->readable) return 0;
+  if (rl->timer_ms == INT64_MAX) return -1;
+  now = rl_read_clock(rl);
+  if (now < 0) return rl_first_undecided(rl) ? 0 : RL_BACKOFF_MIN_MS;
+  return rl->timer_ms <= now ? 0 : rl->timer_ms - now;
 }
 
 /* What to poll a connection for. */
-static unsigned rl_events(const redlock *rl, const rl_server *s) {
+static unsigned rl_poll_events(const redlock *rl, const rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
-  int writes = s->state == RL_GREETING || (s->state != RL_GREETED && rl_is_wanted(rl, s));
+  int writes = s->state == RL_STATE_HANDSHAKE ||
+               (s->state != RL_STATE_HANDSHAKE_SENT && rl_needs_connection(rl, s));
   unsigned events = writes ? REDLOCK_READ | REDLOCK_WRITE : REDLOCK_READ;
-  return rl_is_layered(s) ? tls->want(tls->ctx, s->index, events) : events;
+  return rl_uses_tls(s) ? tls->want(tls->ctx, s->index, events) : events;
 }
 
 static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
   const rl_server *s;
   int count = 0;
-  for (s = rl->server; s != rl->last; s++) {
-    if (s->state == RL_CLOSED || count++ >= capacity) continue;
+  for (s = rl->server; s != rl->server_end; s++) {
+    if (s->state == RL_STATE_CLOSED || count++ >= capacity) continue;
     fds->fd = s->fd;
     fds->server = s->index;
-    fds->events = rl_events(rl, s);
+    fds->events = rl_poll_events(rl, s);
     fds->generation = s->generation;
     fds++;
   }
@@ -2584,77 +2671,79 @@ static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
 
 /* Whether the lock is decided; NULL = any lock. */
 static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
-  return lock ? lock->phase == RL_DECIDED : !rl_is_empty(&rl->decided);
+  return lock ? lock->phase == RL_PHASE_DECIDED : !rl_list_is_empty(&rl->decided);
 }
 
 /* Waits, at most limit_ms (-1 = no limit); 0 = it failed. */
 #ifndef REDLOCK_NO_POSIX
-RL_APART /* 20 bytes of code that a board need not pay: its window is smaller */
+RL_NOINLINE /* 20 bytes of code that a board need not pay: its window is smaller */
 #endif
 static int rl_poll(redlock *rl, int64_t limit_ms) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   int64_t timeout = rl_timeout_ms(rl);
   int count = rl_fds(rl, want, REDLOCK_MAX_SERVERS);
-  if (rl->options.io) rl->ready = RL_AS(rl_set, -1); /* it does not say which */
+  if (rl->options.io) rl->readable = RL_CAST(rl_mask, -1); /* a custom io does not say which */
   if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
-  return rl->io->wait(rl->ctx, want, count, timeout) >= 0;
+  return rl->io->wait(rl->io_ctx, want, count, timeout) >= 0;
 }
 
 /* Unless the lock is decided: waits, and takes a turn. 0 = waiting failed. */
 static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   int waited;
-  if (rl_is_decided(rl, lock)) return 1; /* what the caller starts meanwhile leaves in one piece */
-  if (rl->fresh) rl_turn(rl);
+  if (rl_is_decided(rl, lock)) return 1; /* what the caller starts next is sent together */
+  if (rl->work_pending) rl_process(rl);
   if (rl_is_decided(rl, lock)) return 1;
   waited = rl_poll(rl, limit_ms);
-  if (!waited) rl_blame(rl, rl_no_wait);
-  rl_turn(rl);
+  if (!waited) rl_set_local_error(rl, rl_error_wait);
+  rl_process(rl);
   return waited;
 }
 
 /* ---- Handing back ---------------------------------------------------------------------------- */
 
-/* R1: a grant or extension that lapsed in the queue is not handed out as one. */
-static redlock_status rl_status_now(redlock *rl, const redlock_lock *lock) {
-  if (lock->status != REDLOCK_OK || lock->task == RL_RELEASE) return lock->status;
-  if (!rl_tick(rl)) return REDLOCK_SYSTEM;
+/* R1: the status to return: a grant or extension that ran out while it waited to be returned is
+   EXPIRED. */
+static redlock_status rl_recheck_status(redlock *rl, const redlock_lock *lock) {
+  if (lock->status != REDLOCK_OK || lock->task == RL_TASK_RELEASE) return lock->status;
+  if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
   return rl->now_ms < lock->deadline_ms ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
 
-/* Gives a decided lock to the caller; 0 = it goes back to the line first, to be released. R19: an
+/* Returns a decided lock to the caller; 0 = not yet: it has run out and is released first. R19: an
    extension that cannot be checked leaves the lock as it was. */
 static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   redlock_status decided = lock->status;
-  lock->status = rl_status_now(rl, lock);
-  if (lock->status != decided && (lock->task == RL_SET || lock->status == REDLOCK_EXPIRED)) {
-    if (!lock->reserved) {
-      rl_expire(rl, lock);
+  lock->status = rl_recheck_status(rl, lock);
+  if (lock->status != decided && (lock->task == RL_TASK_SET || lock->status == REDLOCK_EXPIRED)) {
+    if (!lock->has_reserved_slot) {
+      rl_abandon(rl, lock);
       return 0;
     }
     lock->deadline_ms = 0;
-    rl_give_token(lock, RL_NULL);
+    rl_store_token(lock, RL_NULL);
     rl_roll_back(rl, lock);
   }
-  rl_unreserve(rl, lock);
-  rl_unlink(rl, lock);
+  rl_free_reserved_slot(rl, lock);
+  rl_list_remove(rl, lock);
   lock->urgent = 0;
-  rl->handed = lock;
+  rl->last_returned = lock;
   return 1;
 }
 
-/* The blocking calls: turns until the caller's own lock is decided. Others stay queued. */
+/* The blocking calls: steps until the caller's own lock is decided. Others stay decided, to be
+   returned later. */
 static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
-  if (status == REDLOCK_CANCELLED) rl_turn(rl);
+  if (status == REDLOCK_CANCELLED) rl_process(rl);
   if (status != REDLOCK_PENDING) return status;
-  lock->urgent = rl->fresh = 1; /* there may be room for it now */
-  if (lock->phase == RL_LINE) rl_move(rl, lock, RL_LINE);
+  lock->urgent = rl->work_pending = 1; /* as an urgent lock it may have room now */
+  if (lock->phase == RL_PHASE_QUEUED) rl_set_phase(rl, lock, RL_PHASE_QUEUED);
   while (!rl_is_decided(rl, lock) || !rl_hand_back(rl, lock)) {
     if (rl_wait(rl, lock, -1)) continue;
-    rl_withdraw(rl, lock);
+    rl_cancel(rl, lock);
     lock->status = REDLOCK_SYSTEM;
     break;
   }
-  if (lock->status != REDLOCK_OK && rl->fresh) rl_turn(rl); /* roll-backs leave now */
+  if (lock->status != REDLOCK_OK && rl->work_pending) rl_process(rl); /* sends roll-backs now */
   return lock->status;
 }
 
@@ -2667,10 +2756,10 @@ typedef SOCKET rl_socket;
 static int rl_system_close_socket(rl_socket fd) { return closesocket(fd); }
 
 /* A connection that failed reads like one that is still being made, but for SO_ERROR. */
-static int rl_system_is_later(rl_socket fd) {
-  int error = WSAGetLastError(), problem = 0, size = RL_AS(int, sizeof problem);
+static int rl_system_would_block(rl_socket fd) {
+  int error = WSAGetLastError(), problem = 0, size = RL_CAST(int, sizeof problem);
   void *to = &problem;
-  if (error == WSAENOTCONN) (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, RL_AS(char *, to), &size);
+  if (error == WSAENOTCONN) (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, RL_CAST(char *, to), &size);
   return problem == 0 && (error == WSAEWOULDBLOCK || error == WSAENOTCONN);
 }
 
@@ -2678,8 +2767,8 @@ static int rl_system_is_connecting(void) { return WSAGetLastError() == WSAEWOULD
 
 /* Before Windows 10 2004 it does not report a refused connection: the time-outs do. */
 static int rl_system_poll(struct pollfd *fds, int count, int timeout_ms) {
-  if (count) return WSAPoll(fds, RL_AS(ULONG, count), timeout_ms);
-  Sleep(RL_AS(DWORD, timeout_ms)); /* -1 is INFINITE */
+  if (count) return WSAPoll(fds, RL_CAST(ULONG, count), timeout_ms);
+  Sleep(RL_CAST(DWORD, timeout_ms)); /* -1 is INFINITE */
   return 0;
 }
 
@@ -2689,8 +2778,8 @@ static intptr_t rl_system_socket(int family) {
   rl_socket fd = WSASocketW(family, SOCK_STREAM, 0, RL_NULL, 0,
                             WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
   if (fd == INVALID_SOCKET) return -1;
-  (void)ioctlsocket(fd, RL_AS(long, FIONBIO), &on);
-  return RL_AS(intptr_t, fd);
+  (void)ioctlsocket(fd, RL_CAST(long, FIONBIO), &on);
+  return RL_CAST(intptr_t, fd);
 }
 
 /* R2. It counts sleep and hibernation, in steps far below 1 ms. */
@@ -2704,7 +2793,7 @@ static int64_t rl_system_now_ms(void *ctx) {
 
 static int rl_system_entropy(void *ctx, void *data, size_t size) { /* R3 */
   (void)ctx;
-  return BCryptGenRandom(RL_NULL, RL_AS(UCHAR *, data), RL_AS(ULONG, size),
+  return BCryptGenRandom(RL_NULL, RL_CAST(UCHAR *, data), RL_CAST(ULONG, size),
                          BCRYPT_USE_SYSTEM_PREFERRED_RNG);
 }
 
@@ -2723,7 +2812,7 @@ typedef int rl_socket;
 
 static int rl_system_close_socket(rl_socket fd) { return close(fd); }
 
-static int rl_system_is_later(rl_socket fd) {
+static int rl_system_would_block(rl_socket fd) {
   (void)fd;
 #if EAGAIN != EWOULDBLOCK
   if (errno == EAGAIN) return 1;
@@ -2735,9 +2824,9 @@ static int rl_system_is_connecting(void) { return errno == EINPROGRESS || errno 
 
 static int rl_system_poll(struct pollfd *fds, int count, int timeout_ms) {
 #ifdef ESP_PLATFORM
-  int ready = poll(fds, RL_AS(nfds_t, count), timeout_ms); /* it refuses NULL */
+  int ready = poll(fds, RL_CAST(nfds_t, count), timeout_ms); /* it refuses NULL */
 #else
-  int ready = poll(count ? fds : RL_NULL, RL_AS(nfds_t, count), timeout_ms); /* lwIP wants NULL */
+  int ready = poll(count ? fds : RL_NULL, RL_CAST(nfds_t, count), timeout_ms); /* lwIP wants NULL */
 #endif
   return ready < 0 && errno == EINTR ? 0 : ready;
 }
@@ -2769,7 +2858,7 @@ static int64_t rl_system_now_ms(void *ctx) {
   (void)ctx;
   if (clock_gettime(clock, &t) != 0) return -1;
   now_ms = t.tv_sec;
-  return now_ms * 1000 + RL_AS(int32_t, t.tv_nsec) / 1000000;
+  return now_ms * 1000 + RL_CAST(int32_t, t.tv_nsec) / 1000000;
 }
 
 /* R3: how many bytes were drawn. Nothing may block here: before Linux's pool is ready it fails. */
@@ -2806,10 +2895,10 @@ static ssize_t rl_system_draw(void *data, size_t size) {
 
 static int rl_system_entropy(void *ctx, void *data, size_t size) {
   (void)ctx;
-  return rl_system_draw(data, size) == RL_AS(ssize_t, size) ? 0 : -1;
+  return rl_system_draw(data, size) == RL_CAST(ssize_t, size) ? 0 : -1;
 }
 
-static long rl_system_process(void) { return RL_AS(long, getpid()); }
+static long rl_system_process(void) { return RL_CAST(long, getpid()); }
 
 static long rl_system_start(void) { return rl_system_process(); }
 
@@ -2834,15 +2923,16 @@ static int rl_is_same_address(const rl_address *a, const rl_address *b) {
   return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* R5: the one spelling of an address. 0.0.0.0 and :: mean this machine. */
-static rl_address rl_spell(const rl_sockaddr *a) {
+/* R5: normalises an address, so that equal ones compare equal. 0.0.0.0 and :: mean this machine. */
+static rl_address rl_normalise_address(const rl_sockaddr *a) {
   static const unsigned char nobody[16] = {0};
   rl_address out;
   memset(&out, 0, sizeof out);
   if (a->any.sa_family == AF_INET6) {
     memcpy(out.ip, &a->v6.sin6_addr, 16);
-    if (out.ip[0] == 0xfe && (out.ip[1] & 0xc0) == 0x80) /* no other kind has one */
-      out.scope = RL_AS(uint32_t, a->v6.sin6_scope_id);
+    if (out.ip[0] == 0xfe && (out.ip[1] & 0xc0) == 0x80) /* only link-local addresses have a
+                                                            scope */
+      out.scope = RL_CAST(uint32_t, a->v6.sin6_scope_id);
     out.port = a->v6.sin6_port;
   } else {
     memcpy(out.ip, rl_v4_mapped, 12);
@@ -2857,18 +2947,18 @@ static rl_address rl_spell(const rl_sockaddr *a) {
   return out;
 }
 
-static socklen_t rl_fill_sockaddr(rl_sockaddr *a, const rl_address *from) {
+static socklen_t rl_make_sockaddr(rl_sockaddr *a, const rl_address *from) {
   if (rl_is_v4(from)) {
     a->v4.sin_family = AF_INET;
-    a->v4.sin_port = RL_AS(uint16_t, from->port);
+    a->v4.sin_port = RL_CAST(uint16_t, from->port);
     memcpy(&a->v4.sin_addr, from->ip + 12, 4);
-    return RL_AS(socklen_t, sizeof a->v4);
+    return RL_CAST(socklen_t, sizeof a->v4);
   }
   a->v6.sin6_family = AF_INET6;
-  a->v6.sin6_port = RL_AS(uint16_t, from->port);
+  a->v6.sin6_port = RL_CAST(uint16_t, from->port);
   a->v6.sin6_scope_id = from->scope;
   memcpy(&a->v6.sin6_addr, from->ip, 16);
-  return RL_AS(socklen_t, sizeof a->v6);
+  return RL_CAST(socklen_t, sizeof a->v6);
 }
 
 #ifdef REDLOCK_NO_DNS
@@ -2878,19 +2968,19 @@ static rl_address rl_address_of(const rl_server *s) {
   char host[RL_HOST_BYTES];
   rl_address none;
   rl_sockaddr a;
-  rl_target t;
+  rl_endpoint t;
   uint16_t number;
   memset(&none, 0, sizeof none);
   memset(&a, 0, sizeof a);
-  (void)rl_parse_target(s->entry, &t);
-  rl_copy_out(host, t.host);
-  number = htons(RL_AS(uint16_t, t.port));
+  (void)rl_parse_entry(s->entry, &t);
+  rl_span_copy(host, t.host);
+  number = htons(RL_CAST(uint16_t, t.port));
   a.any.sa_family = AF_INET;
   a.v4.sin_port = number;
-  if (inet_pton(AF_INET, host, &a.v4.sin_addr) == 1) return rl_spell(&a);
+  if (inet_pton(AF_INET, host, &a.v4.sin_addr) == 1) return rl_normalise_address(&a);
   a.any.sa_family = AF_INET6;
   a.v6.sin6_port = number;
-  return inet_pton(AF_INET6, host, &a.v6.sin6_addr) == 1 ? rl_spell(&a) : none;
+  return inet_pton(AF_INET6, host, &a.v6.sin6_addr) == 1 ? rl_normalise_address(&a) : none;
 }
 
 /* 0 = it is the address of an earlier entry (R5). */
@@ -2906,23 +2996,23 @@ static int rl_system_resolve(redlock *rl, rl_server *s) {
 
 #else
 
-static rl_address rl_address_of(const rl_server *s) { return s->address[s->second]; }
+static rl_address rl_address_of(const rl_server *s) { return s->addresses[s->address_index]; }
 
-/* Keeps the first of the name's addresses. When none is found, what was known stays. */
-static int rl_look_up(const char *host, const char *port, rl_address found[RL_ADDRESSES]) {
+/* Looks a name up, and keeps its first addresses. If none is found, the old ones stay. */
+static int rl_lookup_host(const char *host, const char *port, rl_address found[RL_MAX_ADDRESSES]) {
   struct addrinfo hints, *all, *one;
   int kept = 0;
   memset(&hints, 0, sizeof hints);
   hints.ai_socktype = SOCK_STREAM;
   if (getaddrinfo(host, port, &hints, &all) != 0) return 0;
-  memset(found, 0, RL_ADDRESSES * sizeof *found);
-  for (one = all; one && kept < RL_ADDRESSES; one = one->ai_next) {
+  memset(found, 0, RL_MAX_ADDRESSES * sizeof *found);
+  for (one = all; one && kept < RL_MAX_ADDRESSES; one = one->ai_next) {
     rl_sockaddr a;
     rl_address spelt;
     if (one->ai_family != AF_INET && one->ai_family != AF_INET6) continue;
     memset(&a, 0, sizeof a);
-    memcpy(&a, one->ai_addr, rl_min(RL_AS(size_t, one->ai_addrlen), sizeof a));
-    spelt = rl_spell(&a);
+    memcpy(&a, one->ai_addr, rl_min(RL_CAST(size_t, one->ai_addrlen), sizeof a));
+    spelt = rl_normalise_address(&a);
     if (!rl_is_same_address(&found[0], &spelt)) found[kept++] = spelt;
   }
   freeaddrinfo(all);
@@ -2930,13 +3020,13 @@ static int rl_look_up(const char *host, const char *port, rl_address found[RL_AD
 }
 
 /* Whether s has an address in common with an entry before it (R5). */
-static int rl_is_known(const redlock *rl, const rl_server *s) {
+static int rl_shares_address(const redlock *rl, const rl_server *s) {
   const rl_server *other = rl->server;
   int i;
   for (; other != s; other++)
-    for (i = 0; i < RL_ADDRESSES * RL_ADDRESSES; i++) {
-      const rl_address *own = &s->address[i / RL_ADDRESSES];
-      if (own->port && rl_is_same_address(own, &other->address[i % RL_ADDRESSES])) return 1;
+    for (i = 0; i < RL_MAX_ADDRESSES * RL_MAX_ADDRESSES; i++) {
+      const rl_address *own = &s->addresses[i / RL_MAX_ADDRESSES];
+      if (own->port && rl_is_same_address(own, &other->addresses[i % RL_MAX_ADDRESSES])) return 1;
     }
   return 0;
 }
@@ -2949,17 +3039,18 @@ static int rl_system_resolve(redlock *rl, rl_server *s) {
   char host[RL_HOST_BYTES], port[6];
   uint8_t second;
   int known;
-  rl_copy_target(s, host, port);
+  rl_copy_host_port(s, host, port);
   if (*host == '/') return 1;
-  if (!rl_look_up(host, port, s->address) && used.port == 0) rl_say(s, "name not found");
-  known = rl_is_known(rl, s);
-  if (known) memset(s->address, 0, sizeof s->address);
-  second = used.port && rl_is_same_address(&used, &s->address[1]);
-  if (s->fd >= 0 && !rl_is_same_address(&used, &s->address[second])) {
-    (void)rl_tick(rl);
-    rl_lose(rl, s, rl_lost);
+  if (!rl_lookup_host(host, port, s->addresses) && used.port == 0)
+    rl_set_error(s, "name not found");
+  known = rl_shares_address(rl, s);
+  if (known) memset(s->addresses, 0, sizeof s->addresses);
+  second = used.port && rl_is_same_address(&used, &s->addresses[1]);
+  if (s->fd >= 0 && !rl_is_same_address(&used, &s->addresses[second])) {
+    (void)rl_update_now(rl);
+    rl_disconnect(rl, s, rl_error_lost);
   }
-  s->second = second;
+  s->address_index = second;
   return !known;
 }
 
@@ -2977,30 +3068,30 @@ static const int rl_socket_options[][3] = {
   {SOL_SOCKET, SO_KEEPALIVE, 1}
 };
 
-static void rl_system_set(rl_socket fd) {
+static void rl_system_set_options(rl_socket fd) {
   size_t i = 0, count = sizeof rl_socket_options / sizeof *rl_socket_options;
   for (; i < count; i++) {
     const int *option = rl_socket_options[i];
     const void *value = &option[2];
-    (void)setsockopt(fd, option[0], option[1], RL_AS(const char *, value), sizeof *option);
+    (void)setsockopt(fd, option[0], option[1], RL_CAST(const char *, value), sizeof *option);
   }
 }
 
 static intptr_t rl_system_open(void *ctx, int server, const char *host, const char *port) {
-  rl_server *s = &RL_AS(redlock *, ctx)->server[server];
+  rl_server *s = &RL_CAST(redlock *, ctx)->server[server];
   size_t size = strlen(host) + 1;
   rl_sockaddr a;
-  socklen_t length = RL_AS(socklen_t, sizeof a.local);
+  socklen_t length = RL_CAST(socklen_t, sizeof a.local);
   intptr_t fd;
   (void)port;
   memset(&a, 0, sizeof a);
   if (*host != '/') {
     rl_address to = rl_address_of(s);
     if (to.port == 0) {
-      s->told = *s->error != 0; /* why there is no address says more than that nothing is open */
+      s->error_is_theirs = *s->error != 0; /* "name not found" says more than "no connection" */
       return -1;
     }
-    length = rl_fill_sockaddr(&a, &to);
+    length = rl_make_sockaddr(&a, &to);
   } else {
     if (size > sizeof a.local.sun_path) return -1;
     a.local.sun_family = AF_UNIX;
@@ -3008,23 +3099,23 @@ static intptr_t rl_system_open(void *ctx, int server, const char *host, const ch
   }
   fd = rl_system_socket(a.any.sa_family);
   if (fd < 0) return -1;
-  rl_system_set(RL_AS(rl_socket, fd));
-  if (connect(RL_AS(rl_socket, fd), &a.any, length) == 0) return fd;
+  rl_system_set_options(RL_CAST(rl_socket, fd));
+  if (connect(RL_CAST(rl_socket, fd), &a.any, length) == 0) return fd;
   if (rl_system_is_connecting()) return fd;
-  (void)rl_system_close_socket(RL_AS(rl_socket, fd));
+  (void)rl_system_close_socket(RL_CAST(rl_socket, fd));
   return -1;
 }
 
 static rl_socket rl_system_fd(void *ctx, int server) {
-  return RL_AS(rl_socket, RL_AS(const redlock *, ctx)->server[server].fd);
+  return RL_CAST(rl_socket, RL_CAST(const redlock *, ctx)->server[server].fd);
 }
 
 static int rl_system_result(rl_socket fd, intptr_t result) {
-  if (result >= 0) return RL_AS(int, result);
-  return rl_system_is_later(fd) ? 0 : -1;
+  if (result >= 0) return RL_CAST(int, result);
+  return rl_system_would_block(fd) ? 0 : -1;
 }
 
-/* At most a window: 16 bits hold what is sent and received at once, on every system. */
+/* 16 bits hold any size that is sent or received, on every system. */
 static int rl_system_send(void *ctx, int server, const void *data, size_t size) {
 #ifdef MSG_NOSIGNAL
   const int flags = MSG_NOSIGNAL;
@@ -3032,13 +3123,14 @@ static int rl_system_send(void *ctx, int server, const void *data, size_t size) 
   const int flags = 0;
 #endif
   rl_socket fd = rl_system_fd(ctx, server);
-  return rl_system_result(fd, send(fd, RL_AS(const char *, data), RL_AS(uint16_t, size), flags));
+  return rl_system_result(fd,
+                          send(fd, RL_CAST(const char *, data), RL_CAST(uint16_t, size), flags));
 }
 
 static int rl_system_recv(void *ctx, int server, void *data, size_t size) {
   rl_socket fd = rl_system_fd(ctx, server);
   intptr_t got;
-  got = recv(fd, RL_AS(char *, data), RL_AS(uint16_t, size), 0);
+  got = recv(fd, RL_CAST(char *, data), RL_CAST(uint16_t, size), 0);
   return got == 0 ? -1 : rl_system_result(fd, got);
 }
 
@@ -3047,19 +3139,19 @@ static void rl_system_close(void *ctx, int server) {
 }
 
 static int rl_system_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
-  redlock *rl = RL_AS(redlock *, ctx);
+  redlock *rl = RL_CAST(redlock *, ctx);
   struct pollfd fds[REDLOCK_MAX_SERVERS];
   int i, ready;
   for (i = 0; i < count; i++) {
-    fds[i].fd = RL_AS(rl_socket, want[i].fd);
+    fds[i].fd = RL_CAST(rl_socket, want[i].fd);
     fds[i].events = POLLIN;
     fds[i].revents = 0;
     if (want[i].events & REDLOCK_WRITE) fds[i].events |= POLLOUT;
   }
-  if (timeout_ms > 60000) timeout_ms = 60000; /* early is allowed, overflow is not */
-  ready = rl_system_poll(fds, count, RL_AS(int, timeout_ms));
+  if (timeout_ms > 60000) timeout_ms = 60000; /* returning early is allowed, overflow is not */
+  ready = rl_system_poll(fds, count, RL_CAST(int, timeout_ms));
   for (i = 0; ready >= 0 && i < count; i++)
-    if (fds[i].revents) rl->ready |= rl->server[want[i].server].bit;
+    if (fds[i].revents) rl->readable |= rl->server[want[i].server].bit;
   return ready;
 }
 
@@ -3069,30 +3161,30 @@ static const redlock_io rl_system = {
 };
 
 /* Sets the back end up if the caller brings no io; 0 = there is none. */
-static int rl_choose_io(redlock *rl) {
+static int rl_init_io(redlock *rl) {
   const redlock_io *own = rl->options.io;
   rl->io = own ? own : &rl_system;
-  rl->ctx = own ? own->ctx : rl;
-  rl->process = own ? 0 : rl_system_start();
+  rl->io_ctx = own ? own->ctx : rl;
+  rl->owner_pid = own ? 0 : rl_system_start();
   return 1;
 }
 
-static int rl_is_system(const redlock *rl) { return rl->io == &rl_system; }
+static int rl_uses_system_io(const redlock *rl) { return rl->io == &rl_system; }
 
 /* R17 */
 static int rl_is_forked(const redlock *rl) {
-  return rl_is_system(rl) && rl->process != rl_system_process();
+  return rl_uses_system_io(rl) && rl->owner_pid != rl_system_process();
 }
 
 #else
 
-static int rl_choose_io(redlock *rl) {
+static int rl_init_io(redlock *rl) {
   rl->io = rl->options.io;
-  rl->ctx = rl->io ? rl->io->ctx : RL_NULL;
+  rl->io_ctx = rl->io ? rl->io->ctx : RL_NULL;
   return rl->io != RL_NULL;
 }
 
-static int rl_is_system(const redlock *rl) { return !rl->io; }
+static int rl_uses_system_io(const redlock *rl) { return !rl->io; }
 
 static int rl_is_forked(const redlock *rl) { return !rl->io; }
 
@@ -3102,74 +3194,74 @@ static int rl_system_resolve(redlock *rl, rl_server *s) { return rl->server != s
 
 /* ---- The public calls ------------------------------------------------------------------------ */
 
-static const char rl_twice[] = "this address is in the list twice";
-static const char rl_too_many[] = "more servers than REDLOCK_MAX_SERVERS";
-static const char rl_not_held[] = "the lock is not held";
-static const char rl_under_way[] = "the lock is busy"; /* pending, kept, or to be handed back */
+static const char rl_error_listed_twice[] = "this address is in the list twice";
+static const char rl_error_too_many[] = "more servers than REDLOCK_MAX_SERVERS";
+static const char rl_error_not_held[] = "the lock is not held";
+static const char rl_error_busy[] = "the lock is busy"; /* pending, kept, or to be handed back */
 
 /* What was refused leaves its reason. No more of a client built otherwise may be there. */
 static redlock_status rl_invalid(redlock *rl, const char *why) {
-  if (rl && rl->servers != RL_MISBUILT) rl_blame(rl, why);
+  if (rl && rl->server_count != RL_SIZE_MISMATCH) rl_set_local_error(rl, why);
   return REDLOCK_INVALID;
 }
 
-static redlock_status rl_take_options(redlock *rl, const redlock_options *options) {
+static redlock_status rl_init_options(redlock *rl, const redlock_options *options) {
   redlock_options *o = &rl->options;
   uint32_t *min = &o->retry_delay_min_ms, *max = &o->retry_delay_max_ms;
   if (options) *o = *options;
   if (o->server_timeout_ms == 0) o->server_timeout_ms = 250;
   if (o->drift_ppm == 0) o->drift_ppm = 10000;
   if (*max == 0) *max = *min > 200 ? *min : 200;
-  if (o->max_ttl_ms != RL_MAX_TTL(rl)) /* no quarantine: not one in name alone */
+  if (o->max_ttl_ms != RL_MAX_TTL(rl)) /* this build has no quarantine */
     return rl_invalid(rl, "max_ttl_ms: REDLOCK_NO_QUARANTINE is set");
   if (RL_FENCING(rl) && o->max_ttl_ms / 4 < o->server_timeout_ms) /* R25 */
     return rl_invalid(rl, "fencing: max_ttl_ms is below 4 * server_timeout_ms");
   if (o->drift_ppm >= 1000000) return rl_invalid(rl, "drift_ppm: 1 000 000 or more");
   if (*min > *max) return rl_invalid(rl, "retry_delay_min_ms is above the maximum");
-  return rl_choose_io(rl) ? REDLOCK_OK : rl_invalid(rl, "options.io is missing");
+  return rl_init_io(rl) ? REDLOCK_OK : rl_invalid(rl, "options.io is missing");
 }
 
-/* What is wrong with the next server's entry; NULL = nothing. */
-static const char *rl_judge_entry(redlock *rl, rl_server *s) {
+/* What is wrong with a server's entry; NULL = nothing. */
+static const char *rl_check_entry(redlock *rl, rl_server *s) {
   const rl_server *other = rl->server;
-  rl_target t;
-  if (!rl_parse_target(s->entry, &t))
+  rl_endpoint t;
+  if (!rl_parse_entry(s->entry, &t))
     return "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
-  s->layered = t.tls;
-  if (t.tls && !(RL_HAS_LAYER && rl->options.tls))
+  s->over_tls = t.tls;
+  if (t.tls && !(RL_HAS_TLS && rl->options.tls))
     return "TLS: give options.tls, as examples/tls.c does, or your own io with redis://";
   if (rl_lacks_password(rl, &t)) return "a user needs a password: user:password@host";
   for (; other != s; other++)
-    if (rl_is_twin(&t, other)) return rl_twice;
-  return rl_is_system(rl) && !rl_system_resolve(rl, s) ? rl_twice : RL_NULL;
+    if (rl_is_same_endpoint(&t, other)) return rl_error_listed_twice;
+  return rl_uses_system_io(rl) && !rl_system_resolve(rl, s) ? rl_error_listed_twice : RL_NULL;
 }
 
 /* Takes the entries of the list; what is wrong with one stays as that server's error too. */
-static redlock_status rl_take_list(redlock *rl, const char *list) {
-  while (*(list += strspn(list, RL_BETWEEN)) != 0) {
-    rl_server *s = rl->last;
+static redlock_status rl_init_servers(redlock *rl, const char *list) {
+  while (*(list += strspn(list, RL_SEPARATORS)) != 0) {
+    rl_server *s = rl->server_end;
     const char *problem;
-    if (rl->servers == REDLOCK_MAX_SERVERS) {
-      rl_say(rl->server, rl_too_many);
-      return rl_invalid(rl, rl_too_many);
+    if (rl->server_count == REDLOCK_MAX_SERVERS) {
+      rl_set_error(rl->server, rl_error_too_many);
+      return rl_invalid(rl, rl_error_too_many);
     }
-    rl->last++;
-    s->index = rl->servers++;
-    s->bit = RL_AS(rl_set, UINT32_C(1) << s->index);
+    rl->server_end++;
+    s->index = rl->server_count++;
+    s->bit = RL_CAST(rl_mask, UINT32_C(1) << s->index);
     s->fd = -1;
     s->entry = list;
-    problem = rl_judge_entry(rl, s);
+    problem = rl_check_entry(rl, s);
     if (problem) {
-      rl_say(s, problem);
+      rl_set_error(s, problem);
       return rl_invalid(rl, problem);
     }
-    list += rl_entry(list).size;
+    list += rl_entry_span(list).size;
   }
-  rl->quorum = RL_AS(uint8_t, rl->servers / 2 + 1); /* R5 */
-  return rl->servers ? REDLOCK_OK : rl_invalid(rl, "the list of servers is empty");
+  rl->quorum = RL_CAST(uint8_t, rl->server_count / 2 + 1); /* R5 */
+  return rl->server_count ? REDLOCK_OK : rl_invalid(rl, "the list of servers is empty");
 }
 
-static void rl_empty(rl_link *list) { list->next = list->prev = list; }
+static void rl_list_init(rl_link *list) { list->next = list->prev = list; }
 
 REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
                                               const redlock_options *options, size_t client_size,
@@ -3177,29 +3269,29 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
   redlock_status status;
   if (!rl) return REDLOCK_INVALID;
   if (client_size != sizeof *rl || lock_size != sizeof(redlock_lock)) {
-    rl->servers = RL_MISBUILT; /* no more of it may be there */
+    rl->server_count = RL_SIZE_MISMATCH; /* the caller's struct may be smaller than ours */
     return REDLOCK_INVALID;
   }
   memset(rl, 0, sizeof *rl);
-  rl_empty(&rl->line);
-  rl->urgent = &rl->line;
-  rl_empty(&rl->live);
-  rl_empty(&rl->decided);
-  rl->due_ms = INT64_MAX;
-  rl->last = rl->server;
-  status = rl_take_options(rl, options);
-  if (status == REDLOCK_OK) status = rl_take_list(rl, servers ? servers : "");
-  if (status == REDLOCK_OK && !rl_tick(rl)) status = REDLOCK_SYSTEM;
-  if (status == REDLOCK_OK) rl->log = rl->commands;
+  rl_list_init(&rl->queued);
+  rl->last_urgent = &rl->queued;
+  rl_list_init(&rl->active);
+  rl_list_init(&rl->decided);
+  rl->timer_ms = INT64_MAX;
+  rl->server_end = rl->server;
+  status = rl_init_options(rl, options);
+  if (status == REDLOCK_OK) status = rl_init_servers(rl, servers ? servers : "");
+  if (status == REDLOCK_OK && !rl_update_now(rl)) status = REDLOCK_SYSTEM;
+  if (status == REDLOCK_OK) rl->ring = rl->commands;
   return status;
 }
 
 /* Whether this is a client, and this is its process. */
-static int rl_is_ready(const redlock *rl) { return rl_is_client(rl) && !rl_is_forked(rl); }
+static int rl_is_usable(const redlock *rl) { return rl_is_initialised(rl) && !rl_is_forked(rl); }
 
 /* OK = the same, and there is a lock. */
 static redlock_status rl_check_call(redlock *rl, const void *lock) {
-  if (!rl_is_client(rl)) return rl_invalid(rl, "no client: moved, closed, or init failed");
+  if (!rl_is_initialised(rl)) return rl_invalid(rl, "no client: moved, closed, or init failed");
   if (rl_is_forked(rl)) return rl_invalid(rl, "the client is another process's");
   return lock ? REDLOCK_OK : rl_invalid(rl, "lock is NULL");
 }
@@ -3208,30 +3300,32 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
   redlock_status status = rl_check_call(rl, rl);
   int i;
   if (status != REDLOCK_OK) return status;
-  for (i = 0; rl_is_system(rl) && i < rl->servers; i++) {
+  for (i = 0; rl_uses_system_io(rl) && i < rl->server_count; i++) {
     if (rl_system_resolve(rl, &rl->server[i])) continue;
-    rl_say(&rl->server[i], rl_twice);
-    status = rl_invalid(rl, rl_twice);
+    rl_set_error(&rl->server[i], rl_error_listed_twice);
+    status = rl_invalid(rl, rl_error_listed_twice);
   }
   return status;
 }
 
-/* The next decided lock, NULL = none. A lapsed one comes back decided once it is being released. */
-static redlock_lock *rl_next_decided(redlock *rl) {
+/* The next decided lock, NULL = none. One that has run out is released first, and decided again
+   later. */
+static redlock_lock *rl_pop_decided(redlock *rl) {
   redlock_lock *lock;
-  while ((lock = rl_first(&rl->decided)) != RL_NULL)
+  while ((lock = rl_list_first(&rl->decided)) != RL_NULL)
     if (rl_hand_back(rl, lock)) return lock;
   return RL_NULL;
 }
 
-/* How long redlock_close still waits for a server, in ms: for its last bytes to leave, and briefly
-   for their answers, since closing a socket with unread replies makes the other side drop what it
-   has not read yet. */
-static int64_t rl_parting_ms(const redlock *rl, const rl_server *s, int64_t start_ms) {
+/* How long redlock_close still waits for a server, in ms: until its last bytes are sent, and
+   briefly for their replies, since closing a socket with unread replies makes the other side drop
+   what it has not read yet. */
+static int64_t rl_linger_ms(const redlock *rl, const rl_server *s, int64_t start_ms) {
   int64_t limit = rl->options.server_timeout_ms;
-  int leaves = s->state != RL_CLOSED && (rl_events(rl, s) & REDLOCK_WRITE);
-  if (!leaves && (s->owed == 0 || s->stalled)) return 0;
-  if (limit > RL_CLOSE_MS && !(leaves && s->state == RL_READY)) limit = RL_CLOSE_MS;
+  int leaves = s->state != RL_STATE_CLOSED && (rl_poll_events(rl, s) & REDLOCK_WRITE);
+  if (!leaves && (s->outstanding == 0 || s->stalled)) return 0;
+  if (limit > RL_CLOSE_TIMEOUT_MS && !(leaves && s->state == RL_STATE_READY))
+    limit = RL_CLOSE_TIMEOUT_MS;
   return start_ms + limit - rl->now_ms;
 }
 
@@ -3239,20 +3333,20 @@ REDLOCK_API void redlock_close(redlock *rl) {
   redlock_lock *lock;
   rl_server *s;
   int64_t start, left;
-  if (!rl_is_client(rl)) return;
+  if (!rl_is_initialised(rl)) return;
   if (rl_is_forked(rl)) {
     rl->options.closing = RL_NULL;
   } else {
-    (void)rl_tick(rl);
+    (void)rl_update_now(rl);
     start = rl->now_ms;
-    while ((lock = rl_undecided(rl)) != RL_NULL) rl_withdraw(rl, lock);
-    while ((lock = rl_first(&rl->decided)) != RL_NULL) rl_withdraw(rl, lock);
-    rl_work(rl);
-    for (s = rl->server; s != rl->last; s++)
-      while ((left = rl_parting_ms(rl, s, start)) > 0)
-        if (!rl_wait(rl, RL_NULL, left) || !rl_tick(rl)) start = INT64_MIN / 2;
+    while ((lock = rl_first_undecided(rl)) != RL_NULL) rl_cancel(rl, lock);
+    while ((lock = rl_list_first(&rl->decided)) != RL_NULL) rl_cancel(rl, lock);
+    rl_run_passes(rl);
+    for (s = rl->server; s != rl->server_end; s++)
+      while ((left = rl_linger_ms(rl, s, start)) > 0)
+        if (!rl_wait(rl, RL_NULL, left) || !rl_update_now(rl)) start = INT64_MIN / 2;
   }
-  for (s = rl->server; s != rl->last; s++) rl_shut(rl, s);
+  for (s = rl->server; s != rl->server_end; s++) rl_close_fd(rl, s);
   memset(rl, 0, sizeof *rl);
 }
 
@@ -3263,15 +3357,15 @@ static redlock_status rl_check_ttl(redlock *rl, uint32_t ttl_ms) {
 }
 
 /* Begins an operation. The next step or wait encodes it when it can be sent; T1 is taken then. */
-static redlock_status rl_start(redlock *rl, redlock_lock *lock, uint8_t task,
+static redlock_status rl_start_operation(redlock *rl, redlock_lock *lock, uint8_t task,
                                redlock_operation operation) {
   lock->status = REDLOCK_PENDING;
   lock->operation = operation;
-  rl_queue(rl, lock, task);
+  rl_enqueue(rl, lock, task);
   return REDLOCK_PENDING;
 }
 
-static const char rl_long_name[] = "the resource's name is too long";
+static const char rl_error_long_name[] = "the resource's name is too long";
 
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
                                                  const char *resource, uint32_t ttl_ms,
@@ -3284,19 +3378,19 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   while (resource && size <= REDLOCK_MAX_RESOURCE && resource[size])
     hash = rl_hash(hash, resource[size++]);
   if (size == 0) return rl_invalid(rl, "the resource's name is empty");
-  if (size > REDLOCK_MAX_RESOURCE) return rl_invalid(rl, rl_long_name);
-  if (lock != rl->handed && rl_owns(rl, lock)) return rl_invalid(rl, rl_under_way);
+  if (size > REDLOCK_MAX_RESOURCE) return rl_invalid(rl, rl_error_long_name);
+  if (lock != rl->last_returned && rl_owns_lock(rl, lock)) return rl_invalid(rl, rl_error_busy);
   memset(lock, 0, offsetof(redlock_lock, user));
   lock->operation = REDLOCK_ACQUIRE;
   lock->status = REDLOCK_SYSTEM;
-  if (!rl_tick(rl)) return REDLOCK_SYSTEM;
-  lock->ttl_ms = lock->ask_ms = ttl_ms;
-  lock->max_hold_ms = RL_AS(uint32_t, rl->now_ms);
+  if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
+  lock->longest_ttl_ms = lock->round_ttl_ms = ttl_ms;
+  lock->max_hold_ms = RL_CAST(uint32_t, rl->now_ms);
   lock->since_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
-  lock->resource_size = RL_AS(uint16_t, size);
+  lock->resource_size = RL_CAST(uint16_t, size);
   memcpy(lock->resource, resource, size);
   lock->hash = hash;
-  return rl_start(rl, lock, RL_SET, REDLOCK_ACQUIRE);
+  return rl_start_operation(rl, lock, RL_TASK_SET, REDLOCK_ACQUIRE);
 }
 
 /* The value may be this very lock's. Nothing is encoded before the next step. */
@@ -3308,11 +3402,11 @@ REDLOCK_API redlock_status redlock_start_adopt(redlock *rl, redlock_lock *lock,
   if (status != REDLOCK_OK) return status;
   if (!value) return rl_invalid(rl, "value is NULL");
   if (resource && strlen(resource) + RL_VALUE_BYTES > REDLOCK_MAX_RESOURCE)
-    return rl_invalid(rl, rl_long_name);
+    return rl_invalid(rl, rl_error_long_name);
   memcpy(old, value, sizeof old);
   status = redlock_start_acquire(rl, lock, resource, ttl_ms, 0);
   if (status != REDLOCK_PENDING) return status;
-  memcpy(lock->resource + RL_OLD_AT, old, sizeof old);
+  memcpy(lock->resource + RL_REPLACED_AT, old, sizeof old);
   lock->adopts = 1;
   return status;
 }
@@ -3321,9 +3415,10 @@ REDLOCK_API redlock_status redlock_start_adopt(redlock *rl, redlock_lock *lock,
 static redlock_status rl_check_held(redlock *rl, const redlock_lock *lock) {
   redlock_status status = rl_check_call(rl, lock);
   if (status != REDLOCK_OK) return status;
-  if (!lock->granted) return rl_invalid(rl, rl_not_held);
-  if (lock->phase != RL_IDLE && lock->phase != RL_KEEPING) return rl_invalid(rl, rl_under_way);
-  if (!rl_tick(rl)) return REDLOCK_SYSTEM;
+  if (!lock->ever_granted) return rl_invalid(rl, rl_error_not_held);
+  if (lock->phase != RL_PHASE_IDLE && lock->phase != RL_PHASE_KEPT)
+    return rl_invalid(rl, rl_error_busy);
+  if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
   return rl->now_ms < lock->deadline_ms ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
 
@@ -3331,37 +3426,39 @@ REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock,
   redlock_status status = rl_check_held(rl, lock);
   if (status == REDLOCK_OK) status = rl_check_ttl(rl, ttl_ms);
   if (status != REDLOCK_OK) return status;
-  if (lock->kept) return rl_invalid(rl, rl_under_way);
-  if (rl_clip(rl, lock, ttl_ms) == 0) return REDLOCK_LIMIT;
-  lock->ask_ms = ttl_ms;
-  if (lock->ttl_ms < ttl_ms) lock->ttl_ms = ttl_ms;
-  return rl_start(rl, lock, RL_EXTEND, REDLOCK_EXTEND);
+  if (lock->kept) return rl_invalid(rl, rl_error_busy);
+  if (rl_clip_ttl(rl, lock, ttl_ms) == 0) return REDLOCK_LIMIT;
+  lock->round_ttl_ms = ttl_ms;
+  if (lock->longest_ttl_ms < ttl_ms) lock->longest_ttl_ms = ttl_ms;
+  return rl_start_operation(rl, lock, RL_TASK_EXTEND, REDLOCK_EXTEND);
 }
 
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock) {
   redlock_status status = rl_check_call(rl, lock);
   if (status != REDLOCK_OK) return status;
-  if (lock->phase != RL_IDLE) {
+  if (lock->phase != RL_PHASE_IDLE) {
     int acquiring = lock->operation == REDLOCK_ACQUIRE && !lock->kept;
-    if (!rl_owns(rl, lock)) return rl_invalid(rl, rl_not_held);
-    if (lock->task == RL_RELEASE && lock->phase != RL_DECIDED) return rl_invalid(rl, rl_under_way);
-    if (!acquiring && !lock->deadline_ms) return REDLOCK_EXPIRED; /* still to be handed back */
-    (void)rl_tick(rl);
-    rl_withdraw(rl, lock);
+    if (!rl_owns_lock(rl, lock)) return rl_invalid(rl, rl_error_not_held);
+    if (lock->task == RL_TASK_RELEASE && lock->phase != RL_PHASE_DECIDED)
+      return rl_invalid(rl, rl_error_busy);
+    if (!acquiring && !lock->deadline_ms) return REDLOCK_EXPIRED; /* its loss has not been returned
+                                                                     yet */
+    (void)rl_update_now(rl);
+    rl_cancel(rl, lock);
     if (acquiring) return REDLOCK_CANCELLED;
   }
-  if (!lock->granted) return rl_invalid(rl, rl_not_held);
+  if (!lock->ever_granted) return rl_invalid(rl, rl_error_not_held);
   if (!lock->deadline_ms) return REDLOCK_EXPIRED;
   lock->deadline_ms = 0; /* the hold ends here, whatever the servers say */
-  return rl_start(rl, lock, RL_RELEASE, REDLOCK_RELEASE);
+  return rl_start_operation(rl, lock, RL_TASK_RELEASE, REDLOCK_RELEASE);
 }
 
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
   redlock_status status = rl_check_call(rl, lock);
   if (status != REDLOCK_OK) return status;
-  if (!rl_owns(rl, lock)) return rl_invalid(rl, "nothing is pending");
-  (void)rl_tick(rl);
-  rl_withdraw(rl, lock);
+  if (!rl_owns_lock(rl, lock)) return rl_invalid(rl, "nothing is pending");
+  (void)rl_update_now(rl);
+  rl_cancel(rl, lock);
   return REDLOCK_OK;
 }
 
@@ -3370,35 +3467,35 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   if (status != REDLOCK_OK) return status;
   lock->max_hold_ms = max_hold_ms ? max_hold_ms : rl->options.max_hold_ms;
   if (lock->kept) return REDLOCK_OK;
-  lock->kept = lock->urgent = 1; /* it may run out for want of room */
-  lock->task = RL_EXTEND;
-  rl_keep_on(rl, lock, UINT32_MAX);
+  lock->kept = lock->urgent = 1; /* it must not run out for lack of room */
+  lock->task = RL_TASK_EXTEND;
+  rl_schedule_extension(rl, lock, UINT32_MAX);
   return REDLOCK_OK;
 }
 
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready) {
-  if (!rl_is_ready(rl)) return RL_NULL;
-  rl->ready |= RL_AS(rl_set, ready);
-  if (rl_is_empty(&rl->decided)) rl_turn(rl);
-  return rl_next_decided(rl);
+  if (!rl_is_usable(rl)) return RL_NULL;
+  rl->readable |= RL_CAST(rl_mask, ready);
+  if (rl_list_is_empty(&rl->decided)) rl_process(rl);
+  return rl_pop_decided(rl);
 }
 
 REDLOCK_API redlock_lock *redlock_step(redlock *rl) { return redlock_step_on(rl, UINT32_MAX); }
 
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
-  if (!rl_is_ready(rl)) return RL_NULL;
-  if (timeout_ms < 0 && !rl_undecided(rl)) timeout_ms = 0;
+  if (!rl_is_usable(rl)) return RL_NULL;
+  if (timeout_ms < 0 && !rl_first_undecided(rl)) timeout_ms = 0;
   (void)rl_wait(rl, RL_NULL, timeout_ms);
-  return rl_next_decided(rl);
+  return rl_pop_decided(rl);
 }
 
 REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl) {
-  if (!rl_is_ready(rl)) return -1;
-  return rl_is_empty(&rl->decided) ? rl_timeout_ms(rl) : 0;
+  if (!rl_is_usable(rl)) return -1;
+  return rl_list_is_empty(&rl->decided) ? rl_timeout_ms(rl) : 0;
 }
 
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity) {
-  return rl_is_ready(rl) ? rl_fds(rl, fds, capacity) : 0;
+  return rl_is_usable(rl) ? rl_fds(rl, fds, capacity) : 0;
 }
 
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
@@ -3417,20 +3514,21 @@ REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint3
 
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock) {
   redlock_status status = redlock_start_release(rl, lock);
-  if (status == REDLOCK_EXPIRED && lock->phase != RL_IDLE) status = REDLOCK_PENDING; /* its loss */
+  if (status == REDLOCK_EXPIRED && lock->phase != RL_PHASE_IDLE)
+    status = REDLOCK_PENDING; /* then returns its loss */
   return rl_block(rl, lock, status);
 }
 
 REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *lock) {
   int64_t now;
-  if (!lock || lock->deadline_ms == 0 || !rl_is_ready(rl)) return 0;
-  now = rl_now(rl);
+  if (!lock || lock->deadline_ms == 0 || !rl_is_usable(rl)) return 0;
+  now = rl_read_clock(rl);
   return now < 0 || now >= lock->deadline_ms ? 0 : lock->deadline_ms - now;
 }
 
 REDLOCK_API const char *redlock_strerror(redlock_status status) {
   if (!RL_HAS_TEXTS) return "";
-  switch (RL_AS(int, status)) {
+  switch (RL_CAST(int, status)) {
     case REDLOCK_OK: return "ok";
     case REDLOCK_PENDING: return "not decided yet";
     case REDLOCK_TAKEN: return "taken";
@@ -3445,9 +3543,9 @@ REDLOCK_API const char *redlock_strerror(redlock_status status) {
 }
 
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {
-  if (!rl || server < -1 || server >= rl->servers) return RL_NULL;
-  if (rl->servers == RL_MISBUILT) return "built with other REDLOCK_ sizes";
-  if (server < 0) return rl->failed ? rl->failed : "";
+  if (!rl || server < -1 || server >= rl->server_count) return RL_NULL;
+  if (rl->server_count == RL_SIZE_MISMATCH) return "built with other REDLOCK_ sizes";
+  if (server < 0) return rl->local_error ? rl->local_error : "";
   return rl->server[server].error;
 }
 
@@ -3455,15 +3553,16 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
                                                  redlock_server_info *info) {
   const rl_server *s;
   int64_t left = 0;
-  if (!rl_is_ready(rl) || !info || server < 0 || server >= rl->servers) return REDLOCK_INVALID;
+  if (!rl_is_usable(rl) || !info || server < 0 || server >= rl->server_count)
+    return REDLOCK_INVALID;
   s = &rl->server[server];
-  if (RL_MAX_TTL(rl) && s->run_id) left = s->born_ms + RL_MAX_TTL(rl) - rl_latest_ms(rl);
-  info->connected = s->state == RL_READY && s->greeting == 0;
-  info->tracking = s->wakes == 2;
+  if (RL_MAX_TTL(rl) && s->run_id) left = s->start_ms + RL_MAX_TTL(rl) - rl_read_clock_forward(rl);
+  info->connected = s->state == RL_STATE_READY && s->handshake_replies == 0;
+  info->tracking = s->tracking == 2;
   info->quarantine_ms = left > 0 ? left : 0;
   info->clock_offset_us = rl_offset_us(rl, s);
   return REDLOCK_OK;
 }
 
-#endif /* RL_UNFIT */
+#endif /* RL_UNSUPPORTED */
 #endif /* REDLOCK_IMPLEMENTATION */

@@ -242,7 +242,7 @@ static void change_number(int i) {
 
 /* A named constant: all capitals, no macro with arguments, no type. */
 static void change_name(int i) {
-  static const char *const others[] = {"RL_NULL", "RL_AS", "INT64_MAX", "UINT32_MAX", NULL};
+  static const char *const others[] = {"RL_NULL", "RL_CAST", "INT64_MAX", "UINT32_MAX", NULL};
   size_t k;
   if (strncmp(text + tokens[i].at, "RL_", 3) != 0 && strncmp(text + tokens[i].at, "REDLOCK_", 8))
     return;

@@ -4,7 +4,7 @@
 /* Quotient and remainder of ten, said without dividing: there is only one such pair. */
 void a_digit_is_taken_off(void) {
   rl_integer number = any_integer(), rest = number, digit;
-  char c = rl_take_digit(&rest);
+  char c = rl_pop_digit(&rest);
   prove(c >= '0' && c <= '9');
   digit = (rl_integer)(c - '0');
   prove(rest <= (rl_integer)-1 / 10);
@@ -15,17 +15,17 @@ void a_digit_is_taken_off(void) {
 /* By the proof above the digits are the number's: here that they fit, and that the first is a zero
    of 0 alone. */
 void digits_of_a_number_fit(void) {
-  char digits[RL_DIGITS], *at;
+  char digits[RL_MAX_DIGITS], *at;
   rl_integer number = any_integer();
-  at = rl_format(digits + RL_DIGITS, number);
-  prove(at >= digits && at < digits + RL_DIGITS);
-  prove(number == 0 ? at == digits + RL_DIGITS - 1 && *at == '0' : *at >= '1' && *at <= '9');
+  at = rl_format_decimal(digits + RL_MAX_DIGITS, number);
+  prove(at >= digits && at < digits + RL_MAX_DIGITS);
+  prove(number == 0 ? at == digits + RL_MAX_DIGITS - 1 && *at == '0' : *at >= '1' && *at <= '9');
   reaches(at == digits);
 }
 
 void a_hexadecimal_digit(void) {
   char c = any_char();
-  uint32_t value = rl_hex(c);
+  uint32_t value = rl_hex_digit(c);
   if (c >= '0' && c <= '9') prove(value == (uint32_t)(c - '0'));
   else if (c >= 'a' && c <= 'f') prove(value == (uint32_t)(c - 'a' + 10));
   else if (c >= 'A' && c <= 'F') prove(value == (uint32_t)(c - 'A' + 10));
@@ -43,7 +43,7 @@ void a_number_in_a_text(void) {
   uint32_t limit = any_u32(), got, value = 0;
   int good;
   given(size <= sizeof text && limit > 0 && limit <= 1000000);
-  got = rl_number(rl_slice(text, size), limit);
+  got = rl_parse_number(rl_span_make(text, size), limit);
   good = size > 0;
   for (i = 0; i < size; i++) {
     if (text[i] < '0' || text[i] > '9') good = 0;
@@ -62,10 +62,10 @@ void two_bytes_have_a_hash_of_their_own(void) {
 }
 
 void servers_of_a_set_are_counted(void) {
-  rl_set set = (rl_set)any_u32();
+  rl_mask set = (rl_mask)any_u32();
   int i, count = 0;
   for (i = 0; i < (int)sizeof set * 8; i++) count += (set >> i) & 1;
-  prove(rl_members(set) == count);
+  prove(rl_mask_count(set) == count);
   reaches(count == REDLOCK_MAX_SERVERS);
 }
 
@@ -103,7 +103,7 @@ void back_off_grows_and_is_bounded(void) { /* R14 */
   unsigned failures = any_u8(), stage = failures - 2 < 6 ? failures - 2 : 6;
   uint32_t ms;
   draw_anything(&rl);
-  ms = rl_backoff_ms(&rl, failures);
+  ms = rl_reconnect_backoff_ms(&rl, failures);
   prove(failures < 2 ? ms == 0 : ms >= 8u << stage && ms <= 16u << stage && ms <= 1024);
   reaches(ms == 1024);
 }

@@ -9,14 +9,14 @@ static void read_clock(redlock *rl) {
   rl->options.now_ms = reading;
   rl->options.server_timeout_ms = any_u32();
   rl->options.max_ttl_ms = any_u32();
-  rl->servers = 1;
+  rl->server_count = 1;
   rl->quorum = 1;
-  rl->last = rl->server + 1;
-  rl_empty(&rl->line);
-  rl_empty(&rl->live);
-  rl_empty(&rl->decided);
-  rl->due_ms = INT64_MAX;
-  given(rl_tick(rl));
+  rl->server_end = rl->server + 1;
+  rl_list_init(&rl->queued);
+  rl_list_init(&rl->active);
+  rl_list_init(&rl->decided);
+  rl->timer_ms = INT64_MAX;
+  given(rl_update_now(rl));
   reaches(rl->now_ms > INT64_MAX / 2 - 2);
 }
 
@@ -30,7 +30,7 @@ void a_reading_that_is_too_great_is_none(void) { /* R2 */
   static redlock rl;
   int64_t now;
   rl.options.now_ms = reading;
-  now = rl_now(&rl);
+  now = rl_read_clock(&rl);
   prove(now < INT64_MAX / 2);
   reaches(now == INT64_MAX / 2 - 1);
   reaches(now < 0);
@@ -41,11 +41,11 @@ void as_long_again_never_overflows(void) { /* R6 */
   static redlock_lock lock;
   read_clock(&rl);
   lock.t1_ms = earlier(&rl);
-  lock.alarm = any_u8();
-  lock.due_ms = earlier(&rl) + any_u32();
-  if (!rl_lingers(&rl, &lock, any_int())) return;
-  prove(lock.due_ms > rl.now_ms && rl.due_ms <= lock.due_ms);
-  reaches(lock.due_ms > INT64_MAX / 2);
+  lock.wake_mode = any_u8();
+  lock.timer_ms = earlier(&rl) + any_u32();
+  if (!rl_defer_failure(&rl, &lock, any_int())) return;
+  prove(lock.timer_ms > rl.now_ms && rl.timer_ms <= lock.timer_ms);
+  reaches(lock.timer_ms > INT64_MAX / 2);
 }
 
 void a_hold_stays_within_its_limit(void) { /* R20 */
@@ -56,7 +56,7 @@ void a_hold_stays_within_its_limit(void) { /* R20 */
   lock.since_ms = earlier(&rl);
   lock.max_hold_ms = any_u32();
   lock.deadline_ms = lock.since_ms + any_u32();
-  got = rl_clip(&rl, &lock, asked);
+  got = rl_clip_ttl(&rl, &lock, asked);
   prove(got <= asked);
   if (lock.max_hold_ms && got) prove(rl.now_ms + got <= lock.since_ms + lock.max_hold_ms);
   reaches(got && got < asked);
@@ -70,16 +70,16 @@ void a_server_is_never_taken_for_older(void) {
   int was_known;
   read_clock(&rl);
   s->run_id = any_u32();
-  s->next_run_id = any_u32();
+  s->reported_run_id = any_u32();
   s->parser.number = any_integer();
   s->parser.negative = any_u8() & 1;
   uptime_s = s->parser.negative ? 0 : (uint32_t)s->parser.number;
-  given(s->run_id != s->next_run_id);
+  given(s->run_id != s->reported_run_id);
   was_known = s->run_id != 0;
   if (was_known) uptime_s = 0; /* its restart is timed by us */
-  if (rl_identify(&rl, s)) return;
-  prove(s->born_ms == rl.now_ms - (int64_t)uptime_s * 1000 + (was_known ? 0 : 2000));
-  reaches(s->born_ms < 0);
+  if (rl_check_identity(&rl, s)) return;
+  prove(s->start_ms == rl.now_ms - (int64_t)uptime_s * 1000 + (was_known ? 0 : 2000));
+  reaches(s->start_ms < 0);
 }
 
 void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
@@ -90,18 +90,18 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   read_clock(&rl);
   s->state = any_u8() & 3;
   s->stalled = any_u8();
-  s->full = any_u8();
-  s->owed = any_u32();
-  s->until_ms = earlier(&rl) + any_u32();
-  s->mark_ms = earlier(&rl);
+  s->send_blocked = any_u8();
+  s->outstanding = any_u32();
+  s->not_before_ms = earlier(&rl) + any_u32();
+  s->timed_since_ms = earlier(&rl);
   c.t1_ms = earlier(&rl);
   c.ttl_ms = any_u32();
   c.kind = any_u8();
   c.lock = RL_NULL;
-  prove(rl_age_out_ms(&rl, &c) >= c.t1_ms && rl_age_out_ms(&rl, &c) <= c.t1_ms + c.ttl_ms);
-  rl_on_set_sent(s, &c, rl_latest_ms(&rl));
-  prove(s->until_ms >= c.t1_ms + c.ttl_ms);
-  due = rl_server_due(&rl, s);
+  prove(rl_send_expiry_ms(&rl, &c) >= c.t1_ms && rl_send_expiry_ms(&rl, &c) <= c.t1_ms + c.ttl_ms);
+  rl_on_set_sent(s, &c, rl_read_clock_forward(&rl));
+  prove(s->not_before_ms >= c.t1_ms + c.ttl_ms);
+  due = rl_server_timer_ms(&rl, s);
   prove(due >= 0);
   reaches(due == INT64_MAX);
   reaches(due < rl.now_ms);
@@ -112,12 +112,12 @@ void a_kept_lock_is_extended_in_time(void) {
   static redlock rl;
   static redlock_lock lock;
   read_clock(&rl);
-  rl_empty(&lock.link);
+  rl_list_init(&lock.link);
   lock.deadline_ms = earlier(&rl) + any_u32();
-  rl_keep_on(&rl, &lock, any_u32());
-  prove(lock.due_ms >= rl.now_ms);
-  if (lock.deadline_ms > rl.now_ms) prove(lock.due_ms <= lock.deadline_ms);
-  reaches(lock.due_ms > rl.now_ms + UINT32_MAX / 3);
+  rl_schedule_extension(&rl, &lock, any_u32());
+  prove(lock.timer_ms >= rl.now_ms);
+  if (lock.deadline_ms > rl.now_ms) prove(lock.timer_ms <= lock.deadline_ms);
+  reaches(lock.timer_ms > rl.now_ms + UINT32_MAX / 3);
 }
 
 /* The least range of a random rest, and what it was made from: R9's formula, in 32 bits. */
@@ -133,7 +133,7 @@ void the_range_of_a_rest_fits(void) { /* R9 */
   took = -lock.t1_ms;
   given(took <= UINT32_MAX);
   lock.max_hold_ms = any_u32();
-  range = rl_range_ms(&rl, &lock);
+  range = rl_min_spread_ms(&rl, &lock);
   prove(range > 2 * (took < limit ? took : limit));
   reaches(range > UINT32_MAX / 2);
 }
@@ -143,11 +143,11 @@ void a_time_out_is_never_negative(void) { /* R27 */
   static redlock rl;
   int64_t timeout;
   read_clock(&rl);
-  rl.due_ms = any_i64();
-  given(rl.due_ms >= 0);
+  rl.timer_ms = any_i64();
+  given(rl.timer_ms >= 0);
   timeout = rl_timeout_ms(&rl);
   prove(timeout >= -1);
-  prove((timeout == -1) == (rl.due_ms == INT64_MAX));
+  prove((timeout == -1) == (rl.timer_ms == INT64_MAX));
   reaches(timeout > 0);
 }
 
@@ -156,7 +156,7 @@ void what_is_told_of_a_server_is_in_range(void) { /* R24 */
   static redlock rl;
   static redlock_io io;
   redlock_server_info info;
-  rl.log = rl.commands;
+  rl.ring = rl.commands;
   rl.io = &io;
   read_clock(&rl);
   rl.server[0].run_id = any_u32();
@@ -176,14 +176,14 @@ void ages_are_told_in_order(void) {
   uint32_t age, younger = any_u32(), hash = 0, its = 0;
   size_t i;
   read_clock(&rl);
-  lock.told_ms = any_u32();
+  lock.first_woken_ms = any_u32();
   lock.value[RL_VALUE_BYTES - 1] = any_char();
-  age = rl_age_ms(&rl, &lock);
+  age = rl_waiter_age_ms(&rl, &lock);
   prove(age < 1u << 24);
   given(younger < age);
-  rl_tell_age(&lock, age);
+  rl_write_age(&lock, age);
   for (i = 0; i < sizeof lock.age; i++) hash = rl_hash(hash, lock.age[i]);
-  rl_tell_age(&lock, younger);
+  rl_write_age(&lock, younger);
   for (i = 0; i < sizeof lock.age; i++) its = rl_hash(its, lock.age[i]);
   prove(its < hash);
   reaches(age > 1u << 23);

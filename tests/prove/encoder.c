@@ -63,12 +63,12 @@ static redlock_lock lock;
 static rl_command first;
 
 static rl_command *encoded(uint8_t kind) {
-  rl.servers = rl.quorum = 1;
-  rl.last = rl.server + 1;
-  rl.log = &first;
-  rl_empty(&rl.line);
-  rl_empty(&rl.live);
-  return rl_encode(&rl, &lock, kind, 1);
+  rl.server_count = rl.quorum = 1;
+  rl.server_end = rl.server + 1;
+  rl.ring = &first;
+  rl_list_init(&rl.queued);
+  rl_list_init(&rl.active);
+  return rl_append_command(&rl, &lock, kind, 1);
 }
 
 /* R7, R28: resource, value, age and the value that is to be replaced find room in a command,
@@ -76,23 +76,23 @@ static rl_command *encoded(uint8_t kind) {
 void the_longest_command_fits(void) {
   rl_command *c;
   uint8_t kind = any_u8();
-  given(kind <= RL_RELEASE);
+  given(kind <= RL_TASK_RELEASE);
   lock.adopts = any_u8() & 1;
-  lock.alarm = any_u8();
-  lock.told_ms = any_u32();
+  lock.wake_mode = any_u8();
+  lock.first_woken_ms = any_u32();
   lock.resource_size = any_u16();
   given(lock.resource_size >= 1 && lock.resource_size <= REDLOCK_MAX_RESOURCE);
   if (lock.adopts) given(lock.resource_size + RL_VALUE_BYTES <= REDLOCK_MAX_RESOURCE);
-  lock.ask_ms = any_u32();
-  lock.ttl_ms = any_u32();
+  lock.round_ttl_ms = any_u32();
+  lock.longest_ttl_ms = any_u32();
   rl.options.fencing = any_u32();
   rl.options.max_ttl_ms = UINT32_MAX; /* the longest to write */
-  rl.server[0].ahead_us = any_u64();
-  rl.token = any_u64();
+  rl.server[0].clock_offset_us = any_u64();
+  rl.last_token = any_u64();
   c = encoded(kind);
-  prove(c->size > c->words_size); /* cut to 16 bits it would be less */
-  prove(c->words_size + (lock.adopts ? RL_VALUE_BYTES : 0) <= sizeof c->words);
-  reaches(c->words_size == sizeof c->words);
+  prove(c->wire_size > c->args_size); /* cut to 16 bits it would be less */
+  prove(c->args_size + (lock.adopts ? RL_VALUE_BYTES : 0) <= sizeof c->args);
+  reaches(c->args_size == sizeof c->args);
   reaches(lock.adopts && lock.resource_size + RL_VALUE_BYTES == REDLOCK_MAX_RESOURCE);
 }
 
@@ -116,7 +116,7 @@ static size_t end_of_command(const char *at, size_t size, int *words) {
 
 /* The sort of command is given at compile time; resource and value are any bytes. */
 #ifndef KIND
-#define KIND RL_SET
+#define KIND RL_TASK_SET
 #endif
 #ifndef FENCED
 #define FENCED 0
@@ -141,10 +141,10 @@ void a_command_reads_back(void) {
   for (i = 0; i < REDLOCK_MAX_RESOURCE; i++) lock.resource[i] = any_char();
   for (i = 0; i < RL_VALUE_BYTES; i++) lock.value[i] = any_char();
   lock.resource_size = 12;
-  lock.alarm = ARMED;
+  lock.wake_mode = ARMED;
   lock.adopts = ADOPTS;
-  lock.told_ms = TOLD;
-  lock.ttl_ms = lock.ask_ms = UINT32_MAX;
+  lock.first_woken_ms = TOLD;
+  lock.longest_ttl_ms = lock.round_ttl_ms = UINT32_MAX;
   rl.options.fencing = FENCED;
   rl.options.max_ttl_ms = UINT32_MAX;
   c = encoded(KIND);
@@ -153,7 +153,7 @@ void a_command_reads_back(void) {
   prove(w.total <= sizeof message);
   prove(end_of_command(message, w.total, &words) == w.total && words == WORDS);
   for (i = 0; ADOPTS && i < RL_VALUE_BYTES; i++) /* its last word */
-    prove(message[w.total - 22 + (size_t)i] == lock.resource[RL_OLD_AT + i]);
+    prove(message[w.total - 22 + (size_t)i] == lock.resource[RL_REPLACED_AT + i]);
   reaches(message[0] == '*');
 }
 
@@ -173,7 +173,7 @@ void a_handshake_reads_back(void) {
   int words, replies = 0, said;
   s->entry = ENTRY;
   rl.options.max_ttl_ms = MAX_TTL;
-  said = rl_put_greeting(&rl, s, &w);
+  said = rl_put_handshake(&rl, s, &w);
   prove(w.total <= sizeof message);
   while (at < w.total && (end = end_of_command(message + at, w.total - at, &words)) != 0) {
     at += end;

@@ -19,16 +19,16 @@ static void any_list(char list[LIST_BYTES + 1]) {
   list[LIST_BYTES] = 0;
 }
 
-static int is_within(rl_text t, const char *list) {
+static int is_within(rl_span t, const char *list) {
   return t.size == 0 || (t.at >= list && t.at + t.size <= list + LIST_BYTES);
 }
 
 void an_entry_is_taken_apart(void) {
   char list[LIST_BYTES + 1];
-  rl_target t;
+  rl_endpoint t;
   size_t i;
   any_list(list);
-  if (!rl_parse_target(list, &t)) return;
+  if (!rl_parse_entry(list, &t)) return;
   prove(t.host.size >= 1 && t.host.size < RL_HOST_BYTES && is_within(t.host, list));
   prove(is_within(t.user, list) && is_within(t.password, list));
   prove(t.port <= 65535 && t.database < 1000000);
@@ -49,14 +49,14 @@ void a_secret_is_decoded(void) {
   char list[N + 2], out[N + 40];
   rl_writer w = {out, 0, sizeof out, 0};
   size_t i, size = any_size();
-  rl_text t = rl_slice(list, size);
+  rl_span t = rl_span_make(list, size);
   given(size >= 1 && size <= N);
   for (i = 0; i < N; i++) list[i] = any_char();
   for (i = 0; i < size; i++) given(list[i] != 0);
   list[size] = '@'; /* what stands behind it */
   list[size + 1] = 0;
-  if (!rl_is_encoded_well(t)) return;
-  rl_put_encoded(&w, t.at, t.size);
+  if (!rl_is_valid_encoding(t)) return;
+  rl_put_bulk_decoded(&w, t.at, t.size);
   prove(w.room == sizeof out - w.total && w.total >= 7);
   prove(out[0] == '$' && out[2] == '\r' && out[w.total - 1] == '\n');
   prove(w.total == 4u + (size_t)(out[1] - '0') + 2u);
@@ -77,12 +77,12 @@ void a_client_begins_or_is_refused(void) { /* R5 */
   o.now_ms = reading;
   status = redlock_init(&rl, list, &o);
   prove(status == REDLOCK_OK || status == REDLOCK_INVALID || status == REDLOCK_SYSTEM);
-  prove((status == REDLOCK_OK) == rl_is_client(&rl));
+  prove((status == REDLOCK_OK) == rl_is_initialised(&rl));
   reaches(status == REDLOCK_SYSTEM);
-  reaches(status == REDLOCK_OK && rl.servers == 2);
+  reaches(status == REDLOCK_OK && rl.server_count == 2);
   if (status != REDLOCK_OK) return;
-  prove(rl.servers >= 1 && rl.servers <= REDLOCK_MAX_SERVERS && rl.quorum == rl.servers / 2 + 1);
-  prove(rl.last == rl.server + rl.servers && rl.now_ms >= 0);
+  prove(rl.server_count >= 1 && rl.server_count <= REDLOCK_MAX_SERVERS && rl.quorum == rl.server_count / 2 + 1);
+  prove(rl.server_end == rl.server + rl.server_count && rl.now_ms >= 0);
 }
 
 /* redlock_start_adopt with any name of up to N bytes: it starts, or is refused; and the value that
@@ -109,6 +109,6 @@ void an_adoption_begins_or_is_refused(void) { /* R28 */
   if (size == 0 || size + RL_VALUE_BYTES > REDLOCK_MAX_RESOURCE) prove(status == REDLOCK_INVALID);
   else prove(status == REDLOCK_PENDING || status == REDLOCK_SYSTEM);
   if (status != REDLOCK_PENDING) return;
-  prove(lock.adopts && lock.resource_size == size && lock.phase == RL_LINE);
-  prove(lock.resource[RL_OLD_AT + k] == value[k] && rl_first(&rl.line) == &lock);
+  prove(lock.adopts && lock.resource_size == size && lock.phase == RL_PHASE_QUEUED);
+  prove(lock.resource[RL_REPLACED_AT + k] == value[k] && rl_list_first(&rl.queued) == &lock);
 }

@@ -7,14 +7,16 @@ static int is_legal(const rl_parser *p) {
   static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000};
   if (p->state > RL_AT_BULK || p->negative > 1) return 0;
   if (p->state == RL_AT_TYPE) return 1;
-  if (p->more == 0 && p->whole != p->type && !(p->whole == '$' && p->type == '_')) return 0;
+  if (p->elements_left == 0 && p->outer_type != p->type &&
+      !(p->outer_type == '$' && p->type == '_'))
+    return 0;
   if (p->state == RL_AT_BULK)
     return p->type == '_' && p->negative && p->count >= 1 && p->count <= 99999;
-  if (p->count > RL_LINE_LIMIT) return 0;
+  if (p->count > RL_MAX_LINE) return 0;
   if (p->type == '+' || p->type == '-') return !p->negative;
   if (p->type == '_') return 1;
   if (p->count < p->negative) return 0; /* a sign is one of the bytes */
-  return p->count > RL_SIZE_DIGITS || p->number < powers[p->count];
+  return p->count > RL_MAX_SIZE_DIGITS || p->number < powers[p->count];
 }
 
 void a_new_parser_is_legal(void) {
@@ -29,23 +31,24 @@ void a_legal_parser_stays_legal(void) {
   rl_reply reply;
   given(is_legal(&p));
   reply = rl_parse(&p, any_char());
-  prove(reply >= RL_MORE && reply <= RL_PUSHED);
-  if (reply == RL_BAD) return; /* the connection ends */
+  prove(reply >= RL_PARSE_MORE && reply <= RL_PUSH);
+  if (reply == RL_PARSE_INVALID) return; /* the connection ends */
   prove(is_legal(&p));
-  if (reply >= RL_REPLY_OK) prove(p.state == RL_AT_TYPE && p.more == 0); /* another begins */
-  if (reply == RL_ERROR_BYTE) prove(p.count >= 1 && p.count <= RL_LINE_LIMIT && p.more == 0);
+  if (reply >= RL_REPLY_OK) prove(p.state == RL_AT_TYPE && p.elements_left == 0); /* another begins */
+  if (reply == RL_PARSE_ERROR_TEXT)
+    prove(p.count >= 1 && p.count <= RL_MAX_LINE && p.elements_left == 0);
   reaches(reply == RL_REPLY_OK);
-  reaches(reply == RL_PUSHED);
-  reaches(reply == RL_ERROR_BYTE && p.count == RL_LINE_LIMIT);
-  reaches(reply == RL_MORE && p.state == RL_AT_BULK && p.count == 99999);
+  reaches(reply == RL_PUSH);
+  reaches(reply == RL_PARSE_ERROR_TEXT && p.count == RL_MAX_LINE);
+  reaches(reply == RL_PARSE_MORE && p.state == RL_AT_BULK && p.count == 99999);
 }
 
-/* Each element ends: this falls with each of its bytes. A line has at most RL_LINE_LIMIT of them,
+/* Each element ends: this falls with each of its bytes. A line has at most RL_MAX_LINE of them,
    a bulk five digits' worth. */
 static uint32_t bytes_left(const rl_parser *p) {
   int behind_bulk = p->type == '_' && p->negative;
   if (p->state == RL_AT_TYPE) return 400000;
-  if (p->state == RL_AT_LINE) return (behind_bulk ? 1 : 300000) + RL_LINE_LIMIT - p->count;
+  if (p->state == RL_AT_LINE) return (behind_bulk ? 1 : 300000) + RL_MAX_LINE - p->count;
   if (p->state == RL_AT_BULK) return 100000 + p->count;
   return p->type == '$' ? 250000 : 0;
 }
@@ -55,8 +58,8 @@ void each_element_ends(void) {
   rl_reply reply;
   given(is_legal(&p));
   reply = rl_parse(&p, any_char());
-  reaches(reply != RL_BAD && before.state == RL_AT_BULK && p.state == RL_AT_LINE);
-  if (reply == RL_BAD || p.state == RL_AT_TYPE) return;
+  reaches(reply != RL_PARSE_INVALID && before.state == RL_AT_BULK && p.state == RL_AT_LINE);
+  if (reply == RL_PARSE_INVALID || p.state == RL_AT_TYPE) return;
   prove(bytes_left(&p) < bytes_left(&before));
 }
 
@@ -65,19 +68,20 @@ void an_aggregate_is_never_a_yes(void) { /* R4 R26 */
   rl_parser p = any_parser(), before = p;
   rl_reply reply;
   int ended;
-  given(is_legal(&p) && p.more > 0 && p.more < UINT32_MAX - 200000);
+  given(is_legal(&p) && p.elements_left > 0 && p.elements_left < UINT32_MAX - 200000);
   reply = rl_parse(&p, any_char());
-  prove(reply == RL_MORE || reply == RL_BAD || reply == RL_REPLY_OTHER || reply == RL_PUSHED);
-  if (reply == RL_BAD) return;
+  prove(reply == RL_PARSE_MORE || reply == RL_PARSE_INVALID || reply == RL_REPLY_OTHER ||
+        reply == RL_PUSH);
+  if (reply == RL_PARSE_INVALID) return;
   ended = p.state == RL_AT_TYPE;
-  prove(reply == RL_PUSHED ? p.more == 0 && before.whole == '>' : 1);
-  prove((reply != RL_MORE) == (p.more == 0));
-  prove(p.more >= before.more - (ended ? 1 : 0)); /* one element, or as many more as it has */
-  if (!ended) prove(p.more == before.more);
-  prove(p.whole == before.whole);
-  reaches(reply == RL_PUSHED);
+  prove(reply == RL_PUSH ? p.elements_left == 0 && before.outer_type == '>' : 1);
+  prove((reply != RL_PARSE_MORE) == (p.elements_left == 0));
+  prove(p.elements_left >= before.elements_left - (ended ? 1 : 0)); /* one element, or as many more as it has */
+  if (!ended) prove(p.elements_left == before.elements_left);
+  prove(p.outer_type == before.outer_type);
+  reaches(reply == RL_PUSH);
   reaches(reply == RL_REPLY_OTHER);
-  reaches(p.more > before.more);
+  reaches(p.elements_left > before.elements_left);
 }
 
 /* R4: a yes to a SET is +OK, one to an extension or release is a number above zero, a fenced one a
@@ -90,20 +94,20 @@ void a_yes_is_its_own_reply(void) {
   redlock_vote vote;
   given(is_legal(&s.parser));
   c.kind = any_u8();
-  given(c.kind <= RL_RELEASE);
+  given(c.kind <= RL_TASK_RELEASE);
   c.token = any_u64();
   rl.options.fencing = any_u32();
   reply = rl_parse(&s.parser, any_char());
-  if (reply < RL_REPLY_OK || reply == RL_PUSHED) return;
+  if (reply < RL_REPLY_OK || reply == RL_PUSH) return;
   vote = rl_vote_of(&rl, &s, &c, reply);
-  reaches(vote == REDLOCK_VOTE_YES && c.kind == RL_SET && rl.options.fencing);
-  reaches(vote == REDLOCK_VOTE_YES && c.kind == RL_RELEASE);
+  reaches(vote == REDLOCK_VOTE_YES && c.kind == RL_TASK_SET && rl.options.fencing);
+  reaches(vote == REDLOCK_VOTE_YES && c.kind == RL_TASK_RELEASE);
   reaches(vote == REDLOCK_VOTE_TAKEN);
   if (vote != REDLOCK_VOTE_YES) return;
-  if (c.kind != RL_SET || rl.options.fencing)
-    prove(s.parser.whole == ':' && s.parser.number > 0 && !s.parser.negative);
-  else prove(s.parser.whole == '+' && s.parser.count == 2 && s.parser.hash == 'O' * 257 + 'K');
-  if (c.kind == RL_SET && rl.options.fencing) prove(s.parser.number < c.token);
+  if (c.kind != RL_TASK_SET || rl.options.fencing)
+    prove(s.parser.outer_type == ':' && s.parser.number > 0 && !s.parser.negative);
+  else prove(s.parser.outer_type == '+' && s.parser.count == 2 && s.parser.hash == 'O' * 257 + 'K');
+  if (c.kind == RL_TASK_SET && rl.options.fencing) prove(s.parser.number < c.token);
 }
 
 /* Every string of up to N bytes against the grammar, said as plain comparisons. */
@@ -140,9 +144,9 @@ void a_reply_means_what_it_says(void) { /* R4 */
   size_t size = 0;
   int32_t positive, negative;
   rl_parser p;
-  rl_reply reply = RL_MORE;
+  rl_reply reply = RL_PARSE_MORE;
   memset(&p, 0, sizeof p);
-  while (size < N && reply <= RL_ERROR_BYTE) {
+  while (size < N && reply <= RL_PARSE_ERROR_TEXT) {
     bytes[size] = any_char();
     reply = rl_parse(&p, bytes[size++]);
   }
@@ -152,25 +156,25 @@ void a_reply_means_what_it_says(void) { /* R4 */
   prove((reply == RL_REPLY_NIL) == is_nil(bytes, size));
   prove((reply == RL_REPLY_POSITIVE) == (positive > 0));
   if (reply == RL_REPLY_POSITIVE) prove((int32_t)p.number == positive && !p.negative);
-  if (reply == RL_REPLY_OTHER && p.whole == ':')
+  if (reply == RL_REPLY_OTHER && p.outer_type == ':')
     prove(p.number == 0 || (p.negative && (int32_t)p.number == negative));
   if (reply == RL_REPLY_ERROR) prove(bytes[0] == '-');
-  if (reply == RL_PUSHED) prove(bytes[0] == '>');
-  if (reply >= RL_REPLY_OK) prove(p.whole == (unsigned char)bytes[0]);
+  if (reply == RL_PUSH) prove(bytes[0] == '>');
+  if (reply >= RL_REPLY_OK) prove(p.outer_type == (unsigned char)bytes[0]);
   if (reply >= RL_REPLY_OK) prove(bytes[size - 1] == '\n');
   reaches(reply == RL_REPLY_OK);
   reaches(reply == RL_REPLY_NIL && bytes[0] == '$');
   reaches(reply == RL_REPLY_POSITIVE && size == N);
-  reaches(reply == RL_REPLY_OTHER && p.whole == ':' && p.negative && p.number == 12);
-  reaches(reply == RL_PUSHED);
+  reaches(reply == RL_REPLY_OTHER && p.outer_type == ':' && p.negative && p.number == 12);
+  reaches(reply == RL_PUSH);
 }
 
 /* An error's text stays within its room and ends there, whatever the byte. */
 void an_errors_text_fits(void) { /* R15 */
   rl_server s = any_server();
-  given(s.parser.count >= 1 && s.parser.count <= RL_LINE_LIMIT);
+  given(s.parser.count >= 1 && s.parser.count <= RL_MAX_LINE);
   s.error[REDLOCK_MAX_ERROR - 1] = 0;
-  rl_capture(&s, any_char());
+  rl_capture_error_byte(&s, any_char());
   prove(s.error[REDLOCK_MAX_ERROR - 1] == 0);
   reaches(s.parser.count == REDLOCK_MAX_ERROR - 1 && s.error[REDLOCK_MAX_ERROR - 2] == 'x');
 }

@@ -18,7 +18,7 @@ preamble() {
   cat <<'C'
 #include <stddef.h>
 #include <stdint.h>
-#define RL_AS(type, value) ((type)(value))
+#define RL_CAST(type, value) ((type)(value))
 #define RL_CAST(type, value) ((type)(value))
 #define RL_CLOCK_STEP_MS 1
 typedef struct { uint32_t drift_ppm; } redlock_options;
@@ -57,7 +57,7 @@ random_numbers_stay_in_range() {
   preamble
   cat <<'C'
 /*@ assigns *(uint32_t *)data; */
-static int rl_draw(redlock *rl, uint32_t *data, size_t size);
+static int rl_read_entropy(redlock *rl, uint32_t *data, size_t size);
 
 /*@ requires \valid(rl);
     ensures -1 <= \result <= span; */

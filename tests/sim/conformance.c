@@ -203,7 +203,7 @@ static void make_bad_set(struct message *m) {
 static void make_release(struct message *m) {
   begin(m, 5);
   word(m, "EVAL");
-  word(m, RL_SCRIPT);
+  word(m, RL_LOCK_SCRIPT);
   word(m, "1");
   put_name(m);
   put_value(m);
@@ -212,7 +212,7 @@ static void make_release(struct message *m) {
 static void make_extend(struct message *m) {
   begin(m, 6);
   word(m, "EVAL");
-  word(m, RL_SCRIPT);
+  word(m, RL_LOCK_SCRIPT);
   word(m, "1");
   put_name(m);
   put_value(m);
@@ -274,7 +274,7 @@ static void make_arm(struct message *m) {
   snprintf(value, sizeof value, "%020uage", ++attempt);
   begin(m, 7);
   word(m, "EVAL");
-  word(m, RL_SCRIPT);
+  word(m, RL_LOCK_SCRIPT);
   word(m, "1");
   put_name(m);
   put(m, value, size);
@@ -558,7 +558,7 @@ static void times_to_live_are_the_same(void) {
   for (i = 0; i < sizeof ttls / sizeof ttls[0]; i++) {
     begin(&m, 6);
     word(&m, "EVAL");
-    word(&m, RL_SCRIPT);
+    word(&m, RL_LOCK_SCRIPT);
     word(&m, "1");
     word(&m, "short");
     put(&m, "aaaaaaaaaaaaaaaaaaaa", 20);
@@ -648,7 +648,7 @@ static void own_says(const char *key, const char *rest) {
   int argc = 0, arms = strcmp(rest, ARM) == 0;
   begin(&m, arms ? 7 : *rest ? 6 : 5);
   word(&m, "EVAL");
-  word(&m, RL_SCRIPT);
+  word(&m, RL_LOCK_SCRIPT);
   word(&m, "1");
   word(&m, key);
   put(&m, "aaaaaaaaaaaaaaaaaaaa", 20);

@@ -76,7 +76,7 @@ static inline ns wake_since(const struct client *c, const struct slot *s) {
 /* A short rest, or a polled one, and its attempt, on a slow clock; and for who is not in turn
  * half of what the holder had waited for, up to a second. */
 static inline ns wake_bound(const struct slot *s) {
-  ns line = smaller(s->lock.ahead_ms / 2, 1000);
+  ns line = smaller(s->lock.holder_age_ms / 2, 1000);
   return (line + 16 + W.cfg.retry_max_ms + 4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 *
          12;
 }

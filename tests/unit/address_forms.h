@@ -70,8 +70,8 @@ static void an_address_is_written_as_it_was_read(void) {
     *(v6 ? &a.v6.sin6_port : &a.v4.sin_port) = htons(7001);
     CHECK_EQ(inet_pton(a.any.sa_family, hosts[i],
                        v6 ? (void *)&a.v6.sin6_addr : (void *)&a.v4.sin_addr), 1);
-    spelt = rl_spell(&a);
-    CHECK_EQ(rl_fill_sockaddr(&b, &spelt), v6 ? sizeof b.v6 : sizeof b.v4);
+    spelt = rl_normalise_address(&a);
+    CHECK_EQ(rl_make_sockaddr(&b, &spelt), v6 ? sizeof b.v6 : sizeof b.v4);
     CHECK(memcmp(&a, &b, sizeof a) == 0);
   }
 }

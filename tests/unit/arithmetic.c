@@ -198,10 +198,10 @@ static void twice_the_latest_time_fits(void) { /* R7 */
   CHECK_EQ(init(), REDLOCK_SYSTEM);
   wire.now_ms--;
   CHECK_EQ(init(), REDLOCK_OK);
-  lingering.alarm = RL_ARMS;
-  lingering.due_ms = INT64_MAX;
-  CHECK_EQ(rl_lingers(&rl, &lingering, 0), 1);
-  CHECK_EQ(lingering.due_ms, 2 * (INT64_MAX / 2 - 1) + 2);
+  lingering.wake_mode = RL_WAKE_TRACK;
+  lingering.timer_ms = INT64_MAX;
+  CHECK_EQ(rl_defer_failure(&rl, &lingering, 0), 1);
+  CHECK_EQ(lingering.timer_ms, 2 * (INT64_MAX / 2 - 1) + 2);
 }
 
 /* All that one label is on may be told at once: what differs is behind it. */
@@ -211,11 +211,11 @@ static void luck_is_not_in_the_label(void) { /* R26 R3 */
   prepare();
   wire.now_ms = 9001;
   CHECK_EQ(init(), REDLOCK_OK);
-  waiter.told_ms = 1001;
+  waiter.first_woken_ms = 1001;
   memset(waiter.value, 0x7f, 8);
-  CHECK_EQ(rl_age_ms(&rl, &waiter), 8000);
+  CHECK_EQ(rl_waiter_age_ms(&rl, &waiter), 8000);
   memset(waiter.value + 8, 0x7f, 12);
-  CHECK_EQ(rl_age_ms(&rl, &waiter), 8000 + 8000 * 127 / 1024);
+  CHECK_EQ(rl_waiter_age_ms(&rl, &waiter), 8000 + 8000 * 127 / 1024);
 }
 
 /* As late as it may be, with the largest of everything that is added to it. */
