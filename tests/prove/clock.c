@@ -160,8 +160,8 @@ void what_is_told_of_a_server_is_in_range(void) { /* R24 */
   rl.io = &io;
   read_clock(&rl);
   rl.server[0].run_id = any_u32();
-  rl.server[0].born_ms = earlier(&rl) - (int64_t)any_u32() * 1000 + RL_UPTIME_SLACK_MS;
-  given(rl.server[0].born_ms <= rl.now_ms + RL_UPTIME_SLACK_MS);
+  rl.server[0].start_ms = earlier(&rl) - (int64_t)any_u32() * 1000 + RL_UPTIME_SLACK_MS;
+  given(rl.server[0].start_ms <= rl.now_ms + RL_UPTIME_SLACK_MS);
   prove(redlock_server_status(&rl, 0, &info) == REDLOCK_OK);
   prove(info.quarantine_ms >= 0);
   prove(info.quarantine_ms <= (int64_t)rl.options.max_ttl_ms + RL_UPTIME_SLACK_MS);

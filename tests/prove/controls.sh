@@ -1,8 +1,9 @@
 #!/bin/sh
 # controls.sh [PROOF...] : shows that the proofs speak of something. Each reaches every state that
 # it says it does; and each line of controls.txt breaks a copy of the header so that the proofs
-# named there fail, two at once (JOBS). An expression that changes nothing is an error, and so is a proof
-# without a control. Prints caught or NOT CAUGHT for each; last line: N passed, N failed, N skipped.
+# named there fail, two at once (JOBS). An expression that changes nothing is an error, and so is a
+# proof without a control. Prints caught or NOT CAUGHT for each; last line: N passed, N failed, N
+# skipped.
 # controls.sh --broken WHAT EXPRESSION PROOF : one of these.
 set -u
 cd "$(dirname "$0")/../.." || exit 1

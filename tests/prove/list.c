@@ -81,7 +81,8 @@ void a_client_begins_or_is_refused(void) { /* R5 */
   reaches(status == REDLOCK_SYSTEM);
   reaches(status == REDLOCK_OK && rl.server_count == 2);
   if (status != REDLOCK_OK) return;
-  prove(rl.server_count >= 1 && rl.server_count <= REDLOCK_MAX_SERVERS && rl.quorum == rl.server_count / 2 + 1);
+  prove(rl.server_count >= 1 && rl.server_count <= REDLOCK_MAX_SERVERS);
+  prove(rl.quorum == rl.server_count / 2 + 1);
   prove(rl.server_end == rl.server + rl.server_count && rl.now_ms >= 0);
 }
 

@@ -22,7 +22,7 @@ static int is_legal(const rl_parser *p) {
 void a_new_parser_is_legal(void) {
   rl_parser p;
   memset(&p, 0, sizeof p);
-  prove(is_legal(&p) && p.state == RL_AT_TYPE && p.more == 0);
+  prove(is_legal(&p) && p.state == RL_AT_TYPE && p.elements_left == 0);
   reaches(is_legal(&p));
 }
 
@@ -34,7 +34,8 @@ void a_legal_parser_stays_legal(void) {
   prove(reply >= RL_PARSE_MORE && reply <= RL_PUSH);
   if (reply == RL_PARSE_INVALID) return; /* the connection ends */
   prove(is_legal(&p));
-  if (reply >= RL_REPLY_OK) prove(p.state == RL_AT_TYPE && p.elements_left == 0); /* another begins */
+  if (reply >= RL_REPLY_OK) /* another begins */
+    prove(p.state == RL_AT_TYPE && p.elements_left == 0);
   if (reply == RL_PARSE_ERROR_TEXT)
     prove(p.count >= 1 && p.count <= RL_MAX_LINE && p.elements_left == 0);
   reaches(reply == RL_REPLY_OK);
@@ -76,7 +77,7 @@ void an_aggregate_is_never_a_yes(void) { /* R4 R26 */
   ended = p.state == RL_AT_TYPE;
   prove(reply == RL_PUSH ? p.elements_left == 0 && before.outer_type == '>' : 1);
   prove((reply != RL_PARSE_MORE) == (p.elements_left == 0));
-  prove(p.elements_left >= before.elements_left - (ended ? 1 : 0)); /* one element, or as many more as it has */
+  prove(p.elements_left >= before.elements_left - (ended ? 1 : 0)); /* or as many more as it has */
   if (!ended) prove(p.elements_left == before.elements_left);
   prove(p.outer_type == before.outer_type);
   reaches(reply == RL_PUSH);
