@@ -598,6 +598,47 @@ struct redlock {
 #if defined(REDLOCK_IMPLEMENTATION) && !defined(REDLOCK_IMPLEMENTED)
 #define REDLOCK_IMPLEMENTED
 
+/* ---- A map ------------------------------------------------------------------------------------
+
+   A lock's life is its phase, and these functions change it:
+
+     IDLE -> QUEUED       rl_start_operation, for every call that starts something
+     QUEUED -> VOTING     rl_start_task, once the ring has room; T1 is taken there (R1, R11)
+     VOTING -> DECIDED    rl_evaluate_round, by rl_on_quorum, rl_finish_extension or rl_decide
+     VOTING -> BACKOFF    rl_fail_attempt, by rl_schedule_retry (R9)
+     VOTING -> QUEUED     rl_fail_attempt, an extra round (R25); rl_abandon, when it is lost (R19)
+     BACKOFF -> QUEUED    rl_on_lock_timer; rl_on_maybe_free lets it come sooner (R26)
+     DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls
+     IDLE -> KEPT         redlock_keep; KEPT -> QUEUED rl_on_lock_timer, to be extended (R20)
+     any -> IDLE          rl_cancel
+
+   A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
+
+   A server's life is its state: see rl_server.
+
+   A command's way through the ring. rl_append_command puts it at the tail, and the servers that
+   must get it into unsent_to. rl_flush sends; with the first byte rl_on_bytes_sent moves the
+   server to awaited_from. rl_on_reply finds the command of a reply by its position (R8),
+   rl_on_command_reply makes it a vote, rl_evaluate_round counts the votes, rl_end_round ends
+   the round and so the command's tie to its lock. rl_retire_oldest takes commands out at the
+   head.
+
+   A late reply is dropped in rl_on_command_reply, if its round has ended and the command is
+   still in the ring, or else in rl_on_reply, where stale_replies counts those to come.
+
+   A SET is never sent twice to a server (R12): it is sent to those in unsent_to, the first byte
+   takes a server out of that set, and rl_disconnect puts one back for releases only. A retry is
+   another command, with another value.
+
+   A lost connection (rl_disconnect) can end any round: locks move between the lists, and
+   roll-backs are appended. It never sends, receives or retires, and no lock leaves the client.
+   So whoever calls it looks at the server's state again, and goes on.
+
+   Every loop is bounded: by the servers, the ring, a list, or a constant RL_MAX_. Of the others,
+   rl_send_to_all sends something or finds one more server idle, rl_run_passes takes a lock out of
+   `queued` for each that it starts, rl_process repeats only after a reply that read the clock, and
+   rl_block ends by the deadline that each operation has (R10). */
+
 #include <string.h>
 
 #if defined(__has_include) && !defined(_WIN32) && !defined(REDLOCK_NO_POSIX)
@@ -834,7 +875,7 @@ static int rl_mask_count(rl_mask set) {
   return count;
 }
 
-/* ---- Texts ----------------------------------------------------------------------------------- */
+/* ---- Spans of text --------------------------------------------------------------------------- */
 
 typedef struct rl_span {
   const char *at;
@@ -973,7 +1014,7 @@ static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_comman
 }
 #else
 
-/* What a fenced SET says more than another one by script. */
+/* The further arguments of a fenced SET. */
 static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_command *c) {
   rl_put_bulk_number(w, c->token);
   rl_put_bulk_number(w, rl->options.max_ttl_ms);
@@ -999,13 +1040,13 @@ static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c)
 typedef enum rl_reply {
   RL_PARSE_MORE,       /* the reply is not complete yet */
   RL_PARSE_ERROR_TEXT, /* the same, and the byte is part of an error's text */
-  RL_PARSE_INVALID,        /* not RESP */
-  RL_REPLY_OK,   /* exactly +OK */
+  RL_PARSE_INVALID,    /* not RESP */
+  RL_REPLY_OK,         /* exactly +OK; from here on a reply is complete */
   RL_REPLY_NIL,
   RL_REPLY_POSITIVE,
   RL_REPLY_ERROR,
-  RL_REPLY_OTHER, /* well formed, but not what we asked for */
-  RL_PUSH       /* not a reply: a push; hash is that of its last element, 0 = nil */
+  RL_REPLY_OTHER,      /* well formed, but not what we asked for */
+  RL_PUSH              /* not a reply: a push; hash is that of its last element, 0 = nil */
 } rl_reply;
 
 enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK };
@@ -1341,7 +1382,7 @@ static int64_t rl_offset_us(const redlock *rl, const rl_server *s) { return (voi
 
 #else
 
-/* An ahead_us that says that its clock shows what ours does: one that shows less is no wild one. */
+/* The clock_offset_us of a clock that shows what ours does: a slower one has less. */
 #define RL_ZERO_OFFSET_US (UINT64_C(1) << 63)
 
 static uint64_t rl_now_us(const redlock *rl) { return RL_CAST(uint64_t, rl->now_ms) * 1000; }
@@ -1351,8 +1392,8 @@ static uint64_t rl_token_margin_us(const redlock *rl) {
   return RL_CAST(uint64_t, rl->options.max_ttl_ms) * 250;
 }
 
-/* The ahead_us of the quorum-th slowest of the servers' clocks, so that a minority of wild clocks
-   changes nothing. 0 = too few are known yet. */
+/* The clock_offset_us of the quorum-th slowest server clock: a minority of wrong clocks cannot
+   change it. 0 = too few are known. */
 static uint64_t rl_quorum_offset_us(const redlock *rl) {
   const rl_server *s, *other;
   uint64_t ahead = 0;
@@ -1432,7 +1473,7 @@ static int64_t rl_offset_us(const redlock *rl, const rl_server *s) {
 
 #endif
 
-/* ---- The log --------------------------------------------------------------------------------- */
+/* ---- The command ring ------------------------------------------------------------------------ */
 
 static rl_command *rl_command_at(redlock *rl, uint32_t place) {
   return &rl->ring[place & (REDLOCK_MAX_COMMANDS - 1)];
@@ -1447,9 +1488,9 @@ static void rl_free_reserved_slot(redlock *rl, redlock_lock *lock) {
   if (!rl_list_is_empty(&rl->queued)) rl->work_pending = 1;
 }
 
-/* Appends a command for the servers in due. The caller has made sure that there is room. */
+/* Appends a command for these servers. The caller has made sure that there is room. */
 static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint8_t kind,
-                                     rl_mask due) {
+                                     rl_mask to) {
   rl_command *c = rl_command_at(rl, rl->ring_tail++);
   rl_writer w = {c->args, 0, sizeof c->args, 0};
   REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
@@ -1463,12 +1504,11 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   if (lock->adopts) rl_put(&w, lock->resource + RL_REPLACED_AT, RL_VALUE_BYTES);
   c->lock = RL_NULL;
   c->kind = kind;
-  c->form = lock->adopts                        ? RL_FORM_SWAP
-            : lock->wake_mode || RL_FENCING(rl) ? RL_FORM_TRACKED
-                                                : RL_FORM_PLAIN;
+  c->form = lock->wake_mode || RL_FENCING(rl) ? RL_FORM_TRACKED : RL_FORM_PLAIN;
+  if (lock->adopts) c->form = RL_FORM_SWAP;
   c->t1_ms = rl->now_ms;
   c->ttl_ms = kind == RL_TASK_RELEASE ? lock->longest_ttl_ms : lock->round_ttl_ms;
-  c->unsent_to = due;
+  c->unsent_to = to;
   c->awaited_from = 0;
   rl_propose_token(rl, c);
   w.room = w.total = 0; /* from here it only counts bytes */
@@ -1589,8 +1629,7 @@ static uint32_t rl_next_reconnect_ms(redlock *rl, rl_server *s) {
   return rl_reconnect_backoff_ms(rl, s->failures);
 }
 
-/* How long at least to wait for a connection that does not become ready, in ms. None is given up
-   before it is late. */
+/* How long a connect may take, in ms, but at least until it is overdue (R13). */
 static uint32_t rl_connect_timeout_ms(const rl_server *s) {
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
   if (s->addresses[1].port) return 0;
@@ -1632,10 +1671,10 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   rl->work_pending = 1; /* the first failure is retried at once, others by timer */
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
     rl_command *c = rl_command_at(rl, place);
-    rl_mask owed = c->awaited_from & s->bit;
+    rl_mask awaited = c->awaited_from & s->bit;
     rl_mask_remove(&c->awaited_from, s->bit);
-    if (c->kind == RL_TASK_RELEASE) c->unsent_to |= owed;
-    if (c->lock && (owed || (c->kind != RL_TASK_RELEASE && rl_voted_yes(c, s))))
+    if (c->kind == RL_TASK_RELEASE) c->unsent_to |= awaited;
+    if (c->lock && (awaited || (c->kind != RL_TASK_RELEASE && rl_voted_yes(c, s))))
       c->lock->votes[s->index] = REDLOCK_VOTE_UNREACHABLE;
   }
   rl_set_missing_votes(rl, s, REDLOCK_VOTE_NONE);
@@ -1656,12 +1695,12 @@ static void rl_expect_replies(const redlock *rl, rl_server *s, uint32_t replies)
   if (!s->timed_reply) rl_restart_reply_timer(rl, s);
 }
 
-/* How many bytes the connection took; 0 = none now, or it is broken: then it is heard once more
-   after the sending, since what came before the end may say why, and lost. */
+/* Sends; returns how many bytes were accepted. 0 = none now, or the connection is broken: then
+   rl_on_broken_send ends it, when the output is off the stack. */
 static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
   const redlock_layer *tls = rl->options.tls; /* hooks in parentheses: lwIP's send is a macro */
   int sent = rl_uses_tls(s) ? (tls->send)(tls->ctx, s->index, data, size)
-                              : (rl->io->send)(rl->io_ctx, s->index, data, size);
+                            : (rl->io->send)(rl->io_ctx, s->index, data, size);
   int part = sent < RL_CAST(int, size);
   if (RL_CAST(size_t, sent) > size) { /* below zero too */
     s->send_blocked = RL_SEND_BROKEN;
@@ -1725,21 +1764,21 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
   return RL_CAST(uint8_t, replies + 4);
 }
 
-/* Sends what is left of the handshake. R4: nothing else leaves before all of it has succeeded. But
-   R26's two, if they stand alone, are not waited for: what a server in trouble refuses behind them
-   is undone like anything that is lost with a connection. */
+/* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless it
+   is only HELLO and CLIENT TRACKING (R26). If a server in trouble refuses those, a SET behind them
+   is rolled back like any that a lost connection leaves. */
 RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
-  char window[RL_HANDSHAKE_BYTES];
+  char piece[RL_HANDSHAKE_BYTES];
   while (s->state < RL_STATE_HANDSHAKE_SENT) {
-    rl_writer w = {window, s->sent_bytes, sizeof window, 0};
+    rl_writer w = {piece, s->sent_bytes, sizeof piece, 0};
     uint8_t replies = rl_put_handshake(rl, s, &w);
-    size_t size = RL_CAST(size_t, w.at - window), sent;
-    if (size == 0) { /* all of it has left */
+    size_t size = RL_CAST(size_t, w.at - piece), sent;
+    if (size == 0) { /* all of it was sent */
       s->state = replies == 2 ? RL_STATE_READY : RL_STATE_HANDSHAKE_SENT;
       s->sent_bytes = 0;
       return;
     }
-    sent = rl_send_bytes(rl, s, window, size);
+    sent = rl_send_bytes(rl, s, piece, size);
     if (sent == 0) return;
     if (s->sent_bytes == 0) {
       s->handshake_replies = replies;
@@ -1820,19 +1859,20 @@ static int rl_send_output(redlock *rl, rl_server *s, rl_output *w) {
   return sent == w->size;
 }
 
-/* Sends a window at a time to each server in turn; servers at the same place share a window. */
+/* Sends to all servers, a piece of output at a time in turn. Servers at the same position share
+   one: at 256 locks in flight that saves encoding each command once for each of five servers. */
 RL_NOINLINE static void rl_send_to_all(redlock *rl) {
   rl_server *s = rl->server;
-  rl_output window;
+  rl_output output;
   int idle = 0;
-  window.size = 0;
-  while (idle != rl->server_count) { /* each turn sends something, or finds nothing to send */
-    idle = rl_send_output(rl, s, &window) ? 0 : idle + 1;
+  output.size = 0;
+  while (idle != rl->server_count) { /* each iteration sends something, or finds a server idle */
+    idle = rl_send_output(rl, s, &output) ? 0 : idle + 1;
     if (++s == rl->server_end) s = rl->server;
   }
 }
 
-/* 0 = no connection can be made. */
+/* Starts connecting; 0 = failed. */
 RL_NOINLINE static int rl_connect(redlock *rl, rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   char host[RL_HOST_BYTES], port[6];
@@ -1864,8 +1904,8 @@ static int64_t rl_server_timer_ms(const redlock *rl, const rl_server *s) {
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
 
-/* R4: the handshake failed. If its reply was no error, what a reply before it said, which refused
-   nothing, gives way. */
+/* R4: the handshake failed: the server votes ERROR until one succeeds. Our own words replace
+   what an earlier reply said that refused nothing (R15), unless this reply is an error itself. */
 static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
   if (s->parser.outer_type != '-') s->error_is_theirs = s->handshake_failed = 0;
   rl_set_error(s, why);
@@ -2026,7 +2066,7 @@ RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
   int turn, k, got;
   for (turn = 0; turn < RL_MAX_RECEIVES; turn++) {
     got = rl_uses_tls(s) ? (tls->recv)(tls->ctx, s->index, data, sizeof data)
-                           : (rl->io->recv)(rl->io_ctx, s->index, data, sizeof data);
+                         : (rl->io->recv)(rl->io_ctx, s->index, data, sizeof data);
     if (RL_CAST(unsigned, got) > RL_RECEIVE_BYTES) rl_disconnect(rl, s, rl_error_lost);
     for (k = 0; k < got && s->state != RL_STATE_CLOSED; k++) rl_on_byte(rl, s, data[k]);
     if (s->state == RL_STATE_CLOSED || got < RL_RECEIVE_BYTES) return;
@@ -2034,7 +2074,7 @@ RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
   rl->readable |= s->bit;
 }
 
-/* ---- Servers: a round of sending ------------------------------------------------------------- */
+/* ---- Servers: one flush ---------------------------------------------------------------------- */
 
 /* Prepares a server for sending: connects if necessary, and continues the handshake. A connection
    that was idle is read first: the server may have closed it, and a SET on it would be lost. */
@@ -2052,19 +2092,20 @@ static void rl_prepare(redlock *rl, rl_server *s) {
   if (s->state != RL_STATE_CLOSED) rl_send_handshake(rl, s);
 }
 
-/* the server may have said why before it closed */
+/* The server may have said why before it closed: reads that, then disconnects. */
 static void rl_on_broken_send(redlock *rl, rl_server *s) {
   if (s->send_blocked != RL_SEND_BROKEN) return;
   rl_receive(rl, s);
   if (s->state != RL_STATE_CLOSED) rl_disconnect(rl, s, rl_error_lost);
 }
 
-/* Nobody waits for what is late, or never connected. */
+/* No open round waits for a stalled server. */
 static void rl_check_stalled(redlock *rl, rl_server *s) {
   if (s->stalled) rl_set_missing_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
-/* Sends every server what is due to it. Nothing is received before the window is off the stack. */
+/* Sends what is unsent to all servers. Nothing is received before the output is off the stack: two
+   such buffers at once would be the deepest frame of all. */
 static void rl_flush(redlock *rl) {
   rl_server *s;
   for (s = rl->server; s != rl->server_end; s++) rl_prepare(rl, s);
@@ -2075,7 +2116,7 @@ static void rl_flush(redlock *rl) {
   }
 }
 
-/* ---- Servers: the clock ---------------------------------------------------------------------- */
+/* ---- Servers: timers ------------------------------------------------------------------------- */
 
 /* R13: a reply is overdue. From now on the server gets only releases, and no round waits for it. If
    it has not connected yet, its commands wait for that. */
@@ -2097,7 +2138,7 @@ static void rl_on_server_timer(redlock *rl, rl_server *s) {
   if (rl->now_ms >= s->not_before_ms) rl_disconnect(rl, s, rl_error_timeout);
 }
 
-/* ---- Room in the log (R11) ------------------------------------------------------------------- */
+/* ---- Room in the ring (R11) ------------------------------------------------------------------ */
 
 /* Whether the ring must keep its oldest command for a server: part of it has been sent, or it must
    still be sent. A server that is not ready has been sent nothing on this connection. */
@@ -2283,8 +2324,8 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   rl_set_timer(rl, lock, RL_PHASE_BACKOFF, delay < lock->since_ms ? delay : lock->since_ms);
 }
 
-/* refused: whether another token may do (R25): with those that refused no more than this one, and
-   those that have not answered, it would be a quorum. */
+/* Ends a failed attempt. refused: whether another token may do (R25), since those that refused only
+   the token, and those that have not replied, would make a quorum. */
 static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
   rl_end_round(lock)->unsent_to = 0;
   rl_roll_back(rl, lock);
@@ -2344,9 +2385,10 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   }
 }
 
-/* R7: who says nil needs no roll-back. So if nobody has said yes to an attempt of one who waits,
-   those who have not answered get as long again; or all their time, if a token was refused: what is
-   free there, and what may be elsewhere, must not pass for a quorum. */
+/* R6, R7: whether a failed attempt of a waiter waits for the missing votes: if nobody has said
+   yes, as long again as it took so far, since a server that says nil needs no roll-back. If a
+   token was refused, until the round's end: a minority's refusals must not make it try again at
+   once (R25). */
 static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
   int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
   if (!lock->wake_mode || rl->now_ms >= lock->timer_ms) return 0;
@@ -2413,11 +2455,11 @@ static redlock_vote rl_initial_vote(const redlock *rl, const rl_server *s) {
 /* Appends the lock's command for every server that can get it. A disconnected one gets it if it
    reconnects in time; a stalled one only if it was sent a SET that this undoes (R13). */
 static rl_command *rl_append_for_all(redlock *rl, const redlock_lock *lock, uint8_t kind) {
-  rl_mask due = kind == RL_TASK_RELEASE ? lock->maybe_set : 0;
+  rl_mask to = kind == RL_TASK_RELEASE ? lock->maybe_set : 0;
   const rl_server *s;
   for (s = rl->server; s != rl->server_end; s++)
-    if (s->state < RL_STATE_HANDSHAKE || !s->stalled) due |= s->bit;
-  return rl_append_command(rl, lock, kind, due);
+    if (s->state < RL_STATE_HANDSHAKE || !s->stalled) to |= s->bit;
+  return rl_append_command(rl, lock, kind, to);
 }
 
 /* Behind the value; the highest of three bytes first. */
@@ -2475,7 +2517,7 @@ static redlock_lock *rl_next_admissible(redlock *rl) {
   return lock && rl_make_room(rl, lock, lock->task) ? lock : RL_NULL;
 }
 
-/* ---- Locks: the clock ------------------------------------------------------------------------ */
+/* ---- Locks: timers --------------------------------------------------------------------------- */
 
 /* R10: the servers had their time; or a waiter, which has failed, waits no longer for the last of
    them, who may be in time, and has been asked to tell (R26). */
@@ -2598,7 +2640,7 @@ static void rl_fail_all(redlock *rl) {
   }
 }
 
-/* ---- The machine's one turn ------------------------------------------------------------------ */
+/* ---- One step -------------------------------------------------------------------------------- */
 
 /* Starts queued tasks, sends, and runs timers; again while that creates more to do. */
 static void rl_run_passes(redlock *rl) {
@@ -2676,7 +2718,7 @@ static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
 
 /* Waits, at most limit_ms (-1 = no limit); 0 = it failed. */
 #ifndef REDLOCK_NO_POSIX
-RL_NOINLINE /* 20 bytes of code that a board need not pay: its window is smaller */
+RL_NOINLINE /* a board saves 20 bytes of code without: its output is smaller */
 #endif
 static int rl_poll(redlock *rl, int64_t limit_ms) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
@@ -2687,7 +2729,7 @@ static int rl_poll(redlock *rl, int64_t limit_ms) {
   return rl->io->wait(rl->io_ctx, want, count, timeout) >= 0;
 }
 
-/* Unless the lock is decided: waits, and takes a turn. 0 = waiting failed. */
+/* Unless the lock is decided: waits, and steps. 0 = waiting failed. */
 static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   int waited;
   if (rl_is_decided(rl, lock)) return 1; /* what the caller starts next is sent together */
@@ -2699,7 +2741,7 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   return waited;
 }
 
-/* ---- Handing back ---------------------------------------------------------------------------- */
+/* ---- Returning locks ------------------------------------------------------------------------- */
 
 /* R1: the status to return: a grant or extension that ran out while it waited to be returned is
    EXPIRED. */
