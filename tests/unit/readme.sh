@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/check.sh"
 unset MAKEFLAGS MAKELEVEL MFLAGS README_IS_READ # those of `make test` are not the reader's
 
-documents="README.md tests/README.md tests/sim/README.md"
+documents="README.md tests/README.md tests/sim/README.md tests/bench/README.md"
 posix=-D_POSIX_C_SOURCE=200809L
 flags="-Wall -Wextra -Wpedantic -Werror -I$root"
 
@@ -139,6 +139,7 @@ make_targets_exist() {
 reads() {
   printf '%s\n' "$1" >"$work/repository/README.md"
   : >"$work/repository/tests/README.md"
+  : >"$work/repository/tests/bench/README.md"
   (cd "$work/repository" && tests/run-readme >"$work/said" 2>&1)
 }
 
@@ -173,6 +174,11 @@ anchors_exist() {
   done
 }
 
+# Who reads it has five minutes.
+readme_is_short() {
+  [ "$(wc -l <"$root/README.md")" -le 350 ]
+}
+
 # Each folder of tests says what it is for.
 folders_are_listed() {
   for folder in "$root"/tests/*/; do
@@ -189,6 +195,7 @@ run make_targets_exist make_targets_exist
 run what_fails_is_told what_fails_is_told
 run links_lead_somewhere links_lead_somewhere
 run anchors_exist anchors_exist
+run readme_is_short readme_is_short
 run folders_are_listed folders_are_listed
 
 check_end
