@@ -6,8 +6,8 @@
 
 .PHONY: prove prove-controls
 
-prove: ## proves the parser, the encoder and all arithmetic of the header; 3 minutes
+prove: ## proves the parser, the encoder and all arithmetic of the header; 2 minutes
 	@tests/prove/prove.sh
 
-prove-controls: ## breaks the header for each proof, which must fail; 5 minutes
+prove-controls: ## breaks the header for each proof, which must fail; 3 minutes
 	@tests/prove/controls.sh
