@@ -365,10 +365,10 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    is one attempt to acquire, but a server grants it only if that value is still there, and puts
    a fresh one in its place. So of all who try one at most succeeds, and once, and whatever the
    giver still sends finds nothing. OK: the lock has a new value, and a new token; max_hold_ms
-   counts anew. TAKEN: it is not held under that value any more. After NO_QUORUM, EXPIRED or a
-   cancel it may be lost, for what the attempt took is released: try again. Even an attempt that
-   fails can end what a giver that has not stopped relies on. resource: at most
-   REDLOCK_MAX_RESOURCE - 20 bytes. */
+   counts anew. TAKEN: as far as servers answered, it is not held under that value any more. Any
+   attempt that fails may have lost the lock, for what it took is released, and ends what a giver
+   that has not stopped relies on. After NO_QUORUM, EXPIRED or a cancel try again. resource: at
+   most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
@@ -2407,7 +2407,7 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
     if (rl_is_token_refused(vote)) refused++;
     if (vote == REDLOCK_VOTE_YES) yes++;
     else if (vote == REDLOCK_VOTE_NONE) none++;
-    else if (vote == REDLOCK_VOTE_TAKEN || rl_is_low_token(vote)) taken++;
+    else if (vote == REDLOCK_VOTE_TAKEN || (rl_is_low_token(vote) && !lock->adopts)) taken++;
     else absent++;
   }
   if (lock->task == RL_TASK_RELEASE) {

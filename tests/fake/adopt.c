@@ -432,21 +432,56 @@ static void the_first_of_a_client_takes_two_rounds(void) { /* R28 R25 */
   over();
 }
 
-/* One had set it already, and rolls back: the others grant the second round. */
-static void a_low_token_is_raised_at_once(void) { /* R28 R25 */
+/* Servers first to last have seen a token that is so much greater. */
+static void raise_counters(int first, int last, uint64_t by) {
   char text[24];
   int i;
+  snprintf(text, sizeof text, "%llu", (unsigned long long)(given.token + by));
+  for (i = first; i <= last; i++) fake_put(&fake, i, "r:fence", text, 2 * TTL);
+}
+
+/* One had set it already, and rolls back: the others grant the second round. */
+static void a_low_token_is_raised_at_once(void) { /* R28 R25 */
   fenced_world(5);
   warm();
   give();
-  snprintf(text, sizeof text, "%llu", (unsigned long long)given.token + 3000000);
-  for (i = 1; i < 5; i++) fake_put(&fake, i, "r:fence", text, 2 * TTL);
+  raise_counters(1, 4, 3000000);
   CHECK_EQ(adopt(), REDLOCK_OK);
   CHECK_EQ(sets(1), 2);
   CHECK_EQ(lock.token, given.token + 3000001);
   run_for(5);
   CHECK_EQ(hold_value(&lock), 4);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  over();
+}
+
+/* One swaps and rolls back, one refuses the token, one is dead: in the second round the first has
+   nothing left to swap. */
+static void an_attempt_that_finds_it_taken_may_have_lost_it(void) { /* R28 R7 R25 */
+  fenced_world(3);
+  warm();
+  give();
+  raise_counters(1, 1, 3000000);
+  turn_away(2, 2, 1);
+  CHECK_EQ(adopt(), REDLOCK_TAKEN);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TAKEN);
+  run_for(5);
+  CHECK_EQ(hold_value(&lock), 0);
+  CHECK_EQ(hold_value(&given), 1); /* at the dead one: no quorum */
+  over();
+}
+
+/* No token fits, of whatever round; but the lock is there, and a later attempt may have it. */
+static void refused_tokens_do_not_say_that_it_is_taken(void) { /* R28 R23 R25 */
+  fenced_world(3);
+  warm();
+  give();
+  raise_counters(0, 2, 2 * TTL * 500);
+  CHECK_EQ(adopt(), REDLOCK_NO_QUORUM);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_LOW);
+  CHECK_EQ(hold_value(&given), 3);
+  run_for(TTL / 2);
+  CHECK_EQ(adopt(), REDLOCK_OK);
   over();
 }
 
@@ -481,6 +516,8 @@ int main(int argc, char **argv) {
   RUN(its_token_is_greater);
   RUN(the_first_of_a_client_takes_two_rounds);
   RUN(a_low_token_is_raised_at_once);
+  RUN(an_attempt_that_finds_it_taken_may_have_lost_it);
+  RUN(refused_tokens_do_not_say_that_it_is_taken);
 #endif
   return check_end();
 }
