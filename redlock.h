@@ -297,7 +297,7 @@ typedef struct redlock_lock {
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
-  rl_mask known_free;          /* maybe_free when the round began: a YES there is no surprise */
+  rl_mask known_free;          /* maybe_free when the round began: a YES there means no lost push */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -317,10 +317,10 @@ typedef struct redlock_lock {
   uint32_t first_woken_ms;     /* when a wake-up first came, low 32 bits; 0 = not yet (R26) */
   uint32_t holder_age_ms;      /* how long the holder had waited, as this attempt was told */
   uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
-  int64_t t1_ms;               /* T1 of this round (R1); in back-off less the attempt's end, < 0 */
+  int64_t t1_ms;               /* T1 of this round (R1); in back-off: minus what the attempt took */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of the round, of the back-off, or of the time in the queue */
-  int64_t since_ms;            /* T1 of the grant (R20); before: the latest start of an attempt */
+  int64_t since_ms;            /* T1 of the grant (R20); before: no attempt may start after this */
   char age[3];                 /* behind the value, of one that wake-ups have reached */
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
@@ -517,9 +517,9 @@ typedef struct rl_parser {
                         counts it down. Until it is 0, a reply belongs to no command.
      stalled            the timed reply is overdue (R13). Its timer sets it, the last outstanding
                         reply clears it. Only releases are sent, and no round waits for it.
-     send_blocked       the last send was cut short; RL_SEND_BROKEN: it failed. Each send sets it,
-                        rl_prepare clears it when nothing is left to send. A stalled server that is
-                        blocked loses its connection when the ring needs room.
+     send_blocked       the last send was cut short; RL_SEND_BROKEN: it failed. Each send updates
+                        it, rl_prepare clears it when nothing is left to send. A stalled server
+                        that is blocked loses its connection when the ring needs room.
      handshake_failed   rl_fail_handshake sets it, the next good reply clears it. Without a
                         connection the server votes ERROR, not UNREACHABLE, and `error` stays.
      error_is_theirs    `error` is in the server's own words. Each byte of an error reply sets it, a
@@ -538,7 +538,7 @@ typedef struct rl_server {
   uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
   uint8_t error_is_theirs, address_index, tracking;
   rl_parser parser;
-  uint32_t sent_bytes;      /* of the handshake, or of command send_next */
+  uint32_t sent_bytes;      /* of the handshake, until READY; then of the command at send_next */
   const char *entry;        /* its entry in the caller's list */
   uint32_t generation;
   uint32_t send_next;       /* ring index of the next command to send */
@@ -549,8 +549,8 @@ typedef struct rl_server {
   uint32_t run_id;          /* first digits of its run_id; 0 = not known */
   uint32_t reported_run_id; /* of this handshake, not checked yet */
   intptr_t fd;              /* -1 = closed */
-  int64_t not_before_ms;    /* closed: no reconnect before this; stalled: no disconnect before */
-  int64_t timed_since_ms;   /* when the timed command was sent; none outstanding: last heard from */
+  int64_t not_before_ms;    /* no reconnect (closed) or disconnect (stalled, connecting) before */
+  int64_t timed_since_ms;   /* when its wait began; none outstanding: when last heard from */
   int64_t start_ms;         /* when it started, by our clock, never too early (R24) */
 #ifndef REDLOCK_NO_FENCING
   uint64_t clock_offset_us; /* its clock less ours + RL_ZERO_OFFSET_US; 0 = not known (R25) */
@@ -565,8 +565,7 @@ typedef struct rl_server {
 struct redlock {
   uint8_t server_count;     /* RL_SIZE_MISMATCH is found here, whatever the build's sizes */
   uint8_t quorum;
-  uint8_t work_pending;     /* run another pass: there is something to send, start or give room to.
-                               Whoever makes it so sets this; only rl_run_passes clears it */
+  uint8_t work_pending;     /* another pass has something to send, start or give room to */
   rl_mask readable;         /* servers to read from in the next step */
   rl_server *server_end;    /* one past the last server */
   rl_command *ring;         /* = commands (140 bytes smaller than to say so); not in a copy */
@@ -600,44 +599,62 @@ struct redlock {
 
 /* ---- A map ------------------------------------------------------------------------------------
 
-   A lock's life is its phase, and these functions change it:
+   A lock's life is its phase. The main ways, and who takes them:
 
      IDLE -> QUEUED       rl_start_operation, for every call that starts something
      QUEUED -> VOTING     rl_start_task, once the ring has room; T1 is taken there (R1, R11)
      VOTING -> DECIDED    rl_evaluate_round, by rl_on_quorum, rl_finish_extension or rl_decide
-     VOTING -> BACKOFF    rl_fail_attempt, by rl_schedule_retry (R9)
-     VOTING -> QUEUED     rl_fail_attempt, an extra round (R25); rl_abandon, when it is lost (R19)
-     BACKOFF -> QUEUED    rl_on_lock_timer; rl_on_maybe_free lets it come sooner (R26)
+     VOTING -> BACKOFF    rl_fail_attempt, by rl_schedule_retry (R9); an extra round: QUEUED (R25)
+     BACKOFF -> QUEUED    rl_on_lock_timer; rl_on_maybe_free sets the timer earlier (R26)
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls
-     IDLE -> KEPT         redlock_keep; KEPT -> QUEUED rl_on_lock_timer, to be extended (R20)
+     IDLE -> KEPT         redlock_keep; KEPT -> QUEUED rl_on_lock_timer, to be extended; then
+     VOTING -> KEPT       rl_finish_extension
+     any -> QUEUED        rl_abandon, when the lock is lost (R19): it is released, then decided
      any -> IDLE          rl_cancel
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
 
-   A server's life is its state: see rl_server.
+   A server's life is its state, in the comment of rl_server. One that freezes: its timer runs out
+   (rl_on_server_timer, rl_mark_stalled), open rounds get its TIMEOUT, later ones begin with it
+   (rl_initial_vote), and it is sent releases only (rl_append_for_all). The ring goes on: retired
+   commands become stale_replies; if its socket is full, rl_retire_oldest disconnects it. It is back
+   when its last outstanding reply has come (rl_reply_arrived), or with a new connection, which
+   comes when the last SET that it was sent has outlived its ttl (not_before_ms).
 
-   A command's way through the ring. rl_append_command puts it at the tail, and the servers that
-   must get it into unsent_to. rl_flush sends; with the first byte rl_on_bytes_sent moves the
-   server to awaited_from. rl_on_reply finds the command of a reply by its position (R8),
-   rl_on_command_reply makes it a vote, rl_evaluate_round counts the votes, rl_end_round ends
-   the round and so the command's tie to its lock. rl_retire_oldest takes commands out at the
-   head.
+   A command's way through the ring: rl_append_command puts it at the tail, and marks in
+   unsent_to the servers that must get it. rl_flush sends; with the first byte rl_on_bytes_sent
+   moves a server to awaited_from. rl_on_reply finds the command of a reply by its position (R8),
+   rl_on_command_reply makes it a vote, rl_evaluate_round counts the votes, and rl_end_round cuts
+   the command off its lock. rl_retire_oldest takes commands out at the head.
 
-   A late reply is dropped in rl_on_command_reply, if its round has ended and the command is
-   still in the ring, or else in rl_on_reply, where stale_replies counts those to come.
+   A late reply casts no vote, though it may still say something about the server. While its command
+   is in the ring rl_on_command_reply drops it, where the command has no lock any more; after that
+   rl_on_reply does, which counts it off stale_replies.
 
    A SET is never sent twice to a server (R12): it is sent to those in unsent_to, the first byte
    takes a server out of that set, and rl_disconnect puts one back for releases only. A retry is
    another command, with another value.
 
-   A lost connection (rl_disconnect) can end any round: locks move between the lists, and
-   roll-backs are appended. It never sends, receives or retires, and no lock leaves the client.
-   So whoever calls it looks at the server's state again, and goes on.
+   A lost connection (rl_disconnect) can end any open round: its lock moves to another list, and its
+   roll-back is appended, into the slot reserved for it. Nothing is sent, received or retired, so
+   pointers into the ring stay valid, and no lock leaves the client. A caller that still needs the
+   connection looks at the state again.
 
-   Every loop is bounded: by the servers, the ring, a list, or a constant RL_MAX_. Of the others,
-   rl_send_to_all sends something or finds one more server idle, rl_run_passes takes a lock out of
-   `queued` for each that it starts, rl_process repeats only after a reply that read the clock, and
-   rl_block ends by the deadline that each operation has (R10). */
+   How a waiter is woken (R26): the handshake turns on client tracking. After an attempt that
+   failed rl_choose_wake_mode sees whether a quorum of servers pushes; the next attempt is then
+   RL_FORM_TRACKED, which makes them track the key, and its back-off relies on them
+   (RL_WAKE_PUSH). A push is parsed as RL_PUSH; rl_on_maybe_free notes it in maybe_free, and with
+   a quorum of those sets the timer to the waiter's turn. If all pushes are lost, the back-off
+   ends by itself.
+
+   work_pending means that another pass has something to do: it is set wherever work arises that no
+   pass is certain to follow, and makes redlock_timeout_ms 0. Only rl_run_passes clears it.
+
+   Every loop is bounded: by the servers, the ring, a list, the bytes to send, or a constant
+   RL_MAX_. Of the others, rl_send_to_all sends something or finds one more server idle,
+   rl_run_passes takes a lock out of `queued` for each that it starts, rl_process repeats only
+   after a reply that read the clock, and rl_block ends by the deadline of its operation (R10;
+   with REDLOCK_FOREVER there is none). */
 
 #include <string.h>
 
@@ -2019,7 +2036,7 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
   if (reply != RL_REPLY_OK && s->parser.hash > c->lock->holder_age_ms)
-    c->lock->holder_age_ms = s->parser.hash; /* rl_hash weighs three bytes nearly as digits */
+    c->lock->holder_age_ms = s->parser.hash; /* grows with the age, in base 257 */
   rl_mask_remove(&c->lock->maybe_free, s->bit); /* such a change came before this vote */
   rl_evaluate_round(rl, c->lock);
 }
@@ -2099,8 +2116,8 @@ static void rl_on_broken_send(redlock *rl, rl_server *s) {
   if (s->state != RL_STATE_CLOSED) rl_disconnect(rl, s, rl_error_lost);
 }
 
-/* No open round waits for a stalled server. */
-static void rl_check_stalled(redlock *rl, rl_server *s) {
+/* A stalled server votes UNREACHABLE where its vote is still missing. */
+static void rl_vote_for_stalled(redlock *rl, rl_server *s) {
   if (s->stalled) rl_set_missing_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
@@ -2112,7 +2129,7 @@ static void rl_flush(redlock *rl) {
   rl_send_to_all(rl);
   for (s = rl->server; s != rl->server_end; s++) {
     rl_on_broken_send(rl, s);
-    rl_check_stalled(rl, s);
+    rl_vote_for_stalled(rl, s);
   }
 }
 
@@ -2184,7 +2201,8 @@ static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
 
 /* ---- Rounds: votes, quorum, decision --------------------------------------------------------- */
 
-/* Ends the round: votes that still come do not count. Returns its command. */
+/* Ends the round: votes that still come do not count. Returns its command. The phase is BACKOFF
+   until the caller sets its own. */
 static rl_command *rl_end_round(redlock_lock *lock) {
   rl_command *c = lock->command;
   REDLOCK_ASSERT(c->lock == lock);
@@ -2595,8 +2613,8 @@ static void rl_on_timers(redlock *rl) {
 
 /* ---- Locks: the way out ---------------------------------------------------------------------- */
 
-/* Sends a release that nobody waits for. If the ring is full, sending may make room; queued locks
-   must not take that. If there is still none, the value expires by its ttl. */
+/* Sends a release that nobody waits for. If the ring is full, this flushes, which may free a slot,
+   and no queued lock can take that first. If there is still none, the value expires by its ttl. */
 static void rl_release_detached(redlock *rl, redlock_lock *lock) {
   int room = lock->has_reserved_slot;
   rl_free_reserved_slot(rl, lock);
@@ -3239,7 +3257,7 @@ static int rl_system_resolve(redlock *rl, rl_server *s) { return rl->server != s
 static const char rl_error_listed_twice[] = "this address is in the list twice";
 static const char rl_error_too_many[] = "more servers than REDLOCK_MAX_SERVERS";
 static const char rl_error_not_held[] = "the lock is not held";
-static const char rl_error_busy[] = "the lock is busy"; /* pending, kept, or to be handed back */
+static const char rl_error_busy[] = "the lock is busy"; /* pending, kept, or decided */
 
 /* What was refused leaves its reason. No more of a client built otherwise may be there. */
 static redlock_status rl_invalid(redlock *rl, const char *why) {
