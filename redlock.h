@@ -3530,6 +3530,7 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   lock->kept = lock->urgent = 1; /* it must not run out for lack of room */
   lock->task = RL_TASK_EXTEND;
   rl_schedule_extension(rl, lock, UINT32_MAX);
+  rl->work_pending = 1; /* what was disconnected while nothing was active is needed again (R14) */
   return REDLOCK_OK;
 }
 

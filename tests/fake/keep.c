@@ -292,6 +292,21 @@ static void a_silent_server_is_noticed_while_nothing_else_is_due(void) { /* R13 
 }
 
 /* No operation was pending, so none was cancelled. */
+/* While nothing was active nobody missed it. */
+static void what_was_lost_before_is_connected_to_at_once(void) { /* R14 R27 */
+  world(3);
+  hold("r", 10000);
+  run_for(5);
+  fake_reset(&fake, 2, FAKE_RST);
+  run_for(1000);
+  CHECK_EQ(fake_open_count(&fake), 2);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_timeout_ms(&rl), 0);
+  take_all(&rl);
+  CHECK_EQ(fake_open_count(&fake), 3);
+  end();
+}
+
 static void a_lock_that_is_kept_no_more_is_as_it_was(void) {
   held_for_kept(1000, 0);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
@@ -322,6 +337,7 @@ int main(int argc, char **argv) {
   RUN(a_release_hands_the_loss_back);
   RUN(hundreds_of_steps_wait_only_when_due);
   RUN(a_silent_server_is_noticed_while_nothing_else_is_due);
+  RUN(what_was_lost_before_is_connected_to_at_once);
   RUN(a_lock_that_is_kept_no_more_is_as_it_was);
   return check_end();
 }
