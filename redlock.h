@@ -21,7 +21,7 @@
        // the list is not copied: it must outlive rl. NULL: every option has its default, and
        // max_ttl_ms is off; set it if two holders would corrupt data
        if (redlock_init(&rl, "10.0.0.1,10.0.0.2,10.0.0.3", NULL)) return 1;
-       // held for at most 10 s, even if this process dies; waited for up to 3 s
+       // hold it for at most 10 s, even if this process dies; wait for up to 3 s
        if (redlock_acquire(&rl, &lock, "invoice:42", 10000, 3000) == REDLOCK_OK) {
          // your work, within redlock_remaining_ms(&rl, &lock)
          redlock_release(&rl, &lock);
@@ -31,25 +31,25 @@
 
    MANY LOCKS, ONE THREAD
      The blocking calls are a loop over the stepping ones. To keep hundreds of locks in flight, call
-     redlock_start_acquire for each, then redlock_wait until every lock has been handed back.
+     redlock_start_acquire for each, then redlock_wait until it has returned every lock.
 
    AN EVENT LOOP OF YOUR OWN
      After every call that starts, cancels, keeps, steps or resolves, ask redlock_fds and
      redlock_timeout_ms what to watch and for how long. When a descriptor is ready or the time is
      up, call redlock_step_on with the servers that are ready, then with 0 until it returns NULL.
-     (When something is due by the clock it reads from all of them anyway.) Stop watching a
+     (When something is due by the clock, a step reads from all of them anyway.) Stop watching a
      descriptor before it is closed: options.closing tells you in time.
 
    OPTIONS, for the compiler: the same in every file that includes the header
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
      REDLOCK_MAX_RESOURCE   128   bytes of a resource's name (1 to 4096)
-     REDLOCK_MAX_COMMANDS   32    commands in the log; a power of two, 4 or more
+     REDLOCK_MAX_COMMANDS   32    size of the command ring; a power of two, 4 or more
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
      REDLOCK_NO_POSIX             no system sockets and no options.tls: options.io must be given
      REDLOCK_NO_DNS               numeric addresses only, no getaddrinfo: saves 52 bytes per server
      REDLOCK_NO_TEXTS             every error text is ""
-     REDLOCK_NO_QUARANTINE        no max_ttl_ms: if servers restart at will, two may hold a lock
-                                  (R24); two entries with one run_id go unnoticed (R5)
+     REDLOCK_NO_QUARANTINE        no max_ttl_ms: if servers restart at will, two clients may hold
+                                  one lock (R24); two entries with one run_id go unnoticed (R5)
      REDLOCK_NO_FENCING           no fencing tokens (R25); implied by REDLOCK_NO_QUARANTINE
      REDLOCK_NO_URL               no redis:// in the list: database 0 only, one password for all,
                                   no options.tls
@@ -69,9 +69,9 @@
      returned by redlock_step or redlock_wait: until then do not move, copy or free it.
 
    ERRORS
-     Calls return a redlock_status; below, each says what to do. redlock_server_error says what is
-     wrong with one server, in the server's own words if it sent any. What to do about it, by how
-     the text begins:
+     Calls return a redlock_status; its comments below say what to do about each.
+     redlock_server_error says what is wrong with one server, in the server's own words if it sent
+     any. What to do about it, by how the text begins:
      LOADING, BUSY                          nothing: it passes
      NOAUTH, WRONGPASS                      check user and password
      NOPERM                                 give the user the rights under RIGHTS in redlock(1); if
@@ -91,7 +91,7 @@
      self-signed certificate, unable to get the layer does not trust the server's authority
      hostname mismatch, IP address mismatch list it by the name or number in its certificate
      name not found                         check the list and DNS, then redlock_resolve
-     no answer within server_timeout_ms     is it frozen, overloaded, too far away for that time?
+     no answer within server_timeout_ms     is it frozen, overloaded, or too far away for that time?
      not an answer of Redis                 check host and port; does this port want TLS?
      the same server as another entry       correct the list
      clock is off                           set its clock: tokens need it (R25)
@@ -183,34 +183,34 @@ typedef struct redlock_fd {
   intptr_t fd;         /* what io->open returned */
   int server;          /* position in the list, from 0 */
   unsigned events;     /* REDLOCK_READ | REDLOCK_WRITE; level-triggered */
-  uint32_t generation; /* grows at each reconnect: shows epoll users that a number is reused */
+  uint32_t generation; /* grows at each reconnect: shows epoll users a reused number */
 } redlock_fd;
 
 /* The outside world, for those who bring sockets, a clock or a simulator of their own. Only wait
-   may block, and none may call the client. */
+   may block, and no hook may call the client. */
 typedef struct redlock_io {
   /* Starts connecting to host and port (for unix:, host starts with '/' and port is ""). Returns a
      number of your choice, or < 0 = failed. Both strings are valid only during the call. */
   intptr_t (*open)(void *ctx, int server, const char *host, const char *port);
-  /* Returns how many bytes were accepted; < 0 = broken; 0 = none, also while connecting. Bytes that
-     were not accepted must never be sent: the next call may offer others. */
+  /* Returns how many bytes it accepted; < 0 = broken; 0 = none, also while connecting. It must
+     never send bytes that it did not accept: the next call may offer others. */
   int (*send)(void *ctx, int server, const void *data, size_t size);
-  /* Returns how many bytes were read; < 0 = broken or closed. Fewer than asked for (or 0) = no more
+  /* Returns how many bytes it read; < 0 = broken or closed. Fewer than asked for (or 0) = no more
      now: the server must become ready when more arrives. After 16 full reads in a row,
-     redlock_timeout_ms is 0, and the next step reads it again. */
+     redlock_timeout_ms is 0, and the next step reads on. */
   int (*recv)(void *ctx, int server, void *data, size_t size);
   /* Closes what open returned; called once for each open that did not fail. */
   void (*close)(void *ctx, int server);
   /* Returns when any is ready or the time is up (-1 = no limit), or earlier; < 0 = failed. */
   int (*wait)(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms);
   /* Monotonic milliseconds, going on during suspend, less than 1 ms behind (R2); < 0 = failed.
-     A clock of longer steps makes locks seem valid for up to a step too long: add step_ms *
-     1 000 000 / (the shortest ttl_ms) to drift_ppm, as 2 000 for steps of 10 ms and 5 000. */
+     A clock with longer steps makes locks seem valid for up to a step too long: add step_ms *
+     1 000 000 / (the shortest ttl_ms) to drift_ppm: 2 000 for steps of 10 ms and a ttl of 5 000. */
   int64_t (*now_ms)(void *ctx);
-  /* Fills data from a cryptographic source (R3); 0 = success, all of it. Two clients that draw the
-     same value hold the same lock: no seed that is built in, no clock, no number of the device. Of
-     the 20 bytes asked for a value, 12 must be random; a label that tells who holds the lock may
-     come first. */
+  /* Fills all of data from a cryptographic source (R3); 0 = success. Two clients that draw the same
+     value hold the same lock: so use no built-in seed, no clock and no number of the device. Of the
+     20 bytes asked for a value, 12 must be random; a label that tells who holds the lock may come
+     first. */
   int (*entropy)(void *ctx, void *data, size_t size);
   void *ctx;
 } redlock_io;
@@ -222,12 +222,12 @@ typedef struct redlock_layer {
   /* Begins on what io->open returned, which is still connecting. host is as in the list, without
      brackets, and valid only during the call. 0 = success. */
   int (*open)(void *ctx, int server, intptr_t fd, const char *host);
-  /* As in redlock_io; 0 also during the TLS handshake. What send took but could not pass on must
-     leave at the next call of the layer: recv is called whenever the server is ready, and must send
-     it first. */
+  /* As in redlock_io; 0 also during the TLS handshake. What send accepted but could not pass on
+     must leave at the next call of the layer: the client calls recv whenever the server is ready,
+     and recv must send it first. */
   int (*send)(void *ctx, int server, const void *data, size_t size);
   int (*recv)(void *ctx, int server, void *data, size_t size);
-  /* Ends what open began, also if open failed. Sends nothing: a forked child calls it too (R17). */
+  /* Ends what open began, even if open failed. Sends nothing: a forked child calls it too (R17). */
   void (*close)(void *ctx, int server);
   /* What to poll for when the client would poll for `events`. */
   unsigned (*want)(void *ctx, int server, unsigned events);
@@ -242,8 +242,8 @@ typedef struct redlock_options {
   uint32_t server_timeout_ms;  /* 250; how long one server may take to connect, complete the
                                   handshake and reply (R10). Allow four round trips, six with TLS. A
                                   long one costs nothing while a quorum replies */
-  uint32_t retry_delay_min_ms; /* 0; a waiting acquire that polls backs off for a random time */
-  uint32_t retry_delay_max_ms; /* 200; between these two (R9); with a minimum of 0, short at first,
+  uint32_t retry_delay_min_ms; /* 0; shortest back-off of a waiting acquire that polls (R9) */
+  uint32_t retry_delay_max_ms; /* 200; longest. It is random; with a minimum of 0, short at first,
                                   then longer. With wake-ups it waits for those instead (R26) */
   uint32_t max_attempts;       /* attempts of one acquire; 0 = limited by wait_ms only */
   uint32_t drift_ppm;          /* 10 000; clock drift to allow for, below 1 000 000 (R1) */
@@ -303,10 +303,10 @@ typedef struct redlock_lock {
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
 #ifndef REDLOCK_NO_FENCING
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
-                                  0 = none. Hand it to what you write to, and let that check it */
+                                  0 = none. Send it with each write: the resource must check it */
 #endif
-  char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET: who
-                                  knows it can take the lock over, by redlock_adopt */
+  char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET:
+                                  whoever knows it can take the lock over, by redlock_adopt */
   uint16_t resource_size;      /* private, up to user */
   struct rl_command *command;  /* the current round's command, in the ring */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
@@ -331,8 +331,8 @@ typedef struct redlock redlock; /* the client; its members stand at the end, and
 /* Prepares a client; does not connect. servers: a list, separated by commas or white space, of
    host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db], rediss:// for the same over
    options.tls, and unix:/path; port 6379 by default. It is not copied, since it may be of any
-   length: it must outlive the client, which a string that a function returned does not. Looks names
-   up, which may block; a name that is not found makes its server unreachable. A user needs a
+   length: it must outlive the client, so no temporary string will do. Looks names up, which may
+   block; a name that is not found makes its server unreachable. A user needs a
    password, in the list or in the options. options may be NULL. Returns OK, INVALID
    (redlock_server_error says which entry and why), or SYSTEM if the clock fails. */
 #define redlock_init(rl, servers, options) \
@@ -345,15 +345,16 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
    INVALID if two entries turn out to be one address. With your own io: does nothing, OK. */
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
-/* Cancels what is pending and closes. A lock that is held is NOT released, kept or not: release it
-   first, or its ttl will. Before that, roll-backs and releases have up to one server_timeout_ms to
-   leave on open connections (unless the log has no room for them), everything else at most 50 ms.
+/* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
+   or it lasts until its ttl ends. Before it closes, roll-backs and releases have up to one
+   server_timeout_ms to leave on open connections (unless the command ring has no room for them),
+   everything else at most 50 ms.
    In a forked child it only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
    wait_ms: 0 = one attempt, REDLOCK_FOREVER = never give up, else keep trying for that long; the
-   call takes at most one server_timeout_ms more. Redis 6 and later tell a waiting client when the
+   call takes at most one server_timeout_ms more. Redis 6 and later wake a waiting client when the
    lock may be free (R26); without that it polls. Returns OK, TAKEN, NO_QUORUM, EXPIRED (the quorum
    came too late), INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
    everything in it except `user` is overwritten. */
@@ -363,11 +364,11 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
 /* Takes a held lock over from another client, of any process, host or boot (R28). The giver passes
    its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
    is one attempt to acquire, but a server grants it only if that value is still there, and puts
-   a fresh one in its place. So of all who try one at most succeeds, and once, and whatever the
-   giver still sends finds nothing. OK: the lock has a new value, and a new token; max_hold_ms
+   a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
+   the giver still sends has no effect. OK: the lock has a new value, and a new token; max_hold_ms
    counts anew. TAKEN: as far as servers answered, it is not held under that value any more. Any
-   attempt that fails may have lost the lock, for what it took is released, and ends what a giver
-   that has not stopped relies on. After NO_QUORUM, EXPIRED or a cancel try again. resource: at
+   failed attempt may have lost the lock: it releases what it took, and so ends what a giver that
+   has not stopped relies on. After NO_QUORUM, EXPIRED or a cancel, try again. resource: at
    most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
@@ -377,9 +378,9 @@ REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const 
    reached. */
 REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms);
 
-/* Deletes the value on every server where it is still ours (R21). Whatever this returns, the lock
-   is no longer held from the call on. EXPIRED: it was no longer ours. NO_QUORUM: too few servers
-   answered; on the others its ttl frees the lock. */
+/* Deletes the key on every server where its value is still ours (R21). Whatever this returns, the
+   lock is no longer held from the call on. EXPIRED: it was no longer ours. NO_QUORUM: too few
+   servers answered; on the others its ttl frees the lock. */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
 /* The same without blocking: redlock_step does the rest. PENDING on success. Any other status
@@ -396,7 +397,7 @@ REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock,
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock);
 
 /* Takes the lock out of the client at once; it will not be returned by redlock_step. A pending
-   acquire, or a grant that was not returned yet, is rolled back. After a pending extension or a
+   acquire, or a grant not yet returned, is rolled back. After a pending extension or a
    keep, the lock is still held. A pending release goes on unattended, or is dropped if it still
    waits for room in the command ring. Returns OK, or INVALID if nothing was pending. */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
@@ -421,9 +422,9 @@ REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
 /* Keeps a held lock: redlock_step extends it at half of its validity, until it is released,
-   cancelled or lost. A lost one is handed back with the operation REDLOCK_LOST. max_hold_ms counts
+   cancelled or lost. A lost one is returned with the operation REDLOCK_LOST. max_hold_ms counts
    from the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also while
-   an extension is under way). */
+   an extension is pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
@@ -437,13 +438,13 @@ REDLOCK_API const char *redlock_strerror(redlock_status status);
    which of clock, entropy or waiting failed, last. Valid until the next call with this client. */
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
-/* What the client knows of a server by now; nothing is asked of it. */
+/* What the client knows of a server so far; it asks the server nothing. */
 typedef struct redlock_server_info {
   int connected;           /* 1 = it has answered the whole handshake, and the connection stands */
-  int tracking;            /* 1 = it tells waiters when to try again (R26) */
+  int tracking;            /* 1 = it wakes waiters when the lock may be free (R26) */
   int64_t quarantine_ms;   /* until its votes count; 0 = they do, or it is not known (R24) */
   int64_t clock_offset_us; /* its clock less the quorum-th slowest one, by which tokens are chosen:
-                              a quarter of max_ttl_ms is too far (R25); 0 = also not known */
+                              a quarter of max_ttl_ms is too far (R25); 0 may mean not known */
 } redlock_server_info;
 
 /* Fills *info; INVALID if there is no such server. */

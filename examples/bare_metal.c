@@ -50,7 +50,7 @@
 
 static int sockets[REDLOCK_MAX_SERVERS]; /* by the server's place in the list */
 
-/* Not yet, or broken? A connection that is being made says EINPROGRESS. */
+/* Not yet, or broken? While it connects, it says EINPROGRESS. */
 static int result_of(int result) {
   if (result >= 0) return result;
   return errno == EWOULDBLOCK || errno == EAGAIN || errno == EINPROGRESS ? 0 : -1;
@@ -61,8 +61,8 @@ static void set_option(int fd, int level, int option) {
   (void)lwip_setsockopt(fd, level, option, &on, sizeof on);
 }
 
-/* Numeric addresses. A name would block here: look it up before (dns_gethostbyname), and put what
-   it stands for into the list. */
+/* Numeric addresses only. Looking up a name would block here: do so beforehand
+   (dns_gethostbyname), and put its address into the list. */
 static intptr_t net_open(void *ctx, int server, const char *host, const char *port) {
   struct sockaddr_in to;
   int fd = lwip_socket(AF_INET, SOCK_STREAM, 0);
@@ -88,7 +88,7 @@ static int net_send(void *ctx, int server, const void *data, size_t size) {
   return result_of((int)lwip_send(sockets[server], data, size, 0));
 }
 
-/* 0 from lwIP is the other side's end; 0 from here is: nothing yet. */
+/* From lwIP, 0 means that the other side has closed; from here it means nothing yet. */
 static int net_recv(void *ctx, int server, void *data, size_t size) {
   int got = (int)lwip_recv(sockets[server], data, size, 0);
   (void)ctx;
@@ -101,7 +101,7 @@ static void net_close(void *ctx, int server) {
 }
 
 /* The one hook that may block; the scheduler runs other tasks meanwhile. A main loop of your own
-   calls redlock_step instead, and this is used by redlock_close alone. */
+   calls redlock_step instead; then only redlock_close uses this. */
 static int net_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
   struct pollfd fds[REDLOCK_MAX_SERVERS];
   int i;
@@ -122,7 +122,7 @@ static int net_wait(void *ctx, const redlock_fd *want, int count, int64_t timeou
 enum { TTL_MS = 5000, CLOCK_STEP_MS = 10 };
 
 /* sys_now counts milliseconds in 32 bits, and wraps after 49 days: this must be called more often
-   than that. It has to go on in sleep modes (R2): a tick that stops makes locks live too long. */
+   than that. It must go on in sleep modes (R2): a tick that stops makes locks live too long. */
 static int64_t board_now_ms(void *ctx) {
   static uint32_t last, wraps;
   uint32_t now = sys_now();
@@ -133,7 +133,7 @@ static int64_t board_now_ms(void *ctx) {
 }
 
 /* Yours: the hardware's random generator (ESP-IDF: esp_fill_random with the radio on; Zephyr:
-   sys_csrand_get); 0 = all of it. LWIP_RAND will not do: two boards that draw the same value hold
+   sys_csrand_get); 0 = success. LWIP_RAND will not do: two boards that draw the same value hold
    the same lock (R3). */
 int board_random(void *data, size_t size);
 

@@ -203,7 +203,7 @@ static int hold_and_forget(redlock *holder, redlock_lock *held) {
   return 1;
 }
 
-/* What a second client is told, and how long the first one still holds the lock then. */
+/* What a second client gets, and for how long the first one still holds the lock. */
 static redlock_status intrude(const char *who, uint32_t max_ttl_ms, uint32_t wait_ms,
                               const redlock *holder, const redlock_lock *held) {
   redlock rl;
@@ -298,7 +298,7 @@ static void scene_healed(redlock *rl) {
   release(rl, &lock);
 }
 
-/* What is written to: it keeps the greatest token that it has seen, and refuses a smaller one. */
+/* The resource keeps the greatest token that it has seen, and refuses a smaller one. */
 static int write_total(const struct server *storage, const redlock_lock *lock, int total) {
   const char *reply = server_command(
       storage,

@@ -4,8 +4,8 @@
 //   if (!guard) return guard.status();
 //   while (guard && work()) {} // this lock can run out: ask it again
 //
-// It moves as std::unique_lock does, and releases where its scope ends. std::lock_guard does not fit:
-// it has no way to say that there is no lock, or no longer.
+// It moves as std::unique_lock does, and releases where its scope ends. std::lock_guard does not
+// fit: it cannot say that there is no lock, or that it is lost.
 #ifndef REDLOCK_GUARD_HPP
 #define REDLOCK_GUARD_HPP
 

@@ -3,8 +3,8 @@
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I.. hand_over.c -o hand_over
  *   ./hand_over 10.0.0.1,10.0.0.2,10.0.0.3
  *
- * The ticket is lock.value: 20 bytes, a secret. It is passed on once, here by a pipe, between hosts
- * as you like, and to yourself after a reboot by a file with mode 600, written at each grant. */
+ * The ticket is lock.value: 20 bytes, a secret. Pass it on once: here through a pipe, between hosts
+ * as you like, and to yourself after a reboot in a file with mode 600, written at each grant. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
@@ -32,7 +32,7 @@ static int give(int to) {
   return sent != sizeof lock.value;
 }
 
-/* Who comes second with a ticket gets nothing, and disturbs nobody. */
+/* Whoever comes second with a ticket gets nothing, and disturbs nobody. */
 static int come_late(const char ticket[20]) {
   redlock rl;
   redlock_lock lock;

@@ -5,9 +5,9 @@
  *   ./keep_thread 10.0.0.1,10.0.0.2,10.0.0.3 60000
  *
  * The thread has a client of its own, for a client belongs to one thread: it takes the lock,
- * extends it and releases it. The work runs where it always did. On a loss it is sent SIGUSR1,
- * again and again until it ends: so whatever it blocks in returns with EINTR. Work that cannot be
- * interrupted, in a library perhaps, is stopped for sure by _exit instead. */
+ * extends it and releases it. The work runs where it always did. If the lock is lost, the
+ * thread sends it SIGUSR1 again and again until it ends, so that whatever it blocks in returns with
+ * EINTR. If the work cannot be interrupted, perhaps in a library, only _exit is sure to stop it. */
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 
@@ -78,11 +78,11 @@ static void stop_work(struct keeper *k) {
   while (!is_over(k, NUDGE_MS)) pthread_kill(k->worker, SIGUSR1);
 }
 
-/* Extends the lock until the work is over, then releases it. How it ended. */
+/* Extends the lock until the work is over, then releases it. Returns how that ended. */
 static redlock_status keep_until_over(struct keeper *k, redlock *rl, redlock_lock *lock) {
   redlock_status status = redlock_keep(rl, lock, 0); /* 0: no limit but the options' own */
   while (status == REDLOCK_OK && !wait_for_news(k, rl))
-    if (redlock_step(rl) == lock) status = lock->status; /* only a loss hands it back */
+    if (redlock_step(rl) == lock) status = lock->status; /* only a loss returns it */
   if (status == REDLOCK_OK) return redlock_release(rl, lock);
   set_status(k, status);
   stop_work(k);
@@ -114,11 +114,11 @@ static redlock_status keeper_stop(struct keeper *k) {
   return k->status;
 }
 
-/* OK = the calling thread may work, until keeper_stop. Else why there is no lock, and nothing to
-   stop. Both strings must last. */
+/* OK = the calling thread may work, until keeper_stop. Else why there is no lock: then there
+   is nothing to stop. Both strings must outlive k. */
 static redlock_status keeper_start(struct keeper *k, const char *servers, const char *resource) {
   struct sigaction nudge;
-  memset(&nudge, 0, sizeof nudge); /* no SA_RESTART: calls shall return */
+  memset(&nudge, 0, sizeof nudge); /* no SA_RESTART: calls must return */
   nudge.sa_handler = on_nudge;
   sigaction(SIGUSR1, &nudge, NULL);
   k->servers = servers;

@@ -22,8 +22,8 @@ static void work_on(int piece, int64_t remaining_ms) {
   (void)poll(NULL, 0, PIECE_MS);
 }
 
-/* Lets the client extend the lock if it is time, without waiting. The lock is handed back only when
-   it is lost or its max_hold_ms is reached. 0 = stop now. */
+/* Lets the client extend the lock if it is time, without waiting. redlock_wait returns the lock
+   only when it is lost or its max_hold_ms is reached. 0 = stop now. */
 static int is_still_ours(redlock *rl, redlock_lock *lock) {
   redlock_lock *back = redlock_wait(rl, 0);
   if (back == lock && lock->operation == REDLOCK_LOST) return 0;

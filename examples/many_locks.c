@@ -6,8 +6,8 @@
  * All locks share one connection to each server. Your own descriptors can share the epoll
  * set: give them other numbers in data.u64. Linux only; for kqueue, only watch() differs. */
 
-/* The log holds what is in flight: 2 commands per lock. What does not fit waits for room by itself,
-   so this only affects speed. */
+/* The command ring holds what is in flight: 2 commands per lock. What does not fit waits for room,
+   so this affects only speed. */
 #define IN_FLIGHT 256
 #define REDLOCK_MAX_COMMANDS 1024
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
@@ -92,7 +92,7 @@ static void on_decided(redlock_lock *lock) {
     work(lock);
     if (redlock_start_release(&client, lock) == REDLOCK_PENDING) {
       count.in_flight++;
-      return; /* it is handed back once more, released */
+      return; /* redlock_step_on returns it once more, released */
     }
   } else if (lock->operation == REDLOCK_ACQUIRE) {
     count.refused++;
@@ -108,7 +108,7 @@ static void run(void) {
   int i;
   for (i = 0; i < IN_FLIGHT; i++) start_next(&locks[i]);
   while (count.in_flight > 0) {
-    lock = redlock_step_on(&client, ready); /* told once: a second time would look in vain */
+    lock = redlock_step_on(&client, ready); /* pass each event once */
     for (; lock; lock = redlock_step_on(&client, 0)) on_decided(lock);
     if (count.in_flight > 0) ready = wait_for_events();
   }

@@ -3,7 +3,7 @@
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I.. several.c -o several
  *   ./several 10.0.0.1,10.0.0.2,10.0.0.3 account:7 account:4
  *
- * Everybody takes them in the order of their names: so no two wait for each other. */
+ * Everybody takes them in the order of their names, so no two wait for each other. */
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 
@@ -21,7 +21,7 @@ static int by_name(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Those that are held are kept while the next one is waited for. No name may be there twice. */
+/* Keeps the locks that it has while it waits for the next one. No name may occur twice. */
 static redlock_status acquire_all(char **names, int count) {
   redlock_status status = REDLOCK_OK;
   int i;
@@ -33,7 +33,7 @@ static redlock_status acquire_all(char **names, int count) {
   return status;
 }
 
-/* For how long all are ours: the least of them. 0 = one is lost, and the work must stop. */
+/* How long all are still ours: the shortest time. 0 = one is lost, and the work must stop. */
 static int64_t remaining_ms(int count) {
   int64_t least = INT64_MAX, its;
   while (count-- > 0)

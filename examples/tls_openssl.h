@@ -1,5 +1,5 @@
 /* tls_openssl.h: the layer for OpenSSL 3, for copying; tls.c shows how it is used. Certificate and
- * host name are verified, TLS 1.2 is the least, and a reconnect resumes the session. */
+ * host name are verified, TLS 1.2 is the minimum, and a reconnect resumes the session. */
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -14,7 +14,7 @@ typedef struct tls { /* of one client */
   const char *error[REDLOCK_MAX_SERVERS];
 } tls;
 
-/* OpenSSL writes to memory, and this sends what the socket takes of it: so OpenSSL never holds a
+/* OpenSSL writes to memory, and this sends what the socket accepts of it: so OpenSSL never holds a
    record back until there is room, and no SIGPIPE comes. `result` is what OpenSSL returned; this
    returns what redlock.h wants instead. */
 static int tls_result(tls *t, int server, int result) {
@@ -28,7 +28,7 @@ static int tls_result(tls *t, int server, int result) {
     if (result > 0) return result;
     if (SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ) return 0;
   }
-  if (t->error[server]) return -1; /* the first failure tells why */
+  if (t->error[server]) return -1; /* the first failure says why */
   t->error[server] = ERR_reason_error_string(error);
   if (ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED)
     t->error[server] = X509_verify_cert_error_string(SSL_get_verify_result(ssl));
@@ -66,7 +66,7 @@ static void tls_close(void *ctx, int server) {
   if (!t->ssl[server]) return;
   SSL_SESSION_free(t->session[server]);
   t->session[server] = t->error[server] ? NULL : SSL_get1_session(t->ssl[server]);
-  SSL_set_shutdown(t->ssl[server], SSL_SENT_SHUTDOWN); /* nothing is: but the session stays good */
+  SSL_set_shutdown(t->ssl[server], SSL_SENT_SHUTDOWN); /* sends nothing; keeps the session */
   SSL_free(t->ssl[server]);
 }
 
