@@ -68,13 +68,17 @@ void say(const char *format, ...)
   ;
 #define SAY_MORE(...) (set.verbose ? say(__VA_ARGS__) : (void)0)
 
-enum { EXPLANATION = 640, QUARANTINE_WORDS = 112 };
+enum { EXPLANATION = 640 };
 
 const char *in_units(int64_t ms, char text[16]); /* 30s or 500ms */
 int count_complaints(void);                /* servers with which something is wrong */
 void say_servers(void);                    /* what it is */
 const char *advice_for(const char *error); /* what to do about a server's own words */
-const char *quarantine_words(int64_t left_ms, char text[QUARANTINE_WORDS]);
+int is_about_key(const char *error);       /* it denies this user the lock's name */
+
+/* Why a server did not help, then ": " and what to do about it. Returns the size of the first, 0 =
+   it did its part. */
+int explain(int server, char text[EXPLANATION]);
 const char *in_words(const char *error);   /* what the library says, in the command's words */
 
 /* A part of the list, as printf's "%.*s" wants it. */
@@ -109,7 +113,6 @@ int take_step(void);                /* the lock is taken: the rest; returns the 
 /* ---- tls.c ---- */
 
 const redlock_layer *tls_layer(void); /* for rediss://; NULL = it is not asked for, or not there */
-const char *tls_hint(void);           /* what to do about a port that speaks TLS */
 
 /* ---- status.c ---- */
 

@@ -85,9 +85,8 @@ struct name name_of(int i) {
 /* What the library says itself, by how it begins. */
 const char *in_words(const char *error) {
   static const char *const known[][2] = {
-    {"no connection", "no connection: is it running, and is the address right? See redlock "
-                      "--status"},
-    {"it hangs up", "it hangs up without a word: does this port want TLS? See redlock --status"},
+    {"no connection", "no connection: is it running, and is the address right?"},
+    {"it hangs up", "it hangs up without a word: does this port want TLS? Else see its log"},
     {"no answer within", "no answer in time: is it frozen, overloaded, too far away?"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
                                "want TLS?"},
@@ -196,36 +195,37 @@ const char *advice_for(const char *error) {
 }
 
 /* Of a server that restarted less than --max-ttl ago. */
-const char *quarantine_words(int64_t left_ms, char text[QUARANTINE_WORDS]) {
+static int quarantine_words(int64_t left_ms, char text[EXPLANATION]) {
   int64_t up_ms = set.max_ttl_ms - left_ms;
   char most[16];
-  (void)snprintf(text, QUARANTINE_WORDS, "up %lds of --max-ttl %s: it votes in %lds",
+  (void)snprintf(text, EXPLANATION, "up %lds of --max-ttl %s: it votes in %lds",
                  (long)(up_ms > 0 ? up_ms / 1000 : 0), in_units(set.max_ttl_ms, most),
                  (long)((left_ms + 999) / 1000));
-  return text;
+  return (int)strcspn(text, ":");
 }
 
-/* Why a server did not help, and what to do about it; 0 = it did its part. */
-static int explain(int server, char text[EXPLANATION]) {
+int is_about_key(const char *error) { return advice_for(error) == key; }
+
+int explain(int server, char text[EXPLANATION]) {
   const char *error = redlock_server_error(&client, server), *words;
   redlock_vote vote = lock.votes[server];
   redlock_server_info info;
   (void)redlock_server_status(&client, server, &info);
   if (vote == REDLOCK_VOTE_TIMEOUT) error = "no answer within";
   if (vote == REDLOCK_VOTE_QUARANTINED && !info.quarantine_ms) info.quarantine_ms = 1; /* since */
-  if (!*error && info.quarantine_ms) return quarantine_words(info.quarantine_ms, text) != NULL;
+  if (!*error && info.quarantine_ms) return quarantine_words(info.quarantine_ms, text);
   if (!*error && (vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR))
     error = "no connection";
   words = in_words(error);
   if (words != error) (void)snprintf(text, EXPLANATION, "%s", words);
   else if (*error) (void)snprintf(text, EXPLANATION, "%s: %s", error, advice_for(error));
-  return *error != 0;
+  return (int)(words != error ? strcspn(words, ":") : strlen(error));
 }
 
 int count_complaints(void) {
   char text[EXPLANATION];
   int i, count = 0;
-  for (i = 0; i < count_servers(); i++) count += explain(i, text);
+  for (i = 0; i < count_servers(); i++) count += explain(i, text) > 0;
   return count;
 }
 

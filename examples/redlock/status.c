@@ -1,59 +1,38 @@
-/* status.c: --status. A small client asks each server what a lock does not need to know. */
+/* status.c: --status. The client connects to each server as it would for a lock, and knows what is
+ * wrong. What a lock does not need to know is then asked over the client's own connections. */
 #include "command.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0 /* there SIGPIPE ends us, as it would end any other command */
 #endif
 
-enum {
-  PROBE_LIMIT_MS = 2000,
-  SECTIONS = 3,        /* of INFO */
-  NEEDS = 6,           /* commands of a lock */
-  FENCING_NEEDS = 3,
-  WISHES = 1           /* of a waiter that is told; nobody is denied HELLO */
-};
-
-static const char is_it_there[] = "is it running, and is the address right?";
+enum { LIMIT_MS = 2000, PAUSE_MS = 20 };
 #define NO_KEY "redlock --status"
 #define MOST_US (INT64_C(1) << 53) /* no clock shows more */
 
-struct probe {
-  int fd, index;
+/* What a server answers, a line each. The first two say why it refuses, or nothing. */
+enum { REFUSAL, NO_INFO, VERSION, ROLE, RUN_ID, UPTIME, CLOCK, MODE, MEMORY, POLICY, LINES };
+
+struct report {
+  int fd;              /* -1 = nothing is asked, or no longer */
   const redlock_layer *layer; /* NULL = no TLS */
-  char host[256];
-  int expected;         /* replies until all is known; the last is PING's */
-  int login;            /* how many of them are to AUTH and SELECT */
-  int addresses, tried; /* a name's first two are tried in turn, as by the lock */
-  struct sockaddr_storage address[2];
-  socklen_t address_size[2];
-  int64_t pinged_us, round_trip_us;
-  size_t asked, sent, got, read;
-  const char *advice;
-  char error[160];      /* in the server's or the system's words */
-  char ask[4096];
-  char text[24576];     /* all that it answered, ending in 0 */
-  char version[24], role[12], run_id[48];
-  long uptime_s;
-  int64_t ahead_us;     /* its wall clock: first less our clock, in the end less the others' */
-  int tells_clock;
-  int denied;           /* INFO is denied, or renamed */
-  int unable;           /* it refuses what a lock needs */
-  int is_hello;         /* it is being asked whether it speaks TLS */
-  int votes, may_vote;  /* whether a lock could count on it; what INFO would tell is not known */
+  size_t got;
+  char text[8192];     /* its replies, ending in 0 */
+  char line[LINES][REDLOCK_MAX_ERROR];
+  int64_t asked_us, round_trip_us; /* -1 = it did not answer */
+  int64_t ahead_us;    /* its wall clock: first less our clock, in the end less the others' */
+  int reached, votes;
+  int wrong;           /* so much of the words says what is wrong; behind ": ", what to do */
+  char words[EXPLANATION];
 };
 
-static struct probe probes[REDLOCK_MAX_SERVERS];
+static struct report reports[REDLOCK_MAX_SERVERS];
 
 static int64_t now_us(void) {
   struct timespec t;
@@ -61,287 +40,78 @@ static int64_t now_us(void) {
   return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static void complain(struct probe *p, const char *error, const char *advice) {
-  (void)snprintf(p->error, sizeof p->error, "%s", error);
-  p->advice = advice;
+/* What is found first stands. */
+static void complain(struct report *r, const char *error, const char *advice) {
+  if (r->wrong) return;
+  r->wrong = (int)strlen(error);
+  (void)snprintf(r->words, sizeof r->words, "%s: %s", error, advice);
 }
 
-static void close_probe(struct probe *p) {
-  if (p->fd >= 0 && p->layer) p->layer->close(p->layer->ctx, p->index);
-  if (p->fd >= 0) (void)close(p->fd);
-  p->fd = -1;
+static void deny(struct report *r, const char *error, const char *advice) {
+  complain(r, error, advice);
+  r->votes = 0;
 }
 
-static void fail_probe(struct probe *p, const char *error, const char *advice) {
-  complain(p, error, advice);
-  close_probe(p);
+/* ---- What the client finds ------------------------------------------------------------------- */
+
+/* Whether it has answered the handshake, or is known not to. */
+static int is_settled(int server) {
+  redlock_server_info info;
+  (void)redlock_server_status(&client, server, &info);
+  return info.connected || *redlock_server_error(&client, server);
 }
 
-static void ask_bytes(struct probe *p, const char *bytes, size_t size) {
-  if (size > sizeof p->ask - p->asked) size = sizeof p->ask - p->asked;
-  memcpy(p->ask + p->asked, bytes, size);
-  p->asked += size;
-}
-
-static void ask_line(struct probe *p, char type, size_t number) {
-  char line[24];
-  int size = snprintf(line, sizeof line, "%c%lu\r\n", type, (unsigned long)number);
-  ask_bytes(p, line, (size_t)size);
-}
-
-static void ask_word(struct probe *p, struct name word) {
-  ask_line(p, '$', (size_t)word.size);
-  ask_bytes(p, word.at, (size_t)word.size);
-  ask_bytes(p, "\r\n", 2);
-}
-
-static struct name whole(const char *text) {
-  struct name name;
-  name.at = text;
-  name.size = (int)strlen(text);
-  return name;
-}
-
-static void ask(struct probe *p, const char *command, const struct name *arguments, int count) {
-  int i;
-  ask_line(p, '*', (size_t)count + 1);
-  ask_word(p, whole(command));
-  for (i = 0; i < count; i++) ask_word(p, arguments[i]);
-  p->expected++;
-}
-
-/* %XX of a URL. The list is valid: two digits follow. */
-static struct name decoded(struct name in, char *out) {
-  struct name name;
-  char digits[3] = "", *to = out;
-  int i;
-  for (i = 0; i < in.size; i++) {
-    if (in.at[i] == '%') {
-      memcpy(digits, in.at + i + 1, 2);
-      *to++ = (char)strtoul(digits, NULL, 16);
-      i += 2;
-    } else {
-      *to++ = in.at[i];
+/* To take over what nobody holds changes nothing, and connects to all. A quorum decides that, and
+   does not wait for the others: so it is tried again until all are settled. */
+static void connect_all(int count) {
+  static const char nobody[sizeof lock.value] = "";
+  int64_t end = now_ms() + LIMIT_MS, next = 0;
+  int settled = 0;
+  while (settled < count && now_ms() < end) {
+    if (now_ms() >= next) { /* while the last one is pending it is INVALID */
+      (void)redlock_start_adopt(&client, &lock, set.resource ? set.resource : NO_KEY, set.ttl_ms,
+                                nobody);
+      next = now_ms() + PAUSE_MS;
     }
+    (void)redlock_wait(&client, PAUSE_MS);
+    for (settled = 0; settled < count && is_settled(settled);) settled++;
   }
-  name.at = out;
-  name.size = (int)(to - out);
-  return name;
+  while (redlock_timeout_ms(&client) >= 0 && now_ms() < end) /* until no reply is to come */
+    (void)redlock_wait(&client, PAUSE_MS);
 }
 
-/* A part of the entry, or what is set for those that have none. */
-static struct name or_default(struct name given, const char *by_default) {
-  return given.size || !by_default ? given : whole(by_default);
-}
+/* ---- What the servers are asked -------------------------------------------------------------- */
 
-static void ask_password(struct probe *p, struct name user, struct name secret) {
-  struct name words[2];
-  words[0] = secret.size ? user : or_default(user, set.user);
-  words[1] = or_default(secret, set.password);
-  if (words[1].size) ask(p, "AUTH", words[0].size ? words : words + 1, words[0].size ? 2 : 1);
-}
+/* Tries each command that locks need, so that what is denied or renamed is found, and nothing is
+   changed: NX and XX exclude each other, no ttl is "x", and the key that is deleted is nobody's.
+   What is denied of a key matters if the lock is named. */
+static const char script[] =
+  "local key,named,fenced,wrong=ARGV[1],ARGV[2]=='1',ARGV[3]=='1','' "
+  "local function try(matters,...)local r=redis.pcall(...)r=type(r)=='table'and r.err or'' "
+  "if wrong==''and not r:find('syntax error')and not r:find('not an integer')"
+  "and(matters or not r:find('key'))then wrong=r end end "
+  "try(named,'GET',key)try(named,'PTTL',key)try(named,'PEXPIRE',key,'x')"
+  "try(false,'DEL','" NO_KEY "')"
+  "if fenced then local f=key..':fence' "
+  "try(named,'SET',f,'x','NX','XX')try(named,'GET',f)try(true,'TIME')end "
+  "local i=redis.pcall('INFO')local lines=wrong..'\\n'..(i.err or'')"
+  "i=i.err and''or i:gsub('\\nrole:slave','\\nrole:replica')"
+  "for f in((i:find('\\nvalkey_version')and'valkey'or'redis')..'_version role run_id "
+  "uptime_in_seconds server_time_usec redis_mode maxmemory maxmemory_policy'):gmatch('%S+')do "
+  "lines=lines..'\\n'..(i:match('\\n'..f..':([^\\r]*)')or'')end return lines";
 
-static void ask_login(struct probe *p, struct name url) {
-  char text[1024];
-  struct name user, secret = url, database = from(url, find(url, '/'));
-  secret.size -= database.size;
-  secret.size = host_of(secret);
-  if (secret.size > (int)sizeof text) secret.size = 0;
-  if (secret.size > 0) secret.size--; /* the @ */
-  user = secret;
-  user.size = find(secret, ':');
-  secret = from(secret, user.size < secret.size ? user.size + 1 : user.size);
-  ask_password(p, decoded(user, text), decoded(secret, text + user.size));
-  if (database.size < 2) return;
-  database = from(database, 1);
-  ask(p, "SELECT", &database, 1);
-}
+static char request[sizeof script + 2 * MAX_RESOURCE + 160];
+static size_t request_size;
 
-/* What a lock needs, so that what is denied or renamed is found, and nothing is changed: NX and XX
-   exclude each other, no ttl is "x", and the key that is deleted is nobody's. */
-static const char *const needs[NEEDS + FENCING_NEEDS + WISHES][6] = {
-  {"SET", "KEY", "x", "NX", "XX"}, {"EVAL", "return 1", "0"}, {"GET", "KEY"}, {"DEL", NO_KEY},
-  {"PTTL", "KEY"}, {"PEXPIRE", "KEY", "x"},
-  {"TIME"}, {"SET", "FENCE", "x", "NX", "XX"}, {"GET", "FENCE"},
-  {"CLIENT", "TRACKING", "OFF"}
-};
-
-/* KEY is the lock's, if it is named. */
-static struct name word_of(const char *word) {
-  static char fence[REDLOCK_MAX_RESOURCE + 8];
+/* The first alone says what refuses every write: within a script some servers do not ask. */
+static void write_request(void) {
   const char *key = set.resource ? set.resource : NO_KEY;
-  (void)snprintf(fence, sizeof fence, "%s:fence", key);
-  return whole(strcmp(word, "KEY") == 0 ? key : strcmp(word, "FENCE") == 0 ? fence : word);
+  int size = (int)strlen(key);
+  request_size = (size_t)snprintf(request, sizeof request,
+    "*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$1\r\nx\r\n$2\r\nNX\r\n$2\r\nXX\r\n"
+    "*6\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n0\r\n$%d\r\n%s\r\n$1\r\n%d\r\n$1\r\n%d\r\n",
+    size, key, (int)sizeof script - 1, script, size, key, set.resource != NULL, set.fencing);
 }
-
-/* Of the replies to these, by position, which belongs to which: not all are asked. */
-static int need_of(int position) {
-  return position < NEEDS || set.fencing ? position : position + FENCING_NEEDS;
-}
-
-static void ask_needed(struct probe *p) {
-  int i, count;
-  for (i = 0; need_of(i) < NEEDS + FENCING_NEEDS + WISHES; i++) {
-    const char *const *need = needs[need_of(i)];
-    struct name words[5];
-    for (count = 0; need[count + 1]; count++) words[count] = word_of(need[count + 1]);
-    ask(p, need[0], words, count);
-  }
-}
-
-static void ask_all(struct probe *p, struct name entry) {
-  static const char *const sections[SECTIONS] = {"server", "replication", "memory"};
-  int i;
-  ask_login(p, url_of(entry));
-  p->login = p->expected;
-  for (i = 0; i < SECTIONS; i++) { /* before 7.0 one call takes one section */
-    struct name section = whole(sections[i]);
-    ask(p, "INFO", &section, 1);
-  }
-  ask_needed(p);
-}
-
-/* ---- The connection -------------------------------------------------------------------------- */
-
-static void add_address(struct probe *p, const void *address, socklen_t size) {
-  if (p->addresses == 2 || size > (socklen_t)sizeof p->address[0]) return;
-  memcpy(&p->address[p->addresses], address, size);
-  p->address_size[p->addresses++] = size;
-}
-
-static void on_closed(struct probe *p, const char *why);
-
-/* TLS has failed, and may say why. */
-static void fail_layer(struct probe *p) {
-  const char *error = p->layer->error(p->layer->ctx, p->index);
-  if (error) fail_probe(p, error, advice_for(error));
-  else on_closed(p, "it refuses or closes the connection");
-}
-
-static void on_connecting(struct probe *p) {
-  if (p->layer && p->layer->open(p->layer->ctx, p->index, p->fd, p->host)) fail_layer(p);
-}
-
-/* To the next address; if there is none, the last error stands. */
-static void connect_next(struct probe *p, int error) {
-  while (p->tried < p->addresses) {
-    int i = p->tried++;
-    close_probe(p);
-    p->fd = socket(p->address[i].ss_family, SOCK_STREAM, 0);
-    if (p->fd >= 0) {
-      (void)fcntl(p->fd, F_SETFL, O_NONBLOCK);
-      if (connect(p->fd, (struct sockaddr *)&p->address[i], p->address_size[i]) == 0 ||
-          errno == EINPROGRESS) {
-        on_connecting(p);
-        return;
-      }
-    }
-    error = errno;
-  }
-  fail_probe(p, strerror(error), is_it_there);
-}
-
-static void connect_path(struct probe *p, struct name path) {
-  struct sockaddr_un at;
-  memset(&at, 0, sizeof at);
-  at.sun_family = AF_UNIX;
-  if ((size_t)path.size >= sizeof at.sun_path) {
-    fail_probe(p, "the path is too long", "use a shorter one");
-    return;
-  }
-  memcpy(at.sun_path, path.at, (size_t)path.size);
-  add_address(p, &at, (socklen_t)sizeof at);
-  connect_next(p, 0);
-}
-
-/* host[:port] or [v6][:port] */
-static void connect_host(struct probe *p, struct name entry) {
-  char port[8] = "6379";
-  struct addrinfo hints, *found, *a;
-  int v6 = entry.size > 0 && *entry.at == '[', end;
-  entry.size = find(entry, '/');
-  entry = from(entry, v6);
-  end = find(entry, v6 ? ']' : ':');
-  (void)snprintf(p->host, sizeof p->host, "%.*s", end, entry.at);
-  entry = from(entry, end + v6);
-  if (entry.size > 1) (void)snprintf(port, sizeof port, "%.*s", entry.size - 1, entry.at + 1);
-  memset(&hints, 0, sizeof hints);
-  hints.ai_socktype = SOCK_STREAM;
-  if (getaddrinfo(p->host, port, &hints, &found) != 0) {
-    fail_probe(p, "the name is not found", "check it, and this machine's DNS");
-    return;
-  }
-  for (a = found; a; a = a->ai_next) add_address(p, a->ai_addr, a->ai_addrlen);
-  freeaddrinfo(found);
-  connect_next(p, 0);
-}
-
-static void start_probe(int index) {
-  struct probe *p = &probes[index];
-  struct name entry = entry_of(index);
-  p->fd = -1;
-  p->index = index;
-  p->round_trip_us = -1;
-  if (strncmp(entry.at, "rediss://", 9) == 0) p->layer = tls_layer();
-  ask_all(p, entry);
-  if (is_path(entry)) connect_path(p, from(entry, 5));
-  else connect_host(p, name_of(index));
-}
-
-/* Whoever ends the connection without a word may speak TLS, and then answers a client's hello. */
-static void ask_tls(struct probe *p) {
-  static const char hello[] =
-    "\x16\x03\x01\0\x2f\x01\0\0\x2b\x03\x03" "redlock --status: TLS or not? ..."
-    "\0\0\x04\xc0\x2f\xc0\x30\x01";
-  p->is_hello = 1;
-  p->asked = p->sent = 0;
-  ask_bytes(p, hello, sizeof hello);
-  p->tried--;
-  connect_next(p, 0);
-}
-
-/* A server that does not know AUTH repeats its arguments: the password among them. */
-static int size_to_show(const char *error) {
-  size_t line = strcspn(error, "\r\n");
-  const char *arguments = strstr(error, ", with args");
-  return (int)(arguments && arguments < error + line ? (size_t)(arguments - error) : line);
-}
-
-/* An error of which only a part has come. */
-static void fail_torn(struct probe *p) {
-  const char *error = p->text + p->read;
-  char words[96];
-  (void)snprintf(words, sizeof words, "the connection broke within '%.*s'",
-                 size_to_show(error) < 60 ? size_to_show(error) : 60, error);
-  fail_probe(p, words, "try again, see its log");
-}
-
-static void on_closed(struct probe *p, const char *why) {
-  if (p->is_hello) fail_probe(p, "it closes the connection", "is this a Redis? See its log");
-  else if (p->got > p->read) fail_torn(p);
-  else if (p->got) fail_probe(p, "it closed the connection", "see its log");
-  else if (p->sent && !p->layer) ask_tls(p);
-  else fail_probe(p, why, is_it_there);
-}
-
-static void send_asked(struct probe *p) {
-  ssize_t sent;
-  int error = 0;
-  socklen_t size = (socklen_t)sizeof error;
-  if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
-    const char *rest = p->ask + p->sent;
-    size_t size_left = p->asked - p->sent;
-    if (p->layer) sent = p->layer->send(p->layer->ctx, p->index, rest, size_left);
-    else sent = send(p->fd, rest, size_left, MSG_NOSIGNAL);
-    if (sent >= 0) p->sent += (size_t)sent;
-    else if (p->layer) fail_layer(p);
-    else if (errno != EAGAIN && errno != EINTR) error = errno;
-  }
-  if (error && !p->sent) connect_next(p, error);
-  else if (error) on_closed(p, strerror(error));
-}
-
-/* ---- The answers ----------------------------------------------------------------------------- */
 
 /* Past one whole reply, or NULL when more of it is to come. */
 static const char *past_reply(const char *at, const char *end) {
@@ -349,9 +119,9 @@ static const char *past_reply(const char *at, const char *end) {
   long size;
   if (!line) return NULL;
   line += 2;
-  if (*at != '$' && *at != '*') return line;
+  if (!strchr("$*>", *at)) return line;
   size = strtol(at + 1, NULL, 10);
-  if (*at == '*') {
+  if (*at != '$') {
     for (; line && size > 0; size--) line = past_reply(line, end);
     return line;
   }
@@ -359,217 +129,153 @@ static const char *past_reply(const char *at, const char *end) {
   return size + 2 <= end - line ? line + size + 2 : NULL;
 }
 
-/* The value of one line of INFO, or "". */
-static void copy_field(const struct probe *p, const char *field, char *to, size_t size) {
-  const char *at = strstr(p->text, field);
-  size_t length = 0;
-  if (at) {
-    at += strlen(field);
-    length = strcspn(at, "\r\n");
-  }
-  if (length > size - 1) length = size - 1;
-  if (at) memcpy(to, at, length);
-  to[length] = 0;
+/* A key matters if the lock is named. */
+static int is_about_no_lock(const char *error) { return !set.resource && is_about_key(error); }
+
+/* An error, less the arguments that some servers repeat: they may be long. */
+static void take_error(struct report *r, const char *error) {
+  char *line = r->line[REFUSAL], *arguments;
+  (void)snprintf(line, REDLOCK_MAX_ERROR, "%.*s", (int)strcspn(error, "\r\n"), error);
+  if (strncmp(line, "ERR syntax", 10) == 0 || is_about_no_lock(line)) *line = 0;
+  arguments = strstr(line, ", with args");
+  if (arguments) *arguments = 0;
 }
 
-static void read_answers(struct probe *p) {
-  char number[24], policy[24], mode[16];
-  copy_field(p, "\nvalkey_version:", p->version, sizeof p->version);
-  if (!*p->version) copy_field(p, "\nredis_version:", p->version, sizeof p->version);
-  copy_field(p, "\nrole:", p->role, sizeof p->role);
-  copy_field(p, "\nrun_id:", p->run_id, sizeof p->run_id);
-  copy_field(p, "\nuptime_in_seconds:", number, sizeof number);
-  p->uptime_s = strtol(number, NULL, 10);
-  copy_field(p, "\nserver_time_usec:", number, sizeof number); /* before 6.2 there is none */
-  p->tells_clock = *number != 0;
-  p->ahead_us = (int64_t)strtoll(number, NULL, 10) % MOST_US - p->pinged_us;
-  copy_field(p, "\nredis_mode:", mode, sizeof mode);
-  copy_field(p, "\nmaxmemory:", number, sizeof number);
-  copy_field(p, "\nmaxmemory_policy:", policy, sizeof policy);
-  p->votes = !p->unable;
-  if (strtol(number, NULL, 10) > 0 && strcmp(policy, "noeviction") != 0)
-    fail_probe(p, "it may evict locks", "set maxmemory-policy noeviction");
-  if (*mode && strcmp(mode, "standalone") != 0) {
-    fail_probe(p, "it is part of a cluster, or a sentinel", "list plain masters only");
-    p->votes = 0;
-  }
-  if (strcmp(p->role, "slave") == 0) {
-    memcpy(p->role, "replica", sizeof "replica");
-    fail_probe(p, "it is a replica", "list masters only");
-    p->votes = 0;
-  }
-}
-
-/* All replies but PING's have come: now it is timed. */
-static void ping(struct probe *p) {
-  p->pinged_us = now_us();
-  ask(p, "PING", NULL, 0);
-  send_asked(p);
-}
-
-static void take_error(struct probe *p, const char *at) {
-  (void)snprintf(p->error, sizeof p->error, "%.*s", size_to_show(at), at);
-  p->advice = advice_for(p->error);
-}
-
-static int begins(const char *text, const char *with) {
-  return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* The command is denied, whatever its arguments, or there is none of this name. */
-static int is_withheld(const char *error) {
-  size_t size = strcspn(error, "\r\n");
-  const char *key = strstr(error, "key");
-  if (begins(error, "NOPERM")) return !key || key > error + size;
-  return begins(error, "ERR unknown command");
-}
-
-/* A key matters if the lock is named; that of DEL is not the lock's. */
-static int is_denied(const char *error, int need) {
-  if (is_withheld(error)) return 1;
-  return begins(error, "NOPERM") && set.resource && strcmp(needs[need][0], "DEL") != 0;
-}
-
-/* Whoever may not ask to be told polls. */
-static void read_wish(struct probe *p, const char *error) {
-  if (!begins(error, "NOPERM") || *p->error) return;
-  complain(p, "waiters are not told when a lock is free",
-           "this user needs +hello +client|tracking");
-}
-
-/* Locks need neither INFO nor PING. 0 = the rest need not be read. */
-static int read_error(struct probe *p, const char *error, int reply) {
-  int at = reply - p->login - SECTIONS, need = at < 0 ? -1 : need_of(at);
-  if (need >= NEEDS + FENCING_NEEDS) {
-    if (need < NEEDS + FENCING_NEEDS + WISHES) read_wish(p, error);
-    return 1; /* PING is timed like a good reply */
-  }
-  if (need >= 0 && (begins(error, "ERR") || begins(error, "NOPERM")) && !is_denied(error, need))
-    return 1; /* about our odd arguments, or a key that this user need not touch */
-  if (!p->unable) take_error(p, error); /* the whole is read again when more has come */
-  if (need >= 0) p->unable = 1;
-  else if (reply >= p->login && is_withheld(error)) p->denied = 1;
-  else close_probe(p);
-  return p->fd >= 0;
-}
-
-static int read_reply(struct probe *p, const char *at, int reply) {
-  if (*at == '-') return read_error(p, at + 1, reply);
-  if (strchr("+:$*", *at)) return 1;
-  if (*at == '\x15' || (p->is_hello && *at == '\x16')) /* an alert, or the handshake */
-    fail_probe(p, "it speaks TLS", tls_hint());
-  else
-    fail_probe(p, "it does not answer as Redis does", "check host and port");
-  return 0;
-}
-
-static void read_replies(struct probe *p) {
-  const char *at = p->text, *end = p->text + p->got, *next;
-  int count = 0;
-  if (!strchr("+-:$", *at)) (void)read_reply(p, at, 0); /* it may have no end */
-  if (p->fd < 0) return;
-  for (; (next = past_reply(at, end)) != NULL; at = next)
-    if (!read_reply(p, at, count++)) return;
-  p->read = (size_t)(at - p->text);
-  if (count < p->expected) return;
-  if (!p->pinged_us) {
-    ping(p);
-    return;
-  }
-  p->round_trip_us = now_us() - p->pinged_us;
-  p->may_vote = p->denied && !p->unable && !set.max_ttl_ms;
-  if (!p->denied) read_answers(p);
-  close_probe(p);
-}
-
-static void receive(struct probe *p) {
-  char *to = p->text + p->got;
-  size_t room = sizeof p->text - 1 - p->got;
-  ssize_t got = p->layer ? p->layer->recv(p->layer->ctx, p->index, to, room)
-                         : recv(p->fd, to, room, 0);
-  if (got > 0) {
-    p->got += (size_t)got;
-    p->text[p->got] = 0;
-    read_replies(p);
-  } else if (p->layer) {
-    if (got < 0) fail_layer(p);
-  } else if (got == 0) {
-    on_closed(p, "it closed the connection");
-  } else if (errno != EAGAIN && errno != EINTR) {
-    on_closed(p, strerror(errno));
-  }
-}
-
-static short events_of(const struct probe *p) {
-  unsigned events = p->sent < p->asked ? REDLOCK_WRITE : REDLOCK_READ;
-  if (p->layer && p->fd >= 0) events = p->layer->want(p->layer->ctx, p->index, events);
-  return (short)((events & REDLOCK_READ ? POLLIN : 0) | (events & REDLOCK_WRITE ? POLLOUT : 0));
-}
-
-/* One poll for all that are still asked; 0 = none is. */
-static int poll_probes(int count, int64_t timeout_ms) {
-  struct pollfd fds[REDLOCK_MAX_SERVERS];
-  int i, open = 0;
-  for (i = 0; i < count; i++) {
-    struct probe *p = &probes[i];
-    fds[i] = poll_entry(p->fd, events_of(p)); /* poll skips a closed one */
-    open += p->fd >= 0;
-  }
-  if (!open || timeout_ms <= 0) return 0;
-  (void)poll(fds, (nfds_t)count, (int)timeout_ms);
-  for (i = 0; i < count; i++) {
-    if (!fds[i].revents) continue;
-    if (probes[i].sent < probes[i].asked) send_asked(&probes[i]);
-    else receive(&probes[i]);
-  }
-  return 1;
-}
-
-/* ---- The table ------------------------------------------------------------------------------- */
-
-/* What is wrong with a server that answered. */
-static void judge_probe(struct probe *p) {
-  char text[QUARANTINE_WORDS];
-  int64_t left_ms;
+static void take_lines(struct report *r, const char *at) {
   int i;
-  if (p->round_trip_us < 0) return;
-  if (p->round_trip_us > (int64_t)server_timeout_ms() * 1000) {
-    fail_probe(p, "too slow for this ttl", "use a longer --ttl, or servers nearby");
-    p->votes = p->may_vote = 0;
+  for (i = 0; i < LINES; i++) {
+    size_t size = strcspn(at, "\r\n");
+    if (i != REFUSAL || !*r->line[i])
+      (void)snprintf(r->line[i], REDLOCK_MAX_ERROR, "%.*s", (int)size, at);
+    at += size + (at[size] == '\n');
   }
-  left_ms = set.max_ttl_ms - ((int64_t)p->uptime_s - 2) * 1000;
-  if (!p->denied && !p->unable && set.max_ttl_ms && left_ms > 0) {
-    fail_probe(p, quarantine_words(left_ms, text), "wait");
-    p->votes = 0;
+}
+
+/* What a waiter is told may come between the two. */
+static void read_replies(struct report *r) {
+  const char *at = r->text, *reply[2], *next;
+  int count = 0;
+  for (; count < 2 && (next = past_reply(at, r->text + r->got)) != NULL; at = next)
+    if (*at != '>') reply[count++] = at;
+  if (count < 2) return;
+  r->fd = -1;
+  r->round_trip_us = now_us() - r->asked_us;
+  if (*reply[0] == '-') take_error(r, reply[0] + 1);
+  if (*reply[1] == '$') take_lines(r, strchr(reply[1], '\n') + 1);
+  else if (!*r->line[REFUSAL]) take_error(r, reply[1] + 1); /* the script is refused */
+}
+
+static void receive(struct report *r, int server) {
+  const redlock_layer *tls = r->layer;
+  char *to = r->text + r->got;
+  size_t room = sizeof r->text - 1 - r->got;
+  ssize_t got = tls ? tls->recv(tls->ctx, server, to, room) : recv(r->fd, to, room, 0);
+  if (got > 0) {
+    r->got += (size_t)got;
+    read_replies(r);
+  } else if (got < 0 ? tls || (errno != EAGAIN && errno != EINTR) : !tls) {
+    r->fd = -1; /* it hung up */
   }
-  for (i = 0; i < p->index; i++) {
-    if (!*p->run_id || strcmp(probes[i].run_id, p->run_id) != 0) continue;
-    fail_probe(p, "the same server as one above", "list it once");
-    p->votes = 0;
+}
+
+/* The socket's buffer is empty: all fits, or the connection is lost. */
+static void send_request(struct report *r, int server) {
+  const redlock_layer *tls = r->layer;
+  ssize_t sent;
+  r->asked_us = now_us();
+  sent = tls ? tls->send(tls->ctx, server, request, request_size)
+             : send(r->fd, request, request_size, MSG_NOSIGNAL);
+  if (sent != (ssize_t)request_size) r->fd = -1;
+}
+
+/* Those that the client has reached and awaits no reply from. */
+static void begin_asking(void) {
+  redlock_fd fds[REDLOCK_MAX_SERVERS];
+  redlock_server_info info;
+  int i, count = redlock_fds(&client, fds, REDLOCK_MAX_SERVERS);
+  write_request();
+  for (i = 0; i < count; i++) {
+    int server = fds[i].server;
+    struct report *r = &reports[server];
+    (void)redlock_server_status(&client, server, &info);
+    if (!info.connected || strstr(redlock_server_error(&client, server), "no answer")) continue;
+    r->fd = (int)fds[i].fd;
+    if (strncmp(entry_of(server).at, "rediss://", 9) == 0) r->layer = tls_layer();
+    send_request(r, server);
   }
+}
+
+static void ask_all(int count) {
+  struct pollfd fds[REDLOCK_MAX_SERVERS];
+  int64_t end = now_ms() + LIMIT_MS;
+  int i, open = 1;
+  begin_asking();
+  while (open && now_ms() < end) {
+    for (open = i = 0; i < count; i++) {
+      fds[i] = poll_entry(reports[i].fd, POLLIN); /* poll skips -1 */
+      open += reports[i].fd >= 0;
+    }
+    if (open) (void)poll(fds, (nfds_t)count, (int)(end - now_ms()));
+    for (i = 0; i < count; i++)
+      if (open && fds[i].revents) receive(&reports[i], i);
+  }
+}
+
+/* ---- The judgement --------------------------------------------------------------------------- */
+
+static void judge_info(struct report *r) {
+  const struct report *above;
+  if (strcmp(r->line[ROLE], "replica") == 0) deny(r, "it is a replica", "list masters only");
+  if (*r->line[MODE] && strcmp(r->line[MODE], "standalone") != 0)
+    deny(r, "it is part of a cluster, or a sentinel", "list plain masters only");
+  for (above = reports; above != r; above++)
+    if (*r->line[RUN_ID] && strcmp(above->line[RUN_ID], r->line[RUN_ID]) == 0)
+      deny(r, "the same server as one above", "list it once");
+}
+
+/* What the client says comes first. Three capitals begin a server's own words. */
+static void judge(struct report *r, int server) {
+  const char *error = redlock_server_error(&client, server);
+  redlock_server_info info;
+  (void)redlock_server_status(&client, server, &info);
+  r->reached = info.connected || strspn(error, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") > 2;
+  r->votes = r->round_trip_us >= 0;
+  judge_info(r);
+  if (!r->wrong && !is_about_no_lock(error)) {
+    r->wrong = explain(server, r->words);
+    r->votes = r->votes && !r->wrong;
+  }
+  if (*r->line[REFUSAL]) deny(r, r->line[REFUSAL], advice_for(r->line[REFUSAL]));
+  if (!r->votes) deny(r, "no answer in time", "is it frozen, overloaded, too far away?");
+  if (*r->line[NO_INFO]) complain(r, r->line[NO_INFO], advice_for(r->line[NO_INFO]));
+  if (strtol(r->line[MEMORY], NULL, 10) > 0 && strcmp(r->line[POLICY], "noeviction") != 0)
+    complain(r, "it may evict locks", "set maxmemory-policy noeviction");
+  if (!info.tracking && strtol(r->line[VERSION], NULL, 10) >= 6)
+    complain(r, "waiters are not told when a lock is free",
+             "this user needs +hello +client|tracking");
 }
 
 /* As a lock with a token sees them: against the quorum-th slowest. */
 static void compare_clocks(int count) {
-  int64_t base = INT64_MIN;
-  int i, k, below;
-  for (i = 0; i < count; i++) {
-    for (k = below = 0; k < count; k++)
-      below += probes[k].tells_clock && probes[k].ahead_us < probes[i].ahead_us;
-    if (probes[i].tells_clock && below < quorum() && probes[i].ahead_us > base)
-      base = probes[i].ahead_us;
+  int64_t base = INT64_MIN, most_us = (int64_t)set.max_ttl_ms * 250;
+  struct report *r, *other, *end = reports + count;
+  for (r = reports; r != end; r++)
+    r->ahead_us = (int64_t)strtoll(r->line[CLOCK], NULL, 10) % MOST_US - r->asked_us;
+  for (r = reports; r != end; r++) {
+    int below = 0;
+    for (other = reports; other != end; other++)
+      below += *other->line[CLOCK] && other->ahead_us < r->ahead_us;
+    if (*r->line[CLOCK] && below < quorum() && r->ahead_us > base) base = r->ahead_us;
   }
-  for (i = 0; i < count; i++) {
-    struct probe *p = &probes[i];
-    int64_t most_us = (int64_t)set.max_ttl_ms * 250;
-    if (!p->tells_clock) continue;
-    p->ahead_us -= base;
-    if (!set.fencing || !p->votes) continue;
-    if (p->ahead_us <= most_us && p->ahead_us >= -most_us) continue;
-    fail_probe(p, "its clock is far from the others'", "set it, and keep it right by NTP");
-    p->votes = 0;
+  for (r = reports; r != end; r++) {
+    if (!*r->line[CLOCK]) continue;
+    r->ahead_us -= base;
+    if (set.fencing && (r->ahead_us > most_us || r->ahead_us < -most_us))
+      deny(r, "its clock is far from the others'", "set it, and keep it right by NTP");
   }
 }
+
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static void format_uptime(long s, char text[24]) {
   if (s >= 86400) (void)snprintf(text, 24, "%ldd %ldh", s / 86400, s / 3600 % 24);
@@ -590,126 +296,90 @@ static void format_clock(int64_t us, char text[32]) {
   (void)snprintf(text, 32, "%s%s", sign, time);
 }
 
-static void print_row(const struct probe *p, int width) {
-  struct name name = name_of(p->index);
+
+static const char *or_else(const char *text, const char *by_default) {
+  return *text ? text : by_default;
+}
+
+static void print_row(const struct report *r, struct name name, int width) {
   char uptime[24] = "-", trip[32] = "-", clock[32] = "-";
-  int answers = p->round_trip_us >= 0, knows = answers && !p->denied;
-  if (knows) format_uptime(p->uptime_s, uptime);
-  if (knows && p->tells_clock) format_clock(p->ahead_us, clock);
-  if (answers)
-    (void)snprintf(trip, sizeof trip, "%ld.%02ld ms", (long)(p->round_trip_us / 1000),
-                   (long)(p->round_trip_us % 1000 / 10));
-  printf("%-*.*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s%s%s\n", width, name.size, name.at,
-         knows || p->got ? "yes" : "NO", knows ? p->version : "-", knows ? p->role : "-", uptime,
-         trip, clock, *p->error ? p->error : "ok", *p->error ? ": " : "",
-         *p->error ? p->advice : "");
+  if (*r->line[UPTIME]) format_uptime(strtol(r->line[UPTIME], NULL, 10), uptime);
+  if (*r->line[CLOCK]) format_clock(r->ahead_us, clock);
+  if (r->round_trip_us >= 0)
+    (void)snprintf(trip, sizeof trip, "%ld.%02ld ms", (long)(r->round_trip_us / 1000),
+                   (long)(r->round_trip_us % 1000 / 10));
+  printf("%-*.*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s\n", width, name.size, name.at,
+         r->reached ? "yes" : "NO", or_else(r->line[VERSION], "-"), or_else(r->line[ROLE], "-"),
+         uptime, trip, clock, r->wrong ? r->words : "ok");
 }
 
-static const char *verdict(int votes, int may_vote) {
-  if (votes >= quorum()) return "locks can be taken";
-  if (votes + may_vote >= quorum()) return "without INFO nobody knows whether locks can be taken";
-  return "NO LOCK CAN BE TAKEN";
-}
-
-static void print_table(int count, int votes, int may_vote) {
+static void print_table(int count, int votes) {
   int i, width = 6;
   for (i = 0; i < count; i++)
     if (name_of(i).size > width) width = name_of(i).size;
   printf("%-*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s\n", width, "SERVER", "REACH", "VERSION",
          "ROLE", "UPTIME", "ROUND TRIP", "CLOCK", "STATE");
-  for (i = 0; i < count; i++) print_row(&probes[i], width);
+  for (i = 0; i < count; i++) print_row(&reports[i], name_of(i), width);
   printf("%d of %d servers can vote, %d are needed: %s\n", votes, count, quorum(),
-         verdict(votes, may_vote));
+         votes >= quorum() ? "locks can be taken" : "NO LOCK CAN BE TAKEN");
 }
 
 /* ---- The same as JSON ------------------------------------------------------------------------ */
 
-/* As text in JSON. What is not ASCII is left out: it need not be UTF-8. */
-static void print_quoted(struct name text) {
+/* "key":"text" or null. What is not ASCII is left out: it need not be UTF-8. */
+static void print_text(const char *key, const char *text, int size) {
   int i;
-  putchar('"');
-  for (i = 0; i < text.size; i++) {
-    char c = text.at[i];
-    if (c == '"' || c == '\\') putchar('\\');
-    putchar(c < ' ' || c > '~' ? '?' : c);
+  printf("\"%s\":%s", key, size ? "\"" : "null");
+  for (i = 0; i < size; i++) {
+    if (text[i] == '"' || text[i] == '\\') putchar('\\');
+    putchar(text[i] < ' ' || text[i] > '~' ? '?' : text[i]);
   }
-  putchar('"');
+  fputs(size ? "\"," : ",", stdout);
 }
 
-/* ,"key":"text" or null */
-static void print_text(const char *key, const char *text) {
-  printf(",\"%s\":", key);
-  if (text && *text) print_quoted(whole(text));
-  else fputs("null", stdout);
+static const char *yes_or_no(int yes) { return yes ? "true" : "false"; }
+
+static void print_json_row(const struct report *r, struct name name) {
+  const char *advice = r->words + r->wrong + 2;
+  char trip[32] = "null", clock[32] = "null";
+  if (r->round_trip_us >= 0)
+    (void)snprintf(trip, sizeof trip, "%ld.%03ld", (long)(r->round_trip_us / 1000),
+                   (long)(r->round_trip_us % 1000));
+  if (*r->line[CLOCK]) (void)snprintf(clock, sizeof clock, "%ld", (long)r->ahead_us);
+  putchar('{');
+  print_text("server", name.at, name.size);
+  print_text("version", r->line[VERSION], (int)strlen(r->line[VERSION]));
+  print_text("role", r->line[ROLE], (int)strlen(r->line[ROLE]));
+  print_text("error", r->words, r->wrong);
+  print_text("advice", advice, r->wrong ? (int)strlen(advice) : 0);
+  printf("\"reached\":%s,\"votes\":%s,\"uptime_s\":%s,\"round_trip_ms\":%s,\"clock_us\":%s}",
+         yes_or_no(r->reached), yes_or_no(r->votes), or_else(r->line[UPTIME], "null"), trip, clock);
 }
 
-/* ,"key":number or null, in thousandths */
-static void print_number(const char *key, int64_t thousandths) {
-  printf(",\"%s\":", key);
-  if (thousandths < 0) fputs("null", stdout);
-  else printf("%ld.%03ld", (long)(thousandths / 1000), (long)(thousandths % 1000));
-}
-
-static const char *yes_or_no(int yes, int unknown) {
-  return yes ? "true" : unknown ? "null" : "false";
-}
-
-static void print_json_row(const struct probe *p) {
-  int knows = p->round_trip_us >= 0 && !p->denied;
-  fputs("{\"server\":", stdout);
-  print_quoted(name_of(p->index));
-  printf(",\"reached\":%s", yes_or_no(knows || p->got, 0));
-  printf(",\"votes\":%s", yes_or_no(p->votes, p->may_vote));
-  print_text("version", knows ? p->version : NULL);
-  print_text("role", knows ? p->role : NULL);
-  print_number("uptime_s", knows ? (int64_t)p->uptime_s * 1000 : -1);
-  print_number("round_trip_ms", p->round_trip_us);
-  if (knows && p->tells_clock) printf(",\"clock_us\":%ld", (long)p->ahead_us);
-  else print_text("clock_us", NULL);
-  print_text("error", p->error);
-  print_text("advice", *p->error ? p->advice : NULL);
-  putchar('}');
-}
-
-static void print_json(int count, int votes, int may_vote) {
+static void print_json(int count, int votes) {
   int i;
   fputs("{\"servers\":[", stdout);
   for (i = 0; i < count; i++) {
     if (i) putchar(',');
-    print_json_row(&probes[i]);
+    print_json_row(&reports[i], name_of(i));
   }
   printf("],\"can_vote\":%d,\"needed\":%d,\"locks\":%s}\n", votes, quorum(),
-         yes_or_no(votes >= quorum(), votes + may_vote >= quorum()));
+         yes_or_no(votes >= quorum()));
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-static void fail_silent(struct probe *p) {
-  const char *error = p->layer ? p->layer->error(p->layer->ctx, p->index) : NULL;
-  if (error) fail_probe(p, error, advice_for(error));
-  else fail_probe(p, "no answer", "is it frozen, or behind a firewall?");
-}
-
-static void ask_servers(int count) {
-  int64_t end;
-  int i;
-  for (i = 0; i < count; i++) start_probe(i);
-  end = now_ms() + PROBE_LIMIT_MS;
-  while (poll_probes(count, end - now_ms())) {}
-  for (i = 0; i < count; i++) {
-    if (probes[i].fd >= 0) fail_silent(&probes[i]);
-    judge_probe(&probes[i]);
-  }
-  compare_clocks(count);
-}
-
 void show_status(void) {
-  int i, votes = 0, may_vote = 0, count = count_servers();
-  ask_servers(count);
+  int i, votes = 0, count = count_servers();
   for (i = 0; i < count; i++) {
-    votes += probes[i].votes;
-    may_vote += probes[i].may_vote;
+    reports[i].fd = -1;
+    reports[i].round_trip_us = -1;
   }
-  (set.json ? print_json : print_table)(count, votes, may_vote);
-  print_and_exit(votes + may_vote >= quorum() ? 0 : EXIT_NO_QUORUM);
+  connect_all(count);
+  ask_all(count);
+  for (i = 0; i < count; i++) judge(&reports[i], i);
+  compare_clocks(count);
+  for (i = 0; i < count; i++) votes += reports[i].votes;
+  (set.json ? print_json : print_table)(count, votes);
+  print_and_exit(votes >= quorum() ? 0 : EXIT_NO_QUORUM);
 }

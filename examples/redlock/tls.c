@@ -33,8 +33,6 @@ const redlock_layer *tls_layer(void) {
   return &state.layer;
 }
 
-const char *tls_hint(void) { return "list it as rediss://"; }
-
 #else
 
 const redlock_layer *tls_layer(void) {
@@ -42,10 +40,6 @@ const redlock_layer *tls_layer(void) {
     usage("%s", "this redlock was built without TLS: build it with 'make redlock TLS=1'");
   (void)is_wanted;
   return NULL;
-}
-
-const char *tls_hint(void) {
-  return "build redlock with 'make redlock TLS=1', or list its port without TLS";
 }
 
 #endif
