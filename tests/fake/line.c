@@ -1,0 +1,179 @@
+/* line.c: a crowd waits in line (R26): a value tells how long its holder had waited since it was
+ * first told that the lock may be free, and whoever has waited for less lets others try first.
+ * Two clients, the old one and the young one, and a holder whose value tells what a test wants. */
+#include "fixture.h"
+
+#include <limits.h>
+
+enum { TTL = 60000, LONG_AGO = 1000, TURNS = 60 };
+
+static redlock young;
+static redlock_lock its;
+
+static void world_of_two(void) {
+  int i;
+  redlock_options theirs;
+  prepare(3);
+  memset(&its, 0, sizeof its);
+  for (i = 0; i < 3; i++) fake.server[i].store.refuse_hello = 0;
+  ready();
+  theirs = options;
+  theirs.io = &fake.client[1].io;
+  CHECK_EQ(redlock_init(&young, servers, &theirs), REDLOCK_OK);
+  warm();
+}
+
+static void end_of_two(void) {
+  redlock_close(&young);
+  end();
+}
+
+/* Both clients work for a millisecond. */
+static void pass(void) {
+  (void)redlock_step(&young);
+  (void)redlock_step(&rl);
+  fake_sleep(&fake, 1);
+  (void)redlock_step(&young);
+  (void)redlock_step(&rl);
+}
+
+static void pass_for(int64_t ms) {
+  int64_t end_ms = now() + ms;
+  while (now() < end_ms) pass();
+}
+
+/* The holder's key changes, which tells whoever waits; its value says that it had waited for so
+   long. */
+static void hold_with_age(long age_ms) {
+  int i;
+  occupy(0, 2, "r", TTL);
+  for (i = 0; i < 3; i++) {
+    struct key *key = fake_key_at(&fake, i, "r");
+    memset(key->value, 'h', 20);
+    key->value[20] = (unsigned char)(age_ms >> 16);
+    key->value[21] = (unsigned char)(age_ms >> 8);
+    key->value[22] = (unsigned char)age_ms;
+    key->value_size = 23;
+  }
+}
+
+static void let_go(void) {
+  int i;
+  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+}
+
+static long age_told(void) {
+  const struct key *key = fake_key_at(&fake, 0, "r");
+  const unsigned char *age = key ? key->value + 20 : NULL;
+  return age && key->value_size == 23 ? age[0] * 65536L + age[1] * 256L + age[2] : 0;
+}
+
+static void begin(redlock *client, redlock_lock *lock_of_it) {
+  CHECK_EQ(redlock_start_acquire(client, lock_of_it, "r", TTL, REDLOCK_FOREVER), REDLOCK_PENDING);
+}
+
+/* The young one makes another attempt, which fails: from then on it waits to be told. */
+static void pass_an_attempt(const redlock_lock *l) {
+  uint32_t attempts = l->attempts;
+  int64_t end_ms = now() + 3000;
+  while (l->attempts == attempts && now() < end_ms) pass();
+  pass_for(3);
+}
+
+static void end_of_turn(void) {
+  if (lock.status == REDLOCK_PENDING) redlock_cancel(&rl, &lock);
+  if (its.status == REDLOCK_PENDING) redlock_cancel(&young, &its);
+  (void)redlock_release(&rl, &lock);
+  (void)redlock_release(&young, &its);
+  pass_for(5);
+}
+
+/* An old and a young waiter, both of which have been told and have tried again. */
+static void wait_old_and_young(void) {
+  hold_with_age(LONG_AGO);
+  begin(&rl, &lock);
+  pass_for(50);
+  hold_with_age(LONG_AGO);
+  pass_for(LONG_AGO);
+  begin(&young, &its);
+  pass_for(50);
+  hold_with_age(LONG_AGO);
+  pass_an_attempt(&its);
+  CHECK(lock.status == REDLOCK_PENDING && its.status == REDLOCK_PENDING);
+}
+
+/* Whoever wins tells its age to whoever comes next. */
+static void the_old_one_wins(void) { /* R26 */
+  int turn, old = 0;
+  world_of_two();
+  for (turn = 0; turn < TURNS; turn++) {
+    int64_t limit;
+    wait_old_and_young();
+    let_go();
+    for (limit = now() + 3000; lock.status == REDLOCK_PENDING && its.status == REDLOCK_PENDING &&
+                               now() < limit;)
+      pass();
+    if (lock.status == REDLOCK_OK) {
+      old++;
+      CHECK(age_told() >= LONG_AGO && age_told() <= 5 * LONG_AGO);
+    } else {
+      CHECK_EQ(its.status, REDLOCK_OK);
+    }
+    end_of_turn();
+  }
+  CHECK(old >= TURNS * 9 / 10);
+  end_of_two();
+}
+
+/* What a holder tells may be of other times, or a lie: that costs a rest, and not as long as it
+   says. */
+static void no_age_keeps_a_waiter_away(void) { /* R26 */
+  static const long ages[] = {5000, 100000, (1 << 24) - 1};
+  size_t k;
+  int turn;
+  world_of_two();
+  for (k = 0; k < sizeof ages / sizeof ages[0]; k++)
+    for (turn = 0; turn < 20; turn++) {
+      int64_t start;
+      hold_with_age(ages[k]);
+      begin(&rl, &lock);
+      pass_for(50);
+      let_go();
+      start = now();
+      while (lock.status == REDLOCK_PENDING && now() < start + 60000) pass();
+      CHECK_EQ(lock.status, REDLOCK_OK);
+      CHECK(now() - start <= 1100);
+      CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    }
+  end_of_two();
+}
+
+/* Those who came at once have the same age, but for their luck: the ages that they tell differ. */
+static void luck_tells_apart_who_came_at_once(void) { /* R26 */
+  long least = LONG_MAX, most = 0;
+  int turn;
+  world_of_two();
+  for (turn = 0; turn < TURNS; turn++) {
+    hold_with_age(0);
+    begin(&rl, &lock);
+    pass_for(50);
+    hold_with_age(0);
+    pass_for(LONG_AGO);
+    let_go();
+    while (lock.status == REDLOCK_PENDING) pass();
+    CHECK(age_told() >= LONG_AGO);
+    if (age_told() < least) least = age_told();
+    if (age_told() > most) most = age_told();
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  CHECK(least <= LONG_AGO * 10 / 9 && most >= least + LONG_AGO / 6);
+  end_of_two();
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  RUN(the_old_one_wins);
+  RUN(no_age_keeps_a_waiter_away);
+  RUN(luck_tells_apart_who_came_at_once);
+  return check_end();
+}
