@@ -54,7 +54,8 @@ static void rest_or_try_later(struct slot *s) {
 
 /* ---- what comes back ---- */
 
-/* R23, and what each status must look like in the votes. */
+/* R23, and what each status must look like in the votes. To an adopter a refused token says nothing
+   of the lock (R28). */
 static void check_classification(struct client *c, struct slot *s) {
   int i, absent = 0, yes = 0, spare = W.cfg.servers - quorum();
   redlock_status status = s->lock.status;
@@ -63,7 +64,8 @@ static void check_classification(struct client *c, struct slot *s) {
     T->vote[v]++;
     yes += v == REDLOCK_VOTE_YES;
     absent += v == REDLOCK_VOTE_TIMEOUT || v == REDLOCK_VOTE_UNREACHABLE ||
-              v == REDLOCK_VOTE_ERROR || v == REDLOCK_VOTE_QUARANTINED || v == REDLOCK_VOTE_CLOCK;
+              v == REDLOCK_VOTE_ERROR || v == REDLOCK_VOTE_QUARANTINED ||
+              v == REDLOCK_VOTE_CLOCK || (v == REDLOCK_VOTE_LOW && s->adopts);
   }
   if ((status == REDLOCK_OK || status == REDLOCK_EXPIRED) && yes < quorum())
     violation("R5: client %d slot %d says %d with %d votes", c->index, s->index, status, yes);
