@@ -26,6 +26,7 @@ static struct rng rng;
 static struct server real;
 static enum store_kind kind; /* what the real one is */
 static int is_old;            /* before 7.0: other words for errors, and PX may overflow */
+static int has_getex;         /* 6.2 and later */
 static struct key keys[ROOM];
 static struct store store;
 static struct session session;
@@ -117,6 +118,15 @@ static enum store_kind learn_kind(void) {
   return strncmp(second, "-NOAUTH", 7) == 0 ? KIND_REDIS_8 : KIND_REDIS_7;
 }
 
+/* Before 6.2: what releases then reads by GET, which is remembered. */
+static int learn_getex(void) {
+  char first[256];
+  reconnect();
+  send_all("GETEX nosuch\r\n", 14, 0);
+  first[read_reply(first, sizeof first - 1)] = 0;
+  return strncmp(first, "-ERR unknown", 12) != 0;
+}
+
 static void set_password(const char *password) {
   server_command(&real, "CONFIG SET requirepass \"%s\"", password);
   snprintf(real.login, sizeof real.login, "%s%s", *password ? "AUTH " : "", password);
@@ -128,6 +138,7 @@ static void start_real(void) {
   kind = learn_kind();
   set_password("");
   is_old = server_info(&real, "redis_version:") < 7;
+  has_getex = learn_getex();
   printf("  the real server is of the kind %s%s\n", store_kind_text(kind),
          is_old ? ", but old: it gets only what the header sends" : "");
 }
@@ -401,6 +412,7 @@ static void begin_test(void) {
   store.room = ROOM;
   store.databases = 16;
   store.kind = kind;
+  store.refuse_getex = !has_getex;
   rng_seed(&rng, 4711);
   reconnect();
   server_command(&real, "FLUSHALL");
