@@ -772,8 +772,8 @@ struct redlock {
    that changes (R26). Another value there: the age behind it, a string; nothing there: nil.
    Servers remember what read-only commands read. GETEX is none, so that whoever never waits
    costs them no memory (without fencing); but not all know or allow it, and behind it Redis 7
-   does not ask whether there is memory to set anything. pcall and the returned table keep a server's own
-   error word before 7.0 too; what only a missing right refuses is called. */
+   does not ask whether there is memory to set anything. pcall and the returned table keep a
+   server's own error word before 7.0 too; what only a missing right refuses is called. */
 #define RL_LOCK_SCRIPT                                                                             \
   "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
   "v=v==w and v or c('get',k)"                                                                     \
