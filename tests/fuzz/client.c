@@ -55,7 +55,7 @@ static void begin_world(struct fuzz_input *in) {
   world.is_honest = 1;
   choose_options(byte, times_byte);
   fake_begin(&world.fake, count);
-  world.fake.most_calls = 1000000;
+  world.fake.most_calls = 4000000; /* servers may take three bytes at a time */
   for (i = 0; i < count; i++) {
     char *end = world.list + strlen(world.list);
     if (world.db) sprintf(end, "redis://s%d/%d ", i, world.db);
@@ -70,24 +70,49 @@ static void begin_world(struct fuzz_input *in) {
 
 /* ---- What the program does ------------------------------------------------------------------- */
 
+static void acquired(struct slot *s, redlock_status status, int64_t begin, uint32_t wait) {
+  if (status == REDLOCK_INVALID) return;
+  FUZZ_CHECK(!s->pending && !s->kept);
+  is_legal(&s->lock, status, REDLOCK_ACQUIRE);
+  granted(s);
+  took(begin, wait);
+}
+
 static void start(struct user *u, struct slot *s, uint8_t how, int blocks) {
   uint32_t ttl = PICK(ttls, how & 7), wait = PICK(waits, how >> 4 & 3);
   const char *resource = how & 8 ? "b" : "a";
   int64_t begin = world.fake.now_ms;
-  redlock_status status;
+  if (!s->pending) s->adopts = 0;
   if (!blocks) {
-    status = redlock_start_acquire(&u->rl, &s->lock, resource, ttl, wait);
-    started(s, status, REDLOCK_ACQUIRE);
+    started(s, redlock_start_acquire(&u->rl, &s->lock, resource, ttl, wait), REDLOCK_ACQUIRE);
     return;
   }
   if (wait == REDLOCK_FOREVER) wait = 10;
-  status = redlock_acquire(&u->rl, &s->lock, resource, ttl, wait);
-  if (status == REDLOCK_INVALID) return;
-  FUZZ_CHECK(!s->pending && !s->kept);
-  s->resource = *resource;
-  is_legal(&s->lock, status, REDLOCK_ACQUIRE);
-  has_token(&s->lock);
-  took(begin, wait);
+  acquired(s, redlock_acquire(&u->rl, &s->lock, resource, ttl, wait), begin, wait);
+}
+
+/* What is handed over now, or the last value that was. */
+static void adopt(struct user *u, struct slot *s, uint8_t how, int blocks) {
+  uint32_t ttl = PICK(ttls, how & 7);
+  const char *resource = how & 8 ? "b" : "a", *value;
+  int64_t begin = world.fake.now_ms;
+  int free = !s->pending && !s->kept;
+  if (free && !(how & 128)) hand_over(s, *resource);
+  value = ticket_of(*resource);
+  if (free) {
+    s->adopts = 1;
+    memcpy(s->ticket, value, sizeof s->ticket);
+    if (memcmp(value, s->lock.value, sizeof s->ticket) == 0) value = s->lock.value;
+  }
+  if (blocks) acquired(s, redlock_adopt(&u->rl, &s->lock, resource, ttl, value), begin, 0);
+  else
+    started(s, redlock_start_adopt(&u->rl, &s->lock, resource, ttl, value), REDLOCK_ACQUIRE);
+}
+
+/* The greatest two bits of the second byte make it an adoption. */
+static void acquire(struct user *u, struct slot *s, uint8_t how, int blocks) {
+  if (how & 64) adopt(u, s, how, blocks);
+  else start(u, s, how, blocks);
 }
 
 static void extend(struct user *u, struct slot *s, uint8_t how, int blocks) {
@@ -146,8 +171,9 @@ static void wait_for(struct user *u, int64_t ms) {
 static void close_user(int i) {
   struct user *u = &world.user[i];
   int64_t begin = world.fake.now_ms;
-  int server;
+  int server, k;
   if (!u->open) return;
+  for (k = 0; k < SLOTS; k++) note_ticket(&u->slot[k]); /* to be resumed by another process */
   redlock_close(&u->rl);
   took(begin, 0);
   for (server = 0; server < world.fake.servers; server++)
@@ -166,7 +192,7 @@ static void until_due(struct user *u) {
 
 static void act(struct user *u, struct slot *s, enum event event, uint8_t how) {
   switch (event) {
-    case START_ACQUIRE: start(u, s, how, 0); break;
+    case START_ACQUIRE: acquire(u, s, how, 0); break;
     case START_EXTEND: extend(u, s, how, 0); break;
     case START_RELEASE: release(u, s, 0); break;
     case CANCEL: cancel(u, s); break;
@@ -174,7 +200,7 @@ static void act(struct user *u, struct slot *s, enum event event, uint8_t how) {
     case STEP: step(u); break;
     case UNTIL_DUE: until_due(u); break;
     case WAIT: wait_for(u, PICK(times, how)); break;
-    case ACQUIRE: start(u, s, how, 1); break;
+    case ACQUIRE: acquire(u, s, how, 1); break;
     case EXTEND: extend(u, s, how, 1); break;
     case RELEASE: release(u, s, 1); break;
     default: break;
@@ -247,7 +273,7 @@ static void end_world(void) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct fuzz_input in;
-  int left = 64;
+  int left = EVENTS;
   in.at = data;
   in.end = data + size;
   fuzz_count();

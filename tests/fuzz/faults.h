@@ -7,6 +7,7 @@
 /* As it was at first, but for its keys, its connections and when it started. */
 static inline void heal(int server) {
   struct fake_server *s = &world.fake.server[server], was = *s;
+  memset(&s->store, 0, sizeof s->store);
   fake_server_begin(s, (unsigned)server);
   s->connections = was.connections;
   s->store.key = was.store.key;

@@ -43,6 +43,13 @@ static inline void has_token(const redlock_lock *lock) {
   *last = lock->token;
 }
 
+#include "handover.h"
+
+static inline void granted(const struct slot *s) {
+  has_token(&s->lock);
+  check_adopted(s);
+}
+
 /* A call that starts an operation: PENDING, or why not. */
 static inline void started(struct slot *s, redlock_status status, redlock_operation operation) {
   if (status != REDLOCK_PENDING) return;
@@ -61,7 +68,7 @@ static inline void handed(struct user *u, redlock_lock *lock) {
   FUZZ_CHECK(lock->operation == (s->kept ? REDLOCK_LOST : s->operation));
   FUZZ_CHECK(lock->status != REDLOCK_CANCELLED && lock->status != REDLOCK_INVALID);
   is_legal(lock, lock->status, lock->operation);
-  if (lock->operation == REDLOCK_ACQUIRE) has_token(lock);
+  if (lock->operation == REDLOCK_ACQUIRE) granted(s);
   s->pending = s->kept = 0;
 }
 

@@ -2,14 +2,15 @@
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
-enum { USERS = FAKE_CLIENTS, SLOTS = 3 };
+enum { USERS = FAKE_CLIENTS, SLOTS = 3, EVENTS = 64 };
 
 /* A lock, and what the program knows of it. */
 struct slot {
   redlock_lock lock;
   int pending, kept;           /* to be handed back */
   redlock_operation operation; /* the pending one */
-  char resource;
+  int adopts;                  /* its acquire is an adoption (R28), with this value */
+  char ticket[20];
 };
 
 struct user {
@@ -27,6 +28,9 @@ static struct world {
   int is_rushed;  /* the clock jumped inside a call: it may last longer than is promised */
   int tells;      /* it is told which servers are ready */
   uint64_t token[2]; /* the last of "a" and "b" (R25) */
+  char ticket[2][20];       /* the last that was handed over, of each */
+  char adopted[EVENTS][20]; /* by these values locks were adopted */
+  int adoptions;
   int64_t jump_ms;
   int jump_after; /* so many calls of hooks */
   int64_t reply_ms;
