@@ -17,7 +17,10 @@ enum { LIMIT_MS = 2000, PAUSE_MS = 20 };
 #define MOST_US (INT64_C(1) << 53) /* no clock shows more */
 
 /* What a server answers, a line each. The first two say why it refuses, or nothing. */
-enum { REFUSAL, NO_INFO, VERSION, ROLE, RUN_ID, UPTIME, CLOCK, MODE, MEMORY, POLICY, LINES };
+enum {
+  REFUSAL, NO_INFO, VERSION, ROLE, RUN_ID, UPTIME, CLOCK, MODE, MEMORY, POLICY,
+  HOLDER, LABEL, LEFT, LINES /* of a lock that is named and held */
+};
 
 struct report {
   int fd;              /* -1 = nothing is asked, or no longer */
@@ -84,13 +87,13 @@ static void connect_all(int count) {
 
 /* Tries each command that locks need, so that what is denied or renamed is found, and nothing is
    changed: NX and XX exclude each other, no ttl is "x", and the key that is deleted is nobody's.
-   What is denied of a key matters if the lock is named. */
+   What is denied of a key matters if the lock is named. The value itself is a secret. */
 static const char script[] =
   "local key,named,fenced,wrong=ARGV[1],ARGV[2]=='1',ARGV[3]=='1','' "
-  "local function try(matters,...)local r=redis.pcall(...)r=type(r)=='table'and r.err or'' "
+  "local function try(matters,...)local a=redis.pcall(...)local r=type(a)=='table'and a.err or'' "
   "if wrong==''and not r:find('syntax error')and not r:find('not an integer')"
-  "and(matters or not r:find('key'))then wrong=r end end "
-  "try(named,'GET',key)try(named,'PTTL',key)try(named,'PEXPIRE',key,'x')"
+  "and(matters or not r:find('key'))then wrong=r end return a end "
+  "local v,left=try(named,'GET',key),try(named,'PTTL',key)try(named,'PEXPIRE',key,'x')"
   "try(false,'DEL','" NO_KEY "')"
   "if fenced then local f=key..':fence' "
   "try(named,'SET',f,'x','NX','XX')try(named,'GET',f)try(true,'TIME')end "
@@ -98,7 +101,10 @@ static const char script[] =
   "i=i.err and''or i:gsub('\\nrole:slave','\\nrole:replica')"
   "for f in((i:find('\\nvalkey_version')and'valkey'or'redis')..'_version role run_id "
   "uptime_in_seconds server_time_usec redis_mode maxmemory maxmemory_policy'):gmatch('%S+')do "
-  "lines=lines..'\\n'..(i:match('\\n'..f..':([^\\r]*)')or'')end return lines";
+  "lines=lines..'\\n'..(i:match('\\n'..f..':([^\\r]*)')or'')end "
+  "if named and type(v)=='string'and type(left)=='number'then lines=lines..'\\n'.."
+  "redis.sha1hex(v:sub(1,20))..'\\n'..(v:match('^'..('[ -~]'):rep(8))or'')..'\\n'.."
+  "(left>0 and left or'')end return lines";
 
 static char request[sizeof script + 2 * MAX_RESOURCE + 160];
 static size_t request_size;
@@ -277,6 +283,22 @@ static void compare_clocks(int count) {
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
+static long left_ms(const struct report *r) { return strtol(r->line[LEFT], NULL, 10); }
+
+/* The value of the named lock that most servers have: of those, the one that keeps it longest. */
+static const struct report *find_holder(int count, int *most) {
+  const struct report *r, *other, *holder = reports, *end = reports + count;
+  for (r = reports; r != end; r++) {
+    int same = 0;
+    for (other = reports; other != end; other++)
+      same += *r->line[HOLDER] && strcmp(r->line[HOLDER], other->line[HOLDER]) == 0;
+    if (same < *most || (same == *most && left_ms(r) <= left_ms(holder))) continue;
+    *most = same;
+    holder = r;
+  }
+  return holder;
+}
+
 static void format_uptime(long s, char text[24]) {
   if (s >= 86400) (void)snprintf(text, 24, "%ldd %ldh", s / 86400, s / 3600 % 24);
   else if (s >= 3600) (void)snprintf(text, 24, "%ldh %ldm", s / 3600, s / 60 % 60);
@@ -314,7 +336,8 @@ static void print_row(const struct report *r, struct name name, int width) {
 }
 
 static void print_table(int count, int votes) {
-  int i, width = 6;
+  int i, width = 6, has = 0;
+  const struct report *holder = find_holder(count, &has);
   for (i = 0; i < count; i++)
     if (name_of(i).size > width) width = name_of(i).size;
   printf("%-*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s\n", width, "SERVER", "REACH", "VERSION",
@@ -322,6 +345,11 @@ static void print_table(int count, int votes) {
   for (i = 0; i < count; i++) print_row(&reports[i], name_of(i), width);
   printf("%d of %d servers can vote, %d are needed: %s\n", votes, count, quorum(),
          votes >= quorum() ? "locks can be taken" : "NO LOCK CAN BE TAKEN");
+  if (!set.resource) return;
+  printf("%d of %d servers have lock '%s'", has, count, set.resource);
+  if (*holder->line[LABEL]) printf(", labelled '%s'", holder->line[LABEL]);
+  if (left_ms(holder)) printf(", for %lds at most", (left_ms(holder) + 999) / 1000);
+  putchar('\n');
 }
 
 /* ---- The same as JSON ------------------------------------------------------------------------ */
@@ -357,13 +385,17 @@ static void print_json_row(const struct report *r, struct name name) {
 }
 
 static void print_json(int count, int votes) {
-  int i;
+  int i, has = 0;
+  const struct report *holder = find_holder(count, &has);
   fputs("{\"servers\":[", stdout);
   for (i = 0; i < count; i++) {
     if (i) putchar(',');
     print_json_row(&reports[i], name_of(i));
   }
-  printf("],\"can_vote\":%d,\"needed\":%d,\"locks\":%s}\n", votes, quorum(),
+  fputs("],", stdout);
+  print_text("label", holder->line[LABEL], (int)strlen(holder->line[LABEL]));
+  printf("\"have_lock\":%d,\"left_ms\":%s,", has, or_else(holder->line[LEFT], "null"));
+  printf("\"can_vote\":%d,\"needed\":%d,\"locks\":%s}\n", votes, quorum(),
          yes_or_no(votes >= quorum()));
 }
 

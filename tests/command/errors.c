@@ -176,6 +176,22 @@ static void speaks_plainly_of_bad_lists(void) {
   CHECK(says("no answer in time: is it frozen") && speaks_plainly());
 }
 
+/* The value is a secret, less a label that it may begin with. */
+static void status_tells_who_holds_a_lock(void) {
+  int i;
+  fresh();
+  CHECK_EQ(shell("$redlock --status job"), 0);
+  CHECK(says("0 of 3 servers have lock 'job'\n"));
+  CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job && $redlock --status job"), 0);
+  CHECK(says("3 of 3 servers have lock 'job', for "));
+  for (i = 0; i < 3; i++)
+    server_command(&real.at[i], "SET other %s-0123456789 PX 60000", i == 1 ? "another" : "billing");
+  CHECK_EQ(shell("$redlock --status other"), 0);
+  CHECK(says("2 of 3 servers have lock 'other', labelled 'billing-', for ") && !says("0123"));
+  CHECK_EQ(shell("$redlock --status --json other"), 0);
+  CHECK(says("\"label\":\"billing-\",\"have_lock\":2,\"left_ms\":") && !says("0123"));
+}
+
 static void status_is_told_as_json(void) {
   fresh();
   if (shell("command -v jq") != 0) SKIP("no jq");
@@ -295,6 +311,7 @@ int main(int argc, char **argv) {
     RUN(status_tries_each_right);
     RUN(status_finds_what_refuses_locks);
     RUN(speaks_plainly_of_bad_lists);
+    RUN(status_tells_who_holds_a_lock);
     RUN(status_is_told_as_json);
     RUN(verbose_tells_who_waits);
     RUN(a_wait_for_restarted_servers_is_told);
