@@ -346,10 +346,9 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
 /* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
-   or it lasts until its ttl ends. Before it closes, roll-backs and releases have up to one
+   or it lasts until its ttl ends. Before closing, it gives roll-backs and releases up to one
    server_timeout_ms to leave on open connections (unless the command ring has no room for them),
-   everything else at most 50 ms.
-   In a forked child it only closes descriptors (R17). */
+   everything else at most 50 ms. In a forked child it only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
@@ -365,7 +364,7 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
    is one attempt to acquire, but a server grants it only if that value is still there, and puts
    a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
-   the giver still sends has no effect. OK: the lock has a new value, and a new token; max_hold_ms
+   the giver still sends finds nothing. OK: the lock has a new value, and a new token; max_hold_ms
    counts anew. TAKEN: as far as servers answered, it is not held under that value any more. Any
    failed attempt may have lost the lock: it releases what it took, and so ends what a giver that
    has not stopped relies on. After NO_QUORUM, EXPIRED or a cancel, try again. resource: at

@@ -133,8 +133,8 @@ static int64_t board_now_ms(void *ctx) {
 }
 
 /* Yours: the hardware's random generator (ESP-IDF: esp_fill_random with the radio on; Zephyr:
-   sys_csrand_get); 0 = success. LWIP_RAND will not do: two boards that draw the same value hold
-   the same lock (R3). */
+   sys_csrand_get); 0 = all of data is filled. LWIP_RAND will not do: two boards that draw the same
+   value hold the same lock (R3). */
 int board_random(void *data, size_t size);
 
 static int board_entropy(void *ctx, void *data, size_t size) {
