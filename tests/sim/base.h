@@ -14,6 +14,7 @@ typedef int64_t ns; /* true time, which no one in the world can read */
 #define NEVER INT64_MAX
 #define FENCED_SEED (UINT64_C(1) << 40) /* a seed with this bit makes a world of tokens */
 #define HANDED_SEED (UINT64_C(1) << 41) /* and with this one, one in which locks change hands */
+#define CROWD_SEED (UINT64_C(1) << 42) /* and with this one, one in which a crowd waits */
 
 struct rng {
   uint64_t s[4];

@@ -49,6 +49,7 @@ static inline int value_draw(const struct client *c, unsigned char *out) {
   v->resource = -1;
   v->drawn = W.now;
   W.client[c->index].last_draw = W.now;
+  W.client[c->index].heard_at[W.client[c->index].drawn % DRAWS] = W.client[c->index].heard;
   W.client[c->index].draws[W.client[c->index].drawn++ % DRAWS] = W.now;
   put32(out, (uint32_t)W.values);
   put32(out + 4, value_seal((uint32_t)W.values));

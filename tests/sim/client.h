@@ -298,7 +298,7 @@ static void client_start(struct client *c) {
     c->reach_since[i] = NEVER;
   }
   c->named_at = NEVER;
-  c->stood = c->news = W.now;
+  c->stood = c->news = c->asked = W.now;
   for (i = 0; i < c->slots; i++) {
     struct slot *s = &c->slot[i];
     memset(s, 0, sizeof *s);

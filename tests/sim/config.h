@@ -9,7 +9,7 @@ static void draw_sizes(struct config *k) {
   int i;
   k->servers = servers[below(10)];
   if (k->servers > MAX_SERVERS) k->servers = MAX_SERVERS;
-  k->clients = (int)between(1, MAX_CLIENTS);
+  k->clients = (int)between(1, FEW_CLIENTS);
   k->resources = (int)skewed(1, MAX_RESOURCES);
   k->slots = (int)skewed(1, one_in(4) ? MAX_SLOTS : 6);
   k->light = one_in(3);
@@ -120,7 +120,7 @@ static void draw_fenced(struct config *k) {
   k->resources = (int)between(1, 3);
   k->light = 0;
   k->slots = (int)skewed(1, 6);
-  k->clients = (int)skewed(1, MAX_CLIENTS);
+  k->clients = (int)skewed(1, FEW_CLIENTS);
   k->latency_max = k->latency_min + skewed(10 * US, k->broken ? MS : 4 * MS);
   k->server_timeout_ms = (uint32_t)(between(3, 8) * (k->latency_max / MS + 4));
   k->ttl_max_ms = (uint32_t)(k->broken ? longest_ttl[below(5)] : between(100, 2000));
@@ -148,9 +148,26 @@ static void draw_handed(struct config *k) {
   int i;
   k->hands = 1;
   k->resources = (int)between(1, 3);
-  k->clients = (int)larger(k->clients, between(3, MAX_CLIENTS));
+  k->clients = (int)larger(k->clients, between(3, FEW_CLIENTS));
   k->slots = (int)smaller(k->slots, between(1, 6));
   k->think_max = skewed(50 * US, 20 * MS);
+  for (i = 0; i < FIRST_OF_TOKENS && W.seed % 4; i++) W.odds[i] /= 64;
+}
+
+/* And in others a crowd waits for one lock, 20 to 60 of them, with few faults in most. */
+static void draw_crowd(struct config *k) {
+  int i;
+  k->crowd = k->light = 1;
+  k->small = 0;
+  k->resources = 1;
+  k->slots = 2;
+  k->clients = (int)between(FEW_CLIENTS, MAX_CLIENTS);
+  k->servers = (int)smaller(k->servers, 5);
+  k->retry_min_ms = 0;
+  k->retry_max_ms = (uint32_t)between(100, 400);
+  k->think_max = skewed(MS, 50 * MS);
+  k->duration = between(5, 30) * SEC;
+  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
   for (i = 0; i < FIRST_OF_TOKENS && W.seed % 4; i++) W.odds[i] /= 64;
 }
 
@@ -177,6 +194,7 @@ static void draw_config(void) {
   draw_alias(k);
   if (W.seed & FENCED_SEED) draw_fenced(k);
   if (W.seed & HANDED_SEED) draw_handed(k);
+  if (W.seed & CROWD_SEED) draw_crowd(k);
   draw_names();
   draw_kinds(k);
   draw_wakes(k);
@@ -208,6 +226,7 @@ static void print_config(FILE *f) {
           (long long)(k->latency_min / US), (long long)(k->latency_max / US),
           (long long)(k->duration / SEC), k->out_of_model ? "; OUT OF MODEL" : "");
   if (k->hands) fputs("locks change hands\n", f);
+  if (k->crowd) fputs("a crowd waits\n", f);
   if (k->fenced) fprintf(f, "fenced%s\n", k->broken ? ", exclusion broken on purpose" : "");
   fprintf(f, "faults, per million:");
   for (i = 0; i < FAULT_COUNT; i++)

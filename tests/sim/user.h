@@ -201,7 +201,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   ns began = W.now;
   redlock_status status;
   if (c->trier) trier_looks(c);
-  c->news = W.now;
+  c->news = c->asked = W.now;
   s->wait_ms = wait_ms;
   s->value = -1;
   s->deadline_ms = 0;

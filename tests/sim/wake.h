@@ -39,6 +39,7 @@ static inline void wake_heard(struct client *c, struct conn *n) {
     if (!t->turn || t->read || (int32_t)(n->pipe[DOWN].read - t->end) < 0) continue;
     t->read = W.now;
     c->news = W.now;
+    c->heard++;
   }
 }
 
@@ -102,10 +103,24 @@ static inline void check_economy(const struct client *c) {
             (long long)((first - c->news) / MS));
 }
 
+/* Nor does it where it hears something now and then, in worlds with quarantine, dead servers and
+ * crowds too: a word of one server is worth a few attempts, of each waiter. */
+static inline void check_rate(const struct client *c) {
+  unsigned oldest = c->drawn % DRAWS;
+  uint32_t heard = c->heard - c->heard_at[oldest];
+  ns first = c->draws[oldest];
+  if (W.cfg.retry_min_ms || W.cfg.retry_max_ms < 100 || c->slots > 2 || c->drawn < DRAWS) return;
+  if (first < c->asked + 3 * SEC || c->last_draw - first > SEC) return;
+  if (heard * 4 * (uint32_t)c->slots >= DRAWS) return;
+  violation("R26: client %d has tried %d times in %lld ms, and heard %u times",
+            c->index, DRAWS, (long long)((c->last_draw - first) / MS), heard);
+}
+
 static inline void check_wakes(const struct client *c) {
   int i;
   if (W.cfg.out_of_model || c->trier || c->manual || has_alias()) return;
   check_economy(c);
+  check_rate(c);
   for (i = 0; i < c->slots && W.cfg.light; i++)
     if (c->slot[i].state == S_ACQUIRING && c->slot[i].lock.status == REDLOCK_PENDING)
       check_told(c, &c->slot[i]);

@@ -15,7 +15,8 @@
 
 enum {
   MAX_SERVERS = REDLOCK_MAX_SERVERS,
-  MAX_CLIENTS = 10,
+  MAX_CLIENTS = 30,
+  FEW_CLIENTS = 10, /* where no crowd waits */
   MAX_SLOTS = 40,
   MAX_RESOURCES = 8,
   MAX_CONNS = 400,
@@ -172,6 +173,9 @@ struct client {
   ns stood;                  /* until when it has not run */
   ns draws[DRAWS];           /* the last of them, in turn ... */
   unsigned drawn;
+  uint32_t heard_at[DRAWS];  /* how much it had heard of by then, and ... */
+  uint32_t heard;            /* ... by now: pushes, and ends of handshakes */
+  ns asked;                  /* since when it has been asked for nothing */
   ns news;                   /* since when it has been told nothing, and asked for nothing */
   int64_t named_ms;          /* R27: until when it has nothing to do, by its clock; as it ... */
   ns named_at;               /* ... said then */
@@ -237,6 +241,7 @@ struct config {
   int fenced;                    /* every lock has a token: fencing.h ... */
   int broken;                    /* ... though exclusion is broken on purpose */
   int hands;                     /* locks change hands: handover.h */
+  int crowd;                     /* many wait for one resource (R26) */
 };
 
 enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
