@@ -614,12 +614,15 @@ struct redlock {
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
 
-   A server's life is its state, in the comment of rl_server. One that freezes: its timer runs out
-   (rl_on_server_timer, rl_mark_stalled), open rounds get its TIMEOUT, later ones begin with it
-   (rl_initial_vote), and it is sent releases only (rl_append_for_all). The ring goes on: retired
-   commands become stale_replies; if its socket is full, rl_retire_oldest disconnects it. It is back
-   when its last outstanding reply has come (rl_reply_arrived), or with a new connection, which
-   comes when the last SET that it was sent has outlived its ttl (not_before_ms).
+   A server's life is its state, in the comment of rl_server. One that freezes: its timer runs
+   out (rl_on_server_timer, rl_mark_stalled), open rounds get its TIMEOUT, later ones begin with
+   it (rl_initial_vote; UNREACHABLE, if it was still connecting: rl_vote_for_stalled), and it is
+   sent releases only (rl_append_for_all). The ring goes on: replies to retired commands are
+   counted in stale_replies; if the server's socket is full and the ring needs room,
+   rl_retire_oldest disconnects it at once. It is back when its last outstanding reply has come
+   (rl_reply_arrived). Otherwise it is disconnected when the last SET that it was sent has
+   outlived its ttl (not_before_ms), and tried anew as R14 says; if it is still frozen, its timer
+   runs out again.
 
    A command's way through the ring: rl_append_command puts it at the tail, and marks in
    unsent_to the servers that must get it. rl_flush sends; with the first byte rl_on_bytes_sent
@@ -627,8 +630,9 @@ struct redlock {
    rl_on_command_reply makes it a vote, rl_evaluate_round counts the votes, and rl_end_round cuts
    the command off its lock. rl_retire_oldest takes commands out at the head.
 
-   A late reply casts no vote, though it may still say something about the server. While its command
-   is in the ring rl_on_command_reply drops it, where the command has no lock any more; after that
+   A reply is late when its round has ended: it casts no vote, though it may still say something
+   about the server. (Until then it counts, even in the place of a TIMEOUT.) While its command is
+   in the ring rl_on_command_reply drops it, where the command has no lock any more; after that
    rl_on_reply does, which counts it off stale_replies.
 
    A SET is never sent twice to a server (R12): it is sent to those in unsent_to, the first byte
@@ -642,19 +646,22 @@ struct redlock {
 
    How a waiter is woken (R26): the handshake turns on client tracking. After an attempt that
    failed rl_choose_wake_mode sees whether a quorum of servers pushes; the next attempt is then
-   RL_FORM_TRACKED, which makes them track the key, and its back-off relies on them
-   (RL_WAKE_PUSH). A push is parsed as RL_PUSH; rl_on_maybe_free notes it in maybe_free, and with
-   a quorum of those sets the timer to the waiter's turn. If all pushes are lost, the back-off
-   ends by itself.
+   RL_FORM_TRACKED, which makes them track the key, and if that fails too, the back-off behind it
+   relies on them (RL_WAKE_PUSH). A push is parsed as RL_PUSH; rl_on_maybe_free notes it in
+   maybe_free, and with a quorum of those sets the timer to the waiter's turn. If pushes are
+   lost, so that no quorum comes together, the back-off ends by itself (RL_PUSH_WAIT_MS); a
+   server that is then found free without a word makes the lock RL_WAKE_UNTRUSTED: retried by
+   timer.
 
    work_pending means that another pass has something to do: it is set wherever work arises that no
    pass is certain to follow, and makes redlock_timeout_ms 0. Only rl_run_passes clears it.
 
-   Every loop is bounded: by the servers, the ring, a list, the bytes to send, or a constant
-   RL_MAX_. Of the others, rl_send_to_all sends something or finds one more server idle,
+   Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, or a
+   constant RL_MAX_. Of the others, rl_send_to_all sends something or finds one more server idle,
    rl_run_passes takes a lock out of `queued` for each that it starts, rl_process repeats only
-   after a reply that read the clock, and rl_block ends by the deadline of its operation (R10;
-   with REDLOCK_FOREVER there is none). */
+   after a reply that was due and read the clock, and starts no round meanwhile, rl_block ends by
+   the deadline of its operation (R10; with REDLOCK_FOREVER there is none), and redlock_close by
+   the clock (rl_linger_ms). */
 
 #include <string.h>
 
@@ -2116,7 +2123,8 @@ static void rl_on_broken_send(redlock *rl, rl_server *s) {
   if (s->state != RL_STATE_CLOSED) rl_disconnect(rl, s, rl_error_lost);
 }
 
-/* A stalled server votes UNREACHABLE where its vote is still missing. */
+/* A server that stalled while it was connecting votes UNREACHABLE where its vote is missing; any
+   other has voted TIMEOUT. */
 static void rl_vote_for_stalled(redlock *rl, rl_server *s) {
   if (s->stalled) rl_set_missing_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
