@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
   redlock client;
   int result = 1;
   if (redlock_init(&client, servers, nullptr) == REDLOCK_OK) result = run(&client);
-  else std::fprintf(stderr, "%s\n", redlock_server_error(&client, 0));
+  else std::fprintf(stderr, "%s\n", redlock_server_error(&client, -1));
   redlock_close(&client); // after the last guard
   return result;
 }

@@ -149,7 +149,8 @@ static void say_unavailable(const char *what) {
 }
 
 static void say_gone(void) {
-  say("lock '%s' is not held by this ticket: it expired, or a later one has it", set.resource);
+  say("lock '%s' is not held by this ticket: it was released, it expired, or a later one has it",
+      set.resource);
   finish(EXIT_LOST);
 }
 

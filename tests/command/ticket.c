@@ -8,7 +8,8 @@ static void a_ticket_is_good_once(void) { /* R28 */
   CHECK_EQ(shell("$redlock --take job >$work/one && $redlock -n job true"), TAKEN);
   CHECK_EQ(shell("$redlock --extend $(cat $work/one) >$work/two && $redlock -n job true"), TAKEN);
   CHECK_EQ(shell("$redlock --extend $(cat $work/one)"), LOST);
-  CHECK(says("lock 'job' is not held by this ticket: it expired, or a later one has it"));
+  CHECK(says("lock 'job' is not held by this ticket: "
+             "it was released, it expired, or a later one has it"));
   CHECK_EQ(shell("$redlock --release $(cat $work/one)"), LOST);
   CHECK_EQ(shell("$redlock --release $(cat $work/two)"), 0);
   CHECK(!*output() && is_free("job"));
