@@ -164,7 +164,7 @@ static void draw_crowd(struct config *k) {
   k->clients = (int)between(FEW_CLIENTS, MAX_CLIENTS);
   k->servers = (int)smaller(k->servers, 5);
   k->retry_min_ms = 0;
-  k->retry_max_ms = (uint32_t)between(100, 400);
+  k->retry_max_ms = (uint32_t)between(200, 400);
   k->think_max = skewed(MS, 50 * MS);
   k->duration = between(5, 30) * SEC;
   for (i = 0; i < k->servers; i++) k->entry_server[i] = i;

@@ -104,12 +104,14 @@ static inline void check_economy(const struct client *c) {
 }
 
 /* Nor does it where it hears something now and then, in worlds with quarantine, dead servers and
- * crowds too: a word of one server is worth a few attempts, of each waiter. */
+ * crowds too: a word of one server is worth a few attempts, of each waiter. Where it polls, two
+ * attempts may follow each rest: a plain one, and one that asks to be told. */
 static inline void check_rate(const struct client *c) {
   unsigned oldest = c->drawn % DRAWS;
   uint32_t heard = c->heard - c->heard_at[oldest];
   ns first = c->draws[oldest];
-  if (W.cfg.retry_min_ms || W.cfg.retry_max_ms < 100 || c->slots > 2 || c->drawn < DRAWS) return;
+  if (W.cfg.retry_min_ms || W.cfg.retry_max_ms < 100u * (uint32_t)c->slots) return;
+  if (c->slots > 2 || c->drawn < DRAWS) return;
   if (first < c->asked + 3 * SEC || c->last_draw - first > SEC) return;
   if (heard * 4 * (uint32_t)c->slots >= DRAWS) return;
   violation("R26: client %d has tried %d times in %lld ms, and heard %u times",
