@@ -656,6 +656,37 @@ static void no_round_begins_when_the_time_is_up(void) { /* R25 R10 */
   end();
 }
 
+/* One said yes, one refused the token, and the third had its time. */
+static void nor_when_the_last_of_it_went_to_one_who_is_silent(void) { /* R25 R10 R7 */
+  int64_t start;
+  fenced(3);
+  count(1, 1, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
+  freeze(2, 2);
+  start = now();
+  CHECK_EQ(take("r"), REDLOCK_TAKEN);
+  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_LOW);
+  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_TIMEOUT);
+  run_for(10);
+  CHECK_EQ(sets(0), 1);
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+  end();
+}
+
+/* Nobody tells when a counter is within reach again: it is polled, more and more rarely. */
+static void a_waiter_whose_token_is_refused_polls(void) { /* R25 R26 R9 */
+  int i;
+  prepare_fenced(3);
+  for (i = 0; i < 3; i++) fake.server[i].store.refuse_hello = 0;
+  ready();
+  warm();
+  count(0, 2, "r:fence", wall_us(0) + 9000 * (int64_t)MS);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 4000), REDLOCK_TAKEN);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_LOW);
+  CHECK(sets(0) >= 3 * 15 && sets(0) <= 3 * 150); /* three rounds each */
+  end();
+}
+
 static void who_is_only_asked_for_the_clock_has_no_error(void) { /* R15 */
   int i;
   prepare_fenced(3);
@@ -706,6 +737,8 @@ int main(int argc, char **argv) {
   RUN(a_server_that_forgot_lets_no_older_token_in);
   RUN(a_wild_counter_is_not_gone_on_from);
   RUN(no_round_begins_when_the_time_is_up);
+  RUN(nor_when_the_last_of_it_went_to_one_who_is_silent);
+  RUN(a_waiter_whose_token_is_refused_polls);
   RUN(who_is_only_asked_for_the_clock_has_no_error);
   return check_end();
 }

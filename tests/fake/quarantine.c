@@ -51,6 +51,25 @@ static void an_old_one_does(void) { /* R24 */
   end();
 }
 
+/* Without a clock nobody knows since when it has been up. */
+static void whose_uptime_no_clock_times_does_not_vote(void) { /* R24 R2 */
+  prepare_started(3, 1000000);
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  fake_sleep(&fake, 1);
+  fail_calls(FAKE_NOW, 2, 2); /* the step's own reading works */
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK(strstr(redlock_server_error(&rl, 0), "clock") != NULL);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
+  run_for(1000);
+  occupy(1, 1, "s", 60000); /* so that it is needed, and it votes again */
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", 1000, 1000), REDLOCK_OK);
+  CHECK_EQ(redlock_server_error(&rl, 0)[0], 0);
+  end();
+}
+
 /* As long as a ttl may be, and to the second. */
 static void a_long_quarantine_is_exact(void) { /* R24 */
   static const int64_t max_ttl_ms = 400000000;
@@ -483,6 +502,7 @@ int main(int argc, char **argv) {
   RUN(one_round_trip_is_added_to_the_first_lock);
   RUN(no_byte_is_added_to_later_ones);
   RUN(info_split_at_every_byte);
+  RUN(whose_uptime_no_clock_times_does_not_vote);
   RUN(a_long_quarantine_is_exact);
   RUN(a_run_id_of_noughts_is_one);
   RUN(what_was_asked_too_early_is_no_vote);
