@@ -241,9 +241,11 @@ static void want_of_room_does_not_lose_it(void) { /* R11 R20 */
    there but no clock to judge it by. */
 static void a_clock_that_fails_does_not_put_the_loss_off(void) { /* R19 R27 */
   held_for_kept(1000, 0);
+  run_for(10);
   fake_sleep(&fake, redlock_timeout_ms(&rl));
   CHECK(redlock_step(&rl) == NULL);
   fake_sleep(&fake, 1000);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 5);
   fail_calls(FAKE_NOW, 2, 2);
   CHECK(redlock_step(&rl) == &lock);
   CHECK_EQ(lock.operation, REDLOCK_LOST);
