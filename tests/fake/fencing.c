@@ -319,7 +319,6 @@ static void it_is_asked_twice_more_and_no_oftener(void) { /* R25 R9 */
   end();
 }
 
-/* They are rounds of one attempt: neither counted nor rested between. */
 /* The releases that server 2 takes no byte of leave room for one round, and not for its second.
    The attempt ends with its time, and the next one is made. */
 static void nor_without_room(void) { /* R25 R11 */

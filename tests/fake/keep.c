@@ -236,7 +236,6 @@ static void want_of_room_does_not_lose_it(void) { /* R11 R20 */
   end();
 }
 
-/* Who only blocks may free a lock's memory when its release has returned. */
 /* It is asked for in time, the process stands still until it is over, and then the quorum's yes is
    there but no clock to judge it by. */
 static void a_clock_that_fails_does_not_put_the_loss_off(void) { /* R19 R27 */
@@ -293,7 +292,6 @@ static void a_silent_server_is_noticed_while_nothing_else_is_due(void) { /* R13 
   end();
 }
 
-/* No operation was pending, so none was cancelled. */
 /* While nothing was active nobody missed it. */
 static void what_was_lost_before_is_connected_to_at_once(void) { /* R14 R27 */
   world(3);
@@ -309,6 +307,7 @@ static void what_was_lost_before_is_connected_to_at_once(void) { /* R14 R27 */
   end();
 }
 
+/* No operation was pending, so none was cancelled. */
 static void a_lock_that_is_kept_no_more_is_as_it_was(void) {
   held_for_kept(1000, 0);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
