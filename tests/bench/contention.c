@@ -54,20 +54,6 @@ static void work(struct worker *w, const struct load *load, int64_t start_ns) {
   _exit(0);
 }
 
-static double commands_now(void) {
-  double sum = 0;
-  int i;
-  for (i = 0; i < BENCH_SERVERS; i++)
-    sum += (double)server_info(&set.at[i], "cmdstat_set:calls=") +
-           (double)server_info(&set.at[i], "cmdstat_eval:calls=");
-  return sum;
-}
-
-static void reset_commands(void) {
-  int i;
-  for (i = 0; i < BENCH_SERVERS; i++) server_command(&set.at[i], "CONFIG RESETSTAT");
-}
-
 static void note_round(struct load *load) {
   static struct samples waits;
   int i, k, sum = 0, least = workers[0].waits.count, most = 0;
@@ -86,7 +72,7 @@ static void note_round(struct load *load) {
   series_add(&load->rate, sum * 1000.0 / round_ms);
   series_add(&load->share, (double)most / (least ? least : 1));
   series_add(&load->p99, samples_percentile(&waits, 99) / 1e6);
-  series_add(&load->commands, commands_now() / (sum ? sum : 1));
+  series_add(&load->commands, processes_commands(&set) / (sum ? sum : 1));
 }
 
 static void run_round(struct load *load) {
@@ -94,7 +80,7 @@ static void run_round(struct load *load) {
   int64_t start_ns = bench_ns() + START_MS * 1000000;
   int i;
   memset(workers, 0, PROCESSES * sizeof *workers);
-  reset_commands();
+  processes_reset_commands(&set);
   for (i = 0; i < PROCESSES; i++) {
     pids[i] = fork();
     if (pids[i] < 0) bench_die("no process");

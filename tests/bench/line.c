@@ -54,16 +54,6 @@ static void work(struct worker *w, enum way way, int hold_ms, int64_t start_ns) 
   _exit(0);
 }
 
-/* An armed SET that succeeds counts twice. */
-static double commands_now(void) {
-  double sum = 0;
-  int i;
-  for (i = 0; i < BENCH_SERVERS; i++)
-    sum += (double)server_info(&set.at[i], "cmdstat_set:calls=") +
-           (double)server_info(&set.at[i], "cmdstat_eval:calls=");
-  return sum;
-}
-
 static void tell(int count, int hold_ms, enum way way) {
   static const char *const names[] = {"closed", "drained", "polling"};
   static struct samples waits;
@@ -79,7 +69,7 @@ static void tell(int count, int hold_ms, enum way way) {
   bench_say("  %2d ms; %3d  %-8s %6.0f locks/s  %6.0f commands a lock  %3d got none  p99 %6.0f ms"
             "  worst %6.0f ms\n", hold_ms, count, names[way],
             sum * 1e9 / (double)(way == DRAINED ? last_ns : (int64_t)CROWD_MS * 1000000),
-            commands_now() / (sum ? sum : 1), none, samples_percentile(&waits, 99) / 1e6,
+            processes_commands(&set) / (sum ? sum : 1), none, samples_percentile(&waits, 99) / 1e6,
             samples_percentile(&waits, 100) / 1e6);
 }
 
@@ -88,7 +78,7 @@ static void run_crowd(int count, int hold_ms, enum way way) {
   int64_t start_ns = bench_ns() + (START_MS + 4 * count) * INT64_C(1000000);
   int i;
   memset(workers, 0, (size_t)count * sizeof *workers);
-  for (i = 0; i < BENCH_SERVERS; i++) server_command(&set.at[i], "CONFIG RESETSTAT");
+  processes_reset_commands(&set);
   for (i = 0; i < count; i++) {
     pids[i] = fork();
     if (pids[i] < 0) bench_die("no process");

@@ -42,6 +42,22 @@ static inline void processes_begin(redlock *client, const struct servers *set,
     (void)redlock_release(client, &lock);
 }
 
+/* The servers count from here on. */
+static inline void processes_reset_commands(struct servers *set) {
+  int i;
+  for (i = 0; i < BENCH_SERVERS; i++) server_command(&set->at[i], "CONFIG RESETSTAT");
+}
+
+/* What the servers have counted so far. A SET by script that succeeds counts twice. */
+static inline double processes_commands(const struct servers *set) {
+  double sum = 0;
+  int i;
+  for (i = 0; i < BENCH_SERVERS; i++)
+    sum += (double)server_info(&set->at[i], "cmdstat_set:calls=") +
+           (double)server_info(&set->at[i], "cmdstat_eval:calls=");
+  return sum;
+}
+
 static inline void processes_await(const pid_t *pids, int count) {
   int i, status;
   for (i = 0; i < count; i++)
