@@ -315,8 +315,7 @@ typedef struct redlock_lock {
   uint32_t attempts;
   uint32_t hash;               /* of the resource */
   uint32_t first_woken_ms;     /* when a wake-up first came, low 32 bits; 0 = not yet (R26) */
-  uint32_t holder_age_ms;      /* how long the holder had waited, as this attempt was told */
-  uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
+  uint32_t holder_age_ms;      /* how long the latest holders had waited, as they tell (R26) */
   int64_t t1_ms;               /* T1 of this round (R1); in back-off: minus what the attempt took */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of the round, of the back-off, or of the time in the queue */
@@ -2042,7 +2041,7 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   its = &c->lock->votes[s->index];
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
-  if (reply != RL_REPLY_OK && s->parser.hash > c->lock->holder_age_ms)
+  if (s->parser.outer_type == '$' && s->parser.hash > c->lock->holder_age_ms)
     c->lock->holder_age_ms = s->parser.hash; /* grows with the age, in base 257 */
   rl_mask_remove(&c->lock->maybe_free, s->bit); /* such a change came before this vote */
   rl_evaluate_round(rl, c->lock);
@@ -2264,27 +2263,30 @@ static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
   return 2 * took + (rl_waiting_ms(rl, lock) < 24 ? 12 : 1);
 }
 
-/* R26: for how long others have had it since this one was first told; up to a quarter more by luck,
-   so that those who came at once differ: the last byte, since a label may come first. The value
-   tells it in three bytes. */
+/* R26: how long others have held the lock since this waiter first heard that it was free; and up to
+   half of that again by luck, so that waiters that came at once differ. The luck is the value's
+   last byte, since a label may come first. The age takes three bytes behind the value. */
 static uint32_t rl_waiter_age_ms(const redlock *rl, const redlock_lock *lock) {
   uint32_t age = RL_CAST(uint32_t, rl->now_ms) - lock->first_woken_ms, most = 1u << 23;
   if (!lock->first_woken_ms) return 0;
   if (age > most) age = most;
-  return age + (age * RL_CAST(unsigned char, lock->value[RL_VALUE_BYTES - 1]) >> 10);
+  return age + (age * RL_CAST(unsigned char, lock->value[RL_VALUE_BYTES - 1]) >> 9);
 }
 
-/* R26: a random rest for one who is told that it may be free. A crowd waits in line: the holder had
-   waited for as long as its value tells. Who has not rests longer, in proportion, but at most a
-   second; unless it is among the next few, as far as its rest tells how long a hold is. */
+/* R26: the random back-off of a waiter that hears that the lock may be free. A crowd waits in line:
+   a waiter younger than the latest holders were rests longer, in proportion, by up to a second.
+   One that has tried only a few times hardly does: few waiters need no line, and it would leave
+   the lock free for nothing. */
 static int64_t rl_turn_delay_ms(redlock *rl, redlock_lock *lock) {
-  uint32_t now = RL_CAST(uint32_t, rl->now_ms), rested = now - lock->attempt_end_ms;
-  uint32_t own = rl_waiter_age_ms(rl, lock) + 16 * rested, early = 0;
+  uint32_t own = rl_waiter_age_ms(rl, lock), tries = lock->attempts, early = 0;
   if (!lock->first_woken_ms && rl_mask_count(lock->maybe_free) >= rl->quorum)
-    lock->first_woken_ms = (now - 1) | 1; /* not 0, nor to come */
+    lock->first_woken_ms = RL_CAST(uint32_t, rl->now_ms - 1) | 1; /* not 0, nor to come */
   if (own < lock->holder_age_ms) early = lock->holder_age_ms - own;
   if (early > 2 * RL_PUSH_WAIT_MS) early = 2 * RL_PUSH_WAIT_MS;
-  return rl_random(rl, rl_min_spread_ms(rl, lock) + early / 2);
+  if (tries > 32) tries = 32;
+  early = early * tries * tries / 512;
+  if (early > RL_PUSH_WAIT_MS) early = RL_PUSH_WAIT_MS;
+  return rl_random(rl, rl_min_spread_ms(rl, lock) + early);
 }
 
 /* R26: at how many servers the resource may be free, for all that is known when an attempt fails.
@@ -2319,7 +2321,6 @@ static int64_t rl_retry_delay_ms(redlock *rl, redlock_lock *lock) {
   uint32_t most = o->retry_delay_max_ms - least, late = rl_waiting_ms(rl, lock) / 100, range;
   int64_t random;
   lock->t1_ms -= rl->now_ms; /* now minus the attempt's duration */
-  lock->attempt_end_ms = RL_CAST(uint32_t, rl->now_ms);
   if (rl_choose_wake_mode(rl, lock)) return rl_turn_delay_ms(rl, lock);
   range = rl_min_spread_ms(rl, lock);
   if (range < late * late) range = late * late;
@@ -2503,7 +2504,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
     lock->has_reserved_slot = 1;
     rl->reserved_slots++;
     if (lock->attempts < UINT32_MAX && !rl_is_extra_round(lock)) lock->attempts++;
-    lock->holder_age_ms = 0;
+    lock->holder_age_ms -= lock->holder_age_ms / 8; /* not 0: a newcomer may slip in between */
     rl_write_age(lock, rl_waiter_age_ms(rl, lock));
   }
   lock->known_free = lock->maybe_free;

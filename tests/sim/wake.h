@@ -74,10 +74,11 @@ static inline ns wake_since(const struct client *c, const struct slot *s) {
   return known[quorum() - 1];
 }
 
-/* A short rest, or a polled one, and its attempt, on a slow clock; and for who is not in turn
- * half of what the holder had waited for, up to a second. */
+/* A short rest, or a polled one, and its attempt, on a slow clock; and for one that is not in turn
+ * what the holder had waited for, more of it with each attempt, up to a second. */
 static inline ns wake_bound(const struct slot *s) {
-  ns line = smaller(s->lock.holder_age_ms / 2, 1000);
+  ns tries = smaller(s->lock.attempts, 32);
+  ns line = smaller(smaller(s->lock.holder_age_ms, 2000) * tries * tries / 512, 1000);
   return (line + 16 + W.cfg.retry_max_ms + 4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 *
          12;
 }

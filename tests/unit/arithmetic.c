@@ -215,7 +215,7 @@ static void luck_is_not_in_the_label(void) { /* R26 R3 */
   memset(waiter.value, 0x7f, 8);
   CHECK_EQ(rl_waiter_age_ms(&rl, &waiter), 8000);
   memset(waiter.value + 8, 0x7f, 12);
-  CHECK_EQ(rl_waiter_age_ms(&rl, &waiter), 8000 + 8000 * 127 / 1024);
+  CHECK_EQ(rl_waiter_age_ms(&rl, &waiter), 8000 + 8000 * 127 / 512);
 }
 
 /* As late as it may be, with the largest of everything that is added to it. */
