@@ -67,12 +67,12 @@ static const struct scene controls[] = {
     {"FLUSHALL", FLUSHES, "", NULL, NULL, 0},
     {"clocks are stepped too far", STEPS | FAR, "", NULL, NULL, 0},
     {"quorum N/2", 0, "", NULL, NULL, 1},
-    {"a token equal to the counter is accepted", 0, "", "v+0>=p", "v+0>p", 0},
-    {"no counter", 0, "", "v+0>=p", "false", 0},
-    {"the counter expires with the lock", 0, "", "'PX',a[3])", "'PX',a[4])", 0},
-    {"no window", KILLS | IDLES | WILD, "", "or p-t>a[3]*500 ", "", 0},
+    {"a token equal to the counter is accepted", 0, "", "v-p>=0", "v-p>0", 0},
+    {"no counter", 0, "", "v-p>=0", "false", 0},
+    {"the counter expires with the lock", 0, "", "'PX',m)", "'PX',l)", 0},
+    {"no window", KILLS | IDLES | WILD, "", "or p-t>m*500 ", "", 0},
     {"no clock", IDLES | WILD, "", "*1e6+t[2]",
-     "*1e6+t[2]if p>0 then t=math.min(t,p-1)end ", 0},
+     "*1e6+t[2]if p+0>0 then t=math.min(t,p-1)end ", 0},
 };
 
 enum { SCENES = (int)(sizeof scenes / sizeof *scenes),

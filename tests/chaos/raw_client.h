@@ -22,7 +22,7 @@ enum {
 
 /* How a bare client votes and counts; a negative control has another one. */
 struct bare_rules {
-  const char *script; /* EVAL script 1 resource value token max_ttl_ms ttl_ms */
+  const char *script; /* EVAL script 1 resource value ttl_ms value token max_ttl_ms */
   int quorum, quarantine;
   int wild;           /* how many of ten proposals are anything at all */
   int max_ttl_ms;
@@ -94,15 +94,18 @@ static inline size_t bare_number(char *to, size_t room, int64_t number) {
   return bare_word(to, room, text);
 }
 
+/* The value may be anything: nobody releases it. It is also what may stand there already. */
 static inline size_t bare_command(const struct bare *b, char *to, size_t room, int64_t token) {
-  size_t size = (size_t)snprintf(to, room, "*8\r\n$4\r\nEVAL\r\n");
+  int64_t value = token + timing_us();
+  size_t size = (size_t)snprintf(to, room, "*9\r\n$4\r\nEVAL\r\n");
   size += bare_word(to + size, room - size, b->rules->script);
   size += bare_word(to + size, room - size, "1");
   size += bare_word(to + size, room - size, "r");
-  size += bare_number(to + size, room - size, token + timing_us()); /* any value: none releases */
+  size += bare_number(to + size, room - size, value);
+  size += bare_number(to + size, room - size, BARE_TTL_MS);
+  size += bare_number(to + size, room - size, value);
   size += bare_number(to + size, room - size, token);
-  size += bare_number(to + size, room - size, b->rules->max_ttl_ms);
-  return size + bare_number(to + size, room - size, BARE_TTL_MS);
+  return size + bare_number(to + size, room - size, b->rules->max_ttl_ms);
 }
 
 static inline void bare_ask(struct bare *b, int64_t token) {
@@ -149,7 +152,8 @@ static inline int bare_receive(struct bare_server *s, int64_t until_us) {
   return size > 0;
 }
 
-/* The number that answers this round; 0 = nil, an error, or nothing yet. Late ones are dropped. */
+/* The number that answers this round; 0 = nil, an error, or nothing yet. Late ones are dropped. The
+ * age of a holder that is a bare client is an empty string, which has a second line. */
 static inline int64_t bare_reply(struct bare_server *s, int64_t until_us) {
   char line[256];
   while (s->asked && s->owed) {
@@ -157,6 +161,7 @@ static inline int64_t bare_reply(struct bare_server *s, int64_t until_us) {
       if (!bare_receive(s, until_us)) return 0;
       continue;
     }
+    if (line[0] == '$' && line[1] != '-') continue;
     if (--s->owed == 0) return line[0] == ':' ? strtoll(line + 1, NULL, 10) : 0;
   }
   return 0;
