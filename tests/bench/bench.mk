@@ -13,9 +13,9 @@ BENCH_WRAP     := -Wl,--wrap=send -Wl,--wrap=recv -Wl,--wrap=poll -Wl,--wrap=get
                   -Wl,--wrap=getpid
 
 # Plots that the README shows.
-BENCH_SHOWN    := in_flight faults
+BENCH_SHOWN    := in_flight faults crowd
 
-.PHONY: bench bench-shown bench-instructions
+.PHONY: bench bench-line bench-shown bench-instructions
 
 bench: $(BENCH_PROGRAMS) $(BENCH_DIR)/instructions ## measures speed, in 6 minutes, and draws it in build/bench.html
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
@@ -27,6 +27,9 @@ bench-shown: ## draws the plots of the README from the last `make bench`
 	@for plot in $(BENCH_SHOWN); do \
 	   awk -v only=$$plot -f tests/bench/plot.awk $(BUILD)/bench.txt >tests/bench/$$plot.svg || exit; \
 	 done
+
+bench-line: $(BENCH_DIR)/line ## measures crowds that wait for one lock, in 4 minutes
+	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && $< all
 
 bench-instructions: $(BENCH_DIR)/instructions ## counts instructions per lock, with their bound
 	@$<

@@ -5,8 +5,8 @@
 #
 # A row of the bench is "  name  median  (least - most)  note"; any other line that begins at the
 # margin is the title of the rows below it. Bars and points are medians, thin lines reach from the
-# least to the most. It runs in any awk, and fails if a plot lacks a row or the bench did not reach
-# its end.
+# least to the most. The pictures are narrow: they can be read on a telephone. It runs in any awk,
+# and fails if a plot lacks a row or the bench did not reach its end.
 
 function fail(what) {
   print "plot.awk: " what >"/dev/stderr"
@@ -27,8 +27,8 @@ function note_row(line, at, name) {
   if (name ~ /p99 of the wait/) load_name[++loads] = section
 }
 
-# "  told  1.0 locks/s  2.0 commands a lock  3.0 a second ...", with the load, its rounds and seconds
-# in the line above; a load that grants nothing has no commands a lock
+# "  told  1.0 locks/s  2.0 commands a lock  3.0 a second ...", with the load, its rounds and
+# seconds in the line above; a load that grants nothing has no commands a lock
 function note_wait() {
   wait_key = section "|" $1 "|"
   sub(/, [0-9]+ x [0-9]+ s[|]/, "|", wait_key)
@@ -40,6 +40,16 @@ function note_wait() {
 # "          hand-over p50  4.00 p99  5.00 ms (6)  ...", behind that
 function note_hand_over() {
   if (!/ \(0\)/) set_figure(wait_key "hand-over", $3)
+}
+
+# "  20 ms;   8  closed  45 locks/s  43 commands a lock  0 got none ...": the hold, the waiters, how
+function note_crowd(key) {
+  if ($1 != 20 || $4 == "drained") return
+  key = "crowd|W = " $3 ": " ($4 == "closed" ? "redlock.h" : $4) ", "
+  set_figure(key "locks a second", $5)
+  set_figure(key "commands a lock", $7)
+  set_figure(key "waiters without a lock", $11)
+  if (most["crowd|commands"] < $7) most["crowd|commands"] = $7
 }
 
 function set_figure(key, value) { median[key] = least[key] = most[key] = value }
@@ -58,6 +68,7 @@ reading && /^ +[0-9]+ / {
 /^[^ ]/ { section = $0; sub(/[:.] .*/, "", section); sub(/ +[.]*$/, "", section) }
 /^  (told|polled) .*commands a lock/ { note_wait(); next }
 /^ +hand-over p50 +[0-9]/ { note_hand_over(); next }
+/^ +[0-9]+ ms; +[0-9]+ .*got none/ { note_crowd(); next }
 /^  [^ ]/ { section = substr($0, 3) }
 
 # ---- Drawing -------------------------------------------------------------------------------------
@@ -84,25 +95,38 @@ function box(x, y, w, h, class) {
               x, y, w, h, class))
 }
 
-function open_picture(title, what, more) {
+# Words at the left margin, in lines that fit; the y of the next line.
+function paragraph(y, class, text, words, n, i, line) {
+  n = split(text, words, " ")
+  for (i = 1; i <= n; i++) {
+    if (line != "" && length(line " " words[i]) > CHARACTERS) {
+      label(MARGIN, y, class, line)
+      y += 19
+      line = ""
+    }
+    line = line (line == "" ? "" : " ") words[i]
+  }
+  label(MARGIN, y, class, line)
+  return y + 19
+}
+
+# The y of what comes below.
+function open_picture(title, what) {
   svg = ""
-  label(24, 34, "title", title)
-  label(24, 56, "faint", what)
-  label(24, 74, "faint", more)
+  label(MARGIN, 34, "title", title)
+  return paragraph(58, "faint", what)
 }
 
 # What it was measured on, and by what, stands in the picture itself. A panel of its own colour is
 # behind everything, so that it can be read on any page.
-function close_picture(name, height, title, width) {
-  width = 760
-  label(24, height + 4, "faint small", machine)
-  label(24, height + 20, "faint small", "Again: " command)
-  height += 34
+function close_picture(y, title) {
+  y = paragraph(y, "faint small", machine)
+  y = paragraph(y, "faint small", "Again: " command)
   printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" " \
-         "height=\"%d\" role=\"img\" aria-label=\"%s\">\n", width, height, width, height, title
+         "height=\"%d\" role=\"img\" aria-label=\"%s\">\n", WIDTH, y, WIDTH, y, title
   print style
   printf "<rect x=\"0.5\" y=\"0.5\" width=\"%d\" height=\"%d\" rx=\"8\" class=\"paper\"/>\n", \
-         width - 1, height - 1
+         WIDTH - 1, y - 1
   printf "%s</svg>\n", svg
   drawn++
 }
@@ -145,151 +169,201 @@ function add_bar(name, key, class) {
   bar_class[bars] = class
 }
 
-function bar_axis(left, width, top, height, limit, unit, step, v, x) {
+function bar_axis(width, top, height, limit, unit, step, v, x) {
   step = step_for(limit)
   for (v = 0; v <= limit; v += step) {
-    x = left + v / limit * width
+    x = MARGIN + v / limit * width
     rule(x, top, x, top + height, v ? "grid" : "axis")
-    label(x, top + height + 16, "tick middle", figure_of_tick(v, step))
+    label(x, top + height + 17, v ? "tick middle" : "tick", figure_of_tick(v, step))
   }
-  label(left + width, top + height + 34, "faint end", unit)
+  label(MARGIN, top + height + 36, "faint", unit)
 }
 
 function figure_of_tick(v, step) { return step < 1 ? sprintf("%.1f", v) : spaced(v) }
 
 # Draws what add_bar has noted and forgets it; the y below. A line that goes far beyond all medians
 # is cut at the edge: one bad round must not make every bar short, and the range stands beside it.
-function draw_bars(left, width, top, unit, i, key, y, limit, height, x, widest) {
-  limit = widest = 0
-  height = 6
+function draw_bars(top, unit, i, key, y, limit, height, width, x, widest) {
+  width = 300
+  limit = widest = height = 0
   for (i = 1; i <= bars; i++) {
     if (median[bar_key[i]] * 1.5 > limit) limit = median[bar_key[i]] * 1.5
-    height += bar_name[i] == "" ? 17 : 25
+    height += bar_name[i] == "" ? 19 : 44
   }
   for (i = 1; i <= bars; i++)
     if (most[bar_key[i]] > widest) widest = most[bar_key[i]]
   limit = up_to(widest < limit ? widest : limit)
-  bar_axis(left, width, top, height, limit, unit)
+  bar_axis(width, top, height, limit, unit)
   y = top
   for (i = 1; i <= bars; i++) {
     key = bar_key[i]
-    y += bar_name[i] == "" ? 17 : 25
-    if (bar_name[i] != "") label(left - 10, y - 5, "end", bar_name[i])
-    box(left, y - 15, median[key] / limit * width, 12, bar_class[i])
-    x = left + (most[key] < limit ? most[key] / limit : 1) * width
-    rule(left + least[key] / limit * width, y - 9, x, y - 9, "range")
-    label(x + 6, y - 5, "number", with_range(key))
+    y += bar_name[i] == "" ? 19 : 44
+    if (bar_name[i] != "") label(MARGIN + 4, y - 23, "", bar_name[i])
+    box(MARGIN, y - 17, median[key] / limit * width, 13, bar_class[i])
+    x = MARGIN + (most[key] < limit ? most[key] / limit : 1) * width
+    rule(MARGIN + least[key] / limit * width, y - 10, x, y - 10, "range")
+    label(x + 6, y - 6, "number", with_range(key))
   }
   bars = 0
-  return top + height + 42
+  return top + height + 62
 }
 
-function legend(x, y, class, name) {
-  box(x, y - 9, 12, 10, class)
-  label(x + 18, y, "", name)
+# What a colour means, in a line of its own; the y below.
+function legend(y, class, name) {
+  box(MARGIN, y - 10, 12, 11, class)
+  label(MARGIN + 18, y, "", name)
+  return y + 19
+}
+
+# ---- Curves --------------------------------------------------------------------------------------
+
+# A panel is as wide as the picture allows, and begins right of its ticks.
+function panel_x(i, n) { return 72 + (i - 1) / (n - 1) * (WIDTH - 72 - 40) }
+
+function panel_key(s, w, name, what) { return s "|W = " w ": " name ", " what }
+
+# The lines of the two curves stand side by side.
+function point(key, x, top, height, limit, class, beside) {
+  beside = x + (class == "ours" ? 2 : -2)
+  if (least[key] != most[key])
+    rule(beside, top + height * (1 - least[key] / limit),
+         beside, top + height * (1 - most[key] / limit), "range")
+  put(sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" class=\"%s\"/>", x,
+              top + height * (1 - median[key] / limit), class))
+}
+
+function curve(s, name, what, top, height, limit, class, i, key, path) {
+  for (i = 1; i <= widths; i++) {
+    key = panel_key(s, width_at[i], name, what)
+    if (!(key in median)) fail("no row: " key)
+    path = path sprintf("%s%.1f %.1f", i == 1 ? "M" : " L", panel_x(i, widths),
+                        top + height * (1 - median[key] / limit))
+  }
+  put("<path d=\"" path "\" class=\"line " class "\"/>")
+  for (i = 1; i <= widths; i++)
+    point(panel_key(s, width_at[i], name, what), panel_x(i, widths), top, height, limit, class)
+}
+
+# The curves of redlock.h and another over width_at[1..widths]; the y below the axis.
+function panel(s, other, what, top, height, limit, step, v, y, i) {
+  step = step_for(limit)
+  for (v = 0; v <= limit; v += step) {
+    y = top + height * (1 - v / limit)
+    rule(64, y, WIDTH - 24, y, v ? "grid" : "axis")
+    label(58, y + 4, "tick end", spaced(v))
+  }
+  for (i = 1; i <= widths; i++)
+    label(panel_x(i, widths), top + height + 18, "strong middle", width_at[i])
+  curve(s, other, what, top, height, limit, "other")
+  curve(s, "redlock.h", what, top, height, limit, "ours")
+  return top + height + 38
+}
+
+# Figures below a panel, each under its place.
+function figures(s, name, what, y, class, i, key) {
+  box(MARGIN, y - 10, 12, 11, class)
+  for (i = 1; i <= widths; i++) {
+    key = panel_key(s, width_at[i], name, what)
+    label(panel_x(i, widths), y, "number middle", figure(median[key]))
+  }
+  return y + 19
 }
 
 # ---- The plots -----------------------------------------------------------------------------------
 
+function legend_of_ranges(y, bars_or_points) {
+  return paragraph(y, "faint", bars_or_points " are medians of all rounds; thin lines reach from " \
+                               "the least round to the most.")
+}
+
 function plot_single(title, s, y) {
   title = "One lock at a time"
   s = "One lock at a time"
-  open_picture(title, "Median time of an acquire, five servers on the same machine.",
-               "The floor: ready-made commands, sockets and poll, and nothing else.")
+  y = open_picture(title, "Median time of an acquire, five servers on the same machine. The " \
+                          "floor: ready-made commands, sockets and poll, and nothing else.")
+  y = legend_of_ranges(y, "Bars")
   add_bar("floor", s "|floor: lock, microseconds", "other")
   add_bar("redlock.h", s "|redlock.h: lock, microseconds", "ours")
-  add_bar("with a fencing token", s "|with a token: lock, microseconds", "p99")
-  y = draw_bars(180, 400, 84, "microseconds")
-  close_picture("single", y + 12, title)
+  add_bar("redlock.h, with a fencing token", s "|with a token: lock, microseconds", "p99")
+  close_picture(draw_bars(y, "microseconds"), title)
 }
 
 function plot_faults(title, s, cases, i, n, y) {
   title = "A dead server costs nothing"
   s = "Lock, times the healthy case (below 1: fewer servers share the processors)"
-  open_picture(title, "Time of an acquire on five servers, from the first one after the fault on.",
-               "To wait for the lost server until server_timeout_ms would be 250 000 microseconds.")
+  y = open_picture(title, "Time of an acquire on five servers, from the first one after the " \
+                          "fault on. To wait for the lost server until server_timeout_ms would " \
+                          "be 250 000 microseconds.")
+  y = legend_of_ranges(y, "Bars")
   n = split("healthy;one killed;one frozen;one black-holed;one killed, one frozen", cases, ";")
   for (i = 1; i <= n; i++) {
     add_bar(cases[i], s "|" cases[i] ": lock, microseconds", "ours")
     add_bar("", s "|" cases[i] ": p99, microseconds", "p99")
   }
-  legend(600, 34, "ours", "median")
-  legend(680, 34, "p99", "p99")
-  y = draw_bars(180, 400, 84, "microseconds")
-  close_picture("faults", y + 12, title)
+  y = legend(y + 4, "ours", "half of the acquires take no longer")
+  y = legend(y, "p99", "99 of 100 take no longer")
+  close_picture(draw_bars(y, "microseconds"), title)
 }
 
-# The lines of the two curves stand side by side.
-function point(key, x, top, height, limit, class, beside) {
-  beside = x + (class == "ours" ? 2 : -2)
-  rule(beside, top + height * (1 - least[key] / limit),
-       beside, top + height * (1 - most[key] / limit), "range")
-  put(sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" class=\"%s\"/>", x,
-              top + height * (1 - median[key] / limit), class))
-}
-
-function curve(s, name, left, top, width, height, limit, class, w, i, n, key, path, x, y) {
-  n = split("1 8 64 256", w, " ")
-  for (i = 1; i <= n; i++) {
-    key = s "|W = " w[i] ": " name ", cycles a second"
-    if (!(key in median)) fail("no row: " key)
-    x = left + (i - 1) / (n - 1) * width
-    y = top + height * (1 - median[key] / limit)
-    path = path sprintf("%s%.1f %.1f", i == 1 ? "M" : " L", x, y)
-  }
-  put("<path d=\"" path "\" class=\"line " class "\"/>")
-  for (i = 1; i <= n; i++)
-    point(s "|W = " w[i] ": " name ", cycles a second", left + (i - 1) / (n - 1) * width, top,
-          height, limit, class)
-}
-
-function panel(s, head, left, top, width, height, limit, step, v, y, w, i, n, x) {
-  step = step_for(limit)
-  label(left - 8, top - 16, "strong", head)
-  for (v = 0; v <= limit; v += step) {
-    y = top + height * (1 - v / limit)
-    rule(left - 8, y, left + width + 8, y, v ? "grid" : "axis")
-    label(left - 14, y + 4, "tick end", spaced(v))
-  }
-  n = split("1 8 64 256", w, " ")
-  for (i = 1; i <= n; i++) {
-    x = left + (i - 1) / (n - 1) * width
-    label(x, top + height + 18, "tick middle", w[i])
-    label(x, top + height + 36, "number middle", median[s "|W = " w[i] ": of the floor"])
-  }
-  curve(s, "floor", left, top, width, height, limit, "other")
-  curve(s, "redlock.h", left, top, width, height, limit, "ours")
-}
-
-function plot_in_flight(title, one, other, key, top) {
+function plot_in_flight(title, log_of, i, key, top, y) {
   title = "Many locks in flight on one thread"
-  one = "Many locks in flight, with a log of 32 commands"
-  other = "Many locks in flight, with a log of 1024 commands"
+  widths = split("1 8 64 256", width_at, " ")
   for (key in most)
     if (key ~ /^Many locks.*cycles a second$/ && most[key] > top) top = most[key]
-  open_picture(title, "Locks taken and released per second, over locks in flight; five servers " \
-                      "on the same machine.",
-               "Below the axis: locks in flight, and the median ratio to the floor.")
-  legend(560, 34, "other", "floor")
-  legend(640, 34, "ours", "redlock.h")
-  panel(one, "default: REDLOCK_MAX_COMMANDS=32", 90, 124, 270, 190, up_to(top))
-  panel(other, "REDLOCK_MAX_COMMANDS=1024", 450, 124, 270, 190, up_to(top))
-  close_picture("in_flight", 378, title)
+  y = open_picture(title, "Locks taken and released per second, over locks in flight; five " \
+                          "servers on the same machine. The lowest line: the ratio to the floor.")
+  y = legend_of_ranges(y, "Points")
+  y = legend(y + 4, "other", "floor: ready-made commands, sockets and poll, and nothing else")
+  y = legend(y, "ours", "redlock.h")
+  split("32 1024", log_of, " ")
+  for (i = 1; i <= 2; i++) {
+    label(MARGIN, y + 16, "strong",
+          "REDLOCK_MAX_COMMANDS=" log_of[i] (i == 1 ? ", the default" : ""))
+    y = ratios("Many locks in flight, with a log of " log_of[i] " commands", y + 36, up_to(top))
+  }
+  close_picture(y, title)
 }
 
-function plot_contention(title, key, part, i, y) {
+function ratios(s, y, limit, i) {
+  y = panel(s, "floor", "cycles a second", y, 170, limit)
+  for (i = 1; i <= widths; i++)
+    label(panel_x(i, widths), y, "number middle", median[s "|W = " width_at[i] ": of the floor"])
+  return y + 20
+}
+
+# The crowd waits for one lock; the program crowd has locks that nobody waits for.
+function plot_crowd(title, what, i, n, y) {
+  title = "A crowd waits for one lock"
+  widths = split("2 8 32 128 256", width_at, " ")
+  n = split("commands a lock;locks a second;waiters without a lock", what, ";")
+  y = open_picture(title, "Commands to five servers for each lock, 10 is the least, over the " \
+                          "number of processes that want it. Each holds it for 20 ms and wants " \
+                          "it again at once; one run of 4 s each, on one machine.")
+  y = legend(y + 4, "ours", "redlock.h: told when it is free, and in line")
+  y = legend(y, "other", "polling every 50 to 250 ms: whoever had it last gets it again")
+  y = panel("crowd", "polling", what[1], y + 16, 190, up_to(most["crowd|commands"])) + 8
+  for (i = 1; i <= n; i++) {
+    label(MARGIN, y, "strong", what[i] (i == n ? " in all that time" : ""))
+    y = figures("crowd", "redlock.h", what[i], y + 20, "ours")
+    y = figures("crowd", "polling", what[i], y, "other") + 6
+  }
+  close_picture(y + 6, title)
+}
+
+function plot_contention(title, i, y) {
   title = "Eight processes want one lock"
-  open_picture(title, "How long a process waits, and what five servers are sent for each grant.")
+  y = open_picture(title, "How long a process waits, and what five servers are sent for each " \
+                          "grant.")
+  y = legend_of_ranges(y, "Bars")
   for (i = 1; i <= loads; i++)
     add_bar(load_name[i], load_name[i] "|p99 of the wait, milliseconds", "ours")
   if (!loads) fail("no row of contention")
-  label(24, 88, "strong", "p99 of the wait")
-  y = draw_bars(220, 340, 94, "milliseconds")
+  label(MARGIN, y + 10, "strong", "99 of 100 waits are no longer")
+  y = draw_bars(y + 20, "milliseconds")
   for (i = 1; i <= loads; i++)
     add_bar(load_name[i], load_name[i] "|commands per lock, all servers", "p99")
-  label(24, y + 12, "strong", "commands for each lock")
-  y = draw_bars(220, 340, y + 20, "commands, 10 is the least")
-  close_picture("contention", y + 12, title)
+  label(MARGIN, y + 10, "strong", "commands for each lock")
+  close_picture(draw_bars(y + 20, "commands, 10 is the least"), title)
 }
 
 # Short holds are hardly waited for; the plot of the contention has them.
@@ -303,30 +377,30 @@ function add_waits(what, i) {
 
 function plot_waiting(title, y) {
   title = "Waiting for a lock, told and polled"
-  open_picture(title, "Servers that tell when a lock is free (Redis 6 and later), and that do not.")
-  legend(570, 34, "ours", "told")
-  legend(650, 34, "other", "polled")
-  label(24, 88, "strong", "commands a lock")
+  y = open_picture(title, "Servers that tell when a lock is free (Redis 6 and later), and that " \
+                          "do not. Medians of all rounds, and of all hand-overs.")
+  y = legend(y + 4, "ours", "told")
+  y = legend(y, "other", "polled")
+  label(MARGIN, y + 10, "strong", "commands a lock")
   add_waits("commands")
-  y = draw_bars(290, 330, 94, "commands to all servers, 10 is the least")
-  label(24, y + 12, "strong", "median hand-over")
+  y = draw_bars(y + 20, "commands to all servers, 10 is the least")
+  label(MARGIN, y + 10, "strong", "median hand-over")
   add_waits("hand-over")
-  y = draw_bars(290, 330, y + 20, "milliseconds from the call of the release to the next grant")
-  close_picture("waiting", y + 12, title)
+  y = draw_bars(y + 20, "milliseconds from the call of the release to the next grant")
+  close_picture(y, title)
 }
 
 function plot_sections(title, i, key, y) {
   title = "Where the bytes are"
   if (section_name[sections] !~ /^constants/) fail("no row of constants")
-  open_picture(title, "Bytes of code by the sections of redlock.h: -Os, nothing inlined, without " \
-                      "the system's sockets.", target)
+  y = open_picture(title, "Bytes of code by the sections of redlock.h: -Os, nothing inlined, " \
+                          "without the system's sockets. " target)
   for (i = 1; i <= sections; i++) {
     key = "bytes|" i
     set_figure(key, bytes[i])
     add_bar(section_name[i], key, "ours")
   }
-  y = draw_bars(300, 360, 84, "bytes")
-  close_picture("sections", y + 12, title)
+  close_picture(draw_bars(y, "bytes"), title)
 }
 
 # ---- The page ------------------------------------------------------------------------------------
@@ -338,8 +412,7 @@ function page_head() {
         "pre{overflow:auto;font-size:13px}" \
         "@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}}"
   print "</style>\n<h1>redlock.h: make bench</h1>\n<p>" escaped(machine) ".</p>"
-  print "<p>Bars and points are medians of seven rounds, thin lines reach from the least to the " \
-        "most. Compare within a plot: another machine has other microseconds.</p>"
+  print "<p>Compare within a plot: another machine has other microseconds.</p>"
 }
 
 function plot(name, how) {
@@ -350,17 +423,21 @@ function plot(name, how) {
   if (name == "faults") plot_faults()
   if (name == "in_flight") plot_in_flight()
   if (name == "contention") plot_contention()
+  if (name == "crowd") plot_crowd()
   if (name == "waiting") plot_waiting()
   if (name == "sections") plot_sections()
   if (!only) print "</figure>"
 }
 
 BEGIN {
+  WIDTH = 480
+  MARGIN = 20
+  CHARACTERS = 60 # in a line
   style = "<style>\n" \
-    "text{font:13px system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:#1f2328}\n" \
-    ".title{font-size:17px;font-weight:600}.strong{font-weight:600}.end{text-anchor:end}\n" \
-    ".middle{text-anchor:middle}.faint,.tick{fill:#59636e}.tick,.number{font-size:12px}\n" \
-    ".small{font-size:11px}" \
+    "text{font:14px system-ui,'Segoe UI',Helvetica,Arial,sans-serif;fill:#1f2328}\n" \
+    ".title{font-size:19px;font-weight:600}.strong{font-weight:600}.end{text-anchor:end}\n" \
+    ".middle{text-anchor:middle}.faint,.tick{fill:#59636e}.tick,.number{font-size:13px}\n" \
+    ".small{font-size:13px}" \
     ".paper{fill:#fff;stroke:#d1d9e0}.grid{stroke:#e4e8ec}.axis{stroke:#818b98}\n" \
     ".ours{fill:#0969da}.p99{fill:#80b3f0}.other{fill:#818b98}\n" \
     ".range{stroke:#1f2328;stroke-width:1.5}.line{fill:none;stroke-width:2.5}\n" \
@@ -380,6 +457,7 @@ END {
   plot("in_flight", "make bench, or build/tests/bench/pipelined and pipelined-big after it")
   plot("faults", "make bench, or build/tests/bench/faults after it")
   plot("contention", "make bench, or build/tests/bench/contention after it")
+  plot("crowd", "make bench, or build/tests/bench/line after it")
   if (waits) plot("waiting", "make bench, or build/tests/bench/waiting after it")
   plot("sections", "tests/portability/size.sh --sections")
   if (only && !drawn) fail("no plot is called " only)

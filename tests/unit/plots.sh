@@ -5,7 +5,7 @@ set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/check.sh"
-plots="single in_flight faults contention waiting sections"
+plots="single in_flight faults contention waiting crowd sections"
 
 # ---- A bench that was short ----------------------------------------------------------------------
 
@@ -15,6 +15,12 @@ row() { printf '  %-42s %8.2f   (%.2f - %.2f)  %s\n' "$@"; }
 wait_row() {
   printf '  %-7s %7.1f locks/s %7.1f commands a lock %8.1f a second\n' "$1" "$4" "$2" 12
   printf '          hand-over p50 %7.2f p99 %7.2f ms (%d)  wait p99 %7.1f ms\n' "$3" 20 "${4%.*}" 9
+}
+
+# crowd_row WAITERS WAY LOCKS/S COMMANDS GOT-NONE
+crowd_row() {
+  printf '  20 ms; %3d  %-8s %6.0f locks/s  %6.0f commands a lock  %3d got none' "$@"
+  echo '  p99   9011 ms  worst   9990 ms  first  31%'
 }
 
 in_flight() {
@@ -52,6 +58,13 @@ bench() {
   echo '  8 waiters, a lock kept with a ttl of 1 s, 1 x 5 s'
   wait_row told 100.5 0 0.0
   wait_row polled 2111.0 0 0.0
+  echo 'A crowd waits for one resource: hold; processes'
+  for waiters in 2 8 32 128 256; do
+    crowd_row $waiters closed 45 $((20 + 3 * waiters)) 2
+    crowd_row $waiters polling 54 $((10 + waiters)) 104
+  done
+  crowd_row 128 drained 46 8888 0
+  echo '   2 ms;   8  closed      338 locks/s     777 commands a lock    0 got none'
   printf '\nbytes, functions and section, without POSIX: some-gcc\n'
   printf '   316    9  Texts\n  1200       constants: texts, scripts, tables\n'
 }
@@ -87,6 +100,28 @@ what_waiting_costs_is_read_where_there_were_grants() {
   ! grep -q '>2111<' "$work/waiting.svg"
 }
 
+# The hold that is drawn, and the two ways of it.
+a_crowd_is_told_beside_one_that_polls() {
+  complete | plot -v only=crowd >"$work/crowd.svg"
+  for figure in 404 138 788 45 54 104; do
+    grep -q ">$figure<" "$work/crowd.svg" || { echo "$figure"; return 1; }
+  done
+  ! grep -E '>(777|2000)<' "$work/crowd.svg" # nor does the axis reach so far
+}
+
+# Letters of 13 pixels and more in a picture of 480 still have ten where 390 are all there is. Each
+# takes 7 or so, and what begins in the picture should end there.
+a_telephone_shows_it() {
+  for name in $plots; do
+    complete | plot -v only="$name" >"$work/$name.svg"
+    ! grep -oE 'font(-size)?:[0-9]+px' "$work/$name.svg" | grep -vE ':(13|14|19)px' || return
+    sed -n 's/^<text x="\([0-9]*\).* class="\([^"]*\)">\(.*\)<.text>/\1 \2|\3/p' \
+      "$work/$name.svg" |
+      awk -F'|' '$1 !~ / (end|middle|.* (end|middle))$/ && $1 + 7 * length($2) > 480' >"$work/wide"
+    [ ! -s "$work/wide" ] || { cat "$work/wide"; return 1; }
+  done
+}
+
 a_plot_says_where_it_was_measured_and_how_to_repeat_it() {
   complete | plot -v only=faults >"$work/faults.svg"
   grep -q '2 processors (a &lt; b &amp; c), 2026-11-22<' "$work/faults.svg" &&
@@ -102,7 +137,8 @@ the_page_has_every_plot() {
 a_bench_that_stopped_gives_no_plot() { ! bench | plot >"$work/page.html"; }
 
 a_plot_without_its_rows_is_an_error() {
-  for lost in 'W = 8: floor' polled 'one killed' 'p99 of the wait' 'redlock.h: lock' 'constants'; do
+  for lost in 'W = 8: floor' polled polling 'one killed' 'p99 of the wait' 'redlock.h: lock' \
+    'constants'; do
     complete | grep -v "$lost" | plot >"$work/page.html" 2>"$work/said"
     grep -q 'no row' "$work/said" || { echo "not missed: $lost"; return 1; }
   done
@@ -119,6 +155,8 @@ what_the_readme_shows_stands_alone() {
 run each_plot_is_a_whole_file each_plot_is_a_whole_file
 run a_median_and_its_range_are_told a_median_and_its_range_are_told
 run what_waiting_costs_is_read what_waiting_costs_is_read_where_there_were_grants
+run a_crowd_is_told_beside_one_that_polls a_crowd_is_told_beside_one_that_polls
+run a_telephone_shows_it a_telephone_shows_it
 run a_plot_says_where_and_how a_plot_says_where_it_was_measured_and_how_to_repeat_it
 run the_page_has_every_plot the_page_has_every_plot
 run a_bench_that_stopped_gives_no_plot a_bench_that_stopped_gives_no_plot
