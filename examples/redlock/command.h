@@ -74,6 +74,7 @@ const char *in_units(int64_t ms, char text[16]); /* 30s or 500ms */
 int count_complaints(void);                /* servers with which something is wrong */
 void say_servers(void);                    /* what it is */
 const char *advice_for(const char *error); /* what to do about a server's own words */
+int bare_size(const char *error);          /* so much of them stands before ": " */
 int is_about_key(const char *error);       /* it denies this user the lock's name */
 
 /* Why a server did not help, then ": " and what to do about it. Returns the size of the first, 0 =

@@ -96,6 +96,7 @@ const char *in_words(const char *error) {
     {"this address", "this address is in the list twice: list it once"},
     {"more servers", "there are more than 15 servers in the list: 15 are the most"},
     {"a user needs", "a user needs a password: write user:password@host, or use --password-file"},
+    {"no TLS", "it does not speak TLS: list it as redis://"},
     {"TLS:", "this redlock was built without TLS: build it with 'make redlock TLS=1', "
              "or list a port without TLS as redis://"},
     {"want ", "write host[:port], [v6]:port, unix:/path or "
@@ -172,7 +173,6 @@ static const char *const advice[][2] = {
   {"*mismatch", misnamed},
   {"certificate has expired", "renew it, or set this machine's clock"},
   {"*certificate required", "give it a certificate with --cert and --key"},
-  {"no TLS", "list it as redis://"},
   {"wrong version", "list it as redis://, if it does not speak TLS"}
 };
 
@@ -194,6 +194,14 @@ const char *advice_for(const char *error) {
   return is_torn(error) ? "the connection broke within this error: try again" : "see its log";
 }
 
+/* The size of its first sentence, less the stop: ": " follows. */
+int bare_size(const char *error) {
+  const char *stop = strstr(error, ". ");
+  int size = stop ? (int)(stop - error) : (int)strlen(error);
+  while (size > 1 && strchr(".?!:", error[size - 1])) size--;
+  return size;
+}
+
 /* Of a server that restarted less than --max-ttl ago. */
 static int quarantine_words(int64_t left_ms, char text[EXPLANATION]) {
   int64_t up_ms = set.max_ttl_ms - left_ms;
@@ -210,6 +218,7 @@ int explain(int server, char text[EXPLANATION]) {
   const char *error = redlock_server_error(&client, server), *words;
   redlock_vote vote = lock.votes[server];
   redlock_server_info info;
+  int size;
   (void)redlock_server_status(&client, server, &info);
   if (vote == REDLOCK_VOTE_TIMEOUT) error = "no answer within";
   if (vote == REDLOCK_VOTE_QUARANTINED && !info.quarantine_ms) info.quarantine_ms = 1; /* since */
@@ -217,9 +226,10 @@ int explain(int server, char text[EXPLANATION]) {
   if (!*error && (vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR))
     error = "no connection";
   words = in_words(error);
+  size = words != error ? (int)strcspn(words, ":") : bare_size(error);
   if (words != error) (void)snprintf(text, EXPLANATION, "%s", words);
-  else if (*error) (void)snprintf(text, EXPLANATION, "%s: %s", error, advice_for(error));
-  return (int)(words != error ? strcspn(words, ":") : strlen(error));
+  else if (*error) (void)snprintf(text, EXPLANATION, "%.*s: %s", size, error, advice_for(error));
+  return size;
 }
 
 int count_complaints(void) {

@@ -144,8 +144,16 @@ static void set_environment(void) {
   if (!open_list || setenv("REDLOCK_SERVERS", open_list, 1) != 0) (void)unsetenv("REDLOCK_SERVERS");
 }
 
+/* Why there is no such file, where that is not plain. */
+static const char *slip_of_command(int error) {
+  if (error != ENOENT) return "";
+  if (strchr(set.command[0], ' ')) return ": if it is a shell's line, write -c before it";
+  return strchr(set.command[0], '/') ? "" : ": it is not in PATH";
+}
+
 /* In the child. All signals are blocked until none of our handlers is left. */
 static void become_command(pid_t parent, const sigset_t *mask) {
+  int error;
   (void)setpgid(0, 0);
 #ifdef __linux__
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody extends the lock after our death */
@@ -157,8 +165,9 @@ static void become_command(pid_t parent, const sigset_t *mask) {
   set_environment();
   (void)sigprocmask(SIG_SETMASK, mask, NULL);
   (void)execvp(set.command[0], set.command);
-  say("cannot run '%s': %s", set.command[0], strerror(errno));
-  _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
+  error = errno;
+  say("cannot run '%s': %s%s", set.command[0], strerror(error), slip_of_command(error));
+  _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
 }
 
 static void start_command(void) {

@@ -102,7 +102,7 @@ static int exit_code(const char *text) {
   char *end;
   long number = strtol(text, &end, 10);
   if (end == text || *end || number < 0 || number > 255)
-    usage("'%s' is not an exit status: 0 to 255", text);
+    usage("'%s' is not an exit status: write 0 to 255", text);
   return (int)number;
 }
 
@@ -115,18 +115,18 @@ static void read_password(int fd, const char *path) {
   ssize_t got, size = 0;
   while ((got = read(fd, password + size, sizeof password - 1 - (size_t)size)) > 0) size += got;
   (void)close(fd);
-  if (got < 0) usage("cannot read the password file '%s'", path);
+  if (got < 0) usage("cannot read the password file '%s': it must be a file", path);
   password[size] = 0;
-  if (size == sizeof password - 1) usage("the password in '%s' is too long", path);
+  if (size == sizeof password - 1) usage("the password in '%s' is too long: 510 bytes are the most", path);
   password[strcspn(password, "\r\n")] = 0;
-  if (!*password) usage("the password file '%s' is empty", path);
+  if (!*password) usage("the password file '%s' is empty: write the password in its first line", path);
   set.password = password;
 }
 
 /* Whoever names a file knows who may read it: a container's secrets are open to all inside. */
 static void take_password_file(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) usage("cannot open the password file '%s'", path);
+  if (fd < 0) usage("cannot open the password file '%s': check its name, and who may read it", path);
   read_password(fd, path);
 }
 
@@ -232,7 +232,7 @@ static int take_long(char **words) {
   const struct option *o = find_option(0, name, value ? (size_t)(value - name) : strlen(name));
   if (!o) usage("there is no option '%s'", words[0]);
   if (!o->takes_value) {
-    if (value) usage("'%s': this option takes no value", words[0]);
+    if (value) usage("'%s' takes no value: leave out what follows the '='", words[0]);
     take_option(o->letter, NULL);
     return 1;
   }
@@ -280,7 +280,7 @@ static char **take_options(char **words) {
 static void take_command(char **words) {
   if (words[0] && (strcmp(words[0], "-c") == 0 || strcmp(words[0], "--command") == 0))
     words += take_long_or_short(words);
-  if (set.command && words[0]) usage("'%s': with --command nothing may follow RESOURCE", words[0]);
+  if (set.command && words[0]) usage("leave out '%s': with --command nothing may follow RESOURCE", words[0]);
   if (set.command) return;
   set.command = words;
   if (words[0] && strcmp(words[0], "--") == 0) set.command++;
@@ -295,8 +295,9 @@ static void take_command(char **words) {
 
 static void take_resource(const char *name) {
   set.resource = name;
-  if (!*name || strlen(name) > MAX_RESOURCE)
-    usage("RESOURCE '%s' is empty or longer than 255 bytes", name);
+  if (!*name) usage("%s", "RESOURCE is empty: give the lock a name");
+  if (strlen(name) > MAX_RESOURCE)
+    usage("RESOURCE '%.40s...' is longer than 255 bytes: give the lock a shorter name", name);
 }
 
 /* RESOURCE, or a ticket that is not in a file */
@@ -350,10 +351,10 @@ void take_arguments(char **words) {
   if (set.step) take_operand(words);
   else if (!set.status) take_operands(words);
   else if (*words) take_resource(*words);
-  if (set.status && *words && words[1]) usage("'%s': --status runs no COMMAND", words[1]);
+  if (set.status && *words && words[1]) usage("leave out '%s': --status runs no COMMAND", words[1]);
   if (set.ticket_file && !set.step)
-    usage("%s", "--ticket-file is for --take, --extend and --release");
-  if (set.json && !set.status) usage("%s", "--json is for --status");
+    usage("%s", "--ticket-file is for --take, --extend and --release: give one, or leave it out");
+  if (set.json && !set.status) usage("%s", "--json is for --status: give both, or leave it out");
   if (!set.password) take_own_password();
   check_times();
 }

@@ -46,8 +46,8 @@ static int64_t now_us(void) {
 /* What is found first stands. */
 static void complain(struct report *r, const char *error, const char *advice) {
   if (r->wrong) return;
-  r->wrong = (int)strlen(error);
-  (void)snprintf(r->words, sizeof r->words, "%s: %s", error, advice);
+  r->wrong = bare_size(error);
+  (void)snprintf(r->words, sizeof r->words, "%.*s: %s", r->wrong, error, advice);
 }
 
 static void deny(struct report *r, const char *error, const char *advice) {

@@ -36,7 +36,8 @@ static void odd_stop(struct odd *odd) {
 
 /* Neither an identifier of the library nor a constant of its sources. */
 static int speaks_plainly(void) {
-  return !says("REDLOCK_MAX") && !says("_ms") && !says("another entry") && !says("io,");
+  return !says("REDLOCK_MAX") && !says("_ms") && !says("another entry") && !says("io,") &&
+         !says("?:") && !says(".:") && !says("::");
 }
 
 /* What a lock and --status say of the one server. */
@@ -83,6 +84,36 @@ static void tells_a_half_received_error(void) {
                   "unknown command 'AUTH': it lacks or renames");
 }
 
+/* Each of their own words that the command knows, as Redis writes them. */
+static void advises_on_what_servers_say(void) {
+  static const char *const known[][2] = {
+    {"-WRONGPASS invalid username-password pair or user is disabled.\r\n",
+     "user is disabled: check user and password"},
+    {"-ERR AUTH <password> called without any password configured for the default user. Are you "
+     "sure your configuration is correct?\r\n", "for the default user: it has no password: give"},
+    {"-ERR invalid password\r\n", "ERR invalid password: check the password"},
+    {"-DENIED Redis is running in protected mode because no password is set. In this mode\r\n",
+     "no password is set: see protected-mode in its configuration"},
+    {"-ERR max number of clients reached\r\n", "reached: raise maxclients in its configuration"},
+    {"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+     "> 'maxmemory': see maxmemory in its configuration"},
+    {"-MISCONF Redis is unable to persist to disk. Commands are disabled.\r\n",
+     "unable to persist to disk: it cannot write to its disk: see its log"},
+    {"-LOADING Redis is loading the dataset in memory\r\n", "memory: wait, it is loading its data"},
+    {"-BUSY Redis is busy running a script. You can only call SCRIPT KILL.\r\n",
+     "running a script: wait for the script that is running, or send SCRIPT KILL"},
+    {"-MOVED 15495 127.0.0.1:7001\r\n", "7001: it is part of a cluster: list plain masters"},
+    {"-CLUSTERDOWN Hash slot not served\r\n", "it is part of a cluster: list plain masters"},
+    {"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+     "value: something else uses this name: choose another"},
+    {"-ERR DB index is out of range\r\n", "range: check the database's number"},
+    {"-SOMETHING else.\r\n", "SOMETHING else: see its log"}
+  };
+  size_t i;
+  fresh();
+  for (i = 0; i < sizeof known / sizeof *known; i++) odd_server_says(known[i][0], known[i][1]);
+}
+
 /* ---- what a server withholds ---- */
 
 static void renamed_server_says(const char *args, const char *what) {
@@ -100,6 +131,22 @@ static void tells_a_renamed_command(void) {
   renamed_server_says("--rename-command SET nothing", what);
   renamed_server_says("--rename-command EVAL nothing", what);
   renamed_server_says("--rename-command DEL nothing", what); /* inside the script */
+}
+
+static void tells_a_cluster(void) {
+  fresh();
+  renamed_server_says("--cluster-enabled yes", "it is part of a cluster");
+}
+
+/* By its run_id, which --max-ttl and --status ask for. */
+static void tells_a_server_that_is_listed_under_two_names(void) {
+  fresh();
+  CHECK_EQ(shell("REDLOCK_SERVERS=127.0.0.1:%d,unix:%s; $redlock -n --max-ttl 200ms -t 200ms job "
+                 "-- true", real.at[0].port, real.at[0].socket), 121);
+  CHECK(says("it is the same server as another one in the list: list it once"));
+  CHECK_EQ(shell("REDLOCK_SERVERS=127.0.0.1:%d,unix:%s; $redlock --status", real.at[0].port,
+                 real.at[0].socket), 121);
+  CHECK(says("the same server as one above: list it once") && speaks_plainly());
 }
 
 static void give_ann(const char *rights) {
@@ -306,7 +353,10 @@ int main(int argc, char **argv) {
     RUN(tells_a_tls_port);
     RUN(tells_what_is_no_redis);
     RUN(tells_a_half_received_error);
+    RUN(advises_on_what_servers_say);
     RUN(tells_a_renamed_command);
+    RUN(tells_a_cluster);
+    RUN(tells_a_server_that_is_listed_under_two_names);
     RUN(tells_what_an_acl_denies);
     RUN(status_tries_each_right);
     RUN(status_finds_what_refuses_locks);

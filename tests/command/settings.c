@@ -9,7 +9,7 @@ static void runs_a_shell_line(void) {
   CHECK_EQ(shell("$redlock --command='exit 7' job"), 7);
   CHECK_EQ(shell("$redlock job -c"), 125);
   CHECK_EQ(shell("$redlock job -c true more"), 125);
-  CHECK(says("nothing may follow"));
+  CHECK(says("leave out 'more': with --command nothing may follow RESOURCE"));
   CHECK_EQ(shell("$redlock -c true job -- true"), 125);
   CHECK_EQ(shell("$redlock job -- sh -c 'exit 8' -c"), 8); /* that one is COMMAND's own */
 }
@@ -85,14 +85,14 @@ static void reads_a_password_file(void) {
   CHECK(says("WRONGPASS") && says("check user and password"));
   want_password("");
   CHECK_EQ(shell("$redlock --password-file $work/none job -- true"), 125);
-  CHECK(says("cannot open the password file"));
+  CHECK(says("/none': check its name, and who may read it"));
   CHECK_EQ(shell("echo | $redlock --password-file /dev/stdin job -- true"), 125);
-  CHECK(says("is empty"));
+  CHECK(says("is empty: write the password in its first line"));
   CHECK_EQ(shell("head -c 600 /dev/zero | tr '\\0' x | "
                  "$redlock --password-file /dev/stdin job -- true"), 125);
-  CHECK(says("is too long"));
+  CHECK(says("is too long: 510 bytes are the most"));
   CHECK_EQ(shell("$redlock --password-file $work job -- true"), 125);
-  CHECK(says("cannot read the password file"));
+  CHECK(says("cannot read the password file") && says("it must be a file"));
 }
 
 static void a_user_has_the_password_of_the_file(void) {

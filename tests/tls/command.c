@@ -74,7 +74,7 @@ static void tells_tls_from_none(void) {
   snprintf(list, sizeof list, "rediss://127.0.0.1:%d", plain.port);
   use_servers(list);
   CHECK_EQ(shell("$redlock -n job -- true"), 121);
-  CHECK(says("redis://"));
+  CHECK(says("it does not speak TLS: list it as redis://\n"));
   CHECK_EQ(shell("$redlock --status"), 121);
   CHECK(says("list it as redis://"));
   snprintf(list, sizeof list, "127.0.0.1:%d", real.at[0].port);
