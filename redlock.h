@@ -315,7 +315,7 @@ typedef struct redlock_lock {
   uint32_t attempts;
   uint32_t hash;               /* of the resource */
   uint32_t first_woken_ms;     /* when a wake-up first came, low 32 bits; 0 = not yet (R26) */
-  uint32_t holder_age_ms;      /* how long the latest holders had waited, as they tell (R26) */
+  uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
   int64_t t1_ms;               /* T1 of this round (R1); in back-off: minus what the attempt took */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of the round, of the back-off, or of the time in the queue */
@@ -459,7 +459,7 @@ typedef struct rl_address {
   uint32_t port;       /* in the network's order */
 } rl_address;
 
-enum { RL_MAX_ADDRESSES = 2 }; /* private: addresses kept of a name, tried in turn */
+enum { RL_MAX_ADDRESSES = 2 }; /* private: addresses kept of each name */
 
 /* private: a number in a reply */
 #ifdef REDLOCK_NO_FENCING
@@ -643,14 +643,14 @@ struct redlock {
    pointers into the ring stay valid, and no lock leaves the client. A caller that still needs the
    connection looks at the state again.
 
-   How a waiter is woken (R26): the handshake turns on client tracking. After an attempt that
-   failed rl_choose_wake_mode sees whether a quorum of servers pushes; the next attempt is then
-   RL_FORM_TRACKED, which makes them track the key, and if that fails too, the back-off behind it
-   relies on them (RL_WAKE_PUSH). A push is parsed as RL_PUSH; rl_on_maybe_free notes it in
-   maybe_free, and with a quorum of those sets the timer to the waiter's turn. If pushes are
-   lost, so that no quorum comes together, the back-off ends by itself (RL_PUSH_WAIT_MS); a
-   server that is then found free without a word makes the lock RL_WAKE_UNTRUSTED: retried by
-   timer.
+   How a waiter is woken (R26): the handshake turns on client tracking. When an attempt fails,
+   rl_choose_wake_mode counts the servers that would push an invalidation. If they are a quorum,
+   the next attempt is RL_FORM_TRACKED, which makes them track the key; if that fails too, the
+   lock backs off until they push (RL_WAKE_PUSH). The parser reports a push as RL_PUSH;
+   rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer to its
+   turn, if that is earlier (rl_turn_delay_ms). If pushes are lost, the timer ends the back-off
+   (RL_PUSH_WAIT_MS). If the next attempt then finds a server free that pushed nothing, the lock
+   becomes RL_WAKE_UNTRUSTED: it retries by timer until a quorum pushes again.
 
    work_pending means that another pass has something to do: it is set wherever work arises that no
    pass is certain to follow, and makes redlock_timeout_ms 0. Only rl_run_passes clears it.
@@ -771,14 +771,19 @@ struct redlock {
 #define RL_MAX_TTL(rl) ((rl)->options.max_ttl_ms)
 #endif
 
-/* The script that releases, or extends if it is given a ttl. Given a third word, it sets: where
-   there is nothing, if that is how its own value begins; else in the place of a value that
-   begins so (R28). Since it has read the key in the same instant, the server tells once when
-   that changes (R26). Another value there: the age behind it, a string; nothing there: nil.
-   Servers remember what read-only commands read. GETEX is none, so that whoever never waits
-   costs them no memory (without fencing); but not all know or allow it, and behind it Redis 7
-   does not ask whether there is memory to set anything. pcall and the returned table keep a
-   server's own error word before 7.0 too; what only a missing right refuses is called. */
+/* The script of releases, extensions, and SETs that are neither plain nor fenced. Its arguments are
+   our value; a ttl, unless it releases; and for a SET, 20 bytes.
+     our value is there    deletes the key, or extends it if there is a ttl
+     RL_FORM_TRACKED       the 20 bytes begin our own value: sets it if no key is there
+     RL_FORM_SWAP (R28)    they begin another value: sets ours in its place, if that is there
+     otherwise             changes nothing; replies with the holder's age (R26), a string that may
+                           be empty, or nil if no key is there
+   Redis tracks what GET reads: after a SET it pushes one invalidation when the key changes (R26).
+   That takes memory, so a release or an extension tries GETEX first, which is not tracked, and
+   clients that never wait cost none (a fenced SET always reads with GET). Not every server knows or
+   permits GETEX. A SET does without it: behind such a write, Redis 7 no longer checks that there is
+   memory for the SET. pcall, and returning the error, keep the server's own words before 7.0 too;
+   PTTL needs no pcall: it fails only if the user lacks the right. */
 #define RL_LOCK_SCRIPT                                                                             \
   "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
   "v=v==w and v or c('get',k)"                                                                     \
@@ -796,10 +801,14 @@ struct redlock {
 #else
 #define RL_FENCING(rl) ((rl)->options.fencing)
 
-/* R25: sets the lock, as above, if the token fits: it is above the server's clock and the last
-   token, and at most half of max_ttl_ms ahead. The counter is written first, so that no lock stands
-   without it. A string, nil: taken, as above. Below zero: less the clock, which the token does not
-   fit. At least the token: the counter, which refused it. Else the clock, and the lock is set. */
+/* R25: a SET with two more arguments, the token and max_ttl_ms. The token must be greater than the
+   server's clock, by at most half of max_ttl_ms, and greater than the counter: the last token that
+   this server accepted for the resource. The counter is written before the lock, so that no lock
+   exists without it. Replies with the first of these that is true:
+     another value is there, or none to replace   a string or nil, as above
+     the clock refused the token                  minus the clock
+     the counter refused it                       the counter: at least the token
+     the lock is set                              the clock: less than the token */
 #define RL_FENCED_SCRIPT                                                                           \
   "local c,k,w,l,n,p,m,t,f=redis.pcall,KEYS[1],unpack(ARGV)local v=c('get',k)"                     \
   "if v and v.err then return v end if(v or w):sub(1,20)~=n then return v and v:sub(21,23)end "    \
@@ -878,7 +887,7 @@ enum {
 enum { RL_TASK_SET, RL_TASK_EXTEND, RL_TASK_RELEASE, RL_TASK_ABANDON }; /* ABANDON: a lost lock */
 enum {
   RL_FORM_PLAIN,    /* SET NX PX */
-  RL_FORM_TRACKED,  /* by script: the server tracks the key, and tells the holder's age */
+  RL_FORM_TRACKED,  /* by script: the server tracks the key; TAKEN brings the holder's age */
   RL_FORM_SWAP      /* by script, over a given value (R28) */
 };
 enum {
@@ -1100,8 +1109,8 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
   return RL_PARSE_MORE;
 }
 
-/* The CRLF after a bulk string is parsed as an empty line of type '_', with negative to tell it
-   from a RESP3 nil. */
+/* The CRLF after a bulk string is parsed as an empty line of type '_'; `negative` is set, since
+   it is no RESP3 nil. */
 static rl_reply rl_parse_line_end(rl_parser *p) {
   uint32_t number = RL_LOW32(p->number);
   p->state = RL_AT_TYPE;
@@ -1301,7 +1310,7 @@ static int64_t rl_random(redlock *rl, uint32_t span) {
 }
 
 /* R1: how long a ttl is valid, counted from T1: minus ceil(ttl * ppm / 1e6) + 2 for drift, and
-   minus 1 because clocks are read in whole milliseconds, or what they count in (R2). */
+   minus one step of the clock, since each reading may be up to a step behind (R2). */
 static int64_t rl_validity_ms(const redlock *rl, uint32_t ttl_ms) {
   uint32_t ppm = rl->options.drift_ppm, rest = ttl_ms % 1000000; /* 32 bits hold every step */
   uint32_t drift = (rest % 1000 * ppm + 999) / 1000;
@@ -1432,7 +1441,7 @@ static uint64_t rl_quorum_offset_us(const redlock *rl) {
 /* Chooses the token to propose: the middle of what servers accept, so that their clocks may differ
    by a quarter of max_ttl_ms either way. Where that is not above the last token (our clock counts
    whole milliseconds, and replies take time), the last + 1. 0 while too few clocks are known: the
-   reply tells the clock. */
+   replies bring them. */
 static void rl_propose_token(redlock *rl, rl_command *c) {
   uint64_t token = 0;
   if (rl->options.fencing && c->kind == RL_TASK_SET) token = rl_quorum_offset_us(rl);
@@ -1624,8 +1633,8 @@ static void rl_set_missing_votes(redlock *rl, const rl_server *s, redlock_vote v
   }
 }
 
-/* R14: none after the first failure (servers close idle connections); then random, growing,
-   bounded. */
+/* R14: the back-off before reconnecting: none after the first failure (servers close idle
+   connections), then random, growing and bounded. */
 static uint32_t rl_reconnect_backoff_ms(redlock *rl, unsigned fails) {
   uint32_t half;
   int64_t random;
@@ -1882,8 +1891,9 @@ static int rl_send_output(redlock *rl, rl_server *s, rl_output *w) {
   return sent == w->size;
 }
 
-/* Sends to all servers, a piece of output at a time in turn. Servers at the same position share
-   one: at 256 locks in flight that saves encoding each command once for each of five servers. */
+/* Sends to all servers, one piece of output to each, until none can take more. Servers at the same
+   position in the ring share a piece: with 256 locks in flight and five servers, each command is
+   encoded once instead of five times. */
 RL_NOINLINE static void rl_send_to_all(redlock *rl) {
   rl_server *s = rl->server;
   rl_output output;
@@ -1927,8 +1937,8 @@ static int64_t rl_server_timer_ms(const redlock *rl, const rl_server *s) {
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
 
-/* R4: the handshake failed: the server votes ERROR until one succeeds. Our own words replace
-   what an earlier reply said that refused nothing (R15), unless this reply is an error itself. */
+/* R4: the handshake failed: the server votes ERROR until one succeeds. Unless this
+   reply is an error, our own words replace those of an earlier one, which refused nothing (R15). */
 static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
   if (s->parser.outer_type != '-') s->error_is_theirs = s->handshake_failed = 0;
   rl_set_error(s, why);
@@ -1961,7 +1971,7 @@ static const char *rl_check_identity(redlock *rl, rl_server *s) {
   return RL_NULL;
 }
 
-/* After a good reply: no error any more. */
+/* Clears the error, after a good reply. */
 static void rl_clear_error(rl_server *s) {
   s->handshake_failed = s->error_is_theirs = 0;
   s->error[0] = 0;
@@ -2263,9 +2273,9 @@ static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
   return 2 * took + (rl_waiting_ms(rl, lock) < 24 ? 12 : 1);
 }
 
-/* R26: how long others have held the lock since this waiter first heard that it was free; and up to
-   half of that again by luck, so that waiters that came at once differ. The luck is the value's
-   last byte, since a label may come first. The age takes three bytes behind the value. */
+/* R26: a waiter's age: how long ago its first wake-up came; 0 = none has come. Up to a half is
+   added at random, so that waiters that were woken together differ; the random number is the
+   value's last byte, since a label may come first. The age must fit into three bytes. */
 static uint32_t rl_waiter_age_ms(const redlock *rl, const redlock_lock *lock) {
   uint32_t age = RL_CAST(uint32_t, rl->now_ms) - lock->first_woken_ms, most = 1u << 23;
   if (!lock->first_woken_ms) return 0;
@@ -2273,10 +2283,10 @@ static uint32_t rl_waiter_age_ms(const redlock *rl, const redlock_lock *lock) {
   return age + (age * RL_CAST(unsigned char, lock->value[RL_VALUE_BYTES - 1]) >> 9);
 }
 
-/* R26: the random back-off of a waiter that hears that the lock may be free. A crowd waits in line:
-   a waiter younger than the latest holders were rests longer, in proportion, by up to a second.
-   One that has tried only a few times hardly does: few waiters need no line, and it would leave
-   the lock free for nothing. */
+/* R26: a waiter's random back-off once the lock may be free. Many waiters form a line: whoever is
+   younger than the latest holders were backs off for longer, in proportion to the difference, by at
+   most RL_PUSH_WAIT_MS. After a few attempts only, this adds next to nothing: few waiters need no
+   line, and it would leave the lock free for nothing. Also notes when the first wake-up came. */
 static int64_t rl_turn_delay_ms(redlock *rl, redlock_lock *lock) {
   uint32_t own = rl_waiter_age_ms(rl, lock), tries = lock->attempts, early = 0;
   if (!lock->first_woken_ms && rl_mask_count(lock->maybe_free) >= rl->quorum)
@@ -2289,10 +2299,12 @@ static int64_t rl_turn_delay_ms(redlock *rl, redlock_lock *lock) {
   return rl_random(rl, rl_min_spread_ms(rl, lock) + early);
 }
 
-/* R26: at how many servers the resource may be free, for all that is known when an attempt fails.
-   Whether a quorum of them tells when it changes; then the next attempt asks them to. But one that
-   is found free without a word, when a rest that relied on that ended by itself, told nothing. What
-   nobody tells of is polled: that answers come too late, or that clocks do not fit. */
+/* R26: after a failed attempt, chooses how the lock learns when to retry. Adds to maybe_free the
+   servers that have not voted, or voted YES (that is rolled back), or refused only the token.
+   Returns whether to retry soon: the servers do not track the key yet, or a quorum may be free.
+     POLL        no quorum of servers would push; or the quorum came too late, or refused the token:
+                 no push would announce that this changes
+     UNTRUSTED   the back-off relied on pushes, and a server that pushed nothing was found free */
 static int rl_choose_wake_mode(const redlock *rl, redlock_lock *lock) {
   const rl_server *s;
   int unasked, tell = 0, refused = 0;
@@ -2369,8 +2381,8 @@ static void rl_abandon(redlock *rl, redlock_lock *lock) {
   rl_enqueue(rl, lock, RL_TASK_ABANDON);
 }
 
-/* Schedules a kept lock's next extension: after half of its remaining time, in longest_ms at
-   most. */
+/* Schedules a kept lock's next extension: after half of its remaining time, but no
+   later than in longest_ms. */
 static void rl_schedule_extension(redlock *rl, redlock_lock *lock, uint32_t longest_ms) {
   int64_t left = lock->deadline_ms - rl->now_ms;
   uint32_t delay = left > 0 ? RL_CAST(uint32_t, left) / 2 + 1 : 0;
@@ -2412,10 +2424,10 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   }
 }
 
-/* R6, R7: whether a failed attempt of a waiter waits for the missing votes: if nobody has said
-   yes, as long again as it took so far, since a server that says nil needs no roll-back. If a
-   token was refused, until the round's end: a minority's refusals must not make it try again at
-   once (R25). */
+/* R6, R7: whether a waiter's round that has failed, without a YES, lingers for the missing votes: a
+   server that votes TAKEN needs no roll-back. It lingers for as long again as the round has taken;
+   but if a token was refused, until the end of the round: without the other votes a minority that
+   refuses could make the lock try again at once (R25). */
 static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
   int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
   if (!lock->wake_mode || rl->now_ms >= lock->timer_ms) return 0;
@@ -2489,7 +2501,7 @@ static rl_command *rl_append_for_all(redlock *rl, const redlock_lock *lock, uint
   return rl_append_command(rl, lock, kind, to);
 }
 
-/* Behind the value; the highest of three bytes first. */
+/* Writes the age that goes behind the value, as three bytes, the highest first. */
 static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   char *at = lock->age + sizeof lock->age;
   for (; at != lock->age; age_ms >>= 8) *--at = RL_CAST(char, age_ms & 255);
@@ -2546,8 +2558,9 @@ static redlock_lock *rl_next_admissible(redlock *rl) {
 
 /* ---- Locks: timers --------------------------------------------------------------------------- */
 
-/* R10: the servers had their time; or a waiter, which has failed, waits no longer for the last of
-   them, who may be in time, and has been asked to tell (R26). */
+/* R10: the round's time is up: a missing vote becomes TIMEOUT or UNREACHABLE. If the round had
+   failed already and only lingered (rl_defer_failure), missing votes stay NONE: those servers are
+   not overdue yet, and they count as servers that push (R26). */
 static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   const rl_command *c = lock->command;
   int lingered = lock->wake_mode && rl->now_ms - lock->t1_ms < rl->options.server_timeout_ms,
@@ -2564,9 +2577,10 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   rl_evaluate_round(rl, lock);
 }
 
-/* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change, we
-   made one, or it has just connected. A lock in back-off that may now find a quorum free retries
-   soon. A push from a server that voted QUARANTINED only reports the roll-back of our own SET. */
+/* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change,
+   has just connected, or is no longer stalled. A lock in back-off that may now find a quorum free
+   retries soon. A push from a server that voted QUARANTINED only reports the roll-back of our own
+   SET. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   redlock_lock *lock = rl_list_first(&rl->active);
   for (; lock && lock->wake_mode; lock = rl_list_next(&rl->active, lock)) {
@@ -3032,7 +3046,7 @@ static socklen_t rl_make_sockaddr(rl_sockaddr *a, const rl_address *from) {
 
 #ifdef REDLOCK_NO_DNS
 
-/* What the entry says; no port = it is not a numeric address. */
+/* The address in the entry; port 0 = it is not numeric. */
 static rl_address rl_address_of(const rl_server *s) {
   char host[RL_HOST_BYTES];
   rl_address none;
@@ -3229,7 +3243,7 @@ static const redlock_io rl_system = {
   rl_system_wait, rl_system_now_ms, rl_system_entropy, RL_NULL
 };
 
-/* Sets the back end up if the caller brings no io; 0 = there is none. */
+/* Takes the caller's io, or the system's; 0 = there is none. */
 static int rl_init_io(redlock *rl) {
   const redlock_io *own = rl->options.io;
   rl->io = own ? own : &rl_system;
@@ -3268,7 +3282,8 @@ static const char rl_error_too_many[] = "more servers than REDLOCK_MAX_SERVERS";
 static const char rl_error_not_held[] = "the lock is not held";
 static const char rl_error_busy[] = "the lock is busy"; /* pending, kept, or decided */
 
-/* What was refused leaves its reason. No more of a client built otherwise may be there. */
+/* Refuses a call and keeps the reason, unless the client was built with other sizes: then it may
+   have no room for that. */
 static redlock_status rl_invalid(redlock *rl, const char *why) {
   if (rl && rl->server_count != RL_SIZE_MISMATCH) rl_set_local_error(rl, why);
   return REDLOCK_INVALID;
@@ -3305,7 +3320,7 @@ static const char *rl_check_entry(redlock *rl, rl_server *s) {
   return rl_uses_system_io(rl) && !rl_system_resolve(rl, s) ? rl_error_listed_twice : RL_NULL;
 }
 
-/* Takes the entries of the list; what is wrong with one stays as that server's error too. */
+/* Takes the entries of the list; a problem with one is that server's error too. */
 static redlock_status rl_init_servers(redlock *rl, const char *list) {
   while (*(list += strspn(list, RL_SEPARATORS)) != 0) {
     rl_server *s = rl->server_end;
@@ -3355,10 +3370,10 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
   return status;
 }
 
-/* Whether this is a client, and this is its process. */
+/* Whether the client is initialised and belongs to this process (R17). */
 static int rl_is_usable(const redlock *rl) { return rl_is_initialised(rl) && !rl_is_forked(rl); }
 
-/* OK = the same, and there is a lock. */
+/* OK = the client is usable, and lock is not NULL. */
 static redlock_status rl_check_call(redlock *rl, const void *lock) {
   if (!rl_is_initialised(rl)) return rl_invalid(rl, "no client: moved, closed, or init failed");
   if (rl_is_forked(rl)) return rl_invalid(rl, "the client is another process's");
