@@ -16,6 +16,8 @@ static int run(redlock *client) {
   redlock_guard guard(client, "invoice:42", 10000, 3000);
   if (guard) return work(guard); // released on the way out, an exception included
   std::fprintf(stderr, "%s\n", redlock_strerror(guard.status()));
+  if (guard.status() == REDLOCK_INVALID)
+    std::fprintf(stderr, "  %s\n", redlock_server_error(client, -1));
   return 1;
 }
 

@@ -17,17 +17,24 @@ enum { TTL_MS = 10000 };
 
 static const char *list;
 
+static int explain(const redlock *rl, redlock_status status) {
+  fprintf(stderr, "%s\n", redlock_strerror(status));
+  if (status == REDLOCK_INVALID) fprintf(stderr, "  %s\n", redlock_server_error(rl, -1));
+  return 1;
+}
+
 /* The giver: takes the lock and begins the work. From here on it does nothing more under the lock;
    nor does redlock_close release what is held. */
 static int give(int to) {
   redlock rl;
   redlock_lock lock;
+  redlock_status status = redlock_init(&rl, list, NULL);
   ssize_t sent = 0;
-  if (redlock_init(&rl, list, NULL) != REDLOCK_OK) return 1;
-  if (redlock_acquire(&rl, &lock, "job:42", TTL_MS, 3000) == REDLOCK_OK) {
+  if (status == REDLOCK_OK) status = redlock_acquire(&rl, &lock, "job:42", TTL_MS, 3000);
+  if (status == REDLOCK_OK) {
     puts("first: takes the lock, begins the work, hands it over");
     sent = write(to, lock.value, sizeof lock.value);
-  }
+  } else explain(&rl, status);
   redlock_close(&rl);
   return sent != sizeof lock.value;
 }
@@ -37,7 +44,8 @@ static int come_late(const char ticket[20]) {
   redlock rl;
   redlock_lock lock;
   redlock_status status;
-  if (redlock_init(&rl, list, NULL) != REDLOCK_OK) return 1;
+  status = redlock_init(&rl, list, NULL);
+  if (status != REDLOCK_OK) return explain(&rl, status);
   status = redlock_adopt(&rl, &lock, "job:42", TTL_MS, ticket);
   printf("third: has the same ticket: %s\n", redlock_strerror(status));
   redlock_close(&rl);
@@ -65,7 +73,8 @@ static int adopt(const char ticket[20]) {
   redlock_lock lock;
   redlock_status status;
   int failed = 1;
-  if (redlock_init(&rl, list, NULL) != REDLOCK_OK) return 1;
+  status = redlock_init(&rl, list, NULL);
+  if (status != REDLOCK_OK) return explain(&rl, status);
   status = redlock_adopt(&rl, &lock, "job:42", TTL_MS, ticket);
   printf("second: adopts it: %s\n", redlock_strerror(status));
   if (status == REDLOCK_OK) {

@@ -99,6 +99,7 @@ static void *keep(void *keeper) {
     set_status(k, status);
     if (status == REDLOCK_OK) status = keep_until_over(k, &rl, &lock);
   }
+  if (status == REDLOCK_INVALID) fprintf(stderr, "%s\n", redlock_server_error(&rl, -1));
   set_status(k, status);
   redlock_close(&rl);
   return NULL;

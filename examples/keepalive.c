@@ -45,6 +45,8 @@ static int explain(const redlock *rl, const char *what, redlock_status status) {
   const char *error;
   int i;
   fprintf(stderr, "%s: %s\n", what, redlock_strerror(status));
+  error = redlock_server_error(rl, -1); /* on this side */
+  if (*error) fprintf(stderr, "  %s\n", error);
   for (i = 0; (error = redlock_server_error(rl, i)) != NULL; i++)
     if (*error) fprintf(stderr, "  server %d: %s\n", i, error);
   return 1;

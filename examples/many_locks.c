@@ -81,7 +81,7 @@ static void start_next(redlock_lock *lock) {
   status = redlock_start_acquire(&client, lock, resource, TTL_MS, WAIT_MS);
   count.started++;
   if (status == REDLOCK_PENDING) count.in_flight++;
-  else fprintf(stderr, "%s: %s\n", resource, redlock_strerror(status));
+  else fprintf(stderr, "%s: %s\n", resource, redlock_server_error(&client, -1));
 }
 
 /* lock->operation says what was decided, lock->status how it ended. */
@@ -115,8 +115,9 @@ static void run(void) {
 }
 
 static void explain(void) {
-  const char *error;
+  const char *error = redlock_server_error(&client, -1); /* on this side */
   int i;
+  if (*error) fprintf(stderr, "  %s\n", error);
   for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++)
     if (*error) fprintf(stderr, "  server %d: %s\n", i, error);
 }

@@ -44,13 +44,15 @@ static int64_t remaining_ms(int count) {
 int main(int argc, char **argv) {
   int count = argc - 2, done = 0;
   redlock_status status;
-  if (count < 1 || count > MOST || redlock_init(&client, argv[1], NULL) != REDLOCK_OK) return 2;
+  if (count < 1 || count > MOST) return puts("usage: several SERVERS NAME..., up to 8 names"), 2;
+  if (redlock_init(&client, argv[1], NULL)) return puts(redlock_server_error(&client, -1)), 2;
   status = acquire_all(argv + 2, count);
   while (status == REDLOCK_OK && done < PIECES && remaining_ms(count) > PIECE_MS) {
     (void)poll(NULL, 0, PIECE_MS); /* a piece of the work */
     done++;
     (void)redlock_wait(&client, 0); /* extends the locks when it is time */
   }
+  if (status == REDLOCK_INVALID) puts(redlock_server_error(&client, -1));
   while (count > 0) (void)redlock_release(&client, &locks[--count]); /* those that are held */
   redlock_close(&client);
   printf("%s; %d of %d pieces done\n", redlock_strerror(status), done, PIECES);

@@ -21,6 +21,8 @@ static int explain(redlock_status status) {
   const char *error;
   int i;
   fprintf(stderr, "%s\n", redlock_strerror(status));
+  error = redlock_server_error(&client, -1); /* on this side */
+  if (*error) fprintf(stderr, "  %s\n", error);
   for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++)
     if (*error) fprintf(stderr, "  server %d: %s\n", i, error);
   return 1;

@@ -160,7 +160,7 @@ int main(int argc, char **argv) {
   options.max_ttl_ms = MAX_TTL_MS;
   options.fencing = 1;
   if (redlock_init(&rl, argv[1], &options) != REDLOCK_OK) {
-    fprintf(stderr, "init: %s\n", redlock_server_error(&rl, 0));
+    fprintf(stderr, "init: %s\n", redlock_server_error(&rl, -1));
     return FAILED;
   }
   open_storage(&db, argv[2], argv[3]);

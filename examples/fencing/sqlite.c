@@ -137,7 +137,7 @@ int main(int argc, char **argv) {
   options.max_ttl_ms = MAX_TTL_MS;
   options.fencing = 1;
   if (redlock_init(&rl, argv[1], &options) != REDLOCK_OK) {
-    fprintf(stderr, "init: %s\n", redlock_server_error(&rl, 0));
+    fprintf(stderr, "init: %s\n", redlock_server_error(&rl, -1));
     return FAILED;
   }
   db = open_database(argv[2]);

@@ -117,16 +117,19 @@ static void read_password(int fd, const char *path) {
   (void)close(fd);
   if (got < 0) usage("cannot read the password file '%s': it must be a file", path);
   password[size] = 0;
-  if (size == sizeof password - 1) usage("the password in '%s' is too long: 510 bytes are the most", path);
+  if (size == sizeof password - 1)
+    usage("the password in '%s' is too long: 510 bytes are the most", path);
   password[strcspn(password, "\r\n")] = 0;
-  if (!*password) usage("the password file '%s' is empty: write the password in its first line", path);
+  if (!*password)
+    usage("the password file '%s' is empty: write the password in its first line", path);
   set.password = password;
 }
 
 /* Whoever names a file knows who may read it: a container's secrets are open to all inside. */
 static void take_password_file(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) usage("cannot open the password file '%s': check its name, and who may read it", path);
+  if (fd < 0)
+    usage("cannot open the password file '%s': check its name, and who may read it", path);
   read_password(fd, path);
 }
 
@@ -280,7 +283,8 @@ static char **take_options(char **words) {
 static void take_command(char **words) {
   if (words[0] && (strcmp(words[0], "-c") == 0 || strcmp(words[0], "--command") == 0))
     words += take_long_or_short(words);
-  if (set.command && words[0]) usage("leave out '%s': with --command nothing may follow RESOURCE", words[0]);
+  if (set.command && words[0])
+    usage("leave out '%s': with --command nothing may follow RESOURCE", words[0]);
   if (set.command) return;
   set.command = words;
   if (words[0] && strcmp(words[0], "--") == 0) set.command++;

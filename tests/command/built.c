@@ -104,6 +104,19 @@ static void hello_takes_its_lock_and_releases_it(void) {
 }
 
 /* They last longer than their ttl, and end together. */
+/* By redlock_server_error(&rl, -1): no server can. */
+static void examples_say_why_a_list_is_refused(void) {
+  fresh();
+  CHECK_EQ(shell("for each in hello keepalive many_locks several hand_over keep_thread guard "
+                 "fencing/redis fencing/sqlite fencing/postgres tls; do "
+                 "test -x $here/../examples/$each || continue; "
+                 "test $each = tls && more= || more='a 1 1'; "
+                 "timeout 9 $here/../examples/$each , $more >$work/said 2>&1 "
+                 "&& echo $each succeeds; "
+                 "grep -q 'the list of servers is empty' $work/said || echo $each; done"), 0);
+  if (!CHECK(!*output())) printf("    do not: %s", output());
+}
+
 static void several_are_kept_together(void) {
   pid_t pid;
   fresh();
@@ -249,6 +262,7 @@ int main(int argc, char **argv) {
     RUN(many_locks_grants_all);
     RUN(many_locks_bears_restarts);
     RUN(hello_takes_its_lock_and_releases_it);
+    RUN(examples_say_why_a_list_is_refused);
     RUN(several_are_kept_together);
     RUN(several_are_taken_or_none);
     RUN(several_stop_when_one_is_lost);
