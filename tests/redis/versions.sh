@@ -10,6 +10,7 @@ cd "$root" || exit
 v0_1_0=3a0d277
 told=e7bc1c9 # the first that is told when a lock is free, and has tokens
 cycles=${CYCLES:-40}
+grants=${GRANTS:-400}
 servers='' pids=''
 trap 'kill $pids 2>/dev/null; rm -rf "$work"' EXIT
 
@@ -46,11 +47,15 @@ start_servers() {
 }
 
 # contend VERSION... : two peers of each, at once
-contend() {
-  rm -f "$work/inside" "$work/tokens" "$work"/said-*
-  peers=''
-  for version in "$@" "$@"; do
-    "$work/$version/peer" "$servers" "$work" "$cycles" >>"$work/said-$version" &
+contend() { run_peers "$cycles" "$@" "$@"; }
+
+# run_peers "CYCLES [GRANTS]" VERSION... : one of each, at once
+run_peers() {
+  rm -f "$work/inside" "$work/tokens" "$work/granted" "$work"/said-*
+  peers='' until=$1
+  shift
+  for version in "$@"; do
+    "$work/$version/peer" "$servers" "$work" $until >>"$work/said-$version" &
     peers="$peers $!"
   done
   bad=0
@@ -71,7 +76,31 @@ tokens_grow_across_versions() {
   contend $told today
 }
 
+grants_of() { awk '{ sum += $1 } END { print sum + 0 }' "$work/said-$1"; }
+
+# Whoever is told and knows no line, eight of them, beside eight who wait in line and whose values
+# are longer. Each kind gets an eighth of its fair half at least.
+crowd_shares() {
+  [ -n "$servers" ] || start_servers || return
+  crowd="$told today $told today $told today $told today"
+  run_peers "1000000 $grants" $crowd $crowd || return
+  echo "note: the old ones have had $(grants_of $told), the new ones $(grants_of today)"
+  [ $(($(grants_of $told) * 16)) -ge "$grants" ] && [ $(($(grants_of today) * 16)) -ge "$grants" ]
+}
+
+# R26
+old_and_new_share_a_crowd() {
+  has_tools && build $told && build today && crowd_shares
+}
+
+# R25 R26
+so_they_do_with_tokens() {
+  has_tools && build $told -DFENCED && build today -DFENCED && crowd_shares
+}
+
 run all_versions_exclude_each_other all_versions_exclude_each_other
 run tokens_grow_across_versions tokens_grow_across_versions
+run old_and_new_share_a_crowd old_and_new_share_a_crowd
+run so_they_do_with_tokens so_they_do_with_tokens
 
 check_end

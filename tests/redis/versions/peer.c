@@ -1,7 +1,8 @@
-/* peer.c SERVERS FOLDER CYCLES: takes one lock again and again, and finds out whether it is
- * alone. versions.sh builds it with the headers of several versions, so it uses only what all of
- * them have. Compiled with FENCED, a grant's token must be greater than the last one of any
- * peer. */
+/* peer.c SERVERS FOLDER CYCLES [GRANTS]: takes one lock again and again, and finds out whether it
+ * is alone. With GRANTS it holds it for a while, wants it again when a few others have had it,
+ * and ends when all together have had it so many times. No server may have said an error.
+ * versions.sh builds it with the headers of several versions, so it uses only what all of them
+ * have. Compiled with FENCED, a grant's token must be greater than the last one of any peer. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
@@ -17,11 +18,11 @@ enum { TTL_MS = 6000, TIMEOUT_MS = 1500 }; /* for TTL_MS a server that has start
 #else
 enum { TTL_MS = 20000, TIMEOUT_MS = 2000 };
 #endif
-enum { WAIT_MS = 60000, REST_MS = 5 };
+enum { WAIT_MS = 60000, REST_MS = 5, OTHERS = 4, SERVERS = 3 };
 
 static redlock client;
 static redlock_lock lock;
-static char inside[512], tokens[512];
+static char inside[512], tokens[512], granted[512];
 
 static void fail(const char *what) {
   printf("%s: %s\n", REDLOCK_VERSION, what);
@@ -53,9 +54,31 @@ static void work(int cycle) {
   unlink(inside);
 }
 
+static void check_errors(void) {
+  int i;
+  for (i = 0; i < SERVERS; i++)
+    if (*redlock_server_error(&client, i)) fail(redlock_server_error(&client, i));
+}
+
+/* There is a byte for each. */
+static long count_grants(const char *more) {
+  FILE *file = fopen(granted, "a");
+  long count;
+  if (!file || fputs(more, file) < 0 || fseek(file, 0, SEEK_END)) fail("cannot count the grants");
+  count = ftell(file);
+  fclose(file);
+  return count;
+}
+
+/* Whoever asked again at once would often be ahead of those who have to be told. */
+static void let_others(long until) {
+  while (count_grants("") < until) (void)poll(NULL, 0, REST_MS);
+}
+
 int main(int argc, char **argv) {
   redlock_options options;
-  int i, cycles = argc > 3 ? atoi(argv[3]) : 0;
+  int i, cycles = argc > 3 ? atoi(argv[3]) : 0, grants = argc > 4 ? atoi(argv[4]) : 0;
+  long mine = 0;
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = TIMEOUT_MS;
 #ifdef FENCED
@@ -64,14 +87,19 @@ int main(int argc, char **argv) {
 #endif
   snprintf(inside, sizeof inside, "%s/inside", argv[2]);
   snprintf(tokens, sizeof tokens, "%s/tokens", argv[2]);
+  snprintf(granted, sizeof granted, "%s/granted", argv[2]);
   if (redlock_init(&client, argv[1], &options) != REDLOCK_OK) fail("not initialised");
-  for (i = 0; i < cycles; i++) {
+  for (i = 0; i < cycles && (!grants || mine < grants); i++) {
     if (redlock_acquire(&client, &lock, "shared", TTL_MS, WAIT_MS) != REDLOCK_OK) fail("no lock");
     work(i);
+    if (grants) mine = count_grants(".");
+    if (grants) (void)poll(NULL, 0, REST_MS);
     if (redlock_release(&client, &lock) != REDLOCK_OK) fail("not released");
-    (void)poll(NULL, 0, REST_MS); /* for the others */
+    if (grants) let_others(mine + OTHERS < grants ? mine + OTHERS : grants);
+    else (void)poll(NULL, 0, REST_MS); /* for the others */
   }
+  check_errors();
   redlock_close(&client);
-  printf("%d cycles\n", cycles);
+  printf("%d cycles\n", i);
   return 0;
 }
