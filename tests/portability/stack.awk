@@ -1,8 +1,10 @@
 # stack.awk : from gcc's -fcallgraph-info=su, in a line, the deepest stack in bytes of redlock_acquire,
-# _release, _step_on and _init, or of the functions that -v of='...' names; what they call through
-# pointers (the hooks) and libc come on top. Instead of it the reason, and exit 1, if a call leads
-# back to where it came from, or a frame has no greatest size.
-#   awk [-v of=...] [-v way=1] -f stack.awk FILE.ci    way: also what the first one consists of
+# _release, _step_on and _init, or of the functions that -v of='...' names. A call through a pointer
+# may lead to any of -v hooks='...'; without that the hooks come on top, as libc always does. Instead
+# of it the reason, and exit 1, if a call leads back to where it came from, or a frame has no greatest
+# size.
+#   awk [-v of=...] [-v hooks=...] [-v way=1] -f stack.awk FILE.ci
+#   way: also what the first one consists of, a frame in a line
 
 function quoted(word, at) {
   at = index($0, word ": \"") + length(word) + 3
@@ -39,6 +41,11 @@ function deepest(name, list, count, i, below, depth) {
 }
 
 END {
+  count = split(hooks, entries, " ")
+  for (i = 1; i <= count; i++) {
+    if (!(entries[i] in place_of)) fault = "no " entries[i]
+    calls["__indirect_call"] = calls["__indirect_call"] "\n" place_of[entries[i]]
+  }
   if (!of) of = "redlock_acquire redlock_release redlock_step_on redlock_init_sized"
   count = split(of, entries, " ")
   for (i = 1; i <= count; i++) {
