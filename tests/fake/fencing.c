@@ -673,18 +673,26 @@ static void nor_when_the_last_of_it_went_to_one_who_is_silent(void) { /* R25 R10
 }
 
 /* Nobody tells when a counter is within reach again: it is polled, more and more rarely. */
-static void a_waiter_whose_token_is_refused_polls(void) { /* R25 R26 R9 */
+static void a_refused_waiter(int stepped_back) {
   int i;
   prepare_fenced(3);
   for (i = 0; i < 3; i++) fake.server[i].store.refuse_hello = 0;
   ready();
   warm();
-  count(0, 2, "r:fence", wall_us(0) + 9000 * (int64_t)MS);
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(100);
+  if (!stepped_back) count(0, 2, "r:fence", wall_us(0) + 9 * (int64_t)SECOND_US);
+  for (i = 0; i < 3 && stepped_back; i++) fake.server[i].wall_us = -9 * (int64_t)SECOND_US;
+  forget_log();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 4000), REDLOCK_TAKEN);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_LOW);
   CHECK(sets(0) >= 3 * 15 && sets(0) <= 3 * 150); /* three rounds each */
   end();
 }
+
+static void a_waiter_whose_token_is_refused_polls(void) { a_refused_waiter(0); } /* R25 R26 R9 */
+static void so_does_one_after_clocks_stepped_back(void) { a_refused_waiter(1); } /* R25 R26 R9 */
 
 static void who_is_only_asked_for_the_clock_has_no_error(void) { /* R15 */
   int i;
@@ -738,6 +746,7 @@ int main(int argc, char **argv) {
   RUN(no_round_begins_when_the_time_is_up);
   RUN(nor_when_the_last_of_it_went_to_one_who_is_silent);
   RUN(a_waiter_whose_token_is_refused_polls);
+  RUN(so_does_one_after_clocks_stepped_back);
   RUN(who_is_only_asked_for_the_clock_has_no_error);
   return check_end();
 }
