@@ -340,7 +340,7 @@ function plot_crowd(title, what, i, n, y) {
                           "number of processes that want it. Each holds it for 20 ms and wants " \
                           "it again at once; one run of 4 s each, on one machine.")
   y = legend(y + 4, "ours", "redlock.h: told when it is free, and in line")
-  y = legend(y, "other", "polling every 50 to 250 ms: whoever had it last gets it again")
+  y = legend(y, "other", "polling, every 50 to 250 ms")
   y = panel("crowd", "polling", what[1], y + 16, 190, up_to(most["crowd|commands"])) + 8
   for (i = 1; i <= n; i++) {
     label(MARGIN, y, "strong", what[i] (i == n ? " in all that time" : ""))
