@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEPLOYED_CONF "examples/deploy/redis.conf"
+#define DEPLOYED_CONF "tests/deployed-conf" /* prints it */
 #define DEPLOYED_LOCKS "deployed-locks"
 #define DEPLOYED_OPERATOR "deployed-operator"
 
@@ -37,7 +37,7 @@ static inline void deployed_fill_in(const char *line, FILE *to) {
 static inline const char *deployed_args(void) {
   static char path[SERVERS_PATH];
   char line[1024];
-  FILE *from = fopen(DEPLOYED_CONF, "r"), *to;
+  FILE *from = popen(DEPLOYED_CONF, "r"), *to;
   snprintf(path, sizeof path, "%s/redis.conf", servers_folder());
   to = fopen(path, "w");
   if (!from || !to) {
@@ -45,8 +45,10 @@ static inline const char *deployed_args(void) {
     exit(1);
   }
   while (fgets(line, sizeof line, from)) deployed_fill_in(line, to);
-  fclose(from);
-  fclose(to);
+  if (pclose(from) || fclose(to)) {
+    fprintf(stderr, "%s failed\n", DEPLOYED_CONF);
+    exit(1);
+  }
   return path;
 }
 

@@ -117,7 +117,7 @@ static inline int holders(const char *key) {
 
 /* At once as a rule: a release is on its way to the slower servers when the command ends. */
 static inline int is_free(const char *key) {
-  int64_t end = timing_ms() + 400;
+  int64_t end = timing_ms() + 1000;
   while (holders(key) > 0 && timing_ms() < end) rest(2);
   return holders(key) == 0;
 }

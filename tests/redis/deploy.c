@@ -68,19 +68,25 @@ static const char *told(const char *command) {
   return server_command(&as, "%s", command);
 }
 
+/* Redis before 6.2 does not, and goes without +getex. */
+static int knows_getex(void) {
+  return strncmp(server_command(&real.at[0], "GETEX none"), "-ERR unknown", 12) != 0;
+}
+
 /* The commands of fencing tokens and of wake-ups, in scripts and by themselves. */
 static void its_user_may_send_all_that_a_client_can(void) {
   static const char *const allowed[] = {
-    "EVAL \"redis.call('time') redis.call('getex',KEYS[1]) redis.call('get',KEYS[1]) "
+    "EVAL \"redis.call('time') redis.call('get',KEYS[1]) "
     "return redis.call('set',KEYS[1]..':fence','7','px','100')\" 1 deploy",
     "EVAL \"redis.call('pttl',KEYS[1]) redis.call('pexpire',KEYS[1],9) redis.call('del',KEYS[1]) "
     "return redis.call('info')\" 1 deploy",
-    "SET deploy:fence 7 PX 100", "GET deploy:fence", "GETEX deploy:fence", "TIME", "HELLO 3",
-    "CLIENT TRACKING ON", "INFO"
+    "SET deploy:fence 7 PX 60000", "GET deploy:fence", "TIME", "HELLO 3", "CLIENT TRACKING ON",
+    "INFO", "GETEX deploy:fence"
   };
-  size_t i;
+  size_t i, count;
   servers_heal(&real);
-  for (i = 0; i < sizeof allowed / sizeof *allowed; i++) {
+  count = sizeof allowed / sizeof *allowed - !knows_getex();
+  for (i = 0; i < count; i++) {
     const char *reply = told(allowed[i]);
     if (!CHECK(*reply != '-' && *reply != '(')) printf("    %s: %s\n", allowed[i], reply);
     if (strncmp(allowed[i], "GET", 3) == 0) CHECK(strcmp(reply, "7") == 0);
@@ -170,8 +176,8 @@ static void it_does_not_start_before_the_passwords_are_filled_in(void) {
     dup2(fd, STDOUT_FILENO);
     dup2(fd, STDERR_FILENO);
     alarm(NEVER_S); /* it would serve for ever */
-    execl(getenv("REDIS_SERVER"), "redis-server", DEPLOYED_CONF, "--port", "0", "--dir",
-          servers_folder(), (char *)NULL);
+    execl(getenv("REDIS_SERVER"), "redis-server", "examples/deploy/redis.conf", "--port", "0",
+          "--dir", servers_folder(), (char *)NULL);
     _exit(127);
   }
   waitpid(pid, &status, 0);

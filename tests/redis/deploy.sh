@@ -6,11 +6,14 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/check.sh"
 
-deploy=$root/examples/deploy
+deploy=$work/deploy
 three=$deploy/three
 folder=$work/three
 first=$((20000 + $$ % 10000))
 trap '"$three" stop "$folder" >/dev/null 2>&1; rm -rf "$work"' EXIT
+
+# As the server under test takes it.
+cp -r "$root/examples/deploy" "$deploy" && "$root/tests/deployed-conf" >"$deploy/redis.conf" || exit
 
 has_server() { [ -x "${REDIS_SERVER:-}" ] || skip "no redis-server"; }
 
