@@ -1,6 +1,6 @@
 /* line: a crowd of W processes waits for one resource, and each holds it for so long. Closed:
  * who has had it wants it again, at once or after a while. Drained: each leaves with its first, and
- * has 30 s to wait for it. Beside them the same crowd polls, at 50 to 250 ms as common libraries do.
+ * has 30 s to wait for it. Beside it the same crowd polls at 50 to 250 ms, as common libraries do.
  * (The program crowd is about locks that nobody waits for.)
  *
  * line                                     what is drawn, and 128 that drain: a minute

@@ -209,8 +209,8 @@ static void open_client(redlock *rl, uint32_t fencing, uint32_t attempts) {
 /* A client whose last attempt is the first that has a script: without fencing a plain SET is. */
 static void open_waiter(redlock *rl, uint32_t fencing) { open_client(rl, fencing, 2 - fencing); }
 
-/* A server that has just started has no vote where tokens are. It tells whole seconds, so one client
-   may trust it a second before another one does: all do from here on. */
+/* A server that has just started has no vote where tokens are. It tells whole seconds, so one
+   client may trust it a second before another one does: all do from here on. */
 static void await_vote(void) {
   while (server_info(&real.at[0], "uptime_in_seconds:") < MAX_TTL / 1000 + 3) poll(NULL, 0, 20);
 }
