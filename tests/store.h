@@ -73,10 +73,10 @@ struct arg {
   size_t size;
 };
 
-/* What a connection has read, and will be told of once (R26). */
+/* What a connection has read, and will get one push of (R26). */
 struct read {
   size_t size;
-  int present;            /* it was there: that it expires is told too */
+  int present;            /* it was there: that it expires is pushed too */
   unsigned char name[STORE_NAME];
 };
 

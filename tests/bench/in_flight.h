@@ -1,5 +1,5 @@
 /* in_flight.h: one client that keeps many locks in flight on one thread. Each lock is another
- * resource; it is released as soon as it is handed back, and taken again as soon as it is released.
+ * resource; it is released as soon as it is returned, and taken again as soon as it is released.
  * Who includes this has built redlock.h, and says how many locks at most: IN_FLIGHT. */
 #ifndef IN_FLIGHT_H
 #define IN_FLIGHT_H
@@ -19,7 +19,7 @@ static void begin(redlock_lock *lock) {
     bench_die("an acquire does not start");
 }
 
-/* Goes on with a lock that was handed back; 1 = a cycle is done. */
+/* Goes on with a lock that was returned; 1 = a cycle is done. */
 static int go_on(redlock_lock *lock) {
   if (lock->status != REDLOCK_OK) bench_die(redlock_strerror(lock->status));
   if (lock->operation == REDLOCK_RELEASE) return 1;

@@ -90,7 +90,7 @@ static inline void judge_uniqueness(struct verdict *v, struct grant *all) {
     if (all[i].token == all[i - 1].token) find_fault(v, "two grants have one token", all[i].token);
 }
 
-/* Each token is above all that had been handed back before it was asked for. */
+/* Each token is above all that had been returned before it was asked for. */
 static inline void judge_order(struct verdict *v, struct grant *all, struct grant *ends) {
   uint64_t most = 0;
   long i, k = 0;

@@ -227,7 +227,7 @@ static void servers_that_forgot_cast_no_vote(void) { /* R28 R24 */
   over();
 }
 
-/* In line, with its SET out, and decided, when another lock has been handed back first. */
+/* In line, with its SET out, and decided, when another lock has been returned first. */
 static void in_every_phase(int closes) {
   int phase;
   for (phase = 0; phase < 3; phase++) {

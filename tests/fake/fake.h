@@ -7,7 +7,7 @@
  *
  * ../store.h        what a server answers, and its keys: a new script is taught there
  * fake_stream.h     bytes with a time of arrival
- * fake_tracking.h   replies, and who is told what changes (R26)
+ * fake_tracking.h   replies, and who gets a push of what changes (R26)
  * fake_server.h     which command it was, and what is done with it
  * fake_io.h         the hooks, the clock, the failures
  * fake_idle_step.h  the check of every test that no step acts before its time (R27)

@@ -39,7 +39,7 @@ static inline void fake_idle_step(struct fake *f, const struct fake_client *clie
   int i;
   for (i = 0; i < FAKE_WATCHED && f->watched[i]; i++)
     memcpy(&locks[i], f->watched[i], sizeof locks[i]);
-  if (redlock_step(client->rl)) (void)fake_acts_early(f, "a lock is handed back", -1);
+  if (redlock_step(client->rl)) (void)fake_acts_early(f, "a lock is returned", -1);
   if (fake_waits_for_more(f, client)) (void)fake_acts_early(f, "it waits for more", -1);
   if (fake_named(f, client) < f->named_at) (void)fake_acts_early(f, "it names an earlier time", -1);
   for (i = 0; i < FAKE_WATCHED && f->watched[i]; i++) {

@@ -1,6 +1,6 @@
 /* fake_tracking.h: replies, and the pushes that say what changed (R26). A connection that asked for
- * it, and has read a key, is told once when that is deleted, overwritten, extended or seen to have
- * expired; of another database too. Who changes a key himself is told behind his reply. */
+ * it, and has read a key, gets one push when that is deleted, overwritten, extended or seen to have
+ * expired; of another database too. Whoever changes a key gets its own push behind the reply. */
 #ifndef FAKE_TRACKING_H
 #define FAKE_TRACKING_H
 
@@ -16,7 +16,7 @@ static inline void fake_reply(struct fake_server *s, struct fake_connection *c, 
   }
 }
 
-/* How many keys the connections of a server have read and not been told of. */
+/* How many keys the connections of a server have read and got no push of since. */
 static inline int fake_read_count(const struct fake *f, int server) {
   size_t i;
   int count = 0;

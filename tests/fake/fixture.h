@@ -20,7 +20,7 @@ static redlock rl;
 static redlock_options options;
 static redlock_lock lock, other;
 static char servers[512];
-static redlock_lock *handed[HANDED]; /* what step and wait handed back, in order */
+static redlock_lock *handed[HANDED]; /* what step and wait returned, in order */
 static int handed_count;
 
 static inline void prepare(int count) {
@@ -74,7 +74,7 @@ static inline void run_for(int64_t ms) {
   take_all(&rl);
 }
 
-/* Waits until this lock is handed back, at most ten simulated minutes. */
+/* Waits until this lock is returned, at most ten simulated minutes. */
 static inline redlock_status finish(redlock_lock *wanted) {
   int64_t limit = now() + 600000;
   while (now() < limit) {
@@ -83,7 +83,7 @@ static inline redlock_status finish(redlock_lock *wanted) {
     if (l == wanted) return l->status;
     if (!l && wanted->status != REDLOCK_PENDING) break;
   }
-  CHECK(handed_count && handed[handed_count - 1] == wanted); /* it was never handed back */
+  CHECK(handed_count && handed[handed_count - 1] == wanted); /* it was never returned */
   return REDLOCK_PENDING;
 }
 

@@ -230,7 +230,7 @@ static void a_loop_rests_while_the_clock_fails(void) { /* R27 */
   end();
 }
 
-/* Two operations are decided in one turn, and one of them is handed back; then there is no clock.
+/* Two operations are decided in one turn, and one of them is returned; then there is no clock.
    Returns the other one. */
 static redlock_lock *no_clock_at_hand_over(void) {
   redlock_lock *first = NULL, *second;

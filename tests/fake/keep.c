@@ -86,7 +86,7 @@ static void failures_are_retried(void) { /* R19 */
   end();
 }
 
-static void the_loss_is_handed_back_once(void) { /* R19 R22 */
+static void the_loss_is_returned_once(void) { /* R19 R22 */
   int i;
   held_for_kept(1000, 0);
   run_for(100);
@@ -118,7 +118,7 @@ static void a_long_outage_loses_it_at_the_deadline(void) { /* R19 */
   end();
 }
 
-static void the_limit_is_handed_back_once(void) { /* R20 */
+static void the_limit_is_returned_once(void) { /* R20 */
   int64_t grant;
   held_for_kept(1000, 3000);
   grant = fake_nth(&fake, 0, FAKE_SET, 0)->at;
@@ -323,9 +323,9 @@ int main(int argc, char **argv) {
   RUN(no_limit_asked_for_is_that_of_the_options);
   RUN(a_short_outage_is_survived);
   RUN(failures_are_retried);
-  RUN(the_loss_is_handed_back_once);
+  RUN(the_loss_is_returned_once);
   RUN(a_long_outage_loses_it_at_the_deadline);
-  RUN(the_limit_is_handed_back_once);
+  RUN(the_limit_is_returned_once);
   RUN(the_limit_of_the_options_is_the_default);
   RUN(a_limit_that_is_past_already_ends_it);
   RUN(release_stops_it);

@@ -1,6 +1,6 @@
-/* line.c: a crowd waits in line (R26): a value tells how long its holder had waited since it was
- * first told that the lock may be free, and whoever has waited for less lets others try first.
- * Two clients, the old one and the young one, and a holder whose value tells what a test wants. */
+/* line.c: a crowd waits in line (R26): a value says how long its holder had waited since its first
+ * wake-up, and whoever has waited for less lets others try first. Two clients, the old one and the
+ * young one, and a holder whose value says what a test wants. */
 #include "fixture.h"
 
 #include <limits.h>
@@ -62,7 +62,7 @@ static void let_go(void) {
   for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
 }
 
-static long age_told(void) {
+static long age_in_value(void) {
   const struct key *key = fake_key_at(&fake, 0, "r");
   const unsigned char *age = key ? key->value + 20 : NULL;
   return age && key->value_size == 23 ? age[0] * 65536L + age[1] * 256L + age[2] : 0;
@@ -100,7 +100,7 @@ static void end_of_turn(void) {
   pass_for(5);
 }
 
-/* An old and a young waiter, both of which have been told and have tried again. */
+/* An old and a young waiter, both of which have been woken and have tried again. */
 static void wait_old_and_young(void) {
   hold_with_age(LONG_AGO);
   begin(&rl, &lock);
@@ -126,7 +126,7 @@ static void the_old_one_wins(void) { /* R26 */
       pass();
     if (lock.status == REDLOCK_OK) {
       old++;
-      CHECK(age_told() >= LONG_AGO && age_told() <= 5 * LONG_AGO);
+      CHECK(age_in_value() >= LONG_AGO && age_in_value() <= 5 * LONG_AGO);
     } else {
       CHECK_EQ(its.status, REDLOCK_OK);
     }
@@ -201,9 +201,9 @@ static void luck_tells_apart_who_came_at_once(void) { /* R26 */
     pass_for(LONG_AGO);
     let_go();
     while (lock.status == REDLOCK_PENDING) pass();
-    CHECK(age_told() >= LONG_AGO);
-    if (age_told() < least) least = age_told();
-    if (age_told() > most) most = age_told();
+    CHECK(age_in_value() >= LONG_AGO);
+    if (age_in_value() < least) least = age_in_value();
+    if (age_in_value() > most) most = age_in_value();
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
   CHECK(least <= LONG_AGO * 5 / 4 && most >= least + LONG_AGO / 4);

@@ -1,4 +1,4 @@
-/* stepping.c: the stepping interface: each decision is handed back exactly once. */
+/* stepping.c: the stepping interface: each decision is returned exactly once. */
 #include "fixture.h"
 
 static redlock_lock third;
@@ -35,7 +35,7 @@ static void each_decision_comes_once(void) {
   end();
 }
 
-static void a_blocking_call_hands_back_its_own_lock_alone(void) {
+static void a_blocking_call_returns_its_own_lock_alone(void) {
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
@@ -97,7 +97,7 @@ static void cancel_between_attempts(void) {
   end();
 }
 
-static void cancel_of_a_grant_not_handed_back(void) { /* R7: it is released */
+static void cancel_of_a_grant_not_returned(void) { /* R7: it is released */
   redlock_lock *first, *second;
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 10000, 0), REDLOCK_PENDING);
@@ -375,7 +375,7 @@ static void close_waits_for_no_connection(void) { /* R16 */
   end();
 }
 
-/* What the caller starts between two that are handed back leaves with what follows. */
+/* What the caller starts between two that are returned leaves with what follows. */
 static void what_is_started_meanwhile_leaves_in_one_piece(void) {
   redlock_lock *first = NULL;
   int turns;
@@ -584,7 +584,7 @@ static void time_lost_within_a_call_makes_no_answer_late(void) { /* R16 */
   }
 }
 
-/* It is told of two servers, and stands still when they have granted one lock: the third one's
+/* It hears of two servers, and stands still when they have granted one lock: the third one's
    answer for the other lock is there as well. */
 static void time_lost_while_it_hears_makes_no_answer_late(void) { /* R16 */
   for (lost_at = 1; lost_at <= 4; lost_at++) {
@@ -605,8 +605,8 @@ static void time_lost_while_it_hears_makes_no_answer_late(void) { /* R16 */
   }
 }
 
-/* Two are decided at once; a third one's answers come before the second is handed back. */
-static void what_is_told_while_locks_are_handed_back_is_kept(void) {
+/* Two are decided at once; a third one's answers come before the second is returned. */
+static void who_is_ready_while_locks_are_returned_is_kept(void) {
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
@@ -674,11 +674,11 @@ int main(int argc, char **argv) {
   check_start(argc, argv);
   RUN(start_touches_nothing_but_the_lock);
   RUN(each_decision_comes_once);
-  RUN(a_blocking_call_hands_back_its_own_lock_alone);
+  RUN(a_blocking_call_returns_its_own_lock_alone);
   RUN(a_busy_queue_does_not_stop_a_blocking_call);
   RUN(cancel_of_a_pending_acquire);
   RUN(cancel_between_attempts);
-  RUN(cancel_of_a_grant_not_handed_back);
+  RUN(cancel_of_a_grant_not_returned);
   RUN(cancel_of_an_extension_leaves_the_lock_held);
   RUN(cancel_of_a_release_stops_the_wait);
   RUN(release_of_a_decided_release_says_so);
@@ -712,7 +712,7 @@ int main(int argc, char **argv) {
   RUN(a_release_that_cancels_hears_what_is_in_time);
   RUN(time_lost_within_a_call_makes_no_answer_late);
   RUN(time_lost_while_it_hears_makes_no_answer_late);
-  RUN(what_is_told_while_locks_are_handed_back_is_kept);
+  RUN(who_is_ready_while_locks_are_returned_is_kept);
   RUN(a_talkative_server_is_come_back_to);
   RUN(each_descriptor_is_told_before_it_is_closed);
   return check_end();

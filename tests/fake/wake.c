@@ -193,7 +193,7 @@ static void dead_servers_are_no_reason_to_poll(void) { /* R26 */
 }
 
 /* One is not enough, two of three are; more than a quorum at once are too. */
-static void a_quorum_of_news_wakes(void) { /* R26 */
+static void a_quorum_of_pushes_wakes(void) { /* R26 */
   int many;
   for (many = 0; many < 2; many++) {
     world_waking(5);
@@ -274,7 +274,7 @@ static void who_is_much_slower_is_not_waited_for(void) { /* R6 R16 R26 */
   end();
 }
 
-static void news_of_other_names_wake_no_one(void) { /* R26 */
+static void pushes_of_other_names_wake_no_one(void) { /* R26 */
   int i, k;
   world_waking(3);
   wait_for_held(0, 2);
@@ -342,8 +342,8 @@ static void expiry_wakes(void) { /* R26 */
   end();
 }
 
-/* A kept lock is told of at each extension, and is still taken. */
-static void an_extension_is_news_and_no_more(void) { /* R26 */
+/* Each extension of a kept lock is pushed, and it is still taken. */
+static void an_extension_is_pushed_and_no_more(void) { /* R26 */
   world_waking(3);
   CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
@@ -409,8 +409,8 @@ static void a_waiter_behind_a_kept_lock_is_woken(void) { /* R26 */
   end();
 }
 
-/* The push was lost with its connection: that it is ready again is news too. */
-static void a_new_connection_is_news(void) { /* R26 R14 */
+/* The push was lost with its connection: that it is ready again counts as one. */
+static void a_new_connection_counts_as_a_push(void) { /* R26 R14 */
   int i;
   world_waking(3);
   wait_for_held(0, 2);
@@ -436,7 +436,7 @@ static void who_was_dead_is_back_in_time(void) { /* R26 R14 */
   end();
 }
 
-static void who_was_stalled_is_news_when_it_has_caught_up(void) { /* R26 R13 */
+static void a_stalled_server_that_caught_up_counts_as_a_push(void) { /* R26 R13 */
   world_waking(3);
   wait_for_held(1, 2);
   fake_freeze(&fake, 0);
@@ -479,8 +479,8 @@ static void who_is_quarantined_is_polled(void) { /* R26 R24 */
   end();
 }
 
-/* Two in quarantine set it all the same, and are rolled back, and tell of that. */
-static void who_tells_of_our_own_roll_back_is_no_news(void) { /* R26 R24 */
+/* Two in quarantine set it all the same, and are rolled back, and push that. */
+static void a_push_of_our_own_roll_back_does_not_count(void) { /* R26 R24 */
   prepare_waking(5);
   options.max_ttl_ms = HELD_MS;
   fake.server[0].started_at = fake.server[1].started_at = 999000;
@@ -509,8 +509,8 @@ static void lost_pushes_cost_a_rest(void) { /* R26 */
   end();
 }
 
-/* The fallback finds one server free that said nothing: words get lost. */
-static void who_was_not_told_polls_from_then_on(void) { /* R26 */
+/* The fallback finds one server free that pushed nothing: pushes get lost. */
+static void whose_push_was_lost_polls_from_then_on(void) { /* R26 */
   world_waking(3);
   lose_all_pushes();
   wait_for_held(0, 2);
@@ -525,8 +525,8 @@ static void who_was_not_told_polls_from_then_on(void) { /* R26 */
   end();
 }
 
-/* ... until a word comes again. */
-static void who_is_told_again_trusts_again(void) { /* R26 */
+/* ... until a push comes again. */
+static void who_gets_pushes_again_trusts_again(void) { /* R26 */
   int i;
   world_waking(3);
   lose_all_pushes();
@@ -617,8 +617,8 @@ static void a_key_on_a_quorum_only_is_not_polled(void) { /* R26 */
   end();
 }
 
-/* That it is taken, and then free, is told while an attempt is under way. */
-static void news_while_voting_ends_distrust(void) { /* R26 */
+/* That it is taken, and then free, is pushed while an attempt is under way. */
+static void pushes_while_voting_end_distrust(void) { /* R26 */
   int i;
   world_waking(3);
   lose_all_pushes();
@@ -688,9 +688,9 @@ static void a_waiters_attempt_ends_with_its_ttl(void) { /* R10 R9 */
   end();
 }
 
-/* ---- The line: a value tells how long its holder had waited since it was first told ---- */
+/* ---- The line: a value says how long its holder had waited since its first wake-up ---- */
 
-static long age_told(void) {
+static long age_in_value(void) {
   const struct key *key = fake_key_at(&fake, 0, "r");
   const unsigned char *age = key ? key->value + 20 : NULL;
   return age && key->value_size == 23 ? age[0] * 65536L + age[1] * 256L + age[2] : 0;
@@ -718,7 +718,7 @@ static void a_newcomer(int fenced) {
     for (start = now(); now() < start + 1900;) (void)redlock_wait(&second, start + 1900 - now());
     release_at(0, 2);
     while (other.status == REDLOCK_PENDING) (void)redlock_wait(&second, 100);
-    CHECK(age_told() <= (now() - start - 1900) * 5 / 4 + 1);
+    CHECK(age_in_value() <= (now() - start - 1900) * 5 / 4 + 1);
     CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 60000), REDLOCK_PENDING);
     run_for(20);
     CHECK_EQ(redlock_release(&second, &other), REDLOCK_OK);
@@ -818,32 +818,32 @@ int main(int argc, char **argv) {
   RUN(a_minority_that_wakes_no_one_is_no_matter);
   RUN(a_majority_that_wakes_no_one_is_polled);
   RUN(dead_servers_are_no_reason_to_poll);
-  RUN(a_quorum_of_news_wakes);
+  RUN(a_quorum_of_pushes_wakes);
   RUN(pushes_while_voting_count);
   RUN(a_release_just_after_the_refusal_is_noticed);
   RUN(a_nil_that_comes_later_needs_no_release);
   RUN(who_is_much_slower_is_not_waited_for);
-  RUN(news_of_other_names_wake_no_one);
+  RUN(pushes_of_other_names_wake_no_one);
   RUN(nil_wakes_all);
   RUN(a_push_is_no_reply);
   RUN(expiry_wakes);
-  RUN(an_extension_is_news_and_no_more);
+  RUN(an_extension_is_pushed_and_no_more);
   RUN(a_siblings_release_wakes);
   RUN(who_never_waits_is_not_remembered);
   RUN(what_arms_needs_memory);
   RUN(a_waiter_behind_a_kept_lock_is_woken);
-  RUN(a_new_connection_is_news);
+  RUN(a_new_connection_counts_as_a_push);
   RUN(who_was_dead_is_back_in_time);
-  RUN(who_was_stalled_is_news_when_it_has_caught_up);
+  RUN(a_stalled_server_that_caught_up_counts_as_a_push);
   RUN(who_errs_is_polled);
   RUN(who_is_quarantined_is_polled);
-  RUN(who_tells_of_our_own_roll_back_is_no_news);
+  RUN(a_push_of_our_own_roll_back_does_not_count);
   RUN(lost_pushes_cost_a_rest);
-  RUN(who_was_not_told_polls_from_then_on);
-  RUN(who_is_told_again_trusts_again);
+  RUN(whose_push_was_lost_polls_from_then_on);
+  RUN(who_gets_pushes_again_trusts_again);
   RUN(no_static_world_is_polled);
   RUN(a_key_on_a_quorum_only_is_not_polled);
-  RUN(news_while_voting_ends_distrust);
+  RUN(pushes_while_voting_end_distrust);
   RUN(answers_that_come_too_late_are_polled);
   RUN(the_wait_ends_in_time);
   RUN(a_waiters_attempt_ends_with_its_ttl);

@@ -7,7 +7,7 @@ enum { USERS = FAKE_CLIENTS, SLOTS = 3, EVENTS = 64 };
 /* A lock, and what the program knows of it. */
 struct slot {
   redlock_lock lock;
-  int pending, kept;           /* to be handed back */
+  int pending, kept;           /* to be returned */
   redlock_operation operation; /* the pending one */
   int adopts;                  /* its acquire is an adoption (R28), with this value */
   char ticket[20];

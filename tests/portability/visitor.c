@@ -56,7 +56,7 @@ static void values_differ(void) {
   redlock_close(&rl);
 }
 
-static int hand_back_all(redlock_status wanted) {
+static int wait_for_all(redlock_status wanted) {
   int back = 0, turns;
   redlock_lock *done;
   for (turns = 0; turns < 100000 && back < MANY; turns++) {
@@ -74,9 +74,9 @@ static void many_are_in_flight(void) {
     snprintf(name, sizeof name, "many:%d", i);
     CHECK_EQ(redlock_start_acquire(&rl, &many[i], name, TTL_MS, WAIT_MS), REDLOCK_PENDING);
   }
-  CHECK_EQ(hand_back_all(REDLOCK_OK), MANY);
+  CHECK_EQ(wait_for_all(REDLOCK_OK), MANY);
   for (i = 0; i < MANY; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
-  CHECK_EQ(hand_back_all(REDLOCK_OK), MANY);
+  CHECK_EQ(wait_for_all(REDLOCK_OK), MANY);
   redlock_close(&rl);
 }
 

@@ -26,7 +26,7 @@ static void begin_kept(uint32_t max_hold_ms) {
   CHECK_EQ(redlock_keep(&rl, &lock, max_hold_ms), REDLOCK_OK);
 }
 
-/* Steps for so long; the lock if it was handed back in that time. */
+/* Steps for so long; the lock if it was returned in that time. */
 static redlock_lock *step_for(int64_t ms) {
   int64_t start = timing_ms(), last = start, now = start;
   redlock_lock *back = NULL;
@@ -128,11 +128,11 @@ static void kept_lock_outlives_its_ttl(void) { calmly(scene_outlives); }
 
 static void kept_lock_bears_a_lost_minority(void) { calmly(scene_minority); }
 
-static void kept_lock_is_handed_back_when_a_majority_is_killed(void) {
+static void kept_lock_is_returned_when_a_majority_is_killed(void) {
   calmly(scene_majority);
 }
 
-static void kept_lock_is_handed_back_when_its_keys_are_gone(void) {
+static void kept_lock_is_returned_when_its_keys_are_gone(void) {
   calmly(scene_keys_gone);
 }
 
@@ -141,8 +141,8 @@ static void kept_lock_ends_at_its_limit(void) { calmly(scene_limit); }
 static void tests(void) {
   RUN(kept_lock_outlives_its_ttl);
   RUN(kept_lock_bears_a_lost_minority);
-  RUN(kept_lock_is_handed_back_when_a_majority_is_killed);
-  RUN(kept_lock_is_handed_back_when_its_keys_are_gone);
+  RUN(kept_lock_is_returned_when_a_majority_is_killed);
+  RUN(kept_lock_is_returned_when_its_keys_are_gone);
   RUN(kept_lock_ends_at_its_limit);
   RUN(no_extension_passes_the_limit);
 }

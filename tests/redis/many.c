@@ -25,7 +25,7 @@ static void start_releases(void) {
   for (i = 0; i < LOCKS; i++) CHECK_EQ(redlock_start_release(&rl, &locks[i]), REDLOCK_PENDING);
 }
 
-/* Each decision is handed back once: as many as there are locks, and then none. */
+/* Each decision is returned once: as many as there are locks, and then none. */
 static void await_all(redlock_operation operation) {
   int i, left = LOCKS;
   int64_t end = timing_ms() + REAL_WAIT_MS;

@@ -1,5 +1,5 @@
 /* wake.c: waiting on real servers, which tell when a lock is free again (R26). The rest that relies
- * on it lasts a second or two: what is noticed in half of that was told. */
+ * on it lasts a second or two: what is noticed in half of that was pushed. */
 #include "real.h"
 
 enum { N = 3, LEAST_FALLBACK_MS = 1000, TURNS = 9, SETTLED_MS = 300 };

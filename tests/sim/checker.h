@@ -5,7 +5,7 @@
  *   3 a release never removes another's value
  *   4 after healing a single waiter is granted the lock in time (probes), nothing is orphaned
  *   5 no call takes longer than its deadline allows
- *   6 each started lock is handed back exactly once
+ *   6 each started lock is returned exactly once
  *   7 tokens are unique and in order (tokens.h), also where exclusion is broken on purpose
  *
  * Out of the model only 3, 6 and 7 are asked for, and that nothing crashes. */

@@ -1,5 +1,5 @@
 /* client.h: a client process: it wakes when a socket is ready or its time has come, does what its
- * user wants, steps the library until nothing is handed back, and sleeps. */
+ * user wants, steps the library until nothing is returned, and sleeps. */
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
@@ -8,7 +8,7 @@
 #include "io.h"
 
 static void actor_act(struct client *c);
-static void actor_handed_back(struct client *c, struct slot *s);
+static void actor_returned(struct client *c, struct slot *s);
 
 enum { SPIN_LIMIT = 3000 };
 
@@ -70,7 +70,7 @@ static void look_at_lock(struct client *c, struct slot *s) {
   int64_t left = remaining_of(c, s), deadline_ms;
   if (s->state != S_HELD && s->state != S_KEPT && s->state != S_EXTENDING) {
     if (left && s->state != S_ACQUIRING &&
-        !W.cfg.out_of_model) /* a grant may wait to be handed back */
+        !W.cfg.out_of_model) /* a grant may wait to be returned */
       violation("R22: client %d slot %d is not held, and %lld ms remain", c->index, s->index,
                 (long long)left);
     return;
@@ -165,7 +165,7 @@ static struct slot *slot_of(struct client *c, redlock_lock *lock) {
   int i;
   for (i = 0; i < c->slots; i++)
     if (&c->slot[i].lock == lock) return &c->slot[i];
-  violation("invariant 6: client %d is handed back what was never a lock of its own", c->index);
+  violation("invariant 6: client %d is returned what was never a lock of its own", c->index);
   return NULL;
 }
 
@@ -176,9 +176,9 @@ static void took_back(struct client *c, redlock_lock *lock) {
   note(N_BACK, c->index, s->index, lock->status);
   if (lock->user != s) violation("user: client %d slot %d lost its pointer", c->index, s->index);
   if (s->state == S_IDLE || s->state == S_HELD)
-    violation("invariant 6: client %d slot %d is handed back (status %d), but nothing was pending",
+    violation("invariant 6: client %d slot %d is returned (status %d), but nothing was pending",
               c->index, s->index, lock->status);
-  actor_handed_back(c, s);
+  actor_returned(c, s);
 }
 
 /* In every ninth world the clients are event loops, which tell the library who is ready, once. (No
@@ -298,7 +298,7 @@ static void client_start(struct client *c) {
     c->reach_since[i] = NEVER;
   }
   c->named_at = NEVER;
-  c->stood = c->news = c->asked = W.now;
+  c->stood = c->pushed_at = c->asked = W.now;
   for (i = 0; i < c->slots; i++) {
     struct slot *s = &c->slot[i];
     memset(s, 0, sizeof *s);

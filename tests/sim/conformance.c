@@ -583,7 +583,7 @@ static void times_to_live_are_the_same(void) {
 
 /* ---- pushes (R26) ---- */
 
-/* What the connection is told when another one does this. */
+/* What is pushed to the connection when another one does this. */
 static size_t simulate_other(const struct message *m, char *out) {
   static struct session other;
   struct session own = session;
@@ -648,7 +648,7 @@ static void put_push_first(char *out, size_t reply, size_t all) {
 
 #define ARM "30000" /* the ttl of what sets; any other extends, and none releases */
 
-/* The reply to the script with this behind its value, and what the connection is told of its
+/* The reply to the script with this behind its value, and what is pushed to the connection of its
  * own doing behind it. */
 static void own_says(const char *key, const char *rest) {
   static char out[STORE_REPLY];
@@ -714,18 +714,18 @@ static void pushes_are_the_same(void) { /* R26 */
   another_does("DEL r");                 /* not read */
   another_does("SET r x PX 50000");
   own_says("r", ARM);
-  own_says("r", ARM);                    /* twice, and told once */
+  own_says("r", ARM);                    /* twice, and pushed once */
   another_does("SET r y PX 50000");
   another_does("DEL r");
   own_says("r", ARM);
-  own_says("r", "60000");                /* extended: told of its own doing */
+  own_says("r", "60000");                /* extended: pushes its own doing */
   own_says("r", "10000");                /* not changed, but its ttl was read */
-  own_says("r", "");                     /* released: told again */
+  own_says("r", "");                     /* released: pushed again */
   own_says("r", "");                     /* read while absent */
   another_does("SET r x PX 50000");
   another_does("DEL r");
-  own_says("r", ARM);                    /* OK, and told of its own doing */
-  own_says("r", "");                     /* nothing was read: not told */
+  own_says("r", ARM);                    /* OK, and pushes its own doing */
+  own_says("r", "");                     /* nothing was read: no push */
   own_says("r", "");
   another_does("SET r x PX 50000");
   own_says("r", "");                     /* another's: read */
@@ -750,7 +750,7 @@ static void pushes_are_the_same(void) { /* R26 */
   send_all("CLIENT TRACKING ON\r\n", 20, 0);
   expect("+OK\r\n", 5, "TRACKING without HELLO");
   own_says("r", ARM);
-  another_does("DEL r");                 /* and nobody is told */
+  another_does("DEL r");                 /* and nothing is pushed */
   own_says("r", "");
 }
 
@@ -763,7 +763,7 @@ static void nobody_is_told_of_his_own_changes(void) { /* R26 */
   own_says("r", "");      /* released; what was read is forgotten by it */
   another_does("SET r x PX 50000");
   own_says("r", ARM);     /* nil */
-  another_does("DEL r");  /* told */
+  another_does("DEL r");  /* pushed */
 }
 
 /* The script of R24, about this line of INFO. */

@@ -47,7 +47,7 @@ static void take_idle_step(struct client *c) {
   static redlock_lock locks[MAX_SLOTS];
   int i;
   for (i = 0; i < c->slots; i++) memcpy(&locks[i], &c->slot[i].lock, sizeof locks[i]);
-  if (c->lib->step(c->rl)) acts_early(c, "hands a lock back");
+  if (c->lib->step(c->rl)) acts_early(c, "returns a lock");
   for (i = 0; i < c->slots; i++)
     if (memcmp(&locks[i], &c->slot[i].lock, sizeof locks[i])) acts_early(c, "changes a lock");
   if (!waits_for_no_more(c)) acts_early(c, "waits for more");

@@ -25,8 +25,8 @@ static inline void note_refusal(struct conn *n, int argc, const struct arg *argv
   if (command == C_INFO) T->fault[F_INFO_REFUSED]++;
 }
 
-/* R26: whoever has read the name is told, behind what was answered before. by: who did it. */
-static inline void server_tell(int server, const unsigned char *name, size_t size,
+/* R26: whoever has read the name gets a push, behind what was answered before. by: who did it. */
+static inline void server_push(int server, const unsigned char *name, size_t size,
                                const struct conn *by) {
   char out[STORE_NAME + 64];
   struct reply r;
@@ -39,7 +39,7 @@ static inline void server_tell(int server, const unsigned char *name, size_t siz
     r.size = 0;
     reply_push(&r, name, size);
     if (n != by || !n->session.noloop) pipe_write(n, DOWN, r.at, (uint32_t)r.size);
-    wake_told(n, resource_of(name, size)); /* by the own reply, if there is no push */
+    wake_sent(n, resource_of(name, size)); /* by the own reply, if there is no push */
   }
 }
 
@@ -63,7 +63,7 @@ static inline void server_reap(int server) {
       name.at = read.name;
       name.size = read.size;
       if (!read.present || store_find(&s->store, c->db, name)) continue;
-      server_tell(server, read.name, read.size, NULL);
+      server_push(server, read.name, read.size, NULL);
       k = c->reads;
     }
   }
@@ -74,7 +74,7 @@ static inline void server_follow(struct conn *n, const struct effect *e) {
   struct server *s = &W.server[n->server];
   struct key *k;
   struct arg name;
-  if (e->changed) server_tell(n->server, e->subject, e->subject_size, n);
+  if (e->changed) server_push(n->server, e->subject, e->subject_size, n);
   if (session_has(&n->session, e->subject, e->subject_size) < 0) return;
   name.at = e->subject;
   name.size = e->subject_size;
@@ -93,7 +93,7 @@ static inline void server_chatter(struct conn *n) {
   if (!n->session.tracks || !fault(F_PUSH)) return;
   reply_push(&r, nil ? NULL : (const unsigned char *)"+OK\r\n:1", 8);
   pipe_write(n, DOWN, r.at, (uint32_t)r.size);
-  for (i = 0; i < W.cfg.resources && nil; i++) wake_told(n, i);
+  for (i = 0; i < W.cfg.resources && nil; i++) wake_sent(n, i);
 }
 
 static inline void server_reply(struct conn *n, const struct reply *r) {

@@ -1,5 +1,5 @@
 /* tokens.h: invariant 7. Two grants of one resource have different tokens, and of two, one of which
- * was handed back before the other's value was even drawn, the later has the greater one. It asks
+ * was returned before the other's value was even drawn, the later has the greater one. It asks
  * for nothing else: not whether the lock was held, nor what any clock shows. */
 #ifndef SIM_TOKENS_H
 #define SIM_TOKENS_H
@@ -8,7 +8,7 @@
 
 enum { TOKEN_PLACES = 1 << 20, MAX_GRANTS = 1 << 18 };
 
-/* What was handed back: when, and the greatest token by then. */
+/* What was returned: when, and the greatest token by then. */
 struct handed {
   ns at;
   uint64_t most;
@@ -48,7 +48,7 @@ static inline int token_is_new(int resource, uint64_t token) {
   return 1;
 }
 
-/* The greatest token that was handed back before then. */
+/* The greatest token that was returned before then. */
 static inline uint64_t most_before(int resource, ns when) {
   const struct handed *h = tokens.handed[resource];
   long low = 0, high = tokens.count[resource];

@@ -136,14 +136,14 @@ static void on_extended(struct client *c, struct slot *s) {
   rest(s);
 }
 
-static void actor_handed_back(struct client *c, struct slot *s) {
+static void actor_returned(struct client *c, struct slot *s) {
   static const int expected[SLOT_STATES] = {0, REDLOCK_ACQUIRE, 0, REDLOCK_LOST, REDLOCK_EXTEND,
                                             REDLOCK_RELEASE};
   redlock_status status = s->lock.status;
   T->operations++;
   if ((int)s->lock.operation != expected[s->state] || status == REDLOCK_PENDING ||
       status < REDLOCK_SYSTEM) {
-    violation("invariant 6: client %d slot %d in state %d is handed back as operation %d, status "
+    violation("invariant 6: client %d slot %d in state %d is returned as operation %d, status "
               "%d", c->index, s->index, s->state, s->lock.operation, status);
     return;
   }
@@ -174,7 +174,7 @@ static void returned(struct client *c, struct slot *s, redlock_status status, ns
     violation("invariant 5: client %d slot %d: the blocking call returns %lld ms too late",
               c->index,
               s->index, (long long)(client_ms(c) - s->bound_ms));
-  actor_handed_back(c, s);
+  actor_returned(c, s);
   look_at_all(c);
 }
 
@@ -201,7 +201,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   ns began = W.now;
   redlock_status status;
   if (c->trier) trier_looks(c);
-  c->news = c->asked = W.now;
+  c->pushed_at = c->asked = W.now;
   s->wait_ms = wait_ms;
   s->value = -1;
   s->deadline_ms = 0;
@@ -305,7 +305,7 @@ static void start_release(struct client *c, struct slot *s) {
     return;
   }
   if (((status == REDLOCK_EXPIRED && !blocks) || status == REDLOCK_INVALID) &&
-      !acquiring && before != S_HELD && !stands) { /* a known loss is still to be handed back */
+      !acquiring && before != S_HELD && !stands) { /* a known loss is still to be returned */
     s->state = before;
     return;
   }

@@ -1,6 +1,6 @@
 /* wake.h: the invariant of wake-ups (R26): where pushes arrive, no waiter rests longer than a short
- * rest while the lock is free on a quorum of servers that it reaches. And its converse: who is told
- * nothing does not try again and again.
+ * rest while the lock is free on a quorum of servers that it reaches. And its converse: who gets
+ * no push does not try again and again.
  *
  * A server counts for a client when the resource is free there, and the client has read a push that
  * says so, or the end of a handshake that came later than the last SET. */
@@ -9,12 +9,12 @@
 
 #include "net.h"
 
-/* News of a resource is on its way, at the end of what was written. That it is free there is known
+/* A push of a resource is on its way, at the end of what was written. That it is free is known
  * by it only if it is. */
-static inline void wake_told(struct conn *n, int resource) {
-  struct told *t;
+static inline void wake_sent(struct conn *n, int resource) {
+  struct wake_up *t;
   if (resource < 0) return;
-  t = &n->told[resource];
+  t = &n->wake_up[resource];
   t->turn = key_of(&W.server[n->server], resource, n->session.db) ? 0 : ++W.key_turn;
   t->read = 0;
   t->end = n->pipe[DOWN].written;
@@ -29,16 +29,16 @@ static inline void wake_noted(struct server *s, struct conn *n, int argc, const 
                                  : command == C_CLIENT;
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
   if (!last || r->size == 0 || r->at[0] == '-') return;
-  for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_told(n, i);
+  for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
 }
 
 static inline void wake_heard(struct client *c, struct conn *n) {
   int i;
   for (i = 0; i < W.cfg.resources; i++) {
-    struct told *t = &n->told[i];
+    struct wake_up *t = &n->wake_up[i];
     if (!t->turn || t->read || (int32_t)(n->pipe[DOWN].read - t->end) < 0) continue;
     t->read = W.now;
-    c->news = W.now;
+    c->pushed_at = W.now;
     c->heard++;
   }
 }
@@ -48,11 +48,11 @@ static inline void wake_heard(struct client *c, struct conn *n) {
 static inline ns wake_knows(const struct client *c, const struct slot *s, int entry) {
   const struct conn *n = c->conn[entry] >= 0 ? &W.conn[c->conn[entry]] : NULL;
   struct server *server = &W.server[W.cfg.entry_server[entry]];
-  const struct told *t;
+  const struct wake_up *t;
   ns round = ((ns)W.cfg.server_timeout_ms + 2) * MS;
   if (!n || n->state != CONN_OPEN || !n->session.tracks) return NEVER;
   if (n->server_gone || n->silent) return NEVER;
-  t = &n->told[s->resource];
+  t = &n->wake_up[s->resource];
   if (!t->read || t->turn < server->set_turn[s->resource]) return NEVER;
   if (key_of(server, s->resource, n->session.db)) return NEVER;
   if (s->lock.votes[entry] == REDLOCK_VOTE_ERROR ||
@@ -84,7 +84,7 @@ static inline ns wake_bound(const struct slot *s) {
 }
 
 /* Only where no attempt may have to wait for room (R11). */
-static inline void check_told(const struct client *c, const struct slot *s) {
+static inline void check_woken(const struct client *c, const struct slot *s) {
   ns since = wake_since(c, s);
   if (since == NEVER || since <= larger(c->last_draw, c->stood)) return;
   T->wakes++;
@@ -98,15 +98,15 @@ static inline void check_told(const struct client *c, const struct slot *s) {
 static inline void check_economy(const struct client *c) {
   ns first = c->draws[c->drawn % DRAWS];
   if (W.cfg.retry_min_ms || W.cfg.retry_max_ms < 100 || c->slots > 1 || c->drawn < DRAWS) return;
-  if (first < c->news + 3 * SEC || c->last_draw - first > SEC) return;
-  violation("R26: client %d has tried %d times in %lld ms, and was told nothing for %lld ms",
+  if (first < c->pushed_at + 3 * SEC || c->last_draw - first > SEC) return;
+  violation("R26: client %d has tried %d times in %lld ms, and no push came for %lld ms",
             c->index, DRAWS, (long long)((c->last_draw - first) / MS),
-            (long long)((first - c->news) / MS));
+            (long long)((first - c->pushed_at) / MS));
 }
 
 /* Nor does it where it hears something now and then, in worlds with quarantine, dead servers and
- * crowds too: a word of one server is worth a few attempts, of each waiter. Where it polls, two
- * attempts may follow each rest: a plain one, and one that asks to be told. */
+ * crowds too: a push of one server is worth a few attempts, of each waiter. Where it polls, two
+ * attempts may follow each rest: a plain one, and one that makes the servers track the key. */
 static inline void check_rate(const struct client *c) {
   unsigned oldest = c->drawn % DRAWS;
   uint32_t heard = c->heard - c->heard_at[oldest];
@@ -126,7 +126,7 @@ static inline void check_wakes(const struct client *c) {
   check_rate(c);
   for (i = 0; i < c->slots && W.cfg.light; i++)
     if (c->slot[i].state == S_ACQUIRING && c->slot[i].lock.status == REDLOCK_PENDING)
-      check_told(c, &c->slot[i]);
+      check_woken(c, &c->slot[i]);
 }
 
 #endif

@@ -65,8 +65,8 @@ struct pipe {
 enum { CONN_FREE, CONN_OPENING, CONN_OPEN, CONN_REFUSED };
 
 /* What a connection brings of a resource: "it has changed", or that the connection is ready. */
-struct told {
-  uint32_t turn;    /* among all that happens to keys; 0 = nothing was told */
+struct wake_up {
+  uint32_t turn;    /* among all that happens to keys; 0 = nothing was pushed */
   ns read;          /* 0 = not yet */
   uint32_t end;     /* of it, among all bytes of the connection */
 };
@@ -86,7 +86,7 @@ struct conn {
   int fd;
   int tries;
   struct session session;
-  struct told told[MAX_RESOURCES];
+  struct wake_up wake_up[MAX_RESOURCES];
   struct pipe pipe[2];
 };
 
@@ -176,7 +176,7 @@ struct client {
   uint32_t heard_at[DRAWS];  /* how much it had heard of by then, and ... */
   uint32_t heard;            /* ... by now: pushes, and ends of handshakes */
   ns asked;                  /* since when it has been asked for nothing */
-  ns news;                   /* since when it has been told nothing, and asked for nothing */
+  ns pushed_at;              /* since when no push has come, and it asked for nothing */
   int64_t named_ms;          /* R27: until when it has nothing to do, by its clock; as it ... */
   ns named_at;               /* ... said then */
   int closing;
@@ -347,7 +347,7 @@ static inline void mix(int64_t x) {
   X(KEEP, "client %lld slot %lld: keep, max hold %lld")                         \
   X(RELEASE, "client %lld slot %lld: release, value %lld")                      \
   X(CANCEL, "client %lld slot %lld: cancel in state %lld")                      \
-  X(BACK, "client %lld slot %lld: handed back with status %lld")                \
+  X(BACK, "client %lld slot %lld: returned with status %lld")                \
   X(GRANT, "client %lld slot %lld: GRANTED value %lld")                         \
   X(UNTIL, "resource %lld: value %lld valid until %lld ns")                     \
   X(OVER, "resource %lld: hold of value %lld ends")                             \
