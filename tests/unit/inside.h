@@ -38,6 +38,7 @@ static inline int inside_is_between(const inside_parser *parser) {
 
 /* The scripts are proved on real servers, in tests/redis; here only what frames them. */
 #define INSIDE_RELEASE_SCRIPT RL_LOCK_SCRIPT
+#define INSIDE_MAX_DIGITS RL_MAX_DIGITS
 #define INSIDE_INFO_SCRIPT RL_INFO_SCRIPT
 #define INSIDE_EXTEND_SCRIPT RL_LOCK_SCRIPT
 #define INSIDE_FENCED_SCRIPT RL_FENCED_SCRIPT

@@ -30,7 +30,8 @@ static inline inside_reply judge_line(char type, const char *text, size_t size, 
   if (type == '+') return size == 2 && memcmp(text, "OK", 2) == 0 ? INSIDE_OK : INSIDE_OTHER;
   if (!is_number(text, size)) return INSIDE_BAD;
   number = number_of(text, size);
-  if (type == ':') {
+  if (type == ':') { /* digits beyond those that fit are ignored, whatever zeros lead */
+    if (size >= INSIDE_MAX_DIGITS) number = number_of(text, INSIDE_MAX_DIGITS - 1);
     return number > 0 ? INSIDE_POSITIVE : INSIDE_OTHER;
   }
   if (size > MOST_SIZE || (text[0] == '-' && type != '$')) return INSIDE_BAD;
