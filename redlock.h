@@ -1840,8 +1840,9 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
 
 /* Whether the output, encoded for another server, is exactly what this one gets next. */
 static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
-  uint32_t place = w->first + (w->sent != 0);
+  uint32_t place;
   if (w->size == 0 || s->send_next != w->first || s->sent_bytes != w->sent) return 0;
+  place = w->first + (w->sent != 0);
   while (place != w->end && rl_must_send(rl, s, rl_command_at(rl, place))) place++;
   return place == w->end;
 }
