@@ -316,6 +316,7 @@ typedef struct redlock_lock {
   uint32_t hash;               /* of the resource */
   uint32_t first_woken_ms;     /* when a wake-up first came, low 32 bits; 0 = not yet (R26) */
   uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
+  uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
   int64_t t1_ms;               /* T1 of this round (R1); in back-off: minus what the attempt took */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of the round, of the back-off, or of the time in the queue */
@@ -2287,9 +2288,11 @@ static uint32_t rl_waiter_age_ms(const redlock *rl, const redlock_lock *lock) {
 /* R26: a waiter's random back-off once the lock may be free. Many waiters form a line: whoever is
    younger than the latest holders were backs off for longer, in proportion to the difference, by at
    most RL_PUSH_WAIT_MS. After a few attempts only, this adds next to nothing: few waiters need no
-   line, and it would leave the lock free for nothing. Also notes when the first wake-up came. */
+   line, and it would leave the lock free for nothing. Nor does it for the next few in line, as far
+   as this back-off tells how long a hold lasts. Also notes when the first wake-up came. */
 static int64_t rl_turn_delay_ms(redlock *rl, redlock_lock *lock) {
-  uint32_t own = rl_waiter_age_ms(rl, lock), tries = lock->attempts, early = 0;
+  uint32_t rested = RL_CAST(uint32_t, rl->now_ms) - lock->attempt_end_ms, early = 0;
+  uint32_t own = rl_waiter_age_ms(rl, lock) + 4 * rested, tries = lock->attempts;
   if (!lock->first_woken_ms && rl_mask_count(lock->maybe_free) >= rl->quorum)
     lock->first_woken_ms = RL_CAST(uint32_t, rl->now_ms - 1) | 1; /* not 0, nor to come */
   if (own < lock->holder_age_ms) early = lock->holder_age_ms - own;
@@ -2334,6 +2337,7 @@ static int64_t rl_retry_delay_ms(redlock *rl, redlock_lock *lock) {
   uint32_t most = o->retry_delay_max_ms - least, late = rl_waiting_ms(rl, lock) / 100, range;
   int64_t random;
   lock->t1_ms -= rl->now_ms; /* now minus the attempt's duration */
+  lock->attempt_end_ms = RL_CAST(uint32_t, rl->now_ms);
   if (rl_choose_wake_mode(rl, lock)) return rl_turn_delay_ms(rl, lock);
   range = rl_min_spread_ms(rl, lock);
   if (range < late * late) range = late * late;
