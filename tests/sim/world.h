@@ -20,7 +20,7 @@ enum {
   MAX_SLOTS = 40,
   MAX_RESOURCES = 8,
   MAX_CONNS = 400,
-  MAX_EVENTS = 1 << 14,
+  MAX_EVENTS = 1 << 16,
   MAX_VALUES = 1 << 18,
   MAX_TURNS = 1500000, /* events of one run, about: a busier one is healed early */
   PIPE_BYTES = 16384, /* a power of two */
