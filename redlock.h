@@ -515,11 +515,14 @@ typedef struct rl_parser {
 
      handshake_replies  replies of the handshake to come. Its first byte sets it, each of them
                         counts it down. Until it is 0, a reply belongs to no command.
-     stalled            the timed reply is overdue (R13). Its timer sets it, the last outstanding
-                        reply clears it. Only releases are sent, and no round waits for it.
+     stalled            it is overdue to connect, to take bytes or to reply (R13). Its timer sets
+                        it. With nothing outstanding, a reply, bytes that it takes, or nothing left
+                        to send clear it, and so does rl_disconnect. Only releases are sent, and no
+                        round waits for it.
      send_blocked       the last send was cut short; RL_SEND_BROKEN: it failed. Each send updates
-                        it, rl_prepare clears it when nothing is left to send. A stalled server
-                        that is blocked loses its connection when the ring needs room.
+                        it, rl_prepare clears it when nothing is left to send or outstanding. A
+                        stalled server that is blocked loses its connection when the ring needs
+                        room.
      handshake_failed   rl_fail_handshake sets it, the next good reply clears it. Without a
                         connection the server votes ERROR, not UNREACHABLE, and `error` stays.
      error_is_theirs    `error` is in the server's own words. Each byte of an error reply sets it, a
@@ -544,12 +547,12 @@ typedef struct rl_server {
   uint32_t send_next;       /* ring index of the next command to send */
   uint32_t reply_next;      /* ring index; no earlier command awaits a reply */
   uint32_t outstanding;     /* replies still to come on this connection */
-  uint32_t stale_replies;   /* the oldest of those, to commands that were retired: dropped */
+  uint32_t stale_replies;   /* so many of those, the next to come, answer retired commands */
   uint32_t timed_reply;     /* replies to come, up to and including the timed one */
   uint32_t run_id;          /* first digits of its run_id; 0 = not known */
   uint32_t reported_run_id; /* of this handshake, not checked yet */
   intptr_t fd;              /* -1 = closed */
-  int64_t not_before_ms;    /* no reconnect (closed) or disconnect (stalled, connecting) before */
+  int64_t not_before_ms;    /* closed: no reconnect before; else its timer disconnects at this */
   int64_t timed_since_ms;   /* when its wait began; none outstanding: when last heard from */
   int64_t start_ms;         /* when it started, by our clock, never too early (R24) */
 #ifndef REDLOCK_NO_FENCING
@@ -614,15 +617,18 @@ struct redlock {
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
 
-   A server's life is its state, in the comment of rl_server. One that freezes: its timer runs
-   out (rl_on_server_timer, rl_mark_stalled), open rounds get its TIMEOUT, later ones begin with
-   it (rl_initial_vote; UNREACHABLE, if it was still connecting: rl_vote_for_stalled), and it is
-   sent releases only (rl_append_for_all). The ring goes on: replies to retired commands are
-   counted in stale_replies; if the server's socket is full and the ring needs room,
-   rl_retire_oldest disconnects it at once. It is back when its last outstanding reply has come
-   (rl_reply_arrived). Otherwise it is disconnected when the last SET that it was sent has
-   outlived its ttl (not_before_ms), and tried anew as R14 says; if it is still frozen, its timer
-   runs out again.
+   A round that is not decided after server_timeout_ms ends: rl_on_lock_timer calls
+   rl_on_round_timeout, which makes missing votes TIMEOUT.
+
+   A server's life is its state, in the comment of rl_server. One that freezes: its own timer, which
+   runs from the send of its timed command, runs out (rl_on_server_timer, rl_mark_stalled), open
+   rounds get its TIMEOUT, later ones begin with it (rl_initial_vote; UNREACHABLE, if it was still
+   connecting: rl_vote_for_stalled), and it is sent releases only (rl_append_for_all). The ring goes
+   on: replies to retired commands are counted in stale_replies; if the server's socket is full and
+   the ring needs room, rl_retire_oldest disconnects it at once. If its last outstanding reply
+   comes, it is back (rl_reply_arrived). If not, it is disconnected once no SET that it was sent can
+   still be alive (not_before_ms), and tried anew as R14 says; if it is still frozen, its timer runs
+   out again.
 
    A command's way through the ring: rl_append_command puts it at the tail, and marks in
    unsent_to the servers that must get it. rl_flush sends; with the first byte rl_on_bytes_sent
@@ -631,35 +637,40 @@ struct redlock {
    the command off its lock. rl_retire_oldest takes commands out at the head.
 
    A reply is late when its round has ended: it casts no vote, though it may still say something
-   about the server. (Until then it counts, even in the place of a TIMEOUT.) While its command is
-   in the ring rl_on_command_reply drops it, where the command has no lock any more; after that
-   rl_on_reply does, which counts it off stale_replies.
+   about the server. (While the round is open it counts: it replaces the TIMEOUT of its server's
+   timer.) If its command is still in the ring, rl_on_command_reply finds that it has no lock, and
+   drops the reply. If the command was retired, rl_on_reply drops it and counts it off
+   stale_replies.
 
    A SET is never sent twice to a server (R12): it is sent to those in unsent_to, the first byte
    takes a server out of that set, and rl_disconnect puts one back for releases only. A retry is
    another command, with another value.
 
-   A lost connection (rl_disconnect) can end any open round: its lock moves to another list, and its
-   roll-back is appended, into the slot reserved for it. Nothing is sent, received or retired, so
-   pointers into the ring stay valid, and no lock leaves the client. A caller that still needs the
-   connection looks at the state again.
+   A lost connection (rl_disconnect) can end any open round: its lock changes phase, and so its list
+   or its place there, so no walk over a list may call it; and its roll-back is appended, into the
+   slot reserved for it. Nothing is sent, received or retired, so pointers into the ring stay valid,
+   and no lock leaves the client. A caller that still needs the connection looks at the state again.
 
    How a waiter is woken (R26): the handshake turns on client tracking. When an attempt fails,
    rl_choose_wake_mode counts the servers that would push an invalidation. If they are a quorum,
    the next attempt is RL_FORM_TRACKED, which makes them track the key; if that fails too, the
    lock backs off until they push (RL_WAKE_PUSH). The parser reports a push as RL_PUSH;
    rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer to its
-   turn, if that is earlier (rl_turn_delay_ms). If pushes are lost, the timer ends the back-off
+   turn, if that is earlier (rl_turn_delay_ms). A server that connects, or is no longer stalled,
+   counts as if it had pushed every key. If pushes are lost, the timer ends the back-off
    (RL_PUSH_WAIT_MS). If the next attempt then finds a server free that pushed nothing, the lock
    becomes RL_WAKE_UNTRUSTED: it retries by timer until a quorum pushes again.
 
-   work_pending means that another pass has something to do: it is set wherever work arises that no
-   pass is certain to follow, and makes redlock_timeout_ms 0. Only rl_run_passes clears it.
+   work_pending means that another pass has something to do: whoever creates work sets it, unless a
+   pass is certain to run after that. Only rl_run_passes clears it. redlock_timeout_ms is 0 while it
+   is set, a lock is decided, a server is still readable or a timer is due; and if the clock fails
+   while locks are pending.
 
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, or a
    constant RL_MAX_. Of the others, rl_send_to_all sends something or finds one more server idle,
-   rl_run_passes takes a lock out of `queued` for each that it starts, rl_process repeats only
-   after a reply that was due and read the clock, and starts no round meanwhile, rl_block ends by
+   rl_run_passes takes a lock out of `queued` with each that it starts, or makes its extension an
+   ABANDON, which is taken out next, rl_process repeats only if a reply read the clock and a timer
+   is due by then; no round starts meanwhile, so these replies run out. rl_block ends by
    the deadline of its operation (R10; with REDLOCK_FOREVER there is none), and redlock_close by
    the clock (rl_linger_ms). */
 
@@ -852,7 +863,7 @@ enum {
   RL_MAX_RECEIVES = 16,         /* full reads of one server in a step: it must not starve others */
   RL_MAX_PASSES = 4,            /* one may create work for another; the next step does the rest */
   RL_MAX_EXTRA_ROUNDS = 2,      /* in one attempt (R25) */
-  RL_PUSH_WAIT_MS = 1000,       /* to twice this: retry by timer although wake-ups are on */
+  RL_PUSH_WAIT_MS = 1000,       /* wakes or not, a waiter retries after 1 to 2 times this */
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
   RL_MAX_LINE = 4096,           /* longest line accepted; Redis sends none longer */
   RL_MAX_SIZE_DIGITS = 5,       /* of a bulk string's or aggregate's size; we ask for none larger */
@@ -882,7 +893,7 @@ enum {
   RL_PHASE_QUEUED,  /* waits for room in the ring */
   RL_PHASE_VOTING,  /* its round is open */
   RL_PHASE_BACKOFF, /* between two attempts */
-  RL_PHASE_KEPT,    /* held, and extended in time */
+  RL_PHASE_KEPT,    /* held, to be extended in time */
   RL_PHASE_DECIDED  /* waits to be returned */
 };
 enum { RL_TASK_SET, RL_TASK_EXTEND, RL_TASK_RELEASE, RL_TASK_ABANDON }; /* ABANDON: a lost lock */
@@ -1686,8 +1697,8 @@ static void rl_close_fd(redlock *rl, const rl_server *s) {
 /* Ends the connection, whatever the reason. R12: outstanding replies will not come; only releases
    are sent again. R5: a YES in an open round is withdrawn, since the server may now be behind
    another entry and say yes there too. All open rounds are evaluated: on return any lock may be
-   decided or in another list, and roll-backs may have been appended. Nothing is sent, received or
-   retired here, and no lock leaves the client. */
+   decided, in another list or elsewhere in its own, and roll-backs may have been appended. Nothing
+   is sent, received or retired here, and no lock leaves the client. */
 static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   uint32_t place, delay;
   rl_set_connection_error(rl, s, why);
@@ -2134,8 +2145,8 @@ static void rl_on_broken_send(redlock *rl, rl_server *s) {
   if (s->state != RL_STATE_CLOSED) rl_disconnect(rl, s, rl_error_lost);
 }
 
-/* A server that stalled while it was connecting votes UNREACHABLE where its vote is missing; any
-   other has voted TIMEOUT. */
+/* Fills the missing votes of a stalled server. Only one that is connecting has any: the others were
+   given TIMEOUT when they stalled, or when the round began. */
 static void rl_vote_for_stalled(redlock *rl, rl_server *s) {
   if (s->stalled) rl_set_missing_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
@@ -2303,8 +2314,9 @@ static int64_t rl_turn_delay_ms(redlock *rl, redlock_lock *lock) {
   return rl_random(rl, rl_min_spread_ms(rl, lock) + early);
 }
 
-/* R26: after a failed attempt, chooses how the lock learns when to retry. Adds to maybe_free the
-   servers that have not voted, or voted YES (that is rolled back), or refused only the token.
+/* R26: after a failed attempt, chooses how the lock learns when to retry. Adds to maybe_free
+   every server that is not known to hold another value: it has not voted, it voted YES (that is
+   being rolled back), or it refused only the token.
    Returns whether to retry soon: the servers do not track the key yet, or a quorum may be free.
      POLL        no quorum of servers would push; or the quorum came too late, or refused the token:
                  no push would announce that this changes
