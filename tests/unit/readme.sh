@@ -106,6 +106,7 @@ copy_of_the_repository() {
   mkdir "$work/repository"
   (cd "$root" && cp -R LICENSE Makefile README.md redlock.h tests examples "$work/repository")
   cp "$work/c-1" "$work/repository/hello.c"
+  "$root/tests/deployed-conf" >"$work/repository/examples/deploy/redis.conf"
 }
 
 commands_once() {
