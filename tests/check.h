@@ -1,8 +1,9 @@
-/* check.h: the whole test harness. One test program = one main that calls RUN for each test.
+/* check.h: the whole test harness. One test program = its tests, and check_main.h for its main,
+ * which runs them in the order in which they stand:
  *
- *   static void adds(void) { CHECK(1 + 1 == 2); }
- *   int main(int argc, char **argv) { check_start(argc, argv); RUN(adds); return check_end(); }
+ *   TEST(adds) { CHECK(1 + 1 == 2); }
  *
+ * Or it has a main of its own, between check_start and check_end: that may call RUN for a function.
  * A failed CHECK prints where and goes on; a test with a failed CHECK counts once as failed.
  * SKIP("why") inside a test counts it as skipped and says why. Program arguments, if any, name the
  * tests to run. The last line is "N passed, N failed" or "N passed, N failed, N skipped". */
@@ -62,6 +63,37 @@ static void check_run(const char *name, void (*test)(void)) {
     printf("  ok    %s\n", name);
   }
   fflush(stdout);
+}
+
+/* Each TEST fills in the next of these places; compilers warn of one too many, which is unused. */
+struct check_test {
+  const char *name;
+  void (*run)(void);
+};
+
+#define CHECK_TEN(each, tens) \
+  each(tens##0) each(tens##1) each(tens##2) each(tens##3) each(tens##4) \
+  each(tens##5) each(tens##6) each(tens##7) each(tens##8) each(tens##9)
+#define CHECK_PLACES(each) \
+  CHECK_TEN(each, ) CHECK_TEN(each, 1) CHECK_TEN(each, 2) CHECK_TEN(each, 3) CHECK_TEN(each, 4)
+#define CHECK_DECLARE(place) static const struct check_test check_test_##place;
+#define CHECK_LIST(place) &check_test_##place,
+
+CHECK_PLACES(CHECK_DECLARE)
+
+#define TEST(name) CHECK_NEXT(name, __COUNTER__)
+#define CHECK_NEXT(name, place) CHECK_AT(name, place)
+#define CHECK_AT(name, place) \
+  static void name(void); \
+  static const struct check_test check_test_##place = {#name, name}; \
+  static void name(void)
+
+/* Runs every TEST. */
+static inline void check_all(void) {
+  static const struct check_test *const tests[] = {CHECK_PLACES(CHECK_LIST) NULL};
+  int i;
+  for (i = 0; tests[i]; i++)
+    if (tests[i]->run) check_run(tests[i]->name, tests[i]->run);
 }
 
 static void check_start(int argc, char **argv) {

@@ -1,7 +1,7 @@
 /* acquire.c: when a lock is granted, when not, and how long it is said to be valid. */
 #include "fixture.h"
 
-static void all_say_yes(void) { /* R4 R22 */
+TEST(all_say_yes) { /* R4 R22 */
   int i;
   world(5);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -25,13 +25,13 @@ static redlock_status answered_late(int64_t late) {
   return redlock_acquire(&rl, &lock, "r", 1000, 0);
 }
 
-static void one_millisecond_left_is_a_grant(void) { /* R1 */
+TEST(one_millisecond_left_is_a_grant) { /* R1 */
   CHECK_EQ(answered_late(VALID(1000) - 1), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
   end();
 }
 
-static void nothing_left_is_expired_and_rolled_back(void) { /* R1 R7 */
+TEST(nothing_left_is_expired_and_rolled_back) { /* R1 R7 */
   CHECK_EQ(answered_late(VALID(1000)), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   run_for(1);
@@ -41,7 +41,7 @@ static void nothing_left_is_expired_and_rolled_back(void) { /* R1 R7 */
 }
 
 /* That the queue checks again must not hide that the attempt failed: it has time for another. */
-static void an_expired_attempt_is_retried(void) { /* R1 R9 */
+TEST(an_expired_attempt_is_retried) { /* R1 R9 */
   int i;
   prepare(3);
   options.server_timeout_ms = 5000;
@@ -56,7 +56,7 @@ static void an_expired_attempt_is_retried(void) { /* R1 R9 */
   end();
 }
 
-static void drift_is_rounded_up(void) { /* R1 */
+TEST(drift_is_rounded_up) { /* R1 */
   static const struct { uint32_t ttl, ppm, drift; } row[] = {
       {1000, 0, 12},   {1001, 0, 13},      {1099, 0, 13},     {1100, 0, 13},
       {1101, 0, 14},   {1000, 153900, 156}, {100, 1, 3},      {100, 10000, 3},
@@ -74,7 +74,7 @@ static void drift_is_rounded_up(void) { /* R1 */
   }
 }
 
-static void a_ttl_that_drift_eats_is_invalid(void) { /* R1 */
+TEST(a_ttl_that_drift_eats_is_invalid) { /* R1 */
   uint32_t ttl;
   int i;
   world(3);
@@ -89,7 +89,7 @@ static void a_ttl_that_drift_eats_is_invalid(void) { /* R1 */
   end();
 }
 
-static void connecting_counts_as_elapsed(void) { /* R1 */
+TEST(connecting_counts_as_elapsed) { /* R1 */
   int i;
   prepare(3);
   for (i = 0; i < 3; i++) fake.server[i].connect_ms = 20;
@@ -107,7 +107,7 @@ static void suspend_at_the_third_reply(struct fake *f, enum fake_hook hook, int 
   f->on_call = NULL;
 }
 
-static void suspended_at_the_last_reply_is_expired(void) { /* R1 R2 */
+TEST(suspended_at_the_last_reply_is_expired) { /* R1 R2 */
   world(3);
   occupy(0, 0, "r", 10000); /* so that the third server's yes is the one that counts */
   fake.on_call = suspend_at_the_third_reply;
@@ -124,7 +124,7 @@ static void suspend_at_the_first_send(struct fake *f, enum fake_hook hook, int s
   f->on_call = NULL;
 }
 
-static void time_starts_before_the_first_byte(void) { /* R1 */
+TEST(time_starts_before_the_first_byte) { /* R1 */
   prepare(3);
   options.server_timeout_ms = 5000;
   ready();
@@ -135,7 +135,7 @@ static void time_starts_before_the_first_byte(void) { /* R1 */
   end();
 }
 
-static void a_grant_that_lapses_in_the_queue_is_expired(void) { /* R1 hand-over */
+TEST(a_grant_that_lapses_in_the_queue_is_expired) { /* R1 hand-over */
   redlock_lock *first, *second;
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
@@ -158,7 +158,7 @@ static void a_grant_that_lapses_in_the_queue_is_expired(void) { /* R1 hand-over 
 }
 
 /* To the millisecond: it is held for as long as redlock_remaining_ms says, and no longer. */
-static void a_grant_at_its_deadline_is_none(void) { /* R1 hand-over */
+TEST(a_grant_at_its_deadline_is_none) { /* R1 hand-over */
   redlock_lock *last;
   int left;
   for (left = 1; left >= 0; left--) {
@@ -173,7 +173,7 @@ static void a_grant_at_its_deadline_is_none(void) { /* R1 hand-over */
   }
 }
 
-static void returns_at_the_third_yes(void) { /* R6 */
+TEST(returns_at_the_third_yes) { /* R6 */
   int64_t start;
   int i;
   world(5);
@@ -188,7 +188,7 @@ static void returns_at_the_third_yes(void) { /* R6 */
   end();
 }
 
-static void returns_at_the_third_no(void) { /* R6 R23 */
+TEST(returns_at_the_third_no) { /* R6 R23 */
   int64_t start;
   int i;
   world(5);
@@ -202,7 +202,7 @@ static void returns_at_the_third_no(void) { /* R6 R23 */
   end();
 }
 
-static void a_slow_server_is_waited_for_while_it_matters(void) { /* R6 */
+TEST(a_slow_server_is_waited_for_while_it_matters) { /* R6 */
   int64_t start;
   world(5);
   occupy(0, 1, "r", 10000);
@@ -213,7 +213,7 @@ static void a_slow_server_is_waited_for_while_it_matters(void) { /* R6 */
   end();
 }
 
-static void quorum_is_a_majority_of_the_configured(void) { /* R5 */
+TEST(quorum_is_a_majority_of_the_configured) { /* R5 */
   int n, yes;
   for (n = 1; n <= REDLOCK_MAX_SERVERS; n++)
     for (yes = 0; yes <= n; yes++) {
@@ -225,7 +225,7 @@ static void quorum_is_a_majority_of_the_configured(void) { /* R5 */
     }
 }
 
-static void dead_servers_count_for_the_quorum(void) { /* R5 */
+TEST(dead_servers_count_for_the_quorum) { /* R5 */
   world(5);
   freeze(0, 2);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
@@ -233,7 +233,7 @@ static void dead_servers_count_for_the_quorum(void) { /* R5 */
 }
 
 /* Every byte of the entropy shows in the value, and the value is the same on all servers. */
-static void the_value_is_all_of_the_entropy(void) { /* R3 */
+TEST(the_value_is_all_of_the_entropy) { /* R3 */
   unsigned char bytes[20];
   struct fake_text value[21];
   int i;
@@ -256,7 +256,7 @@ static void the_value_is_all_of_the_entropy(void) { /* R3 */
   }
 }
 
-static void each_attempt_draws_a_fresh_value(void) { /* R3 */
+TEST(each_attempt_draws_a_fresh_value) { /* R3 */
   const struct fake_command *a, *b;
   prepare(3);
   options.max_attempts = 4;
@@ -273,7 +273,7 @@ static void each_attempt_draws_a_fresh_value(void) { /* R3 */
   end();
 }
 
-static void no_entropy_no_attempt(void) { /* R3 */
+TEST(no_entropy_no_attempt) { /* R3 */
   world(3);
   fail_calls(FAKE_ENTROPY, 1, LONG_MAX);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 500), REDLOCK_SYSTEM);
@@ -283,36 +283,11 @@ static void no_entropy_no_attempt(void) { /* R3 */
   end();
 }
 
-static void the_command_is_set_nx_px(void) { /* R4 */
+TEST(the_command_is_set_nx_px) { /* R4 */
   world(3);
   hold("r", 1234);
   CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, 0)->ttl_ms, 1234);
   CHECK_EQ(fake_pttl(&fake, 0, "r"), 1233);
   CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_TAKEN);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(all_say_yes);
-  RUN(one_millisecond_left_is_a_grant);
-  RUN(nothing_left_is_expired_and_rolled_back);
-  RUN(an_expired_attempt_is_retried);
-  RUN(drift_is_rounded_up);
-  RUN(a_ttl_that_drift_eats_is_invalid);
-  RUN(connecting_counts_as_elapsed);
-  RUN(suspended_at_the_last_reply_is_expired);
-  RUN(time_starts_before_the_first_byte);
-  RUN(a_grant_that_lapses_in_the_queue_is_expired);
-  RUN(a_grant_at_its_deadline_is_none);
-  RUN(returns_at_the_third_yes);
-  RUN(returns_at_the_third_no);
-  RUN(a_slow_server_is_waited_for_while_it_matters);
-  RUN(quorum_is_a_majority_of_the_configured);
-  RUN(dead_servers_count_for_the_quorum);
-  RUN(the_value_is_all_of_the_entropy);
-  RUN(each_attempt_draws_a_fresh_value);
-  RUN(no_entropy_no_attempt);
-  RUN(the_command_is_set_nx_px);
-  return check_end();
 }

@@ -55,7 +55,7 @@ static void check_adopted(void) {
 
 /* ---- One attempt ----------------------------------------------------------------------------- */
 
-static void it_takes_one_round_trip_and_a_fresh_value(void) { /* R28 R3 */
+TEST(it_takes_one_round_trip_and_a_fresh_value) { /* R28 R3 */
   int64_t began;
   given_world(3);
   began = now();
@@ -68,7 +68,7 @@ static void it_takes_one_round_trip_and_a_fresh_value(void) { /* R28 R3 */
   over();
 }
 
-static void a_value_is_adopted_once(void) { /* R28 */
+TEST(a_value_is_adopted_once) { /* R28 */
   int i;
   given_world(3);
   CHECK_EQ(adopt(), REDLOCK_OK);
@@ -80,7 +80,7 @@ static void a_value_is_adopted_once(void) { /* R28 */
 }
 
 /* Each has a server's worth of luck: neither has a quorum, or one does. */
-static void of_two_at_once_at_most_one_succeeds(void) { /* R28 */
+TEST(of_two_at_once_at_most_one_succeeds) { /* R28 */
   int first;
   for (first = 0; first < 2; first++) {
     given_world(3);
@@ -97,7 +97,7 @@ static void of_two_at_once_at_most_one_succeeds(void) { /* R28 */
   }
 }
 
-static void an_absent_key_is_never_created(void) { /* R28 */
+TEST(an_absent_key_is_never_created) { /* R28 */
   given_world(3);
   CHECK_EQ(redlock_release(&giver, &given), REDLOCK_OK);
   forget_log();
@@ -109,7 +109,7 @@ static void an_absent_key_is_never_created(void) { /* R28 */
 }
 
 /* Whatever stands there: even what is most like a value that is not there. */
-static void anothers_lock_is_left_alone(void) { /* R28 R21 */
+TEST(anothers_lock_is_left_alone) { /* R28 R21 */
   static const char *const theirs[] = {"foreign", "", "NX", "XX", "01234567890123456789"};
   size_t k;
   int i;
@@ -124,7 +124,7 @@ static void anothers_lock_is_left_alone(void) { /* R28 R21 */
   }
 }
 
-static void another_resource_is_not_asked_for(void) { /* R28 */
+TEST(another_resource_is_not_asked_for) { /* R28 */
   given_world(3);
   CHECK_EQ(redlock_adopt(&rl, &lock, "s", TTL, given.value), REDLOCK_TAKEN);
   CHECK_EQ(hold_value(&given), 3);
@@ -134,7 +134,7 @@ static void another_resource_is_not_asked_for(void) { /* R28 */
 /* ---- The giver ------------------------------------------------------------------------------- */
 
 /* It wakes when its own time is over, and its library releases what it thinks is its own (R19). */
-static void a_paused_giver_changes_nothing(void) { /* R28 R19 R21 */
+TEST(a_paused_giver_changes_nothing) { /* R28 R19 R21 */
   int kept;
   for (kept = 0; kept < 2; kept++) {
     given_world(3);
@@ -150,7 +150,7 @@ static void a_paused_giver_changes_nothing(void) { /* R28 R19 R21 */
   }
 }
 
-static void one_that_goes_on_is_told(void) { /* R28 R19 */
+TEST(one_that_goes_on_is_told) { /* R28 R19 */
   given_world(3);
   CHECK_EQ(adopt(), REDLOCK_OK);
   CHECK(redlock_remaining_ms(&giver, &given) > 0);
@@ -161,7 +161,7 @@ static void one_that_goes_on_is_told(void) { /* R28 R19 */
 }
 
 /* Its extension is under way; the swap overtakes it. */
-static void what_is_still_under_way_finds_nothing(void) { /* R28 */
+TEST(what_is_still_under_way_finds_nothing) { /* R28 */
   int i;
   given_world(3);
   for (i = 0; i < 3; i++) fake.server[i].request_ms = 20;
@@ -187,7 +187,7 @@ static void turn_away(int first, int last, int refuses) {
 }
 
 /* What the first try took is gone, and a quorum is left. */
-static void after_a_minority_it_can_be_tried_again(void) { /* R28 R7 R23 */
+TEST(after_a_minority_it_can_be_tried_again) { /* R28 R7 R23 */
   given_world(5);
   turn_away(2, 4, 1);
   CHECK_EQ(adopt(), REDLOCK_NO_QUORUM);
@@ -201,7 +201,7 @@ static void after_a_minority_it_can_be_tried_again(void) { /* R28 R7 R23 */
   over();
 }
 
-static void a_quorum_that_comes_too_late_frees_the_lock(void) { /* R28 R1 */
+TEST(a_quorum_that_comes_too_late_frees_the_lock) { /* R28 R1 */
   int i;
   given_world(3);
   for (i = 0; i < 3; i++) fake.server[i].reply_ms = 45;
@@ -211,7 +211,7 @@ static void a_quorum_that_comes_too_late_frees_the_lock(void) { /* R28 R1 */
   over();
 }
 
-static void servers_that_forgot_cast_no_vote(void) { /* R28 R24 */
+TEST(servers_that_forgot_cast_no_vote) { /* R28 R24 */
   int i;
   prepare(3);
   options.max_ttl_ms = TTL;
@@ -245,11 +245,11 @@ static void in_every_phase(int closes) {
   }
 }
 
-static void a_cancel_rolls_back(void) { in_every_phase(0); } /* R28 R7 */
-static void so_does_a_close(void) { in_every_phase(1); }      /* R28 R7 */
+TEST(a_cancel_rolls_back) { in_every_phase(0); } /* R28 R7 */
+TEST(so_does_a_close) { in_every_phase(1); }      /* R28 R7 */
 
 /* Some byte of it had left: it is not sent again, and a release follows. */
-static void a_swap_goes_once_whatever_byte_was_the_last(void) { /* R28 R12 */
+TEST(a_swap_goes_once_whatever_byte_was_the_last) { /* R28 R12 */
   size_t k;
   for (k = 0; k < 700; k += k / 8 + 1) {
     given_world(3);
@@ -265,7 +265,7 @@ static void a_swap_goes_once_whatever_byte_was_the_last(void) { /* R28 R12 */
   }
 }
 
-static void a_stalled_server_gets_none(void) { /* R28 R13 */
+TEST(a_stalled_server_gets_none) { /* R28 R13 */
   given_world(3);
   fake_freeze(&fake, 2);
   CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
@@ -280,7 +280,7 @@ static void a_stalled_server_gets_none(void) { /* R28 R13 */
 static int is_defined(redlock_status got) { return got >= REDLOCK_SYSTEM && got <= REDLOCK_OK; }
 
 /* A failure leaves no quorum with a value that nobody knows. */
-static void whichever_call_of_a_hook_fails(void) { /* R28 R7 */
+TEST(whichever_call_of_a_hook_fails) { /* R28 R7 */
   int hook;
   long k;
   for (hook = 0; hook < FAKE_HOOKS; hook++)
@@ -303,7 +303,7 @@ static void whichever_call_of_a_hook_fails(void) { /* R28 R7 */
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-static void what_is_invalid_changes_nothing(void) { /* R28 */
+TEST(what_is_invalid_changes_nothing) { /* R28 */
   char name[REDLOCK_MAX_RESOURCE + 1];
   redlock_lock before;
   given_world(3);
@@ -326,7 +326,7 @@ static void what_is_invalid_changes_nothing(void) { /* R28 */
   over();
 }
 
-static void a_pending_lock_is_not_overwritten(void) { /* R28 */
+TEST(a_pending_lock_is_not_overwritten) { /* R28 */
   given_world(3);
   start();
   CHECK_EQ(redlock_start_adopt(&rl, &lock, "r", TTL, given.value), REDLOCK_INVALID);
@@ -335,7 +335,7 @@ static void a_pending_lock_is_not_overwritten(void) { /* R28 */
   over();
 }
 
-static void the_longest_name(void) { /* R28 */
+TEST(the_longest_name) { /* R28 */
   char name[REDLOCK_MAX_RESOURCE + 1];
   char first[20];
   world(3);
@@ -352,7 +352,7 @@ static void the_longest_name(void) { /* R28 */
 
 /* As a process does that resumes its own lock: the struct is overwritten, the value is read
    first. */
-static void a_lock_adopts_itself(void) { /* R28 */
+TEST(a_lock_adopts_itself) { /* R28 */
   char first[20];
   world(3);
   hold("r", TTL);
@@ -363,7 +363,7 @@ static void a_lock_adopts_itself(void) { /* R28 */
   end();
 }
 
-static void it_is_kept_and_its_hold_counts_anew(void) { /* R28 R20 */
+TEST(it_is_kept_and_its_hold_counts_anew) { /* R28 R20 */
   prepare(3);
   options.max_hold_ms = 2 * TTL;
   ready();
@@ -380,7 +380,7 @@ static void it_is_kept_and_its_hold_counts_anew(void) { /* R28 R20 */
 }
 
 /* Where room is short it waits in line with its value. */
-static void it_waits_in_line(void) { /* R28 R11 */
+TEST(it_waits_in_line) { /* R28 R11 */
   static redlock_lock many[2 * REDLOCK_MAX_COMMANDS];
   int i;
   given_world(3);
@@ -408,7 +408,7 @@ static void fenced_world(int count) {
 
 static int sets(int server) { return fake_count(&fake, server, FAKE_SET); }
 
-static void its_token_is_greater(void) { /* R28 R25 */
+TEST(its_token_is_greater) { /* R28 R25 */
   fenced_world(3);
   warm();
   give();
@@ -422,7 +422,7 @@ static void its_token_is_greater(void) { /* R28 R25 */
 }
 
 /* It asks for the clocks first, and changes nothing by that. */
-static void the_first_of_a_client_takes_two_rounds(void) { /* R28 R25 */
+TEST(the_first_of_a_client_takes_two_rounds) { /* R28 R25 */
   fenced_world(3);
   give();
   CHECK_EQ(adopt(), REDLOCK_OK);
@@ -441,7 +441,7 @@ static void raise_counters(int first, int last, uint64_t by) {
 }
 
 /* One had set it already, and rolls back: the others grant the second round. */
-static void a_low_token_is_raised_at_once(void) { /* R28 R25 */
+TEST(a_low_token_is_raised_at_once) { /* R28 R25 */
   fenced_world(5);
   warm();
   give();
@@ -457,7 +457,7 @@ static void a_low_token_is_raised_at_once(void) { /* R28 R25 */
 
 /* One swaps and rolls back, one refuses the token, one is dead: in the second round the first has
    nothing left to swap. */
-static void an_attempt_that_finds_it_taken_may_have_lost_it(void) { /* R28 R7 R25 */
+TEST(an_attempt_that_finds_it_taken_may_have_lost_it) { /* R28 R7 R25 */
   fenced_world(3);
   warm();
   give();
@@ -472,7 +472,7 @@ static void an_attempt_that_finds_it_taken_may_have_lost_it(void) { /* R28 R7 R2
 }
 
 /* No token fits, of whatever round; but the lock is there, and a later attempt may have it. */
-static void refused_tokens_do_not_say_that_it_is_taken(void) { /* R28 R23 R25 */
+TEST(refused_tokens_do_not_say_that_it_is_taken) { /* R28 R23 R25 */
   fenced_world(3);
   warm();
   give();
@@ -486,38 +486,3 @@ static void refused_tokens_do_not_say_that_it_is_taken(void) { /* R28 R23 R25 */
 }
 
 #endif
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(it_takes_one_round_trip_and_a_fresh_value);
-  RUN(a_value_is_adopted_once);
-  RUN(of_two_at_once_at_most_one_succeeds);
-  RUN(an_absent_key_is_never_created);
-  RUN(anothers_lock_is_left_alone);
-  RUN(another_resource_is_not_asked_for);
-  RUN(a_paused_giver_changes_nothing);
-  RUN(one_that_goes_on_is_told);
-  RUN(what_is_still_under_way_finds_nothing);
-  RUN(after_a_minority_it_can_be_tried_again);
-  RUN(a_quorum_that_comes_too_late_frees_the_lock);
-  RUN(servers_that_forgot_cast_no_vote);
-  RUN(a_cancel_rolls_back);
-  RUN(so_does_a_close);
-  RUN(a_swap_goes_once_whatever_byte_was_the_last);
-  RUN(a_stalled_server_gets_none);
-  RUN(whichever_call_of_a_hook_fails);
-  RUN(what_is_invalid_changes_nothing);
-  RUN(a_pending_lock_is_not_overwritten);
-  RUN(the_longest_name);
-  RUN(a_lock_adopts_itself);
-  RUN(it_is_kept_and_its_hold_counts_anew);
-  RUN(it_waits_in_line);
-#ifndef REDLOCK_NO_FENCING
-  RUN(its_token_is_greater);
-  RUN(the_first_of_a_client_takes_two_rounds);
-  RUN(a_low_token_is_raised_at_once);
-  RUN(an_attempt_that_finds_it_taken_may_have_lost_it);
-  RUN(refused_tokens_do_not_say_that_it_is_taken);
-#endif
-  return check_end();
-}

@@ -3,7 +3,7 @@
 
 enum { TTL = 10000 };
 
-static void a_clock_that_fails_is_no_reason_to_try_again(void) { /* R1 R9 */
+TEST(a_clock_that_fails_is_no_reason_to_try_again) { /* R1 R9 */
   long k;
   for (k = 1; k <= 12; k++) {
     redlock_status got;
@@ -19,7 +19,7 @@ static void a_clock_that_fails_is_no_reason_to_try_again(void) { /* R1 R9 */
   }
 }
 
-static void a_release_that_was_cut_off_goes_once_more(void) { /* R12 (a) */
+TEST(a_release_that_was_cut_off_goes_once_more) { /* R12 (a) */
   world(3);
   hold("r", 60000);
   run_for(2);
@@ -33,7 +33,7 @@ static void a_release_that_was_cut_off_goes_once_more(void) { /* R12 (a) */
   end();
 }
 
-static void an_extension_that_failed_goes_to_nobody_later(void) { /* R19 */
+TEST(an_extension_that_failed_goes_to_nobody_later) { /* R19 */
   world(3);
   hold("r", TTL);
   fake.server[2].connect_ms = 20;
@@ -50,7 +50,7 @@ static void an_extension_that_failed_goes_to_nobody_later(void) { /* R19 */
   end();
 }
 
-static void a_grant_that_lapsed_is_expired_for_every_call(void) { /* R22 */
+TEST(a_grant_that_lapsed_is_expired_for_every_call) { /* R22 */
   redlock_lock *second;
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
@@ -66,7 +66,7 @@ static void a_grant_that_lapsed_is_expired_for_every_call(void) { /* R22 */
   end();
 }
 
-static void past_the_limit_nothing_is_asked_for(void) { /* R20 */
+TEST(past_the_limit_nothing_is_asked_for) { /* R20 */
   int64_t granted;
   int late;
   for (late = 0; late <= 1; late++) {
@@ -85,7 +85,7 @@ static void past_the_limit_nothing_is_asked_for(void) { /* R20 */
 }
 
 /* One server refuses, two answer late: it is tried again and again meanwhile. */
-static void without_entropy_back_off_waits_all_the_same(void) { /* R14 */
+TEST(without_entropy_back_off_waits_all_the_same) { /* R14 */
   int before;
   prepare(3);
   options.server_timeout_ms = 1000;
@@ -112,7 +112,7 @@ static void watch_opens(struct fake *f, enum fake_hook hook, int server) {
   last_open = f->now_ms;
 }
 
-static void back_off_stays_long_after_hundreds_of_failures(void) { /* R14 */
+TEST(back_off_stays_long_after_hundreds_of_failures) { /* R14 */
   int64_t end_ms;
   world(3);
   shortest_gap = INT64_MAX;
@@ -132,7 +132,7 @@ static void back_off_stays_long_after_hundreds_of_failures(void) { /* R14 */
 }
 
 /* Its clock was set back after it started. */
-static void a_negative_uptime_counts_as_none(void) { /* R24 */
+TEST(a_negative_uptime_counts_as_none) { /* R24 */
   int i;
   prepare(3);
   options.max_ttl_ms = 1000;
@@ -147,7 +147,7 @@ static void a_negative_uptime_counts_as_none(void) { /* R24 */
   end();
 }
 
-static void resolve_leaves_an_io_of_the_callers_own_alone(void) {
+TEST(resolve_leaves_an_io_of_the_callers_own_alone) {
   world(3);
   CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
   CHECK_EQ(fake.calls[FAKE_OPEN] + fake.calls[FAKE_CLOSE], 0);
@@ -157,7 +157,7 @@ static void resolve_leaves_an_io_of_the_callers_own_alone(void) {
 }
 
 /* Of four, the last answer decides between too few votes and a proved loss. */
-static void an_even_number_can_still_prove_the_loss(void) { /* R21 */
+TEST(an_even_number_can_still_prove_the_loss) { /* R21 */
   world(4);
   hold("r", TTL);
   run_for(2);
@@ -170,7 +170,7 @@ static void an_even_number_can_still_prove_the_loss(void) { /* R21 */
   end();
 }
 
-static void an_even_number_can_still_prove_an_extended_lock_lost(void) { /* R19 */
+TEST(an_even_number_can_still_prove_an_extended_lock_lost) { /* R19 */
   world(4);
   hold("r", TTL);
   run_for(2);
@@ -184,7 +184,7 @@ static void an_even_number_can_still_prove_an_extended_lock_lost(void) { /* R19 
 }
 
 /* The process stands still between the call and the first step. */
-static void an_extension_that_starts_too_late_asks_for_nothing(void) { /* R18 */
+TEST(an_extension_that_starts_too_late_asks_for_nothing) { /* R18 */
   world(3);
   hold("r", 1000);
   fake_sleep(&fake, 900);
@@ -196,7 +196,7 @@ static void an_extension_that_starts_too_late_asks_for_nothing(void) { /* R18 */
   end();
 }
 
-static void a_talkative_server_does_not_hold_a_step_up(void) {
+TEST(a_talkative_server_does_not_hold_a_step_up) {
   static char answer[40000];
   int i = snprintf(answer, sizeof answer, "$30000\r\n");
   memset(answer + i, 'x', 30000);
@@ -217,7 +217,7 @@ static void a_talkative_server_does_not_hold_a_step_up(void) {
   end();
 }
 
-static void a_connection_with_nothing_to_say_does_not_ask_to_write(void) { /* R27 */
+TEST(a_connection_with_nothing_to_say_does_not_ask_to_write) { /* R27 */
   redlock_fd want[3];
   int i;
   prepare(3);
@@ -237,7 +237,7 @@ static void a_connection_with_nothing_to_say_does_not_ask_to_write(void) { /* R2
 }
 
 /* Its connection stands just after it was given up. What it is sent then is a sign of life. */
-static void one_that_connected_late_is_asked_at_once(void) { /* R13 R14 */
+TEST(one_that_connected_late_is_asked_at_once) { /* R13 R14 */
   prepare(3);
   fake.server[2].connect_ms = SERVER_TIMEOUT + 10;
   fake.server[2].reply_ms = 30;
@@ -251,24 +251,4 @@ static void one_that_connected_late_is_asked_at_once(void) { /* R13 R14 */
   run_for(5);
   CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(a_clock_that_fails_is_no_reason_to_try_again);
-  RUN(a_release_that_was_cut_off_goes_once_more);
-  RUN(an_extension_that_failed_goes_to_nobody_later);
-  RUN(a_grant_that_lapsed_is_expired_for_every_call);
-  RUN(past_the_limit_nothing_is_asked_for);
-  RUN(without_entropy_back_off_waits_all_the_same);
-  RUN(back_off_stays_long_after_hundreds_of_failures);
-  RUN(a_negative_uptime_counts_as_none);
-  RUN(resolve_leaves_an_io_of_the_callers_own_alone);
-  RUN(an_even_number_can_still_prove_the_loss);
-  RUN(an_even_number_can_still_prove_an_extended_lock_lost);
-  RUN(an_extension_that_starts_too_late_asks_for_nothing);
-  RUN(a_talkative_server_does_not_hold_a_step_up);
-  RUN(a_connection_with_nothing_to_say_does_not_ask_to_write);
-  RUN(one_that_connected_late_is_asked_at_once);
-  return check_end();
 }

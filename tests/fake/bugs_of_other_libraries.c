@@ -44,12 +44,12 @@ static void tie(int count) {
   end_two();
 }
 
-static void node_redlock_even_n_tie(void) { /* R5 R10 */
+TEST(node_redlock_even_n_tie) { /* R5 R10 */
   tie(2);
   tie(4);
 }
 
-static void node_redlock_even_n_needs_more_than_half(void) { /* R5 */
+TEST(node_redlock_even_n_needs_more_than_half) { /* R5 */
   world(4);
   occupy(0, 1, "r", 10000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
@@ -66,14 +66,14 @@ static void slow_world(int64_t reply_ms) {
   for (i = 0; i < 3; i++) fake.server[i].reply_ms = reply_ms;
 }
 
-static void node_redlock_validity_unchecked(void) { /* R1: handed out 53 ms too late */
+TEST(node_redlock_validity_unchecked) { /* R1: handed out 53 ms too late */
   slow_world(VALID(100) + 1);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   end();
 }
 
-static void node_redlock_blocks_itself(void) { /* R7 R3 */
+TEST(node_redlock_blocks_itself) { /* R7 R3 */
   world(5);
   fake_answer(&fake, 2, FAKE_SET, 1, "-LOADING\r\n");
   fake_answer(&fake, 3, FAKE_SET, 1, "-LOADING\r\n");
@@ -85,7 +85,7 @@ static void node_redlock_blocks_itself(void) { /* R7 R3 */
   end();
 }
 
-static void node_redlock_release_of_an_expired_lock(void) { /* R21: no retries, no throw */
+TEST(node_redlock_release_of_an_expired_lock) { /* R21: no retries, no throw */
   int64_t start;
   world(3);
   hold("r", 100);
@@ -98,7 +98,7 @@ static void node_redlock_release_of_an_expired_lock(void) { /* R21: no retries, 
   end();
 }
 
-static void redlock_cs_wall_clock(void) { /* R2: posix.c proves it of the POSIX back end */
+TEST(redlock_cs_wall_clock) { /* R2: posix.c proves it of the POSIX back end */
   world(3);
   hold("r", 1000);
   fake_sleep(&fake, 5000);
@@ -106,7 +106,7 @@ static void redlock_cs_wall_clock(void) { /* R2: posix.c proves it of the POSIX 
   end();
 }
 
-static void redispp_extends_a_foreign_key(void) { /* R18 */
+TEST(redispp_extends_a_foreign_key) { /* R18 */
   int i;
   world(3);
   hold("r", 10000);
@@ -118,7 +118,7 @@ static void redispp_extends_a_foreign_key(void) { /* R18 */
   end();
 }
 
-static void redispp_extends_a_missing_key(void) { /* R18 */
+TEST(redispp_extends_a_missing_key) { /* R18 */
   int i;
   world(3);
   hold("r", 10000);
@@ -129,7 +129,7 @@ static void redispp_extends_a_missing_key(void) { /* R18 */
   end();
 }
 
-static void redispp_rolls_back_with_the_key_as_token(void) { /* R7 */
+TEST(redispp_rolls_back_with_the_key_as_token) { /* R7 */
   world(3);
   occupy(0, 1, "r", 10000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_TAKEN);
@@ -140,7 +140,7 @@ static void redispp_rolls_back_with_the_key_as_token(void) { /* R7 */
   end();
 }
 
-static void redispp_one_dead_server_of_three(void) { /* R16 R21 */
+TEST(redispp_one_dead_server_of_three) { /* R16 R21 */
   int dead;
   for (dead = 0; dead < 3; dead++) {
     prepare(3);
@@ -153,7 +153,7 @@ static void redispp_one_dead_server_of_three(void) { /* R16 R21 */
   }
 }
 
-static void redispp_retry_delay_has_no_effect(void) { /* R9: 358 SETs a second at 500 ms */
+TEST(redispp_retry_delay_has_no_effect) { /* R9: 358 SETs a second at 500 ms */
   prepare(3);
   options.retry_delay_min_ms = options.retry_delay_max_ms = 500;
   ready();
@@ -164,7 +164,7 @@ static void redispp_retry_delay_has_no_effect(void) { /* R9: 358 SETs a second a
   end();
 }
 
-static void redispp_token_of_a_32_bit_seed(void) { /* R3 */
+TEST(redispp_token_of_a_32_bit_seed) { /* R3 */
   prepare(3);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -172,7 +172,7 @@ static void redispp_token_of_a_32_bit_seed(void) { /* R3 */
   end();
 }
 
-static void redsync_cancel_skips_roll_back(void) { /* R7 */
+TEST(redsync_cancel_skips_roll_back) { /* R7 */
   world(3);
   freeze(0, 2);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 1000), REDLOCK_PENDING);
@@ -185,7 +185,7 @@ static void redsync_cancel_skips_roll_back(void) { /* R7 */
   end();
 }
 
-static void redsync_roll_back_overtakes_the_set(void) { /* R7: one connection, in order */
+TEST(redsync_roll_back_overtakes_the_set) { /* R7: one connection, in order */
   int i;
   world(3);
   freeze(0, 2);
@@ -200,7 +200,7 @@ static void redsync_roll_back_overtakes_the_set(void) { /* R7: one connection, i
   end();
 }
 
-static void redsync_unlock_and_extend_have_no_timeout(void) { /* R10 */
+TEST(redsync_unlock_and_extend_have_no_timeout) { /* R10 */
   int64_t start;
   world(3);
   hold("r", 60000);
@@ -212,7 +212,7 @@ static void redsync_unlock_and_extend_have_no_timeout(void) { /* R10 */
   end();
 }
 
-static void redisson_unit_conversion_repeats(void) { /* R1 R18: 10 s, 2.7 h, 115 days */
+TEST(redisson_unit_conversion_repeats) { /* R1 R18: 10 s, 2.7 h, 115 days */
   int k;
   prepare(3);
   options.max_attempts = 4;
@@ -227,14 +227,14 @@ static void redisson_unit_conversion_repeats(void) { /* R1 R18: 10 s, 2.7 h, 115
   end();
 }
 
-static void redisson_elapsed_time_unchecked(void) { /* R1 */
+TEST(redisson_elapsed_time_unchecked) { /* R1 */
   slow_world(400);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 400);
   end();
 }
 
-static void redisson_is_held_needs_all(void) { /* R5 */
+TEST(redisson_is_held_needs_all) { /* R5 */
   prepare(5);
   fake.server[0].refuses = fake.server[1].refuses = 1;
   ready();
@@ -244,7 +244,7 @@ static void redisson_is_held_needs_all(void) { /* R5 */
   end();
 }
 
-static void redlock_py_quorum_and_one_dead_raises(void) { /* R16 */
+TEST(redlock_py_quorum_and_one_dead_raises) { /* R16 */
   world(5);
   fake.server[4].refuses = 1;
   fake_reset(&fake, 4, FAKE_RST);
@@ -254,7 +254,7 @@ static void redlock_py_quorum_and_one_dead_raises(void) { /* R16 */
   end();
 }
 
-static void redlock_rs_validity_underflows(void) { /* R1: 1.8e19 ms */
+TEST(redlock_rs_validity_underflows) { /* R1: 1.8e19 ms */
   slow_world(VALID(10) + 1);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10, 0), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
@@ -265,7 +265,7 @@ static void redlock_rs_validity_underflows(void) { /* R1: 1.8e19 ms */
   end();
 }
 
-static void redlock_rs_one_error_aborts_without_unlocking(void) { /* R7 */
+TEST(redlock_rs_one_error_aborts_without_unlocking) { /* R7 */
   world(5);
   fake_answer(&fake, 1, FAKE_SET, 1, "-LOADING\r\n");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
@@ -278,7 +278,7 @@ static void redlock_rs_one_error_aborts_without_unlocking(void) { /* R7 */
   end();
 }
 
-static void rslock_failed_extend_unlocks(void) { /* R19 */
+TEST(rslock_failed_extend_unlocks) { /* R19 */
   world(3);
   hold("r", 10000);
   run_for(2);
@@ -290,7 +290,7 @@ static void rslock_failed_extend_unlocks(void) { /* R19 */
   end();
 }
 
-static void rslock_underflow_on_a_short_ttl(void) { /* R1 */
+TEST(rslock_underflow_on_a_short_ttl) { /* R1 */
   world(3);
   hold("r", 100);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(100) - 1);
@@ -299,7 +299,7 @@ static void rslock_underflow_on_a_short_ttl(void) { /* R1 */
   end();
 }
 
-static void redlock_php_quorum_in_floating_point(void) { /* R5: 3 of 3, 4 of 5 */
+TEST(redlock_php_quorum_in_floating_point) { /* R5: 3 of 3, 4 of 5 */
   int n;
   for (n = 1; n <= 7; n += 2) {
     world(n);
@@ -309,7 +309,7 @@ static void redlock_php_quorum_in_floating_point(void) { /* R5: 3 of 3, 4 of 5 *
   }
 }
 
-static void redlock_php_token_of_the_time(void) { /* R3: two in one millisecond */
+TEST(redlock_php_token_of_the_time) { /* R3: two in one millisecond */
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
@@ -319,7 +319,7 @@ static void redlock_php_token_of_the_time(void) { /* R3: two in one millisecond 
   end();
 }
 
-static void distlock_extend_takes_any_lock_over(void) { /* R18 */
+TEST(distlock_extend_takes_any_lock_over) { /* R18 */
   two_clients(3);
   hold("r", 100);
   fake_sleep(&fake, 200);
@@ -331,7 +331,7 @@ static void distlock_extend_takes_any_lock_over(void) { /* R18 */
   end_two();
 }
 
-static void distlock_never_rolls_back(void) { /* R7 */
+TEST(distlock_never_rolls_back) { /* R7 */
   world(3);
   occupy(0, 1, "r", 10000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 500), REDLOCK_TAKEN);
@@ -340,7 +340,7 @@ static void distlock_never_rolls_back(void) { /* R7 */
   end();
 }
 
-static void distlock_forked_children_draw_equal_tokens(void) { /* R3: posix.c has the fork, R17 */
+TEST(distlock_forked_children_draw_equal_tokens) { /* R3: posix.c has the fork, R17 */
   unsigned char a[20], b[20];
   world(3);
   hold("a", 1000);
@@ -352,7 +352,7 @@ static void distlock_forked_children_draw_equal_tokens(void) { /* R3: posix.c ha
   end();
 }
 
-static void redlock_cpp_int_overflow(void) { /* R1 */
+TEST(redlock_cpp_int_overflow) { /* R1 */
   world(3);
   hold("r", 4000000000u);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 4000000000 - 40000002 - 2);
@@ -361,7 +361,7 @@ static void redlock_cpp_int_overflow(void) { /* R1 */
   end();
 }
 
-static void redlock_cpp_clock_of_one_second(void) { /* R1 */
+TEST(redlock_cpp_clock_of_one_second) { /* R1 */
   world(3);
   hold("r", 1500);
   fake_sleep(&fake, 123);
@@ -369,7 +369,7 @@ static void redlock_cpp_clock_of_one_second(void) { /* R1 */
   end();
 }
 
-static void redlock_cpp_no_command_timeout(void) { /* R10 */
+TEST(redlock_cpp_no_command_timeout) { /* R10 */
   int64_t start;
   prepare(3);
   fake.server[0].connect_ms = fake.server[1].connect_ms = FAKE_NEVER;
@@ -380,7 +380,7 @@ static void redlock_cpp_no_command_timeout(void) { /* R10 */
   end();
 }
 
-static void redlock_cpp_one_token_for_all_resources(void) { /* R3 */
+TEST(redlock_cpp_one_token_for_all_resources) { /* R3 */
   world(3);
   hold("a", 1000);
   CHECK_EQ(redlock_acquire(&rl, &other, "b", 1000, 0), REDLOCK_OK);
@@ -389,7 +389,7 @@ static void redlock_cpp_one_token_for_all_resources(void) { /* R3 */
   end();
 }
 
-static void redlock_net_extend_creates_missing_keys(void) { /* R19 */
+TEST(redlock_net_extend_creates_missing_keys) { /* R19 */
   world(5);
   hold("r", 10000);
   run_for(2);
@@ -401,7 +401,7 @@ static void redlock_net_extend_creates_missing_keys(void) { /* R19 */
   end();
 }
 
-static void redlock_net_lost_turns_back_to_acquired(void) { /* R19 R22 */
+TEST(redlock_net_lost_turns_back_to_acquired) { /* R19 R22 */
   int i;
   world(3);
   hold("r", 10000);
@@ -413,7 +413,7 @@ static void redlock_net_lost_turns_back_to_acquired(void) { /* R19 R22 */
   end();
 }
 
-static void redlock_net_is_acquired_ignores_time(void) { /* R22 */
+TEST(redlock_net_is_acquired_ignores_time) { /* R22 */
   world(3);
   hold("r", 1000);
   fake_sleep(&fake, VALID(1000) - 2);
@@ -423,7 +423,7 @@ static void redlock_net_is_acquired_ignores_time(void) { /* R22 */
   end();
 }
 
-static void redlock_rb_failed_extend_deletes(void) { /* R19 */
+TEST(redlock_rb_failed_extend_deletes) { /* R19 */
   world(3);
   hold("r", 10000);
   run_for(2);
@@ -436,7 +436,7 @@ static void redlock_rb_failed_extend_deletes(void) { /* R19 */
   end();
 }
 
-static void pottery_overstates_the_ttl_left(void) { /* R22 */
+TEST(pottery_overstates_the_ttl_left) { /* R22 */
   int i;
   world(3);
   hold("r", 1000);
@@ -447,7 +447,7 @@ static void pottery_overstates_the_ttl_left(void) { /* R22 */
   end();
 }
 
-static void pottery_straggling_set_after_the_release(void) { /* R7 */
+TEST(pottery_straggling_set_after_the_release) { /* R7 */
   int connect_ms;
   for (connect_ms = 1; connect_ms < 60; connect_ms++) {
     prepare(3);
@@ -462,7 +462,7 @@ static void pottery_straggling_set_after_the_release(void) { /* R7 */
   }
 }
 
-static void aioredlock_watchdog_fails_with_the_extension(void) { /* R20 R19 */
+TEST(aioredlock_watchdog_fails_with_the_extension) { /* R20 R19 */
   world(3);
   hold("r", 1000);
   CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
@@ -473,7 +473,7 @@ static void aioredlock_watchdog_fails_with_the_extension(void) { /* R20 R19 */
   end();
 }
 
-static void aioredlock_is_locked_ignores_the_owner(void) { /* R22 */
+TEST(aioredlock_is_locked_ignores_the_owner) { /* R22 */
   two_clients(3);
   CHECK_EQ(redlock_acquire(&second, &other, "r", 10000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_TAKEN);
@@ -482,7 +482,7 @@ static void aioredlock_is_locked_ignores_the_owner(void) { /* R22 */
   end_two();
 }
 
-static void all_of_them_trust_a_server_that_forgot(void) { /* R24; more of it in quarantine.c */
+TEST(all_of_them_trust_a_server_that_forgot) { /* R24; more of it in quarantine.c */
   prepare(3);
   options.max_ttl_ms = 10000;
   ready();
@@ -492,50 +492,4 @@ static void all_of_them_trust_a_server_that_forgot(void) { /* R24; more of it in
   run_for(100);
   CHECK(redlock_acquire(&rl, &third, "r", 10000, 1000) != REDLOCK_OK);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(node_redlock_even_n_tie);
-  RUN(node_redlock_even_n_needs_more_than_half);
-  RUN(node_redlock_validity_unchecked);
-  RUN(node_redlock_blocks_itself);
-  RUN(node_redlock_release_of_an_expired_lock);
-  RUN(redlock_cs_wall_clock);
-  RUN(redispp_extends_a_foreign_key);
-  RUN(redispp_extends_a_missing_key);
-  RUN(redispp_rolls_back_with_the_key_as_token);
-  RUN(redispp_one_dead_server_of_three);
-  RUN(redispp_retry_delay_has_no_effect);
-  RUN(redispp_token_of_a_32_bit_seed);
-  RUN(redsync_cancel_skips_roll_back);
-  RUN(redsync_roll_back_overtakes_the_set);
-  RUN(redsync_unlock_and_extend_have_no_timeout);
-  RUN(redisson_unit_conversion_repeats);
-  RUN(redisson_elapsed_time_unchecked);
-  RUN(redisson_is_held_needs_all);
-  RUN(redlock_py_quorum_and_one_dead_raises);
-  RUN(redlock_rs_validity_underflows);
-  RUN(redlock_rs_one_error_aborts_without_unlocking);
-  RUN(rslock_failed_extend_unlocks);
-  RUN(rslock_underflow_on_a_short_ttl);
-  RUN(redlock_php_quorum_in_floating_point);
-  RUN(redlock_php_token_of_the_time);
-  RUN(distlock_extend_takes_any_lock_over);
-  RUN(distlock_never_rolls_back);
-  RUN(distlock_forked_children_draw_equal_tokens);
-  RUN(redlock_cpp_int_overflow);
-  RUN(redlock_cpp_clock_of_one_second);
-  RUN(redlock_cpp_no_command_timeout);
-  RUN(redlock_cpp_one_token_for_all_resources);
-  RUN(redlock_net_extend_creates_missing_keys);
-  RUN(redlock_net_lost_turns_back_to_acquired);
-  RUN(redlock_net_is_acquired_ignores_time);
-  RUN(redlock_rb_failed_extend_deletes);
-  RUN(pottery_overstates_the_ttl_left);
-  RUN(pottery_straggling_set_after_the_release);
-  RUN(aioredlock_watchdog_fails_with_the_extension);
-  RUN(aioredlock_is_locked_ignores_the_owner);
-  RUN(all_of_them_trust_a_server_that_forgot);
-  return check_end();
 }

@@ -12,7 +12,7 @@ static void use_for(int64_t ms) {
   }
 }
 
-static void refused_servers_cost_nothing(void) { /* R14 R16 */
+TEST(refused_servers_cost_nothing) { /* R14 R16 */
   int64_t start;
   prepare(5);
   fake.server[0].refuses = fake.server[3].refuses = 1;
@@ -25,7 +25,7 @@ static void refused_servers_cost_nothing(void) { /* R14 R16 */
   end();
 }
 
-static void black_holes_cost_nothing_when_not_needed(void) { /* R14 R16 */
+TEST(black_holes_cost_nothing_when_not_needed) { /* R14 R16 */
   int64_t start;
   prepare(5);
   fake.server[0].connect_ms = fake.server[3].connect_ms = FAKE_NEVER;
@@ -36,7 +36,7 @@ static void black_holes_cost_nothing_when_not_needed(void) { /* R14 R16 */
   end();
 }
 
-static void black_holes_end_at_the_timeout(void) { /* R10 R14 */
+TEST(black_holes_end_at_the_timeout) { /* R10 R14 */
   int64_t start;
   int i;
   prepare(5);
@@ -61,7 +61,7 @@ static int64_t open_gap(int server, int k) {
   return -1;
 }
 
-static void backoff_grows_and_is_bounded(void) { /* R14 */
+TEST(backoff_grows_and_is_bounded) { /* R14 */
   int opens, k, early = 0;
   int64_t most = 0;
   prepare(3);
@@ -85,7 +85,7 @@ static void backoff_grows_and_is_bounded(void) { /* R14 */
 }
 
 /* Nothing else is due then, and the back-off's end decides. */
-static void the_end_of_a_backoff_is_not_slept_through(void) { /* R14 R27 */
+TEST(the_end_of_a_backoff_is_not_slept_through) { /* R14 R27 */
   int64_t start;
   int i;
   prepare(3);
@@ -106,7 +106,7 @@ static void the_end_of_a_backoff_is_not_slept_through(void) { /* R14 R27 */
 }
 
 /* However long it takes, it is given up when it is late, and not when a step comes by. */
-static void a_slow_connect_has_its_whole_time(void) { /* R14 R27 */
+TEST(a_slow_connect_has_its_whole_time) { /* R14 R27 */
   prepare(3);
   options.server_timeout_ms = 5000;
   fake.server[0].connect_ms = FAKE_NEVER;
@@ -121,7 +121,7 @@ static void a_slow_connect_has_its_whole_time(void) { /* R14 R27 */
   end();
 }
 
-static void backoff_is_random(void) { /* R14 */
+TEST(backoff_is_random) { /* R14 */
   int64_t gap[2][6];
   int run, k;
   for (run = 0; run < 2; run++) {
@@ -136,7 +136,7 @@ static void backoff_is_random(void) { /* R14 */
   CHECK(memcmp(gap[0], gap[1], sizeof gap[0]) != 0);
 }
 
-static void a_black_hole_has_one_attempt_pending(void) { /* R14 */
+TEST(a_black_hole_has_one_attempt_pending) { /* R14 */
   prepare(3);
   fake.server[2].connect_ms = FAKE_NEVER;
   ready();
@@ -146,7 +146,7 @@ static void a_black_hole_has_one_attempt_pending(void) { /* R14 */
   end();
 }
 
-static void no_descriptors_for_a_minority(void) { /* R14 R16: EMFILE */
+TEST(no_descriptors_for_a_minority) { /* R14 R16: EMFILE */
   prepare(5);
   fake.server[1].open_fails = fake.server[2].open_fails = 1;
   ready();
@@ -155,7 +155,7 @@ static void no_descriptors_for_a_minority(void) { /* R14 R16: EMFILE */
   end();
 }
 
-static void no_descriptors_at_all(void) { /* R14 R23 */
+TEST(no_descriptors_at_all) { /* R14 R23 */
   int64_t start;
   int i;
   prepare(5);
@@ -169,7 +169,7 @@ static void no_descriptors_at_all(void) { /* R14 R23 */
   end();
 }
 
-static void a_lost_connection_voids_what_it_owed(void) { /* R12 */
+TEST(a_lost_connection_voids_what_it_owed) { /* R12 */
   world(3);
   fake.server[2].reply_ms = 30;
   occupy(0, 0, "r", 1000); /* so that the third server is needed */
@@ -187,7 +187,7 @@ static void a_lost_connection_voids_what_it_owed(void) { /* R12 */
 
 enum { HANDSHAKE = 72 }; /* bytes ahead of the first SET */
 
-static void a_set_goes_once_whatever_byte_was_the_last(void) { /* R12 */
+TEST(a_set_goes_once_whatever_byte_was_the_last) { /* R12 */
   size_t k;
   for (k = 0; k < 130 + HANDSHAKE; k++) {
     size_t i, before = 0;
@@ -208,7 +208,7 @@ static void a_set_goes_once_whatever_byte_was_the_last(void) { /* R12 */
   }
 }
 
-static void a_release_follows_to_the_new_connection(void) { /* R12 (a) */
+TEST(a_release_follows_to_the_new_connection) { /* R12 (a) */
   world(3);
   hold("r", 60000);
   run_for(2);
@@ -219,7 +219,7 @@ static void a_release_follows_to_the_new_connection(void) { /* R12 (a) */
   end();
 }
 
-static void an_old_release_is_not_sent_any_more(void) { /* R12 (a): younger than its ttl */
+TEST(an_old_release_is_not_sent_any_more) { /* R12 (a): younger than its ttl */
   world(3);
   hold("r", 1000);
   run_for(2);
@@ -234,7 +234,7 @@ static void an_old_release_is_not_sent_any_more(void) { /* R12 (a): younger than
   end();
 }
 
-static void a_granted_set_still_goes_to_a_server_that_was_slow(void) { /* R12 (b) */
+TEST(a_granted_set_still_goes_to_a_server_that_was_slow) { /* R12 (b) */
   prepare(3);
   fake.server[2].connect_ms = 30;
   ready();
@@ -245,7 +245,7 @@ static void a_granted_set_still_goes_to_a_server_that_was_slow(void) { /* R12 (b
   end();
 }
 
-static void but_not_when_it_is_old(void) { /* R12 (b): younger than server_timeout_ms */
+TEST(but_not_when_it_is_old) { /* R12 (b): younger than server_timeout_ms */
   prepare(3);
   fake.server[2].connect_ms = 60;
   ready();
@@ -255,7 +255,7 @@ static void but_not_when_it_is_old(void) { /* R12 (b): younger than server_timeo
   end();
 }
 
-static void nor_when_it_was_released(void) { /* R12 (b) */
+TEST(nor_when_it_was_released) { /* R12 (b) */
   prepare(3);
   fake.server[2].connect_ms = 30;
   ready();
@@ -266,7 +266,7 @@ static void nor_when_it_was_released(void) { /* R12 (b) */
   end();
 }
 
-static void a_restart_between_rounds_is_noticed(void) { /* R12 R14 */
+TEST(a_restart_between_rounds_is_noticed) { /* R12 R14 */
   world(3);
   fake_restart(&fake, 0);
   fake_restart(&fake, 1);
@@ -274,7 +274,7 @@ static void a_restart_between_rounds_is_noticed(void) { /* R12 R14 */
   end();
 }
 
-static void a_fin_while_idle_is_no_failure(void) { /* R12 R16: idle timeouts of a server */
+TEST(a_fin_while_idle_is_no_failure) { /* R12 R16: idle timeouts of a server */
   world(3);
   fake_reset(&fake, 0, FAKE_FIN);
   fake_reset(&fake, 1, FAKE_FIN);
@@ -284,7 +284,7 @@ static void a_fin_while_idle_is_no_failure(void) { /* R12 R16: idle timeouts of 
 }
 
 /* It was opened for a command that grew old before it stood. */
-static void a_connection_that_was_not_used_yet_serves(void) { /* R14 R16 */
+TEST(a_connection_that_was_not_used_yet_serves) { /* R14 R16 */
   world(1);
   fake.server[0].connect_ms = 60;
   fake_reset(&fake, 0, FAKE_RST);
@@ -296,7 +296,7 @@ static void a_connection_that_was_not_used_yet_serves(void) { /* R14 R16 */
   end();
 }
 
-static void an_unused_one_that_was_closed_is_replaced(void) { /* R14 R16 */
+TEST(an_unused_one_that_was_closed_is_replaced) { /* R14 R16 */
   world(1);
   fake.server[0].connect_ms = 60;
   fake_reset(&fake, 0, FAKE_RST);
@@ -309,7 +309,7 @@ static void an_unused_one_that_was_closed_is_replaced(void) { /* R14 R16 */
   end();
 }
 
-static void late_replies_of_many_commands_are_dropped(void) { /* R8 */
+TEST(late_replies_of_many_commands_are_dropped) { /* R8 */
   int i;
   world(5);
   fake.server[4].reply_ms = 45;
@@ -325,7 +325,7 @@ static void late_replies_of_many_commands_are_dropped(void) { /* R8 */
   end();
 }
 
-static void a_late_yes_makes_no_quorum_for_another_lock(void) { /* R8 R4 */
+TEST(a_late_yes_makes_no_quorum_for_another_lock) { /* R8 R4 */
   world(3);
   fake.server[1].reply_ms = fake.server[2].reply_ms = 60;
   CHECK_EQ(redlock_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_NO_QUORUM);
@@ -338,7 +338,7 @@ static void a_late_yes_makes_no_quorum_for_another_lock(void) { /* R8 R4 */
   end();
 }
 
-static void many_locks_share_one_send_for_each_server(void) {
+TEST(many_locks_share_one_send_for_each_server) {
   int i;
   char name[16];
   world(3);
@@ -351,33 +351,4 @@ static void many_locks_share_one_send_for_each_server(void) {
   CHECK(fake.calls[FAKE_SEND] <= 2 * 3); /* two when the ring wraps */
   for (i = 0; i < 10; i++) CHECK_EQ(many[i].status, REDLOCK_OK);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(refused_servers_cost_nothing);
-  RUN(black_holes_cost_nothing_when_not_needed);
-  RUN(black_holes_end_at_the_timeout);
-  RUN(backoff_grows_and_is_bounded);
-  RUN(the_end_of_a_backoff_is_not_slept_through);
-  RUN(a_slow_connect_has_its_whole_time);
-  RUN(backoff_is_random);
-  RUN(a_black_hole_has_one_attempt_pending);
-  RUN(no_descriptors_for_a_minority);
-  RUN(no_descriptors_at_all);
-  RUN(a_lost_connection_voids_what_it_owed);
-  RUN(a_set_goes_once_whatever_byte_was_the_last);
-  RUN(a_release_follows_to_the_new_connection);
-  RUN(an_old_release_is_not_sent_any_more);
-  RUN(a_granted_set_still_goes_to_a_server_that_was_slow);
-  RUN(but_not_when_it_is_old);
-  RUN(nor_when_it_was_released);
-  RUN(a_restart_between_rounds_is_noticed);
-  RUN(a_fin_while_idle_is_no_failure);
-  RUN(a_connection_that_was_not_used_yet_serves);
-  RUN(an_unused_one_that_was_closed_is_replaced);
-  RUN(late_replies_of_many_commands_are_dropped);
-  RUN(a_late_yes_makes_no_quorum_for_another_lock);
-  RUN(many_locks_share_one_send_for_each_server);
-  return check_end();
 }

@@ -49,7 +49,7 @@ static redlock_status acquire_behind_a_refusal(void) {
   return got;
 }
 
-static void refused_bytes_that_leave_give_two_the_lock(void) { /* R8 */
+TEST(refused_bytes_that_leave_give_two_the_lock) { /* R8 */
   breaks = 0;
   CHECK_EQ(acquire_behind_a_refusal(), REDLOCK_TAKEN);
   breaks = 1;
@@ -82,16 +82,9 @@ static redlock_status acquire_with_bytes_held_back(void) {
   return got;
 }
 
-static void received_bytes_that_are_held_back_are_waited_for(void) {
+TEST(received_bytes_that_are_held_back_are_waited_for) {
   breaks = 0;
   CHECK_EQ(acquire_with_bytes_held_back(), REDLOCK_OK);
   breaks = 1;
   CHECK_EQ(acquire_with_bytes_held_back(), REDLOCK_NO_QUORUM);
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(refused_bytes_that_leave_give_two_the_lock);
-  RUN(received_bytes_that_are_held_back_are_waited_for);
-  return check_end();
 }

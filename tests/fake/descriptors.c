@@ -18,7 +18,7 @@ static int doubtful_clock_gettime(clockid_t id, struct timespec *to) {
 #include "redlock.h"
 #undef clock_gettime
 
-#include "../check.h"
+#include "../check_main.h"
 
 static redlock rl;
 static redlock_lock lock;
@@ -42,9 +42,9 @@ static void check_nobody(const char *list) {
   redlock_close(&rl);
 }
 
-static void a_path_where_nobody_listens(void) { check_nobody("unix:/nowhere/at/all"); } /* R14 */
+TEST(a_path_where_nobody_listens) { check_nobody("unix:/nowhere/at/all"); } /* R14 */
 
-static void it_is_known_without_waiting(void) { /* R14 R16 */
+TEST(it_is_known_without_waiting) { /* R14 R16 */
   int steps = 0;
   CHECK_EQ(redlock_init(&rl, "unix:/nowhere/at/all", NULL), REDLOCK_OK);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
@@ -53,9 +53,9 @@ static void it_is_known_without_waiting(void) { /* R14 R16 */
   redlock_close(&rl);
 }
 
-static void a_port_where_nobody_listens(void) { check_nobody("127.0.0.1:1"); } /* R14 */
+TEST(a_port_where_nobody_listens) { check_nobody("127.0.0.1:1"); } /* R14 */
 
-static void no_descriptor_is_left(void) { /* R14 R16: EMFILE */
+TEST(no_descriptor_is_left) { /* R14 R16: EMFILE */
   struct rlimit limit, none;
   CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   none = limit;
@@ -78,7 +78,7 @@ static int listen_somewhere(char list[32]) {
   return fd;
 }
 
-static void a_connection_that_is_reset_is_lost(void) { /* R12 */
+TEST(a_connection_that_is_reset_is_lost) { /* R12 */
   const struct linger reset = {1, 0};
   redlock_server_info info;
   redlock_options options;
@@ -102,7 +102,7 @@ static void a_connection_that_is_reset_is_lost(void) { /* R12 */
   close(listener);
 }
 
-static void no_clock_is_told(void) { /* R2 */
+TEST(no_clock_is_told) { /* R2 */
   no_clock = 1;
   CHECK_EQ(redlock_init(&rl, "127.0.0.1:1", NULL), REDLOCK_SYSTEM);
   no_clock = 0;
@@ -111,15 +111,4 @@ static void no_clock_is_told(void) { /* R2 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_SYSTEM);
   no_clock = 0;
   redlock_close(&rl);
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(a_path_where_nobody_listens);
-  RUN(it_is_known_without_waiting);
-  RUN(a_port_where_nobody_listens);
-  RUN(no_descriptor_is_left);
-  RUN(a_connection_that_is_reset_is_lost);
-  RUN(no_clock_is_told);
-  return check_end();
 }

@@ -32,7 +32,7 @@ static int is_kept(int server, const char *error) {
   return strstr(redlock_server_error(&rl, server), words) != NULL;
 }
 
-static void each_error_is_no_vote_and_is_kept(void) { /* R15 R23 */
+TEST(each_error_is_no_vote_and_is_kept) { /* R15 R23 */
   int e;
   for (e = 0; e < ERRORS; e++) {
     world(3);
@@ -47,7 +47,7 @@ static void each_error_is_no_vote_and_is_kept(void) { /* R15 R23 */
 }
 
 /* The arguments of an unknown command are quoted, and the lock's value is one of them. */
-static void the_locks_value_is_not_shown(void) { /* R15 */
+TEST(the_locks_value_is_not_shown) { /* R15 */
   world(3);
   fake_answer(&fake, FAKE_ANY, FAKE_SET, 3,
               "-ERR unknown command 'SET', with args beginning with: 'r' 'the value'\r\n");
@@ -58,7 +58,7 @@ static void the_locks_value_is_not_shown(void) { /* R15 */
 }
 
 /* Nor when the rest of the error never comes. */
-static void a_torn_error_does_not_show_it_either(void) { /* R15 */
+TEST(a_torn_error_does_not_show_it_either) { /* R15 */
   world(3);
   fake_answer(&fake, FAKE_ANY, FAKE_SET, 3,
               "-ERR unknown command 'SET', with args beginning with: 'r' 'the value");
@@ -68,7 +68,7 @@ static void a_torn_error_does_not_show_it_either(void) { /* R15 */
   end();
 }
 
-static void an_error_is_gone_after_a_good_reply(void) { /* R15 */
+TEST(an_error_is_gone_after_a_good_reply) { /* R15 */
   world(3);
   fake_answer(&fake, 0, FAKE_SET, 1, errors[0]);
   hold("r", 1000);
@@ -82,7 +82,7 @@ static void an_error_is_gone_after_a_good_reply(void) { /* R15 */
 
 /* The roll-back behind a refused SET is answered well, for it has nothing to delete. That does not
    say that the next SET will be taken. */
-static void a_roll_back_that_finds_nothing_leaves_the_error(void) { /* R15 R7 */
+TEST(a_roll_back_that_finds_nothing_leaves_the_error) { /* R15 R7 */
   world(3);
   fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, errors[4]);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
@@ -91,7 +91,7 @@ static void a_roll_back_that_finds_nothing_leaves_the_error(void) { /* R15 R7 */
   end();
 }
 
-static void control_bytes_are_not_passed_on(void) { /* R15: the text may go to a terminal */
+TEST(control_bytes_are_not_passed_on) { /* R15: the text may go to a terminal */
   const char *c;
   world(3);
   fake_answer(&fake, 0, FAKE_SET, 1, "-LOADING \x01\x1b[2J\x7f\x80\xff\t ~end\r\n");
@@ -103,7 +103,7 @@ static void control_bytes_are_not_passed_on(void) { /* R15: the text may go to a
   end();
 }
 
-static void each_error_from_a_minority_does_not_show(void) { /* R15 R16 */
+TEST(each_error_from_a_minority_does_not_show) { /* R15 R16 */
   int e;
   for (e = 0; e < ERRORS; e++) {
     int64_t start;
@@ -119,7 +119,7 @@ static void each_error_from_a_minority_does_not_show(void) { /* R15 R16 */
   }
 }
 
-static void errors_split_at_every_byte_are_kept_whole(void) { /* R15 R8 */
+TEST(errors_split_at_every_byte_are_kept_whole) { /* R15 R8 */
   size_t at;
   for (at = 1; at < 30; at++) {
     world(3);
@@ -133,7 +133,7 @@ static void errors_split_at_every_byte_are_kept_whole(void) { /* R15 R8 */
   }
 }
 
-static void the_text_is_the_servers_own(void) { /* R15 */
+TEST(the_text_is_the_servers_own) { /* R15 */
   int e;
   for (e = 0; e < ERRORS; e++) {
     size_t size = strcspn(errors[e] + 1, "\r");
@@ -147,7 +147,7 @@ static void the_text_is_the_servers_own(void) { /* R15 */
   }
 }
 
-static void a_long_error_is_cut(void) { /* R15 */
+TEST(a_long_error_is_cut) { /* R15 */
   static char text[6000];
   memset(text, 'x', sizeof text - 1);
   memcpy(text, "-ERR ", 5);
@@ -185,12 +185,12 @@ static void greeted(const char *error, int majority) {
   end();
 }
 
-static void max_number_of_clients_unasked(void) { /* R15 R16 */
+TEST(max_number_of_clients_unasked) { /* R15 R16 */
   greeted("-ERR max number of clients reached\r\n", 0);
   greeted("-ERR max number of clients reached\r\n", 1);
 }
 
-static void denied_unasked(void) { /* R15 R16 */
+TEST(denied_unasked) { /* R15 R16 */
   greeted("-DENIED Redis is running in protected mode because\r\n", 0);
   greeted("-DENIED Redis is running in protected mode because\r\n", 1);
 }
@@ -200,7 +200,7 @@ static int send_after_the_end(void *ctx, int server, const void *data, size_t si
 }
 
 /* The first sign of the hang-up may be that sending fails, before the server was heard. */
-static void an_error_is_read_after_a_failed_send(void) { /* R15 */
+TEST(an_error_is_read_after_a_failed_send) { /* R15 */
   redlock_io io;
   prepare(3);
   io = *options.io;
@@ -214,7 +214,7 @@ static void an_error_is_read_after_a_failed_send(void) { /* R15 */
   end();
 }
 
-static void no_such_server_is_null(void) { /* R15 */
+TEST(no_such_server_is_null) { /* R15 */
   world(3);
   CHECK(redlock_server_error(&rl, -2) == NULL);
   CHECK(redlock_server_error(&rl, 3) == NULL);
@@ -223,7 +223,7 @@ static void no_such_server_is_null(void) { /* R15 */
 }
 
 /* As a port does that wants TLS, when it is spoken to without. */
-static void who_hangs_up_unanswered_may_want_tls(void) { /* R15 */
+TEST(who_hangs_up_unanswered_may_want_tls) { /* R15 */
   world(3);
   fake.server[0].cut_in = 1;
   fake.server[0].cuts = INT_MAX;
@@ -237,24 +237,4 @@ static void who_hangs_up_unanswered_may_want_tls(void) { /* R15 */
   if (!CHECK(strstr(redlock_server_error(&rl, 1), "no connection")))
     printf("    %s\n", redlock_server_error(&rl, 1));
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(each_error_is_no_vote_and_is_kept);
-  RUN(the_locks_value_is_not_shown);
-  RUN(a_torn_error_does_not_show_it_either);
-  RUN(an_error_is_gone_after_a_good_reply);
-  RUN(a_roll_back_that_finds_nothing_leaves_the_error);
-  RUN(control_bytes_are_not_passed_on);
-  RUN(each_error_from_a_minority_does_not_show);
-  RUN(errors_split_at_every_byte_are_kept_whole);
-  RUN(the_text_is_the_servers_own);
-  RUN(a_long_error_is_cut);
-  RUN(max_number_of_clients_unasked);
-  RUN(denied_unasked);
-  RUN(an_error_is_read_after_a_failed_send);
-  RUN(no_such_server_is_null);
-  RUN(who_hangs_up_unanswered_may_want_tls);
-  return check_end();
 }

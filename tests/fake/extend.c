@@ -1,7 +1,7 @@
 /* extend.c: what an extension may change and what it must leave alone. */
 #include "fixture.h"
 
-static void counts_from_its_own_start(void) { /* R18 */
+TEST(counts_from_its_own_start) { /* R18 */
   world(5);
   hold("r", 1000);
   fake_sleep(&fake, 500);
@@ -14,7 +14,7 @@ static void counts_from_its_own_start(void) { /* R18 */
   end();
 }
 
-static void never_shortens(void) { /* R18 */
+TEST(never_shortens) { /* R18 */
   int64_t before;
   world(5);
   hold("r", 10000);
@@ -26,7 +26,7 @@ static void never_shortens(void) { /* R18 */
   end();
 }
 
-static void asks_for_the_owner_and_the_ttl(void) { /* R18 */
+TEST(asks_for_the_owner_and_the_ttl) { /* R18 */
   world(5);
   hold("r", 1000);
   CHECK_EQ(redlock_extend(&rl, &lock, 2000), REDLOCK_OK);
@@ -36,7 +36,7 @@ static void asks_for_the_owner_and_the_ttl(void) { /* R18 */
   end();
 }
 
-static void a_failure_changes_nothing_and_can_be_repeated(void) { /* R19 R22 */
+TEST(a_failure_changes_nothing_and_can_be_repeated) { /* R19 R22 */
   int64_t before;
   world(5);
   hold("r", 1000);
@@ -56,7 +56,7 @@ static void a_failure_changes_nothing_and_can_be_repeated(void) { /* R19 R22 */
   end();
 }
 
-static void loss_on_a_majority_is_proved(void) { /* R19 */
+TEST(loss_on_a_majority_is_proved) { /* R19 */
   int i;
   world(5);
   hold("r", 10000);
@@ -69,7 +69,7 @@ static void loss_on_a_majority_is_proved(void) { /* R19 */
   end();
 }
 
-static void two_of_five_gone_is_not_proved(void) { /* R19 */
+TEST(two_of_five_gone_is_not_proved) { /* R19 */
   world(5);
   hold("r", 10000);
   run_for(3);
@@ -85,7 +85,7 @@ static void two_of_five_gone_is_not_proved(void) { /* R19 */
   end();
 }
 
-static void after_the_deadline_it_is_refused(void) { /* R18 R22 */
+TEST(after_the_deadline_it_is_refused) { /* R18 R22 */
   world(5);
   hold("r", 1000);
   fake_sleep(&fake, VALID(1000) - 1); /* the keys still live: only the clock says no */
@@ -95,7 +95,7 @@ static void after_the_deadline_it_is_refused(void) { /* R18 R22 */
   end();
 }
 
-static void just_before_the_deadline_it_is_tried(void) { /* R18 */
+TEST(just_before_the_deadline_it_is_tried) { /* R18 */
   world(5);
   hold("r", 1000);
   fake_sleep(&fake, VALID(1000) - 3);
@@ -105,7 +105,7 @@ static void just_before_the_deadline_it_is_tried(void) { /* R18 */
   end();
 }
 
-static void the_old_deadline_ends_it(void) { /* R19: EXPIRED, and released everywhere */
+TEST(the_old_deadline_ends_it) { /* R19: EXPIRED, and released everywhere */
   int i;
   world(5);
   hold("r", 1000);
@@ -121,7 +121,7 @@ static void the_old_deadline_ends_it(void) { /* R19: EXPIRED, and released every
   end();
 }
 
-static void one_millisecond_before_the_old_deadline_counts(void) { /* R18 */
+TEST(one_millisecond_before_the_old_deadline_counts) { /* R18 */
   int i;
   world(5);
   hold("r", 1000);
@@ -133,7 +133,7 @@ static void one_millisecond_before_the_old_deadline_counts(void) { /* R18 */
   end();
 }
 
-static void hung_servers_do_not_hold_it_up(void) { /* R10 */
+TEST(hung_servers_do_not_hold_it_up) { /* R10 */
   int64_t start;
   world(5);
   hold("r", 10000);
@@ -144,7 +144,7 @@ static void hung_servers_do_not_hold_it_up(void) { /* R10 */
   end();
 }
 
-static void a_lock_that_is_not_held_is_refused(void) { /* R18 */
+TEST(a_lock_that_is_not_held_is_refused) { /* R18 */
   world(3);
   CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_INVALID);
   hold("r", 1000);
@@ -155,7 +155,7 @@ static void a_lock_that_is_not_held_is_refused(void) { /* R18 */
   end();
 }
 
-static void a_foreign_key_is_left_alone(void) { /* R18 */
+TEST(a_foreign_key_is_left_alone) { /* R18 */
   int i;
   world(3);
   hold("r", 10000);
@@ -169,7 +169,7 @@ static void a_foreign_key_is_left_alone(void) { /* R18 */
   end();
 }
 
-static void max_hold_bounds_it(void) { /* R20 */
+TEST(max_hold_bounds_it) { /* R20 */
   int64_t grant;
   redlock_status got = REDLOCK_OK;
   prepare(3);
@@ -189,7 +189,7 @@ static void max_hold_bounds_it(void) { /* R20 */
   end();
 }
 
-static void an_extension_is_refused_while_one_is_pending(void) {
+TEST(an_extension_is_refused_while_one_is_pending) {
   world(3);
   hold("r", 1000);
   CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_PENDING);
@@ -198,7 +198,7 @@ static void an_extension_is_refused_while_one_is_pending(void) {
   end();
 }
 
-static void a_ttl_that_drift_eats_is_invalid(void) { /* R1 */
+TEST(a_ttl_that_drift_eats_is_invalid) { /* R1 */
   world(3);
   hold("r", 1000);
   CHECK_EQ(redlock_extend(&rl, &lock, 4), REDLOCK_INVALID);
@@ -206,7 +206,7 @@ static void a_ttl_that_drift_eats_is_invalid(void) { /* R1 */
   end();
 }
 
-static void at_the_deadline_it_is_over(void) { /* R19 R22 */
+TEST(at_the_deadline_it_is_over) { /* R19 R22 */
   world(3);
   hold("r", 1000);
   fake_sleep(&fake, redlock_remaining_ms(&rl, &lock) - 1);
@@ -219,7 +219,7 @@ static void at_the_deadline_it_is_over(void) { /* R19 R22 */
 }
 
 /* It took no bytes while a quorum decided. */
-static void a_slow_server_is_extended_too(void) { /* R18 */
+TEST(a_slow_server_is_extended_too) { /* R18 */
   world(3);
   hold("r", 1000);
   run_for(500);
@@ -232,7 +232,7 @@ static void a_slow_server_is_extended_too(void) { /* R18 */
 }
 
 /* The process stood still past the deadline, and then hears that the extension failed. */
-static void a_failure_that_is_heard_too_late_ends_it(void) { /* R19 */
+TEST(a_failure_that_is_heard_too_late_ends_it) { /* R19 */
   world(3);
   hold("r", 100);
   fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, 3, "-LOADING\r\n");
@@ -243,28 +243,4 @@ static void a_failure_that_is_heard_too_late_ends_it(void) { /* R19 */
   run_for(5);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(counts_from_its_own_start);
-  RUN(never_shortens);
-  RUN(asks_for_the_owner_and_the_ttl);
-  RUN(a_failure_changes_nothing_and_can_be_repeated);
-  RUN(loss_on_a_majority_is_proved);
-  RUN(two_of_five_gone_is_not_proved);
-  RUN(after_the_deadline_it_is_refused);
-  RUN(just_before_the_deadline_it_is_tried);
-  RUN(the_old_deadline_ends_it);
-  RUN(one_millisecond_before_the_old_deadline_counts);
-  RUN(hung_servers_do_not_hold_it_up);
-  RUN(a_lock_that_is_not_held_is_refused);
-  RUN(a_foreign_key_is_left_alone);
-  RUN(max_hold_bounds_it);
-  RUN(an_extension_is_refused_while_one_is_pending);
-  RUN(a_ttl_that_drift_eats_is_invalid);
-  RUN(a_slow_server_is_extended_too);
-  RUN(at_the_deadline_it_is_over);
-  RUN(a_failure_that_is_heard_too_late_ends_it);
-  return check_end();
 }

@@ -38,7 +38,7 @@ static void count(int first, int last, const char *name, int64_t token) {
 
 /* ---- A grant and its token ------------------------------------------------------------------- */
 
-static void a_grant_has_a_token(void) { /* R25 */
+TEST(a_grant_has_a_token) { /* R25 */
   int i;
   prepare_fenced(3);
   ready();
@@ -56,7 +56,7 @@ static void a_grant_has_a_token(void) { /* R25 */
   end();
 }
 
-static void off_nothing_on_the_wire_changes(void) { /* R25 */
+TEST(off_nothing_on_the_wire_changes) { /* R25 */
   prepare(3);
   options.max_ttl_ms = MAX_TTL;
   ready();
@@ -67,7 +67,7 @@ static void off_nothing_on_the_wire_changes(void) { /* R25 */
   end();
 }
 
-static void it_needs_a_quarantine_long_enough(void) { /* R25 R24 */
+TEST(it_needs_a_quarantine_long_enough) { /* R25 R24 */
   prepare_fenced(3);
   options.max_ttl_ms = 0;
   CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_INVALID);
@@ -79,7 +79,7 @@ static void it_needs_a_quarantine_long_enough(void) { /* R25 R24 */
 }
 
 /* A hundred grants within one millisecond of our clock, and a millisecond's saw teeth between. */
-static void tokens_rise_in_one_round_trip_each(void) { /* R25 */
+TEST(tokens_rise_in_one_round_trip_each) { /* R25 */
   uint64_t last = 0;
   int i, fast;
   for (fast = 0; fast < 2; fast++) {
@@ -97,7 +97,7 @@ static void tokens_rise_in_one_round_trip_each(void) { /* R25 */
   }
 }
 
-static void the_first_of_a_client_takes_two_rounds(void) { /* R25 */
+TEST(the_first_of_a_client_takes_two_rounds) { /* R25 */
   int64_t start;
   prepare_fenced(5);
   ready();
@@ -111,7 +111,7 @@ static void the_first_of_a_client_takes_two_rounds(void) { /* R25 */
   end();
 }
 
-static void extension_and_release_leave_it_alone(void) { /* R25 */
+TEST(extension_and_release_leave_it_alone) { /* R25 */
   uint64_t token;
   int i;
   fenced(3);
@@ -144,7 +144,7 @@ static redlock_vote vote_for(const char *answer) {
   return lock.votes[1];
 }
 
-static void only_a_number_below_the_token_is_a_yes(void) { /* R4 R25 */
+TEST(only_a_number_below_the_token_is_a_yes) { /* R4 R25 */
   CHECK_EQ(vote_for("$-1\r\n"), REDLOCK_VOTE_TAKEN);
   CHECK_EQ(vote_for(":0\r\n"), REDLOCK_VOTE_ERROR);
   CHECK_EQ(vote_for(":-0\r\n"), REDLOCK_VOTE_ERROR);
@@ -160,7 +160,7 @@ static void only_a_number_below_the_token_is_a_yes(void) { /* R4 R25 */
 }
 
 /* Whatever their first digits, and whatever they are modulo 2^32 or 2^64. */
-static void a_number_of_17_digits_and_more_is_no_yes(void) { /* R4 R25 */
+TEST(a_number_of_17_digits_and_more_is_no_yes) { /* R4 R25 */
   static const char *const long_ones[] = {
     ":10000000000000001\r\n", ":17900000000000000\r\n", ":18446744073709551617\r\n",
     ":18446744073709551616\r\n", ":36893488147419103233\r\n", ":100000000000000000000001\r\n",
@@ -171,7 +171,7 @@ static void a_number_of_17_digits_and_more_is_no_yes(void) { /* R4 R25 */
   CHECK_EQ(vote_for(":-18446744073709551617\r\n"), REDLOCK_VOTE_CLOCK);
 }
 
-static void the_token_itself_is_no_yes(void) { /* R4 R25 */
+TEST(the_token_itself_is_no_yes) { /* R4 R25 */
   char answer[32];
   int more;
   for (more = -1; more < 2; more++) {
@@ -189,7 +189,7 @@ static void the_token_itself_is_no_yes(void) { /* R4 R25 */
 }
 
 /* Who proposed the same number before has it. */
-static void an_equal_token_is_taken_by_one(void) { /* R25 */
+TEST(an_equal_token_is_taken_by_one) { /* R25 */
   fenced(3);
   CHECK_EQ(take("probe"), REDLOCK_OK);
   count(0, 2, "r:fence", (int64_t)lock.token + MS);
@@ -200,7 +200,7 @@ static void an_equal_token_is_taken_by_one(void) { /* R25 */
   end();
 }
 
-static void a_token_leaves_in_pieces(void) { /* R8 R25 */
+TEST(a_token_leaves_in_pieces) { /* R8 R25 */
   size_t most;
   int i;
   for (most = 1; most < 700; most += most / 8 + 1) {
@@ -214,7 +214,7 @@ static void a_token_leaves_in_pieces(void) { /* R8 R25 */
   }
 }
 
-static void a_reply_split_at_every_byte(void) { /* R8 R25 */
+TEST(a_reply_split_at_every_byte) { /* R8 R25 */
   size_t at;
   int i;
   for (at = 1; at < 19; at++) {
@@ -231,7 +231,7 @@ static void a_reply_split_at_every_byte(void) { /* R8 R25 */
 }
 
 /* It said yes to the token of the first attempt, when the second had begun. */
-static void a_late_yes_to_the_attempt_before_is_none(void) { /* R8 R25 */
+TEST(a_late_yes_to_the_attempt_before_is_none) { /* R8 R25 */
   fenced(3);
   freeze(1, 2);
   CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
@@ -247,7 +247,7 @@ static void a_late_yes_to_the_attempt_before_is_none(void) { /* R8 R25 */
 }
 
 /* Each server writes the counter before the lock: what fails between leaves no lock behind. */
-static void no_lock_without_its_counter(void) { /* R25 */
+TEST(no_lock_without_its_counter) { /* R25 */
   int i;
   fenced(3);
   for (i = 0; i < 3; i++) fake.server[i].store.fail_write = 2;
@@ -262,7 +262,7 @@ static void no_lock_without_its_counter(void) { /* R25 */
 
 /* ---- Asked again ----------------------------------------------------------------------------- */
 
-static void a_greater_token_is_overtaken_at_once(void) { /* R25 */
+TEST(a_greater_token_is_overtaken_at_once) { /* R25 */
   int64_t start, low;
   fenced(3);
   low = wall_us(0) + QUARTER_US + SECOND_US;
@@ -276,7 +276,7 @@ static void a_greater_token_is_overtaken_at_once(void) { /* R25 */
   end();
 }
 
-static void the_greatest_of_them_is(void) { /* R25 */
+TEST(the_greatest_of_them_is) { /* R25 */
   int64_t low, most;
   fenced(5);
   low = wall_us(0) + QUARTER_US + SECOND_US / 4;
@@ -290,7 +290,7 @@ static void the_greatest_of_them_is(void) { /* R25 */
 }
 
 /* The next of this client, for another resource too, goes on from there. */
-static void the_next_one_is_greater_at_once(void) { /* R25 */
+TEST(the_next_one_is_greater_at_once) { /* R25 */
   int64_t low;
   fenced(3);
   low = wall_us(0) + QUARTER_US + SECOND_US;
@@ -305,7 +305,7 @@ static void the_next_one_is_greater_at_once(void) { /* R25 */
 }
 
 /* The counter is so far ahead that no token above it is in the window. */
-static void it_is_asked_twice_more_and_no_oftener(void) { /* R25 R9 */
+TEST(it_is_asked_twice_more_and_no_oftener) { /* R25 R9 */
   int64_t start;
   fenced(3);
   count(0, 2, "r:fence", wall_us(0) + 4 * QUARTER_US);
@@ -321,7 +321,7 @@ static void it_is_asked_twice_more_and_no_oftener(void) { /* R25 R9 */
 
 /* The releases that server 2 takes no byte of leave room for one round, and not for its second.
    The attempt ends with its time, and the next one is made. */
-static void nor_without_room(void) { /* R25 R11 */
+TEST(nor_without_room) { /* R25 R11 */
   enum { COUNT = REDLOCK_MAX_COMMANDS - 4 };
   static redlock_lock many[COUNT];
   int i;
@@ -343,7 +343,7 @@ static void nor_without_room(void) { /* R25 R11 */
   end();
 }
 
-static void an_attempt_is_counted_once(void) { /* R25 R9 */
+TEST(an_attempt_is_counted_once) { /* R25 R9 */
   prepare_fenced(3);
   options.max_attempts = 2;
   options.retry_delay_min_ms = options.retry_delay_max_ms = 100;
@@ -358,7 +358,7 @@ static void an_attempt_is_counted_once(void) { /* R25 R9 */
 }
 
 /* What others proposed is no clock: the next guess is not pushed on by it. */
-static void refusals_do_not_push_the_clock(void) { /* R25 */
+TEST(refusals_do_not_push_the_clock) { /* R25 */
   int i;
   fenced(3);
   for (i = 0; i < 50; i++) {
@@ -373,7 +373,7 @@ static void refusals_do_not_push_the_clock(void) { /* R25 */
   end();
 }
 
-static void whoever_is_taken_is_not_asked_again(void) { /* R25 R9 */
+TEST(whoever_is_taken_is_not_asked_again) { /* R25 R9 */
   fenced(3);
   count(2, 2, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
   occupy(0, 1, "r", 5000);
@@ -383,7 +383,7 @@ static void whoever_is_taken_is_not_asked_again(void) { /* R25 R9 */
 }
 
 /* The second round has what is left of the first one's time. */
-static void both_rounds_share_one_deadline(void) { /* R25 R10 R9 */
+TEST(both_rounds_share_one_deadline) { /* R25 R10 R9 */
   int64_t start;
   int i;
   fenced(3);
@@ -399,7 +399,7 @@ static void both_rounds_share_one_deadline(void) { /* R25 R10 R9 */
 
 /* Of five, two refuse and three are asked: who said yes to the first token is rolled back, who
    refused it is not, and the second token goes to all. */
-static void a_first_round_is_rolled_back(void) { /* R7 R25 */
+TEST(a_first_round_is_rolled_back) { /* R7 R25 */
   int i;
   fenced(5);
   count(0, 2, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
@@ -416,7 +416,7 @@ static void a_first_round_is_rolled_back(void) { /* R7 R25 */
   end();
 }
 
-static void a_cancel_between_the_rounds_leaves_nothing(void) { /* R7 R25 */
+TEST(a_cancel_between_the_rounds_leaves_nothing) { /* R7 R25 */
   fenced(3);
   fake.server[0].reply_ms = fake.server[1].reply_ms = 2;
   count(0, 1, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
@@ -433,7 +433,7 @@ static void a_cancel_between_the_rounds_leaves_nothing(void) { /* R7 R25 */
 
 /* ---- Clocks ---------------------------------------------------------------------------------- */
 
-static void clocks_may_be_a_quarter_apart(void) { /* R25 */
+TEST(clocks_may_be_a_quarter_apart) { /* R25 */
   int off;
   for (off = 0; off < 3; off++) {
     prepare_fenced(3);
@@ -467,7 +467,7 @@ static int rounds_of(int acquires, int clients, int hold_ms) {
 }
 
 /* With clocks an eighth of max_ttl_ms apart: in 99 of 100 acquires after a client's first. */
-static void one_round_trip_is_enough(void) { /* R25 */
+TEST(one_round_trip_is_enough) { /* R25 */
   int i;
   prepare_fenced(3);
   for (i = 0; i < 3; i++) fake.server[i].wall_us = i * (int64_t)QUARTER_US / 4;
@@ -484,7 +484,7 @@ static void one_round_trip_is_enough(void) { /* R25 */
 }
 
 /* An hour to either side, and a little more than the window. */
-static void a_wild_minority_moves_nothing(void) { /* R25 R16 */
+TEST(a_wild_minority_moves_nothing) { /* R25 R16 */
   static const int64_t wild_us[] = {3600ll * SECOND_US, -3600ll * SECOND_US, 4 * QUARTER_US,
                                     -4 * QUARTER_US};
   int i, k;
@@ -507,7 +507,7 @@ static void a_wild_minority_moves_nothing(void) { /* R25 R16 */
 
 /* A clock of our own may count from the epoch, as the servers' do: one shows less than it, or just
    the same, and that is no wild clock, nor an unknown one. */
-static void a_clock_that_counts_from_the_epoch_is_as_good(void) { /* R25 R16 */
+TEST(a_clock_that_counts_from_the_epoch_is_as_good) { /* R25 R16 */
   static const int64_t off_us[][3] = {{5000, -5000, 3600ll * SECOND_US}, {0, 0, 3600ll * SECOND_US},
                                       {-1000, -3000, -2000}};
   int i, k;
@@ -529,7 +529,7 @@ static void a_clock_that_counts_from_the_epoch_is_as_good(void) { /* R25 R16 */
   }
 }
 
-static void whose_clock_is_far_is_told(void) { /* R25 R15 R23 */
+TEST(whose_clock_is_far_is_told) { /* R25 R15 R23 */
   prepare_fenced(3);
   fake.server[0].wall_us = 3600ll * SECOND_US;
   fake.server[1].refuses = 1;
@@ -542,7 +542,7 @@ static void whose_clock_is_far_is_told(void) { /* R25 R15 R23 */
 }
 
 /* All servers are set, forwards or back, while the client lives: it learns that in one round. */
-static void a_step_of_all_clocks_costs_a_round(void) { /* R25 */
+TEST(a_step_of_all_clocks_costs_a_round) { /* R25 */
   int back, i;
   for (back = 0; back < 2; back++) {
     fenced(3);
@@ -557,7 +557,7 @@ static void a_step_of_all_clocks_costs_a_round(void) { /* R25 */
 
 /* ---- No token without a grant ---------------------------------------------------------------- */
 
-static void a_failure_leaves_no_token(void) { /* R25 */
+TEST(a_failure_leaves_no_token) { /* R25 */
   fenced(3);
   CHECK_EQ(take("r"), REDLOCK_OK);
   CHECK(lock.token != 0);
@@ -568,7 +568,7 @@ static void a_failure_leaves_no_token(void) { /* R25 */
   end();
 }
 
-static void nor_does_a_grant_that_lapses_in_the_queue(void) { /* R25 R1 */
+TEST(nor_does_a_grant_that_lapses_in_the_queue) { /* R25 R1 */
   fenced(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 200, 0), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_acquire(&rl, &other, "s", 200, 0), REDLOCK_PENDING);
@@ -580,7 +580,7 @@ static void nor_does_a_grant_that_lapses_in_the_queue(void) { /* R25 R1 */
   end();
 }
 
-static void nor_a_grant_that_is_cancelled(void) { /* R25 */
+TEST(nor_a_grant_that_is_cancelled) { /* R25 */
   redlock_lock *first;
   fenced(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
@@ -595,7 +595,7 @@ static void nor_a_grant_that_is_cancelled(void) { /* R25 */
 /* ---- The quarantine -------------------------------------------------------------------------- */
 
 /* What a young server refused counts as little as its yes; but its clock is learnt. */
-static void the_quarantine_overrides_them_all(void) { /* R24 R25 */
+TEST(the_quarantine_overrides_them_all) { /* R24 R25 */
   int i;
   prepare_fenced(3);
   for (i = 0; i < 3; i++) fake.server[i].started_at = now() - 4000;
@@ -611,7 +611,7 @@ static void the_quarantine_overrides_them_all(void) { /* R24 R25 */
 }
 
 /* It forgot its counters, but nobody hears its yes before its clock has passed them all. */
-static void a_server_that_forgot_lets_no_older_token_in(void) { /* R24 R25 */
+TEST(a_server_that_forgot_lets_no_older_token_in) { /* R24 R25 */
   int i;
   int64_t last;
   fenced(3);
@@ -627,7 +627,7 @@ static void a_server_that_forgot_lets_no_older_token_in(void) { /* R24 R25 */
 }
 
 /* A counter far from every clock is no counter of ours. */
-static void a_wild_counter_is_not_gone_on_from(void) { /* R25 */
+TEST(a_wild_counter_is_not_gone_on_from) { /* R25 */
   int i;
   fenced(3);
   for (i = 0; i < 3; i++) fake.server[i].reply_ms = 0;
@@ -644,7 +644,7 @@ static void a_wild_counter_is_not_gone_on_from(void) { /* R25 */
   end();
 }
 
-static void no_round_begins_when_the_time_is_up(void) { /* R25 R10 */
+TEST(no_round_begins_when_the_time_is_up) { /* R25 R10 */
   fenced(3);
   fake.server[0].wall_us = 60 * (int64_t)SECOND_US;
   freeze(1, 2);
@@ -656,7 +656,7 @@ static void no_round_begins_when_the_time_is_up(void) { /* R25 R10 */
 }
 
 /* One said yes, one refused the token, and the third had its time. */
-static void nor_when_the_last_of_it_went_to_one_who_is_silent(void) { /* R25 R10 R7 */
+TEST(nor_when_the_last_of_it_went_to_one_who_is_silent) { /* R25 R10 R7 */
   int64_t start;
   fenced(3);
   count(1, 1, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
@@ -691,10 +691,10 @@ static void a_refused_waiter(int stepped_back) {
   end();
 }
 
-static void a_waiter_whose_token_is_refused_polls(void) { a_refused_waiter(0); } /* R25 R26 R9 */
-static void so_does_one_after_clocks_stepped_back(void) { a_refused_waiter(1); } /* R25 R26 R9 */
+TEST(a_waiter_whose_token_is_refused_polls) { a_refused_waiter(0); } /* R25 R26 R9 */
+TEST(so_does_one_after_clocks_stepped_back) { a_refused_waiter(1); } /* R25 R26 R9 */
 
-static void who_is_only_asked_for_the_clock_has_no_error(void) { /* R15 */
+TEST(who_is_only_asked_for_the_clock_has_no_error) { /* R15 */
   int i;
   prepare_fenced(3);
   ready();
@@ -702,51 +702,4 @@ static void who_is_only_asked_for_the_clock_has_no_error(void) { /* R15 */
   while (sets(0) < 2) CHECK(redlock_wait(&rl, 1) == NULL);
   for (i = 0; i < 3; i++) CHECK_EQ(redlock_server_error(&rl, i)[0], 0);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(a_grant_has_a_token);
-  RUN(off_nothing_on_the_wire_changes);
-  RUN(it_needs_a_quarantine_long_enough);
-  RUN(tokens_rise_in_one_round_trip_each);
-  RUN(the_first_of_a_client_takes_two_rounds);
-  RUN(extension_and_release_leave_it_alone);
-  RUN(only_a_number_below_the_token_is_a_yes);
-  RUN(a_number_of_17_digits_and_more_is_no_yes);
-  RUN(the_token_itself_is_no_yes);
-  RUN(an_equal_token_is_taken_by_one);
-  RUN(a_token_leaves_in_pieces);
-  RUN(a_reply_split_at_every_byte);
-  RUN(a_late_yes_to_the_attempt_before_is_none);
-  RUN(no_lock_without_its_counter);
-  RUN(a_greater_token_is_overtaken_at_once);
-  RUN(the_greatest_of_them_is);
-  RUN(the_next_one_is_greater_at_once);
-  RUN(it_is_asked_twice_more_and_no_oftener);
-  RUN(nor_without_room);
-  RUN(an_attempt_is_counted_once);
-  RUN(refusals_do_not_push_the_clock);
-  RUN(whoever_is_taken_is_not_asked_again);
-  RUN(both_rounds_share_one_deadline);
-  RUN(a_first_round_is_rolled_back);
-  RUN(a_cancel_between_the_rounds_leaves_nothing);
-  RUN(clocks_may_be_a_quarter_apart);
-  RUN(one_round_trip_is_enough);
-  RUN(a_wild_minority_moves_nothing);
-  RUN(a_clock_that_counts_from_the_epoch_is_as_good);
-  RUN(whose_clock_is_far_is_told);
-  RUN(a_step_of_all_clocks_costs_a_round);
-  RUN(a_failure_leaves_no_token);
-  RUN(nor_does_a_grant_that_lapses_in_the_queue);
-  RUN(nor_a_grant_that_is_cancelled);
-  RUN(the_quarantine_overrides_them_all);
-  RUN(a_server_that_forgot_lets_no_older_token_in);
-  RUN(a_wild_counter_is_not_gone_on_from);
-  RUN(no_round_begins_when_the_time_is_up);
-  RUN(nor_when_the_last_of_it_went_to_one_who_is_silent);
-  RUN(a_waiter_whose_token_is_refused_polls);
-  RUN(so_does_one_after_clocks_stepped_back);
-  RUN(who_is_only_asked_for_the_clock_has_no_error);
-  return check_end();
 }

@@ -6,7 +6,7 @@
 
 #include "../library.h"
 
-#include "../check.h"
+#include "../check_main.h"
 #include "fake.h"
 
 /* drift at the default 10 000 ppm, and the millisecond by which elapsed time is rounded up */

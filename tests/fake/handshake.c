@@ -21,7 +21,7 @@ static void ask_password(const char *username, const char *password) {
   }
 }
 
-static void goes_alone_in_one_round_trip(void) { /* R4 */
+TEST(goes_alone_in_one_round_trip) { /* R4 */
   const struct fake_command *auth, *select, *set;
   int64_t start;
   int i;
@@ -43,7 +43,7 @@ static void goes_alone_in_one_round_trip(void) { /* R4 */
   end();
 }
 
-static void is_said_once_for_each_connection(void) {
+TEST(is_said_once_for_each_connection) {
   prepare_urls(3, ":secret@", "/3");
   ask_password(NULL, "secret");
   ready();
@@ -62,7 +62,7 @@ static void is_said_once_for_each_connection(void) {
 }
 
 /* A connection that is lost in the middle of its handshake is not made again for nothing. */
-static void a_lost_one_is_not_opened_again_with_nothing_due(void) { /* R27 */
+TEST(a_lost_one_is_not_opened_again_with_nothing_due) { /* R27 */
   int opens;
   prepare_urls(1, ":secret@", "/3");
   ask_password(NULL, "secret");
@@ -80,7 +80,7 @@ static void a_lost_one_is_not_opened_again_with_nothing_due(void) { /* R27 */
   end();
 }
 
-static void nothing_is_said_when_nothing_is_configured(void) {
+TEST(nothing_is_said_when_nothing_is_configured) {
   prepare(3);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -88,7 +88,7 @@ static void nothing_is_said_when_nothing_is_configured(void) {
   end();
 }
 
-static void user_and_password_of_the_options(void) {
+TEST(user_and_password_of_the_options) {
   prepare(3);
   ask_password("alice", "secret");
   options.username = "alice";
@@ -99,7 +99,7 @@ static void user_and_password_of_the_options(void) {
   end();
 }
 
-static void user_and_password_of_the_list_go_first(void) {
+TEST(user_and_password_of_the_list_go_first) {
   prepare_urls(3, "alice:secret@", "");
   ask_password("alice", "secret");
   options.username = "bob";
@@ -109,7 +109,7 @@ static void user_and_password_of_the_list_go_first(void) {
   end();
 }
 
-static void empty_texts_are_none(void) { /* a configuration file often has them */
+TEST(empty_texts_are_none) { /* a configuration file often has them */
   prepare(3);
   options.username = options.password = "";
   ready();
@@ -118,7 +118,7 @@ static void empty_texts_are_none(void) { /* a configuration file often has them 
   end();
 }
 
-static void an_empty_user_is_none(void) {
+TEST(an_empty_user_is_none) {
   prepare(3);
   ask_password(NULL, "secret");
   options.username = "";
@@ -130,7 +130,7 @@ static void an_empty_user_is_none(void) {
 }
 
 /* Redis 6 and later take a password of any length. */
-static void a_long_password_leaves_in_pieces(void) {
+TEST(a_long_password_leaves_in_pieces) {
   static char password[70000];
   memset(password, 'p', sizeof password - 1);
   prepare(3);
@@ -142,7 +142,7 @@ static void a_long_password_leaves_in_pieces(void) {
 }
 
 /* redis://:@host, or just redis://@host */
-static void empty_texts_of_the_list_are_none(void) {
+TEST(empty_texts_of_the_list_are_none) {
   static const char *const users[] = { ":@", "@" };
   size_t i;
   for (i = 0; i < sizeof users / sizeof users[0]; i++) {
@@ -161,7 +161,7 @@ static void empty_texts_of_the_list_are_none(void) {
   }
 }
 
-static void a_wrong_password_is_kept_and_told(void) { /* R4 R15 */
+TEST(a_wrong_password_is_kept_and_told) { /* R4 R15 */
   int i;
   prepare(3);
   ask_password(NULL, "secret");
@@ -177,7 +177,7 @@ static void a_wrong_password_is_kept_and_told(void) { /* R4 R15 */
   end();
 }
 
-static void a_missing_password_is_told(void) { /* R15 */
+TEST(a_missing_password_is_told) { /* R15 */
   prepare(3);
   ask_password(NULL, "secret");
   ready();
@@ -186,7 +186,7 @@ static void a_missing_password_is_told(void) { /* R15 */
   end();
 }
 
-static void a_wrong_password_of_a_minority_does_not_show(void) { /* R16 */
+TEST(a_wrong_password_of_a_minority_does_not_show) { /* R16 */
   int64_t start;
   int i;
   prepare(5);
@@ -210,7 +210,7 @@ static void check_nothing_was_sent(void) {
   for (i = 0; i < 3; i++) CHECK(redlock_server_error(&rl, i)[0] != '\0');
 }
 
-static void nothing_is_sent_behind_a_refused_select(void) { /* R4 */
+TEST(nothing_is_sent_behind_a_refused_select) { /* R4 */
   int i;
   prepare_urls(3, "", "/3");
   for (i = 0; i < 3; i++) fake.server[i].store.databases = 1;
@@ -220,7 +220,7 @@ static void nothing_is_sent_behind_a_refused_select(void) { /* R4 */
   end();
 }
 
-static void nothing_is_sent_behind_a_refused_auth(void) { /* R4: AUTH where none is set */
+TEST(nothing_is_sent_behind_a_refused_auth) { /* R4: AUTH where none is set */
   prepare(3);
   options.password = "secret";
   ready();
@@ -228,7 +228,7 @@ static void nothing_is_sent_behind_a_refused_auth(void) { /* R4: AUTH where none
   end();
 }
 
-static void one_refused_select_is_no_vote(void) { /* R4 */
+TEST(one_refused_select_is_no_vote) { /* R4 */
   prepare_urls(3, "", "/3");
   fake.server[1].store.databases = 1;
   fake_freeze(&fake, 2);
@@ -241,7 +241,7 @@ static void one_refused_select_is_no_vote(void) { /* R4 */
   end();
 }
 
-static void no_set_reaches_the_wrong_database(void) { /* R4 */
+TEST(no_set_reaches_the_wrong_database) { /* R4 */
   prepare_urls(3, "", "/3");
   fake.server[2].store.databases = 1;
   ready();
@@ -252,7 +252,7 @@ static void no_set_reaches_the_wrong_database(void) { /* R4 */
   end();
 }
 
-static void nothing_goes_before_the_next_handshake_succeeds(void) { /* R4 */
+TEST(nothing_goes_before_the_next_handshake_succeeds) { /* R4 */
   int i;
   prepare_urls(3, "", "/3");
   for (i = 0; i < 3; i++) fake.server[i].store.databases = 1;
@@ -270,7 +270,7 @@ static void nothing_goes_before_the_next_handshake_succeeds(void) { /* R4 */
 
 /* The connection to the last server is lost, and the next one is not let into its database: the
    socket takes the handshake and nothing more until the refusal is known. */
-static void no_extension_follows_a_refused_handshake(void) { /* R4 */
+TEST(no_extension_follows_a_refused_handshake) { /* R4 */
   const size_t handshake = sizeof "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n" - 1;
   prepare_urls(3, "", "/3");
   ready();
@@ -298,7 +298,7 @@ static void no_extension_follows_a_refused_handshake(void) { /* R4 */
   end();
 }
 
-static void a_refusal_split_at_every_byte(void) { /* R4 R8 */
+TEST(a_refusal_split_at_every_byte) { /* R4 R8 */
   size_t at;
   for (at = 1; at < 30; at++) {
     int i;
@@ -315,7 +315,7 @@ static void a_refusal_split_at_every_byte(void) { /* R4 R8 */
 }
 
 /* Each of its replies is owed once, however many pieces it leaves in. */
-static void a_handshake_in_pieces_owes_no_more(void) { /* R13 */
+TEST(a_handshake_in_pieces_owes_no_more) { /* R13 */
   int i;
   prepare_urls(3, ":secret@", "/3");
   ask_password(NULL, "secret");
@@ -329,7 +329,7 @@ static void a_handshake_in_pieces_owes_no_more(void) { /* R13 */
 }
 
 /* Nobody needs the server any more that was asked who it is and says nothing. */
-static void a_silent_handshake_is_given_up(void) { /* R14 R27 */
+TEST(a_silent_handshake_is_given_up) { /* R14 R27 */
   redlock_fd want[3];
   prepare_urls(3, ":secret@", "");
   ask_password(NULL, "secret");
@@ -344,7 +344,7 @@ static void a_silent_handshake_is_given_up(void) { /* R14 R27 */
 }
 
 /* Garbage that looks like its answer comes before all of the handshake has left. */
-static void an_answer_to_what_has_not_left_is_none(void) { /* R4 R8 */
+TEST(an_answer_to_what_has_not_left_is_none) { /* R4 R8 */
   int i;
   prepare(3);
   ask_password(NULL, "secret");
@@ -359,32 +359,4 @@ static void an_answer_to_what_has_not_left_is_none(void) { /* R4 R8 */
   run_for(200);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 0);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(goes_alone_in_one_round_trip);
-  RUN(is_said_once_for_each_connection);
-  RUN(a_lost_one_is_not_opened_again_with_nothing_due);
-  RUN(nothing_is_said_when_nothing_is_configured);
-  RUN(user_and_password_of_the_options);
-  RUN(user_and_password_of_the_list_go_first);
-  RUN(empty_texts_are_none);
-  RUN(an_empty_user_is_none);
-  RUN(a_long_password_leaves_in_pieces);
-  RUN(empty_texts_of_the_list_are_none);
-  RUN(a_wrong_password_is_kept_and_told);
-  RUN(a_missing_password_is_told);
-  RUN(a_wrong_password_of_a_minority_does_not_show);
-  RUN(nothing_is_sent_behind_a_refused_select);
-  RUN(nothing_is_sent_behind_a_refused_auth);
-  RUN(one_refused_select_is_no_vote);
-  RUN(no_set_reaches_the_wrong_database);
-  RUN(nothing_goes_before_the_next_handshake_succeeds);
-  RUN(no_extension_follows_a_refused_handshake);
-  RUN(a_refusal_split_at_every_byte);
-  RUN(a_handshake_in_pieces_owes_no_more);
-  RUN(a_silent_handshake_is_given_up);
-  RUN(an_answer_to_what_has_not_left_is_none);
-  return check_end();
 }

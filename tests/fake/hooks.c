@@ -87,17 +87,17 @@ static void each_call(int hook) {
   }
 }
 
-static void the_kth_open_fails(void) { each_call(FAKE_OPEN); }       /* R14 */
-static void the_kth_send_fails(void) { each_call(FAKE_SEND); }       /* R12 */
-static void the_kth_recv_fails(void) { each_call(FAKE_RECV); }       /* R12 */
-static void the_kth_wait_fails(void) { each_call(FAKE_WAIT); }       /* R10 */
-static void the_kth_clock_fails(void) { each_call(FAKE_NOW); }       /* R2 */
-static void the_kth_entropy_fails(void) { each_call(FAKE_ENTROPY); } /* R3 */
+TEST(the_kth_open_fails) { each_call(FAKE_OPEN); }       /* R14 */
+TEST(the_kth_send_fails) { each_call(FAKE_SEND); }       /* R12 */
+TEST(the_kth_recv_fails) { each_call(FAKE_RECV); }       /* R12 */
+TEST(the_kth_wait_fails) { each_call(FAKE_WAIT); }       /* R10 */
+TEST(the_kth_clock_fails) { each_call(FAKE_NOW); }       /* R2 */
+TEST(the_kth_entropy_fails) { each_call(FAKE_ENTROPY); } /* R3 */
 
 /* No call of this hook works from now on. */
 static void fail_from_now_on(int hook) { fail_calls(hook, 1, LONG_MAX); }
 
-static void a_clock_that_fails_grants_nothing(void) { /* R1 R2 */
+TEST(a_clock_that_fails_grants_nothing) { /* R1 R2 */
   world(3);
   fail_from_now_on(FAKE_NOW);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_SYSTEM);
@@ -111,7 +111,7 @@ static void a_clock_that_fails_grants_nothing(void) { /* R1 R2 */
 /* The k-th reading of the clock from now on fails, and no other. */
 static void fail_clock_at(long k) { fail_calls(FAKE_NOW, k, k); }
 
-static void an_extension_without_a_clock_changes_nothing(void) { /* R19 */
+TEST(an_extension_without_a_clock_changes_nothing) { /* R19 */
   long k;
   for (k = 1; k <= 12; k++) {
     redlock_status got;
@@ -127,7 +127,7 @@ static void an_extension_without_a_clock_changes_nothing(void) { /* R19 */
   }
 }
 
-static void releases_need_no_clock(void) { /* R21 */
+TEST(releases_need_no_clock) { /* R21 */
   static redlock_lock many[20];
   int i;
   world(3);
@@ -144,7 +144,7 @@ static void releases_need_no_clock(void) { /* R21 */
   end();
 }
 
-static void an_acquire_without_a_clock_leaves_no_lock(void) { /* R22 */
+TEST(an_acquire_without_a_clock_leaves_no_lock) { /* R22 */
   world(3);
   memset(&lock, 0xa5, sizeof lock);
   fail_clock_at(1);
@@ -164,7 +164,7 @@ static void no_clock_for_good(struct fake *f, enum fake_hook hook, int server) {
 }
 
 /* An expired lock waits for room that a server keeps, and then there is no clock any more. */
-static void nobody_waits_for_room_without_a_clock(void) { /* R10 */
+TEST(nobody_waits_for_room_without_a_clock) { /* R10 */
   int k, sent;
   char name[REDLOCK_MAX_RESOURCE + 1];
   memset(name, 'n', sizeof name - 1);
@@ -186,7 +186,7 @@ static void nobody_waits_for_room_without_a_clock(void) { /* R10 */
   end();
 }
 
-static void a_clock_that_fails_says_zero(void) { /* R22 */
+TEST(a_clock_that_fails_says_zero) { /* R22 */
   world(3);
   hold("r", TTL);
   fail_from_now_on(FAKE_NOW);
@@ -196,7 +196,7 @@ static void a_clock_that_fails_says_zero(void) { /* R22 */
   end();
 }
 
-static void a_clock_that_fails_is_no_reason_to_wait(void) { /* R27 */
+TEST(a_clock_that_fails_is_no_reason_to_wait) { /* R27 */
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_PENDING);
   CHECK(redlock_step(&rl) == NULL);
@@ -208,7 +208,7 @@ static void a_clock_that_fails_is_no_reason_to_wait(void) { /* R27 */
 }
 
 /* What the servers owe is late by no clock then, and nobody waits for it. */
-static void a_loop_rests_while_the_clock_fails(void) { /* R27 */
+TEST(a_loop_rests_while_the_clock_fails) { /* R27 */
   int64_t start;
   int turns;
   world(3);
@@ -245,7 +245,7 @@ static redlock_lock *no_clock_at_hand_over(void) {
   return second;
 }
 
-static void no_grant_is_handed_over_without_a_clock(void) { /* R1 R7 */
+TEST(no_grant_is_handed_over_without_a_clock) { /* R1 R7 */
   redlock_lock *lost;
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", TTL, 0), REDLOCK_PENDING);
@@ -257,7 +257,7 @@ static void no_grant_is_handed_over_without_a_clock(void) { /* R1 R7 */
   end();
 }
 
-static void an_extension_handed_over_without_a_clock_is_still_held(void) { /* R19 */
+TEST(an_extension_handed_over_without_a_clock_is_still_held) { /* R19 */
   redlock_lock *unsure;
   world(3);
   hold("a", TTL);
@@ -271,7 +271,7 @@ static void an_extension_handed_over_without_a_clock_is_still_held(void) { /* R1
 }
 
 /* The first draw is the value, the second the rest behind the refusal. */
-static void no_entropy_no_rest(void) { /* R9: a rest that is not random would bring all together */
+TEST(no_entropy_no_rest) { /* R9: a rest that is not random would bring all together */
   world(3);
   occupy(0, 2, "r", 60000);
   fail_calls(FAKE_ENTROPY, 2, 2);
@@ -300,7 +300,7 @@ static int recv_too_much(void *ctx, int server, void *data, size_t size) {
   return (int)size + 1;
 }
 
-static void hooks_that_return_more_than_was_asked(void) { /* R16: as a connection that broke */
+TEST(hooks_that_return_more_than_was_asked) { /* R16: as a connection that broke */
   static const int hooks[] = { FAKE_SEND, FAKE_RECV };
   size_t i;
   for (i = 0; i < sizeof hooks / sizeof hooks[0]; i++) {
@@ -332,7 +332,7 @@ static void step_clock(struct fake *f, enum fake_hook hook, int server) {
   if (hook == FAKE_NOW && f->calls[FAKE_NOW] == step_at) f->now_ms += step_ms;
 }
 
-static void time_lost_between_any_two_calls(void) { /* R1 R2 */
+TEST(time_lost_between_any_two_calls) { /* R1 R2 */
   for (step_at = 1; step_at <= 60; step_at++) {
     redlock_status got;
     step_ms = 60000;
@@ -350,7 +350,7 @@ static void time_lost_between_any_two_calls(void) { /* R1 R2 */
 }
 
 /* The clock jumps over the lock's end, and not over the keys'. */
-static void time_lost_anywhere_in_an_extension(void) { /* R19 */
+TEST(time_lost_anywhere_in_an_extension) { /* R19 */
   for (step_at = 1; step_at <= 20; step_at++) {
     redlock_status got;
     world(3);
@@ -378,7 +378,7 @@ static void remember_hook(struct fake *f, enum fake_hook hook, int server) {
 }
 
 /* Nothing stands between the last check and the return, though a slow server is still to get it. */
-static void the_clock_is_the_last_that_a_grant_asks(void) { /* R1 */
+TEST(the_clock_is_the_last_that_a_grant_asks) { /* R1 */
   world(3);
   fake.server[2].socket_room = 5;
   fake.on_call = remember_hook;
@@ -398,7 +398,7 @@ static void step_at_hook(struct fake *f, enum fake_hook hook, int server) {
 }
 
 /* Wherever the pause comes, a grant that is handed over is never said to be longer than it is. */
-static void a_grant_never_outlives_its_keys(void) { /* R1 */
+TEST(a_grant_never_outlives_its_keys) { /* R1 */
   for (step_hook = FAKE_SEND; step_hook <= FAKE_ENTROPY; step_hook++)
     for (step_at = 1; step_at <= 20; step_at++)
       for (step_ms = 100; step_ms <= 2100; step_ms += 1000) {
@@ -431,7 +431,7 @@ static int own_entropy(void *ctx, void *data, size_t size) {
 }
 
 /* A board with sockets may have no source of entropy that the library knows of. */
-static void clock_and_entropy_can_be_replaced_alone(void) { /* R2 R3 */
+TEST(clock_and_entropy_can_be_replaced_alone) { /* R2 R3 */
   prepare(3);
   options.now_ms = own_now;
   options.entropy = own_entropy;
@@ -461,7 +461,7 @@ static void says(int hook, const char *what) {
   end();
 }
 
-static void a_failure_says_which_it_was(void) {
+TEST(a_failure_says_which_it_was) {
   says(FAKE_NOW, "clock");
   says(FAKE_ENTROPY, "entropy");
   says(FAKE_WAIT, "wait");
@@ -470,33 +470,4 @@ static void a_failure_says_which_it_was(void) {
   CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_SYSTEM);
   CHECK(strstr(redlock_server_error(&rl, -1), "clock"));
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(the_kth_open_fails);
-  RUN(the_kth_send_fails);
-  RUN(the_kth_recv_fails);
-  RUN(the_kth_wait_fails);
-  RUN(the_kth_clock_fails);
-  RUN(the_kth_entropy_fails);
-  RUN(a_clock_that_fails_grants_nothing);
-  RUN(an_extension_without_a_clock_changes_nothing);
-  RUN(releases_need_no_clock);
-  RUN(an_acquire_without_a_clock_leaves_no_lock);
-  RUN(nobody_waits_for_room_without_a_clock);
-  RUN(a_clock_that_fails_says_zero);
-  RUN(no_grant_is_handed_over_without_a_clock);
-  RUN(an_extension_handed_over_without_a_clock_is_still_held);
-  RUN(no_entropy_no_rest);
-  RUN(hooks_that_return_more_than_was_asked);
-  RUN(time_lost_between_any_two_calls);
-  RUN(time_lost_anywhere_in_an_extension);
-  RUN(the_clock_is_the_last_that_a_grant_asks);
-  RUN(a_grant_never_outlives_its_keys);
-  RUN(a_clock_that_fails_is_no_reason_to_wait);
-  RUN(a_loop_rests_while_the_clock_fails);
-  RUN(clock_and_entropy_can_be_replaced_alone);
-  RUN(a_failure_says_which_it_was);
-  return check_end();
 }

@@ -13,7 +13,7 @@ static void slow_world(void) {
 }
 
 /* Server 1 is in a long back-off, and server 2 hangs: a quorum needs server 1 again. */
-static void r14_the_end_of_a_back_off_is_in_time_for_an_acquire(void) {
+TEST(r14_the_end_of_a_back_off_is_in_time_for_an_acquire) {
   int64_t start;
   slow_world();
   fake.server[1].refuses = 1;
@@ -32,7 +32,7 @@ static void r14_the_end_of_a_back_off_is_in_time_for_an_acquire(void) {
 }
 
 /* So is the end of a connect that nothing came of. */
-static void r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire(void) {
+TEST(r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire) {
   prepare(3);
   fake.server[1].connect_ms = FAKE_NEVER;
   ready();
@@ -45,7 +45,7 @@ static void r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire(void) {
 }
 
 /* Two releases fill the log but for what is spared, the others stand in line. */
-static void r11_a_cancel_that_frees_room_wakes_the_line(void) {
+TEST(r11_a_cancel_that_frees_room_wakes_the_line) {
   static redlock_lock many[5];
   char name[] = "a";
   int64_t start;
@@ -68,7 +68,7 @@ static void r11_a_cancel_that_frees_room_wakes_the_line(void) {
 }
 
 /* Server 2 takes no bytes, and the releases wait for it until they are too old. */
-static void r11_a_command_that_ages_out_wakes_the_line(void) {
+TEST(r11_a_command_that_ages_out_wakes_the_line) {
   int64_t start;
   slow_world();
   fake.server[2].socket_room = 0;
@@ -90,7 +90,7 @@ static void take_one_piece(struct fake *f, enum fake_hook hook, int server) {
 }
 
 /* Server 2 has got all of the first two commands, and a part of the third. */
-static void r11_a_part_of_a_command_pins_that_command_alone(void) {
+TEST(r11_a_part_of_a_command_pins_that_command_alone) {
   int64_t start;
   slow_world();
   hold("a", 60000);
@@ -108,7 +108,7 @@ static void r11_a_part_of_a_command_pins_that_command_alone(void) {
 /* The log is full of rounds that nobody answers: two releases, and extensions of two kept locks.
    A release that waits for room is dropped when it is cancelled, and its value lives until its
    ttl. */
-static void r11_a_cancelled_release_without_room_is_dropped(void) {
+TEST(r11_a_cancelled_release_without_room_is_dropped) {
   static redlock_lock many[5];
   char name[] = "a";
   int i;
@@ -128,15 +128,4 @@ static void r11_a_cancelled_release_without_room_is_dropped(void) {
   CHECK(redlock_remaining_ms(&rl, &many[0]) > 0 && redlock_remaining_ms(&rl, &many[1]) > 0);
   hold("next", 1000);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(r14_the_end_of_a_back_off_is_in_time_for_an_acquire);
-  RUN(r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire);
-  RUN(r11_a_cancel_that_frees_room_wakes_the_line);
-  RUN(r11_a_command_that_ages_out_wakes_the_line);
-  RUN(r11_a_part_of_a_command_pins_that_command_alone);
-  RUN(r11_a_cancelled_release_without_room_is_dropped);
-  return check_end();
 }

@@ -7,7 +7,7 @@ static void held_for_kept(uint32_t ttl_ms, uint32_t max_hold_ms) {
   CHECK_EQ(redlock_keep(&rl, &lock, max_hold_ms), REDLOCK_OK);
 }
 
-static void extends_at_half_of_the_validity(void) { /* R20 */
+TEST(extends_at_half_of_the_validity) { /* R20 */
   const struct fake_command *set, *first;
   held_for_kept(1000, 0);
   run_for(10000);
@@ -23,7 +23,7 @@ static void extends_at_half_of_the_validity(void) { /* R20 */
 }
 
 /* Those that fall due first are extended first, however many wait for room. */
-static void many_are_kept_in_turn(void) { /* R11 R19 */
+TEST(many_are_kept_in_turn) { /* R11 R19 */
   static redlock_lock many[80];
   char name[16];
   int i;
@@ -42,7 +42,7 @@ static void many_are_kept_in_turn(void) { /* R11 R19 */
   end();
 }
 
-static void no_limit_asked_for_is_that_of_the_options(void) { /* R20 */
+TEST(no_limit_asked_for_is_that_of_the_options) { /* R20 */
   held_for_kept(1000, 2000);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
   CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
@@ -56,7 +56,7 @@ static void no_limit_asked_for_is_that_of_the_options(void) { /* R20 */
   end();
 }
 
-static void a_short_outage_is_survived(void) { /* R19 */
+TEST(a_short_outage_is_survived) { /* R19 */
   held_for_kept(1000, 0);
   run_for(400);
   freeze(0, 4);
@@ -72,7 +72,7 @@ static void a_short_outage_is_survived(void) { /* R19 */
 static int64_t extended_at(int k) { return fake_nth(&fake, 0, FAKE_EXTEND, k)->at; }
 
 /* Again after the longest rest, or half of what is left of the lock, whichever is less. */
-static void failures_are_retried(void) { /* R19 */
+TEST(failures_are_retried) { /* R19 */
   int k, most;
   held_for_kept(2000, 0);
   fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, -1, "-LOADING\r\n");
@@ -86,7 +86,7 @@ static void failures_are_retried(void) { /* R19 */
   end();
 }
 
-static void the_loss_is_returned_once(void) { /* R19 R22 */
+TEST(the_loss_is_returned_once) { /* R19 R22 */
   int i;
   held_for_kept(1000, 0);
   run_for(100);
@@ -101,7 +101,7 @@ static void the_loss_is_returned_once(void) { /* R19 R22 */
   end();
 }
 
-static void a_long_outage_loses_it_at_the_deadline(void) { /* R19 */
+TEST(a_long_outage_loses_it_at_the_deadline) { /* R19 */
   int64_t deadline;
   held_for_kept(1000, 0);
   freeze(0, 4);
@@ -118,7 +118,7 @@ static void a_long_outage_loses_it_at_the_deadline(void) { /* R19 */
   end();
 }
 
-static void the_limit_is_returned_once(void) { /* R20 */
+TEST(the_limit_is_returned_once) { /* R20 */
   int64_t grant;
   held_for_kept(1000, 3000);
   grant = fake_nth(&fake, 0, FAKE_SET, 0)->at;
@@ -134,7 +134,7 @@ static void the_limit_is_returned_once(void) { /* R20 */
   end();
 }
 
-static void the_limit_of_the_options_is_the_default(void) { /* R20 */
+TEST(the_limit_of_the_options_is_the_default) { /* R20 */
   prepare(3);
   options.max_hold_ms = 2000;
   ready();
@@ -147,7 +147,7 @@ static void the_limit_of_the_options_is_the_default(void) { /* R20 */
   end();
 }
 
-static void a_limit_that_is_past_already_ends_it(void) { /* R20 */
+TEST(a_limit_that_is_past_already_ends_it) { /* R20 */
   int64_t end_at;
   held_for_kept(2000, 0);
   run_for(500);
@@ -162,7 +162,7 @@ static void a_limit_that_is_past_already_ends_it(void) { /* R20 */
   end();
 }
 
-static void release_stops_it(void) {
+TEST(release_stops_it) {
   int extensions;
   held_for_kept(1000, 0);
   run_for(2000);
@@ -175,7 +175,7 @@ static void release_stops_it(void) {
   end();
 }
 
-static void cancel_stops_it_and_leaves_it_held(void) {
+TEST(cancel_stops_it_and_leaves_it_held) {
   int extensions;
   held_for_kept(1000, 0);
   run_for(2000);
@@ -188,7 +188,7 @@ static void cancel_stops_it_and_leaves_it_held(void) {
   end();
 }
 
-static void a_lock_that_is_not_held_cannot_be_kept(void) {
+TEST(a_lock_that_is_not_held_cannot_be_kept) {
   world(3);
   CHECK(redlock_keep(&rl, &lock, 0) != REDLOCK_OK);
   hold("r", 1000);
@@ -200,7 +200,7 @@ static void a_lock_that_is_not_held_cannot_be_kept(void) {
   end();
 }
 
-static void blocking_calls_keep_other_locks(void) { /* someone who only blocks */
+TEST(blocking_calls_keep_other_locks) { /* someone who only blocks */
   held_for_kept(1000, 0);
   occupy(0, 4, "busy", 100000);
   CHECK_EQ(redlock_acquire(&rl, &other, "busy", 1000, 10000), REDLOCK_TAKEN);
@@ -209,7 +209,7 @@ static void blocking_calls_keep_other_locks(void) { /* someone who only blocks *
   end();
 }
 
-static void a_client_that_pauses_too_long_is_told(void) { /* R19 R22 */
+TEST(a_client_that_pauses_too_long_is_told) { /* R19 R22 */
   held_for_kept(1000, 0);
   fake_sleep(&fake, 60000); /* nobody stepped */
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
@@ -221,7 +221,7 @@ static void a_client_that_pauses_too_long_is_told(void) { /* R19 R22 */
 }
 
 /* Grants that nobody can take fill the log, while the caller is in a blocking call. */
-static void want_of_room_does_not_lose_it(void) { /* R11 R20 */
+TEST(want_of_room_does_not_lose_it) { /* R11 R20 */
   static redlock_lock many[30];
   int i;
   held_for_kept(2000, 0);
@@ -238,7 +238,7 @@ static void want_of_room_does_not_lose_it(void) { /* R11 R20 */
 
 /* It is asked for in time, the process stands still until it is over, and then the quorum's yes is
    there but no clock to judge it by. */
-static void a_clock_that_fails_does_not_put_the_loss_off(void) { /* R19 R27 */
+TEST(a_clock_that_fails_does_not_put_the_loss_off) { /* R19 R27 */
   held_for_kept(1000, 0);
   run_for(10);
   fake_sleep(&fake, redlock_timeout_ms(&rl));
@@ -252,7 +252,7 @@ static void a_clock_that_fails_does_not_put_the_loss_off(void) { /* R19 R27 */
   end();
 }
 
-static void a_release_hands_the_loss_back(void) { /* R21 */
+TEST(a_release_hands_the_loss_back) { /* R21 */
   held_for_kept(1000, 0);
   occupy(0, 4, "busy", 60000);
   fake_sleep(&fake, 2000);
@@ -263,7 +263,7 @@ static void a_release_hands_the_loss_back(void) { /* R21 */
   end();
 }
 
-static void hundreds_of_steps_wait_only_when_due(void) { /* no busy loop */
+TEST(hundreds_of_steps_wait_only_when_due) { /* no busy loop */
   held_for_kept(1000, 0);
   fake.calls[FAKE_WAIT] = 0;
   run_for(10000);
@@ -273,7 +273,7 @@ static void hundreds_of_steps_wait_only_when_due(void) { /* no busy loop */
 
 /* Nobody waits for the release of a lock that is given up, and the next thing to do by the clock is
    far away. That a majority does not answer it is noticed in time all the same. */
-static void a_silent_server_is_noticed_while_nothing_else_is_due(void) { /* R13 R27 */
+TEST(a_silent_server_is_noticed_while_nothing_else_is_due) { /* R13 R27 */
   int64_t start;
   held_for_kept(60000, 0);
   CHECK_EQ(redlock_acquire(&rl, &other, "x", 60000, 0), REDLOCK_OK);
@@ -293,7 +293,7 @@ static void a_silent_server_is_noticed_while_nothing_else_is_due(void) { /* R13 
 }
 
 /* While nothing was active nobody missed it. */
-static void what_was_lost_before_is_connected_to_at_once(void) { /* R14 R27 */
+TEST(what_was_lost_before_is_connected_to_at_once) { /* R14 R27 */
   world(3);
   hold("r", 10000);
   run_for(5);
@@ -308,37 +308,10 @@ static void what_was_lost_before_is_connected_to_at_once(void) { /* R14 R27 */
 }
 
 /* No operation was pending, so none was cancelled. */
-static void a_lock_that_is_kept_no_more_is_as_it_was(void) {
+TEST(a_lock_that_is_kept_no_more_is_as_it_was) {
   held_for_kept(1000, 0);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
   CHECK_EQ(lock.status, REDLOCK_OK);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(extends_at_half_of_the_validity);
-  RUN(many_are_kept_in_turn);
-  RUN(no_limit_asked_for_is_that_of_the_options);
-  RUN(a_short_outage_is_survived);
-  RUN(failures_are_retried);
-  RUN(the_loss_is_returned_once);
-  RUN(a_long_outage_loses_it_at_the_deadline);
-  RUN(the_limit_is_returned_once);
-  RUN(the_limit_of_the_options_is_the_default);
-  RUN(a_limit_that_is_past_already_ends_it);
-  RUN(release_stops_it);
-  RUN(cancel_stops_it_and_leaves_it_held);
-  RUN(a_lock_that_is_not_held_cannot_be_kept);
-  RUN(blocking_calls_keep_other_locks);
-  RUN(a_client_that_pauses_too_long_is_told);
-  RUN(want_of_room_does_not_lose_it);
-  RUN(a_clock_that_fails_does_not_put_the_loss_off);
-  RUN(a_release_hands_the_loss_back);
-  RUN(hundreds_of_steps_wait_only_when_due);
-  RUN(a_silent_server_is_noticed_while_nothing_else_is_due);
-  RUN(what_was_lost_before_is_connected_to_at_once);
-  RUN(a_lock_that_is_kept_no_more_is_as_it_was);
-  return check_end();
 }

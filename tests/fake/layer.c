@@ -121,7 +121,7 @@ static void layered_end(void) {
   CHECK_EQ(closes, opens);
 }
 
-static void a_list_may_mix_both_kinds(void) {
+TEST(a_list_may_mix_both_kinds) {
   layered_world();
   CHECK(strcmp(hosts, "s0 s1 ") == 0);
   hold("r", 1000);
@@ -132,7 +132,7 @@ static void a_list_may_mix_both_kinds(void) {
   layered_end();
 }
 
-static void nothing_leaves_before_hands_are_shaken(void) { /* R4 */
+TEST(nothing_leaves_before_hands_are_shaken) { /* R4 */
   layered_prepare();
   snprintf(servers, sizeof servers, "rediss://u:pw@[::1]:7000/3");
   fake.server[0].store.username = "u";
@@ -148,7 +148,7 @@ static void nothing_leaves_before_hands_are_shaken(void) { /* R4 */
 }
 
 /* Connecting takes 10 ms, and the answer 20. There is room to send all the time. */
-static void a_slow_handshake_wakes_no_one_in_vain(void) { /* R27 */
+TEST(a_slow_handshake_wakes_no_one_in_vain) { /* R27 */
   layered_prepare();
   snprintf(servers, sizeof servers, "rediss://s0");
   options.server_timeout_ms = 200;
@@ -167,7 +167,7 @@ static unsigned want_the_same(void *ctx, int server, unsigned events) {
   return events;
 }
 
-static void a_layer_that_wants_room_while_it_waits_for_bytes_spins(void) { /* R27 */
+TEST(a_layer_that_wants_room_while_it_waits_for_bytes_spins) { /* R27 */
   layered_prepare();
   snprintf(servers, sizeof servers, "rediss://s0");
   layer.want = want_the_same;
@@ -180,7 +180,7 @@ static void a_layer_that_wants_room_while_it_waits_for_bytes_spins(void) { /* R2
 }
 
 /* More is taken than the socket takes: what is held leaves as the socket has room. */
-static void what_a_layer_holds_back_leaves_by_itself(void) {
+TEST(what_a_layer_holds_back_leaves_by_itself) {
   layered_world();
   fake.server[0].send_chunk = 7;
   fake.server[2].open_fails = 1;
@@ -191,7 +191,7 @@ static void what_a_layer_holds_back_leaves_by_itself(void) {
   layered_end();
 }
 
-static void close_waits_for_what_a_layer_holds_back(void) { /* R21 */
+TEST(close_waits_for_what_a_layer_holds_back) { /* R21 */
   layered_prepare();
   snprintf(servers, sizeof servers, "rediss://s0");
   options.server_timeout_ms = 1000;
@@ -226,7 +226,7 @@ static int failing_recv(void *ctx, int server, void *data, size_t size) {
   return -1;
 }
 
-static void a_layer_says_why_it_failed(void) { /* R15 */
+TEST(a_layer_says_why_it_failed) { /* R15 */
   static const int hooks[] = {FAKE_OPEN, FAKE_SEND, FAKE_RECV};
   size_t i;
   for (i = 0; i < sizeof hooks / sizeof hooks[0]; i++) {
@@ -253,7 +253,7 @@ static void a_layer_says_why_it_failed(void) { /* R15 */
   }
 }
 
-static void a_layer_with_nothing_to_say_leaves_it_to_us(void) { /* R15 */
+TEST(a_layer_with_nothing_to_say_leaves_it_to_us) { /* R15 */
   layered_world();
   fake_reset(&fake, 0, FAKE_RST);
   take_all(&rl);
@@ -266,7 +266,7 @@ static const char *error_of_a_handshake(void *ctx, int server) {
   return ends[server].is_ready ? NULL : "no handshake";
 }
 
-static void a_layer_says_what_an_answer_waits_for(void) { /* R15 */
+TEST(a_layer_says_what_an_answer_waits_for) { /* R15 */
   layered_prepare();
   layer.error = error_of_a_handshake;
   snprintf(servers, sizeof servers, "rediss://s0");
@@ -282,7 +282,7 @@ static void a_layer_says_what_an_answer_waits_for(void) { /* R15 */
 }
 
 /* What was wrong with the last connection is not what is wrong without one. */
-static void a_layer_is_not_asked_where_it_is_not_open(void) { /* R15 */
+TEST(a_layer_is_not_asked_where_it_is_not_open) { /* R15 */
   layered_prepare();
   fails_at = FAKE_RECV;
   layer.recv = failing_recv;
@@ -315,7 +315,7 @@ static int send_the_wrong_bytes(void *ctx, int server, const void *data, size_t 
 }
 
 /* "a" is cancelled before, as it was told, any byte of it left. "b" is another's. */
-static void a_layer_that_keeps_what_it_refused_gives_two_the_lock(void) { /* R8 */
+TEST(a_layer_that_keeps_what_it_refused_gives_two_the_lock) { /* R8 */
   layered_prepare();
   snprintf(servers, sizeof servers, "rediss://s0");
   ready();
@@ -333,27 +333,10 @@ static void a_layer_that_keeps_what_it_refused_gives_two_the_lock(void) { /* R8 
   layered_end();
 }
 
-static void without_a_layer_it_says_what_to_do(void) {
+TEST(without_a_layer_it_says_what_to_do) {
   layered_prepare();
   options.tls = NULL;
   CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_INVALID);
   CHECK(strstr(redlock_server_error(&rl, 0), "options.tls"));
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(a_list_may_mix_both_kinds);
-  RUN(nothing_leaves_before_hands_are_shaken);
-  RUN(a_slow_handshake_wakes_no_one_in_vain);
-  RUN(a_layer_that_wants_room_while_it_waits_for_bytes_spins);
-  RUN(what_a_layer_holds_back_leaves_by_itself);
-  RUN(close_waits_for_what_a_layer_holds_back);
-  RUN(a_layer_says_why_it_failed);
-  RUN(a_layer_with_nothing_to_say_leaves_it_to_us);
-  RUN(a_layer_says_what_an_answer_waits_for);
-  RUN(a_layer_is_not_asked_where_it_is_not_open);
-  RUN(a_layer_that_keeps_what_it_refused_gives_two_the_lock);
-  RUN(without_a_layer_it_says_what_to_do);
-  return check_end();
 }

@@ -153,13 +153,13 @@ static void compare(int count, int fencing) {
   }
 }
 
-static void one_of_three_is_as_good_as_dead(void) { compare(3, 0); }          /* R16 R10 R4 */
-static void two_of_five_are_as_good_as_dead(void) { compare(5, 0); }          /* R16 R10 R4 */
-static void nor_do_they_move_a_token(void) { compare(3, 1); compare(5, 1); } /* R25 R24 */
+TEST(one_of_three_is_as_good_as_dead) { compare(3, 0); }          /* R16 R10 R4 */
+TEST(two_of_five_are_as_good_as_dead) { compare(5, 0); }          /* R16 R10 R4 */
+TEST(nor_do_they_move_a_token) { compare(3, 1); compare(5, 1); } /* R25 R24 */
 
 /* What is asked of them is answered by whoever is there: so each is told its own password alone, or
    the one that the options have for all. */
-static void none_is_told_anothers_password(void) { /* R16 */
+TEST(none_is_told_anothers_password) { /* R16 */
   int i, k;
   for (k = 0; k < LIES; k++) {
     const struct fake_command *asked;
@@ -183,7 +183,7 @@ static void none_is_told_anothers_password(void) { /* R16 */
 }
 
 /* What nothing here can prevent, and the README says: servers 0 and 2 have both said yes to two. */
-static void one_liar_and_one_lost_connection_give_two_holders(void) {
+TEST(one_liar_and_one_lost_connection_give_two_holders) {
   static redlock second;
   liars = 1;
   begin(3, 0, &lies[1]);
@@ -201,14 +201,4 @@ static void one_liar_and_one_lost_connection_give_two_holders(void) {
   CHECK(redlock_remaining_ms(&rl, &lock) > 0 && redlock_remaining_ms(&second, &other) > 0);
   redlock_close(&second);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(one_of_three_is_as_good_as_dead);
-  RUN(two_of_five_are_as_good_as_dead);
-  RUN(nor_do_they_move_a_token);
-  RUN(none_is_told_anothers_password);
-  RUN(one_liar_and_one_lost_connection_give_two_holders);
-  return check_end();
 }

@@ -14,26 +14,26 @@ static void list_is_refused(const char *list) {
   end();
 }
 
-static void one_address_twice_is_refused(void) { /* R5 */
+TEST(one_address_twice_is_refused) { /* R5 */
   list_is_refused("a,b,a");
   list_is_refused("a a:6379 b");
   list_is_refused("a,redis://a/2,b");
   list_is_refused("unix:/x,b,unix:/x");
 }
 
-static void one_host_with_two_ports_is_not(void) { /* R5 */
+TEST(one_host_with_two_ports_is_not) { /* R5 */
   prepare(3);
   CHECK_EQ(init_with("a:1,a:2,a:3"), REDLOCK_OK);
   end();
 }
 
-static void names_that_begin_alike_are_not_one(void) { /* R5 */
+TEST(names_that_begin_alike_are_not_one) { /* R5 */
   prepare(3);
   CHECK_EQ(init_with("ab,a,abc"), REDLOCK_OK);
   end();
 }
 
-static void bad_lists_are_refused(void) {
+TEST(bad_lists_are_refused) {
   list_is_refused(NULL);
   list_is_refused("");
   list_is_refused(" , ,");
@@ -45,7 +45,7 @@ static void bad_lists_are_refused(void) {
   list_is_refused("redis://a/x");
 }
 
-static void separators_may_be_mixed(void) {
+TEST(separators_may_be_mixed) {
   prepare(5);
   CHECK_EQ(init_with(" a, b\tc\n,d  e ,"), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -54,14 +54,14 @@ static void separators_may_be_mixed(void) {
   end();
 }
 
-static void rediss_is_refused_with_what_to_do(void) {
+TEST(rediss_is_refused_with_what_to_do) {
   prepare(1);
   CHECK_EQ(init_with("rediss://a"), REDLOCK_INVALID);
   CHECK(strlen(redlock_server_error(&rl, 0)) > 10);
   end();
 }
 
-static void size_of_the_resource(void) {
+TEST(size_of_the_resource) {
   char name[REDLOCK_MAX_RESOURCE + 2];
   memset(name, 'n', sizeof name);
   name[sizeof name - 1] = '\0';
@@ -78,7 +78,7 @@ static void size_of_the_resource(void) {
   end();
 }
 
-static void a_resource_may_hold_any_byte(void) {
+TEST(a_resource_may_hold_any_byte) {
   world(3);
   hold("a \r\n$5\r\nb*\xff\x01", 1000);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -86,7 +86,7 @@ static void a_resource_may_hold_any_byte(void) {
   end();
 }
 
-static void options_out_of_range_are_refused(void) {
+TEST(options_out_of_range_are_refused) {
   prepare(3);
   options.drift_ppm = 1000000;
   CHECK_EQ(init_with(servers), REDLOCK_INVALID);
@@ -121,7 +121,7 @@ static int handed_once_each(void) {
   return handed_count == MANY;
 }
 
-static void hundreds_of_starts_wait_for_room(void) { /* R11 */
+TEST(hundreds_of_starts_wait_for_room) { /* R11 */
   int i;
   world(5);
   start_many("lock", 60000);
@@ -138,7 +138,7 @@ static void hundreds_of_starts_wait_for_room(void) { /* R11 */
   end();
 }
 
-static void time_starts_when_a_command_is_encoded(void) { /* R11 R1 */
+TEST(time_starts_when_a_command_is_encoded) { /* R11 R1 */
   int i, k;
   int64_t start;
   world(5);
@@ -158,7 +158,7 @@ static void time_starts_when_a_command_is_encoded(void) { /* R11 R1 */
   end();
 }
 
-static void they_are_served_in_turn(void) { /* R11 */
+TEST(they_are_served_in_turn) { /* R11 */
   int i;
   world(3);
   start_many("lock", 60000);
@@ -167,7 +167,7 @@ static void they_are_served_in_turn(void) { /* R11 */
   end();
 }
 
-static void hundreds_with_a_stalled_server(void) { /* R11 R13 R16 */
+TEST(hundreds_with_a_stalled_server) { /* R11 R13 R16 */
   int64_t start;
   int i;
   world(5);
@@ -186,7 +186,7 @@ static void hundreds_with_a_stalled_server(void) { /* R11 R13 R16 */
   end();
 }
 
-static void hundreds_cancelled_while_they_wait(void) { /* R11 */
+TEST(hundreds_cancelled_while_they_wait) { /* R11 */
   int i;
   world(3);
   freeze(0, 2);
@@ -202,7 +202,7 @@ static void hundreds_cancelled_while_they_wait(void) { /* R11 */
   end();
 }
 
-static void hundreds_on_dead_servers_all_fail(void) { /* R11 R10 */
+TEST(hundreds_on_dead_servers_all_fail) { /* R11 R10 */
   int64_t start;
   int i;
   world(3);
@@ -218,7 +218,7 @@ static void hundreds_on_dead_servers_all_fail(void) { /* R11 R10 */
   end();
 }
 
-static void a_release_needs_no_room_of_others(void) { /* R7: its place is reserved */
+TEST(a_release_needs_no_room_of_others) { /* R7: its place is reserved */
   int64_t start;
   world(3);
   hold("r", 60000);
@@ -232,7 +232,7 @@ static void a_release_needs_no_room_of_others(void) { /* R7: its place is reserv
 }
 
 /* Hundreds of kept locks have to be extended at once, and the last of them is kept no more. */
-static void blocking_calls_come_behind_kept_locks(void) { /* R11 */
+TEST(blocking_calls_come_behind_kept_locks) { /* R11 */
   int i, count;
   world(3);
   CHECK_EQ(redlock_acquire(&rl, &other, "other", 60000, 0), REDLOCK_OK);
@@ -249,7 +249,7 @@ static void blocking_calls_come_behind_kept_locks(void) { /* R11 */
   end();
 }
 
-static void nor_does_an_extension_wait_for_the_caller(void) { /* R10 */
+TEST(nor_does_an_extension_wait_for_the_caller) { /* R10 */
   int64_t start;
   world(3);
   hold("r", 60000);
@@ -261,7 +261,7 @@ static void nor_does_an_extension_wait_for_the_caller(void) { /* R10 */
 }
 
 /* It was found to have expired while nobody took the grants that keep all the room. */
-static void nor_does_a_release_of_an_expired_lock(void) { /* R10 */
+TEST(nor_does_a_release_of_an_expired_lock) { /* R10 */
   int64_t start;
   world(3);
   hold("r", 200);
@@ -281,7 +281,7 @@ static void nor_does_a_release_of_an_expired_lock(void) { /* R10 */
   end();
 }
 
-static void an_acquire_ends_though_the_queue_is_long(void) { /* R9 R10 R11 */
+TEST(an_acquire_ends_though_the_queue_is_long) { /* R9 R10 R11 */
   int64_t start;
   world(3);
   start_many("lock", 60000);
@@ -305,7 +305,7 @@ static void pile_up_and_cancel(void) {
   CHECK_EQ(fake_live_keys(&fake), 0);
 }
 
-static void cancelled_grants_are_released_though_the_log_was_full(void) { /* R7 R11 */
+TEST(cancelled_grants_are_released_though_the_log_was_full) { /* R7 R11 */
   world(3);
   hold("r", 60000);
   pile_up_and_cancel();
@@ -313,7 +313,7 @@ static void cancelled_grants_are_released_though_the_log_was_full(void) { /* R7 
 }
 
 /* The same with the log full of rounds that one slow server still has to decide. */
-static void cancelled_grants_are_released_behind_slow_rounds(void) { /* R7 R11 */
+TEST(cancelled_grants_are_released_behind_slow_rounds) { /* R7 R11 */
   char name[32];
   int i;
   world(3);
@@ -329,7 +329,7 @@ static void cancelled_grants_are_released_behind_slow_rounds(void) { /* R7 R11 *
 
 /* Grants that nobody can take hold all the room while a blocking call needs some; then they are
    cancelled. What was borrowed from them is nobody's any more: others go on. */
-static void after_cancelled_grants_there_is_room_again(void) { /* R7 R11 */
+TEST(after_cancelled_grants_there_is_room_again) { /* R7 R11 */
   int i;
   world(3);
   start_many("lock", 60000);
@@ -346,7 +346,7 @@ static void after_cancelled_grants_there_is_room_again(void) { /* R7 R11 */
   end();
 }
 
-static void so_are_those_that_close_withdraws(void) { /* R7 R11 */
+TEST(so_are_those_that_close_withdraws) { /* R7 R11 */
   world(3);
   hold("r", 60000);
   start_many("lock", 60000);
@@ -368,7 +368,7 @@ static void start_releases(int count) {
   for (i = 0; i < count; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
 }
 
-static void started_releases_leave_before_close_ends(void) { /* R21 R11 */
+TEST(started_releases_leave_before_close_ends) { /* R21 R11 */
   world(3);
   start_releases(200);
   redlock_close(&rl);
@@ -376,7 +376,7 @@ static void started_releases_leave_before_close_ends(void) { /* R21 R11 */
   end();
 }
 
-static void started_releases_leave_though_they_are_cancelled(void) { /* R21 R11 */
+TEST(started_releases_leave_though_they_are_cancelled) { /* R21 R11 */
   int i;
   world(3);
   start_releases(200);
@@ -387,7 +387,7 @@ static void started_releases_leave_though_they_are_cancelled(void) { /* R21 R11 
 }
 
 /* Nobody answers: what frees room is the cancel alone. */
-static void a_cancel_that_frees_room_wakes_the_line(void) { /* R11 R27 */
+TEST(a_cancel_that_frees_room_wakes_the_line) { /* R11 R27 */
   int i;
   prepare(3);
   options.server_timeout_ms = 5000;
@@ -411,7 +411,7 @@ static void a_cancel_that_frees_room_wakes_the_line(void) { /* R11 R27 */
 }
 
 /* One server takes no bytes: what it did not get in time is given up, and that makes room. */
-static void a_command_that_ages_out_wakes_the_line(void) { /* R11 R12 R27 */
+TEST(a_command_that_ages_out_wakes_the_line) { /* R11 R12 R27 */
   int i;
   prepare(3);
   options.server_timeout_ms = 5000;
@@ -428,7 +428,7 @@ static void a_command_that_ages_out_wakes_the_line(void) { /* R11 R12 R27 */
   end();
 }
 
-static void grants_that_lapse_in_a_long_queue_are_released(void) { /* R1 R11 */
+TEST(grants_that_lapse_in_a_long_queue_are_released) { /* R1 R11 */
   int i;
   world(3);
   hold("r", 60000);
@@ -446,7 +446,7 @@ static void grants_that_lapse_in_a_long_queue_are_released(void) { /* R1 R11 */
 /* The process stands still until hundreds of kept locks are over. A blocking call for another lock
    finds that. When its first attempt has failed the releases of all leave, however many, while it
    rests. */
-static void hundreds_of_lost_locks_are_released_at_once(void) { /* R19 R11 R27 */
+TEST(hundreds_of_lost_locks_are_released_at_once) { /* R19 R11 R27 */
   int64_t start;
   int i;
   prepare(3);
@@ -467,7 +467,7 @@ static void hundreds_of_lost_locks_are_released_at_once(void) { /* R19 R11 R27 *
   end();
 }
 
-static void strerror_knows_every_status(void) {
+TEST(strerror_knows_every_status) {
   int status;
   for (status = REDLOCK_SYSTEM - 1; status <= REDLOCK_PENDING + 1; status++)
     CHECK(redlock_strerror((redlock_status)status) != NULL);
@@ -475,7 +475,7 @@ static void strerror_knows_every_status(void) {
 }
 
 /* One server has a part of a command when the log is full: the rest of it follows in any case. */
-static void what_has_left_in_part_stays_in_the_log(void) { /* R11 R12 */
+TEST(what_has_left_in_part_stays_in_the_log) { /* R11 R12 */
   int i;
   world(3);
   fake.server[0].thaw_at = now() + SERVER_TIMEOUT - 10;
@@ -490,41 +490,4 @@ static void what_has_left_in_part_stays_in_the_log(void) { /* R11 R12 */
   CHECK_EQ(fake_count(&fake, 0, FAKE_OTHER), 0);
   CHECK_EQ(fake_live_keys(&fake), 0);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(one_address_twice_is_refused);
-  RUN(one_host_with_two_ports_is_not);
-  RUN(bad_lists_are_refused);
-  RUN(separators_may_be_mixed);
-  RUN(rediss_is_refused_with_what_to_do);
-  RUN(size_of_the_resource);
-  RUN(a_resource_may_hold_any_byte);
-  RUN(options_out_of_range_are_refused);
-  RUN(hundreds_of_starts_wait_for_room);
-  RUN(time_starts_when_a_command_is_encoded);
-  RUN(they_are_served_in_turn);
-  RUN(hundreds_with_a_stalled_server);
-  RUN(hundreds_cancelled_while_they_wait);
-  RUN(hundreds_on_dead_servers_all_fail);
-  RUN(a_release_needs_no_room_of_others);
-  RUN(nor_does_an_extension_wait_for_the_caller);
-  RUN(blocking_calls_come_behind_kept_locks);
-  RUN(nor_does_a_release_of_an_expired_lock);
-  RUN(an_acquire_ends_though_the_queue_is_long);
-  RUN(cancelled_grants_are_released_though_the_log_was_full);
-  RUN(cancelled_grants_are_released_behind_slow_rounds);
-  RUN(after_cancelled_grants_there_is_room_again);
-  RUN(so_are_those_that_close_withdraws);
-  RUN(started_releases_leave_before_close_ends);
-  RUN(started_releases_leave_though_they_are_cancelled);
-  RUN(a_cancel_that_frees_room_wakes_the_line);
-  RUN(a_command_that_ages_out_wakes_the_line);
-  RUN(grants_that_lapse_in_a_long_queue_are_released);
-  RUN(hundreds_of_lost_locks_are_released_at_once);
-  RUN(strerror_knows_every_status);
-  RUN(names_that_begin_alike_are_not_one);
-  RUN(what_has_left_in_part_stays_in_the_log);
-  return check_end();
 }

@@ -114,7 +114,7 @@ static void wait_old_and_young(void) {
 }
 
 /* Whoever wins tells its age to whoever comes next. */
-static void the_old_one_wins(void) { /* R26 */
+TEST(the_old_one_wins) { /* R26 */
   int turn, old = 0;
   world_of_two();
   for (turn = 0; turn < TURNS; turn++) {
@@ -137,7 +137,7 @@ static void the_old_one_wins(void) { /* R26 */
 }
 
 /* What a holder tells may be of other times, or a lie: that costs a rest, of a second at most. */
-static void no_age_keeps_a_waiter_away(void) { /* R26 */
+TEST(no_age_keeps_a_waiter_away) { /* R26 */
   static const long ages[] = {5000, 100000, GREATEST};
   size_t k;
   int turn;
@@ -155,7 +155,7 @@ static void no_age_keeps_a_waiter_away(void) { /* R26 */
 }
 
 /* Where few wait, whoever is not in turn would leave the lock free for nothing. */
-static void who_has_tried_a_few_times_hardly_rests(void) { /* R26 */
+TEST(who_has_tried_a_few_times_hardly_rests) { /* R26 */
   int turn;
   world_of_two();
   for (turn = 0; turn < 20; turn++) {
@@ -171,7 +171,7 @@ static void who_has_tried_a_few_times_hardly_rests(void) { /* R26 */
 
 /* One that has just come, and found it free, has no age to tell. Who is not in turn rests as before
    it came. */
-static void a_newcomer_opens_no_gates(void) { /* R26 */
+TEST(a_newcomer_opens_no_gates) { /* R26 */
   int64_t rested = 0;
   int turn;
   world_of_two();
@@ -189,7 +189,7 @@ static void a_newcomer_opens_no_gates(void) { /* R26 */
 }
 
 /* Those who came at once have the same age, but for their luck: the ages that they tell differ. */
-static void luck_tells_apart_who_came_at_once(void) { /* R26 */
+TEST(luck_tells_apart_who_came_at_once) { /* R26 */
   long least = LONG_MAX, most = 0;
   int turn;
   world_of_two();
@@ -208,14 +208,4 @@ static void luck_tells_apart_who_came_at_once(void) { /* R26 */
   }
   CHECK(least <= LONG_AGO * 5 / 4 && most >= least + LONG_AGO / 4);
   end_of_two();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(the_old_one_wins);
-  RUN(no_age_keeps_a_waiter_away);
-  RUN(who_has_tried_a_few_times_hardly_rests);
-  RUN(a_newcomer_opens_no_gates);
-  RUN(luck_tells_apart_who_came_at_once);
-  return check_end();
 }

@@ -5,7 +5,7 @@
 #define REDLOCK_NO_URL
 #include "fixture.h"
 
-static void locks_are_the_same(void) {
+TEST(locks_are_the_same) {
   world(5);
   freeze(4, 4);
   hold("r", 1000);
@@ -16,21 +16,21 @@ static void locks_are_the_same(void) {
   end();
 }
 
-static void there_is_no_quarantine_to_rely_on(void) { /* R24 */
+TEST(there_is_no_quarantine_to_rely_on) { /* R24 */
   prepare(3);
   options.max_ttl_ms = 1000;
   CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_INVALID);
   end();
 }
 
-static void no_entry_of_the_list_is_a_url(void) {
+TEST(no_entry_of_the_list_is_a_url) {
   prepare(3);
   CHECK_EQ(redlock_init(&rl, "redis://a", &options), REDLOCK_INVALID);
   CHECK_EQ(redlock_init(&rl, "redis://:secret@a/1", &options), REDLOCK_INVALID);
   end();
 }
 
-static void a_password_of_the_options_goes_as_ever(void) { /* R4 */
+TEST(a_password_of_the_options_goes_as_ever) { /* R4 */
   int i;
   prepare(3);
   for (i = 0; i < 3; i++) fake.server[i].store.password = "secret";
@@ -40,7 +40,7 @@ static void a_password_of_the_options_goes_as_ever(void) { /* R4 */
   end();
 }
 
-static void there_are_no_texts(void) {
+TEST(there_are_no_texts) {
   world(3);
   fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, "-OOM command not allowed\r\n");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
@@ -54,7 +54,7 @@ static void there_are_no_texts(void) {
 }
 
 /* Without the text of its error too: then it is connected again, and asked again. */
-static void who_is_busy_is_asked_again(void) { /* R26 */
+TEST(who_is_busy_is_asked_again) { /* R26 */
   int i;
   prepare(3);
   for (i = 0; i < 3; i++) fake.server[i].store.refuse_hello = 0;
@@ -69,15 +69,4 @@ static void who_is_busy_is_asked_again(void) { /* R26 */
   CHECK_EQ(fake_count(&fake, 1, FAKE_TRACKING), 1);
   CHECK_EQ(fake_count(&fake, 2, FAKE_TRACKING), 1);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(locks_are_the_same);
-  RUN(there_is_no_quarantine_to_rely_on);
-  RUN(no_entry_of_the_list_is_a_url);
-  RUN(a_password_of_the_options_goes_as_ever);
-  RUN(there_are_no_texts);
-  RUN(who_is_busy_is_asked_again);
-  return check_end();
 }

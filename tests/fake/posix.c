@@ -100,7 +100,7 @@ static int scarce_socket(int family, int type, int protocol) {
 #undef send
 #undef recv
 
-#include "../check.h"
+#include "../check_main.h"
 
 static redlock rl;
 static redlock_lock lock;
@@ -183,7 +183,7 @@ static int waited_poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
 /* Nobody listens on port 1 of this machine; no test below needs anybody to. */
 static const char *const NOBODY = "127.0.0.1:1";
 
-static void the_clock_counts_suspend_and_is_not_the_wall(void) { /* R2 */
+TEST(the_clock_counts_suspend_and_is_not_the_wall) { /* R2 */
   CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK(clocks_read > 0);
@@ -217,7 +217,7 @@ static void end_served(void) {
 }
 
 /* The answer came while the process stood still after poll: it counts, late as it seems. */
-static void what_came_meanwhile_is_heard(void) { /* R16 */
+TEST(what_came_meanwhile_is_heard) { /* R16 */
   begin_served(0);
   sleeps = 1;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
@@ -227,7 +227,7 @@ static void what_came_meanwhile_is_heard(void) { /* R16 */
 }
 
 /* A value of less than 20 bytes, or of none, might be another's. */
-static void no_value_of_less_entropy(void) { /* R3 */
+TEST(no_value_of_less_entropy) { /* R3 */
 #ifdef __linux__
   static const int lacks[] = { 1, 19, 20, -1 };
   size_t i;
@@ -245,7 +245,7 @@ static void no_value_of_less_entropy(void) { /* R3 */
 #endif
 }
 
-static void a_signal_does_not_end_a_wait(void) { /* R14 */
+TEST(a_signal_does_not_end_a_wait) { /* R14 */
   begin_served(PATIENT_MS);
   rings = 1;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
@@ -253,7 +253,7 @@ static void a_signal_does_not_end_a_wait(void) { /* R14 */
   end_served();
 }
 
-static void a_signal_does_not_end_a_connection(void) { /* R14 */
+TEST(a_signal_does_not_end_a_connection) { /* R14 */
   begin_served(PATIENT_MS);
   interrupted_sends = interrupted_recvs = 1;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
@@ -268,7 +268,7 @@ static void a_signal_does_not_end_a_connection(void) { /* R14 */
 }
 
 /* Some systems say so while a connection is being made. */
-static void not_connected_yet_is_no_failure(void) { /* R14 */
+TEST(not_connected_yet_is_no_failure) { /* R14 */
   begin_served(PATIENT_MS);
   interruption = ENOTCONN;
   interrupted_sends = interrupted_recvs = 1;
@@ -278,7 +278,7 @@ static void not_connected_yet_is_no_failure(void) { /* R14 */
   end_served();
 }
 
-static void a_poll_that_fails_ends_a_blocking_call(void) {
+TEST(a_poll_that_fails_ends_a_blocking_call) {
   begin_served(PATIENT_MS);
   poll_fails = 1;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_SYSTEM);
@@ -287,7 +287,7 @@ static void a_poll_that_fails_ends_a_blocking_call(void) {
   poll_fails = 0;
 }
 
-static void a_full_socket_is_waited_for_both_ways(void) { /* R16 */
+TEST(a_full_socket_is_waited_for_both_ways) { /* R16 */
   begin_served(PATIENT_MS);
   interrupted_sends = INT_MAX;
   is_only_asked = 1;
@@ -300,7 +300,7 @@ static void a_full_socket_is_waited_for_both_ways(void) { /* R16 */
 }
 
 /* poll has just said that there is nothing. */
-static void a_wait_in_vain_asks_no_server(void) {
+TEST(a_wait_in_vain_asks_no_server) {
   begin_served(PATIENT_MS);
   is_only_asked = 1;
   recvs = 0;
@@ -311,7 +311,7 @@ static void a_wait_in_vain_asks_no_server(void) {
 }
 
 /* A program that has closed its input gets descriptor 0 for a socket. */
-static void descriptor_zero_is_as_good_as_any(void) {
+TEST(descriptor_zero_is_as_good_as_any) {
   int input = dup(STDIN_FILENO);
   redlock_fd want;
   if (input < 0) SKIP("its input is closed");
@@ -328,7 +328,7 @@ static void descriptor_zero_is_as_good_as_any(void) {
   CHECK(dup2(input, STDIN_FILENO) == STDIN_FILENO && close(input) == 0);
 }
 
-static void without_a_socket_nothing_else_is_used(void) { /* R14 */
+TEST(without_a_socket_nothing_else_is_used) { /* R14 */
   int input = dup(STDIN_FILENO);
   if (input < 0) SKIP("its input is closed");
   no_sockets = 1;
@@ -341,7 +341,7 @@ static void without_a_socket_nothing_else_is_used(void) { /* R14 */
   close(input);
 }
 
-static void a_reset_is_heard_of(void) { /* R14 */
+TEST(a_reset_is_heard_of) { /* R14 */
   const struct linger none = {1, 0};
   redlock_fd want;
   begin_served(PATIENT_MS);
@@ -354,7 +354,7 @@ static void a_reset_is_heard_of(void) { /* R14 */
   end_served();
 }
 
-static void bytes_leave_at_once(void) { /* TCP_NODELAY: a command must not wait for an answer */
+TEST(bytes_leave_at_once) { /* TCP_NODELAY: a command must not wait for an answer */
   redlock_fd want;
   int on = 0;
   socklen_t size = sizeof on;
@@ -366,7 +366,7 @@ static void bytes_leave_at_once(void) { /* TCP_NODELAY: a command must not wait 
 }
 
 /* A machine may have no IPv6. */
-static void an_ipv4_address_is_reached_by_ipv4(void) {
+TEST(an_ipv4_address_is_reached_by_ipv4) {
   struct sockaddr_in6 a; /* room for either */
   socklen_t size = sizeof a;
   redlock_fd want;
@@ -378,7 +378,7 @@ static void an_ipv4_address_is_reached_by_ipv4(void) {
 }
 
 /* The name has one address, and a server that closes an idle connection is no failure of it. */
-static void the_only_address_is_kept_after_a_failure(void) { /* R14 */
+TEST(the_only_address_is_kept_after_a_failure) { /* R14 */
   int i;
   begin_served(PATIENT_MS);
   for (i = 0; i < 3; i++) {
@@ -392,7 +392,7 @@ static void the_only_address_is_kept_after_a_failure(void) { /* R14 */
 }
 
 /* So it is when nothing ever listened there: tried twice, and then no more for a while. */
-static void a_refused_address_is_tried_again_at_once(void) { /* R14 */
+TEST(a_refused_address_is_tried_again_at_once) { /* R14 */
   CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
   connects = 0;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
@@ -401,7 +401,7 @@ static void a_refused_address_is_tried_again_at_once(void) { /* R14 */
 }
 
 /* poll counts in an int. Early is allowed, at once or never is not. */
-static void a_wait_longer_than_poll_can_count(void) {
+TEST(a_wait_longer_than_poll_can_count) {
   static const int64_t waits[] = {
     INT_MAX, (int64_t)INT_MAX + 1, (int64_t)1 << 32, ((int64_t)1 << 32) + 5, INT64_MAX
   };
@@ -431,7 +431,7 @@ static void unreachable_with_path_of(size_t size) {
   redlock_close(&rl);
 }
 
-static void a_socket_with_a_long_path_is_unreachable(void) {
+TEST(a_socket_with_a_long_path_is_unreachable) {
   const struct sockaddr_un *room = NULL;
   unreachable_with_path_of(200);
   unreachable_with_path_of(sizeof room->sun_path);
@@ -447,7 +447,7 @@ static void on_closing(void *ctx, int server, intptr_t fd) {
 }
 
 /* A child may share its parent's epoll instance: what it took out there, its parent would miss. */
-static void a_child_closes_without_a_word(void) { /* R17 */
+TEST(a_child_closes_without_a_word) { /* R17 */
   int told = -1;
   pid_t child;
   memset(&options, 0, sizeof options);
@@ -464,28 +464,4 @@ static void a_child_closes_without_a_word(void) { /* R17 */
   CHECK(WIFEXITED(told) && WEXITSTATUS(told) == 0);
   end_served();
   CHECK_EQ(farewells, 1);
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(the_clock_counts_suspend_and_is_not_the_wall);
-  RUN(what_came_meanwhile_is_heard);
-  RUN(no_value_of_less_entropy);
-  RUN(a_signal_does_not_end_a_wait);
-  RUN(a_signal_does_not_end_a_connection);
-  RUN(not_connected_yet_is_no_failure);
-  RUN(a_poll_that_fails_ends_a_blocking_call);
-  RUN(a_full_socket_is_waited_for_both_ways);
-  RUN(a_wait_in_vain_asks_no_server);
-  RUN(bytes_leave_at_once);
-  RUN(an_ipv4_address_is_reached_by_ipv4);
-  RUN(the_only_address_is_kept_after_a_failure);
-  RUN(a_refused_address_is_tried_again_at_once);
-  RUN(a_wait_longer_than_poll_can_count);
-  RUN(a_socket_with_a_long_path_is_unreachable);
-  RUN(descriptor_zero_is_as_good_as_any);
-  RUN(without_a_socket_nothing_else_is_used);
-  RUN(a_reset_is_heard_of);
-  RUN(a_child_closes_without_a_word);
-  return check_end();
 }

@@ -11,7 +11,7 @@ static void prepare_started(int count, int64_t uptime_ms) {
   for (i = 0; i < count; i++) fake.server[i].started_at = now() - uptime_ms;
 }
 
-static void info_goes_before_the_first_vote(void) { /* R24 R4 */
+TEST(info_goes_before_the_first_vote) { /* R24 R4 */
   int64_t start;
   int i;
   prepare_started(3, 1000000);
@@ -24,7 +24,7 @@ static void info_goes_before_the_first_vote(void) { /* R24 R4 */
   end();
 }
 
-static void ttl_over_the_maximum_is_invalid(void) { /* R24 */
+TEST(ttl_over_the_maximum_is_invalid) { /* R24 */
   prepare_started(3, 1000000);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL + 1, 0), REDLOCK_INVALID);
@@ -33,7 +33,7 @@ static void ttl_over_the_maximum_is_invalid(void) { /* R24 */
   end();
 }
 
-static void a_young_server_does_not_vote(void) { /* R24: uptime less 2 s */
+TEST(a_young_server_does_not_vote) { /* R24: uptime less 2 s */
   prepare_started(3, MAX_TTL + 1999);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
@@ -44,7 +44,7 @@ static void a_young_server_does_not_vote(void) { /* R24: uptime less 2 s */
 }
 
 /* T1 comes before the answer that tells the uptime, which is in whole seconds. */
-static void an_old_one_does(void) { /* R24 */
+TEST(an_old_one_does) { /* R24 */
   prepare_started(3, MAX_TTL + 3000);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -52,7 +52,7 @@ static void an_old_one_does(void) { /* R24 */
 }
 
 /* Without a clock nobody knows since when it has been up. */
-static void whose_uptime_no_clock_times_does_not_vote(void) { /* R24 R2 */
+TEST(whose_uptime_no_clock_times_does_not_vote) { /* R24 R2 */
   prepare_started(3, 1000000);
   ready();
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
@@ -71,7 +71,7 @@ static void whose_uptime_no_clock_times_does_not_vote(void) { /* R24 R2 */
 }
 
 /* As long as a ttl may be, and to the second. */
-static void a_long_quarantine_is_exact(void) { /* R24 */
+TEST(a_long_quarantine_is_exact) { /* R24 */
   static const int64_t max_ttl_ms = 400000000;
   int young;
   for (young = 0; young < 2; young++) {
@@ -85,7 +85,7 @@ static void a_long_quarantine_is_exact(void) { /* R24 */
 
 /* A server's run_id may begin with any digits. That it is the same one is known all the same,
    though it tells a short uptime now, for its clock was set. */
-static void a_run_id_of_noughts_is_one(void) { /* R24 */
+TEST(a_run_id_of_noughts_is_one) { /* R24 */
   prepare_started(3, 1000000);
   fake.server[0].run_id = 0;
   ready();
@@ -99,7 +99,7 @@ static void a_run_id_of_noughts_is_one(void) { /* R24 */
   end();
 }
 
-static void it_votes_when_it_is_old_enough(void) { /* R24: local time since INFO counts */
+TEST(it_votes_when_it_is_old_enough) { /* R24: local time since INFO counts */
   prepare_started(3, 8000);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
@@ -110,7 +110,7 @@ static void it_votes_when_it_is_old_enough(void) { /* R24: local time since INFO
   end();
 }
 
-static void a_restarted_majority_grants_nothing(void) { /* R24 */
+TEST(a_restarted_majority_grants_nothing) { /* R24 */
   int i;
   prepare_started(5, 1000000);
   ready();
@@ -123,7 +123,7 @@ static void a_restarted_majority_grants_nothing(void) { /* R24 */
   end();
 }
 
-static void a_restarted_minority_does_not_show(void) { /* R24 R16 */
+TEST(a_restarted_minority_does_not_show) { /* R24 R16 */
   int64_t start;
   prepare_started(5, 1000000);
   ready();
@@ -136,7 +136,7 @@ static void a_restarted_minority_does_not_show(void) { /* R24 R16 */
   end();
 }
 
-static void a_replica_does_not_vote(void) { /* R24 */
+TEST(a_replica_does_not_vote) { /* R24 */
   int i;
   prepare_started(3, 1000000);
   for (i = 0; i < 2; i++) fake.server[i].store.replica = 1;
@@ -147,7 +147,7 @@ static void a_replica_does_not_vote(void) { /* R24 */
 }
 
 /* Nor is an array that ends in a number the number that was asked for. */
-static void an_array_tells_no_run_id(void) { /* R4 R24 */
+TEST(an_array_tells_no_run_id) { /* R4 R24 */
   int i, k;
   for (k = 0; k < 2; k++) { /* nor the uptime */
     prepare_started(3, 1000000);
@@ -161,7 +161,7 @@ static void an_array_tells_no_run_id(void) { /* R4 R24 */
 
 /* What a server may not or cannot tell waiters is not what is wrong with it. So it stays when it is
    refused for the second time. */
-static void a_refused_wake_up_request_hides_nothing(void) { /* R15 R24 R26 */
+TEST(a_refused_wake_up_request_hides_nothing) { /* R15 R24 R26 */
   static const char no_hello[] = "-ERR unknown command `HELLO`, with args: `3`, \r\n";
   static const char no_tracking[] =
       "-NOPERM this user has no permissions to run the 'client|tracking' command\r\n";
@@ -188,7 +188,7 @@ static void a_refused_wake_up_request_hides_nothing(void) { /* R15 R24 R26 */
 }
 
 /* Its own words stay: they are about what was refused. */
-static void a_refusal_in_its_own_words_stays(void) { /* R15 R24 */
+TEST(a_refusal_in_its_own_words_stays) { /* R15 R24 */
   prepare_started(3, 1000000);
   fake_answer(&fake, 0, FAKE_TRACKING, -1, "-NOPERM 'client|tracking'\r\n");
   fake_answer(&fake, 0, FAKE_INFO, -1, "-NOPERM 'info'\r\n");
@@ -198,7 +198,7 @@ static void a_refusal_in_its_own_words_stays(void) { /* R15 R24 */
   end();
 }
 
-static void no_info_no_vote(void) { /* R24: loudly */
+TEST(no_info_no_vote) { /* R24: loudly */
   int i;
   prepare_started(3, 1000000);
   for (i = 0; i < 2; i++) fake.server[i].store.refuse_info = 1;
@@ -211,7 +211,7 @@ static void no_info_no_vote(void) { /* R24: loudly */
 }
 
 /* Without a run_id a restart goes unseen, without an uptime it may have been just now. */
-static void who_hides_its_start_does_not_vote(void) { /* R24: loudly */
+TEST(who_hides_its_start_does_not_vote) { /* R24: loudly */
   int run_id, i;
   for (run_id = 0; run_id < 2; run_id++) {
     prepare_started(3, 1000000);
@@ -229,7 +229,7 @@ static void who_hides_its_start_does_not_vote(void) { /* R24: loudly */
   }
 }
 
-static void an_old_readonly_server_does_not_vote(void) { /* R24 R15 */
+TEST(an_old_readonly_server_does_not_vote) { /* R24 R15 */
   prepare_started(3, 1000000);
   ready();
   warm();
@@ -238,7 +238,7 @@ static void an_old_readonly_server_does_not_vote(void) { /* R24 R15 */
   end();
 }
 
-static void one_server_behind_two_entries_is_refused(void) { /* R5 */
+TEST(one_server_behind_two_entries_is_refused) { /* R5 */
   prepare_started(3, 1000000);
   fake.server[1].run_id = fake.server[0].run_id;
   fake.server[2].refuses = 1;
@@ -250,7 +250,7 @@ static void one_server_behind_two_entries_is_refused(void) { /* R5 */
 }
 
 /* The first name said yes and went away, and the round goes on: the second says it in its place. */
-static void it_says_yes_by_one_name_alone(void) { /* R5 */
+TEST(it_says_yes_by_one_name_alone) { /* R5 */
   prepare_started(3, 1000000);
   fake.server[2].run_id = fake.server[0].run_id;
   fake.server[2].connect_ms = 20;
@@ -269,7 +269,7 @@ static void it_says_yes_by_one_name_alone(void) { /* R5 */
 }
 
 /* It moves while an extension is under way, and another server takes its place. */
-static void a_server_that_moves_votes_once(void) { /* R5 */
+TEST(a_server_that_moves_votes_once) { /* R5 */
   prepare_started(3, 1000000);
   fake.server[2].refuses = 1;
   ready();
@@ -290,7 +290,7 @@ static void a_server_that_moves_votes_once(void) { /* R5 */
   end();
 }
 
-static void a_server_may_move_to_another_name(void) { /* R5 */
+TEST(a_server_may_move_to_another_name) { /* R5 */
   prepare_started(3, 1000000);
   options.retry_delay_min_ms = 100;
   ready();
@@ -303,7 +303,7 @@ static void a_server_may_move_to_another_name(void) { /* R5 */
   end();
 }
 
-static void servers_may_change_names(void) { /* R5 R24 */
+TEST(servers_may_change_names) { /* R5 R24 */
   unsigned first;
   int i;
   prepare_started(3, 1000000);
@@ -338,7 +338,7 @@ static void move_the_first_server(int64_t handshake_ms) {
 }
 
 /* While the handshake of its old entry goes on it answers at the new one: it has one vote. */
-static void one_whose_old_entry_is_still_connecting_votes(void) { /* R5 */
+TEST(one_whose_old_entry_is_still_connecting_votes) { /* R5 */
   move_the_first_server(SERVER_TIMEOUT / 4);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_YES);
@@ -347,7 +347,7 @@ static void one_whose_old_entry_is_still_connecting_votes(void) { /* R5 */
 }
 
 /* What the entry knew was the other server's: how long the new one runs is all that counts. */
-static void an_entry_that_lost_its_server_votes_by_uptime(void) { /* R5 R24 */
+TEST(an_entry_that_lost_its_server_votes_by_uptime) { /* R5 R24 */
   int young;
   for (young = 0; young < 2; young++) {
     move_the_first_server(SERVER_TIMEOUT / 4);
@@ -358,7 +358,7 @@ static void an_entry_that_lost_its_server_votes_by_uptime(void) { /* R5 R24 */
   }
 }
 
-static void off_means_no_info(void) { /* R24 */
+TEST(off_means_no_info) { /* R24 */
   prepare(3);
   fake.server[0].started_at = now();
   ready();
@@ -432,13 +432,13 @@ static struct cost cost_of_later_ones(uint32_t max_ttl_ms) {
   return c;
 }
 
-static void one_round_trip_is_added_to_the_first_lock(void) { /* R24 R4 */
+TEST(one_round_trip_is_added_to_the_first_lock) { /* R24 R4 */
   struct cost with = cost_of_the_first(MAX_TTL), without = cost_of_the_first(0);
   CHECK_EQ(with.ms, 2 * without.ms);
   CHECK(with.sent > without.sent);
 }
 
-static void no_byte_is_added_to_later_ones(void) { /* R24 */
+TEST(no_byte_is_added_to_later_ones) { /* R24 */
   struct cost with = cost_of_later_ones(MAX_TTL), without = cost_of_later_ones(0);
   CHECK_EQ(with.ms, without.ms);
   CHECK_EQ(with.waits, without.waits);
@@ -446,7 +446,7 @@ static void no_byte_is_added_to_later_ones(void) { /* R24 */
   CHECK_EQ(with.received, without.received);
 }
 
-static void info_split_at_every_byte(void) { /* R24 R8 */
+TEST(info_split_at_every_byte) { /* R24 R8 */
   size_t at;
   for (at = 1; at < 260; at++) {
     int i;
@@ -462,7 +462,7 @@ static void info_split_at_every_byte(void) { /* R24 R8 */
 }
 
 /* The SET leaves before it is old enough, and its answer comes after. */
-static void what_was_asked_too_early_is_no_vote(void) { /* R24: T1 counts */
+TEST(what_was_asked_too_early_is_no_vote) { /* R24: T1 counts */
   int i;
   prepare_started(3, 1000000);
   options.server_timeout_ms = 500;
@@ -476,38 +476,4 @@ static void what_was_asked_too_early_is_no_vote(void) { /* R24: T1 counts */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(info_goes_before_the_first_vote);
-  RUN(ttl_over_the_maximum_is_invalid);
-  RUN(a_young_server_does_not_vote);
-  RUN(an_old_one_does);
-  RUN(it_votes_when_it_is_old_enough);
-  RUN(a_restarted_majority_grants_nothing);
-  RUN(a_restarted_minority_does_not_show);
-  RUN(a_replica_does_not_vote);
-  RUN(no_info_no_vote);
-  RUN(who_hides_its_start_does_not_vote);
-  RUN(an_old_readonly_server_does_not_vote);
-  RUN(one_server_behind_two_entries_is_refused);
-  RUN(it_says_yes_by_one_name_alone);
-  RUN(a_server_that_moves_votes_once);
-  RUN(a_server_may_move_to_another_name);
-  RUN(servers_may_change_names);
-  RUN(one_whose_old_entry_is_still_connecting_votes);
-  RUN(an_entry_that_lost_its_server_votes_by_uptime);
-  RUN(off_means_no_info);
-  RUN(one_round_trip_is_added_to_the_first_lock);
-  RUN(no_byte_is_added_to_later_ones);
-  RUN(info_split_at_every_byte);
-  RUN(whose_uptime_no_clock_times_does_not_vote);
-  RUN(a_long_quarantine_is_exact);
-  RUN(a_run_id_of_noughts_is_one);
-  RUN(what_was_asked_too_early_is_no_vote);
-  RUN(an_array_tells_no_run_id);
-  RUN(a_refused_wake_up_request_hides_nothing);
-  RUN(a_refusal_in_its_own_words_stays);
-  return check_end();
 }

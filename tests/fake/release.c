@@ -1,7 +1,7 @@
 /* release.c: compare-and-delete on every server. */
 #include "fixture.h"
 
-static void frees_all_servers(void) { /* R21 */
+TEST(frees_all_servers) { /* R21 */
   world(5);
   hold("r", 10000);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -12,7 +12,7 @@ static void frees_all_servers(void) { /* R21 */
   end();
 }
 
-static void servers_that_never_voted_are_released_too(void) { /* R21 */
+TEST(servers_that_never_voted_are_released_too) { /* R21 */
   world(5);
   fake.server[3].reply_ms = fake.server[4].reply_ms = 30;
   hold("r", 10000); /* decided by the first three */
@@ -21,7 +21,7 @@ static void servers_that_never_voted_are_released_too(void) { /* R21 */
   end();
 }
 
-static void a_frozen_server_is_released_when_it_thaws(void) { /* R21 R7 */
+TEST(a_frozen_server_is_released_when_it_thaws) { /* R21 R7 */
   world(5);
   fake_freeze(&fake, 4);
   hold("r", 10000);
@@ -33,7 +33,7 @@ static void a_frozen_server_is_released_when_it_thaws(void) { /* R21 R7 */
   end();
 }
 
-static void it_counts_as_released_when_called(void) { /* R22 */
+TEST(it_counts_as_released_when_called) { /* R22 */
   world(5);
   hold("r", 10000);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
@@ -42,7 +42,7 @@ static void it_counts_as_released_when_called(void) { /* R22 */
   end();
 }
 
-static void an_expired_lock_is_told_so_once(void) { /* R21 */
+TEST(an_expired_lock_is_told_so_once) { /* R21 */
   world(5);
   hold("r", 1000);
   fake_sleep(&fake, 1500);
@@ -52,7 +52,7 @@ static void an_expired_lock_is_told_so_once(void) { /* R21 */
   end();
 }
 
-static void anothers_value_is_never_touched(void) { /* R21 */
+TEST(anothers_value_is_never_touched) { /* R21 */
   int i;
   world(5);
   hold("r", 1000);
@@ -64,7 +64,7 @@ static void anothers_value_is_never_touched(void) { /* R21 */
   end();
 }
 
-static void hung_servers_do_not_hold_it_up(void) { /* R10 R21 */
+TEST(hung_servers_do_not_hold_it_up) { /* R10 R21 */
   int64_t start;
   world(5);
   hold("r", 10000);
@@ -80,7 +80,7 @@ static void hung_servers_do_not_hold_it_up(void) { /* R10 R21 */
 
 /* Two servers delete the value and lose the connection before they can say so; asked again they
    find nothing. That is no news: the two that say nothing decide. */
-static void what_it_deleted_itself_is_no_loss(void) { /* R21 R12 */
+TEST(what_it_deleted_itself_is_no_loss) { /* R21 R12 */
   int i;
   world(5);
   hold("r", 10000);
@@ -96,7 +96,7 @@ static void what_it_deleted_itself_is_no_loss(void) { /* R21 R12 */
   end();
 }
 
-static void returns_at_the_third_yes(void) { /* R6 R21 */
+TEST(returns_at_the_third_yes) { /* R6 R21 */
   int64_t start;
   int i;
   world(5);
@@ -110,7 +110,7 @@ static void returns_at_the_third_yes(void) { /* R6 R21 */
   end();
 }
 
-static void a_lock_that_was_never_taken_is_invalid(void) {
+TEST(a_lock_that_was_never_taken_is_invalid) {
   world(3);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_INVALID);
   CHECK_EQ(redlock_release(&rl, NULL), REDLOCK_INVALID);
@@ -119,7 +119,7 @@ static void a_lock_that_was_never_taken_is_invalid(void) {
   end();
 }
 
-static void a_second_release_sends_nothing(void) {
+TEST(a_second_release_sends_nothing) {
   world(3);
   hold("r", 1000);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -129,7 +129,7 @@ static void a_second_release_sends_nothing(void) {
   end();
 }
 
-static void a_failed_acquire_needs_no_release(void) {
+TEST(a_failed_acquire_needs_no_release) {
   world(3);
   occupy(0, 2, "r", 10000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
@@ -137,7 +137,7 @@ static void a_failed_acquire_needs_no_release(void) {
   end();
 }
 
-static void during_an_extension_it_wins(void) { /* R21: the extension cannot bring it back */
+TEST(during_an_extension_it_wins) { /* R21: the extension cannot bring it back */
   world(3);
   hold("r", 10000);
   CHECK_EQ(redlock_start_extend(&rl, &lock, 10000), REDLOCK_PENDING);
@@ -149,7 +149,7 @@ static void during_an_extension_it_wins(void) { /* R21: the extension cannot bri
 }
 
 /* It was down when the lock was released, and comes back when only the first ttl is over. */
-static void it_reaches_whoever_was_extended_last(void) { /* R21 R12 */
+TEST(it_reaches_whoever_was_extended_last) { /* R21 R12 */
   world(3);
   hold("r", 200);
   CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_OK);
@@ -165,7 +165,7 @@ static void it_reaches_whoever_was_extended_last(void) { /* R21 R12 */
 }
 
 /* It took no byte of either yet. */
-static void a_set_that_leaves_late_has_its_release_behind_it(void) { /* R7 R12 */
+TEST(a_set_that_leaves_late_has_its_release_behind_it) { /* R7 R12 */
   world(3);
   fake.server[2].socket_room = 0;
   hold("r", 60000);
@@ -179,7 +179,7 @@ static void a_set_that_leaves_late_has_its_release_behind_it(void) { /* R7 R12 *
 }
 
 /* Its answers are waited for as any, however short the lock was. */
-static void a_short_ttl_leaves_it_its_time(void) { /* R21 R10 */
+TEST(a_short_ttl_leaves_it_its_time) { /* R21 R10 */
   int i;
   world(3);
   hold("r", SERVER_TIMEOUT / 2);
@@ -189,7 +189,7 @@ static void a_short_ttl_leaves_it_its_time(void) { /* R21 R10 */
 }
 
 /* An extension asks for less than the value has left: its release is of use for as long. */
-static void a_release_goes_out_for_the_longest_ttl(void) { /* R12 (a) R18 */
+TEST(a_release_goes_out_for_the_longest_ttl) { /* R12 (a) R18 */
   world(3);
   hold("r", 10000);
   CHECK_EQ(redlock_extend(&rl, &lock, 200), REDLOCK_OK);
@@ -206,7 +206,7 @@ static void a_release_goes_out_for_the_longest_ttl(void) { /* R12 (a) R18 */
 }
 
 /* Two servers stand at the same command; what follows it is for one of them. */
-static void a_roll_back_goes_only_where_it_is_due(void) { /* R7 */
+TEST(a_roll_back_goes_only_where_it_is_due) { /* R7 */
   world(3);
   occupy(1, 1, "b", 1000);
   fake.server[0].reply_ms = fake.server[2].reply_ms = 20;
@@ -226,27 +226,4 @@ static void a_roll_back_goes_only_where_it_is_due(void) { /* R7 */
   CHECK_EQ(fake_count(&fake, 1, FAKE_SET), 1);
   CHECK_EQ(fake_count(&fake, 1, FAKE_RELEASE), 0);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(frees_all_servers);
-  RUN(servers_that_never_voted_are_released_too);
-  RUN(a_frozen_server_is_released_when_it_thaws);
-  RUN(it_counts_as_released_when_called);
-  RUN(an_expired_lock_is_told_so_once);
-  RUN(anothers_value_is_never_touched);
-  RUN(hung_servers_do_not_hold_it_up);
-  RUN(what_it_deleted_itself_is_no_loss);
-  RUN(returns_at_the_third_yes);
-  RUN(a_lock_that_was_never_taken_is_invalid);
-  RUN(a_second_release_sends_nothing);
-  RUN(a_failed_acquire_needs_no_release);
-  RUN(during_an_extension_it_wins);
-  RUN(it_reaches_whoever_was_extended_last);
-  RUN(a_set_that_leaves_late_has_its_release_behind_it);
-  RUN(a_short_ttl_leaves_it_its_time);
-  RUN(a_release_goes_out_for_the_longest_ttl);
-  RUN(a_roll_back_goes_only_where_it_is_due);
-  return check_end();
 }

@@ -8,7 +8,7 @@ static int64_t rest(int k) {
   return a && b ? b->at - a->at - 1 : -1;
 }
 
-static void rests_lie_in_the_range_and_differ(void) { /* R9 */
+TEST(rests_lie_in_the_range_and_differ) { /* R9 */
   int64_t least = FAKE_NEVER, most = 0;
   int k;
   prepare(3);
@@ -38,7 +38,7 @@ static int64_t longest_rest(int from, int to) {
   return most;
 }
 
-static void default_rests_are_short_first_and_long_later(void) { /* R9 */
+TEST(default_rests_are_short_first_and_long_later) { /* R9 */
   prepare(3);
   options.max_attempts = 1001;
   ready();
@@ -53,7 +53,7 @@ static void default_rests_are_short_first_and_long_later(void) { /* R9 */
 }
 
 /* Two clients that collide must come apart: by as much as both their attempts take. */
-static void slow_attempts_rest_longer(void) { /* R9 */
+TEST(slow_attempts_rest_longer) { /* R9 */
   int i;
   prepare(3);
   options.max_attempts = 64;
@@ -67,7 +67,7 @@ static void slow_attempts_rest_longer(void) { /* R9 */
   end();
 }
 
-static void max_attempts_is_exact(void) { /* R9 */
+TEST(max_attempts_is_exact) { /* R9 */
   uint32_t n;
   for (n = 1; n <= 4; n++) {
     prepare(3);
@@ -81,7 +81,7 @@ static void max_attempts_is_exact(void) { /* R9 */
   }
 }
 
-static void no_wait_is_one_attempt(void) { /* R9 */
+TEST(no_wait_is_one_attempt) { /* R9 */
   int64_t start;
   world(3);
   occupy(0, 2, "r", 10000);
@@ -92,7 +92,7 @@ static void no_wait_is_one_attempt(void) { /* R9 */
   end();
 }
 
-static void wait_ms_is_kept(void) { /* R9 R10 */
+TEST(wait_ms_is_kept) { /* R9 R10 */
   uint32_t wait_ms;
   for (wait_ms = 1; wait_ms < 1200; wait_ms += 37) {
     int64_t start;
@@ -106,7 +106,7 @@ static void wait_ms_is_kept(void) { /* R9 R10 */
   }
 }
 
-static void wait_ms_is_kept_by_hung_servers(void) { /* R9 R10 */
+TEST(wait_ms_is_kept_by_hung_servers) { /* R9 R10 */
   uint32_t wait_ms;
   for (wait_ms = 1; wait_ms < 1200; wait_ms += 37) {
     int64_t start;
@@ -119,7 +119,7 @@ static void wait_ms_is_kept_by_hung_servers(void) { /* R9 R10 */
   }
 }
 
-static void a_lock_that_comes_free_is_taken(void) { /* R9 */
+TEST(a_lock_that_comes_free_is_taken) { /* R9 */
   int64_t start;
   world(3);
   occupy(0, 2, "r", 700);
@@ -130,7 +130,7 @@ static void a_lock_that_comes_free_is_taken(void) { /* R9 */
   end();
 }
 
-static void the_last_attempt_gives_the_status(void) { /* R9 */
+TEST(the_last_attempt_gives_the_status) { /* R9 */
   prepare(3);
   options.max_attempts = 2;
   ready();
@@ -143,7 +143,7 @@ static void the_last_attempt_gives_the_status(void) { /* R9 */
   end();
 }
 
-static void wait_for_ever_waits_for_long(void) { /* R9 */
+TEST(wait_for_ever_waits_for_long) { /* R9 */
   world(3);
   occupy(0, 2, "r", 5000000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_OK);
@@ -152,7 +152,7 @@ static void wait_for_ever_waits_for_long(void) { /* R9 */
 
 /* The process stands still until the square of the time waited, in tenths of a second, is no number
    of 32 bits any more. */
-static void who_waits_for_long_rests_for_long(void) { /* R9 */
+TEST(who_waits_for_long_rests_for_long) { /* R9 */
   int attempts;
   prepare(3);
   options.retry_delay_max_ms = 2000000000;
@@ -170,7 +170,7 @@ static void who_waits_for_long_rests_for_long(void) { /* R9 */
 }
 
 /* The process stood still: the rest was over in time, and the step comes too late. */
-static void no_attempt_starts_after_the_wait(void) { /* R9 */
+TEST(no_attempt_starts_after_the_wait) { /* R9 */
   prepare(3);
   options.retry_delay_min_ms = options.retry_delay_max_ms = 50;
   ready();
@@ -184,21 +184,4 @@ static void no_attempt_starts_after_the_wait(void) { /* R9 */
   CHECK_EQ(lock.status, REDLOCK_TAKEN);
   CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 1);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(rests_lie_in_the_range_and_differ);
-  RUN(default_rests_are_short_first_and_long_later);
-  RUN(slow_attempts_rest_longer);
-  RUN(max_attempts_is_exact);
-  RUN(no_wait_is_one_attempt);
-  RUN(wait_ms_is_kept);
-  RUN(wait_ms_is_kept_by_hung_servers);
-  RUN(a_lock_that_comes_free_is_taken);
-  RUN(the_last_attempt_gives_the_status);
-  RUN(wait_for_ever_waits_for_long);
-  RUN(who_waits_for_long_rests_for_long);
-  RUN(no_attempt_starts_after_the_wait);
-  return check_end();
 }

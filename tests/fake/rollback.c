@@ -13,7 +13,7 @@ static void check_undone(int server) {
 }
 
 /* A server that answered nil holds nothing of the attempt: it gets no release. */
-static void a_taken_lock_is_rolled_back_where_it_may_be_set(void) { /* R7 */
+TEST(a_taken_lock_is_rolled_back_where_it_may_be_set) { /* R7 */
   int i;
   world(5);
   occupy(2, 4, "r", 10000);
@@ -27,7 +27,7 @@ static void a_taken_lock_is_rolled_back_where_it_may_be_set(void) { /* R7 */
 }
 
 /* While it stands still it gets no further SET, and no release for one that it did not get. */
-static void an_attempt_is_rolled_back_only_where_it_went(void) { /* R7 */
+TEST(an_attempt_is_rolled_back_only_where_it_went) { /* R7 */
   world(3);
   occupy(0, 1, "r", 60000);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
@@ -43,7 +43,7 @@ static void an_attempt_is_rolled_back_only_where_it_went(void) { /* R7 */
   end();
 }
 
-static void the_caller_does_not_wait_for_the_roll_back(void) { /* R7 */
+TEST(the_caller_does_not_wait_for_the_roll_back) { /* R7 */
   int64_t start;
   world(5);
   occupy(0, 2, "r", 10000);
@@ -54,7 +54,7 @@ static void the_caller_does_not_wait_for_the_roll_back(void) { /* R7 */
   end();
 }
 
-static void the_roll_back_leaves_without_another_call(void) { /* R7: at once */
+TEST(the_roll_back_leaves_without_another_call) { /* R7: at once */
   world(5);
   occupy(0, 2, "r", 10000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
@@ -62,7 +62,7 @@ static void the_roll_back_leaves_without_another_call(void) { /* R7: at once */
   end();
 }
 
-static void a_frozen_server_runs_the_set_then_the_release(void) { /* R7 */
+TEST(a_frozen_server_runs_the_set_then_the_release) { /* R7 */
   int i;
   world(5);
   freeze(0, 4);
@@ -75,7 +75,7 @@ static void a_frozen_server_runs_the_set_then_the_release(void) { /* R7 */
   end();
 }
 
-static void half_a_set_in_a_full_socket_is_undone_behind_it(void) { /* R7 */
+TEST(half_a_set_in_a_full_socket_is_undone_behind_it) { /* R7 */
   int i;
   world(5);
   freeze(0, 4);
@@ -90,7 +90,7 @@ static void half_a_set_in_a_full_socket_is_undone_behind_it(void) { /* R7 */
   end();
 }
 
-static void a_server_that_got_nothing_gets_no_set_later(void) { /* R7 R12 */
+TEST(a_server_that_got_nothing_gets_no_set_later) { /* R7 R12 */
   int i;
   prepare(5);
   for (i = 0; i < 5; i++) fake.server[i].connect_ms = 80;
@@ -102,7 +102,7 @@ static void a_server_that_got_nothing_gets_no_set_later(void) { /* R7 R12 */
   end();
 }
 
-static void a_cancelled_attempt_is_rolled_back(void) { /* R7 */
+TEST(a_cancelled_attempt_is_rolled_back) { /* R7 */
   int i;
   world(5);
   freeze(0, 4);
@@ -119,7 +119,7 @@ static void a_cancelled_attempt_is_rolled_back(void) { /* R7 */
   end();
 }
 
-static void late_yes_of_an_expired_attempt_is_undone(void) { /* R7 R8 */
+TEST(late_yes_of_an_expired_attempt_is_undone) { /* R7 R8 */
   int i;
   world(5);
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = 70;
@@ -131,7 +131,7 @@ static void late_yes_of_an_expired_attempt_is_undone(void) { /* R7 R8 */
   end();
 }
 
-static void each_retry_is_rolled_back_with_its_own_value(void) { /* R7 R3 */
+TEST(each_retry_is_rolled_back_with_its_own_value) { /* R7 R3 */
   int k;
   prepare(3);
   options.max_attempts = 5;
@@ -149,19 +149,4 @@ static void each_retry_is_rolled_back_with_its_own_value(void) { /* R7 R3 */
   }
   CHECK(!fake_key_at(&fake, 0, "r"));
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(a_taken_lock_is_rolled_back_where_it_may_be_set);
-  RUN(the_caller_does_not_wait_for_the_roll_back);
-  RUN(the_roll_back_leaves_without_another_call);
-  RUN(a_frozen_server_runs_the_set_then_the_release);
-  RUN(half_a_set_in_a_full_socket_is_undone_behind_it);
-  RUN(a_server_that_got_nothing_gets_no_set_later);
-  RUN(a_cancelled_attempt_is_rolled_back);
-  RUN(late_yes_of_an_expired_attempt_is_undone);
-  RUN(an_attempt_is_rolled_back_only_where_it_went);
-  RUN(each_retry_is_rolled_back_with_its_own_value);
-  return check_end();
 }

@@ -27,12 +27,12 @@ static void check_cut(size_t size) {
   end();
 }
 
-static void an_error_is_cut_where_its_room_ends(void) { /* R15 */
+TEST(an_error_is_cut_where_its_room_ends) { /* R15 */
   size_t size;
   for (size = 4; size < 160; size++) check_cut(size);
 }
 
-static void what_we_say_ourselves_is_cut_too(void) { /* R15 */
+TEST(what_we_say_ourselves_is_cut_too) { /* R15 */
   world(3);
   fake_freeze(&fake, 0);
   hold("r", 1000);
@@ -42,14 +42,14 @@ static void what_we_say_ourselves_is_cut_too(void) { /* R15 */
   end();
 }
 
-static void a_refused_list_says_why_in_little_room(void) {
+TEST(a_refused_list_says_why_in_little_room) {
   prepare(3);
   CHECK_EQ(redlock_init(&rl, "a,b:port", &options), REDLOCK_INVALID);
   CHECK_EQ(strlen(redlock_server_error(&rl, 1)), REDLOCK_MAX_ERROR - 1);
   end();
 }
 
-static void the_longest_name_goes_through_it_all(void) { /* R11 */
+TEST(the_longest_name_goes_through_it_all) { /* R11 */
   world(3);
   hold("sixteen bytes of", 60000);
   CHECK_EQ(redlock_extend(&rl, &lock, 120000), REDLOCK_OK);
@@ -60,7 +60,7 @@ static void the_longest_name_goes_through_it_all(void) { /* R11 */
   end();
 }
 
-static void far_more_locks_than_room_are_taken_and_freed(void) { /* R11 */
+TEST(far_more_locks_than_room_are_taken_and_freed) { /* R11 */
   char name[16];
   int i;
   world(3);
@@ -79,7 +79,7 @@ static void far_more_locks_than_room_are_taken_and_freed(void) { /* R11 */
 }
 
 /* What the handshake was begun for has left the log, and nothing has come after it. */
-static void a_handshake_goes_on_with_an_empty_log(void) { /* R27 */
+TEST(a_handshake_goes_on_with_an_empty_log) { /* R27 */
   int i;
   prepare(3);
   options.password = "secret";
@@ -101,15 +101,4 @@ static void a_handshake_goes_on_with_an_empty_log(void) { /* R27 */
   run_for(5);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 3);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(an_error_is_cut_where_its_room_ends);
-  RUN(what_we_say_ourselves_is_cut_too);
-  RUN(a_refused_list_says_why_in_little_room);
-  RUN(the_longest_name_goes_through_it_all);
-  RUN(far_more_locks_than_room_are_taken_and_freed);
-  RUN(a_handshake_goes_on_with_an_empty_log);
-  return check_end();
 }

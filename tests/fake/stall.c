@@ -31,12 +31,12 @@ static void stalled_gets_nothing_more(int server) {
   end();
 }
 
-static void it_gets_nothing_more(void) { /* R13 */
+TEST(it_gets_nothing_more) { /* R13 */
   int server;
   for (server = 0; server < 5; server++) stalled_gets_nothing_more(server);
 }
 
-static void it_gets_the_release_of_a_set_that_it_was_sent(void) { /* R13 R7 */
+TEST(it_gets_the_release_of_a_set_that_it_was_sent) { /* R13 R7 */
   world(5);
   fake_freeze(&fake, 4);
   hold("r", 60000);
@@ -49,7 +49,7 @@ static void it_gets_the_release_of_a_set_that_it_was_sent(void) { /* R13 R7 */
   end();
 }
 
-static void it_votes_timeout_at_once(void) { /* R13 R16 */
+TEST(it_votes_timeout_at_once) { /* R13 R16 */
   int64_t start;
   world(5);
   freeze(0, 2);
@@ -64,7 +64,7 @@ static void it_votes_timeout_at_once(void) { /* R13 R16 */
 
 /* Times are cut to whole milliseconds: one that answers a millisecond late is slow, and not silent.
    It is asked again. */
-static void a_server_has_the_whole_of_its_time(void) { /* R10 R13 */
+TEST(a_server_has_the_whole_of_its_time) { /* R10 R13 */
   int i;
   world(3);
   for (i = 0; i < 3; i++) fake.server[i].thaw_at = now() + SERVER_TIMEOUT;
@@ -77,7 +77,7 @@ static void a_server_has_the_whole_of_its_time(void) { /* R10 R13 */
 
 /* Its socket takes no byte just as something starts: the time counts from then, not from what it
    was last heard of, also when the clock has a say about another lock meanwhile. */
-static void a_full_socket_has_its_time_too(void) { /* R13 */
+TEST(a_full_socket_has_its_time_too) { /* R13 */
   world(3);
   CHECK_EQ(redlock_acquire(&rl, &other, "kept", 60000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
@@ -100,7 +100,7 @@ static void sleep_before_the_last_send(struct fake *f, enum fake_hook hook, int 
   fake_sleep(f, 2000);
 }
 
-static void a_set_that_left_late_is_undone_all_the_same(void) { /* R13 R7 */
+TEST(a_set_that_left_late_is_undone_all_the_same) { /* R13 R7 */
   world(5);
   fake_freeze(&fake, 4);
   fake.on_call = sleep_before_the_last_send;
@@ -121,7 +121,7 @@ static void no_clock_after_the_last_send(struct fake *f, enum fake_hook hook, in
   fail_calls(FAKE_NOW, 1, 1);
 }
 
-static void nor_does_a_clock_that_fails_shorten_that(void) { /* R13 R7 */
+TEST(nor_does_a_clock_that_fails_shorten_that) { /* R13 R7 */
   world(5);
   fake_freeze(&fake, 4);
   fake.on_call = no_clock_after_the_last_send;
@@ -135,7 +135,7 @@ static void nor_does_a_clock_that_fails_shorten_that(void) { /* R13 R7 */
   end();
 }
 
-static void it_recovers_when_it_has_caught_up(void) { /* R13 */
+TEST(it_recovers_when_it_has_caught_up) { /* R13 */
   stall(4, 4, 60000);
   use(3);
   fake_thaw(&fake, 4);
@@ -155,7 +155,7 @@ static redlock_status take_sending_for(int64_t ms, const char *resource) {
 }
 
 /* It owes three answers and gives one: it is still behind, gets nothing and holds up nobody. */
-static void one_answer_of_three_is_not_caught_up(void) { /* R13 */
+TEST(one_answer_of_three_is_not_caught_up) { /* R13 */
   int64_t first = 4 * SERVER_TIMEOUT, last = 8 * SERVER_TIMEOUT;
   world(5);
   CHECK_EQ(take_sending_for(first, "a"), REDLOCK_OK);
@@ -174,7 +174,7 @@ static void one_answer_of_three_is_not_caught_up(void) { /* R13 */
 }
 
 /* It answers all the time, and each answer is later than the last. */
-static void answers_to_others_are_not_the_one_that_is_overdue(void) { /* R13 */
+TEST(answers_to_others_are_not_the_one_that_is_overdue) { /* R13 */
   char name[] = "a";
   int k;
   world(5);
@@ -190,7 +190,7 @@ static void answers_to_others_are_not_the_one_that_is_overdue(void) { /* R13 */
 }
 
 /* The client did not step meanwhile: it hears of that before it asks the others. */
-static void its_answer_is_heard_before_a_round_begins(void) { /* R13 R16 */
+TEST(its_answer_is_heard_before_a_round_begins) { /* R13 R16 */
   stall(4, 4, 60000);
   fake_thaw(&fake, 4);
   fake_sleep(&fake, 5);
@@ -199,7 +199,7 @@ static void its_answer_is_heard_before_a_round_begins(void) { /* R13 R16 */
   end();
 }
 
-static void its_connection_is_kept_for_one_ttl(void) { /* R13 */
+TEST(its_connection_is_kept_for_one_ttl) { /* R13 */
   int64_t sent;
   stall(4, 4, 5000);
   sent = now() - SERVER_TIMEOUT - 4;
@@ -219,7 +219,7 @@ static void its_connection_is_kept_for_one_ttl(void) { /* R13 */
   end();
 }
 
-static void owing_much_is_no_reason_to_close(void) { /* R13 R8 */
+TEST(owing_much_is_no_reason_to_close) { /* R13 R8 */
   int i;
   world(5);
   fake.server[4].reply_ms = 49; /* never late, always behind */
@@ -247,7 +247,7 @@ static void use_behind_a_handshake(void) {
   }
 }
 
-static void a_late_handshake_is_heard(void) { /* R13 R4 */
+TEST(a_late_handshake_is_heard) { /* R13 R4 */
   use_behind_a_handshake();
   fake_thaw(&fake, 4);
   run_for(10);
@@ -259,7 +259,7 @@ static void a_late_handshake_is_heard(void) { /* R13 R4 */
   end();
 }
 
-static void a_late_handshake_may_fail_too(void) { /* R13 R4 */
+TEST(a_late_handshake_may_fail_too) { /* R13 R4 */
   use_behind_a_handshake();
   fake_answer(&fake, 4, FAKE_INFO, 1, "-ERR no INFO\r\n");
   fake_thaw(&fake, 4);
@@ -270,7 +270,7 @@ static void a_late_handshake_may_fail_too(void) { /* R13 R4 */
 }
 
 /* No cycle waits for it, nor with a second server that freezes later. */
-static void a_frozen_handshake_keeps_no_room(void) { /* R16 R11 */
+TEST(a_frozen_handshake_keeps_no_room) { /* R16 R11 */
   int64_t start, longest = 0;
   int i;
   prepare(5);
@@ -288,7 +288,7 @@ static void a_frozen_handshake_keeps_no_room(void) { /* R16 R11 */
   end();
 }
 
-static void bytes_that_cannot_be_sent_end_the_connection(void) { /* R13: a ring behind */
+TEST(bytes_that_cannot_be_sent_end_the_connection) { /* R13: a ring behind */
   int i, slow = 0;
   world(5);
   fake_freeze(&fake, 4);
@@ -315,7 +315,7 @@ static void bytes_that_cannot_be_sent_end_the_connection(void) { /* R13: a ring 
   end();
 }
 
-static void slow_is_not_stalled(void) { /* R13: the oldest owed reply counts, not their number */
+TEST(slow_is_not_stalled) { /* R13: the oldest owed reply counts, not their number */
   world(3);
   fake.server[2].reply_ms = 40;
   occupy(0, 0, "r", 10000);
@@ -326,7 +326,7 @@ static void slow_is_not_stalled(void) { /* R13: the oldest owed reply counts, no
 }
 
 /* While a majority is stalled each round is decided as it begins: the thaw is seen all the same. */
-static void one_attempt_acquires_see_a_thaw(void) { /* R13 */
+TEST(one_attempt_acquires_see_a_thaw) { /* R13 */
   int i, granted = 0;
   world(3);
   hold("r", 60000);
@@ -351,7 +351,7 @@ static void one_attempt_acquires_see_a_thaw(void) { /* R13 */
 }
 
 /* What the old connection owed is void: the new one is waited for like any. */
-static void its_next_connection_has_its_time(void) { /* R13 R14 */
+TEST(its_next_connection_has_its_time) { /* R13 R14 */
   stall(4, 4, 60000);
   fake.server[4].connect_ms = SERVER_TIMEOUT / 2;
   fake_reset(&fake, 4, FAKE_RST);
@@ -361,7 +361,7 @@ static void its_next_connection_has_its_time(void) { /* R13 R14 */
   end();
 }
 
-static void all_that_are_stalled_decide_at_once(void) { /* R6 R16 */
+TEST(all_that_are_stalled_decide_at_once) { /* R6 R16 */
   int64_t start;
   world(3);
   freeze(0, 2);
@@ -374,7 +374,7 @@ static void all_that_are_stalled_decide_at_once(void) { /* R6 R16 */
 }
 
 /* Nor is a connection waited for again that did not come to stand in time. */
-static void so_do_connections_that_hang(void) { /* R14 R16 */
+TEST(so_do_connections_that_hang) { /* R14 R16 */
   int64_t start;
   int i;
   prepare(3);
@@ -392,7 +392,7 @@ static void so_do_connections_that_hang(void) { /* R14 R16 */
 }
 
 /* Nor is a socket that takes nothing: it owes nothing, and a release waits for it. */
-static void so_do_full_sockets(void) { /* R13 R16 */
+TEST(so_do_full_sockets) { /* R13 R16 */
   int64_t start;
   world(3);
   hold("held", 60000);
@@ -417,7 +417,7 @@ static redlock_vote vote_of_the_third(void) {
   return lock.votes[2];
 }
 
-static void the_vote_says_what_is_wrong(void) { /* R13 R14 */
+TEST(the_vote_says_what_is_wrong) { /* R13 R14 */
   world(3);
   fake_freeze(&fake, 2);
   CHECK_EQ(vote_of_the_third(), REDLOCK_VOTE_TIMEOUT);
@@ -430,7 +430,7 @@ static void the_vote_says_what_is_wrong(void) { /* R13 R14 */
 }
 
 /* Its socket was full until all that was due to it was too old: it owes nothing. */
-static void a_server_that_was_spared_all_is_asked_again(void) { /* R13 */
+TEST(a_server_that_was_spared_all_is_asked_again) { /* R13 */
   world(5);
   fake.server[4].socket_room = 0;
   CHECK_EQ(redlock_acquire(&rl, &lock, "first", 200, 0), REDLOCK_OK);
@@ -441,34 +441,4 @@ static void a_server_that_was_spared_all_is_asked_again(void) { /* R13 */
   occupy(0, 1, "next", 60000); /* so that it is needed */
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(it_gets_nothing_more);
-  RUN(it_gets_the_release_of_a_set_that_it_was_sent);
-  RUN(it_votes_timeout_at_once);
-  RUN(a_server_has_the_whole_of_its_time);
-  RUN(a_full_socket_has_its_time_too);
-  RUN(a_set_that_left_late_is_undone_all_the_same);
-  RUN(nor_does_a_clock_that_fails_shorten_that);
-  RUN(it_recovers_when_it_has_caught_up);
-  RUN(one_answer_of_three_is_not_caught_up);
-  RUN(answers_to_others_are_not_the_one_that_is_overdue);
-  RUN(its_answer_is_heard_before_a_round_begins);
-  RUN(its_connection_is_kept_for_one_ttl);
-  RUN(owing_much_is_no_reason_to_close);
-  RUN(a_late_handshake_is_heard);
-  RUN(a_late_handshake_may_fail_too);
-  RUN(a_frozen_handshake_keeps_no_room);
-  RUN(bytes_that_cannot_be_sent_end_the_connection);
-  RUN(slow_is_not_stalled);
-  RUN(one_attempt_acquires_see_a_thaw);
-  RUN(its_next_connection_has_its_time);
-  RUN(all_that_are_stalled_decide_at_once);
-  RUN(so_do_connections_that_hang);
-  RUN(so_do_full_sockets);
-  RUN(the_vote_says_what_is_wrong);
-  RUN(a_server_that_was_spared_all_is_asked_again);
-  return check_end();
 }

@@ -18,7 +18,7 @@ static void prepare_fenced(int count) {
   for (i = 0; i < count; i++) fake.server[i].store.refuse_hello = 0;
 }
 
-static void before_the_first_connection_it_knows_nothing(void) {
+TEST(before_the_first_connection_it_knows_nothing) {
   int i;
   prepare_fenced(3);
   fake.now_ms = 100; /* not long ago is when its clock began */
@@ -33,7 +33,7 @@ static void before_the_first_connection_it_knows_nothing(void) {
   end();
 }
 
-static void it_tells_who_is_connected_and_who_tells_waiters(void) { /* R26 */
+TEST(it_tells_who_is_connected_and_who_tells_waiters) { /* R26 */
   prepare_fenced(3);
   fake_answer(&fake, 1, FAKE_TRACKING, -1, "-ERR no\r\n");
   fake.server[2].refuses = 1;
@@ -50,7 +50,7 @@ static void it_tells_who_is_connected_and_who_tells_waiters(void) { /* R26 */
 }
 
 /* The system accepts for a program that stands still. */
-static void nor_is_one_that_never_answered_connected(void) {
+TEST(nor_is_one_that_never_answered_connected) {
   prepare(3);
   freeze(2, 2);
   ready();
@@ -62,7 +62,7 @@ static void nor_is_one_that_never_answered_connected(void) {
 
 /* To the millisecond: an acquire that begins before it has ended is in vain, one at its end is not.
    Time goes on though no call reads the clock. */
-static void it_tells_when_a_restarted_server_votes(void) { /* R24 */
+TEST(it_tells_when_a_restarted_server_votes) { /* R24 */
   int64_t left;
   int i, early;
   for (early = 1; early >= 0; early--) {
@@ -80,7 +80,7 @@ static void it_tells_when_a_restarted_server_votes(void) { /* R24 */
   }
 }
 
-static void a_clock_is_off_the_quorum_th_slowest_one(void) { /* R25 */
+TEST(a_clock_is_off_the_quorum_th_slowest_one) { /* R25 */
   prepare_fenced(3);
   fake.server[0].wall_us = -3000000;
   fake.server[2].wall_us = 500000;
@@ -92,7 +92,7 @@ static void a_clock_is_off_the_quorum_th_slowest_one(void) { /* R25 */
   end();
 }
 
-static void one_that_never_answered_is_not_said_to_be_off(void) { /* R25 */
+TEST(one_that_never_answered_is_not_said_to_be_off) { /* R25 */
   prepare_fenced(3);
   fake.server[0].refuses = 1;
   ready();
@@ -101,7 +101,7 @@ static void one_that_never_answered_is_not_said_to_be_off(void) { /* R25 */
   end();
 }
 
-static void without_the_options_nothing_is_told_of_them(void) { /* R24 R25 */
+TEST(without_the_options_nothing_is_told_of_them) { /* R24 R25 */
   prepare(3);
   fake.server[1].started_at = now();
   fake.server[1].wall_us = 500000;
@@ -113,7 +113,7 @@ static void without_the_options_nothing_is_told_of_them(void) { /* R24 R25 */
   end();
 }
 
-static void who_asks_for_no_server_of_the_list_is_told_so(void) {
+TEST(who_asks_for_no_server_of_the_list_is_told_so) {
   redlock_server_info info;
   prepare(3);
   CHECK_EQ(redlock_server_status(&rl, 0, &info), REDLOCK_INVALID);
@@ -124,17 +124,4 @@ static void who_asks_for_no_server_of_the_list_is_told_so(void) {
   CHECK_EQ(redlock_server_status(&rl, 0, NULL), REDLOCK_INVALID);
   CHECK_EQ(redlock_server_status(&rl, 2, &info), REDLOCK_OK);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(before_the_first_connection_it_knows_nothing);
-  RUN(it_tells_who_is_connected_and_who_tells_waiters);
-  RUN(nor_is_one_that_never_answered_connected);
-  RUN(it_tells_when_a_restarted_server_votes);
-  RUN(a_clock_is_off_the_quorum_th_slowest_one);
-  RUN(one_that_never_answered_is_not_said_to_be_off);
-  RUN(without_the_options_nothing_is_told_of_them);
-  RUN(who_asks_for_no_server_of_the_list_is_told_so);
-  return check_end();
 }

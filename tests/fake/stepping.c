@@ -3,7 +3,7 @@
 
 static redlock_lock third;
 
-static void start_touches_nothing_but_the_lock(void) {
+TEST(start_touches_nothing_but_the_lock) {
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   CHECK_EQ(lock.status, REDLOCK_PENDING);
@@ -14,7 +14,7 @@ static void start_touches_nothing_but_the_lock(void) {
   end();
 }
 
-static void each_decision_comes_once(void) {
+TEST(each_decision_comes_once) {
   world(3);
   occupy(0, 2, "b", 10000);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
@@ -35,7 +35,7 @@ static void each_decision_comes_once(void) {
   end();
 }
 
-static void a_blocking_call_returns_its_own_lock_alone(void) {
+TEST(a_blocking_call_returns_its_own_lock_alone) {
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
@@ -49,7 +49,7 @@ static void a_blocking_call_returns_its_own_lock_alone(void) {
   end();
 }
 
-static void a_busy_queue_does_not_stop_a_blocking_call(void) {
+TEST(a_busy_queue_does_not_stop_a_blocking_call) {
   int64_t start;
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 60000, 0), REDLOCK_PENDING);
@@ -67,7 +67,7 @@ static void a_busy_queue_does_not_stop_a_blocking_call(void) {
   end();
 }
 
-static void cancel_of_a_pending_acquire(void) { /* R7 */
+TEST(cancel_of_a_pending_acquire) { /* R7 */
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
   (void)redlock_step(&rl); /* the SETs are gone */
@@ -81,7 +81,7 @@ static void cancel_of_a_pending_acquire(void) { /* R7 */
   end();
 }
 
-static void cancel_between_attempts(void) {
+TEST(cancel_between_attempts) {
   int sets;
   world(3);
   occupy(0, 2, "r", 100000);
@@ -97,7 +97,7 @@ static void cancel_between_attempts(void) {
   end();
 }
 
-static void cancel_of_a_grant_not_returned(void) { /* R7: it is released */
+TEST(cancel_of_a_grant_not_returned) { /* R7: it is released */
   redlock_lock *first, *second;
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 10000, 0), REDLOCK_PENDING);
@@ -115,7 +115,7 @@ static void cancel_of_a_grant_not_returned(void) { /* R7: it is released */
   end();
 }
 
-static void cancel_of_an_extension_leaves_the_lock_held(void) { /* R19 */
+TEST(cancel_of_an_extension_leaves_the_lock_held) { /* R19 */
   int64_t before;
   world(3);
   hold("r", 10000);
@@ -130,7 +130,7 @@ static void cancel_of_an_extension_leaves_the_lock_held(void) { /* R19 */
   end();
 }
 
-static void cancel_of_a_release_stops_the_wait(void) { /* R21 */
+TEST(cancel_of_a_release_stops_the_wait) { /* R21 */
   world(3);
   hold("r", 10000);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
@@ -143,7 +143,7 @@ static void cancel_of_a_release_stops_the_wait(void) { /* R21 */
 }
 
 /* Two are decided in one turn, and the caller asks again for the one it has not got back yet. */
-static void release_of_a_decided_release_says_so(void) { /* R21 */
+TEST(release_of_a_decided_release_says_so) { /* R21 */
   redlock_lock *first = NULL, *second;
   int turns;
   world(3);
@@ -161,7 +161,7 @@ static void release_of_a_decided_release_says_so(void) { /* R21 */
   end();
 }
 
-static void release_of_a_pending_acquire_is_a_cancel(void) {
+TEST(release_of_a_pending_acquire_is_a_cancel) {
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
   (void)redlock_step(&rl);
@@ -173,7 +173,7 @@ static void release_of_a_pending_acquire_is_a_cancel(void) {
   end();
 }
 
-static void a_release_that_cancels_leaves_nothing_to_do(void) { /* R7: nobody need call again */
+TEST(a_release_that_cancels_leaves_nothing_to_do) { /* R7: nobody need call again */
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
   CHECK(redlock_step(&rl) == NULL);
@@ -184,7 +184,7 @@ static void a_release_that_cancels_leaves_nothing_to_do(void) { /* R7: nobody ne
   end();
 }
 
-static void a_lock_in_use_cannot_be_started_again(void) {
+TEST(a_lock_in_use_cannot_be_started_again) {
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "s", 1000, 0), REDLOCK_INVALID);
@@ -195,7 +195,7 @@ static void a_lock_in_use_cannot_be_started_again(void) {
   end();
 }
 
-static void acquire_reads_nothing_in_the_lock(void) {
+TEST(acquire_reads_nothing_in_the_lock) {
   int here;
   world(3);
   memset(&lock, 0xa5, sizeof lock);
@@ -205,7 +205,7 @@ static void acquire_reads_nothing_in_the_lock(void) {
   end();
 }
 
-static void the_resource_is_copied(void) {
+TEST(the_resource_is_copied) {
   char name[8] = "r";
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, name, 1000, 0), REDLOCK_PENDING);
@@ -216,7 +216,7 @@ static void the_resource_is_copied(void) {
   end();
 }
 
-static void close_rolls_back_what_is_pending(void) { /* R7 */
+TEST(close_rolls_back_what_is_pending) { /* R7 */
   int64_t start;
   world(3);
   hold("held", 60000);
@@ -235,7 +235,7 @@ static void close_rolls_back_what_is_pending(void) { /* R7 */
   end();
 }
 
-static void close_waits_no_longer_than_one_timeout(void) { /* R10 */
+TEST(close_waits_no_longer_than_one_timeout) { /* R10 */
   int64_t start;
   int i;
   world(3);
@@ -249,7 +249,7 @@ static void close_waits_no_longer_than_one_timeout(void) { /* R10 */
   end();
 }
 
-static void close_of_an_idle_client_takes_no_time(void) {
+TEST(close_of_an_idle_client_takes_no_time) {
   int64_t start;
   world(3);
   hold("r", 1000);
@@ -265,7 +265,7 @@ static void close_of_an_idle_client_takes_no_time(void) {
 }
 
 /* It holds a release back that nobody could take, for a server that is down. */
-static void close_with_one_server_down_takes_no_time(void) { /* R16 */
+TEST(close_with_one_server_down_takes_no_time) { /* R16 */
   int64_t start;
   world(3);
   fake.server[2].refuses = 1;
@@ -280,7 +280,7 @@ static void close_with_one_server_down_takes_no_time(void) { /* R16 */
   end();
 }
 
-static void close_with_one_server_stalled_takes_no_time(void) { /* R13 R16 */
+TEST(close_with_one_server_stalled_takes_no_time) { /* R13 R16 */
   int64_t start;
   world(3);
   hold("r", 60000);
@@ -294,7 +294,7 @@ static void close_with_one_server_stalled_takes_no_time(void) { /* R13 R16 */
 }
 
 /* However long a server may need for a vote, nobody needs the answer of what was closed. */
-static void close_waits_for_answers_but_a_moment(void) { /* R16 */
+TEST(close_waits_for_answers_but_a_moment) { /* R16 */
   int64_t start;
   prepare(3);
   options.server_timeout_ms = 5000;
@@ -310,7 +310,7 @@ static void close_waits_for_answers_but_a_moment(void) { /* R16 */
 }
 
 /* The sockets take a few bytes at a time. */
-static void close_waits_until_all_has_left(void) { /* R21 */
+TEST(close_waits_until_all_has_left) { /* R21 */
   int i;
   world(3);
   hold("r", 60000);
@@ -322,7 +322,7 @@ static void close_waits_until_all_has_left(void) { /* R21 */
 }
 
 /* A socket that is closed with answers unread may take back what was sent. */
-static void close_hears_the_answers_that_come_soon(void) { /* R21 */
+TEST(close_hears_the_answers_that_come_soon) { /* R21 */
   int64_t start;
   int i;
   world(3);
@@ -337,7 +337,7 @@ static void close_hears_the_answers_that_come_soon(void) { /* R21 */
 }
 
 /* The servers have closed the idle connections, and nobody has heard of it yet. */
-static void close_releases_over_new_connections(void) { /* R14 R21 */
+TEST(close_releases_over_new_connections) { /* R14 R21 */
   int i;
   world(3);
   hold("r", 60000);
@@ -349,7 +349,7 @@ static void close_releases_over_new_connections(void) { /* R14 R21 */
   end();
 }
 
-static void close_waits_for_a_full_socket(void) { /* R21 */
+TEST(close_waits_for_a_full_socket) { /* R21 */
   prepare(1);
   options.server_timeout_ms = 1000;
   ready();
@@ -361,7 +361,7 @@ static void close_waits_for_a_full_socket(void) { /* R21 */
 }
 
 /* One that it has no connection to is not waited for. */
-static void close_waits_for_no_connection(void) { /* R16 */
+TEST(close_waits_for_no_connection) { /* R16 */
   int64_t start;
   prepare(3);
   options.server_timeout_ms = 1000;
@@ -376,7 +376,7 @@ static void close_waits_for_no_connection(void) { /* R16 */
 }
 
 /* What the caller starts between two that are returned leaves with what follows. */
-static void what_is_started_meanwhile_leaves_in_one_piece(void) {
+TEST(what_is_started_meanwhile_leaves_in_one_piece) {
   redlock_lock *first = NULL;
   int turns;
   world(3);
@@ -390,7 +390,7 @@ static void what_is_started_meanwhile_leaves_in_one_piece(void) {
   end();
 }
 
-static void nothing_to_do_means_never(void) {
+TEST(nothing_to_do_means_never) {
   world(3);
   run_for(5000);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);
@@ -399,7 +399,7 @@ static void nothing_to_do_means_never(void) {
 }
 
 /* All is decided and answered: no time-out of what was under way is left. */
-static void what_is_done_names_no_time(void) { /* R27 */
+TEST(what_is_done_names_no_time) { /* R27 */
   world(3);
   hold("r", 60000);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -408,7 +408,7 @@ static void what_is_done_names_no_time(void) { /* R27 */
   end();
 }
 
-static void what_is_due_is_not_waited_for(void) { /* R10 */
+TEST(what_is_due_is_not_waited_for) { /* R10 */
   int64_t start;
   world(3);
   freeze(0, 2);
@@ -421,7 +421,7 @@ static void what_is_due_is_not_waited_for(void) { /* R10 */
   end();
 }
 
-static void a_wait_without_a_limit_waits_for_what_is_pending(void) {
+TEST(a_wait_without_a_limit_waits_for_what_is_pending) {
   redlock_lock *got = NULL;
   int turns, i;
   world(3);
@@ -432,7 +432,7 @@ static void a_wait_without_a_limit_waits_for_what_is_pending(void) {
   end();
 }
 
-static void a_wait_without_a_limit_keeps_what_is_kept(void) { /* R20 */
+TEST(a_wait_without_a_limit_keeps_what_is_kept) { /* R20 */
   int turns;
   world(3);
   hold("r", 1000);
@@ -443,7 +443,7 @@ static void a_wait_without_a_limit_keeps_what_is_kept(void) { /* R20 */
 }
 
 /* Early is allowed, late is not: who sleeps for the timeout meets the deadline exactly. */
-static void timeout_meets_the_deadline(void) { /* R10 */
+TEST(timeout_meets_the_deadline) { /* R10 */
   redlock_lock *got = NULL;
   int64_t start;
   int turns;
@@ -462,7 +462,7 @@ static void timeout_meets_the_deadline(void) { /* R10 */
   end();
 }
 
-static void fds_are_those_that_were_opened(void) {
+TEST(fds_are_those_that_were_opened) {
   redlock_fd want[8];
   uint32_t generation;
   int i, count;
@@ -488,7 +488,7 @@ static void fds_are_those_that_were_opened(void) {
   end();
 }
 
-static void own_loop_needs_only_step_and_timeout(void) {
+TEST(own_loop_needs_only_step_and_timeout) {
   int turns;
   redlock_lock *got = NULL;
   world(3);
@@ -515,7 +515,7 @@ static void count_heard(struct fake *f, enum fake_hook hook, int server) {
   if (hook == FAKE_RECV) heard[server]++;
 }
 
-static void no_server_is_heard_that_is_not_ready(void) {
+TEST(no_server_is_heard_that_is_not_ready) {
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   memset(heard, 0, sizeof heard);
@@ -535,7 +535,7 @@ static void no_server_is_heard_that_is_not_ready(void) {
 }
 
 /* A loop may run its timers before it looks at its descriptors: the answers are there in time. */
-static void what_is_due_by_the_clock_hears_every_server(void) { /* R16 */
+TEST(what_is_due_by_the_clock_hears_every_server) { /* R16 */
   int i;
   world(3);
   for (i = 0; i < 3; i++) fake.server[i].reply_ms = SERVER_TIMEOUT;
@@ -548,7 +548,7 @@ static void what_is_due_by_the_clock_hears_every_server(void) { /* R16 */
 }
 
 /* The program slept, and then drops one lock: the other's answers came while it did. */
-static void a_release_that_cancels_hears_what_is_in_time(void) { /* R16 */
+TEST(a_release_that_cancels_hears_what_is_in_time) { /* R16 */
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
   CHECK(redlock_step(&rl) == NULL);
@@ -568,7 +568,7 @@ static void lose_time(struct fake *f, enum fake_hook hook, int server) {
 
 /* One lock waits for the last server's yes, which comes while the process stands still. Wherever
    in the other's acquire that is, which may lapse by it, the yes is heard before it is late. */
-static void time_lost_within_a_call_makes_no_answer_late(void) { /* R16 */
+TEST(time_lost_within_a_call_makes_no_answer_late) { /* R16 */
   for (lost_at = 1; lost_at <= 16; lost_at++) {
     world(3);
     occupy(1, 1, "b", 1000);
@@ -586,7 +586,7 @@ static void time_lost_within_a_call_makes_no_answer_late(void) { /* R16 */
 
 /* It hears of two servers, and stands still when they have granted one lock: the third one's
    answer for the other lock is there as well. */
-static void time_lost_while_it_hears_makes_no_answer_late(void) { /* R16 */
+TEST(time_lost_while_it_hears_makes_no_answer_late) { /* R16 */
   for (lost_at = 1; lost_at <= 4; lost_at++) {
     world(3);
     occupy(1, 1, "b", 1000);
@@ -606,7 +606,7 @@ static void time_lost_while_it_hears_makes_no_answer_late(void) { /* R16 */
 }
 
 /* Two are decided at once; a third one's answers come before the second is returned. */
-static void who_is_ready_while_locks_are_returned_is_kept(void) {
+TEST(who_is_ready_while_locks_are_returned_is_kept) {
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
@@ -622,7 +622,7 @@ static void who_is_ready_while_locks_are_returned_is_kept(void) {
 }
 
 /* After 16 full receives it is another's turn. What is left may be held where no poll sees it. */
-static void a_talkative_server_is_come_back_to(void) { /* R10 */
+TEST(a_talkative_server_is_come_back_to) { /* R10 */
   static char answer[10000];
   memset(answer, 'x', sizeof answer - 1);
   memcpy(answer, "$9991\r\n", 7);
@@ -651,7 +651,7 @@ static void on_closing(void *ctx, int server, intptr_t fd) {
   farewells++;
 }
 
-static void each_descriptor_is_told_before_it_is_closed(void) {
+TEST(each_descriptor_is_told_before_it_is_closed) {
   prepare(5);
   options.closing = on_closing;
   options.ctx = &farewells;
@@ -668,52 +668,4 @@ static void each_descriptor_is_told_before_it_is_closed(void) {
   redlock_close(&rl);
   CHECK_EQ(farewells, 5);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(start_touches_nothing_but_the_lock);
-  RUN(each_decision_comes_once);
-  RUN(a_blocking_call_returns_its_own_lock_alone);
-  RUN(a_busy_queue_does_not_stop_a_blocking_call);
-  RUN(cancel_of_a_pending_acquire);
-  RUN(cancel_between_attempts);
-  RUN(cancel_of_a_grant_not_returned);
-  RUN(cancel_of_an_extension_leaves_the_lock_held);
-  RUN(cancel_of_a_release_stops_the_wait);
-  RUN(release_of_a_decided_release_says_so);
-  RUN(release_of_a_pending_acquire_is_a_cancel);
-  RUN(a_release_that_cancels_leaves_nothing_to_do);
-  RUN(a_lock_in_use_cannot_be_started_again);
-  RUN(acquire_reads_nothing_in_the_lock);
-  RUN(the_resource_is_copied);
-  RUN(close_rolls_back_what_is_pending);
-  RUN(close_waits_no_longer_than_one_timeout);
-  RUN(close_of_an_idle_client_takes_no_time);
-  RUN(close_with_one_server_down_takes_no_time);
-  RUN(close_with_one_server_stalled_takes_no_time);
-  RUN(close_waits_for_answers_but_a_moment);
-  RUN(close_waits_until_all_has_left);
-  RUN(close_hears_the_answers_that_come_soon);
-  RUN(close_releases_over_new_connections);
-  RUN(nothing_to_do_means_never);
-  RUN(a_wait_without_a_limit_waits_for_what_is_pending);
-  RUN(a_wait_without_a_limit_keeps_what_is_kept);
-  RUN(timeout_meets_the_deadline);
-  RUN(fds_are_those_that_were_opened);
-  RUN(own_loop_needs_only_step_and_timeout);
-  RUN(what_is_done_names_no_time);
-  RUN(close_waits_for_a_full_socket);
-  RUN(close_waits_for_no_connection);
-  RUN(what_is_started_meanwhile_leaves_in_one_piece);
-  RUN(what_is_due_is_not_waited_for);
-  RUN(no_server_is_heard_that_is_not_ready);
-  RUN(what_is_due_by_the_clock_hears_every_server);
-  RUN(a_release_that_cancels_hears_what_is_in_time);
-  RUN(time_lost_within_a_call_makes_no_answer_late);
-  RUN(time_lost_while_it_hears_makes_no_answer_late);
-  RUN(who_is_ready_while_locks_are_returned_is_kept);
-  RUN(a_talkative_server_is_come_back_to);
-  RUN(each_descriptor_is_told_before_it_is_closed);
-  return check_end();
 }

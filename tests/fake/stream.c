@@ -9,7 +9,7 @@ static void life(void) {
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
 }
 
-static void replies_split_at_every_byte(void) { /* R8 */
+TEST(replies_split_at_every_byte) { /* R8 */
   size_t at;
   int i;
   for (at = 1; at < 12; at++) {
@@ -23,7 +23,7 @@ static void replies_split_at_every_byte(void) { /* R8 */
   }
 }
 
-static void replies_come_byte_by_byte(void) { /* R8 */
+TEST(replies_come_byte_by_byte) { /* R8 */
   int i;
   world(3);
   for (i = 0; i < 3; i++) fake.server[i].gap_ms = 1;
@@ -31,7 +31,7 @@ static void replies_come_byte_by_byte(void) { /* R8 */
   end();
 }
 
-static void tiny_reads_and_writes(void) { /* R8: short writes */
+TEST(tiny_reads_and_writes) { /* R8: short writes */
   int i;
   prepare(3);
   options.password = "secret";
@@ -44,7 +44,7 @@ static void tiny_reads_and_writes(void) { /* R8: short writes */
   end();
 }
 
-static void merged_replies_go_to_their_commands(void) { /* R8 */
+TEST(merged_replies_go_to_their_commands) { /* R8 */
   int i;
   world(3);
   for (i = 0; i < 3; i++) fake.server[i].reply_ms = 10;
@@ -75,7 +75,7 @@ static void cut_minority(int inward, size_t at, enum fake_end how) {
   end();
 }
 
-static void a_minority_cut_at_every_byte(void) { /* R12 R16 */
+TEST(a_minority_cut_at_every_byte) { /* R12 R16 */
   size_t at;
   for (at = 0; at < 160; at++) {
     cut_minority(1, at, FAKE_RST);
@@ -109,7 +109,7 @@ static void cut_all(int inward, size_t at, enum fake_end how) {
   end();
 }
 
-static void all_cut_at_every_byte(void) { /* R12 */
+TEST(all_cut_at_every_byte) { /* R12 */
   size_t at;
   for (at = 0; at < 100; at++) {
     cut_all(1, at, FAKE_RST);
@@ -127,7 +127,7 @@ static const char *const garbage[] = {
     "*1\r\n+OK\r\n", "*-1\r\n", "$0\r\n\r\n", "-\r\n", "\x16\x03\x01", "_\r\n", "#t\r\n",
     ":1\r\n", ":0\r\n", "+QUEUED\r\n", "+K\r\n", "+OOK\r\n", "$2\r\nOK\r\n"};
 
-static void only_plus_ok_is_a_yes_to_set(void) { /* R4 R8 R16 */
+TEST(only_plus_ok_is_a_yes_to_set) { /* R4 R8 R16 */
   size_t g;
   for (g = 0; g < sizeof garbage / sizeof garbage[0]; g++) {
     redlock_status got;
@@ -143,7 +143,7 @@ static void only_plus_ok_is_a_yes_to_set(void) { /* R4 R8 R16 */
   }
 }
 
-static void garbage_from_a_minority_does_not_show(void) { /* R16 */
+TEST(garbage_from_a_minority_does_not_show) { /* R16 */
   size_t g;
   for (g = 0; g < sizeof garbage / sizeof garbage[0]; g++) {
     int64_t start;
@@ -158,7 +158,7 @@ static void garbage_from_a_minority_does_not_show(void) { /* R16 */
   }
 }
 
-static void a_reply_too_many_ends_the_connection(void) { /* R8 */
+TEST(a_reply_too_many_ends_the_connection) { /* R8 */
   world(3);
   fake_answer(&fake, 1, FAKE_SET, 1, "+OK\r\n+OK\r\n");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -170,7 +170,7 @@ static void a_reply_too_many_ends_the_connection(void) { /* R8 */
   end();
 }
 
-static void a_reply_to_nothing_is_no_vote(void) { /* R8 R4 */
+TEST(a_reply_to_nothing_is_no_vote) { /* R8 R4 */
   int i;
   world(3);
   occupy(0, 2, "r", 10000);
@@ -181,7 +181,7 @@ static void a_reply_to_nothing_is_no_vote(void) { /* R8 R4 */
   end();
 }
 
-static void a_script_says_yes_with_any_positive_number(void) { /* R4 */
+TEST(a_script_says_yes_with_any_positive_number) { /* R4 */
   world(3);
   hold("r", 1000);
   fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, 3, ":17\r\n");
@@ -190,20 +190,4 @@ static void a_script_says_yes_with_any_positive_number(void) { /* R4 */
   CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_NO_QUORUM);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(replies_split_at_every_byte);
-  RUN(replies_come_byte_by_byte);
-  RUN(tiny_reads_and_writes);
-  RUN(merged_replies_go_to_their_commands);
-  RUN(a_minority_cut_at_every_byte);
-  RUN(all_cut_at_every_byte);
-  RUN(only_plus_ok_is_a_yes_to_set);
-  RUN(garbage_from_a_minority_does_not_show);
-  RUN(a_reply_too_many_ends_the_connection);
-  RUN(a_reply_to_nothing_is_no_vote);
-  RUN(a_script_says_yes_with_any_positive_number);
-  return check_end();
 }

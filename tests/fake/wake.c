@@ -42,7 +42,7 @@ static void comes_with_the_fallback(void) {
   CHECK(now() - start > A_MOMENT && now() - start <= DOZE + A_MOMENT);
 }
 
-static void a_release_is_noticed_at_once(void) { /* R26 */
+TEST(a_release_is_noticed_at_once) { /* R26 */
   int64_t hold;
   for (hold = 50; hold < 20000; hold = hold * 2 + 7) {
     world_waking(5);
@@ -54,7 +54,7 @@ static void a_release_is_noticed_at_once(void) { /* R26 */
   }
 }
 
-static void waiting_costs_next_to_nothing(void) { /* R26 */
+TEST(waiting_costs_next_to_nothing) { /* R26 */
   world_waking(5);
   wait_for_held(0, 4);
   CHECK(attempts(0) <= 3);
@@ -64,7 +64,7 @@ static void waiting_costs_next_to_nothing(void) { /* R26 */
   end();
 }
 
-static void the_first_attempt_is_plain_and_the_next_ones_arm(void) { /* R26 */
+TEST(the_first_attempt_is_plain_and_the_next_ones_arm) { /* R26 */
   int i;
   world_waking(3);
   wait_for_held(0, 2);
@@ -74,7 +74,7 @@ static void the_first_attempt_is_plain_and_the_next_ones_arm(void) { /* R26 */
   end();
 }
 
-static void the_handshake_asks_once(void) { /* R26 */
+TEST(the_handshake_asks_once) { /* R26 */
   int i;
   world_waking(3);
   wait_for_held(0, 2);
@@ -93,7 +93,7 @@ static void the_handshake_asks_once(void) { /* R26 */
 }
 
 /* Nothing waits for what refuses nothing; a password is waited for, with all the rest at once. */
-static void the_handshake_costs_no_trip_of_its_own(void) { /* R4 R26 */
+TEST(the_handshake_costs_no_trip_of_its_own) { /* R4 R26 */
   int with, i;
   for (with = 0; with < 2; with++) {
     prepare_waking(3);
@@ -111,7 +111,7 @@ static void the_handshake_costs_no_trip_of_its_own(void) { /* R4 R26 */
 }
 
 /* Whatever they refuse it with: they are used as ever, and polled, with plain SETs. */
-static void who_refuses_is_polled(void) { /* R26 */
+TEST(who_refuses_is_polled) { /* R26 */
   static const char *const answers[][2] = {
       {"-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n", "-ERR\r\n"},
       {"-NOPROTO unsupported protocol version\r\n", "-ERR\r\n"},
@@ -136,7 +136,7 @@ static void who_refuses_is_polled(void) { /* R26 */
   }
 }
 
-static void who_is_busy_is_asked_again(void) { /* R26 */
+TEST(who_is_busy_is_asked_again) { /* R26 */
   prepare_waking(3);
   fake_answer(&fake, 0, FAKE_TRACKING, 2, "-BUSY Redis is busy running a script.\r\n");
   ready();
@@ -153,7 +153,7 @@ static void who_is_busy_is_asked_again(void) { /* R26 */
   end();
 }
 
-static void a_minority_that_wakes_no_one_is_no_matter(void) { /* R26 */
+TEST(a_minority_that_wakes_no_one_is_no_matter) { /* R26 */
   prepare_waking(5);
   fake.server[1].store.refuse_hello = fake.server[4].store.refuse_hello = 1;
   ready();
@@ -166,7 +166,7 @@ static void a_minority_that_wakes_no_one_is_no_matter(void) { /* R26 */
   end();
 }
 
-static void a_majority_that_wakes_no_one_is_polled(void) { /* R26 */
+TEST(a_majority_that_wakes_no_one_is_polled) { /* R26 */
   int i;
   prepare_waking(5);
   for (i = 1; i < 5; i += i) fake.server[i].store.refuse_hello = 1;
@@ -178,7 +178,7 @@ static void a_majority_that_wakes_no_one_is_polled(void) { /* R26 */
   end();
 }
 
-static void dead_servers_are_no_reason_to_poll(void) { /* R26 */
+TEST(dead_servers_are_no_reason_to_poll) { /* R26 */
   prepare_waking(5);
   fake.server[0].refuses = 1;
   fake.server[3].connect_ms = FAKE_NEVER;
@@ -193,7 +193,7 @@ static void dead_servers_are_no_reason_to_poll(void) { /* R26 */
 }
 
 /* One is not enough, two of three are; more than a quorum at once are too. */
-static void a_quorum_of_pushes_wakes(void) { /* R26 */
+TEST(a_quorum_of_pushes_wakes) { /* R26 */
   int many;
   for (many = 0; many < 2; many++) {
     world_waking(5);
@@ -212,7 +212,7 @@ static void a_quorum_of_pushes_wakes(void) { /* R26 */
 
 /* Four say nil, are freed and tell, before the fifth ends the round with an error. Nothing comes
  * after that. */
-static void pushes_while_voting_count(void) { /* R26 */
+TEST(pushes_while_voting_count) { /* R26 */
   int i;
   world_waking(5);
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = i == 2 ? 6 : 3;
@@ -227,7 +227,7 @@ static void pushes_while_voting_count(void) { /* R26 */
 }
 
 /* It is freed after the refusal, and before anything that may follow it. */
-static void a_release_just_after_the_refusal_is_noticed(void) { /* R26 */
+TEST(a_release_just_after_the_refusal_is_noticed) { /* R26 */
   int i;
   world_waking(3);
   for (i = 0; i < 3; i++) fake.server[i].reply_ms = 5;
@@ -243,7 +243,7 @@ static void a_release_just_after_the_refusal_is_noticed(void) { /* R26 */
   end();
 }
 
-static void a_nil_that_comes_later_needs_no_release(void) { /* R7 R26 */
+TEST(a_nil_that_comes_later_needs_no_release) { /* R7 R26 */
   int i;
   world_waking(5);
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = i < 3 ? 1 : 3;
@@ -258,7 +258,7 @@ static void a_nil_that_comes_later_needs_no_release(void) { /* R7 R26 */
 }
 
 /* Nor is it blamed: it answers in time. */
-static void who_is_much_slower_is_not_waited_for(void) { /* R6 R16 R26 */
+TEST(who_is_much_slower_is_not_waited_for) { /* R6 R16 R26 */
   int i, blamed = 0;
   world_waking(5);
   fake.server[4].reply_ms = 30;
@@ -274,7 +274,7 @@ static void who_is_much_slower_is_not_waited_for(void) { /* R6 R16 R26 */
   end();
 }
 
-static void pushes_of_other_names_wake_no_one(void) { /* R26 */
+TEST(pushes_of_other_names_wake_no_one) { /* R26 */
   int i, k;
   world_waking(3);
   wait_for_held(0, 2);
@@ -294,7 +294,7 @@ static void pushes_of_other_names_wake_no_one(void) { /* R26 */
   end();
 }
 
-static void nil_wakes_all(void) { /* R26: FLUSHALL */
+TEST(nil_wakes_all) { /* R26: FLUSHALL */
   int i;
   world_waking(3);
   wait_for_held(0, 2);
@@ -304,7 +304,7 @@ static void nil_wakes_all(void) { /* R26: FLUSHALL */
 }
 
 /* A push stands between any two bytes' worth of replies, and is cut anywhere. */
-static void a_push_is_no_reply(void) { /* R8 R26 */
+TEST(a_push_is_no_reply) { /* R8 R26 */
   size_t chunk;
   for (chunk = 1; chunk < 40; chunk++) {
     int i, k;
@@ -327,7 +327,7 @@ static void a_push_is_no_reply(void) { /* R8 R26 */
   }
 }
 
-static void expiry_wakes(void) { /* R26 */
+TEST(expiry_wakes) { /* R26 */
   int i;
   world_waking(3);
   for (i = 0; i < 3; i++) fake.server[i].reap_ms = 10 * i;
@@ -343,7 +343,7 @@ static void expiry_wakes(void) { /* R26 */
 }
 
 /* Each extension of a kept lock is pushed, and it is still taken. */
-static void an_extension_is_pushed_and_no_more(void) { /* R26 */
+TEST(an_extension_is_pushed_and_no_more) { /* R26 */
   world_waking(3);
   CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
@@ -356,7 +356,7 @@ static void an_extension_is_pushed_and_no_more(void) { /* R26 */
   end();
 }
 
-static void a_siblings_release_wakes(void) { /* R26 */
+TEST(a_siblings_release_wakes) { /* R26 */
   world_waking(3);
   CHECK_EQ(redlock_acquire(&rl, &other, "r", 60000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
@@ -367,7 +367,7 @@ static void a_siblings_release_wakes(void) { /* R26 */
 }
 
 /* A read makes a server remember: whoever never waits reads as a writer does, where he can. */
-static void who_never_waits_is_not_remembered(void) { /* R26 */
+TEST(who_never_waits_is_not_remembered) { /* R26 */
   int can, i;
   for (can = 0; can < 2; can++) {
     prepare_waking(3);
@@ -383,7 +383,7 @@ static void who_never_waits_is_not_remembered(void) { /* R26 */
 }
 
 /* Behind a write Redis 7 sets whatever it is asked to. */
-static void what_arms_needs_memory(void) { /* R26 */
+TEST(what_arms_needs_memory) { /* R26 */
   int i;
   world_waking(3);
   wait_for_held(0, 2);
@@ -398,7 +398,7 @@ static void what_arms_needs_memory(void) { /* R26 */
 }
 
 /* Those who wait stand before all others: behind them there is nobody to tell. */
-static void a_waiter_behind_a_kept_lock_is_woken(void) { /* R26 */
+TEST(a_waiter_behind_a_kept_lock_is_woken) { /* R26 */
   world_waking(3);
   CHECK_EQ(redlock_acquire(&rl, &other, "kept", 60000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
@@ -410,7 +410,7 @@ static void a_waiter_behind_a_kept_lock_is_woken(void) { /* R26 */
 }
 
 /* The push was lost with its connection: that it is ready again counts as one. */
-static void a_new_connection_counts_as_a_push(void) { /* R26 R14 */
+TEST(a_new_connection_counts_as_a_push) { /* R26 R14 */
   int i;
   world_waking(3);
   wait_for_held(0, 2);
@@ -421,7 +421,7 @@ static void a_new_connection_counts_as_a_push(void) { /* R26 R14 */
   end();
 }
 
-static void who_was_dead_is_back_in_time(void) { /* R26 R14 */
+TEST(who_was_dead_is_back_in_time) { /* R26 R14 */
   prepare_waking(3);
   fake.server[0].refuses = 1;
   ready();
@@ -436,7 +436,7 @@ static void who_was_dead_is_back_in_time(void) { /* R26 R14 */
   end();
 }
 
-static void a_stalled_server_that_caught_up_counts_as_a_push(void) { /* R26 R13 */
+TEST(a_stalled_server_that_caught_up_counts_as_a_push) { /* R26 R13 */
   world_waking(3);
   wait_for_held(1, 2);
   fake_freeze(&fake, 0);
@@ -457,7 +457,7 @@ static void wait_until_settled(void) {
 }
 
 /* Nothing that may be free can be found out by asking more often. */
-static void who_errs_is_polled(void) { /* R26 */
+TEST(who_errs_is_polled) { /* R26 */
   world_waking(3);
   fake_answer(&fake, 0, FAKE_SET, -1, "-OOM command not allowed.\r\n");
   fake_answer(&fake, 1, FAKE_SET, -1, "-READONLY You can't write against a read only replica.\r\n");
@@ -467,7 +467,7 @@ static void who_errs_is_polled(void) { /* R26 */
   end();
 }
 
-static void who_is_quarantined_is_polled(void) { /* R26 R24 */
+TEST(who_is_quarantined_is_polled) { /* R26 R24 */
   prepare_waking(3);
   options.max_ttl_ms = HELD_MS;
   fake.server[0].started_at = fake.server[1].started_at = 999000;
@@ -480,7 +480,7 @@ static void who_is_quarantined_is_polled(void) { /* R26 R24 */
 }
 
 /* Two in quarantine set it all the same, and are rolled back, and push that. */
-static void a_push_of_our_own_roll_back_does_not_count(void) { /* R26 R24 */
+TEST(a_push_of_our_own_roll_back_does_not_count) { /* R26 R24 */
   prepare_waking(5);
   options.max_ttl_ms = HELD_MS;
   fake.server[0].started_at = fake.server[1].started_at = 999000;
@@ -497,7 +497,7 @@ static void lose_all_pushes(void) {
   for (i = 0; i < fake.servers; i++) fake.server[i].loses_pushes = 1;
 }
 
-static void lost_pushes_cost_a_rest(void) { /* R26 */
+TEST(lost_pushes_cost_a_rest) { /* R26 */
   prepare_waking(3);
   lose_all_pushes();
   ready();
@@ -510,7 +510,7 @@ static void lost_pushes_cost_a_rest(void) { /* R26 */
 }
 
 /* The fallback finds one server free that pushed nothing: pushes get lost. */
-static void whose_push_was_lost_polls_from_then_on(void) { /* R26 */
+TEST(whose_push_was_lost_polls_from_then_on) { /* R26 */
   world_waking(3);
   lose_all_pushes();
   wait_for_held(0, 2);
@@ -526,7 +526,7 @@ static void whose_push_was_lost_polls_from_then_on(void) { /* R26 */
 }
 
 /* ... until a push comes again. */
-static void who_gets_pushes_again_trusts_again(void) { /* R26 */
+TEST(who_gets_pushes_again_trusts_again) { /* R26 */
   int i;
   world_waking(3);
   lose_all_pushes();
@@ -588,7 +588,7 @@ static int waits_quietly(const int *state, int fenced) {
 }
 
 /* As long as a quorum tells, and none can be had. */
-static void no_static_world_is_polled(void) { /* R26 R6 */
+TEST(no_static_world_is_polled) { /* R26 R6 */
   int world_of, fenced, i;
   for (world_of = 0; world_of < STATES * STATES * STATES; world_of++) {
     int state[3], tell = 0, open = 0;
@@ -605,7 +605,7 @@ static void no_static_world_is_polled(void) { /* R26 R6 */
 }
 
 /* Two of five were restarted empty, or the holder never had them. */
-static void a_key_on_a_quorum_only_is_not_polled(void) { /* R26 */
+TEST(a_key_on_a_quorum_only_is_not_polled) { /* R26 */
   world_waking(5);
   wait_for_held(1, 3);
   run_for(3000);
@@ -618,7 +618,7 @@ static void a_key_on_a_quorum_only_is_not_polled(void) { /* R26 */
 }
 
 /* That it is taken, and then free, is pushed while an attempt is under way. */
-static void pushes_while_voting_end_distrust(void) { /* R26 */
+TEST(pushes_while_voting_end_distrust) { /* R26 */
   int i;
   world_waking(3);
   lose_all_pushes();
@@ -644,7 +644,7 @@ static void pushes_while_voting_end_distrust(void) { /* R26 */
 }
 
 /* No attempt can succeed: each quorum comes too late. */
-static void answers_that_come_too_late_are_polled(void) { /* R26 R9 */
+TEST(answers_that_come_too_late_are_polled) { /* R26 R9 */
   int i;
   world_waking(3);
   for (i = 0; i < 3; i++) fake.server[i].reply_ms = 20;
@@ -656,7 +656,7 @@ static void answers_that_come_too_late_are_polled(void) { /* R26 R9 */
   end();
 }
 
-static void the_wait_ends_in_time(void) { /* R9 R10 R26 */
+TEST(the_wait_ends_in_time) { /* R9 R10 R26 */
   int64_t start;
   uint32_t wait_ms;
   for (wait_ms = 1; wait_ms < 4000; wait_ms += 133) {
@@ -670,7 +670,7 @@ static void the_wait_ends_in_time(void) { /* R9 R10 R26 */
 }
 
 /* No yes can be in time after the ttl, whoever is still silent then. */
-static void a_waiters_attempt_ends_with_its_ttl(void) { /* R10 R9 */
+TEST(a_waiters_attempt_ends_with_its_ttl) { /* R10 R9 */
   int64_t began;
   prepare_waking(3);
   options.max_attempts = 3;
@@ -733,10 +733,10 @@ static void a_newcomer(int fenced) {
   end();
 }
 
-static void who_comes_after_a_long_hold_tries_at_once(void) { a_newcomer(0); } /* R26 */
+TEST(who_comes_after_a_long_hold_tries_at_once) { a_newcomer(0); } /* R26 */
 
 /* Two clients take turns, and none is left out. */
-static void clients_take_turns(void) { /* R26 */
+TEST(clients_take_turns) { /* R26 */
   static redlock second;
   redlock_options theirs;
   int turn;
@@ -762,10 +762,10 @@ static void clients_take_turns(void) { /* R26 */
 }
 
 #ifndef REDLOCK_NO_FENCING
-static void who_has_a_token_too(void) { a_newcomer(1); } /* R26 R25 */
+TEST(who_has_a_token_too) { a_newcomer(1); } /* R26 R25 */
 
 /* A waiter that is refused a token late has no more time for the second round. */
-static void a_waiters_rounds_share_one_deadline(void) { /* R25 R10 R9 */
+TEST(a_waiters_rounds_share_one_deadline) { /* R25 R10 R9 */
   char text[24];
   int i;
   prepare_waking(3);
@@ -790,7 +790,7 @@ static void a_waiters_rounds_share_one_deadline(void) { /* R25 R10 R9 */
   end();
 }
 
-static void fenced_acquires_wake_too(void) { /* R25 R26 */
+TEST(fenced_acquires_wake_too) { /* R25 R26 */
   prepare_waking(3);
   options.max_ttl_ms = 60000;
   options.fencing = 1;
@@ -805,54 +805,3 @@ static void fenced_acquires_wake_too(void) { /* R25 R26 */
   end();
 }
 #endif
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(a_release_is_noticed_at_once);
-  RUN(waiting_costs_next_to_nothing);
-  RUN(the_first_attempt_is_plain_and_the_next_ones_arm);
-  RUN(the_handshake_asks_once);
-  RUN(the_handshake_costs_no_trip_of_its_own);
-  RUN(who_refuses_is_polled);
-  RUN(who_is_busy_is_asked_again);
-  RUN(a_minority_that_wakes_no_one_is_no_matter);
-  RUN(a_majority_that_wakes_no_one_is_polled);
-  RUN(dead_servers_are_no_reason_to_poll);
-  RUN(a_quorum_of_pushes_wakes);
-  RUN(pushes_while_voting_count);
-  RUN(a_release_just_after_the_refusal_is_noticed);
-  RUN(a_nil_that_comes_later_needs_no_release);
-  RUN(who_is_much_slower_is_not_waited_for);
-  RUN(pushes_of_other_names_wake_no_one);
-  RUN(nil_wakes_all);
-  RUN(a_push_is_no_reply);
-  RUN(expiry_wakes);
-  RUN(an_extension_is_pushed_and_no_more);
-  RUN(a_siblings_release_wakes);
-  RUN(who_never_waits_is_not_remembered);
-  RUN(what_arms_needs_memory);
-  RUN(a_waiter_behind_a_kept_lock_is_woken);
-  RUN(a_new_connection_counts_as_a_push);
-  RUN(who_was_dead_is_back_in_time);
-  RUN(a_stalled_server_that_caught_up_counts_as_a_push);
-  RUN(who_errs_is_polled);
-  RUN(who_is_quarantined_is_polled);
-  RUN(a_push_of_our_own_roll_back_does_not_count);
-  RUN(lost_pushes_cost_a_rest);
-  RUN(whose_push_was_lost_polls_from_then_on);
-  RUN(who_gets_pushes_again_trusts_again);
-  RUN(no_static_world_is_polled);
-  RUN(a_key_on_a_quorum_only_is_not_polled);
-  RUN(pushes_while_voting_end_distrust);
-  RUN(answers_that_come_too_late_are_polled);
-  RUN(the_wait_ends_in_time);
-  RUN(a_waiters_attempt_ends_with_its_ttl);
-  RUN(who_comes_after_a_long_hold_tries_at_once);
-  RUN(clients_take_turns);
-#ifndef REDLOCK_NO_FENCING
-  RUN(who_has_a_token_too);
-  RUN(a_waiters_rounds_share_one_deadline);
-  RUN(fenced_acquires_wake_too);
-#endif
-  return check_end();
-}

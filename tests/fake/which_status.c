@@ -116,11 +116,11 @@ static void each_combination(void (*test)(const char *)) {
   }
 }
 
-static void acquire_every_combination(void) { each_combination(acquire_with); } /* R23 R10 */
-static void extend_every_combination(void) { each_combination(extend_with); }   /* R18 R19 */
-static void release_every_combination(void) { each_combination(release_with); } /* R21 R10 */
+TEST(acquire_every_combination) { each_combination(acquire_with); } /* R23 R10 */
+TEST(extend_every_combination) { each_combination(extend_with); }   /* R18 R19 */
+TEST(release_every_combination) { each_combination(release_with); } /* R21 R10 */
 
-static void two_yes_two_taken_one_timeout_is_taken(void) { /* R23 */
+TEST(two_yes_two_taken_one_timeout_is_taken) { /* R23 */
   world(5);
   occupy(2, 3, "r", 10000);
   fake_freeze(&fake, 4);
@@ -131,7 +131,7 @@ static void two_yes_two_taken_one_timeout_is_taken(void) { /* R23 */
   end();
 }
 
-static void votes_tell_how_each_server_failed(void) { /* R23 */
+TEST(votes_tell_how_each_server_failed) { /* R23 */
   world(5);
   arrange_all("ytyue", FAKE_SET); /* the timeout is the one that decides */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
@@ -141,14 +141,4 @@ static void votes_tell_how_each_server_failed(void) { /* R23 */
   CHECK_EQ(lock.votes[3], REDLOCK_VOTE_UNREACHABLE);
   CHECK_EQ(lock.votes[4], REDLOCK_VOTE_ERROR);
   end();
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(acquire_every_combination);
-  RUN(extend_every_combination);
-  RUN(release_every_combination);
-  RUN(two_yes_two_taken_one_timeout_is_taken);
-  RUN(votes_tell_how_each_server_failed);
-  return check_end();
 }

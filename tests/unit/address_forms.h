@@ -6,7 +6,7 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "../check.h"
+#include "../check_main.h"
 
 #include <arpa/inet.h>
 
@@ -22,7 +22,7 @@ static void are_others(const char *list) {
   redlock_close(&rl);
 }
 
-static void an_ipv4_address_as_ipv6(void) { /* R5 */
+TEST(an_ipv4_address_as_ipv6) { /* R5 */
   are_one("127.0.0.1:7001,[::ffff:127.0.0.1]:7001");
   are_one("[::ffff:127.0.0.1]:7001,127.0.0.1:7001");
   are_one("[::ffff:7f00:1]:7001,127.0.0.1:7001");
@@ -31,14 +31,14 @@ static void an_ipv4_address_as_ipv6(void) { /* R5 */
   are_others("127.0.0.1:7001,[::ffff:127.0.0.2]:7001");
 }
 
-static void zeros_and_cases(void) { /* R5 */
+TEST(zeros_and_cases) { /* R5 */
   are_one("[::1]:7001,[0::1]:7001");
   are_one("[::1]:7001,[0:0:0:0:0:0:0:1]:7001");
   are_one("[fd00::a],[fd00:0::A]");
   are_others("[::1]:7001,[::2]:7001");
 }
 
-static void no_address_in_particular_is_this_machine(void) { /* R5 */
+TEST(no_address_in_particular_is_this_machine) { /* R5 */
   are_one("127.0.0.1:7001,0.0.0.0:7001");
   are_one("[::1]:7001,[::]:7001");
   are_one("0.0.0.0:7001,[::ffff:0.0.0.0]:7001");
@@ -46,7 +46,7 @@ static void no_address_in_particular_is_this_machine(void) { /* R5 */
 }
 
 /* Only an address of one link has a scope. */
-static void a_scope_makes_no_other_address(void) { /* R5 */
+TEST(a_scope_makes_no_other_address) { /* R5 */
 #ifndef REDLOCK_NO_DNS
   are_one("[::1%1]:7001,[::1]:7001");
   are_one("[::ffff:127.0.0.1%1]:7001,127.0.0.1:7001");
@@ -57,7 +57,7 @@ static void a_scope_makes_no_other_address(void) { /* R5 */
 }
 
 /* What was understood is what is connected to. */
-static void an_address_is_written_as_it_was_read(void) {
+TEST(an_address_is_written_as_it_was_read) {
   static const char *const hosts[] = {"127.0.0.1", "203.0.113.254", "fd00::a"};
   size_t i;
   for (i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
@@ -74,16 +74,6 @@ static void an_address_is_written_as_it_was_read(void) {
     CHECK_EQ(rl_make_sockaddr(&b, &spelt), v6 ? sizeof b.v6 : sizeof b.v4);
     CHECK(memcmp(&a, &b, sizeof a) == 0);
   }
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(an_ipv4_address_as_ipv6);
-  RUN(zeros_and_cases);
-  RUN(an_address_is_written_as_it_was_read);
-  RUN(no_address_in_particular_is_this_machine);
-  RUN(a_scope_makes_no_other_address);
-  return check_end();
 }
 
 #endif

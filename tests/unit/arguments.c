@@ -3,7 +3,7 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "../check.h"
+#include "../check_main.h"
 #include "recording_io.h"
 
 #include <limits.h>
@@ -77,7 +77,7 @@ static int all_are_invalid(redlock *client) {
   return bad == 0;
 }
 
-static void no_client(void) {
+TEST(no_client) {
   prepare();
   remember();
   CHECK(all_are_invalid(NULL));
@@ -86,7 +86,7 @@ static void no_client(void) {
   redlock_close(NULL);
 }
 
-static void a_zeroed_client(void) {
+TEST(a_zeroed_client) {
   prepare();
   remember();
   CHECK(all_are_invalid(&rl));
@@ -96,7 +96,7 @@ static void a_zeroed_client(void) {
   CHECK_EQ(wire_calls(), 0);
 }
 
-static void a_client_that_init_refused(void) {
+TEST(a_client_that_init_refused) {
   prepare();
   CHECK_EQ(redlock_init(&rl, "a,b:0", &options), REDLOCK_INVALID);
   CHECK(all_are_invalid(&rl));
@@ -106,7 +106,7 @@ static void a_client_that_init_refused(void) {
 }
 
 /* With a lock in hand that was good before. */
-static void a_closed_client(void) {
+TEST(a_closed_client) {
   begin();
   hold();
   redlock_close(&rl);
@@ -179,7 +179,7 @@ static void end_with_a_listener(int fd) {
   (void)unlink(path);
 }
 
-static void a_forked_client(void) {
+TEST(a_forked_client) {
   int fd = begin_with_a_listener();
   CHECK(passes_in_a_child(forked_calls_are_invalid));
   CHECK(!is_knocked_on(fd));
@@ -189,7 +189,7 @@ static void a_forked_client(void) {
 }
 
 /* The child inherits a connection, and a lock that is to be rolled back when the client closes. */
-static void a_forked_client_with_a_connection(void) {
+TEST(a_forked_client_with_a_connection) {
   char bytes[1024];
   int fd = begin_with_a_listener(), peer;
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
@@ -206,7 +206,7 @@ static void a_forked_client_with_a_connection(void) {
 
 /* ---- init ------------------------------------------------------------------------------------ */
 
-static void init_without_a_client_or_a_list(void) {
+TEST(init_without_a_client_or_a_list) {
   prepare();
   CHECK_EQ(redlock_init(NULL, "a", &options), REDLOCK_INVALID);
   CHECK_EQ(redlock_init(&rl, NULL, &options), REDLOCK_INVALID);
@@ -214,7 +214,7 @@ static void init_without_a_client_or_a_list(void) {
   CHECK_EQ(wire_calls(), 0);
 }
 
-static void init_with_a_dirty_client(void) {
+TEST(init_with_a_dirty_client) {
   prepare();
   memset(&rl, 0xa5, sizeof rl);
   CHECK_EQ(init(), REDLOCK_OK);
@@ -227,7 +227,7 @@ static void init_with_a_dirty_client(void) {
 
 /* As from a file that was compiled with other REDLOCK_MAX_*: then nothing may be written but the
    first byte, from which the error's text is known. */
-static void init_with_other_sizes(void) {
+TEST(init_with_other_sizes) {
   static const int off[] = { -1, 1, 8, -8, 1000 };
   size_t i, good = sizeof(redlock_lock);
   prepare();
@@ -248,7 +248,7 @@ static void init_with_other_sizes(void) {
 }
 
 /* Its lists lead into the place that it came from, where nobody may be any more. */
-static void a_moved_client_is_refused(void) {
+TEST(a_moved_client_is_refused) {
   static redlock moved;
   prepare();
   CHECK_EQ(init(), REDLOCK_OK);
@@ -270,12 +270,12 @@ static void acquire_is_refused(redlock_lock *which, const char *resource, uint32
   CHECK(redlock_step(&rl) == NULL);
 }
 
-static void acquire_without_a_lock(void) {
+TEST(acquire_without_a_lock) {
   begin();
   acquire_is_refused(NULL, "r", 1000);
 }
 
-static void acquire_without_a_good_resource(void) {
+TEST(acquire_without_a_good_resource) {
   char name[REDLOCK_MAX_RESOURCE + 2];
   memset(name, 'n', sizeof name);
   name[REDLOCK_MAX_RESOURCE + 1] = '\0';
@@ -289,7 +289,7 @@ static void acquire_without_a_good_resource(void) {
 }
 
 /* No byte behind the limit is looked at: the name need not even end. */
-static void a_resource_without_an_end(void) {
+TEST(a_resource_without_an_end) {
   char *name = malloc(REDLOCK_MAX_RESOURCE + 1);
   if (!name) abort();
   memset(name, 'n', REDLOCK_MAX_RESOURCE + 1);
@@ -298,7 +298,7 @@ static void a_resource_without_an_end(void) {
   free(name);
 }
 
-static void acquire_without_a_good_ttl(void) {
+TEST(acquire_without_a_good_ttl) {
   begin();
   acquire_is_refused(&lock, "r", 0);
   acquire_is_refused(&lock, "r", 1);
@@ -309,7 +309,7 @@ static void acquire_without_a_good_ttl(void) {
   acquire_is_refused(&lock, "r", 1000000);
 }
 
-static void acquire_past_the_longest_ttl(void) { /* R24 */
+TEST(acquire_past_the_longest_ttl) { /* R24 */
   prepare();
   options.max_ttl_ms = 5000;
   CHECK_EQ(init(), REDLOCK_OK);
@@ -317,7 +317,7 @@ static void acquire_past_the_longest_ttl(void) { /* R24 */
   acquire_is_refused(&lock, "r", UINT32_MAX);
 }
 
-static void acquire_of_a_lock_in_use(void) {
+TEST(acquire_of_a_lock_in_use) {
   begin();
   start();
   acquire_is_refused(&lock, "r", 1000); /* it is pending */
@@ -328,7 +328,7 @@ static void acquire_of_a_lock_in_use(void) {
   acquire_is_refused(&lock, "r", 1000);
 }
 
-static void acquire_reads_nothing_in_the_lock(void) {
+TEST(acquire_reads_nothing_in_the_lock) {
   begin();
   memset(&lock, 0xa5, sizeof lock);
   hold();
@@ -350,7 +350,7 @@ static void none_is_held(redlock_status want) {
   CHECK(wire_is_untouched());
 }
 
-static void without_a_lock(void) {
+TEST(without_a_lock) {
   begin();
   CHECK_EQ(redlock_extend(&rl, NULL, 1000), REDLOCK_INVALID);
   CHECK_EQ(redlock_start_extend(&rl, NULL, 1000), REDLOCK_INVALID);
@@ -362,12 +362,12 @@ static void without_a_lock(void) {
   CHECK(wire_is_untouched());
 }
 
-static void a_lock_that_never_was_held(void) {
+TEST(a_lock_that_never_was_held) {
   begin();
   none_is_held(REDLOCK_INVALID);
 }
 
-static void a_lock_that_was_not_granted(void) {
+TEST(a_lock_that_was_not_granted) {
   begin();
   wire.set = "$-1\r\n";
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
@@ -375,7 +375,7 @@ static void a_lock_that_was_not_granted(void) {
   none_is_held(REDLOCK_INVALID);
 }
 
-static void a_lock_that_was_released(void) {
+TEST(a_lock_that_was_released) {
   begin();
   hold();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -383,7 +383,7 @@ static void a_lock_that_was_released(void) {
   none_is_held(REDLOCK_EXPIRED);
 }
 
-static void a_lock_that_was_cancelled(void) {
+TEST(a_lock_that_was_cancelled) {
   begin();
   start();
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
@@ -392,7 +392,7 @@ static void a_lock_that_was_cancelled(void) {
 }
 
 /* Its release is still worth sending: on a server it may not have lapsed. */
-static void a_lock_that_lapsed(void) {
+TEST(a_lock_that_lapsed) {
   begin();
   hold();
   wire.now_ms += 10000;
@@ -403,7 +403,7 @@ static void a_lock_that_lapsed(void) {
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
 }
 
-static void extend_without_a_good_ttl(void) {
+TEST(extend_without_a_good_ttl) {
   begin();
   hold();
   remember();
@@ -414,7 +414,7 @@ static void extend_without_a_good_ttl(void) {
   CHECK(wire_is_untouched());
 }
 
-static void extend_past_the_longest_ttl(void) { /* R24 */
+TEST(extend_past_the_longest_ttl) { /* R24 */
   prepare();
   options.max_ttl_ms = 20000;
   CHECK_EQ(redlock_init(&rl, "a", &options), REDLOCK_OK);
@@ -424,7 +424,7 @@ static void extend_past_the_longest_ttl(void) { /* R24 */
   CHECK_EQ(redlock_extend(&rl, &lock, 20000), REDLOCK_OK);
 }
 
-static void extend_past_the_longest_hold(void) { /* R20 */
+TEST(extend_past_the_longest_hold) { /* R20 */
   prepare();
   options.max_hold_ms = 10000;
   CHECK_EQ(init(), REDLOCK_OK);
@@ -435,7 +435,7 @@ static void extend_past_the_longest_hold(void) { /* R20 */
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
 }
 
-static void what_a_pending_acquire_refuses(void) {
+TEST(what_a_pending_acquire_refuses) {
   begin();
   start();
   remember();
@@ -448,7 +448,7 @@ static void what_a_pending_acquire_refuses(void) {
   CHECK(redlock_step(&rl) == NULL);
 }
 
-static void what_a_pending_extension_refuses(void) {
+TEST(what_a_pending_extension_refuses) {
   begin();
   hold();
   CHECK_EQ(redlock_start_extend(&rl, &lock, 10000), REDLOCK_PENDING);
@@ -460,7 +460,7 @@ static void what_a_pending_extension_refuses(void) {
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
 }
 
-static void what_a_pending_release_refuses(void) {
+TEST(what_a_pending_release_refuses) {
   begin();
   hold();
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
@@ -475,7 +475,7 @@ static void what_a_pending_release_refuses(void) {
   CHECK_EQ(lock.status, REDLOCK_OK);
 }
 
-static void what_a_kept_lock_refuses(void) {
+TEST(what_a_kept_lock_refuses) {
   begin();
   hold();
   CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
@@ -488,7 +488,7 @@ static void what_a_kept_lock_refuses(void) {
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
 }
 
-static void cancel_of_an_idle_lock(void) {
+TEST(cancel_of_an_idle_lock) {
   begin();
   hold();
   remember();
@@ -499,7 +499,7 @@ static void cancel_of_an_idle_lock(void) {
 }
 
 /* A lock that another client holds pending is not this one's to touch. */
-static void cancel_of_another_clients_lock(void) {
+TEST(cancel_of_another_clients_lock) {
   static redlock other;
   begin();
   start();
@@ -512,7 +512,7 @@ static void cancel_of_another_clients_lock(void) {
 
 /* ---- What only tells ------------------------------------------------------------------------- */
 
-static void every_status_has_its_own_words(void) {
+TEST(every_status_has_its_own_words) {
   int a, b;
   for (a = REDLOCK_SYSTEM; a <= REDLOCK_PENDING; a++) {
     const char *text = redlock_strerror((redlock_status)a);
@@ -523,7 +523,7 @@ static void every_status_has_its_own_words(void) {
 }
 
 /* C lets an enumeration hold what it does not name, as long as its type does. */
-static void an_unknown_status_has_words_too(void) {
+TEST(an_unknown_status_has_words_too) {
   static const int unknown[] = { -8, 2, 100, -100, INT_MAX, INT_MIN };
   size_t i;
   for (i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
@@ -532,7 +532,7 @@ static void an_unknown_status_has_words_too(void) {
   }
 }
 
-static void errors_of_servers_that_are_none(void) {
+TEST(errors_of_servers_that_are_none) {
   begin();
   CHECK(redlock_server_error(&rl, 0) && redlock_server_error(&rl, 0)[0] == '\0');
   CHECK(redlock_server_error(&rl, 2) != NULL);
@@ -551,7 +551,7 @@ static void because(redlock *client, redlock_status status, const char *why) {
     printf("    '%s', not '%s'\n", redlock_server_error(client, -1), why);
 }
 
-static void init_says_why_of_the_options(void) {
+TEST(init_says_why_of_the_options) {
   prepare();
   options.drift_ppm = 1000000;
   because(&rl, init(), "drift_ppm: 1 000 000 or more");
@@ -569,7 +569,7 @@ static void init_says_why_of_the_options(void) {
 }
 
 /* That of an entry it tells of the entry too. */
-static void init_says_why_of_the_list(void) {
+TEST(init_says_why_of_the_list) {
   static const char empty[] = "the list of servers is empty";
   char many[3 * REDLOCK_MAX_SERVERS + 4] = "a";
   int i;
@@ -583,7 +583,7 @@ static void init_says_why_of_the_list(void) {
   because(&rl, redlock_init(&rl, many, &options), "more servers than REDLOCK_MAX_SERVERS");
 }
 
-static void an_acquire_says_why(void) {
+TEST(an_acquire_says_why) {
   static char name[REDLOCK_MAX_RESOURCE + 2];
   prepare();
   options.max_ttl_ms = 5000;
@@ -598,7 +598,7 @@ static void an_acquire_says_why(void) {
   because(&rl, redlock_acquire(&rl, NULL, "r", 1000, 0), "lock is NULL");
 }
 
-static void a_call_out_of_order_says_why(void) {
+TEST(a_call_out_of_order_says_why) {
   begin();
   because(&rl, redlock_extend(&rl, &lock, 1000), "the lock is not held");
   because(&rl, redlock_release(&rl, &lock), "the lock is not held");
@@ -614,7 +614,7 @@ static void a_call_out_of_order_says_why(void) {
   because(&rl, redlock_release(&rl, &lock), "the lock is busy");
 }
 
-static void a_client_that_is_none_says_why(void) { /* R17 */
+TEST(a_client_that_is_none_says_why) { /* R17 */
   static const char why[] = "no client: moved, closed, or init failed";
   static redlock copy;
   begin();
@@ -626,7 +626,7 @@ static void a_client_that_is_none_says_why(void) { /* R17 */
   because(&rl, redlock_extend(&rl, &lock, 1000), why);
 }
 
-static void fds_without_room_are_only_counted(void) {
+TEST(fds_without_room_are_only_counted) {
   redlock_fd fds[2];
   begin();
   hold();
@@ -638,7 +638,7 @@ static void fds_without_room_are_only_counted(void) {
   CHECK_EQ(redlock_fds(&rl, fds, -1), 3);
 }
 
-static void an_idle_client_does_not_wait(void) {
+TEST(an_idle_client_does_not_wait) {
   int64_t start;
   begin();
   start = wire.now_ms;
@@ -647,51 +647,4 @@ static void an_idle_client_does_not_wait(void) {
   CHECK(redlock_step(&rl) == NULL);
   CHECK_EQ(wire.now_ms, start);
   CHECK_EQ(wire.calls[WIRE_OPEN] + wire.calls[WIRE_SEND], 0);
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(no_client);
-  RUN(a_zeroed_client);
-  RUN(a_client_that_init_refused);
-  RUN(a_closed_client);
-  RUN(a_forked_client);
-  RUN(a_forked_client_with_a_connection);
-  RUN(init_without_a_client_or_a_list);
-  RUN(init_with_a_dirty_client);
-  RUN(init_with_other_sizes);
-  RUN(a_moved_client_is_refused);
-  RUN(acquire_without_a_lock);
-  RUN(acquire_without_a_good_resource);
-  RUN(a_resource_without_an_end);
-  RUN(acquire_without_a_good_ttl);
-  RUN(acquire_past_the_longest_ttl);
-  RUN(acquire_of_a_lock_in_use);
-  RUN(acquire_reads_nothing_in_the_lock);
-  RUN(without_a_lock);
-  RUN(a_lock_that_never_was_held);
-  RUN(a_lock_that_was_not_granted);
-  RUN(a_lock_that_was_released);
-  RUN(a_lock_that_was_cancelled);
-  RUN(a_lock_that_lapsed);
-  RUN(extend_without_a_good_ttl);
-  RUN(extend_past_the_longest_ttl);
-  RUN(extend_past_the_longest_hold);
-  RUN(what_a_pending_acquire_refuses);
-  RUN(what_a_pending_extension_refuses);
-  RUN(what_a_pending_release_refuses);
-  RUN(what_a_kept_lock_refuses);
-  RUN(cancel_of_an_idle_lock);
-  RUN(cancel_of_another_clients_lock);
-  RUN(every_status_has_its_own_words);
-  RUN(an_unknown_status_has_words_too);
-  RUN(errors_of_servers_that_are_none);
-  RUN(init_says_why_of_the_options);
-  RUN(init_says_why_of_the_list);
-  RUN(an_acquire_says_why);
-  RUN(a_call_out_of_order_says_why);
-  RUN(a_client_that_is_none_says_why);
-  RUN(fds_without_room_are_only_counted);
-  RUN(an_idle_client_does_not_wait);
-  return check_end();
 }

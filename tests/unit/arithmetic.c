@@ -2,7 +2,7 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "../check.h"
+#include "../check_main.h"
 #include "recording_io.h"
 
 static redlock rl;
@@ -58,7 +58,7 @@ static void ttl_is_good_for(uint32_t ttl_ms, uint32_t ppm) {
   wire_forget(0);
 }
 
-static void smallest_ttls(void) {
+TEST(smallest_ttls) {
   uint32_t ttl_ms;
   begin();
   for (ttl_ms = 0; ttl_ms < 3000; ttl_ms++) ttl_is_good_for(ttl_ms, 0);
@@ -67,7 +67,7 @@ static void smallest_ttls(void) {
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
 }
 
-static void largest_ttls(void) {
+TEST(largest_ttls) {
   begin();
   ttl_is_good_for(UINT32_MAX, 0);
   ttl_is_good_for(UINT32_MAX - 1, 0);
@@ -76,7 +76,7 @@ static void largest_ttls(void) {
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), INT64_C(4294967295) - 42949673 - 2 - 1);
 }
 
-static void drift_from_least_to_most(void) {
+TEST(drift_from_least_to_most) {
   static const uint32_t ppm[] = { 0, 1, 2, 9999, 10000, 153900, 500000, 999998, 999999 };
   static const uint32_t ttl[] = { 1, 3, 4, 5, 6, 7, 8, 100, 101, 10000, 999999, 1000000, 1000001,
                                   3000000, 3000001, 4000000, 4000001, UINT32_MAX };
@@ -87,7 +87,7 @@ static void drift_from_least_to_most(void) {
   }
 }
 
-static void drift_of_all_the_ttl_is_refused(void) {
+TEST(drift_of_all_the_ttl_is_refused) {
   static const uint32_t ppm[] = { 1000000, 1000001, UINT32_MAX };
   size_t i;
   for (i = 0; i < sizeof ppm / sizeof ppm[0]; i++) {
@@ -108,7 +108,7 @@ static uint32_t random_number(uint64_t *seed) {
   return number >> (next_random(seed) % 32);
 }
 
-static void any_ttl_with_any_drift(void) {
+TEST(any_ttl_with_any_drift) {
   uint64_t seed = 42;
   int i, j;
   for (i = 0; i < 400; i++) {
@@ -118,7 +118,7 @@ static void any_ttl_with_any_drift(void) {
   }
 }
 
-static void elapsed_time_is_taken_off(void) {
+TEST(elapsed_time_is_taken_off) {
   begin();
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
   CHECK(redlock_step(&rl) == NULL); /* it is sent, the answer is there for the next */
@@ -135,7 +135,7 @@ static void elapsed_time_is_taken_off(void) {
 
 /* ---- The clock ------------------------------------------------------------------------------- */
 
-static void a_clock_at_zero_is_good(void) {
+TEST(a_clock_at_zero_is_good) {
   prepare();
   wire.now_ms = 0;
   CHECK_EQ(init(), REDLOCK_OK);
@@ -144,7 +144,7 @@ static void a_clock_at_zero_is_good(void) {
   CHECK_EQ(wire.now_ms, 0);
 }
 
-static void a_clock_that_fails_is_told(void) {
+TEST(a_clock_that_fails_is_told) {
   prepare();
   wire.now_ms = -1;
   CHECK_EQ(init(), REDLOCK_SYSTEM);
@@ -154,7 +154,7 @@ static void a_clock_that_fails_is_told(void) {
 }
 
 /* Nothing can be added to such a time: failing is all that is left, and never an overflow. */
-static void a_clock_near_its_end_is_told(void) {
+TEST(a_clock_near_its_end_is_told) {
   static const int64_t before_end[] = { 0, 1, 2, 1000, 60000, 4294967295, 8589934590 };
   size_t i;
   for (i = 0; i < sizeof before_end / sizeof before_end[0]; i++) {
@@ -165,7 +165,7 @@ static void a_clock_near_its_end_is_told(void) {
 }
 
 /* The clock of a client that holds a lock, asks for one and keeps one runs off. */
-static void a_clock_that_fails_later_is_told(void) {
+TEST(a_clock_that_fails_later_is_told) {
   static const int64_t bad[] = { -1, INT64_MIN, INT64_MAX, INT64_MAX - 1000, INT64_MAX / 2 };
   redlock_lock held, asked, kept;
   size_t i;
@@ -190,7 +190,7 @@ static void a_clock_that_fails_later_is_told(void) {
 
 /* A lock asked for at the clock's first millisecond lingers at the last one that is let through: an
    overflow is seen by a build with sanitizers. */
-static void twice_the_latest_time_fits(void) { /* R7 */
+TEST(twice_the_latest_time_fits) { /* R7 */
   redlock_lock lingering;
   memset(&lingering, 0, sizeof lingering);
   prepare();
@@ -205,7 +205,7 @@ static void twice_the_latest_time_fits(void) { /* R7 */
 }
 
 /* All that one label is on may be told at once: what differs is behind it. */
-static void luck_is_not_in_the_label(void) { /* R26 R3 */
+TEST(luck_is_not_in_the_label) { /* R26 R3 */
   redlock_lock waiter;
   memset(&waiter, 0, sizeof waiter);
   prepare();
@@ -219,7 +219,7 @@ static void luck_is_not_in_the_label(void) { /* R26 R3 */
 }
 
 /* As late as it may be, with the largest of everything that is added to it. */
-static void a_late_clock_has_room_for_all_that_is_added(void) {
+TEST(a_late_clock_has_room_for_all_that_is_added) {
   prepare();
   wire.now_ms = INT64_C(1) << 60;
   options.server_timeout_ms = UINT32_MAX;
@@ -256,7 +256,7 @@ static void rests_are_in_their_range(uint32_t min_ms, uint32_t max_ms) {
   CHECK_EQ(rest_ms(min_ms, max_ms, 0xff), max_ms);
 }
 
-static void rests_reach_both_ends_of_their_range(void) {
+TEST(rests_reach_both_ends_of_their_range) {
   rests_are_in_their_range(1, 1);
   rests_are_in_their_range(1, 2);
   rests_are_in_their_range(100, 200);
@@ -265,12 +265,12 @@ static void rests_reach_both_ends_of_their_range(void) {
   rests_are_in_their_range(UINT32_MAX - 1, UINT32_MAX);
 }
 
-static void a_rest_in_the_middle_is_in_the_middle(void) {
+TEST(a_rest_in_the_middle_is_in_the_middle) {
   CHECK_EQ(rest_ms(100, 299, 0x80), 200);
   CHECK_EQ(rest_ms(1, UINT32_MAX, 0x80) >> 24, 0x80);
 }
 
-static void rests_have_defaults(void) {
+TEST(rests_have_defaults) {
   CHECK_EQ(rest_ms(0, 0, 0x00), 1);
   CHECK_EQ(rest_ms(0, 0, 0xff), 1 + 12);
   CHECK_EQ(rest_ms(0, 5000, 0x00), 1);
@@ -280,7 +280,7 @@ static void rests_have_defaults(void) {
 }
 
 /* One end alone is given, near or on the far side of the other's default. */
-static void one_end_of_the_range_is_never_passed(void) {
+TEST(one_end_of_the_range_is_never_passed) {
   uint32_t max_ms;
   for (max_ms = 1; max_ms <= 5; max_ms++) {
     CHECK(rest_ms(0, max_ms, 0xff) <= max_ms);
@@ -291,7 +291,7 @@ static void one_end_of_the_range_is_never_passed(void) {
   CHECK(rest_ms(1000, 0, 0xff) >= 1000);
 }
 
-static void a_range_upside_down_is_refused(void) {
+TEST(a_range_upside_down_is_refused) {
   prepare();
   options.retry_delay_min_ms = 2;
   options.retry_delay_max_ms = 1;
@@ -314,13 +314,13 @@ static void begin_taken(void) {
   wire.set = "$-1\r\n";
 }
 
-static void no_wait_is_one_attempt(void) {
+TEST(no_wait_is_one_attempt) {
   begin_taken();
   CHECK_EQ(wait_ms(0), 0);
   CHECK_EQ(wire.sets, 1);
 }
 
-static void a_wait_ends_with_its_last_attempt(void) {
+TEST(a_wait_ends_with_its_last_attempt) {
   uint32_t wait;
   begin_taken();
   options.retry_delay_min_ms = 100;
@@ -333,7 +333,7 @@ static void a_wait_ends_with_its_last_attempt(void) {
   }
 }
 
-static void forever_ends_with_the_attempts(void) {
+TEST(forever_ends_with_the_attempts) {
   prepare();
   options.max_attempts = 3;
   options.retry_delay_min_ms = 100;
@@ -343,7 +343,7 @@ static void forever_ends_with_the_attempts(void) {
   CHECK_EQ(wire.sets, 3);
 }
 
-static void forever_is_longer_than_any_wait(void) {
+TEST(forever_is_longer_than_any_wait) {
   int turn;
   begin_taken();
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
@@ -356,38 +356,10 @@ static void forever_is_longer_than_any_wait(void) {
   CHECK_EQ(lock.status, REDLOCK_OK);
 }
 
-static void the_longest_wait_ends(void) {
+TEST(the_longest_wait_ends) {
   begin_taken();
   options.retry_delay_min_ms = options.retry_delay_max_ms = 100000000;
   CHECK_EQ(init(), REDLOCK_OK);
   CHECK(wait_ms(UINT32_MAX - 1) <= INT64_C(4294967294) + 50);
   CHECK(wire.sets >= 42);
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(smallest_ttls);
-  RUN(largest_ttls);
-  RUN(drift_from_least_to_most);
-  RUN(drift_of_all_the_ttl_is_refused);
-  RUN(any_ttl_with_any_drift);
-  RUN(elapsed_time_is_taken_off);
-  RUN(a_clock_at_zero_is_good);
-  RUN(a_clock_that_fails_is_told);
-  RUN(a_clock_near_its_end_is_told);
-  RUN(a_clock_that_fails_later_is_told);
-  RUN(twice_the_latest_time_fits);
-  RUN(luck_is_not_in_the_label);
-  RUN(a_late_clock_has_room_for_all_that_is_added);
-  RUN(rests_reach_both_ends_of_their_range);
-  RUN(a_rest_in_the_middle_is_in_the_middle);
-  RUN(rests_have_defaults);
-  RUN(one_end_of_the_range_is_never_passed);
-  RUN(a_range_upside_down_is_refused);
-  RUN(no_wait_is_one_attempt);
-  RUN(a_wait_ends_with_its_last_attempt);
-  RUN(forever_ends_with_the_attempts);
-  RUN(forever_is_longer_than_any_wait);
-  RUN(the_longest_wait_ends);
-  return check_end();
 }

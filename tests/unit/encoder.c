@@ -7,7 +7,7 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "../check.h"
+#include "../check_main.h"
 #include "inside.h"
 #include "recording_io.h"
 #include "reference_encoder.h"
@@ -27,7 +27,7 @@ static void begin(const char *servers) {
 
 /* ---- Each command, spelled out --------------------------------------------------------------- */
 
-static void set_is_spelled_so(void) {
+TEST(set_is_spelled_so) {
   static const char spelled[] = "*6\r\n$3\r\nSET\r\n$10\r\ninvoice:42\r\n"
                                 "$20\r\nABCDEFGHIJKLMNOPQRST\r\n"
                                 "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n";
@@ -38,7 +38,7 @@ static void set_is_spelled_so(void) {
   CHECK(was_sent(0, &want));
 }
 
-static void release_is_spelled_so(void) {
+TEST(release_is_spelled_so) {
   begin("a");
   wire.entropy = 'A';
   CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 10000, 0), REDLOCK_OK);
@@ -50,7 +50,7 @@ static void release_is_spelled_so(void) {
   CHECK(was_sent(0, &want));
 }
 
-static void extend_is_spelled_so(void) {
+TEST(extend_is_spelled_so) {
   begin("a");
   wire.entropy = 'A';
   CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 10000, 0), REDLOCK_OK);
@@ -75,7 +75,7 @@ static void add_fenced(unsigned char first, const char *token) {
 
 /* The first asks for the clock. The token of the next ones is a quarter of max_ttl_ms ahead of it,
    and then one more, in all its digits. */
-static void fenced_set_is_spelled_so(void) { /* R25 */
+TEST(fenced_set_is_spelled_so) { /* R25 */
   const struct wire_server *s = &wire.server[0];
   begin("a");
   options.max_ttl_ms = 5000;
@@ -92,7 +92,7 @@ static void fenced_set_is_spelled_so(void) { /* R25 */
 }
 
 /* A script that deletes or extends without having looked is worse than none. */
-static void scripts_look_before_they_act(void) {
+TEST(scripts_look_before_they_act) {
   const char *get = strstr(INSIDE_RELEASE_SCRIPT, "get");
   CHECK(get && strstr(get, "v==w and") && strstr(get, "del"));
   get = strstr(INSIDE_EXTEND_SCRIPT, "get");
@@ -110,7 +110,7 @@ static void handshake_is(const char *entry, const char *spelled) {
   CHECK(memcmp(s->sent + strlen(spelled), "*6\r\n$3\r\nSET", 11) == 0);
 }
 
-static void auth_is_spelled_so(void) {
+TEST(auth_is_spelled_so) {
   begin("a");
   handshake_is("redis://:secret@a", "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n");
   handshake_is("redis://me:secret@a", "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n");
@@ -123,7 +123,7 @@ static void auth_is_spelled_so(void) {
   handshake_is("redis://me@a", "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$8\r\nother%41\r\n");
 }
 
-static void select_is_spelled_so(void) {
+TEST(select_is_spelled_so) {
   begin("a");
   handshake_is("redis://a/0", "");
   handshake_is("redis://a/7", "*2\r\n$6\r\nSELECT\r\n$1\r\n7\r\n");
@@ -135,13 +135,13 @@ static void select_is_spelled_so(void) {
   "*5\r\n$4\r\nEVAL\r\n$114\r\n" INSIDE_INFO_SCRIPT "\r\n$1\r\n0\r\n" \
   "$" size "\r\n" word "\r\n$2\r\n" base "\r\n"
 
-static void info_is_spelled_so(void) {
+TEST(info_is_spelled_so) {
   begin("a");
   options.max_ttl_ms = 5000;
   handshake_is("a", ASKS("6", "run_id", "16") ASKS("17", "uptime_in_seconds", "10"));
 }
 
-static void the_whole_handshake_keeps_its_order(void) {
+TEST(the_whole_handshake_keeps_its_order) {
   begin("a");
   options.max_ttl_ms = 5000;
   handshake_is("redis://u:p@a/9",
@@ -150,7 +150,7 @@ static void the_whole_handshake_keeps_its_order(void) {
 }
 
 /* Longer than any window that it may be sent through, in pieces of every size. */
-static void a_handshake_of_any_length_in_any_pieces(void) {
+TEST(a_handshake_of_any_length_in_any_pieces) {
   char password[400];
   size_t size, most;
   for (size = 1; size < sizeof password; size += 7) {
@@ -247,24 +247,6 @@ static void hold_everywhere(size_t most) {
   CHECK(is_everywhere());
 }
 
-static void commands_leave_whole(void) { hold_everywhere(0); }
-static void commands_leave_in_pieces_of_1_and_2(void) { hold_everywhere(1); }
-static void commands_leave_in_pieces_of_13_and_26(void) { hold_everywhere(13); }
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(set_is_spelled_so);
-  RUN(release_is_spelled_so);
-  RUN(extend_is_spelled_so);
-  RUN(fenced_set_is_spelled_so);
-  RUN(scripts_look_before_they_act);
-  RUN(auth_is_spelled_so);
-  RUN(select_is_spelled_so);
-  RUN(info_is_spelled_so);
-  RUN(the_whole_handshake_keeps_its_order);
-  RUN(a_handshake_of_any_length_in_any_pieces);
-  RUN(commands_leave_whole);
-  RUN(commands_leave_in_pieces_of_1_and_2);
-  RUN(commands_leave_in_pieces_of_13_and_26);
-  return check_end();
-}
+TEST(commands_leave_whole) { hold_everywhere(0); }
+TEST(commands_leave_in_pieces_of_1_and_2) { hold_everywhere(1); }
+TEST(commands_leave_in_pieces_of_13_and_26) { hold_everywhere(13); }

@@ -22,7 +22,7 @@ static int later_clock(clockid_t clock, struct timespec *time);
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "../check.h"
+#include "../check_main.h"
 
 #undef clock_gettime
 
@@ -135,7 +135,7 @@ static void twins(const char *list, int entry) {
   CHECK_EQ(answers_held, 0);
 }
 
-static void each_name_is_looked_up_once(void) {
+TEST(each_name_is_looked_up_once) {
   begin();
   CHECK_EQ(init("one,two:1,unix:/path,redis://three/2"), REDLOCK_OK);
   CHECK_EQ(lookups, 3);
@@ -143,7 +143,7 @@ static void each_name_is_looked_up_once(void) {
   redlock_close(&rl);
 }
 
-static void two_names_of_one_address(void) { /* R5 */
+TEST(two_names_of_one_address) { /* R5 */
   begin();
   name_is("uno", "41");
   twins("one,two,uno", 2);
@@ -153,7 +153,7 @@ static void two_names_of_one_address(void) { /* R5 */
 }
 
 /* Each of a name's addresses may be tried, so none may be another's. */
-static void a_name_with_two_addresses(void) { /* R5 */
+TEST(a_name_with_two_addresses) { /* R5 */
   begin();
   name_is("both", "6141");
   name_is("sixth", "61");
@@ -167,7 +167,7 @@ static void a_name_with_two_addresses(void) { /* R5 */
   twins("both,two,overlaps", 2);
 }
 
-static void a_name_that_is_not_found(void) {
+TEST(a_name_that_is_not_found) {
   const char *error;
   begin();
   CHECK_EQ(init("one,nowhere,two"), REDLOCK_OK);
@@ -179,7 +179,7 @@ static void a_name_that_is_not_found(void) {
 }
 
 /* Port 1 of this machine answers no one; that the names stay unasked is the point. */
-static void no_lock_looks_a_name_up(void) {
+TEST(no_lock_looks_a_name_up) {
   begin();
   CHECK_EQ(init("one:1,nowhere:1,two:1"), REDLOCK_OK);
   lookups = 0;
@@ -190,7 +190,7 @@ static void no_lock_looks_a_name_up(void) {
   CHECK_EQ(lookups, 0);
 }
 
-static void resolve_looks_them_up_again(void) {
+TEST(resolve_looks_them_up_again) {
   begin();
   CHECK_EQ(init("one,two,nowhere"), REDLOCK_OK);
   name_is("nowhere", "45");
@@ -201,7 +201,7 @@ static void resolve_looks_them_up_again(void) {
   redlock_close(&rl);
 }
 
-static void resolve_finds_new_twins(void) { /* R5 */
+TEST(resolve_finds_new_twins) { /* R5 */
   begin();
   CHECK_EQ(init("one,two"), REDLOCK_OK);
   name_is("two", "41");
@@ -211,7 +211,7 @@ static void resolve_finds_new_twins(void) { /* R5 */
 }
 
 /* Two names that change places share nothing at any time. */
-static void resolve_lets_names_change_places(void) {
+TEST(resolve_lets_names_change_places) {
   begin();
   CHECK_EQ(init("one,two"), REDLOCK_OK);
   name_is("one", "42");
@@ -221,7 +221,7 @@ static void resolve_lets_names_change_places(void) {
 }
 
 /* What was known of a name stays, and is still nobody else's. */
-static void resolve_keeps_what_it_cannot_find(void) { /* R5 */
+TEST(resolve_keeps_what_it_cannot_find) { /* R5 */
   begin();
   CHECK_EQ(init("one,two"), REDLOCK_OK);
   name_is("one", "");
@@ -232,7 +232,7 @@ static void resolve_keeps_what_it_cannot_find(void) { /* R5 */
 }
 
 /* Both have gone, and the second one's new address is not known yet. */
-static void resolve_checks_what_it_keeps(void) { /* R5 */
+TEST(resolve_checks_what_it_keeps) { /* R5 */
   begin();
   CHECK_EQ(init("one,two"), REDLOCK_OK);
   name_is("one", "42");
@@ -325,7 +325,7 @@ static void end_without_the_second(void) {
   close(second_listener);
 }
 
-static void an_address_that_worked_is_not_left(void) { /* R14 */
+TEST(an_address_that_worked_is_not_left) { /* R14 */
   int i;
   begin_with_both("");
   for (i = 0; i < 5; i++) lock_once(first_listener);
@@ -333,7 +333,7 @@ static void an_address_that_worked_is_not_left(void) { /* R14 */
 }
 
 /* A server that hangs up in the middle of the handshake is there all the same. */
-static void an_address_that_greets_badly_is_not_left(void) { /* R14 */
+TEST(an_address_that_greets_badly_is_not_left) { /* R14 */
   int i;
   begin_with_both("redis://:secret@");
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, REDLOCK_FOREVER), REDLOCK_PENDING);
@@ -348,7 +348,7 @@ static void an_address_that_greets_badly_is_not_left(void) { /* R14 */
 }
 
 /* What cannot be connected to, and what was told already, takes no place. */
-static void the_second_address_is_another_one(void) { /* R14 */
+TEST(the_second_address_is_another_one) { /* R14 */
   static const char *const answers[] = { "?3414142", "414241" };
   char port[8] = "0", list[16];
   int listener = listen_on(2, port), i;
@@ -363,7 +363,7 @@ static void the_second_address_is_another_one(void) { /* R14 */
   close(listener);
 }
 
-static void the_next_address_is_tried_at_once(void) { /* R14 */
+TEST(the_next_address_is_tried_at_once) { /* R14 */
   char port[8], list[16];
   int listener = listen_on_loopback(port), i;
   begin();
@@ -383,7 +383,7 @@ static void the_next_address_is_tried_at_once(void) { /* R14 */
 }
 
 /* A round-robin name gives its addresses in another order each time it is asked. */
-static void resolve_bears_another_order(void) { /* R14 */
+TEST(resolve_bears_another_order) { /* R14 */
   char port[8], list[16], byte;
   int listener = listen_on_loopback(port), connection;
   begin();
@@ -404,7 +404,7 @@ static void resolve_bears_another_order(void) { /* R14 */
   close(listener);
 }
 
-static void a_quiet_connection_is_probed(void) { /* R14: no NAT drops it in silence */
+TEST(a_quiet_connection_is_probed) { /* R14: no NAT drops it in silence */
   char port[8], list[16];
   int listener = listen_on_loopback(port), connection, on = 0;
   socklen_t size = sizeof on;
@@ -427,7 +427,7 @@ static void a_quiet_connection_is_probed(void) { /* R14: no NAT drops it in sile
 }
 
 /* Where a name no longer leads, another entry's may lead now. */
-static void resolve_ends_connections_to_old_addresses(void) { /* R5 */
+TEST(resolve_ends_connections_to_old_addresses) { /* R5 */
   char port[8], list[16], bytes[512];
   int listener = listen_on_loopback(port), connection;
   const struct timeval patience = {10, 0};
@@ -451,7 +451,7 @@ static void resolve_ends_connections_to_old_addresses(void) { /* R5 */
 }
 
 /* Two entries are found to be one server: the second has no vote any more. */
-static void a_twin_that_resolve_finds_is_not_connected(void) { /* R5 */
+TEST(a_twin_that_resolve_finds_is_not_connected) { /* R5 */
   char port[8], list[32];
   redlock_fd want[2];
   int listener = listen_on_loopback(port);
@@ -469,7 +469,7 @@ static void a_twin_that_resolve_finds_is_not_connected(void) { /* R5 */
 }
 
 /* What is not kept takes nobody's place: the last entry is still itself, and is connected. */
-static void a_name_with_four_addresses(void) {
+TEST(a_name_with_four_addresses) {
   char first[8], last[8], list[64];
   redlock_fd want[3];
   int listeners[2], count;
@@ -488,28 +488,4 @@ static void a_name_with_four_addresses(void) {
   redlock_close(&rl);
   close(listeners[0]);
   close(listeners[1]);
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(each_name_is_looked_up_once);
-  RUN(two_names_of_one_address);
-  RUN(a_name_with_two_addresses);
-  RUN(a_name_that_is_not_found);
-  RUN(no_lock_looks_a_name_up);
-  RUN(resolve_looks_them_up_again);
-  RUN(resolve_finds_new_twins);
-  RUN(resolve_lets_names_change_places);
-  RUN(resolve_keeps_what_it_cannot_find);
-  RUN(resolve_checks_what_it_keeps);
-  RUN(resolve_ends_connections_to_old_addresses);
-  RUN(an_address_that_worked_is_not_left);
-  RUN(an_address_that_greets_badly_is_not_left);
-  RUN(the_second_address_is_another_one);
-  RUN(the_next_address_is_tried_at_once);
-  RUN(resolve_bears_another_order);
-  RUN(a_quiet_connection_is_probed);
-  RUN(a_name_with_four_addresses);
-  RUN(a_twin_that_resolve_finds_is_not_connected);
-  return check_end();
 }

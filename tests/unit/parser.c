@@ -3,7 +3,7 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "../check.h"
+#include "../check_main.h"
 #include "inside.h"
 #include "reference_parser.h"
 #include "recording_io.h"
@@ -104,7 +104,7 @@ static int agree(const char *bytes, size_t size) {
 
 /* ---- Good replies ---------------------------------------------------------------------------- */
 
-static void each_reply_means_what_it_should(void) {
+TEST(each_reply_means_what_it_should) {
   int i;
   for (i = 0; i < REPLIES; i++) {
     inside_parser parser;
@@ -116,7 +116,7 @@ static void each_reply_means_what_it_should(void) {
   }
 }
 
-static void a_cut_reply_means_nothing_yet(void) {
+TEST(a_cut_reply_means_nothing_yet) {
   int i;
   for (i = 0; i < REPLIES; i++) {
     inside_parser parser;
@@ -131,7 +131,7 @@ static uint32_t next_random(uint32_t *seed) {
   return *seed >> 8;
 }
 
-static void merged_replies_are_told_apart(void) {
+TEST(merged_replies_are_told_apart) {
   static char bytes[32768];
   uint32_t seed = 1;
   int round, i;
@@ -154,7 +154,7 @@ static void merged_replies_are_told_apart(void) {
 /* ---- Bad replies ----------------------------------------------------------------------------- */
 
 /* Each byte of each reply is replaced by each other one, taken out, or has one put before it. */
-static void a_wrong_byte_anywhere_is_noticed(void) {
+TEST(a_wrong_byte_anywhere_is_noticed) {
   char bytes[96];
   int i, byte;
   for (i = 0; i < REPLIES; i++) {
@@ -186,7 +186,7 @@ static void is_bad(const char *bytes) {
     show(bytes, strlen(bytes));
 }
 
-static void what_no_server_says_is_bad(void) {
+TEST(what_no_server_says_is_bad) {
   is_bad("HTTP/1.1 400 Bad Request\r\n");
   is_bad("\r\n");
   is_bad("*\r\n");
@@ -230,7 +230,7 @@ static void what_no_server_says_is_bad(void) {
 }
 
 /* Random bytes out of what replies are made of. */
-static void garbage_is_judged_alike(void) {
+TEST(garbage_is_judged_alike) {
   static const char alphabet[] = "+-:$*%>_OK012\r\n\r\n x";
   char bytes[24];
   uint32_t seed = 7;
@@ -257,7 +257,7 @@ static long longest_line(char type, char fill) {
   return -1;
 }
 
-static void lines_are_bounded(void) {
+TEST(lines_are_bounded) {
   CHECK(longest_line('+', 'x') >= 100);
   CHECK(longest_line('-', 'x') >= 1024); /* a script's error tells where it happened */
   CHECK(longest_line(':', '9') >= 20);
@@ -275,7 +275,7 @@ static inside_reply size_of_a_bulk(const char *digits) {
   return inside_parse(&parser, '\n');
 }
 
-static void bulks_are_bounded(void) {
+TEST(bulks_are_bounded) {
   CHECK_EQ(size_of_a_bulk("16384"), INSIDE_MORE); /* a long INFO */
   CHECK_EQ(size_of_a_bulk("1048577"), INSIDE_BAD);
   CHECK_EQ(size_of_a_bulk("999999999"), INSIDE_BAD);
@@ -285,7 +285,7 @@ static void bulks_are_bounded(void) {
   CHECK_EQ(size_of_a_bulk("18446744073709551617"), INSIDE_BAD);
 }
 
-static void a_bulk_ends_where_it_said(void) {
+TEST(a_bulk_ends_where_it_said) {
   inside_parser parser;
   long i;
   memset(&parser, 0, sizeof parser);
@@ -316,7 +316,7 @@ static redlock_status status_of(redlock_vote vote) {
 /* With a 0 byte in it, a reply can not be an answer of the wire's. */
 static int is_text(const struct reply *r) { return strlen(r->bytes) == r->size; }
 
-static void a_set_is_voted_on_in_pieces_of_any_size(void) {
+TEST(a_set_is_voted_on_in_pieces_of_any_size) {
   int i;
   for (i = 0; i < REPLIES; i++) {
     size_t most;
@@ -335,7 +335,7 @@ static redlock_vote vote_of_a_script(const struct reply *reply) {
   return reply->vote == REDLOCK_VOTE_TAKEN ? REDLOCK_VOTE_TAKEN : REDLOCK_VOTE_ERROR;
 }
 
-static void a_script_is_voted_on_in_pieces_of_any_size(void) {
+TEST(a_script_is_voted_on_in_pieces_of_any_size) {
   int i;
   for (i = 0; i < REPLIES; i++) {
     size_t most;
@@ -351,7 +351,7 @@ static void a_script_is_voted_on_in_pieces_of_any_size(void) {
   }
 }
 
-static void a_malformed_reply_ends_the_connection(void) { /* R8 */
+TEST(a_malformed_reply_ends_the_connection) { /* R8 */
   begin();
   wire.set = "|0\r\n";
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
@@ -360,28 +360,10 @@ static void a_malformed_reply_ends_the_connection(void) { /* R8 */
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
 }
 
-static void a_reply_too_many_ends_the_connection(void) { /* R8 */
+TEST(a_reply_too_many_ends_the_connection) { /* R8 */
   begin();
   wire.set = "+OK\r\n+OK\r\n";
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   (void)redlock_step(&rl);
   CHECK(wire.calls[WIRE_CLOSE] > 0);
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(each_reply_means_what_it_should);
-  RUN(a_cut_reply_means_nothing_yet);
-  RUN(merged_replies_are_told_apart);
-  RUN(a_wrong_byte_anywhere_is_noticed);
-  RUN(what_no_server_says_is_bad);
-  RUN(garbage_is_judged_alike);
-  RUN(lines_are_bounded);
-  RUN(bulks_are_bounded);
-  RUN(a_bulk_ends_where_it_said);
-  RUN(a_set_is_voted_on_in_pieces_of_any_size);
-  RUN(a_script_is_voted_on_in_pieces_of_any_size);
-  RUN(a_malformed_reply_ends_the_connection);
-  RUN(a_reply_too_many_ends_the_connection);
-  return check_end();
 }

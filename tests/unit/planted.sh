@@ -21,7 +21,7 @@ each_has_its_tests() {
   for patch in "$planted"/*.patch; do
     grep -qE '^# (fakes|simulator):' "$patch" || { basename "$patch"; return 1; }
     sed -n 's/^# fakes: *//p' "$patch" | while read -r program test; do
-      grep -q "RUN($test)" "$root/tests/fake/$program.c" || { echo "$patch: $test"; exit 1; }
+      grep -q "^TEST($test) " "$root/tests/fake/$program.c" || { echo "$patch: $test"; exit 1; }
     done || return 1
   done
 }

@@ -3,7 +3,7 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "../check.h"
+#include "../check_main.h"
 #include "recording_io.h"
 
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void last_is(const char *list, const char *host, const char *port, const 
   redlock_close(&rl);
 }
 
-static void hosts(void) {
+TEST(hosts) {
   last_is("a", "a", "6379", "");
   last_is("a.example-1.org", "a.example-1.org", "6379", "");
   last_is("10.0.0.1", "10.0.0.1", "6379", "");
@@ -74,7 +74,7 @@ static void hosts(void) {
   last_is("x,a:7000", "a", "7000", "");
 }
 
-static void addresses_in_brackets(void) {
+TEST(addresses_in_brackets) {
   last_is("[::1]", "::1", "6379", "");
   last_is("[::1]:7000", "::1", "7000", "");
   last_is("[fe80::1%lo]", "fe80::1%lo", "6379", "");
@@ -83,7 +83,7 @@ static void addresses_in_brackets(void) {
   last_is("redis://u:p@[2001:db8::1]:7000/3", "2001:db8::1", "7000", "AUTH u p SELECT 3");
 }
 
-static void urls(void) {
+TEST(urls) {
   last_is("redis://a", "a", "6379", "");
   last_is("redis://a/", "a", "6379", "");
   last_is("redis://a:7000", "a", "7000", "");
@@ -93,7 +93,7 @@ static void urls(void) {
   last_is("redis://a:7000/15", "a", "7000", "SELECT 15");
 }
 
-static void users_and_passwords(void) {
+TEST(users_and_passwords) {
   last_is("redis://:secret@a", "a", "6379", "AUTH secret");
   last_is("redis://me:secret@a:7000", "a", "7000", "AUTH me secret");
   last_is("redis://me:secret@a/2", "a", "6379", "AUTH me secret SELECT 2");
@@ -104,7 +104,7 @@ static void users_and_passwords(void) {
 }
 
 /* It would be dropped in silence, and the client would run as the default user. */
-static void a_user_without_a_password_is_refused(void) {
+TEST(a_user_without_a_password_is_refused) {
   CHECK_EQ(init("redis://me@a"), REDLOCK_INVALID);
   CHECK(strstr(redlock_server_error(&rl, 0), "needs a password") != NULL);
   CHECK_EQ(init("redis://me:@a"), REDLOCK_INVALID);
@@ -117,7 +117,7 @@ static void a_user_without_a_password_is_refused(void) {
   memset(&options, 0, sizeof options);
 }
 
-static void encoded_users_and_passwords(void) {
+TEST(encoded_users_and_passwords) {
   last_is("redis://m%65:%73ecret@a", "a", "6379", "AUTH me secret");
   last_is("redis://me:%2f%2F%40%3a%25%2C%20@a", "a", "6379", "AUTH me //@:%, ");
   last_is("redis://me:100%25@a", "a", "6379", "AUTH me 100%");
@@ -125,7 +125,7 @@ static void encoded_users_and_passwords(void) {
   last_is("redis://%3A:%40@a", "a", "6379", "AUTH : @");
 }
 
-static void options_fill_in_who_we_are(void) {
+TEST(options_fill_in_who_we_are) {
   options.password = "from%41options";
   last_is("a", "a", "6379", "AUTH from%41options");
   options.username = "us";
@@ -137,13 +137,13 @@ static void options_fill_in_who_we_are(void) {
   memset(&options, 0, sizeof options);
 }
 
-static void sockets_in_the_file_system(void) {
+TEST(sockets_in_the_file_system) {
   last_is("unix:/r.sock", "/r.sock", "", "");
   last_is("unix:/run/redis:6/a@b%41.sock", "/run/redis:6/a@b%41.sock", "", "");
   last_is("unix:/a,unix:/b", "/b", "", "");
 }
 
-static void separators(void) {
+TEST(separators) {
   static const char *const lists[] = {
     "a,b,c", "a b c", "a\tb\nc", "a\r\nb\r\nc\r\n", ",a,,b,,,c,", "  a , b , c  ", "\n\na,b\nc,"
   };
@@ -155,17 +155,17 @@ static void separators(void) {
   }
 }
 
-static void as_many_as_there_may_be(void) {
+TEST(as_many_as_there_may_be) {
   last_is("a,b,c,d,e,f,g", "g", "6379", "");
 }
 
-static void one_host_may_have_many_ports(void) {
+TEST(one_host_may_have_many_ports) {
   last_is("a:1,a:2,a:3", "a", "3", "");
   last_is("a,a:6380", "a", "6380", "");
   last_is("1.1.1.1,1.1.1.11", "1.1.1.11", "6379", "");
 }
 
-static void longest_host(void) {
+TEST(longest_host) {
   char entry[300], host[256];
   memset(host, 'h', sizeof host);
   host[255] = '\0';
@@ -174,7 +174,7 @@ static void longest_host(void) {
   last_is(entry, host, "7000", "AUTH u p SELECT 1");
 }
 
-static void a_long_list_is_still_found(void) {
+TEST(a_long_list_is_still_found) {
   static char list[70000];
   memset(list, ' ', sizeof list);
   strcpy(list + 69000, "redis://u:p@far:7000/5");
@@ -205,7 +205,7 @@ static void is_refused(const char *entry) {
   entry_is_refused(list, 1);
 }
 
-static void bad_ports(void) {
+TEST(bad_ports) {
   is_refused("a:0");
   is_refused("a:00000");
   is_refused("a:65536");
@@ -225,7 +225,7 @@ static void bad_ports(void) {
   is_refused("redis://u:p@a:65536");
 }
 
-static void bad_hosts(void) {
+TEST(bad_hosts) {
   is_refused(":6379");
   is_refused("[]");
   is_refused("[]:6379");
@@ -241,7 +241,7 @@ static void bad_hosts(void) {
   is_refused("me@a");
 }
 
-static void bare_addresses(void) {
+TEST(bare_addresses) {
   is_refused("::1");
   is_refused("::");
   is_refused("1::");
@@ -251,7 +251,7 @@ static void bare_addresses(void) {
   is_refused("redis://2001:db8::1");
 }
 
-static void other_schemes(void) {
+TEST(other_schemes) {
   is_refused("rediss://a");
   is_refused("rediss://u:p@a:6379/0");
   is_refused("http://a");
@@ -264,13 +264,13 @@ static void other_schemes(void) {
   is_refused("://a");
 }
 
-static void what_tls_needs_is_told(void) {
+TEST(what_tls_needs_is_told) {
   CHECK_EQ(init("rediss://a"), REDLOCK_INVALID);
   CHECK(strstr(redlock_server_error(&rl, 0), "options.tls") != NULL);
   CHECK(strstr(redlock_server_error(&rl, 0), "io") != NULL);
 }
 
-static void sentinels_and_other_garbage(void) {
+TEST(sentinels_and_other_garbage) {
   is_refused("mymaster@a:26379");
   is_refused("a:26379;b:26379");
   is_refused("a:6379@16379");
@@ -278,7 +278,7 @@ static void sentinels_and_other_garbage(void) {
   is_refused("sentinel:a:26379");
 }
 
-static void bad_escapes(void) {
+TEST(bad_escapes) {
   is_refused("redis://me:%@a");
   is_refused("redis://me:%4@a");
   is_refused("redis://me:%4g@a");
@@ -290,7 +290,7 @@ static void bad_escapes(void) {
   is_refused("redis://%@a");
 }
 
-static void bad_databases(void) {
+TEST(bad_databases) {
   is_refused("redis://a/x");
   is_refused("redis://a/1x");
   is_refused("redis://a/-1");
@@ -302,13 +302,13 @@ static void bad_databases(void) {
   is_refused("redis://:pass/word@a"); /* a '/' must be written %2F */
 }
 
-static void bad_sockets(void) {
+TEST(bad_sockets) {
   is_refused("unix:");
   is_refused("unix:relative.sock");
   is_refused("unix:./a");
 }
 
-static void too_long_a_host(void) {
+TEST(too_long_a_host) {
   char host[300], entry[400];
   memset(host, 'h', sizeof host);
   host[256] = '\0';
@@ -322,7 +322,7 @@ static void too_long_a_host(void) {
   is_refused(entry);
 }
 
-static void one_address_twice(void) { /* R5 */
+TEST(one_address_twice) { /* R5 */
   entry_is_refused("a,a", 1);
   entry_is_refused("a,b,c,b", 3);
   entry_is_refused("a,A", 1);
@@ -337,18 +337,18 @@ static void one_address_twice(void) { /* R5 */
   entry_is_refused("unix:/a,b,unix:/a", 2);
 }
 
-static void sockets_that_differ_in_case_are_two(void) {
+TEST(sockets_that_differ_in_case_are_two) {
   last_is("unix:/run/A,unix:/run/a", "/run/a", "", "");
 }
 
-static void too_many(void) {
+TEST(too_many) {
   CHECK_EQ(init("a,b,c,d,e,f,g,h"), REDLOCK_INVALID);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
   CHECK(wire_is_untouched());
 }
 
 /* There is no entry to say it of. */
-static void too_few(void) {
+TEST(too_few) {
   static const char *const lists[] = { "", " ", ",", " , ,\r\n\t" };
   size_t i;
   for (i = 0; i < sizeof lists / sizeof lists[0]; i++) {
@@ -359,7 +359,7 @@ static void too_few(void) {
 }
 
 /* Every prefix of good lists and every good list with one byte changed: anything but a crash. */
-static void spoilt_lists_do_no_harm(void) {
+TEST(spoilt_lists_do_no_harm) {
   static const char good[] = "redis://me:%41b@[fe80::1%lo]:7000/12 unix:/a,b:1,[::1]:2";
   char list[sizeof good];
   size_t at;
@@ -372,37 +372,4 @@ static void spoilt_lists_do_no_harm(void) {
       else CHECK(wire_is_untouched());
     }
   }
-}
-
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  RUN(hosts);
-  RUN(addresses_in_brackets);
-  RUN(urls);
-  RUN(users_and_passwords);
-  RUN(a_user_without_a_password_is_refused);
-  RUN(encoded_users_and_passwords);
-  RUN(options_fill_in_who_we_are);
-  RUN(sockets_in_the_file_system);
-  RUN(separators);
-  RUN(as_many_as_there_may_be);
-  RUN(one_host_may_have_many_ports);
-  RUN(longest_host);
-  RUN(a_long_list_is_still_found);
-  RUN(bad_ports);
-  RUN(bad_hosts);
-  RUN(bare_addresses);
-  RUN(other_schemes);
-  RUN(what_tls_needs_is_told);
-  RUN(sentinels_and_other_garbage);
-  RUN(bad_escapes);
-  RUN(bad_databases);
-  RUN(bad_sockets);
-  RUN(too_long_a_host);
-  RUN(one_address_twice);
-  RUN(sockets_that_differ_in_case_are_two);
-  RUN(too_many);
-  RUN(too_few);
-  RUN(spoilt_lists_do_no_harm);
-  return check_end();
 }
