@@ -16,12 +16,10 @@ TEST(all_say_yes) { /* R4 R22 */
 
 /* Each server answers `late` ms after the SET, so the quorum stands at T1 + late. */
 static redlock_status answered_late(int64_t late) {
-  int i;
   prepare(5);
   options.server_timeout_ms = 5000;
-  ready();
-  warm();
-  for (i = 0; i < 5; i++) fake.server[i].reply_ms = late;
+  ready_and_warm();
+  SET_SERVERS(0, 4, reply_ms, late);
   return redlock_acquire(&rl, &lock, "r", 1000, 0);
 }
 
@@ -42,15 +40,13 @@ TEST(nothing_left_is_expired_and_rolled_back) { /* R1 R7 */
 
 /* That the queue checks again must not hide that the attempt failed: it has time for another. */
 TEST(an_expired_attempt_is_retried) { /* R1 R9 */
-  int i;
   prepare(3);
   options.server_timeout_ms = 5000;
-  ready();
-  warm();
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = VALID(1000);
+  ready_and_warm();
+  SET_SERVERS(0, 2, reply_ms, VALID(1000));
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_PENDING);
   (void)redlock_step(&rl); /* the SETs are out, their replies on the way */
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 1;
+  SET_SERVERS(0, 2, reply_ms, 1);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 2);
   end();
@@ -66,8 +62,7 @@ TEST(drift_is_rounded_up) { /* R1 */
   for (i = 0; i < sizeof row / sizeof row[0]; i++) {
     prepare(3);
     options.drift_ppm = row[i].ppm;
-    ready();
-    warm();
+    ready_and_warm();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", row[i].ttl, 0), REDLOCK_OK);
     CHECK_EQ(redlock_remaining_ms(&rl, &lock), (int64_t)row[i].ttl - row[i].drift - 2);
     end();
@@ -76,23 +71,21 @@ TEST(drift_is_rounded_up) { /* R1 */
 
 TEST(a_ttl_that_drift_eats_is_invalid) { /* R1 */
   uint32_t ttl;
-  int i;
   world(3);
   for (ttl = 0; ttl <= 4; ttl++) {
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", ttl, 0), REDLOCK_INVALID);
     CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", ttl, 0), REDLOCK_INVALID);
   }
   CHECK_EQ(fake.logged, 0);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 0;
+  SET_SERVERS(0, 2, reply_ms, 0);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 5, 0), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
   end();
 }
 
 TEST(connecting_counts_as_elapsed) { /* R1 */
-  int i;
   prepare(3);
-  for (i = 0; i < 3; i++) fake.server[i].connect_ms = 20;
+  SET_SERVERS(0, 2, connect_ms, 20);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 21);
@@ -127,8 +120,7 @@ static void suspend_at_the_first_send(struct fake *f, enum fake_hook hook, int s
 TEST(time_starts_before_the_first_byte) { /* R1 */
   prepare(3);
   options.server_timeout_ms = 5000;
-  ready();
-  warm();
+  ready_and_warm();
   fake.on_call = suspend_at_the_first_send;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 301);
@@ -174,14 +166,13 @@ TEST(a_grant_at_its_deadline_is_none) { /* R1 hand-over */
 }
 
 TEST(returns_at_the_third_yes) { /* R6 */
-  int64_t start;
   int i;
   world(5);
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = i + 1;
   freeze(3, 4);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 3);
+  CHECK_EQ(elapsed_ms(), 3);
   CHECK(fake.calls[FAKE_WAIT] <= 4); /* one for each reply, and none behind the third */
   CHECK_EQ(fake.calls[FAKE_SEND], 5);
   CHECK_EQ(lock.votes[3], REDLOCK_VOTE_NONE);
@@ -189,27 +180,25 @@ TEST(returns_at_the_third_yes) { /* R6 */
 }
 
 TEST(returns_at_the_third_no) { /* R6 R23 */
-  int64_t start;
   int i;
   world(5);
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = i + 1;
   occupy(0, 2, "r", 10000);
   freeze(3, 4);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
-  CHECK_EQ(now() - start, 3);
+  CHECK_EQ(elapsed_ms(), 3);
   CHECK(fake.calls[FAKE_WAIT] <= 4);
   end();
 }
 
 TEST(a_slow_server_is_waited_for_while_it_matters) { /* R6 */
-  int64_t start;
   world(5);
   occupy(0, 1, "r", 10000);
   fake.server[4].reply_ms = 40;
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 40);
+  CHECK_EQ(elapsed_ms(), 40);
   end();
 }
 
@@ -241,8 +230,7 @@ TEST(the_value_is_all_of_the_entropy) { /* R3 */
     memset(bytes, 7, sizeof bytes);
     if (i < 20) bytes[i] = 9;
     prepare(3);
-    ready();
-    warm();
+    ready_and_warm();
     fake.entropy = bytes;
     fake.entropy_size = sizeof bytes;
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -260,8 +248,7 @@ TEST(each_attempt_draws_a_fresh_value) { /* R3 */
   const struct fake_command *a, *b;
   prepare(3);
   options.max_attempts = 4;
-  ready();
-  warm();
+  ready_and_warm();
   fake.entropy_given = 0;
   fake_answer(&fake, FAKE_ANY, FAKE_SET, -1, "-LOADING dataset in memory\r\n");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_NO_QUORUM);

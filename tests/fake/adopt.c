@@ -56,11 +56,10 @@ static void check_adopted(void) {
 /* ---- One attempt ----------------------------------------------------------------------------- */
 
 TEST(it_takes_one_round_trip_and_a_fresh_value) { /* R28 R3 */
-  int64_t began;
   given_world(3);
-  began = now();
+  start_timing();
   CHECK_EQ(adopt(), REDLOCK_OK);
-  CHECK_EQ(now() - began, 1);
+  CHECK_EQ(elapsed_ms(), 1);
   CHECK_EQ(lock.operation, REDLOCK_ACQUIRE);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(TTL) - 1);
   CHECK(memcmp(lock.value, given.value, sizeof lock.value) != 0);
@@ -162,13 +161,12 @@ TEST(one_that_goes_on_is_told) { /* R28 R19 */
 
 /* Its extension is under way; the swap overtakes it. */
 TEST(what_is_still_under_way_finds_nothing) { /* R28 */
-  int i;
   given_world(3);
-  for (i = 0; i < 3; i++) fake.server[i].request_ms = 20;
+  SET_SERVERS(0, 2, request_ms, 20);
   CHECK_EQ(redlock_start_extend(&giver, &given, 6 * TTL), REDLOCK_PENDING);
   (void)redlock_step(&giver);
   CHECK_EQ(redlock_cancel(&giver, &given), REDLOCK_OK);
-  for (i = 0; i < 3; i++) fake.server[i].request_ms = 0;
+  SET_SERVERS(0, 2, request_ms, 0);
   CHECK_EQ(adopt(), REDLOCK_OK);
   run_for(30);
   CHECK(fake_pttl(&fake, 0, "r") <= TTL);
@@ -202,9 +200,8 @@ TEST(after_a_minority_it_can_be_tried_again) { /* R28 R7 R23 */
 }
 
 TEST(a_quorum_that_comes_too_late_frees_the_lock) { /* R28 R1 */
-  int i;
   given_world(3);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 45;
+  SET_SERVERS(0, 2, reply_ms, 45);
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", 40, given.value), REDLOCK_NO_QUORUM);
   run_for(200);
   CHECK_EQ(fake_live_keys(&fake), 0);
@@ -215,11 +212,10 @@ TEST(servers_that_forgot_cast_no_vote) { /* R28 R24 */
   int i;
   prepare(3);
   options.max_ttl_ms = TTL;
-  for (i = 0; i < 3; i++) fake.server[i].started_at = now() - TTL - 3000;
-  ready();
-  warm();
+  SET_SERVERS(0, 2, started_at, now() - TTL - 3000);
+  ready_and_warm();
   give();
-  for (i = 0; i < 3; i++) fake_restart(&fake, i);
+  restart(0, 2);
   for (i = 0; i < 3; i++)
     fake_put(&fake, i, "r", "01234567890123456789", TTL); /* as if it were there */
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "01234567890123456789"), REDLOCK_NO_QUORUM);
@@ -366,8 +362,7 @@ TEST(a_lock_adopts_itself) { /* R28 */
 TEST(it_is_kept_and_its_hold_counts_anew) { /* R28 R20 */
   prepare(3);
   options.max_hold_ms = 2 * TTL;
-  ready();
-  warm();
+  ready_and_warm();
   give();
   fake_sleep(&fake, TTL - 1000);
   CHECK_EQ(adopt(), REDLOCK_OK);

@@ -39,8 +39,7 @@ TEST(an_extension_that_failed_goes_to_nobody_later) { /* R19 */
   fake.server[2].connect_ms = 20;
   fake_reset(&fake, 2, FAKE_RST);
   run_for(2);
-  (void)fake_answer(&fake, 0, FAKE_EXTEND, 1, "-OOM no memory\r\n");
-  (void)fake_answer(&fake, 1, FAKE_EXTEND, 1, "-OOM no memory\r\n");
+  servers_answer(0, 1, FAKE_EXTEND, 1, "-OOM no memory\r\n");
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_NO_QUORUM);
   run_for(1000);
   CHECK_EQ(redlock_acquire(&rl, &other, "o", TTL, 0), REDLOCK_OK);
@@ -72,8 +71,7 @@ TEST(past_the_limit_nothing_is_asked_for) { /* R20 */
   for (late = 0; late <= 1; late++) {
     prepare(3);
     options.max_hold_ms = 500;
-    ready();
-    warm();
+    ready_and_warm();
     granted = now();
     hold("r", TTL);
     fake_sleep(&fake, granted + 500 + late - now());
@@ -89,8 +87,7 @@ TEST(without_entropy_back_off_waits_all_the_same) { /* R14 */
   int before;
   prepare(3);
   options.server_timeout_ms = 1000;
-  ready();
-  warm();
+  ready_and_warm();
   fake.server[0].reply_ms = fake.server[1].reply_ms = 900;
   fake.server[2].refuses = 1;
   fake_reset(&fake, 2, FAKE_RST);
@@ -133,10 +130,9 @@ TEST(back_off_stays_long_after_hundreds_of_failures) { /* R14 */
 
 /* Its clock was set back after it started. */
 TEST(a_negative_uptime_counts_as_none) { /* R24 */
-  int i;
   prepare(3);
   options.max_ttl_ms = 1000;
-  for (i = 0; i < 3; i++) fake.server[i].started_at = now() + 500000;
+  SET_SERVERS(0, 2, started_at, now() + 500000);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
@@ -161,10 +157,8 @@ TEST(an_even_number_can_still_prove_the_loss) { /* R21 */
   world(4);
   hold("r", TTL);
   run_for(2);
-  (void)fake_answer(&fake, 0, FAKE_RELEASE, 1, "-OOM no memory\r\n");
-  (void)fake_answer(&fake, 1, FAKE_RELEASE, 1, "-OOM no memory\r\n");
-  fake_forget(&fake, 2, "r");
-  fake_forget(&fake, 3, "r");
+  servers_answer(0, 1, FAKE_RELEASE, 1, "-OOM no memory\r\n");
+  forget_key(2, 3, "r");
   fake.server[3].reply_ms = 20;
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
   end();
@@ -174,10 +168,8 @@ TEST(an_even_number_can_still_prove_an_extended_lock_lost) { /* R19 */
   world(4);
   hold("r", TTL);
   run_for(2);
-  (void)fake_answer(&fake, 0, FAKE_EXTEND, 1, "-OOM no memory\r\n");
-  (void)fake_answer(&fake, 1, FAKE_EXTEND, 1, "-OOM no memory\r\n");
-  fake_forget(&fake, 2, "r");
-  fake_forget(&fake, 3, "r");
+  servers_answer(0, 1, FAKE_EXTEND, 1, "-OOM no memory\r\n");
+  forget_key(2, 3, "r");
   fake.server[3].reply_ms = 20;
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_EXPIRED);
   end();
@@ -203,8 +195,7 @@ TEST(a_talkative_server_does_not_hold_a_step_up) {
   memcpy(answer + i + 30000, "\r\n", 3);
   world(3);
   (void)fake_answer(&fake, 0, FAKE_RELEASE, 1, answer);
-  hold("s", 1000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("s", 1000);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   for (i = 0; i < 100 && lock.status == REDLOCK_PENDING; i++) {
     fake.calls[FAKE_RECV] = 0;
@@ -219,14 +210,12 @@ TEST(a_talkative_server_does_not_hold_a_step_up) {
 
 TEST(a_connection_with_nothing_to_say_does_not_ask_to_write) { /* R27 */
   redlock_fd want[3];
-  int i;
   prepare(3);
-  for (i = 0; i < 3; i++) fake.server[i].store.password = "secret";
+  SET_SERVERS(0, 2, store.password, "secret");
   options.password = "secret";
   fake.server[0].connect_ms = FAKE_NEVER;
   ready();
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
-  (void)redlock_step(&rl);
+  start_and_send(&lock, "r", 1000, 0);
   CHECK_EQ(redlock_fds(&rl, want, 3), 3);
   CHECK(want[0].server == 0 && (want[0].events & REDLOCK_WRITE));
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);

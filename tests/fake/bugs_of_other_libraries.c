@@ -33,9 +33,8 @@ static void race(int64_t ms) {
 
 /* Each half of the servers hears another client first: nobody has a majority. */
 static void tie(int count) {
-  int i;
   two_clients(count);
-  for (i = 0; i < count; i++) fake.server[i].request_ms = 0;
+  SET_SERVERS(0, count - 1, request_ms, 0);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 2000, 20000), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_acquire(&second, &other, "r", 2000, 20000), REDLOCK_PENDING);
   occupy(0, count / 2 - 1, "r", 150); /* neither gets these in the first attempt */
@@ -58,12 +57,10 @@ TEST(node_redlock_even_n_needs_more_than_half) { /* R5 */
 
 /* Three servers, patience, and replies that take so long. */
 static void slow_world(int64_t reply_ms) {
-  int i;
   prepare(3);
   options.server_timeout_ms = 5000;
-  ready();
-  warm();
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = reply_ms;
+  ready_and_warm();
+  SET_SERVERS(0, 2, reply_ms, reply_ms);
 }
 
 TEST(node_redlock_validity_unchecked) { /* R1: handed out 53 ms too late */
@@ -75,8 +72,7 @@ TEST(node_redlock_validity_unchecked) { /* R1: handed out 53 ms too late */
 
 TEST(node_redlock_blocks_itself) { /* R7 R3 */
   world(5);
-  fake_answer(&fake, 2, FAKE_SET, 1, "-LOADING\r\n");
-  fake_answer(&fake, 3, FAKE_SET, 1, "-LOADING\r\n");
+  servers_answer(2, 3, FAKE_SET, 1, "-LOADING\r\n");
   fake_answer(&fake, 4, FAKE_SET, 1, "-LOADING\r\n");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 1000), REDLOCK_OK);
   CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 2);
@@ -86,13 +82,12 @@ TEST(node_redlock_blocks_itself) { /* R7 R3 */
 }
 
 TEST(node_redlock_release_of_an_expired_lock) { /* R21: no retries, no throw */
-  int64_t start;
   world(3);
   hold("r", 100);
   fake_sleep(&fake, 500);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
-  CHECK(now() - start <= 1);
+  CHECK(elapsed_ms() <= 1);
   run_for(10000);
   CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 1);
   end();
@@ -111,7 +106,7 @@ TEST(redispp_extends_a_foreign_key) { /* R18 */
   world(3);
   hold("r", 10000);
   run_for(2);
-  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  forget_key(0, 2, "r");
   occupy(0, 2, "r", 100);
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
   for (i = 0; i < 3; i++) CHECK(fake_pttl(&fake, i, "r") <= 100);
@@ -119,11 +114,10 @@ TEST(redispp_extends_a_foreign_key) { /* R18 */
 }
 
 TEST(redispp_extends_a_missing_key) { /* R18 */
-  int i;
   world(3);
   hold("r", 10000);
   run_for(2);
-  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  forget_key(0, 2, "r");
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
   CHECK_EQ(fake_live_keys(&fake), 0);
   end();
@@ -146,8 +140,7 @@ TEST(redispp_one_dead_server_of_three) { /* R16 R21 */
     prepare(3);
     fake.server[dead].refuses = 1;
     ready();
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 10000);
     CHECK_EQ(fake_live_keys(&fake), 0);
     end();
   }
@@ -156,8 +149,7 @@ TEST(redispp_one_dead_server_of_three) { /* R16 R21 */
 TEST(redispp_retry_delay_has_no_effect) { /* R9: 358 SETs a second at 500 ms */
   prepare(3);
   options.retry_delay_min_ms = options.retry_delay_max_ms = 500;
-  ready();
-  warm();
+  ready_and_warm();
   occupy(0, 2, "r", 100000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2000), REDLOCK_TAKEN);
   CHECK(fake_count(&fake, 0, FAKE_SET) >= 4 && fake_count(&fake, 0, FAKE_SET) <= 5);
@@ -201,14 +193,13 @@ TEST(redsync_roll_back_overtakes_the_set) { /* R7: one connection, in order */
 }
 
 TEST(redsync_unlock_and_extend_have_no_timeout) { /* R10 */
-  int64_t start;
   world(3);
   hold("r", 60000);
   freeze(0, 2);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_NO_QUORUM);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
-  CHECK(now() - start <= 2 * SERVER_TIMEOUT);
+  CHECK(elapsed_ms() <= 2 * SERVER_TIMEOUT);
   end();
 }
 
@@ -216,8 +207,7 @@ TEST(redisson_unit_conversion_repeats) { /* R1 R18: 10 s, 2.7 h, 115 days */
   int k;
   prepare(3);
   options.max_attempts = 4;
-  ready();
-  warm();
+  ready_and_warm();
   fake_answer(&fake, FAKE_ANY, FAKE_SET, 9, "-LOADING\r\n");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, REDLOCK_FOREVER), REDLOCK_OK);
   for (k = 0; k < 4; k++) CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, k)->ttl_ms, 10000);
@@ -248,8 +238,7 @@ TEST(redlock_py_quorum_and_one_dead_raises) { /* R16 */
   world(5);
   fake.server[4].refuses = 1;
   fake_reset(&fake, 4, FAKE_RST);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 60000);
   CHECK_EQ(fake_live_keys(&fake), 0);
   end();
 }
@@ -268,8 +257,7 @@ TEST(redlock_rs_validity_underflows) { /* R1: 1.8e19 ms */
 TEST(redlock_rs_one_error_aborts_without_unlocking) { /* R7 */
   world(5);
   fake_answer(&fake, 1, FAKE_SET, 1, "-LOADING\r\n");
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 60000);
   occupy(2, 3, "s", 60000);
   fake_answer(&fake, 1, FAKE_SET, 1, "-LOADING\r\n");
   CHECK_EQ(redlock_acquire(&rl, &lock, "s", 60000, 0), REDLOCK_TAKEN);
@@ -370,13 +358,12 @@ TEST(redlock_cpp_clock_of_one_second) { /* R1 */
 }
 
 TEST(redlock_cpp_no_command_timeout) { /* R10 */
-  int64_t start;
   prepare(3);
   fake.server[0].connect_ms = fake.server[1].connect_ms = FAKE_NEVER;
   ready();
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   end();
 }
 
@@ -393,8 +380,7 @@ TEST(redlock_net_extend_creates_missing_keys) { /* R19 */
   world(5);
   hold("r", 10000);
   run_for(2);
-  fake_forget(&fake, 0, "r");
-  fake_forget(&fake, 1, "r");
+  forget_key(0, 1, "r");
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_OK);
   run_for(5);
   CHECK_EQ(fake_holders(&fake, "r"), 3);
@@ -402,11 +388,10 @@ TEST(redlock_net_extend_creates_missing_keys) { /* R19 */
 }
 
 TEST(redlock_net_lost_turns_back_to_acquired) { /* R19 R22 */
-  int i;
   world(3);
   hold("r", 10000);
   run_for(2);
-  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  forget_key(0, 2, "r");
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
   CHECK(redlock_extend(&rl, &lock, 10000) != REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
@@ -487,8 +472,7 @@ TEST(all_of_them_trust_a_server_that_forgot) { /* R24; more of it in quarantine.
   options.max_ttl_ms = 10000;
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
-  fake_restart(&fake, 0);
-  fake_restart(&fake, 1);
+  restart(0, 1);
   run_for(100);
   CHECK(redlock_acquire(&rl, &third, "r", 10000, 1000) != REDLOCK_OK);
   end();

@@ -6,45 +6,40 @@ static redlock_lock many[64];
 static void use_for(int64_t ms) {
   int64_t limit = now() + ms;
   while (now() < limit) {
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 1000);
     run_for(50);
   }
 }
 
 TEST(refused_servers_cost_nothing) { /* R14 R16 */
-  int64_t start;
   prepare(5);
   fake.server[0].refuses = fake.server[3].refuses = 1;
   ready();
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 1); /* the handshake, and the lock behind it */
+  CHECK_EQ(elapsed_ms(), 1); /* the handshake, and the lock behind it */
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
   end();
 }
 
 TEST(black_holes_cost_nothing_when_not_needed) { /* R14 R16 */
-  int64_t start;
   prepare(5);
   fake.server[0].connect_ms = fake.server[3].connect_ms = FAKE_NEVER;
   ready();
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 1);
+  CHECK_EQ(elapsed_ms(), 1);
   end();
 }
 
 TEST(black_holes_end_at_the_timeout) { /* R10 R14 */
-  int64_t start;
-  int i;
   prepare(5);
-  for (i = 0; i < 5; i++) fake.server[i].connect_ms = FAKE_NEVER;
+  SET_SERVERS(0, 4, connect_ms, FAKE_NEVER);
   ready();
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   CHECK(fake_open_count(&fake) <= 5);
   end();
 }
@@ -86,22 +81,20 @@ TEST(backoff_grows_and_is_bounded) { /* R14 */
 
 /* Nothing else is due then, and the back-off's end decides. */
 TEST(the_end_of_a_backoff_is_not_slept_through) { /* R14 R27 */
-  int64_t start;
   int i;
   prepare(3);
   options.server_timeout_ms = 5000;
   fake.server[2].refuses = 1;
   ready();
   for (i = 0; i < 12; i++) {
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 100);
     run_for(i < 11 ? 2000 : 150); /* its own releases are too old by then */
   }
   fake.server[2].refuses = 0;
   fake_freeze(&fake, 1);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
-  CHECK(now() - start > 10 && now() - start < 1200);
+  CHECK(elapsed_ms() > 10 && elapsed_ms() < 1200);
   end();
 }
 
@@ -156,15 +149,13 @@ TEST(no_descriptors_for_a_minority) { /* R14 R16: EMFILE */
 }
 
 TEST(no_descriptors_at_all) { /* R14 R23 */
-  int64_t start;
-  int i;
   prepare(5);
-  for (i = 0; i < 5; i++) fake.server[i].open_fails = 1;
+  SET_SERVERS(0, 4, open_fails, 1);
   ready();
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  CHECK(now() - start <= SERVER_TIMEOUT);
-  for (i = 0; i < 5; i++) fake.server[i].open_fails = 0;
+  CHECK(elapsed_ms() <= SERVER_TIMEOUT);
+  SET_SERVERS(0, 4, open_fails, 0);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_OK);
   end();
 }
@@ -259,8 +250,7 @@ TEST(nor_when_it_was_released) { /* R12 (b) */
   prepare(3);
   fake.server[2].connect_ms = 30;
   ready();
-  hold("r", 60000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 60000);
   run_for(2000);
   CHECK_EQ(fake_live_keys(&fake), 0);
   end();
@@ -268,16 +258,14 @@ TEST(nor_when_it_was_released) { /* R12 (b) */
 
 TEST(a_restart_between_rounds_is_noticed) { /* R12 R14 */
   world(3);
-  fake_restart(&fake, 0);
-  fake_restart(&fake, 1);
+  restart(0, 1);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_OK);
   end();
 }
 
 TEST(a_fin_while_idle_is_no_failure) { /* R12 R16: idle timeouts of a server */
   world(3);
-  fake_reset(&fake, 0, FAKE_FIN);
-  fake_reset(&fake, 1, FAKE_FIN);
+  reset(0, 1, FAKE_FIN);
   run_for(1000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2000), REDLOCK_OK);
   end();
@@ -314,8 +302,7 @@ TEST(late_replies_of_many_commands_are_dropped) { /* R8 */
   world(5);
   fake.server[4].reply_ms = 45;
   for (i = 0; i < 40; i++) {
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 1000);
   }
   occupy(2, 4, "busy", 10000); /* while OKs for other locks are on their way */
   CHECK_EQ(redlock_acquire(&rl, &lock, "busy", 1000, 0), REDLOCK_TAKEN);

@@ -106,15 +106,13 @@ TEST(control_bytes_are_not_passed_on) { /* R15: the text may go to a terminal */
 TEST(each_error_from_a_minority_does_not_show) { /* R15 R16 */
   int e;
   for (e = 0; e < ERRORS; e++) {
-    int64_t start;
     world(5);
-    fake_answer(&fake, 0, FAKE_ANY, -1, errors[e]);
-    fake_answer(&fake, 1, FAKE_ANY, -1, errors[e]);
-    start = now();
+    servers_answer(0, 1, FAKE_ANY, -1, errors[e]);
+    start_timing();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
     CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-    CHECK_EQ(now() - start, 3);
+    CHECK_EQ(elapsed_ms(), 3);
     end();
   }
 }
@@ -176,10 +174,8 @@ static void greeted(const char *error, int majority) {
   CHECK(now() - start <= SERVER_TIMEOUT);
   run_for(20);
   CHECK(is_kept(0, error));
-  for (i = 0; i < 3; i++) {
-    fake.server[i].greeting = NULL;
-    fake.server[i].hangs_up = 0;
-  }
+  SET_SERVERS(0, 2, greeting, NULL);
+  SET_SERVERS(0, 2, hangs_up, 0);
   run_for(2000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "s", 1000, 20000), REDLOCK_OK);
   end();

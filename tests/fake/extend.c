@@ -57,11 +57,10 @@ TEST(a_failure_changes_nothing_and_can_be_repeated) { /* R19 R22 */
 }
 
 TEST(loss_on_a_majority_is_proved) { /* R19 */
-  int i;
   world(5);
   hold("r", 10000);
   run_for(3);
-  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  forget_key(0, 2, "r");
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   run_for(3);
@@ -73,8 +72,7 @@ TEST(two_of_five_gone_is_not_proved) { /* R19 */
   world(5);
   hold("r", 10000);
   run_for(3);
-  fake_forget(&fake, 0, "r");
-  fake_forget(&fake, 1, "r");
+  forget_key(0, 1, "r");
   fake_freeze(&fake, 2);
   CHECK_EQ(redlock_extend(&rl, &lock, 20000), REDLOCK_NO_QUORUM);
   CHECK(redlock_remaining_ms(&rl, &lock) > 9000);
@@ -106,13 +104,12 @@ TEST(just_before_the_deadline_it_is_tried) { /* R18 */
 }
 
 TEST(the_old_deadline_ends_it) { /* R19: EXPIRED, and released everywhere */
-  int i;
   world(5);
   hold("r", 1000);
   run_for(3);
   fake_sleep(&fake, 1000 - DRIFT(1000) - 24);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 19);
-  for (i = 0; i < 5; i++) fake.server[i].reply_ms = 19;
+  SET_SERVERS(0, 4, reply_ms, 19);
   CHECK_EQ(redlock_extend(&rl, &lock, 5000), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   run_for(1);
@@ -122,33 +119,30 @@ TEST(the_old_deadline_ends_it) { /* R19: EXPIRED, and released everywhere */
 }
 
 TEST(one_millisecond_before_the_old_deadline_counts) { /* R18 */
-  int i;
   world(5);
   hold("r", 1000);
   run_for(3);
   fake_sleep(&fake, 1000 - DRIFT(1000) - 24);
-  for (i = 0; i < 5; i++) fake.server[i].reply_ms = 18;
+  SET_SERVERS(0, 4, reply_ms, 18);
   CHECK_EQ(redlock_extend(&rl, &lock, 5000), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(5000) - 18);
   end();
 }
 
 TEST(hung_servers_do_not_hold_it_up) { /* R10 */
-  int64_t start;
   world(5);
   hold("r", 10000);
   freeze(0, 4);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_NO_QUORUM);
-  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   end();
 }
 
 TEST(a_lock_that_is_not_held_is_refused) { /* R18 */
   world(3);
   CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_INVALID);
-  hold("r", 1000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 1000);
   CHECK(redlock_extend(&rl, &lock, 1000) != REDLOCK_OK);
   run_for(2);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
@@ -160,7 +154,7 @@ TEST(a_foreign_key_is_left_alone) { /* R18 */
   world(3);
   hold("r", 10000);
   run_for(2);
-  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  forget_key(0, 2, "r");
   occupy(0, 2, "r", 500);
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
   run_for(2);
@@ -174,8 +168,7 @@ TEST(max_hold_bounds_it) { /* R20 */
   redlock_status got = REDLOCK_OK;
   prepare(3);
   options.max_hold_ms = 3000;
-  ready();
-  warm();
+  ready_and_warm();
   grant = now();
   hold("r", 1000);
   while (got == REDLOCK_OK && now() - grant < 20000) {

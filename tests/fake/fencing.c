@@ -12,8 +12,7 @@ static void prepare_fenced(int count) {
 /* All servers are connected, and their clocks known. */
 static void fenced(int count) {
   prepare_fenced(count);
-  ready();
-  warm();
+  ready_and_warm();
 }
 
 static int64_t wall_us(int server) { return fake_wall_us(&fake.server[server], now()); }
@@ -98,12 +97,11 @@ TEST(tokens_rise_in_one_round_trip_each) { /* R25 */
 }
 
 TEST(the_first_of_a_client_takes_two_rounds) { /* R25 */
-  int64_t start;
   prepare_fenced(5);
   ready();
-  start = now();
+  start_timing();
   CHECK_EQ(take("r"), REDLOCK_OK); /* one attempt, wait_ms is 0 */
-  CHECK_EQ(now() - start, 3);      /* the handshake, the probe, the grant: it rests nowhere */
+  CHECK_EQ(elapsed_ms(), 3);      /* the handshake, the probe, the grant: it rests nowhere */
   CHECK_EQ(set(0, 0)->token, 0);
   CHECK_EQ(sets(0), 2);
   CHECK(memcmp(&set(0, 0)->value, &set(0, 1)->value, sizeof(struct fake_text)) != 0); /* R3 */
@@ -134,8 +132,7 @@ TEST(extension_and_release_leave_it_alone) { /* R25 */
 static redlock_vote vote_for(const char *answer) {
   redlock_status status;
   fenced(3);
-  fake_answer(&fake, 1, FAKE_SET, -1, answer);
-  fake_answer(&fake, 2, FAKE_SET, -1, answer);
+  servers_answer(1, 2, FAKE_SET, -1, answer);
   status = take("r");
   CHECK(status == REDLOCK_TAKEN || status == REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.token, 0);
@@ -178,8 +175,7 @@ TEST(the_token_itself_is_no_yes) { /* R4 R25 */
     fenced(3);
     CHECK_EQ(take("probe"), REDLOCK_OK);
     snprintf(answer, sizeof answer, ":%lld\r\n", (long long)lock.token + MS + more);
-    fake_answer(&fake, 1, FAKE_SET, 1, answer);
-    fake_answer(&fake, 2, FAKE_SET, 1, answer);
+    servers_answer(1, 2, FAKE_SET, 1, answer);
     forget_log();
     CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_OK);
     CHECK_EQ(set(0, 0)->token, (int64_t)lock.token + MS); /* a millisecond later */
@@ -216,13 +212,10 @@ TEST(a_token_leaves_in_pieces) { /* R8 R25 */
 
 TEST(a_reply_split_at_every_byte) { /* R8 R25 */
   size_t at;
-  int i;
   for (at = 1; at < 19; at++) {
     fenced(3);
-    for (i = 0; i < 3; i++) {
-      fake.server[i].split_at = at;
-      fake.server[i].split_ms = 5;
-    }
+    SET_SERVERS(0, 2, split_at, at);
+    SET_SERVERS(0, 2, split_ms, 5);
     CHECK_EQ(take("r"), REDLOCK_OK);
     CHECK_EQ(sets(0), 1);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -238,8 +231,7 @@ TEST(a_late_yes_to_the_attempt_before_is_none) { /* R8 R25 */
   CHECK_EQ(lock.token, 0);
   fake_answer(&fake, 1, FAKE_SET, 1, "$-1\r\n")->skip = 1; /* its answer to the second */
   fake_answer(&fake, 2, FAKE_SET, 1, "$-1\r\n")->skip = 1;
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "r", 1000, 0), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&other, "r", 1000, 0);
   thaw(1, 2);
   CHECK(finish(&other) != REDLOCK_OK);
   CHECK_EQ(other.token, 0);
@@ -250,12 +242,12 @@ TEST(a_late_yes_to_the_attempt_before_is_none) { /* R8 R25 */
 TEST(no_lock_without_its_counter) { /* R25 */
   int i;
   fenced(3);
-  for (i = 0; i < 3; i++) fake.server[i].store.fail_write = 2;
+  SET_SERVERS(0, 2, store.fail_write, 2);
   CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
   for (i = 0; i < 2; i++) CHECK_EQ(lock.votes[i], REDLOCK_VOTE_ERROR);
   CHECK(fake_key_at(&fake, 0, "r:fence") != NULL);
   CHECK(fake_count(&fake, 0, FAKE_RELEASE) <= 1);
-  for (i = 0; i < 3; i++) fake.server[i].store.fail_write = 0;
+  SET_SERVERS(0, 2, store.fail_write, 0);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
   end();
 }
@@ -306,14 +298,13 @@ TEST(the_next_one_is_greater_at_once) { /* R25 */
 
 /* The counter is so far ahead that no token above it is in the window. */
 TEST(it_is_asked_twice_more_and_no_oftener) { /* R25 R9 */
-  int64_t start;
   fenced(3);
   count(0, 2, "r:fence", wall_us(0) + 4 * QUARTER_US);
-  start = now();
+  start_timing();
   CHECK_EQ(take("r"), REDLOCK_TAKEN); /* R23 */
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_LOW);
   CHECK_EQ(lock.token, 0);
-  CHECK_EQ(now() - start, 3);
+  CHECK_EQ(elapsed_ms(), 3);
   CHECK_EQ(sets(0), 3);
   CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 0); /* R7: it holds nothing */
   end();
@@ -347,8 +338,7 @@ TEST(an_attempt_is_counted_once) { /* R25 R9 */
   prepare_fenced(3);
   options.max_attempts = 2;
   options.retry_delay_min_ms = options.retry_delay_max_ms = 100;
-  ready();
-  warm();
+  ready_and_warm();
   count(0, 2, "r:fence", wall_us(0) + 4 * QUARTER_US);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 1000), REDLOCK_TAKEN);
   CHECK_EQ(sets(0), 6);
@@ -384,15 +374,13 @@ TEST(whoever_is_taken_is_not_asked_again) { /* R25 R9 */
 
 /* The second round has what is left of the first one's time. */
 TEST(both_rounds_share_one_deadline) { /* R25 R10 R9 */
-  int64_t start;
-  int i;
   fenced(3);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = SERVER_TIMEOUT * 2 / 3;
+  SET_SERVERS(0, 2, reply_ms, SERVER_TIMEOUT * 2 / 3);
   count(0, 2, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
-  start = now();
+  start_timing();
   CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TIMEOUT);
-  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   CHECK_EQ(lock.token, 0);
   end();
 }
@@ -420,8 +408,7 @@ TEST(a_cancel_between_the_rounds_leaves_nothing) { /* R7 R25 */
   fenced(3);
   fake.server[0].reply_ms = fake.server[1].reply_ms = 2;
   count(0, 1, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&lock, "r", 1000, 0);
   run_for(2);
   CHECK_EQ(sets(0), 2);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
@@ -438,8 +425,7 @@ TEST(clocks_may_be_a_quarter_apart) { /* R25 */
   for (off = 0; off < 3; off++) {
     prepare_fenced(3);
     fake.server[off].wall_us = QUARTER_US - 5 * MS;
-    ready();
-    warm();
+    ready_and_warm();
     fake_freeze(&fake, (off + 1) % 3); /* so that it is needed */
     CHECK_EQ(take("r"), REDLOCK_OK);
     CHECK_EQ(sets(off), 1);
@@ -471,8 +457,7 @@ TEST(one_round_trip_is_enough) { /* R25 */
   int i;
   prepare_fenced(3);
   for (i = 0; i < 3; i++) fake.server[i].wall_us = i * (int64_t)QUARTER_US / 4;
-  ready();
-  warm();
+  ready_and_warm();
   CHECK(rounds_of(1000, 1, 0) <= 1010);
   options.io = &fake.client[1].io;
   CHECK_EQ(redlock_init(&second, servers, &options), REDLOCK_OK);
@@ -492,8 +477,7 @@ TEST(a_wild_minority_moves_nothing) { /* R25 R16 */
     prepare_fenced(5);
     fake.server[1].wall_us = wild_us[k];
     fake.server[3].wall_us = wild_us[(k + 1) % 4];
-    ready();
-    warm();
+    ready_and_warm();
     for (i = 0; i < 20; i++) {
       CHECK_EQ(take("r"), REDLOCK_OK);
       CHECK_EQ(lock.votes[1] == REDLOCK_VOTE_YES, 0);
@@ -517,8 +501,7 @@ TEST(a_clock_that_counts_from_the_epoch_is_as_good) { /* R25 R16 */
       fake.server[i].wall_us = off_us[k][i] - FAKE_WALL_US;
       fake.server[i].reply_ms = 0;
     }
-    ready();
-    warm();
+    ready_and_warm();
     for (i = 0; i < 20; i++) {
       CHECK_EQ(take("r"), REDLOCK_OK);
       CHECK(llabs((int64_t)lock.token - wall_us(1) - QUARTER_US) < 15 * MS);
@@ -543,10 +526,10 @@ TEST(whose_clock_is_far_is_told) { /* R25 R15 R23 */
 
 /* All servers are set, forwards or back, while the client lives: it learns that in one round. */
 TEST(a_step_of_all_clocks_costs_a_round) { /* R25 */
-  int back, i;
+  int back;
   for (back = 0; back < 2; back++) {
     fenced(3);
-    for (i = 0; i < 3; i++) fake.server[i].wall_us = (back ? -1 : 1) * 3600ll * SECOND_US;
+    SET_SERVERS(0, 2, wall_us, (back ? -1 : 1) * 3600ll * SECOND_US);
     CHECK_EQ(take("r"), REDLOCK_OK);
     CHECK_EQ(sets(0), 2);
     CHECK(llabs((int64_t)lock.token - wall_us(0) - QUARTER_US) < 5 * MS);
@@ -598,7 +581,7 @@ TEST(nor_a_grant_that_is_cancelled) { /* R25 */
 TEST(the_quarantine_overrides_them_all) { /* R24 R25 */
   int i;
   prepare_fenced(3);
-  for (i = 0; i < 3; i++) fake.server[i].started_at = now() - 4000;
+  SET_SERVERS(0, 2, started_at, now() - 4000);
   ready();
   CHECK_EQ(take("r"), REDLOCK_NO_QUORUM);
   for (i = 0; i < 2; i++) CHECK_EQ(lock.votes[i], REDLOCK_VOTE_QUARANTINED);
@@ -618,7 +601,7 @@ TEST(a_server_that_forgot_lets_no_older_token_in) { /* R24 R25 */
   CHECK_EQ(take("r"), REDLOCK_OK);
   last = (int64_t)lock.token;
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  for (i = 0; i < 3; i++) fake_restart(&fake, i);
+  restart(0, 2);
   for (i = 0; i < 3; i++) fake.server[i].wall_us = -MAX_TTL * 500 + 100 * MS; /* F2 */
   CHECK(redlock_acquire(&rl, &lock, "r", 1000, 3000) != REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2 * MAX_TTL), REDLOCK_OK);
@@ -630,7 +613,7 @@ TEST(a_server_that_forgot_lets_no_older_token_in) { /* R24 R25 */
 TEST(a_wild_counter_is_not_gone_on_from) { /* R25 */
   int i;
   fenced(3);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 0;
+  SET_SERVERS(0, 2, reply_ms, 0);
   for (i = 0; i < 2; i++) { /* the first one learns the clocks anew */
     CHECK_EQ(take("r"), REDLOCK_OK);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -657,13 +640,12 @@ TEST(no_round_begins_when_the_time_is_up) { /* R25 R10 */
 
 /* One said yes, one refused the token, and the third had its time. */
 TEST(nor_when_the_last_of_it_went_to_one_who_is_silent) { /* R25 R10 R7 */
-  int64_t start;
   fenced(3);
   count(1, 1, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
   freeze(2, 2);
-  start = now();
+  start_timing();
   CHECK_EQ(take("r"), REDLOCK_TAKEN);
-  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_LOW);
   CHECK_EQ(lock.votes[2], REDLOCK_VOTE_TIMEOUT);
   run_for(10);
@@ -676,9 +658,8 @@ TEST(nor_when_the_last_of_it_went_to_one_who_is_silent) { /* R25 R10 R7 */
 static void a_refused_waiter(int stepped_back) {
   int i;
   prepare_fenced(3);
-  for (i = 0; i < 3; i++) fake.server[i].store.refuse_hello = 0;
-  ready();
-  warm();
+  SET_SERVERS(0, 2, store.refuse_hello, 0);
+  ready_and_warm();
   CHECK_EQ(take("r"), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   run_for(100);

@@ -51,6 +51,12 @@ static inline void note(redlock_lock *l) {
   if (l && handed_count < HANDED) handed[handed_count++] = l;
 }
 
+static int64_t timed_from;
+
+static inline void start_timing(void) { timed_from = now(); }
+
+static inline int64_t elapsed_ms(void) { return now() - timed_from; }
+
 static inline void take_all(redlock *client) {
   redlock_lock *l;
   while ((l = redlock_step(client)) != NULL) note(l);
@@ -102,10 +108,14 @@ static inline void warm(void) {
   forget_log();
 }
 
-static inline void world(int count) {
-  prepare(count);
+static inline void ready_and_warm(void) {
   ready();
   warm();
+}
+
+static inline void world(int count) {
+  prepare(count);
+  ready_and_warm();
 }
 
 /* Of the calls of this hook from now on, the first of which is 1, these fail. */
@@ -121,6 +131,18 @@ static inline void hold(const char *resource, uint32_t ttl_ms) {
   CHECK_EQ(redlock_acquire(&rl, &lock, resource, ttl_ms, 0), REDLOCK_OK);
 }
 
+static inline void take_and_release(const char *resource, uint32_t ttl_ms) {
+  hold(resource, ttl_ms);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+/* Its SETs are out, and nothing was heard of them yet. */
+static inline void start_and_send(redlock_lock *l, const char *resource, uint32_t ttl_ms,
+                                  uint32_t wait_ms) {
+  CHECK_EQ(redlock_start_acquire(&rl, l, resource, ttl_ms, wait_ms), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+}
+
 /* Server 0 stands still for longer than its answers are worth waiting for, and its socket is full:
    of the release that is started here a part fits. */
 static inline void release_into_a_full_socket(void) {
@@ -134,21 +156,42 @@ static inline void release_into_a_full_socket(void) {
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
 }
 
-/* Another client's key on servers first to last. */
+/* ---- What happens to servers first to last ---- */
+
+/* Another client's key. */
 static inline void occupy(int first, int last, const char *key, int64_t ttl_ms) {
-  int i;
-  for (i = first; i <= last; i++) fake_put(&fake, i, key, "foreign", ttl_ms);
+  for (; first <= last; first++) fake_put(&fake, first, key, "foreign", ttl_ms);
+}
+
+static inline void forget_key(int first, int last, const char *key) {
+  for (; first <= last; first++) fake_forget(&fake, first, key);
+}
+
+static inline void servers_answer(int first, int last, int kind, int times, const char *bytes) {
+  for (; first <= last; first++) fake_answer(&fake, first, kind, times, bytes);
 }
 
 static inline void freeze(int first, int last) {
-  int i;
-  for (i = first; i <= last; i++) fake_freeze(&fake, i);
+  for (; first <= last; first++) fake_freeze(&fake, first);
 }
 
 static inline void thaw(int first, int last) {
-  int i;
-  for (i = first; i <= last; i++) fake_thaw(&fake, i);
+  for (; first <= last; first++) fake_thaw(&fake, first);
 }
+
+static inline void reset(int first, int last, enum fake_end how) {
+  for (; first <= last; first++) fake_reset(&fake, first, how);
+}
+
+static inline void restart(int first, int last) {
+  for (; first <= last; first++) fake_restart(&fake, first);
+}
+
+/* A member of struct fake_server, of servers first to last. */
+#define SET_SERVERS(first, last, member, value) do { \
+    int each_; \
+    for (each_ = (first); each_ <= (last); each_++) fake.server[each_].member = (value); \
+  } while (0)
 
 static inline void end(void) {
   redlock_close(&rl);

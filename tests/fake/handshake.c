@@ -14,24 +14,19 @@ static void prepare_urls(int count, const char *user, const char *path) {
 }
 
 static void ask_password(const char *username, const char *password) {
-  int i;
-  for (i = 0; i < fake.servers; i++) {
-    fake.server[i].store.username = username;
-    fake.server[i].store.password = password;
-  }
+  SET_SERVERS(0, fake.servers - 1, store.username, username);
+  SET_SERVERS(0, fake.servers - 1, store.password, password);
 }
 
 TEST(goes_alone_in_one_round_trip) { /* R4 */
   const struct fake_command *auth, *select, *set;
-  int64_t start;
-  int i;
   prepare_urls(3, ":secret@", "/3");
   ask_password(NULL, "secret");
-  for (i = 0; i < 3; i++) fake.server[i].request_ms = 10;
+  SET_SERVERS(0, 2, request_ms, 10);
   ready();
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 22); /* one round trip for all of it, and the lock's own */
+  CHECK_EQ(elapsed_ms(), 22); /* one round trip for all of it, and the lock's own */
   auth = fake_nth(&fake, 0, FAKE_ANY, 0);
   select = fake_nth(&fake, 0, FAKE_ANY, 1);
   set = fake_nth(&fake, 0, FAKE_ANY, 2);
@@ -46,8 +41,7 @@ TEST(goes_alone_in_one_round_trip) { /* R4 */
 TEST(is_said_once_for_each_connection) {
   prepare_urls(3, ":secret@", "/3");
   ask_password(NULL, "secret");
-  ready();
-  warm();
+  ready_and_warm();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   run_for(2);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 0);
@@ -187,16 +181,14 @@ TEST(a_missing_password_is_told) { /* R15 */
 }
 
 TEST(a_wrong_password_of_a_minority_does_not_show) { /* R16 */
-  int64_t start;
-  int i;
   prepare(5);
   fake.server[0].store.password = fake.server[1].store.password = "other";
   options.password = "secret";
-  for (i = 2; i < 5; i++) fake.server[i].store.password = "secret";
+  SET_SERVERS(2, 4, store.password, "secret");
   ready();
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 2); /* the handshake and the lock */
+  CHECK_EQ(elapsed_ms(), 2); /* the handshake and the lock */
   end();
 }
 
@@ -211,9 +203,8 @@ static void check_nothing_was_sent(void) {
 }
 
 TEST(nothing_is_sent_behind_a_refused_select) { /* R4 */
-  int i;
   prepare_urls(3, "", "/3");
-  for (i = 0; i < 3; i++) fake.server[i].store.databases = 1;
+  SET_SERVERS(0, 2, store.databases, 1);
   ready();
   check_nothing_was_sent();
   CHECK(strstr(redlock_server_error(&rl, 0), "DB index") != NULL);
@@ -255,7 +246,7 @@ TEST(no_set_reaches_the_wrong_database) { /* R4 */
 TEST(nothing_goes_before_the_next_handshake_succeeds) { /* R4 */
   int i;
   prepare_urls(3, "", "/3");
-  for (i = 0; i < 3; i++) fake.server[i].store.databases = 1;
+  SET_SERVERS(0, 2, store.databases, 1);
   ready();
   for (i = 0; i < 30; i++) {
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
@@ -263,7 +254,7 @@ TEST(nothing_goes_before_the_next_handshake_succeeds) { /* R4 */
     CHECK_EQ(fake_live_keys(&fake), 0);
   }
   CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 0);
-  for (i = 0; i < 3; i++) fake.server[i].store.databases = 16;
+  SET_SERVERS(0, 2, store.databases, 16);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 60000), REDLOCK_OK);
   end();
 }
@@ -301,13 +292,10 @@ TEST(no_extension_follows_a_refused_handshake) { /* R4 */
 TEST(a_refusal_split_at_every_byte) { /* R4 R8 */
   size_t at;
   for (at = 1; at < 30; at++) {
-    int i;
     prepare_urls(3, "", "/3");
-    for (i = 0; i < 3; i++) {
-      fake.server[i].store.databases = 1;
-      fake.server[i].split_at = at;
-      fake.server[i].split_ms = 2;
-    }
+    SET_SERVERS(0, 2, store.databases, 1);
+    SET_SERVERS(0, 2, split_at, at);
+    SET_SERVERS(0, 2, split_ms, 2);
     ready();
     check_nothing_was_sent();
     end();
@@ -319,7 +307,7 @@ TEST(a_handshake_in_pieces_owes_no_more) { /* R13 */
   int i;
   prepare_urls(3, ":secret@", "/3");
   ask_password(NULL, "secret");
-  for (i = 0; i < 3; i++) fake.server[i].send_chunk = 7;
+  SET_SERVERS(0, 2, send_chunk, 7);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
   run_for(2 * SERVER_TIMEOUT);
@@ -335,8 +323,7 @@ TEST(a_silent_handshake_is_given_up) { /* R14 R27 */
   ask_password(NULL, "secret");
   fake_freeze(&fake, 2);
   ready();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 100);
   run_for(5000);
   CHECK_EQ(redlock_fds(&rl, want, 3), 2);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);

@@ -39,10 +39,9 @@ static void life(void) {
 }
 
 static void prepare_failure(int hook, long from, long until) {
-  int i;
   prepare(3);
   options.password = "secret";
-  for (i = 0; i < 3; i++) fake.server[i].store.password = "secret";
+  SET_SERVERS(0, 2, store.password, "secret");
   fail_calls(hook, from, until);
 }
 
@@ -198,8 +197,7 @@ TEST(a_clock_that_fails_says_zero) { /* R22 */
 
 TEST(a_clock_that_fails_is_no_reason_to_wait) { /* R27 */
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&lock, "r", TTL, 0);
   CHECK(redlock_timeout_ms(&rl) > 0);
   fail_clock_at(1);
   CHECK_EQ(redlock_timeout_ms(&rl), 0);
@@ -209,21 +207,19 @@ TEST(a_clock_that_fails_is_no_reason_to_wait) { /* R27 */
 
 /* What the servers owe is late by no clock then, and nobody waits for it. */
 TEST(a_loop_rests_while_the_clock_fails) { /* R27 */
-  int64_t start;
   int turns;
   world(3);
   freeze(0, 2);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&lock, "r", TTL, 0);
   fail_from_now_on(FAKE_NOW);
   CHECK(redlock_step(&rl) == &lock);
   CHECK_EQ(lock.status, REDLOCK_SYSTEM);
-  start = now();
+  start_timing();
   for (turns = 0; turns < 100; turns++) {
     fake_sleep(&fake, redlock_timeout_ms(&rl)); /* as an event loop does */
     CHECK(redlock_step(&rl) == NULL);
   }
-  CHECK(now() - start >= 500);
+  CHECK(elapsed_ms() >= 500);
   fake.fail_hook = FAKE_ANY;
   thaw(0, 2);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 100), REDLOCK_OK);
@@ -310,8 +306,7 @@ TEST(hooks_that_return_more_than_was_asked) { /* R16: as a connection that broke
     wrong.recv = recv_too_much;
     options.io = &wrong;
     wrong_hook = FAKE_ANY;
-    ready();
-    warm();
+    ready_and_warm();
     wrong_hook = hooks[i];
     hold("r", TTL);
     run_for(20);
@@ -405,8 +400,7 @@ TEST(a_grant_never_outlives_its_keys) { /* R1 */
         int i;
         prepare(3);
         options.server_timeout_ms = 10000;
-        ready();
-        warm();
+        ready_and_warm();
         fake.on_call = step_at_hook;
         if (redlock_acquire(&rl, &lock, "r", TTL, 0) == REDLOCK_OK) {
           int64_t left = redlock_remaining_ms(&rl, &lock);

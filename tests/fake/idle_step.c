@@ -8,13 +8,11 @@ enum { LONG_TIMEOUT = 5000 };
 static void slow_world(void) {
   prepare(3);
   options.server_timeout_ms = LONG_TIMEOUT;
-  ready();
-  warm();
+  ready_and_warm();
 }
 
 /* Server 1 is in a long back-off, and server 2 hangs: a quorum needs server 1 again. */
 TEST(r14_the_end_of_a_back_off_is_in_time_for_an_acquire) {
-  int64_t start;
   slow_world();
   fake.server[1].refuses = 1;
   fake_reset(&fake, 1, FAKE_RST);
@@ -25,9 +23,9 @@ TEST(r14_the_end_of_a_back_off_is_in_time_for_an_acquire) {
   }
   fake.server[1].refuses = 0;
   freeze(2, 2);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
-  CHECK(now() - start < LONG_TIMEOUT);
+  CHECK(elapsed_ms() < LONG_TIMEOUT);
   end();
 }
 
@@ -35,8 +33,7 @@ TEST(r14_the_end_of_a_back_off_is_in_time_for_an_acquire) {
 TEST(r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire) {
   prepare(3);
   fake.server[1].connect_ms = FAKE_NEVER;
-  ready();
-  warm();
+  ready_and_warm();
   run_for(1970);
   fake.server[1].connect_ms = 0; /* from the next one on */
   freeze(2, 2);
@@ -69,16 +66,13 @@ TEST(r11_a_cancel_that_frees_room_wakes_the_line) {
 
 /* Server 2 takes no bytes, and the releases wait for it until they are too old. */
 TEST(r11_a_command_that_ages_out_wakes_the_line) {
-  int64_t start;
   slow_world();
   fake.server[2].socket_room = 0;
-  start = now();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "a", 300, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "b", 300, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  start_timing();
+  take_and_release("a", 300);
+  take_and_release("b", 300);
   CHECK_EQ(redlock_acquire(&rl, &lock, "c", 10000, 0), REDLOCK_OK);
-  CHECK(now() - start < LONG_TIMEOUT / 2);
+  CHECK(elapsed_ms() < LONG_TIMEOUT / 2);
   end();
 }
 
@@ -91,16 +85,13 @@ static void take_one_piece(struct fake *f, enum fake_hook hook, int server) {
 
 /* Server 2 has got all of the first two commands, and a part of the third. */
 TEST(r11_a_part_of_a_command_pins_that_command_alone) {
-  int64_t start;
   slow_world();
-  hold("a", 60000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("a", 60000);
   fake.on_call = take_one_piece;
-  hold("b", 60000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  start = now();
+  take_and_release("b", 60000);
+  start_timing();
   hold("c", 60000);
-  CHECK(now() - start <= 1);
+  CHECK(elapsed_ms() <= 1);
   fake.on_call = NULL;
   end();
 }

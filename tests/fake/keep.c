@@ -35,7 +35,7 @@ TEST(many_are_kept_in_turn) { /* R11 R19 */
     CHECK_EQ(redlock_acquire(&rl, &many[i], name, 1000, 0), REDLOCK_OK);
     CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
   }
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 100;
+  SET_SERVERS(0, 2, reply_ms, 100);
   run_for(20000);
   CHECK_EQ(handed_count, 0); /* none was lost */
   CHECK_EQ(fake_live_keys(&fake), 80 * 3);
@@ -87,10 +87,9 @@ TEST(failures_are_retried) { /* R19 */
 }
 
 TEST(the_loss_is_returned_once) { /* R19 R22 */
-  int i;
   held_for_kept(1000, 0);
   run_for(100);
-  for (i = 0; i < 5; i++) fake_forget(&fake, i, "r");
+  forget_key(0, 4, "r");
   run_for(5000);
   CHECK_EQ(handed_count, 1);
   CHECK(handed[0] == &lock);
@@ -137,8 +136,7 @@ TEST(the_limit_is_returned_once) { /* R20 */
 TEST(the_limit_of_the_options_is_the_default) { /* R20 */
   prepare(3);
   options.max_hold_ms = 2000;
-  ready();
-  warm();
+  ready_and_warm();
   hold("r", 1000);
   CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
   run_for(5000);
@@ -274,7 +272,6 @@ TEST(hundreds_of_steps_wait_only_when_due) { /* no busy loop */
 /* Nobody waits for the release of a lock that is given up, and the next thing to do by the clock is
    far away. That a majority does not answer it is noticed in time all the same. */
 TEST(a_silent_server_is_noticed_while_nothing_else_is_due) { /* R13 R27 */
-  int64_t start;
   held_for_kept(60000, 0);
   CHECK_EQ(redlock_acquire(&rl, &other, "x", 60000, 0), REDLOCK_OK);
   run_for(1000);
@@ -285,9 +282,9 @@ TEST(a_silent_server_is_noticed_while_nothing_else_is_due) { /* R13 R27 */
   CHECK(redlock_timeout_ms(&rl) >= SERVER_TIMEOUT); /* not earlier than there is a reason */
   CHECK(redlock_timeout_ms(&rl) <= SERVER_TIMEOUT + 1);
   run_for(4 * SERVER_TIMEOUT);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &other, "y", 60000, 0), REDLOCK_NO_QUORUM);
-  CHECK(now() - start <= 1);
+  CHECK(elapsed_ms() <= 1);
   CHECK_EQ(other.votes[4], REDLOCK_VOTE_TIMEOUT);
   end();
 }

@@ -112,8 +112,7 @@ static void layered_prepare(void) {
 
 static void layered_world(void) {
   layered_prepare();
-  ready();
-  warm();
+  ready_and_warm();
 }
 
 static void layered_end(void) {
@@ -185,8 +184,7 @@ TEST(what_a_layer_holds_back_leaves_by_itself) {
   fake.server[0].send_chunk = 7;
   fake.server[2].open_fails = 1;
   fake_reset(&fake, 2, FAKE_RST);
-  hold("r", 1000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 1000);
   CHECK_EQ(fake_live_keys(&fake), 0);
   layered_end();
 }
@@ -195,8 +193,7 @@ TEST(close_waits_for_what_a_layer_holds_back) { /* R21 */
   layered_prepare();
   snprintf(servers, sizeof servers, "rediss://s0");
   options.server_timeout_ms = 1000;
-  ready();
-  warm();
+  ready_and_warm();
   release_into_a_full_socket();
   CHECK(redlock_step(&rl) == NULL);
   CHECK(ends[0].size > 0);
@@ -318,13 +315,11 @@ static int send_the_wrong_bytes(void *ctx, int server, const void *data, size_t 
 TEST(a_layer_that_keeps_what_it_refused_gives_two_the_lock) { /* R8 */
   layered_prepare();
   snprintf(servers, sizeof servers, "rediss://s0");
-  ready();
-  warm();
+  ready_and_warm();
   layer.send = send_the_wrong_bytes;
   occupy(0, 0, "b", 60000);
   is_full = 1;
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 60000, 0), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&lock, "a", 60000, 0);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
   is_full = 0;
   CHECK_EQ(redlock_acquire(&rl, &other, "b", 60000, 0), REDLOCK_OK); /* that is how bad it is */

@@ -84,7 +84,7 @@ static void begin(int count, int fencing, const struct lie *lie) {
   prepare(count);
   options.max_ttl_ms = fencing ? MAX_TTL : 0;
   options.fencing = (uint32_t)fencing;
-  for (i = 0; i < count; i++) fake.server[i].store.refuse_hello = 0;
+  SET_SERVERS(0, count - 1, store.refuse_hello, 0);
   for (i = 0; i < liars; i++)
     if (lie) tell_lies(i, lie);
     else fake_freeze(&fake, i);
@@ -171,8 +171,7 @@ TEST(none_is_told_anothers_password) { /* R16 */
     fake.server[1].store.password = "secret-1";
     fake.server[2].store.password = "secret-2";
     ready();
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", TTL);
     run_for(1000);
     for (i = 0; (asked = fake_nth(&fake, 0, FAKE_AUTH, i)) != NULL; i++)
       CHECK(strcmp(asked->words, "AUTH its-own") == 0);

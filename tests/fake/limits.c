@@ -80,8 +80,7 @@ TEST(size_of_the_resource) {
 
 TEST(a_resource_may_hold_any_byte) {
   world(3);
-  hold("a \r\n$5\r\nb*\xff\x01", 1000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("a \r\n$5\r\nb*\xff\x01", 1000);
   CHECK_EQ(fake_live_keys(&fake), 0);
   end();
 }
@@ -139,10 +138,10 @@ TEST(hundreds_of_starts_wait_for_room) { /* R11 */
 }
 
 TEST(time_starts_when_a_command_is_encoded) { /* R11 R1 */
-  int i, k;
+  int k;
   int64_t start;
   world(5);
-  for (i = 0; i < 5; i++) fake.server[i].reply_ms = 20;
+  SET_SERVERS(0, 4, reply_ms, 20);
   start = now();
   start_many("lock", 60000);
   while (handed_count < MANY && now() < start + 60000) {
@@ -219,13 +218,12 @@ TEST(hundreds_on_dead_servers_all_fail) { /* R11 R10 */
 }
 
 TEST(a_release_needs_no_room_of_others) { /* R7: its place is reserved */
-  int64_t start;
   world(3);
   hold("r", 60000);
   start_many("lock", 60000);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK(now() - start <= 200);
+  CHECK(elapsed_ms() <= 200);
   run_for(2000);
   CHECK(!fake_key_at(&fake, 0, "r"));
   end();
@@ -250,19 +248,17 @@ TEST(blocking_calls_come_behind_kept_locks) { /* R11 */
 }
 
 TEST(nor_does_an_extension_wait_for_the_caller) { /* R10 */
-  int64_t start;
   world(3);
   hold("r", 60000);
   start_many("lock", 60000);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_OK);
-  CHECK(now() - start <= 200);
+  CHECK(elapsed_ms() <= 200);
   end();
 }
 
 /* It was found to have expired while nobody took the grants that keep all the room. */
 TEST(nor_does_a_release_of_an_expired_lock) { /* R10 */
-  int64_t start;
   world(3);
   hold("r", 200);
   start_many("lock", 60000);
@@ -275,19 +271,18 @@ TEST(nor_does_a_release_of_an_expired_lock) { /* R10 */
   fail_calls(FAKE_ENTROPY, 1, LONG_MAX); /* this one ends in the call that it begins in ... */
   CHECK_EQ(redlock_acquire(&rl, &other, "free", 1000, 0), REDLOCK_SYSTEM);
   fake.fail_hook = FAKE_ANY; /* ... when all is done that can be, and the clock has no say */
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
-  CHECK(now() - start <= 1);
+  CHECK(elapsed_ms() <= 1);
   end();
 }
 
 TEST(an_acquire_ends_though_the_queue_is_long) { /* R9 R10 R11 */
-  int64_t start;
   world(3);
   start_many("lock", 60000);
-  start = now();
+  start_timing();
   CHECK(redlock_acquire(&rl, &lock, "r", 60000, 100) != REDLOCK_PENDING);
-  CHECK(now() - start <= 1000);
+  CHECK(elapsed_ms() <= 1000);
   run_for(2000);
   CHECK(handed_once_each());
   end();
@@ -415,14 +410,12 @@ TEST(a_command_that_ages_out_wakes_the_line) { /* R11 R12 R27 */
   int i;
   prepare(3);
   options.server_timeout_ms = 5000;
-  ready();
-  warm();
+  ready_and_warm();
   fake.server[2].socket_room = 0;
   fake_freeze(&fake, 2);
   for (i = 0; i < 60; i++) {
     int64_t start = now();
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 300, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 300);
     CHECK(now() - start <= 310);
   }
   end();
@@ -458,7 +451,7 @@ TEST(hundreds_of_lost_locks_are_released_at_once) { /* R19 R11 R27 */
   for (i = 0; i < MANY; i++) CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
   fake_sleep(&fake, VALID(60000)); /* over for us, not yet for the servers */
   occupy(0, 2, "busy", 60000);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 40;
+  SET_SERVERS(0, 2, reply_ms, 40);
   start = now();
   CHECK_EQ(redlock_acquire(&rl, &other, "busy", 60000, 2000), REDLOCK_TAKEN);
   for (i = 0; i < MANY; i++) CHECK(!fake_key_at(&fake, 0, many[i].resource));

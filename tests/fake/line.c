@@ -11,11 +11,10 @@ static redlock young;
 static redlock_lock its;
 
 static void world_of_two(void) {
-  int i;
   redlock_options theirs;
   prepare(3);
   memset(&its, 0, sizeof its);
-  for (i = 0; i < 3; i++) fake.server[i].store.refuse_hello = 0;
+  SET_SERVERS(0, 2, store.refuse_hello, 0);
   ready();
   theirs = options;
   theirs.io = &fake.client[1].io;
@@ -58,8 +57,7 @@ static void hold_with_age(long age_ms) {
 }
 
 static void let_go(void) {
-  int i;
-  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  forget_key(0, 2, "r");
 }
 
 static long age_in_value(void) {

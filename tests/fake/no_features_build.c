@@ -31,9 +31,8 @@ TEST(no_entry_of_the_list_is_a_url) {
 }
 
 TEST(a_password_of_the_options_goes_as_ever) { /* R4 */
-  int i;
   prepare(3);
-  for (i = 0; i < 3; i++) fake.server[i].store.password = "secret";
+  SET_SERVERS(0, 2, store.password, "secret");
   options.password = "secret";
   ready();
   hold("r", 1000);
@@ -55,9 +54,8 @@ TEST(there_are_no_texts) {
 
 /* Without the text of its error too: then it is connected again, and asked again. */
 TEST(who_is_busy_is_asked_again) { /* R26 */
-  int i;
   prepare(3);
-  for (i = 0; i < 3; i++) fake.server[i].store.refuse_hello = 0;
+  SET_SERVERS(0, 2, store.refuse_hello, 0);
   fake_answer(&fake, 0, FAKE_TRACKING, 1, "-BUSY Redis is busy running a script.\r\n");
   fake_answer(&fake, 1, FAKE_TRACKING, 1, "-ERR unknown subcommand 'TRACKING'\r\n");
   fake_answer(&fake, 2, FAKE_TRACKING, 1, "-NOPERM 'client|tracking'\r\n");

@@ -5,21 +5,18 @@ enum { MAX_TTL = 10000 };
 
 /* All servers started `uptime_ms` ago. */
 static void prepare_started(int count, int64_t uptime_ms) {
-  int i;
   prepare(count);
   options.max_ttl_ms = MAX_TTL;
-  for (i = 0; i < count; i++) fake.server[i].started_at = now() - uptime_ms;
+  SET_SERVERS(0, count - 1, started_at, now() - uptime_ms);
 }
 
 TEST(info_goes_before_the_first_vote) { /* R24 R4 */
-  int64_t start;
-  int i;
   prepare_started(3, 1000000);
-  for (i = 0; i < 3; i++) fake.server[i].request_ms = 10;
+  SET_SERVERS(0, 2, request_ms, 10);
   ready();
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(now() - start, 22); /* one round trip for it, and the lock's own */
+  CHECK_EQ(elapsed_ms(), 22); /* one round trip for it, and the lock's own */
   CHECK_EQ(fake_nth(&fake, 0, FAKE_ANY, 0)->kind, FAKE_INFO);
   end();
 }
@@ -55,8 +52,7 @@ TEST(an_old_one_does) { /* R24 */
 TEST(whose_uptime_no_clock_times_does_not_vote) { /* R24 R2 */
   prepare_started(3, 1000000);
   ready();
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&lock, "r", 1000, 0);
   fake_sleep(&fake, 1);
   fail_calls(FAKE_NOW, 2, 2); /* the step's own reading works */
   CHECK(redlock_step(&rl) == NULL);
@@ -111,11 +107,10 @@ TEST(it_votes_when_it_is_old_enough) { /* R24: local time since INFO counts */
 }
 
 TEST(a_restarted_majority_grants_nothing) { /* R24 */
-  int i;
   prepare_started(5, 1000000);
   ready();
   hold("r", 8000);
-  for (i = 2; i < 5; i++) fake_restart(&fake, i);
+  restart(2, 4);
   run_for(1000);
   CHECK(redlock_acquire(&rl, &other, "r", 8000, 300) != REDLOCK_OK);
   run_for(15000);
@@ -124,22 +119,18 @@ TEST(a_restarted_majority_grants_nothing) { /* R24 */
 }
 
 TEST(a_restarted_minority_does_not_show) { /* R24 R16 */
-  int64_t start;
   prepare_started(5, 1000000);
-  ready();
-  warm();
-  fake_restart(&fake, 0);
-  fake_restart(&fake, 1);
-  start = now();
+  ready_and_warm();
+  restart(0, 1);
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK(now() - start <= 1);
+  CHECK(elapsed_ms() <= 1);
   end();
 }
 
 TEST(a_replica_does_not_vote) { /* R24 */
-  int i;
   prepare_started(3, 1000000);
-  for (i = 0; i < 2; i++) fake.server[i].store.replica = 1;
+  SET_SERVERS(0, 1, store.replica, 1);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
@@ -192,16 +183,14 @@ TEST(a_refusal_in_its_own_words_stays) { /* R15 R24 */
   prepare_started(3, 1000000);
   fake_answer(&fake, 0, FAKE_TRACKING, -1, "-NOPERM 'client|tracking'\r\n");
   fake_answer(&fake, 0, FAKE_INFO, -1, "-NOPERM 'info'\r\n");
-  ready();
-  warm();
+  ready_and_warm();
   CHECK(strcmp(redlock_server_error(&rl, 0), "NOPERM 'info'") == 0);
   end();
 }
 
 TEST(no_info_no_vote) { /* R24: loudly */
-  int i;
   prepare_started(3, 1000000);
-  for (i = 0; i < 2; i++) fake.server[i].store.refuse_info = 1;
+  SET_SERVERS(0, 1, store.refuse_info, 1);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   run_for(20);
@@ -215,8 +204,8 @@ TEST(who_hides_its_start_does_not_vote) { /* R24: loudly */
   int run_id, i;
   for (run_id = 0; run_id < 2; run_id++) {
     prepare_started(3, 1000000);
-    for (i = 0; i < 2; i++) fake.server[i].store.hide_run_id = run_id;
-    for (i = 0; i < 2; i++) fake.server[i].store.hide_uptime = !run_id;
+    SET_SERVERS(0, 1, store.hide_run_id, run_id);
+    SET_SERVERS(0, 1, store.hide_uptime, !run_id);
     ready();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
     for (i = 0; i < 2; i++) CHECK_EQ(lock.votes[i], REDLOCK_VOTE_ERROR);
@@ -231,8 +220,7 @@ TEST(who_hides_its_start_does_not_vote) { /* R24: loudly */
 
 TEST(an_old_readonly_server_does_not_vote) { /* R24 R15 */
   prepare_started(3, 1000000);
-  ready();
-  warm();
+  ready_and_warm();
   fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, "-READONLY You can't write\r\n");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   end();
@@ -293,28 +281,24 @@ TEST(a_server_that_moves_votes_once) { /* R5 */
 TEST(a_server_may_move_to_another_name) { /* R5 */
   prepare_started(3, 1000000);
   options.retry_delay_min_ms = 100;
-  ready();
-  warm();
+  ready_and_warm();
   fake.server[1].run_id = fake.server[0].run_id;
   fake.server[0].refuses = 1; /* where it was, nobody is any more */
-  fake_reset(&fake, 0, FAKE_RST);
-  fake_reset(&fake, 1, FAKE_RST);
+  reset(0, 1, FAKE_RST);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
   end();
 }
 
 TEST(servers_may_change_names) { /* R5 R24 */
   unsigned first;
-  int i;
   prepare_started(3, 1000000);
   options.retry_delay_min_ms = 100;
-  ready();
-  warm();
+  ready_and_warm();
   first = fake.server[0].run_id;
   fake.server[0].run_id = fake.server[1].run_id;
   fake.server[1].run_id = first;
   fake.server[2].refuses = 1; /* so that both are needed */
-  for (i = 0; i < 3; i++) fake_reset(&fake, i, FAKE_RST);
+  reset(0, 2, FAKE_RST);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
   end();
 }
@@ -325,8 +309,7 @@ static void move_the_first_server(int64_t handshake_ms) {
   prepare_started(3, 1000000);
   fake.server[1].refuses = 1;
   ready();
-  hold("first", 5000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("first", 5000);
   run_for(15000);
   occupy(2, 2, "r", 60000);
   fake.server[1].refuses = 0;
@@ -397,10 +380,9 @@ static struct cost cost_since(struct cost was) {
 }
 
 static void prepare_slow(uint32_t max_ttl_ms) {
-  int i;
   prepare_started(3, 1000000);
   options.max_ttl_ms = max_ttl_ms;
-  for (i = 0; i < 3; i++) fake.server[i].request_ms = 10;
+  SET_SERVERS(0, 2, request_ms, 10);
   ready();
 }
 
@@ -449,12 +431,9 @@ TEST(no_byte_is_added_to_later_ones) { /* R24 */
 TEST(info_split_at_every_byte) { /* R24 R8 */
   size_t at;
   for (at = 1; at < 260; at++) {
-    int i;
     prepare_started(3, MAX_TTL + (at & 1 ? 3000 : 2999));
-    for (i = 0; i < 3; i++) {
-      fake.server[i].split_at = at;
-      fake.server[i].split_ms = 2;
-    }
+    SET_SERVERS(0, 2, split_at, at);
+    SET_SERVERS(0, 2, split_ms, 2);
     ready();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), at & 1 ? REDLOCK_OK : REDLOCK_NO_QUORUM);
     end();
@@ -463,16 +442,14 @@ TEST(info_split_at_every_byte) { /* R24 R8 */
 
 /* The SET leaves before it is old enough, and its answer comes after. */
 TEST(what_was_asked_too_early_is_no_vote) { /* R24: T1 counts */
-  int i;
   prepare_started(3, 1000000);
   options.server_timeout_ms = 500;
-  ready();
-  warm();
-  for (i = 0; i < 3; i++) fake_restart(&fake, i);
+  ready_and_warm();
+  restart(0, 2);
   run_for(1);
   CHECK_EQ(redlock_acquire(&rl, &lock, "x", 500, 0), REDLOCK_NO_QUORUM);
   run_for(MAX_TTL - 100);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 200;
+  SET_SERVERS(0, 2, reply_ms, 200);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
   end();

@@ -3,8 +3,7 @@
 
 TEST(frees_all_servers) { /* R21 */
   world(5);
-  hold("r", 10000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 10000);
   CHECK_EQ(lock.status, REDLOCK_OK);
   CHECK_EQ(lock.operation, REDLOCK_RELEASE);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
@@ -24,8 +23,7 @@ TEST(servers_that_never_voted_are_released_too) { /* R21 */
 TEST(a_frozen_server_is_released_when_it_thaws) { /* R21 R7 */
   world(5);
   fake_freeze(&fake, 4);
-  hold("r", 10000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 10000);
   run_for(500);
   fake_thaw(&fake, 4);
   CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 1);
@@ -65,13 +63,12 @@ TEST(anothers_value_is_never_touched) { /* R21 */
 }
 
 TEST(hung_servers_do_not_hold_it_up) { /* R10 R21 */
-  int64_t start;
   world(5);
   hold("r", 10000);
   freeze(0, 4);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
-  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   thaw(0, 4);
   run_for(2);
   CHECK_EQ(fake_live_keys(&fake), 0);
@@ -87,26 +84,25 @@ TEST(what_it_deleted_itself_is_no_loss) { /* R21 R12 */
   run_for(2);
   fake_forget(&fake, 2, "r");
   freeze(3, 4);
-  for (i = 0; i < 2; i++) fake.server[i].reply_ms = 10;
+  SET_SERVERS(0, 1, reply_ms, 10);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
   run_for(5);
-  for (i = 0; i < 2; i++) fake_reset(&fake, i, FAKE_RST);
+  reset(0, 1, FAKE_RST);
   CHECK_EQ(finish(&lock), REDLOCK_NO_QUORUM);
   for (i = 0; i < 2; i++) CHECK(strcmp(fake_nth(&fake, i, FAKE_RELEASE, 1)->answer, "$-1") == 0);
   end();
 }
 
 TEST(returns_at_the_third_yes) { /* R6 R21 */
-  int64_t start;
   int i;
   world(5);
   hold("r", 10000);
   run_for(2);
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = i + 1;
   freeze(3, 4);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(now() - start, 3);
+  CHECK_EQ(elapsed_ms(), 3);
   end();
 }
 
@@ -121,8 +117,7 @@ TEST(a_lock_that_was_never_taken_is_invalid) {
 
 TEST(a_second_release_sends_nothing) {
   world(3);
-  hold("r", 1000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 1000);
   CHECK(redlock_release(&rl, &lock) != REDLOCK_OK);
   run_for(5);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
@@ -168,8 +163,7 @@ TEST(it_reaches_whoever_was_extended_last) { /* R21 R12 */
 TEST(a_set_that_leaves_late_has_its_release_behind_it) { /* R7 R12 */
   world(3);
   fake.server[2].socket_room = 0;
-  hold("r", 60000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 60000);
   fake.server[2].socket_room = SIZE_MAX;
   run_for(5);
   CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1);
@@ -180,10 +174,9 @@ TEST(a_set_that_leaves_late_has_its_release_behind_it) { /* R7 R12 */
 
 /* Its answers are waited for as any, however short the lock was. */
 TEST(a_short_ttl_leaves_it_its_time) { /* R21 R10 */
-  int i;
   world(3);
   hold("r", SERVER_TIMEOUT / 2);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = SERVER_TIMEOUT - 10;
+  SET_SERVERS(0, 2, reply_ms, SERVER_TIMEOUT - 10);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   end();
 }
@@ -215,8 +208,7 @@ TEST(a_roll_back_goes_only_where_it_is_due) { /* R7 */
   CHECK(redlock_wait(&rl, 2) == NULL);
   CHECK_EQ(other.votes[1], REDLOCK_VOTE_TAKEN);
   fake.server[0].send_chunk = fake.server[1].send_chunk = 0;
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&lock, "a", 1000, 0);
   CHECK_EQ(redlock_cancel(&rl, &other), REDLOCK_OK);
   CHECK(redlock_step(&rl) == NULL);
   forget_log();

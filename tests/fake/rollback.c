@@ -44,13 +44,12 @@ TEST(an_attempt_is_rolled_back_only_where_it_went) { /* R7 */
 }
 
 TEST(the_caller_does_not_wait_for_the_roll_back) { /* R7 */
-  int64_t start;
   world(5);
   occupy(0, 2, "r", 10000);
   fake_answer(&fake, FAKE_ANY, FAKE_RELEASE, -1, NULL);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
-  CHECK_EQ(now() - start, 1);
+  CHECK_EQ(elapsed_ms(), 1);
   end();
 }
 
@@ -79,10 +78,10 @@ TEST(half_a_set_in_a_full_socket_is_undone_behind_it) { /* R7 */
   int i;
   world(5);
   freeze(0, 4);
-  for (i = 0; i < 5; i++) fake.server[i].socket_room = 17;
+  SET_SERVERS(0, 4, socket_room, 17);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   run_for(200);
-  for (i = 0; i < 5; i++) fake.server[i].socket_room = SIZE_MAX;
+  SET_SERVERS(0, 4, socket_room, SIZE_MAX);
   thaw(0, 4);
   run_for(20);
   for (i = 0; i < 5; i++) check_undone(i);
@@ -91,9 +90,8 @@ TEST(half_a_set_in_a_full_socket_is_undone_behind_it) { /* R7 */
 }
 
 TEST(a_server_that_got_nothing_gets_no_set_later) { /* R7 R12 */
-  int i;
   prepare(5);
-  for (i = 0; i < 5; i++) fake.server[i].connect_ms = 80;
+  SET_SERVERS(0, 4, connect_ms, 80);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   run_for(500);
@@ -122,7 +120,7 @@ TEST(a_cancelled_attempt_is_rolled_back) { /* R7 */
 TEST(late_yes_of_an_expired_attempt_is_undone) { /* R7 R8 */
   int i;
   world(5);
-  for (i = 0; i < 5; i++) fake.server[i].reply_ms = 70;
+  SET_SERVERS(0, 4, reply_ms, 70);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   run_for(200);
   for (i = 0; i < 5; i++) check_undone(i);
@@ -135,8 +133,7 @@ TEST(each_retry_is_rolled_back_with_its_own_value) { /* R7 R3 */
   int k;
   prepare(3);
   options.max_attempts = 5;
-  ready();
-  warm();
+  ready_and_warm();
   occupy(1, 2, "r", 100000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, REDLOCK_FOREVER), REDLOCK_TAKEN);
   run_for(5);

@@ -80,23 +80,19 @@ TEST(far_more_locks_than_room_are_taken_and_freed) { /* R11 */
 
 /* What the handshake was begun for has left the log, and nothing has come after it. */
 TEST(a_handshake_goes_on_with_an_empty_log) { /* R27 */
-  int i;
   prepare(3);
   options.password = "secret";
-  for (i = 0; i < 3; i++) {
-    fake.server[i].store.password = "secret";
-    fake.server[i].socket_room = 10;
-  }
+  SET_SERVERS(0, 2, store.password, "secret");
+  SET_SERVERS(0, 2, socket_room, 10);
   freeze(0, 2);
   ready();
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&lock, "r", 1000, 0);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
   fail_calls(FAKE_ENTROPY, 1, 1000);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   CHECK_EQ(finish(&lock), REDLOCK_SYSTEM);
   fake.fail_hook = FAKE_ANY;
-  for (i = 0; i < 3; i++) fake.server[i].socket_room = SIZE_MAX;
+  SET_SERVERS(0, 2, socket_room, SIZE_MAX);
   thaw(0, 2);
   run_for(5);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 3);

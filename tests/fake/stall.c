@@ -5,8 +5,7 @@
 static void stall(int first, int last, uint32_t ttl_ms) {
   world(5);
   freeze(first, last);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "first", ttl_ms, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("first", ttl_ms);
   run_for(SERVER_TIMEOUT + 2);
 }
 
@@ -50,14 +49,13 @@ TEST(it_gets_the_release_of_a_set_that_it_was_sent) { /* R13 R7 */
 }
 
 TEST(it_votes_timeout_at_once) { /* R13 R16 */
-  int64_t start;
   world(5);
   freeze(0, 2);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   run_for(5);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
-  CHECK(now() - start <= 1);
+  CHECK(elapsed_ms() <= 1);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TIMEOUT);
   end();
 }
@@ -65,9 +63,8 @@ TEST(it_votes_timeout_at_once) { /* R13 R16 */
 /* Times are cut to whole milliseconds: one that answers a millisecond late is slow, and not silent.
    It is asked again. */
 TEST(a_server_has_the_whole_of_its_time) { /* R10 R13 */
-  int i;
   world(3);
-  for (i = 0; i < 3; i++) fake.server[i].thaw_at = now() + SERVER_TIMEOUT;
+  SET_SERVERS(0, 2, thaw_at, now() + SERVER_TIMEOUT);
   CHECK_EQ(redlock_acquire(&rl, &lock, "late", 60000, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
   run_for(5);
@@ -224,8 +221,7 @@ TEST(owing_much_is_no_reason_to_close) { /* R13 R8 */
   world(5);
   fake.server[4].reply_ms = 49; /* never late, always behind */
   for (i = 0; i < 500; i++) {
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 1000);
   }
   run_for(200);
   CHECK_EQ(fake.server[4].connections, 1);
@@ -242,8 +238,7 @@ static void use_behind_a_handshake(void) {
   ready();
   fake_freeze(&fake, 4);
   for (i = 0; i < 100; i++) {
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 60000);
   }
 }
 
@@ -280,8 +275,7 @@ TEST(a_frozen_handshake_keeps_no_room) { /* R16 R11 */
   for (i = 0; i < 400; i++) {
     if (i == 200) fake_freeze(&fake, 3);
     start = now();
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 60000);
     if (now() - start > longest && i > 0) longest = now() - start;
   }
   CHECK_EQ(longest, 2);
@@ -295,8 +289,7 @@ TEST(bytes_that_cannot_be_sent_end_the_connection) { /* R13: a ring behind */
   fake.server[4].socket_room = 10;
   for (i = 0; i < 400; i++) {
     int64_t start = now();
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 60000);
     CHECK(now() - start <= SERVER_TIMEOUT + 4);
     slow += now() - start > 4;
   }
@@ -306,8 +299,7 @@ TEST(bytes_that_cannot_be_sent_end_the_connection) { /* R13: a ring behind */
   run_for(30000);
   forget_log();
   for (i = 0; i < 20; i++) {
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 60000);
     run_for(500);
   }
   CHECK(fake_count(&fake, 4, FAKE_SET) > 0); /* it is back */
@@ -319,8 +311,7 @@ TEST(slow_is_not_stalled) { /* R13: the oldest owed reply counts, not their numb
   world(3);
   fake.server[2].reply_ms = 40;
   occupy(0, 0, "r", 10000);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 1000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   end();
 }
@@ -329,16 +320,13 @@ TEST(slow_is_not_stalled) { /* R13: the oldest owed reply counts, not their numb
 TEST(one_attempt_acquires_see_a_thaw) { /* R13 */
   int i, granted = 0;
   world(3);
-  hold("r", 60000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  fake_freeze(&fake, 0);
-  fake_freeze(&fake, 1);
+  take_and_release("r", 60000);
+  freeze(0, 1);
   for (i = 0; i < 200; i++) {
     (void)redlock_acquire(&rl, &lock, "r", 60000, 0);
     fake_sleep(&fake, 2);
   }
-  fake_thaw(&fake, 0);
-  fake_thaw(&fake, 1);
+  thaw(0, 1);
   for (i = 0; i < 200; i++) {
     if (redlock_acquire(&rl, &lock, "r", 1000, 0) == REDLOCK_OK) {
       granted++;
@@ -362,46 +350,43 @@ TEST(its_next_connection_has_its_time) { /* R13 R14 */
 }
 
 TEST(all_that_are_stalled_decide_at_once) { /* R6 R16 */
-  int64_t start;
   world(3);
   freeze(0, 2);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   run_for(5);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
-  CHECK_EQ(now() - start, 0);
+  CHECK_EQ(elapsed_ms(), 0);
   end();
 }
 
 /* Nor is a connection waited for again that did not come to stand in time. */
 TEST(so_do_connections_that_hang) { /* R14 R16 */
-  int64_t start;
   int i;
   prepare(3);
-  for (i = 1; i < 3; i++) fake.server[i].connect_ms = FAKE_NEVER;
+  SET_SERVERS(1, 2, connect_ms, FAKE_NEVER);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_UNREACHABLE);
   run_for(5);
   for (i = 0; i < 3; i++) {
-    start = now();
+    start_timing();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
-    CHECK(now() - start <= 1);
+    CHECK(elapsed_ms() <= 1);
   }
   end();
 }
 
 /* Nor is a socket that takes nothing: it owes nothing, and a release waits for it. */
 TEST(so_do_full_sockets) { /* R13 R16 */
-  int64_t start;
   world(3);
   hold("held", 60000);
   fake.server[1].socket_room = fake.server[2].socket_room = 0;
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
   run_for(5);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
-  CHECK(now() - start <= 1);
+  CHECK(elapsed_ms() <= 1);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_TIMEOUT);
   end();
 }

@@ -11,11 +11,10 @@ static redlock_server_info of(int server) {
 }
 
 static void prepare_fenced(int count) {
-  int i;
   prepare(count);
   options.max_ttl_ms = MAX_TTL;
   options.fencing = 1;
-  for (i = 0; i < count; i++) fake.server[i].store.refuse_hello = 0;
+  SET_SERVERS(0, count - 1, store.refuse_hello, 0);
 }
 
 TEST(before_the_first_connection_it_knows_nothing) {
@@ -84,8 +83,7 @@ TEST(a_clock_is_off_the_quorum_th_slowest_one) { /* R25 */
   prepare_fenced(3);
   fake.server[0].wall_us = -3000000;
   fake.server[2].wall_us = 500000;
-  ready();
-  warm();
+  ready_and_warm();
   CHECK(of(0).clock_offset_us > -3000000 - 5000 && of(0).clock_offset_us < -3000000 + 5000);
   CHECK_EQ(of(1).clock_offset_us, 0);
   CHECK(of(2).clock_offset_us > 500000 - 5000 && of(2).clock_offset_us < 500000 + 5000);
@@ -105,8 +103,7 @@ TEST(without_the_options_nothing_is_told_of_them) { /* R24 R25 */
   prepare(3);
   fake.server[1].started_at = now();
   fake.server[1].wall_us = 500000;
-  ready();
-  warm();
+  ready_and_warm();
   CHECK_EQ(of(1).connected, 1);
   CHECK_EQ(of(1).quarantine_ms, 0);
   CHECK_EQ(of(1).clock_offset_us, 0);

@@ -50,15 +50,14 @@ TEST(a_blocking_call_returns_its_own_lock_alone) {
 }
 
 TEST(a_busy_queue_does_not_stop_a_blocking_call) {
-  int64_t start;
   world(3);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 60000, 0), REDLOCK_PENDING);
   CHECK_EQ(redlock_acquire(&rl, &other, "b", 60000, 0), REDLOCK_OK);
   occupy(0, 2, "c", 10000);
-  start = now();
+  start_timing();
   fake.calls[FAKE_WAIT] = fake.calls[FAKE_NOW] = 0;
   CHECK_EQ(redlock_acquire(&rl, &third, "c", 1000, 1000), REDLOCK_TAKEN);
-  CHECK(now() - start <= 1000 + SERVER_TIMEOUT);
+  CHECK(elapsed_ms() <= 1000 + SERVER_TIMEOUT);
   /* it waits: it does not spin over the queue */
   CHECK(fake.calls[FAKE_NOW] < 10 * fake_count(&fake, 0, FAKE_SET));
   take_all(&rl);
@@ -163,8 +162,7 @@ TEST(release_of_a_decided_release_says_so) { /* R21 */
 
 TEST(release_of_a_pending_acquire_is_a_cancel) {
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
-  (void)redlock_step(&rl);
+  start_and_send(&lock, "r", 10000, 5000);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_CANCELLED);
   CHECK_EQ(lock.status, REDLOCK_CANCELLED);
   run_for(10);
@@ -175,8 +173,7 @@ TEST(release_of_a_pending_acquire_is_a_cancel) {
 
 TEST(a_release_that_cancels_leaves_nothing_to_do) { /* R7: nobody need call again */
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&lock, "r", 10000, 5000);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 3);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_CANCELLED);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
@@ -217,15 +214,14 @@ TEST(the_resource_is_copied) {
 }
 
 TEST(close_rolls_back_what_is_pending) { /* R7 */
-  int64_t start;
   world(3);
   hold("held", 60000);
   freeze(0, 2);
   CHECK_EQ(redlock_start_acquire(&rl, &other, "r", 60000, 5000), REDLOCK_PENDING);
   run_for(5);
-  start = now();
+  start_timing();
   redlock_close(&rl);
-  CHECK(now() - start <= SERVER_TIMEOUT);
+  CHECK(elapsed_ms() <= SERVER_TIMEOUT);
   CHECK_EQ(other.status, REDLOCK_CANCELLED);
   thaw(0, 2);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
@@ -236,27 +232,24 @@ TEST(close_rolls_back_what_is_pending) { /* R7 */
 }
 
 TEST(close_waits_no_longer_than_one_timeout) { /* R10 */
-  int64_t start;
-  int i;
   world(3);
   freeze(0, 2);
-  for (i = 0; i < 3; i++) fake.server[i].socket_room = 5;
+  SET_SERVERS(0, 2, socket_room, 5);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 5000), REDLOCK_PENDING);
   run_for(5);
-  start = now();
+  start_timing();
   redlock_close(&rl);
-  CHECK(now() - start <= SERVER_TIMEOUT);
+  CHECK(elapsed_ms() <= SERVER_TIMEOUT);
   end();
 }
 
 TEST(close_of_an_idle_client_takes_no_time) {
-  int64_t start;
   world(3);
   hold("r", 1000);
   run_for(5);
-  start = now();
+  start_timing();
   redlock_close(&rl);
-  CHECK_EQ(now() - start, 0);
+  CHECK_EQ(elapsed_ms(), 0);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_INVALID);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_INVALID);
   CHECK(redlock_step(&rl) == NULL);
@@ -266,55 +259,49 @@ TEST(close_of_an_idle_client_takes_no_time) {
 
 /* It holds a release back that nobody could take, for a server that is down. */
 TEST(close_with_one_server_down_takes_no_time) { /* R16 */
-  int64_t start;
   world(3);
   fake.server[2].refuses = 1;
   fake_reset(&fake, 2, FAKE_RST);
   run_for(5);
-  hold("r", 1000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 1000);
   run_for(5);
-  start = now();
+  start_timing();
   redlock_close(&rl);
-  CHECK_EQ(now() - start, 0);
+  CHECK_EQ(elapsed_ms(), 0);
   end();
 }
 
 TEST(close_with_one_server_stalled_takes_no_time) { /* R13 R16 */
-  int64_t start;
   world(3);
   hold("r", 60000);
   fake_freeze(&fake, 2);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   run_for(2 * SERVER_TIMEOUT);
-  start = now();
+  start_timing();
   redlock_close(&rl);
-  CHECK_EQ(now() - start, 0);
+  CHECK_EQ(elapsed_ms(), 0);
   end();
 }
 
 /* However long a server may need for a vote, nobody needs the answer of what was closed. */
 TEST(close_waits_for_answers_but_a_moment) { /* R16 */
-  int64_t start;
   prepare(3);
   options.server_timeout_ms = 5000;
-  ready();
-  warm();
+  ready_and_warm();
   hold("r", 60000);
   fake_freeze(&fake, 2);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  start = now();
+  start_timing();
   redlock_close(&rl);
-  CHECK(now() - start <= 50);
+  CHECK(elapsed_ms() <= 50);
   end();
 }
 
 /* The sockets take a few bytes at a time. */
 TEST(close_waits_until_all_has_left) { /* R21 */
-  int i;
   world(3);
   hold("r", 60000);
-  for (i = 0; i < 3; i++) fake.server[i].send_chunk = 10;
+  SET_SERVERS(0, 2, send_chunk, 10);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
   redlock_close(&rl);
   CHECK_EQ(fake_live_keys(&fake), 0);
@@ -323,26 +310,23 @@ TEST(close_waits_until_all_has_left) { /* R21 */
 
 /* A socket that is closed with answers unread may take back what was sent. */
 TEST(close_hears_the_answers_that_come_soon) { /* R21 */
-  int64_t start;
-  int i;
   world(3);
   hold("r", 60000);
   run_for(5);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 10;
+  SET_SERVERS(0, 2, reply_ms, 10);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
-  start = now();
+  start_timing();
   redlock_close(&rl);
-  CHECK_EQ(now() - start, 10);
+  CHECK_EQ(elapsed_ms(), 10);
   end();
 }
 
 /* The servers have closed the idle connections, and nobody has heard of it yet. */
 TEST(close_releases_over_new_connections) { /* R14 R21 */
-  int i;
   world(3);
   hold("r", 60000);
   run_for(5);
-  for (i = 0; i < 3; i++) fake_reset(&fake, i, FAKE_RST);
+  reset(0, 2, FAKE_RST);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
   redlock_close(&rl);
   CHECK_EQ(fake_live_keys(&fake), 0);
@@ -352,8 +336,7 @@ TEST(close_releases_over_new_connections) { /* R14 R21 */
 TEST(close_waits_for_a_full_socket) { /* R21 */
   prepare(1);
   options.server_timeout_ms = 1000;
-  ready();
-  warm();
+  ready_and_warm();
   release_into_a_full_socket();
   redlock_close(&rl);
   CHECK_EQ(fake_live_keys(&fake), 0);
@@ -362,16 +345,14 @@ TEST(close_waits_for_a_full_socket) { /* R21 */
 
 /* One that it has no connection to is not waited for. */
 TEST(close_waits_for_no_connection) { /* R16 */
-  int64_t start;
   prepare(3);
   options.server_timeout_ms = 1000;
   fake.server[2].connect_ms = FAKE_NEVER;
   ready();
-  hold("r", 60000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  start = now();
+  take_and_release("r", 60000);
+  start_timing();
   redlock_close(&rl);
-  CHECK(now() - start <= 50);
+  CHECK(elapsed_ms() <= 50);
   end();
 }
 
@@ -401,31 +382,28 @@ TEST(nothing_to_do_means_never) {
 /* All is decided and answered: no time-out of what was under way is left. */
 TEST(what_is_done_names_no_time) { /* R27 */
   world(3);
-  hold("r", 60000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 60000);
   run_for(2);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);
   end();
 }
 
 TEST(what_is_due_is_not_waited_for) { /* R10 */
-  int64_t start;
   world(3);
   freeze(0, 2);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&lock, "r", 1000, 0);
   fake_sleep(&fake, SERVER_TIMEOUT);
-  start = now();
+  start_timing();
   CHECK(redlock_wait(&rl, 1000) == &lock);
-  CHECK_EQ(now() - start, 0);
+  CHECK_EQ(elapsed_ms(), 0);
   end();
 }
 
 TEST(a_wait_without_a_limit_waits_for_what_is_pending) {
   redlock_lock *got = NULL;
-  int turns, i;
+  int turns;
   world(3);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 30;
+  SET_SERVERS(0, 2, reply_ms, 30);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   for (turns = 0; turns < 10 && !got; turns++) got = redlock_wait(&rl, -1);
   CHECK(got == &lock && lock.status == REDLOCK_OK);
@@ -445,11 +423,10 @@ TEST(a_wait_without_a_limit_keeps_what_is_kept) { /* R20 */
 /* Early is allowed, late is not: who sleeps for the timeout meets the deadline exactly. */
 TEST(timeout_meets_the_deadline) { /* R10 */
   redlock_lock *got = NULL;
-  int64_t start;
   int turns;
   world(3);
   freeze(0, 2);
-  start = now();
+  start_timing();
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   for (turns = 0; turns < 10 && !got; turns++) {
     CHECK(redlock_timeout_ms(&rl) >= 0);
@@ -457,7 +434,7 @@ TEST(timeout_meets_the_deadline) { /* R10 */
     got = redlock_step(&rl);
   }
   CHECK(got == &lock);
-  CHECK_EQ(now() - start, SERVER_TIMEOUT);
+  CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   CHECK_EQ(lock.status, REDLOCK_NO_QUORUM);
   end();
 }
@@ -467,8 +444,7 @@ TEST(fds_are_those_that_were_opened) {
   uint32_t generation;
   int i, count;
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
-  (void)redlock_step(&rl);
+  start_and_send(&lock, "r", 1000, 0);
   count = redlock_fds(&rl, want, 8);
   CHECK_EQ(count, 3);
   for (i = 0; i < count && i < 8; i++) {
@@ -536,9 +512,8 @@ TEST(no_server_is_heard_that_is_not_ready) {
 
 /* A loop may run its timers before it looks at its descriptors: the answers are there in time. */
 TEST(what_is_due_by_the_clock_hears_every_server) { /* R16 */
-  int i;
   world(3);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = SERVER_TIMEOUT;
+  SET_SERVERS(0, 2, reply_ms, SERVER_TIMEOUT);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   CHECK(redlock_step_on(&rl, 0) == NULL);
   fake_sleep(&fake, redlock_timeout_ms(&rl));
@@ -550,8 +525,7 @@ TEST(what_is_due_by_the_clock_hears_every_server) { /* R16 */
 /* The program slept, and then drops one lock: the other's answers came while it did. */
 TEST(a_release_that_cancels_hears_what_is_in_time) { /* R16 */
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
+  start_and_send(&other, "b", 1000, 0);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
   fake_sleep(&fake, 2 * SERVER_TIMEOUT);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_CANCELLED);
@@ -573,8 +547,7 @@ TEST(time_lost_within_a_call_makes_no_answer_late) { /* R16 */
     world(3);
     occupy(1, 1, "b", 1000);
     fake.server[2].reply_ms = 20;
-    CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
-    CHECK(redlock_step(&rl) == NULL);
+    start_and_send(&other, "b", 1000, 0);
     forget_log();
     fake.on_call = lose_time;
     (void)redlock_acquire(&rl, &lock, "a", 60, 0);
@@ -591,8 +564,7 @@ TEST(time_lost_while_it_hears_makes_no_answer_late) { /* R16 */
     world(3);
     occupy(1, 1, "b", 1000);
     CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
-    CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
-    CHECK(redlock_step(&rl) == NULL);
+    start_and_send(&other, "b", 1000, 0);
     fake_sleep(&fake, 1);
     forget_log();
     fake.on_call = lose_time;
@@ -657,8 +629,7 @@ TEST(each_descriptor_is_told_before_it_is_closed) {
   options.ctx = &farewells;
   farewells = 0;
   fake.server[4].connect_ms = FAKE_NEVER; /* told also of one that never stood */
-  ready();
-  warm();
+  ready_and_warm();
   fake_reset(&fake, 1, FAKE_RST);
   take_all(&rl);
   CHECK_EQ(farewells, 1);

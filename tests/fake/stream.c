@@ -11,22 +11,18 @@ static void life(void) {
 
 TEST(replies_split_at_every_byte) { /* R8 */
   size_t at;
-  int i;
   for (at = 1; at < 12; at++) {
     world(3);
-    for (i = 0; i < 3; i++) {
-      fake.server[i].split_at = at;
-      fake.server[i].split_ms = 3;
-    }
+    SET_SERVERS(0, 2, split_at, at);
+    SET_SERVERS(0, 2, split_ms, 3);
     life();
     end();
   }
 }
 
 TEST(replies_come_byte_by_byte) { /* R8 */
-  int i;
   world(3);
-  for (i = 0; i < 3; i++) fake.server[i].gap_ms = 1;
+  SET_SERVERS(0, 2, gap_ms, 1);
   life();
   end();
 }
@@ -45,9 +41,8 @@ TEST(tiny_reads_and_writes) { /* R8: short writes */
 }
 
 TEST(merged_replies_go_to_their_commands) { /* R8 */
-  int i;
   world(3);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 10;
+  SET_SERVERS(0, 2, reply_ms, 10);
   occupy(0, 2, "busy", 1000);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_acquire(&rl, &other, "busy", 1000, 0), REDLOCK_PENDING);
@@ -146,14 +141,12 @@ TEST(only_plus_ok_is_a_yes_to_set) { /* R4 R8 R16 */
 TEST(garbage_from_a_minority_does_not_show) { /* R16 */
   size_t g;
   for (g = 0; g < sizeof garbage / sizeof garbage[0]; g++) {
-    int64_t start;
     prepare(5);
-    fake_answer(&fake, 0, FAKE_ANY, -1, garbage[g]);
-    fake_answer(&fake, 1, FAKE_ANY, -1, garbage[g]);
+    servers_answer(0, 1, FAKE_ANY, -1, garbage[g]);
     ready();
-    start = now();
+    start_timing();
     life();
-    CHECK_EQ(now() - start, 4);
+    CHECK_EQ(elapsed_ms(), 4);
     end();
   }
 }

@@ -4,15 +4,13 @@
 enum { HELD_MS = 100000000, LONG = 10000, A_MOMENT = 40, DOZE = 2000 };
 
 static void prepare_waking(int count) {
-  int i;
   prepare(count);
-  for (i = 0; i < count; i++) fake.server[i].store.refuse_hello = 0;
+  SET_SERVERS(0, count - 1, store.refuse_hello, 0);
 }
 
 static void world_waking(int count) {
   prepare_waking(count);
-  ready();
-  warm();
+  ready_and_warm();
 }
 
 /* A waiter for "r", which is held everywhere, whose attempts have all been made. */
@@ -97,7 +95,7 @@ TEST(the_handshake_costs_no_trip_of_its_own) { /* R4 R26 */
   int with, i;
   for (with = 0; with < 2; with++) {
     prepare_waking(3);
-    for (i = 0; i < 3; i++) fake.server[i].store.password = with ? "secret" : NULL;
+    SET_SERVERS(0, 2, store.password, with ? "secret" : NULL);
     options.password = with ? "secret" : NULL;
     ready();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -124,8 +122,7 @@ TEST(who_refuses_is_polled) { /* R26 */
     prepare_waking(3);
     if (answers[k][0]) fake_answer(&fake, FAKE_ANY, FAKE_HELLO, -1, answers[k][0]);
     fake_answer(&fake, FAKE_ANY, FAKE_TRACKING, -1, answers[k][1]);
-    ready();
-    warm();
+    ready_and_warm();
     CHECK_EQ(redlock_server_error(&rl, 0)[0], '\0');
     wait_for_held(0, 2);
     CHECK(attempts(0) > 5);
@@ -156,8 +153,7 @@ TEST(who_is_busy_is_asked_again) { /* R26 */
 TEST(a_minority_that_wakes_no_one_is_no_matter) { /* R26 */
   prepare_waking(5);
   fake.server[1].store.refuse_hello = fake.server[4].store.refuse_hello = 1;
-  ready();
-  warm();
+  ready_and_warm();
   wait_for_held(0, 4);
   run_for(LONG);
   CHECK(attempts(0) <= 2 + LONG / 1000);
@@ -170,8 +166,7 @@ TEST(a_majority_that_wakes_no_one_is_polled) { /* R26 */
   int i;
   prepare_waking(5);
   for (i = 1; i < 5; i += i) fake.server[i].store.refuse_hello = 1;
-  ready();
-  warm();
+  ready_and_warm();
   wait_for_held(0, 4);
   run_for(LONG);
   CHECK(attempts(0) > 40);
@@ -182,8 +177,7 @@ TEST(dead_servers_are_no_reason_to_poll) { /* R26 */
   prepare_waking(5);
   fake.server[0].refuses = 1;
   fake.server[3].connect_ms = FAKE_NEVER;
-  ready();
-  warm();
+  ready_and_warm();
   wait_for_held(1, 4);
   run_for(LONG);
   CHECK(attempts(1) <= 3 + LONG / 1000);
@@ -228,9 +222,8 @@ TEST(pushes_while_voting_count) { /* R26 */
 
 /* It is freed after the refusal, and before anything that may follow it. */
 TEST(a_release_just_after_the_refusal_is_noticed) { /* R26 */
-  int i;
   world_waking(3);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 5;
+  SET_SERVERS(0, 2, reply_ms, 5);
   occupy(0, 2, "r", HELD_MS);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
   while (attempts(2) < 2) { /* whatever the first one may have read changes all the time */
@@ -309,7 +302,7 @@ TEST(a_push_is_no_reply) { /* R8 R26 */
   for (chunk = 1; chunk < 40; chunk++) {
     int i, k;
     world_waking(3);
-    for (i = 0; i < 3; i++) fake.server[i].recv_chunk = chunk;
+    SET_SERVERS(0, 2, recv_chunk, chunk);
     occupy(0, 2, "r", HELD_MS);
     CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
     for (k = 0; k < 50; k++) {
@@ -371,10 +364,9 @@ TEST(who_never_waits_is_not_remembered) { /* R26 */
   int can, i;
   for (can = 0; can < 2; can++) {
     prepare_waking(3);
-    for (i = 0; i < 3; i++) fake.server[i].store.refuse_getex = !can;
+    SET_SERVERS(0, 2, store.refuse_getex, !can);
     ready();
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 1000);
     run_for(100);
     for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].pushes, !can);
     for (i = 0; i < 3; i++) CHECK_EQ(fake_read_count(&fake, i), 0);
@@ -384,15 +376,14 @@ TEST(who_never_waits_is_not_remembered) { /* R26 */
 
 /* Behind a write Redis 7 sets whatever it is asked to. */
 TEST(what_arms_needs_memory) { /* R26 */
-  int i;
   world_waking(3);
   wait_for_held(0, 2);
   run_for(DOZE);
-  for (i = 0; i < 3; i++) fake.server[i].store.error = STORE_ERROR_OOM;
+  SET_SERVERS(0, 2, store.error, STORE_ERROR_OOM);
   release_at(0, 2);
   run_for(LONG);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
-  for (i = 0; i < 3; i++) fake.server[i].store.error = 0;
+  SET_SERVERS(0, 2, store.error, 0);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   end();
 }
@@ -415,7 +406,7 @@ TEST(a_new_connection_counts_as_a_push) { /* R26 R14 */
   world_waking(3);
   wait_for_held(0, 2);
   run_for(DOZE + 1);
-  for (i = 0; i < 2; i++) fake_reset(&fake, i, FAKE_RST);
+  reset(0, 1, FAKE_RST);
   for (i = 0; i < 3; i++) fake.server[i].store.keys = 0; /* in silence */
   comes_soon();
   end();
@@ -424,8 +415,7 @@ TEST(a_new_connection_counts_as_a_push) { /* R26 R14 */
 TEST(who_was_dead_is_back_in_time) { /* R26 R14 */
   prepare_waking(3);
   fake.server[0].refuses = 1;
-  ready();
-  warm();
+  ready_and_warm();
   wait_for_held(1, 2);
   run_for(LONG);
   fake.server[0].refuses = 0; /* it is free there, and nobody asks for it but this */
@@ -493,15 +483,13 @@ TEST(a_push_of_our_own_roll_back_does_not_count) { /* R26 R24 */
 }
 
 static void lose_all_pushes(void) {
-  int i;
-  for (i = 0; i < fake.servers; i++) fake.server[i].loses_pushes = 1;
+  SET_SERVERS(0, fake.servers - 1, loses_pushes, 1);
 }
 
 TEST(lost_pushes_cost_a_rest) { /* R26 */
   prepare_waking(3);
   lose_all_pushes();
-  ready();
-  warm();
+  ready_and_warm();
   wait_for_held(0, 2);
   run_for(LONG);
   release_at(0, 2);
@@ -535,7 +523,7 @@ TEST(who_gets_pushes_again_trusts_again) { /* R26 */
   run_for(DOZE + 100);
   occupy(0, 0, "r", HELD_MS);
   run_for(1000);
-  for (i = 0; i < 3; i++) fake.server[i].loses_pushes = 0;
+  SET_SERVERS(0, 2, loses_pushes, 0);
   for (i = 0; i < 2; i++) fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n");
   run_for(500);
   forget_log();
@@ -579,7 +567,7 @@ static int waits_quietly(const int *state, int fenced) {
   for (i = 0; i < 3; i++) tried = attempts(i) > tried ? attempts(i) : tried;
   good = CHECK(lock.status == REDLOCK_PENDING && tried <= (fenced ? 3 : 1) * (1 + LONG / 1000));
   start = now();
-  for (i = 0; i < 3; i++) fake_forget(&fake, i, "r");
+  forget_key(0, 2, "r");
   good &= CHECK_EQ(finish(&lock), REDLOCK_OK) & CHECK(now() - start <= 8 * SERVER_TIMEOUT);
   if (!good)
     printf("    %d %d %d fenced %d tried %d\n", state[0], state[1], state[2], fenced, tried);
@@ -626,10 +614,8 @@ TEST(pushes_while_voting_end_distrust) { /* R26 */
   release_at(0, 0);
   run_for(DOZE + 100);
   occupy(0, 0, "r", HELD_MS);
-  for (i = 0; i < 3; i++) {
-    fake.server[i].loses_pushes = 0;
-    fake.server[i].reply_ms = 20;
-  }
+  SET_SERVERS(0, 2, loses_pushes, 0);
+  SET_SERVERS(0, 2, reply_ms, 20);
   forget_log();
   while (attempts(0) == 0) run_for(1);
   for (i = 0; i < 2; i++) {
@@ -645,9 +631,8 @@ TEST(pushes_while_voting_end_distrust) { /* R26 */
 
 /* No attempt can succeed: each quorum comes too late. */
 TEST(answers_that_come_too_late_are_polled) { /* R26 R9 */
-  int i;
   world_waking(3);
-  for (i = 0; i < 3; i++) fake.server[i].reply_ms = 20;
+  SET_SERVERS(0, 2, reply_ms, 20);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 15, REDLOCK_FOREVER), REDLOCK_PENDING);
   run_for(3000);
   forget_log();
@@ -657,14 +642,13 @@ TEST(answers_that_come_too_late_are_polled) { /* R26 R9 */
 }
 
 TEST(the_wait_ends_in_time) { /* R9 R10 R26 */
-  int64_t start;
   uint32_t wait_ms;
   for (wait_ms = 1; wait_ms < 4000; wait_ms += 133) {
     world_waking(3);
     occupy(0, 2, "r", HELD_MS);
-    start = now();
+    start_timing();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, wait_ms), REDLOCK_TAKEN);
-    CHECK(now() - start >= wait_ms && now() - start <= wait_ms + SERVER_TIMEOUT);
+    CHECK(elapsed_ms() >= wait_ms && elapsed_ms() <= wait_ms + SERVER_TIMEOUT);
     end();
   }
 }
@@ -674,8 +658,7 @@ TEST(a_waiters_attempt_ends_with_its_ttl) { /* R10 R9 */
   int64_t began;
   prepare_waking(3);
   options.max_attempts = 3;
-  ready();
-  warm();
+  ready_and_warm();
   occupy(0, 2, "r", HELD_MS);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 20, REDLOCK_FOREVER), REDLOCK_PENDING);
   run_for(100);
@@ -707,8 +690,7 @@ static void a_newcomer(int fenced) {
   options.fencing = (uint32_t)fenced;
 #endif
   options.max_ttl_ms = fenced ? 2 * HELD_MS : 0;
-  ready();
-  warm();
+  ready_and_warm();
   theirs = options;
   theirs.io = &fake.client[1].io;
   CHECK_EQ(redlock_init(&second, servers, &theirs), REDLOCK_OK);
@@ -745,15 +727,14 @@ TEST(clients_take_turns) { /* R26 */
   theirs.io = &fake.client[1].io;
   CHECK_EQ(redlock_init(&second, servers, &theirs), REDLOCK_OK);
   for (turn = 0; turn < 40; turn++) {
-    int64_t start;
     CHECK_EQ(redlock_acquire(&second, &other, "r", 60000, 10000), REDLOCK_OK);
     CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 60000), REDLOCK_PENDING);
     run_for(300);
     CHECK_EQ(lock.status, REDLOCK_PENDING);
     CHECK_EQ(redlock_release(&second, &other), REDLOCK_OK);
-    start = now();
+    start_timing();
     CHECK_EQ(finish(&lock), REDLOCK_OK);
-    CHECK(now() - start <= A_MOMENT);
+    CHECK(elapsed_ms() <= A_MOMENT);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     run_for(5);
   }
@@ -772,8 +753,7 @@ TEST(a_waiters_rounds_share_one_deadline) { /* R25 R10 R9 */
   options.max_ttl_ms = 60000;
   options.fencing = 1;
   options.max_attempts = 2;
-  ready();
-  warm();
+  ready_and_warm();
   hold("s", 1000);
   occupy(0, 2, "r", HELD_MS);
   CHECK_EQ(redlock_start_acquire(&rl, &other, "r", 1000, 60000), REDLOCK_PENDING);
@@ -794,8 +774,7 @@ TEST(fenced_acquires_wake_too) { /* R25 R26 */
   prepare_waking(3);
   options.max_ttl_ms = 60000;
   options.fencing = 1;
-  ready();
-  warm();
+  ready_and_warm();
   occupy(0, 2, "r", HELD_MS);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
   run_for(LONG);
