@@ -209,17 +209,11 @@ static void open_client(redlock *rl, uint32_t fencing, uint32_t attempts) {
 /* A client whose last attempt is the first that has a script: without fencing a plain SET is. */
 static void open_waiter(redlock *rl, uint32_t fencing) { open_client(rl, fencing, 2 - fencing); }
 
-/* A server that has just started has no vote where tokens are. It tells whole seconds, so one
-   client may trust it a second before another one does: all do from here on. */
-static void await_vote(void) {
-  while (server_info(&real.at[0], "uptime_in_seconds:") < MAX_TTL / 1000 + 3) poll(NULL, 0, 20);
-}
-
 static void to_a_waiter_any_string_is_a_lock_of_others(void) { /* R23 R26 */
   uint32_t fencing;
   int i;
   servers_heal(&real);
-  await_vote();
+  real_await_votes(1, MAX_TTL);
   for (fencing = 0; fencing < 2; fencing++) {
     redlock rl;
     redlock_lock lock;
@@ -245,7 +239,7 @@ static void to_a_waiter_any_string_is_a_lock_of_others(void) { /* R23 R26 */
 static void to_a_waiter_another_type_is_an_error(void) { /* R15 R23 R26 */
   uint32_t fencing;
   servers_heal(&real);
-  await_vote();
+  real_await_votes(1, MAX_TTL);
   server_command(&real.at[0], "RPUSH r x");
   for (fencing = 0; fencing < 2; fencing++) {
     redlock rl;

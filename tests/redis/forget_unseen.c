@@ -29,18 +29,11 @@ static void open_with(redlock *rl, const char *list, uint32_t max_ttl_ms) {
   CHECK_EQ(redlock_init(rl, real_keep_list(list), &options), REDLOCK_OK);
 }
 
-/* Until this client trusts a quorum of them. */
-static void await_trust(redlock *rl) {
-  redlock_lock lock;
-  CHECK_EQ(redlock_acquire(rl, &lock, "trust", 100, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(redlock_release(rl, &lock), REDLOCK_OK);
-}
-
 /* The holder needs no quarantine of its own where it only holds. */
 static void begin(const char *list) {
   servers_heal(&real);
+  real_await_votes(ALL, MAX_TTL_MS);
   open_with(&other, list, MAX_TTL_MS);
-  await_trust(&other);
   open_with(&holder, list, 0);
   CHECK_EQ(redlock_acquire(&holder, &held, "r", TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&other, &wanted, "r", MAX_TTL_MS, 0), REDLOCK_TAKEN);
@@ -223,9 +216,6 @@ static void a_promoted_replica_is_quarantined_by_those_who_knew_the_master_and_n
   servers_heal(&real);
   list = masters_with_replicas();
   for (i = 0; i < 2; i++) server_command(&real.at[N + i], "REPLICAOF NO ONE");
-  open_with(&newcomer, list_of(N, 2), MAX_TTL_MS);
-  await_trust(&newcomer); /* both are old enough */
-  redlock_close(&newcomer);
   begin(list);
   fail_over();
   check_refused(&other);

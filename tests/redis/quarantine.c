@@ -14,16 +14,6 @@ static void open_all(redlock *rl) {
   open_wary(rl, servers_list(&real, N, list));
 }
 
-/* Until the servers are trusted. A client that comes later trusts them at once. */
-static void await_trust(void) {
-  redlock rl;
-  redlock_lock lock;
-  open_all(&rl);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "trust", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  redlock_close(&rl);
-}
-
 static void restart(int i) {
   server_kill(&real.at[i]);
   server_restart(&real.at[i]);
@@ -48,9 +38,11 @@ static void young_servers_cast_no_vote_yet(void) {
 static void restarted_majority_does_not_grant_a_held_lock(void) {
   redlock holder, other;
   redlock_lock held, wanted;
-  await_trust();
+  real_await_votes(N, MAX_TTL_MS);
   open_all(&holder);
   open_all(&other);
+  CHECK_EQ(redlock_acquire(&other, &wanted, "seen", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&other, &wanted), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&holder, &held, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
   restart(0);
   restart(1);
@@ -65,7 +57,7 @@ static void restarted_majority_does_not_grant_a_held_lock(void) {
 static void restarted_majority_does_not_grant_to_a_new_client(void) {
   redlock holder, other;
   redlock_lock held, wanted;
-  await_trust();
+  real_await_votes(N, MAX_TTL_MS);
   open_all(&holder);
   CHECK_EQ(redlock_acquire(&holder, &held, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
   restart(0);
@@ -81,7 +73,7 @@ static void restarted_majority_does_not_grant_to_a_new_client(void) {
 static void restarted_minority_is_not_noticed(void) {
   redlock rl;
   redlock_lock lock;
-  await_trust();
+  real_await_votes(N, MAX_TTL_MS);
   open_all(&rl);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -103,7 +95,7 @@ static void ttl_over_the_longest_is_invalid(void) {
 static void a_replica_casts_no_vote(void) {
   redlock rl;
   redlock_lock lock;
-  await_trust();
+  real_await_votes(N, MAX_TTL_MS);
   server_command(&real.at[0], "REPLICAOF 127.0.0.1 1");
   server_command(&real.at[1], "REPLICAOF 127.0.0.1 1");
   open_all(&rl);
@@ -119,7 +111,7 @@ static void one_server_behind_two_entries_has_one_vote(void) {
   char list[2 * SERVERS_LIST];
   redlock rl;
   redlock_lock lock;
-  await_trust();
+  real_await_votes(N, MAX_TTL_MS);
   snprintf(list, sizeof list, "127.0.0.1:%d,unix:%s", real.at[0].port, real.at[0].socket);
   open_wary(&rl, list);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 500), REDLOCK_NO_QUORUM);
@@ -132,7 +124,7 @@ static void a_server_without_info_casts_no_vote(void) {
   redlock rl;
   redlock_lock lock;
   int i;
-  await_trust();
+  real_await_votes(N, MAX_TTL_MS);
   for (i = 0; i < 2; i++) server_command(&real.at[i], "ACL SETUSER default -info");
   open_all(&rl);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
