@@ -100,7 +100,7 @@ static void many_locks_bears_restarts(void) {
 static void hello_takes_its_lock_and_releases_it(void) {
   fresh();
   CHECK_EQ(shell("$here/../examples/hello $REDLOCK_SERVERS"), 0);
-  CHECK(says("released") && is_free("invoice:42"));
+  CHECK(says("released") && is_released("invoice:42"));
 }
 
 /* They last longer than their ttl, and end together. */
@@ -124,7 +124,7 @@ static void several_are_kept_together(void) {
   CHECK(is_held("a") && is_held("b"));
   CHECK_EQ(end_of(pid), 0);
   CHECK(strstr(read_work("background"), "ok; 30 of 30"));
-  CHECK(is_free("a") && is_free("b"));
+  CHECK(is_released("a") && is_released("b"));
 }
 
 /* In the order of their names: the one that is free is taken first, and not left behind. */
@@ -137,7 +137,7 @@ static void several_are_taken_or_none(void) {
   CHECK(is_held("a"));
   CHECK_EQ(end_of(pid), 1);
   CHECK(strstr(read_work("background"), "taken; 0 of 30"));
-  CHECK(is_free("a") && is_held("b"));
+  CHECK(is_released("a") && is_held("b"));
 }
 
 static void several_stop_when_one_is_lost(void) {
@@ -148,7 +148,7 @@ static void several_stop_when_one_is_lost(void) {
   CHECK(is_held("a") && is_held("b"));
   for (i = 0; i < real.count; i++) server_command(&real.at[i], "DEL b");
   CHECK_EQ(end_of(pid), 1);
-  CHECK(strstr(read_work("background"), "of 30 pieces") && is_free("a"));
+  CHECK(strstr(read_work("background"), "of 30 pieces") && is_released("a"));
 }
 
 static void keepalive_notices_a_loss(void) {
@@ -167,7 +167,7 @@ static void keep_thread_extends_while_the_work_blocks(void) {
   fresh();
   CHECK_EQ(shell("$here/../examples/keep_thread $REDLOCK_SERVERS 2500"), 0);
   CHECK(says("done: ok"));
-  CHECK(is_free("report:2024"));
+  CHECK(is_released("report:2024"));
 }
 
 static void keep_thread_stops_the_work_on_a_loss(void) {

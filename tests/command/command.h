@@ -115,11 +115,19 @@ static inline int holders(const char *key) {
   return count;
 }
 
-/* At once as a rule: a release is on its way to the slower servers when the command ends. */
-static inline int is_free(const char *key) {
-  int64_t end = timing_ms() + 1000;
+/* Keys that ran out since the servers were made fresh. */
+static inline long expired_keys(void) {
+  long count = 0;
+  int i;
+  for (i = 0; i < real.count; i++) count += server_info(&real.at[i], "expired_keys:");
+  return count;
+}
+
+/* And not expired. A release is on its way to the slower servers when the command ends. */
+static inline int is_released(const char *key) {
+  int64_t end = timing_ms() + LIMIT_MS;
   while (holders(key) > 0 && timing_ms() < end) rest(2);
-  return holders(key) == 0;
+  return holders(key) == 0 && expired_keys() == 0;
 }
 
 static inline int is_held(const char *key) {
@@ -133,7 +141,9 @@ static inline void use_servers(const char *list) { setenv("REDLOCK_SERVERS", lis
 /* All servers well and empty, an empty folder, and the whole list. */
 static inline void fresh(void) {
   char list[SERVERS_LIST];
+  int i;
   servers_heal(&real);
+  for (i = 0; i < real.count; i++) server_command(&real.at[i], "CONFIG RESETSTAT");
   shell("rm -f $work/*");
   use_servers(servers_list(&real, real.count, list));
 }

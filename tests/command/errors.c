@@ -345,7 +345,7 @@ static void process_1_reaps_orphans(void) {
                  "(sleep 0.05 & echo $! >$work/orphan); read o <$work/orphan; i=0; "
                  "while test -d /proc/$o; do sleep 0.02; test $((i += 1)) -lt 500 || exit 9; "
                  "done'"), 0);
-  CHECK(is_free("job"));
+  CHECK(is_released("job"));
 }
 
 int main(int argc, char **argv) {

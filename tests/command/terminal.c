@@ -71,7 +71,7 @@ static void command_reads_from_the_terminal(void) {
   type("hello\n");
   CHECK_EQ(shell_ends(pid), 5);
   CHECK(strcmp(read_work("read"), "hello\n") == 0);
-  CHECK(is_free("job"));
+  CHECK(is_released("job"));
 }
 
 static void interrupt_reaches_command(void) {

@@ -12,7 +12,7 @@ static void a_ticket_is_good_once(void) { /* R28 */
              "it was released, it expired, or a later one has it"));
   CHECK_EQ(shell("$redlock --release $(cat $work/one)"), LOST);
   CHECK_EQ(shell("$redlock --release $(cat $work/two)"), 0);
-  CHECK(!*output() && is_free("job"));
+  CHECK(!*output() && is_released("job"));
   CHECK_EQ(shell("$redlock --release $(cat $work/two)"), LOST);
 }
 
@@ -55,7 +55,7 @@ static void a_ticket_goes_through_a_file(void) {
            LOST);
   CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket && ls $work"), 0);
   CHECK(strcmp(output(), "old\noutput\n") == 0);
-  CHECK(is_free("job"));
+  CHECK(is_released("job"));
   CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 125);
   CHECK(says("there is no ticket in the file"));
 }
@@ -64,9 +64,9 @@ static void a_ticket_goes_through_a_file(void) {
 static void a_ticket_that_cannot_be_written_holds_nothing(void) {
   fresh();
   CHECK_EQ(shell("$redlock --take job >/dev/full"), 123);
-  CHECK(says("cannot write the ticket of lock 'job'") && is_free("job"));
+  CHECK(says("cannot write the ticket of lock 'job'") && is_released("job"));
   CHECK_EQ(shell("$redlock --take --ticket-file $work/none/ticket job"), 123);
-  CHECK(says("No such file") && is_free("job"));
+  CHECK(says("No such file") && is_released("job"));
 }
 
 /* ---- what goes wrong ---- */

@@ -10,7 +10,7 @@ static void exits_as_command_does(void) {
   CHECK_EQ(shell("$redlock job false"), 1);
   CHECK_EQ(shell("$redlock job -- sh -c 'exit 42'"), 42);
   CHECK_EQ(shell("$redlock job -- sh -c 'kill -9 $$'"), 128 + SIGKILL);
-  CHECK(is_free("job"));
+  CHECK(is_released("job"));
 }
 
 static void tells_why_exec_fails(void) {
@@ -23,7 +23,7 @@ static void tells_why_exec_fails(void) {
   CHECK(says("if it is a shell's line, write -c before it\n"));
   CHECK_EQ(shell("$redlock job -- /etc/passwd"), 126);
   CHECK(says("cannot run '/etc/passwd'"));
-  CHECK(is_free("job"));
+  CHECK(is_released("job"));
 }
 
 /* A COMMAND that runs until the test says so. */
@@ -51,13 +51,13 @@ static int await_extensions(int times) {
 static void holds_while_command_runs(void) {
   pid_t pid;
   fresh();
-  pid = start("$redlock -t 2s 'a job' -- " UNTIL_END);
+  pid = start("$redlock -t 4s 'a job' -- " UNTIL_END);
   CHECK(await_file("name"));
-  CHECK(await_extensions(4)); /* one each third of the ttl */
+  CHECK(await_extensions(2)); /* one each third of the ttl */
   CHECK(holders("\"a job\"") >= 3);
   CHECK_EQ(shell("touch $work/end"), 0);
   CHECK_EQ(end_of(pid), 0);
-  CHECK(is_free("\"a job\""));
+  CHECK(is_released("\"a job\""));
   CHECK(strcmp(read_work("name"), "a job\n") == 0);
 }
 
@@ -76,7 +76,7 @@ static void survives_closed_files(void) {
   CHECK(strcmp(read_work("echo"), "0\n") != 0);
   CHECK_EQ(shell("$redlock -v job -- true <&- >&- 2>&-"), 0);
   CHECK_EQ(shell("$redlock -v job -- true 2>&1 >/dev/null | true"), 0);
-  CHECK(is_free("job"));
+  CHECK(is_released("job"));
   CHECK_EQ(shell("$redlock --help >/dev/full"), 123);
   CHECK(says("cannot write"));
 }
@@ -320,11 +320,11 @@ static void least_rights_are_enough(void) {
   pid_t pid;
   fresh();
   use_ann("+set +eval +get +del +pttl +pexpire");
-  pid = start("$redlock -t 3s job -- " UNTIL_END);
+  pid = start("$redlock -t 4s job -- " UNTIL_END);
   CHECK(await_file("name") && await_extensions(1));
   CHECK_EQ(shell("touch $work/end"), 0);
   CHECK_EQ(end_of(pid), 0);
-  CHECK(!*read_work("background") && is_free("job"));
+  CHECK(!*read_work("background") && is_released("job"));
   CHECK_EQ(shell("$redlock -n --max-ttl 1s -t 1s job -- true"), 121);
   CHECK(says("this user needs +set +eval"));
   use_ann("+set +eval +get +del +pttl +pexpire +info");
