@@ -69,20 +69,6 @@ TEST(drift_is_rounded_up) { /* R1 */
   }
 }
 
-TEST(a_ttl_that_drift_eats_is_invalid) { /* R1 */
-  uint32_t ttl;
-  world(3);
-  for (ttl = 0; ttl <= 4; ttl++) {
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", ttl, 0), REDLOCK_INVALID);
-    CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", ttl, 0), REDLOCK_INVALID);
-  }
-  CHECK_EQ(fake.logged, 0);
-  SET_SERVERS(0, 2, reply_ms, 0);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 5, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
-  end();
-}
-
 TEST(connecting_counts_as_elapsed) { /* R1 */
   prepare(3);
   SET_SERVERS(0, 2, connect_ms, 20);

@@ -4,16 +4,14 @@
 
 enum { TTL = 10000 };
 
-static redlock giver;
+static redlock *const giver = &rival;
 static redlock_lock given;
 
 /* The giver holds "r" on every server. */
 static void give(void) {
-  redlock_options its = options;
-  its.io = &fake.client[1].io;
   memset(&given, 0, sizeof given);
-  CHECK_EQ(redlock_init(&giver, servers, &its), REDLOCK_OK);
-  CHECK_EQ(redlock_acquire(&giver, &given, "r", TTL, 0), REDLOCK_OK);
+  ready_rival();
+  CHECK_EQ(redlock_acquire(giver, &given, "r", TTL, 0), REDLOCK_OK);
   fake_sleep(&fake, 5);
   forget_log();
 }
@@ -21,11 +19,6 @@ static void give(void) {
 static void given_world(int count) {
   world(count);
   give();
-}
-
-static void over(void) {
-  redlock_close(&giver);
-  end();
 }
 
 static redlock_status adopt(void) { return redlock_adopt(&rl, &lock, "r", TTL, given.value); }
@@ -64,7 +57,7 @@ TEST(it_takes_one_round_trip_and_a_fresh_value) { /* R28 R3 */
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(TTL) - 1);
   CHECK(memcmp(lock.value, given.value, sizeof lock.value) != 0);
   check_adopted();
-  over();
+  end();
 }
 
 TEST(a_value_is_adopted_once) { /* R28 */
@@ -75,7 +68,7 @@ TEST(a_value_is_adopted_once) { /* R28 */
   for (i = 0; i < 2; i++) CHECK_EQ(other.votes[i], REDLOCK_VOTE_TAKEN);
   CHECK_EQ(redlock_remaining_ms(&rl, &other), 0);
   check_adopted();
-  over();
+  end();
 }
 
 /* Each has a server's worth of luck: neither has a quorum, or one does. */
@@ -88,23 +81,23 @@ TEST(of_two_at_once_at_most_one_succeeds) { /* R28 */
     if (first) (void)redlock_step(&rl);
     fake.server[0].request_ms = 0;
     fake.server[1].request_ms = fake.server[2].request_ms = first ? 0 : 2;
-    CHECK_EQ(redlock_start_adopt(&giver, &given, "r", TTL, given.value), REDLOCK_PENDING);
-    while (given.status == REDLOCK_PENDING) (void)redlock_wait(&giver, 10);
+    CHECK_EQ(redlock_start_adopt(giver, &given, "r", TTL, given.value), REDLOCK_PENDING);
+    while (given.status == REDLOCK_PENDING) (void)redlock_wait(giver, 10);
     CHECK(finish(&lock) != given.status || lock.status != REDLOCK_OK);
     CHECK(lock.status == REDLOCK_OK || given.status == REDLOCK_OK);
-    over();
+    end();
   }
 }
 
 TEST(an_absent_key_is_never_created) { /* R28 */
   given_world(3);
-  CHECK_EQ(redlock_release(&giver, &given), REDLOCK_OK);
+  CHECK_EQ(redlock_release(giver, &given), REDLOCK_OK);
   forget_log();
   CHECK_EQ(adopt(), REDLOCK_TAKEN);
   run_for(5);
   CHECK_EQ(fake_live_keys(&fake), 0);
   CHECK(fake_count(&fake, FAKE_ANY, FAKE_RELEASE) <= 1); /* R7: nil needs none */
-  over();
+  end();
 }
 
 /* Whatever stands there: even what is most like a value that is not there. */
@@ -127,7 +120,7 @@ TEST(another_resource_is_not_asked_for) { /* R28 */
   given_world(3);
   CHECK_EQ(redlock_adopt(&rl, &lock, "s", TTL, given.value), REDLOCK_TAKEN);
   CHECK_EQ(hold_value(&given), 3);
-  over();
+  end();
 }
 
 /* ---- The giver ------------------------------------------------------------------------------- */
@@ -137,41 +130,41 @@ TEST(a_paused_giver_changes_nothing) { /* R28 R19 R21 */
   int kept;
   for (kept = 0; kept < 2; kept++) {
     given_world(3);
-    if (kept) CHECK_EQ(redlock_keep(&giver, &given, 0), REDLOCK_OK);
+    if (kept) CHECK_EQ(redlock_keep(giver, &given, 0), REDLOCK_OK);
     CHECK_EQ(adopt(), REDLOCK_OK);
     CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
     run_for(2 * TTL);
-    if (kept) CHECK(redlock_wait(&giver, 10) == &given && given.operation == REDLOCK_LOST);
-    CHECK_EQ(redlock_release(&giver, &given), REDLOCK_EXPIRED);
+    if (kept) CHECK(redlock_wait(giver, 10) == &given && given.operation == REDLOCK_LOST);
+    CHECK_EQ(redlock_release(giver, &given), REDLOCK_EXPIRED);
     CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
     check_adopted();
-    over();
+    end();
   }
 }
 
 TEST(one_that_goes_on_is_told) { /* R28 R19 */
   given_world(3);
   CHECK_EQ(adopt(), REDLOCK_OK);
-  CHECK(redlock_remaining_ms(&giver, &given) > 0);
-  CHECK_EQ(redlock_extend(&giver, &given, TTL), REDLOCK_EXPIRED);
-  CHECK_EQ(redlock_remaining_ms(&giver, &given), 0);
+  CHECK(redlock_remaining_ms(giver, &given) > 0);
+  CHECK_EQ(redlock_extend(giver, &given, TTL), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(giver, &given), 0);
   check_adopted();
-  over();
+  end();
 }
 
 /* Its extension is under way; the swap overtakes it. */
 TEST(what_is_still_under_way_finds_nothing) { /* R28 */
   given_world(3);
   SET_SERVERS(0, 2, request_ms, 20);
-  CHECK_EQ(redlock_start_extend(&giver, &given, 6 * TTL), REDLOCK_PENDING);
-  (void)redlock_step(&giver);
-  CHECK_EQ(redlock_cancel(&giver, &given), REDLOCK_OK);
+  CHECK_EQ(redlock_start_extend(giver, &given, 6 * TTL), REDLOCK_PENDING);
+  (void)redlock_step(giver);
+  CHECK_EQ(redlock_cancel(giver, &given), REDLOCK_OK);
   SET_SERVERS(0, 2, request_ms, 0);
   CHECK_EQ(adopt(), REDLOCK_OK);
   run_for(30);
   CHECK(fake_pttl(&fake, 0, "r") <= TTL);
   check_adopted();
-  over();
+  end();
 }
 
 /* ---- Failure --------------------------------------------------------------------------------- */
@@ -196,7 +189,7 @@ TEST(after_a_minority_it_can_be_tried_again) { /* R28 R7 R23 */
   run_for(3000);
   CHECK_EQ(adopt(), REDLOCK_OK);
   CHECK_EQ(hold_value(&lock), 3);
-  over();
+  end();
 }
 
 TEST(a_quorum_that_comes_too_late_frees_the_lock) { /* R28 R1 */
@@ -205,7 +198,7 @@ TEST(a_quorum_that_comes_too_late_frees_the_lock) { /* R28 R1 */
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", 40, given.value), REDLOCK_NO_QUORUM);
   run_for(200);
   CHECK_EQ(fake_live_keys(&fake), 0);
-  over();
+  end();
 }
 
 TEST(servers_that_forgot_cast_no_vote) { /* R28 R24 */
@@ -220,7 +213,7 @@ TEST(servers_that_forgot_cast_no_vote) { /* R28 R24 */
     fake_put(&fake, i, "r", "01234567890123456789", TTL); /* as if it were there */
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "01234567890123456789"), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
-  over();
+  end();
 }
 
 /* In line, with its SET out, and decided, when another lock has been returned first. */
@@ -237,7 +230,7 @@ static void in_every_phase(int closes) {
     if (!closes) run_for(100);
     CHECK_EQ(hold_value(&lock), 0);
     CHECK_EQ(hold_value(&given), phase == 0 ? 3 : 0);
-    over();
+    end();
   }
 }
 
@@ -257,7 +250,7 @@ TEST(a_swap_goes_once_whatever_byte_was_the_last) { /* R28 R12 */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     run_for(2 * TTL);
     CHECK_EQ(fake_live_keys(&fake), 0);
-    over();
+    end();
   }
 }
 
@@ -270,7 +263,7 @@ TEST(a_stalled_server_gets_none) { /* R28 R13 */
   fake_thaw(&fake, 2);
   CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1); /* that of "s" */
   CHECK_EQ(hold_value(&given), 1);
-  over();
+  end();
 }
 
 static int is_defined(redlock_status got) { return got >= REDLOCK_SYSTEM && got <= REDLOCK_OK; }
@@ -293,7 +286,7 @@ TEST(whichever_call_of_a_hook_fails) { /* R28 R7 */
       if (got != REDLOCK_OK) CHECK(hold_value(&lock) < 2);
       if (check.bad != before) printf("    hook %d, call %ld\n", hook, k);
       fake.fail_hook = FAKE_ANY;
-      over();
+      end();
     }
 }
 
@@ -319,7 +312,7 @@ TEST(what_is_invalid_changes_nothing) { /* R28 */
   CHECK_EQ(fake.logged, 0);
   CHECK(memcmp(&before, &lock, sizeof lock) == 0);
   check_adopted();
-  over();
+  end();
 }
 
 TEST(a_pending_lock_is_not_overwritten) { /* R28 */
@@ -328,7 +321,7 @@ TEST(a_pending_lock_is_not_overwritten) { /* R28 */
   CHECK_EQ(redlock_start_adopt(&rl, &lock, "r", TTL, given.value), REDLOCK_INVALID);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   check_adopted();
-  over();
+  end();
 }
 
 TEST(the_longest_name) { /* R28 */
@@ -371,7 +364,7 @@ TEST(it_is_kept_and_its_hold_counts_anew) { /* R28 R20 */
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
   run_for(2000);
   CHECK_EQ(lock.status, REDLOCK_LIMIT);
-  over();
+  end();
 }
 
 /* Where room is short it waits in line with its value. */
@@ -379,15 +372,12 @@ TEST(it_waits_in_line) { /* R28 R11 */
   static redlock_lock many[2 * REDLOCK_MAX_COMMANDS];
   int i;
   given_world(3);
-  for (i = 0; i < 2 * REDLOCK_MAX_COMMANDS; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "many%d", i);
-    CHECK_EQ(redlock_start_acquire(&rl, &many[i], name, TTL, 0), REDLOCK_PENDING);
-  }
+  for (i = 0; i < 2 * REDLOCK_MAX_COMMANDS; i++)
+    CHECK_EQ(redlock_start_acquire(&rl, &many[i], numbered(i), TTL, 0), REDLOCK_PENDING);
   start();
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   check_adopted();
-  over();
+  end();
 }
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
@@ -413,7 +403,7 @@ TEST(its_token_is_greater) { /* R28 R25 */
   CHECK_EQ(redlock_adopt(&rl, &other, "r", TTL, given.value), REDLOCK_TAKEN);
   CHECK_EQ(other.token, 0);
   check_adopted();
-  over();
+  end();
 }
 
 /* It asks for the clocks first, and changes nothing by that. */
@@ -424,7 +414,7 @@ TEST(the_first_of_a_client_takes_two_rounds) { /* R28 R25 */
   CHECK_EQ(sets(0), 2);
   CHECK(lock.token > given.token);
   check_adopted();
-  over();
+  end();
 }
 
 /* Servers first to last have seen a token that is so much greater. */
@@ -447,7 +437,7 @@ TEST(a_low_token_is_raised_at_once) { /* R28 R25 */
   run_for(5);
   CHECK_EQ(hold_value(&lock), 4);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  over();
+  end();
 }
 
 /* One swaps and rolls back, one refuses the token, one is dead: in the second round the first has
@@ -463,7 +453,7 @@ TEST(an_attempt_that_finds_it_taken_may_have_lost_it) { /* R28 R7 R25 */
   run_for(5);
   CHECK_EQ(hold_value(&lock), 0);
   CHECK_EQ(hold_value(&given), 1); /* at the dead one: no quorum */
-  over();
+  end();
 }
 
 /* No token fits, of whatever round; but the lock is there, and a later attempt may have it. */
@@ -477,7 +467,7 @@ TEST(refused_tokens_do_not_say_that_it_is_taken) { /* R28 R23 R25 */
   CHECK_EQ(hold_value(&given), 3);
   run_for(TTL / 2);
   CHECK_EQ(adopt(), REDLOCK_OK);
-  over();
+  end();
 }
 
 #endif

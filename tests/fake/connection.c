@@ -301,9 +301,7 @@ TEST(late_replies_of_many_commands_are_dropped) { /* R8 */
   int i;
   world(5);
   fake.server[4].reply_ms = 45;
-  for (i = 0; i < 40; i++) {
-    take_and_release("r", 1000);
-  }
+  for (i = 0; i < 40; i++) take_and_release("r", 1000);
   occupy(2, 4, "busy", 10000); /* while OKs for other locks are on their way */
   CHECK_EQ(redlock_acquire(&rl, &lock, "busy", 1000, 0), REDLOCK_TAKEN);
   run_for(200);
@@ -327,12 +325,9 @@ TEST(a_late_yes_makes_no_quorum_for_another_lock) { /* R8 R4 */
 
 TEST(many_locks_share_one_send_for_each_server) {
   int i;
-  char name[16];
   world(3);
-  for (i = 0; i < 10; i++) {
-    snprintf(name, sizeof name, "lock%d", i);
-    CHECK_EQ(redlock_start_acquire(&rl, &many[i], name, 1000, 0), REDLOCK_PENDING);
-  }
+  for (i = 0; i < 10; i++)
+    CHECK_EQ(redlock_start_acquire(&rl, &many[i], numbered(i), 1000, 0), REDLOCK_PENDING);
   run_for(5);
   CHECK_EQ(handed_count, 10);
   CHECK(fake.calls[FAKE_SEND] <= 2 * 3); /* two when the ring wraps */

@@ -203,8 +203,7 @@ TEST(a_token_leaves_in_pieces) { /* R8 R25 */
     prepare_fenced(3);
     for (i = 0; i < 3; i++) fake.server[i].send_chunk = most + (size_t)i;
     ready();
-    CHECK_EQ(take("r"), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 1000);
     CHECK_EQ(sets(0), 2);
     end();
   }
@@ -287,8 +286,7 @@ TEST(the_next_one_is_greater_at_once) { /* R25 */
   fenced(3);
   low = wall_us(0) + QUARTER_US + SECOND_US;
   count(0, 2, "r:fence", low);
-  CHECK_EQ(take("r"), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 1000);
   forget_log();
   CHECK_EQ(take("r"), REDLOCK_OK);
   CHECK_EQ(lock.token, low + 2);
@@ -317,11 +315,8 @@ TEST(nor_without_room) { /* R25 R11 */
   static redlock_lock many[COUNT];
   int i;
   fenced(3);
-  for (i = 0; i < COUNT; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "many%d", i);
-    CHECK_EQ(redlock_acquire(&rl, &many[i], name, 8000, 0), REDLOCK_OK);
-  }
+  for (i = 0; i < COUNT; i++)
+    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 8000, 0), REDLOCK_OK);
   run_for(5);
   count(0, 1, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
   fake.server[2].socket_room = 0;
@@ -433,14 +428,12 @@ TEST(clocks_may_be_a_quarter_apart) { /* R25 */
   }
 }
 
-static redlock second;
-
 /* Takes and releases by turns; replies take from 0 to 3 ms. How many rounds. */
 static int rounds_of(int acquires, int clients, int hold_ms) {
   redlock *by[2];
   int i, k;
   by[0] = &rl;
-  by[1] = &second;
+  by[1] = &rival;
   forget_log();
   for (i = 0; i < acquires; i++) {
     redlock *client = by[i % 7 % clients];
@@ -459,12 +452,10 @@ TEST(one_round_trip_is_enough) { /* R25 */
   for (i = 0; i < 3; i++) fake.server[i].wall_us = i * (int64_t)QUARTER_US / 4;
   ready_and_warm();
   CHECK(rounds_of(1000, 1, 0) <= 1010);
-  options.io = &fake.client[1].io;
-  CHECK_EQ(redlock_init(&second, servers, &options), REDLOCK_OK);
-  CHECK_EQ(redlock_acquire(&second, &lock, "warm", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&second, &lock), REDLOCK_OK);
+  ready_rival();
+  CHECK_EQ(redlock_acquire(&rival, &lock, "warm", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rival, &lock), REDLOCK_OK);
   CHECK(rounds_of(1000, 2, 4) <= 1010); /* hand-overs, slower than replies differ */
-  redlock_close(&second);
   end();
 }
 
@@ -615,8 +606,7 @@ TEST(a_wild_counter_is_not_gone_on_from) { /* R25 */
   fenced(3);
   SET_SERVERS(0, 2, reply_ms, 0);
   for (i = 0; i < 2; i++) { /* the first one learns the clocks anew */
-    CHECK_EQ(take("r"), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    take_and_release("r", 1000);
   }
   fake_answer(&fake, 0, FAKE_SET, 1, ":9000000000000000000\r\n");
   CHECK_EQ(take("x"), REDLOCK_OK);
@@ -660,8 +650,7 @@ static void a_refused_waiter(int stepped_back) {
   prepare_fenced(3);
   SET_SERVERS(0, 2, store.refuse_hello, 0);
   ready_and_warm();
-  CHECK_EQ(take("r"), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  take_and_release("r", 1000);
   run_for(100);
   if (!stepped_back) count(0, 2, "r:fence", wall_us(0) + 9 * (int64_t)SECOND_US);
   for (i = 0; i < 3 && stepped_back; i++) fake.server[i].wall_us = -9 * (int64_t)SECOND_US;

@@ -17,6 +17,7 @@ enum { HANDED = 1024, SERVER_TIMEOUT = 50 };
 
 static struct fake fake;
 static redlock rl;
+static redlock rival; /* another client of the same servers, if any */
 static redlock_options options;
 static redlock_lock lock, other;
 static char servers[512];
@@ -27,6 +28,7 @@ static inline void prepare(int count) {
   int i;
   fake_begin(&fake, count);
   memset(&rl, 0, sizeof rl);
+  memset(&rival, 0, sizeof rival);
   memset(&options, 0, sizeof options);
   memset(&lock, 0, sizeof lock);
   memset(&other, 0, sizeof other);
@@ -44,6 +46,14 @@ static inline void prepare(int count) {
 }
 
 static inline void ready(void) { CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_OK); }
+
+/* With the options of our client. */
+static inline void ready_rival(void) {
+  redlock_options its = options;
+  its.io = &fake.client[1].io;
+  CHECK_EQ(redlock_init(&rival, servers, &its), REDLOCK_OK);
+  fake.client[1].rl = &rival;
+}
 
 static inline int64_t now(void) { return fake.now_ms; }
 
@@ -126,6 +136,13 @@ static inline void fail_calls(int hook, long from, long until) {
   fake.fail_until = until;
 }
 
+/* The names of many locks. */
+static inline const char *numbered(int i) {
+  static char name[16];
+  snprintf(name, sizeof name, "many%d", i);
+  return name;
+}
+
 /* Takes the lock for a test that is about something else. */
 static inline void hold(const char *resource, uint32_t ttl_ms) {
   CHECK_EQ(redlock_acquire(&rl, &lock, resource, ttl_ms, 0), REDLOCK_OK);
@@ -195,6 +212,7 @@ static inline void restart(int first, int last) {
 
 static inline void end(void) {
   redlock_close(&rl);
+  redlock_close(&rival);
   CHECK_EQ(fake_open_count(&fake), 0);
   if (!CHECK(!fake.misuse[0])) printf("    %s\n", fake.misuse);
   CHECK(fake_no_set_twice(&fake)); /* R12 */

@@ -74,55 +74,6 @@ TEST(a_lost_one_is_not_opened_again_with_nothing_due) { /* R27 */
   end();
 }
 
-TEST(nothing_is_said_when_nothing_is_configured) {
-  prepare(3);
-  ready();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(fake_nth(&fake, 0, FAKE_ANY, 0)->kind, FAKE_SET);
-  end();
-}
-
-TEST(user_and_password_of_the_options) {
-  prepare(3);
-  ask_password("alice", "secret");
-  options.username = "alice";
-  options.password = "secret";
-  ready();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK(strcmp(fake_nth(&fake, 0, FAKE_AUTH, 0)->words, "AUTH alice secret") == 0);
-  end();
-}
-
-TEST(user_and_password_of_the_list_go_first) {
-  prepare_urls(3, "alice:secret@", "");
-  ask_password("alice", "secret");
-  options.username = "bob";
-  options.password = "wrong";
-  ready();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  end();
-}
-
-TEST(empty_texts_are_none) { /* a configuration file often has them */
-  prepare(3);
-  options.username = options.password = "";
-  ready();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 0);
-  end();
-}
-
-TEST(an_empty_user_is_none) {
-  prepare(3);
-  ask_password(NULL, "secret");
-  options.username = "";
-  options.password = "secret";
-  ready();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK(strcmp(fake_nth(&fake, 0, FAKE_AUTH, 0)->words, "AUTH secret") == 0);
-  end();
-}
-
 /* Redis 6 and later take a password of any length. */
 TEST(a_long_password_leaves_in_pieces) {
   static char password[70000];
@@ -133,26 +84,6 @@ TEST(a_long_password_leaves_in_pieces) {
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   end();
-}
-
-/* redis://:@host, or just redis://@host */
-TEST(empty_texts_of_the_list_are_none) {
-  static const char *const users[] = { ":@", "@" };
-  size_t i;
-  for (i = 0; i < sizeof users / sizeof users[0]; i++) {
-    prepare_urls(3, users[i], "");
-    ready();
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-    CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 0);
-    end();
-    prepare_urls(3, users[i], "");
-    ask_password("alice", "secret");
-    options.username = "alice";
-    options.password = "secret"; /* so the options say who we are */
-    ready();
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-    end();
-  }
 }
 
 TEST(a_wrong_password_is_kept_and_told) { /* R4 R15 */

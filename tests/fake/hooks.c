@@ -130,11 +130,8 @@ TEST(releases_need_no_clock) { /* R21 */
   static redlock_lock many[20];
   int i;
   world(3);
-  for (i = 0; i < 20; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "r%d", i);
-    CHECK_EQ(redlock_acquire(&rl, &many[i], name, 60000, 0), REDLOCK_OK);
-  }
+  for (i = 0; i < 20; i++)
+    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 60000, 0), REDLOCK_OK);
   for (i = 0; i < 20; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
   fail_clock_at(1);
   run_for(10);

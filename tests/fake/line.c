@@ -7,32 +7,24 @@
 
 enum { TTL = 60000, LONG_AGO = 1000, TURNS = 60, GREATEST = (1 << 24) - 1, OFTEN = 33 };
 
-static redlock young;
+static redlock *const young = &rival;
 static redlock_lock its;
 
 static void world_of_two(void) {
-  redlock_options theirs;
   prepare(3);
   memset(&its, 0, sizeof its);
   SET_SERVERS(0, 2, store.refuse_hello, 0);
   ready();
-  theirs = options;
-  theirs.io = &fake.client[1].io;
-  CHECK_EQ(redlock_init(&young, servers, &theirs), REDLOCK_OK);
+  ready_rival();
   warm();
-}
-
-static void end_of_two(void) {
-  redlock_close(&young);
-  end();
 }
 
 /* Both clients work for a millisecond. */
 static void pass(void) {
-  (void)redlock_step(&young);
+  (void)redlock_step(young);
   (void)redlock_step(&rl);
   fake_sleep(&fake, 1);
-  (void)redlock_step(&young);
+  (void)redlock_step(young);
   (void)redlock_step(&rl);
 }
 
@@ -92,9 +84,9 @@ static int64_t time_to_win(void) {
 
 static void end_of_turn(void) {
   if (lock.status == REDLOCK_PENDING) redlock_cancel(&rl, &lock);
-  if (its.status == REDLOCK_PENDING) redlock_cancel(&young, &its);
+  if (its.status == REDLOCK_PENDING) redlock_cancel(young, &its);
   (void)redlock_release(&rl, &lock);
-  (void)redlock_release(&young, &its);
+  (void)redlock_release(young, &its);
   pass_for(5);
 }
 
@@ -105,7 +97,7 @@ static void wait_old_and_young(void) {
   pass_for(50);
   hold_with_age(LONG_AGO);
   pass_for(LONG_AGO);
-  begin(&young, &its);
+  begin(young, &its);
   pass_for(50);
   pass_attempts(&its, 8, LONG_AGO);
   CHECK(lock.status == REDLOCK_PENDING && its.status == REDLOCK_PENDING);
@@ -131,7 +123,7 @@ TEST(the_old_one_wins) { /* R26 */
     end_of_turn();
   }
   CHECK(old >= TURNS * 9 / 10);
-  end_of_two();
+  end();
 }
 
 /* What a holder tells may be of other times, or a lie: that costs a rest, of a second at most. */
@@ -149,7 +141,7 @@ TEST(no_age_keeps_a_waiter_away) { /* R26 */
       CHECK(time_to_win() <= 1100);
       CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     }
-  end_of_two();
+  end();
 }
 
 /* Where few wait, whoever is not in turn would leave the lock free for nothing. */
@@ -164,7 +156,7 @@ TEST(who_has_tried_a_few_times_hardly_rests) { /* R26 */
     CHECK(time_to_win() <= 60);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
-  end_of_two();
+  end();
 }
 
 /* One that has just come, and found it free, has no age to tell. Who is not in turn rests as before
@@ -183,7 +175,7 @@ TEST(a_newcomer_opens_no_gates) { /* R26 */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
   CHECK(rested >= 20 * 250);
-  end_of_two();
+  end();
 }
 
 /* Those who came at once have the same age, but for their luck: the ages that they tell differ. */
@@ -205,5 +197,5 @@ TEST(luck_tells_apart_who_came_at_once) { /* R26 */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
   CHECK(least <= LONG_AGO * 5 / 4 && most >= least + LONG_AGO / 4);
-  end_of_two();
+  end();
 }

@@ -106,32 +106,6 @@ TEST(returns_at_the_third_yes) { /* R6 R21 */
   end();
 }
 
-TEST(a_lock_that_was_never_taken_is_invalid) {
-  world(3);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_INVALID);
-  CHECK_EQ(redlock_release(&rl, NULL), REDLOCK_INVALID);
-  CHECK_EQ(redlock_release(NULL, &lock), REDLOCK_INVALID);
-  CHECK_EQ(fake.logged, 0);
-  end();
-}
-
-TEST(a_second_release_sends_nothing) {
-  world(3);
-  take_and_release("r", 1000);
-  CHECK(redlock_release(&rl, &lock) != REDLOCK_OK);
-  run_for(5);
-  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
-  end();
-}
-
-TEST(a_failed_acquire_needs_no_release) {
-  world(3);
-  occupy(0, 2, "r", 10000);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
-  CHECK(redlock_release(&rl, &lock) != REDLOCK_OK);
-  end();
-}
-
 TEST(during_an_extension_it_wins) { /* R21: the extension cannot bring it back */
   world(3);
   hold("r", 10000);

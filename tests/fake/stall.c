@@ -220,9 +220,7 @@ TEST(owing_much_is_no_reason_to_close) { /* R13 R8 */
   int i;
   world(5);
   fake.server[4].reply_ms = 49; /* never late, always behind */
-  for (i = 0; i < 500; i++) {
-    take_and_release("r", 1000);
-  }
+  for (i = 0; i < 500; i++) take_and_release("r", 1000);
   run_for(200);
   CHECK_EQ(fake.server[4].connections, 1);
   CHECK_EQ(fake_count(&fake, 4, FAKE_RELEASE), 500);
@@ -237,9 +235,7 @@ static void use_behind_a_handshake(void) {
   options.max_ttl_ms = 60000;
   ready();
   fake_freeze(&fake, 4);
-  for (i = 0; i < 100; i++) {
-    take_and_release("r", 60000);
-  }
+  for (i = 0; i < 100; i++) take_and_release("r", 60000);
 }
 
 TEST(a_late_handshake_is_heard) { /* R13 R4 */

@@ -181,27 +181,6 @@ TEST(a_release_that_cancels_leaves_nothing_to_do) { /* R7: nobody need call agai
   end();
 }
 
-TEST(a_lock_in_use_cannot_be_started_again) {
-  world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "s", 1000, 0), REDLOCK_INVALID);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "s", 1000, 0), REDLOCK_INVALID);
-  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_INVALID);
-  CHECK_EQ(finish(&lock), REDLOCK_OK);
-  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 1);
-  end();
-}
-
-TEST(acquire_reads_nothing_in_the_lock) {
-  int here;
-  world(3);
-  memset(&lock, 0xa5, sizeof lock);
-  lock.user = &here;
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK(lock.user == &here);
-  end();
-}
-
 TEST(the_resource_is_copied) {
   char name[8] = "r";
   world(3);

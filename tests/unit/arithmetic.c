@@ -314,12 +314,6 @@ static void begin_taken(void) {
   wire.set = "$-1\r\n";
 }
 
-TEST(no_wait_is_one_attempt) {
-  begin_taken();
-  CHECK_EQ(wait_ms(0), 0);
-  CHECK_EQ(wire.sets, 1);
-}
-
 TEST(a_wait_ends_with_its_last_attempt) {
   uint32_t wait;
   begin_taken();
@@ -331,16 +325,6 @@ TEST(a_wait_ends_with_its_last_attempt) {
     CHECK(took + 200 >= wait);
     CHECK(wire.sets >= 2 && wire.sets <= 2 + (long)wait / 100);
   }
-}
-
-TEST(forever_ends_with_the_attempts) {
-  prepare();
-  options.max_attempts = 3;
-  options.retry_delay_min_ms = 100;
-  wire.set = "$-1\r\n";
-  CHECK_EQ(init(), REDLOCK_OK);
-  CHECK(wait_ms(REDLOCK_FOREVER) >= 200);
-  CHECK_EQ(wire.sets, 3);
 }
 
 TEST(forever_is_longer_than_any_wait) {

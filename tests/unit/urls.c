@@ -72,6 +72,7 @@ TEST(hosts) {
   last_is("10.0.0.1:1", "10.0.0.1", "1", "");
   last_is("a:65535", "a", "65535", "");
   last_is("x,a:7000", "a", "7000", "");
+  last_is("ab,a,abc", "abc", "6379", "");
 }
 
 TEST(addresses_in_brackets) {
@@ -126,11 +127,15 @@ TEST(encoded_users_and_passwords) {
 }
 
 TEST(options_fill_in_who_we_are) {
+  options.username = options.password = ""; /* a configuration file often has them */
+  last_is("a", "a", "6379", "");
   options.password = "from%41options";
   last_is("a", "a", "6379", "AUTH from%41options");
   options.username = "us";
   last_is("a", "a", "6379", "AUTH us from%41options");
   last_is("redis://a/4", "a", "6379", "AUTH us from%41options SELECT 4");
+  last_is("redis://@a", "a", "6379", "AUTH us from%41options");
+  last_is("redis://:@a", "a", "6379", "AUTH us from%41options");
   last_is("redis://me@a", "a", "6379", "AUTH me from%41options");
   last_is("redis://me:own@a", "a", "6379", "AUTH me own");
   last_is("redis://:own@a", "a", "6379", "AUTH own"); /* the default user's, not ours */
@@ -145,7 +150,8 @@ TEST(sockets_in_the_file_system) {
 
 TEST(separators) {
   static const char *const lists[] = {
-    "a,b,c", "a b c", "a\tb\nc", "a\r\nb\r\nc\r\n", ",a,,b,,,c,", "  a , b , c  ", "\n\na,b\nc,"
+    "a,b,c", "a b c", "a\tb\nc", "a\r\nb\r\nc\r\n", ",a,,b,,,c,", "  a , b , c  ", "\n\na,b\nc,",
+    " a, b\t\n,c ,"
   };
   size_t i;
   for (i = 0; i < sizeof lists / sizeof lists[0]; i++) {
