@@ -289,8 +289,7 @@ TEST(redlock_php_quorum_in_floating_point) { /* R5: 3 of 3, 4 of 5 */
 
 TEST(redlock_php_token_of_the_time) { /* R3: two in one millisecond */
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  start_two(1000);
   run_for(5);
   CHECK(!fake_text_same(&fake_nth(&fake, 0, FAKE_SET, 0)->value,
                         &fake_nth(&fake, 0, FAKE_SET, 1)->value));

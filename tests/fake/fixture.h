@@ -160,6 +160,21 @@ static inline void start_and_send(redlock_lock *l, const char *resource, uint32_
   CHECK(redlock_step(&rl) == NULL);
 }
 
+/* Both will be decided in one turn. */
+static inline void start_two(uint32_t ttl_ms) {
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", ttl_ms, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", ttl_ms, 0), REDLOCK_PENDING);
+}
+
+/* They are, and one is returned: this is the other one, which is still in the queue. */
+static inline redlock_lock *still_queued(void) {
+  redlock_lock *first = NULL;
+  int turns;
+  for (turns = 0; turns < 10 && !first; turns++) first = redlock_wait(&rl, 10);
+  CHECK((first == &lock || first == &other) && first->status == REDLOCK_OK);
+  return first == &lock ? &other : &lock;
+}
+
 /* Server 0 stands still for longer than its answers are worth waiting for, and its socket is full:
    of the release that is started here a part fits. */
 static inline void release_into_a_full_socket(void) {

@@ -226,11 +226,7 @@ TEST(a_loop_rests_while_the_clock_fails) { /* R27 */
 /* Two operations are decided in one turn, and one of them is returned; then there is no clock.
    Returns the other one. */
 static redlock_lock *no_clock_at_hand_over(void) {
-  redlock_lock *first = NULL, *second;
-  int turns;
-  for (turns = 0; turns < 10 && !first; turns++) first = redlock_wait(&rl, 10);
-  CHECK(first && first->status == REDLOCK_OK);
-  second = first == &lock ? &other : &lock;
+  redlock_lock *second = still_queued();
   fail_from_now_on(FAKE_NOW);
   CHECK(redlock_step(&rl) == second);
   CHECK_EQ(second->status, REDLOCK_SYSTEM);
@@ -241,8 +237,7 @@ static redlock_lock *no_clock_at_hand_over(void) {
 TEST(no_grant_is_handed_over_without_a_clock) { /* R1 R7 */
   redlock_lock *lost;
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", TTL, 0), REDLOCK_PENDING);
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", TTL, 0), REDLOCK_PENDING);
+  start_two(TTL);
   lost = no_clock_at_hand_over();
   CHECK_EQ(redlock_remaining_ms(&rl, lost), 0);
   run_for(10);

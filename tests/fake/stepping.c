@@ -17,8 +17,7 @@ TEST(start_touches_nothing_but_the_lock) {
 TEST(each_decision_comes_once) {
   world(3);
   occupy(0, 2, "b", 10000);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  start_two(1000);
   run_for(100);
   CHECK_EQ(handed_count, 2);
   CHECK(handed[0] != handed[1]);
@@ -37,8 +36,7 @@ TEST(each_decision_comes_once) {
 
 TEST(a_blocking_call_returns_its_own_lock_alone) {
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  start_two(1000);
   CHECK_EQ(redlock_acquire(&rl, &third, "c", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &third), REDLOCK_OK);
   CHECK_EQ(redlock_timeout_ms(&rl), 0); /* the queue is not empty */
@@ -97,14 +95,10 @@ TEST(cancel_between_attempts) {
 }
 
 TEST(cancel_of_a_grant_not_returned) { /* R7: it is released */
-  redlock_lock *first, *second;
+  redlock_lock *second;
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 10000, 0), REDLOCK_PENDING);
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 10000, 0), REDLOCK_PENDING);
-  first = redlock_wait(&rl, 10);
-  if (!first) first = redlock_wait(&rl, 10);
-  CHECK(first == &lock || first == &other);
-  second = first == &lock ? &other : &lock;
+  start_two(10000);
+  second = still_queued();
   CHECK_EQ(redlock_cancel(&rl, second), REDLOCK_OK);
   CHECK_EQ(second->status, REDLOCK_CANCELLED);
   CHECK_EQ(redlock_remaining_ms(&rl, second), 0);
@@ -143,16 +137,14 @@ TEST(cancel_of_a_release_stops_the_wait) { /* R21 */
 
 /* Two are decided in one turn, and the caller asks again for the one it has not got back yet. */
 TEST(release_of_a_decided_release_says_so) { /* R21 */
-  redlock_lock *first = NULL, *second;
-  int turns;
+  redlock_lock *second;
   world(3);
   hold("a", 60000);
   CHECK_EQ(redlock_acquire(&rl, &other, "b", 60000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_release(&rl, &other), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_release(&rl, &other), REDLOCK_INVALID); /* not decided yet */
-  for (turns = 0; turns < 10 && !first; turns++) first = redlock_wait(&rl, 10);
-  second = first == &lock ? &other : &lock;
+  second = still_queued();
   CHECK_EQ(redlock_start_release(&rl, second), REDLOCK_EXPIRED);
   CHECK(redlock_step(&rl) == second);
   CHECK_EQ(second->status, REDLOCK_OK);
@@ -337,12 +329,10 @@ TEST(close_waits_for_no_connection) { /* R16 */
 
 /* What the caller starts between two that are returned leaves with what follows. */
 TEST(what_is_started_meanwhile_leaves_in_one_piece) {
-  redlock_lock *first = NULL;
-  int turns;
+  redlock_lock *first;
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 60000, 0), REDLOCK_PENDING);
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 60000, 0), REDLOCK_PENDING);
-  for (turns = 0; turns < 10 && !first; turns++) first = redlock_wait(&rl, 10);
+  start_two(60000);
+  first = still_queued() == &lock ? &other : &lock;
   CHECK_EQ(redlock_start_release(&rl, first), REDLOCK_PENDING);
   forget_log();
   CHECK(redlock_wait(&rl, 10) != NULL);
@@ -559,8 +549,7 @@ TEST(time_lost_while_it_hears_makes_no_answer_late) { /* R16 */
 /* Two are decided at once; a third one's answers come before the second is returned. */
 TEST(who_is_ready_while_locks_are_returned_is_kept) {
   world(3);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "a", 1000, 0), REDLOCK_PENDING);
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "b", 1000, 0), REDLOCK_PENDING);
+  start_two(1000);
   CHECK(redlock_step_on(&rl, 0) == NULL);
   CHECK_EQ(redlock_start_acquire(&rl, &third, "c", 1000, 0), REDLOCK_PENDING);
   fake_sleep(&fake, 1);

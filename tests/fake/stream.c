@@ -53,15 +53,19 @@ TEST(merged_replies_go_to_their_commands) { /* R8 */
   end();
 }
 
-static void cut_minority(int inward, size_t at, enum fake_end how) {
-  int i;
-  prepare(5);
-  for (i = 3; i < 5; i++) {
-    if (inward) fake.server[i].cut_in = at;
-    else fake.server[i].cut_out = at;
-    fake.server[i].cut_end = how;
-    fake.server[i].cuts = 2;
+/* So many connections of each of these break at that byte. */
+static void cut(int first, int last, int cuts, int inward, size_t at, enum fake_end how) {
+  for (; first <= last; first++) {
+    if (inward) fake.server[first].cut_in = at;
+    else fake.server[first].cut_out = at;
+    fake.server[first].cut_end = how;
+    fake.server[first].cuts = cuts;
   }
+}
+
+static void cut_minority(int inward, size_t at, enum fake_end how) {
+  prepare(5);
+  cut(3, 4, 2, inward, at, how);
   ready();
   life();
   run_for(1500);
@@ -85,14 +89,8 @@ TEST(a_minority_cut_at_every_byte) { /* R12 R16 */
 /* All servers cut: the outcome is open, but it must be told, and nothing may outlive its ttl. */
 static void cut_all(int inward, size_t at, enum fake_end how) {
   redlock_status got;
-  int i;
   prepare(5);
-  for (i = 0; i < 5; i++) {
-    if (inward) fake.server[i].cut_in = at;
-    else fake.server[i].cut_out = at;
-    fake.server[i].cut_end = how;
-    fake.server[i].cuts = 1;
-  }
+  cut(0, 4, 1, inward, at, how);
   ready();
   got = redlock_acquire(&rl, &lock, "r", 1000, 0);
   CHECK(got == REDLOCK_OK || got == REDLOCK_NO_QUORUM);
