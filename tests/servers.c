@@ -422,18 +422,39 @@ static const char *converse(FILE *stream, const char *login, const char *command
   return reply.bytes;
 }
 
-const char *server_command(const struct server *s, const char *format, ...) {
+static const char *command_of(const struct server *s, const char *format, va_list arguments) {
   char command[1024];
   const char *reply;
   FILE *stream = dial(s);
-  va_list arguments;
   if (!stream) return "(not reachable)";
-  va_start(arguments, format);
   vsnprintf(command, sizeof command, format, arguments);
-  va_end(arguments);
   reply = converse(stream, s->login, command);
   fclose(stream);
   return reply;
+}
+
+const char *server_command(const struct server *s, const char *format, ...) {
+  const char *reply;
+  va_list arguments;
+  va_start(arguments, format);
+  reply = command_of(s, format, arguments);
+  va_end(arguments);
+  return reply;
+}
+
+void servers_command(const struct servers *set, int count, const char *format, ...) {
+  va_list arguments;
+  int i;
+  for (i = 0; i < count; i++) {
+    va_start(arguments, format);
+    command_of(&set->at[i], format, arguments);
+    va_end(arguments);
+  }
+}
+
+void server_want_password(struct server *s, const char *password) {
+  server_command(s, "CONFIG SET requirepass \"%s\"", password);
+  snprintf(s->login, sizeof s->login, "%s%s", *password ? "AUTH " : "", password);
 }
 
 static long number(const char *text) {
@@ -462,9 +483,16 @@ void servers_start(struct servers *set, int count, const char *args) {
   for (i = 0; i < count; i++) server_start(&set->at[i], args);
 }
 
+void servers_kill(struct servers *set, int count) {
+  while (count-- > 0) server_kill(&set->at[count]);
+}
+
+void servers_freeze(struct servers *set, int count) {
+  while (count-- > 0) server_freeze(&set->at[count]);
+}
+
 void servers_stop(struct servers *set) {
-  int i;
-  for (i = 0; i < set->count; i++) server_kill(&set->at[i]);
+  servers_kill(set, set->count);
   set->count = 0;
 }
 
@@ -477,9 +505,8 @@ void servers_mend(struct servers *set) {
 }
 
 void servers_heal(struct servers *set) {
-  int i;
   servers_mend(set);
-  for (i = 0; i < set->count; i++) server_command(&set->at[i], "FLUSHALL");
+  servers_command(set, set->count, "FLUSHALL");
 }
 
 const char *servers_list(const struct servers *set, int count, char text[SERVERS_LIST]) {

@@ -52,8 +52,18 @@ const char *server_command(const struct server *s, const char *format, ...)
   __attribute__((format(printf, 2, 3)))
 #endif
   ;
+void server_want_password(struct server *s, const char *password); /* "" = none; logs in with it */
 long server_number(const struct server *s, const char *command); /* the reply; -1 = not a number */
 long server_info(const struct server *s, const char *field);     /* a number in INFO ALL, or -1 */
+
+/* To the first ones of a set: the same to each. */
+void servers_command(const struct servers *set, int count, const char *format, ...)
+#ifdef __GNUC__
+  __attribute__((format(printf, 3, 4)))
+#endif
+  ;
+void servers_kill(struct servers *set, int count);
+void servers_freeze(struct servers *set, int count);
 
 /* All of them. */
 void servers_start(struct servers *set, int count, const char *args);

@@ -130,9 +130,8 @@ static void several_are_kept_together(void) {
 /* In the order of their names: the one that is free is taken first, and not left behind. */
 static void several_are_taken_or_none(void) {
   pid_t pid;
-  int i;
   fresh();
-  for (i = 0; i < real.count; i++) server_command(&real.at[i], "SET b another");
+  servers_command(&real, real.count, "SET b another");
   pid = start("$here/../examples/several $REDLOCK_SERVERS b a");
   CHECK(is_held("a"));
   CHECK_EQ(end_of(pid), 1);
@@ -142,22 +141,20 @@ static void several_are_taken_or_none(void) {
 
 static void several_stop_when_one_is_lost(void) {
   pid_t pid;
-  int i;
   fresh();
   pid = start("$here/../examples/several $REDLOCK_SERVERS a b");
   CHECK(is_held("a") && is_held("b"));
-  for (i = 0; i < real.count; i++) server_command(&real.at[i], "DEL b");
+  servers_command(&real, real.count, "DEL b");
   CHECK_EQ(end_of(pid), 1);
   CHECK(strstr(read_work("background"), "of 30 pieces") && is_released("a"));
 }
 
 static void keepalive_notices_a_loss(void) {
   pid_t pid;
-  int i;
   fresh();
   pid = start("$here/../examples/keepalive $REDLOCK_SERVERS");
   CHECK(is_held("report:2024"));
-  for (i = 0; i < 3; i++) server_command(&real.at[i], "FLUSHALL");
+  servers_command(&real, 3, "FLUSHALL");
   CHECK_EQ(end_of(pid), 1);
   CHECK(strstr(read_work("background"), "the lock was lost after piece"));
 }
@@ -165,26 +162,23 @@ static void keepalive_notices_a_loss(void) {
 /* Longer than the ttl, so that only an extension from the other thread can keep it. */
 static void keep_thread_extends_while_the_work_blocks(void) {
   fresh();
-  CHECK_EQ(shell("$here/../examples/keep_thread $REDLOCK_SERVERS 2500"), 0);
-  CHECK(says("done: ok"));
+  CHECK_SAYS("done: ok", 0, "$here/../examples/keep_thread $REDLOCK_SERVERS 2500");
   CHECK(is_released("report:2024"));
 }
 
 static void keep_thread_stops_the_work_on_a_loss(void) {
   pid_t pid;
-  int i;
   fresh();
   pid = start("$here/../examples/keep_thread $REDLOCK_SERVERS 600000");
   CHECK(is_held("report:2024"));
-  for (i = 0; i < 3; i++) server_command(&real.at[i], "FLUSHALL");
+  servers_command(&real, 3, "FLUSHALL");
   CHECK_EQ(end_of(pid), 1);
   CHECK(strstr(read_work("background"), "not done: expired"));
 }
 
 static void bare_metal_passes_on_toy_servers(void) {
   fresh();
-  CHECK_EQ(shell("$here/../portability/board"), 0);
-  CHECK(says("PASS"));
+  CHECK_SAYS("PASS", 0, "$here/../portability/board");
 }
 
 static void install_is_whole(void) {

@@ -100,11 +100,36 @@ static inline int shell(const char *format, ...) {
   return end_of(pid);
 }
 
+/* How a shell line ends, and what it says, among other things. */
+#define CHECK_SAYS(what, status, ...)                             \
+  do {                                                            \
+    CHECK_EQ(shell(__VA_ARGS__), status);                         \
+    if (!CHECK(says(what))) printf("    said: %s\n", output()); \
+  } while (0)
+
+/* An error of usage. */
+static inline void refuses(const char *arguments, const char *because) {
+  CHECK_SAYS(because, 125, "$redlock %s", arguments);
+}
+
 /* Until the file exists; 0 = it does not come. */
 static inline int await_file(const char *name) {
   int64_t end = timing_ms() + LIMIT_MS;
   while (access(in_work(name), F_OK) != 0 && timing_ms() < end) rest(1);
   return access(in_work(name), F_OK) == 0;
+}
+
+/* Another one holds a lock, for 15 s. */
+static inline pid_t start_holder(const char *options_and_name) {
+  pid_t pid = start("exec $redlock %s -- sh -c 'touch $work/runs; exec sleep 15'",
+                    options_and_name);
+  CHECK(await_file("runs"));
+  return pid;
+}
+
+static inline void terminate(pid_t pid) {
+  kill(pid, SIGTERM);
+  CHECK_EQ(end_of(pid), 128 + SIGTERM);
 }
 
 /* How many servers have the key. */
@@ -136,16 +161,22 @@ static inline int is_held(const char *key) {
   return holders(key) == real.count;
 }
 
-static inline void use_servers(const char *list) { setenv("REDLOCK_SERVERS", list, 1); }
+static inline void use_servers(const char *format, ...) {
+  char list[LINE];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(list, sizeof list, format, arguments);
+  va_end(arguments);
+  setenv("REDLOCK_SERVERS", list, 1);
+}
 
 /* All servers well and empty, an empty folder, and the whole list. */
 static inline void fresh(void) {
   char list[SERVERS_LIST];
-  int i;
   servers_heal(&real);
-  for (i = 0; i < real.count; i++) server_command(&real.at[i], "CONFIG RESETSTAT");
+  servers_command(&real, real.count, "CONFIG RESETSTAT");
   shell("rm -f $work/*");
-  use_servers(servers_list(&real, real.count, list));
+  use_servers("%s", servers_list(&real, real.count, list));
 }
 
 static inline void find_command(const char *program) {

@@ -41,22 +41,18 @@ static int speaks_plainly(void) {
 }
 
 /* What a lock and --status say of the one server. */
-static void one_server_says(const char *list, const char *what) {
-  use_servers(list);
-  CHECK_EQ(shell("$redlock -n job -- true || test $? = 121"), 0); /* or it cannot be released */
-  CHECK(!says("s3cret"));
-  if (!CHECK(says(what) && speaks_plainly())) printf("    said: %s", output());
-  CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(!says("s3cret"));
-  if (!CHECK(says(what) && speaks_plainly())) printf("    said: %s", output());
+static void one_server_says(const char *user, int port, const char *what) {
+  use_servers("redis://%s127.0.0.1:%d", user, port);
+  CHECK_SAYS(what, 0, "$redlock -n job -- true || test $? = 121"); /* or it cannot be released */
+  CHECK(!says("s3cret") && speaks_plainly());
+  CHECK_SAYS(what, 121, "$redlock --status");
+  CHECK(!says("s3cret") && speaks_plainly());
 }
 
 static void odd_server_says(const char *answer, const char *what) {
   struct odd odd;
-  char list[32];
   odd_start(&odd, answer);
-  snprintf(list, sizeof list, "127.0.0.1:%d", odd.port);
-  one_server_says(list, what);
+  one_server_says("", odd.port, what);
   odd_stop(&odd);
 }
 
@@ -118,10 +114,8 @@ static void advises_on_what_servers_say(void) {
 
 static void renamed_server_says(const char *args, const char *what) {
   struct server odd;
-  char list[32];
   server_start(&odd, args);
-  snprintf(list, sizeof list, "127.0.0.1:%d", odd.port);
-  one_server_says(list, what);
+  one_server_says("", odd.port, what);
   server_kill(&odd);
 }
 
@@ -156,15 +150,14 @@ static void give_ann(const char *rights) {
 
 static void tells_what_an_acl_denies(void) {
   static const char what[] = "this user needs +set +eval +get +del +pttl +pexpire";
-  char list[64];
+  int port = real.at[0].port;
   fresh();
-  snprintf(list, sizeof list, "redis://ann:x@127.0.0.1:%d", real.at[0].port);
   give_ann("~* +@all -set");
-  one_server_says(list, what);
+  one_server_says("ann:x@", port, what);
   give_ann("~* +@all -del"); /* inside the script */
-  one_server_says(list, what);
+  one_server_says("ann:x@", port, what);
   give_ann("~* +set +eval +info");
-  one_server_says(list, what);
+  one_server_says("ann:x@", port, what);
   give_ann("~other +@all");
   CHECK_EQ(shell("$redlock -n job -- true"), 121);
   CHECK(says("this user may not use this lock's name: allow ~NAME in its ACL"));
@@ -182,11 +175,9 @@ static void status_says(const char *ann, const char *options, int exit_status, c
 
 static void status_tries_each_right(void) {
   static const char fenced[] = "--fencing --max-ttl 1s -t 1s";
-  char list[64];
   fresh();
   if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 the words are others");
-  snprintf(list, sizeof list, "redis://ann:x@127.0.0.1:%d", real.at[0].port);
-  use_servers(list);
+  use_servers("redis://ann:x@127.0.0.1:%d", real.at[0].port);
   status_says("~job* +@all -time", "", 0, "locks can be taken");
   status_says("~job* +@all -time", fenced, 121, "+time");
   status_says("~job* +@all", "job", 0, "s  ok");
@@ -199,11 +190,9 @@ static void status_tries_each_right(void) {
 
 /* --status finds what refuses locks, and writes nothing. */
 static void status_finds_what_refuses_locks(void) {
-  char list[32];
   fresh();
-  snprintf(list, sizeof list, "127.0.0.1:%d", real.at[0].port);
   server_command(&real.at[0], "CONFIG SET min-replicas-to-write 1");
-  one_server_says(list, "NOREPLICAS");
+  one_server_says("", real.at[0].port, "NOREPLICAS");
   CHECK(says("see min-replicas-to-write"));
   server_command(&real.at[0], "CONFIG SET min-replicas-to-write 0");
   CHECK_EQ(shell("$redlock --status"), 0);
@@ -211,14 +200,13 @@ static void status_finds_what_refuses_locks(void) {
 }
 
 static void speaks_plainly_of_bad_lists(void) {
-  int i;
   fresh();
   CHECK_EQ(shell("l=; i=0; while [ $((i += 1)) -le 16 ]; do l=$l,127.0.0.1:$i; done; "
                  "$redlock -s $l job -- true"), 125);
   CHECK(says("there are more than 15 servers in the list: 15 are the most") && speaks_plainly());
   CHECK_EQ(shell("$redlock -s 127.0.0.1:1,127.0.0.1:1 job -- true"), 125);
   CHECK(says("this address is in the list twice: list it once"));
-  for (i = 0; i < 2; i++) server_freeze(&real.at[i]);
+  servers_freeze(&real, 2);
   CHECK_EQ(shell("$redlock -n job -- true"), 121);
   CHECK(says("no answer in time: is it frozen") && speaks_plainly());
 }
@@ -227,8 +215,7 @@ static void speaks_plainly_of_bad_lists(void) {
 static void status_tells_who_holds_a_lock(void) {
   int i;
   fresh();
-  CHECK_EQ(shell("$redlock --status job"), 0);
-  CHECK(says("0 of 3 servers have lock 'job'\n"));
+  CHECK_SAYS("0 of 3 servers have lock 'job'\n", 0, "$redlock --status job");
   CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job && $redlock --status job"), 0);
   CHECK(says("3 of 3 servers have lock 'job', for "));
   for (i = 0; i < 3; i++)
@@ -288,11 +275,6 @@ static void verbose_tells_who_waits(void) {
   CHECK(strstr(read_work("waiter"), "released lock 'job'"));
 }
 
-static void end_waiter(pid_t waiter) {
-  kill(waiter, SIGTERM);
-  CHECK_EQ(end_of(waiter), 128 + SIGTERM);
-}
-
 /* Nobody has the key: those that could hand it out have no vote yet. */
 static void a_wait_for_restarted_servers_is_told(void) {
   pid_t waiter;
@@ -301,7 +283,7 @@ static void a_wait_for_restarted_servers_is_told(void) {
   await_words("waiter", "still waiting for lock 'job': 3 of 3 servers are unavailable");
   await_words("waiter", "s of --max-ttl 3600s: it votes in 3");
   await_words("waiter", "UTC: too few servers can vote\n");
-  end_waiter(waiter);
+  terminate(waiter);
   CHECK(!strstr(read_work("waiter"), "it is taken"));
 }
 
@@ -309,16 +291,14 @@ static void a_wait_for_restarted_servers_is_told(void) {
 static void trouble_is_told_when_it_begins(void) {
   pid_t holder, waiter;
   fresh();
-  holder = start("exec $redlock -t 20s job -- sh -c 'touch $work/runs; exec sleep 15'");
-  CHECK(await_file("runs"));
+  holder = start_holder("-t 20s job");
   waiter = start_line("exec $redlock -v job -- true", "waiter");
   await_words("waiter", "UTC: it is taken\n");
   server_kill(&real.at[0]);
   server_kill(&real.at[2]);
   await_words("waiter", "still waiting for lock 'job': 2 of 3 servers are unavailable");
-  end_waiter(waiter);
-  kill(holder, SIGTERM);
-  CHECK_EQ(end_of(holder), 128 + SIGTERM);
+  terminate(waiter);
+  terminate(holder);
 }
 
 /* Names that move: in a mount namespace /etc/hosts is ours. */

@@ -24,14 +24,12 @@ static void hands_no_other_token_on(void) {
 
 static void needs_the_longest_ttl(void) {
   fresh();
-  CHECK_EQ(shell("$redlock --fencing job -- true"), 125);
-  CHECK(says("--fencing needs --max-ttl"));
+  CHECK_SAYS("--fencing needs --max-ttl", 125, "$redlock --fencing job -- true");
 }
 
 static void status_shows_the_clocks(void) {
   fresh();
-  CHECK_EQ(shell("$redlock --status"), 0);
-  CHECK(says("CLOCK"));
+  CHECK_SAYS("CLOCK", 0, "$redlock --status");
   if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 no server tells");
   CHECK_EQ(shell("$redlock --status | grep -Ec ' [+-]?[0-5]?[0-9][.][0-9]{3}s  ok$'"), 0);
   CHECK(strcmp(output(), "3\n") == 0); /* one machine, one clock: within a minute of each other */
@@ -41,8 +39,7 @@ static void status_shows_the_clocks(void) {
 static void no_difference_has_no_sign(void) {
   fresh();
   if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 no server tells");
-  CHECK_EQ(shell("$redlock --status"), 0);
-  CHECK(says(" 0.000s  ok"));
+  CHECK_SAYS(" 0.000s  ok", 0, "$redlock --status");
   CHECK(!says("+0.000s") && !says("-0.000s"));
 }
 

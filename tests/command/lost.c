@@ -69,10 +69,10 @@ static void cutting_one_off_overlaps_nothing(void) {
     sprintf(login + strlen(login), "redis://ann:x@127.0.0.1:%d,", real.at[i].port);
   for (round = 0; round < ROUNDS; round++) {
     fresh();
-    for (i = 0; i < 5; i++) server_command(&real.at[i], "ACL SETUSER ann on >x ~* +@all");
+    servers_command(&real, 5, "ACL SETUSER ann on >x ~* +@all");
     start_pairs(login);
     rest(round * 130);
-    for (i = 0; i < 3; i++) server_command(&real.at[i], "ACL SETUSER ann -@all");
+    servers_command(&real, 3, "ACL SETUSER ann -@all");
     check_pairs();
   }
 }
@@ -97,12 +97,11 @@ static void cron_jobs_exclude_each_other(void) {
 
 static void keys_that_vanish_stop_command(void) {
   pid_t pid;
-  int i;
   fresh();
   pid = start("$redlock -t 5s job -- sh -c 'trap \"echo term >$work/term; exit\" TERM; "
               "touch $work/runs; while :; do sleep 0.05; done'");
   CHECK(await_file("runs"));
-  for (i = 0; i < 3; i++) server_command(&real.at[i], "FLUSHALL");
+  servers_command(&real, 3, "FLUSHALL");
   CHECK_EQ(end_of(pid), 122);
   CHECK(strcmp(read_work("term"), "term\n") == 0);
   CHECK(strstr(read_work("background"), "'job' is lost: most servers no longer have its key"));
@@ -111,11 +110,10 @@ static void keys_that_vanish_stop_command(void) {
 
 static void a_loss_at_the_end_is_told(void) {
   pid_t pid;
-  int i;
   fresh();
   pid = start("$redlock job -- sh -c 'touch $work/runs; sleep 1; touch $work/done'");
   CHECK(await_file("runs"));
-  for (i = 0; i < 3; i++) server_command(&real.at[i], "FLUSHALL");
+  servers_command(&real, 3, "FLUSHALL");
   CHECK_EQ(end_of(pid), 122);
   CHECK(strstr(read_work("background"), "was lost before COMMAND ended with status 0"));
 }
@@ -124,11 +122,10 @@ static void a_loss_at_the_end_is_told(void) {
 static void the_whole_group_is_stopped(void) {
   char before[OUTPUT];
   pid_t pid;
-  int i;
   fresh();
   pid = start("$redlock -t 1s job -- sh -c '$self tick A $work/log 15 deaf & wait'");
   CHECK(await_file("log"));
-  for (i = 0; i < 3; i++) server_freeze(&real.at[i]);
+  servers_freeze(&real, 3);
   CHECK_EQ(end_of(pid), 122);
   rest(20);
   snprintf(before, sizeof before, "%s", read_work("log"));
@@ -150,8 +147,7 @@ static void a_minority_changes_nothing(void) {
 static void max_hold_stops_command(void) {
   int64_t from = timing_ms();
   fresh();
-  CHECK_EQ(shell("$redlock -t 600ms -m 1s job -- sleep 15"), 124);
-  CHECK(says("been held for --max-hold"));
+  CHECK_SAYS("been held for --max-hold", 124, "$redlock -t 600ms -m 1s job -- sleep 15");
   CHECK(timing_ms() - from > 600 && timing_ms() - from < 5000);
   CHECK_EQ(shell("$redlock -m 300ms job -- sleep 15"), 124);
 }
@@ -176,12 +172,10 @@ static void signals_are_handed_on(void) {
 static void a_signal_ends_the_wait(void) {
   pid_t holder, waiter;
   fresh();
-  holder = start("exec $redlock job -- sh -c 'touch $work/runs; exec sleep 15'");
-  CHECK(await_file("runs"));
+  holder = start_holder("job");
   waiter = start("exec $redlock job -- touch $work/wrong");
   rest(300);
-  kill(waiter, SIGTERM);
-  CHECK_EQ(end_of(waiter), 128 + SIGTERM);
+  terminate(waiter);
   kill(holder, SIGINT);
   CHECK_EQ(end_of(holder), 128 + SIGINT);
   CHECK(is_released("job"));

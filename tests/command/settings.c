@@ -14,48 +14,35 @@ static void runs_a_shell_line(void) {
   CHECK_EQ(shell("$redlock job -- sh -c 'exit 8' -c"), 8); /* that one is COMMAND's own */
 }
 
-static pid_t hold_job(void) {
-  pid_t pid = start("exec $redlock -t 5s job -- sh -c 'touch $work/runs; exec sleep 15'");
-  CHECK(await_file("runs"));
-  return pid;
-}
-
-static void end_job(pid_t pid) {
-  kill(pid, SIGTERM);
-  CHECK_EQ(end_of(pid), 128 + SIGTERM);
-}
-
 static void takes_the_names_of_flock(void) {
   pid_t pid;
   int64_t from;
   fresh();
-  pid = hold_job();
+  pid = start_holder("-t 5s job");
   CHECK_EQ(shell("$redlock --nb job -- true"), 120);
   from = timing_ms();
   CHECK_EQ(shell("$redlock --timeout 0.3 job -- true"), 120);
   CHECK(timing_ms() - from >= 300);
-  end_job(pid);
+  terminate(pid);
 }
 
 static void takes_decimals(void) {
   pid_t pid;
   fresh();
-  pid = hold_job();
+  pid = start_holder("-t 5s job");
   CHECK_EQ(shell("$redlock -w 0.05 job -- true"), 120);
   CHECK_EQ(shell("$redlock -w .05s job -- true"), 120);
   CHECK_EQ(shell("$redlock -w 0.001m job -- true"), 120);
   CHECK_EQ(shell("$redlock -w 0.0000000001 job -- true"), 120);
-  end_job(pid);
+  terminate(pid);
   CHECK_EQ(shell("$redlock -t 0.2s job -- true"), 0);
   CHECK_EQ(shell("$redlock -t 0.1999 job -- true"), 0); /* rounded up */
   CHECK_EQ(shell("$redlock -t 0.199 job -- true"), 125);
   CHECK_EQ(shell("$redlock -t 1. job -- true"), 0);
-  CHECK_EQ(shell("$redlock -t . job -- true"), 125);
-  CHECK(says("'.' is not a time"));
+  CHECK_SAYS("'.' is not a time", 125, "$redlock -t . job -- true");
   CHECK_EQ(shell("$redlock -t 1.5.5 job -- true"), 125);
   CHECK_EQ(shell("$redlock -t 1,5 job -- true"), 125);
-  CHECK_EQ(shell("$redlock -t 24.9d job -- true"), 125);
-  CHECK(says("'24.9d' is too long"));
+  CHECK_SAYS("'24.9d' is too long", 125, "$redlock -t 24.9d job -- true");
 }
 
 /* ---- passwords ---- */
@@ -63,11 +50,7 @@ static void takes_decimals(void) {
 /* The default user of all servers wants this one, or none when it is "". */
 static void want_password(const char *password) {
   int i;
-  for (i = 0; i < real.count; i++) {
-    struct server *s = &real.at[i];
-    server_command(s, "CONFIG SET requirepass \"%s\"", password);
-    snprintf(s->login, sizeof s->login, "%s%s", *password ? "AUTH " : "", password);
-  }
+  for (i = 0; i < real.count; i++) server_want_password(&real.at[i], password);
 }
 
 static void reads_a_password_file(void) {
@@ -78,8 +61,7 @@ static void reads_a_password_file(void) {
   CHECK(says("NOAUTH") && says("it wants a password: see --password-file"));
   CHECK_EQ(shell("$redlock -n --password-file $work/password job -- true"), 0);
   CHECK_EQ(shell("printf 's3:cr@t' | $redlock -n --password-file=/dev/stdin job -- true"), 0);
-  CHECK_EQ(shell("$redlock --password-file $work/password --status"), 0);
-  CHECK(says("3 of 3 servers can vote"));
+  CHECK_SAYS("3 of 3 servers can vote", 0, "$redlock --password-file $work/password --status");
   shell("echo wrong >$work/password");
   CHECK_EQ(shell("$redlock -n --password-file $work/password job -- true"), 121);
   CHECK(says("WRONGPASS") && says("check user and password"));
@@ -88,29 +70,24 @@ static void reads_a_password_file(void) {
   CHECK(says("/none': check its name, and who may read it"));
   CHECK_EQ(shell("echo | $redlock --password-file /dev/stdin job -- true"), 125);
   CHECK(says("is empty: write the password in its first line"));
-  CHECK_EQ(shell("head -c 600 /dev/zero | tr '\\0' x | "
-                 "$redlock --password-file /dev/stdin job -- true"), 125);
-  CHECK(says("is too long: 510 bytes are the most"));
+  CHECK_SAYS("is too long: 510 bytes are the most", 125, "head -c 600 /dev/zero | tr '\\0' x | "
+             "$redlock --password-file /dev/stdin job -- true");
   CHECK_EQ(shell("$redlock --password-file $work job -- true"), 125);
   CHECK(says("cannot read the password file") && says("it must be a file"));
 }
 
 static void a_user_has_the_password_of_the_file(void) {
-  int i;
   fresh();
-  for (i = 0; i < real.count; i++)
-    server_command(&real.at[i], "ACL SETUSER ann on >s3cret ~* +@all");
+  servers_command(&real, real.count, "ACL SETUSER ann on >s3cret ~* +@all");
   shell("echo s3cret >$work/password");
   CHECK_EQ(shell("$redlock -n --user ann --password-file $work/password job -- true"), 0);
   CHECK_EQ(shell("$redlock -n --user bob --password-file $work/password job -- true"), 121);
   CHECK_EQ(shell("$redlock --user ann --password-file $work/password --status"), 0);
-  CHECK_EQ(shell("$redlock --user bob --password-file $work/password --status"), 121);
-  CHECK(says("WRONGPASS"));
+  CHECK_SAYS("WRONGPASS", 121, "$redlock --user bob --password-file $work/password --status");
   CHECK_EQ(shell("$redlock -n -s redis://ann@127.0.0.1:%d --password-file $work/password job true",
                  real.at[0].port), 0);
-  CHECK_EQ(shell("$redlock -n --user ann job -- true"), 125);
-  CHECK(says("a user needs a password"));
-  for (i = 0; i < real.count; i++) server_command(&real.at[i], "ACL DELUSER ann");
+  CHECK_SAYS("a user needs a password", 125, "$redlock -n --user ann job -- true");
+  servers_command(&real, real.count, "ACL DELUSER ann");
 }
 
 static void reads_the_users_own_password(void) {
@@ -139,10 +116,9 @@ static void reads_the_users_own_password(void) {
 /* With what the list has besides. */
 static void command_is_not_told_a_password(void) {
   char expected[SERVERS_LIST];
-  int i;
   const int *a = &real.at[0].port, *b = &real.at[1].port;
   fresh();
-  for (i = 0; i < 2; i++) server_command(&real.at[i], "ACL SETUSER ann on >s3cret ~* +@all");
+  servers_command(&real, 2, "ACL SETUSER ann on >s3cret ~* +@all");
   CHECK_EQ(shell("REDLOCK_SERVERS=redis://ann:s3cret@127.0.0.1:%d/1,redis://127.0.0.1:%d/2,unix:%s "
                  "$redlock job -- env", *a, *b, real.at[2].socket), 0);
   snprintf(expected, sizeof expected,
@@ -154,7 +130,7 @@ static void command_is_not_told_a_password(void) {
            0);
   CHECK(!says("REDLOCK_SERVERS") && !says("this@one"));
   CHECK_EQ(shell("$redlock job -c 'test \"$REDLOCK_SERVERS\" = \"'$REDLOCK_SERVERS'\"'"), 0);
-  for (i = 0; i < 2; i++) server_command(&real.at[i], "ACL DELUSER ann");
+  servers_command(&real, 2, "ACL DELUSER ann");
 }
 
 /* ---- what tells about the options ---- */
@@ -214,11 +190,10 @@ static void a_script_locks_itself(void) {
                  "ln -s \"$(realpath $redlock)\" $work/redlock"), 0);
   CHECK_EQ(shell("PATH=$work:$PATH $work/script"), 0);
   CHECK(strcmp(output(), "only one of these runs at a time\n") == 0);
-  pid = start("exec $redlock nightly -- sh -c 'touch $work/runs; exec sleep 15'");
-  CHECK(await_file("runs"));
+  pid = start_holder("nightly");
   CHECK_EQ(shell("PATH=$work:$PATH $work/script"), 120);
   CHECK(!says("only one"));
-  end_job(pid);
+  terminate(pid);
 }
 
 /* In its environment, with the servers and the folder of this test. */

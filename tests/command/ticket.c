@@ -38,8 +38,7 @@ static void a_name_may_be_anything(void) {
   fresh();
   setenv("name", "a b/c%\n\xc3\xa9/0123456789abcdef0123456789abcdef01234567/8", 1);
   CHECK_EQ(shell("$redlock --take \"$name\" >$work/ticket && $redlock -n \"$name\" true"), TAKEN);
-  CHECK_EQ(shell("wc -l <$work/ticket && ! LC_ALL=C grep '[^!-~]' $work/ticket"), 0);
-  CHECK(says("1\n"));
+  CHECK_SAYS("1\n", 0, "wc -l <$work/ticket && ! LC_ALL=C grep '[^!-~]' $work/ticket");
   CHECK_EQ(shell("$redlock --release \"$(cat $work/ticket)\" && $redlock -n \"$name\" true"), 0);
 }
 
@@ -73,12 +72,8 @@ static void a_ticket_that_cannot_be_written_holds_nothing(void) {
 
 /* Two servers refuse it before anything is changed there. */
 static void want_password(const char *password) {
-  int i;
-  for (i = 0; i < 2; i++) {
-    struct server *s = &real.at[i];
-    server_command(s, "CONFIG SET requirepass \"%s\"", password);
-    snprintf(s->login, sizeof s->login, "%s%s", *password ? "AUTH " : "", password);
-  }
+  server_want_password(&real.at[0], password);
+  server_want_password(&real.at[1], password);
 }
 
 static void a_ticket_can_outlive_a_missing_quorum(void) {
@@ -92,32 +87,31 @@ static void a_ticket_can_outlive_a_missing_quorum(void) {
   CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
 }
 
-static void refuses(const char *arguments, const char *because) {
-  if (!CHECK(shell("$redlock %s", arguments) == 125 && says(because)))
-    printf("    %s\n    said: %s", arguments, output());
+/* A ticket is a secret: no message repeats it. */
+static void keeps_secret(const char *arguments, const char *because) {
+  refuses(arguments, because);
   CHECK(!says("0123456789"));
 }
 
-/* A ticket is a secret: no message repeats it. */
 static void refuses_what_is_no_ticket(void) {
   static const char none[] = "this is no ticket";
   fresh();
-  refuses("--take", "RESOURCE is missing");
-  refuses("--extend", "the ticket, or --ticket-file, is missing");
-  refuses("--take --release job", "give one of");
-  refuses("--take job true", "run no COMMAND");
-  refuses("--release job/0123456789012345678901234567890123456789 x", "run no COMMAND");
-  refuses("--ticket-file x job true", "is for --take");
-  refuses("--extend job", none);
-  refuses("--extend /0123456789012345678901234567890123456789", none);
-  refuses("--extend 0123456789012345678901234567890123456789", none);
-  refuses("--extend job/012345678901234567890123456789012345678", none);
-  refuses("--extend job/x0123456789012345678901234567890123456789", none);
-  refuses("--extend job/012345678901234567890123456789012345678x", none);
-  refuses("--extend j%%2/0123456789012345678901234567890123456789", none);
-  refuses("--extend j%%00/0123456789012345678901234567890123456789", none);
-  refuses("--extend 0123456789012345678901234567890123456789/1", none);
-  refuses("--extend job/0123456789012345678901234567890123456789/1", "give --fencing");
+  keeps_secret("--take", "RESOURCE is missing");
+  keeps_secret("--extend", "the ticket, or --ticket-file, is missing");
+  keeps_secret("--take --release job", "give one of");
+  keeps_secret("--take job true", "run no COMMAND");
+  keeps_secret("--release job/0123456789012345678901234567890123456789 x", "run no COMMAND");
+  keeps_secret("--ticket-file x job true", "is for --take");
+  keeps_secret("--extend job", none);
+  keeps_secret("--extend /0123456789012345678901234567890123456789", none);
+  keeps_secret("--extend 0123456789012345678901234567890123456789", none);
+  keeps_secret("--extend job/012345678901234567890123456789012345678", none);
+  keeps_secret("--extend job/x0123456789012345678901234567890123456789", none);
+  keeps_secret("--extend job/012345678901234567890123456789012345678x", none);
+  keeps_secret("--extend j%%2/0123456789012345678901234567890123456789", none);
+  keeps_secret("--extend j%%00/0123456789012345678901234567890123456789", none);
+  keeps_secret("--extend 0123456789012345678901234567890123456789/1", none);
+  keeps_secret("--extend job/0123456789012345678901234567890123456789/1", "give --fencing");
 }
 
 /* ---- tokens ---- */

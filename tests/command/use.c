@@ -21,8 +21,7 @@ static void tells_why_exec_fails(void) {
   CHECK(says("No such file or directory: it is not in PATH\n"));
   CHECK_EQ(shell("$redlock job -- 'echo a | cat'"), 127);
   CHECK(says("if it is a shell's line, write -c before it\n"));
-  CHECK_EQ(shell("$redlock job -- /etc/passwd"), 126);
-  CHECK(says("cannot run '/etc/passwd'"));
+  CHECK_SAYS("cannot run '/etc/passwd'", 126, "$redlock job -- /etc/passwd");
   CHECK(is_released("job"));
 }
 
@@ -77,8 +76,7 @@ static void survives_closed_files(void) {
   CHECK_EQ(shell("$redlock -v job -- true <&- >&- 2>&-"), 0);
   CHECK_EQ(shell("$redlock -v job -- true 2>&1 >/dev/null | true"), 0);
   CHECK(is_released("job"));
-  CHECK_EQ(shell("$redlock --help >/dev/full"), 123);
-  CHECK(says("cannot write"));
+  CHECK_SAYS("cannot write", 123, "$redlock --help >/dev/full");
 }
 
 static void leaves_no_file_open(void) {
@@ -123,8 +121,7 @@ static void tells_taken(void) {
 static void tells_no_quorum(void) {
   char expected[64];
   fresh();
-  server_kill(&real.at[0]);
-  server_kill(&real.at[1]);
+  servers_kill(&real, 2);
   CHECK_EQ(shell("$redlock -n job -- true"), 0); /* three are enough */
   server_freeze(&real.at[2]);
   CHECK_EQ(shell("$redlock -n job -- echo wrong"), 121);
@@ -137,14 +134,13 @@ static void tells_no_quorum(void) {
 }
 
 static void tells_wrong_password(void) {
-  char list[SERVERS_LIST];
+  char row[64];
   fresh();
-  snprintf(list, sizeof list, "redis://ann:s3cret@127.0.0.1:%d/3", real.at[0].port);
-  use_servers(list);
+  use_servers("redis://ann:s3cret@127.0.0.1:%d/3", real.at[0].port);
   CHECK_EQ(shell("$redlock -n job -- echo wrong"), 121);
   CHECK(says("WRONGPASS") && says("check user") && !says("s3cret") && !says("wrong\n"));
-  snprintf(list, sizeof list, "  127.0.0.1:%d/3: ", real.at[0].port);
-  CHECK(says(list));
+  snprintf(row, sizeof row, "  127.0.0.1:%d/3: ", real.at[0].port);
+  CHECK(says(row));
   server_command(&real.at[0], "ACL SETUSER ann on >s3cret ~* +@all");
   CHECK_EQ(shell("$redlock -n job -- true"), 0);
   server_command(&real.at[0], "ACL DELUSER ann");
@@ -158,9 +154,8 @@ static void tells_restarted_servers(void) {
 
 /* As many as are listed, also where fewer had voted when it was decided. */
 static void counts_whom_it_lists(void) {
-  int i;
   fresh();
-  for (i = 0; i < 4; i++) server_kill(&real.at[i]);
+  servers_kill(&real, 4);
   CHECK_EQ(shell("$redlock -n job -- true 2>&1 | tee /dev/stderr | grep -c '^redlock:   ' "
                  ">$work/listed"), 0);
   CHECK(says("4 of 5 servers are unavailable; at most 2 may be"));
@@ -195,11 +190,6 @@ static void tells_why_no_password_is_handed_on(void) {
 }
 
 /* ---- usage ---- */
-
-static void refuses(const char *arguments, const char *because) {
-  if (!CHECK(shell("$redlock %s", arguments) == 125 && says(because)))
-    printf("    %s\n    said: %s", arguments, output());
-}
 
 static void refuses_bad_usage(void) {
   fresh();
@@ -271,24 +261,21 @@ static void shows_status(void) {
   CHECK(says("master") && says(" ms ") && says("  ok\n"));
   /* Its clock, from 6.2 on. */
   CHECK(says("s  ok") || server_info(&real.at[0], "server_time_usec:") < 0);
-  CHECK_EQ(shell("$redlock --max-ttl 1h --status"), 121);
-  CHECK(says("s of --max-ttl 3600s: it votes in 3"));
+  CHECK_SAYS("s of --max-ttl 3600s: it votes in 3", 121, "$redlock --max-ttl 1h --status");
 }
 
 static void shows_what_is_wrong(void) {
-  char list[2 * SERVERS_LIST], row[64];
+  char row[64];
   fresh();
   server_kill(&real.at[0]);
   server_freeze(&real.at[1]);
   server_command(&real.at[2], "REPLICAOF 127.0.0.1 1");
   server_command(&real.at[3], "CONFIG SET maxmemory 100mb"); /* before 7.0 one at a time */
   server_command(&real.at[3], "CONFIG SET maxmemory-policy allkeys-lru");
-  snprintf(list, sizeof list, "127.0.0.1:%d 127.0.0.1:%d 127.0.0.1:%d unix:%s "
-           "redis://:s3cret@127.0.0.1:%d no.such.host.invalid", real.at[0].port, real.at[1].port,
-           real.at[2].port, real.at[3].socket, real.at[4].port);
-  use_servers(list);
-  CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(says("no connection: is it running"));
+  use_servers("127.0.0.1:%d 127.0.0.1:%d 127.0.0.1:%d unix:%s redis://:s3cret@127.0.0.1:%d "
+              "no.such.host.invalid", real.at[0].port, real.at[1].port, real.at[2].port,
+              real.at[3].socket, real.at[4].port);
+  CHECK_SAYS("no connection: is it running", 121, "$redlock --status");
   CHECK(says("no answer in time: is it frozen"));
   CHECK(says("it is a replica: list masters only"));
   CHECK(says("it may evict locks: set maxmemory-policy noeviction"));
@@ -312,7 +299,7 @@ static void use_ann(const char *rights) {
     used += snprintf(list + used, sizeof list - (size_t)used, "redis://ann:s3cret@127.0.0.1:%d ",
                      real.at[i].port);
   }
-  use_servers(list);
+  use_servers("%s", list);
 }
 
 /* The rights as the manual has them. */
@@ -325,8 +312,7 @@ static void least_rights_are_enough(void) {
   CHECK_EQ(shell("touch $work/end"), 0);
   CHECK_EQ(end_of(pid), 0);
   CHECK(!*read_work("background") && is_released("job"));
-  CHECK_EQ(shell("$redlock -n --max-ttl 1s -t 1s job -- true"), 121);
-  CHECK(says("this user needs +set +eval"));
+  CHECK_SAYS("this user needs +set +eval", 121, "$redlock -n --max-ttl 1s -t 1s job -- true");
   use_ann("+set +eval +get +del +pttl +pexpire +info");
   CHECK_EQ(shell("$redlock --max-ttl 1s -t 1s job -- true"), 0);
 }
@@ -336,23 +322,19 @@ static void a_right_that_a_script_lacks_is_told(void) {
   static const char what[] = "this user needs +set +eval +get +del +pttl +pexpire";
   fresh();
   use_ann("+@all -pttl");
-  CHECK_EQ(shell("$redlock -t 500ms job -- sleep 9"), 122);
-  if (!CHECK(says(what))) printf("    said: %s", output());
+  CHECK_SAYS(what, 122, "$redlock -t 500ms job -- sleep 9");
   fresh();
   use_ann("+@all -time ~job:fence");
-  CHECK_EQ(shell("$redlock --fencing --max-ttl 1s -t 1s -w 4s job -- true"), 121);
-  if (!CHECK(says(what))) printf("    said: %s", output());
+  CHECK_SAYS(what, 121, "$redlock --fencing --max-ttl 1s -t 1s -w 4s job -- true");
 }
 
 static void status_needs_info_and_locks_do_not(void) {
   fresh();
   use_ann("+set +eval +get +del +pttl +pexpire");
-  CHECK_EQ(shell("$redlock --status"), 0);
-  CHECK(says("also +info"));
+  CHECK_SAYS("also +info", 0, "$redlock --status");
   CHECK(says("5 of 5 servers can vote, 3 are needed: locks can be taken"));
   CHECK(!says(" 0s ") && !says("s3cret"));
-  CHECK_EQ(shell("$redlock --max-ttl 1s -t 1s --status"), 121);
-  CHECK(says("NO LOCK CAN BE TAKEN"));
+  CHECK_SAYS("NO LOCK CAN BE TAKEN", 121, "$redlock --max-ttl 1s -t 1s --status");
   use_ann("+info");
   CHECK_EQ(shell("$redlock --status"), 121);
   CHECK(says("NOPERM") && says("+set +eval") && says("NO LOCK CAN BE TAKEN"));
@@ -364,10 +346,8 @@ static void status_needs_info_and_locks_do_not(void) {
 /* Such a server repeats what it was given. */
 static void status_does_not_repeat_a_password(void) {
   struct server odd;
-  char list[SERVERS_LIST];
   server_start(&odd, "--rename-command AUTH nothing");
-  snprintf(list, sizeof list, "redis://ann:s3cret@127.0.0.1:%d", odd.port);
-  use_servers(list);
+  use_servers("redis://ann:s3cret@127.0.0.1:%d", odd.port);
   CHECK_EQ(shell("$redlock --status"), 121);
   CHECK(says("ERR unknown command") && !says("s3cret") && !says("ann"));
   server_kill(&odd);

@@ -33,117 +33,79 @@ static void check_list(const char *list, const redlock_options *options, const c
   redlock_close(&rl);
 }
 
-/* A list of before:port:after for each server. */
-static const char *list_around(const char *before, const char *after) {
-  static char list[4 * SERVERS_LIST];
+/* How each server is written down: its port, or socket, stands between before and after. */
+struct form {
+  const char *before, *after, *database;
+  const char *username, *password; /* of the options */
+};
+
+#define SOCKETS "unix:"
+
+static const char *list_in(const struct form *form) {
+  static char list[N * (SERVERS_PATH + 48)];
   size_t used = 0;
   int i;
-  for (i = 0; i < N; i++)
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s:%d%s", i ? ", " : "", before,
-                             real.at[i].port, after);
+  for (i = 0; i < N; i++) {
+    char port[16];
+    snprintf(port, sizeof port, ":%d", real.at[i].port);
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s%s%s", i ? ", " : "",
+                             form->before,
+                             strcmp(form->before, SOCKETS) ? port : real.at[i].socket, form->after);
+  }
   return list;
 }
 
-static const char *list_of_sockets(void) {
-  static char list[N * (SERVERS_PATH + 8)];
-  size_t used = 0;
+static void check_forms(const struct form *form, size_t count) {
+  for (; count > 0; count--, form++) {
+    int bad = check.bad;
+    redlock_options options = real_options(REAL_PATIENT_MS);
+    options.username = form->username;
+    options.password = form->password;
+    check_list(list_in(form), &options, form->database);
+    if (check.bad != bad) printf("    with the list %s\n", list_in(form));
+  }
+}
+
+#define CHECK_FORMS(forms) check_forms(forms, sizeof(forms) / sizeof *(forms))
+
+static void hosts_urls_and_sockets(void) {
+  static const struct form forms[] = {
+    {"127.0.0.1", "", "db0", NULL, NULL},
+    {"localhost", "", "db0", NULL, NULL}, /* it is looked up */
+    {"redis://127.0.0.1", "/5", "db5", NULL, NULL},
+    {SOCKETS, "", "db0", NULL, NULL}
+  };
+  servers_heal(&real);
+  CHECK_FORMS(forms);
+}
+
+/* A user in the URL comes before the options. Of rights, a lock needs no more than least has; R24
+   asks INFO. */
+static void users_of_the_url_and_of_the_options(void) {
+  static const struct form forms[] = {
+    {"redis://bob:s3cret@127.0.0.1", "/3", "db3", NULL, NULL},
+    {"127.0.0.1", "", "db0", "bob", "s3cret"},
+    {"redis://bob:s3cret@127.0.0.1", "", "db0", "nobody", "wrong"},
+    {"127.0.0.1", "", "db0", "least", "s3cret"}
+  };
+  static const char least[] = "~* +set +eval +get +del +pttl +pexpire +info";
+  servers_heal(&real);
+  servers_command(&real, N, "ACL SETUSER bob on >s3cret ~* +@all");
+  servers_command(&real, N, "ACL SETUSER least on >s3cret %s", least);
+  CHECK_FORMS(forms);
+}
+
+static void passwords_of_the_url_and_of_the_options(void) {
+  static const struct form forms[] = {
+    {"127.0.0.1", "", "db0", NULL, "right"},
+    {"redis://:right@127.0.0.1", "", "db0", NULL, NULL},
+    {SOCKETS, "", "db0", NULL, "right"}
+  };
   int i;
-  for (i = 0; i < N; i++)
-    used += (size_t)snprintf(list + used, sizeof list - used, "%sunix:%s", i ? " " : "",
-                             real.at[i].socket);
-  return list;
-}
-
-static redlock_options patient(const char *username, const char *password) {
-  redlock_options options = real_options(REAL_PATIENT_MS);
-  options.username = username;
-  options.password = password;
-  return options;
-}
-
-static void on_all(const char *command) {
-  int i;
-  for (i = 0; i < N; i++) server_command(&real.at[i], "%s", command);
-}
-
-static void host_and_port(void) {
-  redlock_options options = patient(NULL, NULL);
   servers_heal(&real);
-  check_list(list_around("127.0.0.1", ""), &options, "db0");
-}
-
-static void a_name_that_is_looked_up(void) {
-  redlock_options options = patient(NULL, NULL);
-  servers_heal(&real);
-  check_list(list_around("localhost", ""), &options, "db0");
-}
-
-static void url_with_a_database(void) {
-  redlock_options options = patient(NULL, NULL);
-  servers_heal(&real);
-  check_list(list_around("redis://127.0.0.1", "/5"), &options, "db5");
-}
-
-static void unix_sockets(void) {
-  redlock_options options = patient(NULL, NULL);
-  servers_heal(&real);
-  check_list(list_of_sockets(), &options, "db0");
-}
-
-static void acl_user_and_password_in_the_url(void) {
-  redlock_options options = patient(NULL, NULL);
-  servers_heal(&real);
-  on_all("ACL SETUSER bob on >s3cret ~* +@all");
-  check_list(list_around("redis://bob:s3cret@127.0.0.1", "/3"), &options, "db3");
-}
-
-static void acl_user_and_password_in_the_options(void) {
-  redlock_options options = patient("bob", "s3cret");
-  servers_heal(&real);
-  on_all("ACL SETUSER bob on >s3cret ~* +@all");
-  check_list(list_around("127.0.0.1", ""), &options, "db0");
-}
-
-static void a_user_in_the_url_comes_before_the_options(void) {
-  redlock_options options = patient("nobody", "wrong");
-  servers_heal(&real);
-  on_all("ACL SETUSER bob on >s3cret ~* +@all");
-  check_list(list_around("redis://bob:s3cret@127.0.0.1", ""), &options, "db0");
-}
-
-/* R24 asks INFO; a lock needs no more than these. */
-static void least_permissions_are_enough(void) {
-  redlock_options options = patient("least", "s3cret");
-  servers_heal(&real);
-  on_all("ACL SETUSER least on >s3cret ~* +set +eval +get +del +pttl +pexpire +info");
-  check_list(list_around("127.0.0.1", ""), &options, "db0");
-}
-
-static void with_password(const char *list, const redlock_options *options) {
-  int i;
-  on_all("CONFIG SET requirepass right");
-  for (i = 0; i < N; i++) strcpy(real.at[i].login, "AUTH right");
-  check_list(list, options, "db0");
-  on_all("CONFIG SET requirepass \"\"");
-  for (i = 0; i < N; i++) real.at[i].login[0] = '\0';
-}
-
-static void password_in_the_options(void) {
-  redlock_options options = patient(NULL, "right");
-  servers_heal(&real);
-  with_password(list_around("127.0.0.1", ""), &options);
-}
-
-static void password_in_the_url(void) {
-  redlock_options options = patient(NULL, NULL);
-  servers_heal(&real);
-  with_password(list_around("redis://:right@127.0.0.1", ""), &options);
-}
-
-static void password_over_unix_sockets(void) {
-  redlock_options options = patient(NULL, "right");
-  servers_heal(&real);
-  with_password(list_of_sockets(), &options);
+  for (i = 0; i < N; i++) server_want_password(&real.at[i], "right");
+  CHECK_FORMS(forms);
+  for (i = 0; i < N; i++) server_want_password(&real.at[i], "");
 }
 
 /* R5 */
@@ -168,29 +130,23 @@ static int has_ipv6(void) {
 
 /* The last of the tests: it restarts the servers with another address. */
 static void ipv6(void) {
-  redlock_options options = patient(NULL, NULL);
+  static const struct form forms[] = {
+    {"[::1]", "", "db0", NULL, NULL},
+    {"redis://[::1]", "/2", "db2", NULL, NULL}
+  };
   int i;
   if (!has_ipv6()) SKIP("no ::1 here");
   for (i = 0; i < N; i++) {
     server_kill(&real.at[i]);
     server_start(&real.at[i], "--bind ::1");
   }
-  check_list(list_around("[::1]", ""), &options, "db0");
-  check_list(list_around("redis://[::1]", "/2"), &options, "db2");
+  CHECK_FORMS(forms);
 }
 
 static void tests(void) {
-  RUN(host_and_port);
-  RUN(a_name_that_is_looked_up);
-  RUN(url_with_a_database);
-  RUN(unix_sockets);
-  RUN(acl_user_and_password_in_the_url);
-  RUN(acl_user_and_password_in_the_options);
-  RUN(a_user_in_the_url_comes_before_the_options);
-  RUN(least_permissions_are_enough);
-  RUN(password_in_the_options);
-  RUN(password_in_the_url);
-  RUN(password_over_unix_sockets);
+  RUN(hosts_urls_and_sockets);
+  RUN(users_of_the_url_and_of_the_options);
+  RUN(passwords_of_the_url_and_of_the_options);
   RUN(one_address_twice_is_refused);
   RUN(ipv6);
 }

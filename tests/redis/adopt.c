@@ -54,7 +54,7 @@ static void what_others_have_set_is_left_alone(void) { /* R28 R21 */
   int i;
   begin();
   for (k = 0; k < sizeof theirs / sizeof *theirs; k++) {
-    for (i = 0; i < N; i++) server_command(&real.at[i], "SET r %s PX 60000", theirs[k]);
+    servers_command(&real, N, "SET r %s PX 60000", theirs[k]);
     CHECK_EQ(redlock_adopt(&rl, &lock, "r", REAL_TTL_MS, "01234567890123456789"), REDLOCK_TAKEN);
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 300), REDLOCK_TAKEN); /* it arms too */
     for (i = 0; i < N; i++)
@@ -66,14 +66,13 @@ static void what_others_have_set_is_left_alone(void) { /* R28 R21 */
 
 static void refused_by(const char *command, const char *back, const char *word) {
   char value[20];
-  int i;
   begin();
   hold("r", REAL_TTL_MS);
   memcpy(value, lock.value, sizeof value);
-  for (i = 0; i < N; i++) server_command(&real.at[i], "%s", command);
+  servers_command(&real, N, "%s", command);
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", REAL_TTL_MS, value), REDLOCK_NO_QUORUM);
   CHECK(strstr(redlock_server_error(&rl, 0), word) || strstr(redlock_server_error(&rl, 1), word));
-  for (i = 0; i < N; i++) server_command(&real.at[i], "%s", back);
+  servers_command(&real, N, "%s", back);
   redlock_close(&rl);
 }
 
@@ -89,14 +88,13 @@ static void a_user_who_may_not_get_adopts_nothing(void) { /* R28 R15 */
 
 /* The server would take no new key; it finds that before anything is changed. */
 static void without_memory_nothing_is_lost(void) { /* R28 R15 */
-  int i;
   char value[20];
   begin();
   hold("r", REAL_TTL_MS);
   memcpy(value, lock.value, sizeof value);
-  for (i = 0; i < N; i++) server_command(&real.at[i], "CONFIG SET maxmemory 1");
+  servers_command(&real, N, "CONFIG SET maxmemory 1");
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", REAL_TTL_MS, value), REDLOCK_NO_QUORUM);
-  for (i = 0; i < N; i++) server_command(&real.at[i], "CONFIG SET maxmemory 0");
+  servers_command(&real, N, "CONFIG SET maxmemory 0");
   CHECK_EQ(real_keys(N, "r"), N);
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", REAL_TTL_MS, value), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);

@@ -153,16 +153,15 @@ static int say_oom(const redlock *rl) {
 static void a_full_server_refuses_and_throws_nothing_out(void) {
   redlock rl;
   redlock_lock held, lock;
-  int i;
   servers_heal(&real);
   open_as_locks(&rl);
   CHECK_EQ(redlock_acquire(&rl, &held, "deploy", REAL_TTL_MS, 0), REDLOCK_OK);
   CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", SERVERS), SERVERS);
-  for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "CONFIG SET maxmemory 1");
+  servers_command(&real, SERVERS, "CONFIG SET maxmemory 1");
   CHECK_EQ(redlock_acquire(&rl, &lock, "another", REAL_TTL_MS, 0), REDLOCK_NO_QUORUM);
   CHECK(say_oom(&rl) >= real_quorum(SERVERS)); /* which, the clock decides */
   CHECK_EQ(real_keys(SERVERS, "deploy"), SERVERS);
-  for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "CONFIG SET maxmemory 64mb");
+  servers_command(&real, SERVERS, "CONFIG SET maxmemory 64mb");
   CHECK_EQ(redlock_release(&rl, &held), REDLOCK_OK);
   redlock_close(&rl);
 }

@@ -70,7 +70,7 @@ static void frozen_majority_is_no_quorum(void) {
   servers_heal(&real);
   real_open(&rl, N, 100);
   CHECK_EQ(redlock_acquire(&rl, &held, "held", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  for (i = 0; i < real_quorum(N); i++) server_freeze(&real.at[i]);
+  servers_freeze(&real, real_quorum(N));
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 300), REDLOCK_NO_QUORUM);
   CHECK(real_votes(&lock, N, REDLOCK_VOTE_TIMEOUT) > real_minority(N));
   for (i = 0; i < real_quorum(N); i++) CHECK(redlock_server_error(&rl, i)[0] != '\0');
@@ -114,12 +114,12 @@ static void thawed_servers_are_rejoined(void) {
 static void closed_connections_are_opened_again(void) {
   redlock rl;
   redlock_lock lock;
-  int round, i;
+  int round;
   servers_heal(&real);
   real_open(&rl, N, REAL_PATIENT_MS);
   for (round = 0; round < 10; round++) {
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-    for (i = 0; i < N; i++) server_command(&real.at[i], "CLIENT KILL TYPE normal");
+    servers_command(&real, N, "CLIENT KILL TYPE normal");
     redlock_release(&rl, &lock);
     CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
   }
@@ -130,11 +130,10 @@ static void closed_connections_are_opened_again(void) {
 static void release_without_a_majority_is_no_quorum(void) {
   redlock rl;
   redlock_lock lock;
-  int i;
   servers_heal(&real);
   real_open(&rl, N, REAL_PATIENT_MS);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  for (i = 0; i < real_quorum(N); i++) server_kill(&real.at[i]);
+  servers_kill(&real, real_quorum(N));
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);

@@ -69,9 +69,8 @@ static void end(void) {
 /* ---- the keys go, the server stays ---- */
 
 static void flushall_is_invisible_and_the_extension_notices_the_loss(void) {
-  int i;
   begin(list_of(0, N));
-  for (i = 0; i < real_quorum(N); i++) server_command(&real.at[i], "FLUSHALL");
+  servers_command(&real, real_quorum(N), "FLUSHALL");
   check_second_holder(&other);
   check_loss_is_noticed();
   end();

@@ -76,8 +76,7 @@ static void check_lost(redlock_status status) {
 static void scene_majority(void) {
   begin_kept(0);
   CHECK(step_for(TTL_MS) == NULL);
-  server_kill(&real.at[0]);
-  server_kill(&real.at[1]);
+  servers_kill(&real, 2);
   check_lost(REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   CHECK(step_for(TTL_MS) == NULL); /* and once only */
@@ -90,7 +89,7 @@ static void scene_keys_gone(void) {
   int i;
   begin_kept(0);
   CHECK(step_for(TTL_MS) == NULL);
-  for (i = 0; i < N; i++) server_command(&real.at[i], "SET r other");
+  servers_command(&real, N, "SET r other");
   check_lost(REDLOCK_EXPIRED);
   for (i = 0; i < N; i++) CHECK(strcmp(server_command(&real.at[i], "GET r"), "other") == 0);
   redlock_close(&rl);

@@ -75,8 +75,7 @@ static void three_hundred_locks_are_decided_once_each(void) {
 /* R11 R16 */
 static void three_hundred_locks_with_a_minority_killed(void) {
   servers_heal(&real);
-  server_kill(&real.at[0]);
-  server_kill(&real.at[1]);
+  servers_kill(&real, 2);
   real_open(&rl, N, REAL_PATIENT_MS);
   acquire_and_release_all(N - 2);
   check_empty(2);
@@ -88,8 +87,7 @@ static void three_hundred_locks_with_a_minority_frozen(void) {
   servers_heal(&real);
   real_open(&rl, N, 200);
   real_cycle_us(&rl, 3);
-  server_freeze(&real.at[0]);
-  server_freeze(&real.at[1]);
+  servers_freeze(&real, 2);
   acquire_and_release_all(N - 2);
   server_thaw(&real.at[0]);
   server_thaw(&real.at[1]);

@@ -18,11 +18,6 @@ static void begin_held(void) {
   CHECK_EQ(real_keys_settle(&rl, N, "r", N), N);
 }
 
-static void on_first(int count, const char *command) {
-  int i;
-  for (i = 0; i < count; i++) server_command(&real.at[i], "%s", command);
-}
-
 static void check_others(int count, const char *value) {
   int i;
   for (i = 0; i < count; i++) CHECK(strcmp(server_command(&real.at[i], "GET r"), value) == 0);
@@ -31,7 +26,7 @@ static void check_others(int count, const char *value) {
 /* R18 R19 */
 static void extend_refuses_foreign_key(void) {
   begin_held();
-  on_first(N, "SET r other PX 5000");
+  servers_command(&real, N, "SET r other PX 5000");
   CHECK_EQ(redlock_extend(&rl, &lock, 10 * REAL_TTL_MS), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   check_others(N, "other");
@@ -42,7 +37,7 @@ static void extend_refuses_foreign_key(void) {
 /* R18 R19 */
 static void extend_refuses_missing_key(void) {
   begin_held();
-  on_first(N, "DEL r");
+  servers_command(&real, N, "DEL r");
   CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   redlock_close(&rl);
@@ -52,7 +47,7 @@ static void extend_refuses_missing_key(void) {
 /* R19: what is lost on a minority is not created again */
 static void extend_creates_no_key_in_a_minority(void) {
   begin_held();
-  on_first(1, "DEL r");
+  servers_command(&real, 1, "DEL r");
   CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_OK);
   CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_OK);
   check_others(1, "(nil)");
@@ -67,8 +62,7 @@ static void failed_extend_keeps_the_lock(void) {
   real_open(&rl, N, 100);
   CHECK_EQ(redlock_acquire(&rl, &lock, "s", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
   CHECK_EQ(real_keys_settle(&rl, N, "s", N), N);
-  server_freeze(&real.at[0]);
-  server_freeze(&real.at[1]);
+  servers_freeze(&real, 2);
   CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_NO_QUORUM);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
   server_thaw(&real.at[0]);
@@ -86,7 +80,7 @@ static void release_of_expired_lock_is_calm(void) {
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 300, REAL_WAIT_MS), REDLOCK_OK);
   real_await_end(&rl, &lock);
   CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
-  on_first(N, "SET r other");
+  servers_command(&real, N, "SET r other");
   status = redlock_release(&rl, &lock);
   CHECK(status == REDLOCK_EXPIRED || status == REDLOCK_INVALID);
   check_others(N, "other");
@@ -96,7 +90,7 @@ static void release_of_expired_lock_is_calm(void) {
 /* R21 */
 static void release_spares_a_foreign_key(void) {
   begin_held();
-  on_first(N, "SET r other");
+  servers_command(&real, N, "SET r other");
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
   check_others(N, "other");
   redlock_close(&rl);
@@ -105,7 +99,7 @@ static void release_spares_a_foreign_key(void) {
 /* R21 */
 static void release_of_a_lock_lost_in_a_minority_is_ok(void) {
   begin_held();
-  on_first(1, "SET r other");
+  servers_command(&real, 1, "SET r other");
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   CHECK_EQ(real_keys_settle(&rl, N, "r", 1), 1);
   check_others(1, "other");
@@ -116,10 +110,10 @@ static void release_of_a_lock_lost_in_a_minority_is_ok(void) {
 static void no_attempt_blocks_the_next(void) {
   int i;
   begin();
-  on_first(2, "SET r other");
+  servers_command(&real, 2, "SET r other");
   for (i = 0; i < 20; i++) CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0),
                                     REDLOCK_TAKEN);
-  on_first(2, "DEL r");
+  servers_command(&real, 2, "DEL r");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
@@ -162,8 +156,8 @@ static void retry_delay_is_kept(void) {
   char list[SERVERS_LIST];
   long attempts;
   servers_heal(&real);
-  on_first(N, "SET r other");
-  on_first(N, "CONFIG RESETSTAT");
+  servers_command(&real, N, "SET r other");
+  servers_command(&real, N, "CONFIG RESETSTAT");
   options.retry_delay_min_ms = 200;
   options.retry_delay_max_ms = 300;
   CHECK_EQ(redlock_init(&rl, servers_list(&real, N, list), &options), REDLOCK_OK);

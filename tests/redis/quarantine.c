@@ -96,14 +96,12 @@ static void a_replica_casts_no_vote(void) {
   redlock rl;
   redlock_lock lock;
   real_await_votes(N, MAX_TTL_MS);
-  server_command(&real.at[0], "REPLICAOF 127.0.0.1 1");
-  server_command(&real.at[1], "REPLICAOF 127.0.0.1 1");
+  servers_command(&real, 2, "REPLICAOF 127.0.0.1 1");
   open_all(&rl);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
   CHECK(strstr(redlock_server_error(&rl, 0), "master") != NULL);
   redlock_close(&rl);
-  server_command(&real.at[0], "REPLICAOF NO ONE");
-  server_command(&real.at[1], "REPLICAOF NO ONE");
+  servers_command(&real, 2, "REPLICAOF NO ONE");
 }
 
 /* R5: one run_id behind two entries */
@@ -123,14 +121,13 @@ static void one_server_behind_two_entries_has_one_vote(void) {
 static void a_server_without_info_casts_no_vote(void) {
   redlock rl;
   redlock_lock lock;
-  int i;
   real_await_votes(N, MAX_TTL_MS);
-  for (i = 0; i < 2; i++) server_command(&real.at[i], "ACL SETUSER default -info");
+  servers_command(&real, 2, "ACL SETUSER default -info");
   open_all(&rl);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0'); /* each version says it in other words */
   redlock_close(&rl);
-  for (i = 0; i < 2; i++) server_command(&real.at[i], "ACL SETUSER default +@all");
+  servers_command(&real, 2, "ACL SETUSER default +@all");
 }
 
 static void tests(void) {

@@ -146,13 +146,12 @@ static void two_clients_at_once_both_get_it(void) { each_size(scene_tie); }
 static void scene_half_taken(int n) {
   redlock rl;
   redlock_lock lock;
-  int i;
   if (n % 2) return;
   real_open(&rl, n, REAL_PATIENT_MS);
-  for (i = 0; i < n / 2; i++) server_command(&real.at[i], "SET r other PX 300");
+  servers_command(&real, n / 2, "SET r other PX 300");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  for (i = 0; i < n / 2; i++) server_command(&real.at[i], "SET r other PX 300000");
+  servers_command(&real, n / 2, "SET r other PX 300000");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_TAKEN);
   CHECK_EQ(real_keys_settle(&rl, n, "r", n / 2), n / 2);
   redlock_close(&rl);

@@ -8,8 +8,7 @@ static redlock rl;
 static redlock_lock lock;
 
 static void on_all(const char *line) {
-  int i;
-  for (i = 0; i < N; i++) server_command(&real.at[i], "%s", line);
+  servers_command(&real, N, "%s", line);
 }
 
 static void run_for(int64_t ms) {

@@ -128,16 +128,11 @@ static int learn_getex(void) {
   return strncmp(first, "-ERR unknown", 12) != 0;
 }
 
-static void set_password(const char *password) {
-  server_command(&real, "CONFIG SET requirepass \"%s\"", password);
-  snprintf(real.login, sizeof real.login, "%s%s", *password ? "AUTH " : "", password);
-}
-
 static void start_real(void) {
   server_start(&real, "");
-  set_password("secret");
+  server_want_password(&real, "secret");
   kind = learn_kind();
-  set_password("");
+  server_want_password(&real, "");
   is_old = server_info(&real, "redis_version:") < 7;
   has_getex = learn_getex();
   printf("  the real server is of the kind %s%s\n", store_kind_text(kind),
@@ -380,13 +375,13 @@ static void random_commands_get_the_same_replies(void) {
 static void a_server_with_a_password(void) {
   int i;
   begin_test();
-  set_password("secret");
+  server_want_password(&real, "secret");
   store.password = "secret";
   for (i = 0; i < 20; i++) {
     reconnect();
     run_random(30);
   }
-  set_password("");
+  server_want_password(&real, "");
 }
 
 /* Redis 8 leaves a reply out: a client that sends anything before AUTH must not count on one. */
@@ -394,7 +389,7 @@ static void a_refused_auth_behind_other_replies(void) {
   struct message m[7];
   NEEDS_7();
   begin_test();
-  set_password("secret");
+  server_want_password(&real, "secret");
   store.password = "secret";
   reconnect();
   say(&m[0], 2, "AUTH", "wrong");
@@ -405,7 +400,7 @@ static void a_refused_auth_behind_other_replies(void) {
   say(&m[5], 2, "AUTH", "wrong");
   say(&m[6], 2, "SELECT", "1");
   exchange_batch(m, 7, 0);
-  set_password("");
+  server_want_password(&real, "");
 }
 
 static void run_own(int count) {

@@ -7,42 +7,34 @@ enum { N = 3 };
 
 /* All over TLS, the last by number. */
 static void fresh_tls(void) {
-  char list[SERVERS_LIST];
   fresh();
-  snprintf(list, sizeof list, "rediss://localhost:%d,rediss://localhost:%d,rediss://127.0.0.1:%d",
-           real.at[0].port, real.at[1].port, real.at[2].port);
-  use_servers(list);
+  use_servers("rediss://localhost:%d,rediss://localhost:%d,rediss://127.0.0.1:%d",
+              real.at[0].port, real.at[1].port, real.at[2].port);
 }
 
 static void locks_over_tls(void) {
   fresh_tls();
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt job -- sh -c 'exit 5'"), 5);
   CHECK(is_released("job"));
-  CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt --status"), 0);
-  CHECK(says("3 of 3 servers can vote"));
+  CHECK_SAYS("3 of 3 servers can vote", 0, "$redlock --cacert $certificates/ca.crt --status");
 }
 
 /* The one that COMMAND runs is to speak TLS too. */
 static void command_sees_the_list_as_it_is(void) {
   char line[LINE];
   fresh_tls();
-  snprintf(line, sizeof line, "rediss://default:s3cret@localhost:%d", real.at[0].port);
-  use_servers(line);
-  server_command(&real.at[0], "CONFIG SET requirepass s3cret");
+  use_servers("rediss://default:s3cret@localhost:%d", real.at[0].port);
+  server_want_password(&real.at[0], "s3cret");
   CHECK_EQ(shell("$redlock --insecure job -- sh -c 'echo $REDLOCK_SERVERS'"), 0);
   snprintf(line, sizeof line, "rediss://default@localhost:%d\n", real.at[0].port);
   if (!CHECK(strcmp(output(), line) == 0)) printf("    %s", output());
-  snprintf(real.at[0].login, sizeof real.at[0].login, "AUTH s3cret");
-  server_command(&real.at[0], "CONFIG SET requirepass \"\"");
-  real.at[0].login[0] = '\0';
+  server_want_password(&real.at[0], "");
 }
 
 static void tells_what_is_wrong_with_a_certificate(void) {
   fresh_tls();
-  CHECK_EQ(shell("$redlock -n job -- true"), 121);
-  CHECK(says("name its authority's certificate with --cacert"));
-  CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(says("name its authority's certificate with --cacert"));
+  CHECK_SAYS("name its authority's certificate with --cacert", 121, "$redlock -n job -- true");
+  CHECK_SAYS("name its authority's certificate with --cacert", 121, "$redlock --status");
   CHECK_EQ(shell("$redlock --insecure job -- true"), 0);
   server_command(&real.at[2], "CONFIG SET tls-cert-file ../elsewhere.crt");
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt --status"), 0);
@@ -51,9 +43,8 @@ static void tells_what_is_wrong_with_a_certificate(void) {
 }
 
 static void gives_its_own_certificate(void) {
-  int i;
   fresh_tls();
-  for (i = 0; i < N; i++) server_command(&real.at[i], "CONFIG SET tls-auth-clients yes");
+  servers_command(&real, N, "CONFIG SET tls-auth-clients yes");
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt -n job -- true"), 121);
   CHECK(says("give it a certificate with --cert and --key"));
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt --status"), 121);
@@ -62,44 +53,31 @@ static void gives_its_own_certificate(void) {
                  "--key $certificates/server.key job -- true"), 0);
   CHECK_EQ(shell("cat $certificates/client.crt $certificates/server.key >$work/both && "
                  "$redlock --cacert $certificates/ca.crt --cert $work/both job -- true"), 0);
-  for (i = 0; i < N; i++) server_command(&real.at[i], "CONFIG SET tls-auth-clients no");
+  servers_command(&real, N, "CONFIG SET tls-auth-clients no");
 }
 
 static void tells_tls_from_none(void) {
-  char list[SERVERS_LIST];
   struct server plain;
   server_start(&plain, "");
   fresh_tls();
-  snprintf(list, sizeof list, "rediss://127.0.0.1:%d", plain.port);
-  use_servers(list);
-  CHECK_EQ(shell("$redlock -n job -- true"), 121);
-  CHECK(says("it does not speak TLS: list it as redis://\n"));
-  CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(says("list it as redis://"));
-  snprintf(list, sizeof list, "127.0.0.1:%d", real.at[0].port);
-  use_servers(list);
-  CHECK_EQ(shell("$redlock -n job -- true"), 121);
-  CHECK(says("does this port want TLS?"));
-  CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(says("does this port want TLS?"));
+  use_servers("rediss://127.0.0.1:%d", plain.port);
+  CHECK_SAYS("it does not speak TLS: list it as redis://\n", 121, "$redlock -n job -- true");
+  CHECK_SAYS("list it as redis://", 121, "$redlock --status");
+  use_servers("127.0.0.1:%d", real.at[0].port);
+  CHECK_SAYS("does this port want TLS?", 121, "$redlock -n job -- true");
+  CHECK_SAYS("does this port want TLS?", 121, "$redlock --status");
   server_kill(&plain);
-  snprintf(list, sizeof list, "rediss://127.0.0.1:%d", plain.port); /* nobody listens there now */
-  use_servers(list);
-  CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(says("no connection: is it running"));
-}
-
-static void refuses(const char *line, const char *why) {
-  CHECK_EQ(shell("$redlock %s job -- true", line), 125);
-  if (!CHECK(says(why))) printf("    %s", output());
+  use_servers("rediss://127.0.0.1:%d", plain.port); /* nobody listens there now */
+  CHECK_SAYS("no connection: is it running", 121, "$redlock --status");
 }
 
 static void refuses_files_that_are_none(void) {
   fresh_tls();
-  refuses("--cacert /nowhere", "there are no certificates in the file '/nowhere'");
-  refuses("--cert /nowhere", "there is no certificate in the file '/nowhere'");
-  refuses("--key /nowhere", "--key needs --cert");
-  refuses("--cert $certificates/client.crt --key $certificates/ca.key", "does not hold the key");
+  refuses("--cacert /nowhere job -- true", "there are no certificates in the file '/nowhere'");
+  refuses("--cert /nowhere job -- true", "there is no certificate in the file '/nowhere'");
+  refuses("--key /nowhere job -- true", "--key needs --cert");
+  refuses("--cert $certificates/client.crt --key $certificates/ca.key job -- true",
+          "does not hold the key");
 }
 
 static void tests(void) {
