@@ -38,11 +38,15 @@ TEST(set_is_spelled_so) {
   CHECK(was_sent(0, &want));
 }
 
-TEST(release_is_spelled_so) {
+static void begin_held(void) {
   begin("a");
   wire.entropy = 'A';
   CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 10000, 0), REDLOCK_OK);
   wire_forget(0);
+}
+
+TEST(release_is_spelled_so) {
+  begin_held();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   add_text(&want, "*5\r\n$4\r\nEVAL\r\n");
   add_string(&want, INSIDE_RELEASE_SCRIPT);
@@ -51,10 +55,7 @@ TEST(release_is_spelled_so) {
 }
 
 TEST(extend_is_spelled_so) {
-  begin("a");
-  wire.entropy = 'A';
-  CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 10000, 0), REDLOCK_OK);
-  wire_forget(0);
+  begin_held();
   CHECK_EQ(redlock_extend(&rl, &lock, 4294967295u), REDLOCK_OK);
   add_text(&want, "*6\r\n$4\r\nEVAL\r\n");
   add_string(&want, INSIDE_EXTEND_SCRIPT);

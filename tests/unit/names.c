@@ -201,43 +201,44 @@ TEST(resolve_looks_them_up_again) {
   redlock_close(&rl);
 }
 
-TEST(resolve_finds_new_twins) { /* R5 */
+/* What the two names come to now; "" = they are not found. */
+static redlock_status resolve_to(const char *one, const char *two) {
+  name_is("one", one);
+  name_is("two", two);
+  return redlock_resolve(&rl);
+}
+
+static void begin_with_two(void) {
   begin();
   CHECK_EQ(init("one,two"), REDLOCK_OK);
-  name_is("two", "41");
-  CHECK_EQ(redlock_resolve(&rl), REDLOCK_INVALID);
+}
+
+TEST(resolve_finds_new_twins) { /* R5 */
+  begin_with_two();
+  CHECK_EQ(resolve_to("41", "41"), REDLOCK_INVALID);
   CHECK(redlock_server_error(&rl, 0)[0] || redlock_server_error(&rl, 1)[0]);
   redlock_close(&rl);
 }
 
 /* Two names that change places share nothing at any time. */
 TEST(resolve_lets_names_change_places) {
-  begin();
-  CHECK_EQ(init("one,two"), REDLOCK_OK);
-  name_is("one", "42");
-  name_is("two", "41");
-  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  begin_with_two();
+  CHECK_EQ(resolve_to("42", "41"), REDLOCK_OK);
   redlock_close(&rl);
 }
 
 /* What was known of a name stays, and is still nobody else's. */
 TEST(resolve_keeps_what_it_cannot_find) { /* R5 */
-  begin();
-  CHECK_EQ(init("one,two"), REDLOCK_OK);
-  name_is("one", "");
-  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
-  name_is("two", "41");
-  CHECK_EQ(redlock_resolve(&rl), REDLOCK_INVALID);
+  begin_with_two();
+  CHECK_EQ(resolve_to("", "42"), REDLOCK_OK);
+  CHECK_EQ(resolve_to("", "41"), REDLOCK_INVALID);
   redlock_close(&rl);
 }
 
 /* Both have gone, and the second one's new address is not known yet. */
 TEST(resolve_checks_what_it_keeps) { /* R5 */
-  begin();
-  CHECK_EQ(init("one,two"), REDLOCK_OK);
-  name_is("one", "42");
-  name_is("two", "");
-  CHECK_EQ(redlock_resolve(&rl), REDLOCK_INVALID);
+  begin_with_two();
+  CHECK_EQ(resolve_to("42", ""), REDLOCK_INVALID);
   redlock_close(&rl);
 }
 
@@ -262,7 +263,6 @@ static int listen_on_loopback(char port[8]) {
   snprintf(port, 8, "0");
   return listen_on(1, port);
 }
-
 
 static int was_called(int listener) {
   struct pollfd one = {listener, POLLIN, 0};
@@ -303,6 +303,15 @@ static redlock_status init_patient(const char *list) {
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = 10000;
   return redlock_init(&rl, list, &options);
+}
+
+/* The list "NAME:port", of the port that someone listens on. */
+static void begin_on(const char *name, const char *addresses, const char *port) {
+  static char list[16]; /* it must outlive the client */
+  begin();
+  name_is(name, addresses);
+  snprintf(list, sizeof list, "%s:%s", name, port);
+  CHECK_EQ(init_patient(list), REDLOCK_OK);
 }
 
 static int first_listener, second_listener; /* those who listen on the two addresses of a name */
@@ -350,13 +359,10 @@ TEST(an_address_that_greets_badly_is_not_left) { /* R14 */
 /* What cannot be connected to, and what was told already, takes no place. */
 TEST(the_second_address_is_another_one) { /* R14 */
   static const char *const answers[] = { "?3414142", "414241" };
-  char port[8] = "0", list[16];
+  char port[8] = "0";
   int listener = listen_on(2, port), i;
   for (i = 0; i < 2; i++) {
-    begin();
-    name_is("odd", answers[i]);
-    snprintf(list, sizeof list, "odd:%s", port);
-    CHECK_EQ(init_patient(list), REDLOCK_OK);
+    begin_on("odd", answers[i], port);
     lock_once(listener);
     redlock_close(&rl);
   }
@@ -364,12 +370,9 @@ TEST(the_second_address_is_another_one) { /* R14 */
 }
 
 TEST(the_next_address_is_tried_at_once) { /* R14 */
-  char port[8], list[16];
+  char port[8];
   int listener = listen_on_loopback(port), i;
-  begin();
-  name_is("both", "4241");
-  snprintf(list, sizeof list, "both:%s", port);
-  CHECK_EQ(init_patient(list), REDLOCK_OK);
+  begin_on("both", "4241", port);
   lock_once(listener); /* the first address costs no attempt */
   close(listener);
   for (i = 0; i < 5; i++) {
@@ -384,12 +387,9 @@ TEST(the_next_address_is_tried_at_once) { /* R14 */
 
 /* A round-robin name gives its addresses in another order each time it is asked. */
 TEST(resolve_bears_another_order) { /* R14 */
-  char port[8], list[16], byte;
+  char port[8], byte;
   int listener = listen_on_loopback(port), connection;
-  begin();
-  name_is("both", "4142");
-  snprintf(list, sizeof list, "both:%s", port);
-  CHECK_EQ(init_patient(list), REDLOCK_OK);
+  begin_on("both", "4142", port);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
   connection = step_until_called(listener);
   name_is("both", "4241");
@@ -405,13 +405,11 @@ TEST(resolve_bears_another_order) { /* R14 */
 }
 
 TEST(a_quiet_connection_is_probed) { /* R14: no NAT drops it in silence */
-  char port[8], list[16];
+  char port[8];
   int listener = listen_on_loopback(port), connection, on = 0;
   socklen_t size = sizeof on;
   redlock_fd fd;
-  begin();
-  snprintf(list, sizeof list, "one:%s", port);
-  CHECK_EQ(init_patient(list), REDLOCK_OK);
+  begin_on("one", "41", port);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
   connection = step_until_called(listener);
   CHECK_EQ(redlock_fds(&rl, &fd, 1), 1);

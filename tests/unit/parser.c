@@ -72,6 +72,14 @@ static inside_reply feed(inside_parser *parser, const char *bytes, size_t size, 
   return INSIDE_MORE;
 }
 
+/* The same, of a parser that has read nothing yet. */
+static inside_reply feed_anew(const char *bytes, size_t size, size_t *taken) {
+  inside_parser parser;
+  memset(&parser, 0, sizeof parser);
+  *taken = 0;
+  return feed(&parser, bytes, size, taken);
+}
+
 static void show(const char *bytes, size_t size) {
   size_t i;
   printf("    with \"");
@@ -107,23 +115,18 @@ static int agree(const char *bytes, size_t size) {
 TEST(each_reply_means_what_it_should) {
   int i;
   for (i = 0; i < REPLIES; i++) {
-    inside_parser parser;
-    size_t taken = 0;
-    memset(&parser, 0, sizeof parser);
-    CHECK_EQ(feed(&parser, replies[i].bytes, replies[i].size, &taken), replies[i].means);
+    size_t taken;
+    CHECK_EQ(feed_anew(replies[i].bytes, replies[i].size, &taken), replies[i].means);
     if (!CHECK_EQ(taken, replies[i].size)) show(replies[i].bytes, replies[i].size);
     CHECK(agree(replies[i].bytes, replies[i].size));
   }
 }
 
 TEST(a_cut_reply_means_nothing_yet) {
+  size_t taken;
   int i;
-  for (i = 0; i < REPLIES; i++) {
-    inside_parser parser;
-    size_t taken = 0;
-    memset(&parser, 0, sizeof parser);
-    CHECK_EQ(feed(&parser, replies[i].bytes, replies[i].size - 1, &taken), INSIDE_MORE);
-  }
+  for (i = 0; i < REPLIES; i++)
+    CHECK_EQ(feed_anew(replies[i].bytes, replies[i].size - 1, &taken), INSIDE_MORE);
 }
 
 static uint32_t next_random(uint32_t *seed) {
@@ -179,11 +182,8 @@ TEST(a_wrong_byte_anywhere_is_noticed) {
 }
 
 static void is_bad(const char *bytes) {
-  inside_parser parser;
-  size_t taken = 0;
-  memset(&parser, 0, sizeof parser);
-  if (!CHECK_EQ(feed(&parser, bytes, strlen(bytes), &taken), INSIDE_BAD))
-    show(bytes, strlen(bytes));
+  size_t taken;
+  if (!CHECK_EQ(feed_anew(bytes, strlen(bytes), &taken), INSIDE_BAD)) show(bytes, strlen(bytes));
 }
 
 TEST(what_no_server_says_is_bad) {
