@@ -109,8 +109,7 @@ TEST(redispp_extends_a_missing_key) { /* R18 */
   run_for(2);
   forget_key(0, 2, "r");
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(redispp_rolls_back_with_the_key_as_token) { /* R7 */
@@ -131,8 +130,7 @@ TEST(redispp_one_dead_server_of_three) { /* R16 R21 */
     fake.server[dead].refuses = 1;
     ready();
     take_and_release("r", 10000);
-    CHECK_EQ(fake_live_keys(&fake), 0);
-    end();
+    end_without_a_key();
   }
 }
 
@@ -163,8 +161,7 @@ TEST(redsync_cancel_skips_roll_back) { /* R7 */
   run_for(5);
   thaw(0, 2);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 3);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(redsync_roll_back_overtakes_the_set) { /* R7: one connection, in order */
@@ -178,8 +175,7 @@ TEST(redsync_roll_back_overtakes_the_set) { /* R7: one connection, in order */
     CHECK_EQ(fake_nth(&fake, i, FAKE_SET, 0)->connection,
              fake_nth(&fake, i, FAKE_RELEASE, 0)->connection);
   }
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(redsync_unlock_and_extend_have_no_timeout) { /* R10 */
@@ -229,8 +225,7 @@ TEST(redlock_py_quorum_and_one_dead_raises) { /* R16 */
   fake.server[4].refuses = 1;
   fake_reset(&fake, 4, FAKE_RST);
   take_and_release("r", 60000);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(redlock_rs_validity_underflows) { /* R1: 1.8e19 ms */
@@ -431,8 +426,7 @@ TEST(pottery_straggling_set_after_the_release) { /* R7 */
     run_for(10);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     run_for(3000);
-    CHECK_EQ(fake_live_keys(&fake), 0);
-    end();
+    end_without_a_key();
   }
 }
 

@@ -194,8 +194,7 @@ TEST(a_set_goes_once_whatever_byte_was_the_last) { /* R12 */
     CHECK(k <= HANDSHAKE || before == 0); /* some byte had left: never on another connection */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     run_for(1500);
-    CHECK_EQ(fake_live_keys(&fake), 0);
-    end();
+    end_without_a_key();
   }
 }
 
@@ -206,8 +205,7 @@ TEST(a_release_follows_to_the_new_connection) { /* R12 (a) */
   fake_reset(&fake, 2, FAKE_RST);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   run_for(2000);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(an_old_release_is_not_sent_any_more) { /* R12 (a): younger than its ttl */
@@ -252,8 +250,7 @@ TEST(nor_when_it_was_released) { /* R12 (b) */
   ready();
   take_and_release("r", 60000);
   run_for(2000);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(a_restart_between_rounds_is_noticed) { /* R12 R14 */
@@ -272,24 +269,24 @@ TEST(a_fin_while_idle_is_no_failure) { /* R12 R16: idle timeouts of a server */
 }
 
 /* It was opened for a command that grew old before it stood. */
-TEST(a_connection_that_was_not_used_yet_serves) { /* R14 R16 */
+static void connect_for_nothing(void) {
   world(1);
   fake.server[0].connect_ms = 60;
   fake_reset(&fake, 0, FAKE_RST);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   run_for(5000);
   CHECK_EQ(fake.server[0].connections, 2);
+}
+
+TEST(a_connection_that_was_not_used_yet_serves) { /* R14 R16 */
+  connect_for_nothing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(fake.server[0].connections, 2);
   end();
 }
 
 TEST(an_unused_one_that_was_closed_is_replaced) { /* R14 R16 */
-  world(1);
-  fake.server[0].connect_ms = 60;
-  fake_reset(&fake, 0, FAKE_RST);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  run_for(5000);
+  connect_for_nothing();
   fake.server[0].connect_ms = 0;
   fake_reset(&fake, 0, FAKE_FIN);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 100), REDLOCK_OK);

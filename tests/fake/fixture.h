@@ -234,4 +234,9 @@ static inline void end(void) {
   fake_end(&fake);
 }
 
+static inline void end_without_a_key(void) {
+  CHECK_EQ(fake_live_keys(&fake), 0);
+  end();
+}
+
 #endif

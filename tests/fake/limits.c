@@ -22,8 +22,7 @@ TEST(one_address_twice_is_refused) { /* R5 */
 TEST(a_resource_may_hold_any_byte) {
   world(3);
   take_and_release("a \r\n$5\r\nb*\xff\x01", 1000);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 static void start_many(void) {
@@ -55,8 +54,7 @@ TEST(hundreds_of_starts_wait_for_room) { /* R11 */
   for (i = 0; i < MANY; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
   run_for(2000);
   CHECK(handed_once_each());
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(time_starts_when_a_command_is_encoded) { /* R11 R1 */
@@ -103,8 +101,7 @@ TEST(hundreds_with_a_stalled_server) { /* R11 R13 R16 */
   run_for(5000);
   fake_thaw(&fake, 2);
   run_for(20000);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(hundreds_cancelled_while_they_wait) { /* R11 */
@@ -135,8 +132,7 @@ TEST(hundreds_on_dead_servers_all_fail) { /* R11 R10 */
   for (i = 0; i < MANY; i++) CHECK_EQ(many[i].status, REDLOCK_NO_QUORUM);
   thaw(0, 2);
   run_for(1000);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(a_release_needs_no_room_of_others) { /* R7: its place is reserved */
@@ -266,8 +262,7 @@ TEST(so_are_those_that_close_withdraws) { /* R7 R11 */
   start_many();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   redlock_close(&rl);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 /* Far more releases are started than the log has room for, on servers that are well. */
@@ -283,8 +278,7 @@ TEST(started_releases_leave_before_close_ends) { /* R21 R11 */
   world(3);
   start_releases(200);
   redlock_close(&rl);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(started_releases_leave_though_they_are_cancelled) { /* R21 R11 */
@@ -293,8 +287,7 @@ TEST(started_releases_leave_though_they_are_cancelled) { /* R21 R11 */
   start_releases(200);
   for (i = 0; i < 200; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
   run_for(100);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 /* Nobody answers: what frees room is the cancel alone. */
@@ -387,6 +380,5 @@ TEST(what_has_left_in_part_stays_in_the_log) { /* R11 R12 */
   fake.server[0].socket_room = SIZE_MAX;
   run_for(1500);
   CHECK_EQ(fake_count(&fake, 0, FAKE_OTHER), 0);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }

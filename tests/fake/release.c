@@ -7,8 +7,7 @@ TEST(frees_all_servers) { /* R21 */
   CHECK_EQ(lock.status, REDLOCK_OK);
   CHECK_EQ(lock.operation, REDLOCK_RELEASE);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(servers_that_never_voted_are_released_too) { /* R21 */
@@ -16,8 +15,7 @@ TEST(servers_that_never_voted_are_released_too) { /* R21 */
   fake.server[3].reply_ms = fake.server[4].reply_ms = 30;
   hold("r", 10000); /* decided by the first three */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(a_frozen_server_is_released_when_it_thaws) { /* R21 R7 */
@@ -27,8 +25,7 @@ TEST(a_frozen_server_is_released_when_it_thaws) { /* R21 R7 */
   run_for(500);
   fake_thaw(&fake, 4);
   CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 1);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(it_counts_as_released_when_called) { /* R22 */
@@ -71,8 +68,7 @@ TEST(hung_servers_do_not_hold_it_up) { /* R10 R21 */
   CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   thaw(0, 4);
   run_for(2);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 /* Two servers delete the value and lose the connection before they can say so; asked again they
@@ -113,8 +109,7 @@ TEST(during_an_extension_it_wins) { /* R21: the extension cannot bring it back *
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   run_for(5);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 /* It was down when the lock was released, and comes back when only the first ttl is over. */
@@ -129,8 +124,7 @@ TEST(it_reaches_whoever_was_extended_last) { /* R21 R12 */
   run_for(1000);
   fake.server[2].refuses = 0;
   run_for(2000);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 /* It took no byte of either yet. */
@@ -142,8 +136,7 @@ TEST(a_set_that_leaves_late_has_its_release_behind_it) { /* R7 R12 */
   run_for(5);
   CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1);
   CHECK_EQ(fake_count(&fake, 2, FAKE_RELEASE), 1);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 /* Its answers are waited for as any, however short the lock was. */
@@ -168,8 +161,7 @@ TEST(a_release_goes_out_for_the_longest_ttl) { /* R12 (a) R18 */
   CHECK_EQ(fake_live_keys(&fake), 1);
   fake.server[2].refuses = 0;
   run_for(3000);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 /* Two servers stand at the same command; what follows it is for one of them. */

@@ -12,6 +12,12 @@ static void check_undone(int server) {
   CHECK(fake_text_same(&undo->key, &set->key));
 }
 
+static void end_with_all_undone(void) {
+  int i;
+  for (i = 0; i < fake.servers; i++) check_undone(i);
+  end_without_a_key();
+}
+
 /* A server that answered nil holds nothing of the attempt: it gets no release. */
 TEST(a_taken_lock_is_rolled_back_where_it_may_be_set) { /* R7 */
   int i;
@@ -62,20 +68,16 @@ TEST(the_roll_back_leaves_without_another_call) { /* R7: at once */
 }
 
 TEST(a_frozen_server_runs_the_set_then_the_release) { /* R7 */
-  int i;
   world(5);
   freeze(0, 4);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   run_for(1000);
   CHECK_EQ(fake.logged, 0);
   thaw(0, 4);
-  for (i = 0; i < 5; i++) check_undone(i);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_with_all_undone();
 }
 
 TEST(half_a_set_in_a_full_socket_is_undone_behind_it) { /* R7 */
-  int i;
   world(5);
   freeze(0, 4);
   SET_SERVERS(0, 4, socket_room, 17);
@@ -84,9 +86,7 @@ TEST(half_a_set_in_a_full_socket_is_undone_behind_it) { /* R7 */
   SET_SERVERS(0, 4, socket_room, SIZE_MAX);
   thaw(0, 4);
   run_for(20);
-  for (i = 0; i < 5; i++) check_undone(i);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_with_all_undone();
 }
 
 TEST(a_server_that_got_nothing_gets_no_set_later) { /* R7 R12 */
@@ -96,12 +96,10 @@ TEST(a_server_that_got_nothing_gets_no_set_later) { /* R7 R12 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   run_for(500);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 0);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(a_cancelled_attempt_is_rolled_back) { /* R7 */
-  int i;
   world(5);
   freeze(0, 4);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 1000), REDLOCK_PENDING);
@@ -111,22 +109,17 @@ TEST(a_cancelled_attempt_is_rolled_back) { /* R7 */
   run_for(5);
   thaw(0, 4);
   run_for(5);
-  for (i = 0; i < 5; i++) check_undone(i);
-  CHECK_EQ(fake_live_keys(&fake), 0);
   CHECK_EQ(handed_count, 0);
-  end();
+  end_with_all_undone();
 }
 
 TEST(late_yes_of_an_expired_attempt_is_undone) { /* R7 R8 */
-  int i;
   world(5);
   SET_SERVERS(0, 4, reply_ms, 70);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   run_for(200);
-  for (i = 0; i < 5; i++) check_undone(i);
-  CHECK_EQ(fake_live_keys(&fake), 0);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  end();
+  end_with_all_undone();
 }
 
 TEST(each_retry_is_rolled_back_with_its_own_value) { /* R7 R3 */

@@ -74,8 +74,7 @@ TEST(cancel_of_a_pending_acquire) { /* R7 */
   memset(&lock, 0x55, sizeof lock); /* it is the caller's again, at once */
   run_for(100);
   CHECK_EQ(handed_count, 0);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(cancel_between_attempts) {
@@ -131,8 +130,7 @@ TEST(cancel_of_a_release_stops_the_wait) { /* R21 */
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   run_for(10);
   CHECK_EQ(handed_count, 0);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 /* Two are decided in one turn, and the caller asks again for the one it has not got back yet. */
@@ -159,8 +157,7 @@ TEST(release_of_a_pending_acquire_is_a_cancel) {
   CHECK_EQ(lock.status, REDLOCK_CANCELLED);
   run_for(10);
   CHECK_EQ(handed_count, 0);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(a_release_that_cancels_leaves_nothing_to_do) { /* R7: nobody need call again */
@@ -169,8 +166,7 @@ TEST(a_release_that_cancels_leaves_nothing_to_do) { /* R7: nobody need call agai
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 3);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_CANCELLED);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(the_resource_is_copied) {
@@ -180,8 +176,7 @@ TEST(the_resource_is_copied) {
   name[0] = 'x';
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(close_rolls_back_what_is_pending) { /* R7 */
@@ -275,8 +270,7 @@ TEST(close_waits_until_all_has_left) { /* R21 */
   SET_SERVERS(0, 2, send_chunk, 10);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
   redlock_close(&rl);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 /* A socket that is closed with answers unread may take back what was sent. */
@@ -300,8 +294,7 @@ TEST(close_releases_over_new_connections) { /* R14 R21 */
   reset(0, 2, FAKE_RST);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
   redlock_close(&rl);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 TEST(close_waits_for_a_full_socket) { /* R21 */
@@ -310,8 +303,7 @@ TEST(close_waits_for_a_full_socket) { /* R21 */
   ready_and_warm();
   release_into_a_full_socket();
   redlock_close(&rl);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  end();
+  end_without_a_key();
 }
 
 /* One that it has no connection to is not waited for. */

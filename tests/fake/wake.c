@@ -462,11 +462,16 @@ TEST(who_errs_is_polled) { /* R26 */
   end();
 }
 
-TEST(who_is_quarantined_is_polled) { /* R26 R24 */
-  prepare_waking(3);
+/* The first two servers are in quarantine. */
+static void begin_with_two_young(int count) {
+  prepare_waking(count);
   options.max_ttl_ms = HELD_MS;
   fake.server[0].started_at = fake.server[1].started_at = 999000;
   ready();
+}
+
+TEST(who_is_quarantined_is_polled) { /* R26 R24 */
+  begin_with_two_young(3);
   wait_until_settled();
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
   run_for(LONG);
@@ -476,10 +481,7 @@ TEST(who_is_quarantined_is_polled) { /* R26 R24 */
 
 /* Two in quarantine set it all the same, and are rolled back, and push that. */
 TEST(a_push_of_our_own_roll_back_does_not_count) { /* R26 R24 */
-  prepare_waking(5);
-  options.max_ttl_ms = HELD_MS;
-  fake.server[0].started_at = fake.server[1].started_at = 999000;
-  ready();
+  begin_with_two_young(5);
   occupy(2, 4, "r", HELD_MS);
   wait_until_settled();
   run_for(LONG);
