@@ -40,8 +40,7 @@ static void only_a_key_that_is_there_is_taken_over(void) { /* R28 */
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", REAL_TTL_MS, value), REDLOCK_OK);
   CHECK(memcmp(lock.value, value, sizeof value) != 0);
   CHECK_EQ(redlock_extend(&rl, &lock, 2 * REAL_TTL_MS), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
+  real_release(&rl, &lock, N, "r");
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", REAL_TTL_MS, value), REDLOCK_TAKEN);
   CHECK_EQ(real_keys(N, "r"), 0);
   redlock_close(&rl);
@@ -204,14 +203,12 @@ static void of_three_adopters_at_once_never_two_succeed(void) { /* R28 */
 #ifndef REDLOCK_NO_FENCING
 static void tokens_rise_from_hand_to_hand(void) { /* R28 R25 */
   redlock_options options = real_options(REAL_PATIENT_MS);
-  char list[SERVERS_LIST];
   uint64_t last = 0;
   int i;
   servers_heal(&real);
   options.max_ttl_ms = 4 * REAL_PATIENT_MS;
   options.fencing = 1;
-  servers_list(&real, N, list);
-  CHECK_EQ(redlock_init(&rl, list, &options), REDLOCK_OK);
+  real_open_with(&rl, N, options);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 4000, REAL_WAIT_MS), REDLOCK_OK);
   for (i = 0; i < 10; i++) {
     CHECK_EQ(redlock_adopt(&rl, &lock, "r", 4000, lock.value), REDLOCK_OK);

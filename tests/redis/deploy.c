@@ -11,11 +11,9 @@
 enum { SERVERS = 3, SHORT_MS = 1200, NEVER_S = 5 };
 
 static void open_as_locks_with(redlock *rl, redlock_options options) {
-  char list[SERVERS_LIST];
   options.username = "locks";
   options.password = DEPLOYED_LOCKS;
-  CHECK_EQ(redlock_init(rl, real_keep_list(servers_list(&real, SERVERS, list)), &options),
-           REDLOCK_OK);
+  real_open_with(rl, SERVERS, options);
 }
 
 static void open_as_locks(redlock *rl) { open_as_locks_with(rl, real_options(REAL_PATIENT_MS)); }
@@ -155,8 +153,7 @@ static void a_full_server_refuses_and_throws_nothing_out(void) {
   redlock_lock held, lock;
   servers_heal(&real);
   open_as_locks(&rl);
-  CHECK_EQ(redlock_acquire(&rl, &held, "deploy", REAL_TTL_MS, 0), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", SERVERS), SERVERS);
+  real_hold(&rl, &held, SERVERS, "deploy");
   servers_command(&real, SERVERS, "CONFIG SET maxmemory 1");
   CHECK_EQ(redlock_acquire(&rl, &lock, "another", REAL_TTL_MS, 0), REDLOCK_NO_QUORUM);
   CHECK(say_oom(&rl) >= real_quorum(SERVERS)); /* which, the clock decides */

@@ -203,11 +203,10 @@ static void a_lock_that_may_not_be_looked_at_stays(void) {
 
 /* Servers that started just now are in quarantine for it: so it is as short as may be. */
 static void open_fenced(redlock *rl, uint32_t server_timeout_ms) {
-  char list[SERVERS_LIST];
   redlock_options options = real_options(server_timeout_ms);
   options.max_ttl_ms = 4 * server_timeout_ms;
   options.fencing = 1;
-  CHECK_EQ(redlock_init(rl, real_keep_list(servers_list(&real, N, list)), &options), REDLOCK_OK);
+  real_open_with(rl, N, options);
 }
 
 static uint64_t token_of(redlock *rl, const char *resource) {

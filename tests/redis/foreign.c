@@ -199,11 +199,10 @@ static void another_type_is_an_error_and_stays(void) { /* R4 R15 R21 */
 
 static void open_client(redlock *rl, uint32_t fencing, uint32_t attempts) {
   redlock_options options = real_options(MAX_TTL / 4); /* the most that tokens allow */
-  char list[SERVERS_LIST];
   options.fencing = fencing;
   options.max_ttl_ms = fencing ? MAX_TTL : 0;
   options.max_attempts = attempts;
-  CHECK_EQ(redlock_init(rl, real_keep_list(servers_list(&real, 1, list)), &options), REDLOCK_OK);
+  real_open_with(rl, 1, options);
 }
 
 /* A client whose last attempt is the first that has a script: without fencing a plain SET is. */

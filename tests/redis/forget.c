@@ -27,10 +27,9 @@ struct story {
 static struct server *pick(const struct story *s, int i) { return &real.at[(s->number + i) % N]; }
 
 static void open_one(const struct story *s, redlock *rl) {
-  char list[SERVERS_LIST];
   redlock_options options = real_options(REAL_PATIENT_MS);
   options.max_ttl_ms = s->max_ttl_ms;
-  CHECK_EQ(redlock_init(rl, real_keep_list(servers_list(&real, N, list)), &options), REDLOCK_OK);
+  real_open_with(rl, N, options);
 }
 
 static void take(redlock *rl, redlock_lock *lock, const char *resource) {

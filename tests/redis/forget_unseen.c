@@ -26,7 +26,7 @@ static const char *list_of(int first, int count) {
 static void open_with(redlock *rl, const char *list, uint32_t max_ttl_ms) {
   redlock_options options = real_options(REAL_PATIENT_MS);
   options.max_ttl_ms = max_ttl_ms;
-  CHECK_EQ(redlock_init(rl, real_keep_list(list), &options), REDLOCK_OK);
+  real_open_list_with(rl, list, options);
 }
 
 /* The holder needs no quarantine of its own where it only holds. */

@@ -49,8 +49,7 @@ static void scene_outlives(void) {
   real_open(&other, N, 100);
   CHECK_EQ(redlock_acquire(&other, &wanted, "r", TTL_MS, 0), REDLOCK_TAKEN);
   redlock_close(&other);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
+  real_release(&rl, &lock, N, "r");
   CHECK(step_for(TTL_MS) == NULL);
   redlock_close(&rl);
 }
@@ -110,10 +109,9 @@ static void scene_limit(void) {
 /* R20: an extension is cut to what the limit leaves */
 static void no_extension_passes_the_limit(void) {
   redlock_options options = real_options(REAL_PATIENT_MS);
-  char list[SERVERS_LIST];
   servers_heal(&real);
   options.max_hold_ms = 2 * REAL_TTL_MS;
-  CHECK_EQ(redlock_init(&rl, servers_list(&real, N, list), &options), REDLOCK_OK);
+  real_open_with(&rl, N, options);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
   CHECK_EQ(redlock_extend(&rl, &lock, 5 * REAL_TTL_MS), REDLOCK_OK);
   CHECK(redlock_remaining_ms(&rl, &lock) > REAL_TTL_MS);

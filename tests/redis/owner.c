@@ -14,8 +14,7 @@ static void begin(void) {
 
 static void begin_held(void) {
   begin();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "r", N), N);
+  real_hold(&rl, &lock, N, "r");
 }
 
 static void check_others(int count, const char *value) {
@@ -60,8 +59,7 @@ static void failed_extend_keeps_the_lock(void) {
   begin_held();
   redlock_close(&rl);
   real_open(&rl, N, 100);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "s", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "s", N), N);
+  real_hold(&rl, &lock, N, "s");
   servers_freeze(&real, 2);
   CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_NO_QUORUM);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
@@ -115,8 +113,7 @@ static void no_attempt_blocks_the_next(void) {
                                     REDLOCK_TAKEN);
   servers_command(&real, 2, "DEL r");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
+  real_release(&rl, &lock, N, "r");
   redlock_close(&rl);
 }
 
@@ -143,8 +140,7 @@ static void each_value_is_new_and_of_20_bytes(void) {
   snprintf(first, sizeof first, "%s", server_command(&real.at[0],
            "EVAL \"return redis.sha1hex(redis.call('get', KEYS[1]))\" 1 r"));
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "r", N), N);
+  real_hold(&rl, &lock, N, "r");
   CHECK(strlen(first) == 40 && strcmp(first, server_command(&real.at[0],
         "EVAL \"return redis.sha1hex(redis.call('get', KEYS[1]))\" 1 r")) != 0);
   redlock_close(&rl);
@@ -153,14 +149,13 @@ static void each_value_is_new_and_of_20_bytes(void) {
 /* R9: others send hundreds of SETs a second whatever the delay is. A slow machine sends fewer. */
 static void retry_delay_is_kept(void) {
   redlock_options options = real_options(REAL_PATIENT_MS);
-  char list[SERVERS_LIST];
   long attempts;
   servers_heal(&real);
   servers_command(&real, N, "SET r other");
   servers_command(&real, N, "CONFIG RESETSTAT");
   options.retry_delay_min_ms = 200;
   options.retry_delay_max_ms = 300;
-  CHECK_EQ(redlock_init(&rl, servers_list(&real, N, list), &options), REDLOCK_OK);
+  real_open_with(&rl, N, options);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 1000), REDLOCK_TAKEN);
   redlock_close(&rl);
   attempts = server_info(&real.at[0], "cmdstat_set:calls=") +

@@ -12,8 +12,7 @@ static redlock_lock held, other;
 static void begin(void) {
   servers_heal(&real);
   real_open(&rl, N, REAL_PATIENT_MS);
-  CHECK_EQ(redlock_acquire(&rl, &held, "held", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "held", N), N);
+  real_hold(&rl, &held, N, "held");
 }
 
 /* Runs the calls in a child; true when all of them were refused there. */
@@ -58,8 +57,7 @@ static void check_child_sends_nothing(int (*calls)(void)) {
   CHECK_EQ(after - before, 1);
   CHECK(redlock_remaining_ms(&rl, &held) > 0);
   CHECK_EQ(redlock_extend(&rl, &held, REAL_TTL_MS), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &held), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "held", 0), 0);
+  real_release(&rl, &held, N, "held");
   redlock_close(&rl);
 }
 

@@ -67,14 +67,21 @@ static inline const char *real_keep_list(const char *text) {
   return list;
 }
 
-static inline void real_open_list(redlock *rl, const char *list, uint32_t server_timeout_ms) {
-  redlock_options options = real_options(server_timeout_ms);
+static inline void real_open_list_with(redlock *rl, const char *list, redlock_options options) {
   CHECK_EQ(redlock_init(rl, real_keep_list(list), &options), REDLOCK_OK);
 }
 
-static inline void real_open(redlock *rl, int n, uint32_t server_timeout_ms) {
+static inline void real_open_list(redlock *rl, const char *list, uint32_t server_timeout_ms) {
+  real_open_list_with(rl, list, real_options(server_timeout_ms));
+}
+
+static inline void real_open_with(redlock *rl, int n, redlock_options options) {
   char list[SERVERS_LIST];
-  real_open_list(rl, servers_list(&real, n, list), server_timeout_ms);
+  real_open_list_with(rl, servers_list(&real, n, list), options);
+}
+
+static inline void real_open(redlock *rl, int n, uint32_t server_timeout_ms) {
+  real_open_with(rl, n, real_options(server_timeout_ms));
 }
 
 /* ---- looks ---- */
@@ -113,6 +120,18 @@ static inline void real_await_votes(int n, uint32_t max_ttl_ms) {
   for (i = 0; i < n; i++)
     while (server_info(&real.at[i], "uptime_in_seconds:") < old_enough_s)
       poll(NULL, 0, REAL_LOOK_MS);
+}
+
+/* Taken, and on every server. */
+static inline void real_hold(redlock *rl, redlock_lock *lock, int n, const char *resource) {
+  CHECK_EQ(redlock_acquire(rl, lock, resource, REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(rl, n, resource, n), n);
+}
+
+/* Released, and on no server. */
+static inline void real_release(redlock *rl, redlock_lock *lock, int n, const char *resource) {
+  CHECK_EQ(redlock_release(rl, lock), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(rl, n, resource, 0), 0);
 }
 
 static inline int real_votes(const redlock_lock *lock, int n, redlock_vote vote) {

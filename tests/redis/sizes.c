@@ -30,8 +30,7 @@ static void scene_one_holder(int n) {
   CHECK(real_votes(&wanted, n, REDLOCK_VOTE_TAKEN) > real_minority(n));
   CHECK_EQ(redlock_release(&a, &held), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&b, &wanted, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&b, &wanted), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&b, n, "r", 0), 0);
+  real_release(&b, &wanted, n, "r");
   redlock_close(&a);
   redlock_close(&b);
 }
@@ -58,7 +57,7 @@ static void scene_extend(int n) {
 
 static void extension_adds_and_never_shortens(void) { each_size(scene_extend); }
 
-/* R5 R16 R21 */
+/* R5 R7 R16 R21: others throw here and leave the keys for their whole ttl */
 static void scene_minority_killed(int n) {
   redlock rl;
   redlock_lock lock;
@@ -66,8 +65,7 @@ static void scene_minority_killed(int n) {
   kill_last(n, real_minority(n));
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
   CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, n, "r", 0), 0);
+  real_release(&rl, &lock, n, "r");
   redlock_close(&rl);
 }
 
@@ -89,23 +87,6 @@ static void scene_majority_killed(int n) {
 
 static void a_killed_majority_refuses_and_leaves_no_keys(void) {
   each_size(scene_majority_killed);
-}
-
-/* R7 R16 R21: others throw here and leave the keys for their whole ttl */
-static void dead_server_of_three_leaves_no_keys(void) {
-  redlock rl;
-  redlock_lock lock;
-  int dead;
-  for (dead = 0; dead < 3; dead++) {
-    servers_heal(&real);
-    server_kill(&real.at[dead]);
-    real_open(&rl, 3, REAL_PATIENT_MS);
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
-    CHECK_EQ(real_keys(3, "r"), 2);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-    CHECK_EQ(real_keys_settle(&rl, 3, "r", 0), 0);
-    redlock_close(&rl);
-  }
 }
 
 /* ---- ties ---- */
@@ -164,7 +145,6 @@ static void tests(void) {
   RUN(extension_adds_and_never_shortens);
   RUN(a_killed_minority_changes_nothing);
   RUN(a_killed_majority_refuses_and_leaves_no_keys);
-  RUN(dead_server_of_three_leaves_no_keys);
   RUN(two_clients_at_once_both_get_it);
   RUN(even_n_tie_resolves);
 }

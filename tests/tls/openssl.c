@@ -76,10 +76,8 @@ static void cycle(void) {
 static void locks_are_held_on_all(void) {
   prepare();
   open_all();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "r", N), N);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
+  real_hold(&rl, &lock, N, "r");
+  real_release(&rl, &lock, N, "r");
   end();
 }
 
@@ -123,10 +121,8 @@ static long many_cycles(long wanted) {
 
 static void check_no_orphan(void) {
   int i;
-  CHECK_EQ(redlock_acquire(&rl, &lock, "last", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "last", N), N); /* behind all that was sent */
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, N, "last", 0), 0);
+  real_hold(&rl, &lock, N, "last"); /* behind all that was sent */
+  real_release(&rl, &lock, N, "last");
   for (i = 0; i < N; i++) {
     CHECK_EQ(server_number(&real.at[i], "DBSIZE"), 0);
     CHECK_EQ(redlock_server_error(&rl, i)[0], 0);
