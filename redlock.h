@@ -193,7 +193,7 @@ typedef struct redlock_io {
      number of your choice, or < 0 = failed. Both strings are valid only during the call. */
   intptr_t (*open)(void *ctx, int server, const char *host, const char *port);
   /* Returns how many bytes it accepted; < 0 = broken; 0 = none, also while connecting. It must
-     never send bytes that it did not accept: the next call may offer others. */
+     never send a byte that it did not count: the next call may offer others in its place. */
   int (*send)(void *ctx, int server, const void *data, size_t size);
   /* Returns how many bytes it read; < 0 = broken or closed. Fewer than asked for (or 0) = no more
      now: the server must become ready when more arrives. After 16 full reads in a row,
@@ -283,7 +283,7 @@ typedef struct rl_link {
 } rl_link;
 
 /* One lock. Read status, operation, votes, token and value; `user`, at its end, is yours.
-   Zero-initialise it unless its first use is an acquire. */
+   Zero-initialise it unless its first use is an acquire or an adoption. */
 typedef struct redlock_lock {
   rl_link link;                /* private, up to status */
   uint8_t phase, task;         /* RL_PHASE_, RL_TASK_ */
@@ -297,7 +297,7 @@ typedef struct redlock_lock {
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
-  rl_mask known_free;          /* maybe_free when the round began: a YES there means no lost push */
+  rl_mask known_free;          /* maybe_free as the round began: a YES elsewhere: a lost push */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -317,9 +317,9 @@ typedef struct redlock_lock {
   uint32_t first_woken_ms;     /* when a wake-up first came, low 32 bits; 0 = not yet (R26) */
   uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
   uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
-  int64_t t1_ms;               /* T1 of this round (R1); in back-off: minus what the attempt took */
+  int64_t t1_ms;               /* T1 of this round (R1); in back-off: minus the attempt's time */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
-  int64_t timer_ms;            /* end of the round, of the back-off, or of the time in the queue */
+  int64_t timer_ms;            /* end of round, back-off or queueing; KEPT: next extension */
   int64_t since_ms;            /* T1 of the grant (R20); before: no attempt may start after this */
   char age[3];                 /* behind the value, of one that wake-ups have reached */
   char resource[REDLOCK_MAX_RESOURCE];
@@ -353,7 +353,8 @@ REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
    wait_ms: 0 = one attempt, REDLOCK_FOREVER = never give up, else keep trying for that long; the
-   call takes at most one server_timeout_ms more. Redis 6 and later wake a waiting client when the
+   call takes at most one server_timeout_ms more, after any wait for room in the command ring, which
+   other pending locks may fill (R11). Redis 6 and later wake a waiting client when the
    lock may be free (R26); without that it polls. Returns OK, TAKEN, NO_QUORUM, EXPIRED (the quorum
    came too late), INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
    everything in it except `user` is overwritten. */
@@ -366,8 +367,8 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
    the giver still sends finds nothing. OK: the lock has a new value, and a new token; max_hold_ms
    counts anew. TAKEN: as far as servers answered, it is not held under that value any more. Any
-   failed attempt may have lost the lock: it releases what it took, and so ends what a giver that
-   has not stopped relies on. After NO_QUORUM, EXPIRED or a cancel, try again. resource: at
+   failed attempt may end the lock: it deletes what it took over, and a giver that has not stopped
+   loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again. resource: at
    most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
@@ -382,8 +383,8 @@ REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint3
    servers answered; on the others its ttl frees the lock. */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
-/* The same without blocking: redlock_step does the rest. PENDING on success. Any other status
-   changes nothing, with two exceptions: after SYSTEM from an acquire the lock is not held, and
+/* The same without blocking: redlock_step does the rest. PENDING on success. Other
+   statuses change nothing, but for two: after SYSTEM from an acquire the lock is not held;
    releasing a lock before its grant cancels it (CANCELLED). wait_ms counts from the call, but the
    first attempt is always made, however long it waits for room in the command ring (R11). */
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
@@ -414,7 +415,8 @@ REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready);
    NULL if nothing is pending at all. */
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms);
 
-/* Milliseconds until redlock_step has something to do by the clock; 0 = now, -1 = never. */
+/* Milliseconds until redlock_step has something to do, even if no server becomes ready; 0 = now,
+   -1 = never. */
 REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 
 /* What to poll for: fills up to capacity entries and returns how many there are. */
@@ -442,8 +444,9 @@ typedef struct redlock_server_info {
   int connected;           /* 1 = it has answered the whole handshake, and the connection stands */
   int tracking;            /* 1 = it wakes waiters when the lock may be free (R26) */
   int64_t quarantine_ms;   /* until its votes count; 0 = they do, or it is not known (R24) */
-  int64_t clock_offset_us; /* its clock less the quorum-th slowest one, by which tokens are chosen:
-                              a quarter of max_ttl_ms is too far (R25); 0 may mean not known */
+  int64_t clock_offset_us; /* how far it is ahead of the quorum-th slowest clock, which tokens
+                              follow: a quarter of max_ttl_ms is too far (R25); 0 may mean that
+                              it is not known */
 } redlock_server_info;
 
 /* Fills *info; INVALID if there is no such server. */
@@ -516,14 +519,14 @@ typedef struct rl_parser {
      handshake_replies  replies of the handshake to come. Its first byte sets it, each of them
                         counts it down. Until it is 0, a reply belongs to no command.
      stalled            it is overdue to connect, to take bytes or to reply (R13). Its timer sets
-                        it. With nothing outstanding, a reply, bytes that it takes, or nothing left
-                        to send clear it, and so does rl_disconnect. Only releases are sent, and no
-                        round waits for it.
+                        it. It is cleared when no reply is outstanding any more, and the server has
+                        replied, takes bytes or needs none; and by rl_disconnect. Only releases are
+                        sent, and no round waits for it.
      send_blocked       the last send was cut short; RL_SEND_BROKEN: it failed. Each send updates
                         it, rl_prepare clears it when nothing is left to send or outstanding. A
                         stalled server that is blocked loses its connection when the ring needs
                         room.
-     handshake_failed   rl_fail_handshake sets it, the next good reply clears it. Without a
+     handshake_failed   rl_fail_handshake sets it, a handshake that succeeds clears it. Without a
                         connection the server votes ERROR, not UNREACHABLE, and `error` stays.
      error_is_theirs    `error` is in the server's own words. Each byte of an error reply sets it, a
                         good reply or a new connection clears it. Ours do not replace it.
@@ -547,12 +550,12 @@ typedef struct rl_server {
   uint32_t send_next;       /* ring index of the next command to send */
   uint32_t reply_next;      /* ring index; no earlier command awaits a reply */
   uint32_t outstanding;     /* replies still to come on this connection */
-  uint32_t stale_replies;   /* so many of those, the next to come, answer retired commands */
+  uint32_t stale_replies;   /* of those, the next so many answer retired commands */
   uint32_t timed_reply;     /* replies to come, up to and including the timed one */
   uint32_t run_id;          /* first digits of its run_id; 0 = not known */
   uint32_t reported_run_id; /* of this handshake, not checked yet */
   intptr_t fd;              /* -1 = closed */
-  int64_t not_before_ms;    /* closed: no reconnect before; else its timer disconnects at this */
+  int64_t not_before_ms;    /* CLOSED: the earliest reconnect; stalled: when to disconnect */
   int64_t timed_since_ms;   /* when its wait began; none outstanding: when last heard from */
   int64_t start_ms;         /* when it started, by our clock, never too early (R24) */
 #ifndef REDLOCK_NO_FENCING
@@ -617,18 +620,19 @@ struct redlock {
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
 
-   A round that is not decided after server_timeout_ms ends: rl_on_lock_timer calls
-   rl_on_round_timeout, which makes missing votes TIMEOUT.
+   A round that is not decided ends after server_timeout_ms, or with its ttl or deadline if that is
+   earlier (rl_start_round): rl_on_lock_timer calls rl_on_round_timeout. A missing vote becomes
+   TIMEOUT, or UNREACHABLE if its server was sent nothing.
 
    A server's life is its state, in the comment of rl_server. One that freezes: its own timer, which
    runs from the send of its timed command, runs out (rl_on_server_timer, rl_mark_stalled), open
    rounds get its TIMEOUT, later ones begin with it (rl_initial_vote; UNREACHABLE, if it was still
    connecting: rl_vote_for_stalled), and it is sent releases only (rl_append_for_all). The ring goes
-   on: replies to retired commands are counted in stale_replies; if the server's socket is full and
-   the ring needs room, rl_retire_oldest disconnects it at once. If its last outstanding reply
-   comes, it is back (rl_reply_arrived). If not, it is disconnected once no SET that it was sent can
-   still be alive (not_before_ms), and tried anew as R14 says; if it is still frozen, its timer runs
-   out again.
+   on: replies to retired commands are counted in stale_replies. If its socket is full, and the
+   oldest command in the ring must still go there, rl_retire_oldest disconnects it to make room. If
+   its last outstanding reply comes, it is back (rl_reply_arrived). If not, it is disconnected once
+   no SET that it was sent can still be alive (not_before_ms), and tried anew as R14 says; if it is
+   still frozen, its timer runs out again.
 
    A command's way through the ring: rl_append_command puts it at the tail, and marks in
    unsent_to the servers that must get it. rl_flush sends; with the first byte rl_on_bytes_sent
@@ -637,19 +641,22 @@ struct redlock {
    the command off its lock. rl_retire_oldest takes commands out at the head.
 
    A reply is late when its round has ended: it casts no vote, though it may still say something
-   about the server. (While the round is open it counts: it replaces the TIMEOUT of its server's
-   timer.) If its command is still in the ring, rl_on_command_reply finds that it has no lock, and
-   drops the reply. If the command was retired, rl_on_reply drops it and counts it off
-   stale_replies.
+   about the server. If its command is still in the ring, rl_on_command_reply finds that it has
+   no lock, and drops the reply. If the command was retired, rl_on_reply drops it and counts it off
+   stale_replies. A reply is not late while its round is open, even if the server's timer has run
+   out for an earlier command, and set TIMEOUT here too: the reply replaces that vote.
 
    A SET is never sent twice to a server (R12): it is sent to those in unsent_to, the first byte
-   takes a server out of that set, and rl_disconnect puts one back for releases only. A retry is
-   another command, with another value.
+   takes a server out of that set, and rl_disconnect puts one back for releases only. A retry,
+   or an extra round (R25), is another command, with another value.
 
-   A lost connection (rl_disconnect) can end any open round: its lock changes phase, and so its list
-   or its place there, so no walk over a list may call it; and its roll-back is appended, into the
-   slot reserved for it. Nothing is sent, received or retired, so pointers into the ring stay valid,
-   and no lock leaves the client. A caller that still needs the connection looks at the state again.
+   A lost connection (rl_disconnect) evaluates all open rounds.
+     What may change: any round may end, and its lock changes phase, and so its list or its place
+     there; therefore no walk over a list may call it. A roll-back may be appended, into the slot
+     reserved for it. The server is CLOSED, and its places in the ring begin at the head again.
+     What stays: nothing is sent, received or retired, so pointers into the ring are valid. No lock
+     leaves the client.
+   A caller that still needs the connection looks at the server's state again.
 
    How a waiter is woken (R26): the handshake turns on client tracking. When an attempt fails,
    rl_choose_wake_mode counts the servers that would push an invalidation. If they are a quorum,
@@ -657,22 +664,26 @@ struct redlock {
    lock backs off until they push (RL_WAKE_PUSH). The parser reports a push as RL_PUSH;
    rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer to its
    turn, if that is earlier (rl_turn_delay_ms). A server that connects, or is no longer stalled,
-   counts as if it had pushed every key. If pushes are lost, the timer ends the back-off
-   (RL_PUSH_WAIT_MS). If the next attempt then finds a server free that pushed nothing, the lock
-   becomes RL_WAKE_UNTRUSTED: it retries by timer until a quorum pushes again.
+   counts as if it had pushed every key (but not where its last vote was QUARANTINED: that one would
+   refuse again). If pushes are lost, the timer ends the back-off (RL_PUSH_WAIT_MS). If the next
+   attempt gets a YES from a server that had pushed nothing, a push was lost: the lock becomes
+   RL_WAKE_UNTRUSTED, and retries by timer until a quorum pushes again.
 
-   work_pending means that another pass has something to do: whoever creates work sets it, unless a
-   pass is certain to run after that. Only rl_run_passes clears it. redlock_timeout_ms is 0 while it
-   is set, a lock is decided, a server is still readable or a timer is due; and if the clock fails
-   while locks are pending.
+   work_pending means that another pass has something to do: whoever creates work sets it, unless it
+   is within rl_process, which ends with the passes. Only rl_run_passes clears it.
+   redlock_timeout_ms is 0 while it is set, a lock is decided, a server is still readable or a timer
+   is due; and if the clock fails while locks are pending.
 
-   Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, or a
-   constant RL_MAX_. Of the others, rl_send_to_all sends something or finds one more server idle,
-   rl_run_passes takes a lock out of `queued` with each that it starts, or makes its extension an
-   ABANDON, which is taken out next, rl_process repeats only if a reply read the clock and a timer
-   is due by then; no round starts meanwhile, so these replies run out. rl_block ends by
-   the deadline of its operation (R10; with REDLOCK_FOREVER there is none), and redlock_close by
-   the clock (rl_linger_ms). */
+   Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
+   Those whose end is less plain:
+     rl_send_to_all  each turn sends something, or finds one more server idle
+     rl_run_passes   each start takes a lock out of `queued`, or makes its extension an ABANDON, and
+                     the start of that takes it out
+     rl_process      repeats only if a reply read the clock and a timer is due by then; no round
+                     starts meanwhile, so these replies run out
+     rl_block        a round ends by its timer, a wait by its deadline (R10; REDLOCK_FOREVER has
+                     none); in the queue, the ring's oldest commands become too old, and make room
+     redlock_close   by the clock (rl_linger_ms) */
 
 #include <string.h>
 
@@ -893,7 +904,7 @@ enum {
   RL_PHASE_QUEUED,  /* waits for room in the ring */
   RL_PHASE_VOTING,  /* its round is open */
   RL_PHASE_BACKOFF, /* between two attempts */
-  RL_PHASE_KEPT,    /* held, to be extended in time */
+  RL_PHASE_KEPT,    /* to be extended in time */
   RL_PHASE_DECIDED  /* waits to be returned */
 };
 enum { RL_TASK_SET, RL_TASK_EXTEND, RL_TASK_RELEASE, RL_TASK_ABANDON }; /* ABANDON: a lost lock */
@@ -1632,9 +1643,9 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock);
 /* R26: the resource may be free on that server; below, in "Locks: timers". */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash);
 
-/* Sets this server's vote in each open round where it has not voted. With NONE: its votes may have
-   changed, so evaluates all open rounds. */
-static void rl_set_missing_votes(redlock *rl, const rl_server *s, redlock_vote vote) {
+/* Sets this server's vote in each open round where it has not voted, and evaluates those. With
+   NONE it sets nothing, and evaluates all open rounds: the caller has changed votes. */
+static void rl_update_open_rounds(redlock *rl, const rl_server *s, redlock_vote vote) {
   int votes = vote != REDLOCK_VOTE_NONE;
   uint32_t place;
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
@@ -1694,11 +1705,12 @@ static void rl_close_fd(redlock *rl, const rl_server *s) {
   (rl->io->close)(rl->io_ctx, s->index);
 }
 
-/* Ends the connection, whatever the reason. R12: outstanding replies will not come; only releases
-   are sent again. R5: a YES in an open round is withdrawn, since the server may now be behind
-   another entry and say yes there too. All open rounds are evaluated: on return any lock may be
-   decided, in another list or elsewhere in its own, and roll-backs may have been appended. Nothing
-   is sent, received or retired here, and no lock leaves the client. */
+/* Ends the connection, whatever the reason. R12: outstanding replies will not come; only
+   releases are sent again. R5: a YES in an open round, unless it is a release's, is withdrawn,
+   since the server may now be behind another entry and say yes there too. All open rounds are
+   evaluated: on return any lock may be decided, in another list or elsewhere in its own, and
+   roll-backs may have been appended. Nothing is sent, received or retired here, and no lock
+   leaves the client. */
 static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   uint32_t place, delay;
   rl_set_connection_error(rl, s, why);
@@ -1721,8 +1733,8 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
     if (c->lock && (awaited || (c->kind != RL_TASK_RELEASE && rl_voted_yes(c, s))))
       c->lock->votes[s->index] = REDLOCK_VOTE_UNREACHABLE;
   }
-  rl_set_missing_votes(rl, s, REDLOCK_VOTE_NONE);
-  if (delay) rl_set_missing_votes(rl, s, rl_disconnected_vote(s));
+  rl_update_open_rounds(rl, s, REDLOCK_VOTE_NONE);
+  if (delay) rl_update_open_rounds(rl, s, rl_disconnected_vote(s));
 }
 
 /* ---- Servers: sending ------------------------------------------------------------------------ */
@@ -1957,7 +1969,7 @@ static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
   rl_set_error(s, why);
   s->handshake_failed = 1;
   rl_disconnect(rl, s, why);
-  rl_set_missing_votes(rl, s, REDLOCK_VOTE_ERROR);
+  rl_update_open_rounds(rl, s, REDLOCK_VOTE_ERROR);
 }
 
 /* R5: whether another entry is connected to this same server. If that entry has lost its
@@ -2148,7 +2160,7 @@ static void rl_on_broken_send(redlock *rl, rl_server *s) {
 /* Fills the missing votes of a stalled server. Only one that is connecting has any: the others were
    given TIMEOUT when they stalled, or when the round began. */
 static void rl_vote_for_stalled(redlock *rl, rl_server *s) {
-  if (s->stalled) rl_set_missing_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
+  if (s->stalled) rl_update_open_rounds(rl, s, REDLOCK_VOTE_UNREACHABLE);
 }
 
 /* Sends what is unsent to all servers. Nothing is received before the output is off the stack: two
@@ -2175,7 +2187,7 @@ static void rl_mark_stalled(redlock *rl, rl_server *s) {
     rl_command *c = rl_command_at(rl, place);
     if (c->kind != RL_TASK_RELEASE) rl_mask_remove(&c->unsent_to, s->bit);
   }
-  rl_set_missing_votes(
+  rl_update_open_rounds(
       rl, s, s->state == RL_STATE_CONNECTING ? REDLOCK_VOTE_UNREACHABLE : REDLOCK_VOTE_TIMEOUT);
 }
 
@@ -2391,7 +2403,7 @@ static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status stat
   else rl_schedule_retry(rl, lock);
 }
 
-/* The lock is no longer ours. It is decided once a release for all servers is in the ring. */
+/* The lock is no longer ours. It is decided once its release is in the ring. */
 static void rl_abandon(redlock *rl, redlock_lock *lock) {
   if (lock->phase == RL_PHASE_VOTING) rl_end_round(lock)->unsent_to = 0;
   lock->deadline_ms = 0;
@@ -2961,7 +2973,7 @@ static int64_t rl_system_now_ms(void *ctx) {
   return now_ms * 1000 + RL_CAST(int32_t, t.tv_nsec) / 1000000;
 }
 
-/* R3: how many bytes were drawn. Nothing may block here: before Linux's pool is ready it fails. */
+/* R3: how many bytes were drawn. Before Linux's pool is ready it fails, rather than block. */
 #if defined(CONFIG_DEV_URANDOM_XORSHIFT128) || defined(CONFIG_DEV_URANDOM_CONGRUENTIAL)
 
 /* NuttX without a generator of the hardware: all boards would draw the same. */

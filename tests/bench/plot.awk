@@ -151,7 +151,7 @@ function spaced(n) {
   return length(n) > 4 ? substr(n, 1, length(n) - 3) " " substr(n, length(n) - 2) : n
 }
 
-function figure(n) { return n < 10 ? sprintf("%.2f", n) : spaced(n) }
+function figure(n) { return n < 10 && n != int(n) ? sprintf("%.2f", n) : spaced(n) }
 
 function with_range(key) {
   if (least[key] == most[key]) return figure(median[key])
@@ -273,7 +273,7 @@ function figures(s, name, what, y, class, i, key) {
 
 function legend_of_ranges(y, bars_or_points) {
   return paragraph(y, "faint", bars_or_points " are medians of all rounds; thin lines reach from " \
-                               "the least round to the most.")
+                               "the least round to the most, or to the edge.")
 }
 
 function plot_single(title, s, y) {
@@ -313,7 +313,7 @@ function plot_in_flight(title, log_of, i, key, top, y) {
   y = open_picture(title, "Locks taken and released per second, over locks in flight; five " \
                           "servers on the same machine. The lowest line: the ratio to the floor.")
   y = legend_of_ranges(y, "Points")
-  y = legend(y + 4, "other", "floor: ready-made commands, sockets and poll, and nothing else")
+  y = legend(y + 4, "other", "floor: ready-made commands, sockets, poll")
   y = legend(y, "ours", "redlock.h")
   split("32 1024", log_of, " ")
   for (i = 1; i <= 2; i++) {
@@ -339,7 +339,7 @@ function plot_crowd(title, what, i, n, y) {
   y = open_picture(title, "Commands to five servers for each lock, 10 is the least, over the " \
                           "number of processes that want it. Each holds it for 20 ms and wants " \
                           "it again at once; one run of 4 s each, on one machine.")
-  y = legend(y + 4, "ours", "redlock.h: told when it is free, and in line")
+  y = legend(y + 4, "ours", "redlock.h: woken when it may be free, in line")
   y = legend(y, "other", "polling, every 50 to 250 ms")
   y = panel("crowd", "polling", what[1], y + 16, 190, up_to(most["crowd|commands"])) + 8
   for (i = 1; i <= n; i++) {
@@ -376,11 +376,11 @@ function add_waits(what, i) {
 }
 
 function plot_waiting(title, y) {
-  title = "Waiting for a lock, told and polled"
-  y = open_picture(title, "Servers that tell when a lock is free (Redis 6 and later), and that " \
-                          "do not. Medians of all rounds, and of all hand-overs.")
-  y = legend(y + 4, "ours", "told")
-  y = legend(y, "other", "polled")
+  title = "Waiting for a lock, woken and polling"
+  y = open_picture(title, "Servers that wake waiters when a lock is free (Redis 6 and later), " \
+                          "and that do not. Medians of all rounds, and of all hand-overs.")
+  y = legend(y + 4, "ours", "woken")
+  y = legend(y, "other", "polling")
   label(MARGIN, y + 10, "strong", "commands a lock")
   add_waits("commands")
   y = draw_bars(y + 20, "commands to all servers, 10 is the least")
