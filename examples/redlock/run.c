@@ -61,7 +61,7 @@ static void ignore_signals(void) {
 static void open_signal_pipe(void) {
   int i;
   if (pipe(signal_pipe) != 0) {
-    say("cannot create a pipe: %s", strerror(errno));
+    say("cannot create a pipe: %s: raise the limit (ulimit -n)", strerror(errno));
     exit(EXIT_SYSTEM);
   }
   for (i = 0; i < 2; i++) {
@@ -181,7 +181,8 @@ static void start_command(void) {
   if (run.child > 0) (void)setpgid(run.child, run.child); /* so does the child: whoever is first */
   (void)sigprocmask(SIG_SETMASK, &mask, NULL);
   if (run.child > 0) return;
-  say("cannot start a process for '%s': %s", set.command[0], strerror(errno));
+  say("cannot start a process for '%s': %s: raise the limit (ulimit -u), or try again later",
+      set.command[0], strerror(errno));
   (void)redlock_release(&client, &lock);
   finish(EXIT_SYSTEM);
 }
