@@ -27,13 +27,13 @@ function note_row(line, at, name) {
   if (name ~ /p99 of the wait/) load_name[++loads] = section
 }
 
-# "  told  1.0 locks/s  2.0 commands a lock  3.0 a second ...", with the load, its rounds and
+# "  woken  1.0 locks/s  2.0 commands a lock  3.0 a second ...", with the load, its rounds and
 # seconds in the line above; a load that grants nothing has no commands a lock
 function note_wait() {
   wait_key = section "|" $1 "|"
   sub(/, [0-9]+ x [0-9]+ s[|]/, "|", wait_key)
   if ($2 == 0) return
-  if ($1 == "told") wait_name[++waits] = substr(wait_key, 1, index(wait_key, "|") - 1)
+  if ($1 == "woken") wait_name[++waits] = substr(wait_key, 1, index(wait_key, "|") - 1)
   set_figure(wait_key "commands", $4)
 }
 
@@ -66,7 +66,7 @@ reading && /^ +[0-9]+ / {
   next
 }
 /^[^ ]/ { section = $0; sub(/[:.] .*/, "", section); sub(/ +[.]*$/, "", section) }
-/^  (told|polled) .*commands a lock/ { note_wait(); next }
+/^  (woken|polling) .*commands a lock/ { note_wait(); next }
 /^ +hand-over p50 +[0-9]/ { note_hand_over(); next }
 /^ +[0-9]+ ms; +[0-9]+ .*got none/ { note_crowd(); next }
 /^  [^ ]/ { section = substr($0, 3) }
@@ -369,9 +369,9 @@ function plot_contention(title, i, y) {
 # Short holds are hardly waited for; the plot of the contention has them.
 function add_waits(what, i) {
   for (i = 1; i <= waits; i++) {
-    if (!((wait_name[i] "|told|" what) in median) || wait_name[i] ~ /no hold| 5 ms hold/) continue
-    add_bar(wait_name[i], wait_name[i] "|told|" what, "ours")
-    add_bar("", wait_name[i] "|polled|" what, "other")
+    if (!((wait_name[i] "|woken|" what) in median) || wait_name[i] ~ /no hold| 5 ms hold/) continue
+    add_bar(wait_name[i], wait_name[i] "|woken|" what, "ours")
+    add_bar("", wait_name[i] "|polling|" what, "other")
   }
 }
 

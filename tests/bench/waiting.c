@@ -18,7 +18,7 @@ enum { MOST_PROCESSES = 9, WAIT_MS = 60000, START_MS = 200, SETTLED_MS = 150 };
 struct load {
   const char *name;
   int processes, hold_ms, think_ms, seconds, rounds, keeps;
-  int as_polled;              /* if polling does not reach the rate, its own is enough */
+  int as_polling;              /* if polling does not reach the rate, its own is enough */
   double least_rate, most_commands, most_a_second, most_a_hold; /* the limits; 0 = none */
   double most_p50, most_p99, most_wait, least_share;
 };
@@ -42,8 +42,8 @@ struct outcome {
   int grants[MOST_PROCESSES];
 };
 
-static struct servers told, polled;
-static struct outcome outcomes[2]; /* told, polled */
+static struct servers waking, polled;
+static struct outcome outcomes[2]; /* woken, polling */
 static struct shared *shared;
 
 ssize_t __real_send(int fd, const void *data, size_t size, int flags);
@@ -188,7 +188,7 @@ static void at_least(const char *what, double figure, double limit) {
 static void judge(struct outcome *o, struct outcome *beside, const struct load *load) {
   double rate = load->least_rate, polls = series_median(&beside->rate);
   int least, most;
-  if (load->as_polled && polls < rate) rate = polls;
+  if (load->as_polling && polls < rate) rate = polls;
   at_least("locks a second", series_median(&o->rate), rate);
   at_most("commands a lock", series_median(&o->commands), load->most_commands);
   at_most("commands a second", series_median(&o->a_second), load->most_a_second);
@@ -219,17 +219,17 @@ static void run(const struct load *load) {
   bench_say("\n  %s, %d x %d s\n", load->name, load->rounds, load->seconds);
   memset(outcomes, 0, sizeof outcomes);
   for (round = 0; round < load->rounds; round++) {
-    run_round(&told, load, &outcomes[0]);
+    run_round(&waking, load, &outcomes[0]);
     run_round(&polled, load, &outcomes[1]);
   }
-  print_outcome(&outcomes[0], load, "told");
-  print_outcome(&outcomes[1], load, "polled");
+  print_outcome(&outcomes[0], load, "woken");
+  print_outcome(&outcomes[1], load, "polling");
   judge(&outcomes[0], &outcomes[1], load);
 }
 
 static struct load loads[] = {
     {.name = "8 processes, 5 ms hold, 5 ms think", .processes = 8, .hold_ms = 5, .think_ms = 5,
-     .seconds = 3, .rounds = 5, .least_rate = 170, .as_polled = 1, .most_commands = 50,
+     .seconds = 3, .rounds = 5, .least_rate = 170, .as_polling = 1, .most_commands = 50,
      .most_wait = 150, .least_share = .75},
     {.name = "8 processes, no hold, no think", .processes = 8, .seconds = 10, .rounds = 1,
      .least_share = 1e-4},
@@ -247,16 +247,16 @@ static struct load loads[] = {
 int main(int argc, char **argv) {
   int i, count = (int)(sizeof loads / sizeof loads[0]), only = argc > 1 ? atoi(argv[1]) : 0;
   shared = (struct shared *)processes_share(sizeof *shared);
-  bench_servers(&told, BENCH_SERVERS);
+  bench_servers(&waking, BENCH_SERVERS);
   servers_start(&polled, BENCH_SERVERS, "--rename-command HELLO none");
-  bench_say("Waiting, %d servers: told, and polled as on servers without HELLO\n", BENCH_SERVERS);
+  bench_say("Waiting, %d servers: woken, and polling as on servers without HELLO\n", BENCH_SERVERS);
   for (i = 0; i < count; i++) {
     if (only && only != i + 1) continue;
     if (argc > 2) loads[i].seconds = atoi(argv[2]);
     if (argc > 3) loads[i].hold_ms = atoi(argv[3]);
     run(&loads[i]);
   }
-  servers_stop(&told);
+  servers_stop(&waking);
   servers_stop(&polled);
   return 0;
 }

@@ -50,14 +50,14 @@ bench() {
   echo '  5 ms hold, 5 ms think'
   row 'p99 of the wait, milliseconds' 113.67 99.05 127.87 ''
   row 'commands per lock, all servers' 64.5 63.16 67.32 '(10 is the least)'
-  echo 'Waiting, 5 servers: told, and polled as on servers without HELLO'
+  echo 'Waiting, 5 servers: woken, and polling as on servers without HELLO'
   echo '  8 processes, 300 ms hold, 1 x 15 s'
-  wait_row told 45.5 1.25 3.3
-  wait_row polled 3654.0 7.70 3.3
+  wait_row woken 45.5 1.25 3.3
+  wait_row polling 3654.0 7.70 3.3
   echo '          hand-over p50, ms: at most 3: target met'
   echo '  8 waiters, a lock kept with a ttl of 1 s, 1 x 5 s'
-  wait_row told 100.5 0 0.0
-  wait_row polled 2111.0 0 0.0
+  wait_row woken 100.5 0 0.0
+  wait_row polling 2111.0 0 0.0
   echo 'A crowd waits for one resource: hold; processes'
   for waiters in 2 8 32 128 256; do
     crowd_row $waiters closed 45 $((20 + 3 * waiters)) 2
@@ -137,7 +137,7 @@ the_page_has_every_plot() {
 a_bench_that_stopped_gives_no_plot() { ! bench | plot >"$work/page.html"; }
 
 a_plot_without_its_rows_is_an_error() {
-  for lost in 'W = 8: floor' polled polling 'one killed' 'p99 of the wait' 'redlock.h: lock' \
+  for lost in 'W = 8: floor' polling 'one killed' 'p99 of the wait' 'redlock.h: lock' \
     'constants'; do
     complete | grep -v "$lost" | plot >"$work/page.html" 2>"$work/said"
     grep -q 'no row' "$work/said" || { echo "not missed: $lost"; return 1; }
