@@ -103,7 +103,6 @@ static void hello_takes_its_lock_and_releases_it(void) {
   CHECK(says("released") && is_released("invoice:42"));
 }
 
-/* They last longer than their ttl, and end together. */
 /* By redlock_server_error(&rl, -1): no server can. */
 static void examples_say_why_a_list_is_refused(void) {
   fresh();
@@ -117,6 +116,7 @@ static void examples_say_why_a_list_is_refused(void) {
   if (!CHECK(!*output())) printf("    do not: %s", output());
 }
 
+/* They last longer than their ttl, and end together. */
 static void several_are_kept_together(void) {
   pid_t pid;
   fresh();
