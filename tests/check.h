@@ -65,7 +65,9 @@ static void check_run(const char *name, void (*test)(void)) {
   fflush(stdout);
 }
 
-/* Each TEST fills in the next of these places; one too many does not compile. */
+/* Each TEST fills in the next of these places; one too many does not compile. (C++ declares nothing
+   twice, and uses RUN.) */
+#ifndef __cplusplus
 struct check_test {
   const char *name;
   void (*run)(void);
@@ -96,6 +98,7 @@ static inline void check_all(void) {
   for (i = 0; tests[i]; i++)
     if (tests[i]->run) check_run(tests[i]->name, tests[i]->run);
 }
+#endif
 
 static void check_start(int argc, char **argv) {
   check.argc = argc;

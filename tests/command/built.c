@@ -50,10 +50,10 @@ static void starts_as_fast_as_a_ping(const char *name) {
   CHECK(lock_us < 2 * ping_us);
 }
 
-static void the_command_starts_quickly(void) { starts_as_fast_as_a_ping("redlock"); }
-static void the_static_one_starts_quickly(void) { starts_as_fast_as_a_ping("redlock-static"); }
+TEST(the_command_starts_quickly) { starts_as_fast_as_a_ping("redlock"); }
+TEST(the_static_one_starts_quickly) { starts_as_fast_as_a_ping("redlock-static"); }
 
-static void the_static_one_is_small(void) {
+TEST(the_static_one_is_small) {
   char path[LINE];
   struct stat file;
   if (stat(built("redlock-static", path), &file) != 0) SKIP("no musl-gcc");
@@ -73,7 +73,7 @@ static const char *no_epoll(void) {
   return shell("test -x $here/../examples/many_locks") ? "this system has no epoll" : NULL;
 }
 
-static void many_locks_grants_all(void) {
+TEST(many_locks_grants_all) {
   int i;
   fresh();
   if (no_epoll()) SKIP(no_epoll());
@@ -83,7 +83,7 @@ static void many_locks_grants_all(void) {
 }
 
 /* Servers that come back are watched under a new generation. */
-static void many_locks_bears_restarts(void) {
+TEST(many_locks_bears_restarts) {
   pid_t pid;
   int i;
   fresh();
@@ -97,14 +97,14 @@ static void many_locks_bears_restarts(void) {
   CHECK(!strstr(read_work("background"), "epoll_ctl"));
 }
 
-static void hello_takes_its_lock_and_releases_it(void) {
+TEST(hello_takes_its_lock_and_releases_it) {
   fresh();
   CHECK_EQ(shell("$here/../examples/hello $REDLOCK_SERVERS"), 0);
   CHECK(says("released") && is_released("invoice:42"));
 }
 
 /* By redlock_server_error(&rl, -1): no server can. */
-static void examples_say_why_a_list_is_refused(void) {
+TEST(examples_say_why_a_list_is_refused) {
   fresh();
   CHECK_EQ(shell("for each in hello keepalive many_locks several hand_over keep_thread guard "
                  "fencing/redis fencing/sqlite fencing/postgres tls; do "
@@ -117,7 +117,7 @@ static void examples_say_why_a_list_is_refused(void) {
 }
 
 /* They last longer than their ttl, and end together. */
-static void several_are_kept_together(void) {
+TEST(several_are_kept_together) {
   pid_t pid;
   fresh();
   pid = start("$here/../examples/several $REDLOCK_SERVERS b a");
@@ -128,7 +128,7 @@ static void several_are_kept_together(void) {
 }
 
 /* In the order of their names: the one that is free is taken first, and not left behind. */
-static void several_are_taken_or_none(void) {
+TEST(several_are_taken_or_none) {
   pid_t pid;
   fresh();
   servers_command(&real, real.count, "SET b another");
@@ -139,7 +139,7 @@ static void several_are_taken_or_none(void) {
   CHECK(is_released("a") && is_held("b"));
 }
 
-static void several_stop_when_one_is_lost(void) {
+TEST(several_stop_when_one_is_lost) {
   pid_t pid;
   fresh();
   pid = start("$here/../examples/several $REDLOCK_SERVERS a b");
@@ -149,7 +149,7 @@ static void several_stop_when_one_is_lost(void) {
   CHECK(strstr(read_work("background"), "of 30 pieces") && is_released("a"));
 }
 
-static void keepalive_notices_a_loss(void) {
+TEST(keepalive_notices_a_loss) {
   pid_t pid;
   fresh();
   pid = start("$here/../examples/keepalive $REDLOCK_SERVERS");
@@ -160,13 +160,13 @@ static void keepalive_notices_a_loss(void) {
 }
 
 /* Longer than the ttl, so that only an extension from the other thread can keep it. */
-static void keep_thread_extends_while_the_work_blocks(void) {
+TEST(keep_thread_extends_while_the_work_blocks) {
   fresh();
   CHECK_SAYS("done: ok", 0, "$here/../examples/keep_thread $REDLOCK_SERVERS 2500");
   CHECK(is_released("report:2024"));
 }
 
-static void keep_thread_stops_the_work_on_a_loss(void) {
+TEST(keep_thread_stops_the_work_on_a_loss) {
   pid_t pid;
   fresh();
   pid = start("$here/../examples/keep_thread $REDLOCK_SERVERS 600000");
@@ -176,12 +176,12 @@ static void keep_thread_stops_the_work_on_a_loss(void) {
   CHECK(strstr(read_work("background"), "not done: expired"));
 }
 
-static void bare_metal_passes_on_toy_servers(void) {
+TEST(bare_metal_passes_on_toy_servers) {
   fresh();
   CHECK_SAYS("PASS", 0, "$here/../portability/board");
 }
 
-static void install_is_whole(void) {
+TEST(install_is_whole) {
   fresh();
   CHECK_EQ(shell("make -s install DESTDIR=$work/root PREFIX=/opt/x BUILD=$here/../.."), 0);
   CHECK_EQ(shell("cd $work/root/opt/x && ls bin/redlock include/redlock.h share/man/man1/redlock.1 "
@@ -200,7 +200,7 @@ static void install_is_whole(void) {
 }
 
 /* The manual of the interface tells all that is public, and nothing else. */
-static void manual_is_made_of_the_public_part(void) {
+TEST(manual_is_made_of_the_public_part) {
   fresh();
   CHECK_EQ(shell("cd $here/../../.. && make -s BUILD=$work $work/redlock.3 && "
                  "! grep -nE '(^|[^a-z])(rl_|RL_)' $work/redlock.3"), 0);
@@ -223,7 +223,7 @@ static int files_in(const char *folder) {
 }
 
 /* Folders that a packager names are heard, and what was installed can be taken away again. */
-static void install_goes_where_it_is_told(void) {
+TEST(install_goes_where_it_is_told) {
   const char *where = "DESTDIR=$work/root PREFIX=/p MANDIR=/m INCLUDEDIR=/i BUILD=$here/../..";
   fresh();
   CHECK_EQ(shell("rm -rf $work/root && make -s install %s", where), 0);
@@ -235,7 +235,7 @@ static void install_goes_where_it_is_told(void) {
 }
 
 /* What `make redlock TLS=1` has built is not built again without TLS. */
-static void install_takes_what_was_built_last(void) {
+TEST(install_takes_what_was_built_last) {
   static const char line[] = "make -n install BUILD=$work/b %s | grep -c DREDLOCK_COMMAND_TLS";
   fresh();
   if (shell("tests/tls/libraries $work/probe cc | grep -q ssl") != 0) SKIP("no OpenSSL");
@@ -249,25 +249,6 @@ static void install_takes_what_was_built_last(void) {
 }
 
 int main(int argc, char **argv) {
-  if (open_world(argc, argv, 5)) {
-    RUN(the_command_starts_quickly);
-    RUN(the_static_one_starts_quickly);
-    RUN(the_static_one_is_small);
-    RUN(many_locks_grants_all);
-    RUN(many_locks_bears_restarts);
-    RUN(hello_takes_its_lock_and_releases_it);
-    RUN(examples_say_why_a_list_is_refused);
-    RUN(several_are_kept_together);
-    RUN(several_are_taken_or_none);
-    RUN(several_stop_when_one_is_lost);
-    RUN(keepalive_notices_a_loss);
-    RUN(keep_thread_extends_while_the_work_blocks);
-    RUN(keep_thread_stops_the_work_on_a_loss);
-    RUN(bare_metal_passes_on_toy_servers);
-    RUN(install_is_whole);
-    RUN(manual_is_made_of_the_public_part);
-    RUN(install_goes_where_it_is_told);
-    RUN(install_takes_what_was_built_last);
-  }
+  if (open_world(argc, argv, 5)) check_all();
   return close_world();
 }

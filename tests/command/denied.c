@@ -2,14 +2,14 @@
 #include "command.h"
 
 /* There is room for one descriptor more, which the loader uses and gives back. */
-static void tells_that_there_is_no_pipe(void) {
+TEST(tells_that_there_is_no_pipe) {
   fresh();
   CHECK_SAYS("cannot create a pipe: Too many open files: raise the limit (ulimit -n)\n", 123,
              "exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; ulimit -n 4; exec $redlock job -- true");
 }
 
 /* No limit of processes binds root. The search for leaks would need a process too. */
-static void tells_that_there_is_no_process(void) {
+TEST(tells_that_there_is_no_process) {
   const char *as = geteuid() ? "" : "setpriv --reuid 54321 --clear-groups";
   fresh();
   if (shell("ASAN_OPTIONS=detect_leaks=0 %s prlimit --nproc=0 $redlock --version", as))
@@ -21,9 +21,6 @@ static void tells_that_there_is_no_process(void) {
 }
 
 int main(int argc, char **argv) {
-  if (open_world(argc, argv, 3)) {
-    RUN(tells_that_there_is_no_pipe);
-    RUN(tells_that_there_is_no_process);
-  }
+  if (open_world(argc, argv, 3)) check_all();
   return close_world();
 }

@@ -56,7 +56,7 @@ static void odd_server_says(const char *answer, const char *what) {
   odd_stop(&odd);
 }
 
-static void tells_a_tls_port(void) {
+TEST(tells_a_tls_port) {
   fresh();
   odd_server_says("", "it hangs up without a word: does this port want TLS?");
   odd_server_says("\x15\x03\x01", "it does not answer as Redis does: check host and port; does it "
@@ -67,12 +67,12 @@ static void tells_a_tls_port(void) {
   CHECK(says("this redlock was built without TLS: build it with 'make redlock TLS=1'"));
 }
 
-static void tells_what_is_no_redis(void) {
+TEST(tells_what_is_no_redis) {
   fresh();
   odd_server_says("HTTP/1.1 400 Bad Request\r\n\r\n", "it does not answer as Redis does");
 }
 
-static void tells_a_half_received_error(void) {
+TEST(tells_a_half_received_error) {
   fresh();
   odd_server_says("-LOADI", "LOADI: the connection broke within this error: try again");
   odd_server_says("-NOAUTH Authent", "it wants a password");
@@ -81,7 +81,7 @@ static void tells_a_half_received_error(void) {
 }
 
 /* Each of their own words that the command knows, as Redis writes them. */
-static void advises_on_what_servers_say(void) {
+TEST(advises_on_what_servers_say) {
   static const char *const known[][2] = {
     {"-WRONGPASS invalid username-password pair or user is disabled.\r\n",
      "user is disabled: check user and password"},
@@ -119,7 +119,7 @@ static void renamed_server_says(const char *args, const char *what) {
   server_kill(&odd);
 }
 
-static void tells_a_renamed_command(void) {
+TEST(tells_a_renamed_command) {
   static const char what[] = "it lacks or renames a command that locks need: SET EVAL GET DEL";
   fresh();
   renamed_server_says("--rename-command SET nothing", what);
@@ -127,13 +127,13 @@ static void tells_a_renamed_command(void) {
   renamed_server_says("--rename-command DEL nothing", what); /* inside the script */
 }
 
-static void tells_a_cluster(void) {
+TEST(tells_a_cluster) {
   fresh();
   renamed_server_says("--cluster-enabled yes", "it is part of a cluster");
 }
 
 /* By its run_id, which --max-ttl and --status ask for. */
-static void tells_a_server_that_is_listed_under_two_names(void) {
+TEST(tells_a_server_that_is_listed_under_two_names) {
   fresh();
   CHECK_EQ(shell("REDLOCK_SERVERS=127.0.0.1:%d,unix:%s; $redlock -n --max-ttl 200ms -t 200ms job "
                  "-- true", real.at[0].port, real.at[0].socket), 121);
@@ -148,7 +148,7 @@ static void give_ann(const char *rights) {
   server_command(&real.at[0], "ACL SETUSER ann reset on >x %s", rights);
 }
 
-static void tells_what_an_acl_denies(void) {
+TEST(tells_what_an_acl_denies) {
   static const char what[] = "this user needs +set +eval +get +del +pttl +pexpire";
   int port = real.at[0].port;
   fresh();
@@ -173,7 +173,7 @@ static void status_says(const char *ann, const char *options, int exit_status, c
   if (!CHECK(says(what))) printf("    %s: %s", ann, output());
 }
 
-static void status_tries_each_right(void) {
+TEST(status_tries_each_right) {
   static const char fenced[] = "--fencing --max-ttl 1s -t 1s";
   fresh();
   if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 the words are others");
@@ -189,7 +189,7 @@ static void status_tries_each_right(void) {
 }
 
 /* --status finds what refuses locks, and writes nothing. */
-static void status_finds_what_refuses_locks(void) {
+TEST(status_finds_what_refuses_locks) {
   fresh();
   server_command(&real.at[0], "CONFIG SET min-replicas-to-write 1");
   one_server_says("", real.at[0].port, "NOREPLICAS");
@@ -199,7 +199,7 @@ static void status_finds_what_refuses_locks(void) {
   CHECK_EQ(server_number(&real.at[0], "DBSIZE"), 0);
 }
 
-static void speaks_plainly_of_bad_lists(void) {
+TEST(speaks_plainly_of_bad_lists) {
   fresh();
   CHECK_EQ(shell("l=; i=0; while [ $((i += 1)) -le 16 ]; do l=$l,127.0.0.1:$i; done; "
                  "$redlock -s $l job -- true"), 125);
@@ -212,7 +212,7 @@ static void speaks_plainly_of_bad_lists(void) {
 }
 
 /* The value is a secret, less a label that it may begin with. */
-static void status_tells_who_holds_a_lock(void) {
+TEST(status_tells_who_holds_a_lock) {
   int i;
   fresh();
   CHECK_SAYS("0 of 3 servers have lock 'job'\n", 0, "$redlock --status job");
@@ -226,7 +226,7 @@ static void status_tells_who_holds_a_lock(void) {
   CHECK(says("\"label\":\"billing-\",\"have_lock\":2,\"left_ms\":") && !says("0123"));
 }
 
-static void status_is_told_as_json(void) {
+TEST(status_is_told_as_json) {
   fresh();
   if (shell("command -v jq") != 0) SKIP("no jq");
   server_kill(&real.at[1]);
@@ -255,7 +255,7 @@ static int await_words(const char *file, const char *words) {
   return CHECK(strstr(read_work(file), words));
 }
 
-static void verbose_tells_who_waits(void) {
+TEST(verbose_tells_who_waits) {
   char expected[LINE];
   pid_t holder, waiter;
   fresh();
@@ -276,7 +276,7 @@ static void verbose_tells_who_waits(void) {
 }
 
 /* Nobody has the key: those that could hand it out have no vote yet. */
-static void a_wait_for_restarted_servers_is_told(void) {
+TEST(a_wait_for_restarted_servers_is_told) {
   pid_t waiter;
   fresh();
   waiter = start_line("exec $redlock -v --max-ttl 1h job -- true", "waiter");
@@ -288,7 +288,7 @@ static void a_wait_for_restarted_servers_is_told(void) {
 }
 
 /* Whenever that is: here after it was told that another one holds the lock. */
-static void trouble_is_told_when_it_begins(void) {
+TEST(trouble_is_told_when_it_begins) {
   pid_t holder, waiter;
   fresh();
   holder = start_holder("-t 20s job");
@@ -302,7 +302,7 @@ static void trouble_is_told_when_it_begins(void) {
 }
 
 /* Names that move: in a mount namespace /etc/hosts is ours. */
-static void names_are_looked_up_again_in_the_wait(void) {
+TEST(names_are_looked_up_again_in_the_wait) {
   pid_t waiter;
   fresh();
   shell("echo 127.0.0.9 a.redlock b.redlock c.redlock >$work/hosts");
@@ -318,7 +318,7 @@ static void names_are_looked_up_again_in_the_wait(void) {
 
 /* ---- process 1 ---- */
 
-static void process_1_reaps_orphans(void) {
+TEST(process_1_reaps_orphans) {
   fresh();
   if (shell("unshare -rpf --mount-proc true")) SKIP("no process namespaces");
   CHECK_EQ(shell("unshare -rpf --mount-proc $redlock job -- sh -c '"
@@ -329,25 +329,6 @@ static void process_1_reaps_orphans(void) {
 }
 
 int main(int argc, char **argv) {
-  if (open_world(argc, argv, 3)) {
-    RUN(tells_a_tls_port);
-    RUN(tells_what_is_no_redis);
-    RUN(tells_a_half_received_error);
-    RUN(advises_on_what_servers_say);
-    RUN(tells_a_renamed_command);
-    RUN(tells_a_cluster);
-    RUN(tells_a_server_that_is_listed_under_two_names);
-    RUN(tells_what_an_acl_denies);
-    RUN(status_tries_each_right);
-    RUN(status_finds_what_refuses_locks);
-    RUN(speaks_plainly_of_bad_lists);
-    RUN(status_tells_who_holds_a_lock);
-    RUN(status_is_told_as_json);
-    RUN(verbose_tells_who_waits);
-    RUN(a_wait_for_restarted_servers_is_told);
-    RUN(trouble_is_told_when_it_begins);
-    RUN(names_are_looked_up_again_in_the_wait);
-    RUN(process_1_reaps_orphans);
-  }
+  if (open_world(argc, argv, 3)) check_all();
   return close_world();
 }

@@ -8,7 +8,7 @@
 
 static unsigned long long token(const char *file) { return strtoull(read_work(file), NULL, 10); }
 
-static void gives_a_greater_token_each_time(void) { /* R25 */
+TEST(gives_a_greater_token_each_time) { /* R25 */
   fresh();
   CHECK_EQ(shell(FENCED "sh -c 'echo $REDLOCK_TOKEN >$work/first'"), 0);
   CHECK_EQ(shell(FENCED "sh -c 'echo $REDLOCK_TOKEN >$work/second'"), 0);
@@ -16,18 +16,18 @@ static void gives_a_greater_token_each_time(void) { /* R25 */
   CHECK(token("second") > token("first"));
 }
 
-static void hands_no_other_token_on(void) {
+TEST(hands_no_other_token_on) {
   fresh();
   CHECK_EQ(shell("REDLOCK_TOKEN=1 $redlock job -- sh -c 'echo \"<$REDLOCK_TOKEN>\"'"), 0);
   CHECK(strcmp(output(), "<>\n") == 0);
 }
 
-static void needs_the_longest_ttl(void) {
+TEST(needs_the_longest_ttl) {
   fresh();
   CHECK_SAYS("--fencing needs --max-ttl", 125, "$redlock --fencing job -- true");
 }
 
-static void status_shows_the_clocks(void) {
+TEST(status_shows_the_clocks) {
   fresh();
   CHECK_SAYS("CLOCK", 0, "$redlock --status");
   if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 no server tells");
@@ -36,7 +36,7 @@ static void status_shows_the_clocks(void) {
 }
 
 /* One of them is what the others are compared with. */
-static void no_difference_has_no_sign(void) {
+TEST(no_difference_has_no_sign) {
   fresh();
   if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 no server tells");
   CHECK_SAYS(" 0.000s  ok", 0, "$redlock --status");
@@ -44,12 +44,6 @@ static void no_difference_has_no_sign(void) {
 }
 
 int main(int argc, char **argv) {
-  if (open_world(argc, argv, 3)) {
-    RUN(gives_a_greater_token_each_time);
-    RUN(hands_no_other_token_on);
-    RUN(needs_the_longest_ttl);
-    RUN(status_shows_the_clocks);
-    RUN(no_difference_has_no_sign);
-  }
+  if (open_world(argc, argv, 3)) check_all();
   return close_world();
 }

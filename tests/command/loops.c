@@ -46,12 +46,12 @@ static void bears_killed_servers(const char *loop) {
   CHECK(strstr(read_work("background"), "6000 granted and released, 0 refused"));
 }
 
-static void libuv_takes_every_lock(void) { takes_every_lock("libuv"); }
-static void libevent_takes_every_lock(void) { takes_every_lock("libevent"); }
-static void glib_takes_every_lock(void) { takes_every_lock("glib"); }
-static void libuv_bears_killed_servers(void) { bears_killed_servers("libuv"); }
-static void libevent_bears_killed_servers(void) { bears_killed_servers("libevent"); }
-static void glib_bears_killed_servers(void) { bears_killed_servers("glib"); }
+TEST(libuv_takes_every_lock) { takes_every_lock("libuv"); }
+TEST(libevent_takes_every_lock) { takes_every_lock("libevent"); }
+TEST(glib_takes_every_lock) { takes_every_lock("glib"); }
+TEST(libuv_bears_killed_servers) { bears_killed_servers("libuv"); }
+TEST(libevent_bears_killed_servers) { bears_killed_servers("libevent"); }
+TEST(glib_bears_killed_servers) { bears_killed_servers("glib"); }
 
 /* How often recv was called in so many cycles. */
 static long received(const char *program) {
@@ -60,7 +60,7 @@ static long received(const char *program) {
 }
 
 /* By turns: how many replies come with one recv is a matter of chance. */
-static void libuv_receives_as_rarely_as_the_blocking_calls(void) {
+TEST(libuv_receives_as_rarely_as_the_blocking_calls) {
   long loop = 0, blocking = 0;
   int i;
   fresh();
@@ -75,14 +75,6 @@ static void libuv_receives_as_rarely_as_the_blocking_calls(void) {
 }
 
 int main(int argc, char **argv) {
-  if (open_world(argc, argv, 5)) {
-    RUN(libuv_takes_every_lock);
-    RUN(libevent_takes_every_lock);
-    RUN(glib_takes_every_lock);
-    RUN(libuv_bears_killed_servers);
-    RUN(libevent_bears_killed_servers);
-    RUN(glib_bears_killed_servers);
-    RUN(libuv_receives_as_rarely_as_the_blocking_calls);
-  }
+  if (open_world(argc, argv, 5)) check_all();
   return close_world();
 }

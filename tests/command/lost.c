@@ -47,7 +47,7 @@ static void check_pairs(void) {
   }
 }
 
-static void freezing_a_majority_overlaps_nothing(void) {
+TEST(freezing_a_majority_overlaps_nothing) {
   int round, i;
   for (round = 0; round < ROUNDS; round++) {
     fresh();
@@ -62,7 +62,7 @@ static void freezing_a_majority_overlaps_nothing(void) {
 
 /* Here the second holder has the lock as soon as the keys expire: nothing but the first one's
    access is taken away. */
-static void cutting_one_off_overlaps_nothing(void) {
+TEST(cutting_one_off_overlaps_nothing) {
   char login[SERVERS_LIST + 64] = "REDLOCK_SERVERS=";
   int round, i;
   for (i = 0; i < 5; i++)
@@ -78,7 +78,7 @@ static void cutting_one_off_overlaps_nothing(void) {
 }
 
 /* Cron on two hosts starts the same job at the same time, again and again. */
-static void cron_jobs_exclude_each_other(void) {
+TEST(cron_jobs_exclude_each_other) {
   pid_t hosts[4];
   int i;
   const char *log, *at;
@@ -95,7 +95,7 @@ static void cron_jobs_exclude_each_other(void) {
 
 /* ---- the ways to lose it ---- */
 
-static void keys_that_vanish_stop_command(void) {
+TEST(keys_that_vanish_stop_command) {
   pid_t pid;
   fresh();
   pid = start("$redlock -t 5s job -- sh -c 'trap \"echo term >$work/term; exit\" TERM; "
@@ -108,7 +108,7 @@ static void keys_that_vanish_stop_command(void) {
   CHECK(is_released("job"));
 }
 
-static void a_loss_at_the_end_is_told(void) {
+TEST(a_loss_at_the_end_is_told) {
   pid_t pid;
   fresh();
   pid = start("$redlock job -- sh -c 'touch $work/runs; sleep 1; touch $work/done'");
@@ -119,7 +119,7 @@ static void a_loss_at_the_end_is_told(void) {
 }
 
 /* What COMMAND started goes too, even when COMMAND itself heard SIGTERM at once. */
-static void the_whole_group_is_stopped(void) {
+TEST(the_whole_group_is_stopped) {
   char before[OUTPUT];
   pid_t pid;
   fresh();
@@ -134,7 +134,7 @@ static void the_whole_group_is_stopped(void) {
   CHECK(strstr(read_work("background"), "cannot be extended: too few servers answer"));
 }
 
-static void a_minority_changes_nothing(void) {
+TEST(a_minority_changes_nothing) {
   pid_t pid;
   fresh();
   pid = start("$redlock -t 600ms job -- sh -c 'touch $work/runs; sleep 1.5'");
@@ -144,7 +144,7 @@ static void a_minority_changes_nothing(void) {
   CHECK_EQ(end_of(pid), 0);
 }
 
-static void max_hold_stops_command(void) {
+TEST(max_hold_stops_command) {
   int64_t from = timing_ms();
   fresh();
   CHECK_SAYS("been held for --max-hold", 124, "$redlock -t 600ms -m 1s job -- sleep 15");
@@ -154,7 +154,7 @@ static void max_hold_stops_command(void) {
 
 /* ---- signals and crashes ---- */
 
-static void signals_are_handed_on(void) {
+TEST(signals_are_handed_on) {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1};
   size_t i;
   for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -169,7 +169,7 @@ static void signals_are_handed_on(void) {
   }
 }
 
-static void a_signal_ends_the_wait(void) {
+TEST(a_signal_ends_the_wait) {
   pid_t holder, waiter;
   fresh();
   holder = start_holder("job");
@@ -183,7 +183,7 @@ static void a_signal_ends_the_wait(void) {
 }
 
 /* The lock frees itself after its ttl; on Linux COMMAND is told to end at once. */
-static void a_crash_frees_the_lock(void) {
+TEST(a_crash_frees_the_lock) {
   pid_t pid;
   fresh();
   pid = start("exec $redlock -t 1s job -- sh -c 'trap \"echo term >$work/term; exit\" TERM; "
@@ -200,18 +200,6 @@ static void a_crash_frees_the_lock(void) {
 
 int main(int argc, char **argv) {
   if (argc >= 5 && strcmp(argv[1], "tick") == 0) return tick(argv + 2, argc > 5);
-  if (open_world(argc, argv, 5)) {
-    RUN(freezing_a_majority_overlaps_nothing);
-    RUN(cutting_one_off_overlaps_nothing);
-    RUN(cron_jobs_exclude_each_other);
-    RUN(keys_that_vanish_stop_command);
-    RUN(a_loss_at_the_end_is_told);
-    RUN(the_whole_group_is_stopped);
-    RUN(a_minority_changes_nothing);
-    RUN(max_hold_stops_command);
-    RUN(signals_are_handed_on);
-    RUN(a_signal_ends_the_wait);
-    RUN(a_crash_frees_the_lock);
-  }
+  if (open_world(argc, argv, 5)) check_all();
   return close_world();
 }

@@ -1,7 +1,7 @@
 /* settings.c: the command line: what each option takes, and where passwords come from and go. */
 #include "tests/command/command.h"
 
-static void runs_a_shell_line(void) {
+TEST(runs_a_shell_line) {
   fresh();
   CHECK_EQ(shell("$redlock job -c 'echo \"<$REDLOCK_RESOURCE>\"; exit 5'"), 5);
   CHECK(strcmp(output(), "<job>\n") == 0);
@@ -14,7 +14,7 @@ static void runs_a_shell_line(void) {
   CHECK_EQ(shell("$redlock job -- sh -c 'exit 8' -c"), 8); /* that one is COMMAND's own */
 }
 
-static void takes_the_names_of_flock(void) {
+TEST(takes_the_names_of_flock) {
   pid_t pid;
   int64_t from;
   fresh();
@@ -26,7 +26,7 @@ static void takes_the_names_of_flock(void) {
   terminate(pid);
 }
 
-static void takes_decimals(void) {
+TEST(takes_decimals) {
   pid_t pid;
   fresh();
   pid = start_holder("-t 5s job");
@@ -53,7 +53,7 @@ static void want_password(const char *password) {
   for (i = 0; i < real.count; i++) server_want_password(&real.at[i], password);
 }
 
-static void reads_a_password_file(void) {
+TEST(reads_a_password_file) {
   fresh();
   want_password("s3:cr@t");
   shell("printf 's3:cr@t\\nnot this line' >$work/password");
@@ -76,7 +76,7 @@ static void reads_a_password_file(void) {
   CHECK(says("cannot read the password file") && says("it must be a file"));
 }
 
-static void a_user_has_the_password_of_the_file(void) {
+TEST(a_user_has_the_password_of_the_file) {
   fresh();
   servers_command(&real, real.count, "ACL SETUSER ann on >s3cret ~* +@all");
   shell("echo s3cret >$work/password");
@@ -90,7 +90,7 @@ static void a_user_has_the_password_of_the_file(void) {
   servers_command(&real, real.count, "ACL DELUSER ann");
 }
 
-static void reads_the_users_own_password(void) {
+TEST(reads_the_users_own_password) {
   static const char run[] = "HOME=$work/home XDG_CONFIG_HOME=%s $redlock -n job -- true";
   fresh();
   want_password("s3cret");
@@ -114,7 +114,7 @@ static void reads_the_users_own_password(void) {
 }
 
 /* With what the list has besides. */
-static void command_is_not_told_a_password(void) {
+TEST(command_is_not_told_a_password) {
   char expected[SERVERS_LIST];
   const int *a = &real.at[0].port, *b = &real.at[1].port;
   fresh();
@@ -136,7 +136,7 @@ static void command_is_not_told_a_password(void) {
 /* ---- what tells about the options ---- */
 
 /* Each option stands in the help, the manual and the completions. */
-static void every_option_is_told_everywhere(void) {
+TEST(every_option_is_told_everywhere) {
   fresh();
   CHECK_EQ(shell("sed -n '/known_options\\[\\]/,/^};/p' examples/redlock/settings.c "
                  "| grep -o '\"[a-z-]*\"' | tr -d '\"' >$work/options && wc -l <$work/options"), 0);
@@ -158,7 +158,7 @@ static int bash_offers(const char *words) {
                "printf \"<%%s>\" \"${COMPREPLY[@]}\"'", words);
 }
 
-static void bash_completes(void) {
+TEST(bash_completes) {
   fresh();
   if (shell("command -v bash") != 0) SKIP("no bash");
   CHECK_EQ(bash_offers("redlock --max"), 0);
@@ -175,14 +175,14 @@ static void bash_completes(void) {
   CHECK(!says("--max"));
 }
 
-static void zsh_understands_its_completion(void) {
+TEST(zsh_understands_its_completion) {
   fresh();
   if (shell("command -v zsh") != 0) SKIP("no zsh");
   CHECK_EQ(shell("zsh -n examples/redlock/_redlock"), 0);
 }
 
 /* As it stands in the manual. */
-static void a_script_locks_itself(void) {
+TEST(a_script_locks_itself) {
   pid_t pid;
   fresh();
   CHECK_EQ(shell("sed -n '/^ *#!/,/^.fi/{s/^    //;s/\\\\-/-/g;/^.fi/!p;}' "
@@ -197,7 +197,7 @@ static void a_script_locks_itself(void) {
 }
 
 /* In its environment, with the servers and the folder of this test. */
-static void the_cron_lines_run_under_cron(void) {
+TEST(the_cron_lines_run_under_cron) {
   fresh();
   CHECK_EQ(shell("sed -n '/^A cron job/,/^.fi/{s/^    //;s/\\\\-/-/g;/^[A-Z0-9].*[=*]/p;}' "
                  "examples/redlock/redlock.1 >$work/crontab && wc -l <$work/crontab"), 0);
@@ -212,19 +212,6 @@ static void the_cron_lines_run_under_cron(void) {
 
 int main(int argc, char **argv) {
   unsetenv("XDG_CONFIG_HOME");
-  if (open_world(argc, argv, 3)) {
-    RUN(runs_a_shell_line);
-    RUN(takes_the_names_of_flock);
-    RUN(takes_decimals);
-    RUN(reads_a_password_file);
-    RUN(a_user_has_the_password_of_the_file);
-    RUN(reads_the_users_own_password);
-    RUN(command_is_not_told_a_password);
-    RUN(every_option_is_told_everywhere);
-    RUN(bash_completes);
-    RUN(a_script_locks_itself);
-    RUN(the_cron_lines_run_under_cron);
-    RUN(zsh_understands_its_completion);
-  }
+  if (open_world(argc, argv, 3)) check_all();
   return close_world();
 }

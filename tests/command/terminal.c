@@ -64,7 +64,7 @@ static int shell_ends(pid_t pid) {
   return status;
 }
 
-static void command_reads_from_the_terminal(void) {
+TEST(command_reads_from_the_terminal) {
   pid_t pid = start_shell("exec $redlock job -- sh -c 'read x; echo \"$x\" >$work/read; exit 5'");
   if (pid < 0) SKIP("no pseudo terminal");
   rest(300);
@@ -74,7 +74,7 @@ static void command_reads_from_the_terminal(void) {
   CHECK(is_released("job"));
 }
 
-static void interrupt_reaches_command(void) {
+TEST(interrupt_reaches_command) {
   pid_t pid = start_shell("exec $redlock job -- sh -c 'trap \"exit 7\" INT; touch $work/runs; "
                           "while :; do sleep 0.02; done'");
   if (pid < 0) SKIP("no pseudo terminal");
@@ -83,7 +83,7 @@ static void interrupt_reaches_command(void) {
   CHECK_EQ(shell_ends(pid), 7);
 }
 
-static void interrupt_reaches_a_reader(void) {
+TEST(interrupt_reaches_a_reader) {
   pid_t pid = start_shell("exec $redlock job -- sh -c 'trap \"exit 7\" INT; touch $work/runs; "
                           "read x'");
   if (pid < 0) SKIP("no pseudo terminal");
@@ -117,27 +117,20 @@ static void stop_and_continue(const char *options, const char *body, int pause_m
   CHECK_EQ(shell_ends(pid), expected);
 }
 
-static void stopped_jobs_go_on(void) {
+TEST(stopped_jobs_go_on) {
   stop_and_continue("-t 20s", "until test -f $work/continue; do :; done; exit 8", 100, "", 8);
 }
 
-static void stopped_readers_go_on(void) {
+TEST(stopped_readers_go_on) {
   stop_and_continue("-t 20s", "read x; exit 9", 100, "x\n", 9);
 }
 
-static void stopped_jobs_lose_the_lock(void) {
+TEST(stopped_jobs_lose_the_lock) {
   stop_and_continue("-t 2s", "while :; do :; done", 2500, "", 122);
 }
 
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "shell") == 0) return be_shell(argv[2]);
-  if (open_world(argc, argv, 3)) {
-    RUN(command_reads_from_the_terminal);
-    RUN(interrupt_reaches_command);
-    RUN(interrupt_reaches_a_reader);
-    RUN(stopped_jobs_go_on);
-    RUN(stopped_readers_go_on);
-    RUN(stopped_jobs_lose_the_lock);
-  }
+  if (open_world(argc, argv, 3)) check_all();
   return close_world();
 }

@@ -3,7 +3,7 @@
 
 enum { TAKEN = 120, NO_QUORUM = 121, LOST = 122 };
 
-static void a_ticket_is_good_once(void) { /* R28 */
+TEST(a_ticket_is_good_once) { /* R28 */
   fresh();
   CHECK_EQ(shell("$redlock --take job >$work/one && $redlock -n job true"), TAKEN);
   CHECK_EQ(shell("$redlock --extend $(cat $work/one) >$work/two && $redlock -n job true"), TAKEN);
@@ -16,7 +16,7 @@ static void a_ticket_is_good_once(void) { /* R28 */
   CHECK_EQ(shell("$redlock --release $(cat $work/two)"), LOST);
 }
 
-static void of_three_who_extend_at_once_one_does(void) { /* R28 */
+TEST(of_three_who_extend_at_once_one_does) { /* R28 */
   int round;
   for (round = 0; round < 5; round++) {
     fresh();
@@ -28,13 +28,13 @@ static void of_three_who_extend_at_once_one_does(void) { /* R28 */
   }
 }
 
-static void extends_for_its_own_ttl(void) {
+TEST(extends_for_its_own_ttl) {
   fresh();
   CHECK_EQ(shell("$redlock -t 1s --extend $($redlock -t 20s --take job)"), 0);
   CHECK_EQ(shell("$redlock -w 10s job true"), 0);
 }
 
-static void a_name_may_be_anything(void) {
+TEST(a_name_may_be_anything) {
   fresh();
   setenv("name", "a b/c%\n\xc3\xa9/0123456789abcdef0123456789abcdef01234567/8", 1);
   CHECK_EQ(shell("$redlock --take \"$name\" >$work/ticket && $redlock -n \"$name\" true"), TAKEN);
@@ -44,7 +44,7 @@ static void a_name_may_be_anything(void) {
 
 /* ---- files ---- */
 
-static void a_ticket_goes_through_a_file(void) {
+TEST(a_ticket_goes_through_a_file) {
   fresh();
   CHECK_EQ(shell("umask 0; $redlock --take --ticket-file $work/ticket job"), 0);
   CHECK(!*output());
@@ -60,7 +60,7 @@ static void a_ticket_goes_through_a_file(void) {
 }
 
 /* What nobody could extend or release is not held. */
-static void a_ticket_that_cannot_be_written_holds_nothing(void) {
+TEST(a_ticket_that_cannot_be_written_holds_nothing) {
   fresh();
   CHECK_EQ(shell("$redlock --take job >/dev/full"), 123);
   CHECK(says("cannot write the ticket of lock 'job'") && is_released("job"));
@@ -76,7 +76,7 @@ static void want_password(const char *password) {
   server_want_password(&real.at[1], password);
 }
 
-static void a_ticket_can_outlive_a_missing_quorum(void) {
+TEST(a_ticket_can_outlive_a_missing_quorum) {
   fresh();
   CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job"), 0);
   want_password("s3cret");
@@ -93,7 +93,7 @@ static void keeps_secret(const char *arguments, const char *because) {
   CHECK(!says("0123456789"));
 }
 
-static void refuses_what_is_no_ticket(void) {
+TEST(refuses_what_is_no_ticket) {
   static const char none[] = "this is no ticket";
   fresh();
   keeps_secret("--take", "RESOURCE is missing");
@@ -122,7 +122,7 @@ static unsigned long long token(const char *file) {
 }
 
 /* An extension does not wait until servers that have just started vote. */
-static void each_ticket_has_a_greater_token(void) { /* R25 R28 */
+TEST(each_ticket_has_a_greater_token) { /* R25 R28 */
   static const char step[] = "$redlock -t 1s --max-ttl 1s --fencing %s";
   fresh();
   CHECK_EQ(shell("until $redlock -t 1s --max-ttl 2s --status | grep '3 of 3'; do sleep 0.1; done"),
@@ -135,16 +135,6 @@ static void each_ticket_has_a_greater_token(void) { /* R25 R28 */
 }
 
 int main(int argc, char **argv) {
-  if (open_world(argc, argv, 3)) {
-    RUN(a_ticket_is_good_once);
-    RUN(of_three_who_extend_at_once_one_does);
-    RUN(extends_for_its_own_ttl);
-    RUN(a_name_may_be_anything);
-    RUN(a_ticket_goes_through_a_file);
-    RUN(a_ticket_that_cannot_be_written_holds_nothing);
-    RUN(a_ticket_can_outlive_a_missing_quorum);
-    RUN(refuses_what_is_no_ticket);
-    RUN(each_ticket_has_a_greater_token);
-  }
+  if (open_world(argc, argv, 3)) check_all();
   return close_world();
 }

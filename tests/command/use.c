@@ -3,7 +3,7 @@
 
 /* ---- what COMMAND sees ---- */
 
-static void exits_as_command_does(void) {
+TEST(exits_as_command_does) {
   fresh();
   CHECK_EQ(shell("$redlock job -- true"), 0);
   CHECK(!*output());
@@ -13,7 +13,7 @@ static void exits_as_command_does(void) {
   CHECK(is_released("job"));
 }
 
-static void tells_why_exec_fails(void) {
+TEST(tells_why_exec_fails) {
   fresh();
   CHECK_EQ(shell("$redlock job -- /no/such/command"), 127);
   CHECK(says("cannot run '/no/such/command': No such file or directory\n"));
@@ -47,7 +47,7 @@ static int await_extensions(int times) {
   return extensions() >= wanted;
 }
 
-static void holds_while_command_runs(void) {
+TEST(holds_while_command_runs) {
   pid_t pid;
   fresh();
   pid = start("$redlock -t 4s 'a job' -- " UNTIL_END);
@@ -60,7 +60,7 @@ static void holds_while_command_runs(void) {
   CHECK(strcmp(read_work("name"), "a job\n") == 0);
 }
 
-static void passes_stdin_and_long_output(void) {
+TEST(passes_stdin_and_long_output) {
   fresh();
   CHECK_EQ(shell("echo hello | $redlock job -- cat"), 0);
   CHECK(strcmp(output(), "hello\n") == 0);
@@ -69,7 +69,7 @@ static void passes_stdin_and_long_output(void) {
 }
 
 /* A closed stdout must not become a connection, nor be open for COMMAND. */
-static void survives_closed_files(void) {
+TEST(survives_closed_files) {
   fresh();
   CHECK_EQ(shell("$redlock job -- sh -c 'echo x 2>/dev/null; echo $? >$work/echo' >&-"), 0);
   CHECK(strcmp(read_work("echo"), "0\n") != 0);
@@ -79,7 +79,7 @@ static void survives_closed_files(void) {
   CHECK_SAYS("cannot write", 123, "$redlock --help >/dev/full");
 }
 
-static void leaves_no_file_open(void) {
+TEST(leaves_no_file_open) {
   fresh();
   if (access("/proc/self/fd", R_OK)) SKIP("no /proc");
   CHECK_EQ(shell("$redlock job -- sh -c 'for f in 3 4 5 6 7 8 9 10 11 12; do "
@@ -88,7 +88,7 @@ static void leaves_no_file_open(void) {
 }
 
 /* What a shell or nohup(1) ignores, COMMAND ignores; the rest is as it was. */
-static void leaves_signals_alone(void) {
+TEST(leaves_signals_alone) {
   char before[128];
   fresh();
   if (access("/proc/self/status", R_OK)) SKIP("no /proc");
@@ -100,7 +100,7 @@ static void leaves_signals_alone(void) {
 
 /* ---- when there is no lock ---- */
 
-static void tells_taken(void) {
+TEST(tells_taken) {
   pid_t pid;
   int64_t from;
   fresh();
@@ -118,7 +118,7 @@ static void tells_taken(void) {
   CHECK_EQ(end_of(pid), 0);
 }
 
-static void tells_no_quorum(void) {
+TEST(tells_no_quorum) {
   char expected[64];
   fresh();
   servers_kill(&real, 2);
@@ -133,7 +133,7 @@ static void tells_no_quorum(void) {
   CHECK(says(expected));
 }
 
-static void tells_wrong_password(void) {
+TEST(tells_wrong_password) {
   char row[64];
   fresh();
   use_servers("redis://ann:s3cret@127.0.0.1:%d/3", real.at[0].port);
@@ -146,14 +146,14 @@ static void tells_wrong_password(void) {
   server_command(&real.at[0], "ACL DELUSER ann");
 }
 
-static void tells_restarted_servers(void) {
+TEST(tells_restarted_servers) {
   fresh();
   CHECK_EQ(shell("$redlock -n --max-ttl 1h job -- echo wrong"), 121);
   CHECK(says("servers are unavailable") && says("s of --max-ttl 3600s: it votes in 3"));
 }
 
 /* As many as are listed, also where fewer had voted when it was decided. */
-static void counts_whom_it_lists(void) {
+TEST(counts_whom_it_lists) {
   fresh();
   servers_kill(&real, 4);
   CHECK_EQ(shell("$redlock -n job -- true 2>&1 | tee /dev/stderr | grep -c '^redlock:   ' "
@@ -164,7 +164,7 @@ static void counts_whom_it_lists(void) {
 
 /* ---- a redlock under a redlock ---- */
 
-static void tells_that_it_holds_the_lock_itself(void) {
+TEST(tells_that_it_holds_the_lock_itself) {
   fresh();
   CHECK_EQ(shell("$redlock job -- $redlock -n job -- true"), 120);
   CHECK(says("lock 'job' is taken: the redlock around this one seems to hold it"));
@@ -174,7 +174,7 @@ static void tells_that_it_holds_the_lock_itself(void) {
   CHECK(!*output());
 }
 
-static void tells_why_no_password_is_handed_on(void) {
+TEST(tells_why_no_password_is_handed_on) {
   fresh();
   server_command(&real.at[0], "ACL SETUSER ann on >s3cret ~* +@all");
   CHECK_EQ(shell("echo s3cret >$work/password; "
@@ -191,7 +191,7 @@ static void tells_why_no_password_is_handed_on(void) {
 
 /* ---- usage ---- */
 
-static void refuses_bad_usage(void) {
+TEST(refuses_bad_usage) {
   fresh();
   refuses("", "RESOURCE is missing");
   refuses("job", "COMMAND is missing: 'job' was read as RESOURCE, the lock's name");
@@ -229,7 +229,7 @@ static void refuses_bad_usage(void) {
 }
 
 /* A comma or a blank that should have been written as %XX cuts it. */
-static void never_tells_a_part_of_a_password(void) {
+TEST(never_tells_a_part_of_a_password) {
   static const char *const lines[] = {
     "-s redis://:hunter,2secret@a job -- true",   "-s 'redis://:hunter 2secret@a' job -- true",
     "-s redis://u:hunter,2secret job -- true",    "-s redis://:2secret,hunter,@a --status",
@@ -245,7 +245,7 @@ static void never_tells_a_part_of_a_password(void) {
   }
 }
 
-static void helps_on_one_screen(void) {
+TEST(helps_on_one_screen) {
   CHECK_EQ(shell("env -u REDLOCK_SERVERS $redlock --help"), 0);
   CHECK_EQ(shell("$redlock -h | awk 'length > 79 || NR > 23 { bad = 1 } END { exit bad }'"), 0);
   CHECK_EQ(shell("$redlock -V"), 0);
@@ -254,7 +254,7 @@ static void helps_on_one_screen(void) {
 
 /* ---- status ---- */
 
-static void shows_status(void) {
+TEST(shows_status) {
   fresh();
   CHECK_EQ(shell("$redlock --status"), 0);
   CHECK(says("SERVER") && says("5 of 5 servers can vote, 3 are needed: locks can be taken"));
@@ -264,7 +264,7 @@ static void shows_status(void) {
   CHECK_SAYS("s of --max-ttl 3600s: it votes in 3", 121, "$redlock --max-ttl 1h --status");
 }
 
-static void shows_what_is_wrong(void) {
+TEST(shows_what_is_wrong) {
   char row[64];
   fresh();
   server_kill(&real.at[0]);
@@ -303,7 +303,7 @@ static void use_ann(const char *rights) {
 }
 
 /* The rights as the manual has them. */
-static void least_rights_are_enough(void) {
+TEST(least_rights_are_enough) {
   pid_t pid;
   fresh();
   use_ann("+set +eval +get +del +pttl +pexpire");
@@ -318,7 +318,7 @@ static void least_rights_are_enough(void) {
 }
 
 /* Inside the scripts too, where what was denied must not be taken for an answer. */
-static void a_right_that_a_script_lacks_is_told(void) {
+TEST(a_right_that_a_script_lacks_is_told) {
   static const char what[] = "this user needs +set +eval +get +del +pttl +pexpire";
   fresh();
   use_ann("+@all -pttl");
@@ -328,7 +328,7 @@ static void a_right_that_a_script_lacks_is_told(void) {
   CHECK_SAYS(what, 121, "$redlock --fencing --max-ttl 1s -t 1s -w 4s job -- true");
 }
 
-static void status_needs_info_and_locks_do_not(void) {
+TEST(status_needs_info_and_locks_do_not) {
   fresh();
   use_ann("+set +eval +get +del +pttl +pexpire");
   CHECK_SAYS("also +info", 0, "$redlock --status");
@@ -344,7 +344,7 @@ static void status_needs_info_and_locks_do_not(void) {
 }
 
 /* Such a server repeats what it was given. */
-static void status_does_not_repeat_a_password(void) {
+TEST(status_does_not_repeat_a_password) {
   struct server odd;
   server_start(&odd, "--rename-command AUTH nothing");
   use_servers("redis://ann:s3cret@127.0.0.1:%d", odd.port);
@@ -354,30 +354,6 @@ static void status_does_not_repeat_a_password(void) {
 }
 
 int main(int argc, char **argv) {
-  if (open_world(argc, argv, 5)) {
-    RUN(exits_as_command_does);
-    RUN(tells_why_exec_fails);
-    RUN(holds_while_command_runs);
-    RUN(passes_stdin_and_long_output);
-    RUN(survives_closed_files);
-    RUN(leaves_no_file_open);
-    RUN(leaves_signals_alone);
-    RUN(tells_taken);
-    RUN(tells_no_quorum);
-    RUN(tells_wrong_password);
-    RUN(tells_restarted_servers);
-    RUN(counts_whom_it_lists);
-    RUN(tells_that_it_holds_the_lock_itself);
-    RUN(tells_why_no_password_is_handed_on);
-    RUN(refuses_bad_usage);
-    RUN(never_tells_a_part_of_a_password);
-    RUN(helps_on_one_screen);
-    RUN(shows_status);
-    RUN(shows_what_is_wrong);
-    RUN(least_rights_are_enough);
-    RUN(a_right_that_a_script_lacks_is_told);
-    RUN(status_needs_info_and_locks_do_not);
-    RUN(status_does_not_repeat_a_password);
-  }
+  if (open_world(argc, argv, 5)) check_all();
   return close_world();
 }

@@ -67,7 +67,7 @@ static void check_forms(const struct form *form, size_t count) {
 
 #define CHECK_FORMS(forms) check_forms(forms, sizeof(forms) / sizeof *(forms))
 
-static void hosts_urls_and_sockets(void) {
+TEST(hosts_urls_and_sockets) {
   static const struct form forms[] = {
     {"127.0.0.1", "", "db0", NULL, NULL},
     {"localhost", "", "db0", NULL, NULL}, /* it is looked up */
@@ -79,7 +79,7 @@ static void hosts_urls_and_sockets(void) {
 }
 
 /* A user in the URL comes before the options. */
-static void users_of_the_url_and_of_the_options(void) {
+TEST(users_of_the_url_and_of_the_options) {
   static const struct form forms[] = {
     {"redis://bob:s3cret@127.0.0.1", "/3", "db3", NULL, NULL},
     {"127.0.0.1", "", "db0", "bob", "s3cret"},
@@ -90,7 +90,7 @@ static void users_of_the_url_and_of_the_options(void) {
   CHECK_FORMS(forms);
 }
 
-static void passwords_of_the_url_and_of_the_options(void) {
+TEST(passwords_of_the_url_and_of_the_options) {
   static const struct form forms[] = {
     {"127.0.0.1", "", "db0", NULL, "right"},
     {"redis://:right@127.0.0.1", "", "db0", NULL, NULL},
@@ -104,7 +104,7 @@ static void passwords_of_the_url_and_of_the_options(void) {
 }
 
 /* R5 */
-static void one_address_twice_is_refused(void) {
+TEST(one_address_twice_is_refused) {
   redlock rl;
   char list[SERVERS_LIST], twice[2 * SERVERS_LIST];
   servers_list(&real, 2, list);
@@ -124,7 +124,7 @@ static int has_ipv6(void) {
 }
 
 /* The last of the tests: it restarts the servers with another address. */
-static void ipv6(void) {
+TEST(ipv6) {
   static const struct form forms[] = {
     {"[::1]", "", "db0", NULL, NULL},
     {"redis://[::1]", "/2", "db2", NULL, NULL}
@@ -138,12 +138,4 @@ static void ipv6(void) {
   CHECK_FORMS(forms);
 }
 
-static void tests(void) {
-  RUN(hosts_urls_and_sockets);
-  RUN(users_of_the_url_and_of_the_options);
-  RUN(passwords_of_the_url_and_of_the_options);
-  RUN(one_address_twice_is_refused);
-  RUN(ipv6);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

@@ -30,7 +30,7 @@ static void tell(int to, const void *what, size_t size) {
 
 /* ---- The scripts, at their edges ------------------------------------------------------------- */
 
-static void only_a_key_that_is_there_is_taken_over(void) { /* R28 */
+TEST(only_a_key_that_is_there_is_taken_over) { /* R28 */
   char value[20];
   begin();
   hold("r", REAL_TTL_MS);
@@ -47,7 +47,7 @@ static void only_a_key_that_is_there_is_taken_over(void) { /* R28 */
 }
 
 /* Not even an empty one, which a string's beginning could be mistaken for. */
-static void what_others_have_set_is_left_alone(void) { /* R28 R21 */
+TEST(what_others_have_set_is_left_alone) { /* R28 R21 */
   static const char *const theirs[] = {"other", "\"\"", "0123456789012345678x"};
   size_t k;
   int i;
@@ -75,18 +75,18 @@ static void refused_by(const char *command, const char *back, const char *word) 
   redlock_close(&rl);
 }
 
-static void a_key_of_another_type_is_an_error(void) { /* R28 R15 */
+TEST(a_key_of_another_type_is_an_error) { /* R28 R15 */
   refused_by("EVAL \"redis.call('del','r')return redis.call('rpush','r','x')\" 1 r", "DEL r",
              "WRONGTYPE");
 }
 
-static void a_user_who_may_not_get_adopts_nothing(void) { /* R28 R15 */
+TEST(a_user_who_may_not_get_adopts_nothing) { /* R28 R15 */
   /* The rest of the words depends on the version. */
   refused_by("ACL SETUSER default -get", "ACL SETUSER default +@all", "script");
 }
 
 /* The server would take no new key; it finds that before anything is changed. */
-static void without_memory_nothing_is_lost(void) { /* R28 R15 */
+TEST(without_memory_nothing_is_lost) { /* R28 R15 */
   char value[20];
   begin();
   hold("r", REAL_TTL_MS);
@@ -119,7 +119,7 @@ static int give_and_be_stopped(int to, int from) {
   return !gone;
 }
 
-static void a_stopped_giver_wakes_and_changes_nothing(void) { /* R28 R19 */
+TEST(a_stopped_giver_wakes_and_changes_nothing) { /* R28 R19 */
   int there[2], back[2], status = 1;
   char value[20];
   pid_t pid;
@@ -163,7 +163,7 @@ static int adopt_again_and_again(int from, int to) {
   return 0;
 }
 
-static void of_three_adopters_at_once_never_two_succeed(void) { /* R28 */
+TEST(of_three_adopters_at_once_never_two_succeed) { /* R28 */
   int to[ADOPTERS][2], from[ADOPTERS][2], i, round, successes = 0;
   pid_t pid[ADOPTERS];
   begin();
@@ -201,7 +201,7 @@ static void of_three_adopters_at_once_never_two_succeed(void) { /* R28 */
 }
 
 #ifndef REDLOCK_NO_FENCING
-static void tokens_rise_from_hand_to_hand(void) { /* R28 R25 */
+TEST(tokens_rise_from_hand_to_hand) { /* R28 R25 */
   redlock_options options = real_options(REAL_PATIENT_MS);
   uint64_t last = 0;
   int i;
@@ -220,17 +220,4 @@ static void tokens_rise_from_hand_to_hand(void) { /* R28 R25 */
 }
 #endif
 
-static void tests(void) {
-  RUN(only_a_key_that_is_there_is_taken_over);
-  RUN(what_others_have_set_is_left_alone);
-  RUN(a_key_of_another_type_is_an_error);
-  RUN(a_user_who_may_not_get_adopts_nothing);
-  RUN(without_memory_nothing_is_lost);
-  RUN(a_stopped_giver_wakes_and_changes_nothing);
-  RUN(of_three_adopters_at_once_never_two_succeed);
-#ifndef REDLOCK_NO_FENCING
-  RUN(tokens_rise_from_hand_to_hand);
-#endif
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

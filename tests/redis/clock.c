@@ -98,9 +98,9 @@ static void check_suspend(int (*story)(void)) {
   CHECK_EQ(result, PASSED);
 }
 
-static void a_suspend_ends_a_lock(void) { check_suspend(suspended_in_a_hold); } /* R2 R22 */
+TEST(a_suspend_ends_a_lock) { check_suspend(suspended_in_a_hold); } /* R2 R22 */
 
-static void a_suspend_ends_a_kept_lock(void) { check_suspend(suspended_while_kept); } /* R2 */
+TEST(a_suspend_ends_a_kept_lock) { check_suspend(suspended_while_kept); } /* R2 */
 
 /* ---- the wall ---- */
 
@@ -140,7 +140,7 @@ static int start_stepped(void) {
   return NOT_HERE;
 }
 
-static void a_step_of_the_wall_clock_is_not_seen(void) { /* R2 */
+TEST(a_step_of_the_wall_clock_is_not_seen) { /* R2 */
   int result;
   servers_heal(&real);
   wall_begin();
@@ -150,13 +150,7 @@ static void a_step_of_the_wall_clock_is_not_seen(void) { /* R2 */
   CHECK_EQ(result, PASSED);
 }
 
-static void tests(void) {
-  RUN(a_suspend_ends_a_lock);
-  RUN(a_suspend_ends_a_kept_lock);
-  RUN(a_step_of_the_wall_clock_is_not_seen);
-}
-
 int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "--stepped") == 0) return stepped(argv[2], argv[3]);
-  return real_main(argc, argv, N, tests);
+  return real_main(argc, argv, N, check_all);
 }

@@ -192,7 +192,7 @@ static void check_number(long added) {
 }
 
 /* R1 R4 R5 R7 R13 R16 */
-static void eight_processes_lose_no_update(void) {
+TEST(eight_processes_lose_no_update) {
   struct contender contenders[PROCESSES];
   struct result sum = {0, 0};
   int stop[2], i, faults;
@@ -214,11 +214,9 @@ static void eight_processes_lose_no_update(void) {
   check_number(sum.added);
 }
 
-static void tests(void) { RUN(eight_processes_lose_no_update); }
-
 int main(int argc, char **argv) {
   run.seconds = argc > 1 ? strtol(argv[1], NULL, 10) : SECONDS;
   run.seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)timing_us();
   if (run.seed == 0) run.seed = 1;
-  return real_main(1, argv, N, tests);
+  return real_main(1, argv, N, check_all);
 }

@@ -32,9 +32,9 @@ static void check_lost_minority(fault lose) {
   redlock_close(&rl);
 }
 
-static void killed_minority_costs_nothing(void) { check_lost_minority(server_kill); } /* R14 */
+TEST(killed_minority_costs_nothing) { check_lost_minority(server_kill); } /* R14 */
 
-static void frozen_minority_costs_nothing(void) { check_lost_minority(server_freeze); } /* R13 */
+TEST(frozen_minority_costs_nothing) { check_lost_minority(server_freeze); } /* R13 */
 
 static void list_with_holes(const struct blackhole *hole, int holes, char *list, size_t room) {
   char healthy[SERVERS_LIST];
@@ -45,7 +45,7 @@ static void list_with_holes(const struct blackhole *hole, int holes, char *list,
 }
 
 /* R14 R16 */
-static void black_holed_minority_costs_nothing(void) {
+TEST(black_holed_minority_costs_nothing) {
   struct blackhole hole[2];
   char list[2 * SERVERS_LIST];
   redlock rl;
@@ -63,7 +63,7 @@ static void black_holed_minority_costs_nothing(void) {
 }
 
 /* R10 R23: each call returns, and says why */
-static void frozen_majority_is_no_quorum(void) {
+TEST(frozen_majority_is_no_quorum) {
   redlock rl;
   redlock_lock lock, held;
   int i;
@@ -101,17 +101,15 @@ static void two_by_two(void (*fail)(struct server *), void (*mend)(struct server
 }
 
 /* R14 */
-static void restarted_servers_are_rejoined(void) {
+TEST(restarted_servers_are_rejoined) {
   two_by_two(server_kill, server_restart, REAL_PATIENT_MS, 3);
 }
 
 /* R13: frozen ones are taken back when they have caught up */
-static void thawed_servers_are_rejoined(void) {
-  two_by_two(server_freeze, server_thaw, 100, 20);
-}
+TEST(thawed_servers_are_rejoined) { two_by_two(server_freeze, server_thaw, 100, 20); }
 
 /* R12 R14: servers close idle connections; the next call is none the worse */
-static void closed_connections_are_opened_again(void) {
+TEST(closed_connections_are_opened_again) {
   redlock rl;
   redlock_lock lock;
   int round;
@@ -127,7 +125,7 @@ static void closed_connections_are_opened_again(void) {
 }
 
 /* R12 R14: a majority dies under a held lock, and the release says so instead of hanging */
-static void release_without_a_majority_is_no_quorum(void) {
+TEST(release_without_a_majority_is_no_quorum) {
   redlock rl;
   redlock_lock lock;
   servers_heal(&real);
@@ -140,15 +138,4 @@ static void release_without_a_majority_is_no_quorum(void) {
   redlock_close(&rl);
 }
 
-static void tests(void) {
-  RUN(killed_minority_costs_nothing);
-  RUN(frozen_minority_costs_nothing);
-  RUN(black_holed_minority_costs_nothing);
-  RUN(frozen_majority_is_no_quorum);
-  RUN(restarted_servers_are_rejoined);
-  RUN(thawed_servers_are_rejoined);
-  RUN(closed_connections_are_opened_again);
-  RUN(release_without_a_majority_is_no_quorum);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

@@ -50,7 +50,7 @@ static int has_counter(void) { return has_key("EXISTS r:fence"); }
 
 /* ---- The edges ------------------------------------------------------------------------------- */
 
-static void a_token_is_above_the_clock(void) {
+TEST(a_token_is_above_the_clock) {
   begin();
   CHECK(is_number(ask_at(CLOCK_US - 1, CLOCK_US), -CLOCK_US));
   CHECK(is_number(ask_at(CLOCK_US, CLOCK_US), -CLOCK_US));
@@ -59,7 +59,7 @@ static void a_token_is_above_the_clock(void) {
   CHECK(has_lock() && has_counter());
 }
 
-static void and_at_most_half_of_max_ttl_ahead(void) {
+TEST(and_at_most_half_of_max_ttl_ahead) {
   begin();
   CHECK(is_number(ask_at(CLOCK_US + WINDOW_US + 1, CLOCK_US), -CLOCK_US));
   CHECK(!has_lock() && !has_counter());
@@ -67,7 +67,7 @@ static void and_at_most_half_of_max_ttl_ahead(void) {
   CHECK(has_lock() && has_counter());
 }
 
-static void and_above_the_last_one(void) {
+TEST(and_above_the_last_one) {
   const int64_t last = CLOCK_US + 1000;
   int more;
   for (more = -1; more < 2; more++) {
@@ -80,7 +80,7 @@ static void and_above_the_last_one(void) {
 }
 
 /* The lock is looked at first: else each waiter would ask again at once. */
-static void a_taken_lock_says_so_whatever_the_token(void) {
+TEST(a_taken_lock_says_so_whatever_the_token) {
   static const int64_t ahead[] = {-1, 1, WINDOW_US + 1};
   int i;
   begin();
@@ -92,7 +92,7 @@ static void a_taken_lock_says_so_whatever_the_token(void) {
 }
 
 /* Neither is rounded, nor written with an exponent, up to the largest number. */
-static void tokens_are_exact(void) {
+TEST(tokens_are_exact) {
   int64_t token;
   for (token = LARGEST - 3; token < LARGEST; token++) {
     begin();
@@ -104,7 +104,7 @@ static void tokens_are_exact(void) {
   }
 }
 
-static void both_keys_have_their_time(void) {
+TEST(both_keys_have_their_time) {
   begin();
   CHECK(is_number(ask_at(CLOCK_US + 1, CLOCK_US), CLOCK_US));
   CHECK(server_number(server, "PTTL r") <= 5000);
@@ -113,7 +113,7 @@ static void both_keys_have_their_time(void) {
 }
 
 /* As it is sent: in microseconds since 1970. */
-static void the_clock_is_that_of_the_server(void) {
+TEST(the_clock_is_that_of_the_server) {
   int64_t told, seen;
   begin();
   told = -strtoll(ask(INSIDE_FENCED_SCRIPT, 0, 0), NULL, 10);
@@ -133,7 +133,7 @@ static void check_error(const char *begins) {
   CHECK(!has_lock());
 }
 
-static void a_counter_that_is_none_is_an_error(void) {
+TEST(a_counter_that_is_none_is_an_error) {
   begin();
   server_command(server, "SET r:fence garbage");
   check_error("-ERR");
@@ -142,7 +142,7 @@ static void a_counter_that_is_none_is_an_error(void) {
   check_error("-WRONGTYPE");
 }
 
-static void errors_keep_their_first_word(void) { /* R15 */
+TEST(errors_keep_their_first_word) { /* R15 */
   begin();
   server_command(server, "CONFIG SET maxmemory 1");
   check_error("-OOM");
@@ -171,7 +171,7 @@ static int is_allowed_without(const char *keys, const char *commands) {
   return is_number(reply, CLOCK_US);
 }
 
-static void a_right_that_is_missing_leaves_no_lock(void) {
+TEST(a_right_that_is_missing_leaves_no_lock) {
   begin();
   if (*server_command(server, "ACL WHOAMI") == '-') SKIP("no ACL before Redis 6");
   CHECK(is_allowed_without("~r ~r:fence", "+get +set"));
@@ -185,7 +185,7 @@ static void a_right_that_is_missing_leaves_no_lock(void) {
 }
 
 /* Who must not GET does not overwrite what is there. */
-static void a_lock_that_may_not_be_looked_at_stays(void) {
+TEST(a_lock_that_may_not_be_looked_at_stays) {
   struct server as;
   begin();
   if (*server_command(server, "ACL WHOAMI") == '-') SKIP("no ACL before Redis 6");
@@ -221,7 +221,7 @@ static uint64_t token_of(redlock *rl, const char *resource) {
   return token;
 }
 
-static void tokens_rise_from_client_to_client(void) {
+TEST(tokens_rise_from_client_to_client) {
   redlock one, two;
   uint64_t last = 0, token;
   int i;
@@ -237,7 +237,7 @@ static void tokens_rise_from_client_to_client(void) {
   redlock_close(&two);
 }
 
-static void and_while_a_server_is_dead(void) {
+TEST(and_while_a_server_is_dead) {
   redlock rl;
   uint64_t last = 0, token;
   int i;
@@ -253,20 +253,4 @@ static void and_while_a_server_is_dead(void) {
   redlock_close(&rl);
 }
 
-static void tests(void) {
-  RUN(a_token_is_above_the_clock);
-  RUN(and_at_most_half_of_max_ttl_ahead);
-  RUN(and_above_the_last_one);
-  RUN(a_taken_lock_says_so_whatever_the_token);
-  RUN(tokens_are_exact);
-  RUN(both_keys_have_their_time);
-  RUN(the_clock_is_that_of_the_server);
-  RUN(a_counter_that_is_none_is_an_error);
-  RUN(errors_keep_their_first_word);
-  RUN(a_right_that_is_missing_leaves_no_lock);
-  RUN(a_lock_that_may_not_be_looked_at_stays);
-  RUN(tokens_rise_from_client_to_client);
-  RUN(and_while_a_server_is_dead);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

@@ -164,7 +164,7 @@ static int is_left_alone(const struct value *v) {
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-static void a_string_of_any_bytes_is_taken_and_stays(void) { /* R4 R21 R26 */
+TEST(a_string_of_any_bytes_is_taken_and_stays) { /* R4 R21 R26 */
   int i, good = 1;
   servers_heal(&real);
   dial(&real.at[0]);
@@ -177,7 +177,7 @@ static void a_string_of_any_bytes_is_taken_and_stays(void) { /* R4 R21 R26 */
 }
 
 /* WRONGTYPE, from each of the scripts. */
-static void another_type_is_an_error_and_stays(void) { /* R4 R15 R21 */
+TEST(another_type_is_an_error_and_stays) { /* R4 R15 R21 */
   static const char *const keys[] = {"RPUSH r x", "HSET r f x", "SADD r x", "ZADD r 1 x",
                                      "XADD r * f x"};
   size_t k;
@@ -208,7 +208,7 @@ static void open_client(redlock *rl, uint32_t fencing, uint32_t attempts) {
 /* A client whose last attempt is the first that has a script: without fencing a plain SET is. */
 static void open_waiter(redlock *rl, uint32_t fencing) { open_client(rl, fencing, 2 - fencing); }
 
-static void to_a_waiter_any_string_is_a_lock_of_others(void) { /* R23 R26 */
+TEST(to_a_waiter_any_string_is_a_lock_of_others) { /* R23 R26 */
   uint32_t fencing;
   int i;
   servers_heal(&real);
@@ -235,7 +235,7 @@ static void to_a_waiter_any_string_is_a_lock_of_others(void) { /* R23 R26 */
   }
 }
 
-static void to_a_waiter_another_type_is_an_error(void) { /* R15 R23 R26 */
+TEST(to_a_waiter_another_type_is_an_error) { /* R15 R23 R26 */
   uint32_t fencing;
   servers_heal(&real);
   real_await_votes(1, MAX_TTL);
@@ -252,7 +252,7 @@ static void to_a_waiter_another_type_is_an_error(void) { /* R15 R23 R26 */
 }
 
 /* A plain SET says nil, as of any key. */
-static void without_waiting_another_type_is_a_lock_of_others(void) { /* R23 */
+TEST(without_waiting_another_type_is_a_lock_of_others) { /* R23 */
   redlock rl;
   redlock_lock lock;
   servers_heal(&real);
@@ -262,12 +262,4 @@ static void without_waiting_another_type_is_a_lock_of_others(void) { /* R23 */
   redlock_close(&rl);
 }
 
-static void tests(void) {
-  RUN(a_string_of_any_bytes_is_taken_and_stays);
-  RUN(another_type_is_an_error_and_stays);
-  RUN(to_a_waiter_any_string_is_a_lock_of_others);
-  RUN(to_a_waiter_another_type_is_an_error);
-  RUN(without_waiting_another_type_is_a_lock_of_others);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, 1, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, 1, check_all); }

@@ -107,7 +107,7 @@ static void scene_limit(void) {
 }
 
 /* R20: an extension is cut to what the limit leaves */
-static void no_extension_passes_the_limit(void) {
+TEST(no_extension_passes_the_limit) {
   redlock_options options = real_options(REAL_PATIENT_MS);
   servers_heal(&real);
   options.max_hold_ms = 2 * REAL_TTL_MS;
@@ -121,27 +121,14 @@ static void no_extension_passes_the_limit(void) {
   redlock_close(&rl);
 }
 
-static void kept_lock_outlives_its_ttl(void) { calmly(scene_outlives); }
+TEST(kept_lock_outlives_its_ttl) { calmly(scene_outlives); }
 
-static void kept_lock_bears_a_lost_minority(void) { calmly(scene_minority); }
+TEST(kept_lock_bears_a_lost_minority) { calmly(scene_minority); }
 
-static void kept_lock_is_returned_when_a_majority_is_killed(void) {
-  calmly(scene_majority);
-}
+TEST(kept_lock_is_returned_when_a_majority_is_killed) { calmly(scene_majority); }
 
-static void kept_lock_is_returned_when_its_keys_are_gone(void) {
-  calmly(scene_keys_gone);
-}
+TEST(kept_lock_is_returned_when_its_keys_are_gone) { calmly(scene_keys_gone); }
 
-static void kept_lock_ends_at_its_limit(void) { calmly(scene_limit); }
+TEST(kept_lock_ends_at_its_limit) { calmly(scene_limit); }
 
-static void tests(void) {
-  RUN(kept_lock_outlives_its_ttl);
-  RUN(kept_lock_bears_a_lost_minority);
-  RUN(kept_lock_is_returned_when_a_majority_is_killed);
-  RUN(kept_lock_is_returned_when_its_keys_are_gone);
-  RUN(kept_lock_ends_at_its_limit);
-  RUN(no_extension_passes_the_limit);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

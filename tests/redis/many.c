@@ -63,7 +63,7 @@ static void check_empty(int first) {
 }
 
 /* R8 R11 */
-static void three_hundred_locks_are_decided_once_each(void) {
+TEST(three_hundred_locks_are_decided_once_each) {
   int round;
   servers_heal(&real);
   real_open(&rl, N, REAL_PATIENT_MS);
@@ -73,7 +73,7 @@ static void three_hundred_locks_are_decided_once_each(void) {
 }
 
 /* R11 R16 */
-static void three_hundred_locks_with_a_minority_killed(void) {
+TEST(three_hundred_locks_with_a_minority_killed) {
   servers_heal(&real);
   servers_kill(&real, 2);
   real_open(&rl, N, REAL_PATIENT_MS);
@@ -83,7 +83,7 @@ static void three_hundred_locks_with_a_minority_killed(void) {
 }
 
 /* R11 R13 R16: the frozen ones lag further behind than the log is long */
-static void three_hundred_locks_with_a_minority_frozen(void) {
+TEST(three_hundred_locks_with_a_minority_frozen) {
   servers_heal(&real);
   real_open(&rl, N, 200);
   real_cycle_us(&rl, 3);
@@ -95,10 +95,4 @@ static void three_hundred_locks_with_a_minority_frozen(void) {
   redlock_close(&rl);
 }
 
-static void tests(void) {
-  RUN(three_hundred_locks_are_decided_once_each);
-  RUN(three_hundred_locks_with_a_minority_killed);
-  RUN(three_hundred_locks_with_a_minority_frozen);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

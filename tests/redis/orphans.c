@@ -42,7 +42,7 @@ static int orphan_of_a_client_that_goes_on(redlock *rl, struct server *s, int i)
 }
 
 /* R7 R8 R13 */
-static void thawed_server_holds_no_orphan_of_a_client_that_goes_on(void) {
+TEST(thawed_server_holds_no_orphan_of_a_client_that_goes_on) {
   redlock rl;
   int i, orphans = 0;
   long before;
@@ -73,7 +73,7 @@ static int orphan_of_a_client_that_ended(struct server *s, int i) {
 }
 
 /* R7: close lets the roll-backs leave */
-static void thawed_server_holds_no_orphan_of_a_client_that_ended(void) {
+TEST(thawed_server_holds_no_orphan_of_a_client_that_ended) {
   int i, orphans = 0;
   servers_heal(&real);
   for (i = 0; i < TRIES; i++) orphans += orphan_of_a_client_that_ended(&real.at[0], i);
@@ -102,7 +102,7 @@ static void rejoin(redlock *rl, const struct server *s) {
 }
 
 /* R7 R13 R21 */
-static void thawed_server_holds_no_orphan_of_a_lock_that_was_released(void) {
+TEST(thawed_server_holds_no_orphan_of_a_lock_that_was_released) {
   redlock rl;
   int i, orphans = 0;
   servers_heal(&real);
@@ -115,10 +115,4 @@ static void thawed_server_holds_no_orphan_of_a_lock_that_was_released(void) {
   report(orphans);
 }
 
-static void tests(void) {
-  RUN(thawed_server_holds_no_orphan_of_a_client_that_goes_on);
-  RUN(thawed_server_holds_no_orphan_of_a_client_that_ended);
-  RUN(thawed_server_holds_no_orphan_of_a_lock_that_was_released);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, 3, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, 3, check_all); }

@@ -23,7 +23,7 @@ static void check_others(int count, const char *value) {
 }
 
 /* R18 R19 */
-static void extend_refuses_foreign_key(void) {
+TEST(extend_refuses_foreign_key) {
   begin_held();
   servers_command(&real, N, "SET r other PX 5000");
   CHECK_EQ(redlock_extend(&rl, &lock, 10 * REAL_TTL_MS), REDLOCK_EXPIRED);
@@ -34,7 +34,7 @@ static void extend_refuses_foreign_key(void) {
 }
 
 /* R18 R19 */
-static void extend_refuses_missing_key(void) {
+TEST(extend_refuses_missing_key) {
   begin_held();
   servers_command(&real, N, "DEL r");
   CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_EXPIRED);
@@ -44,7 +44,7 @@ static void extend_refuses_missing_key(void) {
 }
 
 /* R19: what is lost on a minority is not created again */
-static void extend_creates_no_key_in_a_minority(void) {
+TEST(extend_creates_no_key_in_a_minority) {
   begin_held();
   servers_command(&real, 1, "DEL r");
   CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_OK);
@@ -55,7 +55,7 @@ static void extend_creates_no_key_in_a_minority(void) {
 }
 
 /* R19 R22: others unlock, or delete a valid lock */
-static void failed_extend_keeps_the_lock(void) {
+TEST(failed_extend_keeps_the_lock) {
   begin_held();
   redlock_close(&rl);
   real_open(&rl, N, 100);
@@ -72,7 +72,7 @@ static void failed_extend_keeps_the_lock(void) {
 }
 
 /* R21: others retry it and then throw over the caller's result */
-static void release_of_expired_lock_is_calm(void) {
+TEST(release_of_expired_lock_is_calm) {
   redlock_status status;
   begin();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 300, REAL_WAIT_MS), REDLOCK_OK);
@@ -86,7 +86,7 @@ static void release_of_expired_lock_is_calm(void) {
 }
 
 /* R21 */
-static void release_spares_a_foreign_key(void) {
+TEST(release_spares_a_foreign_key) {
   begin_held();
   servers_command(&real, N, "SET r other");
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
@@ -95,7 +95,7 @@ static void release_spares_a_foreign_key(void) {
 }
 
 /* R21 */
-static void release_of_a_lock_lost_in_a_minority_is_ok(void) {
+TEST(release_of_a_lock_lost_in_a_minority_is_ok) {
   begin_held();
   servers_command(&real, 1, "SET r other");
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -105,7 +105,7 @@ static void release_of_a_lock_lost_in_a_minority_is_ok(void) {
 }
 
 /* R7: others lack the roll-back and are refused by their own key */
-static void no_attempt_blocks_the_next(void) {
+TEST(no_attempt_blocks_the_next) {
   int i;
   begin();
   servers_command(&real, 2, "SET r other");
@@ -118,7 +118,7 @@ static void no_attempt_blocks_the_next(void) {
 }
 
 /* R7: others skip the roll-back when the caller gives up */
-static void cancelled_acquire_leaves_no_keys(void) {
+TEST(cancelled_acquire_leaves_no_keys) {
   int i;
   begin();
   for (i = 0; i < 20; i++) {
@@ -133,7 +133,7 @@ static void cancelled_acquire_leaves_no_keys(void) {
 }
 
 /* R3 */
-static void each_value_is_new_and_of_20_bytes(void) {
+TEST(each_value_is_new_and_of_20_bytes) {
   char first[64];
   begin_held();
   CHECK_EQ(server_number(&real.at[0], "STRLEN r"), 20);
@@ -147,7 +147,7 @@ static void each_value_is_new_and_of_20_bytes(void) {
 }
 
 /* R9: others send hundreds of SETs a second whatever the delay is. A slow machine sends fewer. */
-static void retry_delay_is_kept(void) {
+TEST(retry_delay_is_kept) {
   redlock_options options = real_options(REAL_PATIENT_MS);
   long attempts;
   servers_heal(&real);
@@ -163,18 +163,4 @@ static void retry_delay_is_kept(void) {
   CHECK(attempts >= 2 && attempts <= 1 + 1000 / 200);
 }
 
-static void tests(void) {
-  RUN(extend_refuses_foreign_key);
-  RUN(extend_refuses_missing_key);
-  RUN(extend_creates_no_key_in_a_minority);
-  RUN(failed_extend_keeps_the_lock);
-  RUN(release_of_expired_lock_is_calm);
-  RUN(release_spares_a_foreign_key);
-  RUN(release_of_a_lock_lost_in_a_minority_is_ok);
-  RUN(no_attempt_blocks_the_next);
-  RUN(cancelled_acquire_leaves_no_keys);
-  RUN(each_value_is_new_and_of_20_bytes);
-  RUN(retry_delay_is_kept);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

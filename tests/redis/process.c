@@ -61,15 +61,11 @@ static void check_child_sends_nothing(int (*calls)(void)) {
   redlock_close(&rl);
 }
 
-static void a_child_is_refused_by_blocking_calls(void) {
-  check_child_sends_nothing(blocking_calls);
-}
+TEST(a_child_is_refused_by_blocking_calls) { check_child_sends_nothing(blocking_calls); }
 
-static void a_child_is_refused_by_stepping_calls(void) {
-  check_child_sends_nothing(stepping_calls);
-}
+TEST(a_child_is_refused_by_stepping_calls) { check_child_sends_nothing(stepping_calls); }
 
-static void a_child_that_closes_takes_nothing_away(void) { check_child_sends_nothing(just_close); }
+TEST(a_child_that_closes_takes_nothing_away) { check_child_sends_nothing(just_close); }
 
 /* With a client of its own a child contends like anyone. */
 static int contends_on_its_own(void) {
@@ -82,18 +78,11 @@ static int contends_on_its_own(void) {
   return 1;
 }
 
-static void a_child_may_have_a_client_of_its_own(void) {
+TEST(a_child_may_have_a_client_of_its_own) {
   begin();
   CHECK(refused_in_child(contends_on_its_own));
   CHECK_EQ(redlock_release(&rl, &held), REDLOCK_OK);
   redlock_close(&rl);
 }
 
-static void tests(void) {
-  RUN(a_child_is_refused_by_blocking_calls);
-  RUN(a_child_is_refused_by_stepping_calls);
-  RUN(a_child_that_closes_takes_nothing_away);
-  RUN(a_child_may_have_a_client_of_its_own);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

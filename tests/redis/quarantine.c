@@ -20,7 +20,7 @@ static void restart(int i) {
 }
 
 /* A program that was just started over servers that were just started. */
-static void young_servers_cast_no_vote_yet(void) {
+TEST(young_servers_cast_no_vote_yet) {
   redlock rl;
   redlock_lock lock;
   int i;
@@ -55,15 +55,11 @@ static void restart_majority_under_a_held_lock(int seen) {
   redlock_close(&holder);
 }
 
-static void restarted_majority_does_not_grant_a_held_lock(void) {
-  restart_majority_under_a_held_lock(1);
-}
+TEST(restarted_majority_does_not_grant_a_held_lock) { restart_majority_under_a_held_lock(1); }
 
-static void restarted_majority_does_not_grant_to_a_new_client(void) {
-  restart_majority_under_a_held_lock(0);
-}
+TEST(restarted_majority_does_not_grant_to_a_new_client) { restart_majority_under_a_held_lock(0); }
 
-static void restarted_minority_is_not_noticed(void) {
+TEST(restarted_minority_is_not_noticed) {
   redlock rl;
   redlock_lock lock;
   real_await_votes(N, MAX_TTL_MS);
@@ -76,7 +72,7 @@ static void restarted_minority_is_not_noticed(void) {
   redlock_close(&rl);
 }
 
-static void ttl_over_the_longest_is_invalid(void) {
+TEST(ttl_over_the_longest_is_invalid) {
   redlock rl;
   redlock_lock lock;
   open_all(&rl);
@@ -85,7 +81,7 @@ static void ttl_over_the_longest_is_invalid(void) {
 }
 
 /* A replica's promotion would forget just as a restart does. */
-static void a_replica_casts_no_vote(void) {
+TEST(a_replica_casts_no_vote) {
   redlock rl;
   redlock_lock lock;
   real_await_votes(N, MAX_TTL_MS);
@@ -98,7 +94,7 @@ static void a_replica_casts_no_vote(void) {
 }
 
 /* R5: one run_id behind two entries */
-static void one_server_behind_two_entries_has_one_vote(void) {
+TEST(one_server_behind_two_entries_has_one_vote) {
   char list[2 * SERVERS_LIST];
   redlock rl;
   redlock_lock lock;
@@ -111,7 +107,7 @@ static void one_server_behind_two_entries_has_one_vote(void) {
 }
 
 /* INFO denied = no vote, and it is said. */
-static void a_server_without_info_casts_no_vote(void) {
+TEST(a_server_without_info_casts_no_vote) {
   redlock rl;
   redlock_lock lock;
   real_await_votes(N, MAX_TTL_MS);
@@ -123,15 +119,4 @@ static void a_server_without_info_casts_no_vote(void) {
   servers_command(&real, 2, "ACL SETUSER default +@all");
 }
 
-static void tests(void) {
-  RUN(young_servers_cast_no_vote_yet);
-  RUN(restarted_majority_does_not_grant_a_held_lock);
-  RUN(restarted_majority_does_not_grant_to_a_new_client);
-  RUN(restarted_minority_is_not_noticed);
-  RUN(ttl_over_the_longest_is_invalid);
-  RUN(a_replica_casts_no_vote);
-  RUN(one_server_behind_two_entries_has_one_vote);
-  RUN(a_server_without_info_casts_no_vote);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

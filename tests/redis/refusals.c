@@ -72,7 +72,7 @@ static void check_refusal(const struct refusal *r) {
   check_all_well(list);
 }
 
-static void what_a_server_refuses_is_an_error_vote(void) {
+TEST(what_a_server_refuses_is_an_error_vote) {
   static const struct refusal refusals[] = {
     {"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
     {"NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"},
@@ -101,7 +101,7 @@ static int break_saving(const struct server *s) {
   return 0;
 }
 
-static void misconf_is_an_error_vote(void) {
+TEST(misconf_is_an_error_vote) {
   static const struct refusal r = {"MISCONF", "CONFIG SET save \"3600 1000\"",
                                    "CONFIG SET save \"\""};
   char path[SERVERS_PATH + 16];
@@ -136,7 +136,7 @@ static void check_url(const char *user, const char *path, const char *word) {
 }
 
 /* The NOAUTH of what was pipelined behind AUTH must not cover it. */
-static void wrong_password_says_wrongpass(void) {
+TEST(wrong_password_says_wrongpass) {
   char list[4 * SERVERS_LIST];
   servers_heal(&real);
   server_want_password(&real.at[0], "right");
@@ -149,7 +149,7 @@ static void wrong_password_says_wrongpass(void) {
   server_want_password(&real.at[1], "");
 }
 
-static void a_missing_password_says_noauth(void) {
+TEST(a_missing_password_says_noauth) {
   char list[SERVERS_LIST];
   servers_heal(&real);
   servers_list(&real, N, list);
@@ -161,13 +161,13 @@ static void a_missing_password_says_noauth(void) {
   server_want_password(&real.at[1], "");
 }
 
-static void unknown_user_says_wrongpass(void) {
+TEST(unknown_user_says_wrongpass) {
   servers_heal(&real);
   check_url("nobody:secret@", "", "WRONGPASS");
 }
 
 /* R4: the SET behind a refused SELECT would stand in database 0 */
-static void refused_select_leaves_no_key_in_database_0(void) {
+TEST(refused_select_leaves_no_key_in_database_0) {
   int i;
   servers_heal(&real);
   check_url("", "/999", "ERR");
@@ -213,7 +213,7 @@ static int ann_can_lock(const char *path, uint32_t max_ttl_ms, uint32_t wait_ms)
 }
 
 /* R15, and what the manual tells an administrator. */
-static void the_least_rights_are_enough_and_each_is_needed(void) {
+TEST(the_least_rights_are_enough_and_each_is_needed) {
   int i;
   servers_heal(&real);
   allow_ann(-1, "");
@@ -231,7 +231,7 @@ static void the_least_rights_are_enough_and_each_is_needed(void) {
 }
 
 /* It comes unasked, before any command. */
-static void too_many_clients_is_an_error(void) {
+TEST(too_many_clients_is_an_error) {
   redlock first, second;
   redlock_lock lock;
   char list[SERVERS_LIST];
@@ -249,15 +249,4 @@ static void too_many_clients_is_an_error(void) {
   server_restart(&real.at[0]);
 }
 
-static void tests(void) {
-  RUN(what_a_server_refuses_is_an_error_vote);
-  RUN(misconf_is_an_error_vote);
-  RUN(a_missing_password_says_noauth);
-  RUN(wrong_password_says_wrongpass);
-  RUN(unknown_user_says_wrongpass);
-  RUN(refused_select_leaves_no_key_in_database_0);
-  RUN(the_least_rights_are_enough_and_each_is_needed);
-  RUN(too_many_clients_is_an_error);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

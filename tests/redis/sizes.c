@@ -35,7 +35,7 @@ static void scene_one_holder(int n) {
   redlock_close(&b);
 }
 
-static void one_client_holds_the_others_are_told_taken(void) { each_size(scene_one_holder); }
+TEST(one_client_holds_the_others_are_told_taken) { each_size(scene_one_holder); }
 
 /* R18 R22 */
 static void scene_extend(int n) {
@@ -55,7 +55,7 @@ static void scene_extend(int n) {
   redlock_close(&rl);
 }
 
-static void extension_adds_and_never_shortens(void) { each_size(scene_extend); }
+TEST(extension_adds_and_never_shortens) { each_size(scene_extend); }
 
 /* R5 R7 R16 R21: others throw here and leave the keys for their whole ttl */
 static void scene_minority_killed(int n) {
@@ -69,7 +69,7 @@ static void scene_minority_killed(int n) {
   redlock_close(&rl);
 }
 
-static void a_killed_minority_changes_nothing(void) { each_size(scene_minority_killed); }
+TEST(a_killed_minority_changes_nothing) { each_size(scene_minority_killed); }
 
 /* R7 R23 */
 static void scene_majority_killed(int n) {
@@ -85,9 +85,7 @@ static void scene_majority_killed(int n) {
   redlock_close(&rl);
 }
 
-static void a_killed_majority_refuses_and_leaves_no_keys(void) {
-  each_size(scene_majority_killed);
-}
+TEST(a_killed_majority_refuses_and_leaves_no_keys) { each_size(scene_majority_killed); }
 
 /* ---- ties ---- */
 
@@ -121,7 +119,7 @@ static void scene_tie(int n) {
   for (i = 0; i < 2; i++) redlock_close(&client[i]);
 }
 
-static void two_clients_at_once_both_get_it(void) { each_size(scene_tie); }
+TEST(two_clients_at_once_both_get_it) { each_size(scene_tie); }
 
 /* Half of the servers are another client's. R5 R7 R23 */
 static void scene_half_taken(int n) {
@@ -138,15 +136,6 @@ static void scene_half_taken(int n) {
   redlock_close(&rl);
 }
 
-static void even_n_tie_resolves(void) { each_size(scene_half_taken); }
+TEST(even_n_tie_resolves) { each_size(scene_half_taken); }
 
-static void tests(void) {
-  RUN(one_client_holds_the_others_are_told_taken);
-  RUN(extension_adds_and_never_shortens);
-  RUN(a_killed_minority_changes_nothing);
-  RUN(a_killed_majority_refuses_and_leaves_no_keys);
-  RUN(two_clients_at_once_both_get_it);
-  RUN(even_n_tie_resolves);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, 7, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, 7, check_all); }

@@ -54,23 +54,23 @@ static int knows_hello(void) {
   return strncmp(server_command(&real.at[0], "HELLO 2"), "-ERR", 4) != 0;
 }
 
-static void a_release_is_noticed(void) { /* R26 */
+TEST(a_release_is_noticed) { /* R26 */
   if (!knows_hello()) SKIP("before redis 6");
   is_noticed("SET r x PX 60000", "DEL r");
 }
 
-static void flushall_is_noticed(void) { /* R26 */
+TEST(flushall_is_noticed) { /* R26 */
   if (!knows_hello()) SKIP("before redis 6");
   is_noticed("SET r x PX 60000", "FLUSHALL");
 }
 
 /* Seen by the server itself within a tenth of a second. */
-static void expiry_is_noticed(void) { /* R26 */
+TEST(expiry_is_noticed) { /* R26 */
   if (!knows_hello()) SKIP("before redis 6");
   is_noticed("SET r x PX 500", NULL);
 }
 
-static void a_siblings_release_is_noticed(void) { /* R26 */
+TEST(a_siblings_release_is_noticed) { /* R26 */
   redlock_lock other;
   int64_t start;
   if (!knows_hello()) SKIP("before redis 6");
@@ -95,7 +95,7 @@ static long scripts(void) {
   return sum;
 }
 
-static void waiting_costs_next_to_nothing(void) { /* R26 */
+TEST(waiting_costs_next_to_nothing) { /* R26 */
   long before;
   if (!knows_hello()) SKIP("before redis 6");
   wait_for("SET r x PX 60000");
@@ -106,7 +106,7 @@ static void waiting_costs_next_to_nothing(void) { /* R26 */
   (void)until_granted();
 }
 
-static void who_renames_hello_is_polled(void) { /* R26 */
+TEST(who_renames_hello_is_polled) { /* R26 */
   struct servers old;
   char list[SERVERS_LIST];
   servers_start(&old, 1, "--rename-command HELLO none");
@@ -120,13 +120,4 @@ static void who_renames_hello_is_polled(void) { /* R26 */
   servers_stop(&old);
 }
 
-static void tests(void) {
-  RUN(a_release_is_noticed);
-  RUN(flushall_is_noticed);
-  RUN(expiry_is_noticed);
-  RUN(a_siblings_release_is_noticed);
-  RUN(waiting_costs_next_to_nothing);
-  RUN(who_renames_hello_is_polled);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, tests); }
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

@@ -367,12 +367,12 @@ static void begin_test(void) {
     if (is_old) SKIP("before 7.0 errors have other words"); \
   } while (0)
 
-static void random_commands_get_the_same_replies(void) {
+TEST(random_commands_get_the_same_replies) {
   begin_test();
   run_random(COMMANDS);
 }
 
-static void a_server_with_a_password(void) {
+TEST(a_server_with_a_password) {
   int i;
   begin_test();
   server_want_password(&real, "secret");
@@ -385,7 +385,7 @@ static void a_server_with_a_password(void) {
 }
 
 /* Redis 8 leaves a reply out: a client that sends anything before AUTH must not count on one. */
-static void a_refused_auth_behind_other_replies(void) {
+TEST(a_refused_auth_behind_other_replies) {
   struct message m[7];
   NEEDS_7();
   begin_test();
@@ -412,7 +412,7 @@ static void run_own(int count) {
   }
 }
 
-static void a_replica(void) {
+TEST(a_replica) {
   NEEDS_7();
   begin_test();
   run_random(200);
@@ -423,7 +423,7 @@ static void a_replica(void) {
   server_command(&real, "REPLICAOF NO ONE");
 }
 
-static void a_server_out_of_memory(void) {
+TEST(a_server_out_of_memory) {
   begin_test();
   run_random(200);
   server_command(&real, "CONFIG SET maxmemory 1");
@@ -436,7 +436,7 @@ static void set_for(struct message *m, const char *ttl) {
   say(m, 6, "SET", "short", a_value(), "PX", ttl, "NX");
 }
 
-static void keys_expire(void) {
+TEST(keys_expire) {
   struct message m[2];
   begin_test();
   set_for(&m[0], "40");
@@ -467,7 +467,7 @@ static int64_t ttl_of_both(int64_t *simulated) {
 }
 
 /* An extension lengthens, and never shortens. */
-static void times_to_live_are_the_same(void) {
+TEST(times_to_live_are_the_same) {
   static const char *const ttls[] = {"20000", "40000", "10000", "50000", "50000", "1"};
   struct message m;
   int64_t simulated, actual;
@@ -578,7 +578,7 @@ static int begin_resp3(int noloop) {
   return CHECK(got[0] == '%' && strstr(got, "+OK\r\n+PONG\r\n"));
 }
 
-static void pushes_are_the_same(void) { /* R26 */
+TEST(pushes_are_the_same) { /* R26 */
   static char push[128];
   struct reply nil;
   begin_test();
@@ -632,7 +632,7 @@ static void pushes_are_the_same(void) { /* R26 */
   own_says("r", "");
 }
 
-static void nobody_is_told_of_his_own_changes(void) { /* R26 */
+TEST(nobody_is_told_of_his_own_changes) { /* R26 */
   begin_test();
   if (!begin_resp3(1)) return;
   own_says("r", ARM);     /* OK */
@@ -655,7 +655,7 @@ static void ask_info(const char *line, const char *base, char *out, char *answer
   CHECK(out[0] == ':' && answer[0] == ':');
 }
 
-static void the_run_id_is_told_as_a_number(void) { /* R24 */
+TEST(the_run_id_is_told_as_a_number) { /* R24 */
   static char out[STORE_REPLY + 1], answer[64];
   const char *line;
   begin_test();
@@ -667,7 +667,7 @@ static void the_run_id_is_told_as_a_number(void) { /* R24 */
   CHECK(strncmp(out, answer, strcspn(out, "\r")) == 0);
 }
 
-static void the_uptime_is_told_as_a_number(void) { /* R24 */
+TEST(the_uptime_is_told_as_a_number) { /* R24 */
   static char out[STORE_REPLY + 1], answer[64];
   begin_test();
   store.started_s = wall_ms() / 1000 - server_info(&real, "uptime_in_seconds:");
@@ -675,7 +675,7 @@ static void the_uptime_is_told_as_a_number(void) { /* R24 */
   CHECK(labs(atol(out + 1) - atol(answer + 1)) <= 2);
 }
 
-static void a_replica_tells_neither(void) { /* R24 */
+TEST(a_replica_tells_neither) { /* R24 */
   struct message m;
   begin_test();
   server_command(&real, "REPLICAOF 127.0.0.1 1");
@@ -694,17 +694,6 @@ int main(int argc, char **argv) {
     return check_end();
   }
   start_real();
-  RUN(random_commands_get_the_same_replies);
-  RUN(a_server_with_a_password);
-  RUN(a_refused_auth_behind_other_replies);
-  RUN(a_replica);
-  RUN(a_server_out_of_memory);
-  RUN(keys_expire);
-  RUN(pushes_are_the_same);
-  RUN(nobody_is_told_of_his_own_changes);
-  RUN(times_to_live_are_the_same);
-  RUN(the_run_id_is_told_as_a_number);
-  RUN(the_uptime_is_told_as_a_number);
-  RUN(a_replica_tells_neither);
+  check_all();
   return check_end();
 }

@@ -12,7 +12,7 @@ static void fresh_tls(void) {
               real.at[0].port, real.at[1].port, real.at[2].port);
 }
 
-static void locks_over_tls(void) {
+TEST(locks_over_tls) {
   fresh_tls();
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt job -- sh -c 'exit 5'"), 5);
   CHECK(is_released("job"));
@@ -20,7 +20,7 @@ static void locks_over_tls(void) {
 }
 
 /* The one that COMMAND runs is to speak TLS too. */
-static void command_sees_the_list_as_it_is(void) {
+TEST(command_sees_the_list_as_it_is) {
   char line[LINE];
   fresh_tls();
   use_servers("rediss://default:s3cret@localhost:%d", real.at[0].port);
@@ -31,7 +31,7 @@ static void command_sees_the_list_as_it_is(void) {
   server_want_password(&real.at[0], "");
 }
 
-static void tells_what_is_wrong_with_a_certificate(void) {
+TEST(tells_what_is_wrong_with_a_certificate) {
   fresh_tls();
   CHECK_SAYS("name its authority's certificate with --cacert", 121, "$redlock -n job -- true");
   CHECK_SAYS("name its authority's certificate with --cacert", 121, "$redlock --status");
@@ -42,7 +42,7 @@ static void tells_what_is_wrong_with_a_certificate(void) {
   server_command(&real.at[2], "CONFIG SET tls-cert-file ../server.crt");
 }
 
-static void gives_its_own_certificate(void) {
+TEST(gives_its_own_certificate) {
   fresh_tls();
   servers_command(&real, N, "CONFIG SET tls-auth-clients yes");
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt -n job -- true"), 121);
@@ -56,7 +56,7 @@ static void gives_its_own_certificate(void) {
   servers_command(&real, N, "CONFIG SET tls-auth-clients no");
 }
 
-static void tells_tls_from_none(void) {
+TEST(tells_tls_from_none) {
   struct server plain;
   server_start(&plain, "");
   fresh_tls();
@@ -71,22 +71,13 @@ static void tells_tls_from_none(void) {
   CHECK_SAYS("no connection: is it running", 121, "$redlock --status");
 }
 
-static void refuses_files_that_are_none(void) {
+TEST(refuses_files_that_are_none) {
   fresh_tls();
   refuses("--cacert /nowhere job -- true", "there are no certificates in the file '/nowhere'");
   refuses("--cert /nowhere job -- true", "there is no certificate in the file '/nowhere'");
   refuses("--key /nowhere job -- true", "--key needs --cert");
   refuses("--cert $certificates/client.crt --key $certificates/ca.key job -- true",
           "does not hold the key");
-}
-
-static void tests(void) {
-  RUN(locks_over_tls);
-  RUN(command_sees_the_list_as_it_is);
-  RUN(tells_what_is_wrong_with_a_certificate);
-  RUN(gives_its_own_certificate);
-  RUN(tells_tls_from_none);
-  RUN(refuses_files_that_are_none);
 }
 
 static const char *why;
@@ -110,7 +101,7 @@ int main(int argc, char **argv) {
     return check_end();
   }
   servers_start(&real, N, TLS_SERVER);
-  tests();
+  check_all();
   servers_stop(&real);
   return check_end();
 }

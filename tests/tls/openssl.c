@@ -73,7 +73,7 @@ static void cycle(void) {
 
 /* ---- what works ---- */
 
-static void locks_are_held_on_all(void) {
+TEST(locks_are_held_on_all) {
   prepare();
   open_all();
   real_hold(&rl, &lock, N, "r");
@@ -81,7 +81,7 @@ static void locks_are_held_on_all(void) {
   end();
 }
 
-static void a_list_may_mix_both_kinds(void) {
+TEST(a_list_may_mix_both_kinds) {
   char list[256];
   prepare();
   snprintf(list, sizeof list, "127.0.0.1:%d,rediss://localhost:%d,redis://u:p@127.0.0.1:1",
@@ -150,7 +150,7 @@ static int count_short(void *ctx, int server, const void *data, size_t size) {
   return sent;
 }
 
-static void many_cycles_in_small_buffers(void) { /* R8 R12 */
+TEST(many_cycles_in_small_buffers) { /* R8 R12 */
   const char *more = getenv("CYCLES");
   long cycles = more ? strtol(more, NULL, 10) : CYCLES;
   prepare();
@@ -167,7 +167,7 @@ static void many_cycles_in_small_buffers(void) { /* R8 R12 */
   end();
 }
 
-static void a_server_that_is_connected_again_is_resumed(void) {
+TEST(a_server_that_is_connected_again_is_resumed) {
   prepare();
   open_all();
   cycle();
@@ -184,7 +184,7 @@ static void a_server_that_is_connected_again_is_resumed(void) {
 }
 
 /* R17: what its child closes is closed there alone: nothing of it goes to the servers. */
-static void a_child_that_closes_takes_nothing_away(void) {
+TEST(a_child_that_closes_takes_nothing_away) {
   int status = 1;
   pid_t child;
   prepare();
@@ -203,7 +203,7 @@ static void a_child_that_closes_takes_nothing_away(void) {
   end();
 }
 
-static void the_least_version_is_1_2(void) {
+TEST(the_least_version_is_1_2) {
   prepare();
   CHECK(server_command(&odd, "CONFIG SET tls-protocols TLSv1.2")[0] == 'O');
   open_one("rediss://localhost", odd.port);
@@ -228,7 +228,7 @@ static void with_certificate(const char *name) {
   CHECK(server_command(&odd, "CONFIG SET tls-cert-file ../%s.crt", name)[0] == 'O');
 }
 
-static void a_bad_certificate_is_refused(void) {
+TEST(a_bad_certificate_is_refused) {
   static const struct {
     const char *name, *host, *error;
   } bad[] = {
@@ -247,7 +247,7 @@ static void a_bad_certificate_is_refused(void) {
   with_certificate("server");
 }
 
-static void a_client_gives_its_certificate_where_one_is_asked_for(void) {
+TEST(a_client_gives_its_certificate_where_one_is_asked_for) {
   prepare();
   CHECK(server_command(&odd, "CONFIG SET tls-auth-clients yes")[0] == 'O');
   open_one("rediss://localhost", odd.port);
@@ -261,7 +261,7 @@ static void a_client_gives_its_certificate_where_one_is_asked_for(void) {
   end();
 }
 
-static void a_port_that_is_none_of_tls_is_told(void) {
+TEST(a_port_that_is_none_of_tls_is_told) {
   prepare();
   options.server_timeout_ms = 200;
   open_one("rediss://127.0.0.1", plain.port);
@@ -290,7 +290,7 @@ static void end_toy(void) {
 }
 
 /* It is sent by its name, which is checked too; a number is no name. */
-static void a_server_is_told_its_name(void) {
+TEST(a_server_is_told_its_name) {
   begin_toy();
   cycle();
   CHECK(strcmp(toy.facts->asked_for, "localhost") == 0);
@@ -301,7 +301,7 @@ static void a_server_is_told_its_name(void) {
   end_toy();
 }
 
-static void keys_are_updated_in_between(void) { /* TLS 1.3 */
+TEST(keys_are_updated_in_between) { /* TLS 1.3 */
   int i;
   begin_toy();
   toy.facts->updates_keys = 1;
@@ -312,7 +312,7 @@ static void keys_are_updated_in_between(void) { /* TLS 1.3 */
 }
 
 /* It says that it has no more to say, but the connection stands. */
-static void a_half_closed_connection_is_replaced(void) { /* R14 */
+TEST(a_half_closed_connection_is_replaced) { /* R14 */
   int closes;
   begin_toy();
   for (closes = 1; closes <= 2; closes++) {
@@ -330,7 +330,7 @@ static void a_half_closed_connection_is_replaced(void) { /* R14 */
 }
 
 /* Everything that the server sends comes 30 ms late. The loop is the program's own. */
-static void a_slow_handshake_wakes_no_one_in_vain(void) { /* R27 */
+TEST(a_slow_handshake_wakes_no_one_in_vain) { /* R27 */
   struct pollfd look;
   redlock_fd want;
   int64_t start = timing_ms();
@@ -353,7 +353,7 @@ static void a_slow_handshake_wakes_no_one_in_vain(void) { /* R27 */
 
 /* ---- the example ---- */
 
-static void the_example_runs(void) {
+TEST(the_example_runs) {
   char line[512];
   servers_heal(&real);
   snprintf(line, sizeof line,
@@ -364,23 +364,6 @@ static void the_example_runs(void) {
            in_folder("tls.log"));
   if (access("build/tests/examples/tls", X_OK)) SKIP("build/tests/examples/tls is not built");
   CHECK_EQ(system(line), 0);
-}
-
-static void tests(void) {
-  RUN(locks_are_held_on_all);
-  RUN(a_list_may_mix_both_kinds);
-  RUN(many_cycles_in_small_buffers);
-  RUN(a_server_that_is_connected_again_is_resumed);
-  RUN(a_child_that_closes_takes_nothing_away);
-  RUN(the_least_version_is_1_2);
-  RUN(a_client_gives_its_certificate_where_one_is_asked_for);
-  RUN(a_bad_certificate_is_refused);
-  RUN(a_port_that_is_none_of_tls_is_told);
-  RUN(a_server_is_told_its_name);
-  RUN(keys_are_updated_in_between);
-  RUN(a_half_closed_connection_is_replaced);
-  RUN(a_slow_handshake_wakes_no_one_in_vain);
-  RUN(the_example_runs);
 }
 
 static const char *why;
@@ -397,7 +380,7 @@ int main(int argc, char **argv) {
   servers_start(&real, N, TLS_SERVER);
   server_start(&odd, TLS_SERVER);
   server_start(&plain, "");
-  tests();
+  check_all();
   server_kill(&plain);
   server_kill(&odd);
   servers_stop(&real);
@@ -406,14 +389,12 @@ int main(int argc, char **argv) {
 
 #else
 
-static void openssl_is_missing(void) { SKIP("OpenSSL 3 is not installed (libssl-dev)"); }
-
-static void tests(void) { RUN(openssl_is_missing); }
+TEST(openssl_is_missing) { SKIP("OpenSSL 3 is not installed (libssl-dev)"); }
 
 int main(int argc, char **argv) {
   check_start(argc, argv);
   (void)real_main;
-  tests();
+  check_all();
   return check_end();
 }
 
