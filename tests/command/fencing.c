@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-/* Servers that have just started vote after 1 s and what an uptime may be off. */
-#define FENCED "$redlock -t 500ms --max-ttl 1s --fencing job -- "
+/* Servers that have just started vote after 3 s and what an uptime may be off. Less would be lost
+   on a busy machine. */
+#define FENCED "$redlock -t 3s --max-ttl 3s --fencing job -- "
 
 static unsigned long long token(const char *file) { return strtoull(read_work(file), NULL, 10); }
 

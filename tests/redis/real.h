@@ -112,8 +112,8 @@ static inline int real_keys_settle(redlock *rl, int n, const char *resource, int
   return count;
 }
 
-/* Until each of them has a vote with every client of this max_ttl_ms (R24). They tell whole seconds,
-   so that one client may trust a server a second before another one does: all do from here on. */
+/* Until each of them has a vote with every client of this max_ttl_ms (R24). They tell whole
+   seconds, so one client may trust a server a second before another does: all do from here on. */
 static inline void real_await_votes(int n, uint32_t max_ttl_ms) {
   long old_enough_s = max_ttl_ms / 1000 + 3;
   int i;
