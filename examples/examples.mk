@@ -147,6 +147,12 @@ $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
 	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o -o $@
 
+$(BUILD)/tests/command/denied: | $(BUILD)/tests/command/refuse.so
+
+$(BUILD)/tests/command/refuse.so: tests/command/preload/refuse.c
+	@mkdir -p $(@D)
+	$(CC) -O1 -Wall -Wextra -shared -fPIC $< -o $@ || echo "no test refuses a clock" >&2
+
 $(BUILD)/tests/command/terminal: private STANDARD += -D_XOPEN_SOURCE=700 # pseudo terminals
 
 test-programs: $(COUNTED) $(BOARD)

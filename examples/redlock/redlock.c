@@ -125,7 +125,7 @@ static void open_client(void) {
   status = redlock_init(&client, set.servers, &options);
   if (status == REDLOCK_OK) return;
   if (status != REDLOCK_INVALID) {
-    say("this system's clock cannot be read: the lock needs it");
+    say("this system's clock cannot be read, and no lock is safe without: see clock_gettime(2)");
     exit(EXIT_SYSTEM);
   }
   say_bad_list();
@@ -165,8 +165,8 @@ static void explain_refusal(redlock_status status) {
     finish(set.taken_status);
   }
   if (status == REDLOCK_SYSTEM) {
-    say("%s lock '%s': this system's clock or random numbers failed", cannot[set.step],
-        set.resource);
+    say("%s lock '%s': this system's clock or random numbers failed: try again, if it has just "
+        "started", cannot[set.step], set.resource);
     finish(EXIT_SYSTEM);
   }
   if (status == REDLOCK_EXPIRED)

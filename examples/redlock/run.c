@@ -134,10 +134,15 @@ static char *put_open_list(char *to) {
 static void set_environment(void) {
   const char *list = getenv("REDLOCK_SERVERS");
   char *open_list = NULL, token[24];
+  int failed = 0;
   (void)snprintf(token, sizeof token, "%llu", (unsigned long long)lock.token);
-  if (!lock.token) (void)unsetenv("REDLOCK_TOKEN"); /* another lock's */
-  else if (setenv("REDLOCK_TOKEN", token, 1) != 0) say("no memory for REDLOCK_TOKEN");
-  if (setenv("REDLOCK_RESOURCE", set.resource, 1) != 0) say("no memory for REDLOCK_RESOURCE");
+  if (lock.token) failed = setenv("REDLOCK_TOKEN", token, 1);
+  else (void)unsetenv("REDLOCK_TOKEN"); /* another lock's */
+  if (failed || setenv("REDLOCK_RESOURCE", set.resource, 1) != 0) {
+    say("no memory for the environment of '%s': it did not run; free some, and try again",
+        set.command[0]);
+    _exit(EXIT_SYSTEM);
+  }
   if (!list || !strchr(list, '@')) return;
   if (list == set.servers) open_list = malloc(strlen(list) + 1);
   if (open_list) *put_open_list(open_list) = 0;

@@ -20,6 +20,38 @@ TEST(tells_that_there_is_no_process) {
   CHECK(is_released("job"));
 }
 
+/* ---- a library that is loaded before libc refuses ---- */
+
+#define REFUSING \
+  "LD_PRELOAD=$here/refuse.so ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 REFUSE="
+
+static int cannot_refuse(void) { return shell("test -r $here/refuse.so") != 0; }
+
+TEST(tells_what_it_cannot_do_without) {
+  static const struct {
+    const char *refused, *words;
+  } rows[] = {
+    {"clock", "this system's clock cannot be read, and no lock is safe without"},
+    {"random", "cannot take lock 'job': this system's clock or random numbers failed: try again"},
+    {"memory", "no memory for the environment of 'true': it did not run"}
+  };
+  size_t i;
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  fresh();
+  for (i = 0; i < sizeof rows / sizeof *rows; i++)
+    CHECK_SAYS(rows[i].words, 123, REFUSING "%s $redlock job -- true", rows[i].refused);
+  CHECK(is_released("job"));
+}
+
+/* R19, R22 */
+TEST(stops_command_when_the_clock_fails) {
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  fresh();
+  CHECK_SAYS("giving up lock 'job': this system's clock cannot be read; stopping COMMAND", 122,
+             REFUSING "clock REFUSE_FROM=$work/now $redlock -t 5s job -- "
+             "sh -c 'touch $work/now; exec sleep 15'");
+}
+
 int main(int argc, char **argv) {
   if (open_world(argc, argv, 3)) check_all();
   return close_world();

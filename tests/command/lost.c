@@ -108,6 +108,33 @@ TEST(keys_that_vanish_stop_command) {
   CHECK(is_released("job"));
 }
 
+TEST(a_suspended_holder_has_lost_it) {
+  pid_t pid;
+  fresh();
+  pid = start("exec $redlock -t 1s job -- sh -c 'touch $work/runs; exec sleep 15'");
+  CHECK(await_file("runs"));
+  kill(pid, SIGSTOP);
+  while (holders("job") > 0) rest(10);
+  kill(pid, SIGCONT);
+  CHECK_EQ(end_of(pid), 122);
+  CHECK(strstr(read_work("background"), "is lost: it expired while this machine was suspended"));
+}
+
+TEST(a_release_that_fails_is_told) {
+  pid_t pid;
+  int i;
+  fresh();
+  pid = start("exec $redlock -t 60s job -- sh -c "
+              "'touch $work/runs; while ! test -e $work/end; do sleep 0.02; done'");
+  CHECK(await_file("runs"));
+  for (i = 0; i < 3; i++) server_freeze(&real.at[i]);
+  shell("touch $work/end");
+  CHECK_EQ(end_of(pid), 0);
+  for (i = 0; i < 3; i++) server_thaw(&real.at[i]);
+  CHECK(strstr(read_work("background"), "could not release lock 'job' on most servers: it expires "
+                                        "by itself within 60000 ms"));
+}
+
 TEST(a_loss_at_the_end_is_told) {
   pid_t pid;
   fresh();

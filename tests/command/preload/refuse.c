@@ -1,0 +1,32 @@
+/* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random" or "memory";
+ * if REFUSE_FROM names a file, once that is there. */
+#ifdef __linux__
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static int refuses(const char *what) {
+  const char *refused = getenv("REFUSE"), *from = getenv("REFUSE_FROM");
+  errno = what[0] == 'm' ? ENOMEM : ENOSYS;
+  return refused && strcmp(refused, what) == 0 && (!from || syscall(SYS_access, from, F_OK) == 0);
+}
+
+int clock_gettime(clockid_t id, struct timespec *t) {
+  return refuses("clock") ? -1 : (int)syscall(SYS_clock_gettime, id, t);
+}
+
+ssize_t getrandom(void *data, size_t size, unsigned flags) {
+  return refuses("random") ? -1 : syscall(SYS_getrandom, data, size, flags);
+}
+
+int setenv(const char *name, const char *value, int overwrite) {
+  int (*next)(const char *, const char *, int);
+  *(void **)&next = dlsym(RTLD_NEXT, "setenv");
+  return refuses("memory") ? -1 : next(name, value, overwrite);
+}
+#endif
