@@ -4,7 +4,9 @@
  * few milliseconds. Two holders' lines that stand mixed in the file would be an overlap. */
 #include "tests/command/command.h"
 
-enum { ROUNDS = 4, PAIRS = 5, TTL_MS = 800 };
+/* A twentieth of the ttl is left for SIGKILL to work. With 40 ms, a busy machine let some tick too
+   long: what is to be stopped may wait for a processor, and so may what stops it. */
+enum { ROUNDS = 3, PAIRS = 5, TTL_MS = 3000 };
 
 static int tick(char **argv, int deaf) {
   int fd = open(argv[1], O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -43,7 +45,8 @@ static void check_pairs(void) {
     CHECK_EQ(end_of(second[i]), 0);
     CHECK_EQ(end_of(first[i]), 122);
     log = read_work(log_of_pair[i]);
-    CHECK(*log == 'A' && strspn(log, "A") + 1 == strlen(log) && strchr(log, 'B'));
+    if (!CHECK(*log == 'A' && strspn(log, "A") + 1 == strlen(log) && strchr(log, 'B')))
+      printf("    pair %d: %s\n", i, log);
   }
 }
 
@@ -52,7 +55,7 @@ TEST(freezing_a_majority_overlaps_nothing) {
   for (round = 0; round < ROUNDS; round++) {
     fresh();
     start_pairs("");
-    rest(round * 130);
+    rest(round * TTL_MS / 6);
     for (i = 0; i < 3; i++) server_freeze(&real.at[(round + i) % 5]);
     rest(TTL_MS + 100);
     for (i = 0; i < 5; i++) server_thaw(&real.at[i]);
@@ -71,7 +74,7 @@ TEST(cutting_one_off_overlaps_nothing) {
     fresh();
     servers_command(&real, 5, "ACL SETUSER ann on >x ~* +@all");
     start_pairs(login);
-    rest(round * 130);
+    rest(round * TTL_MS / 6);
     servers_command(&real, 3, "ACL SETUSER ann -@all");
     check_pairs();
   }
