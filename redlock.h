@@ -624,15 +624,16 @@ struct redlock {
    earlier (rl_start_round): rl_on_lock_timer calls rl_on_round_timeout. A missing vote becomes
    TIMEOUT, or UNREACHABLE if its server was sent nothing.
 
-   A server's life is its state, in the comment of rl_server. One that freezes: its own timer, which
-   runs from the send of its timed command, runs out (rl_on_server_timer, rl_mark_stalled), open
-   rounds get its TIMEOUT, later ones begin with it (rl_initial_vote; UNREACHABLE, if it was still
-   connecting: rl_vote_for_stalled), and it is sent releases only (rl_append_for_all). The ring goes
-   on: replies to retired commands are counted in stale_replies. If its socket is full, and the
-   oldest command in the ring must still go there, rl_retire_oldest disconnects it to make room. If
-   its last outstanding reply comes, it is back (rl_reply_arrived). If not, it is disconnected once
-   no SET that it was sent can still be alive (not_before_ms), and tried anew as R14 says; if it is
-   still frozen, its timer runs out again.
+   A server's life is its state, in the comment of rl_server. One that freezes: its own timer runs
+   out (rl_on_server_timer, rl_mark_stalled), server_timeout_ms after its timed command was sent
+   or, if it has replied since, after that reply. Open rounds get its TIMEOUT, later ones begin
+   with it (rl_initial_vote; one that is still connecting gets UNREACHABLE: rl_vote_for_stalled),
+   and it is sent releases only (rl_append_for_all). The ring goes on: replies to retired commands
+   are counted in stale_replies. If its socket is full, and the oldest command in the ring must
+   still go there, rl_retire_oldest disconnects it to make room. If its last outstanding reply
+   comes, it is back (rl_reply_arrived). If not, it is disconnected once no SET that it was sent
+   can still be alive (not_before_ms), and tried anew as R14 says; if it is still frozen, its timer
+   runs out again.
 
    A command's way through the ring: rl_append_command puts it at the tail, and marks in
    unsent_to the servers that must get it. rl_flush sends; with the first byte rl_on_bytes_sent
@@ -647,7 +648,7 @@ struct redlock {
    out for an earlier command, and set TIMEOUT here too: the reply replaces that vote.
 
    A SET is never sent twice to a server (R12): it is sent to those in unsent_to, the first byte
-   takes a server out of that set, and rl_disconnect puts one back for releases only. A retry,
+   takes a server out of that set, and rl_disconnect puts one back only if it is a release. A retry,
    or an extra round (R25), is another command, with another value.
 
    A lost connection (rl_disconnect) evaluates all open rounds.
@@ -669,10 +670,10 @@ struct redlock {
    attempt gets a YES from a server that had pushed nothing, a push was lost: the lock becomes
    RL_WAKE_UNTRUSTED, and retries by timer until a quorum pushes again.
 
-   work_pending means that another pass has something to do: whoever creates work sets it, unless it
-   is within rl_process, which ends with the passes. Only rl_run_passes clears it.
-   redlock_timeout_ms is 0 while it is set, a lock is decided, a server is still readable or a timer
-   is due; and if the clock fails while locks are pending.
+   work_pending means that another pass has something to do: whoever creates work sets it. Only
+   what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
+   it, as each pass begins. redlock_timeout_ms is 0 while it is set, a lock is decided, a server is
+   still readable or a timer is due; and if the clock fails while locks are pending.
 
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
