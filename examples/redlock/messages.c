@@ -224,7 +224,7 @@ int explain(int server, char text[EXPLANATION]) {
   if (vote == REDLOCK_VOTE_QUARANTINED && !info.quarantine_ms) info.quarantine_ms = 1; /* since */
   if (!*error && info.quarantine_ms) return quarantine_words(info.quarantine_ms, text);
   if (!*error && (vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR))
-    error = "no connection";
+    error = info.connected ? "no answer within" : "no connection"; /* connected too late to vote */
   words = in_words(error);
   size = words != error ? (int)strcspn(words, ":") : bare_size(error);
   if (words != error) (void)snprintf(text, EXPLANATION, "%s", words);

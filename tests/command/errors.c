@@ -166,10 +166,14 @@ TEST(tells_what_an_acl_denies) {
   server_command(&real.at[0], "ACL DELUSER ann");
 }
 
-/* Each right that the options need, and the keys of a lock that is named. */
+/* Each right that the options need, and the keys of a lock that is named. Again where the machine
+   is too busy for the 50 ms that a server has. */
 static void status_says(const char *ann, const char *options, int exit_status, const char *what) {
+  int tries = 0, status;
   give_ann(ann);
-  CHECK_EQ(shell("$redlock --status %s", options), exit_status);
+  do status = shell("$redlock --status %s", options);
+  while (says("no answer in time") && ++tries < 20);
+  CHECK_EQ(status, exit_status);
   if (!CHECK(says(what))) printf("    %s: %s", ann, output());
 }
 

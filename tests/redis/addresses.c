@@ -1,6 +1,7 @@
 /* addresses.c: every way to write a server down, and to log in to it. */
 #include "real.h"
 
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -70,10 +71,18 @@ static void check_forms(const struct form *form, size_t count) {
 TEST(hosts_urls_and_sockets) {
   static const struct form forms[] = {
     {"127.0.0.1", "", "db0", NULL, NULL},
-    {"localhost", "", "db0", NULL, NULL}, /* it is looked up */
     {"redis://127.0.0.1", "/5", "db5", NULL, NULL},
     {SOCKETS, "", "db0", NULL, NULL}
   };
+  servers_heal(&real);
+  CHECK_FORMS(forms);
+}
+
+TEST(names_are_looked_up) {
+  static const struct form forms[] = {{"localhost", "", "db0", NULL, NULL}};
+  struct addrinfo *found;
+  if (getaddrinfo("localhost", NULL, NULL, &found)) SKIP("localhost is no name here");
+  freeaddrinfo(found);
   servers_heal(&real);
   CHECK_FORMS(forms);
 }
