@@ -256,7 +256,9 @@ TEST(status_is_told_as_json) {
 static int await_words(const char *file, const char *words) {
   int64_t end = timing_ms() + LIMIT_MS;
   while (!strstr(read_work(file), words) && timing_ms() < end) rest(20);
-  return CHECK(strstr(read_work(file), words));
+  if (CHECK(strstr(read_work(file), words))) return 1;
+  printf("    said: %s\n", read_work(file));
+  return 0;
 }
 
 TEST(verbose_tells_who_waits) {

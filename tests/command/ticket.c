@@ -20,11 +20,11 @@ TEST(of_three_who_extend_at_once_one_does) { /* R28 */
   int round;
   for (round = 0; round < 5; round++) {
     fresh();
-    CHECK_EQ(shell("T=$($redlock --take job); for i in 1 2 3; do "
-                   "$redlock --extend $T >$work/next$i 2>/dev/null & done; wait; "
+    CHECK_EQ(shell("T=$($redlock -t 60s --take job); for i in 1 2 3; do "
+                   "$redlock -t 60s --extend $T >$work/next$i 2>/dev/null & done; wait; "
                    "cat $work/next*; test $(cat $work/next* | wc -l) -le 1"), 0);
     CHECK_EQ(shell("for i in 1 2 3; do test ! -s $work/next$i || "
-                   "$redlock --release $(cat $work/next$i) || exit; done"), 0);
+                   "$redlock -t 60s --release $(cat $work/next$i) || exit; done"), 0);
   }
 }
 

@@ -1,7 +1,7 @@
 /* keep.c: locks that are extended from redlock_wait alone. */
 #include "real.h"
 
-enum { N = 3, TTL_MS = 300, SLICE_MS = 20, PAUSE_MS = TTL_MS / 4, TRIES = 5 };
+enum { N = 3, TTL_MS = 300, SLICE_MS = 20, PAUSE_MS = TTL_MS / 4, TRIES = 12 };
 
 static redlock rl;
 static redlock_lock lock;
