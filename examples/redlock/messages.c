@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,6 +87,7 @@ struct name name_of(int i) {
 const char *in_words(const char *error) {
   static const char *const known[][2] = {
     {"no connection", "no connection: is it running, and is the address right?"},
+    {"no descriptor", "no connection: too many open files: raise the limit (ulimit -n)"},
     {"it hangs up", "it hangs up without a word: does this port want TLS? Else see its log"},
     {"no answer within", "no answer in time: is it frozen, overloaded, too far away?"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
@@ -214,6 +216,13 @@ static int quarantine_words(int64_t left_ms, char text[EXPLANATION]) {
 
 int is_about_key(const char *error) { return advice_for(error) == key; }
 
+/* A socket needs a descriptor. */
+static int is_out_of_descriptors(void) {
+  int fd = dup(STDERR_FILENO);
+  if (fd >= 0) (void)close(fd);
+  return fd < 0 && errno == EMFILE;
+}
+
 int explain(int server, char text[EXPLANATION]) {
   const char *error = redlock_server_error(&client, server), *words;
   redlock_vote vote = lock.votes[server];
@@ -225,6 +234,7 @@ int explain(int server, char text[EXPLANATION]) {
   if (!*error && info.quarantine_ms) return quarantine_words(info.quarantine_ms, text);
   if (!*error && (vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR))
     error = info.connected ? "no answer within" : "no connection"; /* connected too late to vote */
+  if (strcmp(error, "no connection") == 0 && is_out_of_descriptors()) error = "no descriptor";
   words = in_words(error);
   size = words != error ? (int)strcspn(words, ":") : bare_size(error);
   if (words != error) (void)snprintf(text, EXPLANATION, "%s", words);

@@ -179,6 +179,15 @@ static inline void fresh(void) {
   use_servers("%s", servers_list(&real, real.count, list));
 }
 
+/* A library that is loaded before libc refuses what follows: see preload/refuse.c. */
+#define REFUSING \
+  "LD_PRELOAD=$here/../command/refuse.so ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 " \
+  "REFUSE="
+
+static inline int cannot_refuse(void) {
+  return shell("test -r $here/../command/refuse.so") != 0;
+}
+
 static inline void find_command(const char *program) {
   char here[LINE], path[LINE + 16];
   const char *slash = strrchr(program, '/');

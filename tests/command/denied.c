@@ -1,11 +1,20 @@
 /* denied.c: what the command says when this system denies it what it needs. */
 #include "command.h"
 
+#define DESCRIPTORS "exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; ulimit -n "
+
 /* There is room for one descriptor more, which the loader uses and gives back. */
 TEST(tells_that_there_is_no_pipe) {
   fresh();
   CHECK_SAYS("cannot create a pipe: Too many open files: raise the limit (ulimit -n)\n", 123,
-             "exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; ulimit -n 4; exec $redlock job -- true");
+             DESCRIPTORS "4; exec $redlock job -- true");
+}
+
+/* The search for leaks would need more. */
+TEST(tells_that_there_is_no_socket) {
+  fresh();
+  CHECK_SAYS("no connection: too many open files: raise the limit (ulimit -n)\n", 121,
+             DESCRIPTORS "5; ASAN_OPTIONS=detect_leaks=0 exec $redlock -n job -- true");
 }
 
 /* No limit of processes binds root. The search for leaks would need a process too. */
@@ -19,13 +28,6 @@ TEST(tells_that_there_is_no_process) {
              "ASAN_OPTIONS=detect_leaks=0 %s prlimit --nproc=0 $redlock job -- true", as);
   CHECK(is_released("job"));
 }
-
-/* ---- a library that is loaded before libc refuses ---- */
-
-#define REFUSING \
-  "LD_PRELOAD=$here/refuse.so ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 REFUSE="
-
-static int cannot_refuse(void) { return shell("test -r $here/refuse.so") != 0; }
 
 TEST(tells_what_it_cannot_do_without) {
   static const struct {

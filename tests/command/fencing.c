@@ -44,6 +44,24 @@ TEST(no_difference_has_no_sign) {
   CHECK(!says("+0.000s") && !says("-0.000s"));
 }
 
+/* Two are left, an hour apart. A server that has just started votes after 3 s. */
+TEST(tells_of_a_clock_that_is_far_off) {
+  char path[LINE];
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  fresh();
+  snprintf(path, sizeof path, "%s/../command/refuse.so", getenv("here"));
+  setenv("LD_PRELOAD", path, 1);
+  setenv("REFUSE", "time", 1);
+  server_kill(&real.at[1]);
+  server_restart(&real.at[1]);
+  unsetenv("LD_PRELOAD");
+  unsetenv("REFUSE");
+  server_kill(&real.at[2]);
+  CHECK_SAYS("its clock is far from the others': set it, and keep it right by NTP", 121,
+             "$redlock -w 5s -t 3s --max-ttl 3s --fencing job -- true");
+  server_kill(&real.at[1]);
+}
+
 int main(int argc, char **argv) {
   if (open_world(argc, argv, 3)) check_all();
   return close_world();

@@ -133,6 +133,28 @@ TEST(a_suspended_holder_has_lost_it) {
   CHECK(strstr(read_work("background"), "is lost: it expired while this machine was suspended"));
 }
 
+/* What says "took lock" waits for a log that takes no more. */
+TEST(a_lock_that_ran_out_starts_no_command) {
+  char said[LINE];
+  size_t size = 0;
+  int log[2];
+  pid_t pid;
+  fresh();
+  CHECK(pipe(log) == 0 && fcntl(log[1], F_SETFL, O_NONBLOCK) == 0);
+  while (write(log[1], "", 1) == 1) continue;
+  CHECK(fcntl(log[1], F_SETFL, 0) == 0);
+  pid = start("exec $redlock -v -t 1s job -- touch $work/runs 2>&%d", log[1]);
+  CHECK(is_held("job"));
+  while (holders("job") > 0) rest(10);
+  close(log[1]);
+  while (size < sizeof said && read(log[0], said + size, 1) == 1) size += said[size] != '\0';
+  said[size < sizeof said ? size : 0] = '\0';
+  close(log[0]);
+  CHECK_EQ(end_of(pid), 122);
+  CHECK(strstr(said, "'job' expired before COMMAND could start"));
+  CHECK(access(in_work("runs"), F_OK) != 0);
+}
+
 TEST(a_release_that_fails_is_told) {
   pid_t pid;
   int i;

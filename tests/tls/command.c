@@ -80,6 +80,13 @@ TEST(refuses_files_that_are_none) {
           "does not hold the key");
 }
 
+TEST(tells_that_openssl_cannot_be_used) {
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  fresh_tls();
+  CHECK_SAYS("OpenSSL cannot be used: is the file in OPENSSL_CONF right?", 125,
+             REFUSING "tls $redlock --insecure job -- true");
+}
+
 static const char *why;
 
 static void tls_is_missing(void) { SKIP(why); }

@@ -25,6 +25,8 @@ $(TLS_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 
 $(BUILD)/tests/tls/openssl: private STANDARD += -D_DEFAULT_SOURCE # memory that processes share
 
+$(BUILD)/tests/tls/command: | $(BUILD)/tests/command/refuse.so
+
 # The command with TLS, built as the tests are.
 $(BUILD)/tests/tls/redlock: $(COMMAND_NEEDS)
 	@mkdir -p $(@D)

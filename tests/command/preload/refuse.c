@@ -1,5 +1,6 @@
-/* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random" or "memory";
- * if REFUSE_FROM names a file, once that is there. */
+/* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random", "memory",
+ * "tls" or "time" (its time of day is an hour off); if REFUSE_FROM names a file, once that is
+ * there. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,5 +30,17 @@ int setenv(const char *name, const char *value, int overwrite) {
   int (*next)(const char *, const char *, int);
   *(void **)&next = dlsym(RTLD_NEXT, "setenv");
   return refuses("memory") ? -1 : next(name, value, overwrite);
+}
+
+void *SSL_CTX_new(const void *method) {
+  void *(*next)(const void *);
+  *(void **)&next = dlsym(RTLD_NEXT, "SSL_CTX_new");
+  return refuses("tls") ? NULL : next(method);
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+  int failed = (int)syscall(SYS_gettimeofday, now, zone);
+  if (refuses("time")) now->tv_sec += 3600;
+  return failed;
 }
 #endif
