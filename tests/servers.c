@@ -271,11 +271,15 @@ static int launch(struct server *s) {
   return ready;
 }
 
+/* On a port of its own: in the folder of an earlier server it would find what that one kept. */
 static void settle_in(struct server *s) {
-  s->port = free_port();
-  snprintf(s->dir, sizeof s->dir, "%s/%d", root, s->port);
-  snprintf(s->socket, sizeof s->socket, "%s/sock", s->dir);
-  if (mkdir(s->dir, 0700) && errno != EEXIST) fail(s->dir);
+  for (;;) {
+    s->port = free_port();
+    snprintf(s->dir, sizeof s->dir, "%s/%d", root, s->port);
+    snprintf(s->socket, sizeof s->socket, "%s/sock", s->dir);
+    if (mkdir(s->dir, 0700) == 0) return;
+    if (errno != EEXIST) fail(s->dir);
+  }
 }
 
 static void refuse_to_start(void) {
