@@ -1580,10 +1580,12 @@ static int64_t rl_send_expiry_ms(const redlock *rl, const rl_command *c) {
   return c->t1_ms + (c->kind == RL_TASK_RELEASE || c->ttl_ms < limit ? c->ttl_ms : limit);
 }
 
-/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). */
+/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). No release is too
+   old while a reply is outstanding: its SET may still be on its way there (R7). */
 static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
   if (!(c->unsent_to & s->bit)) return 0;
-  return c->lock || rl->now_ms < rl_send_expiry_ms(rl, c);
+  if (c->lock || (c->kind == RL_TASK_RELEASE && s->outstanding)) return 1;
+  return rl->now_ms < rl_send_expiry_ms(rl, c);
 }
 
 /* Moves send_next past what this server must not get; 0 = nothing is left. */

@@ -175,16 +175,20 @@ static inline redlock_lock *still_queued(void) {
   return first == &lock ? &other : &lock;
 }
 
+/* So many bytes still fit in front of a frozen server. */
+static inline void leave_room(int server, size_t bytes) {
+  const struct fake_stream *in = &fake.connection[fake.client[0].connection[server]].in;
+  fake.server[server].socket_room = in->end - in->next + bytes;
+}
+
 /* Server 0 stands still for longer than its answers are worth waiting for, and its socket is full:
    of the release that is started here a part fits. */
 static inline void release_into_a_full_socket(void) {
-  const struct fake_stream *in;
   hold("r", 60000);
   fake.server[0].thaw_at = now() + 200;
   CHECK_EQ(redlock_start_extend(&rl, &lock, 90000), REDLOCK_PENDING);
   CHECK(redlock_step(&rl) == NULL);
-  in = &fake.connection[fake.client[0].connection[0]].in;
-  fake.server[0].socket_room = in->end - in->next + 20;
+  leave_room(0, 20);
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
 }
 

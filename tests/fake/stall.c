@@ -392,6 +392,21 @@ TEST(the_vote_says_what_is_wrong) { /* R13 R14 */
   end();
 }
 
+/* The connection is kept for the longer lock, and the shorter one's SET is in its socket in part. */
+TEST(a_release_is_never_too_old_behind_its_set) { /* R7 R13 */
+  world(5);
+  fake_freeze(&fake, 4);
+  take_and_release("long", 60000);
+  leave_room(4, 10);
+  take_and_release("short", 500);
+  run_for(1000);
+  fake.server[4].socket_room = SIZE_MAX;
+  fake_thaw(&fake, 4);
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 2);
+  end_without_a_key();
+}
+
 /* Its socket was full until all that was due to it was too old: it owes nothing. */
 TEST(a_server_that_was_spared_all_is_asked_again) { /* R13 */
   world(5);

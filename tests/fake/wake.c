@@ -444,6 +444,21 @@ TEST(a_stalled_server_that_caught_up_counts_as_a_push) { /* R26 R13 */
   end();
 }
 
+/* Nothing that is on its way there is of this lock, so that no roll-back pushes either. */
+TEST(so_does_one_that_was_not_asked) { /* R26 R13 */
+  world_waking(3);
+  fake_freeze(&fake, 0);
+  take_and_release("other", 60000);
+  run_for(SERVER_TIMEOUT + 2);
+  wait_for_held(1, 2);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TIMEOUT);
+  fake_thaw(&fake, 0);
+  run_for(20);
+  release_at(1, 1);
+  comes_soon();
+  end();
+}
+
 /* A waiter for "r", tried for long enough to have come to its usual rests. */
 static void wait_until_settled(void) {
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);

@@ -19,6 +19,7 @@ static const uint64_t kept_seeds[] = {
     UINT64_C(1099601630782), /* the simulator's: an older image's end hid the server's quarantine */
     UINT64_C(53535050570), /* the past: ten clients tried 1 500 times a second, and for 36 s */
     UINT64_C(4451893003605), /* the simulator's: ends of keys filled its queue */
+    UINT64_C(54002599764), /* the past: a release grew too old behind a SET that was half sent */
     UINT64_C(53538370613), /* a mend of that: a waiter rested for 831 ms too long */
     5000007,  /* thaw-unheard, which was a bug of the past too */
     2000035,  /* thaw-unheard, in another world */
