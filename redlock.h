@@ -683,7 +683,8 @@ struct redlock {
      rl_process      repeats only if a reply read the clock and a timer is due by then; no round
                      starts meanwhile, so these replies run out
      rl_block        a round ends by its timer, a wait by its deadline (R10; REDLOCK_FOREVER has
-                     none); in the queue, the ring's oldest commands become too old, and make room
+                     none); in the queue, the ring's oldest command becomes too old, or its server
+                     stalls and is disconnected: that makes room
      redlock_close   by the clock (rl_linger_ms) */
 
 #include <string.h>
@@ -2211,7 +2212,7 @@ static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_comman
 
 /* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
    that accepts no more bytes is disconnected. A healthy one is waited for, until the command is too
-   old or, if part of it has been sent, until its reply is overdue. */
+   old or, if that cannot be (part of it was sent; rl_must_send), until a reply is overdue. */
 static int rl_retire_oldest(redlock *rl) {
   const rl_command *c = rl_command_at(rl, rl->ring_head);
   rl_server *s;
