@@ -392,7 +392,7 @@ TEST(the_vote_says_what_is_wrong) { /* R13 R14 */
   end();
 }
 
-/* The connection is kept for the longer lock, and the shorter one's SET is in its socket in part. */
+/* The connection is kept for the longer lock; the shorter one's SET is in its socket in part. */
 TEST(a_release_is_never_too_old_behind_its_set) { /* R7 R13 */
   world(5);
   fake_freeze(&fake, 4);
