@@ -45,6 +45,16 @@ TEST(tells_what_it_cannot_do_without) {
   CHECK(is_released("job"));
 }
 
+/* R1: one server's answer makes the quorum; from a second one it would not come in time. */
+TEST(tells_that_servers_answered_too_late) {
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  fresh();
+  CHECK_SAYS("cannot take lock 'job': the servers answered too late; use a longer --ttl", 121,
+             REFUSING "speed $redlock -s redis://127.0.0.1:%d -n job -- true",
+             real.at[0].port);
+  CHECK(is_released("job"));
+}
+
 /* R19, R22 */
 TEST(stops_command_when_the_clock_fails) {
   if (cannot_refuse()) SKIP("no library can be loaded first");

@@ -1,12 +1,13 @@
 /* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random", "memory",
- * "tls" or "time" (its time of day is an hour off); if REFUSE_FROM names a file, once that is
- * there. */
+ * "tls", "time" (its time of day is an hour off) or "speed" (an hour passes with its second OK, a
+ * SET's: the first is the handshake's); if REFUSE_FROM names a file, once that is there. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -18,8 +19,20 @@ static int refuses(const char *what) {
   return refused && strcmp(refused, what) == 0 && (!from || syscall(SYS_access, from, F_OK) == 0);
 }
 
+static int oks;
+
 int clock_gettime(clockid_t id, struct timespec *t) {
-  return refuses("clock") ? -1 : (int)syscall(SYS_clock_gettime, id, t);
+  int failed = (int)syscall(SYS_clock_gettime, id, t);
+  if (oks > 1) t->tv_sec += 3600;
+  return refuses("clock") ? -1 : failed;
+}
+
+ssize_t recv(int fd, void *data, size_t size, int flags) {
+  ssize_t got = syscall(SYS_recvfrom, fd, data, size, flags, NULL, NULL);
+  ssize_t i;
+  for (i = 0; i + 5 <= got && refuses("speed"); i++)
+    if (memcmp((char *)data + i, "+OK\r\n", 5) == 0) oks++;
+  return got;
 }
 
 ssize_t getrandom(void *data, size_t size, unsigned flags) {
