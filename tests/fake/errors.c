@@ -50,6 +50,15 @@ TEST(each_error_is_no_vote_and_is_kept) { /* R15 R23 */
   }
 }
 
+TEST(a_reply_that_is_no_answer_is_told) { /* R4 R15 */
+  world(3);
+  fake_answer(&fake, 2, FAKE_SET, 1, "+QUEUED\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  run_for(20);
+  CHECK(strcmp(redlock_server_error(&rl, 2), "not an answer of Redis") == 0);
+  end();
+}
+
 /* The arguments of an unknown command are quoted, and the lock's value is one of them. Nor is it
    shown when the rest of the error never comes. */
 TEST(the_locks_value_is_not_shown) { /* R15 */
