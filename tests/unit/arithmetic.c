@@ -287,6 +287,7 @@ TEST(one_end_of_the_range_is_never_passed) {
     CHECK_EQ(rest_ms(0, max_ms, 0x00), 1);
   }
   CHECK_EQ(rest_ms(0, UINT32_MAX, 0xff), 1 + 12);
+  CHECK_EQ(rest_ms(201, 0, 0xff), 201);
   CHECK(rest_ms(1000, 0, 0x00) >= 1000);
   CHECK(rest_ms(1000, 0, 0xff) >= 1000);
 }
