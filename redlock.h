@@ -631,8 +631,8 @@ struct redlock {
    and it is sent releases only (rl_append_for_all). The ring goes on: replies to retired commands
    are counted in stale_replies. If its socket is full, and the oldest command in the ring must
    still go there, rl_retire_oldest disconnects it to make room. If its last outstanding reply
-   comes, it is back (rl_reply_arrived). If not, it is disconnected once no SET that it was sent
-   can still be alive (not_before_ms), and tried anew as R14 says; if it is still frozen, its timer
+   comes, it is back (rl_reply_arrived). If not, it is disconnected once each SET that it was sent
+   is one ttl old (not_before_ms), and tried anew as R14 says; if it is still frozen, its timer
    runs out again.
 
    A command's way through the ring: rl_append_command puts it at the tail, and marks in
