@@ -53,6 +53,7 @@ TEST(a_scope_makes_no_other_address) { /* R5 */
   are_one("[fec0::1%1]:7001,[fec0::1]:7001");
   are_one("[fe80::1%1]:7001,[fe80::1%1]:7001");
   are_others("[fe80::1%1]:7001,[fe80::1%2]:7001");
+  are_others("[febf::1%1]:7001,[febf::1%2]:7001");
 #endif
 }
 
