@@ -1,0 +1,327 @@
+/* checks.h: what must be true, in the words of the rules: of what clients return and of what the
+ * servers hold and have said. Nothing here looks into a client but invariants.h. */
+#ifndef EXPLORE_CHECKS_H
+#define EXPLORE_CHECKS_H
+
+#include "io.h"
+
+static int quorum(void) { return cfg.servers / 2 + 1; }
+
+static int64_t left_of(int c, int l) {
+  int64_t left;
+  idle = 1;
+  left = redlock_remaining_ms(&W.side[c].rl, &W.side[c].lock[l]);
+  idle = 0;
+  return left;
+}
+
+/* For how long the lock is held; what was handed over is not. */
+static int64_t holds(int c, int l) {
+  return W.side[c].user[l].given ? 0 : left_of(c, l);
+}
+
+static int timeout_is_0(int c) {
+  int is_0;
+  idle = 1;
+  is_0 = redlock_timeout_ms(&W.side[c].rl) == 0;
+  idle = 0;
+  return is_0;
+}
+
+/* The servers on which the client may act now. */
+static uint32_t ready_servers(int c) {
+  redlock_fd fds[SERVERS];
+  uint32_t ready = 0;
+  int i, n = redlock_fds(&W.side[c].rl, fds, SERVERS);
+  for (i = 0; i < n; i++) {
+    const struct connection *k = &W.side[c].to[fds[i].server];
+    if (!k->open) fail("a descriptor that is not open");
+    if (is_readable(k) || ((fds[i].events & REDLOCK_WRITE) && has_room(k, 1)))
+      ready |= 1u << fds[i].server;
+  }
+  return ready;
+}
+
+static int is_step_due(int c) {
+  return !W.side[c].paused && !W.side[c].closed && (timeout_is_0(c) || ready_servers(c));
+}
+
+/* ---- In every state -------------------------------------------------------------------------- */
+
+static int votes_of(const redlock_lock *lock, redlock_vote least, redlock_vote most) {
+  int e, n = 0;
+  for (e = 0; e < cfg.servers; e++) n += lock->votes[e] >= least && lock->votes[e] <= most;
+  return n;
+}
+
+/* Another server holds the value, may do so, or cannot say that it does not: it casts no vote. */
+static int is_kept_on(int server, int resource, const struct value *v) {
+  const struct server *s = &W.server[server];
+  if (s->forgot || server == cfg.liar) return 1;
+  return value_is(&s->key[resource].value, v) && s->key[resource].end > W.now;
+}
+
+/* 2: as long as a lock is held, a majority of the servers holds its value or casts no vote. */
+static void check_majority(int c, int l) {
+  struct value v = value_of(&W.side[c].lock[l]);
+  int e, kept = 0;
+  for (e = 0; e < cfg.servers; e++) kept += is_kept_on(server_of(e), resource_of(l), &v);
+  if (kept < quorum()) fail("R1: a lock is held, and no majority of the servers holds its value");
+}
+
+/* R1 */
+static void check_holders(void) {
+  int c, l, holders[RESOURCES] = {0};
+  for (c = 0; c < cfg.clients; c++)
+    for (l = 0; l < cfg.locks; l++) {
+      if (holds(c, l) <= 0) continue;
+      if (++holders[resource_of(l)] > 1) fail("R1: two holders of one lock");
+      check_majority(c, l);
+      if (cfg.max_hold && W.side[c].user[l].granted_at &&
+          W.now + holds(c, l) > W.side[c].user[l].granted_at + cfg.max_hold &&
+          W.now + holds(c, l) > W.side[c].user[l].granted_at + cfg.ttl)
+        fail("R20: a lock is held for longer than max_hold_ms");
+    }
+}
+
+static void check_state(void) {
+  int c;
+  for (c = 0; c < cfg.clients; c++) rl_check(&W.side[c].rl);
+  check_holders();
+}
+
+/* ---- When a client has done all that is due -------------------------------------------------- */
+
+/* R12: what is undecided has no yes of a connection that is lost. */
+static void check_void_votes(const redlock_lock *lock) {
+  struct value v = value_of(lock);
+  int e;
+  for (e = 0; e < cfg.servers; e++)
+    if (lock->votes[e] == REDLOCK_VOTE_YES && (*fate_of(&v, e) & CLOSED_ON))
+      fail("R12: a yes is kept whose connection is lost");
+}
+
+/* R6, R9, R10: a pending call is decided as soon, and as late, as the rules say. */
+static void check_pending(int c, int l) {
+  const redlock_lock *lock = &W.side[c].lock[l];
+  const struct user *u = &W.side[c].user[l];
+  int yes = votes_of(lock, REDLOCK_VOTE_YES, REDLOCK_VOTE_YES);
+  int none = votes_of(lock, REDLOCK_VOTE_NONE, REDLOCK_VOTE_NONE);
+  int once = u->call == ACQUIRE || u->call == ADOPT;
+  int64_t most = u->call == WAIT ? cfg.wait + cfg.timeout : cfg.timeout;
+  if (u->state != PENDING || RING < 8 || W.side[c].upset) return;
+  if ((once || u->call == WAIT) && yes >= quorum())
+    fail("R6: a quorum said yes, and it is not decided");
+  if (once) check_void_votes(lock);
+  if (once && yes + none < quorum())
+    fail("R6: no quorum can say yes any more, and it is not decided");
+  if ((u->call != WAIT || cfg.wait >= 0) && clock_of(c) > u->begun_at + most)
+    fail("R9 R10: a call lasts longer than wait_ms and server_timeout_ms");
+}
+
+/* R13: which replies are overdue. */
+static void note_overdue(int c) {
+  int e;
+  for (e = 0; e < cfg.servers; e++) {
+    struct connection *k = &W.side[c].to[e];
+    int owed = k->open && (k->in.commands || k->cut || k->out_size);
+    if (owed && W.now > k->owed_since + cfg.timeout + W.side[c].behind) k->overdue = 1;
+  }
+}
+
+static void check_settled(int c) {
+  int l;
+  if (W.side[c].closed || W.side[c].paused || is_step_due(c)) return;
+  for (l = 0; l < cfg.locks; l++) {
+    if (W.side[c].user[l].begun_at == INT64_MAX) W.side[c].user[l].begun_at = clock_of(c);
+    check_pending(c, l);
+  }
+  note_overdue(c);
+}
+
+/* R27: before the time that redlock_timeout_ms names, a step does nothing that can be seen. It is
+   undone: it may drop what is too old. */
+static void check_idle_step(int c) {
+  static struct side saved;
+  redlock *rl = &W.side[c].rl;
+  redlock_fd fds[SERVERS];
+  int i, n;
+  if (W.side[c].closed || timeout_is_0(c)) return;
+  idle = 1;
+  idle_writes = 0;
+  n = redlock_fds(rl, fds, SERVERS);
+  for (i = 0; i < n; i++)
+    if (fds[i].events & REDLOCK_WRITE) idle_writes |= 1u << fds[i].server;
+  memcpy(&saved, &W.side[c], offsetof(struct side, user));
+  if (redlock_step_on(rl, (1u << cfg.servers) - 1)) fail("R27: an idle step returns a lock");
+  memcpy(&W.side[c], &saved, offsetof(struct side, user));
+  idle = 0;
+}
+
+/* ---- When a lock is returned ----------------------------------------------------------------- */
+
+static const char *status_text(int status) {
+  static const char *const text[] = {"PENDING", "OK", "TAKEN", "NO_QUORUM", "EXPIRED", "CANCELLED",
+                                     "LIMIT", "INVALID", "SYSTEM"};
+  return status >= -7 && status <= 1 ? text[1 - status] : "?";
+}
+
+/* What the votes of the last round come to. */
+struct tally {
+  int yes, taken, low, absent;
+};
+
+static struct tally tally_of(const redlock_lock *lock) {
+  struct tally t;
+  t.yes = votes_of(lock, REDLOCK_VOTE_YES, REDLOCK_VOTE_YES);
+  t.taken = votes_of(lock, REDLOCK_VOTE_TAKEN, REDLOCK_VOTE_TAKEN);
+  t.low = votes_of(lock, REDLOCK_VOTE_LOW, REDLOCK_VOTE_LOW);
+  t.absent = votes_of(lock, REDLOCK_VOTE_TIMEOUT, REDLOCK_VOTE_CLOCK);
+  return t;
+}
+
+/* R4: a vote is what that server said to this value. */
+static void check_votes(const redlock_lock *lock) {
+  struct value v = value_of(lock);
+  int e;
+  for (e = 0; e < cfg.servers; e++) {
+    int fate = *fate_of(&v, e);
+    if (lock->votes[e] == REDLOCK_VOTE_YES && !(fate & SAID_YES))
+      fail("R4: a yes that was not said");
+    if (lock->votes[e] == REDLOCK_VOTE_TAKEN && !(fate & SAID_NO))
+      fail("R4: a nil that was not said");
+  }
+}
+
+/* R1, R5, R25 */
+static void check_grant(int c, int l, const struct tally *t) {
+  const redlock_lock *lock = &W.side[c].lock[l];
+  struct value v = value_of(lock);
+  int e, yes = 0;
+  for (e = 0; e < cfg.servers; e++) yes += (*fate_of(&v, e) & SAID_YES) != 0;
+  if (yes < quorum() || t->yes < quorum()) fail("R5: granted without a quorum");
+  if (holds(c, l) <= 0) fail("R1: granted, and not held");
+  W.side[c].user[l].granted_at = W.now;
+  if (!cfg.fencing) return;
+  if (lock->token == 0) fail("R25: granted without a token");
+  if (lock->token <= W.side[c].user[l].token) fail("R25: a token that does not rise");
+  if (lock->token > W.token) W.token = lock->token;
+}
+
+/* R9, R22, R23, R25 */
+static void check_refusal(int c, int l, const struct tally *t) {
+  const redlock_lock *lock = &W.side[c].lock[l];
+  const struct user *u = &W.side[c].user[l];
+  int spare = cfg.servers - quorum();
+  int absent = t->absent - (lock->adopts ? 0 : t->low);
+  if (holds(c, l)) fail("R22: not granted, and held");
+  if (lock->token) fail("R25: not granted, and a token");
+  if (u->call == WAIT && cfg.wait < 0 && !cfg.attempts && lock->status != REDLOCK_EXPIRED &&
+      lock->status != REDLOCK_SYSTEM)
+    fail("R9: it was to wait for ever"); /* EXPIRED: the grant lapsed before it was returned (R1) */
+  if (lock->status == REDLOCK_TAKEN && t->taken + t->low == 0)
+    fail("R23: TAKEN, but nobody has it");
+  if (lock->status == REDLOCK_NO_QUORUM && absent <= spare)
+    fail("R23: NO_QUORUM, but enough voted");
+}
+
+/* R18, R19, R20 */
+static void check_extension(int c, int l, const struct tally *t) {
+  const redlock_lock *lock = &W.side[c].lock[l];
+  const struct user *u = &W.side[c].user[l];
+  int spare = cfg.servers - quorum();
+  if (lock->status == REDLOCK_OK && (t->yes < quorum() || holds(c, l) <= 0))
+    fail("R18: extended without a quorum in time");
+  if (lock->status == REDLOCK_EXPIRED) {
+    if (holds(c, l)) fail("R19: EXPIRED, and held");
+    if (clock_of(c) < u->end && t->taken <= spare)
+      fail("R19: EXPIRED before its time, and the loss is not proved");
+  } else if (u->end > clock_of(c) && holds(c, l) < u->end - clock_of(c)) {
+    fail("R18 R19: an extension shortened the lock");
+  }
+  if (lock->status == REDLOCK_LIMIT && !cfg.max_hold) fail("R20: LIMIT, but there is none");
+}
+
+/* R21, R22 */
+static void check_release(int c, int l, const struct tally *t) {
+  const redlock_lock *lock = &W.side[c].lock[l];
+  int spare = cfg.servers - quorum();
+  if (holds(c, l)) fail("R22: released, and held");
+  if (lock->status == REDLOCK_EXPIRED && t->taken <= spare)
+    fail("R21: EXPIRED, but too few said that it is not there");
+  if (lock->status == REDLOCK_NO_QUORUM && t->absent <= spare)
+    fail("R21: NO_QUORUM, but enough answered");
+}
+
+/* What the user may go on with, until its time is over. */
+static int is_still_held(const redlock_lock *lock) {
+  if (lock->operation == REDLOCK_RELEASE) return 0;
+  if (lock->operation == REDLOCK_ACQUIRE) return lock->status == REDLOCK_OK;
+  return lock->status != REDLOCK_EXPIRED;
+}
+
+static void check_returned(int c, redlock_lock *lock) {
+  int l = (int)(lock - W.side[c].lock);
+  struct user *u = &W.side[c].user[l];
+  struct tally t = tally_of(lock);
+  SAY("      c%d returns lock %d: operation %d, %s; %d yes, %d taken, %d absent\n", c, l,
+      (int)lock->operation, status_text(lock->status), t.yes, t.taken, t.absent);
+  if (u->state != PENDING && u->state != KEPT) fail("6: a lock is returned that nobody awaits");
+  if ((lock->operation == REDLOCK_LOST) != (u->state == KEPT)) fail("6: LOST is for kept locks");
+  if (lock->status == REDLOCK_PENDING || lock->status == REDLOCK_INVALID ||
+      lock->status == REDLOCK_CANCELLED)
+    fail("6: a status that cannot be");
+  if (lock->status == REDLOCK_SYSTEM) {
+    if (!W.side[c].upset) fail("6: SYSTEM, and nothing failed here");
+    if (lock->operation != REDLOCK_EXTEND && holds(c, l)) fail("R22: not granted, and held");
+  } else if (lock->operation == REDLOCK_ACQUIRE) {
+    check_votes(lock);
+    if (lock->status == REDLOCK_OK) check_grant(c, l, &t);
+    else check_refusal(c, l, &t);
+  } else if (lock->operation == REDLOCK_RELEASE) {
+    check_release(c, l, &t);
+  } else if (lock->operation == REDLOCK_EXTEND) {
+    check_extension(c, l, &t);
+  } else if (lock->status == REDLOCK_EXPIRED && holds(c, l)) {
+    fail("R19: lost, and held");
+  }
+  u->state = is_still_held(lock) ? HELD : IDLE;
+  if (u->state == IDLE) u->granted_at = 0;
+}
+
+/* ---- When all that is due is done ------------------------------------------------------------ */
+
+static int is_wanted(const struct value *v) {
+  int l;
+  if (v->client > cfg.clients) return 1;
+  for (l = 0; l < cfg.locks; l++) {
+    const struct user *u = &W.side[v->client - 1].user[l];
+    struct value own = value_of(&W.side[v->client - 1].lock[l]);
+    if (value_is(&own, v) && u->state != IDLE && !u->given) return 1;
+  }
+  return 0;
+}
+
+/* By whichever entry of the list it came. */
+static int may_stay(const struct value *v, int server) {
+  int e, fate = 0;
+  for (e = 0; e < cfg.servers; e++)
+    if (server_of(e) == server) fate |= *fate_of(v, e);
+  return server == cfg.liar || W.server[server].failing || (fate & (EXCUSED | LOST_ON));
+}
+
+/* R7, R12, R21: no key is left behind on a connection that stands. */
+static void check_residue(void) {
+  static char text[100];
+  int s, r;
+  for (s = 0; s < cfg.servers; s++)
+    for (r = 0; r < RESOURCES; r++) {
+      const struct value *v = &W.server[s].key[r].value;
+      if (!v->client || W.server[s].key[r].end <= W.now || is_wanted(v) || may_stay(v, s)) continue;
+      snprintf(text, sizeof text, "R7: the key %s of %s stays on s%d, and nobody deletes it",
+               resource_name[r], value_text(v), s);
+      fail(text);
+    }
+}
+
+#endif

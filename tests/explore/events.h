@@ -1,0 +1,441 @@
+/* events.h: what may happen next in a world, and that it happens. One event at a time: a user calls,
+ * a client steps, a server executes one command, a fault comes or goes, a millisecond passes. */
+#ifndef EXPLORE_EVENTS_H
+#define EXPLORE_EVENTS_H
+
+#include "checks.h"
+
+enum event_kind {
+  E_STEP, E_CALL, E_EXECUTE, E_EXECUTE_LOST, E_DROP_LOST, E_BREAK, E_HOLD, E_FREE, E_DOWN, E_UP,
+  E_ERR, E_HEAL, E_PAUSE, E_RESUME, E_CONNECT, E_TICK
+};
+
+static int64_t began_ms; /* when the first world began */
+
+struct event {
+  uint8_t kind, c, s, arg;
+};
+
+enum { EVENTS = 160 };
+
+static const char call_letter[] = "awreskxdc";
+static const char *const call_name[CALLS] = {
+    "start_acquire", "start_acquire, waiting", "start_release", "start_extend",
+    "start_extend with a shorter ttl", "keep", "cancel", "start_adopt", "close"};
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+/* A giver as a number: of its client and its lock. */
+static struct user *user_of(int giver) { return &W.side[giver / LOCKS].user[giver % LOCKS]; }
+
+static int may_adopt(int c, int l, int giver) {
+  const struct user *u = user_of(giver);
+  if (giver / LOCKS == c || giver / LOCKS >= cfg.clients || giver % LOCKS >= cfg.locks) return 0;
+  if (resource_of(giver % LOCKS) != resource_of(l) || W.side[giver / LOCKS].paused) return 0;
+  return W.side[c].user[l].state == IDLE && !u->given && (u->state == HELD || u->state == KEPT);
+}
+
+static int may_call(int c, int l, int call, int giver) {
+  const struct user *u = &W.side[c].user[l];
+  int mine = u->state == HELD && !u->given;
+  const char *may = c && cfg.may2 ? cfg.may2 : cfg.may;
+  if (!u->calls || W.side[c].paused || W.side[c].closed || !strchr(may, call_letter[call]))
+    return 0;
+  switch (call) {
+    case ACQUIRE: case WAIT: return u->state == IDLE || (u->state == HELD && u->given);
+    case RELEASE: return mine || u->state == KEPT || (u->state == PENDING && u->call != RELEASE);
+    case ADOPT: return may_adopt(c, l, giver);
+    case CANCEL: return u->state == PENDING || u->state == KEPT;
+    case CLOSE: return l == 0;
+    default: return mine;
+  }
+}
+
+static void await(int c, int l, int call, redlock_status got) {
+  struct user *u = &W.side[c].user[l];
+  if (got != REDLOCK_PENDING && !(got == REDLOCK_SYSTEM && W.side[c].upset))
+    fail("6: a call is refused");
+  u->state = got == REDLOCK_PENDING ? PENDING : u->state == PENDING ? IDLE : u->state;
+  u->call = (uint8_t)call;
+  u->begun_at = INT64_MAX;
+}
+
+static void call_acquire(int c, int l, int call) {
+  struct user *u = &W.side[c].user[l];
+  uint32_t wait = call == ACQUIRE ? 0 : cfg.wait < 0 ? REDLOCK_FOREVER : (uint32_t)cfg.wait;
+  u->token = W.token;
+  u->given = 0;
+  u->state = IDLE;
+  await(c, l, call, redlock_start_acquire(&W.side[c].rl, &W.side[c].lock[l],
+                                          resource_name[resource_of(l)], (uint32_t)ttl_of(l), wait));
+}
+
+/* The giver stops: what its value left may stay, or be taken over. */
+static void call_adopt(int c, int l, int giver) {
+  struct side *from = &W.side[giver / LOCKS];
+  redlock_lock *lock = &from->lock[giver % LOCKS];
+  struct value v = value_of(lock);
+  struct user *u = &W.side[c].user[l];
+  int e;
+  if (user_of(giver)->state == KEPT) (void)redlock_cancel(&from->rl, lock);
+  user_of(giver)->state = HELD;
+  user_of(giver)->given = 1;
+  for (e = 0; e < cfg.servers; e++) *fate_of(&v, e) |= EXCUSED;
+  u->token = W.token;
+  u->given = 0;
+  await(c, l, ADOPT, redlock_start_adopt(&W.side[c].rl, &W.side[c].lock[l],
+                                         resource_name[resource_of(l)], (uint32_t)ttl_of(l),
+                                         lock->value));
+}
+
+static int is_acquiring(int c, int l) {
+  const struct user *u = &W.side[c].user[l];
+  return u->state == PENDING && (u->call == ACQUIRE || u->call == WAIT || u->call == ADOPT);
+}
+
+static void call_release(int c, int l) {
+  struct user *u = &W.side[c].user[l];
+  int acquiring = is_acquiring(c, l);
+  redlock_status got = redlock_start_release(&W.side[c].rl, &W.side[c].lock[l]);
+  if (acquiring && got != REDLOCK_CANCELLED) fail("6: a release before the grant is no cancel");
+  if (holds(c, l)) fail("R22: a release was called, and it is held");
+  if (got == REDLOCK_CANCELLED) u->state = IDLE;
+  else if (got == REDLOCK_EXPIRED && u->state == HELD) u->state = IDLE;
+  else if (got != REDLOCK_EXPIRED) await(c, l, RELEASE, got); /* or its loss will be returned */
+}
+
+static void call_extend(int c, int l, int call) {
+  struct user *u = &W.side[c].user[l];
+  int ttl = call == SHORTEN ? cfg.shorter : ttl_of(l);
+  redlock_status got = redlock_start_extend(&W.side[c].rl, &W.side[c].lock[l], (uint32_t)ttl);
+  u->end = clock_of(c) + holds(c, l);
+  if (got == REDLOCK_LIMIT && !cfg.max_hold) fail("R20: LIMIT, but there is none");
+  if (got != REDLOCK_EXPIRED && got != REDLOCK_LIMIT) await(c, l, call, got);
+}
+
+static void call_cancel(int c, int l) {
+  struct user *u = &W.side[c].user[l];
+  redlock_lock *lock = &W.side[c].lock[l];
+  int acquiring = is_acquiring(c, l);
+  if (redlock_cancel(&W.side[c].rl, lock) != REDLOCK_OK) fail("6: a cancel is refused");
+  if (acquiring && holds(c, l)) fail("R22: cancelled, and held");
+#ifndef REDLOCK_NO_FENCING
+  if (acquiring && lock->token) fail("R25: cancelled, and a token");
+#endif
+  u->state = acquiring || (u->state == PENDING && u->call == RELEASE) ? IDLE : HELD;
+}
+
+/* What was held lasts until its ttl ends; what was pending is rolled back, if its bytes leave. */
+static void call_close(int c) {
+  int l, e, n;
+  int64_t began = W.now;
+  W.side[c].closed = 1;
+  for (l = 0; l < cfg.locks; l++) {
+    struct value v = value_of(&W.side[c].lock[l]);
+    for (e = 0; e < cfg.servers && !is_acquiring(c, l); e++) *fate_of(&v, e) |= EXCUSED;
+  }
+  redlock_close(&W.side[c].rl);
+  if (W.now > began + 2 * cfg.servers * (cfg.timeout + 50)) fail("R10: redlock_close takes too long");
+  for (e = 0; e < cfg.servers; e++) {
+    if (W.side[c].to[e].open) fail("R14: redlock_close leaves a connection");
+    for (n = 0; n < VALUES; n++) /* the rest of what was sent is on its way */
+      if (W.side[c].fate[n][e] & RELEASE_SENT)
+        W.side[c].fate[n][e] = (uint8_t)(W.side[c].fate[n][e] & ~LOST_ON);
+  }
+  for (l = 0; l < cfg.locks; l++) {
+    memset(&W.side[c].user[l], 0, sizeof W.side[c].user[l]);
+    memset(&W.side[c].lock[l], 0, sizeof W.side[c].lock[l]);
+  }
+}
+
+static void make_call(int c, int l, int call, int giver) {
+  struct user *u = &W.side[c].user[l];
+  if (u->calls != NEVER) u->calls--;
+  switch (call) {
+    case ACQUIRE: case WAIT: call_acquire(c, l, call); break;
+    case ADOPT: call_adopt(c, l, giver); break;
+    case RELEASE: call_release(c, l); break;
+    case EXTEND: case SHORTEN: call_extend(c, l, call); break;
+    case CANCEL: call_cancel(c, l); break;
+    case CLOSE: call_close(c); break;
+    default: {
+      redlock_status got = redlock_keep(&W.side[c].rl, &W.side[c].lock[l], 0);
+      if (got == REDLOCK_OK) u->state = KEPT;
+      else if (got != REDLOCK_EXPIRED && !W.side[c].upset) fail("6: a keep is refused");
+    }
+  }
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+static void step(int c) {
+  redlock_lock *lock = redlock_step_on(&W.side[c].rl, ready_servers(c));
+  if (lock) check_returned(c, lock); /* its user may call before the next one is returned */
+  check_settled(c);
+  check_idle_step(c);
+}
+
+/* Questions of the handshake do not matter to each other: all of them at once. */
+static void execute_next(int c, int entry) {
+  struct connection *k = &W.side[c].to[entry];
+  struct command m;
+  do {
+    queue_take(&k->in, &m);
+    execute(entry, &m, k);
+  } while (m.sort == ASKS && queue_begins_with_question(&k->in));
+}
+
+static void execute_lost(int c, int entry, int which) {
+  struct command m;
+  queue_take(&W.side[c].lost[entry][which], &m);
+  if (m.sort != ASKS) execute(entry, &m, NULL);
+}
+
+/* The releases in what is dropped will not come: then the key may stay (R12). */
+static void drop(int entry, struct queue *q) {
+  struct command m;
+  while (q->commands) {
+    queue_take(q, &m);
+    if (m.sort == RELEASES) *fate_of(&m.value, entry) |= EXCUSED;
+  }
+}
+
+/* ---- Faults ---------------------------------------------------------------------------------- */
+
+static void break_connection(int c, int entry, int how) {
+  struct connection *k = &W.side[c].to[entry];
+  W.faults--;
+  note_lost(c, entry, LOST_ON);
+  leave_to_server(c, entry);
+  k->broken = (uint8_t)how;
+  k->held = k->full = k->slow = 0;
+  k->reads = 0;
+  if (how == ENDED) return;
+  k->out_size = 0;
+  memset(k->out, 0, OUT);
+}
+
+static void take_down(int server, int forgets) {
+  struct server *s = &W.server[server];
+  int c, e, z;
+  W.faults--;
+  s->down = 1;
+  s->run++;
+  for (c = 0; c < cfg.clients; c++)
+    for (e = 0; e < cfg.servers; e++) {
+      struct connection *k = &W.side[c].to[e];
+      if (server_of(e) != server) continue;
+      note_lost(c, e, LOST_ON);
+      drop(e, &k->in);
+      for (z = 0; z < LOST; z++) drop(e, &W.side[c].lost[e][z]);
+      if (!k->open) continue;
+      memset(k, 0, sizeof *k);
+      k->open = 1;
+      k->broken = ENDED;
+    }
+  if (!forgets) return;
+  s->forgot = 1;
+  memset(s->key, 0, sizeof s->key);
+  memset(s->counter, 0, sizeof s->counter);
+}
+
+static void bring_up(int server) {
+  W.server[server].down = 0;
+  W.server[server].started = W.now;
+}
+
+/* ---- Time ------------------------------------------------------------------------------------ */
+
+/* Something is due that no fault delays. */
+static int is_busy(void) {
+  int c, e;
+  for (c = 0; c < cfg.clients; c++) {
+    if (is_step_due(c)) return 1;
+    for (e = 0; e < cfg.servers; e++) {
+      const struct connection *k = &W.side[c].to[e];
+      if (k->open && !k->broken && !k->held && k->in.commands) return 1;
+    }
+  }
+  return 0;
+}
+
+/* Nothing lives whose time could matter to the millisecond. */
+static int is_quiet(void) {
+  int c, l, s, r;
+  for (c = 0; c < cfg.clients; c++)
+    for (l = 0; l < cfg.locks; l++)
+      if (W.side[c].user[l].state != IDLE && (W.side[c].user[l].state != HELD || holds(c, l)))
+        return 0;
+  for (s = 0; s < cfg.servers; s++)
+    for (r = 0; r < RESOURCES; r++)
+      if (W.server[s].key[r].value.client) return 0;
+  return 1;
+}
+
+static int64_t sooner(int64_t next, int64_t when) {
+  return when > W.now && when < next ? when : next;
+}
+
+/* The next instant at which anything happens by itself; INT64_MAX = never. */
+static int64_t next_instant(void) {
+  int64_t next = INT64_MAX, left;
+  int c, l, s, r;
+  for (c = 0; c < cfg.clients; c++) {
+    if (W.side[c].closed) continue;
+    idle = 1;
+    left = redlock_timeout_ms(&W.side[c].rl);
+    idle = 0;
+    if (left > 0) next = sooner(next, W.now + left);
+    for (l = 0; l < cfg.locks; l++) next = sooner(next, W.now + left_of(c, l));
+  }
+  for (s = 0; s < cfg.servers; s++)
+    for (r = 0; r < RESOURCES; r++)
+      if (W.server[s].key[r].value.client) next = sooner(next, W.server[s].key[r].end);
+  return next;
+}
+
+/* slips: clients whose clock stands still meanwhile. */
+static void tick(int64_t ms, int slips) {
+  int c;
+  time_passes(ms);
+  for (c = 0; c < cfg.clients; c++)
+    if (slips >> c & 1) {
+      W.side[c].behind++;
+      W.side[c].slips--;
+    }
+  for (c = 0; c < cfg.clients; c++) {
+    check_settled(c);
+    check_idle_step(c);
+  }
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static void apply(struct event e) {
+  struct side *side = &W.side[e.c];
+  struct connection *k = &side->to[e.s];
+  hook_calls = 0;
+  switch (e.kind) {
+    case E_STEP: step(e.c); break;
+    case E_CALL: make_call(e.c, e.s, e.arg & 15, e.arg >> 4); break;
+    case E_EXECUTE: execute_next(e.c, e.s); break;
+    case E_EXECUTE_LOST: execute_lost(e.c, e.s, e.arg); break;
+    case E_DROP_LOST: drop(e.s, &side->lost[e.s][e.arg]); break;
+    case E_BREAK: break_connection(e.c, e.s, e.arg); break;
+    case E_HOLD: W.faults--; k->held = 1; break;
+    case E_FREE: k->held = k->full = 0; break;
+    case E_CONNECT: k->slow = 0; break;
+    case E_DOWN: take_down(e.s, e.arg); break;
+    case E_UP: bring_up(e.s); break;
+    case E_ERR: W.faults--; W.server[e.s].failing = 1; break;
+    case E_HEAL: W.server[e.s].failing = 0; break;
+    case E_PAUSE: W.faults--; side->paused = 1; break;
+    case E_RESUME: side->paused = 0; break;
+    default:
+      if (W.ticks != NEVER) W.ticks--;
+      tick(e.arg & 1 ? next_instant() - W.now : 1, e.arg >> 1);
+  }
+  check_state();
+}
+
+static struct event *add(struct event *to, int kind, int c, int s, int arg) {
+  to->kind = (uint8_t)kind;
+  to->c = (uint8_t)c;
+  to->s = (uint8_t)s;
+  to->arg = (uint8_t)arg;
+  return to + 1;
+}
+
+static struct event *list_calls(struct event *to, int c, int l) {
+  int call, giver, givers;
+  for (call = 0; call < CALLS; call++) {
+    givers = call == ADOPT ? CLIENTS * LOCKS : 1;
+    for (giver = 0; giver < givers; giver++)
+      if (may_call(c, l, call, giver)) to = add(to, E_CALL, c, l, call | giver << 4);
+  }
+  return to;
+}
+
+static struct event *list_connection(struct event *to, int c, int e) {
+  const struct connection *k = &W.side[c].to[e];
+  int z, stands = k->open && !k->broken;
+  if (stands && !k->held && k->in.commands && !W.server[server_of(e)].down)
+    to = add(to, E_EXECUTE, c, e, 0);
+  for (z = 0; z < LOST; z++) {
+    if (!W.side[c].lost[e][z].commands) continue;
+    to = add(to, E_EXECUTE_LOST, c, e, z);
+    to = add(to, E_DROP_LOST, c, e, z);
+  }
+  if (stands && may_fail('b')) to = add(to, E_BREAK, c, e, ENDED);
+  if (stands && may_fail('b') && k->out_size) to = add(to, E_BREAK, c, e, RESET);
+  if (stands && !k->held && may_fail('h')) to = add(to, E_HOLD, c, e, 0);
+  if (k->held) to = add(to, E_FREE, c, e, 0);
+  if (k->slow) to = add(to, E_CONNECT, c, e, 0);
+  return to;
+}
+
+static struct event *list_server(struct event *to, int s) {
+  const struct server *server = &W.server[s];
+  if (!server->down && may_fail('d')) to = add(to, E_DOWN, 0, s, 0);
+  if (!server->down && may_fail('m')) to = add(to, E_DOWN, 0, s, 1);
+  if (server->down) to = add(to, E_UP, 0, s, 0);
+  if (!server->failing && may_fail('o')) to = add(to, E_ERR, 0, s, 0);
+  if (server->failing) to = add(to, E_HEAL, 0, s, 0);
+  return to;
+}
+
+static int may_slip(int slips) {
+  int c;
+  for (c = 0; c < cfg.clients; c++)
+    if (slips >> c & 1 && !W.side[c].slips) return 0;
+  return 1;
+}
+
+/* Time passes when nothing is due but what a fault delays, or at any moment (lazy). While nothing
+   lives it goes to the next instant at once. */
+static struct event *list_ticks(struct event *to) {
+  int64_t next;
+  int slips;
+  if (!W.ticks || (!cfg.lazy && is_busy())) return to;
+  next = next_instant();
+  if (next == INT64_MAX && !cfg.lazy) return to;
+  for (slips = 0; slips < 1 << cfg.clients; slips++)
+    if (may_slip(slips))
+      to = add(to, E_TICK, 0, 0,
+               slips << 1 | (!slips && next != INT64_MAX && (cfg.jumps == 2 ||
+                                                             (cfg.jumps && is_quiet()))));
+  return to;
+}
+
+/* All that may come next. */
+static int list_events(struct event *events) {
+  struct event *to = events;
+  int c, l, e, s;
+  for (c = 0; c < cfg.clients; c++) {
+    if (is_step_due(c)) to = add(to, E_STEP, c, 0, 0);
+    for (l = 0; l < cfg.locks; l++) to = list_calls(to, c, l);
+    for (e = 0; e < cfg.servers; e++) to = list_connection(to, c, e);
+    if (!W.side[c].paused && may_fail('s')) to = add(to, E_PAUSE, c, 0, 0);
+    if (W.side[c].paused) to = add(to, E_RESUME, c, 0, 0);
+  }
+  for (s = 0; s < cfg.servers; s++) to = list_server(to, s);
+  return (int)(list_ticks(to) - events);
+}
+
+static void print_event(struct event e) {
+  static const char *const what[] = {
+      "", "", "the server executes", "executes what a lost connection brought",
+      "never gets what a lost connection brought", "the connection breaks", "stands still",
+      "goes on", "goes down", "comes up", "errs from now on", "errs no more",
+      "the process is stopped", "the process goes on", "is connected at last", ""};
+  printf("%5lld ms  ", (long long)(W.now - began_ms));
+  if (e.kind == E_STEP) printf("c%d steps\n", e.c);
+  else if (e.kind == E_CALL) printf("c%d calls %s for lock %d\n", e.c, call_name[e.arg & 15], e.s);
+  else if (e.kind == E_TICK) printf("time passes%s\n", e.arg >> 1 ? ", but not on a client's clock" : "");
+  else if (e.kind == E_PAUSE || e.kind == E_RESUME) printf("c%d: %s\n", e.c, what[e.kind]);
+  else if (e.kind == E_DOWN) printf("s%d goes down%s\n", e.s, e.arg ? ", its memory is lost" : "");
+  else if (e.kind >= E_UP && e.kind <= E_HEAL) printf("s%d %s\n", e.s, what[e.kind]);
+  else printf("c%d s%d: %s\n", e.c, e.s, what[e.kind]);
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* finish.h: a world left to itself, from any state: without more faults and without choices,
+ * everything that is pending is decided in time (R9, R10), no key is left behind (R7), and nobody
+ * polls (R26, R27). */
+#ifndef EXPLORE_FINISH_H
+#define EXPLORE_FINISH_H
+
+#include "form.h"
+
+enum { MOST_TURNS = 80, MOST_INSTANTS = 6000 };
+
+static void print_step(int c) {
+  struct event e;
+  if (verbose) (void)add(&e, E_STEP, c, 0, 0), print_event(e);
+}
+
+static void apply_one(int kind, int c, int s, int arg) {
+  struct event e;
+  (void)add(&e, kind, c, s, arg);
+  apply(e);
+}
+
+/* The servers do all that a client has sent. */
+static int serve(int c) {
+  int e, z, acted = 0;
+  for (e = 0; e < cfg.servers; e++) {
+    const struct connection *k = &W.side[c].to[e];
+    for (z = 0; z < LOST; z++)
+      while (W.side[c].lost[e][z].commands) apply_one(E_EXECUTE_LOST, c, e, z);
+    while (k->open && !k->broken && !k->held && !W.server[server_of(e)].down && k->in.commands) {
+      apply_one(E_EXECUTE, c, e, 0);
+      acted = 1;
+    }
+  }
+  return acted;
+}
+
+/* All that is due now, in one order. */
+static void settle(void) {
+  int c, turn, more = 1;
+  for (turn = 0; more; turn++) {
+    if (turn > MOST_TURNS) fail("R27: steps without end at one instant");
+    more = 0;
+    for (c = 0; c < cfg.clients; c++) {
+      more |= serve(c);
+      if (!is_step_due(c)) continue;
+      print_step(c);
+      apply_one(E_STEP, c, 0, 0);
+      more = 1;
+    }
+  }
+}
+
+/* heals: what stands still goes on; else it does so for ever. Nobody keeps a lock any longer. */
+static void end_faults(int heals) {
+  int c, l, e, s;
+  for (s = 0; s < cfg.servers && heals; s++) {
+    if (W.server[s].down) bring_up(s);
+    W.server[s].failing = 0;
+  }
+  for (c = 0; c < cfg.clients; c++) {
+    W.side[c].paused = 0;
+    for (e = 0; e < cfg.servers && heals; e++) {
+      struct connection *k = &W.side[c].to[e];
+      k->held = k->full = k->slow = 0;
+    }
+    for (l = 0; l < cfg.locks; l++)
+      if (W.side[c].user[l].state == KEPT && !W.side[c].closed) {
+        SAY("      (c%d cancels the keeping of lock %d)\n", c, l);
+        make_call(c, l, CANCEL, 0);
+      }
+  }
+}
+
+static int count_pending(int waiters) {
+  int c, l, n = 0;
+  for (c = 0; c < cfg.clients; c++)
+    for (l = 0; l < cfg.locks; l++)
+      n += W.side[c].user[l].state == PENDING && (waiters || W.side[c].user[l].call != WAIT);
+  return n;
+}
+
+/* R26: while nothing changes, a waiter makes no more than so many attempts in so many ms, once all
+   servers have told all that they have to. */
+static void stand_still(void) {
+  int64_t began = W.now, next;
+  int c, turns = 0;
+  uint8_t drawn[CLIENTS];
+  while ((next = next_instant()) != INT64_MAX && next < began + cfg.still) {
+    if (W.now < began + cfg.still / 2)
+      for (c = 0; c < cfg.clients; c++) { /* until all quarantines have ended */
+        W.side[c].drawn = 0;
+        memset(W.side[c].fate, 0, sizeof W.side[c].fate);
+        drawn[c] = 0;
+      }
+    if (++turns > MOST_INSTANTS) fail("R26: a waiter polls");
+    tick(next - W.now, 0);
+    settle();
+  }
+  for (c = 0; c < cfg.clients; c++)
+    if (W.side[c].drawn > drawn[c] + cfg.still / 2000 * cfg.locks + 2) fail("R26: a waiter polls");
+}
+
+static void finish(int heals) {
+  int64_t began = W.now, next;
+  int instants = 0, is_first = 1;
+  calm = 1;
+  end_faults(heals);
+  for (;;) {
+    settle();
+    if (heals && is_first) check_residue();
+    is_first = 0;
+    if (!count_pending(heals && !cfg.still)) break;
+    next = next_instant();
+    if (next == INT64_MAX) fail("R10: a pending lock waits for ever for nothing");
+    if (next - began > cfg.finish || ++instants > MOST_INSTANTS)
+      fail("R9 R10: a pending lock is not decided in time");
+    tick(next - W.now, 0);
+    check_state();
+  }
+  if (heals && cfg.still && count_pending(1)) stand_still();
+  calm = 0;
+}
+
+#endif

@@ -1,0 +1,361 @@
+/* form.h: the form of a state. Two worlds of one form differ in nothing that matters: times stand in
+ * it relative to now, and no further than anything compares them; places in the ring relative to
+ * the oldest command that lives; values under names in the order in which they appear; tokens
+ * relative to now. What is dead is left out. `audit=1` looks whether worlds of one form do have the
+ * same successors.
+ *
+ * This file alone knows private names of the header. Whoever adds a member to a struct decides here
+ * whether it belongs to the form, then corrects the sizes below: until then nothing compiles. */
+#ifndef EXPLORE_FORM_H
+#define EXPLORE_FORM_H
+
+#include "events.h"
+
+#if defined(__x86_64__) && defined(__LP64__) && !defined(REDLOCK_NO_FENCING)
+#define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
+SIZE_IS(redlock_lock, 200);
+SIZE_IS(rl_command, 104);
+SIZE_IS(rl_parser, 24);
+SIZE_IS(rl_server, 144);
+SIZE_IS(redlock, 688 + RING * sizeof(rl_command));
+#endif
+
+static struct {
+  uint8_t byte[8192];
+  size_t size;
+  uint8_t name[CLIENTS][VALUES]; /* of each value, in the order in which they appear */
+  uint8_t names;
+} form;
+
+enum { LONG_MS = 20000, NAME_OF_SOMEBODY = 250 };
+
+static void put8(int x) { form.byte[form.size++] = (uint8_t)x; }
+
+static void put16(int64_t x) {
+  put8((int)(x & 255));
+  put8((int)(x >> 8 & 255));
+}
+
+static void put64(uint64_t x) {
+  memcpy(form.byte + form.size, &x, sizeof x);
+  form.size += sizeof x;
+}
+
+static int64_t within(int64_t x, int64_t least, int64_t most) {
+  return x < least ? least : x > most ? most : x;
+}
+
+/* A time, as far from now as anything compares it: between -past and LONG_MS. */
+static void put_time(int64_t when, int64_t now, int64_t past) {
+  put16(when >= INT64_MAX / 2 ? 32767 : within(when - now, -past, LONG_MS));
+}
+
+static void put_token(uint64_t token) { put64(token ? token - (uint64_t)W.now * 1000 : 0); }
+
+static void put_value(const struct value *v) {
+  if (!v->client) {
+    put8(0);
+  } else if (v->client > cfg.clients) {
+    put8(NAME_OF_SOMEBODY);
+  } else {
+    uint8_t *name = &form.name[v->client - 1][v->number];
+    if (!*name) *name = ++form.names;
+    put8(*name);
+  }
+  if (!v->age_size) return;
+  put8(NAME_OF_SOMEBODY + 1);
+  put8(v->age[0]);
+  put8(v->age[1]);
+  put8(v->age[2]);
+}
+
+static void put_raw_value(const char *at, size_t age_size) {
+  struct value v;
+  if (!value_read(at, RL_VALUE_BYTES + age_size, &v)) memset(&v, 0, sizeof v);
+  put_value(&v);
+}
+
+/* ---- Locks and their users ------------------------------------------------------------------- */
+
+static void put_user(int c, const struct user *u) {
+  int64_t now = clock_of(c);
+  put8(u->state | u->given << 2);
+  put8(u->calls);
+  if (u->state == IDLE) return;
+  put8(u->call);
+  if (cfg.fencing) put_token(u->token);
+  if (u->state == PENDING) put_time(u->begun_at, now, cfg.timeout + 2);
+  if (u->state == PENDING && (u->call == EXTEND || u->call == SHORTEN)) put_time(u->end, now, 0);
+  if (cfg.max_hold) put_time(u->granted_at, W.now, cfg.max_hold + cfg.ttl + 2);
+}
+
+static void put_waiter(const redlock_lock *k, int64_t now) {
+  uint32_t now32 = (uint32_t)now;
+  put16(k->first_woken_ms ? 1 + within(now32 - k->first_woken_ms, 0, 30000) : 0);
+  put16(within(now32 - k->attempt_end_ms, 0, 2000));
+  put16(within(k->holder_age_ms, 0, 30000));
+  if (k->first_woken_ms)
+    for (int i = 0; i < 3; i++) put8(k->age[i]);
+}
+
+/* What only an operation under way has. */
+static void put_operation(const redlock_lock *k, int64_t now, int place) {
+  int acquires = !k->ever_granted || k->task == RL_TASK_SET, e;
+  put8(k->last_result);
+  put8((int)k->operation | k->wake_mode << 4);
+  put8((int)k->status);
+  put8(k->maybe_set);
+  put8(k->maybe_free | k->known_free << 4);
+  if (k->phase == RL_PHASE_VOTING || k->phase == RL_PHASE_DECIDED || k->wake_mode)
+    for (e = 0; e < cfg.servers; e++) put8((int)k->votes[e]);
+  if (k->phase == RL_PHASE_VOTING) put8(place);
+  put16((int)k->round_ttl_ms);
+  if (acquires) put_time(k->since_ms, now, 0);
+  if (acquires) put16(within((uint32_t)((uint32_t)now - k->max_hold_ms), 0, 4000));
+  put8((int)within(k->attempts, 0, 33));
+  if (k->wake_mode || k->first_woken_ms) put_waiter(k, now);
+  if (k->phase == RL_PHASE_BACKOFF) put16(k->t1_ms);
+  if (k->phase == RL_PHASE_VOTING) put_time(k->t1_ms, now, 100);
+  put_time(k->timer_ms, now, 0);
+}
+
+static void put_lock(int c, int l, uint32_t head) {
+  const redlock_lock *k = &W.side[c].lock[l];
+  const struct user *u = &W.side[c].user[l];
+  int64_t now = clock_of(c);
+  put_user(c, u);
+  put8(k->phase);
+  if (u->state == IDLE || (u->given && k->phase == RL_PHASE_IDLE)) {
+    if (u->given) put_raw_value(k->value, 0);
+    return;
+  }
+  put8(k->task | k->extra_rounds << 4);
+  put8(k->ever_granted | k->kept << 1 | k->has_reserved_slot << 2 | k->urgent << 3 |
+       k->adopts << 4);
+  put_raw_value(k->value, 0);
+  put_time(k->deadline_ms ? k->deadline_ms : INT64_MAX, now, 0);
+  put16((int)k->longest_ttl_ms);
+  if (k->ever_granted && cfg.max_hold) put_time(k->since_ms, now, 2000);
+  put_token(k->token);
+  if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, 0);
+  if (k->phase == RL_PHASE_IDLE) return;
+  put_operation(k, now, k->phase == RL_PHASE_VOTING
+                            ? (int)((k->command - W.side[c].rl.ring) - (int)head) & (RING - 1) : 0);
+}
+
+static void put_list(int c, const rl_link *list) {
+  const redlock_lock *lock = rl_list_first(list);
+  for (; lock; lock = rl_list_next(list, lock)) put8(1 + (int)(lock - W.side[c].lock));
+  put8(0);
+}
+
+/* ---- The ring and the connections ------------------------------------------------------------ */
+
+static int is_dead_command(redlock *rl, uint32_t place) {
+  const rl_command *k = rl_command_at(rl, place);
+  const rl_server *s;
+  if (k->lock || k->unsent_to || k->awaited_from) return 0;
+  for (s = rl->server; s != rl->server_end; s++)
+    if (s->send_next == place && s->sent_bytes) return 0;
+  return 1;
+}
+
+static void put_command(int c, const rl_command *k) {
+  const char *value = k->args + 12; /* "$1\r\nr\r\n$20\r\n" */
+  put8(k->kind | k->form << 2 | (k->lock ? 1 + (int)(k->lock - W.side[c].lock) : 0) << 4);
+  put8(k->unsent_to | k->awaited_from << 4);
+  if (!k->lock && !k->unsent_to && !k->awaited_from) return;
+  put_time(k->t1_ms, clock_of(c), 200);
+  put16((int)k->ttl_ms);
+  put8(k->args[4]);
+  put_raw_value(value, k->age_size);
+  if (k->kind != RL_TASK_SET) return;
+  if (k->form == RL_FORM_SWAP) put_raw_value(k->args + k->args_size, 0);
+  put_token(k->token);
+}
+
+static void put_parser(const rl_parser *p) {
+  put8(p->state | (p->elements_left ? 8 : 0));
+  if (!p->state && !p->elements_left) return;
+  put8(p->type);
+  put8(p->outer_type);
+  put8(p->negative);
+  put16(p->count);
+  put16(p->hash & 65535);
+  put8((int)p->elements_left);
+  put64(p->number);
+}
+
+/* R24: a run_id that is not known, that of the server now, or an older one. */
+static int run_known(const rl_server *s, uint32_t id) {
+  int server = server_of(s->index);
+  return id == 0 ? 0 : id == 0x1000u * ((uint32_t)server + 1) + W.server[server].run ? 1 : 2;
+}
+
+static void put_server_of(int c, const rl_server *s, uint32_t head) {
+  int64_t now = clock_of(c);
+  int32_t next = (int32_t)(s->send_next - head), answered = (int32_t)(s->reply_next - head);
+  put8(s->state | s->stalled << 3 | s->send_blocked << 4 | s->handshake_failed << 6);
+  put8((int)within(s->failures, 0, 10));
+  put8(s->handshake_replies | s->tracking << 4);
+  put16((int)s->sent_bytes);
+  put8(next < 0 ? 0 : next);
+  put8(answered < 0 ? 0 : answered);
+  put8((int)s->outstanding);
+  put8((int)s->stale_replies);
+  put8((int)s->timed_reply);
+  if (cfg.max_ttl) {
+    put8(run_known(s, s->run_id));
+    if (s->handshake_replies == 1) put8(run_known(s, s->reported_run_id));
+    put_time(s->start_ms, now, cfg.max_ttl + 200);
+  }
+  put_time(s->not_before_ms, now, 0);
+  put_time(s->timed_since_ms, now, cfg.timeout + 2);
+  put64(s->clock_offset_us);
+  put_parser(&s->parser);
+}
+
+static void put_client(int c) {
+  redlock *rl = &W.side[c].rl;
+  uint32_t head = rl->ring_head, place;
+  int64_t now = clock_of(c);
+  rl_server *s;
+  int l;
+  while (head != rl->ring_tail && is_dead_command(rl, head)) head++;
+  put8(rl->work_pending | rl->readable << 1);
+  put8((int)rl->reserved_slots);
+  put_time(rl->timer_ms, now, 0);
+  put_list(c, &rl->queued);
+  put_list(c, &rl->active);
+  put_list(c, &rl->decided);
+  put_token(rl->last_token);
+  for (l = 0; l < cfg.locks; l++) put_lock(c, l, head);
+  put8((int)(rl->ring_tail - head));
+  for (place = head; place != rl->ring_tail; place++) put_command(c, rl_command_at(rl, place));
+  for (s = rl->server; s != rl->server_end; s++) put_server_of(c, s, head);
+}
+
+/* ---- The world ------------------------------------------------------------------------------- */
+
+static void put_queue(const struct queue *q) {
+  size_t at = 0, i;
+  put8(q->commands);
+  while (at < q->size) {
+    int words_left = q->byte[at++];
+    put8(words_left);
+    for (; words_left > 0; words_left--) {
+      struct value v;
+      uint64_t token;
+      if (q->byte[at] == IS_VALUE) {
+        memset(&v, 0, sizeof v);
+        memcpy(&v, q->byte + at + 1, 3u + q->byte[at + 3]);
+        put_value(&v);
+        at += 4u + v.age_size;
+      } else if (q->byte[at] == IS_TOKEN) {
+        memcpy(&token, q->byte + at + 1, sizeof token);
+        put_token(token);
+        at += 9;
+      } else {
+        for (i = 0; i < 2; i++) put8(q->byte[at++]);
+      }
+    }
+  }
+}
+
+/* Replies; what a clock says in them is relative to now. */
+static void put_replies(const struct connection *k) {
+  size_t i = 0;
+  put16(k->out_size);
+  while (i < k->out_size) {
+    size_t digits = i;
+    uint64_t said = 0;
+    while (digits < k->out_size && k->out[digits] >= '0' && k->out[digits] <= '9')
+      said = said * 10 + (uint64_t)(k->out[digits++] - '0');
+    if (digits - i >= TOKEN_DIGITS) {
+      put_token(said);
+      i = digits;
+    } else {
+      put8(k->out[i++]);
+    }
+  }
+}
+
+static void put_connection(int c, int e) {
+  const struct connection *k = &W.side[c].to[e];
+  int z;
+  put8(k->open | k->broken << 1 | k->held << 3 | k->full << 4 | k->slow << 5 | k->overdue << 6);
+  put8(k->resp3 | k->tracks << 1 | k->noloop << 2 | k->reads << 3);
+  put16((int)word[k->cut].size);
+  put_time(k->keep_until, W.now, 0);
+  if (k->cut || k->in.commands || k->out_size)
+    put_time(k->owed_since, W.now, cfg.timeout + W.side[c].behind + 2);
+  put_replies(k);
+  put_queue(&k->in);
+  for (z = 0; z < LOST; z++) put_queue(&W.side[c].lost[e][z]);
+}
+
+static void put_store(int server) {
+  const struct server *s = &W.server[server];
+  int r;
+  put8(s->down | s->failing << 1 | s->forgot << 2);
+  if (cfg.max_ttl) put_time(s->started, W.now, LONG_MS);
+  for (r = 0; r < RESOURCES; r++) {
+    put_value(&s->key[r].value);
+    if (s->key[r].value.client) put_time(s->key[r].end, W.now, 0);
+    if (!cfg.fencing) continue;
+    put_token(s->counter[r].token);
+    if (s->counter[r].token) put_time(s->counter[r].end, W.now, 0);
+  }
+}
+
+/* What became of the values that still stand anywhere. */
+static void put_fates(int c) {
+  int n, e;
+  for (n = 0; n < VALUES; n++) {
+    if (!form.name[c][n]) continue;
+    put8(form.name[c][n]);
+    for (e = 0; e < cfg.servers; e++) put8(W.side[c].fate[n][e]);
+  }
+}
+
+static void make_form(void) {
+  int c, e, s;
+  form.size = 0;
+  form.names = 0;
+  memset(form.name, 0, sizeof form.name);
+  put8(W.faults);
+  put8(W.ticks);
+  for (c = 0; c < cfg.clients; c++) {
+    const struct side *side = &W.side[c];
+    put8(side->paused | side->closed << 1 | side->upset << 2 | side->slips << 3);
+    if (!side->closed) put_client(c);
+  }
+  for (s = 0; s < cfg.servers; s++) put_store(s);
+  if (cfg.fencing) put_token(W.token);
+  for (c = 0; c < cfg.clients; c++)
+    for (e = 0; e < cfg.servers; e++) put_connection(c, e);
+  for (c = 0; c < cfg.clients; c++) put_fates(c);
+}
+
+static uint64_t mix(uint64_t a, uint64_t b) {
+  __extension__ typedef unsigned __int128 wide;
+  wide m = (wide)a * b;
+  return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+/* 64 bits of the form; never 0. */
+static uint64_t state_hash(void) {
+  uint64_t h, w;
+  size_t i;
+  make_form();
+  h = UINT64_C(0x9e3779b97f4a7c15) ^ form.size;
+  while (form.size % 8) put8(0);
+  for (i = 0; i < form.size; i += 8) {
+    memcpy(&w, form.byte + i, 8);
+    h = mix(h ^ w, UINT64_C(0xa0761d6478bd642f) ^ (h >> 29));
+  }
+  h = mix(h ^ UINT64_C(0xe7037ed1a0b428db), UINT64_C(0x8ebc6af09c88c6e3) ^ h);
+  return h ? h : 1;
+}
+
+#endif

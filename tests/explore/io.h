@@ -1,0 +1,325 @@
+/* io.h: redlock_io on the world. Within a step each hook may choose: which replies have arrived, and
+ * where a fault may be paid for, how much a send takes, a break, a pause of the process. */
+#ifndef EXPLORE_IO_H
+#define EXPLORE_IO_H
+
+#include "servers.h"
+
+enum { MOST_HOOKS = 3000, MOST_PIECES = 2 * QUEUE };
+
+static int number[CLIENTS]; /* each client's, for its hooks */
+static int idle;            /* a step without a reason is under way: no hook may act (R27) */
+static uint32_t idle_writes; /* but it may try where it waits for room */
+static int hook_calls;
+
+static struct side *enter(void *ctx) {
+  struct side *side = &W.side[*(int *)ctx];
+  if (++hook_calls > MOST_HOOKS) fail("R10: a call that never ends");
+  if (!calm && !idle) rl_check(&side->rl);
+  return side;
+}
+
+/* ---- What leaves ----------------------------------------------------------------------------- */
+
+/* The process is paused within a call: just before the clock is read, or bytes pass. */
+static void pause_within(void) {
+  if (idle || !chooses_fault('i')) return;
+  SAY("      the process is paused for %d ms\n", cfg.pause);
+  time_passes(cfg.pause);
+}
+
+/* The first byte of a command leaves: R7, R12, R13. */
+static void note_sent(int c, int entry, const struct command *m) {
+  struct connection *k = &W.side[c].to[entry];
+  uint8_t *fate = fate_of(&m->value, entry);
+  if (m->sort == ASKS) return;
+  if (m->value.client != c + 1) fail("R21: a value of another client is sent");
+  if (m->sort == RELEASES) *fate |= RELEASE_SENT;
+  if (m->sort != RELEASES && k->overdue) fail("R13: a stalled server gets more than releases");
+  if (m->sort != SETS) return;
+  if (*fate & SENT) fail("R12: a SET is sent twice to one server");
+  if (*fate & RELEASE_SENT) fail("R7: a SET is sent behind its own roll-back");
+  *fate |= SENT;
+  if (k->keep_until < W.now + m->ttl) k->keep_until = W.now + m->ttl;
+}
+
+/* The commands in some bytes, and where each ends. The last may not be whole. */
+struct pieces {
+  struct command command[MOST_PIECES];
+  size_t end[MOST_PIECES];
+  int whole;
+  size_t size;
+};
+
+static void take_apart(const char *bytes, size_t size, struct pieces *p) {
+  size_t at = 0;
+  p->whole = 0;
+  p->size = size;
+  while (at < size && p->whole < MOST_PIECES) {
+    struct command *m = &p->command[p->whole];
+    long step = request_parse((const unsigned char *)bytes + at, size - at, m->argv, &m->argc);
+    if (step < 0) fail("a malformed request");
+    if (step == 0) return;
+    describe(m);
+    at += (size_t)step;
+    p->end[p->whole++] = at;
+  }
+}
+
+/* How many bytes the socket takes (fault p): all, or up to before or within a command; -1 = it
+   breaks. before: bytes that it took earlier. */
+static long socket_room(struct connection *k, const struct pieces *p, size_t before) {
+  int count = p->whole + (p->whole == 0 || p->end[p->whole - 1] < p->size), how, piece;
+  size_t from, to;
+  if (!may_fail('p')) return (long)(p->size - before);
+  how = choose(count < 6 ? 2 + 2 * count : 14);
+  if (how == 0) return (long)(p->size - before);
+  W.faults--;
+  if (how == 1) return -1;
+  piece = (how - 2) / 2;
+  from = piece ? p->end[piece - 1] : 0;
+  to = piece < p->whole ? p->end[piece] : p->size;
+  if (from < before) from = before;
+  k->full = k->held = 1;
+  return (long)((how % 2 ? from + (to - from + 1) / 2 : from) - before);
+}
+
+/* The socket has taken the bytes up to `size`. */
+static void take_in(int c, int entry, const char *bytes, const struct pieces *p, size_t size,
+                    size_t before) {
+  struct connection *k = &W.side[c].to[entry];
+  size_t from = 0;
+  int i;
+  if (!k->cut && !k->in.commands && !k->out_size) k->owed_since = W.now;
+  for (i = 0; i < p->whole && p->end[i] <= size; i++) {
+    if (from >= before) note_sent(c, entry, &p->command[i]);
+    if (!queue_add(&k->in, &p->command[i])) fail("world: a queue is too small");
+    SAY("      c%d s%d:   %s %s\n", c, entry, sort_name[p->command[i].sort],
+        p->command[i].sort == ASKS ? "" : value_text(&p->command[i].value));
+    from = p->end[i];
+  }
+  if (i < p->whole && size > from && from >= before) note_sent(c, entry, &p->command[i]);
+  k->cut = from < size ? word_of(bytes + from, size - from) : 0;
+}
+
+/* The server acts on all of it before the client goes on. */
+static void pause_behind(int entry, struct connection *k) {
+  struct command m;
+  if (!k->in.commands || idle || !chooses_fault('i')) return;
+  while (k->in.commands) {
+    queue_take(&k->in, &m);
+    execute(entry, &m, k);
+  }
+  SAY("      the process is paused for %d ms behind the send\n", cfg.pause);
+  time_passes(cfg.pause);
+}
+
+static int has_room(const struct connection *k, int commands) {
+  return !k->slow && !k->full && k->in.commands + commands <= QUEUE &&
+         k->in.size + commands * (QUEUED / QUEUE) <= QUEUED;
+}
+
+/* Leaves out what the queue has no room for; 0 = nothing is left. */
+static int shorten(const struct connection *k, struct pieces *p, size_t before) {
+  int fit = 0;
+  while (fit < p->whole && has_room(k, fit + 1)) fit++;
+  if (fit < p->whole || !has_room(k, 0)) {
+    p->whole = fit;
+    p->size = fit ? p->end[fit - 1] : before;
+  }
+  return p->size > before;
+}
+
+static int hook_send(void *ctx, int entry, const void *data, size_t size) {
+  static char bytes[STORE_COMMAND + RL_OUTPUT_BYTES];
+  static struct pieces p;
+  struct connection *k = &enter(ctx)->to[entry];
+  int c = *(int *)ctx;
+  size_t before = word[k->cut].size;
+  long room;
+  if (!k->open) fail("a send on a closed connection");
+  if (idle && !(idle_writes >> entry & 1)) fail("R27: an idle step sends");
+  if (idle) return 0;
+  if (size == 0) fail("it sends nothing");
+  pause_within();
+  if (k->broken) return k->broken == RESET ? -1 : (int)size;
+  memcpy(bytes, word[k->cut].at ? word[k->cut].at : "", before);
+  memcpy(bytes + before, data, size);
+  take_apart(bytes, before + size, &p);
+  if (!shorten(k, &p, before)) return 0;
+  room = socket_room(k, &p, before);
+  if (room < 0) {
+    SAY("      c%d s%d: the connection breaks as it sends\n", c, entry);
+    k->broken = RESET;
+    k->out_size = 0;
+    memset(k->out, 0, OUT);
+    return -1;
+  }
+  SAY("      c%d s%d: sends %ld of %lu bytes\n", c, entry, room, (unsigned long)size);
+  if (room) take_in(c, entry, bytes, &p, before + (size_t)room, before);
+  pause_behind(entry, k);
+  return (int)room;
+}
+
+/* ---- What arrives ---------------------------------------------------------------------------- */
+
+static int hook_recv(void *ctx, int entry, void *data, size_t size) {
+  struct side *side = enter(ctx);
+  struct connection *k = &side->to[entry];
+  size_t n = k->out_size;
+  int how;
+  if (!k->open) fail("a recv on a closed connection");
+  if (idle) return 0;
+  pause_within();
+  if (k->broken == RESET) return -1;
+  if (n == 0) return k->broken ? -1 : 0;
+  if (k->held) return 0;
+  how = side->closed ? 0 : choose(may_fail('p') ? 3 : 2);
+  if (how == 1) return 0;
+  if (how == 2) { /* half of the last reply but one */
+    W.faults--;
+    while (n > 1 && memchr(k->out, '\n', n - 1)) n--;
+    n = (n + 1) / 2;
+  }
+  if (n > size) n = size;
+  memcpy(data, k->out, n);
+  if (verbose) {
+    printf("      c%d s%d: reads ", *(int *)ctx, entry);
+    print_bytes(k->out, n);
+    printf("\n");
+  }
+  k->out_size = (uint16_t)(k->out_size - n);
+  memmove(k->out, k->out + n, k->out_size);
+  memset(k->out + k->out_size, 0, n);
+  k->owed_since = W.now;
+  if (!k->out_size && !k->in.commands && !k->cut) k->overdue = 0;
+  return (int)n;
+}
+
+/* ---- Connections ----------------------------------------------------------------------------- */
+
+static intptr_t hook_open(void *ctx, int entry, const char *host, const char *port) {
+  struct connection *k = &enter(ctx)->to[entry];
+  int c = *(int *)ctx, how = 0;
+  (void)host, (void)port;
+  if (idle) fail("R27: an idle step opens a connection");
+  if (k->open) fail("a connection is opened twice");
+  if (may_fail('c')) how = choose(3);
+  if (how) W.faults--;
+  if (W.server[server_of(entry)].down) how = 1;
+  SAY("      c%d s%d: %s\n", c, entry, how == 0 ? "connects" : how == 1 ? "is refused" :
+      "its connect hangs");
+  if (how == 1) return -1;
+  memset(k, 0, sizeof *k);
+  k->open = 1;
+  k->slow = how == 2;
+  return 100 + entry;
+}
+
+/* R12: what was set on a connection that is lost may stay. */
+static void note_lost(int c, int entry, int how) {
+  int n;
+  for (n = 0; n < VALUES; n++)
+    if (W.side[c].fate[n][entry] & SENT)
+      W.side[c].fate[n][entry] = (uint8_t)(W.side[c].fate[n][entry] | how);
+}
+
+/* What the server has been sent already it may still execute. */
+static void leave_to_server(int c, int entry) {
+  struct connection *k = &W.side[c].to[entry];
+  struct queue *lost = W.side[c].lost[entry];
+  int i;
+  for (i = 0; i < LOST - 1 && lost[i].commands; i++) {} /* at worst the last one is forgotten */
+  if (k->in.commands) lost[i] = k->in;
+  memset(&k->in, 0, sizeof k->in);
+  k->cut = 0;
+}
+
+static void hook_close(void *ctx, int entry) {
+  struct connection *k = &enter(ctx)->to[entry];
+  int c = *(int *)ctx;
+  if (idle) fail("R27: an idle step closes");
+  if (!k->open) fail("a connection is closed twice");
+  SAY("      c%d s%d: closes\n", c, entry);
+  if (!k->broken && !k->full && !k->slow && W.now < k->keep_until && !W.side[c].closed)
+    fail("R13: a connection is given up before its youngest SET is one ttl old");
+  note_lost(c, entry, LOST_ON | CLOSED_ON);
+  leave_to_server(c, entry);
+  memset(k, 0, sizeof *k);
+}
+
+/* ---- Waiting, the clock, entropy ------------------------------------------------------------- */
+
+static int is_readable(const struct connection *k) {
+  return k->open && (k->broken || (k->out_size && !k->held));
+}
+
+/* Only redlock_close waits: the servers act, or else time passes. */
+static int hook_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
+  struct side *side = enter(ctx);
+  struct command m;
+  int i, ready = 0;
+  if (!side->closed) fail("R10: a call that does not block waits");
+  for (i = 0; i < count; i++) {
+    struct connection *k = &side->to[want[i].server];
+    while (k->in.commands && !k->held && !k->broken) {
+      queue_take(&k->in, &m);
+      execute(want[i].server, &m, k);
+    }
+    ready += is_readable(k);
+  }
+  if (!ready && timeout_ms < 0) fail("R10: it waits for ever for nothing");
+  if (!ready) time_passes(timeout_ms ? timeout_ms : 1);
+  return ready;
+}
+
+static int64_t clock_of(int c) { return W.now - W.side[c].behind; }
+
+static int64_t hook_now(void *ctx) {
+  struct side *side = enter(ctx);
+  pause_within();
+  if (!idle && chooses_fault('k')) {
+    SAY("      the clock fails\n");
+    side->upset = 1;
+    return -1;
+  }
+  return clock_of(*(int *)ctx);
+}
+
+static int hook_entropy(void *ctx, void *data, size_t size) {
+  struct side *side = enter(ctx);
+  struct value v;
+  if (idle) fail("R27: an idle step asks for entropy");
+  if (chooses_fault('e')) {
+    SAY("      there is no entropy\n");
+    side->upset = 1;
+    return -1;
+  }
+  memset(data, 0, size);
+  if (size == 4) { /* a random number: the least or the greatest */
+    memset(data, cfg.random > 1 && choose(2) ? 255 : 0, size);
+    return 0;
+  }
+  if (side->drawn == VALUES) fail(cfg.still && calm ? "R26: a waiter polls" : "world: too many values");
+  memset(&v, 0, sizeof v);
+  v.client = (uint8_t)(*(int *)ctx + 1);
+  v.number = side->drawn++;
+  value_write((char *)data, &v);
+  return 0;
+}
+
+static redlock_io io[CLIENTS];
+
+static void io_begin(int c) {
+  number[c] = c;
+  io[c].open = hook_open;
+  io[c].send = hook_send;
+  io[c].recv = hook_recv;
+  io[c].close = hook_close;
+  io[c].wait = hook_wait;
+  io[c].now_ms = hook_now;
+  io[c].entropy = hook_entropy;
+  io[c].ctx = &number[c];
+}
+
+#endif

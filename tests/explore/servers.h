@@ -1,0 +1,218 @@
+/* servers.h: what a server of the world does with a command. tests/store.h runs it: the server's
+ * keys and the connection's session are written out for it, and read back. Keys expire as early as
+ * R1 permits, so that one millisecond too much in a client shows. */
+#ifndef EXPLORE_SERVERS_H
+#define EXPLORE_SERVERS_H
+
+#include "words.h"
+
+static struct key store_room[2 * RESOURCES + 2];
+static struct store store = {.key = store_room, .room = 2 * RESOURCES + 2, .databases = 16};
+
+static int64_t wall_us(int server) { return W.now * 1000 + 100 + 10 * server; }
+
+/* How much earlier than asked a key may expire (R1): by the drift of the clocks, and 2 ms. */
+static int64_t early_ms(void) {
+  int64_t ttl = cfg.ttl < cfg.ttl2 ? cfg.ttl : cfg.ttl2;
+  if (cfg.shorter && cfg.shorter < ttl) ttl = cfg.shorter;
+  return (ttl * cfg.ppm + 999999) / 1000000 + 2 - cfg.slips;
+}
+
+/* ---- Replies --------------------------------------------------------------------------------- */
+
+static void say(struct connection *k, const char *bytes, size_t size) {
+  if (!k || !k->open || k->broken) return;
+  if (k->out_size + size > OUT) fail("world: too many replies");
+  memcpy(k->out + k->out_size, bytes, size);
+  k->out_size = (uint16_t)(k->out_size + size);
+}
+
+static void print_bytes(const char *bytes, size_t size) {
+  for (; size; size--, bytes++)
+    if (*bytes != '\r') printf("%c", *bytes == '\n' ? ' ' : *bytes < ' ' ? '.' : *bytes);
+}
+
+/* R26: whoever has read the key is told once, behind what was answered before. */
+static void tell_change(int server, int resource, const struct connection *by) {
+  char bytes[64];
+  struct reply push = {bytes, 0};
+  int c, e;
+  reply_push(&push, (const unsigned char *)resource_name[resource], 1);
+  for (c = 0; c < cfg.clients; c++)
+    for (e = 0; e < cfg.servers; e++) {
+      struct connection *k = &W.side[c].to[e];
+      if (server_of(e) != server || !(k->reads >> resource & 1)) continue;
+      k->reads = (uint8_t)(k->reads & ~(1 << resource));
+      if (k != by || !k->noloop) say(k, push.at, push.size);
+    }
+}
+
+static void expire(int server) {
+  struct server *s = &W.server[server];
+  int r;
+  for (r = 0; r < RESOURCES; r++) {
+    if (s->counter[r].token && W.now >= s->counter[r].end)
+      memset(&s->counter[r], 0, sizeof s->counter[r]);
+    if (!s->key[r].value.client || W.now < s->key[r].end) continue;
+    memset(&s->key[r], 0, sizeof s->key[r]);
+    tell_change(server, r, NULL);
+  }
+}
+
+static void time_passes(int64_t ms) {
+  int s;
+  W.now += ms;
+  for (s = 0; s < cfg.servers; s++) expire(s);
+}
+
+/* ---- To the store and back ------------------------------------------------------------------- */
+
+static struct arg counter_name(int resource) {
+  return arg_of(resource ? "q:fence" : "r:fence");
+}
+
+static void write_key(struct arg name, const void *value, size_t size, int64_t expires) {
+  struct key *k = &store.key[store.keys++];
+  memset(k, 0, offsetof(struct key, name));
+  k->used = 1;
+  memcpy(k->name, name.at, name.size);
+  k->name_size = name.size;
+  memcpy(k->value, value, size);
+  k->value_size = size;
+  k->expires_ms = expires;
+}
+
+static void write_store(int server) {
+  const struct server *s = &W.server[server];
+  char text[24];
+  int r;
+  store.keys = 0;
+  store.now_ms = W.now;
+  store.now_us = wall_us(server);
+  store.started_s = W.now / 1000 - (W.now - s->started) / 1000;
+  snprintf(store.run_id, sizeof store.run_id, "%08x%032d", 0x1000u * ((unsigned)server + 1) + s->run, 0);
+  store.refuse_hello = !cfg.push;
+  store.error = s->failing ? STORE_ERROR_OOM - 2 : 0; /* BUSY */
+  for (r = 0; r < RESOURCES; r++) {
+    char value[RL_VALUE_BYTES + 3];
+    if (s->key[r].value.client) {
+      value_write(value, &s->key[r].value);
+      write_key(arg_of(resource_name[r]), value, (size_t)RL_VALUE_BYTES + s->key[r].value.age_size,
+                s->key[r].end + early_ms());
+    }
+    if (s->counter[r].token)
+      write_key(counter_name(r), text,
+                (size_t)sprintf(text, "%llu", (unsigned long long)s->counter[r].token),
+                s->counter[r].end);
+  }
+}
+
+static void read_store(int server) {
+  struct server *s = &W.server[server];
+  struct arg text;
+  int64_t token;
+  int r;
+  for (r = 0; r < RESOURCES; r++) {
+    const struct key *k = store_find(&store, 0, arg_of(resource_name[r]));
+    memset(&s->key[r], 0, sizeof s->key[r]);
+    if (k && !value_read(k->value, k->value_size, &s->key[r].value)) fail("a key of no value");
+    if (k) s->key[r].end = k->expires_ms - early_ms();
+    k = store_find(&store, 0, counter_name(r));
+    memset(&s->counter[r], 0, sizeof s->counter[r]);
+    if (!k) continue;
+    text.at = k->value;
+    text.size = k->value_size;
+    if (!arg_integer(text, &token)) fail("a counter of no number");
+    s->counter[r].token = (uint64_t)token;
+    s->counter[r].end = k->expires_ms;
+  }
+}
+
+static struct session *write_session(const struct connection *k) {
+  static struct session session;
+  int r;
+  session.reads = 0;
+  session.resp3 = k ? k->resp3 : 0;
+  session.tracks = k ? k->tracks : 0;
+  session.noloop = k ? k->noloop : 0;
+  for (r = 0; k && r < RESOURCES; r++)
+    if (k->reads >> r & 1) session_reads(&session, arg_of(resource_name[r]), 1);
+  return &session;
+}
+
+static void read_session(struct connection *k, const struct session *session) {
+  int r;
+  if (!k) return;
+  k->resp3 = (uint8_t)session->resp3;
+  k->tracks = (uint8_t)session->tracks;
+  k->noloop = (uint8_t)session->noloop;
+  for (k->reads = 0, r = 0; r < RESOURCES; r++)
+    if (session_has(session, (const unsigned char *)resource_name[r], 1) >= 0)
+      k->reads = (uint8_t)(k->reads | 1 << r);
+}
+
+/* ---- One command ----------------------------------------------------------------------------- */
+
+/* R16: any answer that is well formed. 0 = the right one. */
+static int lie(int server, struct reply *r) {
+  static const char *const lies[] = {"", "+OK\r\n", ":1\r\n", ":0\r\n", "$-1\r\n", "$0\r\n\r\n",
+                                     "-ERR no\r\n", ":-1\r\n", "*1\r\n+OK\r\n"};
+  int k = server == cfg.liar ? choose(9) : 0;
+  if (k == 0) return 0;
+  r->size = 0;
+  reply_text(r, lies[k]);
+  return 1;
+}
+
+/* R4: whether it says yes, in the rule's words: +OK to a SET, with tokens a number below it (R25),
+   :1 to an extension or release. */
+static int says_yes(const struct command *m, const struct reply *r) {
+  long long number;
+  char text[24];
+  int64_t token;
+  if (m->sort != SETS) return r->size == 4 && memcmp(r->at, ":1\r\n", 4) == 0;
+  if (!cfg.fencing) return r->size == 5 && memcmp(r->at, "+OK\r\n", 5) == 0;
+  snprintf(text, sizeof text, "%.*s", (int)r->size, r->at);
+  return m->argc == 9 && arg_integer(m->argv[7], &token) && sscanf(text, ":%lld", &number) == 1 &&
+         number > 0 && number < token;
+}
+
+/* Notes what became of the value (R4, R12, R21). heard: the client may get the reply. */
+static void note_effect(int entry, const struct command *m, const struct effect *e,
+                        const struct reply *r, int heard) {
+  uint8_t *fate = fate_of(&m->value, entry);
+  if (e->kind == EFFECT_BLIND) fail("R21: a key is deleted or extended, whatever its value");
+  if (m->sort != SETS) return;
+  if (*fate & RAN) fail("R12: a SET is executed twice on one server");
+  *fate = (uint8_t)(*fate | RAN | (says_yes(m, r) ? SAID_YES : SAID_NO));
+  if (!heard && e->kind == EFFECT_SET) *fate |= EXCUSED; /* R12: an orphan of a lost connection */
+}
+
+/* Executes one command of entry `entry` of a client's list; k = NULL: nobody hears the reply. */
+static void execute(int entry, const struct command *m, struct connection *k) {
+  char bytes[STORE_REPLY];
+  struct reply r = {bytes, 0};
+  struct effect e;
+  struct session *session = write_session(k);
+  int server = server_of(entry), lies;
+  memset(&e, 0, sizeof e);
+  expire(server);
+  write_store(server);
+  store_run(&store, session, m->argc, m->argv, &r, &e);
+  read_store(server);
+  read_session(k, session);
+  lies = m->sort != ASKS && lie(server, &r);
+  if (m->sort != ASKS) note_effect(entry, m, &e, &r, k != NULL);
+  say(k, r.at, r.size);
+  if (verbose) {
+    printf("      s%d runs %s", server, sort_name[m->sort]);
+    if (m->sort != ASKS) printf(" %s of %s", resource_name[m->resource], value_text(&m->value));
+    printf(": ");
+    if (k && k->open && !k->broken) print_bytes(r.at, r.size);
+    else printf("nobody hears");
+    printf("%s\n", lies ? " (a lie)" : "");
+  }
+  if (e.changed) tell_change(server, m->resource, k);
+}
+
+#endif

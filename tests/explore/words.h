@@ -1,0 +1,227 @@
+/* words.h: commands on their way to a server, as short as they can be. Words that occur in many
+ * commands stand in a table outside the world, which only grows, so that they are the same in all
+ * worlds; a command is a row of places in it. Values and tokens stand there as such: the form of a
+ * state gives them other names. Which command it is, the store knows. */
+#ifndef EXPLORE_WORDS_H
+#define EXPLORE_WORDS_H
+
+#include "store.h"
+#include "world.h"
+
+enum {
+  WORDS_MAX = 0xfe00,
+  IS_TOKEN = 0xfe, IS_VALUE = 0xff, /* instead of a word's first byte */
+  TOKEN_DIGITS = 10 /* the clocks' microseconds have as many; no other number does */
+};
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static struct {
+  char *at;
+  size_t size;
+} word[WORDS_MAX];
+static unsigned words = 1; /* 0 = none */
+
+static uint16_t word_of(const void *bytes, size_t size) {
+  unsigned i;
+  for (i = 1; i < words; i++)
+    if (word[i].size == size && memcmp(word[i].at, bytes, size) == 0) return (uint16_t)i;
+  if (words == WORDS_MAX) fail("world: too many words");
+  word[i].at = (char *)malloc(size + 1);
+  if (!word[i].at) exit(4);
+  memcpy(word[i].at, bytes, size);
+  word[i].size = size;
+  words++;
+  return (uint16_t)i;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+/* What h_entropy draws: who, which, and a row of v. */
+static void value_write(char *at, const struct value *v) {
+  memset(at, 'v', RL_VALUE_BYTES);
+  at[0] = (char)v->client;
+  at[1] = (char)v->number;
+  memcpy(at + RL_VALUE_BYTES, v->age, v->age_size);
+}
+
+static int value_read(const void *bytes, size_t size, struct value *v) {
+  const unsigned char *at = (const unsigned char *)bytes;
+  size_t i;
+  memset(v, 0, sizeof *v);
+  if (size != RL_VALUE_BYTES && size != RL_VALUE_BYTES + sizeof v->age) return 0;
+  for (i = 2; i < RL_VALUE_BYTES; i++)
+    if (at[i] != 'v') return 0;
+  v->client = at[0];
+  v->number = at[1];
+  v->age_size = (uint8_t)(size - RL_VALUE_BYTES);
+  memcpy(v->age, at + RL_VALUE_BYTES, v->age_size);
+  return v->client >= 1 && v->client <= SOMEBODY && v->number < VALUES;
+}
+
+static struct value value_of(const redlock_lock *lock) {
+  struct value v;
+  if (!value_read(lock->value, RL_VALUE_BYTES, &v)) memset(&v, 0, sizeof v);
+  return v;
+}
+
+static int value_is(const struct value *a, const struct value *b) {
+  return a->client == b->client && a->number == b->number;
+}
+
+static uint8_t *fate_of(const struct value *v, int entry) {
+  static uint8_t anybodys;
+  if (!v->client || v->client > cfg.clients) return &anybodys;
+  return &W.side[v->client - 1].fate[v->number][entry];
+}
+
+static const char *value_text(const struct value *v) {
+  static char text[4][24];
+  static int k;
+  k = (k + 1) % 4;
+  if (v->client == SOMEBODY) return "somebody's";
+  if (!v->client) return "none";
+  snprintf(text[k], sizeof text[k], "c%d#%d%s", v->client - 1, v->number, v->age_size ? "+age" : "");
+  return text[k];
+}
+
+/* ---- Commands -------------------------------------------------------------------------------- */
+
+enum sort { ASKS, SETS, EXTENDS, RELEASES }; /* ASKS: of the handshake */
+
+struct command {
+  int argc;
+  struct arg argv[STORE_ARGS];
+  char text[256];          /* where the values and numbers in it stand */
+  enum sort sort;
+  int resource;
+  int64_t ttl;             /* of a SET or extension */
+  struct value value;
+};
+
+static const char *const sort_name[] = {"a question", "SET", "extension", "release"};
+
+static enum sort sort_of(const struct command *m) {
+  static const enum sort scripts[] = {RELEASES, EXTENDS, SETS, SETS, ASKS};
+  switch (store_command_of(m->argc, m->argv)) {
+    case C_SET: return SETS;
+    case C_EVAL: return scripts[script_of(m->argc, m->argv)];
+    default: return ASKS;
+  }
+}
+
+/* The ttl: behind PX, or the script's second word. */
+static int64_t ttl_in(const struct command *m) {
+  int64_t ttl = 0;
+  int i, is_set = arg_is(m->argv[0], "set");
+  for (i = 3; is_set && i + 1 < m->argc; i++)
+    if (arg_is(m->argv[i], "px")) (void)arg_integer(m->argv[i + 1], &ttl);
+  if (!is_set && m->argc > 5) (void)arg_integer(m->argv[5], &ttl);
+  return ttl;
+}
+
+static void describe(struct command *m) {
+  int key;
+  m->sort = sort_of(m);
+  if (m->sort == ASKS) return;
+  key = arg_is(m->argv[0], "eval") ? 3 : 1;
+  m->resource = arg_is(m->argv[key], resource_name[1]);
+  if (!value_read(m->argv[key + 1].at, m->argv[key + 1].size, &m->value))
+    fail("R3: a value that is not 20 bytes of entropy");
+  m->ttl = ttl_in(m);
+}
+
+static int is_token(struct arg a) {
+  size_t i;
+  for (i = 0; i < a.size && a.at[i] >= '0' && a.at[i] <= '9'; i++) {}
+  return a.size >= TOKEN_DIGITS && a.size < 20 && i == a.size;
+}
+
+/* One word, packed; its size. */
+static size_t pack(uint8_t *to, struct arg a) {
+  struct value v;
+  uint16_t place;
+  int64_t token;
+  if (value_read(a.at, a.size, &v)) {
+    to[0] = IS_VALUE;
+    memcpy(to + 1, &v, 3u + v.age_size);
+    return 4u + v.age_size;
+  }
+  if (is_token(a) && arg_integer(a, &token)) {
+    to[0] = IS_TOKEN;
+    memcpy(to + 1, &token, 8);
+    return 9;
+  }
+  place = word_of(a.at, a.size);
+  to[0] = (uint8_t)(place >> 8);
+  to[1] = (uint8_t)place;
+  return 2;
+}
+
+/* Takes a packed word apart; its size. at: where its text may stand, moved on. */
+static size_t unpack(const uint8_t *from, struct arg *a, char **at) {
+  struct value v;
+  int64_t token;
+  a->at = (const unsigned char *)*at;
+  if (from[0] == IS_VALUE) {
+    memset(&v, 0, sizeof v);
+    memcpy(&v, from + 1, 3u + from[3]);
+    value_write(*at, &v);
+    a->size = (size_t)RL_VALUE_BYTES + v.age_size;
+    *at += a->size;
+    return 4u + v.age_size;
+  }
+  if (from[0] == IS_TOKEN) {
+    memcpy(&token, from + 1, 8);
+    a->size = (size_t)sprintf(*at, "%lld", (long long)token);
+    *at += a->size + 1;
+    return 9;
+  }
+  a->at = (const unsigned char *)word[from[0] << 8 | from[1]].at;
+  a->size = word[from[0] << 8 | from[1]].size;
+  return 2;
+}
+
+/* 1 = there is room for it. */
+static int queue_add(struct queue *q, const struct command *m) {
+  uint8_t packed[QUEUED];
+  size_t size = 1;
+  int i;
+  packed[0] = (uint8_t)m->argc;
+  for (i = 0; i < m->argc; i++) size += pack(packed + size, m->argv[i]);
+  if (q->commands == QUEUE || q->size + size > QUEUED) return 0;
+  memcpy(q->byte + q->size, packed, size);
+  q->size = (uint8_t)(q->size + size);
+  q->commands++;
+  return 1;
+}
+
+/* The command that begins there; its size. */
+static size_t queue_read(const struct queue *q, size_t at, struct command *m) {
+  char *text = m->text;
+  size_t size = 1;
+  int i;
+  memset(m, 0, offsetof(struct command, text));
+  memset(&m->sort, 0, sizeof *m - offsetof(struct command, sort));
+  m->argc = q->byte[at];
+  for (i = 0; i < m->argc; i++) size += unpack(q->byte + at + size, &m->argv[i], &text);
+  describe(m);
+  return size;
+}
+
+static void queue_take(struct queue *q, struct command *m) {
+  size_t size = queue_read(q, 0, m);
+  q->commands--;
+  q->size = (uint8_t)(q->size - size);
+  memmove(q->byte, q->byte + size, q->size);
+  memset(q->byte + q->size, 0, size);
+}
+
+static int queue_begins_with_question(const struct queue *q) {
+  struct command m;
+  if (!q->commands) return 0;
+  (void)queue_read(q, 0, &m);
+  return m.sort == ASKS;
+}
+
+#endif
