@@ -48,7 +48,7 @@ demo: $(BUILD)/demo ## shows five real servers: contended, killed, frozen, resta
 test: ## runs every test, with one total at the end; REDIS_SERVER=/path picks the server
 	@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j2) test-programs
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; \
-	  tests/run-tests $(TESTS) $(SCRIPTS) $(SIM_TESTS) $(FUZZ_TESTS)
+	  tests/run-tests $(TESTS) $(SCRIPTS) $(SIM_TESTS) $(FUZZ_TESTS) $(EXPLORE_TESTS)
 
 test-programs: $(TESTS)
 
@@ -91,5 +91,5 @@ include tests/redis/soak.mk tests/sim/sim.mk tests/bench/bench.mk examples/examp
         tests/portability/portability.mk tests/mutants/mutants.mk \
         tests/coverage/coverage.mk tests/fuzz/fuzz.mk examples/fencing/fencing.mk \
         tests/chaos/chaos.mk tests/model/model.mk tests/prove/prove.mk tests/tls/tls.mk \
-        tests/command/tried.mk
-test-programs: $(SIM_TESTS) $(FUZZ_TESTS)
+        tests/command/tried.mk tests/explore/explore.mk
+test-programs: $(SIM_TESTS) $(FUZZ_TESTS) explorers

@@ -36,7 +36,7 @@ static uint64_t successors_by(const struct world *world, const struct event *e) 
       continue;
     }
     apply(*e);
-    sum += mix(state_hash() ^ pack_digits(), UINT64_C(0xa0761d6478bd642f));
+    sum += mix(state_hash(), pack_digits());
   } while (next_choices());
   return sum;
 }

@@ -110,7 +110,7 @@ static void check_pending(int c, int l) {
   int once = u->call == ACQUIRE || u->call == ADOPT;
   int64_t most = u->call == WAIT ? cfg.wait + cfg.timeout : cfg.timeout;
   if (u->state != PENDING || RING < 8 || W.side[c].upset) return;
-  if ((once || u->call == WAIT) && yes >= quorum())
+  if (once && yes >= quorum())
     fail("R6: a quorum said yes, and it is not decided");
   if (once) check_void_votes(lock);
   if (once && yes + none < quorum())
@@ -132,10 +132,7 @@ static void note_overdue(int c) {
 static void check_settled(int c) {
   int l;
   if (W.side[c].closed || W.side[c].paused || is_step_due(c)) return;
-  for (l = 0; l < cfg.locks; l++) {
-    if (W.side[c].user[l].begun_at == INT64_MAX) W.side[c].user[l].begun_at = clock_of(c);
-    check_pending(c, l);
-  }
+  for (l = 0; l < cfg.locks; l++) check_pending(c, l);
   note_overdue(c);
 }
 

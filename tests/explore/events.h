@@ -60,12 +60,17 @@ static void await(int c, int l, int call, redlock_status got) {
   u->begun_at = INT64_MAX;
 }
 
+/* A lock is used anew. What it held is nobody's any more; all else stays as it was. */
+static void forget_value(int c, int l) {
+  memset(W.side[c].lock[l].value, 0, sizeof W.side[c].lock[l].value);
+  W.side[c].user[l].given = 0;
+  W.side[c].user[l].state = IDLE;
+  W.side[c].user[l].token = W.token;
+}
+
 static void call_acquire(int c, int l, int call) {
-  struct user *u = &W.side[c].user[l];
   uint32_t wait = call == ACQUIRE ? 0 : cfg.wait < 0 ? REDLOCK_FOREVER : (uint32_t)cfg.wait;
-  u->token = W.token;
-  u->given = 0;
-  u->state = IDLE;
+  forget_value(c, l);
   await(c, l, call, redlock_start_acquire(&W.side[c].rl, &W.side[c].lock[l],
                                           resource_name[resource_of(l)], (uint32_t)ttl_of(l), wait));
 }
@@ -75,14 +80,12 @@ static void call_adopt(int c, int l, int giver) {
   struct side *from = &W.side[giver / LOCKS];
   redlock_lock *lock = &from->lock[giver % LOCKS];
   struct value v = value_of(lock);
-  struct user *u = &W.side[c].user[l];
   int e;
   if (user_of(giver)->state == KEPT) (void)redlock_cancel(&from->rl, lock);
   user_of(giver)->state = HELD;
   user_of(giver)->given = 1;
   for (e = 0; e < cfg.servers; e++) *fate_of(&v, e) |= EXCUSED;
-  u->token = W.token;
-  u->given = 0;
+  forget_value(c, l);
   await(c, l, ADOPT, redlock_start_adopt(&W.side[c].rl, &W.side[c].lock[l],
                                          resource_name[resource_of(l)], (uint32_t)ttl_of(l),
                                          lock->value));
@@ -170,7 +173,10 @@ static void make_call(int c, int l, int call, int giver) {
 
 static void step(int c) {
   redlock_lock *lock = redlock_step_on(&W.side[c].rl, ready_servers(c));
+  int l;
   if (lock) check_returned(c, lock); /* its user may call before the next one is returned */
+  for (l = 0; l < cfg.locks && !lock; l++) /* it has done all that was due */
+    if (W.side[c].user[l].begun_at == INT64_MAX) W.side[c].user[l].begun_at = clock_of(c);
   check_settled(c);
   check_idle_step(c);
 }

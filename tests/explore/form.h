@@ -337,10 +337,19 @@ static void make_form(void) {
   for (c = 0; c < cfg.clients; c++) put_fates(c);
 }
 
-static uint64_t mix(uint64_t a, uint64_t b) {
-  __extension__ typedef unsigned __int128 wide;
-  wide m = (wide)a * b;
-  return (uint64_t)m ^ (uint64_t)(m >> 64);
+/* The numbers of values that stand nowhere any more may be drawn again. */
+static void forget_values(void) {
+  int c, n;
+  for (c = 0; c < cfg.clients; c++)
+    for (n = 0; n < VALUES; n++)
+      if (!form.name[c][n]) W.side[c].drawn &= ~(1u << n);
+}
+
+static uint64_t mix(uint64_t h, uint64_t w) {
+  h = (h ^ w) * UINT64_C(0x9fb21c651e98df25);
+  h ^= h >> 35;
+  h *= UINT64_C(0xd6e8feb86659fd93);
+  return h ^ h >> 32;
 }
 
 /* 64 bits of the form; never 0. */
@@ -348,13 +357,12 @@ static uint64_t state_hash(void) {
   uint64_t h, w;
   size_t i;
   make_form();
-  h = UINT64_C(0x9e3779b97f4a7c15) ^ form.size;
+  h = form.size;
   while (form.size % 8) put8(0);
   for (i = 0; i < form.size; i += 8) {
     memcpy(&w, form.byte + i, 8);
-    h = mix(h ^ w, UINT64_C(0xa0761d6478bd642f) ^ (h >> 29));
+    h = mix(h, w);
   }
-  h = mix(h ^ UINT64_C(0xe7037ed1a0b428db), UINT64_C(0x8ebc6af09c88c6e3) ^ h);
   return h ? h : 1;
 }
 

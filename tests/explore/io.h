@@ -11,6 +11,7 @@ static int number[CLIENTS]; /* each client's, for its hooks */
 static int idle;            /* a step without a reason is under way: no hook may act (R27) */
 static uint32_t idle_writes; /* but it may try where it waits for room */
 static int hook_calls;
+static unsigned long draws; /* values drawn, ever */
 
 static struct side *enter(void *ctx) {
   struct side *side = &W.side[*(int *)ctx];
@@ -300,11 +301,14 @@ static int hook_entropy(void *ctx, void *data, size_t size) {
     memset(data, cfg.random > 1 && choose(2) ? 255 : 0, size);
     return 0;
   }
-  if (side->drawn == VALUES) fail(cfg.still && calm ? "R26: a waiter polls" : "world: too many values");
   memset(&v, 0, sizeof v);
   v.client = (uint8_t)(*(int *)ctx + 1);
-  v.number = side->drawn++;
+  while (side->drawn >> v.number & 1) v.number++;
+  if (v.number == VALUES) fail("world: too many values");
+  side->drawn |= 1u << v.number;
+  memset(side->fate[v.number], 0, sizeof side->fate[0]);
   value_write((char *)data, &v);
+  draws++;
   return 0;
 }
 

@@ -179,6 +179,8 @@ static void print_schedule(uint32_t at, const struct event *last, uint64_t digit
     print_event(origins.at[path[n]].event);
     unpack_digits(origins.at[path[n]].digits);
     apply(origins.at[path[n]].event);
+    make_form();
+    forget_values();
   }
   if (last) {
     print_event(*last);
@@ -272,6 +274,7 @@ static int expand(const struct world *now, uint32_t at, const struct event *even
     if (cfg.audit) audit_keep(h);
     if (!insert(h)) continue;
     note_origin(at, *event);
+    forget_values();
     if (!push_world()) {
       printf("  no memory for more\n");
       found.complete = 0;

@@ -15,7 +15,7 @@ enum {
   LOCKS = 2,     /* of each client */
   SERVERS = 3,
   RESOURCES = 2,
-  VALUES = 24,   /* that one client may draw */
+  VALUES = 24,   /* of each client that stand anywhere at once */
   QUEUE = 8,     /* commands that wait in front of a server, on each connection: then it is full */
   QUEUED = 248,  /* bytes of them, packed */
   LOST = 2,      /* lost connections whose commands the server may still execute */
@@ -122,7 +122,7 @@ struct side {
   redlock rl;
   redlock_lock lock[LOCKS];
   struct user user[LOCKS];
-  uint8_t drawn;           /* values so far */
+  uint32_t drawn;          /* the numbers of values that stand anywhere, one bit each */
   uint8_t paused;          /* its process is stopped */
   uint8_t slips, behind;   /* its clock may still stand still for so many ms; it has for so many */
   uint8_t closed;
