@@ -13,7 +13,7 @@
 
 #if defined(__x86_64__) && defined(__LP64__) && !defined(REDLOCK_NO_FENCING)
 #define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
-SIZE_IS(redlock_lock, 200);
+SIZE_IS(redlock_lock, 208);
 SIZE_IS(rl_command, 104);
 SIZE_IS(rl_parser, 24);
 SIZE_IS(rl_server, 144);
@@ -99,7 +99,7 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
 }
 
 /* What only an operation under way has. */
-static void put_operation(const redlock_lock *k, int64_t now, int place) {
+static void put_operation(const redlock_lock *k, int64_t now) {
   int acquires = !k->ever_granted || k->task == RL_TASK_SET, e;
   put8(k->last_result);
   put8((int)k->operation | k->wake_mode << 4);
@@ -108,7 +108,6 @@ static void put_operation(const redlock_lock *k, int64_t now, int place) {
   put8(k->maybe_free | k->known_free << 4);
   if (k->phase == RL_PHASE_VOTING || k->phase == RL_PHASE_DECIDED || k->wake_mode)
     for (e = 0; e < cfg.servers; e++) put8((int)k->votes[e]);
-  if (k->phase == RL_PHASE_VOTING) put8(place);
   put16((int)k->round_ttl_ms);
   if (acquires) put_time(k->since_ms, now, 0);
   if (acquires) put16(within((uint32_t)((uint32_t)now - k->max_hold_ms), 0, 4000));
@@ -117,6 +116,16 @@ static void put_operation(const redlock_lock *k, int64_t now, int place) {
   if (k->phase == RL_PHASE_BACKOFF) put16(k->t1_ms);
   if (k->phase == RL_PHASE_VOTING) put_time(k->t1_ms, now, 100);
   put_time(k->timer_ms, now, 0);
+}
+
+/* A place in the ring, from the oldest command that lives. */
+static void put_place(uint32_t place, uint32_t head) { put8((int)((place - head) & (RING - 1))); }
+
+/* Where the SET stands, if there are servers that have not been sent it. */
+static void put_unsent_set(redlock *rl, const redlock_lock *lock, uint32_t head) {
+  const rl_command *set = rl_command_at(rl, lock->set_place);
+  if (lock->set_place - rl->ring_head >= rl_ring_count(rl) || !set->unsent_to) put8(RING);
+  else put_place(lock->set_place, head);
 }
 
 static void put_lock(int c, int l, uint32_t head) {
@@ -138,9 +147,10 @@ static void put_lock(int c, int l, uint32_t head) {
   if (k->ever_granted && cfg.max_hold) put_time(k->since_ms, now, 2000);
   put_token(k->token);
   if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, 0);
+  put_unsent_set(&W.side[c].rl, k, head);
   if (k->phase == RL_PHASE_IDLE) return;
-  put_operation(k, now, k->phase == RL_PHASE_VOTING
-                            ? (int)((k->command - W.side[c].rl.ring) - (int)head) & (RING - 1) : 0);
+  if (k->phase == RL_PHASE_VOTING) put_place((uint32_t)(k->command - W.side[c].rl.ring), head);
+  put_operation(k, now);
 }
 
 static void put_list(int c, const rl_link *list) {
