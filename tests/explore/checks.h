@@ -115,7 +115,7 @@ static void check_pending(int c, int l) {
   if (once) check_void_votes(lock);
   if (once && yes + none < quorum())
     fail("R6: no quorum can say yes any more, and it is not decided");
-  if ((u->call != WAIT || cfg.wait >= 0) && clock_of(c) > u->begun_at + most)
+  if ((u->call != WAIT || cfg.wait >= 0) && clock_of(c) - most > u->begun_at)
     fail("R9 R10: a call lasts longer than wait_ms and server_timeout_ms");
 }
 
@@ -124,8 +124,7 @@ static void note_overdue(int c) {
   int e;
   for (e = 0; e < cfg.servers; e++) {
     struct connection *k = &W.side[c].to[e];
-    int owed = k->open && (k->in.commands || k->cut || k->out_size);
-    if (owed && W.now > k->owed_since + cfg.timeout + W.side[c].behind) k->overdue = 1;
+    if (is_owed(k) && W.now > k->owed_since + cfg.timeout + W.side[c].behind) k->overdue = 1;
   }
 }
 

@@ -216,9 +216,7 @@ static void break_connection(int c, int entry, int how) {
   k->broken = (uint8_t)how;
   k->held = k->full = k->slow = 0;
   k->reads = 0;
-  if (how == ENDED) return;
-  k->out_size = 0;
-  memset(k->out, 0, OUT);
+  if (how == RESET) lose_replies(k);
 }
 
 static void take_down(int server, int forgets) {

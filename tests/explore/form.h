@@ -24,7 +24,8 @@ static struct {
   uint8_t byte[8192];
   size_t size;
   uint8_t name[CLIENTS][VALUES]; /* of each value, in the order in which they appear */
-  uint8_t names;
+  struct value named[CLIENTS * VALUES];
+  int names;
 } form;
 
 enum { LONG_MS = 20000, NAME_OF_SOMEBODY = 250 };
@@ -59,7 +60,10 @@ static void put_value(const struct value *v) {
     put8(NAME_OF_SOMEBODY);
   } else {
     uint8_t *name = &form.name[v->client - 1][v->number];
-    if (!*name) *name = ++form.names;
+    if (!*name) {
+      form.named[form.names] = *v;
+      *name = (uint8_t)++form.names;
+    }
     put8(*name);
   }
   if (!v->age_size) return;
@@ -94,8 +98,15 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
   put16(k->first_woken_ms ? 1 + within(now32 - k->first_woken_ms, 0, 30000) : 0);
   put16(within(now32 - k->attempt_end_ms, 0, 2000));
   put16(within(k->holder_age_ms, 0, 30000));
-  if (k->first_woken_ms)
-    for (int i = 0; i < 3; i++) put8(k->age[i]);
+}
+
+/* What stands behind the value in each command of it. */
+static void put_age(const redlock_lock *k) {
+  put8(k->first_woken_ms != 0);
+  if (!k->first_woken_ms) return;
+  put8(k->age[0]);
+  put8(k->age[1]);
+  put8(k->age[2]);
 }
 
 /* What only an operation under way has. */
@@ -112,7 +123,7 @@ static void put_operation(const redlock_lock *k, int64_t now) {
   if (acquires) put_time(k->since_ms, now, 0);
   if (acquires) put16(within((uint32_t)((uint32_t)now - k->max_hold_ms), 0, 4000));
   put8((int)within(k->attempts, 0, 33));
-  if (k->wake_mode || k->first_woken_ms) put_waiter(k, now);
+  if (acquires && (k->wake_mode || k->first_woken_ms)) put_waiter(k, now);
   if (k->phase == RL_PHASE_BACKOFF) put16(k->t1_ms);
   if (k->phase == RL_PHASE_VOTING) put_time(k->t1_ms, now, 100);
   put_time(k->timer_ms, now, 0);
@@ -148,6 +159,7 @@ static void put_lock(int c, int l, uint32_t head) {
   put_token(k->token);
   if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, 0);
   put_unsent_set(&W.side[c].rl, k, head);
+  put_age(k);
   if (k->phase == RL_PHASE_IDLE) return;
   if (k->phase == RL_PHASE_VOTING) put_place((uint32_t)(k->command - W.side[c].rl.ring), head);
   put_operation(k, now);
@@ -293,11 +305,12 @@ static void put_replies(const struct connection *k) {
 static void put_connection(int c, int e) {
   const struct connection *k = &W.side[c].to[e];
   int z;
-  put8(k->open | k->broken << 1 | k->held << 3 | k->full << 4 | k->slow << 5 | k->overdue << 6);
+  put8(k->open | k->broken << 1 | k->held << 3 | k->full << 4 | k->slow << 5 | k->overdue << 6 |
+       k->blocked << 7);
   put8(k->resp3 | k->tracks << 1 | k->noloop << 2 | k->reads << 3);
   put16((int)word[k->cut].size);
   put_time(k->keep_until, W.now, 0);
-  if (k->cut || k->in.commands || k->out_size)
+  if (is_owed(k))
     put_time(k->owed_since, W.now, cfg.timeout + W.side[c].behind + 2);
   put_replies(k);
   put_queue(&k->in);
@@ -318,14 +331,11 @@ static void put_store(int server) {
   }
 }
 
-/* What became of the values that still stand anywhere. */
-static void put_fates(int c) {
-  int n, e;
-  for (n = 0; n < VALUES; n++) {
-    if (!form.name[c][n]) continue;
-    put8(form.name[c][n]);
-    for (e = 0; e < cfg.servers; e++) put8(W.side[c].fate[n][e]);
-  }
+/* What became of the values that still stand anywhere, in the order of their names. */
+static void put_fates(void) {
+  int i, e;
+  for (i = 0; i < form.names; i++)
+    for (e = 0; e < cfg.servers; e++) put8(*fate_of(&form.named[i], e));
 }
 
 static void make_form(void) {
@@ -344,7 +354,7 @@ static void make_form(void) {
   if (cfg.fencing) put_token(W.token);
   for (c = 0; c < cfg.clients; c++)
     for (e = 0; e < cfg.servers; e++) put_connection(c, e);
-  for (c = 0; c < cfg.clients; c++) put_fates(c);
+  put_fates();
 }
 
 /* The numbers of values that stand nowhere any more may be drawn again. */

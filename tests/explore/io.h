@@ -85,13 +85,18 @@ static long socket_room(struct connection *k, const struct pieces *p, size_t bef
   return (long)((how % 2 ? from + (to - from + 1) / 2 : from) - before);
 }
 
+/* Whether the client waits for a reply. */
+static int is_owed(const struct connection *k) {
+  return k->open && (k->in.commands || k->cut || k->replies);
+}
+
 /* The socket has taken the bytes up to `size`. */
 static void take_in(int c, int entry, const char *bytes, const struct pieces *p, size_t size,
                     size_t before) {
   struct connection *k = &W.side[c].to[entry];
   size_t from = 0;
   int i;
-  if (!k->cut && !k->in.commands && !k->out_size) k->owed_since = W.now;
+  if (!is_owed(k)) k->owed_since = W.now;
   for (i = 0; i < p->whole && p->end[i] <= size; i++) {
     if (from >= before) note_sent(c, entry, &p->command[i]);
     if (!queue_add(&k->in, &p->command[i])) fail("world: a queue is too small");
@@ -115,6 +120,11 @@ static void pause_behind(int entry, struct connection *k) {
   time_passes(cfg.pause);
 }
 
+static void lose_replies(struct connection *k) {
+  k->out_size = k->replies = 0;
+  memset(k->out, 0, OUT);
+}
+
 static int has_room(const struct connection *k, int commands) {
   return !k->slow && !k->full && k->in.commands + commands <= QUEUE &&
          k->in.size + commands * (QUEUED / QUEUE) <= QUEUED;
@@ -131,7 +141,7 @@ static int shorten(const struct connection *k, struct pieces *p, size_t before) 
   return p->size > before;
 }
 
-static int hook_send(void *ctx, int entry, const void *data, size_t size) {
+static int send_some(void *ctx, int entry, const void *data, size_t size) {
   static char bytes[STORE_COMMAND + RL_OUTPUT_BYTES];
   static struct pieces p;
   struct connection *k = &enter(ctx)->to[entry];
@@ -152,14 +162,19 @@ static int hook_send(void *ctx, int entry, const void *data, size_t size) {
   if (room < 0) {
     SAY("      c%d s%d: the connection breaks as it sends\n", c, entry);
     k->broken = RESET;
-    k->out_size = 0;
-    memset(k->out, 0, OUT);
+    lose_replies(k);
     return -1;
   }
   SAY("      c%d s%d: sends %ld of %lu bytes\n", c, entry, room, (unsigned long)size);
   if (room) take_in(c, entry, bytes, &p, before + (size_t)room, before);
   pause_behind(entry, k);
   return (int)room;
+}
+
+static int hook_send(void *ctx, int entry, const void *data, size_t size) {
+  int sent = send_some(ctx, entry, data, size);
+  if (!idle) W.side[*(int *)ctx].to[entry].blocked = sent < (int)size;
+  return sent;
 }
 
 /* ---- What arrives ---------------------------------------------------------------------------- */
@@ -192,8 +207,9 @@ static int hook_recv(void *ctx, int entry, void *data, size_t size) {
   k->out_size = (uint16_t)(k->out_size - n);
   memmove(k->out, k->out + n, k->out_size);
   memset(k->out + k->out_size, 0, n);
+  if (!k->out_size) k->replies = 0;
   k->owed_since = W.now;
-  if (!k->out_size && !k->in.commands && !k->cut) k->overdue = 0;
+  if (!is_owed(k)) k->overdue = 0;
   return (int)n;
 }
 
@@ -242,7 +258,7 @@ static void hook_close(void *ctx, int entry) {
   if (idle) fail("R27: an idle step closes");
   if (!k->open) fail("a connection is closed twice");
   SAY("      c%d s%d: closes\n", c, entry);
-  if (!k->broken && !k->full && !k->slow && W.now < k->keep_until && !W.side[c].closed)
+  if (!k->broken && !k->blocked && !k->slow && W.now < k->keep_until && !W.side[c].closed)
     fail("R13: a connection is given up before its youngest SET is one ttl old");
   note_lost(c, entry, LOST_ON | CLOSED_ON);
   leave_to_server(c, entry);

@@ -204,6 +204,7 @@ static void execute(int entry, const struct command *m, struct connection *k) {
   lies = m->sort != ASKS && lie(server, &r);
   if (m->sort != ASKS) note_effect(entry, m, &e, &r, k != NULL);
   say(k, r.at, r.size);
+  if (k && k->out_size) k->replies++;
   if (verbose) {
     printf("      s%d runs %s", server, sort_name[m->sort]);
     if (m->sort != ASKS) printf(" %s of %s", resource_name[m->resource], value_text(&m->value));

@@ -65,11 +65,13 @@ struct connection {
   uint8_t broken;          /* ENDED, RESET */
   uint8_t held;            /* nothing passes: the network stands still */
   uint8_t full;            /* and its socket takes no more */
+  uint8_t blocked;         /* the last send was cut short */
   uint8_t slow;            /* it is still being made */
   uint8_t resp3, tracks, noloop, reads; /* as of struct session; reads: one bit for each resource */
   uint8_t overdue;         /* a reply was, when its client had last done all that was due (R13) */
   uint16_t cut;            /* the word that is the beginning of a command; 0 = none */
   uint16_t out_size;
+  uint8_t replies;         /* in `out`; the rest are pushes */
   int64_t keep_until;      /* R13: when the youngest SET on it is one ttl old */
   int64_t owed_since;      /* since when the client has waited for a reply */
   struct queue in;
