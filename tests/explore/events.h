@@ -128,9 +128,9 @@ static void call_cancel(int c, int l) {
   u->state = acquiring || (u->state == PENDING && u->call == RELEASE) ? IDLE : HELD;
 }
 
-/* What was held lasts until its ttl ends; what was pending is rolled back, if its bytes leave. */
+/* What was held lasts until its ttl ends; what was pending is rolled back, where bytes still leave. */
 static void call_close(int c) {
-  int l, e, n;
+  int l, e;
   int64_t began = W.now;
   W.side[c].closed = 1;
   for (l = 0; l < cfg.locks; l++) {
@@ -139,12 +139,8 @@ static void call_close(int c) {
   }
   redlock_close(&W.side[c].rl);
   if (W.now > began + 2 * cfg.servers * (cfg.timeout + 50)) fail("R10: redlock_close takes too long");
-  for (e = 0; e < cfg.servers; e++) {
+  for (e = 0; e < cfg.servers; e++)
     if (W.side[c].to[e].open) fail("R14: redlock_close leaves a connection");
-    for (n = 0; n < VALUES; n++) /* the rest of what was sent is on its way */
-      if (W.side[c].fate[n][e] & RELEASE_SENT)
-        W.side[c].fate[n][e] = (uint8_t)(W.side[c].fate[n][e] & ~LOST_ON);
-  }
   for (l = 0; l < cfg.locks; l++) {
     memset(&W.side[c].user[l], 0, sizeof W.side[c].user[l]);
     memset(&W.side[c].lock[l], 0, sizeof W.side[c].lock[l]);

@@ -308,7 +308,8 @@ static void put_connection(int c, int e) {
   put8(k->open | k->broken << 1 | k->held << 3 | k->full << 4 | k->slow << 5 | k->overdue << 6 |
        k->blocked << 7);
   put8(k->resp3 | k->tracks << 1 | k->noloop << 2 | k->reads << 3);
-  put16((int)word[k->cut].size);
+  put16((int)word[k->cut].size | k->noted << 15 |
+        (k->cut && k->was_overdue) << 14);
   put_time(k->keep_until, W.now, 0);
   if (is_owed(k))
     put_time(k->owed_since, W.now, cfg.timeout + W.side[c].behind + 2);

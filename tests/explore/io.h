@@ -30,13 +30,13 @@ static void pause_within(void) {
 }
 
 /* The first byte of a command leaves: R7, R12, R13. */
-static void note_sent(int c, int entry, const struct command *m) {
+static void note_sent(int c, int entry, const struct command *m, int overdue) {
   struct connection *k = &W.side[c].to[entry];
   uint8_t *fate = fate_of(&m->value, entry);
   if (m->sort == ASKS) return;
   if (m->value.client != c + 1) fail("R21: a value of another client is sent");
   if (m->sort == RELEASES) *fate |= RELEASE_SENT;
-  if (m->sort != RELEASES && k->overdue) fail("R13: a stalled server gets more than releases");
+  if (m->sort != RELEASES && overdue) fail("R13: a stalled server gets more than releases");
   if (m->sort != SETS) return;
   if (*fate & SENT) fail("R12: a SET is sent twice to one server");
   if (*fate & RELEASE_SENT) fail("R7: a SET is sent behind its own roll-back");
@@ -91,20 +91,25 @@ static int is_owed(const struct connection *k) {
 }
 
 /* The socket has taken the bytes up to `size`. */
-static void take_in(int c, int entry, const char *bytes, const struct pieces *p, size_t size,
-                    size_t before) {
+static void take_in(int c, int entry, const char *bytes, const struct pieces *p, size_t size) {
   struct connection *k = &W.side[c].to[entry];
   size_t from = 0;
   int i;
   if (!is_owed(k)) k->owed_since = W.now;
   for (i = 0; i < p->whole && p->end[i] <= size; i++) {
-    if (from >= before) note_sent(c, entry, &p->command[i]);
+    if (!k->cut || !k->noted)
+      note_sent(c, entry, &p->command[i], k->cut ? k->was_overdue : k->overdue);
+    k->cut = k->noted = 0;
     if (!queue_add(&k->in, &p->command[i])) fail("world: a queue is too small");
     SAY("      c%d s%d:   %s %s\n", c, entry, sort_name[p->command[i].sort],
         p->command[i].sort == ASKS ? "" : value_text(&p->command[i].value));
     from = p->end[i];
   }
-  if (i < p->whole && size > from && from >= before) note_sent(c, entry, &p->command[i]);
+  if (size > from && !k->cut) k->was_overdue = k->overdue;
+  if (i < p->whole && size > from && !k->noted) {
+    note_sent(c, entry, &p->command[i], k->was_overdue);
+    k->noted = 1;
+  }
   k->cut = from < size ? word_of(bytes + from, size - from) : 0;
 }
 
@@ -166,7 +171,7 @@ static int send_some(void *ctx, int entry, const void *data, size_t size) {
     return -1;
   }
   SAY("      c%d s%d: sends %ld of %lu bytes\n", c, entry, room, (unsigned long)size);
-  if (room) take_in(c, entry, bytes, &p, before + (size_t)room, before);
+  if (room) take_in(c, entry, bytes, &p, before + (size_t)room);
   pause_behind(entry, k);
   return (int)room;
 }
@@ -249,7 +254,7 @@ static void leave_to_server(int c, int entry) {
   for (i = 0; i < LOST - 1 && lost[i].commands; i++) {} /* at worst the last one is forgotten */
   if (k->in.commands) lost[i] = k->in;
   memset(&k->in, 0, sizeof k->in);
-  k->cut = 0;
+  k->cut = k->noted = k->was_overdue = 0;
 }
 
 static void hook_close(void *ctx, int entry) {
@@ -260,7 +265,8 @@ static void hook_close(void *ctx, int entry) {
   SAY("      c%d s%d: closes\n", c, entry);
   if (!k->broken && !k->blocked && !k->slow && W.now < k->keep_until && !W.side[c].closed)
     fail("R13: a connection is given up before its youngest SET is one ttl old");
-  note_lost(c, entry, LOST_ON | CLOSED_ON);
+  if (!W.side[c].closed || k->cut || k->held || k->slow) note_lost(c, entry, LOST_ON);
+  note_lost(c, entry, CLOSED_ON);
   leave_to_server(c, entry);
   memset(k, 0, sizeof *k);
 }

@@ -69,7 +69,9 @@ struct connection {
   uint8_t slow;            /* it is still being made */
   uint8_t resp3, tracks, noloop, reads; /* as of struct session; reads: one bit for each resource */
   uint8_t overdue;         /* a reply was, when its client had last done all that was due (R13) */
-  uint16_t cut;            /* the word that is the beginning of a command; 0 = none */
+  uint8_t noted;           /* of a command whose beginning was sent it is known what it is ... */
+  uint8_t was_overdue;     /* ... and whether a reply was overdue then */
+  uint16_t cut;            /* the word that is that beginning; 0 = none */
   uint16_t out_size;
   uint8_t replies;         /* in `out`; the rest are pushes */
   int64_t keep_until;      /* R13: when the youngest SET on it is one ttl old */
