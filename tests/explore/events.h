@@ -268,7 +268,7 @@ static int is_quiet(void) {
         return 0;
   for (s = 0; s < cfg.servers; s++)
     for (r = 0; r < RESOURCES; r++)
-      if (W.server[s].key[r].value.client) return 0;
+      if (is_drawn(&W.server[s].key[r].value)) return 0;
   return 1;
 }
 
@@ -290,7 +290,7 @@ static int64_t next_instant(void) {
   }
   for (s = 0; s < cfg.servers; s++)
     for (r = 0; r < RESOURCES; r++)
-      if (W.server[s].key[r].value.client) next = sooner(next, W.server[s].key[r].end);
+      if (is_drawn(&W.server[s].key[r].value)) next = sooner(next, W.server[s].key[r].end);
   return next;
 }
 

@@ -9,6 +9,8 @@
 static struct key store_room[2 * RESOURCES + 2];
 static struct store store = {.key = store_room, .room = 2 * RESOURCES + 2, .databases = 16};
 
+enum { ERROR = 7 }; /* CLUSTERDOWN: a short one */
+
 static int64_t wall_us(int server) { return W.now * 1000 + 100 + 10 * server; }
 
 /* How much earlier than asked a key may expire (R1): by the drift of the clocks, and 2 ms. */
@@ -92,7 +94,7 @@ static void write_store(int server) {
   store.started_s = W.now / 1000 - (W.now - s->started) / 1000;
   snprintf(store.run_id, sizeof store.run_id, "%08x%032d", 0x1000u * ((unsigned)server + 1) + s->run, 0);
   store.refuse_hello = !cfg.push;
-  store.error = s->failing ? STORE_ERROR_OOM - 2 : 0; /* BUSY */
+  store.error = s->failing ? ERROR : 0;
   for (r = 0; r < RESOURCES; r++) {
     char value[RL_VALUE_BYTES + 3];
     if (s->key[r].value.client) {
@@ -182,6 +184,7 @@ static void note_effect(int entry, const struct command *m, const struct effect 
                         const struct reply *r, int heard) {
   uint8_t *fate = fate_of(&m->value, entry);
   if (e->kind == EFFECT_BLIND) fail("R21: a key is deleted or extended, whatever its value");
+  if (m->sort == RELEASES && r->size && r->at[0] == '-') *fate |= EXCUSED;
   if (m->sort != SETS) return;
   if (*fate & RAN) fail("R12: a SET is executed twice on one server");
   *fate = (uint8_t)(*fate | RAN | (says_yes(m, r) ? SAID_YES : SAID_NO));

@@ -69,9 +69,12 @@ static int value_is(const struct value *a, const struct value *b) {
   return a->client == b->client && a->number == b->number;
 }
 
+/* By one of the clients: somebody's stay for ever. */
+static int is_drawn(const struct value *v) { return v->client && v->client <= cfg.clients; }
+
 static uint8_t *fate_of(const struct value *v, int entry) {
   static uint8_t anybodys;
-  if (!v->client || v->client > cfg.clients) return &anybodys;
+  if (!is_drawn(v)) return &anybodys;
   return &W.side[v->client - 1].fate[v->number][entry];
 }
 
