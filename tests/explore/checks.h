@@ -119,12 +119,19 @@ static void check_pending(int c, int l) {
     fail("R9 R10: a call lasts longer than wait_ms and server_timeout_ms");
 }
 
-/* R13: which replies are overdue. */
-static void note_overdue(int c) {
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* R13: which replies are overdue; and a connection on which one is, is replaced once its youngest
+   SET is one ttl old. */
+static void check_overdue(int c) {
   int e;
   for (e = 0; e < cfg.servers; e++) {
     struct connection *k = &W.side[c].to[e];
-    if (is_owed(k) && W.now > k->owed_since + cfg.timeout + W.side[c].behind) k->overdue = 1;
+    int64_t due = k->owed_since + cfg.timeout + W.side[c].behind, end;
+    if (!is_owed(k) || k->slow || W.now <= due) continue;
+    k->overdue = 1;
+    end = later(due + 1, later(k->keep_until, k->opened_at + RL_CONNECT_TIMEOUT_MS));
+    if (W.now > end + W.side[c].behind) fail("R13: a connection that stands still is not given up");
   }
 }
 
@@ -132,7 +139,7 @@ static void check_settled(int c) {
   int l;
   if (W.side[c].closed || W.side[c].paused || is_step_due(c)) return;
   for (l = 0; l < cfg.locks; l++) check_pending(c, l);
-  note_overdue(c);
+  check_overdue(c);
 }
 
 /* R27: before the time that redlock_timeout_ms names, a step does nothing that can be seen. It is

@@ -311,6 +311,7 @@ static void put_connection(int c, int e) {
   put16((int)word[k->cut].size | k->noted << 15 |
         (k->cut && k->was_overdue) << 14);
   put_time(k->keep_until, W.now, 0);
+  if (k->open) put_time(k->opened_at, W.now, RL_CONNECT_TIMEOUT_MS + 1);
   if (is_owed(k))
     put_time(k->owed_since, W.now, cfg.timeout + W.side[c].behind + 2);
   put_replies(k);

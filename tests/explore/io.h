@@ -235,6 +235,7 @@ static intptr_t hook_open(void *ctx, int entry, const char *host, const char *po
   memset(k, 0, sizeof *k);
   k->open = 1;
   k->slow = how == 2;
+  k->opened_at = W.now;
   return 100 + entry;
 }
 

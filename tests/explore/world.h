@@ -76,6 +76,7 @@ struct connection {
   uint8_t replies;         /* in `out`; the rest are pushes */
   int64_t keep_until;      /* R13: when the youngest SET on it is one ttl old */
   int64_t owed_since;      /* since when the client has waited for a reply */
+  int64_t opened_at;
   struct queue in;
   char out[OUT];
 };
