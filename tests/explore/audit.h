@@ -1,5 +1,5 @@
-/* audit.h: whether the form leaves out nothing that matters: a sample of worlds is kept, and any two
- * of one form must have successors of the same forms. */
+/* audit.h: whether the form leaves out nothing that matters: a sample of worlds is kept, and any
+ * two of one form must have successors of the same forms. */
 #ifndef EXPLORE_AUDIT_H
 #define EXPLORE_AUDIT_H
 

@@ -1,5 +1,5 @@
-/* events.h: what may happen next in a world, and that it happens. One event at a time: a user calls,
- * a client steps, a server executes one command, a fault comes or goes, a millisecond passes. */
+/* events.h: what may happen next in a world, and that it happens. One event at a time: a user
+ * calls, a client steps, a server executes one command, a fault comes or goes, time passes. */
 #ifndef EXPLORE_EVENTS_H
 #define EXPLORE_EVENTS_H
 
@@ -71,8 +71,9 @@ static void forget_value(int c, int l) {
 static void call_acquire(int c, int l, int call) {
   uint32_t wait = call == ACQUIRE ? 0 : cfg.wait < 0 ? REDLOCK_FOREVER : (uint32_t)cfg.wait;
   forget_value(c, l);
-  await(c, l, call, redlock_start_acquire(&W.side[c].rl, &W.side[c].lock[l],
-                                          resource_name[resource_of(l)], (uint32_t)ttl_of(l), wait));
+  await(c, l, call,
+        redlock_start_acquire(&W.side[c].rl, &W.side[c].lock[l], resource_name[resource_of(l)],
+                              (uint32_t)ttl_of(l), wait));
 }
 
 /* The giver stops: what its value left may stay, or be taken over. */
@@ -128,7 +129,7 @@ static void call_cancel(int c, int l) {
   u->state = acquiring || (u->state == PENDING && u->call == RELEASE) ? IDLE : HELD;
 }
 
-/* What was held lasts until its ttl ends; what was pending is rolled back, where bytes still leave. */
+/* What was held lasts until its ttl ends; what was pending is rolled back, if bytes still leave. */
 static void call_close(int c) {
   int l, e;
   int64_t began = W.now;
@@ -138,7 +139,8 @@ static void call_close(int c) {
     for (e = 0; e < cfg.servers && !is_acquiring(c, l); e++) *fate_of(&v, e) |= EXCUSED;
   }
   redlock_close(&W.side[c].rl);
-  if (W.now > began + 2 * cfg.servers * (cfg.timeout + 50)) fail("R10: redlock_close takes too long");
+  if (W.now > began + cfg.timeout + RL_CLOSE_TIMEOUT_MS)
+    fail("R10: redlock_close takes longer than a time-out and 50 ms");
   for (e = 0; e < cfg.servers; e++)
     if (W.side[c].to[e].open) fail("R14: redlock_close leaves a connection");
   for (l = 0; l < cfg.locks; l++) {
@@ -431,7 +433,7 @@ static void print_event(struct event e) {
   printf("%5lld ms  ", (long long)(W.now - began_ms));
   if (e.kind == E_STEP) printf("c%d steps\n", e.c);
   else if (e.kind == E_CALL) printf("c%d calls %s for lock %d\n", e.c, call_name[e.arg & 15], e.s);
-  else if (e.kind == E_TICK) printf("time passes%s\n", e.arg >> 1 ? ", but not on a client's clock" : "");
+  else if (e.kind == E_TICK) printf("time passes%s\n", e.arg >> 1 ? " on one clock less" : "");
   else if (e.kind == E_PAUSE || e.kind == E_RESUME) printf("c%d: %s\n", e.c, what[e.kind]);
   else if (e.kind == E_DOWN) printf("s%d goes down%s\n", e.s, e.arg ? ", its memory is lost" : "");
   else if (e.kind >= E_UP && e.kind <= E_HEAL) printf("s%d %s\n", e.s, what[e.kind]);

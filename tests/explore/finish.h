@@ -79,7 +79,7 @@ static int count_pending(int waiters) {
   return n;
 }
 
-/* R26: while nothing changes, a waiter makes next to no attempts: one in each second and a few more.
+/* R26: while nothing changes, a waiter makes next to no attempts: one each second and a few more.
    Only the second half is counted: until then all servers have told what they had to, and what is
    in quarantine has left it. */
 static void stand_still(void) {

@@ -1,5 +1,5 @@
-/* form.h: the form of a state. Two worlds of one form differ in nothing that matters: times stand in
- * it relative to now, and no further than anything compares them; places in the ring relative to
+/* form.h: the form of a state. Two worlds of one form differ in nothing that matters: times stand
+ * in it relative to now, and no further than anything compares them; places in the ring relative to
  * the oldest command that lives; values under names in the order in which they appear; tokens
  * relative to now. What is dead is left out. `audit=1` looks whether worlds of one form do have the
  * same successors.
@@ -210,8 +210,7 @@ static void put_parser(const rl_parser *p) {
 
 /* R24: a run_id that is not known, that of the server now, or an older one. */
 static int run_known(const rl_server *s, uint32_t id) {
-  int server = server_of(s->index);
-  return id == 0 ? 0 : id == 0x1000u * ((uint32_t)server + 1) + W.server[server].run ? 1 : 2;
+  return id == 0 ? 0 : id == run_id_of(server_of(s->index)) ? 1 : 2;
 }
 
 static void put_server_of(int c, const rl_server *s, uint32_t head) {

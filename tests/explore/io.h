@@ -1,5 +1,5 @@
-/* io.h: redlock_io on the world. Within a step each hook may choose: which replies have arrived, and
- * where a fault may be paid for, how much a send takes, a break, a pause of the process. */
+/* io.h: redlock_io on the world. Within a step each hook may choose: which replies have arrived,
+ * and where a fault may be paid for, how much a send takes, a break, a pause of the process. */
 #ifndef EXPLORE_IO_H
 #define EXPLORE_IO_H
 

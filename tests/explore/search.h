@@ -163,7 +163,7 @@ static void pop_world(struct world *to) {
 
 /* ---- A violation ----------------------------------------------------------------------------- */
 
-/* The schedule to that state, then the event that fails, if any, or what the world does by itself. */
+/* The schedule to that state, then the event that fails, if any, or what follows by itself. */
 static void print_schedule(uint32_t at, const struct event *last, uint64_t digits, int left_alone) {
   static uint32_t path[100000];
   uint32_t n = 0;

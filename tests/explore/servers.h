@@ -84,6 +84,10 @@ static void write_key(struct arg name, const void *value, size_t size, int64_t e
   k->expires_ms = expires;
 }
 
+static unsigned run_id_of(int server) {
+  return 0x1000 * ((unsigned)server + 1) + W.server[server].run;
+}
+
 static void write_store(int server) {
   const struct server *s = &W.server[server];
   char text[24];
@@ -92,7 +96,7 @@ static void write_store(int server) {
   store.now_ms = W.now;
   store.now_us = wall_us(server);
   store.started_s = W.now / 1000 - (W.now - s->started) / 1000;
-  snprintf(store.run_id, sizeof store.run_id, "%08x%032d", 0x1000u * ((unsigned)server + 1) + s->run, 0);
+  snprintf(store.run_id, sizeof store.run_id, "%08x%032d", run_id_of(server), 0);
   store.refuse_hello = !cfg.push;
   store.error = s->failing ? ERROR : 0;
   for (r = 0; r < RESOURCES; r++) {

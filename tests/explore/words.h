@@ -84,7 +84,8 @@ static const char *value_text(const struct value *v) {
   k = (k + 1) % 4;
   if (v->client == SOMEBODY) return "somebody's";
   if (!v->client) return "none";
-  snprintf(text[k], sizeof text[k], "c%d#%d%s", v->client - 1, v->number, v->age_size ? "+age" : "");
+  snprintf(text[k], sizeof text[k], "c%d#%d%s", v->client - 1, v->number,
+           v->age_size ? "+age" : "");
   return text[k];
 }
 

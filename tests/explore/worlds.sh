@@ -6,29 +6,33 @@
 #   AUDIT=1    looks too whether the form of states leaves out too much
 #   BUILD=...  where the programs are
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 
-worlds=tests/explore/worlds.txt
 build=${BUILD:-build}/tests/explore
 parts=" ${*:-test} "
-end=${MINUTES:+$(($(date +%s) + MINUTES * 60))}
+longest=1200 # seconds of processor time for one world
+end=$(($(date +%s) + ${MINUTES:-600} * 60))
 passed=0 failed=0
 said=$(mktemp)
 trap 'rm -f "$said"' EXIT
 trap 'exit 1' INT TERM HUP
 
-# seconds: for the next world; nothing is left: 0
-seconds() {
-  left=$((${end:-$(date +%s)} - $(date +%s)))
-  if [ ! "$end" ]; then echo 1200; elif [ $left -gt 0 ]; then echo $left; else echo 0; fi
+# explore RING OPTIONS... : one world, within the time that is left
+explore() {
+  ring=$1 left=$((end - $(date +%s)))
+  shift
+  [ $left -lt $longest ] || left=$longest
+  "$build/explore-$ring" "$@" seconds=$left ${AUDIT:+audit=1}
 }
 
-# judge STATES STATUS: what is wrong with what a world said; nothing if all is well
+states_of() { sed -n 's/^complete: \([0-9]*\) states.*/\1/p' "$1"; }
+
+# judge STATUS STATES : what is wrong with what a world said; nothing if all is well
 judge() {
-  states=$(sed -n 's/^complete: \([0-9]*\) states.*/\1/p' "$said")
-  if [ "$2" != 0 ]; then echo "it ended with $2"
-  elif [ ! "$states" ]; then [ "$end" ] || echo "it was cut short"
-  elif [ "$1" != - ] && [ "$1" != "$states" ]; then echo "it had $1 states before"
+  states=$(states_of "$said")
+  if [ "$1" != 0 ]; then echo "it ended with $1"
+  elif [ ! "$states" ]; then [ "${MINUTES:-}" ] || echo "it was cut short"
+  elif [ "$2" != - ] && [ "$2" != "$states" ]; then echo "it had $2 states before"
   fi
 }
 
@@ -36,40 +40,39 @@ judge() {
 try() {
   ring=$1 wanted=$2
   shift 2
-  bound=$(seconds)
-  [ "$bound" = 0 ] && echo "  (no time is left for $*)" && return
-  "$build/explore-$ring" "$@" seconds="$bound" ${AUDIT:+audit=1} >"$said" 2>&1
-  wrong=$(judge "$wanted" $?)
-  if [ ! "$wrong" ]; then
-    passed=$((passed + 1))
-    echo "  ok    $*"
-    grep -E '^(complete|cut short|audit|  no memory)' "$said" | sed 's/^ */          /'
-  else
+  if [ "$(date +%s)" -ge $end ]; then echo "  (no time is left for $*)" && return; fi
+  explore "$ring" "$@" >"$said" 2>&1
+  wrong=$(judge $? "$wanted")
+  if [ "$wrong" ]; then
     failed=$((failed + 1))
     sed 's/^/    /' "$said"
     echo "  FAIL  explore-$ring $*: $wrong"
-  fi
-}
-
-# count PART RING STATES OPTIONS... : the line anew
-count() {
-  part=$1 ring=$2 states=$3
-  shift 3
-  new=$("$build/explore-$ring" "$@" seconds=1200 | sed -n 's/^complete: \([0-9]*\) states.*/\1/p')
-  echo "$part $ring ${new:-$states} $*"
-}
-
-while read -r part ring states options; do
-  case $part in '' | '#'*) [ ! "${COUNT:-}" ] || echo "$part${ring:+ $ring}${states:+ $states}${options:+ $options}"; continue ;; esac
-  if [ "${COUNT:-}" ]; then
-    # shellcheck disable=SC2086 # words
-    case $parts in *" $part "*) count "$part" "$ring" "$states" $options ;;
-      *) echo "$part $ring $states $options" ;; esac
   else
-    # shellcheck disable=SC2086
-    case $parts in *" $part "*) try "$ring" "$states" $options ;; esac
+    passed=$((passed + 1))
+    echo "  ok    $*"
+    grep -E '^(complete|cut short|audit|  no memory)' "$said" | sed 's/^ */          /'
   fi
-done <"$worlds"
-[ "${COUNT:-}" ] && exit
-echo "$passed passed, $failed failed"
+}
+
+# count RING STATES OPTIONS... : its states now; what stood there if there is no end of them
+count() {
+  ring=$1 before=$2
+  shift 2
+  explore "$ring" "$@" >"$said"
+  states=$(states_of "$said")
+  echo "${states:-$before}"
+}
+
+while IFS= read -r line; do
+  # shellcheck disable=SC2086 # words
+  set -- $line
+  case $parts in
+    *" ${1:-none} "*) part=$1 ring=$2 states=$3 ;;
+    *) [ ! "${COUNT:-}" ] || echo "$line"; continue ;;
+  esac
+  shift 3
+  if [ "${COUNT:-}" ]; then echo "$part $ring $(count "$ring" "$states" "$@") $*"
+  else try "$ring" "$states" "$@"; fi
+done <tests/explore/worlds.txt
+[ "${COUNT:-}" ] || echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -4,7 +4,7 @@
 # "ring=4" among them is the size of the ring. It must find none in the header as it is.
 #   BOUND=10 seconds of processor time  ONLY=part of a name  BUILD=build
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 . tests/planted/lib.sh
 
 work=${BUILD:-build}/planted-explorer
