@@ -296,14 +296,8 @@ static void check_returned(int c, redlock_lock *lock) {
 /* ---- When all that is due is done ------------------------------------------------------------ */
 
 static int is_wanted(const struct value *v) {
-  int l;
-  if (v->client > cfg.clients) return 1;
-  for (l = 0; l < cfg.locks; l++) {
-    const struct user *u = &W.side[v->client - 1].user[l];
-    struct value own = value_of(&W.side[v->client - 1].lock[l]);
-    if (value_is(&own, v) && u->state != IDLE && !u->given) return 1;
-  }
-  return 0;
+  const struct user *u = user_with(v);
+  return !is_drawn(v) || (u && !u->given);
 }
 
 /* By whichever entry of the list it came. */

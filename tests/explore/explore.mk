@@ -1,8 +1,7 @@
-# explore.mk: every schedule of small worlds of the header as shipped; included by the Makefile at
-# the top.
+# explore.mk: every schedule of small worlds of the header as shipped; included by the Makefile.
 #
-#   WORLD='NAME=VALUE ...'  for `make explore`: that world alone; build/tests/explore/explore-8 lists
-#                           what there is
+#   WORLD='NAME=VALUE ...'  for `make explore`: that world alone; build/tests/explore/explore-8
+#                           lists what there is
 #   MINUTES=N               for `make explore-deep`; 60 by default
 
 EXPLORE        := $(BUILD)/tests/explore
@@ -26,7 +25,7 @@ endif
 
 explore-deep: $(EXPLORERS) ## the same for larger worlds, for MINUTES= (60), up to 8 GB, and an audit of each sort
 	@BUILD=$(BUILD) AUDIT=1 tests/explore/worlds.sh test
-	@BUILD=$(BUILD) MINUTES=$(or $(MINUTES),60) tests/explore/worlds.sh deep
+	@BUILD=$(BUILD) MINUTES=$(if $(filter command environment,$(origin MINUTES)),$(MINUTES),60) tests/explore/worlds.sh deep
 
 explore-count: $(EXPLORERS) ## writes the numbers of states in worlds.txt anew, after a change of the header
 	@BUILD=$(BUILD) COUNT=1 tests/explore/worlds.sh test more >$(EXPLORE)/worlds.txt

@@ -30,14 +30,18 @@ static void pause_within(void) {
 }
 
 /* The first byte of a command leaves: R7, R12, R13. */
-static void note_sent(int c, int entry, const struct command *m, int overdue) {
+static void note_sent(int c, int entry, const struct command *m) {
   struct connection *k = &W.side[c].to[entry];
   uint8_t *fate = fate_of(&m->value, entry);
+  const struct user *u = user_with(&m->value);
   if (m->sort == ASKS) return;
   if (m->value.client != c + 1) fail("R21: a value of another client is sent");
   if (m->sort == RELEASES) *fate |= RELEASE_SENT;
-  if (m->sort != RELEASES && overdue) fail("R13: a stalled server gets more than releases");
+  if (m->sort != RELEASES && (k->cut ? k->was_overdue : k->overdue))
+    fail("R13: a stalled server gets more than releases");
   if (m->sort != SETS) return;
+  if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)))
+    fail("R12: a SET is sent although its lock is not wanted any more");
   if (*fate & SENT) fail("R12: a SET is sent twice to one server");
   if (*fate & RELEASE_SENT) fail("R7: a SET is sent behind its own roll-back");
   *fate |= SENT;
@@ -97,8 +101,7 @@ static void take_in(int c, int entry, const char *bytes, const struct pieces *p,
   int i;
   if (!is_owed(k)) k->owed_since = W.now;
   for (i = 0; i < p->whole && p->end[i] <= size; i++) {
-    if (!k->cut || !k->noted)
-      note_sent(c, entry, &p->command[i], k->cut ? k->was_overdue : k->overdue);
+    if (!k->cut || !k->noted) note_sent(c, entry, &p->command[i]);
     k->cut = k->noted = 0;
     if (!queue_add(&k->in, &p->command[i])) fail("world: a queue is too small");
     SAY("      c%d s%d:   %s %s\n", c, entry, sort_name[p->command[i].sort],
@@ -107,7 +110,7 @@ static void take_in(int c, int entry, const char *bytes, const struct pieces *p,
   }
   if (size > from && !k->cut) k->was_overdue = k->overdue;
   if (i < p->whole && size > from && !k->noted) {
-    note_sent(c, entry, &p->command[i], k->was_overdue);
+    note_sent(c, entry, &p->command[i]);
     k->noted = 1;
   }
   k->cut = from < size ? word_of(bytes + from, size - from) : 0;

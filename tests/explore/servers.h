@@ -183,6 +183,14 @@ static int says_yes(const struct command *m, const struct reply *r) {
          number > 0 && number < token;
 }
 
+/* R28: an adoption creates no key; and nothing else replaces one. */
+static void check_set(const struct command *m, int was_there) {
+  const struct user *u = user_with(&m->value);
+  int adopts = u && u->state == PENDING && u->call == ADOPT;
+  if (adopts && !was_there) fail("R28: an adoption creates a key");
+  if (u && u->state == PENDING && !adopts && was_there) fail("R1: a SET replaces a key");
+}
+
 /* Notes what became of the value (R4, R12, R21). heard: the client may get the reply. */
 static void note_effect(int entry, const struct command *m, const struct effect *e,
                         const struct reply *r, int heard) {
@@ -201,14 +209,16 @@ static void execute(int entry, const struct command *m, struct connection *k) {
   struct reply r = {bytes, 0};
   struct effect e;
   struct session *session = write_session(k);
-  int server = server_of(entry), lies;
+  int server = server_of(entry), lies, was_there;
   memset(&e, 0, sizeof e);
   expire(server);
+  was_there = W.server[server].key[m->resource].value.client != 0;
   write_store(server);
   store_run(&store, session, m->argc, m->argv, &r, &e);
   read_store(server);
   read_session(k, session);
   lies = m->sort != ASKS && lie(server, &r);
+  if (e.kind == EFFECT_SET) check_set(m, was_there);
   if (m->sort != ASKS) note_effect(entry, m, &e, &r, k != NULL);
   say(k, r.at, r.size);
   if (k && k->out_size) k->replies++;

@@ -78,6 +78,17 @@ static uint8_t *fate_of(const struct value *v, int entry) {
   return &W.side[v->client - 1].fate[v->number][entry];
 }
 
+/* Whoever uses a lock of this value; NULL = nobody. */
+static const struct user *user_with(const struct value *v) {
+  int l;
+  for (l = 0; l < cfg.locks && is_drawn(v); l++) {
+    struct value own = value_of(&W.side[v->client - 1].lock[l]);
+    const struct user *u = &W.side[v->client - 1].user[l];
+    if (value_is(&own, v) && u->state != IDLE) return u;
+  }
+  return NULL;
+}
+
 static const char *value_text(const struct value *v) {
   static char text[4][24];
   static int k;
