@@ -329,7 +329,7 @@ static void apply(struct event e) {
     case E_CONNECT: k->slow = 0; break;
     case E_DOWN: take_down(e.s, e.arg); break;
     case E_UP: bring_up(e.s); break;
-    case E_ERR: W.faults--; W.server[e.s].failing = 1; break;
+    case E_ERR: W.faults--; W.server[e.s].failing = e.arg; break;
     case E_HEAL: W.server[e.s].failing = 0; break;
     case E_PAUSE: W.faults--; side->paused = 1; break;
     case E_RESUME: side->paused = 0; break;
@@ -378,10 +378,12 @@ static struct event *list_connection(struct event *to, int c, int e) {
 
 static struct event *list_server(struct event *to, int s) {
   const struct server *server = &W.server[s];
+  int how;
   if (!server->down && may_fail('d')) to = add(to, E_DOWN, 0, s, 0);
   if (!server->down && may_fail('m')) to = add(to, E_DOWN, 0, s, 1);
   if (server->down) to = add(to, E_UP, 0, s, 0);
-  if (!server->failing && may_fail('o')) to = add(to, E_ERR, 0, s, 0);
+  for (how = 1; how <= (cfg.fencing ? 3 : 1) && !server->failing && may_fail('o'); how++)
+    to = add(to, E_ERR, 0, s, how);
   if (server->failing) to = add(to, E_HEAL, 0, s, 0);
   return to;
 }

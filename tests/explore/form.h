@@ -321,7 +321,7 @@ static void put_connection(int c, int e) {
 static void put_store(int server) {
   const struct server *s = &W.server[server];
   int r;
-  put8(s->down | s->failing << 1 | s->forgot << 2);
+  put8(s->down | s->failing << 1 | s->forgot << 3);
   if (cfg.max_ttl) put_time(s->started, W.now, LONG_MS);
   for (r = 0; r < RESOURCES; r++) {
     put_value(&s->key[r].value);

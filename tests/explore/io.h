@@ -37,6 +37,7 @@ static void note_sent(int c, int entry, const struct command *m) {
   if (m->sort == ASKS) return;
   if (m->value.client != c + 1) fail("R21: a value of another client is sent");
   if (m->sort == RELEASES) *fate |= RELEASE_SENT;
+  if (cfg.max_ttl && k->greets) fail("R4: a command leaves before the handshake has succeeded");
   if (m->sort != RELEASES && (k->cut ? k->was_overdue : k->overdue))
     fail("R13: a stalled server gets more than releases");
   if (m->sort != SETS) return;
@@ -216,6 +217,7 @@ static int hook_recv(void *ctx, int entry, void *data, size_t size) {
   memmove(k->out, k->out + n, k->out_size);
   memset(k->out + k->out_size, 0, n);
   if (!k->out_size) k->replies = 0;
+  if (!k->out_size && !k->cut && !queue_begins_with_question(&k->in)) k->greets = 0;
   k->owed_since = W.now;
   if (!is_owed(k)) k->overdue = 0;
   return (int)n;
@@ -239,6 +241,7 @@ static intptr_t hook_open(void *ctx, int entry, const char *host, const char *po
   k->open = 1;
   k->slow = how == 2;
   k->opened_at = W.now;
+  k->greets = 1;
   return 100 + entry;
 }
 

@@ -11,13 +11,16 @@ static struct store store = {.key = store_room, .room = 2 * RESOURCES + 2, .data
 
 enum { ERROR = 7 }; /* CLUSTERDOWN: a short one */
 
-static int64_t wall_us(int server) { return W.now * 1000 + 100 + 10 * server; }
+static int64_t wall_us(int server) {
+  return (W.now + server * cfg.skew) * 1000 + 100 + 10 * server;
+}
 
-/* How much earlier than asked a key may expire (R1): by the drift of the clocks, and 2 ms. */
+/* How much earlier than asked a key may expire (R1): by the drift of the clocks, 2 ms, and the 1 ms
+   by which a clock that counts in ms may lag. */
 static int64_t early_ms(void) {
   int64_t ttl = cfg.ttl < cfg.ttl2 ? cfg.ttl : cfg.ttl2;
   if (cfg.shorter && cfg.shorter < ttl) ttl = cfg.shorter;
-  return (ttl * cfg.ppm + 999999) / 1000000 + 2 - cfg.slips;
+  return (ttl * cfg.ppm + 999999) / 1000000 + 2 + 1 - cfg.slips;
 }
 
 /* ---- Replies --------------------------------------------------------------------------------- */
@@ -98,7 +101,8 @@ static void write_store(int server) {
   store.started_s = W.now / 1000 - (W.now - s->started) / 1000;
   snprintf(store.run_id, sizeof store.run_id, "%08x%032d", run_id_of(server), 0);
   store.refuse_hello = !cfg.push;
-  store.error = s->failing ? ERROR : 0;
+  store.error = s->failing == 1 ? ERROR : 0;
+  store.fail_write = s->failing > 1 ? s->failing - 1 : 0;
   for (r = 0; r < RESOURCES; r++) {
     char value[RL_VALUE_BYTES + 3];
     if (s->key[r].value.client) {

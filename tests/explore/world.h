@@ -68,6 +68,7 @@ struct connection {
   uint8_t blocked;         /* the last send was cut short */
   uint8_t slow;            /* it is still being made */
   uint8_t resp3, tracks, noloop, reads; /* as of struct session; reads: one bit for each resource */
+  uint8_t greets;          /* the handshake has not been answered yet (R4) */
   uint8_t overdue;         /* a reply was, when its client had last done all that was due (R13) */
   uint8_t noted;           /* of a command whose beginning was sent it is known what it is ... */
   uint8_t was_overdue;     /* ... and whether a reply was overdue then */
@@ -85,7 +86,7 @@ enum { ENDED = 1, RESET = 2 };
 
 struct server {
   uint8_t down;
-  uint8_t failing;         /* every command with a key gets an error */
+  uint8_t failing;         /* 1 = each command with a key gets an error; more: store.fail_write */
   uint8_t run;             /* the number of its run_id */
   uint8_t forgot;          /* it has lost its memory */
   int64_t started;
@@ -151,7 +152,7 @@ static struct world W;
 /* What the worlds of one run have in common: main.c has the options. */
 static struct {
   int clients, locks, servers, faults, calls, calls2, ticks, lazy, jumps, slips, push, warm, random,
-      one, twins, liar, foreign;
+      one, twins, liar, foreign, skew;
   int timeout, ttl, ttl2, shorter, wait, ppm, max_ttl, fencing, max_hold, attempts, rest_min,
       rest_max, pause, finish, every, still, seconds, megabytes, audit, verbose;
   long states;
