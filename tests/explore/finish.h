@@ -34,6 +34,13 @@ static int serve(int c) {
   return acted;
 }
 
+/* Numbers of values run short: looks which stand nowhere any more. */
+static void save_numbers(int c) {
+  if (W.side[c].drawn >> VALUES / 2 == 0) return;
+  make_form();
+  forget_values();
+}
+
 /* All that is due now, in one order. */
 static void settle(void) {
   int c, turn, more = 1;
@@ -42,6 +49,7 @@ static void settle(void) {
     more = 0;
     for (c = 0; c < cfg.clients; c++) {
       more |= serve(c);
+      save_numbers(c);
       if (!is_step_due(c)) continue;
       print_step(c);
       apply_one(E_STEP, c, 0, 0);
@@ -91,8 +99,6 @@ static void stand_still(void) {
       fail("R26: a waiter polls");
     tick(next - W.now, 0);
     settle();
-    make_form();
-    forget_values();
   }
 }
 
