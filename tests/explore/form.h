@@ -11,7 +11,8 @@
 
 #include "events.h"
 
-#if defined(__x86_64__) && defined(__LP64__) && !defined(REDLOCK_NO_FENCING)
+#if defined(__x86_64__) && defined(__LP64__) && !defined(REDLOCK_NO_FENCING) && \
+    !defined(ANY_SIZE) /* a planted bug may change one */
 #define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
 SIZE_IS(redlock_lock, 208);
 SIZE_IS(rl_command, 104);

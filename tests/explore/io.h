@@ -330,6 +330,7 @@ static int hook_entropy(void *ctx, void *data, size_t size) {
     memset(data, cfg.random > 1 && choose(2) ? 255 : 0, size);
     return 0;
   }
+  if (size != RL_VALUE_BYTES) fail("R3: a value is not 20 random bytes");
   memset(&v, 0, sizeof v);
   v.client = (uint8_t)(*(int *)ctx + 1);
   while (side->drawn >> v.number & 1) v.number++;

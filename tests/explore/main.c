@@ -151,7 +151,7 @@ static void warm_up(void) {
 
 static void begin(void) {
   int c, l, s;
-  W.now = 2000000;
+  W.now = 5000000; /* in us more than 32 bits */
   for (s = 0; s < SERVERS; s++) W.server[s].started = 0;
   for (c = 0; c < cfg.clients; c++) begin_client(c);
   if (cfg.warm) warm_up();

@@ -24,8 +24,11 @@ try() {
   field "$1" explorer | grep -q 'ring=4' && ring=4
   $planted/plant "$1" <redlock.h >"$work/redlock.h" || return 1
   shift
-  rm -f "$work/explore"
-  "$@" -w -I"$work" -DRING=$ring tests/explore/main.c -o "$work/explore" 2>&1 || return 1
+  cc=$1
+  shift
+  rm -f "$work/explore" # the copy must be found before the header itself
+  "$cc" -I"$work" "$@" -w -DANY_SIZE -DRING=$ring tests/explore/main.c -o "$work/explore" 2>&1 ||
+    return 1
   # shellcheck disable=SC2086 # words
   world "$work/explore" $options >"$work/said"
   if [ $? -lt 3 ]; then
