@@ -64,7 +64,8 @@
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
      layer must outlive the client. One client belongs to one thread and one process (R17);
-     clients share nothing. Do not move or copy a client after redlock_init: every call on the copy
+     clients share nothing. A call while another is blocked or steps is INVALID, as far as can be
+     told without a mutex. Do not move or copy a client after redlock_init: every call on the copy
      is INVALID. A lock belongs to the client while it is pending, kept, or decided but not yet
      returned by redlock_step or redlock_wait: until then do not move, copy or free it.
 
@@ -95,7 +96,10 @@
      not an answer of Redis                 check host and port; does this port want TLS?
      the same server as another entry       correct the list
      clock is off                           set its clock: tokens need it (R25)
+     restarted                              nothing: it votes again when max_ttl_ms have passed
+                                            since its start (R24)
      a part, such as LOADI                  the connection broke within an error: try again
+     @user_script                           Redis before 7.0 puts this before the error of a script
 
    WHAT NO CLIENT CAN PROMISE
      A process that pauses after the grant can outlive its lock: where that matters, the resource
@@ -297,7 +301,8 @@ typedef struct redlock_lock {
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
-  rl_mask known_free;          /* maybe_free as the round began: a YES elsewhere: a lost push */
+  rl_mask known_taken;         /* those that said TAKEN last, and have pushed nothing since: a YES
+                                  of such a one shows that its push was lost */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -318,11 +323,13 @@ typedef struct redlock_lock {
   uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
   uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
   uint32_t set_place;          /* ring index of its last SET */
-  int64_t t1_ms;               /* T1 of this round (R1); in back-off: minus the attempt's time */
+  int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of round, back-off or queueing; KEPT: next extension */
   int64_t since_ms;            /* T1 of the grant (R20); before: no attempt may start after this */
+  uint32_t ages[(REDLOCK_MAX_SERVERS + 1) / 2]; /* the greatest that this round told, descending */
   char age[3];                 /* behind the value, of one that wake-ups have reached */
+  uint8_t age_size;            /* of the value that the last SET asked for: 3, or 0 */
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
 } redlock_lock;
@@ -357,7 +364,8 @@ REDLOCK_API void redlock_close(redlock *rl);
    call takes at most one server_timeout_ms more, after any wait for room in the command ring, which
    other pending locks may fill (R11). Redis 6 and later wake a waiting client when the
    lock may be free (R26); without that it polls. Returns OK, TAKEN, NO_QUORUM, EXPIRED (the quorum
-   came too late), INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
+   came too late, or the grant ran out before it could be returned, also with REDLOCK_FOREVER),
+   INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
    everything in it except `user` is overwritten. */
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms);
@@ -366,11 +374,11 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
    is one attempt to acquire, but a server grants it only if that value is still there, and puts
    a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
-   the giver still sends finds nothing. OK: the lock has a new value, and a new token; max_hold_ms
-   counts anew. TAKEN: as far as servers answered, it is not held under that value any more. Any
-   failed attempt may end the lock: it deletes what it took over, and a giver that has not stopped
-   loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again. resource: at
-   most REDLOCK_MAX_RESOURCE - 20 bytes. */
+   the giver still sends finds nothing: an OK to its own release proves nothing. OK: the lock has a
+   new value, and a new token; max_hold_ms counts anew. TAKEN: more than a minority of the servers
+   say that it is not held under that value any more. Any failed attempt may end the lock: it deletes
+   what it took over, and a giver that has not stopped loses the lock without being told. After
+   NO_QUORUM, EXPIRED or a cancel, try again. resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
@@ -436,8 +444,9 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 REDLOCK_API const char *redlock_strerror(redlock_status status);
 
 /* The last error of a server, in its own words if it sent any (R15; ERRORS above says what to do
-   about each); "" = none, NULL = no such server. Server -1 is this side: why a call was INVALID, or
-   which of clock, entropy or waiting failed, last. Valid until the next call with this client. */
+   about each); "" = none, NULL = no such server. Server -1 is this side: why the last call was
+   INVALID, or which of clock, entropy or waiting failed in it. Valid until the next call with this
+   client. */
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 /* What the client knows of a server so far; it asks the server nothing. */
@@ -573,6 +582,7 @@ struct redlock {
   uint8_t server_count;     /* RL_SIZE_MISMATCH is found here, whatever the build's sizes */
   uint8_t quorum;
   uint8_t work_pending;     /* another pass has something to send, start or give room to */
+  uint8_t in_call;          /* a call that steps is under way: it refuses all others */
   rl_mask readable;         /* servers to read from in the next step */
   rl_server *server_end;    /* one past the last server */
   rl_command *ring;         /* = commands (140 bytes smaller than to say so); not in a copy */
@@ -668,8 +678,8 @@ struct redlock {
    turn, if that is earlier (rl_turn_delay_ms). A server that connects, or is no longer stalled,
    counts as if it had pushed every key (but not where its last vote was QUARANTINED: that one would
    refuse again). If pushes are lost, the timer ends the back-off (RL_PUSH_WAIT_MS). If the next
-   attempt gets a YES from a server that had pushed nothing, a push was lost: the lock becomes
-   RL_WAKE_UNTRUSTED, and retries by timer until a quorum pushes again.
+   attempt gets a YES from a server that had said TAKEN and pushed nothing since, a push was lost:
+   the lock becomes RL_WAKE_UNTRUSTED, and retries by timer until a quorum pushes again.
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
@@ -720,8 +730,8 @@ struct redlock {
 #if !__has_include(<poll.h>)
 #define RL_SYS_POLL
 #endif
-#if !__has_include(<sys/random.h>)
-#define RL_DEV_URANDOM
+#if !__has_include(<sys/random.h>) || (defined(__GLIBC__) && __GLIBC__ == 2 && __GLIBC_MINOR__ < 25)
+#define RL_DEV_URANDOM /* <sys/random.h> may be there, for a later glibc than is linked */
 #endif
 #endif
 #if !defined(__linux__) && !defined(ESP_PLATFORM)
@@ -802,8 +812,9 @@ struct redlock {
      our value is there    deletes the key, or extends it if there is a ttl
      RL_FORM_TRACKED       the 20 bytes begin our own value: sets it if no key is there
      RL_FORM_SWAP (R28)    they begin another value: sets ours in its place, if that is there
-     otherwise             changes nothing; replies with the holder's age (R26), a string that may
-                           be empty, or nil if no key is there
+     otherwise             changes nothing; replies with what follows the first 20 bytes of the
+                           holder's value, 4 bytes at most, or nil if no key is there. Exactly 3
+                           bytes are the holder's age (R26), any others another program's value
    Redis tracks what GET reads: after a SET it pushes one invalidation when the key changes (R26).
    That takes memory, so a release or an extension tries GETEX first, which is not tracked, and
    clients that never wait cost none (a fenced SET always reads with GET). Not every server knows or
@@ -814,7 +825,7 @@ struct redlock {
   "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
   "v=v==w and v or c('get',k)"                                                                     \
   "return v==w and(t and(redis.call('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"         \
-  "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,23)"
+  "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,24)"
 
 /* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime. Both
    are cut to eight digits, which makes an uptime too low, and that is safe. */
@@ -837,7 +848,7 @@ struct redlock {
      the lock is set                              the clock: less than the token */
 #define RL_FENCED_SCRIPT                                                                           \
   "local c,k,w,l,n,p,m,t,f=redis.pcall,KEYS[1],unpack(ARGV)local v=c('get',k)"                     \
-  "if v and v.err then return v end if(v or w):sub(1,20)~=n then return v and v:sub(21,23)end "    \
+  "if v and v.err then return v end if(v or w):sub(1,20)~=n then return v and v:sub(21,24)end "    \
   "t=redis.call('time')t=t[1]*1e6+t[2]"                                                            \
   "if p-t<=0 or p-t>m*500 then return-t end f=k..':fence'v=c('get',f)"                             \
   "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
@@ -1436,6 +1447,8 @@ static void rl_store_token(redlock_lock *lock, const rl_command *c) { (void)lock
 
 static int rl_is_extra_round(const redlock_lock *lock) { return (void)lock, 0; }
 
+static int rl_asks_clocks(const rl_command *c) { return (void)c, 0; }
+
 static int rl_try_extra_round(const redlock *rl, redlock_lock *lock) {
   return (void)rl, (void)lock, 0;
 }
@@ -1449,7 +1462,7 @@ static int64_t rl_offset_us(const redlock *rl, const rl_server *s) { return (voi
 /* The clock_offset_us of a clock that shows what ours does: a slower one has less. */
 #define RL_ZERO_OFFSET_US (UINT64_C(1) << 63)
 
-static uint64_t rl_now_us(const redlock *rl) { return RL_CAST(uint64_t, rl->now_ms) * 1000; }
+static uint64_t rl_us(int64_t ms) { return RL_CAST(uint64_t, ms) * 1000; }
 
 /* A quarter of max_ttl_ms, in microseconds. */
 static uint64_t rl_token_margin_us(const redlock *rl) {
@@ -1478,7 +1491,7 @@ static void rl_propose_token(redlock *rl, rl_command *c) {
   uint64_t token = 0;
   if (rl->options.fencing && c->kind == RL_TASK_SET) token = rl_quorum_offset_us(rl);
   if (token) {
-    token += rl_now_us(rl) + rl_token_margin_us(rl) - RL_ZERO_OFFSET_US;
+    token += rl_us(c->t1_ms) + rl_token_margin_us(rl) - RL_ZERO_OFFSET_US;
     if (rl->last_token - token < rl_token_margin_us(rl)) token = rl->last_token + 1;
     rl->last_token = token;
   }
@@ -1487,7 +1500,9 @@ static void rl_propose_token(redlock *rl, rl_command *c) {
 
 /* The vote in a number, the reply to a fenced SET. Negative: minus the clock, which refused the
    token. Below the token: the clock, and the lock is set. Otherwise the counter, which refused the
-   token; it is not used as a clock, or proposals would drift away from the clocks. */
+   token; it is not used as a clock, or proposals would drift away from the clocks. A clock is
+   compared with ours at T1: so the next token is as far above it when it arrives there, however
+   long that takes. Compared at the reply, those of clients on slow links would be the lower ones. */
 static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
   uint64_t number = s->parser.number;
   redlock_vote vote = REDLOCK_VOTE_CLOCK;
@@ -1496,7 +1511,7 @@ static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *
   if (vote == REDLOCK_VOTE_LOW) {
     if (number - rl->last_token < rl_token_margin_us(rl)) rl->last_token = number;
   } else {
-    s->clock_offset_us = number - rl_now_us(rl) + RL_ZERO_OFFSET_US;
+    s->clock_offset_us = number - rl_us(c->t1_ms) + RL_ZERO_OFFSET_US;
   }
   return vote;
 }
@@ -1520,6 +1535,9 @@ static void rl_store_token(redlock_lock *lock, const rl_command *c) {
 static int rl_is_extra_round(const redlock_lock *lock) {
   return lock->task == RL_TASK_SET && lock->extra_rounds;
 }
+
+/* Whether a fenced SET only asks for the clocks: too few are known to propose a token. */
+static int rl_asks_clocks(const rl_command *c) { return c->token == 0; }
 
 /* Whether another round may follow at once, within the first one's time; counts it. */
 static int rl_try_extra_round(const redlock *rl, redlock_lock *lock) {
@@ -1570,7 +1588,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
   if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock));
   rl_put_bulk(&w, lock->resource, lock->resource_size);
-  c->age_size = lock->first_woken_ms ? sizeof lock->age : 0;
+  c->age_size = lock->age_size;
   rl_put_bulk_header(&w, RL_VALUE_BYTES + c->age_size);
   rl_put(&w, lock->value, RL_VALUE_BYTES);
   rl_put(&w, lock->age, c->age_size);
@@ -2078,6 +2096,19 @@ static void rl_reply_arrived(redlock *rl, rl_server *s) {
   if (s->outstanding == 0) s->stalled = 0;
 }
 
+/* R26: a server tells the age behind the holder's value. A minority that lies delays nobody: the age
+   that counts is one that more than N - quorum servers told, or exceeded. */
+static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
+  int i, last = rl->server_count - rl->quorum;
+  for (i = 0; i <= last; i++) {
+    uint32_t less = lock->ages[i];
+    if (age <= less) continue;
+    lock->ages[i] = age;
+    age = less;
+  }
+  if (lock->ages[last] > lock->holder_age_ms) lock->holder_age_ms = lock->ages[last];
+}
+
 /* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
    sent again after a lost connection may find nothing because the first one worked: that is no
    vote. */
@@ -2091,14 +2122,15 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
     if (c->kind != RL_TASK_RELEASE || vote == REDLOCK_VOTE_YES) rl_clear_error(s);
     if (rl_is_clock_refusal(c, vote)) rl_set_error(s, "clock is off");
     if (RL_MAX_TTL(rl) && c->t1_ms - s->start_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
+    if (vote == REDLOCK_VOTE_QUARANTINED) rl_set_error(s, "restarted: no vote for max_ttl_ms");
   }
   if (!c->lock) return;
   if (c->kind == RL_TASK_SET && sets_nothing) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
   its = &c->lock->votes[s->index];
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
-  if (s->parser.outer_type == '$' && s->parser.hash > c->lock->holder_age_ms)
-    c->lock->holder_age_ms = s->parser.hash; /* grows with the age, in base 257 */
+  if (s->parser.outer_type == '$' && RL_LOW32(s->parser.number) == sizeof c->lock->age)
+    rl_note_age(rl, c->lock, s->parser.hash); /* grows with the age, in base 257 */
   rl_mask_remove(&c->lock->maybe_free, s->bit); /* such a change came before this vote */
   rl_evaluate_round(rl, c->lock);
 }
@@ -2269,6 +2301,14 @@ static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
 
 /* ---- Rounds: votes, quorum, decision --------------------------------------------------------- */
 
+/* How many servers have said what in a round. */
+typedef struct rl_tally {
+  int yes, none; /* none: nothing yet */
+  int taken;     /* another value is there, or ours is missing */
+  int absent;    /* no answer that says either */
+  int refused;   /* only the token was; counted among the others too (R25) */
+} rl_tally;
+
 /* Ends the round: votes that still come do not count. Returns its command. The phase is BACKOFF
    until the caller sets its own. */
 static rl_command *rl_end_round(redlock_lock *lock) {
@@ -2319,7 +2359,8 @@ static uint32_t rl_waiting_ms(const redlock *rl, const redlock_lock *lock) {
    colliding clients come apart. Wider at first, so that whoever has waited longer succeeds more
    often. */
 static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t took = RL_CAST(uint32_t, -lock->t1_ms), limit = rl->options.server_timeout_ms;
+  uint32_t took = lock->attempt_end_ms - RL_CAST(uint32_t, lock->t1_ms);
+  uint32_t limit = rl->options.server_timeout_ms;
   if (took > limit) took = limit; /* the process was paused */
   return 2 * took + (rl_waiting_ms(rl, lock) < 24 ? 12 : 1);
 }
@@ -2357,26 +2398,40 @@ static int64_t rl_turn_delay_ms(redlock *rl, redlock_lock *lock) {
    being rolled back), or it refused only the token.
    Returns whether to retry soon: the servers do not track the key yet, or a quorum may be free.
      POLL        no quorum of servers would push; or the quorum came too late, or refused the token:
-                 no push would announce that this changes
-     UNTRUSTED   the back-off relied on pushes, and a server that pushed nothing was found free */
+                 no push would announce that this changes. And the first attempt has just failed:
+                 where locks are held for a moment, it costs more to be told than to ask again
+     TRACK       the next attempt makes the servers track the key. So it does where an error is why
+                 no quorum would push (a key of another type): its DEL is pushed
+     PUSH        the servers track it
+     UNTRUSTED   the back-off relied on pushes, and a server found free had pushed nothing */
 static int rl_choose_wake_mode(const redlock *rl, redlock_lock *lock) {
   const rl_server *s;
-  int unasked, tell = 0, refused = 0;
+  int tracked = lock->wake_mode, tell = 0, refused = 0, erring = 0;
+  rl_mask taken = 0;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
     if (vote < REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote)) lock->maybe_free |= s->bit;
-    if (vote == REDLOCK_VOTE_YES && lock->wake_mode == RL_WAKE_PUSH && !(lock->known_free & s->bit))
+    if (vote == REDLOCK_VOTE_YES && lock->wake_mode == RL_WAKE_PUSH &&
+        (lock->known_taken & s->bit))
       lock->wake_mode = RL_WAKE_UNTRUSTED;
+    if (vote == REDLOCK_VOTE_TAKEN) taken |= s->bit;
     refused += rl_is_token_refused(vote);
-    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote)) && s->tracking == 2;
+    if (s->tracking != 2) continue;
+    tell += vote <= REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
+    erring += vote == REDLOCK_VOTE_ERROR;
   }
-  if (tell < rl->quorum || refused >= rl->quorum || lock->last_result == REDLOCK_EXPIRED) {
+  lock->known_taken = RL_CAST(rl_mask, taken & ~lock->maybe_free);
+  if (tell + erring < rl->quorum || refused >= rl->quorum ||
+      lock->last_result == REDLOCK_EXPIRED) {
     lock->wake_mode = RL_WAKE_POLL;
     return 0;
   }
-  unasked = lock->wake_mode == RL_WAKE_POLL && !RL_FENCING(rl);
-  if (lock->wake_mode == RL_WAKE_POLL) lock->wake_mode = RL_WAKE_TRACK;
-  return unasked || rl_mask_count(lock->maybe_free) >= rl->quorum;
+  if (!tracked && lock->attempts == 1 && tell >= rl->quorum) return 1;
+  if (lock->wake_mode != RL_WAKE_UNTRUSTED) lock->wake_mode = RL_WAKE_TRACK;
+  if (tell < rl->quorum) return 0;
+  if (!tracked || rl_mask_count(lock->maybe_free) >= rl->quorum) return 1;
+  if (lock->wake_mode == RL_WAKE_TRACK) lock->wake_mode = RL_WAKE_PUSH;
+  return 0;
 }
 
 /* R9: the back-off before the next attempt, in ms; < 0 = no entropy. Without wake-ups, a lock that
@@ -2386,16 +2441,12 @@ static int64_t rl_retry_delay_ms(redlock *rl, redlock_lock *lock) {
   uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
   uint32_t most = o->retry_delay_max_ms - least, late = rl_waiting_ms(rl, lock) / 100, range;
   int64_t random;
-  lock->t1_ms -= rl->now_ms; /* now minus the attempt's duration */
   lock->attempt_end_ms = RL_CAST(uint32_t, rl->now_ms);
   if (rl_choose_wake_mode(rl, lock)) return rl_turn_delay_ms(rl, lock);
   range = rl_min_spread_ms(rl, lock);
   if (range < late * late) range = late * late;
   if (range > most || late > 999 || o->retry_delay_min_ms) range = most;
-  if (lock->wake_mode == RL_WAKE_TRACK || lock->wake_mode == RL_WAKE_PUSH) {
-    lock->wake_mode = RL_WAKE_PUSH;
-    least = range = RL_PUSH_WAIT_MS;
-  }
+  if (lock->wake_mode == RL_WAKE_PUSH) least = range = RL_PUSH_WAIT_MS;
   random = rl_random(rl, range);
   return random < 0 ? random : random + least;
 }
@@ -2491,41 +2542,62 @@ static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
   return 1;
 }
 
-/* R6: ends the round as soon as no missing vote can change the result. R19, R21, R23: the
-   result. */
-static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
-  int i, yes = 0, none = 0, taken = 0, absent = 0, refused = 0;
-  int quorum = rl->quorum, spare = rl->server_count - quorum;
+/* What the votes say, and with spare = N - quorum whether the missing ones can still change it;
+   PENDING = they can (R6). The loss of a lock, or that a given value is not there, is proved by more
+   servers than are spare (R19, R21, R28); an acquire needs no proof to be TAKEN (R23). */
+static redlock_status rl_judge(const redlock_lock *lock, const rl_tally *t, int quorum, int spare) {
+  int releases = lock->task == RL_TASK_RELEASE, acquires = lock->task == RL_TASK_SET;
+  if (t->yes >= quorum) return REDLOCK_OK;
+  if (t->taken > spare && !(acquires && !lock->adopts))
+    return acquires ? REDLOCK_TAKEN : REDLOCK_EXPIRED;
+  if (releases && t->absent <= spare) return t->none ? REDLOCK_PENDING : REDLOCK_OK;
+  if (!releases && t->yes + t->none >= quorum) return REDLOCK_PENDING;
+  if (acquires && !lock->adopts) return t->absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN;
+  return t->taken + t->none > spare ? REDLOCK_PENDING : REDLOCK_NO_QUORUM;
+}
+
+static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
+  rl_tally t = {0, 0, 0, 0, 0};
+  int i;
   for (i = 0; i < rl->server_count; i++) {
     redlock_vote vote = lock->votes[i];
-    if (rl_is_token_refused(vote)) refused++;
-    if (vote == REDLOCK_VOTE_YES) yes++;
-    else if (vote == REDLOCK_VOTE_NONE) none++;
-    else if (vote == REDLOCK_VOTE_TAKEN || (rl_is_low_token(vote) && !lock->adopts)) taken++;
-    else absent++;
+    if (rl_is_token_refused(vote)) t.refused++;
+    if (vote == REDLOCK_VOTE_YES) t.yes++;
+    else if (vote == REDLOCK_VOTE_NONE) t.none++;
+    else if (vote == REDLOCK_VOTE_TAKEN || (rl_is_low_token(vote) && !lock->adopts)) t.taken++;
+    else t.absent++;
   }
+  return t;
+}
+
+/* An attempt to acquire has failed. A round that only asks for the clocks goes on until a quorum of
+   them is known, or the minority that replies first would decide (R16). */
+static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status status,
+                               const rl_tally *t) {
+  int may_grant = t->yes + t->none + t->refused >= rl->quorum; /* with another token */
+  if (t->none && may_grant && t->refused <= rl->server_count - rl->quorum &&
+      rl_asks_clocks(lock->command))
+    return;
+  if (t->none && !t->yes && rl_defer_failure(rl, lock, t->refused)) return;
+  rl_fail_attempt(rl, lock, status, may_grant);
+}
+
+/* Ends the round once its votes have decided it. */
+static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
+  rl_tally t = rl_count_votes(rl, lock);
+  redlock_status status = rl_judge(lock, &t, rl->quorum, rl->server_count - rl->quorum);
+  if (status == REDLOCK_PENDING) return;
   if (lock->task == RL_TASK_RELEASE) {
-    redlock_status status = REDLOCK_OK;
-    if (yes < quorum) {
-      if (taken > spare) status = REDLOCK_EXPIRED;
-      else if (absent > spare && taken + none <= spare) status = REDLOCK_NO_QUORUM;
-      else if (none) return;
-    }
     (void)rl_end_round(lock);
     rl_decide(rl, lock, status);
-  } else if (yes >= quorum) {
+  } else if (status == REDLOCK_OK) {
     rl_on_quorum(rl, lock);
-  } else if (lock->task == RL_TASK_EXTEND && taken > spare) {
-    rl_abandon(rl, lock); /* proved lost */
-  } else if (yes + none < quorum) {
-    if (lock->task == RL_TASK_SET && none && !yes && rl_defer_failure(rl, lock, refused)) return;
-    if (lock->task == RL_TASK_SET)
-      rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN,
-                      yes + none + refused >= quorum);
-    else if (rl->now_ms >= lock->deadline_ms)
-      rl_abandon(rl, lock);
-    else if (taken + none <= spare) /* no missing vote can prove the loss */
-      rl_finish_extension(rl, lock, REDLOCK_NO_QUORUM);
+  } else if (lock->task == RL_TASK_SET) {
+    rl_on_failed_round(rl, lock, status, &t);
+  } else if (status == REDLOCK_EXPIRED || rl->now_ms >= lock->deadline_ms) {
+    rl_abandon(rl, lock); /* proved lost, or run out */
+  } else {
+    rl_finish_extension(rl, lock, status);
   }
 }
 
@@ -2574,9 +2646,10 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
     rl->reserved_slots++;
     if (lock->attempts < UINT32_MAX && !rl_is_extra_round(lock)) lock->attempts++;
     lock->holder_age_ms -= lock->holder_age_ms / 8; /* not 0: a newcomer may slip in between */
+    memset(lock->ages, 0, sizeof lock->ages);
+    lock->age_size = lock->first_woken_ms ? sizeof lock->age : 0;
     rl_write_age(lock, rl_waiter_age_ms(rl, lock));
   }
-  lock->known_free = lock->maybe_free;
   lock->command = rl_append_for_all(rl, lock, lock->task);
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
@@ -2590,6 +2663,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
 
 /* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). */
 static void rl_start_task(redlock *rl, redlock_lock *lock) {
+  REDLOCK_ASSERT(lock->phase == RL_PHASE_QUEUED); /* else it was overwritten while it was pending */
   if (lock->task == RL_TASK_EXTEND) lock->round_ttl_ms = rl_clip_ttl(rl, lock, lock->round_ttl_ms);
   if (lock->task == RL_TASK_ABANDON) {
     (void)rl_append_for_all(rl, lock, RL_TASK_RELEASE);
@@ -2646,6 +2720,7 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
     if (hash && hash != lock->hash) continue;
     if ((lock->maybe_free & s->bit) || lock->votes[s->index] == REDLOCK_VOTE_QUARANTINED) continue;
     lock->maybe_free |= s->bit;
+    rl_mask_remove(&lock->known_taken, s->bit);
     if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
     lock->wake_mode = RL_WAKE_TRACK;
     if (lock->phase != RL_PHASE_BACKOFF) continue;
@@ -2877,15 +2952,17 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
 static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
   if (status == REDLOCK_CANCELLED) rl_process(rl);
   if (status != REDLOCK_PENDING) return status;
-  lock->urgent = rl->work_pending = 1; /* as an urgent lock it may have room now */
+  lock->urgent = rl->work_pending = rl->in_call = 1; /* as an urgent lock it may have room now */
   if (lock->phase == RL_PHASE_QUEUED) rl_set_phase(rl, lock, RL_PHASE_QUEUED);
   while (!rl_is_decided(rl, lock) || !rl_hand_back(rl, lock)) {
+    REDLOCK_ASSERT(lock->phase != RL_PHASE_IDLE);
     if (rl_wait(rl, lock, -1)) continue;
     rl_cancel(rl, lock);
     lock->status = REDLOCK_SYSTEM;
     break;
   }
   if (lock->status != REDLOCK_OK && rl->work_pending) rl_process(rl); /* sends roll-backs now */
+  rl->in_call = 0;
   return lock->status;
 }
 
@@ -3432,15 +3509,18 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
 /* Whether the client is initialised and belongs to this process (R17). */
 static int rl_is_usable(const redlock *rl) { return rl_is_initialised(rl) && !rl_is_forked(rl); }
 
-/* OK = the client is usable, and lock is not NULL. */
-static redlock_status rl_check_call(redlock *rl, const void *lock) {
+/* Begins a call: what the last one said of this side is forgotten. OK = the client is usable, no
+   other call is under way, and lock is not NULL. */
+static redlock_status rl_begin_call(redlock *rl, const void *lock) {
   if (!rl_is_initialised(rl)) return rl_invalid(rl, "no client: moved, closed, or init failed");
   if (rl_is_forked(rl)) return rl_invalid(rl, "the client is another process's");
+  if (rl->in_call) return rl_invalid(rl, "another call is under way");
+  rl->local_error = RL_NULL;
   return lock ? REDLOCK_OK : rl_invalid(rl, "lock is NULL");
 }
 
 REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
-  redlock_status status = rl_check_call(rl, rl);
+  redlock_status status = rl_begin_call(rl, rl);
   int i;
   if (status != REDLOCK_OK) return status;
   for (i = 0; rl_uses_system_io(rl) && i < rl->server_count; i++) {
@@ -3513,7 +3593,7 @@ static const char rl_error_long_name[] = "the resource's name is too long";
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms) {
-  redlock_status status = rl_check_call(rl, lock);
+  redlock_status status = rl_begin_call(rl, lock);
   size_t size = 0;
   uint32_t hash = 0;
   if (status == REDLOCK_OK) status = rl_check_ttl(rl, ttl_ms);
@@ -3541,7 +3621,7 @@ REDLOCK_API redlock_status redlock_start_adopt(redlock *rl, redlock_lock *lock,
                                                const char *resource, uint32_t ttl_ms,
                                                const char value[20]) {
   char old[RL_VALUE_BYTES];
-  redlock_status status = rl_check_call(rl, lock);
+  redlock_status status = rl_begin_call(rl, lock);
   if (status != REDLOCK_OK) return status;
   if (!value) return rl_invalid(rl, "value is NULL");
   if (resource && strlen(resource) + RL_VALUE_BYTES > REDLOCK_MAX_RESOURCE)
@@ -3554,9 +3634,10 @@ REDLOCK_API redlock_status redlock_start_adopt(redlock *rl, redlock_lock *lock,
   return status;
 }
 
-/* OK = the lock is held, no operation is pending, and its deadline has not passed. */
-static redlock_status rl_check_held(redlock *rl, const redlock_lock *lock) {
-  redlock_status status = rl_check_call(rl, lock);
+/* The same for a call on a held lock. OK = no operation is pending, and its deadline has not
+   passed. */
+static redlock_status rl_begin_held(redlock *rl, const redlock_lock *lock) {
+  redlock_status status = rl_begin_call(rl, lock);
   if (status != REDLOCK_OK) return status;
   if (!lock->ever_granted) return rl_invalid(rl, rl_error_not_held);
   if (lock->phase != RL_PHASE_IDLE && lock->phase != RL_PHASE_KEPT)
@@ -3566,7 +3647,7 @@ static redlock_status rl_check_held(redlock *rl, const redlock_lock *lock) {
 }
 
 REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms) {
-  redlock_status status = rl_check_held(rl, lock);
+  redlock_status status = rl_begin_held(rl, lock);
   if (status == REDLOCK_OK) status = rl_check_ttl(rl, ttl_ms);
   if (status != REDLOCK_OK) return status;
   if (lock->kept) return rl_invalid(rl, rl_error_busy);
@@ -3577,7 +3658,7 @@ REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock,
 }
 
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock) {
-  redlock_status status = rl_check_call(rl, lock);
+  redlock_status status = rl_begin_call(rl, lock);
   if (status != REDLOCK_OK) return status;
   if (lock->phase != RL_PHASE_IDLE) {
     int acquiring = lock->operation == REDLOCK_ACQUIRE && !lock->kept;
@@ -3597,7 +3678,7 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
 }
 
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
-  redlock_status status = rl_check_call(rl, lock);
+  redlock_status status = rl_begin_call(rl, lock);
   if (status != REDLOCK_OK) return status;
   if (!rl_owns_lock(rl, lock)) return rl_invalid(rl, "nothing is pending");
   (void)rl_update_now(rl);
@@ -3606,7 +3687,7 @@ REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
 }
 
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms) {
-  redlock_status status = rl_check_held(rl, lock);
+  redlock_status status = rl_begin_held(rl, lock);
   if (status != REDLOCK_OK) return status;
   lock->max_hold_ms = max_hold_ms ? max_hold_ms : rl->options.max_hold_ms;
   if (lock->kept) return REDLOCK_OK;
@@ -3617,20 +3698,33 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   return REDLOCK_OK;
 }
 
+/* Begins a call that steps; 0 = it must not. While decided locks are returned nothing is stepped,
+   and what was said of this side stays. */
+static int rl_begin_step(redlock *rl) {
+  if (!rl_is_usable(rl) || rl->in_call) return 0;
+  if (rl_list_is_empty(&rl->decided)) rl->local_error = RL_NULL;
+  return rl->in_call = 1;
+}
+
+static redlock_lock *rl_end_step(redlock *rl) {
+  rl->in_call = 0;
+  return rl_pop_decided(rl);
+}
+
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready) {
-  if (!rl_is_usable(rl)) return RL_NULL;
+  if (!rl_begin_step(rl)) return RL_NULL;
   rl->readable |= RL_CAST(rl_mask, ready);
   if (rl_list_is_empty(&rl->decided)) rl_process(rl);
-  return rl_pop_decided(rl);
+  return rl_end_step(rl);
 }
 
 REDLOCK_API redlock_lock *redlock_step(redlock *rl) { return redlock_step_on(rl, UINT32_MAX); }
 
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
-  if (!rl_is_usable(rl)) return RL_NULL;
+  if (!rl_begin_step(rl)) return RL_NULL;
   if (timeout_ms < 0 && !rl_first_undecided(rl)) timeout_ms = 0;
   (void)rl_wait(rl, RL_NULL, timeout_ms);
-  return rl_pop_decided(rl);
+  return rl_end_step(rl);
 }
 
 REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl) {

@@ -459,7 +459,7 @@ static inline struct key *store_put(struct store *s, int db, struct arg name, st
 static inline void reply_age(struct reply *r, const struct session *c, const struct key *k) {
   size_t size = k && k->value_size > 20 ? k->value_size - 20 : 0;
   if (!k) reply_nil(r, c);
-  else reply_bulk(r, k->value + 20, size < 3 ? size : 3);
+  else reply_bulk(r, k->value + 20, size < 4 ? size : 4);
 }
 
 /* Both keys of R25, in the script's order; 0 = one of the writes found no memory. */
