@@ -109,7 +109,7 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
   session.db = W.cfg.db;
   snprintf(text, sizeof text, "%lld", (long long)token);
   argv[3] = arg_of(W.name[resource]);
-  snprintf(counter, sizeof counter, "%s:fence", W.name[resource]);
+  snprintf(counter, sizeof counter, "%.*s:fence", STORE_NAME, W.name[resource]);
   argv[4] = arg_of(counter);
   argv[5] = arg_of("a stranger's");
   argv[7] = argv[5];
