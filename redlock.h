@@ -2306,15 +2306,16 @@ static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_comman
 }
 
 /* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
-   that accepts no more bytes is disconnected. A healthy one is waited for, until the command is too
-   old or, if that cannot be (part of it was sent; rl_must_send), until a reply is overdue. */
+   that accepts no more bytes, or whose refused releases wait, is disconnected. A healthy one is
+   waited for, until the command is too old or, if that cannot be (part of it was sent;
+   rl_must_send), until a reply is overdue. */
 static int rl_retire_oldest(redlock *rl) {
   const rl_command *c = rl_command_at(rl, rl->ring_head);
   rl_server *s;
   if (rl_ring_count(rl) == 0 || c->lock) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (!rl_pins_oldest(rl, s, c)) continue;
-    if (!s->stalled || !s->send_blocked) {
+    if (!s->stalled || (!s->send_blocked && s->native != RL_NATIVE_REFUSED)) {
       if (rl->now_ms < rl_send_expiry_ms(rl, c)) rl_arm_timer(rl, rl_send_expiry_ms(rl, c));
       return 0;
     }
