@@ -78,8 +78,10 @@
                                             it speaks of keys, also the resource's name (~NAME)
      ERR ACL failure, ERR The user          the same: NOPERM within a script
      ERR unknown command, ERR Unknown Redis the server lacks or renames SET, EVAL, GET, DEL, PTTL,
-                                            PEXPIRE or INFO
-     READONLY, MASTERDOWN, not a master     list masters only, no replica
+                                            PEXPIRE or INFO; of DELEX, DELIFEQ: nothing
+     READONLY, MASTERDOWN                   list masters only, no replica
+     not a master                           list plain masters only, no replica, no Cluster
+     no run_id                              max_ttl_ms needs a server whose INFO tells that
      MOVED, ASK, CLUSTERDOWN, CROSSSLOT     list plain masters only, no Cluster
      OOM, MISCONF, NOREPLICAS               check its memory, disk, min-replicas-to-write
      DENIED, ERR max number of clients      check its protected-mode, maxclients
@@ -647,6 +649,11 @@ struct redlock {
    moves a server to awaited_from. rl_on_reply finds the command of a reply by its position (R8),
    rl_on_command_reply makes it a vote, rl_evaluate_round counts the votes, and rl_end_round cuts
    the command off its lock. rl_retire_oldest takes commands out at the head.
+
+   A release is encoded for each server in the form that this knows (release_form), which changes
+   only while no command is cut. If an error refuses one that is no script, its bit goes back to
+   unsent_to (rl_is_release_refused); when the server owes no reply any more, it begins at the head
+   of the ring again, with scripts (rl_restart_releases). What it has been sent is skipped there.
 
    A reply is late when its round has ended: it casts no vote, though it may still say something
    about the server. If its command is still in the ring, rl_on_command_reply finds that it has
