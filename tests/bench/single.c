@@ -1,7 +1,6 @@
 /* single: lock and release, one at a time, without contention, against the floor; and the same with
  * fencing tokens (R25). The floor's releases are the cheapest that the servers know; beside it is
- * one
- * whose releases are scripts, where those differ.
+ * one whose releases are scripts, where those differ.
  *
  * All take turns of TURN cycles on the same five servers, so that what else the machine does
  * affects all alike. */
