@@ -9,7 +9,7 @@ enum { N = 3, MAX_TTL = 8000 };
 #define CLOCK_US INT64_C(1790000000000000)
 #define LARGEST (INT64_C(1) << 53) /* of the numbers that Lua tells apart */
 
-static const char of_the_server[] = "t=redis.call('time')t=t[1]*1e6+t[2]";
+static const char of_the_server[] = "t=redis.call('time')t=t[1]*1000000+t[2]";
 static const char handed_in[] = "t=ARGV[6]+0 ";
 
 static struct server *server;
