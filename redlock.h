@@ -319,6 +319,7 @@ typedef struct redlock_lock {
   uint32_t first_woken_ms;     /* when a wake-up first came, low 32 bits; 0 = not yet (R26) */
   uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
   uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
+  uint32_t set_place;          /* ring index of its last SET */
   int64_t t1_ms;               /* T1 of this round (R1); in back-off: minus the attempt's time */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of round, back-off or queueing; KEPT: next extension */
@@ -1363,6 +1364,12 @@ static int64_t rl_read_clock(const redlock *rl) {
   return now >= INT64_MAX / 2 ? -1 : now;
 }
 
+/* The time now, not before now_ms: the process may have been paused since that was read. */
+static int64_t rl_read_clock_forward(const redlock *rl) {
+  int64_t now_ms = rl_read_clock(rl);
+  return now_ms < rl->now_ms ? rl->now_ms : now_ms;
+}
+
 /* Updates now_ms, which all that follows in this step uses; 0 = the clock failed, and the old
    reading stays. */
 static int rl_update_now(redlock *rl) {
@@ -1603,12 +1610,23 @@ static void rl_free_reserved_slot(redlock *rl, redlock_lock *lock) {
   if (!rl_list_is_empty(&rl->queued)) rl->work_pending = 1;
 }
 
+/* The lock is being released: where no byte of its SET was sent, neither the SET nor the release
+   need be (R12). Returns those servers. */
+static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock) {
+  rl_command *set = rl_command_at(rl, lock->set_place);
+  rl_mask withheld = 0;
+  if (lock->set_place - rl->ring_head < rl_ring_count(rl)) withheld = set->unsent_to;
+  rl_mask_remove(&set->unsent_to, withheld);
+  return withheld;
+}
+
 /* Appends a command for these servers. The caller has made sure that there is room. */
 static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint8_t kind,
                                      rl_mask to) {
   rl_command *c = rl_command_at(rl, rl->ring_tail++);
   rl_writer w = {c->args, 0, sizeof c->args, 0};
   REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
+  if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock));
   rl_put_bulk(&w, lock->resource, lock->resource_size);
   c->age_size = lock->first_woken_ms ? sizeof lock->age : 0;
   rl_put_bulk_header(&w, RL_VALUE_BYTES + c->age_size);
@@ -1639,12 +1657,17 @@ static int64_t rl_send_expiry_ms(const redlock *rl, const rl_command *c) {
   return c->t1_ms + (c->kind == RL_TASK_RELEASE || c->ttl_ms < limit ? c->ttl_ms : limit);
 }
 
-/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). No release is too
-   old while a reply is outstanding: its SET may still be on its way there (R7). */
+/* Whether the key that c releases may be there on this connection, however old c is: its SET may be
+   one that has not been replied to, or it was set as late as the last reply (R7). */
+static int rl_may_be_set(const redlock *rl, const rl_server *s, const rl_command *c) {
+  if (c->kind != RL_TASK_RELEASE || s->state != RL_STATE_READY) return 0;
+  return s->outstanding || rl->now_ms < s->timed_since_ms + c->ttl_ms;
+}
+
+/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). */
 static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
   if (!(c->unsent_to & s->bit)) return 0;
-  if (c->lock || (c->kind == RL_TASK_RELEASE && s->outstanding)) return 1;
-  return rl->now_ms < rl_send_expiry_ms(rl, c);
+  return c->lock || rl_may_be_set(rl, s, c) || rl->now_ms < rl_send_expiry_ms(rl, c);
 }
 
 /* Moves send_next past what this server must not get; 0 = nothing is left. */
@@ -1948,12 +1971,6 @@ static void rl_on_set_sent(rl_server *s, const rl_command *c, int64_t now_ms) {
   if (s->not_before_ms < now_ms + c->ttl_ms) s->not_before_ms = now_ms + c->ttl_ms;
 }
 
-/* The time now, not before now_ms: the process may have been paused since that was read. */
-static int64_t rl_read_clock_forward(const redlock *rl) {
-  int64_t now_ms = rl_read_clock(rl);
-  return now_ms < rl->now_ms ? rl->now_ms : now_ms;
-}
-
 /* Accounts for bytes that were sent. From its first byte on, a command is not sent to this server
    again (R12), except a release whose connection is lost: see rl_disconnect. */
 static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
@@ -2184,7 +2201,9 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
 }
 
 /* R8: matches a reply to its command, by position. Replies to retired commands are dropped here;
-   those to a round that has ended, in rl_on_command_reply. */
+   those to a round that has ended, in rl_on_command_reply. R7: if a full socket keeps a release
+   back, the last reply is timed by the clock as it is now: the process may have been paused since
+   now_ms, and the key been set meanwhile. */
 static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
   int stalled = s->stalled;
   rl_command *c;
@@ -2208,6 +2227,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     if (!rl_is_release_refused(s, c, reply)) rl_on_command_reply(rl, s, c, reply);
   }
   rl_restart_releases(rl, s);
+  if (s->outstanding == 0 && s->send_blocked) s->timed_since_ms = rl_read_clock_forward(rl);
   if (stalled && !s->stalled) rl_on_maybe_free(rl, s, 0); /* R26 */
 }
 
@@ -2302,8 +2322,9 @@ static void rl_on_server_timer(redlock *rl, rl_server *s) {
 /* ---- Room in the ring (R11) ------------------------------------------------------------------ */
 
 /* Whether the ring must keep its oldest command for a server: part of it has been sent, or it must
-   still be sent, or it may be refused in its native form. A server that is not ready has been sent
-   nothing on this connection. */
+   still be sent, or it may be refused in its native form. A server that is not ready pins nothing:
+   its connection is lost, and may stay so. A release that waits for such a server is lost when the
+   ring needs its slot; the key lasts until its ttl ends. */
 static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_command *first) {
   if (s->state != RL_STATE_READY) return 0;
   if (first->kind == RL_TASK_RELEASE && (first->awaited_from & s->bit) && s->release_form &&
@@ -2620,11 +2641,12 @@ static uint32_t rl_clip_ttl(const redlock *rl, const redlock_lock *lock, uint32_
   return rl->now_ms + rl_validity_ms(rl, ttl_ms) > lock->deadline_ms ? ttl_ms : 0;
 }
 
-/* A server's vote when the round starts; NONE = it will be asked. */
-static redlock_vote rl_initial_vote(const redlock *rl, const rl_server *s) {
+/* A server's vote when the round starts; NONE = it will be asked. One that the SET is withheld from
+   is not asked to release: ours is missing there. */
+static redlock_vote rl_initial_vote(const redlock *rl, const rl_server *s, const rl_command *c) {
   if (s->state >= RL_STATE_HANDSHAKE && s->stalled) return REDLOCK_VOTE_TIMEOUT;
   if (s->state == RL_STATE_CLOSED && rl->now_ms < s->not_before_ms) return rl_disconnected_vote(s);
-  return REDLOCK_VOTE_NONE;
+  return c->unsent_to & s->bit ? REDLOCK_VOTE_NONE : REDLOCK_VOTE_TAKEN;
 }
 
 /* Appends the lock's command for every server that can get it. A disconnected one gets it if it
@@ -2650,6 +2672,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   const rl_server *s;
   if (lock->task == RL_TASK_SET) {
     lock->has_reserved_slot = 1;
+    lock->set_place = rl->ring_tail;
     rl->reserved_slots++;
     if (lock->attempts < UINT32_MAX && !rl_is_extra_round(lock)) lock->attempts++;
     lock->holder_age_ms -= lock->holder_age_ms / 8; /* not 0: a newcomer may slip in between */
@@ -2660,7 +2683,8 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
   if (lock->task != RL_TASK_RELEASE && end < due) due = end; /* a later YES would be too late */
-  for (s = rl->server; s != rl->server_end; s++) lock->votes[s->index] = rl_initial_vote(rl, s);
+  for (s = rl->server; s != rl->server_end; s++)
+    lock->votes[s->index] = rl_initial_vote(rl, s, lock->command);
   lock->maybe_free = 0;
   rl_set_timer(rl, lock, RL_PHASE_VOTING, due);
   rl_evaluate_round(rl, lock);
@@ -2819,16 +2843,17 @@ static void rl_fail_all(redlock *rl) {
 
 /* ---- One step -------------------------------------------------------------------------------- */
 
-/* Starts queued tasks, sends, and runs timers; again while that creates more to do. */
+/* Runs timers, starts queued tasks, and sends; again while that creates more to do. Timers come
+   first, so that nothing is sent for a round whose time is up. */
 static void rl_run_passes(redlock *rl) {
   const rl_server *s;
   redlock_lock *lock;
   int pass;
   for (pass = 0; pass < RL_MAX_PASSES; pass++) {
     rl->work_pending = 0;
+    if (rl->now_ms >= rl->timer_ms || rl_list_is_empty(&rl->active)) rl_on_timers(rl);
     while ((lock = rl_next_admissible(rl)) != RL_NULL) rl_start_task(rl, lock);
     rl_flush(rl);
-    if (rl->now_ms >= rl->timer_ms || rl_list_is_empty(&rl->active)) rl_on_timers(rl);
     for (s = rl->server; s != rl->server_end; s++) rl_arm_timer(rl, rl_server_timer_ms(rl, s));
     if (!rl_next_admissible(rl) && !rl->work_pending) return;
   }

@@ -127,10 +127,23 @@ TEST(it_reaches_whoever_was_extended_last) { /* R21 R12 */
   end_without_a_key();
 }
 
-/* It took no byte of either yet. */
-TEST(a_set_that_leaves_late_has_its_release_behind_it) { /* R7 R12 */
+/* It took no byte of the SET before the release began: it has nothing to delete. */
+TEST(a_server_that_got_no_byte_of_the_set_gets_neither) { /* R7 R12 */
   world(3);
   fake.server[2].socket_room = 0;
+  take_and_release("r", 60000);
+  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_TAKEN); /* ours is missing there */
+  fake.server[2].socket_room = SIZE_MAX;
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 0);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_RELEASE), 0);
+  end_without_a_key();
+}
+
+/* A part of it is enough. */
+TEST(one_that_got_a_byte_of_it_gets_both) { /* R7 R12 */
+  world(3);
+  fake.server[2].socket_room = 1;
   take_and_release("r", 60000);
   fake.server[2].socket_room = SIZE_MAX;
   run_for(5);

@@ -99,6 +99,19 @@ TEST(a_server_that_got_nothing_gets_no_set_later) { /* R7 R12 */
   end_without_a_key();
 }
 
+/* Nor does one whose socket is full until the round's time is up, the process being stopped. */
+TEST(nothing_is_sent_for_a_round_whose_time_is_up) { /* R1 R10 */
+  world(3);
+  SET_SERVERS(1, 2, socket_room, 0);
+  start_and_send(&lock, "r", 60000, 0);
+  fake_sleep(&fake, 20000);
+  SET_SERVERS(1, 2, socket_room, SIZE_MAX);
+  CHECK_EQ(finish(&lock), REDLOCK_NO_QUORUM);
+  run_for(10);
+  CHECK_EQ(fake_count(&fake, 1, FAKE_SET) + fake_count(&fake, 2, FAKE_SET), 0);
+  end_without_a_key();
+}
+
 TEST(a_cancelled_attempt_is_rolled_back) { /* R7 */
   world(5);
   freeze(0, 4);

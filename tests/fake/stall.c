@@ -407,6 +407,81 @@ TEST(a_release_is_never_too_old_behind_its_set) { /* R7 R13 */
   end_without_a_key();
 }
 
+/* All of the short one's SET fits, and nothing of its release. The SET's reply is the last that is
+   outstanding, and comes when the release is older than its ttl. */
+static void let_the_release_age(int64_t ttl_ms) {
+  world(5);
+  fake_freeze(&fake, 4);
+  take_and_release("long", 60000);
+  leave_room(4, 76);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "short", (uint32_t)ttl_ms, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(2 * ttl_ms);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 0);
+}
+
+TEST(nor_when_nothing_else_is_outstanding) { /* R7 */
+  let_the_release_age(500);
+  fake_thaw(&fake, 4);
+  fake_pass(&fake, now() + 5);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 2);
+  CHECK_EQ(fake_holders(&fake, "short"), 1);
+  fake.server[4].socket_room = SIZE_MAX;
+  run_for(5);
+  end_without_a_key();
+}
+
+/* The process is paused before it hears that reply, for longer than the ttl, and the socket takes
+   the release a little later still. */
+static void sleep_before_the_server_is_heard(struct fake *f, enum fake_hook hook, int server) {
+  if (hook != FAKE_RECV || server != 4) return;
+  f->on_call = NULL;
+  fake_sleep(f, 600);
+  fake_thaw(f, 4);
+  fake_sleep(f, 5);
+}
+
+TEST(nor_when_that_reply_was_heard_late) { /* R7 */
+  let_the_release_age(500);
+  fake.server[4].socket_room = 0;
+  fake.on_call = sleep_before_the_server_is_heard;
+  CHECK(redlock_step(&rl) == NULL);
+  fake_pass(&fake, now() + 100);
+  fake.server[4].socket_room = SIZE_MAX;
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, 4, FAKE_RELEASE), 2);
+  end_without_a_key();
+}
+
+/* How long 400 cycles take beside a server that takes 450 bytes at a time. If it answers in time,
+   it keeps no key; else it may be given up, and a key stay for its ttl. */
+static int64_t cycles_beside_a_small_window(int64_t one_way_ms) {
+  int64_t start;
+  int i;
+  world(3);
+  fake.server[2].request_ms = fake.server[2].reply_ms = one_way_ms;
+  fake.server[2].socket_room = 450;
+  start = now();
+  for (i = 0; i < 400; i++) take_and_release("r", 60000);
+  start = now() - start;
+  fake.server[2].socket_room = SIZE_MAX;
+  run_for(10 * one_way_ms);
+  if (fake.server[2].connections == 1) CHECK_EQ(fake_live_keys(&fake), 0);
+  CHECK(fake.server[2].connections == 1 || 2 * one_way_ms > SERVER_TIMEOUT);
+  end();
+  return start;
+}
+
+TEST(a_small_window_holds_up_nobody) { /* R16 */
+  int64_t one_way_ms, fast = cycles_beside_a_small_window(0);
+  for (one_way_ms = 5; one_way_ms <= 160; one_way_ms *= 2) {
+    int64_t took = cycles_beside_a_small_window(one_way_ms);
+    printf("    %lld ms one way: %lld ms, %lld with none\n", (long long)one_way_ms, (long long)took,
+           (long long)fast);
+    if (one_way_ms <= 40) CHECK(took * 10 <= fast * 13);
+  }
+}
+
 /* Its socket was full until all that was due to it was too old: it owes nothing. */
 TEST(a_server_that_was_spared_all_is_asked_again) { /* R13 */
   world(5);
