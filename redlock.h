@@ -79,8 +79,10 @@
                                             it speaks of keys, also the resource's name (~NAME)
      ERR ACL failure, ERR The user          the same: NOPERM within a script
      ERR unknown command, ERR Unknown Redis the server lacks or renames SET, EVAL, GET, DEL, PTTL,
-                                            PEXPIRE or INFO
-     READONLY, MASTERDOWN, not a master     list masters only, no replica
+                                            PEXPIRE or INFO; of DELEX, DELIFEQ: nothing
+     READONLY, MASTERDOWN                   list masters only, no replica
+     not a master                           list plain masters only, no replica, no Cluster
+     no run_id                              max_ttl_ms needs a server whose INFO tells that
      MOVED, ASK, CLUSTERDOWN, CROSSSLOT     list plain masters only, no Cluster
      OOM, MISCONF, NOREPLICAS               check its memory, disk, min-replicas-to-write
      DENIED, ERR max number of clients      check its protected-mode, maxclients
@@ -453,6 +455,7 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 typedef struct redlock_server_info {
   int connected;           /* 1 = it has answered the whole handshake, and the connection stands */
   int tracking;            /* 1 = it wakes waiters when the lock may be free (R26) */
+  int native_release;      /* 1 = it releases without a script, by DELEX or DELIFEQ */
   int64_t quarantine_ms;   /* until its votes count; 0 = they do, or it is not known (R24) */
   int64_t clock_offset_us; /* how far it is ahead of the quorum-th slowest clock, which tokens
                               follow: a quarter of max_ttl_ms is too far (R25); 0 may mean that
@@ -493,7 +496,7 @@ typedef struct rl_command {
 #endif
   redlock_lock *lock;   /* the lock whose round this is; NULL = the round has ended */
   uint32_t ttl_ms;
-  uint16_t wire_size;   /* bytes, encoded as RESP */
+  uint16_t wire_size;   /* bytes, encoded as RESP; of a release, as a script */
   uint16_t args_size;   /* of `args`, without what the SET replaces */
   rl_mask unsent_to;    /* servers that must still be sent it, and were sent no byte of it */
   rl_mask awaited_from; /* servers that were sent it on this connection and have not replied */
@@ -522,7 +525,7 @@ typedef struct rl_parser {
      HANDSHAKE                         rl_send_bytes, with the first byte
      HANDSHAKE_SENT                    rl_send_handshake, with the last byte
      READY                             rl_on_handshake_reply, when every reply was good; at once, if
-                                       the handshake is only HELLO and CLIENT TRACKING
+                                       all of the handshake is optional
 
    The rest, who sets and who clears it, and what it forbids:
 
@@ -543,6 +546,10 @@ typedef struct rl_parser {
      address_index      which of the name's addresses is in use; changed by a connect that fails,
                         and by redlock_resolve.
      tracking           2 = HELLO and CLIENT TRACKING were accepted: it pushes invalidations (R26).
+     release_form       RL_RELEASE_: how releases are encoded. The handshake sets it; once an error
+                        has refused one, and all replies are in, it is the script again.
+     native             RL_NATIVE_: what has come of the form that the handshake set. Until a
+                        release was good, the ring keeps those that await a reply.
 
    Small members come first in these structs: that saves 208 bytes of code on Cortex-M4. */
 typedef struct rl_server {
@@ -553,6 +560,8 @@ typedef struct rl_server {
   uint8_t over_tls;         /* it is reached through options.tls */
   uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
   uint8_t error_is_theirs, address_index, tracking;
+  uint8_t native;
+  uint16_t release_form;
   rl_parser parser;
   uint32_t sent_bytes;      /* of the handshake, until READY; then of the command at send_next */
   const char *entry;        /* its entry in the caller's list */
@@ -651,6 +660,11 @@ struct redlock {
    moves a server to awaited_from. rl_on_reply finds the command of a reply by its position (R8),
    rl_on_command_reply makes it a vote, rl_evaluate_round counts the votes, and rl_end_round cuts
    the command off its lock. rl_retire_oldest takes commands out at the head.
+
+   A release is encoded for each server in the form that this knows (release_form), which changes
+   only while no command is cut. If an error refuses one that is no script, its bit goes back to
+   unsent_to (rl_is_release_refused); when the server owes no reply any more, it begins at the head
+   of the ring again, with scripts (rl_restart_releases). What it has been sent is skipped there.
 
    A reply is late when its round has ended: it casts no vote, though it may still say something
    about the server. If its command is still in the ring, rl_on_command_reply finds that it has
@@ -827,41 +841,47 @@ struct redlock {
   "return v==w and(t and(redis.call('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"         \
   "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,24)"
 
-/* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime. Both
-   are cut to eight digits, which makes an uptime too low, and that is safe. */
+/* R24: one number from INFO: the first digits of run_id, or the uptime; nil from a replica or a
+   Cluster's node, a string if there is no such number. Both are cut to eight digits, which makes an
+   uptime too low, and that is safe. */
 #define RL_INFO_SCRIPT                                                                             \
-  "local i=redis.call('info')return i:find('role:master')and "                                     \
-  "tonumber(i:match(ARGV[1]..':(%-?%w+)'):sub(1,8),ARGV[2])"
+  "local i=redis.call('info')return i:find('role:master')and not i:find('mode:cluster')and"        \
+  "(tonumber((i:match(ARGV[1]..':(%-?%w+)')or''):sub(1,8),ARGV[2])or'')"
 
 #ifdef REDLOCK_NO_FENCING
 #define RL_FENCING(rl) 0
 #else
 #define RL_FENCING(rl) ((rl)->options.fencing)
 
-/* R25: a SET with two more arguments, the token and max_ttl_ms. The token must be greater than the
-   server's clock, by at most half of max_ttl_ms, and greater than the counter: the last token that
-   this server accepted for the resource. The counter is written before the lock, so that no lock
-   exists without it. Replies with the first of these that is true:
+/* R25: a SET with a second key, the counter, and two more arguments, the token and max_ttl_ms. The
+   token must be greater than the server's clock, by at most half of max_ttl_ms, and greater than
+   the counter: the last token that this server accepted for the resource. The counter is written
+   before the lock, so that no lock exists without it. Replies with the first of these that is true:
      another value is there, or none to replace   a string or nil, as above
      the clock refused the token                  minus the clock
      the counter refused it                       the counter: at least the token
      the lock is set                              the clock: less than the token */
 #define RL_FENCED_SCRIPT                                                                           \
-  "local c,k,w,l,n,p,m,t,f=redis.pcall,KEYS[1],unpack(ARGV)local v=c('get',k)"                     \
+  "local c,k,f,w,l,n,p,m,t=redis.pcall,KEYS[1],KEYS[2],unpack(ARGV)local v=c('get',k)"             \
   "if v and v.err then return v end if(v or w):sub(1,20)~=n then return v and v:sub(21,24)end "    \
-  "t=redis.call('time')t=t[1]*1e6+t[2]"                                                            \
-  "if p-t<=0 or p-t>m*500 then return-t end f=k..':fence'v=c('get',f)"                             \
+  "t=redis.call('time')t=t[1]*1000000+t[2]"                                                        \
+  "if p-t<=0 or p-t>m*500 then return-t end v=c('get',f)"                                          \
   "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
   "v=c('set',f,p,'PX',m)if v.err then return v end "                                               \
   "v=c('set',k,w,'PX',l)return v.err and v or t"
-#define RL_FENCED_HEAD "*9\r\n$4\r\nEVAL\r\n$418\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
-typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 418 + 1 ? 1 : -1];
+#define RL_FENCED_HEAD "*10\r\n$4\r\nEVAL\r\n$417\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n2\r\n"
+typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 417 + 1 ? 1 : -1];
 #endif
 
 /* The fixed beginnings of the commands, in RESP. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
 #define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n"
-#define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
+#define RL_HASH_DELEX UINT32_C(0xf8f6fe12) /* rl_hash of "delex" */
+#define RL_HASH_DELIFEQ UINT32_C(0xe8ff6fda) /* ... of "delifeq" */
+#define RL_DELEX_HEAD "*4\r\n$5\r\nDELEX\r\n"
+#define RL_DELEX_IFEQ "$4\r\nIFEQ\r\n"
+#define RL_DELIFEQ_HEAD "*3\r\n$7\r\nDELIFEQ\r\n"
+#define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$155\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
 #if defined(CONFIG_USEC_PER_TICK) && !defined(CONFIG_SCHED_TICKLESS) && \
@@ -876,7 +896,8 @@ enum {
   RL_VALUE_BYTES = 20,
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
-  RL_HANDSHAKE_BYTES = 128,     /* the handshake is sent in chunks of this */
+  RL_HANDSHAKE_BYTES = 128,     /* the handshake is sent in chunks of this: all that is optional */
+  RL_OPTIONAL_REPLIES = 3,      /* to HELLO, CLIENT TRACKING and COMMAND LIST */
   /* Commands are encoded in chunks of this, on the stack. */
 #ifdef REDLOCK_NO_POSIX
   RL_OUTPUT_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512,
@@ -905,7 +926,7 @@ typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
 typedef char rl_check_scripts[sizeof(RL_LOCK_SCRIPT) == 279 + 1 &&
-                              sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
+                              sizeof(RL_INFO_SCRIPT) == 155 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
 /* The prefix names the variable. */
@@ -927,6 +948,13 @@ enum {
   RL_FORM_TRACKED,  /* by script: the server tracks the key; TAKEN brings the holder's age */
   RL_FORM_SWAP      /* by script, over a given value (R28) */
 };
+/* How releases are encoded for a server: the bytes that this saves against the script. */
+enum {
+  RL_RELEASE_SCRIPT = 0, /* EVAL: every server knows it */
+  RL_RELEASE_DELEX = sizeof "*5" RL_EVAL_HEAD - sizeof RL_DELEX_HEAD RL_DELEX_IFEQ, /* Redis 8.4 */
+  RL_RELEASE_DELIFEQ = sizeof "*5" RL_EVAL_HEAD - sizeof RL_DELIFEQ_HEAD /* Valkey 9.0 */
+};
+enum { RL_NATIVE_UNTRIED, RL_NATIVE_WORKS, RL_NATIVE_REFUSED };
 enum {
   RL_WAKE_POLL,     /* no wake-ups: retries by timer */
   RL_WAKE_TRACK,    /* the next attempt makes the servers track the key */
@@ -1078,10 +1106,22 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 
 #ifdef REDLOCK_NO_FENCING
 #define RL_FENCED_HEAD "" /* never used */
+static void rl_put_counter_name(rl_writer *w, const rl_command *c, size_t resource) {
+  (void)w, (void)c, (void)resource;
+}
 static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_command *c) {
   (void)w, (void)rl, (void)c;
 }
 #else
+
+/* The second key of a fenced SET: the resource's name and ":fence". */
+static void rl_put_counter_name(rl_writer *w, const rl_command *c, size_t resource) {
+  const char *name = strchr(c->args, '\n') + 1;
+  size_t size = RL_CAST(size_t, c->args + resource - 2 - name);
+  rl_put_bulk_header(w, size + 6);
+  rl_put(w, name, size);
+  rl_put_raw(w, ":fence\r\n");
+}
 
 /* The further arguments of a fenced SET. */
 static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_command *c) {
@@ -1091,15 +1131,33 @@ static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_comman
 
 #endif
 
-static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c) {
-  int sets = c->kind == RL_TASK_SET, fenced = sets && RL_FENCING(rl), plain = sets && !c->form;
+/* How many bytes of `args` are the resource; the value follows. */
+static size_t rl_resource_args_size(const rl_command *c) {
+  size_t size = c->args_size - (RL_VALUE_BYTES + 7u + c->age_size);
+  REDLOCK_ASSERT(c->args[size] == '$');
+  return size;
+}
+
+/* release_form: how a release is encoded for this server. A native one compares all that our SET
+   stored, the age too. */
+static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
+                           int release_form) {
+  int sets = c->kind == RL_TASK_SET, releases = c->kind == RL_TASK_RELEASE;
+  int fenced = sets && RL_FENCING(rl), plain = sets && !c->form;
+  size_t resource = rl_resource_args_size(c);
   /* back to what it replaces: the value's own beginning, if that must not be there */
   size_t back = c->form == RL_FORM_SWAP ? 0u : RL_VALUE_BYTES + 2u + c->age_size;
-  if (!plain && !fenced) rl_put(w, sets ? "*7" : c->kind == RL_TASK_RELEASE ? "*5" : "*6", 2);
-  rl_put_raw(w, fenced ? RL_FENCED_HEAD : plain ? RL_SET_HEAD : RL_EVAL_HEAD);
-  rl_put(w, c->args, c->args_size);
+  if (!releases) release_form = RL_RELEASE_SCRIPT;
+  if (!plain && !fenced && !release_form) rl_put(w, sets ? "*7" : releases ? "*5" : "*6", 2);
+  rl_put_raw(w, fenced ? RL_FENCED_HEAD : plain ? RL_SET_HEAD :
+                release_form == RL_RELEASE_DELEX ? RL_DELEX_HEAD :
+                release_form ? RL_DELIFEQ_HEAD : RL_EVAL_HEAD);
+  rl_put(w, c->args, resource);
+  if (fenced) rl_put_counter_name(w, c, resource);
+  if (release_form == RL_RELEASE_DELEX) rl_put_raw(w, RL_DELEX_IFEQ);
+  rl_put(w, c->args + resource, c->args_size - resource);
   if (plain) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
-  if (c->kind != RL_TASK_RELEASE) rl_put_bulk_number(w, c->ttl_ms);
+  if (!releases) rl_put_bulk_number(w, c->ttl_ms);
   if (sets && !plain) rl_put_bulk(w, c->args + c->args_size - back, RL_VALUE_BYTES);
   if (fenced) rl_put_fencing_args(w, rl, c);
 }
@@ -1605,7 +1663,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   c->awaited_from = 0;
   rl_propose_token(rl, c);
   w.room = w.total = 0; /* from here it only counts bytes */
-  rl_put_command(&w, rl, c);
+  rl_put_command(&w, rl, c, RL_RELEASE_SCRIPT);
   c->wire_size = RL_CAST(uint16_t, w.total);
   rl->work_pending = 1;
   return c;
@@ -1765,6 +1823,8 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   s->fd = -1;
   s->state = RL_STATE_CLOSED;
   s->stalled = s->send_blocked = s->handshake_replies = s->tracking = 0;
+  s->native = 0;
+  s->release_form = 0;
   s->outstanding = s->stale_replies = s->timed_reply = 0;
   s->not_before_ms = rl->now_ms + delay;
   s->reply_next = s->send_next = rl->ring_head;
@@ -1844,7 +1904,8 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w
 }
 
 /* Encodes the handshake, which comes first on every connection: AUTH, SELECT, HELLO 3, CLIENT
-   TRACKING, and with a quarantine run_id and uptime. Returns how many replies it gets. */
+   TRACKING, which commands it has for releases, and with a quarantine run_id and uptime. Returns
+   how many replies it gets. */
 static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies;
   rl_endpoint t;
@@ -1856,18 +1917,20 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
     replies++;
   }
   rl_put_raw(w, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
-                "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n");
-  if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + 2);
+                "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n"
+                "*5\r\n$7\r\nCOMMAND\r\n$4\r\nLIST\r\n$8\r\nFILTERBY\r\n$7\r\nPATTERN\r\n"
+                "$8\r\ndel[ei]*\r\n");
+  if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES);
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
-  return RL_CAST(uint8_t, replies + 4);
+  return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES + 2);
 }
 
-/* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless it
-   is only HELLO and CLIENT TRACKING (R26). If a server in trouble refuses those, a SET behind them
-   is rolled back like any that a lost connection leaves. */
+/* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless
+   all of it is optional. If a server in trouble refuses that, a SET behind it is rolled back like
+   any that a lost connection leaves. */
 RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
   char piece[RL_HANDSHAKE_BYTES];
   while (s->state < RL_STATE_HANDSHAKE_SENT) {
@@ -1875,7 +1938,7 @@ RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
     uint8_t replies = rl_put_handshake(rl, s, &w);
     size_t size = RL_CAST(size_t, w.at - piece), sent;
     if (size == 0) { /* all of it was sent */
-      s->state = replies == 2 ? RL_STATE_READY : RL_STATE_HANDSHAKE_SENT;
+      s->state = replies == RL_OPTIONAL_REPLIES ? RL_STATE_READY : RL_STATE_HANDSHAKE_SENT;
       s->sent_bytes = 0;
       return;
     }
@@ -1894,6 +1957,7 @@ typedef struct rl_output {
   uint32_t first, end; /* indices: the first, and one past the last */
   size_t sent;         /* bytes of the first command that were sent before */
   size_t size;         /* in bytes; 0 = there are none */
+  int release_form;    /* that it was encoded with */
   char data[RL_OUTPUT_BYTES];
 } rl_output;
 
@@ -1902,7 +1966,8 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
   rl_writer out = {w->data, s->sent_bytes, sizeof w->data, 0};
   w->first = w->end = s->send_next;
   w->sent = s->sent_bytes;
-  do rl_put_command(&out, rl, rl_command_at(rl, w->end++));
+  w->release_form = s->release_form;
+  do rl_put_command(&out, rl, rl_command_at(rl, w->end++), w->release_form);
   while (out.room && w->end != rl->ring_tail && rl_must_send(rl, s, rl_command_at(rl, w->end)));
   w->size = sizeof w->data - out.room;
 }
@@ -1911,6 +1976,7 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
 static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
   uint32_t place;
   if (w->size == 0 || s->send_next != w->first || s->sent_bytes != w->sent) return 0;
+  if (s->release_form != w->release_form) return 0;
   place = w->first + (w->sent != 0);
   while (place != w->end && rl_must_send(rl, s, rl_command_at(rl, place))) place++;
   return place == w->end;
@@ -1929,7 +1995,8 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
   int64_t now_ms = -1;
   while (sent > 0) {
     rl_command *c = rl_command_at(rl, s->send_next);
-    size_t left = RL_CAST(size_t, c->wire_size - s->sent_bytes), step = rl_min(sent, left);
+    size_t saved = c->kind == RL_TASK_RELEASE ? s->release_form : 0u;
+    size_t left = c->wire_size - saved - s->sent_bytes, step = rl_min(sent, left);
     if (s->sent_bytes == 0) {
       REDLOCK_ASSERT(c->unsent_to & s->bit);
       rl_mask_remove(&c->unsent_to, s->bit);
@@ -2041,26 +2108,32 @@ static void rl_clear_error(rl_server *s) {
   s->error[0] = 0;
 }
 
-/* R26: the reply to HELLO or CLIENT TRACKING. A server that does not know or permit them sends no
-   wake-ups, and that is no error. Any error but ERR and NO... means trouble: the handshake fails,
-   and is tried again. */
-static const char *rl_check_tracking_reply(rl_server *s, rl_reply reply, int is_hello) {
-  uint32_t first = s->parser.hash;
-  s->tracking =
-      RL_CAST(uint8_t, s->tracking + (reply == (is_hello ? RL_REPLY_OTHER : RL_REPLY_OK)));
-  return reply == RL_REPLY_ERROR && first != 'E' && first != 'N' ? rl_error_protocol : RL_NULL;
+/* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26) and
+   COMMAND LIST, whose last name counts, if there are two. A server that does not know or permit
+   them sends no wake-ups, or gets scripts, and that is no error. Any error but ERR and NO... means
+   trouble: the handshake fails, and is tried again. The form cannot change within a command that
+   is cut. */
+static const char *rl_check_optional_reply(rl_server *s, rl_reply reply, int left) {
+  uint32_t hash = s->parser.hash;
+  if (left)
+    s->tracking =
+        RL_CAST(uint8_t, s->tracking + (reply == (left == 2 ? RL_REPLY_OTHER : RL_REPLY_OK)));
+  else if (!s->sent_bytes)
+    s->release_form = hash == RL_HASH_DELEX     ? RL_RELEASE_DELEX
+                      : hash == RL_HASH_DELIFEQ ? RL_RELEASE_DELIFEQ : RL_RELEASE_SCRIPT;
+  return reply == RL_REPLY_ERROR && hash != 'E' && hash != 'N' ? rl_error_protocol : RL_NULL;
 }
 
 /* What is wrong with a reply to the handshake; NULL = nothing. Its last two replies are R24's, the
-   two before them R26's. */
+   three before them the optional ones. */
 static const char *rl_check_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
   int left = s->handshake_replies - (RL_MAX_TTL(rl) ? 2 : 0);
   if (s->handshake_replies == 0 && s->state < RL_STATE_HANDSHAKE_SENT)
     return rl_error_protocol; /* a reply to what was not sent yet */
-  if (left >= 2) return reply == RL_REPLY_OK ? RL_NULL : rl_error_protocol;
-  if (left >= 0) return rl_check_tracking_reply(s, reply, left);
-  if (reply == RL_REPLY_NIL) return "not a master: list masters only";
-  if (s->parser.outer_type != ':') return rl_error_protocol;
+  if (left >= RL_OPTIONAL_REPLIES) return reply == RL_REPLY_OK ? RL_NULL : rl_error_protocol;
+  if (left >= 0) return rl_check_optional_reply(s, reply, left);
+  if (reply == RL_REPLY_NIL) return "not a master: list plain masters only";
+  if (s->parser.outer_type != ':') return "no run_id or uptime in its INFO";
   if (s->handshake_replies == 0) return rl_check_identity(rl, s);
   s->reported_run_id = RL_LOW32(s->parser.number);
   if (s->reported_run_id == 0) s->reported_run_id = 1; /* 0 means none */
@@ -2084,6 +2157,8 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
 static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
   int sets = c->kind == RL_TASK_SET;
   if (reply == RL_REPLY_NIL || s->parser.outer_type == '$') return REDLOCK_VOTE_TAKEN;
+  if (reply == RL_REPLY_OTHER && c->kind == RL_TASK_RELEASE && s->parser.outer_type == ':')
+    return REDLOCK_VOTE_TAKEN; /* of a native one */
   if (sets && RL_FENCING(rl)) return rl_fenced_vote(rl, s, c);
   return reply == (sets ? RL_REPLY_OK : RL_REPLY_POSITIVE) ? REDLOCK_VOTE_YES : REDLOCK_VOTE_ERROR;
 }
@@ -2107,6 +2182,28 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
     age = less;
   }
   if (lock->ages[last] > lock->holder_age_ms) lock->holder_age_ms = lock->ages[last];
+}
+
+/* Notes how a native release fares. Whether an error refuses it: then it will be sent again, as a
+   script (rl_restart_releases), and its vote is still open. */
+static int rl_is_release_refused(rl_server *s, rl_command *c, rl_reply reply) {
+  if (c->kind != RL_TASK_RELEASE || !s->release_form) return 0;
+  if (reply == RL_REPLY_ERROR) {
+    s->native = RL_NATIVE_REFUSED;
+    c->unsent_to |= s->bit;
+  } else if (s->native == RL_NATIVE_UNTRIED) {
+    s->native = RL_NATIVE_WORKS;
+  }
+  return reply == RL_REPLY_ERROR;
+}
+
+/* Once no reply is outstanding after a refusal: goes through the ring again, with scripts. Earlier,
+   the replies would not come in the ring's order (R8). This ends: an error to a script stands. */
+static void rl_restart_releases(redlock *rl, rl_server *s) {
+  if (s->native != RL_NATIVE_REFUSED || s->outstanding || s->sent_bytes) return;
+  s->native = 0;
+  s->release_form = 0;
+  s->reply_next = s->send_next = rl->ring_head;
 }
 
 /* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
@@ -2159,8 +2256,9 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
       c = rl_command_at(rl, s->reply_next++);
     } while (!(c->awaited_from & s->bit));
     rl_mask_remove(&c->awaited_from, s->bit);
-    rl_on_command_reply(rl, s, c, reply);
+    if (!rl_is_release_refused(s, c, reply)) rl_on_command_reply(rl, s, c, reply);
   }
+  rl_restart_releases(rl, s);
   if (s->outstanding == 0 && s->send_blocked) s->timed_since_ms = rl_read_clock_forward(rl);
   if (stalled && !s->stalled) rl_on_maybe_free(rl, s, 0); /* R26 */
 }
@@ -2256,24 +2354,28 @@ static void rl_on_server_timer(redlock *rl, rl_server *s) {
 /* ---- Room in the ring (R11) ------------------------------------------------------------------ */
 
 /* Whether the ring must keep its oldest command for a server: part of it has been sent, or it must
-   still be sent. A server that is not ready pins nothing: its connection is lost, and may stay so.
-   A release that waits for such a server is lost when the ring needs its slot; the key lasts until
-   its ttl ends. */
+   still be sent, or it may be refused in its native form. A server that is not ready pins nothing:
+   its connection is lost, and may stay so. A release that waits for such a server is lost when the
+   ring needs its slot; the key lasts until its ttl ends. */
 static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_command *first) {
   if (s->state != RL_STATE_READY) return 0;
+  if (first->kind == RL_TASK_RELEASE && (first->awaited_from & s->bit) && s->release_form &&
+      s->native != RL_NATIVE_WORKS && !s->stalled)
+    return 1;
   return (s->send_next == rl->ring_head && s->sent_bytes) || rl_must_send(rl, s, first);
 }
 
 /* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
-   that accepts no more bytes is disconnected. A healthy one is waited for, until the command is too
-   old or, if that cannot be (part of it was sent; rl_must_send), until a reply is overdue. */
+   that accepts no more bytes, or whose refused releases wait, is disconnected. A healthy one is
+   waited for, until the command is too old or, if that cannot be (part of it was sent;
+   rl_must_send), until a reply is overdue. */
 static int rl_retire_oldest(redlock *rl) {
   const rl_command *c = rl_command_at(rl, rl->ring_head);
   rl_server *s;
   if (rl_ring_count(rl) == 0 || c->lock) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (!rl_pins_oldest(rl, s, c)) continue;
-    if (!s->stalled || !s->send_blocked) {
+    if (!s->stalled || (!s->send_blocked && s->native != RL_NATIVE_REFUSED)) {
       if (rl->now_ms < rl_send_expiry_ms(rl, c)) rl_arm_timer(rl, rl_send_expiry_ms(rl, c));
       return 0;
     }
@@ -3797,6 +3899,7 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
   if (RL_MAX_TTL(rl) && s->run_id) left = s->start_ms + RL_MAX_TTL(rl) - rl_read_clock_forward(rl);
   info->connected = s->state == RL_STATE_READY && s->handshake_replies == 0;
   info->tracking = s->tracking == 2;
+  info->native_release = s->release_form != RL_RELEASE_SCRIPT;
   info->quarantine_ms = left > 0 ? left : 0;
   info->clock_offset_us = rl_offset_us(rl, s);
   return REDLOCK_OK;

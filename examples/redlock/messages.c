@@ -92,7 +92,8 @@ const char *in_words(const char *error) {
     {"no answer within", "no answer in time: is it frozen, overloaded, too far away?"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
                                "want TLS?"},
-    {"not a master", "it is a replica: list masters only"},
+    {"not a master", "it is a replica, or part of a cluster: list plain masters only"},
+    {"no run_id", "its INFO has no run_id or uptime: --max-ttl needs Redis or Valkey"},
     {"name not found", "the name is not found: check it, and this machine's DNS"},
     {"the same server", "it is the same server as another one in the list: list it once"},
     {"this address", "this address is in the list twice: list it once"},

@@ -239,6 +239,13 @@ static void judge_info(struct report *r) {
       deny(r, "the same server as one above", "list it once");
 }
 
+/* DELEX came with Redis 8.4, DELIFEQ with Valkey 9.0. */
+static int has_native_release(const char *version) {
+  char *minor;
+  long major = strtol(version, &minor, 10);
+  return major > 8 || (major == 8 && *minor == '.' && strtol(minor + 1, NULL, 10) >= 4);
+}
+
 /* What the client says comes first. Three capitals begin a server's own words. */
 static void judge(struct report *r, int server) {
   const char *error = redlock_server_error(&client, server);
@@ -259,6 +266,9 @@ static void judge(struct report *r, int server) {
   if (!info.tracking && strtol(r->line[VERSION], NULL, 10) >= 6)
     complain(r, "waiters are not told when a lock is free",
              "this user needs +hello +client|tracking");
+  if (!info.native_release && has_native_release(r->line[VERSION]))
+    complain(r, "releases need a script",
+             "this user needs +command|list and +delex (Redis) or +delifeq (Valkey)");
 }
 
 /* As a lock with a token sees them: against the quorum-th slowest. */

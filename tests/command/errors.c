@@ -192,6 +192,25 @@ TEST(status_tries_each_right) {
   server_command(&real.at[0], "ACL DELUSER ann");
 }
 
+/* Where the server knows a command for that, but the user does not get it. */
+TEST(status_says_that_releases_need_a_script) {
+  static const char what[] = "releases need a script";
+  const struct server *s = &real.at[0];
+  int native;
+  fresh();
+  native = *server_command(s, "DELEX none IFEQ x") != '-' ||
+           *server_command(s, "DELIFEQ none x") != '-';
+  use_servers("127.0.0.1:%d", s->port);
+  (void)shell("$redlock --status");
+  CHECK(!says(what));
+  if (*server_command(s, "ACL WHOAMI") == '-') SKIP("before Redis 6 there are no users");
+  use_servers("redis://ann:x@127.0.0.1:%d", s->port);
+  server_command(s, "ACL SETUSER ann reset on >x ~* +@all -command");
+  (void)shell("$redlock --status");
+  CHECK_EQ(says(what) != 0, native);
+  server_command(s, "ACL DELUSER ann");
+}
+
 /* --status finds what refuses locks, and writes nothing. */
 TEST(status_finds_what_refuses_locks) {
   fresh();
