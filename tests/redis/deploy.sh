@@ -15,8 +15,6 @@ trap '"$three" stop "$folder" >/dev/null 2>&1; rm -rf "$work"' EXIT
 # As the server under test takes it.
 cp -r "$root/examples/deploy" "$deploy" && "$root/tests/deployed-conf" >"$deploy/redis.conf" || exit
 
-has_server() { [ -x "${REDIS_SERVER:-}" ] || skip "no redis-server"; }
-
 has_cli() { command -v redis-cli || command -v valkey-cli || skip "no redis-cli"; }
 
 # start_three : on ports that are free
