@@ -273,10 +273,11 @@ static void acquire(void) {
 /* ---- Main ------------------------------------------------------------------------------------ */
 
 /* If one of the three is closed, the next socket would get its number, and our messages or
-   COMMAND's output would go to a server. COMMAND finds it closed again. */
+   COMMAND's output would go to a server. What is written to one still fails, for a ticket that goes
+   nowhere would leave a lock; and COMMAND finds it closed again. */
 static void occupy_standard_files(void) {
   int fd;
-  do fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+  do fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
   while (fd >= 0 && fd <= STDERR_FILENO);
   if (fd >= 0) (void)close(fd);
 }

@@ -89,11 +89,11 @@ static int write_file(void) {
   char path[4096];
   size_t size = strlen(ticket);
   int fd, good;
-  if (snprintf(path, sizeof path, "%s.%ld", set.ticket_file, (long)getpid()) >= (int)sizeof path) {
+  if (snprintf(path, sizeof path, "%s.XXXXXX", set.ticket_file) >= (int)sizeof path) {
     errno = ENAMETOOLONG;
     return 0;
   }
-  fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  fd = mkstemp(path);
   if (fd < 0) return 0;
   good = write(fd, ticket, size) == (ssize_t)size && fsync(fd) == 0;
   good = close(fd) == 0 && good && rename(path, set.ticket_file) == 0;

@@ -66,6 +66,16 @@ TEST(a_ticket_that_cannot_be_written_holds_nothing) {
   CHECK(says("cannot write the ticket of lock 'job'") && is_released("job"));
   CHECK_EQ(shell("$redlock --take --ticket-file $work/none/ticket job"), 123);
   CHECK(says("No such file") && is_released("job"));
+  CHECK_SAYS("cannot write the ticket of lock 'job': Bad file", 123, "$redlock --take job >&-");
+  CHECK(is_released("job"));
+}
+
+/* Its process number may come again, in another container. */
+TEST(no_left_over_file_is_in_the_way) {
+  fresh();
+  CHECK_EQ(shell("sh -c 'touch $work/ticket.$$; "
+                 "exec $redlock --take --ticket-file $work/ticket job' && "
+                 "$redlock --release --ticket-file $work/ticket"), 0);
 }
 
 /* ---- what goes wrong ---- */
