@@ -11,7 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_RESOURCE = 255 };
+enum {
+  MAX_RESOURCE = 255,
+  MIN_TTL_MS = 200 /* in less than this no process can be stopped with certainty */
+};
 
 /* Out of the way of what commands use; 124 to 127 are as with timeout(1) and env(1). */
 enum {
@@ -47,7 +50,7 @@ extern struct settings {
   const char *user, *password; /* for entries of the list that name none; NULL = none */
   const char *cacert, *cert, *key; /* files of TLS; NULL = none */
   char **command;
-  uint32_t ttl_ms, wait_ms, kill_ms, max_hold_ms, max_ttl_ms;
+  uint32_t ttl_ms, wait_ms, kill_ms, min_hold_ms, max_hold_ms, max_ttl_ms;
   int has_kill, taken_status, quiet, verbose, status, json, insecure, fencing;
   enum step { RUN_COMMAND, TAKE, EXTEND, RELEASE } step;
   const char *ticket_file; /* NULL = stdout, and the command line */

@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MIN_TTL_MS = 200 }; /* in less than this no process can be stopped with certainty */
-
 struct settings set;
 
 static const char help[] =
@@ -28,15 +26,15 @@ static const char help[] =
   "  -E, --conflict-exit-code N  exit status if the lock is taken (120)\n"
   "  -k, --kill-after TIME  from SIGTERM to SIGKILL if the lock is lost (ttl/6)\n"
   "  -m, --max-hold TIME    hold for no longer: COMMAND is stopped before that\n"
+  "      --min-hold TIME    COMMAND's end does not free the lock before that\n"
   "      --max-ttl TIME     longest ttl of any client: keeps restarted servers out\n"
   "      --fencing          give COMMAND a REDLOCK_TOKEN; needs --max-ttl\n"
   "      --ticket-file FILE  holds the ticket, for no one else's eyes\n"
-  "      --status           show which servers answer, and what is wrong\n"
   "  -v, --verbose          say what it does        -h, --help    -V, --version\n"
   "TIME is 30s, 0.5s, 500ms, 5m, 1h. LIST also takes unix:/path, and redis:// or\n"
-  "rediss://user:password@host/db. Exit status: COMMAND's, 128+N if signal N ended\n"
-  "it, 120 taken, 121 no quorum, 122 lock lost, 123 system error, 124 max-hold\n"
-  "reached, 125 usage, 126 COMMAND cannot be run, 127 COMMAND not found.\n";
+  "rediss://user:password@host/db. Exit status: COMMAND's, 128+N by signal N, 120\n"
+  "taken, 121 no quorum, 122 lock lost, 123 system error, 124 max-hold reached,\n"
+  "125 usage, 126 COMMAND cannot be run, 127 COMMAND not found.\n";
 
 void usage(const char *format, const char *what) {
   say(format, is_secret(what) ? "(not shown: it may hold a password)" : what);
@@ -158,7 +156,7 @@ static void take_own_password(void) {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* Capitals that are no letter of an option stand for options that have none. */
-static const char long_only[] = "TSPUJACKIFLXRD";
+static const char long_only[] = "TSPUJACKIFLXRDH";
 
 static const struct option {
   char letter;
@@ -172,7 +170,7 @@ static const struct option {
   {'c', 1, "command"}, {'U', 1, "user"}, {'P', 1, "password-file"}, {'J', 0, "json"},
   {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"},
   {'F', 0, "fencing"}, {'L', 0, "take"}, {'X', 0, "extend"}, {'R', 0, "release"},
-  {'D', 1, "ticket-file"}
+  {'D', 1, "ticket-file"}, {'H', 1, "min-hold"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
@@ -197,6 +195,7 @@ static void take_option(char letter, char *value) {
     case 'E': set.taken_status = exit_code(value); break;
     case 'k': set.kill_ms = duration(value); set.has_kill = 1; break;
     case 'm': set.max_hold_ms = limit("--max-hold", value); break;
+    case 'H': set.min_hold_ms = limit("--min-hold", value); break;
     case 'T': set.max_ttl_ms = limit("--max-ttl", value); break;
     case 'F': set.fencing = 1; break;
     case 'S': set.status = 1; break;
@@ -322,21 +321,31 @@ static void take_operands(char **operands) {
   take_command(operands + 1);
 }
 
-static void check_ttl(void) {
-  char text[160], ttl[16], most[16];
-  if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl and --max-hold must be 200ms or more");
-  if (!set.max_ttl_ms || set.ttl_ms <= set.max_ttl_ms) return;
-  (void)snprintf(text, sizeof text, "--ttl %s is longer than --max-ttl %s: give a shorter --ttl, "
-                 "or raise --max-ttl for all clients", in_units(set.ttl_ms, ttl),
-                 in_units(set.max_ttl_ms, most));
+static void check_order(const char *shorter, uint32_t ms, const char *longer, uint32_t most_ms,
+                        const char *advice) {
+  char text[200], time[16], most[16];
+  if (!most_ms || ms <= most_ms) return;
+  (void)snprintf(text, sizeof text, "%s %s is longer than %s %s: %s", shorter, in_units(ms, time),
+                 longer, in_units(most_ms, most), advice);
   usage("%s", text);
+}
+
+static void check_hold(void) {
+  if (set.min_hold_ms && set.step)
+    usage("%s", "--min-hold is for COMMAND: give --take and --extend a longer --ttl");
+  check_order("--min-hold", set.min_hold_ms, "--max-hold", set.max_hold_ms, "raise the latter");
+  check_order("--min-hold", set.min_hold_ms, "--max-ttl", set.max_ttl_ms,
+              "give a shorter --min-hold, or raise --max-ttl for all clients");
 }
 
 /* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at half of it, and
    there must be time for some in between. */
 static void check_times(void) {
   if (set.max_hold_ms && set.max_hold_ms < set.ttl_ms) set.ttl_ms = set.max_hold_ms;
-  check_ttl();
+  if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl and --max-hold must be 200ms or more");
+  check_order("--ttl", set.ttl_ms, "--max-ttl", set.max_ttl_ms,
+              "give a shorter --ttl, or raise --max-ttl for all clients");
+  check_hold();
   if (set.fencing && set.max_ttl_ms / 4 < server_timeout_ms())
     usage("%s", "--fencing needs --max-ttl, as long as the longest --ttl and the same for all");
   if (!set.has_kill) set.kill_ms = set.ttl_ms / 6;
