@@ -51,7 +51,7 @@ extern struct settings {
   const char *cacert, *cert, *key; /* files of TLS; NULL = none */
   char **command;
   uint32_t ttl_ms, wait_ms, kill_ms, min_hold_ms, max_hold_ms, max_ttl_ms;
-  int has_kill, taken_status, quiet, verbose, status, json, insecure, fencing;
+  int has_ttl, has_kill, taken_status, quiet, verbose, status, json, insecure, fencing;
   enum step { RUN_COMMAND, TAKE, EXTEND, RELEASE } step;
   const char *ticket_file; /* NULL = stdout, and the command line */
   char value[20];          /* of the ticket */

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { DEFAULT_TTL_MS = 30000 };
+
 struct settings set;
 
 static const char help[] =
@@ -27,7 +29,7 @@ static const char help[] =
   "  -k, --kill-after TIME  from SIGTERM to SIGKILL if the lock is lost (ttl/6)\n"
   "  -m, --max-hold TIME    hold for no longer: COMMAND is stopped before that\n"
   "      --min-hold TIME    COMMAND's end does not free the lock before that\n"
-  "      --max-ttl TIME     longest ttl of any client: keeps restarted servers out\n"
+  "      --max-ttl TIME     longest ttl of any client; or set REDLOCK_MAX_TTL\n"
   "      --fencing          give COMMAND a REDLOCK_TOKEN; needs --max-ttl\n"
   "      --ticket-file FILE  holds the ticket, for no one else's eyes\n"
   "  -v, --verbose          say what it does        -h, --help    -V, --version\n"
@@ -189,7 +191,7 @@ static void choose(enum step step) {
 static void take_option(char letter, char *value) {
   switch (letter) {
     case 's': set.servers = value; break;
-    case 't': set.ttl_ms = duration(value); break;
+    case 't': set.ttl_ms = duration(value); set.has_ttl = 1; break;
     case 'w': set.wait_ms = duration(value); break;
     case 'n': set.wait_ms = 0; break;
     case 'E': set.taken_status = exit_code(value); break;
@@ -338,11 +340,24 @@ static void check_hold(void) {
               "give a shorter --min-hold, or raise --max-ttl for all clients");
 }
 
+static void take_max_ttl(void) {
+  const char *text = getenv("REDLOCK_MAX_TTL");
+  if (!set.max_ttl_ms && text && *text) set.max_ttl_ms = limit("REDLOCK_MAX_TTL", text);
+}
+
+static void choose_ttl(void) {
+  if (set.has_ttl) return;
+  set.ttl_ms = DEFAULT_TTL_MS;
+  if (set.max_ttl_ms && set.max_ttl_ms < set.ttl_ms) set.ttl_ms = set.max_ttl_ms;
+}
+
 /* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at half of it, and
    there must be time for some in between. */
 static void check_times(void) {
+  take_max_ttl();
+  choose_ttl();
   if (set.max_hold_ms && set.max_hold_ms < set.ttl_ms) set.ttl_ms = set.max_hold_ms;
-  if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl and --max-hold must be 200ms or more");
+  if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl, --max-ttl and --max-hold must be 200ms or more");
   check_order("--ttl", set.ttl_ms, "--max-ttl", set.max_ttl_ms,
               "give a shorter --ttl, or raise --max-ttl for all clients");
   check_hold();
@@ -355,7 +370,6 @@ static void check_times(void) {
 
 void take_arguments(char **words) {
   set.servers = getenv("REDLOCK_SERVERS");
-  set.ttl_ms = 30000;
   set.wait_ms = REDLOCK_FOREVER;
   set.taken_status = EXIT_TAKEN;
   words = take_options(words);

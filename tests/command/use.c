@@ -213,7 +213,8 @@ TEST(refuses_bad_usage) {
   refuses("-t 10ms job -- true", "200ms or more");
   refuses("-t 3s -k 2s job -- true", "a third of --ttl");
   refuses("-t 3s --max-ttl 2s job -- true", "--ttl 3s is longer than --max-ttl 2s");
-  refuses("--max-ttl 1.5s job -- true", "--ttl 30s is longer than --max-ttl 1500ms");
+  refuses("-t 2s --max-ttl 1.5s job -- true", "--ttl 2s is longer than --max-ttl 1500ms");
+  refuses("--max-ttl 100ms job -- true", "200ms or more");
   refuses("-E 256 job -- true", "'256' is not an exit status: write 0 to 255");
   refuses("--json job -- true", "--json is for --status: give both");
   refuses("--status job true", "leave out 'true': --status runs no COMMAND");
