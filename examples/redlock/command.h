@@ -52,6 +52,7 @@ extern struct settings {
   char **command;
   uint32_t ttl_ms, wait_ms, kill_ms, min_hold_ms, max_hold_ms, max_ttl_ms;
   int has_ttl, has_kill, taken_status, quiet, verbose, status, json, insecure, fencing;
+  int wait_anyway;
   enum step { RUN_COMMAND, TAKE, EXTEND, RELEASE } step;
   const char *ticket_file; /* NULL = stdout, and the command line */
   char value[20];          /* of the ticket */
@@ -79,6 +80,7 @@ void say_servers(void);                    /* what it is */
 const char *advice_for(const char *error); /* what to do about a server's own words */
 int bare_size(const char *error);          /* so much of them stands before ": " */
 int is_about_key(const char *error);       /* it denies this user the lock's name */
+int is_lasting(int server);                /* only a person can mend what is wrong with it (R15) */
 
 /* Why a server did not help, then ": " and what to do about it. Returns the size of the first, 0 =
    it did its part. */

@@ -141,8 +141,9 @@ static const char misnamed[] = "list it by the name or address that its certific
 static const char renamed[] = "it lacks or renames a command that locks need: SET EVAL GET DEL "
                               "PTTL PEXPIRE; with --max-ttl also INFO, with --fencing also TIME";
 
-/* A server's own words, by how they begin or, after a *, by a part of them. */
-static const char *const advice[][2] = {
+/* A server's own words, by how they begin or, after a *, by a part of them. These stay until
+   somebody mends it (R15) ... */
+static const char *const lasting[][2] = {
   {"NOAUTH", "it wants a password: see --password-file"},
   {"WRONGPASS", "check user and password"},
   {"ERR AUTH", "it has no password: give none, neither in the list nor in a file"},
@@ -153,12 +154,6 @@ static const char *const advice[][2] = {
   {"*ACL failure", rights},
   {"*The user executing the script", rights},
   {"DENIED", "see protected-mode in its configuration"},
-  {"ERR max number of clients", "raise maxclients in its configuration"},
-  {"OOM", "see maxmemory in its configuration"},
-  {"MISCONF", "it cannot write to its disk: see its log"},
-  {"NOREPLICAS", "see min-replicas-to-write in its configuration"},
-  {"LOADING", "wait, it is loading its data"},
-  {"BUSY", "wait for the script that is running, or send SCRIPT KILL"},
   {"READONLY", "it is a replica: list masters only"},
   {"MASTERDOWN", "it is a replica: list masters only"},
   {"MOVED", "it is part of a cluster: list plain masters"},
@@ -177,23 +172,42 @@ static const char *const advice[][2] = {
   {"*certificate required", "give it a certificate with --cert and --key"},
   {"wrong version", "list it as redis://, if it does not speak TLS"}
 };
+enum { LASTING = sizeof lasting / sizeof *lasting };
+
+/* ... and these may pass. */
+static const char *const passing[][2] = {
+  {"ERR max number of clients", "raise maxclients in its configuration"},
+  {"OOM", "see maxmemory in its configuration"},
+  {"MISCONF", "it cannot write to its disk: see its log"},
+  {"NOREPLICAS", "see min-replicas-to-write in its configuration"},
+  {"LOADING", "wait, it is loading its data"},
+  {"BUSY", "wait for the script that is running, or send SCRIPT KILL"}
+};
+enum { PASSING = sizeof passing / sizeof *passing };
 
 /* A connection that breaks within an error leaves its beginning. */
-static int is_torn(const char *error) {
-  size_t i;
-  for (i = 0; i < sizeof advice / sizeof *advice; i++)
-    if (strncmp(advice[i][0], error, strlen(error)) == 0) return 1;
+static int is_torn(const char *error, const char *const table[][2], int count) {
+  for (; count > 0; count--)
+    if (strncmp(table[count - 1][0], error, strlen(error)) == 0) return 1;
   return 0;
 }
 
-const char *advice_for(const char *error) {
-  size_t i;
-  for (i = 0; i < sizeof advice / sizeof *advice; i++) {
-    const char *text = advice[i][0];
+static const char *find_advice(const char *error, const char *const table[][2], int count) {
+  int i;
+  for (i = 0; i < count; i++) {
+    const char *text = table[i][0];
     if (*text == '*' ? strstr(error, text + 1) != NULL : strncmp(error, text, strlen(text)) == 0)
-      return advice[i][1];
+      return table[i][1];
   }
-  return is_torn(error) ? "the connection broke within this error: try again" : "see its log";
+  return NULL;
+}
+
+const char *advice_for(const char *error) {
+  const char *advice = find_advice(error, lasting, LASTING);
+  if (!advice) advice = find_advice(error, passing, PASSING);
+  if (advice) return advice;
+  return is_torn(error, lasting, LASTING) || is_torn(error, passing, PASSING)
+           ? "the connection broke within this error: try again" : "see its log";
 }
 
 /* The size of its first sentence, less the stop: ": " follows. */
@@ -212,6 +226,16 @@ static int quarantine_words(int64_t left_ms, char text[EXPLANATION]) {
                  (long)(up_ms > 0 ? up_ms / 1000 : 0), in_units(set.max_ttl_ms, most),
                  (long)((left_ms + 999) / 1000));
   return (int)strcspn(text, ":");
+}
+
+/* Also in the library's words. */
+int is_lasting(int server) {
+  static const char *const own[] = {"not a master", "the same server", "no TLS"};
+  const char *error = redlock_server_error(&client, server);
+  size_t i;
+  for (i = 0; i < sizeof own / sizeof *own; i++)
+    if (strncmp(error, own[i], strlen(own[i])) == 0) return 1;
+  return find_advice(error, lasting, LASTING) != NULL;
 }
 
 int is_about_key(const char *error) { return advice_for(error) == key; }

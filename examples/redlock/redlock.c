@@ -21,6 +21,8 @@
 enum {
   TELL_MS = 1000,        /* then --verbose tells who waits; and what has been wrong for so long, */
   TELL_AGAIN_MS = 60000, /* and again so often */
+  HOPELESS_MS = 1000,    /* then what only a person can mend is waited for no longer; a server
+                            without a connection is tried at least once more in that time */
   LOOK_UP_MS = 2000      /* between two look-ups of names, while a server is in trouble */
 };
 
@@ -187,8 +189,17 @@ static struct {
   int64_t tell_ms;     /* when --verbose tells next */
   int64_t well_ms;     /* when a quorum was last seen without trouble */
   int64_t trouble_ms;  /* when trouble is told next */
+  int64_t hope_ms;     /* when time alone could last give a quorum */
   int told_nested;
 } waiting;
+
+/* With a quorum that only a person can mend, one for itself. */
+static int is_hopeless(void) {
+  int i, lasting = 0;
+  for (i = 0; i < count_servers(); i++) lasting += is_lasting(i);
+  if (lasting <= count_servers() - quorum()) waiting.hope_ms = now_ms();
+  return !set.wait_anyway && now_ms() - waiting.hope_ms >= HOPELESS_MS;
+}
 
 static int is_quorum_troubled(void) { return count_complaints() > count_servers() - quorum(); }
 
@@ -235,7 +246,7 @@ static void begin_waiting(void) {
   waiting.since_ms = now_ms();
   waiting.look_up_ms = waiting.since_ms + LOOK_UP_MS;
   waiting.tell_ms = waiting.since_ms + TELL_MS;
-  waiting.well_ms = waiting.since_ms;
+  waiting.well_ms = waiting.hope_ms = waiting.since_ms;
 }
 
 static redlock_status start_acquire(void) {
@@ -257,6 +268,10 @@ static void acquire(void) {
     }
     if (redlock_step(&client)) {
       status = lock.status;
+    } else if (is_hopeless()) {
+      (void)redlock_cancel(&client, &lock);
+      status = REDLOCK_NO_QUORUM;
+      say("waiting no longer: only a person can mend this (--wait-anyway waits for that too)");
     } else {
       tell_trouble();
       tell_nested();

@@ -24,6 +24,7 @@ static const char help[] =
   "  -c, --command LINE     COMMAND is this line for /bin/sh\n"
   "  -t, --ttl TIME         how long the lock outlives a crash (30s)\n"
   "  -w, --wait, --timeout TIME  give up after this long (default: never)\n"
+  "      --wait-anyway      wait for wrong passwords and missing rights too\n"
   "  -n, --nb, --nonblock   give up at once      -q, --quiet  say nothing if taken\n"
   "  -E, --conflict-exit-code N  exit status if the lock is taken (120)\n"
   "  -k, --kill-after TIME  from SIGTERM to SIGKILL if the lock is lost (ttl/6)\n"
@@ -33,10 +34,9 @@ static const char help[] =
   "      --fencing          give COMMAND a REDLOCK_TOKEN; needs --max-ttl\n"
   "      --ticket-file FILE  holds the ticket, for no one else's eyes\n"
   "  -v, --verbose          say what it does        -h, --help    -V, --version\n"
-  "TIME is 30s, 0.5s, 500ms, 5m, 1h. LIST also takes unix:/path, and redis:// or\n"
-  "rediss://user:password@host/db. Exit status: COMMAND's, 128+N by signal N, 120\n"
-  "taken, 121 no quorum, 122 lock lost, 123 system error, 124 max-hold reached,\n"
-  "125 usage, 126 COMMAND cannot be run, 127 COMMAND not found.\n";
+  "TIME is 30s, 0.5s, 5m, 1h. LIST takes unix:/path, redis[s]://user:pass@host/db.\n"
+  "Exit status: COMMAND's, 128+N by signal N; 120 taken, 121 no quorum, 122 lost,\n"
+  "123 system error, 124 max-hold, 125 usage, 126 cannot run, 127 not found.\n";
 
 void usage(const char *format, const char *what) {
   say(format, is_secret(what) ? "(not shown: it may hold a password)" : what);
@@ -158,7 +158,7 @@ static void take_own_password(void) {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* Capitals that are no letter of an option stand for options that have none. */
-static const char long_only[] = "TSPUJACKIFLXRDH";
+static const char long_only[] = "TSPUJACKIFLXRDHW";
 
 static const struct option {
   char letter;
@@ -172,7 +172,7 @@ static const struct option {
   {'c', 1, "command"}, {'U', 1, "user"}, {'P', 1, "password-file"}, {'J', 0, "json"},
   {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"},
   {'F', 0, "fencing"}, {'L', 0, "take"}, {'X', 0, "extend"}, {'R', 0, "release"},
-  {'D', 1, "ticket-file"}, {'H', 1, "min-hold"}
+  {'D', 1, "ticket-file"}, {'H', 1, "min-hold"}, {'W', 0, "wait-anyway"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
@@ -194,6 +194,7 @@ static void take_option(char letter, char *value) {
     case 't': set.ttl_ms = duration(value); set.has_ttl = 1; break;
     case 'w': set.wait_ms = duration(value); break;
     case 'n': set.wait_ms = 0; break;
+    case 'W': set.wait_anyway = 1; break;
     case 'E': set.taken_status = exit_code(value); break;
     case 'k': set.kill_ms = duration(value); set.has_kill = 1; break;
     case 'm': set.max_hold_ms = limit("--max-hold", value); break;
