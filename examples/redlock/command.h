@@ -52,8 +52,8 @@ extern struct settings {
   char **command;
   uint32_t ttl_ms, wait_ms, kill_ms, min_hold_ms, max_hold_ms, max_ttl_ms;
   int has_ttl, has_kill, taken_status, quiet, verbose, status, json, insecure, fencing;
-  int wait_anyway;
-  enum step { RUN_COMMAND, TAKE, EXTEND, RELEASE } step;
+  int wait_anyway, no_label;
+  enum step { RUN_COMMAND, TAKE, EXTEND, RELEASE, RUN_TICKET } step; /* past TAKE with a ticket */
   const char *ticket_file; /* NULL = stdout, and the command line */
   char value[20];          /* of the ticket */
   int has_token;
@@ -113,8 +113,12 @@ int run_command(void);  /* to its end, then releases the lock; returns the exit 
 
 /* ---- ticket.c ---- */
 
-void take_ticket(const char *text); /* of --extend and --release; NULL = that in the file */
+void take_ticket(const char *text); /* of --extend, --run and --release; NULL = that in the file */
 int take_step(void);                /* the lock is taken: the rest; returns the exit status */
+
+/* ---- label.c ---- */
+
+int labelled_entropy(void *ctx, void *data, size_t size); /* of redlock_options */
 
 /* ---- tls.c ---- */
 

@@ -5,8 +5,8 @@
  *   ./redlock -s 10.0.0.1,10.0.0.2,10.0.0.3 -n nightly -- ./backup.sh
  *
  * The manual is redlock.1; settings.c reads the command line, messages.c says what is wrong, run.c
- * runs COMMAND, ticket.c hands locks on, status.c is --status. One poll loop waits for the servers,
- * for signals and for COMMAND. */
+ * runs COMMAND, ticket.c hands locks on, label.c says whose they are, status.c is --status. One poll
+ * loop waits for the servers, for signals and for COMMAND. */
 #define REDLOCK_IMPLEMENTATION
 #include "command.h"
 
@@ -124,6 +124,7 @@ static void open_client(void) {
   options.username = set.user;
   options.password = set.password;
   options.tls = tls_layer();
+  if (!set.no_label) options.entropy = labelled_entropy;
   status = redlock_init(&client, set.servers, &options);
   if (status == REDLOCK_OK) return;
   if (status != REDLOCK_INVALID) {
@@ -158,7 +159,7 @@ static void say_gone(void) {
 
 static void explain_refusal(redlock_status status) {
   static const char *const cannot[] = {"cannot take", "cannot take", "cannot extend",
-                                       "cannot release"};
+                                       "cannot release", "cannot take over"};
   if (status == REDLOCK_TAKEN && set.step > TAKE) say_gone();
   if (status == REDLOCK_TAKEN) {
     if (!set.quiet)

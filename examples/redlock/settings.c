@@ -14,7 +14,7 @@ enum { DEFAULT_TTL_MS = 30000 };
 struct settings set;
 
 static const char help[] =
-  "Usage: redlock [options] RESOURCE [--] COMMAND [ARG...]\n"
+  "Usage: redlock [options] RESOURCE | --run TICKET [--] COMMAND [ARG...]\n"
   "       redlock [options] --status [--json] [RESOURCE]\n"
   "       redlock [options] --take RESOURCE | --extend TICKET | --release TICKET\n"
   "Runs COMMAND while holding the lock RESOURCE on most of the servers.\n"
@@ -32,7 +32,7 @@ static const char help[] =
   "      --min-hold TIME    COMMAND's end does not free the lock before that\n"
   "      --max-ttl TIME     longest ttl of any client; or set REDLOCK_MAX_TTL\n"
   "      --fencing          give COMMAND a REDLOCK_TOKEN; needs --max-ttl\n"
-  "      --ticket-file FILE  holds the ticket, for no one else's eyes\n"
+  "      --ticket-file FILE  holds the ticket      --no-label  tell no host's name\n"
   "  -v, --verbose          say what it does        -h, --help    -V, --version\n"
   "TIME is 30s, 0.5s, 5m, 1h. LIST takes unix:/path, redis[s]://user:pass@host/db.\n"
   "Exit status: COMMAND's, 128+N by signal N; 120 taken, 121 no quorum, 122 lost,\n"
@@ -158,7 +158,7 @@ static void take_own_password(void) {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* Capitals that are no letter of an option stand for options that have none. */
-static const char long_only[] = "TSPUJACKIFLXRDHW";
+static const char long_only[] = "TSPUJACKIFLXRDHWGN";
 
 static const struct option {
   char letter;
@@ -172,7 +172,8 @@ static const struct option {
   {'c', 1, "command"}, {'U', 1, "user"}, {'P', 1, "password-file"}, {'J', 0, "json"},
   {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"},
   {'F', 0, "fencing"}, {'L', 0, "take"}, {'X', 0, "extend"}, {'R', 0, "release"},
-  {'D', 1, "ticket-file"}, {'H', 1, "min-hold"}, {'W', 0, "wait-anyway"}
+  {'D', 1, "ticket-file"}, {'H', 1, "min-hold"}, {'W', 0, "wait-anyway"}, {'G', 0, "run"},
+  {'N', 0, "no-label"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
@@ -184,7 +185,7 @@ static void take_shell_command(char *line) {
 
 static void choose(enum step step) {
   if (set.step && set.step != step)
-    usage("%s", "give one of --take, --extend and --release");
+    usage("%s", "give one of --take, --extend, --run and --release");
   set.step = step;
 }
 
@@ -206,6 +207,8 @@ static void take_option(char letter, char *value) {
     case 'L': choose(TAKE); break;
     case 'X': choose(EXTEND); break;
     case 'R': choose(RELEASE); break;
+    case 'G': choose(RUN_TICKET); break;
+    case 'N': set.no_label = 1; break;
     case 'D': set.ticket_file = value; break;
     case 'c': take_shell_command(value); break;
     case 'U': set.user = value; break;
@@ -292,6 +295,8 @@ static void take_command(char **words) {
   if (words[0] && strcmp(words[0], "--") == 0) set.command++;
   else if (words[0] && *words[0] == '-')
     usage("'%s' follows RESOURCE: put options before it", words[0]);
+  if (!set.command[0] && set.step == RUN_TICKET)
+    usage("%s", "COMMAND is missing: what to run under the lock of the ticket");
   if (!set.command[0])
     usage(set.servers == getenv("REDLOCK_SERVERS")
             ? "COMMAND is missing: '%s' was read as RESOURCE, the lock's name"
@@ -306,22 +311,26 @@ static void take_resource(const char *name) {
     usage("RESOURCE '%.40s...' is longer than 255 bytes: give the lock a shorter name", name);
 }
 
-/* RESOURCE, or a ticket that is not in a file */
-static void take_operand(char **operands) {
-  int has_one = set.step == TAKE || !set.ticket_file;
-  if (has_one && !operands[0])
-    usage("%s is missing", set.step == TAKE ? "RESOURCE" : "the ticket, or --ticket-file,");
-  if (operands[0] && operands[has_one])
-    usage("%s", "--take, --extend and --release run no COMMAND, and take one name or ticket");
-  if (set.step == TAKE) take_resource(operands[0]);
-  else take_ticket(operands[0]);
+/* RESOURCE, or a ticket that is not in a file. Returns what follows. */
+static char **take_operand(char **operands) {
+  if (set.step <= TAKE) {
+    if (!operands[0]) usage("%s", "RESOURCE is missing: the name of the lock");
+    take_resource(operands[0]);
+    return operands + 1;
+  }
+  if (!set.ticket_file && !operands[0])
+    usage("%s", "the ticket, or --ticket-file, is missing");
+  take_ticket(set.ticket_file ? NULL : operands[0]);
+  return operands + !set.ticket_file;
 }
 
-/* RESOURCE, and what to run */
+static int runs_command(void) { return set.step == RUN_COMMAND || set.step == RUN_TICKET; }
+
 static void take_operands(char **operands) {
-  if (!operands[0]) usage("%s", "RESOURCE is missing: the name of the lock");
-  take_resource(operands[0]);
-  take_command(operands + 1);
+  operands = take_operand(operands);
+  if (runs_command()) take_command(operands);
+  else if (operands[0])
+    usage("%s", "--take, --extend and --release run no COMMAND, and take one name or ticket");
 }
 
 static void check_order(const char *shorter, uint32_t ms, const char *longer, uint32_t most_ms,
@@ -334,7 +343,7 @@ static void check_order(const char *shorter, uint32_t ms, const char *longer, ui
 }
 
 static void check_hold(void) {
-  if (set.min_hold_ms && set.step)
+  if (set.min_hold_ms && !runs_command())
     usage("%s", "--min-hold is for COMMAND: give --take and --extend a longer --ttl");
   check_order("--min-hold", set.min_hold_ms, "--max-hold", set.max_hold_ms, "raise the latter");
   check_order("--min-hold", set.min_hold_ms, "--max-ttl", set.max_ttl_ms,
@@ -376,12 +385,13 @@ void take_arguments(char **words) {
   words = take_options(words);
   if (!set.servers || !set.servers[strspn(set.servers, ", \t\r\n")])
     usage("%s", "no servers: give --servers host,host,host or set REDLOCK_SERVERS");
-  if (set.step) take_operand(words);
-  else if (!set.status) take_operands(words);
+  if (set.status && set.step)
+    usage("%s", "--status takes, extends and releases nothing: leave out one of the two");
+  if (!set.status) take_operands(words);
   else if (*words) take_resource(*words);
   if (set.status && *words && words[1]) usage("leave out '%s': --status runs no COMMAND", words[1]);
   if (set.ticket_file && !set.step)
-    usage("%s", "--ticket-file is for --take, --extend and --release: give one, or leave it out");
+    usage("%s", "--ticket-file is for --take, --extend, --run and --release: give one of them");
   if (set.json && !set.status) usage("%s", "--json is for --status: give both, or leave it out");
   if (!set.password) take_own_password();
   check_times();

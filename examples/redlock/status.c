@@ -103,7 +103,7 @@ static const char script[] =
   "uptime_in_seconds server_time_usec redis_mode maxmemory maxmemory_policy'):gmatch('%S+')do "
   "lines=lines..'\\n'..(i:match('\\n'..f..':([^\\r]*)')or'')end "
   "if named and type(v)=='string'and type(left)=='number'then lines=lines..'\\n'.."
-  "redis.sha1hex(v:sub(1,20))..'\\n'..(v:match('^'..('[ -~]'):rep(8))or'')..'\\n'.."
+  "redis.sha1hex(v:sub(1,20))..'\\n'..(v:match('^'..('[ -~]'):rep(8))or''):gsub(' +$','')..'\\n'.."
   "(left>0 and left or'')end return lines";
 
 static char request[sizeof script + 2 * MAX_RESOURCE + 160];

@@ -220,7 +220,7 @@ TEST(status_tells_who_holds_a_lock) {
   int i;
   fresh();
   CHECK_SAYS("0 of 3 servers have lock 'job'\n", 0, "$redlock --status job");
-  CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job && $redlock --status job"), 0);
+  CHECK_EQ(shell("$redlock --no-label --take job >$work/ticket && $redlock --status job"), 0);
   CHECK(says("3 of 3 servers have lock 'job', for "));
   for (i = 0; i < 3; i++)
     server_command(&real.at[i], "SET other %s-0123456789 PX 60000", i == 1 ? "another" : "billing");
@@ -228,6 +228,37 @@ TEST(status_tells_who_holds_a_lock) {
   CHECK(says("2 of 3 servers have lock 'other', labelled 'billing-', for ") && !says("0123"));
   CHECK_EQ(shell("$redlock --status --json other"), 0);
   CHECK(says("\"label\":\"billing-\",\"have_lock\":2,\"left_ms\":") && !says("0123"));
+}
+
+/* A host of that name takes a lock, and the status calls it so. */
+static void is_labelled(const char *host, const char *label) {
+  char expected[64];
+  fresh();
+  CHECK_EQ(shell("unshare -ru sh -c 'echo %s >/proc/sys/kernel/hostname && "
+                 "exec $redlock --take job' >$work/ticket", host), 0);
+  CHECK_EQ(shell("$redlock --status job"), 0);
+  snprintf(expected, sizeof expected, "have lock 'job', labelled '%s', for ", label);
+  if (!CHECK(says(expected))) printf("    %s: %s", host, output());
+}
+
+TEST(a_lock_is_labelled_with_the_hosts_name) {
+  if (shell("unshare -ru sh -c 'echo x >/proc/sys/kernel/hostname'")) SKIP("no name of our own");
+  is_labelled("web1", "web1");
+  is_labelled("web1.example.com", "web1");
+  is_labelled("database", "database");
+  is_labelled("web-frontend-12", "ntend-12");
+  CHECK_EQ(shell("$redlock --status --json job"), 0);
+  CHECK(says("\"label\":\"ntend-12\""));
+}
+
+/* Two locks of one host: 12 bytes of the value are random. */
+TEST(a_label_leaves_enough_to_chance) { /* R3 */
+  fresh();
+  CHECK_EQ(shell("for n in 1 2; do $redlock --take job$n >$work/t$n || exit; "
+                 "sed 's|.*/||' $work/t$n | cut -c 1-16 >$work/l$n; "
+                 "sed 's|.*/||' $work/t$n | cut -c 17-40 | fold -w 2 >$work/r$n; done; "
+                 "cmp $work/l1 $work/l2 && paste $work/r1 $work/r2 | awk '$1 == $2' | wc -l"), 0);
+  CHECK(strtol(output(), NULL, 10) < 4);
 }
 
 TEST(status_is_told_as_json) {

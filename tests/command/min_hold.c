@@ -87,7 +87,7 @@ static void flush(void) { servers_command(&real, SERVERS, "FLUSHALL"); }
 
 TEST(what_cannot_be_kept_is_told) {
   command_ends_after("-t 60s --min-hold 90s", freeze, 0,
-                     "could not keep lock 'job' for --min-hold on most servers: it may be free in ");
+                     "could not keep lock 'job' for --min-hold on most servers: it may be free");
 }
 
 TEST(a_loss_is_told) {
