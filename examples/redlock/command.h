@@ -18,6 +18,7 @@ enum {
 
 /* Out of the way of what commands use; 124 to 127 are as with timeout(1) and env(1). */
 enum {
+  EXIT_MINORITY = 119, /* of the servers is missing: --status --strict */
   EXIT_TAKEN = 120,
   EXIT_NO_QUORUM = 121,
   EXIT_LOST = 122,
@@ -51,7 +52,7 @@ extern struct settings {
   const char *cacert, *cert, *key; /* files of TLS; NULL = none */
   char **command;
   uint32_t ttl_ms, wait_ms, kill_ms, min_hold_ms, max_hold_ms, max_ttl_ms;
-  int has_ttl, has_kill, taken_status, quiet, verbose, status, json, insecure, fencing;
+  int has_ttl, has_kill, taken_status, quiet, verbose, status, strict, json, insecure, fencing;
   int wait_anyway, no_label;
   enum step { RUN_COMMAND, TAKE, EXTEND, RELEASE, RUN_TICKET } step; /* past TAKE with a ticket */
   const char *ticket_file; /* NULL = stdout, and the command line */
@@ -122,6 +123,7 @@ int labelled_entropy(void *ctx, void *data, size_t size); /* of redlock_options 
 
 /* ---- tls.c ---- */
 
+extern const int has_tls;
 const redlock_layer *tls_layer(void); /* for rediss://; NULL = it is not asked for, or not there */
 
 /* ---- status.c ---- */

@@ -5,8 +5,8 @@
  *   ./redlock -s 10.0.0.1,10.0.0.2,10.0.0.3 -n nightly -- ./backup.sh
  *
  * The manual is redlock.1; settings.c reads the command line, messages.c says what is wrong, run.c
- * runs COMMAND, ticket.c hands locks on, label.c says whose they are, status.c is --status. One poll
- * loop waits for the servers, for signals and for COMMAND. */
+ * runs COMMAND, ticket.c hands locks on, label.c says whose they are, status.c is --status. One
+ * poll loop waits for the servers, for signals and for COMMAND. */
 #define REDLOCK_IMPLEMENTATION
 #include "command.h"
 

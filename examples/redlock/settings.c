@@ -15,7 +15,7 @@ struct settings set;
 
 static const char help[] =
   "Usage: redlock [options] RESOURCE | --run TICKET [--] COMMAND [ARG...]\n"
-  "       redlock [options] --status [--json] [RESOURCE]\n"
+  "       redlock [options] --status [--strict] [--json] [RESOURCE]\n"
   "       redlock [options] --take RESOURCE | --extend TICKET | --release TICKET\n"
   "Runs COMMAND while holding the lock RESOURCE on most of the servers.\n"
   "  -s, --servers LIST     host[:port],...  or set REDLOCK_SERVERS\n"
@@ -35,8 +35,8 @@ static const char help[] =
   "      --ticket-file FILE  holds the ticket      --no-label  tell no host's name\n"
   "  -v, --verbose          say what it does        -h, --help    -V, --version\n"
   "TIME is 30s, 0.5s, 5m, 1h. LIST takes unix:/path, redis[s]://user:pass@host/db.\n"
-  "Exit status: COMMAND's, 128+N by signal N; 120 taken, 121 no quorum, 122 lost,\n"
-  "123 system error, 124 max-hold, 125 usage, 126 cannot run, 127 not found.\n";
+  "Exit status: COMMAND's, 128 + its signal; 119 strict, 120 taken, 121 no quorum,\n"
+  "122 lost, 123 system, 124 max-hold, 125 usage, 126 cannot run, 127 not found.\n";
 
 void usage(const char *format, const char *what) {
   say(format, is_secret(what) ? "(not shown: it may hold a password)" : what);
@@ -158,7 +158,7 @@ static void take_own_password(void) {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* Capitals that are no letter of an option stand for options that have none. */
-static const char long_only[] = "TSPUJACKIFLXRDHWGN";
+static const char long_only[] = "TSPUJACKIFLXRDHWGNY";
 
 static const struct option {
   char letter;
@@ -173,7 +173,7 @@ static const struct option {
   {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"},
   {'F', 0, "fencing"}, {'L', 0, "take"}, {'X', 0, "extend"}, {'R', 0, "release"},
   {'D', 1, "ticket-file"}, {'H', 1, "min-hold"}, {'W', 0, "wait-anyway"}, {'G', 0, "run"},
-  {'N', 0, "no-label"}
+  {'N', 0, "no-label"}, {'Y', 0, "strict"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
@@ -187,6 +187,11 @@ static void choose(enum step step) {
   if (set.step && set.step != step)
     usage("%s", "give one of --take, --extend, --run and --release");
   set.step = step;
+}
+
+static void print_version(void) {
+  printf("redlock %s, %s TLS\n", REDLOCK_VERSION, has_tls ? "with" : "without");
+  print_and_exit(0);
 }
 
 static void take_option(char letter, char *value) {
@@ -204,6 +209,7 @@ static void take_option(char letter, char *value) {
     case 'F': set.fencing = 1; break;
     case 'S': set.status = 1; break;
     case 'J': set.json = 1; break;
+    case 'Y': set.strict = 1; break;
     case 'L': choose(TAKE); break;
     case 'X': choose(EXTEND); break;
     case 'R': choose(RELEASE); break;
@@ -220,7 +226,7 @@ static void take_option(char letter, char *value) {
     case 'q': set.quiet = 1; break;
     case 'v': set.verbose = 1; break;
     case 'h': fputs(help, stdout); print_and_exit(0); break;
-    default: puts("redlock " REDLOCK_VERSION); print_and_exit(0); break;
+    default: print_version(); break;
   }
 }
 
@@ -392,7 +398,8 @@ void take_arguments(char **words) {
   if (set.status && *words && words[1]) usage("leave out '%s': --status runs no COMMAND", words[1]);
   if (set.ticket_file && !set.step)
     usage("%s", "--ticket-file is for --take, --extend, --run and --release: give one of them");
-  if (set.json && !set.status) usage("%s", "--json is for --status: give both, or leave it out");
+  if ((set.json || set.strict) && !set.status)
+    usage("%s is for --status: give both, or leave it out", set.json ? "--json" : "--strict");
   if (!set.password) take_own_password();
   check_times();
 }

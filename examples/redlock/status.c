@@ -413,5 +413,6 @@ void show_status(void) {
   compare_clocks(count);
   for (i = 0; i < count; i++) votes += reports[i].votes;
   (set.json ? print_json : print_table)(count, votes);
-  print_and_exit(votes >= quorum() ? 0 : EXIT_NO_QUORUM);
+  if (votes < quorum()) print_and_exit(EXIT_NO_QUORUM);
+  print_and_exit(set.strict && votes < count ? EXIT_MINORITY : 0);
 }

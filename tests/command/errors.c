@@ -65,6 +65,7 @@ TEST(tells_a_tls_port) {
   CHECK(says("this redlock was built without TLS: build it with 'make redlock TLS=1'"));
   CHECK_EQ(shell("$redlock --insecure job -- true"), 125);
   CHECK(says("this redlock was built without TLS: build it with 'make redlock TLS=1'"));
+  CHECK_SAYS(", without TLS\n", 0, "$redlock -V");
 }
 
 TEST(tells_what_is_no_redis) {

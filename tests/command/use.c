@@ -250,7 +250,7 @@ TEST(helps_on_one_screen) {
   CHECK_EQ(shell("env -u REDLOCK_SERVERS $redlock --help"), 0);
   CHECK_EQ(shell("$redlock -h | awk 'length > 79 || NR > 23 { bad = 1 } END { exit bad }'"), 0);
   CHECK_EQ(shell("$redlock -V"), 0);
-  CHECK(strncmp(output(), "redlock ", 8) == 0);
+  CHECK(strncmp(output(), "redlock ", 8) == 0 && says(" with"));
 }
 
 /* ---- status ---- */
@@ -263,6 +263,21 @@ TEST(shows_status) {
   /* Its clock, from 6.2 on. */
   CHECK(says("s  ok") || server_info(&real.at[0], "server_time_usec:") < 0);
   CHECK_SAYS("s of --max-ttl 3600s: it votes in 3", 121, "$redlock --max-ttl 1h --status");
+}
+
+/* Locks can be taken, and yet somebody should look. */
+TEST(a_strict_status_misses_each_server) {
+  fresh();
+  CHECK_EQ(shell("$redlock --status --strict"), 0);
+  server_kill(&real.at[0]);
+  CHECK_EQ(shell("$redlock --status"), 0);
+  CHECK_SAYS("4 of 5 servers can vote, 3 are needed: locks can be taken", 119,
+             "$redlock --status --strict");
+  CHECK_SAYS("\"can_vote\":4,\"needed\":3,\"locks\":true", 119,
+             "$redlock --status --strict --json");
+  servers_kill(&real, 3);
+  CHECK_EQ(shell("$redlock --status --strict"), 121);
+  refuses("--strict job -- true", "--strict is for --status: give both, or leave it out");
 }
 
 TEST(shows_what_is_wrong) {

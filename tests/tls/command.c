@@ -16,6 +16,7 @@ TEST(locks_over_tls) {
   fresh_tls();
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt job -- sh -c 'exit 5'"), 5);
   CHECK(is_released("job"));
+  CHECK_SAYS(", with TLS\n", 0, "$redlock -V");
   CHECK_SAYS("3 of 3 servers can vote", 0, "$redlock --cacert $certificates/ca.crt --status");
 }
 
