@@ -80,6 +80,7 @@ int count_complaints(void);                /* servers with which something is wr
 void say_servers(void);                    /* what it is */
 const char *advice_for(const char *error); /* what to do about a server's own words */
 int bare_size(const char *error);          /* so much of them stands before ": " */
+int is_about_rights(const char *error);    /* it denies this user a command */
 int is_about_key(const char *error);       /* it denies this user the lock's name */
 int is_lasting(int server);                /* only a person can mend what is wrong with it (R15) */
 

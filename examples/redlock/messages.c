@@ -96,7 +96,6 @@ const char *in_words(const char *error) {
     {"name not found", "the name is not found: check it, and this machine's DNS"},
     {"the same server", "it is the same server as another one in the list: list it once"},
     {"this address", "this address is in the list twice: list it once"},
-    {"more servers", "there are more than 15 servers in the list: 15 are the most"},
     {"a user needs", "a user needs a password: write user:password@host, or use --password-file"},
     {"no TLS", "it does not speak TLS: list it as redis://"},
     {"TLS:", "this redlock was built without TLS: build it with 'make redlock TLS=1', "
@@ -119,13 +118,28 @@ static int is_encoded_well(struct name text) {
   return 1;
 }
 
-/* Of a malformed entry the two commonest slips have words of their own. */
+/* Whether it is ":", a number and nothing else: too large a number, or 0. */
+static int is_out_of_range(struct name port) {
+  long number = 0;
+  int i;
+  if (port.size < 2) return 0;
+  for (i = 1; i < port.size; i++) {
+    if (!isdigit((unsigned char)port.at[i])) return 0;
+    if (number <= 65535) number = 10 * number + (port.at[i] - '0');
+  }
+  return number == 0 || number > 65535;
+}
+
+/* Of a malformed entry the commonest slips have words of their own. */
 const char *slip_of(struct name entry) {
   struct name url = url_of(entry), host = url.size ? url : entry;
   host = from(host, host_of(host));
   host.size = find(host, '/');
-  host = from(host, find(host, ':'));
+  if (find(host, ';') < host.size) return "separate servers by commas, not by ;";
+  host = from(host, find(host, host.size && *host.at == '[' ? ']' : ':'));
+  if (host.size && *host.at == ']') host = from(host, 1);
   if (!is_encoded_well(url)) return "two hexadecimal digits must follow each %";
+  if (is_out_of_range(host)) return "the port is out of range: 1 to 65535";
   if (host.size > 1 && find(from(host, 1), ':') < host.size - 1)
     return "write an IPv6 address as [v6]:port";
   return NULL;
@@ -139,7 +153,8 @@ static const char key[] = "this user may not use this lock's name: allow ~NAME i
 static const char distrusted[] = "name its authority's certificate with --cacert";
 static const char misnamed[] = "list it by the name or address that its certificate is for";
 static const char renamed[] = "it lacks or renames a command that locks need: SET EVAL GET DEL "
-                              "PTTL PEXPIRE; with --max-ttl also INFO, with --fencing also TIME";
+                              "PTTL PEXPIRE; with --max-ttl also INFO, with --fencing also TIME "
+                              "(or is it a sentinel?)";
 
 /* A server's own words, by how they begin or, after a *, by a part of them. These stay until
    somebody mends it (R15) ... */
@@ -202,8 +217,23 @@ static const char *find_advice(const char *error, const char *const table[][2], 
   return NULL;
 }
 
+/* The one that is missing, where the server names the command. */
+static const char *right_for(const char *error) {
+  static char text[96];
+  const char *at = strstr(error, "run the '");
+  size_t size;
+  if (!at) return rights;
+  at += strlen("run the '");
+  size = strcspn(at, "'");
+  if (!at[size] || size > 32) return rights;
+  (void)snprintf(text, sizeof text, "this user needs +%.*s (see RIGHTS in redlock(1))", (int)size,
+                 at);
+  return text;
+}
+
 const char *advice_for(const char *error) {
   const char *advice = find_advice(error, lasting, LASTING);
+  if (advice == rights) return right_for(error);
   if (!advice) advice = find_advice(error, passing, PASSING);
   if (advice) return advice;
   return is_torn(error, lasting, LASTING) || is_torn(error, passing, PASSING)
@@ -237,6 +267,8 @@ int is_lasting(int server) {
     if (strncmp(error, own[i], strlen(own[i])) == 0) return 1;
   return find_advice(error, lasting, LASTING) != NULL;
 }
+
+int is_about_rights(const char *error) { return find_advice(error, lasting, LASTING) == rights; }
 
 int is_about_key(const char *error) { return advice_for(error) == key; }
 

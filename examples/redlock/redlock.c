@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -104,8 +105,13 @@ static const char *words_for(struct name entry, const char *error) {
 }
 
 static void say_bad_list(void) {
-  const char *error;
+  const char *error = redlock_server_error(&client, -1);
   int i;
+  if (strncmp(error, "more servers", 12) == 0) {
+    for (i = 0; entry_of(i).size;) i++;
+    say("there are %d servers in the list: %d are the most", i, REDLOCK_MAX_SERVERS);
+    return;
+  }
   for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++) {
     struct name name = entry_of(i);
     if (!*error) continue;
@@ -147,8 +153,13 @@ static const char nested[] = "the redlock around this one seems to hold it (see 
                              "leave one of the two out";
 
 static void say_unavailable(const char *what) {
-  say("%s lock '%s': %d of %d servers are unavailable; at most %d may be", what, set.resource,
-      count_complaints(), count_servers(), count_servers() - quorum());
+  int wrong = count_complaints(), count = count_servers(), spare = count - quorum();
+  char most[32] = "none";
+  if (spare) (void)snprintf(most, sizeof most, "at most %d", spare);
+  if (count == 1) say("%s lock '%s': the only server is unavailable", what, set.resource);
+  else
+    say("%s lock '%s': %d of %d servers %s unavailable; %s may be", what, set.resource, wrong,
+        count, wrong == 1 ? "is" : "are", most);
 }
 
 static void say_gone(void) {

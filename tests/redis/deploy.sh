@@ -60,6 +60,14 @@ three_says_that_nothing_was_started() {
     "$work/said" && [ ! -e "$work/none" ]
 }
 
+# A port that others have; without its pauses.
+three_names_the_port_to_change() {
+  has_server && has_cli && start_three || return
+  mkdir -p "$work/bin" && printf '#!/bin/sh\n' >"$work/bin/sleep" && chmod 755 "$work/bin/sleep"
+  ! PATH=$work/bin:$PATH "$three" start "$work/second" 2>"$work/said" &&
+    cat "$work/said" && grep "is the port free? Else set FIRST_PORT to another" "$work/said"
+}
+
 # As its first comment says: an unset password is never that of nobody, which lets everybody in.
 passwords_are_filled_in_as_the_configuration_says() {
   cp "$deploy/redis.conf" "$work/redis.conf"
@@ -121,6 +129,7 @@ run three_servers_can_be_tried_out three_servers_can_be_tried_out
 run three_servers_are_started_once_and_stopped three_servers_are_started_once_and_stopped
 run three_never_stops_a_server_of_others three_never_stops_a_server_of_others
 run three_says_that_nothing_was_started three_says_that_nothing_was_started
+run three_names_the_port_to_change three_names_the_port_to_change
 run passwords_are_filled_in_as_the_configuration_says \
   passwords_are_filled_in_as_the_configuration_says
 run unit_is_good unit_is_good
