@@ -232,10 +232,9 @@ static const char *right_for(const char *error) {
 }
 
 const char *advice_for(const char *error) {
-  const char *advice = find_advice(error, lasting, LASTING);
-  if (advice == rights) return right_for(error);
-  if (!advice) advice = find_advice(error, passing, PASSING);
-  if (advice) return advice;
+  const char *advice = find_advice(error, passing, PASSING);
+  if (!advice) advice = find_advice(error, lasting, LASTING);
+  if (advice) return advice == rights ? right_for(error) : advice;
   return is_torn(error, lasting, LASTING) || is_torn(error, passing, PASSING)
            ? "the connection broke within this error: try again" : "see its log";
 }

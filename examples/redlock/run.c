@@ -359,10 +359,10 @@ static redlock_status leave_lock(int64_t rest) {
   return redlock_extend(&client, &lock, rest > MIN_TTL_MS ? (uint32_t)rest : MIN_TTL_MS);
 }
 
-static void say_let_go(redlock_status status, int left) {
-  if (status == REDLOCK_OK && !left) SAY_MORE("released lock '%s'", set.resource);
+static void say_let_go(redlock_status status, int is_left) {
+  if (status == REDLOCK_OK && !is_left) SAY_MORE("released lock '%s'", set.resource);
   if (status == REDLOCK_OK || status == REDLOCK_LIMIT || run.stopping) return;
-  if (left)
+  if (is_left)
     say("could not keep lock '%s' for --min-hold on most servers: it may be free in %ld ms",
         set.resource, (long)redlock_remaining_ms(&client, &lock));
   else
