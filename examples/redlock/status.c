@@ -88,8 +88,8 @@ static void connect_all(int count) {
 
 /* Tries each command that locks need, so that what is denied or renamed is found, and nothing is
    changed: NX and XX exclude each other, no ttl is "x", and the key that is deleted is nobody's.
-   What is denied of a key matters if the lock is named. The value itself is a secret. Some servers do
-   not say what they deny a script. */
+   What is denied of a key matters if the lock is named. The value itself is a secret. Some servers
+   do not say what they deny a script. */
 static const char script[] =
   "local key,named,fenced,wrong=ARGV[1],ARGV[2]=='1',ARGV[3]=='1','' "
   "local function refusal(a,c)return type(a)=='table'and a.err and"
