@@ -1,6 +1,6 @@
 # make          lists what most want; make help-all lists the rest
 # REDIS_SERVER  the server binary that tests and the demo use; found or installed if not given
-# SERVERS       what `make servers` builds: redis/sid valkey/sid; or redis/bullseye and so on
+# SERVERS       what `make servers` builds: redis/sid redis/experimental valkey/sid; redis/bullseye
 
 CC ?= cc
 BUILD := build

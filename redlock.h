@@ -64,7 +64,8 @@
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
      layer must outlive the client. One client belongs to one thread and one process (R17);
-     clients share nothing. Do not move or copy a client after redlock_init: every call on the copy
+     clients share nothing. A call while another is blocked or steps is INVALID, as far as can be
+     told without a mutex. Do not move or copy a client after redlock_init: every call on the copy
      is INVALID. A lock belongs to the client while it is pending, kept, or decided but not yet
      returned by redlock_step or redlock_wait: until then do not move, copy or free it.
 
@@ -78,8 +79,10 @@
                                             it speaks of keys, also the resource's name (~NAME)
      ERR ACL failure, ERR The user          the same: NOPERM within a script
      ERR unknown command, ERR Unknown Redis the server lacks or renames SET, EVAL, GET, DEL, PTTL,
-                                            PEXPIRE or INFO
-     READONLY, MASTERDOWN, not a master     list masters only, no replica
+                                            PEXPIRE or INFO; of DELEX, DELIFEQ: nothing
+     READONLY, MASTERDOWN                   list masters only, no replica
+     not a master                           list plain masters only, no replica, no Cluster
+     no run_id                              max_ttl_ms needs a server whose INFO tells that
      MOVED, ASK, CLUSTERDOWN, CROSSSLOT     list plain masters only, no Cluster
      OOM, MISCONF, NOREPLICAS               check its memory, disk, min-replicas-to-write
      DENIED, ERR max number of clients      check its protected-mode, maxclients
@@ -95,7 +98,10 @@
      not an answer of Redis                 check host and port; does this port want TLS?
      the same server as another entry       correct the list
      clock is off                           set its clock: tokens need it (R25)
+     restarted                              nothing: it votes again when max_ttl_ms have passed
+                                            since its start (R24)
      a part, such as LOADI                  the connection broke within an error: try again
+     @user_script                           Redis before 7.0 puts this before the error of a script
 
    WHAT NO CLIENT CAN PROMISE
      A process that pauses after the grant can outlive its lock: where that matters, the resource
@@ -297,7 +303,8 @@ typedef struct redlock_lock {
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
-  rl_mask known_free;          /* maybe_free as the round began: a YES elsewhere: a lost push */
+  rl_mask known_taken;         /* those that said TAKEN last, and have pushed nothing since: a YES
+                                  of such a one shows that its push was lost */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -318,11 +325,13 @@ typedef struct redlock_lock {
   uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
   uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
   uint32_t set_place;          /* ring index of its last SET */
-  int64_t t1_ms;               /* T1 of this round (R1); in back-off: minus the attempt's time */
+  int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of round, back-off or queueing; KEPT: next extension */
   int64_t since_ms;            /* T1 of the grant (R20); before: no attempt may start after this */
+  uint32_t ages[(REDLOCK_MAX_SERVERS + 1) / 2]; /* the greatest that this round told, descending */
   char age[3];                 /* behind the value, of one that wake-ups have reached */
+  uint8_t age_size;            /* of the value that the last SET asked for: 3, or 0 */
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
 } redlock_lock;
@@ -357,7 +366,8 @@ REDLOCK_API void redlock_close(redlock *rl);
    call takes at most one server_timeout_ms more, after any wait for room in the command ring, which
    other pending locks may fill (R11). Redis 6 and later wake a waiting client when the
    lock may be free (R26); without that it polls. Returns OK, TAKEN, NO_QUORUM, EXPIRED (the quorum
-   came too late), INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
+   came too late, or the grant ran out before it could be returned, also with REDLOCK_FOREVER),
+   INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
    everything in it except `user` is overwritten. */
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms);
@@ -366,11 +376,11 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
    is one attempt to acquire, but a server grants it only if that value is still there, and puts
    a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
-   the giver still sends finds nothing. OK: the lock has a new value, and a new token; max_hold_ms
-   counts anew. TAKEN: as far as servers answered, it is not held under that value any more. Any
-   failed attempt may end the lock: it deletes what it took over, and a giver that has not stopped
-   loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again. resource: at
-   most REDLOCK_MAX_RESOURCE - 20 bytes. */
+   the giver still sends finds nothing: an OK to its own release proves nothing. OK: the lock has a
+   new value, and a new token; max_hold_ms counts anew. TAKEN: more than a minority of the servers
+   say that it is not held under that value any more. Any failed attempt may end the lock: it deletes
+   what it took over, and a giver that has not stopped loses the lock without being told. After
+   NO_QUORUM, EXPIRED or a cancel, try again. resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
@@ -436,14 +446,16 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 REDLOCK_API const char *redlock_strerror(redlock_status status);
 
 /* The last error of a server, in its own words if it sent any (R15; ERRORS above says what to do
-   about each); "" = none, NULL = no such server. Server -1 is this side: why a call was INVALID, or
-   which of clock, entropy or waiting failed, last. Valid until the next call with this client. */
+   about each); "" = none, NULL = no such server. Server -1 is this side: why the last call was
+   INVALID, or which of clock, entropy or waiting failed in it. Valid until the next call with this
+   client. */
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 /* What the client knows of a server so far; it asks the server nothing. */
 typedef struct redlock_server_info {
   int connected;           /* 1 = it has answered the whole handshake, and the connection stands */
   int tracking;            /* 1 = it wakes waiters when the lock may be free (R26) */
+  int native_release;      /* 1 = it releases without a script, by DELEX or DELIFEQ */
   int64_t quarantine_ms;   /* until its votes count; 0 = they do, or it is not known (R24) */
   int64_t clock_offset_us; /* how far it is ahead of the quorum-th slowest clock, which tokens
                               follow: a quarter of max_ttl_ms is too far (R25); 0 may mean that
@@ -484,7 +496,7 @@ typedef struct rl_command {
 #endif
   redlock_lock *lock;   /* the lock whose round this is; NULL = the round has ended */
   uint32_t ttl_ms;
-  uint16_t wire_size;   /* bytes, encoded as RESP */
+  uint16_t wire_size;   /* bytes, encoded as RESP; of a release, as a script */
   uint16_t args_size;   /* of `args`, without what the SET replaces */
   rl_mask unsent_to;    /* servers that must still be sent it, and were sent no byte of it */
   rl_mask awaited_from; /* servers that were sent it on this connection and have not replied */
@@ -513,7 +525,7 @@ typedef struct rl_parser {
      HANDSHAKE                         rl_send_bytes, with the first byte
      HANDSHAKE_SENT                    rl_send_handshake, with the last byte
      READY                             rl_on_handshake_reply, when every reply was good; at once, if
-                                       the handshake is only HELLO and CLIENT TRACKING
+                                       all of the handshake is optional
 
    The rest, who sets and who clears it, and what it forbids:
 
@@ -534,6 +546,10 @@ typedef struct rl_parser {
      address_index      which of the name's addresses is in use; changed by a connect that fails,
                         and by redlock_resolve.
      tracking           2 = HELLO and CLIENT TRACKING were accepted: it pushes invalidations (R26).
+     release_form       RL_RELEASE_: how releases are encoded. The handshake sets it; once an error
+                        has refused one, and all replies are in, it is the script again.
+     native             RL_NATIVE_: what has come of the form that the handshake set. Until a
+                        release was good, the ring keeps those that await a reply.
 
    Small members come first in these structs: that saves 208 bytes of code on Cortex-M4. */
 typedef struct rl_server {
@@ -544,6 +560,8 @@ typedef struct rl_server {
   uint8_t over_tls;         /* it is reached through options.tls */
   uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
   uint8_t error_is_theirs, address_index, tracking;
+  uint8_t native;
+  uint16_t release_form;
   rl_parser parser;
   uint32_t sent_bytes;      /* of the handshake, until READY; then of the command at send_next */
   const char *entry;        /* its entry in the caller's list */
@@ -573,6 +591,7 @@ struct redlock {
   uint8_t server_count;     /* RL_SIZE_MISMATCH is found here, whatever the build's sizes */
   uint8_t quorum;
   uint8_t work_pending;     /* another pass has something to send, start or give room to */
+  uint8_t in_call;          /* a call that steps is under way: it refuses all others */
   rl_mask readable;         /* servers to read from in the next step */
   rl_server *server_end;    /* one past the last server */
   rl_command *ring;         /* = commands (140 bytes smaller than to say so); not in a copy */
@@ -642,6 +661,11 @@ struct redlock {
    rl_on_command_reply makes it a vote, rl_evaluate_round counts the votes, and rl_end_round cuts
    the command off its lock. rl_retire_oldest takes commands out at the head.
 
+   A release is encoded for each server in the form that this knows (release_form), which changes
+   only while no command is cut. If an error refuses one that is no script, its bit goes back to
+   unsent_to (rl_is_release_refused); when the server owes no reply any more, it begins at the head
+   of the ring again, with scripts (rl_restart_releases). What it has been sent is skipped there.
+
    A reply is late when its round has ended: it casts no vote, though it may still say something
    about the server. If its command is still in the ring, rl_on_command_reply finds that it has
    no lock, and drops the reply. If the command was retired, rl_on_reply drops it and counts it off
@@ -668,8 +692,8 @@ struct redlock {
    turn, if that is earlier (rl_turn_delay_ms). A server that connects, or is no longer stalled,
    counts as if it had pushed every key (but not where its last vote was QUARANTINED: that one would
    refuse again). If pushes are lost, the timer ends the back-off (RL_PUSH_WAIT_MS). If the next
-   attempt gets a YES from a server that had pushed nothing, a push was lost: the lock becomes
-   RL_WAKE_UNTRUSTED, and retries by timer until a quorum pushes again.
+   attempt gets a YES from a server that had said TAKEN and pushed nothing since, a push was lost:
+   the lock becomes RL_WAKE_UNTRUSTED, and retries by timer until a quorum pushes again.
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
@@ -720,8 +744,8 @@ struct redlock {
 #if !__has_include(<poll.h>)
 #define RL_SYS_POLL
 #endif
-#if !__has_include(<sys/random.h>)
-#define RL_DEV_URANDOM
+#if !__has_include(<sys/random.h>) || (defined(__GLIBC__) && __GLIBC__ == 2 && __GLIBC_MINOR__ < 25)
+#define RL_DEV_URANDOM /* <sys/random.h> may be there, for a later glibc than is linked */
 #endif
 #endif
 #if !defined(__linux__) && !defined(ESP_PLATFORM)
@@ -802,8 +826,9 @@ struct redlock {
      our value is there    deletes the key, or extends it if there is a ttl
      RL_FORM_TRACKED       the 20 bytes begin our own value: sets it if no key is there
      RL_FORM_SWAP (R28)    they begin another value: sets ours in its place, if that is there
-     otherwise             changes nothing; replies with the holder's age (R26), a string that may
-                           be empty, or nil if no key is there
+     otherwise             changes nothing; replies with what follows the first 20 bytes of the
+                           holder's value, 4 bytes at most, or nil if no key is there. Exactly 3
+                           bytes are the holder's age (R26), any others another program's value
    Redis tracks what GET reads: after a SET it pushes one invalidation when the key changes (R26).
    That takes memory, so a release or an extension tries GETEX first, which is not tracked, and
    clients that never wait cost none (a fenced SET always reads with GET). Not every server knows or
@@ -814,43 +839,49 @@ struct redlock {
   "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
   "v=v==w and v or c('get',k)"                                                                     \
   "return v==w and(t and(redis.call('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"         \
-  "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,23)"
+  "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,24)"
 
-/* R24: one number from INFO, or nil from a replica: the first digits of run_id, or the uptime. Both
-   are cut to eight digits, which makes an uptime too low, and that is safe. */
+/* R24: one number from INFO: the first digits of run_id, or the uptime; nil from a replica or a
+   Cluster's node, a string if there is no such number. Both are cut to eight digits, which makes an
+   uptime too low, and that is safe. */
 #define RL_INFO_SCRIPT                                                                             \
-  "local i=redis.call('info')return i:find('role:master')and "                                     \
-  "tonumber(i:match(ARGV[1]..':(%-?%w+)'):sub(1,8),ARGV[2])"
+  "local i=redis.call('info')return i:find('role:master')and not i:find('mode:cluster')and"        \
+  "(tonumber((i:match(ARGV[1]..':(%-?%w+)')or''):sub(1,8),ARGV[2])or'')"
 
 #ifdef REDLOCK_NO_FENCING
 #define RL_FENCING(rl) 0
 #else
 #define RL_FENCING(rl) ((rl)->options.fencing)
 
-/* R25: a SET with two more arguments, the token and max_ttl_ms. The token must be greater than the
-   server's clock, by at most half of max_ttl_ms, and greater than the counter: the last token that
-   this server accepted for the resource. The counter is written before the lock, so that no lock
-   exists without it. Replies with the first of these that is true:
+/* R25: a SET with a second key, the counter, and two more arguments, the token and max_ttl_ms. The
+   token must be greater than the server's clock, by at most half of max_ttl_ms, and greater than
+   the counter: the last token that this server accepted for the resource. The counter is written
+   before the lock, so that no lock exists without it. Replies with the first of these that is true:
      another value is there, or none to replace   a string or nil, as above
      the clock refused the token                  minus the clock
      the counter refused it                       the counter: at least the token
      the lock is set                              the clock: less than the token */
 #define RL_FENCED_SCRIPT                                                                           \
-  "local c,k,w,l,n,p,m,t,f=redis.pcall,KEYS[1],unpack(ARGV)local v=c('get',k)"                     \
-  "if v and v.err then return v end if(v or w):sub(1,20)~=n then return v and v:sub(21,23)end "    \
-  "t=redis.call('time')t=t[1]*1e6+t[2]"                                                            \
-  "if p-t<=0 or p-t>m*500 then return-t end f=k..':fence'v=c('get',f)"                             \
+  "local c,k,f,w,l,n,p,m,t=redis.pcall,KEYS[1],KEYS[2],unpack(ARGV)local v=c('get',k)"             \
+  "if v and v.err then return v end if(v or w):sub(1,20)~=n then return v and v:sub(21,24)end "    \
+  "t=redis.call('time')t=t[1]*1000000+t[2]"                                                        \
+  "if p-t<=0 or p-t>m*500 then return-t end v=c('get',f)"                                          \
   "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
   "v=c('set',f,p,'PX',m)if v.err then return v end "                                               \
   "v=c('set',k,w,'PX',l)return v.err and v or t"
-#define RL_FENCED_HEAD "*9\r\n$4\r\nEVAL\r\n$418\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n1\r\n"
-typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 418 + 1 ? 1 : -1];
+#define RL_FENCED_HEAD "*10\r\n$4\r\nEVAL\r\n$417\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n2\r\n"
+typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 417 + 1 ? 1 : -1];
 #endif
 
 /* The fixed beginnings of the commands, in RESP. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
 #define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n"
-#define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$114\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
+#define RL_HASH_DELEX UINT32_C(0xf8f6fe12) /* rl_hash of "delex" */
+#define RL_HASH_DELIFEQ UINT32_C(0xe8ff6fda) /* ... of "delifeq" */
+#define RL_DELEX_HEAD "*4\r\n$5\r\nDELEX\r\n"
+#define RL_DELEX_IFEQ "$4\r\nIFEQ\r\n"
+#define RL_DELIFEQ_HEAD "*3\r\n$7\r\nDELIFEQ\r\n"
+#define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$155\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
 #if defined(CONFIG_USEC_PER_TICK) && !defined(CONFIG_SCHED_TICKLESS) && \
@@ -865,7 +896,8 @@ enum {
   RL_VALUE_BYTES = 20,
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
-  RL_HANDSHAKE_BYTES = 128,     /* the handshake is sent in chunks of this */
+  RL_HANDSHAKE_BYTES = 128,     /* the handshake is sent in chunks of this: all that is optional */
+  RL_OPTIONAL_REPLIES = 3,      /* to HELLO, CLIENT TRACKING and COMMAND LIST */
   /* Commands are encoded in chunks of this, on the stack. */
 #ifdef REDLOCK_NO_POSIX
   RL_OUTPUT_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512,
@@ -894,7 +926,7 @@ typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
 typedef char rl_check_scripts[sizeof(RL_LOCK_SCRIPT) == 279 + 1 &&
-                              sizeof(RL_INFO_SCRIPT) == 114 + 1 ? 1 : -1];
+                              sizeof(RL_INFO_SCRIPT) == 155 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
 /* The prefix names the variable. */
@@ -916,6 +948,13 @@ enum {
   RL_FORM_TRACKED,  /* by script: the server tracks the key; TAKEN brings the holder's age */
   RL_FORM_SWAP      /* by script, over a given value (R28) */
 };
+/* How releases are encoded for a server: the bytes that this saves against the script. */
+enum {
+  RL_RELEASE_SCRIPT = 0, /* EVAL: every server knows it */
+  RL_RELEASE_DELEX = sizeof "*5" RL_EVAL_HEAD - sizeof RL_DELEX_HEAD RL_DELEX_IFEQ, /* Redis 8.4 */
+  RL_RELEASE_DELIFEQ = sizeof "*5" RL_EVAL_HEAD - sizeof RL_DELIFEQ_HEAD /* Valkey 9.0 */
+};
+enum { RL_NATIVE_UNTRIED, RL_NATIVE_WORKS, RL_NATIVE_REFUSED };
 enum {
   RL_WAKE_POLL,     /* no wake-ups: retries by timer */
   RL_WAKE_TRACK,    /* the next attempt makes the servers track the key */
@@ -1067,10 +1106,22 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 
 #ifdef REDLOCK_NO_FENCING
 #define RL_FENCED_HEAD "" /* never used */
+static void rl_put_counter_name(rl_writer *w, const rl_command *c, size_t resource) {
+  (void)w, (void)c, (void)resource;
+}
 static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_command *c) {
   (void)w, (void)rl, (void)c;
 }
 #else
+
+/* The second key of a fenced SET: the resource's name and ":fence". */
+static void rl_put_counter_name(rl_writer *w, const rl_command *c, size_t resource) {
+  const char *name = strchr(c->args, '\n') + 1;
+  size_t size = RL_CAST(size_t, c->args + resource - 2 - name);
+  rl_put_bulk_header(w, size + 6);
+  rl_put(w, name, size);
+  rl_put_raw(w, ":fence\r\n");
+}
 
 /* The further arguments of a fenced SET. */
 static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_command *c) {
@@ -1080,15 +1131,33 @@ static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_comman
 
 #endif
 
-static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c) {
-  int sets = c->kind == RL_TASK_SET, fenced = sets && RL_FENCING(rl), plain = sets && !c->form;
+/* How many bytes of `args` are the resource; the value follows. */
+static size_t rl_resource_args_size(const rl_command *c) {
+  size_t size = c->args_size - (RL_VALUE_BYTES + 7u + c->age_size);
+  REDLOCK_ASSERT(c->args[size] == '$');
+  return size;
+}
+
+/* release_form: how a release is encoded for this server. A native one compares all that our SET
+   stored, the age too. */
+static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
+                           int release_form) {
+  int sets = c->kind == RL_TASK_SET, releases = c->kind == RL_TASK_RELEASE;
+  int fenced = sets && RL_FENCING(rl), plain = sets && !c->form;
+  size_t resource = rl_resource_args_size(c);
   /* back to what it replaces: the value's own beginning, if that must not be there */
   size_t back = c->form == RL_FORM_SWAP ? 0u : RL_VALUE_BYTES + 2u + c->age_size;
-  if (!plain && !fenced) rl_put(w, sets ? "*7" : c->kind == RL_TASK_RELEASE ? "*5" : "*6", 2);
-  rl_put_raw(w, fenced ? RL_FENCED_HEAD : plain ? RL_SET_HEAD : RL_EVAL_HEAD);
-  rl_put(w, c->args, c->args_size);
+  if (!releases) release_form = RL_RELEASE_SCRIPT;
+  if (!plain && !fenced && !release_form) rl_put(w, sets ? "*7" : releases ? "*5" : "*6", 2);
+  rl_put_raw(w, fenced ? RL_FENCED_HEAD : plain ? RL_SET_HEAD :
+                release_form == RL_RELEASE_DELEX ? RL_DELEX_HEAD :
+                release_form ? RL_DELIFEQ_HEAD : RL_EVAL_HEAD);
+  rl_put(w, c->args, resource);
+  if (fenced) rl_put_counter_name(w, c, resource);
+  if (release_form == RL_RELEASE_DELEX) rl_put_raw(w, RL_DELEX_IFEQ);
+  rl_put(w, c->args + resource, c->args_size - resource);
   if (plain) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
-  if (c->kind != RL_TASK_RELEASE) rl_put_bulk_number(w, c->ttl_ms);
+  if (!releases) rl_put_bulk_number(w, c->ttl_ms);
   if (sets && !plain) rl_put_bulk(w, c->args + c->args_size - back, RL_VALUE_BYTES);
   if (fenced) rl_put_fencing_args(w, rl, c);
 }
@@ -1436,6 +1505,8 @@ static void rl_store_token(redlock_lock *lock, const rl_command *c) { (void)lock
 
 static int rl_is_extra_round(const redlock_lock *lock) { return (void)lock, 0; }
 
+static int rl_asks_clocks(const rl_command *c) { return (void)c, 0; }
+
 static int rl_try_extra_round(const redlock *rl, redlock_lock *lock) {
   return (void)rl, (void)lock, 0;
 }
@@ -1449,7 +1520,7 @@ static int64_t rl_offset_us(const redlock *rl, const rl_server *s) { return (voi
 /* The clock_offset_us of a clock that shows what ours does: a slower one has less. */
 #define RL_ZERO_OFFSET_US (UINT64_C(1) << 63)
 
-static uint64_t rl_now_us(const redlock *rl) { return RL_CAST(uint64_t, rl->now_ms) * 1000; }
+static uint64_t rl_us(int64_t ms) { return RL_CAST(uint64_t, ms) * 1000; }
 
 /* A quarter of max_ttl_ms, in microseconds. */
 static uint64_t rl_token_margin_us(const redlock *rl) {
@@ -1478,7 +1549,7 @@ static void rl_propose_token(redlock *rl, rl_command *c) {
   uint64_t token = 0;
   if (rl->options.fencing && c->kind == RL_TASK_SET) token = rl_quorum_offset_us(rl);
   if (token) {
-    token += rl_now_us(rl) + rl_token_margin_us(rl) - RL_ZERO_OFFSET_US;
+    token += rl_us(c->t1_ms) + rl_token_margin_us(rl) - RL_ZERO_OFFSET_US;
     if (rl->last_token - token < rl_token_margin_us(rl)) token = rl->last_token + 1;
     rl->last_token = token;
   }
@@ -1487,7 +1558,9 @@ static void rl_propose_token(redlock *rl, rl_command *c) {
 
 /* The vote in a number, the reply to a fenced SET. Negative: minus the clock, which refused the
    token. Below the token: the clock, and the lock is set. Otherwise the counter, which refused the
-   token; it is not used as a clock, or proposals would drift away from the clocks. */
+   token; it is not used as a clock, or proposals would drift away from the clocks. A clock is
+   compared with ours at T1: so the next token is as far above it when it arrives there, however
+   long that takes. Compared at the reply, those of clients on slow links would be the lower ones. */
 static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
   uint64_t number = s->parser.number;
   redlock_vote vote = REDLOCK_VOTE_CLOCK;
@@ -1496,7 +1569,7 @@ static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *
   if (vote == REDLOCK_VOTE_LOW) {
     if (number - rl->last_token < rl_token_margin_us(rl)) rl->last_token = number;
   } else {
-    s->clock_offset_us = number - rl_now_us(rl) + RL_ZERO_OFFSET_US;
+    s->clock_offset_us = number - rl_us(c->t1_ms) + RL_ZERO_OFFSET_US;
   }
   return vote;
 }
@@ -1520,6 +1593,9 @@ static void rl_store_token(redlock_lock *lock, const rl_command *c) {
 static int rl_is_extra_round(const redlock_lock *lock) {
   return lock->task == RL_TASK_SET && lock->extra_rounds;
 }
+
+/* Whether a fenced SET only asks for the clocks: too few are known to propose a token. */
+static int rl_asks_clocks(const rl_command *c) { return c->token == 0; }
 
 /* Whether another round may follow at once, within the first one's time; counts it. */
 static int rl_try_extra_round(const redlock *rl, redlock_lock *lock) {
@@ -1570,7 +1646,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
   if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock));
   rl_put_bulk(&w, lock->resource, lock->resource_size);
-  c->age_size = lock->first_woken_ms ? sizeof lock->age : 0;
+  c->age_size = lock->age_size;
   rl_put_bulk_header(&w, RL_VALUE_BYTES + c->age_size);
   rl_put(&w, lock->value, RL_VALUE_BYTES);
   rl_put(&w, lock->age, c->age_size);
@@ -1587,7 +1663,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   c->awaited_from = 0;
   rl_propose_token(rl, c);
   w.room = w.total = 0; /* from here it only counts bytes */
-  rl_put_command(&w, rl, c);
+  rl_put_command(&w, rl, c, RL_RELEASE_SCRIPT);
   c->wire_size = RL_CAST(uint16_t, w.total);
   rl->work_pending = 1;
   return c;
@@ -1747,6 +1823,8 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   s->fd = -1;
   s->state = RL_STATE_CLOSED;
   s->stalled = s->send_blocked = s->handshake_replies = s->tracking = 0;
+  s->native = 0;
+  s->release_form = 0;
   s->outstanding = s->stale_replies = s->timed_reply = 0;
   s->not_before_ms = rl->now_ms + delay;
   s->reply_next = s->send_next = rl->ring_head;
@@ -1826,7 +1904,8 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w
 }
 
 /* Encodes the handshake, which comes first on every connection: AUTH, SELECT, HELLO 3, CLIENT
-   TRACKING, and with a quarantine run_id and uptime. Returns how many replies it gets. */
+   TRACKING, which commands it has for releases, and with a quarantine run_id and uptime. Returns
+   how many replies it gets. */
 static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies;
   rl_endpoint t;
@@ -1838,18 +1917,20 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
     replies++;
   }
   rl_put_raw(w, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
-                "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n");
-  if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + 2);
+                "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n"
+                "*5\r\n$7\r\nCOMMAND\r\n$4\r\nLIST\r\n$8\r\nFILTERBY\r\n$7\r\nPATTERN\r\n"
+                "$8\r\ndel[ei]*\r\n");
+  if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES);
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
-  return RL_CAST(uint8_t, replies + 4);
+  return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES + 2);
 }
 
-/* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless it
-   is only HELLO and CLIENT TRACKING (R26). If a server in trouble refuses those, a SET behind them
-   is rolled back like any that a lost connection leaves. */
+/* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless
+   all of it is optional. If a server in trouble refuses that, a SET behind it is rolled back like
+   any that a lost connection leaves. */
 RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
   char piece[RL_HANDSHAKE_BYTES];
   while (s->state < RL_STATE_HANDSHAKE_SENT) {
@@ -1857,7 +1938,7 @@ RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
     uint8_t replies = rl_put_handshake(rl, s, &w);
     size_t size = RL_CAST(size_t, w.at - piece), sent;
     if (size == 0) { /* all of it was sent */
-      s->state = replies == 2 ? RL_STATE_READY : RL_STATE_HANDSHAKE_SENT;
+      s->state = replies == RL_OPTIONAL_REPLIES ? RL_STATE_READY : RL_STATE_HANDSHAKE_SENT;
       s->sent_bytes = 0;
       return;
     }
@@ -1876,6 +1957,7 @@ typedef struct rl_output {
   uint32_t first, end; /* indices: the first, and one past the last */
   size_t sent;         /* bytes of the first command that were sent before */
   size_t size;         /* in bytes; 0 = there are none */
+  int release_form;    /* that it was encoded with */
   char data[RL_OUTPUT_BYTES];
 } rl_output;
 
@@ -1884,7 +1966,8 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
   rl_writer out = {w->data, s->sent_bytes, sizeof w->data, 0};
   w->first = w->end = s->send_next;
   w->sent = s->sent_bytes;
-  do rl_put_command(&out, rl, rl_command_at(rl, w->end++));
+  w->release_form = s->release_form;
+  do rl_put_command(&out, rl, rl_command_at(rl, w->end++), w->release_form);
   while (out.room && w->end != rl->ring_tail && rl_must_send(rl, s, rl_command_at(rl, w->end)));
   w->size = sizeof w->data - out.room;
 }
@@ -1893,6 +1976,7 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
 static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
   uint32_t place;
   if (w->size == 0 || s->send_next != w->first || s->sent_bytes != w->sent) return 0;
+  if (s->release_form != w->release_form) return 0;
   place = w->first + (w->sent != 0);
   while (place != w->end && rl_must_send(rl, s, rl_command_at(rl, place))) place++;
   return place == w->end;
@@ -1911,7 +1995,8 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
   int64_t now_ms = -1;
   while (sent > 0) {
     rl_command *c = rl_command_at(rl, s->send_next);
-    size_t left = RL_CAST(size_t, c->wire_size - s->sent_bytes), step = rl_min(sent, left);
+    size_t saved = c->kind == RL_TASK_RELEASE ? s->release_form : 0u;
+    size_t left = c->wire_size - saved - s->sent_bytes, step = rl_min(sent, left);
     if (s->sent_bytes == 0) {
       REDLOCK_ASSERT(c->unsent_to & s->bit);
       rl_mask_remove(&c->unsent_to, s->bit);
@@ -2023,26 +2108,32 @@ static void rl_clear_error(rl_server *s) {
   s->error[0] = 0;
 }
 
-/* R26: the reply to HELLO or CLIENT TRACKING. A server that does not know or permit them sends no
-   wake-ups, and that is no error. Any error but ERR and NO... means trouble: the handshake fails,
-   and is tried again. */
-static const char *rl_check_tracking_reply(rl_server *s, rl_reply reply, int is_hello) {
-  uint32_t first = s->parser.hash;
-  s->tracking =
-      RL_CAST(uint8_t, s->tracking + (reply == (is_hello ? RL_REPLY_OTHER : RL_REPLY_OK)));
-  return reply == RL_REPLY_ERROR && first != 'E' && first != 'N' ? rl_error_protocol : RL_NULL;
+/* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26) and
+   COMMAND LIST, whose last name counts, if there are two. A server that does not know or permit
+   them sends no wake-ups, or gets scripts, and that is no error. Any error but ERR and NO... means
+   trouble: the handshake fails, and is tried again. The form cannot change within a command that
+   is cut. */
+static const char *rl_check_optional_reply(rl_server *s, rl_reply reply, int left) {
+  uint32_t hash = s->parser.hash;
+  if (left)
+    s->tracking =
+        RL_CAST(uint8_t, s->tracking + (reply == (left == 2 ? RL_REPLY_OTHER : RL_REPLY_OK)));
+  else if (!s->sent_bytes)
+    s->release_form = hash == RL_HASH_DELEX     ? RL_RELEASE_DELEX
+                      : hash == RL_HASH_DELIFEQ ? RL_RELEASE_DELIFEQ : RL_RELEASE_SCRIPT;
+  return reply == RL_REPLY_ERROR && hash != 'E' && hash != 'N' ? rl_error_protocol : RL_NULL;
 }
 
 /* What is wrong with a reply to the handshake; NULL = nothing. Its last two replies are R24's, the
-   two before them R26's. */
+   three before them the optional ones. */
 static const char *rl_check_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
   int left = s->handshake_replies - (RL_MAX_TTL(rl) ? 2 : 0);
   if (s->handshake_replies == 0 && s->state < RL_STATE_HANDSHAKE_SENT)
     return rl_error_protocol; /* a reply to what was not sent yet */
-  if (left >= 2) return reply == RL_REPLY_OK ? RL_NULL : rl_error_protocol;
-  if (left >= 0) return rl_check_tracking_reply(s, reply, left);
-  if (reply == RL_REPLY_NIL) return "not a master: list masters only";
-  if (s->parser.outer_type != ':') return rl_error_protocol;
+  if (left >= RL_OPTIONAL_REPLIES) return reply == RL_REPLY_OK ? RL_NULL : rl_error_protocol;
+  if (left >= 0) return rl_check_optional_reply(s, reply, left);
+  if (reply == RL_REPLY_NIL) return "not a master: list plain masters only";
+  if (s->parser.outer_type != ':') return "no run_id or uptime in its INFO";
   if (s->handshake_replies == 0) return rl_check_identity(rl, s);
   s->reported_run_id = RL_LOW32(s->parser.number);
   if (s->reported_run_id == 0) s->reported_run_id = 1; /* 0 means none */
@@ -2066,6 +2157,8 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
 static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
   int sets = c->kind == RL_TASK_SET;
   if (reply == RL_REPLY_NIL || s->parser.outer_type == '$') return REDLOCK_VOTE_TAKEN;
+  if (reply == RL_REPLY_OTHER && c->kind == RL_TASK_RELEASE && s->parser.outer_type == ':')
+    return REDLOCK_VOTE_TAKEN; /* of a native one */
   if (sets && RL_FENCING(rl)) return rl_fenced_vote(rl, s, c);
   return reply == (sets ? RL_REPLY_OK : RL_REPLY_POSITIVE) ? REDLOCK_VOTE_YES : REDLOCK_VOTE_ERROR;
 }
@@ -2076,6 +2169,41 @@ static void rl_reply_arrived(redlock *rl, rl_server *s) {
   s->outstanding--;
   if (--s->timed_reply == 0) rl_restart_reply_timer(rl, s);
   if (s->outstanding == 0) s->stalled = 0;
+}
+
+/* R26: a server tells the age behind the holder's value. A minority that lies delays nobody: the age
+   that counts is one that more than N - quorum servers told, or exceeded. */
+static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
+  int i, last = rl->server_count - rl->quorum;
+  for (i = 0; i <= last; i++) {
+    uint32_t less = lock->ages[i];
+    if (age <= less) continue;
+    lock->ages[i] = age;
+    age = less;
+  }
+  if (lock->ages[last] > lock->holder_age_ms) lock->holder_age_ms = lock->ages[last];
+}
+
+/* Notes how a native release fares. Whether an error refuses it: then it will be sent again, as a
+   script (rl_restart_releases), and its vote is still open. */
+static int rl_is_release_refused(rl_server *s, rl_command *c, rl_reply reply) {
+  if (c->kind != RL_TASK_RELEASE || !s->release_form) return 0;
+  if (reply == RL_REPLY_ERROR) {
+    s->native = RL_NATIVE_REFUSED;
+    c->unsent_to |= s->bit;
+  } else if (s->native == RL_NATIVE_UNTRIED) {
+    s->native = RL_NATIVE_WORKS;
+  }
+  return reply == RL_REPLY_ERROR;
+}
+
+/* Once no reply is outstanding after a refusal: goes through the ring again, with scripts. Earlier,
+   the replies would not come in the ring's order (R8). This ends: an error to a script stands. */
+static void rl_restart_releases(redlock *rl, rl_server *s) {
+  if (s->native != RL_NATIVE_REFUSED || s->outstanding || s->sent_bytes) return;
+  s->native = 0;
+  s->release_form = 0;
+  s->reply_next = s->send_next = rl->ring_head;
 }
 
 /* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
@@ -2091,14 +2219,15 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
     if (c->kind != RL_TASK_RELEASE || vote == REDLOCK_VOTE_YES) rl_clear_error(s);
     if (rl_is_clock_refusal(c, vote)) rl_set_error(s, "clock is off");
     if (RL_MAX_TTL(rl) && c->t1_ms - s->start_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
+    if (vote == REDLOCK_VOTE_QUARANTINED) rl_set_error(s, "restarted: no vote for max_ttl_ms");
   }
   if (!c->lock) return;
   if (c->kind == RL_TASK_SET && sets_nothing) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
   its = &c->lock->votes[s->index];
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
-  if (s->parser.outer_type == '$' && s->parser.hash > c->lock->holder_age_ms)
-    c->lock->holder_age_ms = s->parser.hash; /* grows with the age, in base 257 */
+  if (s->parser.outer_type == '$' && RL_LOW32(s->parser.number) == sizeof c->lock->age)
+    rl_note_age(rl, c->lock, s->parser.hash); /* grows with the age, in base 257 */
   rl_mask_remove(&c->lock->maybe_free, s->bit); /* such a change came before this vote */
   rl_evaluate_round(rl, c->lock);
 }
@@ -2127,8 +2256,9 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
       c = rl_command_at(rl, s->reply_next++);
     } while (!(c->awaited_from & s->bit));
     rl_mask_remove(&c->awaited_from, s->bit);
-    rl_on_command_reply(rl, s, c, reply);
+    if (!rl_is_release_refused(s, c, reply)) rl_on_command_reply(rl, s, c, reply);
   }
+  rl_restart_releases(rl, s);
   if (s->outstanding == 0 && s->send_blocked) s->timed_since_ms = rl_read_clock_forward(rl);
   if (stalled && !s->stalled) rl_on_maybe_free(rl, s, 0); /* R26 */
 }
@@ -2224,24 +2354,28 @@ static void rl_on_server_timer(redlock *rl, rl_server *s) {
 /* ---- Room in the ring (R11) ------------------------------------------------------------------ */
 
 /* Whether the ring must keep its oldest command for a server: part of it has been sent, or it must
-   still be sent. A server that is not ready pins nothing: its connection is lost, and may stay so.
-   A release that waits for such a server is lost when the ring needs its slot; the key lasts until
-   its ttl ends. */
+   still be sent, or it may be refused in its native form. A server that is not ready pins nothing:
+   its connection is lost, and may stay so. A release that waits for such a server is lost when the
+   ring needs its slot; the key lasts until its ttl ends. */
 static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_command *first) {
   if (s->state != RL_STATE_READY) return 0;
+  if (first->kind == RL_TASK_RELEASE && (first->awaited_from & s->bit) && s->release_form &&
+      s->native != RL_NATIVE_WORKS && !s->stalled)
+    return 1;
   return (s->send_next == rl->ring_head && s->sent_bytes) || rl_must_send(rl, s, first);
 }
 
 /* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
-   that accepts no more bytes is disconnected. A healthy one is waited for, until the command is too
-   old or, if that cannot be (part of it was sent; rl_must_send), until a reply is overdue. */
+   that accepts no more bytes, or whose refused releases wait, is disconnected. A healthy one is
+   waited for, until the command is too old or, if that cannot be (part of it was sent;
+   rl_must_send), until a reply is overdue. */
 static int rl_retire_oldest(redlock *rl) {
   const rl_command *c = rl_command_at(rl, rl->ring_head);
   rl_server *s;
   if (rl_ring_count(rl) == 0 || c->lock) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (!rl_pins_oldest(rl, s, c)) continue;
-    if (!s->stalled || !s->send_blocked) {
+    if (!s->stalled || (!s->send_blocked && s->native != RL_NATIVE_REFUSED)) {
       if (rl->now_ms < rl_send_expiry_ms(rl, c)) rl_arm_timer(rl, rl_send_expiry_ms(rl, c));
       return 0;
     }
@@ -2268,6 +2402,14 @@ static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
 }
 
 /* ---- Rounds: votes, quorum, decision --------------------------------------------------------- */
+
+/* How many servers have said what in a round. */
+typedef struct rl_tally {
+  int yes, none; /* none: nothing yet */
+  int taken;     /* another value is there, or ours is missing */
+  int absent;    /* no answer that says either */
+  int refused;   /* only the token was; counted among the others too (R25) */
+} rl_tally;
 
 /* Ends the round: votes that still come do not count. Returns its command. The phase is BACKOFF
    until the caller sets its own. */
@@ -2319,7 +2461,8 @@ static uint32_t rl_waiting_ms(const redlock *rl, const redlock_lock *lock) {
    colliding clients come apart. Wider at first, so that whoever has waited longer succeeds more
    often. */
 static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t took = RL_CAST(uint32_t, -lock->t1_ms), limit = rl->options.server_timeout_ms;
+  uint32_t took = lock->attempt_end_ms - RL_CAST(uint32_t, lock->t1_ms);
+  uint32_t limit = rl->options.server_timeout_ms;
   if (took > limit) took = limit; /* the process was paused */
   return 2 * took + (rl_waiting_ms(rl, lock) < 24 ? 12 : 1);
 }
@@ -2357,26 +2500,40 @@ static int64_t rl_turn_delay_ms(redlock *rl, redlock_lock *lock) {
    being rolled back), or it refused only the token.
    Returns whether to retry soon: the servers do not track the key yet, or a quorum may be free.
      POLL        no quorum of servers would push; or the quorum came too late, or refused the token:
-                 no push would announce that this changes
-     UNTRUSTED   the back-off relied on pushes, and a server that pushed nothing was found free */
+                 no push would announce that this changes. And the first attempt has just failed:
+                 where locks are held for a moment, it costs more to be told than to ask again
+     TRACK       the next attempt makes the servers track the key. So it does where an error is why
+                 no quorum would push (a key of another type): its DEL is pushed
+     PUSH        the servers track it
+     UNTRUSTED   the back-off relied on pushes, and a server found free had pushed nothing */
 static int rl_choose_wake_mode(const redlock *rl, redlock_lock *lock) {
   const rl_server *s;
-  int unasked, tell = 0, refused = 0;
+  int tracked = lock->wake_mode, tell = 0, refused = 0, erring = 0;
+  rl_mask taken = 0;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
     if (vote < REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote)) lock->maybe_free |= s->bit;
-    if (vote == REDLOCK_VOTE_YES && lock->wake_mode == RL_WAKE_PUSH && !(lock->known_free & s->bit))
+    if (vote == REDLOCK_VOTE_YES && lock->wake_mode == RL_WAKE_PUSH &&
+        (lock->known_taken & s->bit))
       lock->wake_mode = RL_WAKE_UNTRUSTED;
+    if (vote == REDLOCK_VOTE_TAKEN) taken |= s->bit;
     refused += rl_is_token_refused(vote);
-    tell += (vote <= REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote)) && s->tracking == 2;
+    if (s->tracking != 2) continue;
+    tell += vote <= REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
+    erring += vote == REDLOCK_VOTE_ERROR;
   }
-  if (tell < rl->quorum || refused >= rl->quorum || lock->last_result == REDLOCK_EXPIRED) {
+  lock->known_taken = RL_CAST(rl_mask, taken & ~lock->maybe_free);
+  if (tell + erring < rl->quorum || refused >= rl->quorum ||
+      lock->last_result == REDLOCK_EXPIRED) {
     lock->wake_mode = RL_WAKE_POLL;
     return 0;
   }
-  unasked = lock->wake_mode == RL_WAKE_POLL && !RL_FENCING(rl);
-  if (lock->wake_mode == RL_WAKE_POLL) lock->wake_mode = RL_WAKE_TRACK;
-  return unasked || rl_mask_count(lock->maybe_free) >= rl->quorum;
+  if (!tracked && lock->attempts == 1 && tell >= rl->quorum) return 1;
+  if (lock->wake_mode != RL_WAKE_UNTRUSTED) lock->wake_mode = RL_WAKE_TRACK;
+  if (tell < rl->quorum) return 0;
+  if (!tracked || rl_mask_count(lock->maybe_free) >= rl->quorum) return 1;
+  if (lock->wake_mode == RL_WAKE_TRACK) lock->wake_mode = RL_WAKE_PUSH;
+  return 0;
 }
 
 /* R9: the back-off before the next attempt, in ms; < 0 = no entropy. Without wake-ups, a lock that
@@ -2386,16 +2543,12 @@ static int64_t rl_retry_delay_ms(redlock *rl, redlock_lock *lock) {
   uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
   uint32_t most = o->retry_delay_max_ms - least, late = rl_waiting_ms(rl, lock) / 100, range;
   int64_t random;
-  lock->t1_ms -= rl->now_ms; /* now minus the attempt's duration */
   lock->attempt_end_ms = RL_CAST(uint32_t, rl->now_ms);
   if (rl_choose_wake_mode(rl, lock)) return rl_turn_delay_ms(rl, lock);
   range = rl_min_spread_ms(rl, lock);
   if (range < late * late) range = late * late;
   if (range > most || late > 999 || o->retry_delay_min_ms) range = most;
-  if (lock->wake_mode == RL_WAKE_TRACK || lock->wake_mode == RL_WAKE_PUSH) {
-    lock->wake_mode = RL_WAKE_PUSH;
-    least = range = RL_PUSH_WAIT_MS;
-  }
+  if (lock->wake_mode == RL_WAKE_PUSH) least = range = RL_PUSH_WAIT_MS;
   random = rl_random(rl, range);
   return random < 0 ? random : random + least;
 }
@@ -2491,41 +2644,62 @@ static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
   return 1;
 }
 
-/* R6: ends the round as soon as no missing vote can change the result. R19, R21, R23: the
-   result. */
-static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
-  int i, yes = 0, none = 0, taken = 0, absent = 0, refused = 0;
-  int quorum = rl->quorum, spare = rl->server_count - quorum;
+/* What the votes say, and with spare = N - quorum whether the missing ones can still change it;
+   PENDING = they can (R6). The loss of a lock, or that a given value is not there, is proved by more
+   servers than are spare (R19, R21, R28); an acquire needs no proof to be TAKEN (R23). */
+static redlock_status rl_judge(const redlock_lock *lock, const rl_tally *t, int quorum, int spare) {
+  int releases = lock->task == RL_TASK_RELEASE, acquires = lock->task == RL_TASK_SET;
+  if (t->yes >= quorum) return REDLOCK_OK;
+  if (t->taken > spare && !(acquires && !lock->adopts))
+    return acquires ? REDLOCK_TAKEN : REDLOCK_EXPIRED;
+  if (releases && t->absent <= spare) return t->none ? REDLOCK_PENDING : REDLOCK_OK;
+  if (!releases && t->yes + t->none >= quorum) return REDLOCK_PENDING;
+  if (acquires && !lock->adopts) return t->absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN;
+  return t->taken + t->none > spare ? REDLOCK_PENDING : REDLOCK_NO_QUORUM;
+}
+
+static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
+  rl_tally t = {0, 0, 0, 0, 0};
+  int i;
   for (i = 0; i < rl->server_count; i++) {
     redlock_vote vote = lock->votes[i];
-    if (rl_is_token_refused(vote)) refused++;
-    if (vote == REDLOCK_VOTE_YES) yes++;
-    else if (vote == REDLOCK_VOTE_NONE) none++;
-    else if (vote == REDLOCK_VOTE_TAKEN || (rl_is_low_token(vote) && !lock->adopts)) taken++;
-    else absent++;
+    if (rl_is_token_refused(vote)) t.refused++;
+    if (vote == REDLOCK_VOTE_YES) t.yes++;
+    else if (vote == REDLOCK_VOTE_NONE) t.none++;
+    else if (vote == REDLOCK_VOTE_TAKEN || (rl_is_low_token(vote) && !lock->adopts)) t.taken++;
+    else t.absent++;
   }
+  return t;
+}
+
+/* An attempt to acquire has failed. A round that only asks for the clocks goes on until a quorum of
+   them is known, or the minority that replies first would decide (R16). */
+static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status status,
+                               const rl_tally *t) {
+  int may_grant = t->yes + t->none + t->refused >= rl->quorum; /* with another token */
+  if (t->none && may_grant && t->refused <= rl->server_count - rl->quorum &&
+      rl_asks_clocks(lock->command))
+    return;
+  if (t->none && !t->yes && rl_defer_failure(rl, lock, t->refused)) return;
+  rl_fail_attempt(rl, lock, status, may_grant);
+}
+
+/* Ends the round once its votes have decided it. */
+static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
+  rl_tally t = rl_count_votes(rl, lock);
+  redlock_status status = rl_judge(lock, &t, rl->quorum, rl->server_count - rl->quorum);
+  if (status == REDLOCK_PENDING) return;
   if (lock->task == RL_TASK_RELEASE) {
-    redlock_status status = REDLOCK_OK;
-    if (yes < quorum) {
-      if (taken > spare) status = REDLOCK_EXPIRED;
-      else if (absent > spare && taken + none <= spare) status = REDLOCK_NO_QUORUM;
-      else if (none) return;
-    }
     (void)rl_end_round(lock);
     rl_decide(rl, lock, status);
-  } else if (yes >= quorum) {
+  } else if (status == REDLOCK_OK) {
     rl_on_quorum(rl, lock);
-  } else if (lock->task == RL_TASK_EXTEND && taken > spare) {
-    rl_abandon(rl, lock); /* proved lost */
-  } else if (yes + none < quorum) {
-    if (lock->task == RL_TASK_SET && none && !yes && rl_defer_failure(rl, lock, refused)) return;
-    if (lock->task == RL_TASK_SET)
-      rl_fail_attempt(rl, lock, absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN,
-                      yes + none + refused >= quorum);
-    else if (rl->now_ms >= lock->deadline_ms)
-      rl_abandon(rl, lock);
-    else if (taken + none <= spare) /* no missing vote can prove the loss */
-      rl_finish_extension(rl, lock, REDLOCK_NO_QUORUM);
+  } else if (lock->task == RL_TASK_SET) {
+    rl_on_failed_round(rl, lock, status, &t);
+  } else if (status == REDLOCK_EXPIRED || rl->now_ms >= lock->deadline_ms) {
+    rl_abandon(rl, lock); /* proved lost, or run out */
+  } else {
+    rl_finish_extension(rl, lock, status);
   }
 }
 
@@ -2574,9 +2748,10 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
     rl->reserved_slots++;
     if (lock->attempts < UINT32_MAX && !rl_is_extra_round(lock)) lock->attempts++;
     lock->holder_age_ms -= lock->holder_age_ms / 8; /* not 0: a newcomer may slip in between */
+    memset(lock->ages, 0, sizeof lock->ages);
+    lock->age_size = lock->first_woken_ms ? sizeof lock->age : 0;
     rl_write_age(lock, rl_waiter_age_ms(rl, lock));
   }
-  lock->known_free = lock->maybe_free;
   lock->command = rl_append_for_all(rl, lock, lock->task);
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
@@ -2590,6 +2765,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
 
 /* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). */
 static void rl_start_task(redlock *rl, redlock_lock *lock) {
+  REDLOCK_ASSERT(lock->phase == RL_PHASE_QUEUED); /* else it was overwritten while it was pending */
   if (lock->task == RL_TASK_EXTEND) lock->round_ttl_ms = rl_clip_ttl(rl, lock, lock->round_ttl_ms);
   if (lock->task == RL_TASK_ABANDON) {
     (void)rl_append_for_all(rl, lock, RL_TASK_RELEASE);
@@ -2646,6 +2822,7 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
     if (hash && hash != lock->hash) continue;
     if ((lock->maybe_free & s->bit) || lock->votes[s->index] == REDLOCK_VOTE_QUARANTINED) continue;
     lock->maybe_free |= s->bit;
+    rl_mask_remove(&lock->known_taken, s->bit);
     if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
     lock->wake_mode = RL_WAKE_TRACK;
     if (lock->phase != RL_PHASE_BACKOFF) continue;
@@ -2877,15 +3054,17 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
 static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
   if (status == REDLOCK_CANCELLED) rl_process(rl);
   if (status != REDLOCK_PENDING) return status;
-  lock->urgent = rl->work_pending = 1; /* as an urgent lock it may have room now */
+  lock->urgent = rl->work_pending = rl->in_call = 1; /* as an urgent lock it may have room now */
   if (lock->phase == RL_PHASE_QUEUED) rl_set_phase(rl, lock, RL_PHASE_QUEUED);
   while (!rl_is_decided(rl, lock) || !rl_hand_back(rl, lock)) {
+    REDLOCK_ASSERT(lock->phase != RL_PHASE_IDLE);
     if (rl_wait(rl, lock, -1)) continue;
     rl_cancel(rl, lock);
     lock->status = REDLOCK_SYSTEM;
     break;
   }
   if (lock->status != REDLOCK_OK && rl->work_pending) rl_process(rl); /* sends roll-backs now */
+  rl->in_call = 0;
   return lock->status;
 }
 
@@ -3432,15 +3611,18 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
 /* Whether the client is initialised and belongs to this process (R17). */
 static int rl_is_usable(const redlock *rl) { return rl_is_initialised(rl) && !rl_is_forked(rl); }
 
-/* OK = the client is usable, and lock is not NULL. */
-static redlock_status rl_check_call(redlock *rl, const void *lock) {
+/* Begins a call: what the last one said of this side is forgotten. OK = the client is usable, no
+   other call is under way, and lock is not NULL. */
+static redlock_status rl_begin_call(redlock *rl, const void *lock) {
   if (!rl_is_initialised(rl)) return rl_invalid(rl, "no client: moved, closed, or init failed");
   if (rl_is_forked(rl)) return rl_invalid(rl, "the client is another process's");
+  if (rl->in_call) return rl_invalid(rl, "another call is under way");
+  rl->local_error = RL_NULL;
   return lock ? REDLOCK_OK : rl_invalid(rl, "lock is NULL");
 }
 
 REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
-  redlock_status status = rl_check_call(rl, rl);
+  redlock_status status = rl_begin_call(rl, rl);
   int i;
   if (status != REDLOCK_OK) return status;
   for (i = 0; rl_uses_system_io(rl) && i < rl->server_count; i++) {
@@ -3513,7 +3695,7 @@ static const char rl_error_long_name[] = "the resource's name is too long";
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
                                                  const char *resource, uint32_t ttl_ms,
                                                  uint32_t wait_ms) {
-  redlock_status status = rl_check_call(rl, lock);
+  redlock_status status = rl_begin_call(rl, lock);
   size_t size = 0;
   uint32_t hash = 0;
   if (status == REDLOCK_OK) status = rl_check_ttl(rl, ttl_ms);
@@ -3541,7 +3723,7 @@ REDLOCK_API redlock_status redlock_start_adopt(redlock *rl, redlock_lock *lock,
                                                const char *resource, uint32_t ttl_ms,
                                                const char value[20]) {
   char old[RL_VALUE_BYTES];
-  redlock_status status = rl_check_call(rl, lock);
+  redlock_status status = rl_begin_call(rl, lock);
   if (status != REDLOCK_OK) return status;
   if (!value) return rl_invalid(rl, "value is NULL");
   if (resource && strlen(resource) + RL_VALUE_BYTES > REDLOCK_MAX_RESOURCE)
@@ -3554,9 +3736,10 @@ REDLOCK_API redlock_status redlock_start_adopt(redlock *rl, redlock_lock *lock,
   return status;
 }
 
-/* OK = the lock is held, no operation is pending, and its deadline has not passed. */
-static redlock_status rl_check_held(redlock *rl, const redlock_lock *lock) {
-  redlock_status status = rl_check_call(rl, lock);
+/* The same for a call on a held lock. OK = no operation is pending, and its deadline has not
+   passed. */
+static redlock_status rl_begin_held(redlock *rl, const redlock_lock *lock) {
+  redlock_status status = rl_begin_call(rl, lock);
   if (status != REDLOCK_OK) return status;
   if (!lock->ever_granted) return rl_invalid(rl, rl_error_not_held);
   if (lock->phase != RL_PHASE_IDLE && lock->phase != RL_PHASE_KEPT)
@@ -3566,7 +3749,7 @@ static redlock_status rl_check_held(redlock *rl, const redlock_lock *lock) {
 }
 
 REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms) {
-  redlock_status status = rl_check_held(rl, lock);
+  redlock_status status = rl_begin_held(rl, lock);
   if (status == REDLOCK_OK) status = rl_check_ttl(rl, ttl_ms);
   if (status != REDLOCK_OK) return status;
   if (lock->kept) return rl_invalid(rl, rl_error_busy);
@@ -3577,7 +3760,7 @@ REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock,
 }
 
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock) {
-  redlock_status status = rl_check_call(rl, lock);
+  redlock_status status = rl_begin_call(rl, lock);
   if (status != REDLOCK_OK) return status;
   if (lock->phase != RL_PHASE_IDLE) {
     int acquiring = lock->operation == REDLOCK_ACQUIRE && !lock->kept;
@@ -3597,7 +3780,7 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
 }
 
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
-  redlock_status status = rl_check_call(rl, lock);
+  redlock_status status = rl_begin_call(rl, lock);
   if (status != REDLOCK_OK) return status;
   if (!rl_owns_lock(rl, lock)) return rl_invalid(rl, "nothing is pending");
   (void)rl_update_now(rl);
@@ -3606,7 +3789,7 @@ REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
 }
 
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms) {
-  redlock_status status = rl_check_held(rl, lock);
+  redlock_status status = rl_begin_held(rl, lock);
   if (status != REDLOCK_OK) return status;
   lock->max_hold_ms = max_hold_ms ? max_hold_ms : rl->options.max_hold_ms;
   if (lock->kept) return REDLOCK_OK;
@@ -3617,20 +3800,33 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   return REDLOCK_OK;
 }
 
+/* Begins a call that steps; 0 = it must not. While decided locks are returned nothing is stepped,
+   and what was said of this side stays. */
+static int rl_begin_step(redlock *rl) {
+  if (!rl_is_usable(rl) || rl->in_call) return 0;
+  if (rl_list_is_empty(&rl->decided)) rl->local_error = RL_NULL;
+  return rl->in_call = 1;
+}
+
+static redlock_lock *rl_end_step(redlock *rl) {
+  rl->in_call = 0;
+  return rl_pop_decided(rl);
+}
+
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready) {
-  if (!rl_is_usable(rl)) return RL_NULL;
+  if (!rl_begin_step(rl)) return RL_NULL;
   rl->readable |= RL_CAST(rl_mask, ready);
   if (rl_list_is_empty(&rl->decided)) rl_process(rl);
-  return rl_pop_decided(rl);
+  return rl_end_step(rl);
 }
 
 REDLOCK_API redlock_lock *redlock_step(redlock *rl) { return redlock_step_on(rl, UINT32_MAX); }
 
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
-  if (!rl_is_usable(rl)) return RL_NULL;
+  if (!rl_begin_step(rl)) return RL_NULL;
   if (timeout_ms < 0 && !rl_first_undecided(rl)) timeout_ms = 0;
   (void)rl_wait(rl, RL_NULL, timeout_ms);
-  return rl_pop_decided(rl);
+  return rl_end_step(rl);
 }
 
 REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl) {
@@ -3703,6 +3899,7 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
   if (RL_MAX_TTL(rl) && s->run_id) left = s->start_ms + RL_MAX_TTL(rl) - rl_read_clock_forward(rl);
   info->connected = s->state == RL_STATE_READY && s->handshake_replies == 0;
   info->tracking = s->tracking == 2;
+  info->native_release = s->release_form != RL_RELEASE_SCRIPT;
   info->quarantine_ms = left > 0 ? left : 0;
   info->clock_offset_us = rl_offset_us(rl, s);
   return REDLOCK_OK;

@@ -68,6 +68,8 @@ $(BUILD)/redlock-tls-$(TLS):
 
 $(BUILD)/redlock-static: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)
+	@command -v $(firstword $(STATIC_CC)) >/dev/null || \
+	  { echo '$(STATIC_CC) is not installed: install musl-tools, or set STATIC_CC'; exit 1; }
 	$(STATIC_CC) $(STANDARD) $(WARNINGS) $(STATIC) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
 
 $(EXAMPLES): $(BUILD)/examples/%: examples/%.c redlock.h

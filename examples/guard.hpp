@@ -16,28 +16,34 @@
 
 class redlock_guard {
 public:
-  redlock_guard() noexcept : client_(nullptr) {} // holds nothing
+  redlock_guard() noexcept : client_(nullptr), refusal_(REDLOCK_INVALID) {} // holds nothing
 
   // Waits for up to wait_ms. The client must outlive the guard, and both belong to one thread.
   redlock_guard(redlock *client, const char *resource, uint32_t ttl_ms, uint32_t wait_ms)
-      : client_(client), lock_(new redlock_lock()) {
-    lock_->status = redlock_acquire(client, lock_.get(), resource, ttl_ms, wait_ms);
+      : client_(client), refusal_(REDLOCK_INVALID), lock_(new redlock_lock()) {
+    redlock_status status = redlock_acquire(client, lock_.get(), resource, ttl_ms, wait_ms);
+    if (status == REDLOCK_OK) return;
+    refusal_ = status;
+    lock_.reset();
   }
 
   redlock_guard(redlock_guard &&) = default;
   redlock_guard &operator=(redlock_guard from) noexcept { // what it held is released with `from`
     std::swap(client_, from.client_);
+    std::swap(refusal_, from.refusal_);
     lock_.swap(from.lock_);
     return *this;
   }
-  ~redlock_guard() { release(); }
+  ~redlock_guard() {
+    if (lock_) release(); // else redlock_server_error(client, -1) would no longer say what it did
+  }
 
   // Whether it is held now, and for how much longer.
   explicit operator bool() const noexcept { return remaining_ms() > 0; }
   int64_t remaining_ms() const noexcept { return redlock_remaining_ms(client_, lock_.get()); }
 
   // How the last call ended; INVALID if there is no lock.
-  redlock_status status() const noexcept { return lock_ ? lock_->status : REDLOCK_INVALID; }
+  redlock_status status() const noexcept { return lock_ ? lock_->status : refusal_; }
 
   redlock_status extend(uint32_t ttl_ms) noexcept {
     return redlock_extend(client_, lock_.get(), ttl_ms);
@@ -50,6 +56,7 @@ public:
 
 private:
   redlock *client_;
+  redlock_status refusal_; // of the constructor's call; INVALID if it was not refused
   std::unique_ptr<redlock_lock> lock_; // on the heap, for a lock that is kept must not move
 };
 

@@ -50,7 +50,8 @@ int main(int argc, char **argv) {
   redlock_status status;
   int result = 0;
 
-  status = redlock_init(&rl, servers_from(argc, argv), NULL); /* NULL: default options */
+  /* The list is not copied: it must outlive rl. NULL: default options. */
+  status = redlock_init(&rl, servers_from(argc, argv), NULL);
   if (status != REDLOCK_OK) return explain(&rl, "init", status);
 
   /* Held for at most 10 s, even if this process dies; waits up to 3 s if another one has it. */

@@ -18,6 +18,13 @@ skip() {
 
 need() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
 
+# And then REDIS_SERVER names it.
+has_server() {
+  REDIS_SERVER=${REDIS_SERVER:-$(command -v redis-server || command -v valkey-server)}
+  export REDIS_SERVER
+  [ -x "$REDIS_SERVER" ] || skip "no redis-server"
+}
+
 # run NAME COMMAND... : 77 = skipped, and the last line of the output says why.
 run() {
   running=$1

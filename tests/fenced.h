@@ -43,7 +43,7 @@ static inline struct fenced_script fenced_read(const char *text, size_t size) {
   const char *lock = fenced_part(text, size, "c('set',k,w,'PX',l)");
   const char *counter = fenced_part(text, size, "c('set',f,p,'PX',");
   memset(&s, 0, sizeof s);
-  s.is_fenced = fenced_part(text, size, "':fence'") != NULL;
+  s.is_fenced = fenced_part(text, size, "KEYS[2]") != NULL;
   if (!s.is_fenced || !lock) return s;
   s.looks = fenced_part(text, size, "if(v or w):sub(1,20)~=n then return v") != NULL;
   if (fenced_part(text, size, "p-t<=0 ")) s.clock = FENCED_RIGHT;
@@ -55,7 +55,7 @@ static inline struct fenced_script fenced_read(const char *text, size_t size) {
   }
   s.px_is_ttl = !counter || counter[strlen("c('set',f,p,'PX',")] == 'l';
   s.lock_first = counter > lock;
-  s.second = fenced_part(text, size, "t[1]*1e6+t[2]") ? 1000000 : 1000;
+  s.second = fenced_part(text, size, "t[1]*1000000+t[2]") ? 1000000 : 1000;
   return s;
 }
 

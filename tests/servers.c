@@ -121,9 +121,24 @@ const char *servers_folder(void) {
 
 /* ---- the start ---- */
 
-const char *servers_missing(void) {
+/* So that whatever is started from here finds the same. */
+static const char *server_program(void) {
   const char *path = getenv("REDIS_SERVER");
-  if (!path || !*path)
+  char found[1024] = "";
+  FILE *search;
+  if (path && *path) return path;
+  search = popen("command -v redis-server || command -v valkey-server", "r");
+  if (search && fgets(found, sizeof found, search)) {
+    found[strcspn(found, "\n")] = '\0';
+    setenv("REDIS_SERVER", found, 1);
+  }
+  if (search) pclose(search);
+  return *found ? getenv("REDIS_SERVER") : NULL;
+}
+
+const char *servers_missing(void) {
+  const char *path = server_program();
+  if (!path)
     return "no server: install redis-server or valkey-server, or set REDIS_SERVER to its path";
   if (access(path, X_OK)) return "REDIS_SERVER is not a program";
   return NULL;

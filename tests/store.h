@@ -68,6 +68,8 @@ static inline const char *store_kind_text(enum store_kind kind) {
   return text[kind];
 }
 
+enum { STORE_DELEX = 1, STORE_DELIFEQ = 2 };
+
 struct arg {
   const unsigned char *at;
   size_t size;
@@ -100,7 +102,10 @@ struct store {
   int databases;
   int error;              /* an error that every command with a key gets; 0 = none */
   int refuse_auth, refuse_select, refuse_info;
-  int refuse_hello, refuse_tracking, refuse_getex;
+  int refuse_hello, refuse_tracking, refuse_getex, refuse_list;
+  unsigned natives;       /* STORE_DELEX, STORE_DELIFEQ: it knows them, and COMMAND LIST says so */
+  int refuse_natives;     /* ... but the user may not run them */
+  int cluster;            /* INFO says so; it is told nothing else of it */
   int hide_run_id, hide_uptime; /* INFO does not tell that much */
   int fail_write;         /* which write of R25's script finds no memory; 0 = none */
 };
@@ -363,7 +368,7 @@ enum script { SCRIPT_RELEASE, SCRIPT_EXTEND, SCRIPT_ARM, SCRIPT_FENCED, SCRIPT_I
 /* Which of them it is, by the words in it and by its arguments. A planted bug takes words away. */
 static inline enum script script_of(int argc, const struct arg *argv) {
   if (script_has(argv[1], "'info'")) return SCRIPT_INFO;
-  if (argc == 9 && script_has(argv[1], "':fence'")) return SCRIPT_FENCED;
+  if (argc == 10 && script_has(argv[1], "KEYS[2]")) return SCRIPT_FENCED;
   if (argc == 7) return SCRIPT_ARM;
   return argc > 5 && script_has(argv[1], "pexpire") ? SCRIPT_EXTEND : SCRIPT_RELEASE;
 }
@@ -459,7 +464,7 @@ static inline struct key *store_put(struct store *s, int db, struct arg name, st
 static inline void reply_age(struct reply *r, const struct session *c, const struct key *k) {
   size_t size = k && k->value_size > 20 ? k->value_size - 20 : 0;
   if (!k) reply_nil(r, c);
-  else reply_bulk(r, k->value + 20, size < 3 ? size : 3);
+  else reply_bulk(r, k->value + 20, size < 4 ? size : 4);
 }
 
 /* Both keys of R25, in the script's order; 0 = one of the writes found no memory. */
@@ -480,22 +485,21 @@ static inline int store_write_both(struct store *s, int db, const struct arg *ar
   return 1;
 }
 
-/* R25: EVAL script 1 resource value ttl beginning token max_ttl. */
-static inline void store_fenced(struct store *s, struct session *c, const struct arg *argv,
+/* R25: EVAL script 2 resource counter value ttl beginning token max_ttl. */
+static inline void store_fenced(struct store *s, struct session *c, const struct arg *all,
                                 const struct fenced_script *script, struct reply *r,
                                 struct effect *e) {
-  unsigned char name[STORE_NAME + 8];
+  struct arg argv[9], counter = all[4]; /* argv: as if there were one key */
   struct fenced_facts facts;
   struct fenced_plan plan;
-  struct arg counter = {name, argv[3].size + 6};
-  struct key *k = store_find(s, c->db, argv[3]);
+  struct key *k = store_find(s, c->db, all[3]);
   if (counter.size > STORE_NAME) return;
+  memcpy(argv, all, 4 * sizeof *argv);
+  memcpy(argv + 4, all + 5, 5 * sizeof *argv);
   if (k && k->list && script->looks) {
     reply_error(r, store_error(15));
     return;
   }
-  memcpy(name, argv[3].at, argv[3].size);
-  memcpy(name + argv[3].size, ":fence", 6);
   if (!store_facts(s, c, argv, counter, &facts, r)) return;
   plan = fenced_decide(script, &facts);
   if (plan.writes && (s->replica || s->error == STORE_ERROR_OOM)) {
@@ -530,8 +534,8 @@ static inline void store_fenced_ms(struct store *s, struct session *c, struct ar
   char longest[16], ttl[16];
   snprintf(longest, sizeof longest, "%lu", (unsigned long)max_ttl_ms);
   snprintf(ttl, sizeof ttl, "%lu", (unsigned long)ttl_ms);
-  argv[5] = arg_of(ttl);
-  argv[8] = arg_of(longest);
+  argv[6] = arg_of(ttl);
+  argv[9] = arg_of(longest);
   if (store_known_script.is_fenced) store_fenced(s, c, argv, &store_known_script, r, e);
 }
 
@@ -545,6 +549,45 @@ static inline void store_forget_counter(struct store *s, int db, struct arg reso
   memcpy(name + resource.size, ":fence", 6);
   k = store_find(s, db, counter);
   if (k) k->used = 0;
+}
+
+/* DELEX key IFEQ value, DELIFEQ key value: argv is the key, and the value. The words for what is no
+   string are each server's own. */
+static inline void store_native(struct store *s, struct session *c, const struct arg *argv,
+                                const char *no_string, struct reply *r, struct effect *e) {
+  struct key *k = store_find(s, c->db, argv[0]);
+  store_note(e, EFFECT_NOT_DELETED, argv[0], argv[1]);
+  if (s->replica) {
+    e->kind = EFFECT_NONE;
+    reply_error(r, store_error(STORE_ERROR_READONLY));
+  } else if (k && k->list) {
+    reply_error(r, no_string);
+  } else if (k && k->value_size == argv[1].size &&
+             memcmp(k->value, argv[1].at, argv[1].size) == 0) {
+    store_del(s, k, r, e, 1);
+  } else {
+    reply_integer(r, 0);
+  }
+}
+
+static inline void store_delex(struct store *s, struct session *c, const struct arg *argv,
+                               struct reply *r, struct effect *e) {
+  struct arg words[2];
+  words[0] = argv[1];
+  words[1] = argv[3];
+  store_native(s, c, words, "ERR Key should be of string type if conditions are specified", r, e);
+}
+
+/* COMMAND LIST FILTERBY PATTERN del[ei]*: the names that fit it. */
+static inline void store_list(const struct store *s, struct reply *r) {
+  int both = s->natives == (STORE_DELEX | STORE_DELIFEQ);
+  if (s->refuse_list) {
+    reply_error(r, "NOPERM User default has no permissions to run the 'command|list' command");
+    return;
+  }
+  reply_text(r, both ? "*2\r\n" : s->natives ? "*1\r\n" : "*0\r\n");
+  if (s->natives & STORE_DELEX) reply_bulk(r, "delex", 5);
+  if (s->natives & STORE_DELIFEQ) reply_bulk(r, "delifeq", 7);
 }
 
 /* R26 R28: EVAL script 1 resource value ttl beginning, which has read the key. */
@@ -658,10 +701,10 @@ static inline void store_info(struct store *s, struct session *c, int argc, cons
   char digits[24];
   if (s->refuse_info) {
     reply_error(r, "ERR The user executing the script can't run this command or subcommand");
-  } else if (s->replica) {
+  } else if (s->replica || s->cluster) {
     reply_nil(r, c);
   } else if (asks_run_id ? s->hide_run_id : s->hide_uptime) {
-    reply_error(r, "ERR user_script:1: attempt to index a nil value");
+    reply_bulk(r, "", 0);
   } else if (asks_run_id) {
     snprintf(digits, sizeof digits, "%.8s", s->run_id);
     reply_integer(r, (int64_t)strtoll(digits, NULL, 16));
@@ -734,7 +777,7 @@ static inline void store_unknown(int argc, const struct arg *argv, struct reply 
 }
 
 enum { C_SET, C_EVAL, C_AUTH, C_SELECT, C_INFO, C_GET, C_PTTL, C_DEL, C_RPUSH, C_PING, C_FLUSHALL,
-       C_HELLO, C_CLIENT };
+       C_HELLO, C_CLIENT, C_COMMAND, C_DELEX, C_DELIFEQ };
 
 static const struct store_command {
   const char *name;
@@ -742,7 +785,14 @@ static const struct store_command {
 } store_commands[] = {{"set", 3, 99},    {"eval", 3, 99}, {"auth", 2, 3},   {"select", 2, 2},
                       {"", 3, 99},        {"get", 2, 2},   {"pttl", 2, 2},   {"del", 2, 99},
                       {"rpush", 3, 99},  {"ping", 1, 2},  {"flushall", 1, 2},
-                      {"hello", 1, 99},  {"client", 3, 99}};
+                      {"hello", 1, 99},  {"client", 3, 99}, {"command", 3, 99},
+                      {"delex", 4, 4},   {"delifeq", 3, 3}};
+
+/* Whether the server has the command. */
+static inline int store_knows(const struct store *s, int command) {
+  if (command == C_DELEX) return (s->natives & STORE_DELEX) != 0;
+  return command >= 0 && (command != C_DELIFEQ || s->natives & STORE_DELIFEQ);
+}
 
 /* A script that asks for INFO counts as that. */
 static inline int store_command_of(int argc, const struct arg *argv) {
@@ -755,7 +805,8 @@ static inline int store_command_of(int argc, const struct arg *argv) {
 
 /* An error that this server has for every command with a key. OOM lets a script that frees pass. */
 static inline int store_fails(const struct store *s, int command) {
-  if (!s->error || (command != C_SET && command != C_EVAL)) return 0;
+  int native = command == C_DELEX || command == C_DELIFEQ;
+  if (!s->error || (command != C_SET && command != C_EVAL && !native)) return 0;
   return command == C_SET || s->error != STORE_ERROR_OOM;
 }
 
@@ -786,19 +837,22 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
   int locked = s->password && !c->authed && command != C_AUTH;
   int key = command == C_EVAL ? 3 : 1;
   e->kind = EFFECT_NONE;
-  if (command >= 0 && command != C_AUTH && command < C_PING && key < argc) {
+  if (command >= 0 && command != C_AUTH && (command < C_PING || command > C_COMMAND) &&
+      key < argc) {
     e->subject = argv[key].at;
     e->subject_size = argv[key].size;
   }
   before = store_subject(s, c, e);
   if (locked && s->kind == KIND_VALKEY) {
     reply_error(r, store_error(STORE_ERROR_NOAUTH));
-  } else if (command < 0) {
+  } else if (!store_knows(s, command)) {
     store_unknown(argc, argv, r);
   } else if (argc < store_commands[command].least || argc > store_commands[command].most) {
     store_wrong_arity(r, store_commands[command].name);
   } else if (locked) {
     reply_error(r, store_error(STORE_ERROR_NOAUTH));
+  } else if (s->refuse_natives && command > C_COMMAND) {
+    reply_error(r, "NOPERM this user has no permissions to run the 'delex' command");
   } else if (store_fails(s, command)) {
     reply_error(r, store_error(s->error));
   } else {
@@ -810,6 +864,9 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
       case C_INFO: store_info(s, c, argc, argv, r); break;
       case C_HELLO: store_hello(s, c, r); break;
       case C_CLIENT: store_tracking(s, c, argc, argv, r); break;
+      case C_COMMAND: store_list(s, r); break;
+      case C_DELEX: store_delex(s, c, argv, r, e); break;
+      case C_DELIFEQ: store_native(s, c, argv + 1, store_error(15), r, e); break;
       case C_GET: store_look(s, c, 'g', argv[1], r, e); break;
       case C_PTTL: store_look(s, c, 'p', argv[1], r, e); break;
       case C_DEL: store_look(s, c, 'd', argv[1], r, e); break;

@@ -11,10 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_RESOURCE = 255 };
+enum {
+  MAX_RESOURCE = 255,
+  MIN_TTL_MS = 200 /* in less than this no process can be stopped with certainty */
+};
 
 /* Out of the way of what commands use; 124 to 127 are as with timeout(1) and env(1). */
 enum {
+  EXIT_MINORITY = 119, /* of the servers is missing: --status --strict */
   EXIT_TAKEN = 120,
   EXIT_NO_QUORUM = 121,
   EXIT_LOST = 122,
@@ -47,9 +51,10 @@ extern struct settings {
   const char *user, *password; /* for entries of the list that name none; NULL = none */
   const char *cacert, *cert, *key; /* files of TLS; NULL = none */
   char **command;
-  uint32_t ttl_ms, wait_ms, kill_ms, max_hold_ms, max_ttl_ms;
-  int has_kill, taken_status, quiet, verbose, status, json, insecure, fencing;
-  enum step { RUN_COMMAND, TAKE, EXTEND, RELEASE } step;
+  uint32_t ttl_ms, wait_ms, kill_ms, min_hold_ms, max_hold_ms, max_ttl_ms;
+  int has_ttl, has_kill, taken_status, quiet, verbose, status, strict, json, insecure, fencing;
+  int wait_anyway, no_label;
+  enum step { RUN_COMMAND, TAKE, EXTEND, RELEASE, RUN_TICKET } step; /* past TAKE with a ticket */
   const char *ticket_file; /* NULL = stdout, and the command line */
   char value[20];          /* of the ticket */
   int has_token;
@@ -75,7 +80,9 @@ int count_complaints(void);                /* servers with which something is wr
 void say_servers(void);                    /* what it is */
 const char *advice_for(const char *error); /* what to do about a server's own words */
 int bare_size(const char *error);          /* so much of them stands before ": " */
+int is_about_rights(const char *error);    /* it denies this user a command */
 int is_about_key(const char *error);       /* it denies this user the lock's name */
+int is_lasting(int server);                /* only a person can mend what is wrong with it (R15) */
 
 /* Why a server did not help, then ": " and what to do about it. Returns the size of the first, 0 =
    it did its part. */
@@ -108,11 +115,16 @@ int run_command(void);  /* to its end, then releases the lock; returns the exit 
 
 /* ---- ticket.c ---- */
 
-void take_ticket(const char *text); /* of --extend and --release; NULL = that in the file */
+void take_ticket(const char *text); /* of --extend, --run and --release; NULL = that in the file */
 int take_step(void);                /* the lock is taken: the rest; returns the exit status */
+
+/* ---- label.c ---- */
+
+int labelled_entropy(void *ctx, void *data, size_t size); /* of redlock_options */
 
 /* ---- tls.c ---- */
 
+extern const int has_tls;
 const redlock_layer *tls_layer(void); /* for rediss://; NULL = it is not asked for, or not there */
 
 /* ---- status.c ---- */

@@ -92,11 +92,11 @@ const char *in_words(const char *error) {
     {"no answer within", "no answer in time: is it frozen, overloaded, too far away?"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
                                "want TLS?"},
-    {"not a master", "it is a replica: list masters only"},
+    {"not a master", "it is a replica, or part of a cluster: list plain masters only"},
+    {"no run_id", "its INFO has no run_id or uptime: --max-ttl needs Redis or Valkey"},
     {"name not found", "the name is not found: check it, and this machine's DNS"},
     {"the same server", "it is the same server as another one in the list: list it once"},
     {"this address", "this address is in the list twice: list it once"},
-    {"more servers", "there are more than 15 servers in the list: 15 are the most"},
     {"a user needs", "a user needs a password: write user:password@host, or use --password-file"},
     {"no TLS", "it does not speak TLS: list it as redis://"},
     {"TLS:", "this redlock was built without TLS: build it with 'make redlock TLS=1', "
@@ -119,13 +119,28 @@ static int is_encoded_well(struct name text) {
   return 1;
 }
 
-/* Of a malformed entry the two commonest slips have words of their own. */
+/* Whether it is ":", a number and nothing else: too large a number, or 0. */
+static int is_out_of_range(struct name port) {
+  long number = 0;
+  int i;
+  if (port.size < 2) return 0;
+  for (i = 1; i < port.size; i++) {
+    if (!isdigit((unsigned char)port.at[i])) return 0;
+    if (number <= 65535) number = 10 * number + (port.at[i] - '0');
+  }
+  return number == 0 || number > 65535;
+}
+
+/* Of a malformed entry the commonest slips have words of their own. */
 const char *slip_of(struct name entry) {
   struct name url = url_of(entry), host = url.size ? url : entry;
   host = from(host, host_of(host));
   host.size = find(host, '/');
-  host = from(host, find(host, ':'));
+  if (find(host, ';') < host.size) return "separate servers by commas, not by ;";
+  host = from(host, find(host, host.size && *host.at == '[' ? ']' : ':'));
+  if (host.size && *host.at == ']') host = from(host, 1);
   if (!is_encoded_well(url)) return "two hexadecimal digits must follow each %";
+  if (is_out_of_range(host)) return "the port is out of range: 1 to 65535";
   if (host.size > 1 && find(from(host, 1), ':') < host.size - 1)
     return "write an IPv6 address as [v6]:port";
   return NULL;
@@ -139,10 +154,12 @@ static const char key[] = "this user may not use this lock's name: allow ~NAME i
 static const char distrusted[] = "name its authority's certificate with --cacert";
 static const char misnamed[] = "list it by the name or address that its certificate is for";
 static const char renamed[] = "it lacks or renames a command that locks need: SET EVAL GET DEL "
-                              "PTTL PEXPIRE; with --max-ttl also INFO, with --fencing also TIME";
+                              "PTTL PEXPIRE; with --max-ttl also INFO, with --fencing also TIME "
+                              "(or is it a sentinel?)";
 
-/* A server's own words, by how they begin or, after a *, by a part of them. */
-static const char *const advice[][2] = {
+/* A server's own words, by how they begin or, after a *, by a part of them. These stay until
+   somebody mends it (R15) ... */
+static const char *const lasting[][2] = {
   {"NOAUTH", "it wants a password: see --password-file"},
   {"WRONGPASS", "check user and password"},
   {"ERR AUTH", "it has no password: give none, neither in the list nor in a file"},
@@ -153,12 +170,6 @@ static const char *const advice[][2] = {
   {"*ACL failure", rights},
   {"*The user executing the script", rights},
   {"DENIED", "see protected-mode in its configuration"},
-  {"ERR max number of clients", "raise maxclients in its configuration"},
-  {"OOM", "see maxmemory in its configuration"},
-  {"MISCONF", "it cannot write to its disk: see its log"},
-  {"NOREPLICAS", "see min-replicas-to-write in its configuration"},
-  {"LOADING", "wait, it is loading its data"},
-  {"BUSY", "wait for the script that is running, or send SCRIPT KILL"},
   {"READONLY", "it is a replica: list masters only"},
   {"MASTERDOWN", "it is a replica: list masters only"},
   {"MOVED", "it is part of a cluster: list plain masters"},
@@ -177,23 +188,56 @@ static const char *const advice[][2] = {
   {"*certificate required", "give it a certificate with --cert and --key"},
   {"wrong version", "list it as redis://, if it does not speak TLS"}
 };
+enum { LASTING = sizeof lasting / sizeof *lasting };
+
+/* ... and these may pass. */
+static const char *const passing[][2] = {
+  {"ERR max number of clients", "raise maxclients in its configuration"},
+  {"OOM", "see maxmemory in its configuration"},
+  {"MISCONF", "it cannot write to its disk: see its log"},
+  {"NOREPLICAS", "see min-replicas-to-write in its configuration"},
+  {"LOADING", "wait, it is loading its data"},
+  {"BUSY", "wait for the script that is running, or send SCRIPT KILL"}
+};
+enum { PASSING = sizeof passing / sizeof *passing };
 
 /* A connection that breaks within an error leaves its beginning. */
-static int is_torn(const char *error) {
-  size_t i;
-  for (i = 0; i < sizeof advice / sizeof *advice; i++)
-    if (strncmp(advice[i][0], error, strlen(error)) == 0) return 1;
+static int is_torn(const char *error, const char *const table[][2], int count) {
+  for (; count > 0; count--)
+    if (strncmp(table[count - 1][0], error, strlen(error)) == 0) return 1;
   return 0;
 }
 
-const char *advice_for(const char *error) {
-  size_t i;
-  for (i = 0; i < sizeof advice / sizeof *advice; i++) {
-    const char *text = advice[i][0];
+static const char *find_advice(const char *error, const char *const table[][2], int count) {
+  int i;
+  for (i = 0; i < count; i++) {
+    const char *text = table[i][0];
     if (*text == '*' ? strstr(error, text + 1) != NULL : strncmp(error, text, strlen(text)) == 0)
-      return advice[i][1];
+      return table[i][1];
   }
-  return is_torn(error) ? "the connection broke within this error: try again" : "see its log";
+  return NULL;
+}
+
+/* The one that is missing, where the server names the command. */
+static const char *right_for(const char *error) {
+  static char text[96];
+  const char *at = strstr(error, "run the '");
+  size_t size;
+  if (!at) return rights;
+  at += strlen("run the '");
+  size = strcspn(at, "'");
+  if (!at[size] || size > 32) return rights;
+  (void)snprintf(text, sizeof text, "this user needs +%.*s (see RIGHTS in redlock(1))", (int)size,
+                 at);
+  return text;
+}
+
+const char *advice_for(const char *error) {
+  const char *advice = find_advice(error, passing, PASSING);
+  if (!advice) advice = find_advice(error, lasting, LASTING);
+  if (advice) return advice == rights ? right_for(error) : advice;
+  return is_torn(error, lasting, LASTING) || is_torn(error, passing, PASSING)
+           ? "the connection broke within this error: try again" : "see its log";
 }
 
 /* The size of its first sentence, less the stop: ": " follows. */
@@ -213,6 +257,18 @@ static int quarantine_words(int64_t left_ms, char text[EXPLANATION]) {
                  (long)((left_ms + 999) / 1000));
   return (int)strcspn(text, ":");
 }
+
+/* Also in the library's words. */
+int is_lasting(int server) {
+  static const char *const own[] = {"not a master", "the same server", "no TLS"};
+  const char *error = redlock_server_error(&client, server);
+  size_t i;
+  for (i = 0; i < sizeof own / sizeof *own; i++)
+    if (strncmp(error, own[i], strlen(own[i])) == 0) return 1;
+  return find_advice(error, lasting, LASTING) != NULL;
+}
+
+int is_about_rights(const char *error) { return find_advice(error, lasting, LASTING) == rights; }
 
 int is_about_key(const char *error) { return advice_for(error) == key; }
 

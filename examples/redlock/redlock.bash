@@ -6,8 +6,8 @@ _redlock_resource() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
       -s | -t | -w | -E | -k | -m | -c | --servers | --ttl | --wait | --timeout | --max-hold | \
-        --conflict-exit-code | --kill-after | --max-ttl | --command | --user | --password-file | \
-        --cacert | --cert | --key | --ticket-file)
+        --min-hold | --conflict-exit-code | --kill-after | --max-ttl | --command | --user | \
+        --password-file | --cacert | --cert | --key | --ticket-file)
         [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
         ((i++)) ;;
       --) ((i++)); break ;;
@@ -31,9 +31,10 @@ _redlock_command() {
 }
 
 _redlock() {
-  local options='--servers --ttl --wait --timeout --nonblock --nb --conflict-exit-code --kill-after
-    --max-hold --max-ttl --fencing --user --password-file --cacert --cert --key --insecure --command
-    --take --extend --release --ticket-file --status --json --quiet --verbose --help --version'
+  local options='--servers --ttl --wait --timeout --wait-anyway --nonblock --nb
+    --conflict-exit-code --kill-after --max-hold --min-hold --max-ttl --fencing --user
+    --password-file --cacert --cert --key --insecure --command --take --extend --run --release
+    --ticket-file --no-label --status --strict --json --quiet --verbose --help --version'
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} resource
   resource=$(_redlock_resource)
   COMPREPLY=()

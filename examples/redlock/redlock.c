@@ -5,13 +5,14 @@
  *   ./redlock -s 10.0.0.1,10.0.0.2,10.0.0.3 -n nightly -- ./backup.sh
  *
  * The manual is redlock.1; settings.c reads the command line, messages.c says what is wrong, run.c
- * runs COMMAND, ticket.c hands locks on, status.c is --status. One poll loop waits for the servers,
- * for signals and for COMMAND. */
+ * runs COMMAND, ticket.c hands locks on, label.c says whose they are, status.c is --status. One
+ * poll loop waits for the servers, for signals and for COMMAND. */
 #define REDLOCK_IMPLEMENTATION
 #include "command.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +22,8 @@
 enum {
   TELL_MS = 1000,        /* then --verbose tells who waits; and what has been wrong for so long, */
   TELL_AGAIN_MS = 60000, /* and again so often */
+  HOPELESS_MS = 1000,    /* then what only a person can mend is waited for no longer; a server
+                            without a connection is tried at least once more in that time */
   LOOK_UP_MS = 2000      /* between two look-ups of names, while a server is in trouble */
 };
 
@@ -102,8 +105,13 @@ static const char *words_for(struct name entry, const char *error) {
 }
 
 static void say_bad_list(void) {
-  const char *error;
+  const char *error = redlock_server_error(&client, -1);
   int i;
+  if (strncmp(error, "more servers", 12) == 0) {
+    for (i = 0; entry_of(i).size;) i++;
+    say("there are %d servers in the list: %d are the most", i, REDLOCK_MAX_SERVERS);
+    return;
+  }
   for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++) {
     struct name name = entry_of(i);
     if (!*error) continue;
@@ -122,6 +130,7 @@ static void open_client(void) {
   options.username = set.user;
   options.password = set.password;
   options.tls = tls_layer();
+  if (!set.no_label) options.entropy = labelled_entropy;
   status = redlock_init(&client, set.servers, &options);
   if (status == REDLOCK_OK) return;
   if (status != REDLOCK_INVALID) {
@@ -144,8 +153,13 @@ static const char nested[] = "the redlock around this one seems to hold it (see 
                              "leave one of the two out";
 
 static void say_unavailable(const char *what) {
-  say("%s lock '%s': %d of %d servers are unavailable; at most %d may be", what, set.resource,
-      count_complaints(), count_servers(), count_servers() - quorum());
+  int wrong = count_complaints(), count = count_servers(), spare = count - quorum();
+  char most[32] = "none";
+  if (spare) (void)snprintf(most, sizeof most, "at most %d", spare);
+  if (count == 1) say("%s lock '%s': the only server is unavailable", what, set.resource);
+  else
+    say("%s lock '%s': %d of %d servers %s unavailable; %s may be", what, set.resource, wrong,
+        count, wrong == 1 ? "is" : "are", most);
 }
 
 static void say_gone(void) {
@@ -156,7 +170,7 @@ static void say_gone(void) {
 
 static void explain_refusal(redlock_status status) {
   static const char *const cannot[] = {"cannot take", "cannot take", "cannot extend",
-                                       "cannot release"};
+                                       "cannot release", "cannot take over"};
   if (status == REDLOCK_TAKEN && set.step > TAKE) say_gone();
   if (status == REDLOCK_TAKEN) {
     if (!set.quiet)
@@ -187,8 +201,17 @@ static struct {
   int64_t tell_ms;     /* when --verbose tells next */
   int64_t well_ms;     /* when a quorum was last seen without trouble */
   int64_t trouble_ms;  /* when trouble is told next */
+  int64_t hope_ms;     /* when time alone could last give a quorum */
   int told_nested;
 } waiting;
+
+/* With a quorum that only a person can mend, one for itself. */
+static int is_hopeless(void) {
+  int i, lasting = 0;
+  for (i = 0; i < count_servers(); i++) lasting += is_lasting(i);
+  if (lasting <= count_servers() - quorum()) waiting.hope_ms = now_ms();
+  return !set.wait_anyway && now_ms() - waiting.hope_ms >= HOPELESS_MS;
+}
 
 static int is_quorum_troubled(void) { return count_complaints() > count_servers() - quorum(); }
 
@@ -235,7 +258,7 @@ static void begin_waiting(void) {
   waiting.since_ms = now_ms();
   waiting.look_up_ms = waiting.since_ms + LOOK_UP_MS;
   waiting.tell_ms = waiting.since_ms + TELL_MS;
-  waiting.well_ms = waiting.since_ms;
+  waiting.well_ms = waiting.hope_ms = waiting.since_ms;
 }
 
 static redlock_status start_acquire(void) {
@@ -257,6 +280,10 @@ static void acquire(void) {
     }
     if (redlock_step(&client)) {
       status = lock.status;
+    } else if (is_hopeless()) {
+      (void)redlock_cancel(&client, &lock);
+      status = REDLOCK_NO_QUORUM;
+      say("waiting no longer: only a person can mend this (--wait-anyway waits for that too)");
     } else {
       tell_trouble();
       tell_nested();
@@ -273,10 +300,11 @@ static void acquire(void) {
 /* ---- Main ------------------------------------------------------------------------------------ */
 
 /* If one of the three is closed, the next socket would get its number, and our messages or
-   COMMAND's output would go to a server. COMMAND finds it closed again. */
+   COMMAND's output would go to a server. What is written to one still fails, for a ticket that goes
+   nowhere would leave a lock; and COMMAND finds it closed again. */
 static void occupy_standard_files(void) {
   int fd;
-  do fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+  do fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
   while (fd >= 0 && fd <= STDERR_FILENO);
   if (fd >= 0) (void)close(fd);
 }

@@ -97,6 +97,7 @@ static struct run {
   int stopping;       /* the exit status that says why it is stopped; 0 = it is not */
   int killed;
   int64_t kill_at_ms;
+  int64_t since_ms;   /* when the lock was granted, or a little later */
   int64_t end_ms;     /* when --max-hold is over */
   int tty;            /* the terminal, -1 = none */
 } run;
@@ -326,7 +327,8 @@ static int must_go_on(void) {
 
 static int hold(void) {
   int64_t left = redlock_remaining_ms(&client, &lock);
-  run.end_ms = now_ms() + set.max_hold_ms - (set.ttl_ms - left);
+  run.since_ms = now_ms();
+  run.end_ms = run.since_ms + set.max_hold_ms - (set.ttl_ms - left);
   if (redlock_keep(&client, &lock, set.max_hold_ms) != REDLOCK_OK || left <= margin_ms()) {
     say("lock '%s' expired before COMMAND could start (was this machine suspended?): COMMAND did "
         "not run; try again", set.resource);
@@ -345,24 +347,46 @@ static int hold(void) {
   return WIFEXITED(run.status) ? WEXITSTATUS(run.status) : EXIT_SIGNAL + WTERMSIG(run.status);
 }
 
-/* COMMAND has ended. If the lock is gone now, COMMAND was not alone to the end. */
-static int release(int exit_status) {
-  redlock_status status = redlock_release(&client, &lock);
-  if (status == REDLOCK_NO_QUORUM && !run.stopping) {
+/* How long the lock must outlast COMMAND; one that is lost must not. */
+static int64_t rest_ms(void) {
+  if (!run.ended || run.stopping == EXIT_LOST) return 0;
+  return run.since_ms + set.min_hold_ms - now_ms();
+}
+
+/* It lasts for so long now, on a quorum, or longer if it did anyway. */
+static redlock_status leave_lock(int64_t rest) {
+  (void)redlock_cancel(&client, &lock); /* it is kept no longer */
+  return redlock_extend(&client, &lock, rest > MIN_TTL_MS ? (uint32_t)rest : MIN_TTL_MS);
+}
+
+static void say_let_go(redlock_status status, int is_left) {
+  if (status == REDLOCK_OK && !is_left) SAY_MORE("released lock '%s'", set.resource);
+  if (status == REDLOCK_OK || status == REDLOCK_LIMIT || run.stopping) return;
+  if (is_left)
+    say("could not keep lock '%s' for --min-hold on most servers: it may be free in %ld ms",
+        set.resource, (long)redlock_remaining_ms(&client, &lock));
+  else
     say("could not release lock '%s' on most servers: it expires by itself within %ld ms",
         set.resource, (long)set.ttl_ms);
-    say_servers();
-  } else if (status == REDLOCK_EXPIRED && !run.stopping && exit_status != EXIT_LOST) {
+  say_servers();
+}
+
+/* COMMAND has ended. If the lock is gone now, COMMAND was not alone to the end. */
+static int let_go(int exit_status) {
+  int64_t rest = rest_ms();
+  redlock_status status = rest > 0 ? leave_lock(rest) : redlock_release(&client, &lock);
+  if (status != REDLOCK_EXPIRED) {
+    say_let_go(status, rest > 0);
+  } else if (!run.stopping && exit_status != EXIT_LOST) {
     say("lock '%s' was lost before COMMAND ended with status %d: another holder may have run at "
         "the same time; use a longer --ttl, and servers that keep their keys", set.resource,
         exit_status);
     return EXIT_LOST;
   }
-  if (status == REDLOCK_OK) SAY_MORE("released lock '%s'", set.resource);
   return exit_status;
 }
 
 int run_command(void) {
   run.tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
-  return release(hold());
+  return let_go(hold());
 }

@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MIN_TTL_MS = 200 }; /* in less than this no process can be stopped with certainty */
+enum { DEFAULT_TTL_MS = 30000 };
 
 struct settings set;
 
 static const char help[] =
-  "Usage: redlock [options] RESOURCE [--] COMMAND [ARG...]\n"
-  "       redlock [options] --status [--json] [RESOURCE]\n"
+  "Usage: redlock [options] RESOURCE | --run TICKET [--] COMMAND [ARG...]\n"
+  "       redlock [options] --status [--strict] [--json] [RESOURCE]\n"
   "       redlock [options] --take RESOURCE | --extend TICKET | --release TICKET\n"
   "Runs COMMAND while holding the lock RESOURCE on most of the servers.\n"
   "  -s, --servers LIST     host[:port],...  or set REDLOCK_SERVERS\n"
@@ -24,19 +24,19 @@ static const char help[] =
   "  -c, --command LINE     COMMAND is this line for /bin/sh\n"
   "  -t, --ttl TIME         how long the lock outlives a crash (30s)\n"
   "  -w, --wait, --timeout TIME  give up after this long (default: never)\n"
+  "      --wait-anyway      wait for wrong passwords and missing rights too\n"
   "  -n, --nb, --nonblock   give up at once      -q, --quiet  say nothing if taken\n"
   "  -E, --conflict-exit-code N  exit status if the lock is taken (120)\n"
   "  -k, --kill-after TIME  from SIGTERM to SIGKILL if the lock is lost (ttl/6)\n"
   "  -m, --max-hold TIME    hold for no longer: COMMAND is stopped before that\n"
-  "      --max-ttl TIME     longest ttl of any client: keeps restarted servers out\n"
+  "      --min-hold TIME    COMMAND's end does not free the lock before that\n"
+  "      --max-ttl TIME     longest ttl of any client; or set REDLOCK_MAX_TTL\n"
   "      --fencing          give COMMAND a REDLOCK_TOKEN; needs --max-ttl\n"
-  "      --ticket-file FILE  holds the ticket, for no one else's eyes\n"
-  "      --status           show which servers answer, and what is wrong\n"
+  "      --ticket-file FILE  holds the ticket      --no-label  tell no host's name\n"
   "  -v, --verbose          say what it does        -h, --help    -V, --version\n"
-  "TIME is 30s, 0.5s, 500ms, 5m, 1h. LIST also takes unix:/path, and redis:// or\n"
-  "rediss://user:password@host/db. Exit status: COMMAND's, 128+N if signal N ended\n"
-  "it, 120 taken, 121 no quorum, 122 lock lost, 123 system error, 124 max-hold\n"
-  "reached, 125 usage, 126 COMMAND cannot be run, 127 COMMAND not found.\n";
+  "TIME is 30s, 0.5s, 5m, 1h. LIST takes unix:/path, redis[s]://user:pass@host/db.\n"
+  "Exit status: COMMAND's, 128 + its signal; 119 strict, 120 taken, 121 no quorum,\n"
+  "122 lost, 123 system, 124 max-hold, 125 usage, 126 cannot run, 127 not found.\n";
 
 void usage(const char *format, const char *what) {
   say(format, is_secret(what) ? "(not shown: it may hold a password)" : what);
@@ -158,7 +158,7 @@ static void take_own_password(void) {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* Capitals that are no letter of an option stand for options that have none. */
-static const char long_only[] = "TSPUJACKIFLXRD";
+static const char long_only[] = "TSPUJACKIFLXRDHWGNY";
 
 static const struct option {
   char letter;
@@ -172,7 +172,8 @@ static const struct option {
   {'c', 1, "command"}, {'U', 1, "user"}, {'P', 1, "password-file"}, {'J', 0, "json"},
   {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"},
   {'F', 0, "fencing"}, {'L', 0, "take"}, {'X', 0, "extend"}, {'R', 0, "release"},
-  {'D', 1, "ticket-file"}
+  {'D', 1, "ticket-file"}, {'H', 1, "min-hold"}, {'W', 0, "wait-anyway"}, {'G', 0, "run"},
+  {'N', 0, "no-label"}, {'Y', 0, "strict"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
@@ -184,26 +185,36 @@ static void take_shell_command(char *line) {
 
 static void choose(enum step step) {
   if (set.step && set.step != step)
-    usage("%s", "give one of --take, --extend and --release");
+    usage("%s", "give one of --take, --extend, --run and --release");
   set.step = step;
+}
+
+static void print_version(void) {
+  printf("redlock %s, %s TLS\n", REDLOCK_VERSION, has_tls ? "with" : "without");
+  print_and_exit(0);
 }
 
 static void take_option(char letter, char *value) {
   switch (letter) {
     case 's': set.servers = value; break;
-    case 't': set.ttl_ms = duration(value); break;
+    case 't': set.ttl_ms = duration(value); set.has_ttl = 1; break;
     case 'w': set.wait_ms = duration(value); break;
     case 'n': set.wait_ms = 0; break;
+    case 'W': set.wait_anyway = 1; break;
     case 'E': set.taken_status = exit_code(value); break;
     case 'k': set.kill_ms = duration(value); set.has_kill = 1; break;
     case 'm': set.max_hold_ms = limit("--max-hold", value); break;
+    case 'H': set.min_hold_ms = limit("--min-hold", value); break;
     case 'T': set.max_ttl_ms = limit("--max-ttl", value); break;
     case 'F': set.fencing = 1; break;
     case 'S': set.status = 1; break;
     case 'J': set.json = 1; break;
+    case 'Y': set.strict = 1; break;
     case 'L': choose(TAKE); break;
     case 'X': choose(EXTEND); break;
     case 'R': choose(RELEASE); break;
+    case 'G': choose(RUN_TICKET); break;
+    case 'N': set.no_label = 1; break;
     case 'D': set.ticket_file = value; break;
     case 'c': take_shell_command(value); break;
     case 'U': set.user = value; break;
@@ -215,7 +226,7 @@ static void take_option(char letter, char *value) {
     case 'q': set.quiet = 1; break;
     case 'v': set.verbose = 1; break;
     case 'h': fputs(help, stdout); print_and_exit(0); break;
-    default: puts("redlock " REDLOCK_VERSION); print_and_exit(0); break;
+    default: print_version(); break;
   }
 }
 
@@ -290,6 +301,8 @@ static void take_command(char **words) {
   if (words[0] && strcmp(words[0], "--") == 0) set.command++;
   else if (words[0] && *words[0] == '-')
     usage("'%s' follows RESOURCE: put options before it", words[0]);
+  if (!set.command[0] && set.step == RUN_TICKET)
+    usage("%s", "COMMAND is missing: what to run under the lock of the ticket");
   if (!set.command[0])
     usage(set.servers == getenv("REDLOCK_SERVERS")
             ? "COMMAND is missing: '%s' was read as RESOURCE, the lock's name"
@@ -304,39 +317,66 @@ static void take_resource(const char *name) {
     usage("RESOURCE '%.40s...' is longer than 255 bytes: give the lock a shorter name", name);
 }
 
-/* RESOURCE, or a ticket that is not in a file */
-static void take_operand(char **operands) {
-  int has_one = set.step == TAKE || !set.ticket_file;
-  if (has_one && !operands[0])
-    usage("%s is missing", set.step == TAKE ? "RESOURCE" : "the ticket, or --ticket-file,");
-  if (operands[0] && operands[has_one])
-    usage("%s", "--take, --extend and --release run no COMMAND, and take one name or ticket");
-  if (set.step == TAKE) take_resource(operands[0]);
-  else take_ticket(operands[0]);
+/* RESOURCE, or a ticket that is not in a file. Returns what follows. */
+static char **take_operand(char **operands) {
+  if (set.step <= TAKE) {
+    if (!operands[0]) usage("%s", "RESOURCE is missing: the name of the lock");
+    take_resource(operands[0]);
+    return operands + 1;
+  }
+  if (!set.ticket_file && !operands[0])
+    usage("%s", "the ticket, or --ticket-file, is missing");
+  take_ticket(set.ticket_file ? NULL : operands[0]);
+  return operands + !set.ticket_file;
 }
 
-/* RESOURCE, and what to run */
+static int runs_command(void) { return set.step == RUN_COMMAND || set.step == RUN_TICKET; }
+
 static void take_operands(char **operands) {
-  if (!operands[0]) usage("%s", "RESOURCE is missing: the name of the lock");
-  take_resource(operands[0]);
-  take_command(operands + 1);
+  operands = take_operand(operands);
+  if (runs_command()) take_command(operands);
+  else if (operands[0])
+    usage("%s", "--take, --extend and --release run no COMMAND, and take one name or ticket");
 }
 
-static void check_ttl(void) {
-  char text[160], ttl[16], most[16];
-  if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl and --max-hold must be 200ms or more");
-  if (!set.max_ttl_ms || set.ttl_ms <= set.max_ttl_ms) return;
-  (void)snprintf(text, sizeof text, "--ttl %s is longer than --max-ttl %s: give a shorter --ttl, "
-                 "or raise --max-ttl for all clients", in_units(set.ttl_ms, ttl),
-                 in_units(set.max_ttl_ms, most));
+static void check_order(const char *shorter, uint32_t ms, const char *longer, uint32_t most_ms,
+                        const char *advice) {
+  char text[200], time[16], most[16];
+  if (!most_ms || ms <= most_ms) return;
+  (void)snprintf(text, sizeof text, "%s %s is longer than %s %s: %s", shorter, in_units(ms, time),
+                 longer, in_units(most_ms, most), advice);
   usage("%s", text);
+}
+
+static void check_hold(void) {
+  if (set.min_hold_ms && !runs_command())
+    usage("%s", "--min-hold is for COMMAND: give --take and --extend a longer --ttl");
+  check_order("--min-hold", set.min_hold_ms, "--max-hold", set.max_hold_ms, "raise the latter");
+  check_order("--min-hold", set.min_hold_ms, "--max-ttl", set.max_ttl_ms,
+              "give a shorter --min-hold, or raise --max-ttl for all clients");
+}
+
+static void take_max_ttl(void) {
+  const char *text = getenv("REDLOCK_MAX_TTL");
+  if (!set.max_ttl_ms && text && *text) set.max_ttl_ms = limit("REDLOCK_MAX_TTL", text);
+}
+
+static void choose_ttl(void) {
+  if (set.has_ttl) return;
+  set.ttl_ms = DEFAULT_TTL_MS;
+  if (set.max_ttl_ms && set.max_ttl_ms < set.ttl_ms) set.ttl_ms = set.max_ttl_ms;
 }
 
 /* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at half of it, and
    there must be time for some in between. */
 static void check_times(void) {
+  take_max_ttl();
+  choose_ttl();
   if (set.max_hold_ms && set.max_hold_ms < set.ttl_ms) set.ttl_ms = set.max_hold_ms;
-  check_ttl();
+  if (set.ttl_ms < MIN_TTL_MS) usage("%s", "--ttl, --max-ttl and --max-hold must be 200ms or more");
+  check_order("--ttl", set.ttl_ms, "--max-ttl", set.max_ttl_ms,
+              "give a shorter --ttl, or raise --max-ttl for all clients");
+  check_hold();
   if (set.fencing && set.max_ttl_ms / 4 < server_timeout_ms())
     usage("%s", "--fencing needs --max-ttl, as long as the longest --ttl and the same for all");
   if (!set.has_kill) set.kill_ms = set.ttl_ms / 6;
@@ -346,19 +386,20 @@ static void check_times(void) {
 
 void take_arguments(char **words) {
   set.servers = getenv("REDLOCK_SERVERS");
-  set.ttl_ms = 30000;
   set.wait_ms = REDLOCK_FOREVER;
   set.taken_status = EXIT_TAKEN;
   words = take_options(words);
   if (!set.servers || !set.servers[strspn(set.servers, ", \t\r\n")])
     usage("%s", "no servers: give --servers host,host,host or set REDLOCK_SERVERS");
-  if (set.step) take_operand(words);
-  else if (!set.status) take_operands(words);
+  if (set.status && set.step)
+    usage("%s", "--status takes, extends and releases nothing: leave out one of the two");
+  if (!set.status) take_operands(words);
   else if (*words) take_resource(*words);
   if (set.status && *words && words[1]) usage("leave out '%s': --status runs no COMMAND", words[1]);
   if (set.ticket_file && !set.step)
-    usage("%s", "--ticket-file is for --take, --extend and --release: give one, or leave it out");
-  if (set.json && !set.status) usage("%s", "--json is for --status: give both, or leave it out");
+    usage("%s", "--ticket-file is for --take, --extend, --run and --release: give one of them");
+  if ((set.json || set.strict) && !set.status)
+    usage("%s is for --status: give both, or leave it out", set.json ? "--json" : "--strict");
   if (!set.password) take_own_password();
   check_times();
 }

@@ -30,7 +30,8 @@ struct report {
   char line[LINES][REDLOCK_MAX_ERROR];
   int64_t asked_us, round_trip_us; /* -1 = it did not answer */
   int64_t ahead_us;    /* its wall clock: first less our clock, in the end less the others' */
-  int reached, votes;
+  char hint[160];      /* what more rights would give; "" = nothing */
+  int reached, votes, is_sentinel;
   int wrong;           /* so much of the words says what is wrong; behind ": ", what to do */
   char words[EXPLANATION];
 };
@@ -87,34 +88,41 @@ static void connect_all(int count) {
 
 /* Tries each command that locks need, so that what is denied or renamed is found, and nothing is
    changed: NX and XX exclude each other, no ttl is "x", and the key that is deleted is nobody's.
-   What is denied of a key matters if the lock is named. The value itself is a secret. */
+   What is denied of a key matters if the lock is named. The value itself is a secret. Some servers
+   do not say what they deny a script. */
 static const char script[] =
   "local key,named,fenced,wrong=ARGV[1],ARGV[2]=='1',ARGV[3]=='1','' "
-  "local function try(matters,...)local a=redis.pcall(...)local r=type(a)=='table'and a.err or'' "
+  "local function refusal(a,c)return type(a)=='table'and a.err and"
+  "(a.err:gsub('this command or sub.*',\"the '\"..c:lower()..\"' command\"))or''end "
+  "local function try(matters,c,...)local a=redis.pcall(c,...)local r=refusal(a,c)"
   "if wrong==''and not r:find('syntax error')and not r:find('not an integer')"
   "and(matters or not r:find('key'))then wrong=r end return a end "
   "local v,left=try(named,'GET',key),try(named,'PTTL',key)try(named,'PEXPIRE',key,'x')"
   "try(false,'DEL','" NO_KEY "')"
   "if fenced then local f=key..':fence' "
   "try(named,'SET',f,'x','NX','XX')try(named,'GET',f)try(true,'TIME')end "
-  "local i=redis.pcall('INFO')local lines=wrong..'\\n'..(i.err or'')"
-  "i=i.err and''or i:gsub('\\nrole:slave','\\nrole:replica')"
+  "local i=redis.pcall('INFO')local lines=wrong..'\\n'..refusal(i,'INFO')"
+  "i=type(i)=='table'and''or i:gsub('\\nrole:slave','\\nrole:replica')"
   "for f in((i:find('\\nvalkey_version')and'valkey'or'redis')..'_version role run_id "
   "uptime_in_seconds server_time_usec redis_mode maxmemory maxmemory_policy'):gmatch('%S+')do "
   "lines=lines..'\\n'..(i:match('\\n'..f..':([^\\r]*)')or'')end "
   "if named and type(v)=='string'and type(left)=='number'then lines=lines..'\\n'.."
-  "redis.sha1hex(v:sub(1,20))..'\\n'..(v:match('^'..('[ -~]'):rep(8))or'')..'\\n'.."
+  "redis.sha1hex(v:sub(1,20))..'\\n'..(v:match('^'..('[ -~]'):rep(8))or''):gsub(' +$','')..'\\n'.."
   "(left>0 and left or'')end return lines";
 
-static char request[sizeof script + 2 * MAX_RESOURCE + 160];
+static char request[sizeof script + 2 * MAX_RESOURCE + 220];
 static size_t request_size;
 
-/* The first alone says what refuses every write: within a script some servers do not ask. */
+/* The first alone says what refuses every write: within a script some servers do not ask. The next
+   two say what kind of server it is and whether it may wake waiters, and change nothing. */
+enum { SET_REPLY, HELLO_REPLY, TRACKING_REPLY, SCRIPT_REPLY, REPLIES };
+
 static void write_request(void) {
   const char *key = set.resource ? set.resource : NO_KEY;
   int size = (int)strlen(key);
   request_size = (size_t)snprintf(request, sizeof request,
     "*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$1\r\nx\r\n$2\r\nNX\r\n$2\r\nXX\r\n"
+    "*1\r\n$5\r\nHELLO\r\n*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$1\r\nx\r\n"
     "*6\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n0\r\n$%d\r\n%s\r\n$1\r\n%d\r\n$1\r\n%d\r\n",
     size, key, (int)sizeof script - 1, script, size, key, set.resource != NULL, set.fencing);
 }
@@ -125,9 +133,10 @@ static const char *past_reply(const char *at, const char *end) {
   long size;
   if (!line) return NULL;
   line += 2;
-  if (!strchr("$*>", *at)) return line;
+  if (!strchr("$*>%", *at)) return line;
   size = strtol(at + 1, NULL, 10);
   if (*at != '$') {
+    if (*at == '%') size *= 2; /* a key and a value */
     for (; line && size > 0; size--) line = past_reply(line, end);
     return line;
   }
@@ -157,18 +166,33 @@ static void take_lines(struct report *r, const char *at) {
   }
 }
 
-/* What a waiter is told may come between the two. */
+/* What this user lacks to be woken, or to see all of the table; locks do without. */
+static void add_hint(struct report *r, const char *right, const char *what) {
+  size_t size = strlen(r->hint);
+  (void)snprintf(r->hint + size, sizeof r->hint - size, "; %s would %s", right, what);
+}
+
+static void take_hello(struct report *r, const char *hello, const char *tracking) {
+  static const char wake[] = "let it wake waiters";
+  const char *mode = strstr(hello, "\r\nsentinel\r\n");
+  r->is_sentinel = mode && mode < tracking;
+  if (strncmp(hello, "-NOPERM", 7) == 0) add_hint(r, "+hello", wake);
+  if (strncmp(tracking, "-NOPERM", 7) == 0) add_hint(r, "+client|tracking", wake);
+}
+
+/* What a waiter is told may come between them. */
 static void read_replies(struct report *r) {
-  const char *at = r->text, *reply[2], *next;
+  const char *at = r->text, *reply[REPLIES], *next;
   int count = 0;
-  for (; count < 2 && (next = past_reply(at, r->text + r->got)) != NULL; at = next)
+  for (; count < REPLIES && (next = past_reply(at, r->text + r->got)) != NULL; at = next)
     if (*at != '>') reply[count++] = at;
-  if (count < 2) return;
+  if (count < REPLIES) return;
   r->fd = -1;
   r->round_trip_us = now_us() - r->asked_us;
-  if (*reply[0] == '-') take_error(r, reply[0] + 1);
-  if (*reply[1] == '$') take_lines(r, strchr(reply[1], '\n') + 1);
-  else if (!*r->line[REFUSAL]) take_error(r, reply[1] + 1); /* the script is refused */
+  take_hello(r, reply[HELLO_REPLY], reply[TRACKING_REPLY]);
+  if (*reply[SET_REPLY] == '-') take_error(r, reply[SET_REPLY] + 1);
+  if (*reply[SCRIPT_REPLY] == '$') take_lines(r, strchr(reply[SCRIPT_REPLY], '\n') + 1);
+  else if (!*r->line[REFUSAL]) take_error(r, reply[SCRIPT_REPLY] + 1); /* the script is refused */
 }
 
 static void receive(struct report *r, int server) {
@@ -233,13 +257,26 @@ static void judge_info(struct report *r) {
   const struct report *above;
   if (strcmp(r->line[ROLE], "replica") == 0) deny(r, "it is a replica", "list masters only");
   if (*r->line[MODE] && strcmp(r->line[MODE], "standalone") != 0)
-    deny(r, "it is part of a cluster, or a sentinel", "list plain masters only");
+    deny(r, "it is part of a cluster", "list plain masters only");
+  if (r->is_sentinel) deny(r, "it is a sentinel", "list the masters themselves, and no replicas");
   for (above = reports; above != r; above++)
     if (*r->line[RUN_ID] && strcmp(above->line[RUN_ID], r->line[RUN_ID]) == 0)
       deny(r, "the same server as one above", "list it once");
 }
 
-/* What the client says comes first. Three capitals begin a server's own words. */
+/* DELEX came with Redis 8.4, DELIFEQ with Valkey 9.0. */
+static int has_native_release(const char *version) {
+  char *minor;
+  long major = strtol(version, &minor, 10);
+  return major > 8 || (major == 8 && *minor == '.' && strtol(minor + 1, NULL, 10) >= 4);
+}
+
+static void deny_in_its_words(struct report *r) {
+  if (*r->line[REFUSAL]) deny(r, r->line[REFUSAL], advice_for(r->line[REFUSAL]));
+}
+
+/* What the client says comes first, but for a right: it may not know which. Three capitals begin a
+   server's own words. */
 static void judge(struct report *r, int server) {
   const char *error = redlock_server_error(&client, server);
   redlock_server_info info;
@@ -247,18 +284,21 @@ static void judge(struct report *r, int server) {
   r->reached = info.connected || strspn(error, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") > 2;
   r->votes = r->round_trip_us >= 0;
   judge_info(r);
+  if (is_about_rights(r->line[REFUSAL])) deny_in_its_words(r);
   if (!r->wrong && !is_about_no_lock(error)) {
     r->wrong = explain(server, r->words);
     r->votes = r->votes && !r->wrong;
   }
-  if (*r->line[REFUSAL]) deny(r, r->line[REFUSAL], advice_for(r->line[REFUSAL]));
+  deny_in_its_words(r);
   if (!r->votes) deny(r, "no answer in time", "is it frozen, overloaded, too far away?");
-  if (*r->line[NO_INFO]) complain(r, r->line[NO_INFO], advice_for(r->line[NO_INFO]));
+  if (is_about_rights(r->line[NO_INFO])) add_hint(r, "+info", "tell its version and role");
+  else if (*r->line[NO_INFO]) complain(r, r->line[NO_INFO], advice_for(r->line[NO_INFO]));
   if (strtol(r->line[MEMORY], NULL, 10) > 0 && strcmp(r->line[POLICY], "noeviction") != 0)
     complain(r, "it may evict locks", "set maxmemory-policy noeviction");
-  if (!info.tracking && strtol(r->line[VERSION], NULL, 10) >= 6)
-    complain(r, "waiters are not told when a lock is free",
-             "this user needs +hello +client|tracking");
+  if (!info.tracking && !strstr(r->hint, "waiters") && strtol(r->line[VERSION], NULL, 10) >= 6)
+    complain(r, "waiters are not told when a lock is free", "it lacks HELLO or CLIENT");
+  if (!info.native_release && has_native_release(r->line[VERSION]))
+    add_hint(r, "+command|list with +delex or +delifeq", "release without a script");
 }
 
 /* As a lock with a token sees them: against the quorum-th slowest. */
@@ -330,9 +370,9 @@ static void print_row(const struct report *r, struct name name, int width) {
   if (r->round_trip_us >= 0)
     (void)snprintf(trip, sizeof trip, "%ld.%02ld ms", (long)(r->round_trip_us / 1000),
                    (long)(r->round_trip_us % 1000 / 10));
-  printf("%-*.*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s\n", width, name.size, name.at,
+  printf("%-*.*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s%s\n", width, name.size, name.at,
          r->reached ? "yes" : "NO", or_else(r->line[VERSION], "-"), or_else(r->line[ROLE], "-"),
-         uptime, trip, clock, r->wrong ? r->words : "ok");
+         uptime, trip, clock, r->wrong ? r->words : "ok", r->wrong ? "" : r->hint);
 }
 
 static void print_table(int count, int votes) {
@@ -367,8 +407,14 @@ static void print_text(const char *key, const char *text, int size) {
 
 static const char *yes_or_no(int yes) { return yes ? "true" : "false"; }
 
+/* What stands behind the error or "ok". */
+static const char *advice_in(const struct report *r) {
+  if (r->wrong) return r->words + r->wrong + 2;
+  return *r->hint ? r->hint + 2 : "";
+}
+
 static void print_json_row(const struct report *r, struct name name) {
-  const char *advice = r->words + r->wrong + 2;
+  const char *advice = advice_in(r);
   char trip[32] = "null", clock[32] = "null";
   if (r->round_trip_us >= 0)
     (void)snprintf(trip, sizeof trip, "%ld.%03ld", (long)(r->round_trip_us / 1000),
@@ -379,7 +425,7 @@ static void print_json_row(const struct report *r, struct name name) {
   print_text("version", r->line[VERSION], (int)strlen(r->line[VERSION]));
   print_text("role", r->line[ROLE], (int)strlen(r->line[ROLE]));
   print_text("error", r->words, r->wrong);
-  print_text("advice", advice, r->wrong ? (int)strlen(advice) : 0);
+  print_text("advice", advice, (int)strlen(advice));
   printf("\"reached\":%s,\"votes\":%s,\"uptime_s\":%s,\"round_trip_ms\":%s,\"clock_us\":%s}",
          yes_or_no(r->reached), yes_or_no(r->votes), or_else(r->line[UPTIME], "null"), trip, clock);
 }
@@ -413,5 +459,6 @@ void show_status(void) {
   compare_clocks(count);
   for (i = 0; i < count; i++) votes += reports[i].votes;
   (set.json ? print_json : print_table)(count, votes);
-  print_and_exit(votes >= quorum() ? 0 : EXIT_NO_QUORUM);
+  if (votes < quorum()) print_and_exit(EXIT_NO_QUORUM);
+  print_and_exit(set.strict && votes < count ? EXIT_MINORITY : 0);
 }

@@ -1,5 +1,6 @@
-/* ticket.c: --take, --extend and --release. A lock that outlives this process is held by whoever
- * has its ticket, and each ticket is good for one extension or release: R28 in tests/README.md.
+/* ticket.c: --take, --extend, --run and --release. A lock that outlives this process is held by
+ * whoever has its ticket, and each ticket is good for one of the other three: R28 in
+ * tests/README.md.
  *
  * A ticket is NAME/VALUE or NAME/VALUE/TOKEN: NAME with %XX for what is not plainly printable, the
  * lock's value in hexadecimal digits, and with --fencing the token. */
@@ -89,11 +90,11 @@ static int write_file(void) {
   char path[4096];
   size_t size = strlen(ticket);
   int fd, good;
-  if (snprintf(path, sizeof path, "%s.%ld", set.ticket_file, (long)getpid()) >= (int)sizeof path) {
+  if (snprintf(path, sizeof path, "%s.XXXXXX", set.ticket_file) >= (int)sizeof path) {
     errno = ENAMETOOLONG;
     return 0;
   }
-  fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  fd = mkstemp(path);
   if (fd < 0) return 0;
   good = write(fd, ticket, size) == (ssize_t)size && fsync(fd) == 0;
   good = close(fd) == 0 && good && rename(path, set.ticket_file) == 0;
@@ -113,7 +114,7 @@ void take_ticket(const char *text) {
   if (!text) read_file();
   if (!read_ticket(text ? text : ticket))
     usage("%s", "this is no ticket: give what --take or --extend has printed, or --ticket-file");
-  if (set.has_token && !set.fencing && set.step == EXTEND)
+  if (set.has_token && !set.fencing && set.step != RELEASE)
     usage("%s", "this ticket has a token: give --fencing and --max-ttl, as all of its lock must");
 }
 
@@ -128,11 +129,22 @@ static int release_taken(void) {
   return EXIT_NO_QUORUM;
 }
 
-int take_step(void) {
-  if (set.step == RELEASE) return release_taken();
-  if (hand_out()) return 0;
+/* What nobody could extend or release is not to be held. */
+static int drop_taken(void) {
   say("cannot write the ticket of lock '%s': %s; the lock is released", set.resource,
       strerror(errno));
   (void)redlock_release(&client, &lock);
   return EXIT_SYSTEM;
+}
+
+/* With the next ticket in its file whoever comes after a crash or a reboot can go on. */
+int take_step(void) {
+  int status;
+  if (set.step == RELEASE) return release_taken();
+  if (set.step == RUN_TICKET && !set.ticket_file) return run_command();
+  if (!hand_out()) return drop_taken();
+  if (set.step != RUN_TICKET) return 0;
+  status = run_command();
+  (void)unlink(set.ticket_file);
+  return status;
 }

@@ -9,6 +9,8 @@ static int is_wanted(void) { return strstr(set.servers, "rediss://") != NULL; }
 
 #include "../tls_openssl.h"
 
+const int has_tls = 1;
+
 static tls state;
 
 static void give_certificate(void) {
@@ -34,6 +36,8 @@ const redlock_layer *tls_layer(void) {
 }
 
 #else
+
+const int has_tls = 0;
 
 const redlock_layer *tls_layer(void) {
   if (set.cacert || set.cert || set.key || set.insecure)

@@ -153,7 +153,7 @@ static void run_far(void) {
   struct proxy p;
   int round;
   proxy_start(&p, &set, DELAY_MS);
-  floor_open(&probe, p.ports, 1, "far");
+  floor_open(&probe, p.ports, 1, "far", FLOOR_SCRIPTS);
   for (round = 0; round < BENCH_SERVERS; round++) {
     size_t used = strlen(t.list);
     snprintf(t.list + used, LIST - used, "127.0.0.1:%d,", p.ports[round]);

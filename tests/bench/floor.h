@@ -1,10 +1,11 @@
 /* floor.h: the least work that a single thread can do, to measure others against.
  *
  * It encodes, parses, times, randomises and checks nothing: W locks in flight are a period of W
- * SETs and W releases, encoded once. Command k + W may leave when command k has its third reply.
- * Each turn is one send to each server that has something to get, one poll, and one recv from each
- * server that is ready. W = 1 is one lock at a time. Replies have known sizes: bytes are only
- * counted, and searched for a '$', which means that the lock was not free. */
+ * SETs and W releases, encoded once: by the cheapest command that the servers know, or by scripts.
+ * Command k + W may leave when command k has its third reply. Each turn is one send to each server
+ * that has something to get, one poll, and one recv from each server that is ready. W = 1 is one
+ * lock at a time. Replies have known sizes: bytes are only counted, and searched for a '$' or '0',
+ * which means that the lock was not free, or not there. */
 #ifndef FLOOR_H
 #define FLOOR_H
 
@@ -33,8 +34,11 @@ enum {
   "if v~=ARGV[1]then return v and v.err and v or 0 end "                                           \
   "return not t and c('del',k)or c('pttl',k)<t+0 and c('pexpire',k,t)or 1"
 
+enum floor_release { FLOOR_SCRIPTS, FLOOR_DELEX, FLOOR_DELIFEQ };
+
 struct floor {
   int width;
+  enum floor_release release;
   struct pollfd fds[BENCH_SERVERS];
   size_t begin[2 * FLOOR_WIDTH + 1];     /* where each command of the period stands */
   char bytes[2 * FLOOR_WIDTH * FLOOR_COMMAND];
@@ -53,6 +57,12 @@ static inline void floor_encode(struct floor *f, const char *name, int k) {
     size = sprintf(to, "*6\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$20\r\n%s\r\n"
                        "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n%d\r\n",
                    (int)strlen(key), key, value, BENCH_TTL_MS);
+  else if (f->release == FLOOR_DELEX)
+    size = sprintf(to, "*4\r\n$5\r\nDELEX\r\n$%d\r\n%s\r\n$4\r\nIFEQ\r\n$20\r\n%s\r\n",
+                   (int)strlen(key), key, value);
+  else if (f->release == FLOOR_DELIFEQ)
+    size = sprintf(to, "*3\r\n$7\r\nDELIFEQ\r\n$%d\r\n%s\r\n$20\r\n%s\r\n",
+                   (int)strlen(key), key, value);
   else
     size = sprintf(to, "*5\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n1\r\n$%d\r\n%s\r\n$20\r\n%s\r\n",
                    (int)strlen(FLOOR_SCRIPT), FLOOR_SCRIPT, (int)strlen(key), key, value);
@@ -73,10 +83,23 @@ static inline int floor_connect(int port) {
   return fd;
 }
 
-static inline void floor_open(struct floor *f, const int *ports, int width, const char *name) {
+/* The cheapest release that this server knows. */
+static inline enum floor_release floor_cheapest(const struct server *s) {
+  if (*server_command(s, "DELIFEQ none x") != '-') return FLOOR_DELIFEQ;
+  return *server_command(s, "DELEX none IFEQ x") != '-' ? FLOOR_DELEX : FLOOR_SCRIPTS;
+}
+
+static inline const char *floor_text(enum floor_release release) {
+  static const char *const text[] = {"scripts", "DELEX", "DELIFEQ"};
+  return text[release];
+}
+
+static inline void floor_open(struct floor *f, const int *ports, int width, const char *name,
+                              enum floor_release release) {
   int i, k;
   memset(f, 0, sizeof *f);
   f->width = width;
+  f->release = release;
   for (k = 0; k < 2 * width; k++) floor_encode(f, name, k);
   for (i = 0; i < BENCH_SERVERS; i++) {
     f->fds[i].fd = floor_connect(ports[i]);
@@ -112,7 +135,8 @@ static inline void floor_receive(struct floor *f, int i) {
   ssize_t got = recv(f->fds[i].fd, data, sizeof data, 0);
   if (got < 0 && errno == EAGAIN) return;
   if (got <= 0) bench_die("floor: recv failed");
-  if (memchr(data, '$', (size_t)got)) bench_die("floor: the lock was not free");
+  if (memchr(data, '$', (size_t)got) || memchr(data, '0', (size_t)got))
+    bench_die("floor: the lock was not free, or not there");
   f->got[i] += got;
 }
 

@@ -1,4 +1,5 @@
-/* pipelined: W locks in flight on one client and one thread, against the floor with as many.
+/* pipelined: W locks in flight on one client and one thread, against the floor with as many, whose
+ * releases are the cheapest that the servers know; and beside it one whose releases are scripts.
  *
  * Built twice: with the default configuration, and with a log that has room for them all
  * (BENCH_BIG in bench.mk). */
@@ -17,7 +18,7 @@ enum { WIDTHS = sizeof widths / sizeof *widths };
 
 /* What is measured with one width. */
 struct row {
-  struct series floor, ours, ratio, gain, floor_cpu, cpu;
+  struct series floor, ours, ratio, of_scripts, gain, floor_cpu, cpu;
 };
 
 struct pace {
@@ -25,9 +26,11 @@ struct pace {
   double cpu_ns; /* this thread's own time for each, in user and kernel space */
 };
 
-static struct floor probe;
+static struct floor probe, scripts; /* scripts.width = 0: the probe's releases are scripts */
 
 static int64_t probe_run(int64_t until_ns) { return floor_run(&probe, until_ns); }
+
+static int64_t scripts_run(int64_t until_ns) { return floor_run(&scripts, until_ns); }
 
 static int64_t cpu_ns(void) {
   struct timespec t;
@@ -43,24 +46,29 @@ static void add_pace(struct pace *to, int64_t (*run)(int64_t), int ms) {
 
 /* The one that does not run has its replies waiting in its sockets: no work for anyone. */
 static void run_round(struct row *row) {
-  struct pace floors = {0, 0}, ours = {0, 0};
+  struct pace floors = {0, 0}, ours = {0, 0}, old = {0, 0};
   int turn;
   for (turn = 0; turn < TURNS; turn++) {
     add_pace(turn % 2 ? &ours : &floors, turn % 2 ? client_run : probe_run, TURN_MS);
     add_pace(turn % 2 ? &floors : &ours, turn % 2 ? probe_run : client_run, TURN_MS);
+    if (scripts.width) add_pace(&old, scripts_run, TURN_MS);
   }
   series_add(&row->floor, floors.rate);
   series_add(&row->ours, ours.rate);
   series_add(&row->ratio, ours.rate / floors.rate);
+  if (scripts.width) series_add(&row->of_scripts, ours.rate / old.rate);
   series_add(&row->floor_cpu, floors.cpu_ns / 1000);
   series_add(&row->cpu, ours.cpu_ns / floors.cpu_ns);
 }
 
 static void open_both(int width) {
   int ports[BENCH_SERVERS], i;
+  enum floor_release cheapest;
   servers_heal(&set);
+  cheapest = floor_cheapest(&set.at[0]);
   for (i = 0; i < BENCH_SERVERS; i++) ports[i] = set.at[i].port;
-  floor_open(&probe, ports, width, "floor");
+  floor_open(&probe, ports, width, "floor", cheapest);
+  if (cheapest != FLOOR_SCRIPTS) floor_open(&scripts, ports, width, "scripts", FLOOR_SCRIPTS);
   client_open(width);
 }
 
@@ -68,12 +76,14 @@ static void measure(struct row *row, int width, struct row *single) {
   int round;
   open_both(width);
   probe_run(bench_ns() + WARM_UP_NS);
+  if (scripts.width) scripts_run(bench_ns() + WARM_UP_NS);
   client_run(bench_ns() + WARM_UP_NS);
   for (round = 0; round < bench_rounds(); round++) run_round(row);
   for (round = 0; round < bench_rounds(); round++)
     series_add(&row->gain, row->ours.at[round] / series_median(&single->ours));
   redlock_close(&client);
   floor_close(&probe);
+  if (scripts.width) floor_close(&scripts);
   bench_say(".");
 }
 
@@ -98,6 +108,8 @@ static void print_width(struct row *row, int width) {
   print_figure(&row->ours, width, "redlock.h, cycles a second", "");
   print_figure(&row->ratio, width, "of the floor",
                least > 0 ? bench_met(series_median(&row->ratio) >= least) : "");
+  if (scripts.width)
+    print_figure(&row->of_scripts, width, "of the floor with scripts", "");
   print_figure(&row->floor_cpu, width, "floor, own microseconds a cycle", "");
   print_figure(&row->cpu, width, "own time, times the floor", "");
   print_figure(&row->gain, width, "times one at a time",
@@ -112,6 +124,7 @@ int main(int argc, char **argv) {
   bench_say("Many locks in flight, with a log of %d commands ", REDLOCK_MAX_COMMANDS);
   for (i = 0; i < WIDTHS; i++)
     if (!only || only == widths[i]) measure(&rows[i], widths[i], &rows[only ? i : 0]);
+  bench_say(" the floor releases by %s", floor_text(probe.release));
   bench_head("");
   for (i = 0; i < WIDTHS; i++)
     if (!only || only == widths[i]) print_width(&rows[i], widths[i]);

@@ -1,7 +1,8 @@
 /* single: lock and release, one at a time, without contention, against the floor; and the same with
- * fencing tokens (R25).
+ * fencing tokens (R25). The floor's releases are the cheapest that the servers know; beside it is
+ * one whose releases are scripts, where those differ.
  *
- * The three take turns of TURN cycles on the same five servers, so that what else the machine does
+ * All take turns of TURN cycles on the same five servers, so that what else the machine does
  * affects all alike. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
@@ -10,7 +11,7 @@
 #include "tests/bench/floor.h"
 
 enum { TURNS = 12, TURN = 150, WARM_UP = 200 };
-enum { FLOOR, OURS, FENCED, PARTIES };
+enum { FLOOR, OURS, FENCED, SCRIPTS, PARTIES };
 enum { FENCED_TTL_MS = 4000 }; /* the longest ttl of all: new servers vote when they are that old */
 
 struct round {
@@ -19,17 +20,21 @@ struct round {
   long counts[COUNT_KINDS];
 };
 
-static struct floor probe;
+static struct floor probe, scripts;
 static redlock client, fenced;
 
-static void probe_cycle(struct round *r) {
+static void floor_cycle(struct floor *f, struct round *r) {
   int64_t start = bench_ns(), locked;
-  floor_command(&probe);
+  floor_command(f);
   locked = bench_ns();
-  floor_command(&probe);
+  floor_command(f);
   samples_add(&r->lock, locked - start);
   samples_add(&r->release, bench_ns() - locked);
 }
+
+static void probe_cycle(struct round *r) { floor_cycle(&probe, r); }
+
+static void scripts_cycle(struct round *r) { floor_cycle(&scripts, r); }
 
 static void cycle_of(redlock *rl, const char *resource, uint32_t ttl_ms, struct round *r) {
   redlock_lock lock;
@@ -50,7 +55,7 @@ static void fenced_cycle(struct round *r) {
 }
 
 static void (*const party_cycle[PARTIES])(struct round *) = {
-  probe_cycle, client_cycle, fenced_cycle
+  probe_cycle, client_cycle, fenced_cycle, scripts_cycle
 };
 
 static void take_turn(struct round *rounds, int party, int count) {
@@ -76,7 +81,7 @@ static void run_round(struct round *rounds) {
 
 enum { FLOOR_LOCK, FLOOR_P99, FLOOR_RATE, FLOOR_CALLS,
        LOCK, LOCK_P99, RELEASE, RATE, CALLS, NET_CALLS, LOCK_US, CYCLES,
-       FENCED_US, FENCED_LOCK, FIGURES };
+       FENCED_US, FENCED_LOCK, OLD_LOCK, OLD_RELEASE, OLD_RATE, FIGURES };
 
 /* Calls a cycle, of the first kinds in enum count_kind. */
 static double calls(const struct round *r, int kinds) {
@@ -90,6 +95,15 @@ static void note_fenced(struct series *s, struct round *with, struct round *with
   double lock = samples_percentile(&with->lock, 50);
   series_add(&s[FENCED_US], lock / 1000);
   series_add(&s[FENCED_LOCK], lock / samples_percentile(&without->lock, 50));
+}
+
+/* Against the floor with scripts. */
+static void note_scripts(struct series *s, struct round *old, struct round *ours) {
+  series_add(&s[OLD_LOCK], samples_percentile(&ours->lock, 50) /
+                           samples_percentile(&old->lock, 50));
+  series_add(&s[OLD_RELEASE], samples_percentile(&ours->release, 50) /
+                              samples_percentile(&old->release, 50));
+  series_add(&s[OLD_RATE], (double)old->ns / (double)ours->ns);
 }
 
 static void note_round(struct series *s, struct round *floors, struct round *ours) {
@@ -133,6 +147,9 @@ static void print_rows(struct series *s) {
   series_row("lock, p99: times the floor", &s[LOCK_P99], "");
   series_row("release, median: times the floor", &s[RELEASE], "");
   series_row("cycles a second: of the floor", &s[RATE], "");
+  series_row("lock, median: times the floor with scripts", &s[OLD_LOCK], "");
+  series_row("release, median: times the floor with scripts", &s[OLD_RELEASE], "");
+  series_row("cycles a second: of the floor with scripts", &s[OLD_RATE], "");
   series_row("system calls: times the floor", &s[CALLS], bench_met(all <= 1.0));
   series_row("send, recv and poll alone: times the floor", &s[NET_CALLS], "");
 }
@@ -141,7 +158,8 @@ static void open_all(const struct servers *set, char list[SERVERS_LIST]) {
   redlock_options options;
   int ports[BENCH_SERVERS], i;
   for (i = 0; i < BENCH_SERVERS; i++) ports[i] = set->at[i].port;
-  floor_open(&probe, ports, 1, "floor");
+  floor_open(&probe, ports, 1, "floor", floor_cheapest(&set->at[0]));
+  floor_open(&scripts, ports, 1, "scripts", FLOOR_SCRIPTS);
   servers_list(set, BENCH_SERVERS, list);
   memset(&options, 0, sizeof options);
   options.fencing = 1;
@@ -173,8 +191,10 @@ int main(void) {
     run_round(rounds);
     note_round(s, &rounds[FLOOR], &rounds[OURS]);
     note_fenced(s, &rounds[FENCED], &rounds[OURS]);
+    note_scripts(s, &rounds[SCRIPTS], &rounds[OURS]);
     bench_say(".");
   }
+  bench_say(" the floor releases by %s", floor_text(probe.release));
   bench_head("");
   print_rows(s);
   print_calls("floor", &rounds[FLOOR]);
@@ -182,6 +202,7 @@ int main(void) {
   redlock_close(&client);
   redlock_close(&fenced);
   floor_close(&probe);
+  floor_close(&scripts);
   servers_stop(&set);
   return 0;
 }

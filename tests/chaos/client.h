@@ -72,7 +72,7 @@ static inline void monitor_word(const char *from, char *to, size_t room) {
 static inline int monitor_script(FILE *stream, const char *resource, char *to, size_t room) {
   char line[4096], wanted[64];
   const char *at;
-  snprintf(wanted, sizeof wanted, "\" \"1\" \"%s\"", resource);
+  snprintf(wanted, sizeof wanted, "\" \"2\" \"%s\"", resource);
   while (fgets(line, sizeof line, stream)) {
     at = strstr(line, "\"EVAL\" ");
     if (!at || !strstr(at, wanted)) continue;

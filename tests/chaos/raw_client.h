@@ -22,7 +22,7 @@ enum {
 
 /* How a bare client votes and counts; a negative control has another one. */
 struct bare_rules {
-  const char *script; /* EVAL script 1 resource value ttl_ms value token max_ttl_ms */
+  const char *script; /* EVAL script 2 resource counter value ttl_ms value token max_ttl_ms */
   int quorum, quarantine;
   int wild;           /* how many of ten proposals are anything at all */
   int max_ttl_ms;
@@ -97,10 +97,11 @@ static inline size_t bare_number(char *to, size_t room, int64_t number) {
 /* The value may be anything: nobody releases it. It is also what may stand there already. */
 static inline size_t bare_command(const struct bare *b, char *to, size_t room, int64_t token) {
   int64_t value = token + timing_us();
-  size_t size = (size_t)snprintf(to, room, "*9\r\n$4\r\nEVAL\r\n");
+  size_t size = (size_t)snprintf(to, room, "*10\r\n$4\r\nEVAL\r\n");
   size += bare_word(to + size, room - size, b->rules->script);
-  size += bare_word(to + size, room - size, "1");
+  size += bare_word(to + size, room - size, "2");
   size += bare_word(to + size, room - size, "r");
+  size += bare_word(to + size, room - size, "r:fence");
   size += bare_number(to + size, room - size, value);
   size += bare_number(to + size, room - size, BARE_TTL_MS);
   size += bare_number(to + size, room - size, value);

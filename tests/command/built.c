@@ -61,6 +61,12 @@ TEST(the_static_one_is_small) {
   CHECK(file.st_size < SMALL_BYTES);
 }
 
+TEST(the_static_one_says_what_it_needs) {
+  fresh();
+  CHECK_SAYS("no-such-gcc is not installed: install musl-tools, or set STATIC_CC", 2,
+             "make -s redlock-static BUILD=$work/b STATIC_CC=no-such-gcc");
+}
+
 /* What a slow server had not read when the connection closed lives until its ttl; no longer. */
 static int all_keys_expire(const struct server *s) {
   char expected[32];

@@ -119,6 +119,15 @@ static inline int await_file(const char *name) {
   return access(in_work(name), F_OK) == 0;
 }
 
+/* Until the file says it, or the test fails. */
+static inline int await_words(const char *file, const char *words) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  while (!strstr(read_work(file), words) && timing_ms() < end) rest(20);
+  if (CHECK(strstr(read_work(file), words))) return 1;
+  printf("    said: %s\n", read_work(file));
+  return 0;
+}
+
 /* Another one holds a lock, for 15 s. */
 static inline pid_t start_holder(const char *options_and_name) {
   pid_t pid = start("exec $redlock %s -- sh -c 'touch $work/runs; exec sleep 15'",

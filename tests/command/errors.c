@@ -65,6 +65,7 @@ TEST(tells_a_tls_port) {
   CHECK(says("this redlock was built without TLS: build it with 'make redlock TLS=1'"));
   CHECK_EQ(shell("$redlock --insecure job -- true"), 125);
   CHECK(says("this redlock was built without TLS: build it with 'make redlock TLS=1'"));
+  CHECK_SAYS(", without TLS\n", 0, "$redlock -V");
 }
 
 TEST(tells_what_is_no_redis) {
@@ -132,6 +133,23 @@ TEST(tells_a_cluster) {
   renamed_server_says("--cluster-enabled yes", "it is part of a cluster");
 }
 
+/* It answers HELLO, and knows no locks. */
+TEST(tells_a_sentinel) {
+  pid_t pid;
+  int port;
+  fresh();
+  close(servers_listener(&port));
+  pid = start("touch $work/sentinel.conf && exec $REDIS_SERVER $work/sentinel.conf --sentinel "
+              "--port %d --bind 127.0.0.1", port);
+  if (!await_words("background", "Sentinel ID is")) return;
+  use_servers("127.0.0.1:%d", port);
+  CHECK_SAYS("it is a sentinel: list the masters themselves", 121, "$redlock --status");
+  CHECK_SAYS("(or is it a sentinel?)", 121, "$redlock -n job -- true");
+  CHECK(says("cannot take lock 'job': the only server is unavailable\n"));
+  kill(pid, SIGTERM);
+  CHECK_EQ(end_of(pid), 0);
+}
+
 /* By its run_id, which --max-ttl and --status ask for. */
 TEST(tells_a_server_that_is_listed_under_two_names) {
   fresh();
@@ -149,15 +167,15 @@ static void give_ann(const char *rights) {
 }
 
 TEST(tells_what_an_acl_denies) {
-  static const char what[] = "this user needs +set +eval +get +del +pttl +pexpire";
   int port = real.at[0].port;
   fresh();
   give_ann("~* +@all -set");
-  one_server_says("ann:x@", port, what);
+  one_server_says("ann:x@", port, "this user needs +set (see RIGHTS in redlock(1))");
   give_ann("~* +@all -del"); /* inside the script */
-  one_server_says("ann:x@", port, what);
+  one_server_says("ann:x@", port, "+del");
   give_ann("~* +set +eval +info");
-  one_server_says("ann:x@", port, what);
+  one_server_says("ann:x@", port, "+get");
+  CHECK(says("this user needs +get (see")); /* the status knows what it has tried */
   give_ann("~other +@all");
   CHECK_EQ(shell("$redlock -n job -- true"), 121);
   CHECK(says("this user may not use this lock's name: allow ~NAME in its ACL"));
@@ -181,15 +199,35 @@ TEST(status_tries_each_right) {
   static const char fenced[] = "--fencing --max-ttl 1s -t 1s";
   fresh();
   if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 the words are others");
+  CHECK_EQ(shell("until $redlock --max-ttl 1s --status | grep -q '3 of 3'; do sleep 0.1; done"), 0);
   use_servers("redis://ann:x@127.0.0.1:%d", real.at[0].port);
   status_says("~job* +@all -time", "", 0, "locks can be taken");
   status_says("~job* +@all -time", fenced, 121, "+time");
   status_says("~job* +@all", "job", 0, "s  ok");
   status_says("~job* +@all", "other", 121, "this user may not use this lock's name: allow ~NAME");
   status_says("~job +@all", "--fencing --max-ttl 1s -t 1s job", 121, "~NAME:fence");
-  status_says("~job +@all -client", "job", 0, "this user needs +hello +client|tracking");
+  status_says("~job +@all -client", "job", 0, "ok; +client|tracking would let it wake waiters\n");
   CHECK_EQ(server_number(&real.at[0], "DBSIZE"), 0);
   server_command(&real.at[0], "ACL DELUSER ann");
+}
+
+/* Where the server knows a command for that, but the user does not get it. */
+TEST(status_says_that_releases_need_a_script) {
+  static const char what[] = "would release without a script";
+  const struct server *s = &real.at[0];
+  int native;
+  fresh();
+  native = *server_command(s, "DELEX none IFEQ x") != '-' ||
+           *server_command(s, "DELIFEQ none x") != '-';
+  use_servers("127.0.0.1:%d", s->port);
+  (void)shell("$redlock --status");
+  CHECK(!says(what));
+  if (*server_command(s, "ACL WHOAMI") == '-') SKIP("before Redis 6 there are no users");
+  use_servers("redis://ann:x@127.0.0.1:%d", s->port);
+  server_command(s, "ACL SETUSER ann reset on >x ~* +@all -command");
+  (void)shell("$redlock --status");
+  CHECK_EQ(says(what) != 0, native);
+  server_command(s, "ACL DELUSER ann");
 }
 
 /* --status finds what refuses locks, and writes nothing. */
@@ -207,7 +245,7 @@ TEST(speaks_plainly_of_bad_lists) {
   fresh();
   CHECK_EQ(shell("l=; i=0; while [ $((i += 1)) -le 16 ]; do l=$l,127.0.0.1:$i; done; "
                  "$redlock -s $l job -- true"), 125);
-  CHECK(says("there are more than 15 servers in the list: 15 are the most") && speaks_plainly());
+  CHECK(says("redlock: there are 16 servers in the list: 15 are the most") && speaks_plainly());
   CHECK_EQ(shell("$redlock -s 127.0.0.1:1,127.0.0.1:1 job -- true"), 125);
   CHECK(says("this address is in the list twice: list it once"));
   servers_freeze(&real, 2);
@@ -220,7 +258,7 @@ TEST(status_tells_who_holds_a_lock) {
   int i;
   fresh();
   CHECK_SAYS("0 of 3 servers have lock 'job'\n", 0, "$redlock --status job");
-  CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job && $redlock --status job"), 0);
+  CHECK_EQ(shell("$redlock --no-label --take job >$work/ticket && $redlock --status job"), 0);
   CHECK(says("3 of 3 servers have lock 'job', for "));
   for (i = 0; i < 3; i++)
     server_command(&real.at[i], "SET other %s-0123456789 PX 60000", i == 1 ? "another" : "billing");
@@ -228,6 +266,37 @@ TEST(status_tells_who_holds_a_lock) {
   CHECK(says("2 of 3 servers have lock 'other', labelled 'billing-', for ") && !says("0123"));
   CHECK_EQ(shell("$redlock --status --json other"), 0);
   CHECK(says("\"label\":\"billing-\",\"have_lock\":2,\"left_ms\":") && !says("0123"));
+}
+
+/* A host of that name takes a lock, and the status calls it so. */
+static void is_labelled(const char *host, const char *label) {
+  char expected[64];
+  fresh();
+  CHECK_EQ(shell("unshare -ru sh -c 'echo %s >/proc/sys/kernel/hostname && "
+                 "exec $redlock --take job' >$work/ticket", host), 0);
+  CHECK_EQ(shell("$redlock --status job"), 0);
+  snprintf(expected, sizeof expected, "have lock 'job', labelled '%s', for ", label);
+  if (!CHECK(says(expected))) printf("    %s: %s", host, output());
+}
+
+TEST(a_lock_is_labelled_with_the_hosts_name) {
+  if (shell("unshare -ru sh -c 'echo x >/proc/sys/kernel/hostname'")) SKIP("no name of our own");
+  is_labelled("web1", "web1");
+  is_labelled("web1.example.com", "web1");
+  is_labelled("database", "database");
+  is_labelled("web-frontend-12", "ntend-12");
+  CHECK_EQ(shell("$redlock --status --json job"), 0);
+  CHECK(says("\"label\":\"ntend-12\""));
+}
+
+/* Two locks of one host: 12 bytes of the value are random. */
+TEST(a_label_leaves_enough_to_chance) { /* R3 */
+  fresh();
+  CHECK_EQ(shell("for n in 1 2; do $redlock --take job$n >$work/t$n || exit; "
+                 "sed 's|.*/||' $work/t$n | cut -c 1-16 >$work/l$n; "
+                 "sed 's|.*/||' $work/t$n | cut -c 17-40 | fold -w 2 >$work/r$n; done; "
+                 "cmp $work/l1 $work/l2 && paste $work/r1 $work/r2 | awk '$1 == $2' | wc -l"), 0);
+  CHECK(strtol(output(), NULL, 10) < 4);
 }
 
 TEST(status_is_told_as_json) {
@@ -251,15 +320,6 @@ TEST(status_is_told_as_json) {
 }
 
 /* ---- waiting ---- */
-
-/* Until the file says it, or the test fails. */
-static int await_words(const char *file, const char *words) {
-  int64_t end = timing_ms() + LIMIT_MS;
-  while (!strstr(read_work(file), words) && timing_ms() < end) rest(20);
-  if (CHECK(strstr(read_work(file), words))) return 1;
-  printf("    said: %s\n", read_work(file));
-  return 0;
-}
 
 TEST(verbose_tells_who_waits) {
   char expected[LINE];

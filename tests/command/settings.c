@@ -45,6 +45,24 @@ TEST(takes_decimals) {
   CHECK_SAYS("'24.9d' is too long", 125, "$redlock -t 24.9d job -- true");
 }
 
+/* The ttl is 30 s, but no longer than the longest one; as long as that if it is asked for. */
+TEST(the_longest_ttl_may_stand_in_the_environment) {
+  static const char left[] = "$redlock -v %s job -- true 2>&1 | grep -c 'it is valid for %s'";
+  fresh();
+  CHECK_EQ(shell(left, "", "29... ms"), 0);
+  CHECK_EQ(shell("until $redlock --max-ttl 5s --status | grep -q '3 of 3'; do sleep 0.1; done"),
+           0);
+  setenv("REDLOCK_MAX_TTL", "5s", 1);
+  CHECK_EQ(shell(left, "", "4... ms"), 0);
+  CHECK_SAYS("--ttl 9s is longer than --max-ttl 5s", 125, "$redlock -t 9s job -- true");
+  CHECK_SAYS("s of --max-ttl 3600s: it votes in 3", 121, "$redlock --max-ttl 1h --status");
+  setenv("REDLOCK_MAX_TTL", "3 s", 1);
+  CHECK_SAYS("'3 s' is not a time", 125, "$redlock --status");
+  setenv("REDLOCK_MAX_TTL", "", 1);
+  CHECK_EQ(shell(left, "", "29... ms"), 0);
+  unsetenv("REDLOCK_MAX_TTL");
+}
+
 /* ---- passwords ---- */
 
 /* The default user of all servers wants this one, or none when it is "". */
@@ -208,6 +226,8 @@ TEST(the_cron_lines_run_under_cron) {
                  "-e '/=/s/^/export /; s/^[0-9* ]*redlock/redlock/' $work/crontab >$work/job && "
                  "env -i HOME=/ SHELL=/bin/sh PATH=/usr/bin:/bin sh $work/job"), 0);
   CHECK(strcmp(output(), "backed up\n") == 0);
+  CHECK_EQ(shell("env -i HOME=/ SHELL=/bin/sh PATH=/usr/bin:/bin sh $work/job"), 0);
+  CHECK(!*output()); /* another host, whose clock is behind */
 }
 
 int main(int argc, char **argv) {

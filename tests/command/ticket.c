@@ -66,6 +66,61 @@ TEST(a_ticket_that_cannot_be_written_holds_nothing) {
   CHECK(says("cannot write the ticket of lock 'job'") && is_released("job"));
   CHECK_EQ(shell("$redlock --take --ticket-file $work/none/ticket job"), 123);
   CHECK(says("No such file") && is_released("job"));
+  CHECK_SAYS("cannot write the ticket of lock 'job': Bad file", 123, "$redlock --take job >&-");
+  CHECK(is_released("job"));
+}
+
+/* Its process number may come again, in another container. */
+TEST(no_left_over_file_is_in_the_way) {
+  fresh();
+  CHECK_EQ(shell("sh -c 'touch $work/ticket.$$; "
+                 "exec $redlock --take --ticket-file $work/ticket job' && "
+                 "$redlock --release --ticket-file $work/ticket"), 0);
+}
+
+/* ---- a COMMAND ---- */
+
+/* It is kept for longer than the ttl that it was taken for, and then free. */
+TEST(a_ticket_can_be_run_under) { /* R28 */
+  fresh();
+  CHECK_EQ(shell("T=$($redlock -t 20s --take 'a job') && $redlock -t 1s --run \"$T\" -- sh -c '"
+                 "echo \"<$REDLOCK_RESOURCE>\"; sleep 1.5; $redlock -n \"a job\" -- true; "
+                 "test $? = 120 && exit 7'"), 7);
+  CHECK(says("<a job>\n") && is_released("\"a job\""));
+  CHECK_EQ(shell("T=$($redlock --take job) && $redlock --run $T -c 'exit 8'; test $? = 8 && "
+                 "$redlock --run $T -- echo wrong"), LOST);
+  CHECK(says("lock 'job' is not held by this ticket") && !says("wrong\n"));
+  CHECK_EQ(shell("T=$($redlock --take job) && $redlock --min-hold 60s --run $T true && "
+                 "$redlock -n job true"), TAKEN);
+}
+
+/* Its file holds the next ticket meanwhile: after a crash it can be taken over again. */
+TEST(a_ticket_in_a_file_can_be_run_under) { /* R28 */
+  pid_t pid;
+  fresh();
+  CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job && cp $work/ticket $work/old && "
+                 "$redlock --run --ticket-file $work/ticket -- cmp -s $work/ticket $work/old"), 1);
+  CHECK(access(in_work("ticket"), F_OK) != 0 && is_released("job"));
+  CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job"), 0);
+  pid = start("exec $redlock --run --ticket-file $work/ticket -- "
+              "sh -c 'touch $work/runs; sleep 9'");
+  CHECK(await_file("runs"));
+  kill(pid, SIGKILL);
+  CHECK_EQ(end_of(pid), 128 + SIGKILL);
+  CHECK_EQ(shell("$redlock --run --ticket-file $work/ticket -- true"), 0);
+  CHECK(is_released("job"));
+}
+
+/* Whoever has the file may end it from elsewhere. */
+TEST(a_ticket_that_is_taken_away_stops_command) {
+  pid_t pid;
+  fresh();
+  CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job"), 0);
+  pid = start("exec $redlock -t 2s --run --ticket-file $work/ticket -- "
+              "sh -c 'touch $work/runs; exec sleep 15'");
+  CHECK(await_file("runs"));
+  CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
+  CHECK_EQ(end_of(pid), LOST);
 }
 
 /* ---- what goes wrong ---- */
@@ -102,6 +157,10 @@ TEST(refuses_what_is_no_ticket) {
   keeps_secret("--take job true", "run no COMMAND");
   keeps_secret("--release job/0123456789012345678901234567890123456789 x", "run no COMMAND");
   keeps_secret("--ticket-file x job true", "is for --take");
+  keeps_secret("--run", "the ticket, or --ticket-file, is missing");
+  keeps_secret("--run job/0123456789012345678901234567890123456789", "COMMAND is missing");
+  keeps_secret("--run job/0123456789012345678901234567890123456789/1 true", "give --fencing");
+  keeps_secret("--status --release job/0123456789012345678901234567890123456789", "leave out one");
   keeps_secret("--extend job", none);
   keeps_secret("--extend /0123456789012345678901234567890123456789", none);
   keeps_secret("--extend 0123456789012345678901234567890123456789", none);

@@ -213,13 +213,19 @@ TEST(refuses_bad_usage) {
   refuses("-t 10ms job -- true", "200ms or more");
   refuses("-t 3s -k 2s job -- true", "a third of --ttl");
   refuses("-t 3s --max-ttl 2s job -- true", "--ttl 3s is longer than --max-ttl 2s");
-  refuses("--max-ttl 1.5s job -- true", "--ttl 30s is longer than --max-ttl 1500ms");
+  refuses("-t 2s --max-ttl 1.5s job -- true", "--ttl 2s is longer than --max-ttl 1500ms");
+  refuses("--max-ttl 100ms job -- true", "200ms or more");
   refuses("-E 256 job -- true", "'256' is not an exit status: write 0 to 255");
   refuses("--json job -- true", "--json is for --status: give both");
   refuses("--status job true", "leave out 'true': --status runs no COMMAND");
   refuses("-s '' job -- true", "no servers");
   refuses("-s a:b:c job -- true", "server 'a:b:c'");
   refuses("-s ::1 job -- true", "server '::1': write an IPv6 address as [v6]:port");
+  refuses("-s 'a:7001;b:7002' job -- true", "separate servers by commas, not by ;");
+  refuses("-s a:99999 job -- true", "server 'a:99999': the port is out of range: 1 to 65535");
+  refuses("-s redis://[::1]:65536/2 job -- true", "the port is out of range");
+  refuses("-s a:0 job -- true", "the port is out of range");
+  refuses("-s a:6379x job -- true", "write host[:port]");
   refuses("-s redis://u:s3%zz@a job -- true", "two hexadecimal digits must follow each %");
   refuses("-s rediss://u:s3cret@a job -- true", "TLS");
   CHECK(!says("s3cret"));
@@ -249,7 +255,7 @@ TEST(helps_on_one_screen) {
   CHECK_EQ(shell("env -u REDLOCK_SERVERS $redlock --help"), 0);
   CHECK_EQ(shell("$redlock -h | awk 'length > 79 || NR > 23 { bad = 1 } END { exit bad }'"), 0);
   CHECK_EQ(shell("$redlock -V"), 0);
-  CHECK(strncmp(output(), "redlock ", 8) == 0);
+  CHECK(strncmp(output(), "redlock ", 8) == 0 && says(" with"));
 }
 
 /* ---- status ---- */
@@ -262,6 +268,21 @@ TEST(shows_status) {
   /* Its clock, from 6.2 on. */
   CHECK(says("s  ok") || server_info(&real.at[0], "server_time_usec:") < 0);
   CHECK_SAYS("s of --max-ttl 3600s: it votes in 3", 121, "$redlock --max-ttl 1h --status");
+}
+
+/* Locks can be taken, and yet somebody should look. */
+TEST(a_strict_status_misses_each_server) {
+  fresh();
+  CHECK_EQ(shell("$redlock --status --strict"), 0);
+  server_kill(&real.at[0]);
+  CHECK_EQ(shell("$redlock --status"), 0);
+  CHECK_SAYS("4 of 5 servers can vote, 3 are needed: locks can be taken", 119,
+             "$redlock --status --strict");
+  CHECK_SAYS("\"can_vote\":4,\"needed\":3,\"locks\":true", 119,
+             "$redlock --status --strict --json");
+  servers_kill(&real, 3);
+  CHECK_EQ(shell("$redlock --status --strict"), 121);
+  refuses("--strict job -- true", "--strict is for --status: give both, or leave it out");
 }
 
 TEST(shows_what_is_wrong) {
@@ -312,32 +333,33 @@ TEST(least_rights_are_enough) {
   CHECK_EQ(shell("touch $work/end"), 0);
   CHECK_EQ(end_of(pid), 0);
   CHECK(!*read_work("background") && is_released("job"));
-  CHECK_SAYS("this user needs +set +eval", 121, "$redlock -n --max-ttl 1s -t 1s job -- true");
+  CHECK_SAYS("also +info", 121, "$redlock -n --max-ttl 1s job -- true");
   use_ann("+set +eval +get +del +pttl +pexpire +info");
   CHECK_EQ(shell("$redlock --max-ttl 1s -t 1s job -- true"), 0);
 }
 
 /* Inside the scripts too, where what was denied must not be taken for an answer. */
 TEST(a_right_that_a_script_lacks_is_told) {
-  static const char what[] = "this user needs +set +eval +get +del +pttl +pexpire";
   fresh();
   use_ann("+@all -pttl");
-  CHECK_SAYS(what, 122, "$redlock -t 500ms job -- sleep 9");
+  CHECK_SAYS("+pttl", 122, "$redlock -t 500ms job -- sleep 9");
   fresh();
   use_ann("+@all -time ~job:fence");
-  CHECK_SAYS(what, 121, "$redlock --fencing --max-ttl 1s -t 1s -w 4s job -- true");
+  CHECK_SAYS("+time", 121, "$redlock --fencing --max-ttl 1s -t 1s -w 4s job -- true");
 }
 
 TEST(status_needs_info_and_locks_do_not) {
   fresh();
   use_ann("+set +eval +get +del +pttl +pexpire");
-  CHECK_SAYS("also +info", 0, "$redlock --status");
+  CHECK_SAYS("  ok; ", 0, "$redlock --status");
+  CHECK(says("+client|tracking would let it wake waiters"));
+  CHECK(says("; +info would tell its version and role\n") && !says("NOPERM") && !says("ERR"));
   CHECK(says("5 of 5 servers can vote, 3 are needed: locks can be taken"));
   CHECK(!says(" 0s ") && !says("s3cret"));
   CHECK_SAYS("NO LOCK CAN BE TAKEN", 121, "$redlock --max-ttl 1s -t 1s --status");
   use_ann("+info");
   CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(says("NOPERM") && says("+set +eval") && says("NO LOCK CAN BE TAKEN"));
+  CHECK(says("NOPERM") && says("this user needs +set (see") && says("NO LOCK CAN BE TAKEN"));
   use_ann("+info +set +eval +get +del +pttl +pexpire");
   CHECK_EQ(shell("$redlock --status"), 0);
   CHECK(says("5 of 5 servers can vote, 3 are needed: locks can be taken") && !says("NOPERM"));

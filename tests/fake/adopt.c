@@ -414,6 +414,36 @@ TEST(the_first_of_a_client_takes_two_rounds) { /* R28 R25 */
   end();
 }
 
+/* One of five never had it, and two are slow: the near ones do not decide. */
+TEST(a_minority_does_not_decide_the_first_of_a_client) { /* R16 R28 R25 */
+  int never, slow;
+  for (never = 0; never < 5; never++)
+    for (slow = 0; slow < 5; slow++) {
+      fenced_world(5);
+      give();
+      forget_key(never, never, "r");
+      fake.server[slow].reply_ms = 4;
+      fake.server[(slow + 1) % 5].reply_ms = 3;
+      CHECK_EQ(adopt(), REDLOCK_OK);
+      end();
+    }
+}
+
+/* What a minority says, beside servers that say nothing of it, proves nothing. */
+TEST(taken_is_what_a_majority_says) { /* R23 R28 */
+  int gone;
+  for (gone = 0; gone <= 3; gone++) {
+    fenced_world(5);
+    warm();
+    give();
+    forget_key(0, gone - 1, "r");
+    SET_SERVERS(3, 4, refuses, 1);
+    reset(3, 4, FAKE_RST);
+    CHECK_EQ(adopt(), gone == 0 ? REDLOCK_OK : gone < 3 ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN);
+    end();
+  }
+}
+
 /* Servers first to last have seen a token that is so much greater. */
 static void raise_counters(int first, int last, uint64_t by) {
   char text[24];
@@ -438,14 +468,14 @@ TEST(a_low_token_is_raised_at_once) { /* R28 R25 */
 }
 
 /* One swaps and rolls back, one refuses the token, one is dead: in the second round the first has
-   nothing left to swap. */
-TEST(an_attempt_that_finds_it_taken_may_have_lost_it) { /* R28 R7 R25 */
+   nothing left to swap, which proves nothing. */
+TEST(an_attempt_that_fails_may_have_lost_it) { /* R28 R7 R25 */
   fenced_world(3);
   warm();
   give();
   raise_counters(1, 1, 3000000);
   turn_away(2, 2, 1);
-  CHECK_EQ(adopt(), REDLOCK_TAKEN);
+  CHECK_EQ(adopt(), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TAKEN);
   run_for(5);
   CHECK_EQ(hold_value(&lock), 0);

@@ -91,7 +91,7 @@ TEST(a_connection_that_is_reset_is_lost) { /* R12 */
   (void)redlock_step(&rl);
   connection = accept(listener, NULL, NULL);
   (void)redlock_step(&rl);
-  CHECK_EQ(send(connection, "-ERR\r\n-ERR\r\n", 12, 0), 12); /* to HELLO and CLIENT */
+  CHECK_EQ(send(connection, "-ERR\r\n-ERR\r\n-ERR\r\n", 18, 0), 18); /* to the handshake */
   while (redlock_server_status(&rl, 0, &info) == REDLOCK_OK && !info.connected)
     (void)redlock_wait(&rl, 1);
   CHECK_EQ(setsockopt(connection, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);

@@ -13,6 +13,9 @@ static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
     case C_INFO: return FAKE_INFO;
     case C_HELLO: return FAKE_HELLO;
     case C_CLIENT: return FAKE_TRACKING;
+    case C_COMMAND: return FAKE_LIST;
+    case C_DELEX:
+    case C_DELIFEQ: return FAKE_RELEASE;
     default: return FAKE_OTHER;
   }
 }
@@ -24,27 +27,31 @@ static inline void fake_describe_set(struct fake_command *c, const struct fake_a
     if (arg_is(a->arg[i], "px")) c->ttl_ms = fake_arg_number(a, i + 1);
 }
 
-/* EVAL script 1 key value [ttl [beginning [token max_ttl]]] */
+/* EVAL script 1 key value [ttl [beginning]], EVAL script 2 key counter value ttl beginning token
+   max_ttl */
 static inline void fake_describe_script(struct fake_command *c, const struct fake_args *a) {
   enum script script = script_of(a->count, a->arg);
+  int at = script == SCRIPT_FENCED ? 6 : 5;
   c->fenced = script == SCRIPT_FENCED;
   c->arms = script == SCRIPT_ARM;
-  if (script != SCRIPT_RELEASE) c->ttl_ms = fake_arg_number(a, 5);
+  c->value = fake_text_of(a->arg[at - 1]);
+  if (script != SCRIPT_RELEASE) c->ttl_ms = fake_arg_number(a, at);
   c->swaps = (c->fenced || c->arms) &&
-             (c->value.size < a->arg[6].size ||
-              memcmp(c->value.byte, a->arg[6].at, a->arg[6].size) != 0);
+             (c->value.size < a->arg[at + 1].size ||
+              memcmp(c->value.byte, a->arg[at + 1].at, a->arg[at + 1].size) != 0);
   if (!c->fenced) return;
-  c->token = fake_arg_number(a, 7);
-  c->max_ttl_ms = fake_arg_number(a, 8);
+  c->token = fake_arg_number(a, 8);
+  c->max_ttl_ms = fake_arg_number(a, 9);
 }
 
 static inline void fake_describe(struct fake_command *c, const struct fake_args *a) {
-  int first = arg_is(a->arg[0], "set") ? 1 : 3, i;
+  int first = arg_is(a->arg[0], "eval") ? 3 : 1, i;
   if (c->kind <= FAKE_EXTEND) {
     if (first < a->count) c->key = fake_text_of(a->arg[first]);
-    if (first + 1 < a->count) c->value = fake_text_of(a->arg[first + 1]);
-    if (first == 1) fake_describe_set(c, a);
-    else fake_describe_script(c, a);
+    if (first == 1) c->value = fake_text_of(a->arg[c->kind == FAKE_SET ? 2 : a->count - 1]);
+    if (c->kind == FAKE_SET && first == 1) fake_describe_set(c, a);
+    c->native = c->kind == FAKE_RELEASE && first == 1;
+    if (first == 3) fake_describe_script(c, a);
     return;
   }
   for (i = 0; i < a->count; i++) {

@@ -109,6 +109,50 @@ TEST(the_first_of_a_client_takes_two_rounds) { /* R25 */
   end();
 }
 
+/* What a minority of five does in the worlds of the next tests. */
+enum minority { OCCUPIED, DEAD, FROZEN, SLOW_AND_OCCUPIED, SLOW_AND_DEAD, MINORITIES };
+
+static void put_minority(enum minority how, int first, int second) {
+  if (how == OCCUPIED || how == SLOW_AND_OCCUPIED) occupy(first, first, "r", 60000);
+  if (how == DEAD || how == SLOW_AND_DEAD) fake.server[first].refuses = 1;
+  if (how == FROZEN) fake_freeze(&fake, first);
+  if (how >= SLOW_AND_OCCUPIED) fake.server[second].reply_ms = 4;
+}
+
+/* A client that knows no clock yet asks for those of a quorum, however soon others answer. */
+static void a_first_call(enum minority how, int first, int second, int third_ms) {
+  int k;
+  prepare_fenced(5);
+  put_minority(how, first, second);
+  for (k = 0; third_ms && k < 5; k++)
+    if (k != first && k != second) fake.server[k].reply_ms = third_ms * (k + 1);
+  ready();
+  if (!CHECK_EQ(take("r"), REDLOCK_OK))
+    printf("    %d, servers %d and %d, %d\n", how, first, second, third_ms);
+  end();
+}
+
+TEST(a_minority_does_not_decide_a_first_call) { /* R16 R23 R25 */
+  int how, first, second, third_ms;
+  for (how = 0; how < MINORITIES; how++)
+    for (first = 0; first < 5; first++)
+      for (second = 0; second < 5; second++)
+        for (third_ms = 0; third_ms < 4 && first != second; third_ms += 3)
+          a_first_call((enum minority)how, first, second, third_ms);
+}
+
+/* More than a minority have it taken: nothing is waited for then. */
+TEST(a_majority_does) { /* R6 R23 R25 */
+  prepare_fenced(5);
+  occupy(0, 2, "r", 60000);
+  SET_SERVERS(3, 4, reply_ms, 40);
+  ready();
+  start_timing();
+  CHECK_EQ(take("r"), REDLOCK_TAKEN);
+  CHECK(elapsed_ms() <= 6);
+  end();
+}
+
 TEST(extension_and_release_leave_it_alone) { /* R25 */
   uint64_t token;
   int i;

@@ -33,18 +33,31 @@ static void pass_for(int64_t ms) {
   while (now() < end_ms) pass();
 }
 
-/* The holder's key changes, which tells whoever waits; its value says that it had waited for so
-   long. */
+/* What the holder's value says at one server: that it had waited for so long. */
+static void say_age(int server, long age_ms) {
+  struct key *key = fake_key_at(&fake, server, "r");
+  memset(key->value, 'h', 20);
+  key->value[20] = (unsigned char)(age_ms >> 16);
+  key->value[21] = (unsigned char)(age_ms >> 8);
+  key->value[22] = (unsigned char)age_ms;
+  key->value_size = 23;
+}
+
+/* The holder's key changes, which tells whoever waits. */
 static void hold_with_age(long age_ms) {
+  int i;
+  occupy(0, 2, "r", TTL);
+  for (i = 0; i < 3; i++) say_age(i, age_ms);
+}
+
+/* Another program's key, with a value of that size. */
+static void hold_with_size(size_t size) {
   int i;
   occupy(0, 2, "r", TTL);
   for (i = 0; i < 3; i++) {
     struct key *key = fake_key_at(&fake, i, "r");
-    memset(key->value, 'h', 20);
-    key->value[20] = (unsigned char)(age_ms >> 16);
-    key->value[21] = (unsigned char)(age_ms >> 8);
-    key->value[22] = (unsigned char)age_ms;
-    key->value_size = 23;
+    memset(key->value, '~', size);
+    key->value_size = size;
   }
 }
 
@@ -62,14 +75,19 @@ static void begin(redlock *client, redlock_lock *lock_of_it) {
   CHECK_EQ(redlock_start_acquire(client, lock_of_it, "r", TTL, REDLOCK_FOREVER), REDLOCK_PENDING);
 }
 
-/* The holder changes so many times: each time the waiter hears of it, and tries in vain. */
+/* The waiter has heard that the holder changed: lets it try in vain. */
+static void pass_attempt(const redlock_lock *l) {
+  uint32_t attempts = l->attempts;
+  int64_t end_ms = now() + 3000;
+  while (l->attempts == attempts && now() < end_ms) pass();
+  pass_for(3);
+}
+
+/* The holder changes so many times. */
 static void pass_attempts(const redlock_lock *l, int count, long age_ms) {
   while (count--) {
-    uint32_t attempts = l->attempts;
-    int64_t end_ms = now() + 3000;
     hold_with_age(age_ms);
-    while (l->attempts == attempts && now() < end_ms) pass();
-    pass_for(3);
+    pass_attempt(l);
   }
 }
 
@@ -144,6 +162,65 @@ TEST(no_age_keeps_a_waiter_away) { /* R26 */
   end();
 }
 
+/* It is as if nobody waited. */
+TEST(a_value_of_another_size_tells_no_age) { /* R26 */
+  size_t size;
+  int k;
+  world_of_two();
+  for (size = 1; size <= 40; size += size == 22 ? 2 : 1) {
+    hold_with_size(size);
+    begin(&rl, &lock);
+    pass_for(50);
+    for (k = 0; k < OFTEN; k++) {
+      hold_with_size(size);
+      pass_attempt(&lock);
+    }
+    CHECK(time_to_win() <= 60);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  end();
+}
+
+/* One of three says that the holder is very old, whichever it is. */
+TEST(a_minority_that_lies_delays_nobody) { /* R26 R16 */
+  int liar, k;
+  world_of_two();
+  for (liar = 0; liar < 3; liar++) {
+    hold_with_age(0);
+    begin(&rl, &lock);
+    pass_for(50);
+    for (k = 0; k < OFTEN; k++) {
+      hold_with_age(0);
+      say_age(liar, GREATEST);
+      pass_attempt(&lock);
+    }
+    CHECK(time_to_win() <= 60);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  end();
+}
+
+/* Nor does one that says that nobody waits hurry anybody: the others say who waited. */
+TEST(a_minority_that_hides_an_age_hurries_nobody) { /* R26 R16 */
+  int64_t rested = 0;
+  int turn, k;
+  world_of_two();
+  for (turn = 0; turn < 20; turn++) {
+    hold_with_age(0);
+    begin(&rl, &lock);
+    pass_for(50);
+    for (k = 0; k < OFTEN; k++) {
+      hold_with_age(100000);
+      say_age(turn % 3, 0);
+      pass_attempt(&lock);
+    }
+    rested += time_to_win();
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  CHECK(rested >= 20 * 250);
+  end();
+}
+
 /* Where few wait, whoever is not in turn would leave the lock free for nothing. */
 TEST(who_has_tried_a_few_times_hardly_rests) { /* R26 */
   int turn;
@@ -152,7 +229,7 @@ TEST(who_has_tried_a_few_times_hardly_rests) { /* R26 */
     hold_with_age(GREATEST);
     begin(&rl, &lock);
     pass_for(50);
-    CHECK_EQ(lock.attempts, 2);
+    CHECK_EQ(lock.attempts, 3);
     CHECK(time_to_win() <= 60);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }

@@ -26,7 +26,7 @@ static void toy_reply(struct toy *t, const char *text) {
 static void toy_execute(struct toy *t, const char **words, size_t count) {
   int is_set = *words[0] == 'S', ours;
   const char *value;
-  if (*words[0] != 'S' && *words[0] != 'E') { /* HELLO, CLIENT: it tells nobody when to try again */
+  if (*words[0] != 'S' && *words[0] != 'E') { /* what the handshake asks: it knows none of it */
     toy_reply(t, "-ERR unknown command\r\n");
     return;
   }

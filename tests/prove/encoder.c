@@ -101,8 +101,13 @@ void the_longest_command_fits(void) {
 static size_t end_of_command(const char *at, size_t size, int *words) {
   size_t i = 4;
   int k;
-  if (size < 4 || at[0] != '*' || at[2] != '\r' || at[3] != '\n') return 0;
+  if (size < 5 || at[0] != '*') return 0;
   *words = at[1] - '0';
+  if (at[2] != '\r') { /* two digits */
+    *words = 10 * *words + at[2] - '0';
+    i++;
+  }
+  if (at[i - 2] != '\r' || at[i - 1] != '\n') return 0;
   for (k = 0; k < *words; k++) {
     size_t length = 0;
     if (i >= size || at[i++] != '$') return 0;
@@ -130,6 +135,9 @@ static size_t end_of_command(const char *at, size_t size, int *words) {
 #ifndef TOLD
 #define TOLD 0
 #endif
+#ifndef FORM
+#define FORM RL_RELEASE_SCRIPT
+#endif
 #ifndef WORDS
 #define WORDS 6
 #endif
@@ -149,8 +157,9 @@ void a_command_reads_back(void) {
   rl.options.max_ttl_ms = UINT32_MAX;
   c = encoded(KIND);
   c->token = UINT64_MAX;
-  rl_put_command(&w, &rl, c);
+  rl_put_command(&w, &rl, c, FORM);
   prove(w.total <= sizeof message);
+  prove(w.total == c->wire_size - (size_t)(KIND == RL_TASK_RELEASE ? FORM : 0));
   prove(end_of_command(message, w.total, &words) == w.total && words == WORDS);
   for (i = 0; ADOPTS && i < RL_VALUE_BYTES; i++) /* its last word */
     prove(message[w.total - 22 + (size_t)i] == lock.resource[RL_REPLACED_AT + i]);

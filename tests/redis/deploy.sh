@@ -15,8 +15,6 @@ trap '"$three" stop "$folder" >/dev/null 2>&1; rm -rf "$work"' EXIT
 # As the server under test takes it.
 cp -r "$root/examples/deploy" "$deploy" && "$root/tests/deployed-conf" >"$deploy/redis.conf" || exit
 
-has_server() { [ -x "${REDIS_SERVER:-}" ] || skip "no redis-server"; }
-
 has_cli() { command -v redis-cli || command -v valkey-cli || skip "no redis-cli"; }
 
 # start_three : on ports that are free
@@ -60,6 +58,14 @@ three_says_that_nothing_was_started() {
   has_server && has_cli || return
   ! "$three" stop "$work/none" 2>"$work/said" && grep -q "nothing was started in $work/none" \
     "$work/said" && [ ! -e "$work/none" ]
+}
+
+# A port that others have; without its pauses.
+three_names_the_port_to_change() {
+  has_server && has_cli && start_three || return
+  mkdir -p "$work/bin" && printf '#!/bin/sh\n' >"$work/bin/sleep" && chmod 755 "$work/bin/sleep"
+  ! PATH=$work/bin:$PATH "$three" start "$work/second" 2>"$work/said" &&
+    cat "$work/said" && grep "is the port free? Else set FIRST_PORT to another" "$work/said"
 }
 
 # As its first comment says: an unset password is never that of nobody, which lets everybody in.
@@ -123,6 +129,7 @@ run three_servers_can_be_tried_out three_servers_can_be_tried_out
 run three_servers_are_started_once_and_stopped three_servers_are_started_once_and_stopped
 run three_never_stops_a_server_of_others three_never_stops_a_server_of_others
 run three_says_that_nothing_was_started three_says_that_nothing_was_started
+run three_names_the_port_to_change three_names_the_port_to_change
 run passwords_are_filled_in_as_the_configuration_says \
   passwords_are_filled_in_as_the_configuration_says
 run unit_is_good unit_is_good

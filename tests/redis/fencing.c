@@ -9,7 +9,7 @@ enum { N = 3, MAX_TTL = 8000 };
 #define CLOCK_US INT64_C(1790000000000000)
 #define LARGEST (INT64_C(1) << 53) /* of the numbers that Lua tells apart */
 
-static const char of_the_server[] = "t=redis.call('time')t=t[1]*1e6+t[2]";
+static const char of_the_server[] = "t=redis.call('time')t=t[1]*1000000+t[2]";
 static const char handed_in[] = "t=ARGV[6]+0 ";
 
 static struct server *server;
@@ -25,7 +25,7 @@ static const char *with_our_clock(void) {
 }
 
 static const char *ask(const char *script, int64_t token, int64_t clock_us) {
-  return server_command(server, "EVAL \"%s\" 1 r value 5000 value %lld %d %lld", script,
+  return server_command(server, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld", script,
                         (long long)token, MAX_TTL, (long long)clock_us);
 }
 
@@ -166,7 +166,7 @@ static int is_allowed_without(const char *keys, const char *commands) {
   server_command(server, "ACL SETUSER f reset on >f +eval %s %s", keys, commands);
   as = *server;
   snprintf(as.login, sizeof as.login, "AUTH f f");
-  reply = server_command(&as, "EVAL \"%s\" 1 r value 5000 value %lld %d %lld", with_our_clock(),
+  reply = server_command(&as, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld", with_our_clock(),
                          (long long)CLOCK_US + 1, MAX_TTL, (long long)CLOCK_US);
   return is_number(reply, CLOCK_US);
 }
@@ -193,7 +193,7 @@ TEST(a_lock_that_may_not_be_looked_at_stays) {
   server_command(server, "ACL SETUSER f reset on >f ~r ~r:fence +eval +set");
   as = *server;
   snprintf(as.login, sizeof as.login, "AUTH f f");
-  CHECK(*server_command(&as, "EVAL \"%s\" 1 r value 5000 value %lld %d %lld", with_our_clock(),
+  CHECK(*server_command(&as, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld", with_our_clock(),
                         (long long)CLOCK_US + 1, MAX_TTL, (long long)CLOCK_US) == '-');
   CHECK(strcmp(server_command(server, "GET r"), "other") == 0);
   server_command(server, "ACL DELUSER f");

@@ -43,6 +43,18 @@ static void one_that_is_taken_says_so() {
   CHECK(!none && none.status() == REDLOCK_INVALID);
 }
 
+/* What was refused or moved away has nothing to release, and says nothing of that. */
+static void the_reason_outlives_the_guard() {
+  redlock_guard to;
+  {
+    redlock_guard from = take("r");
+    to = std::move(from);
+    redlock_guard none(&client, "", REAL_TTL_MS, 0);
+    CHECK(to && !from && !none);
+  }
+  CHECK(strcmp(redlock_server_error(&client, -1), "the resource's name is empty") == 0);
+}
+
 static void an_exception_releases_it() {
   int caught = 0;
   try {
@@ -93,6 +105,7 @@ static void tests() {
   real_open(&client, N, REAL_PATIENT_MS);
   RUN(it_is_held_until_its_scope_ends);
   RUN(one_that_is_taken_says_so);
+  RUN(the_reason_outlives_the_guard);
   RUN(an_exception_releases_it);
   RUN(it_is_released_once);
   RUN(it_moves_and_what_it_held_is_released);

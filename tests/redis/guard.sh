@@ -10,7 +10,7 @@ cxx=${CXX:-c++}
 flags="-D_POSIX_C_SOURCE=200809L -I$root -O0 -g"
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Werror"
 
-has_tools() { need "$cxx" && { [ -x "${REDIS_SERVER:-}" ] || skip "no redis-server"; }; }
+has_tools() { need "$cxx" && has_server; }
 
 # Once, in C and without tests in it. What leaks is found, where the compiler can.
 build_library() {

@@ -119,4 +119,18 @@ TEST(a_server_without_info_casts_no_vote) {
   servers_command(&real, 2, "ACL SETUSER default +@all");
 }
 
+/* What a Cluster's node grants, its replica may not know. */
+TEST(a_node_of_a_cluster_casts_no_vote) { /* R24 */
+  struct servers node;
+  char list[SERVERS_LIST];
+  redlock rl;
+  redlock_lock lock;
+  servers_start(&node, 1, "--cluster-enabled yes");
+  open_wary(&rl, servers_list(&node, 1, list));
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
+  CHECK(strncmp(redlock_server_error(&rl, 0), "not a master", 12) == 0);
+  redlock_close(&rl);
+  servers_stop(&node);
+}
+
 int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }

@@ -15,7 +15,7 @@ servers='' pids=''
 trap 'kill $pids 2>/dev/null; rm -rf "$work"' EXIT
 
 has_tools() {
-  need git && need cc && { [ -x "${REDIS_SERVER:-}" ] || skip "no redis-server"; } || return
+  need git && need cc && has_server || return
   [ -e .git ] || skip "no history of git here: the older headers are in it"
 }
 

@@ -103,6 +103,15 @@ static void draw_wakes(struct config *k) {
   if (k->no_hello | k->no_tracking) T->fault[F_HELLO_REFUSED]++;
 }
 
+/* Half of the worlds know nothing but scripts; in the others servers differ. */
+static void draw_natives(struct config *k) {
+  uint64_t x = W.seed ^ 0x64656c, r = splitmix(&x);
+  int i;
+  for (i = 0; i < k->servers && r % 2; i++) k->natives[i] = (unsigned)(splitmix(&x) % 4);
+  k->no_list = r >> 1 & 3 ? 0 : (unsigned)(r >> 20);
+  k->no_natives = r >> 3 & 1 ? 0 : (unsigned)(r >> 40);
+}
+
 static void draw_triers(struct config *k) {
   uint64_t x = W.seed ^ 0x7219, r = splitmix(&x);
   if (k->out_of_model || r % 4) return;
@@ -198,6 +207,7 @@ static void draw_config(void) {
   draw_names();
   draw_kinds(k);
   draw_wakes(k);
+  draw_natives(k);
   if (!k->fenced && !k->hands) draw_triers(k);
 }
 
@@ -217,7 +227,9 @@ static void print_config(FILE *f) {
           "password %s\n", k->servers, k->clients, k->triers, k->resources, k->slots,
           k->small ? "small" : "default", k->db, k->password ? k->password : "none");
   fputs("kinds of servers:", f);
-  for (i = 0; i < k->servers; i++) fprintf(f, " %s", store_kind_text(k->kind[i]));
+  for (i = 0; i < k->servers; i++)
+    fprintf(f, " %s%s%s%s", store_kind_text(k->kind[i]), k->natives[i] ? "+native" : "",
+            k->no_list >> i & 1 ? " (not told)" : "", k->no_natives >> i & 1 ? " (refused)" : "");
   fprintf(f, "\nserver timeout %u, retry %u to %u ms, attempts %u, drift %u ppm, rho %d ppm\n",
           k->server_timeout_ms, k->retry_min_ms, k->retry_max_ms, k->max_attempts, k->drift_ppm,
           k->rho_ppm);

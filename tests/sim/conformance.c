@@ -26,6 +26,7 @@ enum { COMMANDS = 3000, BATCH = 8, REPLY_MS = 2000, MARGIN_MS = 60, TEXT = 4096,
 static struct rng rng;
 static struct server real;
 static enum store_kind kind; /* what the real one is */
+static unsigned natives;     /* of releases: the commands that it knows */
 static int is_old;            /* before 7.0: other words for errors, and PX may overflow */
 static int has_getex;         /* 6.2 and later */
 static struct key keys[ROOM];
@@ -128,6 +129,16 @@ static int learn_getex(void) {
   return strncmp(first, "-ERR unknown", 12) != 0;
 }
 
+/* Which commands of its own it has for releases, by its errors. */
+static unsigned learn_natives(void) {
+  char first[256], second[256];
+  reconnect();
+  send_all("DELEX nosuch IFEQ x\r\nDELIFEQ nosuch x\r\n", 39, 0);
+  first[read_reply(first, sizeof first - 1)] = 0;
+  second[read_reply(second, sizeof second - 1)] = 0;
+  return (first[0] == ':' ? STORE_DELEX : 0u) | (second[0] == ':' ? STORE_DELIFEQ : 0u);
+}
+
 static void start_real(void) {
   server_start(&real, "");
   server_want_password(&real, "secret");
@@ -135,7 +146,10 @@ static void start_real(void) {
   server_want_password(&real, "");
   is_old = server_info(&real, "redis_version:") < 7;
   has_getex = learn_getex();
-  printf("  the real server is of the kind %s%s\n", store_kind_text(kind),
+  natives = learn_natives();
+  printf("  the real server is of the kind %s, knows%s%s%s%s\n", store_kind_text(kind),
+         natives & STORE_DELEX ? " DELEX" : "", natives & STORE_DELIFEQ ? " DELIFEQ" : "",
+         natives ? "" : " neither DELEX nor DELIFEQ",
          is_old ? ", but old: it gets only what the header sends" : "");
 }
 
@@ -201,7 +215,10 @@ static void make_bad_set(struct message *m) {
 }
 
 static void make_release(struct message *m) {
-  say(m, 5, "EVAL", RL_LOCK_SCRIPT, "1", a_name(), a_value());
+  unsigned native = below(2) ? natives : 0;
+  if (native & STORE_DELEX) say(m, 4, "DELEX", a_name(), "IFEQ", a_value());
+  else if (native) say(m, 3, "DELIFEQ", a_name(), a_value());
+  else say(m, 5, "EVAL", RL_LOCK_SCRIPT, "1", a_name(), a_value());
 }
 
 static void make_extend(struct message *m) {
@@ -356,6 +373,7 @@ static void begin_test(void) {
   store.room = ROOM;
   store.databases = 16;
   store.kind = kind;
+  store.natives = natives;
   store.refuse_getex = !has_getex;
   rng_seed(&rng, 4711);
   reconnect();
@@ -560,6 +578,25 @@ static void own_says(const char *key, const char *rest) {
   expect(out, r.size, *rest ? rest : "release");
 }
 
+/* The same by the server's own command; the script's, where it has none. */
+static void own_deletes(const char *key) {
+  static char out[STORE_REPLY];
+  struct message m;
+  struct effect e;
+  struct reply r;
+  if (!natives) {
+    own_says(key, "");
+    return;
+  }
+  if (natives & STORE_DELEX) say(&m, 4, "DELEX", key, "IFEQ", values[1]);
+  else say(&m, 3, "DELIFEQ", key, values[1]);
+  e = run(&session, &m, out, &r);
+  if (e.changed && session_forgets(&session, e.subject, e.subject_size))
+    reply_push(&r, e.subject, e.subject_size);
+  send_all(m.bytes, m.size, 1);
+  expect(out, r.size, "native release");
+}
+
 /* HELLO's own reply tells the version: only its end is looked for. */
 static int begin_resp3(int noloop) {
   const char *ask = noloop ? "HELLO 3\r\nCLIENT TRACKING ON NOLOOP\r\nPING\r\n"
@@ -630,6 +667,45 @@ TEST(pushes_are_the_same) { /* R26 */
   own_says("r", ARM);
   another_does("DEL r");                 /* and nothing is pushed */
   own_says("r", "");
+}
+
+/* Who reads the key is told that a native release took it; who releases so has read nothing. */
+TEST(a_native_release_pushes_too) { /* R26 */
+  static char push[64];
+  struct reply r;
+  begin_test();
+  if (!begin_resp3(0)) return;
+  own_says("r", ARM);    /* OK, and it is armed */
+  own_deletes("r");      /* pushed */
+  own_says("r", ARM);
+  another_does("DEL r");
+  if (natives) own_deletes("r"); /* nothing is there, and nothing was read */
+  another_does("SET r x PX 50000");
+  own_says("r", ARM);    /* another's, and it is read */
+  own_deletes("r");      /* it stays */
+  r.at = push;
+  r.size = 0;
+  reply_push(&r, (const unsigned char *)"r", 1);
+  if (!natives) return;
+  server_command(&real, natives & STORE_DELEX ? "DELEX r IFEQ x" : "DELIFEQ r x");
+  expect(push, r.size, "another's native release");
+}
+
+/* What the handshake asks: the names, as an array, which may be empty. */
+TEST(the_list_of_commands_is_the_same) {
+  static char out[STORE_REPLY];
+  struct message m;
+  struct reply r;
+  int resp3;
+  NEEDS_7();
+  begin_test();
+  say(&m, 5, "COMMAND", "LIST", "FILTERBY", "PATTERN", "del[ei]*");
+  for (resp3 = 0; resp3 < 2; resp3++) {
+    if (resp3 && !begin_resp3(0)) return;
+    (void)run(&session, &m, out, &r);
+    send_all(m.bytes, m.size, 1);
+    expect(out, r.size, "COMMAND LIST");
+  }
 }
 
 TEST(nobody_is_told_of_his_own_changes) { /* R26 */

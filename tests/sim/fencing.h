@@ -97,8 +97,8 @@ static int64_t strange_token(int resource) {
 
 /* What the server says to it; it never waits, and counts R24 as the clients do. 1 = yes. */
 static int ask_for_stranger(struct server *s, int resource, int64_t token, struct key **set) {
-  char text[24];
-  struct arg argv[9];
+  char text[24], counter[STORE_NAME + 8];
+  struct arg argv[10];
   char out[STORE_REPLY];
   struct reply r = {out, 0};
   struct session session;
@@ -109,9 +109,11 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
   session.db = W.cfg.db;
   snprintf(text, sizeof text, "%lld", (long long)token);
   argv[3] = arg_of(W.name[resource]);
-  argv[4] = arg_of("a stranger's");
-  argv[6] = argv[4];
-  argv[7] = arg_of(text);
+  snprintf(counter, sizeof counter, "%.*s:fence", STORE_NAME, W.name[resource]);
+  argv[4] = arg_of(counter);
+  argv[5] = arg_of("a stranger's");
+  argv[7] = argv[5];
+  argv[8] = arg_of(text);
   s->store.now_ms = server_ms(s);
   s->store.now_us = clock_at(&s->clock, W.now) / US;
   s->store.error = 0;

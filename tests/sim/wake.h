@@ -26,9 +26,9 @@ static inline void wake_noted(struct server *s, struct conn *n, int argc, const 
                               const struct reply *r, const struct effect *e) {
   int i, resource = resource_of(e->name, e->name_size), command = store_command_of(argc, argv);
   int last = W.cfg.quarantine_ms ? command == C_INFO && arg_is(argv[3], "uptime_in_seconds")
-                                 : command == C_CLIENT;
+                                 : command == C_COMMAND;
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
-  if (!last || r->size == 0 || r->at[0] == '-') return;
+  if (!last || r->size == 0 || (r->at[0] == '-' && command != C_COMMAND)) return;
   for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
 }
 

@@ -16,6 +16,7 @@ TEST(locks_over_tls) {
   fresh_tls();
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt job -- sh -c 'exit 5'"), 5);
   CHECK(is_released("job"));
+  CHECK_SAYS(", with TLS\n", 0, "$redlock -V");
   CHECK_SAYS("3 of 3 servers can vote", 0, "$redlock --cacert $certificates/ca.crt --status");
 }
 
@@ -63,6 +64,8 @@ TEST(tells_tls_from_none) {
   use_servers("rediss://127.0.0.1:%d", plain.port);
   CHECK_SAYS("it does not speak TLS: list it as redis://\n", 121, "$redlock -n job -- true");
   CHECK_SAYS("list it as redis://", 121, "$redlock --status");
+  CHECK_SAYS("list it as redis://", 121, "$redlock job -- true"); /* nor is it waited for */
+  CHECK(says("--wait-anyway"));
   use_servers("127.0.0.1:%d", real.at[0].port);
   CHECK_SAYS("does this port want TLS?", 121, "$redlock -n job -- true");
   CHECK_SAYS("does this port want TLS?", 121, "$redlock --status");

@@ -54,6 +54,29 @@ TEST(release_is_spelled_so) {
   CHECK(was_sent(0, &want));
 }
 
+/* Where the server says that it has a command of its own for that. */
+TEST(a_native_release_is_spelled_so) {
+  static const char *const names[] = {"$5\r\ndelex\r\n", "$7\r\ndelifeq\r\n", "$4\r\ndele\r\n"};
+  char list[32];
+  int i;
+  for (i = 0; i < 3; i++) {
+    begin("a");
+    snprintf(list, sizeof list, "*1\r\n%s", names[i]);
+    wire.list = list;
+    wire.entropy = 'A';
+    CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 10000, 0), REDLOCK_OK);
+    wire_forget(0);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    add_text(&want, i == 0 ? "*4\r\n$5\r\nDELEX\r\n$10\r\ninvoice:42\r\n$4\r\nIFEQ\r\n"
+                    : i == 1 ? "*3\r\n$7\r\nDELIFEQ\r\n$10\r\ninvoice:42\r\n"
+                             : "*5\r\n$4\r\nEVAL\r\n");
+    if (i == 2) add_string(&want, INSIDE_RELEASE_SCRIPT);
+    if (i == 2) add_text(&want, "$1\r\n1\r\n$10\r\ninvoice:42\r\n");
+    add_text(&want, "$20\r\nABCDEFGHIJKLMNOPQRST\r\n");
+    CHECK(was_sent(0, &want));
+  }
+}
+
 TEST(extend_is_spelled_so) {
   begin_held();
   CHECK_EQ(redlock_extend(&rl, &lock, 4294967295u), REDLOCK_OK);
@@ -67,7 +90,11 @@ TEST(extend_is_spelled_so) {
 static void add_fenced(unsigned char first, const char *token) {
   unsigned char value[VALUE_BYTES];
   value_of(value, first);
-  add_script(&want, 9, INSIDE_FENCED_SCRIPT, "invoice:42", value);
+  add_words(&want, 10);
+  add_string(&want, "EVAL");
+  add_string(&want, INSIDE_FENCED_SCRIPT);
+  add_text(&want, "$1\r\n2\r\n$10\r\ninvoice:42\r\n$16\r\ninvoice:42:fence\r\n");
+  add_word(&want, value, VALUE_BYTES);
   add_text(&want, "$4\r\n4000\r\n");
   add_word(&want, value, VALUE_BYTES); /* R28: nothing is to be there */
   add_string(&want, token);
@@ -133,7 +160,7 @@ TEST(select_is_spelled_so) {
 
 /* R24's question. The script is proved on real servers, here only what frames it. */
 #define ASKS(size, word, base)                                                                     \
-  "*5\r\n$4\r\nEVAL\r\n$114\r\n" INSIDE_INFO_SCRIPT "\r\n$1\r\n0\r\n" \
+  "*5\r\n$4\r\nEVAL\r\n$155\r\n" INSIDE_INFO_SCRIPT "\r\n$1\r\n0\r\n" \
   "$" size "\r\n" word "\r\n$2\r\n" base "\r\n"
 
 TEST(info_is_spelled_so) {

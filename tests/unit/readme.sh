@@ -71,6 +71,13 @@ c_compiles() {
   need cc && compile_each && compile_each -std=gnu99 && compile_each -std=c99 $posix
 }
 
+# Nobody listens on that port.
+hello_says_why() {
+  need cc && blocks c >/dev/null && cc $posix $flags -x c "$work/c-1" -o "$work/hello" || return
+  ! "$work/hello" 127.0.0.1:1 >"$work/said" && cat "$work/said" &&
+    grep -qx 'no quorum' "$work/said" && grep -q '^  server 0: no connection$' "$work/said"
+}
+
 # ---- Commands ------------------------------------------------------------------------------------
 
 # A network and processes of its own: every port is free there, and nothing is left when it ends.
@@ -191,6 +198,7 @@ folders_are_listed() {
 # ---- TESTS ---------------------------------------------------------------------------------------
 
 run c_compiles c_compiles
+run hello_says_why hello_says_why
 run commands_run commands_run
 run make_targets_exist make_targets_exist
 run what_fails_is_told what_fails_is_told

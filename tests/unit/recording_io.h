@@ -37,12 +37,13 @@ static struct {
   unsigned char entropy;           /* the first byte of the next value, or all bytes if ... */
   int entropy_stays;
   const char *set, *eval, *auth, *select; /* the answers, as raw bytes */
+  const char *list;                /* ... to COMMAND LIST */
   long calls[WIRE_HOOKS];
   struct wire_server server[REDLOCK_MAX_SERVERS];
 } wire;
 
 /* How the question for what INFO tells begins. */
-#define WIRE_INFO "$4\r\nEVAL\r\n$114\r\nlocal i=redis.call('info')"
+#define WIRE_INFO "$4\r\nEVAL\r\n$155\r\nlocal i=redis.call('info')"
 
 /* ---- The commands, as a server reads them ---------------------------------------------------- */
 
@@ -68,7 +69,8 @@ static inline size_t wire_command_size(const unsigned char *bytes, size_t size) 
 }
 
 static inline int wire_is(const unsigned char *command, size_t size, const char *begin) {
-  return size > 4 + strlen(begin) && memcmp(command + 4, begin, strlen(begin)) == 0;
+  size_t at = command[2] == '\r' ? 4 : 5; /* behind the number of words */
+  return size > at + strlen(begin) && memcmp(command + at, begin, strlen(begin)) == 0;
 }
 
 static inline const char *wire_answer(const unsigned char *command, size_t size) {
@@ -79,16 +81,20 @@ static inline const char *wire_answer(const unsigned char *command, size_t size)
   }
   if (wire_is(command, size, WIRE_INFO)) return ":9999\r\n"; /* as run_id, and as uptime */
   if (wire_is(command, size, "$4\r\nEVAL\r\n")) return wire.eval;
+  if (wire_is(command, size, "$5\r\nDELEX\r\n")) return wire.eval;
+  if (wire_is(command, size, "$7\r\nDELIFEQ\r\n")) return wire.eval;
+  if (wire_is(command, size, "$7\r\nCOMMAND\r\n")) return wire.list;
   if (wire_is(command, size, "$4\r\nAUTH\r\n")) return wire.auth;
   if (wire_is(command, size, "$6\r\nSELECT\r\n")) return wire.select;
   return "-ERR unknown command\r\n";
 }
 
-/* HELLO and CLIENT TRACKING, which every connection begins with, leave no trace: no test here is
- * about them, and a server may refuse both. */
+/* HELLO, CLIENT TRACKING and COMMAND LIST, which every connection begins with, leave no trace: no
+ * test here is about them, and a server may refuse them all. */
 static inline int wire_is_unseen(const unsigned char *command, size_t size) {
   return wire_is(command, size, "$5\r\nHELLO\r\n") ||
-         wire_is(command, size, "$6\r\nCLIENT\r\n");
+         wire_is(command, size, "$6\r\nCLIENT\r\n") ||
+         wire_is(command, size, "$7\r\nCOMMAND\r\n");
 }
 
 static inline void wire_drop(struct wire_server *s, size_t size) {
@@ -200,6 +206,7 @@ static inline void wire_reset(void) {
   wire.now_ms = 1000000;
   wire.set = wire.auth = wire.select = "+OK\r\n";
   wire.eval = ":1\r\n";
+  wire.list = "*0\r\n";
 }
 
 /* The bytes of server i that were answered; a command that is cut stays. */
