@@ -14,7 +14,7 @@
 #if defined(__x86_64__) && defined(__LP64__) && !defined(REDLOCK_NO_FENCING) && \
     !defined(ANY_SIZE) /* a planted bug may change one */
 #define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
-SIZE_IS(redlock_lock, 208);
+SIZE_IS(redlock_lock, 216);
 SIZE_IS(rl_command, 104);
 SIZE_IS(rl_parser, 24);
 SIZE_IS(rl_server, 144);
@@ -103,8 +103,8 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
 
 /* What stands behind the value in each command of it. */
 static void put_age(const redlock_lock *k) {
-  put8(k->first_woken_ms != 0);
-  if (!k->first_woken_ms) return;
+  put8(k->age_size);
+  if (!k->age_size) return;
   put8(k->age[0]);
   put8(k->age[1]);
   put8(k->age[2]);
@@ -117,7 +117,7 @@ static void put_operation(const redlock_lock *k, int64_t now) {
   put8((int)k->operation | k->wake_mode << 4);
   put8((int)k->status);
   put8(k->maybe_set);
-  put8(k->maybe_free | k->known_free << 4);
+  put8(k->maybe_free | k->known_taken << 4);
   if (k->phase == RL_PHASE_VOTING || k->phase == RL_PHASE_DECIDED || k->wake_mode)
     for (e = 0; e < cfg.servers; e++) put8((int)k->votes[e]);
   put16((int)k->round_ttl_ms);
@@ -125,7 +125,9 @@ static void put_operation(const redlock_lock *k, int64_t now) {
   if (acquires) put16(within((uint32_t)((uint32_t)now - k->max_hold_ms), 0, 4000));
   put8((int)within(k->attempts, 0, 33));
   if (acquires && (k->wake_mode || k->first_woken_ms)) put_waiter(k, now);
-  if (k->phase == RL_PHASE_BACKOFF) put16(k->t1_ms);
+  if (k->phase == RL_PHASE_BACKOFF) put16(within(k->attempt_end_ms - (uint32_t)k->t1_ms, 0, 9999));
+  for (e = 0; e < (SERVERS + 1) / 2 && k->phase == RL_PHASE_VOTING; e++)
+    put16(within(k->ages[e], 0, 30000));
   if (k->phase == RL_PHASE_VOTING) put_time(k->t1_ms, now, 100);
   put_time(k->timer_ms, now, 0);
 }
@@ -224,6 +226,8 @@ static void put_server_of(int c, const rl_server *s, uint32_t head) {
   put8(next < 0 ? 0 : next);
   put8(answered < 0 ? 0 : answered);
   put8((int)s->outstanding);
+  put8(s->native);
+  put8(s->release_form != 0);
   put8((int)s->stale_replies);
   put8((int)s->timed_reply);
   if (cfg.max_ttl) {

@@ -24,6 +24,7 @@ static const struct {
     {"twins", &cfg.twins, 0, "1 = the first two entries are one server (R5)"},
     {"liar", &cfg.liar, -1, "this server answers anything well formed (R16)"},
     {"foreign", &cfg.foreign, 0, "so many servers hold somebody's value, for ever"},
+    {"natives", &cfg.natives, 0, "1 = servers know DELEX, 2 = DELIFEQ"},
     {"skew", &cfg.skew, 0, "ms by which the wall clock of each server is ahead of the one before"},
     {"timeout", &cfg.timeout, 3, "server_timeout_ms"},
     {"ttl", &cfg.ttl, 10, "of the first lock"},

@@ -101,6 +101,7 @@ static void write_store(int server) {
   store.started_s = W.now / 1000 - (W.now - s->started) / 1000;
   snprintf(store.run_id, sizeof store.run_id, "%08x%032d", run_id_of(server), 0);
   store.refuse_hello = !cfg.push;
+  store.natives = (unsigned)cfg.natives;
   store.error = s->failing == 1 ? ERROR : 0;
   store.fail_write = s->failing > 1 ? s->failing - 1 : 0;
   for (r = 0; r < RESOURCES; r++) {
@@ -183,7 +184,7 @@ static int says_yes(const struct command *m, const struct reply *r) {
   if (m->sort != SETS) return r->size == 4 && memcmp(r->at, ":1\r\n", 4) == 0;
   if (!cfg.fencing) return r->size == 5 && memcmp(r->at, "+OK\r\n", 5) == 0;
   snprintf(text, sizeof text, "%.*s", (int)r->size, r->at);
-  return m->argc == 9 && arg_integer(m->argv[7], &token) && sscanf(text, ":%lld", &number) == 1 &&
+  return is_fenced(m) && arg_integer(m->argv[8], &token) && sscanf(text, ":%lld", &number) == 1 &&
          number > 0 && number < token;
 }
 

@@ -116,34 +116,33 @@ struct command {
 
 static const char *const sort_name[] = {"a question", "SET", "extension", "release"};
 
+static int is_fenced(const struct command *m) { return m->argc == 10; }
+
 static enum sort sort_of(const struct command *m) {
   static const enum sort scripts[] = {RELEASES, EXTENDS, SETS, SETS, ASKS};
   switch (store_command_of(m->argc, m->argv)) {
     case C_SET: return SETS;
     case C_EVAL: return scripts[script_of(m->argc, m->argv)];
+    case C_DELEX:
+    case C_DELIFEQ: return RELEASES;
     default: return ASKS;
   }
 }
 
-/* The ttl: behind PX, or the script's second word. */
-static int64_t ttl_in(const struct command *m) {
-  int64_t ttl = 0;
-  int i, is_set = arg_is(m->argv[0], "set");
-  for (i = 3; is_set && i + 1 < m->argc; i++)
-    if (arg_is(m->argv[i], "px")) (void)arg_integer(m->argv[i + 1], &ttl);
-  if (!is_set && m->argc > 5) (void)arg_integer(m->argv[5], &ttl);
-  return ttl;
-}
-
+/* SET key value [NX] PX ttl; EVAL script 1 key value [ttl [beginning]]; EVAL script 2 key counter
+   value ttl beginning token max_ttl; DELEX key IFEQ value; DELIFEQ key value. */
 static void describe(struct command *m) {
-  int key;
+  int is_script, value, i;
   m->sort = sort_of(m);
   if (m->sort == ASKS) return;
-  key = arg_is(m->argv[0], "eval") ? 3 : 1;
-  m->resource = arg_is(m->argv[key], resource_name[1]);
-  if (!value_read(m->argv[key + 1].at, m->argv[key + 1].size, &m->value))
+  is_script = arg_is(m->argv[0], "eval");
+  value = !is_script ? (m->sort == SETS ? 2 : m->argc - 1) : is_fenced(m) ? 5 : 4;
+  m->resource = arg_is(m->argv[is_script ? 3 : 1], resource_name[1]);
+  if (!value_read(m->argv[value].at, m->argv[value].size, &m->value))
     fail("R3: a value that is not 20 bytes of entropy");
-  m->ttl = ttl_in(m);
+  for (i = is_script ? m->argc : 3; i + 1 < m->argc; i++)
+    if (arg_is(m->argv[i], "px")) (void)arg_integer(m->argv[i + 1], &m->ttl);
+  if (is_script && value + 1 < m->argc) (void)arg_integer(m->argv[value + 1], &m->ttl);
 }
 
 static int is_token(struct arg a) {

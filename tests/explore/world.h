@@ -152,7 +152,7 @@ static struct world W;
 /* What the worlds of one run have in common: main.c has the options. */
 static struct {
   int clients, locks, servers, faults, calls, calls2, ticks, lazy, jumps, slips, push, warm, random,
-      one, twins, liar, foreign, skew;
+      one, twins, liar, foreign, skew, natives;
   int timeout, ttl, ttl2, shorter, wait, ppm, max_ttl, fencing, max_hold, attempts, rest_min,
       rest_max, pause, finish, every, still, seconds, megabytes, audit, verbose;
   long states;
