@@ -101,6 +101,13 @@ static void check_void_votes(const redlock_lock *lock) {
       fail("R12: a yes is kept whose connection is lost");
 }
 
+/* Whether votes to come tell TAKEN from NO_QUORUM: an adoption waits for them (R16, R23). */
+static int is_open_adoption(const redlock_lock *lock, int none) {
+  int taken = votes_of(lock, REDLOCK_VOTE_TAKEN, REDLOCK_VOTE_TAKEN);
+  int spare = cfg.servers - quorum();
+  return lock->adopts && taken <= spare && taken + none > spare;
+}
+
 /* R6, R9, R10: a pending call is decided as soon, and as late, as the rules say. */
 static void check_pending(int c, int l) {
   const redlock_lock *lock = &W.side[c].lock[l];
@@ -113,7 +120,7 @@ static void check_pending(int c, int l) {
   if (once && yes >= quorum())
     fail("R6: a quorum said yes, and it is not decided");
   if (once) check_void_votes(lock);
-  if (once && yes + none < quorum())
+  if (once && yes + none < quorum() && !is_open_adoption(lock, none))
     fail("R6: no quorum can say yes any more, and it is not decided");
   if ((u->call != WAIT || cfg.wait >= 0) && clock_of(c) - most > u->begun_at)
     fail("R9 R10: a call lasts longer than wait_ms and server_timeout_ms");
@@ -217,15 +224,15 @@ static void check_refusal(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
   int spare = cfg.servers - quorum();
-  int absent = t->absent - (lock->adopts ? 0 : t->low);
+  int adopts = u->call == ADOPT, absent = t->absent - t->low;
   if (holds(c, l)) fail("R22: not granted, and held");
   if (lock->token) fail("R25: not granted, and a token");
   if (u->call == WAIT && cfg.wait < 0 && !cfg.attempts && lock->status != REDLOCK_EXPIRED &&
       lock->status != REDLOCK_SYSTEM)
     fail("R9: it was to wait for ever"); /* EXPIRED: the grant lapsed before it was returned (R1) */
-  if (lock->status == REDLOCK_TAKEN && t->taken + t->low == 0)
-    fail("R23: TAKEN, but nobody has it");
-  if (lock->status == REDLOCK_NO_QUORUM && absent <= spare)
+  if (lock->status == REDLOCK_TAKEN && (adopts ? t->taken <= spare : t->taken + t->low == 0))
+    fail("R23: TAKEN, but too few said so");
+  if (lock->status == REDLOCK_NO_QUORUM && (adopts ? t->taken > spare : absent <= spare))
     fail("R23: NO_QUORUM, but enough voted");
 }
 

@@ -60,6 +60,7 @@ count() {
   shift 2
   explore "$ring" "$@" >"$said"
   states=$(states_of "$said")
+  [ "$states" ] || { echo "  not complete: $*" && tail -n 1 "$said"; } >&2
   echo "${states:-$before}"
 }
 
