@@ -378,9 +378,10 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
    the giver still sends finds nothing: an OK to its own release proves nothing. OK: the lock has a
    new value, and a new token; max_hold_ms counts anew. TAKEN: more than a minority of the servers
-   say that it is not held under that value any more. Any failed attempt may end the lock: it deletes
-   what it took over, and a giver that has not stopped loses the lock without being told. After
-   NO_QUORUM, EXPIRED or a cancel, try again. resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
+   say that it is not held under that value any more. Any failed attempt may end the lock: it
+   deletes what it took over, and a giver that has not stopped loses the lock without being told.
+   After NO_QUORUM, EXPIRED or a cancel, try again. resource: at most REDLOCK_MAX_RESOURCE - 20
+   bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
@@ -1560,7 +1561,7 @@ static void rl_propose_token(redlock *rl, rl_command *c) {
    token. Below the token: the clock, and the lock is set. Otherwise the counter, which refused the
    token; it is not used as a clock, or proposals would drift away from the clocks. A clock is
    compared with ours at T1: so the next token is as far above it when it arrives there, however
-   long that takes. Compared at the reply, those of clients on slow links would be the lower ones. */
+   long that takes. Compared at the reply, clients on slow links would propose the lower ones. */
 static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
   uint64_t number = s->parser.number;
   redlock_vote vote = REDLOCK_VOTE_CLOCK;
@@ -2171,8 +2172,8 @@ static void rl_reply_arrived(redlock *rl, rl_server *s) {
   if (s->outstanding == 0) s->stalled = 0;
 }
 
-/* R26: a server tells the age behind the holder's value. A minority that lies delays nobody: the age
-   that counts is one that more than N - quorum servers told, or exceeded. */
+/* R26: a server tells the age behind the holder's value. A minority that lies delays nobody: the
+   age that counts is one that more than N - quorum servers told, or exceeded. */
 static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
   int i, last = rl->server_count - rl->quorum;
   for (i = 0; i <= last; i++) {
@@ -2645,8 +2646,8 @@ static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
 }
 
 /* What the votes say, and with spare = N - quorum whether the missing ones can still change it;
-   PENDING = they can (R6). The loss of a lock, or that a given value is not there, is proved by more
-   servers than are spare (R19, R21, R28); an acquire needs no proof to be TAKEN (R23). */
+   PENDING = they can (R6). The loss of a lock, or that a given value is not there, is proved by
+   more servers than are spare (R19, R21, R28); an acquire needs no proof to be TAKEN (R23). */
 static redlock_status rl_judge(const redlock_lock *lock, const rl_tally *t, int quorum, int spare) {
   int releases = lock->task == RL_TASK_RELEASE, acquires = lock->task == RL_TASK_SET;
   if (t->yes >= quorum) return REDLOCK_OK;

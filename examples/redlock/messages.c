@@ -287,7 +287,8 @@ int explain(int server, char text[EXPLANATION]) {
   (void)redlock_server_status(&client, server, &info);
   if (vote == REDLOCK_VOTE_TIMEOUT) error = "no answer within";
   if (vote == REDLOCK_VOTE_QUARANTINED && !info.quarantine_ms) info.quarantine_ms = 1; /* since */
-  if (!*error && info.quarantine_ms) return quarantine_words(info.quarantine_ms, text);
+  if ((!*error || strncmp(error, "restarted", 9) == 0) && info.quarantine_ms)
+    return quarantine_words(info.quarantine_ms, text);
   if (!*error && (vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR))
     error = info.connected ? "no answer within" : "no connection"; /* connected too late to vote */
   if (strcmp(error, "no connection") == 0 && is_out_of_descriptors()) error = "no descriptor";

@@ -166,7 +166,8 @@ static int is_allowed_without(const char *keys, const char *commands) {
   server_command(server, "ACL SETUSER f reset on >f +eval %s %s", keys, commands);
   as = *server;
   snprintf(as.login, sizeof as.login, "AUTH f f");
-  reply = server_command(&as, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld", with_our_clock(),
+  reply = server_command(&as, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld",
+                         with_our_clock(),
                          (long long)CLOCK_US + 1, MAX_TTL, (long long)CLOCK_US);
   return is_number(reply, CLOCK_US);
 }
@@ -193,7 +194,8 @@ TEST(a_lock_that_may_not_be_looked_at_stays) {
   server_command(server, "ACL SETUSER f reset on >f ~r ~r:fence +eval +set");
   as = *server;
   snprintf(as.login, sizeof as.login, "AUTH f f");
-  CHECK(*server_command(&as, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld", with_our_clock(),
+  CHECK(*server_command(&as, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld",
+                         with_our_clock(),
                         (long long)CLOCK_US + 1, MAX_TTL, (long long)CLOCK_US) == '-');
   CHECK(strcmp(server_command(server, "GET r"), "other") == 0);
   server_command(server, "ACL DELUSER f");

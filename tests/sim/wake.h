@@ -74,11 +74,23 @@ static inline ns wake_since(const struct client *c, const struct slot *s) {
   return known[quorum() - 1];
 }
 
-/* A short rest, or a polled one, and its attempt, on a slow clock; and for one that is not in turn
- * what the holder had waited for, more of it with each attempt, up to a second. */
+/* An acquire begins: who else is waiting for its resource. */
+static inline void note_line(struct slot *s) {
+  int i, k;
+  s->asked_after = ++W.asked[s->resource];
+  s->beside = 0;
+  for (i = 0; i < W.cfg.clients; i++)
+    for (k = 0; k < W.client[i].slots; k++) {
+      const struct slot *other = &W.client[i].slot[k];
+      if (other != s && other->resource == s->resource && other->state == S_ACQUIRING)
+        s->beside = 1;
+    }
+}
+
+/* A short rest, or a polled one, and its attempt, on a slow clock. A second more only where others
+ * wait: where another acquire of the resource was pending while this one was. */
 static inline ns wake_bound(const struct slot *s) {
-  ns tries = smaller(s->lock.attempts, 32);
-  ns line = smaller(smaller(s->lock.holder_age_ms, 2000) * tries * tries / 512, 1000);
+  ns line = s->beside || W.asked[s->resource] != s->asked_after ? 1000 : 0;
   return (line + 16 + W.cfg.retry_max_ms + 4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 *
          12;
 }

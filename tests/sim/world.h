@@ -136,6 +136,8 @@ struct slot {
   int adopts;           /* its acquire is an adoption (R28), with this ticket */
   char ticket[20];
   int probe;            /* the single waiter of the end (invariant 4) */
+  uint32_t asked_after; /* how many acquires of the resource had begun when this did ... */
+  int beside;           /* ... and whether one of them was pending then */
 };
 
 struct client {
@@ -296,6 +298,7 @@ static struct world {
   struct event heap[MAX_EVENTS];
   int events;
   uint32_t turn;
+  uint32_t asked[MAX_RESOURCES]; /* how many acquires of it have begun */
   uint32_t key_turn;
   int probes_left;
   ns probe_deadline;

@@ -291,7 +291,8 @@ static void lock_once(int listener) {
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
   connection = step_until_called(listener);
   step_until_asked(connection);
-  CHECK_EQ(send(connection, "-ERR\r\n-ERR\r\n-ERR\r\n+OK\r\n", 23, 0), 23); /* the handshake's too */
+  /* the handshake's too */
+  CHECK_EQ(send(connection, "-ERR\r\n-ERR\r\n-ERR\r\n+OK\r\n", 23, 0), 23);
   while (lock.status == REDLOCK_PENDING) (void)redlock_wait(&rl, 10000);
   CHECK_EQ(lock.status, REDLOCK_OK);
   close(connection);
