@@ -2524,12 +2524,12 @@ static int rl_choose_wake_mode(const redlock *rl, redlock_lock *lock) {
     erring += vote == REDLOCK_VOTE_ERROR;
   }
   lock->known_taken = RL_CAST(rl_mask, taken & ~lock->maybe_free);
-  if (tell + erring < rl->quorum || refused >= rl->quorum ||
+  if (tell + (tracked ? erring : 0) < rl->quorum || refused >= rl->quorum ||
       lock->last_result == REDLOCK_EXPIRED) {
     lock->wake_mode = RL_WAKE_POLL;
     return 0;
   }
-  if (!tracked && lock->attempts == 1 && tell >= rl->quorum) return 1;
+  if (!tracked && lock->attempts == 1) return 1;
   if (lock->wake_mode != RL_WAKE_UNTRUSTED) lock->wake_mode = RL_WAKE_TRACK;
   if (tell < rl->quorum) return 0;
   if (!tracked || rl_mask_count(lock->maybe_free) >= rl->quorum) return 1;

@@ -27,12 +27,14 @@ static void script_answer(int server, const char *reply) {
   script[server].size += size;
 }
 
-/* "*6" is SET with NX and PX, "*5" the script that releases. A command can be cut anywhere. */
+/* "*6" is SET with NX and PX, "*5" the script that releases; a '*' without a number begins no
+   command. One can be cut anywhere. */
 static int script_send(void *ctx, int server, const void *data, size_t size) {
   const char *at = (const char *)data, *end = at + size;
   (void)ctx;
   while (at < end) {
-    if (script[server].begun) script_answer(server, *at == '6' ? "+OK\r\n" : ":1\r\n");
+    if (script[server].begun && *at >= '0' && *at <= '9')
+      script_answer(server, *at == '6' ? "+OK\r\n" : ":1\r\n");
     at = (const char *)memchr(at, '*', (size_t)(end - at));
     script[server].begun = at != NULL;
     at = at ? at + 1 : end;

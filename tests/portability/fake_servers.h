@@ -11,7 +11,7 @@ static struct toy {
   int down, held;
   char owner[20];
   int64_t expires_ms;
-  char asked[400], replies[64];
+  char asked[400], replies[128];
   size_t got, ready; /* bytes of the two */
 } toys[REDLOCK_MAX_SERVERS];
 

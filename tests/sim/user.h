@@ -54,23 +54,26 @@ static void rest_or_try_later(struct slot *s) {
 
 /* ---- what comes back ---- */
 
-/* R23, and what each status must look like in the votes. To an adopter a refused token says nothing
-   of the lock (R28). */
+/* R23, and what each status must look like in the votes. An adoption is TAKEN where more than
+   N - quorum servers say that the given value is not there; to it a refused token says nothing of
+   the lock (R28). */
 static void check_classification(struct client *c, struct slot *s) {
-  int i, absent = 0, yes = 0, spare = W.cfg.servers - quorum();
+  int i, absent = 0, yes = 0, gone = 0, spare = W.cfg.servers - quorum(), none_decided;
   redlock_status status = s->lock.status;
   for (i = 0; i < W.cfg.servers; i++) {
     redlock_vote v = s->lock.votes[i];
     T->vote[v]++;
     yes += v == REDLOCK_VOTE_YES;
+    gone += v == REDLOCK_VOTE_TAKEN;
     absent += v == REDLOCK_VOTE_TIMEOUT || v == REDLOCK_VOTE_UNREACHABLE ||
               v == REDLOCK_VOTE_ERROR || v == REDLOCK_VOTE_QUARANTINED ||
-              v == REDLOCK_VOTE_CLOCK || (v == REDLOCK_VOTE_LOW && s->adopts);
+              v == REDLOCK_VOTE_CLOCK;
   }
   if ((status == REDLOCK_OK || status == REDLOCK_EXPIRED) && yes < quorum())
     violation("R5: client %d slot %d says %d with %d votes", c->index, s->index, status, yes);
-  if ((status == REDLOCK_NO_QUORUM) != (absent > spare) && status != REDLOCK_SYSTEM &&
-      status != REDLOCK_OK)
+  none_decided = s->adopts ? gone <= spare : absent > spare;
+  if ((status == REDLOCK_NO_QUORUM) != none_decided && status != REDLOCK_SYSTEM &&
+      status != REDLOCK_OK && status != REDLOCK_EXPIRED)
     violation("R23: client %d slot %d says %d while %d of %d gave no answer", c->index, s->index,
               status, absent, W.cfg.servers);
 }
