@@ -40,7 +40,8 @@
      (When something is due by the clock, a step reads from all of them anyway.) Stop watching a
      descriptor before it is closed: options.closing tells you in time.
 
-   OPTIONS, for the compiler: the same in every file that includes the header
+   OPTIONS, for the compiler: the same in every file that includes the header, or it does not link;
+   sizes are plain numbers
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
      REDLOCK_MAX_RESOURCE   128   bytes of a resource's name (1 to 4096)
      REDLOCK_MAX_COMMANDS   32    size of the command ring; a power of two, 4 or more
@@ -145,6 +146,34 @@
 #define REDLOCK_API extern "C"
 #else
 #define REDLOCK_API extern
+#endif
+
+/* With other sizes than the defaults, what takes or returns a lock has them in its symbol, so that
+   two files with different ones do not link: each would see another redlock_lock. */
+#if !defined(REDLOCK_STATIC) && \
+    (REDLOCK_MAX_SERVERS != 7 || REDLOCK_MAX_RESOURCE != 128 || defined(REDLOCK_NO_FENCING))
+#ifdef REDLOCK_NO_FENCING
+#define RL_TOKENS n
+#else
+#define RL_TOKENS f
+#endif
+#define RL_PASTE(name, servers, resource, tokens) redlock_##name##_##servers##_##resource##_##tokens
+#define RL_EXPAND(name, servers, resource, tokens) RL_PASTE(name, servers, resource, tokens)
+#define RL_SIZED(name) RL_EXPAND(name, REDLOCK_MAX_SERVERS, REDLOCK_MAX_RESOURCE, RL_TOKENS)
+#define redlock_acquire RL_SIZED(acquire)
+#define redlock_adopt RL_SIZED(adopt)
+#define redlock_extend RL_SIZED(extend)
+#define redlock_release RL_SIZED(release)
+#define redlock_start_acquire RL_SIZED(start_acquire)
+#define redlock_start_adopt RL_SIZED(start_adopt)
+#define redlock_start_extend RL_SIZED(start_extend)
+#define redlock_start_release RL_SIZED(start_release)
+#define redlock_cancel RL_SIZED(cancel)
+#define redlock_step RL_SIZED(step)
+#define redlock_step_on RL_SIZED(step_on)
+#define redlock_wait RL_SIZED(wait)
+#define redlock_keep RL_SIZED(keep)
+#define redlock_remaining_ms RL_SIZED(remaining_ms)
 #endif
 
 #define REDLOCK_FOREVER UINT32_MAX /* as wait_ms: never give up */

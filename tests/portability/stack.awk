@@ -15,7 +15,9 @@ function quoted(word, at) {
   name = quoted("title")
   if (match($0, /[0-9]+ bytes \(/)) frame[name] = substr($0, RSTART) + 0
   if (/bytes \(dynamic\)/) fault = "a frame without a greatest size: " name
-  place_of[substr(name, match(name, /[^:]*$/))] = name
+  plain = substr(name, match(name, /[^:]*$/))
+  sub(/_[0-9]+_[0-9]+_[fn]$/, "", plain) # the sizes that are not the defaults
+  place_of[plain] = name
 }
 
 /^edge:/ {

@@ -205,8 +205,11 @@ static void open_client(redlock *rl, uint32_t fencing, uint32_t attempts) {
   real_open_with(rl, 1, options);
 }
 
-/* A client whose last attempt is the first that has a script: without fencing a plain SET is. */
-static void open_waiter(redlock *rl, uint32_t fencing) { open_client(rl, fencing, fencing ? 1 : 3); }
+/* A client whose last attempt is the first that has a script: without fencing two plain SETs come
+   before it. */
+static void open_waiter(redlock *rl, uint32_t fencing) {
+  open_client(rl, fencing, fencing ? 1 : 3);
+}
 
 TEST(to_a_waiter_any_string_is_a_lock_of_others) { /* R23 R26 */
   uint32_t fencing;
