@@ -600,6 +600,8 @@ typedef struct rl_server {
   uint32_t reply_next;      /* ring index; no earlier command awaits a reply */
   uint32_t outstanding;     /* replies still to come on this connection */
   uint32_t stale_replies;   /* of those, the next so many answer retired commands */
+  uint32_t older_replies;   /* one more than are still to come to what was sent before release_form
+                               was set, as a script; 0 = none */
   uint32_t timed_reply;     /* replies to come, up to and including the timed one */
   uint32_t run_id;          /* first digits of its run_id; 0 = not known */
   uint32_t reported_run_id; /* of this handshake, not checked yet */
@@ -924,6 +926,7 @@ typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 417 + 1 ? 1 : -1];
 enum {
   RL_SIZE_MISMATCH = 255,       /* server_count after an init with other struct sizes */
   RL_VALUE_BYTES = 20,
+  RL_VALUE_HEADER = 5,          /* "$20\r\n", or "$23\r\n" */
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
   RL_HANDSHAKE_BYTES = 128,     /* the handshake is sent in chunks of this: all that is optional */
@@ -1659,11 +1662,14 @@ static void rl_free_reserved_slot(redlock *rl, redlock_lock *lock) {
 }
 
 /* The lock is being released: where no byte of its SET was sent, neither the SET nor the release
-   need be (R12). Returns those servers. */
+   need be (R12). Returns those servers. Of a lock of another client, its place is another's. */
 static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock) {
   rl_command *set = rl_command_at(rl, lock->set_place);
   rl_mask withheld = 0;
-  if (lock->set_place - rl->ring_head < rl_ring_count(rl)) withheld = set->unsent_to;
+  if (lock->set_place - rl->ring_head < rl_ring_count(rl) && set->kind == RL_TASK_SET &&
+      memcmp(set->args + rl_resource_args_size(set) + RL_VALUE_HEADER, lock->value,
+             RL_VALUE_BYTES) == 0)
+    withheld = set->unsent_to;
   rl_mask_remove(&set->unsent_to, withheld);
   return withheld;
 }
@@ -1854,6 +1860,7 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   s->state = RL_STATE_CLOSED;
   s->stalled = s->send_blocked = s->handshake_replies = s->tracking = 0;
   s->native = 0;
+  s->older_replies = 0;
   s->release_form = 0;
   s->outstanding = s->stale_replies = s->timed_reply = 0;
   s->not_before_ms = rl->now_ms + delay;
@@ -2041,10 +2048,17 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
   }
 }
 
+/* Refused releases wait for the last reply that is outstanding: nothing is sent meanwhile, or
+   steady traffic would keep them waiting. */
+static int rl_awaits_refusals(const rl_server *s) {
+  return s->native == RL_NATIVE_REFUSED && !s->sent_bytes;
+}
+
 /* Sends one piece of output to a server; whether it may take another. */
 static int rl_send_output(redlock *rl, rl_server *s, rl_output *w) {
   size_t sent;
-  if (s->state != RL_STATE_READY || s->send_blocked == RL_SEND_BROKEN || !rl_find_unsent(rl, s))
+  if (s->state != RL_STATE_READY || s->send_blocked == RL_SEND_BROKEN ||
+      rl_awaits_refusals(s) || !rl_find_unsent(rl, s))
     return 0;
   if (!rl_output_fits(rl, s, w)) rl_fill_output(rl, s, w);
   sent = rl_send_bytes(rl, s, w->data, w->size);
@@ -2145,12 +2159,14 @@ static void rl_clear_error(rl_server *s) {
    is cut. */
 static const char *rl_check_optional_reply(rl_server *s, rl_reply reply, int left) {
   uint32_t hash = s->parser.hash;
-  if (left)
+  if (left) {
     s->tracking =
         RL_CAST(uint8_t, s->tracking + (reply == (left == 2 ? RL_REPLY_OTHER : RL_REPLY_OK)));
-  else if (!s->sent_bytes)
+  } else if (!s->sent_bytes) {
+    s->older_replies = s->outstanding + 1;
     s->release_form = hash == RL_HASH_DELEX     ? RL_RELEASE_DELEX
                       : hash == RL_HASH_DELIFEQ ? RL_RELEASE_DELIFEQ : RL_RELEASE_SCRIPT;
+  }
   return reply == RL_REPLY_ERROR && hash != 'E' && hash != 'N' ? rl_error_protocol : RL_NULL;
 }
 
@@ -2197,6 +2213,7 @@ static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, r
    (R13). */
 static void rl_reply_arrived(redlock *rl, rl_server *s) {
   s->outstanding--;
+  if (s->older_replies) s->older_replies--;
   if (--s->timed_reply == 0) rl_restart_reply_timer(rl, s);
   if (s->outstanding == 0) s->stalled = 0;
 }
@@ -2217,7 +2234,7 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
 /* Notes how a native release fares. Whether an error refuses it: then it will be sent again, as a
    script (rl_restart_releases), and its vote is still open. */
 static int rl_is_release_refused(rl_server *s, rl_command *c, rl_reply reply) {
-  if (c->kind != RL_TASK_RELEASE || !s->release_form) return 0;
+  if (c->kind != RL_TASK_RELEASE || !s->release_form || s->older_replies) return 0;
   if (reply == RL_REPLY_ERROR) {
     s->native = RL_NATIVE_REFUSED;
     c->unsent_to |= s->bit;
@@ -2708,7 +2725,7 @@ static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status s
                                const rl_tally *t) {
   int may_grant = t->yes + t->none + t->refused >= rl->quorum; /* with another token */
   if (t->none && may_grant && t->refused <= rl->server_count - rl->quorum &&
-      rl_asks_clocks(lock->command))
+      rl_asks_clocks(lock->command) && rl->now_ms < lock->timer_ms)
     return;
   if (t->none && !t->yes && rl_defer_failure(rl, lock, t->refused)) return;
   rl_fail_attempt(rl, lock, status, may_grant);
@@ -2999,7 +3016,8 @@ static int64_t rl_timeout_ms(const redlock *rl) {
 static unsigned rl_poll_events(const redlock *rl, const rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   int writes = s->state == RL_STATE_HANDSHAKE ||
-               (s->state != RL_STATE_HANDSHAKE_SENT && rl_needs_connection(rl, s));
+               (s->state != RL_STATE_HANDSHAKE_SENT && !rl_awaits_refusals(s) &&
+                rl_needs_connection(rl, s));
   unsigned events = writes ? REDLOCK_READ | REDLOCK_WRITE : REDLOCK_READ;
   return rl_uses_tls(s) ? tls->want(tls->ctx, s->index, events) : events;
 }
@@ -3672,14 +3690,25 @@ static redlock_lock *rl_pop_decided(redlock *rl) {
   return RL_NULL;
 }
 
+/* Whether a native release may still be refused there, and would have to be sent again. */
+static int rl_awaits_native(redlock *rl, const rl_server *s) {
+  uint32_t place = s->release_form && s->native != RL_NATIVE_WORKS ? rl->ring_head : rl->ring_tail;
+  for (; place != rl->ring_tail; place++) {
+    const rl_command *c = rl_command_at(rl, place);
+    if (c->kind == RL_TASK_RELEASE && ((c->awaited_from | c->unsent_to) & s->bit)) return 1;
+  }
+  return 0;
+}
+
 /* How long redlock_close still waits for a server, in ms: until its last bytes are sent, and
    briefly for their replies, since closing a socket with unread replies makes the other side drop
-   what it has not read yet. */
-static int64_t rl_linger_ms(const redlock *rl, const rl_server *s, int64_t start_ms) {
+   what it has not read yet; but for those to native releases as long as for bytes. */
+static int64_t rl_linger_ms(redlock *rl, const rl_server *s, int64_t start_ms) {
   int64_t limit = rl->options.server_timeout_ms;
   int leaves = s->state != RL_STATE_CLOSED && (rl_poll_events(rl, s) & REDLOCK_WRITE);
   if (!leaves && (s->outstanding == 0 || s->stalled)) return 0;
-  if (limit > RL_CLOSE_TIMEOUT_MS && !(leaves && s->state == RL_STATE_READY))
+  if (limit > RL_CLOSE_TIMEOUT_MS &&
+      !((leaves || rl_awaits_native(rl, s)) && s->state == RL_STATE_READY))
     limit = RL_CLOSE_TIMEOUT_MS;
   return start_ms + limit - rl->now_ms;
 }
@@ -3692,6 +3721,7 @@ REDLOCK_API void redlock_close(redlock *rl) {
   if (rl_is_forked(rl)) {
     rl->options.closing = RL_NULL;
   } else {
+    rl->in_call = 1; /* hooks, and other threads, come too late */
     (void)rl_update_now(rl);
     start = rl->now_ms;
     while ((lock = rl_first_undecided(rl)) != RL_NULL) rl_cancel(rl, lock);

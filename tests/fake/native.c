@@ -377,3 +377,56 @@ TEST(a_roll_back_is_native_too) { /* R7 */
   CHECK(!fake_key_at(&fake, 2, "r"));
   end();
 }
+
+/* The first release leaves before the server has said what it knows, as a script: that its answer
+   is good says nothing of native ones. */
+TEST(a_scripts_answer_proves_no_native_release) { /* R7 R21 */
+  int i;
+  prepare_native(3);
+  fake.server[2].store.refuse_natives = 1;
+  fake.server[2].reply_ms = SERVER_TIMEOUT - 5;
+  ready();
+  take_and_release("early", 60000);
+  run_for(100);
+  for (i = 0; i < 50; i++) take_and_release(numbered(i), 60000);
+  run_for(1000);
+  end_without_a_key();
+}
+
+/* Something is always under way to the servers that refuse it: it is sent again all the same. */
+TEST(steady_traffic_does_not_keep_a_refused_release_waiting) { /* R21 R23 */
+  static redlock_lock many[20];
+  int i;
+  prepare_native(3);
+  SET_SERVERS(0, 2, store.refuse_natives, 1);
+  SET_SERVERS(0, 2, reply_ms, 5);
+  ready();
+  hold("r", 60000);
+  run_for(100);
+  for (i = 0; i < 20; i++) {
+    CHECK_EQ(redlock_start_acquire(&rl, &many[i], numbered(i), 60000, 0), REDLOCK_PENDING);
+    if (i == 2) CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+    run_for(4);
+  }
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+  end();
+}
+
+/* A process that lives for one lock: it does not go before it knows. */
+TEST(a_close_waits_for_a_refusal) { /* R7 */
+  int first;
+  for (first = 0; first < 3; first++) {
+    prepare_native(3);
+    options.server_timeout_ms = 250;
+    SET_SERVERS(0, 2, store.refuse_natives, 1);
+    SET_SERVERS(first, 2, reply_ms, 60);
+    ready();
+    hold("r", 60000);
+    run_for(200);
+    CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+    redlock_close(&rl);
+    fake_sleep(&fake, 1000);
+    end_without_a_key();
+  }
+}

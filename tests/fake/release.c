@@ -198,3 +198,21 @@ TEST(a_roll_back_goes_only_where_it_is_due) { /* R7 */
   CHECK_EQ(fake_count(&fake, 1, FAKE_RELEASE), 0);
   end();
 }
+
+/* A held lock outlives its client: where the next has put another's SET, it withholds nothing. */
+TEST(a_lock_of_an_earlier_client_is_released_alone) { /* R12 R21 */
+  world(3);
+  redlock_close(&rl);
+  ready();
+  hold("r", 60000);
+  run_for(50);
+  redlock_close(&rl);
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "s", 60000, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  run_for(300);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK_EQ(other.status, REDLOCK_OK);
+  CHECK_EQ(fake_holders(&fake, "r"), 0);
+  end();
+}

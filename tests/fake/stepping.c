@@ -600,3 +600,44 @@ TEST(each_descriptor_is_told_before_it_is_closed) {
   CHECK_EQ(farewells, 5);
   end();
 }
+
+/* Each hook calls the client, which is in a call: of this thread, or of another. */
+static void call_the_client(struct fake *f, enum fake_hook hook, int server) {
+  (void)server;
+  if (hook != FAKE_WAIT) return;
+  f->on_call = NULL;
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "x", 1000, 0), REDLOCK_INVALID);
+  CHECK(strcmp(redlock_server_error(&rl, -1), "another call is under way") == 0);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_INVALID);
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_INVALID);
+  CHECK(redlock_step(&rl) == NULL);
+}
+
+TEST(a_call_while_another_is_under_way_is_invalid) { /* R17 */
+  world(3);
+  fake.on_call = call_the_client;
+  hold("r", 60000);
+  CHECK(!fake.on_call);
+  CHECK_EQ(redlock_server_error(&rl, -1)[0] != 0, 1);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  CHECK_EQ(redlock_server_error(&rl, -1)[0], 0);
+  fake.on_call = call_the_client;
+  redlock_close(&rl);
+  CHECK(!fake.on_call);
+  end();
+}
+
+/* What one call said of this side is not said of the next. */
+TEST(the_next_call_forgets_why_one_was_invalid) {
+  world(3);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1, 0), REDLOCK_INVALID);
+  CHECK(strcmp(redlock_server_error(&rl, -1), "ttl_ms is too short") == 0);
+  hold("r", 60000);
+  CHECK_EQ(redlock_server_error(&rl, -1)[0], 0);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1), REDLOCK_INVALID);
+  CHECK(redlock_server_error(&rl, -1)[0] != 0);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_server_error(&rl, -1)[0], 0);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  end();
+}

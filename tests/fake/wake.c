@@ -219,10 +219,10 @@ TEST(pushes_while_voting_count) { /* R26 */
   fake_answer(&fake, 2, FAKE_SET, -1, "-OOM command not allowed.\r\n");
   occupy(0, 4, "r", HELD_MS);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
-  while (attempts(0) < 2) run_for(1);
+  while (attempts(0) < 3) run_for(1);
   release_at(0, 4);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
-  CHECK(now() - fake_nth(&fake, 0, FAKE_SET, 1)->at <= A_MOMENT);
+  CHECK(now() - fake_nth(&fake, 0, FAKE_SET, 2)->at <= A_MOMENT);
   end();
 }
 
@@ -232,7 +232,7 @@ TEST(a_release_just_after_the_refusal_is_noticed) { /* R26 */
   SET_SERVERS(0, 2, reply_ms, 5);
   occupy(0, 2, "r", HELD_MS);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
-  while (attempts(2) < 2) { /* whatever the first one may have read changes all the time */
+  while (attempts(2) < 3) { /* whatever the first ones may have read changes all the time */
     release_at(0, 2);
     occupy(0, 2, "r", HELD_MS);
     run_for(1);
@@ -419,17 +419,20 @@ TEST(a_new_connection_counts_as_a_push) { /* R26 R14 */
 }
 
 TEST(who_was_dead_is_back_in_time) { /* R26 R14 */
-  prepare_waking(3);
-  fake.server[0].refuses = 1;
-  ready_and_warm();
-  wait_for_held(1, 2);
-  run_for(LONG);
-  fake.server[0].refuses = 0; /* it is free there, and nobody asks for it but this */
-  run_for(1200);
-  CHECK_EQ(fake_open_count(&fake), 3);
-  release_at(1, 1);
-  comes_soon();
-  end();
+  int later;
+  for (later = 0; later < 2000; later += 100) {
+    prepare_waking(3);
+    fake.server[0].refuses = 1;
+    ready_and_warm();
+    wait_for_held(1, 2);
+    run_for(LONG + later);
+    fake.server[0].refuses = 0; /* it is free there, and nobody asks for it but this */
+    run_for(1200);
+    CHECK_EQ(fake_open_count(&fake), 3);
+    release_at(1, 1);
+    comes_soon();
+    end();
+  }
 }
 
 TEST(a_stalled_server_that_caught_up_counts_as_a_push) { /* R26 R13 */
