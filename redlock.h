@@ -58,7 +58,7 @@
      REDLOCK_API                  what precedes each function, for a DLL; in C++ with extern "C"
      REDLOCK_ASSERT(truth)        checks invariants, as assert would; does nothing by default
    The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
-   and lock then take less than 1 KB together on 32 bits. For W locks in flight at once, allow
+   and lock then take about 1 KB together on 32 bits. For W locks in flight at once, allow
    2 W + 2 commands: each takes about 64 bytes plus REDLOCK_MAX_RESOURCE. (REDLOCK_RING_BYTES of
    0.1.0 is ignored.)
 
