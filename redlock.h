@@ -576,10 +576,10 @@ typedef struct rl_parser {
      address_index      which of the name's addresses is in use; changed by a connect that fails,
                         and by redlock_resolve.
      tracking           2 = HELLO and CLIENT TRACKING were accepted: it pushes invalidations (R26).
-     release_form       RL_RELEASE_: how releases are encoded. The handshake sets it; once an error
-                        has refused one, and all replies are in, it is the script again.
-     native             RL_NATIVE_: what has come of the form that the handshake set. Until a
-                        release was good, the ring keeps those that await a reply.
+     release_form       RL_RELEASE_: how releases are encoded. The handshake sets it, but not within
+                        a command that is cut; rl_disconnect makes it the script again.
+     wants_scripts      an error has refused a release in the server's own form, for good: the
+                        handshake no longer sets another one.
 
    Small members come first in these structs: that saves 208 bytes of code on Cortex-M4. */
 typedef struct rl_server {
@@ -590,7 +590,7 @@ typedef struct rl_server {
   uint8_t over_tls;         /* it is reached through options.tls */
   uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
   uint8_t error_is_theirs, address_index, tracking;
-  uint8_t native;
+  uint8_t wants_scripts;
   uint16_t release_form;
   rl_parser parser;
   uint32_t sent_bytes;      /* of the handshake, until READY; then of the command at send_next */
@@ -600,8 +600,6 @@ typedef struct rl_server {
   uint32_t reply_next;      /* ring index; no earlier command awaits a reply */
   uint32_t outstanding;     /* replies still to come on this connection */
   uint32_t stale_replies;   /* of those, the next so many answer retired commands */
-  uint32_t older_replies;   /* one more than are still to come to what was sent before release_form
-                               was set, as a script; 0 = none */
   uint32_t timed_reply;     /* replies to come, up to and including the timed one */
   uint32_t run_id;          /* first digits of its run_id; 0 = not known */
   uint32_t reported_run_id; /* of this handshake, not checked yet */
@@ -693,10 +691,9 @@ struct redlock {
    rl_on_command_reply makes it a vote, rl_evaluate_round counts the votes, and rl_end_round cuts
    the command off its lock. rl_retire_oldest takes commands out at the head.
 
-   A release is encoded for each server in the form that this knows (release_form), which changes
-   only while no command is cut. If an error refuses one that is no script, its bit goes back to
-   unsent_to (rl_is_release_refused); when the server owes no reply any more, it begins at the head
-   of the ring again, with scripts (rl_restart_releases). What it has been sent is skipped there.
+   A release is encoded for each server in the form that it takes (release_form): the handshake has
+   tried its own commands. Should such a release be refused later, rl_on_refused_form puts
+   it back and disconnects the server, which gets scripts from then on.
 
    A reply is late when its round has ended: it casts no vote, though it may still say something
    about the server. If its command is still in the ring, rl_on_command_reply finds that it has
@@ -908,11 +905,11 @@ typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 417 + 1 ? 1 : -1];
 /* The fixed beginnings of the commands, in RESP. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
 #define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n"
-#define RL_HASH_DELEX UINT32_C(0xf8f6fe12) /* rl_hash of "delex" */
-#define RL_HASH_DELIFEQ UINT32_C(0xe8ff6fda) /* ... of "delifeq" */
 #define RL_DELEX_HEAD "*4\r\n$5\r\nDELEX\r\n"
 #define RL_DELEX_IFEQ "$4\r\nIFEQ\r\n"
 #define RL_DELIFEQ_HEAD "*3\r\n$7\r\nDELIFEQ\r\n"
+#define RL_TRIAL_KEY "$7\r\nredlock\r\n" /* need not exist */
+#define RL_TRIAL_VALUE "$0\r\n\r\n"
 #define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$155\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
@@ -930,7 +927,7 @@ enum {
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
   RL_HANDSHAKE_BYTES = 128,     /* the handshake is sent in chunks of this: all that is optional */
-  RL_OPTIONAL_REPLIES = 3,      /* to HELLO, CLIENT TRACKING and COMMAND LIST */
+  RL_OPTIONAL_REPLIES = 4,      /* to HELLO, CLIENT TRACKING, DELEX and DELIFEQ */
   /* Commands are encoded in chunks of this, on the stack. */
 #ifdef REDLOCK_NO_POSIX
   RL_OUTPUT_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512,
@@ -987,7 +984,6 @@ enum {
   RL_RELEASE_DELEX = sizeof "*5" RL_EVAL_HEAD - sizeof RL_DELEX_HEAD RL_DELEX_IFEQ, /* Redis 8.4 */
   RL_RELEASE_DELIFEQ = sizeof "*5" RL_EVAL_HEAD - sizeof RL_DELIFEQ_HEAD /* Valkey 9.0 */
 };
-enum { RL_NATIVE_UNTRIED, RL_NATIVE_WORKS, RL_NATIVE_REFUSED };
 enum {
   RL_WAKE_POLL,     /* no wake-ups: retries by timer */
   RL_WAKE_TRACK,    /* the next attempt makes the servers track the key */
@@ -1859,9 +1855,7 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   s->fd = -1;
   s->state = RL_STATE_CLOSED;
   s->stalled = s->send_blocked = s->handshake_replies = s->tracking = 0;
-  s->native = 0;
-  s->older_replies = 0;
-  s->release_form = 0;
+  s->release_form = RL_RELEASE_SCRIPT;
   s->outstanding = s->stale_replies = s->timed_reply = 0;
   s->not_before_ms = rl->now_ms + delay;
   s->reply_next = s->send_next = rl->ring_head;
@@ -1941,8 +1935,8 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w
 }
 
 /* Encodes the handshake, which comes first on every connection: AUTH, SELECT, HELLO 3, CLIENT
-   TRACKING, which commands it has for releases, and with a quarantine run_id and uptime. Returns
-   how many replies it gets. */
+   TRACKING, a trial of its own commands for releases, and with a quarantine run_id and uptime. The
+   trial changes nothing: no lock's value is empty. Returns how many replies it gets. */
 static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies;
   rl_endpoint t;
@@ -1955,8 +1949,8 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
   }
   rl_put_raw(w, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
                 "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n"
-                "*5\r\n$7\r\nCOMMAND\r\n$4\r\nLIST\r\n$8\r\nFILTERBY\r\n$7\r\nPATTERN\r\n"
-                "$8\r\ndel[ei]*\r\n");
+                RL_DELEX_HEAD RL_TRIAL_KEY RL_DELEX_IFEQ RL_TRIAL_VALUE
+                RL_DELIFEQ_HEAD RL_TRIAL_KEY RL_TRIAL_VALUE);
   if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES);
   rl_put_raw(w, RL_INFO_HEAD);
   rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
@@ -2048,17 +2042,10 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
   }
 }
 
-/* Refused releases wait for the last reply that is outstanding: nothing is sent meanwhile, or
-   steady traffic would keep them waiting. */
-static int rl_awaits_refusals(const rl_server *s) {
-  return s->native == RL_NATIVE_REFUSED && !s->sent_bytes;
-}
-
 /* Sends one piece of output to a server; whether it may take another. */
 static int rl_send_output(redlock *rl, rl_server *s, rl_output *w) {
   size_t sent;
-  if (s->state != RL_STATE_READY || s->send_blocked == RL_SEND_BROKEN ||
-      rl_awaits_refusals(s) || !rl_find_unsent(rl, s))
+  if (s->state != RL_STATE_READY || s->send_blocked == RL_SEND_BROKEN || !rl_find_unsent(rl, s))
     return 0;
   if (!rl_output_fits(rl, s, w)) rl_fill_output(rl, s, w);
   sent = rl_send_bytes(rl, s, w->data, w->size);
@@ -2152,26 +2139,24 @@ static void rl_clear_error(rl_server *s) {
   s->error[0] = 0;
 }
 
-/* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26) and
-   COMMAND LIST, whose last name counts, if there are two. A server that does not know or permit
-   them sends no wake-ups, or gets scripts, and that is no error. Any error but ERR and NO... means
-   trouble: the handshake fails, and is tried again. The form cannot change within a command that
-   is cut. */
+/* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26), DELEX
+   and DELIFEQ. A server that does not know or permit them sends no wake-ups, or gets scripts, and
+   that is no error. Any other error to the first two means trouble: the handshake fails, and is
+   tried again. */
 static const char *rl_check_optional_reply(rl_server *s, rl_reply reply, int left) {
   uint32_t hash = s->parser.hash;
-  if (left) {
+  if (left >= 2) {
     s->tracking =
-        RL_CAST(uint8_t, s->tracking + (reply == (left == 2 ? RL_REPLY_OTHER : RL_REPLY_OK)));
-  } else if (!s->sent_bytes) {
-    s->older_replies = s->outstanding + 1;
-    s->release_form = hash == RL_HASH_DELEX     ? RL_RELEASE_DELEX
-                      : hash == RL_HASH_DELIFEQ ? RL_RELEASE_DELIFEQ : RL_RELEASE_SCRIPT;
+        RL_CAST(uint8_t, s->tracking + (reply == (left == 3 ? RL_REPLY_OTHER : RL_REPLY_OK)));
+    return reply == RL_REPLY_ERROR && hash != 'E' && hash != 'N' ? rl_error_protocol : RL_NULL;
   }
-  return reply == RL_REPLY_ERROR && hash != 'E' && hash != 'N' ? rl_error_protocol : RL_NULL;
+  if (s->parser.outer_type == ':' && !s->wants_scripts && !s->sent_bytes)
+    s->release_form = left ? RL_RELEASE_DELEX : RL_RELEASE_DELIFEQ;
+  return RL_NULL;
 }
 
 /* What is wrong with a reply to the handshake; NULL = nothing. Its last two replies are R24's, the
-   three before them the optional ones. */
+   four before them the optional ones. */
 static const char *rl_check_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
   int left = s->handshake_replies - (RL_MAX_TTL(rl) ? 2 : 0);
   if (s->handshake_replies == 0 && s->state < RL_STATE_HANDSHAKE_SENT)
@@ -2213,7 +2198,6 @@ static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, r
    (R13). */
 static void rl_reply_arrived(redlock *rl, rl_server *s) {
   s->outstanding--;
-  if (s->older_replies) s->older_replies--;
   if (--s->timed_reply == 0) rl_restart_reply_timer(rl, s);
   if (s->outstanding == 0) s->stalled = 0;
 }
@@ -2229,28 +2213,6 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
     age = less;
   }
   if (lock->ages[last] > lock->holder_age_ms) lock->holder_age_ms = lock->ages[last];
-}
-
-/* Notes how a native release fares. Whether an error refuses it: then it will be sent again, as a
-   script (rl_restart_releases), and its vote is still open. */
-static int rl_is_release_refused(rl_server *s, rl_command *c, rl_reply reply) {
-  if (c->kind != RL_TASK_RELEASE || !s->release_form || s->older_replies) return 0;
-  if (reply == RL_REPLY_ERROR) {
-    s->native = RL_NATIVE_REFUSED;
-    c->unsent_to |= s->bit;
-  } else if (s->native == RL_NATIVE_UNTRIED) {
-    s->native = RL_NATIVE_WORKS;
-  }
-  return reply == RL_REPLY_ERROR;
-}
-
-/* Once no reply is outstanding after a refusal: goes through the ring again, with scripts. Earlier,
-   the replies would not come in the ring's order (R8). This ends: an error to a script stands. */
-static void rl_restart_releases(redlock *rl, rl_server *s) {
-  if (s->native != RL_NATIVE_REFUSED || s->outstanding || s->sent_bytes) return;
-  s->native = 0;
-  s->release_form = 0;
-  s->reply_next = s->send_next = rl->ring_head;
 }
 
 /* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
@@ -2279,6 +2241,20 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   rl_evaluate_round(rl, c->lock);
 }
 
+/* Whether the reply refuses the form of a release, by ERR or NO...: the trial was good, but the user's
+   rights have changed since. Any other error would refuse a script too. */
+static int rl_is_form_refused(const rl_server *s, const rl_command *c, rl_reply reply) {
+  return reply == RL_REPLY_ERROR && c->kind == RL_TASK_RELEASE && s->release_form &&
+         (s->parser.hash == 'E' || s->parser.hash == 'N');
+}
+
+/* That release, and those that await a reply, are sent again on a new connection, as scripts. */
+static void rl_on_refused_form(redlock *rl, rl_server *s, rl_command *c) {
+  rl_disconnect(rl, s, rl_error_lost);
+  s->wants_scripts = 1;
+  c->unsent_to |= s->bit;
+}
+
 /* R8: matches a reply to its command, by position. Replies to retired commands are dropped here;
    those to a round that has ended, in rl_on_command_reply. R7: if a full socket keeps a release
    back, the last reply is timed by the clock as it is now: the process may have been paused since
@@ -2303,9 +2279,12 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
       c = rl_command_at(rl, s->reply_next++);
     } while (!(c->awaited_from & s->bit));
     rl_mask_remove(&c->awaited_from, s->bit);
-    if (!rl_is_release_refused(s, c, reply)) rl_on_command_reply(rl, s, c, reply);
+    if (rl_is_form_refused(s, c, reply)) {
+      rl_on_refused_form(rl, s, c);
+      return;
+    }
+    rl_on_command_reply(rl, s, c, reply);
   }
-  rl_restart_releases(rl, s);
   if (s->outstanding == 0 && s->send_blocked) s->timed_since_ms = rl_read_clock_forward(rl);
   if (stalled && !s->stalled) rl_on_maybe_free(rl, s, 0); /* R26 */
 }
@@ -2401,28 +2380,24 @@ static void rl_on_server_timer(redlock *rl, rl_server *s) {
 /* ---- Room in the ring (R11) ------------------------------------------------------------------ */
 
 /* Whether the ring must keep its oldest command for a server: part of it has been sent, or it must
-   still be sent, or it may be refused in its native form. A server that is not ready pins nothing:
-   its connection is lost, and may stay so. A release that waits for such a server is lost when the
-   ring needs its slot; the key lasts until its ttl ends. */
+   still be sent. A server that is not ready pins nothing: its connection is lost, and may stay so. A
+   release that waits for such a server is lost when the ring needs its slot; the key lasts until
+   its ttl ends. */
 static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_command *first) {
   if (s->state != RL_STATE_READY) return 0;
-  if (first->kind == RL_TASK_RELEASE && (first->awaited_from & s->bit) && s->release_form &&
-      s->native != RL_NATIVE_WORKS && !s->stalled)
-    return 1;
   return (s->send_next == rl->ring_head && s->sent_bytes) || rl_must_send(rl, s, first);
 }
 
 /* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
-   that accepts no more bytes, or whose refused releases wait, is disconnected. A healthy one is
-   waited for, until the command is too old or, if that cannot be (part of it was sent;
-   rl_must_send), until a reply is overdue. */
+   that accepts no more bytes is disconnected. A healthy one is waited for, until the command is too
+   old or, if that cannot be (part of it was sent; rl_must_send), until a reply is overdue. */
 static int rl_retire_oldest(redlock *rl) {
   const rl_command *c = rl_command_at(rl, rl->ring_head);
   rl_server *s;
   if (rl_ring_count(rl) == 0 || c->lock) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (!rl_pins_oldest(rl, s, c)) continue;
-    if (!s->stalled || (!s->send_blocked && s->native != RL_NATIVE_REFUSED)) {
+    if (!s->stalled || !s->send_blocked) {
       if (rl->now_ms < rl_send_expiry_ms(rl, c)) rl_arm_timer(rl, rl_send_expiry_ms(rl, c));
       return 0;
     }
@@ -3016,8 +2991,7 @@ static int64_t rl_timeout_ms(const redlock *rl) {
 static unsigned rl_poll_events(const redlock *rl, const rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   int writes = s->state == RL_STATE_HANDSHAKE ||
-               (s->state != RL_STATE_HANDSHAKE_SENT && !rl_awaits_refusals(s) &&
-                rl_needs_connection(rl, s));
+               (s->state != RL_STATE_HANDSHAKE_SENT && rl_needs_connection(rl, s));
   unsigned events = writes ? REDLOCK_READ | REDLOCK_WRITE : REDLOCK_READ;
   return rl_uses_tls(s) ? tls->want(tls->ctx, s->index, events) : events;
 }
@@ -3690,25 +3664,14 @@ static redlock_lock *rl_pop_decided(redlock *rl) {
   return RL_NULL;
 }
 
-/* Whether a native release may still be refused there, and would have to be sent again. */
-static int rl_awaits_native(redlock *rl, const rl_server *s) {
-  uint32_t place = s->release_form && s->native != RL_NATIVE_WORKS ? rl->ring_head : rl->ring_tail;
-  for (; place != rl->ring_tail; place++) {
-    const rl_command *c = rl_command_at(rl, place);
-    if (c->kind == RL_TASK_RELEASE && ((c->awaited_from | c->unsent_to) & s->bit)) return 1;
-  }
-  return 0;
-}
-
 /* How long redlock_close still waits for a server, in ms: until its last bytes are sent, and
    briefly for their replies, since closing a socket with unread replies makes the other side drop
-   what it has not read yet; but for those to native releases as long as for bytes. */
-static int64_t rl_linger_ms(redlock *rl, const rl_server *s, int64_t start_ms) {
+   what it has not read yet. */
+static int64_t rl_linger_ms(const redlock *rl, const rl_server *s, int64_t start_ms) {
   int64_t limit = rl->options.server_timeout_ms;
   int leaves = s->state != RL_STATE_CLOSED && (rl_poll_events(rl, s) & REDLOCK_WRITE);
   if (!leaves && (s->outstanding == 0 || s->stalled)) return 0;
-  if (limit > RL_CLOSE_TIMEOUT_MS &&
-      !((leaves || rl_awaits_native(rl, s)) && s->state == RL_STATE_READY))
+  if (limit > RL_CLOSE_TIMEOUT_MS && !(leaves && s->state == RL_STATE_READY))
     limit = RL_CLOSE_TIMEOUT_MS;
   return start_ms + limit - rl->now_ms;
 }
