@@ -26,7 +26,8 @@ static inline void wake_noted(struct server *s, struct conn *n, int argc, const 
                               const struct reply *r, const struct effect *e) {
   int i, resource = resource_of(e->name, e->name_size), command = store_command_of(argc, argv);
   int tries = command == C_DELIFEQ && store_is_trial(argc, argv);
-  int last = W.cfg.quarantine_ms ? command == C_INFO && arg_is(argv[3], "uptime_in_seconds") : tries;
+  int tells = command == C_INFO && arg_is(argv[3], "uptime_in_seconds");
+  int last = W.cfg.quarantine_ms ? tells : tries;
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
   if (!last || r->size == 0 || (r->at[0] == '-' && !tries)) return;
   for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
