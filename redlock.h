@@ -1152,7 +1152,8 @@ static const char *rl_spelling(const redlock *rl, const rl_command *c, int relea
   if (c->kind == RL_TASK_RELEASE) {
     if (release_form == RL_RELEASE_DELEX)
       return RL_DELEX_HEAD RL_RESOURCE RL_DELEX_IFEQ RL_VALUE;
-    return release_form ? RL_DELIFEQ_HEAD RL_RESOURCE RL_VALUE : "*5" RL_SCRIPT RL_RESOURCE RL_VALUE;
+    return release_form ? RL_DELIFEQ_HEAD RL_RESOURCE RL_VALUE
+                        : "*5" RL_SCRIPT RL_RESOURCE RL_VALUE;
   }
   if (!c->form) return RL_SET_HEAD RL_RESOURCE RL_VALUE "$2\r\nNX\r\n$2\r\nPX\r\n" RL_TTL;
 #ifndef REDLOCK_NO_FENCING
@@ -2154,8 +2155,8 @@ static void rl_clear_error(rl_server *s) {
   s->error[0] = 0;
 }
 
-/* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26), DELEX
-   and DELIFEQ. A server that does not know or permit them sends no wake-ups, or gets scripts, and
+/* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26),
+   DELEX and DELIFEQ. A server that does not know or permit them sends no wake-ups, or gets scripts, and
    that is no error. Any other error to the first two means trouble: the handshake fails, and is
    tried again. */
 static const char *rl_take_optional_reply(rl_server *s, rl_reply reply, int left) {
@@ -2256,8 +2257,8 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   rl_evaluate_round(rl, c->lock);
 }
 
-/* Whether the reply refuses the form of a release, by ERR or NO...: the trial was good, but the user's
-   rights have changed since. Any other error would refuse a script too. */
+/* Whether the reply refuses the form of a release, by ERR or NO...: the trial was good, but the
+   user's rights have changed since. Any other error would refuse a script too. */
 static int rl_is_form_refused(const rl_server *s, const rl_command *c, rl_reply reply) {
   return reply == RL_REPLY_ERROR && c->kind == RL_TASK_RELEASE && s->release_form &&
          (s->parser.hash == 'E' || s->parser.hash == 'N');
@@ -2577,8 +2578,8 @@ static int rl_choose_wake_mode(const redlock *rl, redlock_lock *lock) {
   return 0;
 }
 
-/* R9: the back-off of a lock that is not woken, in ms; < 0 = no entropy. The longer it lasts, the more
-   rarely it is retried; where pushes are awaited, now and then, should they be lost. */
+/* R9: the back-off of a lock that is not woken, in ms; < 0 = no entropy. The longer it waits, the
+   longer the back-off. Where pushes are awaited, it is long: they may be lost. */
 static int64_t rl_draw_delay(redlock *rl, const redlock_lock *lock) {
   const redlock_options *o = &rl->options;
   uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
