@@ -251,13 +251,17 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   }
   if (v->client != n->client || (v->resource >= 0 && v->resource != resource))
     violation("R3: value %ld is used twice, for different attempts", index);
-  if ((v->sent >> server & 1) && !has_alias())
-    violation("R12: the SET of value %ld is sent to server %d twice", index, server);
+  if ((v->sent >> server & 1) && v->set_life[server] == s->incarnation && !has_alias())
+    violation("R12: the SET of value %ld is sent to server %d twice in one life", index, server);
+  if ((v->sent >> server & 1) && !W.cfg.quarantine_ms && !has_alias())
+    violation("R29: without max_ttl_ms the SET of value %ld is sent to server %d again", index,
+              server);
   if (v->state == V_OVER && v->over < W.now && v->sent == 0)
     violation("R3: value %ld was used and given up before", index);
   v->resource = resource;
   v->ttl_ms = e->ttl_ms;
   v->sent |= UINT32_C(1) << server;
+  v->set_life[server] = e->kind == EFFECT_SET ? (int64_t)s->incarnation : -1;
   if (e->kind != EFFECT_SET) return;
   e->key->owner = n->id;
   e->key->excused = n->excused || (n->closed_at && is_old(v, n->closed_at));

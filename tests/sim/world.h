@@ -195,6 +195,7 @@ struct value {
   int resource;        /* -1 = not seen at a server yet */
   int state;
   uint32_t sent;       /* servers that saw its SET */
+  int64_t set_life[MAX_SERVERS]; /* each one's incarnation when it did it last; -1 = refused it */
   uint32_t yes;        /* servers that did it and may vote */
   ns young_until[MAX_SERVERS]; /* until when such a yes does not count: it had forgotten */
   int64_t ttl_ms;
