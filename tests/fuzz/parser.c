@@ -11,7 +11,7 @@
 #include "redlock.h"
 
 #include "../unit/inside.h"
-#include "../unit/reference_parser.h"
+#include "reference_parser.h"
 #include "fuzz.h"
 
 enum { MOST = 1024, OUTCOMES = 8 };
