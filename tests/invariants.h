@@ -79,11 +79,10 @@ static void rl_check_server(redlock *rl, const rl_server *s) {
     owed += is_owed ? 1 : 0;
     REDLOCK_ASSERT(!is_owed || place - rl->ring_head >= answered);
     REDLOCK_ASSERT(!is_owed || place - rl->ring_head <= sent);
-    REDLOCK_ASSERT(!(c->unsent_to & s->bit) || place - rl->ring_head >= sent ||
-                   (s->native == RL_NATIVE_REFUSED && c->kind == RL_TASK_RELEASE));
+    REDLOCK_ASSERT(!(c->unsent_to & s->bit) || place - rl->ring_head >= sent);
   }
   REDLOCK_ASSERT(s->outstanding == owed);
-  REDLOCK_ASSERT(!s->native || s->release_form);
+  REDLOCK_ASSERT(!s->release_form || (s->state >= RL_STATE_HANDSHAKE && !s->wants_scripts));
 }
 
 /* What is true of a client whenever a hook is called and whenever a public call has returned. It

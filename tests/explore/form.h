@@ -17,8 +17,8 @@
 SIZE_IS(redlock_lock, 216);
 SIZE_IS(rl_command, 104);
 SIZE_IS(rl_parser, 24);
-SIZE_IS(rl_server, 152);
-SIZE_IS(redlock, 712 + RING * sizeof(rl_command));
+SIZE_IS(rl_server, 144);
+SIZE_IS(redlock, 688 + RING * sizeof(rl_command));
 #endif
 
 static struct {
@@ -226,9 +226,7 @@ static void put_server_of(int c, const rl_server *s, uint32_t head) {
   put8(next < 0 ? 0 : next);
   put8(answered < 0 ? 0 : answered);
   put8((int)s->outstanding);
-  put8(s->native);
-  put8(s->release_form != 0);
-  put8(s->release_form && s->older_replies > 1 ? (int)s->older_replies : 0);
+  put8((s->release_form != 0) | s->wants_scripts << 1);
   put8((int)s->stale_replies);
   put8((int)s->timed_reply);
   if (cfg.max_ttl) {
