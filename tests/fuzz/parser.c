@@ -10,7 +10,7 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "../unit/inside.h"
+#include "../inside.h"
 #include "reference_parser.h"
 #include "fuzz.h"
 

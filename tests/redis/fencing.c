@@ -1,7 +1,7 @@
 /* fencing.c: R25's script at its edges, on a real server, and tokens over a quorum of them. The
  * clock is handed in where an edge lies at a microsecond; the rest of the script is as it is. */
 #include "real.h"
-#include "../unit/inside.h"
+#include "../inside.h"
 
 enum { N = 3, MAX_TTL = 8000 };
 

@@ -3,6 +3,7 @@
 #include "redlock.h"
 
 #include "../check_main.h"
+#include "../inside.h"
 #include "recording_io.h"
 
 enum { VALID_10_S = 10000 - 100 - 2 - 1 }; /* ms that an acquire of 10 s has, if it takes none */
@@ -139,31 +140,24 @@ TEST(a_clock_that_fails_later_is_told) {
 /* A lock asked for at the clock's first millisecond lingers at the last one that is let through: an
    overflow is seen by a build with sanitizers. */
 TEST(twice_the_latest_time_fits) { /* R7 */
-  redlock_lock lingering;
-  memset(&lingering, 0, sizeof lingering);
   prepare();
   wire.now_ms = INT64_MAX / 2;
   CHECK_EQ(init(), REDLOCK_SYSTEM);
   wire.now_ms--;
   CHECK_EQ(init(), REDLOCK_OK);
-  lingering.wake_mode = RL_WAKE_TRACK;
-  lingering.timer_ms = INT64_MAX;
-  CHECK_EQ(rl_defer_failure(&rl, &lingering, 0), 1);
-  CHECK_EQ(lingering.timer_ms, 2 * (INT64_MAX / 2 - 1) + 2);
+  CHECK_EQ(inside_fails_at_ms(&rl), 2 * (INT64_MAX / 2 - 1) + 2);
 }
 
 /* All that one label is on may be told at once: what differs is behind it. */
 TEST(luck_is_not_in_the_label) { /* R26 R3 */
-  redlock_lock waiter;
-  memset(&waiter, 0, sizeof waiter);
+  unsigned char value[20] = {0};
   prepare();
   wire.now_ms = 9001;
   CHECK_EQ(init(), REDLOCK_OK);
-  waiter.first_woken_ms = 1001;
-  memset(waiter.value, 0x7f, 8);
-  CHECK_EQ(rl_waiter_age_ms(&rl, &waiter), 8000);
-  memset(waiter.value + 8, 0x7f, 12);
-  CHECK_EQ(rl_waiter_age_ms(&rl, &waiter), 8000 + 8000 * 127 / 512);
+  memset(value, 0x7f, 8);
+  CHECK_EQ(inside_age_ms(&rl, 1001, value), 8000);
+  memset(value + 8, 0x7f, 12);
+  CHECK_EQ(inside_age_ms(&rl, 1001, value), 8000 + 8000 * 127 / 512);
 }
 
 /* As late as it may be, with the largest of everything that is added to it. */

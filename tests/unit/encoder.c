@@ -8,7 +8,7 @@
 #include "redlock.h"
 
 #include "../check_main.h"
-#include "inside.h"
+#include "../inside.h"
 #include "recording_io.h"
 #include "reference_encoder.h"
 

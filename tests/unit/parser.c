@@ -4,7 +4,7 @@
 #include "redlock.h"
 
 #include "../check_main.h"
-#include "inside.h"
+#include "../inside.h"
 #include "recording_io.h"
 
 #define REPLY(text, means, vote) { text, sizeof(text) - 1, means, vote }
