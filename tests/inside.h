@@ -1,7 +1,7 @@
-/* inside.h: all that tests know of the header's insides. Include it after the implementation; when
- * that is renamed or rewritten, only this file follows, with invariants.h, which says what is always
- * true inside, and what looks at private functions for their own sake: prove, and the form of
- * explore's states. */
+/* inside.h: all that tests know of the header's insides. Include it after the implementation. When
+ * that is renamed or rewritten only this file follows, and what looks inside for its own sake:
+ * invariants.h says what is always true there, prove proves private functions, and explore tells
+ * states apart. */
 #ifndef INSIDE_H
 #define INSIDE_H
 
@@ -53,8 +53,8 @@ static inline int inside_is_between(const inside_parser *parser) {
 
 /* ---- Waiters --------------------------------------------------------------------------------- */
 
-/* When a waiter's attempt that was begun at 0, and to which nobody has said yes so far, fails at the
-   latest; -1 = at once. */
+/* When a waiter's attempt that was begun at 0, and to which nobody has said yes so far, fails at
+   the latest; -1 = at once. */
 static inline int64_t inside_fails_at_ms(redlock *rl) {
   redlock_lock lock;
   memset(&lock, 0, sizeof lock);

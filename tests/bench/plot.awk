@@ -299,7 +299,8 @@ function plot_faults(title, s, cases, i, n, y) {
   close_picture(draw_bars(y, "microseconds"), title)
 }
 
-# Two builds, each beside a floor of its own run: their shares of it can be compared, their rates not.
+# Two builds, each beside a floor of its own run: their shares of it can be compared, and their
+# rates cannot.
 function plot_in_flight(title, small, big, share, i, limit, top, y) {
   title = "Many locks in flight on one thread"
   widths = split("1 8 64 256", width_at, " ")

@@ -75,7 +75,8 @@ static void cut_minority(int inward, size_t at, enum fake_end how) {
 }
 
 /* Of what is sent and of what is answered, so many bytes. */
-static void cut_at_every_byte(void (*one)(int, size_t, enum fake_end), size_t sent, size_t answered) {
+static void cut_at_every_byte(void (*one)(int, size_t, enum fake_end), size_t sent,
+                              size_t answered) {
   size_t at;
   for (at = 0; at < sent; at++) {
     one(1, at, FAKE_RST);

@@ -1,5 +1,5 @@
-/* parser.c: replies of every sort, whole, split, merged and spoilt, one by one. (tests/fuzz compares
- * the parser with a second one, and tests/prove looks at every reply.) */
+/* parser.c: replies of every sort, whole, split, merged and spoilt, one by one. (tests/fuzz
+ * compares the parser with a second one, and tests/prove looks at every reply.) */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
