@@ -1,4 +1,4 @@
-/* crowd: 10 000 locks in flight on one client and one thread, against 256, with a ring that has room
+/* crowd: 10 000 locks in flight on one client and one thread, against 256, with a ring with room
  * for all of them. Nothing that a step does may walk all locks: that is what the ratio shows. */
 #define REDLOCK_MAX_COMMANDS 32768
 #define REDLOCK_IMPLEMENTATION
