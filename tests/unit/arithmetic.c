@@ -174,10 +174,10 @@ TEST(a_late_clock_has_room_for_all_that_is_added) {
   CHECK(wire.now_ms - (INT64_C(1) << 60) <= INT64_C(2) * UINT32_MAX);
 }
 
-/* ---- Waiting and resting (R9) ---------------------------------------------------------------- */
+/* ---- Waiting and back-off (R9) --------------------------------------------------------------- */
 
-/* How long a client rests after its first attempt, when its entropy is `random` all over. */
-static int64_t rest_ms(uint32_t min_ms, uint32_t max_ms, unsigned char random) {
+/* How long a client backs off after its first attempt, when its entropy is `random` all over. */
+static int64_t back_off_ms(uint32_t min_ms, uint32_t max_ms, unsigned char random) {
   int64_t start;
   prepare();
   options.retry_delay_min_ms = min_ms;
@@ -193,42 +193,42 @@ static int64_t rest_ms(uint32_t min_ms, uint32_t max_ms, unsigned char random) {
   return wire.set_at_ms - start;
 }
 
-static void rests_are_in_their_range(uint32_t min_ms, uint32_t max_ms) {
-  CHECK_EQ(rest_ms(min_ms, max_ms, 0x00), min_ms);
-  CHECK_EQ(rest_ms(min_ms, max_ms, 0xff), max_ms);
+static void back_offs_are_in_their_range(uint32_t min_ms, uint32_t max_ms) {
+  CHECK_EQ(back_off_ms(min_ms, max_ms, 0x00), min_ms);
+  CHECK_EQ(back_off_ms(min_ms, max_ms, 0xff), max_ms);
 }
 
-TEST(rests_reach_both_ends_of_their_range) {
-  rests_are_in_their_range(1, 2);
-  rests_are_in_their_range(100, 200);
-  rests_are_in_their_range(UINT32_MAX, UINT32_MAX);
+TEST(back_offs_reach_both_ends_of_their_range) {
+  back_offs_are_in_their_range(1, 2);
+  back_offs_are_in_their_range(100, 200);
+  back_offs_are_in_their_range(UINT32_MAX, UINT32_MAX);
 }
 
-TEST(a_rest_in_the_middle_is_in_the_middle) {
-  CHECK_EQ(rest_ms(100, 299, 0x80), 200);
-  CHECK_EQ(rest_ms(1, UINT32_MAX, 0x80) >> 24, 0x80);
+TEST(a_back_off_in_the_middle_is_in_the_middle) {
+  CHECK_EQ(back_off_ms(100, 299, 0x80), 200);
+  CHECK_EQ(back_off_ms(1, UINT32_MAX, 0x80) >> 24, 0x80);
 }
 
-TEST(rests_have_defaults) {
-  CHECK_EQ(rest_ms(0, 0, 0x00), 1);
-  CHECK_EQ(rest_ms(0, 0, 0xff), 1 + 12);
-  CHECK_EQ(rest_ms(0, 5000, 0x00), 1);
-  CHECK_EQ(rest_ms(0, 5000, 0xff), 1 + 12);
-  CHECK_EQ(rest_ms(50, 0, 0x00), 50);
-  CHECK_EQ(rest_ms(50, 0, 0xff), 200);
+TEST(back_offs_have_defaults) {
+  CHECK_EQ(back_off_ms(0, 0, 0x00), 1);
+  CHECK_EQ(back_off_ms(0, 0, 0xff), 1 + 12);
+  CHECK_EQ(back_off_ms(0, 5000, 0x00), 1);
+  CHECK_EQ(back_off_ms(0, 5000, 0xff), 1 + 12);
+  CHECK_EQ(back_off_ms(50, 0, 0x00), 50);
+  CHECK_EQ(back_off_ms(50, 0, 0xff), 200);
 }
 
 /* One end alone is given, near or on the far side of the other's default. */
 TEST(one_end_of_the_range_is_never_passed) {
   uint32_t max_ms;
   for (max_ms = 1; max_ms <= 5; max_ms++) {
-    CHECK(rest_ms(0, max_ms, 0xff) <= max_ms);
-    CHECK_EQ(rest_ms(0, max_ms, 0x00), 1);
+    CHECK(back_off_ms(0, max_ms, 0xff) <= max_ms);
+    CHECK_EQ(back_off_ms(0, max_ms, 0x00), 1);
   }
-  CHECK_EQ(rest_ms(0, UINT32_MAX, 0xff), 1 + 12);
-  CHECK_EQ(rest_ms(201, 0, 0xff), 201);
-  CHECK(rest_ms(1000, 0, 0x00) >= 1000);
-  CHECK(rest_ms(1000, 0, 0xff) >= 1000);
+  CHECK_EQ(back_off_ms(0, UINT32_MAX, 0xff), 1 + 12);
+  CHECK_EQ(back_off_ms(201, 0, 0xff), 201);
+  CHECK(back_off_ms(1000, 0, 0x00) >= 1000);
+  CHECK(back_off_ms(1000, 0, 0xff) >= 1000);
 }
 
 TEST(a_range_upside_down_is_refused) {
