@@ -332,8 +332,6 @@ typedef struct redlock_lock {
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
-  rl_mask known_taken;         /* those that said TAKEN last, and have pushed nothing since: a YES
-                                  of such a one shows that its push was lost */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -720,9 +718,7 @@ struct redlock {
    rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer to its
    turn, if that is earlier (rl_draw_turn). A server that connects, or is no longer stalled,
    counts as if it had pushed every key (but not where its last vote was QUARANTINED: that one would
-   refuse again). If pushes are lost, the timer ends the back-off (RL_PUSH_WAIT_MS). If the next
-   attempt gets a YES from a server that had said TAKEN and pushed nothing since, a push was lost:
-   the lock becomes RL_WAKE_UNTRUSTED, and retries by timer until a quorum pushes again.
+   refuse again). If pushes are lost, the timer ends the back-off (RL_PUSH_WAIT_MS).
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
@@ -926,7 +922,7 @@ enum {
   RL_VALUE_HEADER = 5,          /* "$20\r\n", or "$23\r\n" */
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
-  RL_HANDSHAKE_BYTES = 128,     /* the handshake is sent in chunks of this: all that is optional */
+  RL_HANDSHAKE_BYTES = 144,     /* the handshake is sent in chunks of this: all that is optional */
   RL_OPTIONAL_REPLIES = 4,      /* to HELLO, CLIENT TRACKING, DELEX and DELIFEQ */
   /* Commands are encoded in chunks of this, on the stack. */
 #ifdef REDLOCK_NO_POSIX
@@ -987,8 +983,7 @@ enum {
 enum {
   RL_WAKE_POLL,     /* no wake-ups: retries by timer */
   RL_WAKE_TRACK,    /* the next attempt makes the servers track the key */
-  RL_WAKE_PUSH,     /* backs off until servers push a change */
-  RL_WAKE_UNTRUSTED /* a push was lost: tracked, but retried by timer */
+  RL_WAKE_PUSH      /* backs off until servers push a change */
 };
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
@@ -2546,35 +2541,28 @@ static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
                  where locks are held for a moment, it costs more to be told than to ask again
      TRACK       the next attempt makes the servers track the key. So it does where an error is why
                  no quorum would push (a key of another type): its DEL is pushed
-     PUSH        the servers track it
-     UNTRUSTED   the back-off relied on pushes, and a server found free had pushed nothing */
+     PUSH        the servers track it */
 static int rl_choose_wake_mode(const redlock *rl, redlock_lock *lock) {
   const rl_server *s;
   int tracked = lock->wake_mode, tell = 0, refused = 0, erring = 0;
-  rl_mask taken = 0;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
     if (vote < REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote)) lock->maybe_free |= s->bit;
-    if (vote == REDLOCK_VOTE_YES && lock->wake_mode == RL_WAKE_PUSH &&
-        (lock->known_taken & s->bit))
-      lock->wake_mode = RL_WAKE_UNTRUSTED;
-    if (vote == REDLOCK_VOTE_TAKEN) taken |= s->bit;
     refused += rl_is_token_refused(vote);
     if (s->tracking != 2) continue;
     tell += vote <= REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
     erring += vote == REDLOCK_VOTE_ERROR;
   }
-  lock->known_taken = RL_CAST(rl_mask, taken & ~lock->maybe_free);
   if (tell + (tracked ? erring : 0) < rl->quorum || refused >= rl->quorum ||
       lock->last_result == REDLOCK_EXPIRED) {
     lock->wake_mode = RL_WAKE_POLL;
     return 0;
   }
   if (!tracked && lock->attempts == 1) return 1;
-  if (lock->wake_mode != RL_WAKE_UNTRUSTED) lock->wake_mode = RL_WAKE_TRACK;
+  lock->wake_mode = RL_WAKE_TRACK;
   if (tell < rl->quorum) return 0;
   if (!tracked || rl_mask_count(lock->maybe_free) >= rl->quorum) return 1;
-  if (lock->wake_mode == RL_WAKE_TRACK) lock->wake_mode = RL_WAKE_PUSH;
+  lock->wake_mode = RL_WAKE_PUSH;
   return 0;
 }
 
@@ -2866,7 +2854,6 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
     if (hash && hash != lock->hash) continue;
     if ((lock->maybe_free & s->bit) || lock->votes[s->index] == REDLOCK_VOTE_QUARANTINED) continue;
     lock->maybe_free |= s->bit;
-    rl_mask_remove(&lock->known_taken, s->bit);
     if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
     lock->wake_mode = RL_WAKE_TRACK;
     if (lock->phase != RL_PHASE_BACKOFF) continue;

@@ -20,7 +20,7 @@ static void rl_check_list(const redlock *rl, const rl_link *list, uint8_t least,
   for (; lock; lock = rl_list_next(list, lock)) {
     REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
     REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
-    REDLOCK_ASSERT(lock->wake_mode <= RL_WAKE_UNTRUSTED &&
+    REDLOCK_ASSERT(lock->wake_mode <= RL_WAKE_PUSH &&
                    (lock->attempts || lock->wake_mode == RL_WAKE_POLL));
     REDLOCK_ASSERT(lock->ever_granted || lock->deadline_ms == 0);
     REDLOCK_ASSERT(!lock->kept || lock->urgent);
