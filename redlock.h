@@ -2,7 +2,7 @@
 
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze,
    restart or reply late. C99 and C++98, nothing beyond libc. No malloc, no threads, no globals,
-   no floating point. Numbers such as (R7) name the rules in tests/README.md.
+   no floating point. Numbers such as (R7) name the rules that stand in front of the map, far below.
 
    WHAT TO DO
      In ONE file:        #define REDLOCK_IMPLEMENTATION
@@ -651,7 +651,44 @@ struct redlock {
 #if defined(REDLOCK_IMPLEMENTATION) && !defined(REDLOCK_IMPLEMENTED)
 #define REDLOCK_IMPLEMENTED
 
-/* ---- A map ------------------------------------------------------------------------------------
+/* ---- The rules --------------------------------------------------------------------------------
+
+   What each line of the code answers to. The project's tests/README.md says which tests show it.
+
+   R1  T1 is taken before the SET leaves; a lock is valid for ttl - drift - 2 ms from T1 on, checked
+       after the last vote that counts, and again when the lock is returned.
+   R2  The clock is monotonic and counts suspend; its steps are allowed for.
+   R3  Each attempt's value begins with fresh random bytes. No entropy, no lock.
+   R4  A yes is exactly OK, or 1 from an extension or a release, to the round's own command. None
+       leaves before the handshake has succeeded.
+   R5  The quorum is N/2 + 1 of the servers in the list, which are all different.
+   R6  A round ends when no vote that is missing can change the outcome. A waiter's round that has
+       failed without a yes lingers.
+   R7  A failed attempt is rolled back at once, behind its SET. Room for that is reserved.
+   R8  Replies are matched by position. Late ones are dropped, surplus ones end the connection.
+   R9  Retries back off at random, within wait_ms and max_attempts.
+   R10 Each operation has a deadline. Nothing blocks but io->wait.
+   R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
+   R12 Replies of a lost connection are void. A SET is never sent to a server twice.
+   R13 A stalled server gets releases only, and nobody waits for it.
+   R14 Reconnects back off at random. No SIGPIPE; close on exec.
+   R15 Each server's last error is kept.
+   R16 A minority changes neither the outcome nor, noticeably, the time, whatever it says.
+   R17 In a forked child no call does anything.
+   R18 An extension needs a quorum in time, checks the owner, and never shortens.
+   R19 A failed extension changes nothing, unless it proves that the lock is lost.
+   R20 max_hold_ms bounds the whole hold.
+   R21 A release compares and deletes, on all servers.
+   R22 How long a lock is still held depends on its deadline alone.
+   R23 The votes tell TAKEN, NO_QUORUM and EXPIRED apart.
+   R24 A server that started less than max_ttl_ms before a command's T1 casts no vote.
+   R25 With fencing, a grant that was asked for after another was returned has the greater token.
+   R26 Wake-ups are hints: none grants, and a lost one costs a wait. With them a waiter sends next
+       to nothing while the lock is held. A crowd waits in line.
+   R27 A step has a reason: a reply, room to send, or a timer.
+   R28 An adoption sets its value only over the given one. A value is adopted at most once.
+
+   ---- A map ------------------------------------------------------------------------------------
 
    A lock's life is its phase. The main ways, and who takes them:
 
@@ -894,19 +931,16 @@ struct redlock {
   "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
   "v=c('set',f,p,'PX',m)if v.err then return v end "                                               \
   "v=c('set',k,w,'PX',l)return v.err and v or t"
-#define RL_FENCED_HEAD "*10\r\n$4\r\nEVAL\r\n$417\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n2\r\n"
-typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 417 + 1 ? 1 : -1];
 #endif
 
 /* The fixed beginnings of the commands, in RESP. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_EVAL "\r\n$4\r\nEVAL\r\n"
 #define RL_DELEX_HEAD "*4\r\n$5\r\nDELEX\r\n"
 #define RL_DELEX_IFEQ "$4\r\nIFEQ\r\n"
 #define RL_DELIFEQ_HEAD "*3\r\n$7\r\nDELIFEQ\r\n"
 #define RL_TRIAL_KEY "$7\r\nredlock\r\n" /* need not exist */
 #define RL_TRIAL_VALUE "$0\r\n\r\n"
-#define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$155\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
 #if defined(CONFIG_USEC_PER_TICK) && !defined(CONFIG_SCHED_TICKLESS) && \
@@ -951,8 +985,7 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_LOCK_SCRIPT) == 279 + 1 &&
-                              sizeof(RL_INFO_SCRIPT) == 155 + 1 ? 1 : -1];
+typedef char rl_check_script[sizeof RL_LOCK_SCRIPT > 100 && sizeof RL_LOCK_SCRIPT < 1000 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
 /* The prefix names the variable. */
@@ -976,9 +1009,10 @@ enum {
 };
 /* How releases are encoded for a server: the bytes that this saves against the script. */
 enum {
-  RL_RELEASE_SCRIPT = 0, /* EVAL: every server knows it */
-  RL_RELEASE_DELEX = sizeof "*5" RL_EVAL_HEAD - sizeof RL_DELEX_HEAD RL_DELEX_IFEQ, /* Redis 8.4 */
-  RL_RELEASE_DELIFEQ = sizeof "*5" RL_EVAL_HEAD - sizeof RL_DELIFEQ_HEAD /* Valkey 9.0 */
+  RL_EVAL_BYTES = sizeof "*5" RL_EVAL "$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n",
+  RL_RELEASE_SCRIPT = 0, /* every server knows it */
+  RL_RELEASE_DELEX = RL_EVAL_BYTES - sizeof RL_DELEX_HEAD RL_DELEX_IFEQ, /* Redis 8.4 */
+  RL_RELEASE_DELIFEQ = RL_EVAL_BYTES - sizeof RL_DELIFEQ_HEAD /* Valkey 9.0 */
 };
 enum {
   RL_WAKE_POLL,     /* no wake-ups: retries by timer */
@@ -1131,7 +1165,7 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 /* ---- RESP: the commands ---------------------------------------------------------------------- */
 
 /* A command's spelling. What differs from lock to lock is one byte in it, for rl_put_part. */
-#define RL_SCRIPT "\1"    /* RL_LOCK_SCRIPT, of one key */
+#define RL_SCRIPT "\1"    /* EVAL of RL_LOCK_SCRIPT, with one key */
 #define RL_RESOURCE "\2"
 #define RL_VALUE "\3"     /* all that the SET stores or stored, the age too */
 #define RL_TTL "\4"
@@ -1139,6 +1173,7 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 #define RL_COUNTER "\6"   /* the second key of a fenced SET: the resource's name and ":fence" */
 #define RL_TOKEN "\7"     /* its further arguments: the token ... */
 #define RL_LONGEST "\10"  /* ... and max_ttl_ms */
+#define RL_FENCED "\11"   /* EVAL of RL_FENCED_SCRIPT */
 
 /* release_form: how a release is spelled for this server. */
 static const char *rl_spelling(const redlock *rl, const rl_command *c, int release_form) {
@@ -1153,7 +1188,7 @@ static const char *rl_spelling(const redlock *rl, const rl_command *c, int relea
   if (!c->form) return RL_SET_HEAD RL_RESOURCE RL_VALUE "$2\r\nNX\r\n$2\r\nPX\r\n" RL_TTL;
 #ifndef REDLOCK_NO_FENCING
   if (RL_FENCING(rl))
-    return RL_FENCED_HEAD RL_RESOURCE RL_COUNTER RL_VALUE RL_TTL RL_BEGINNING RL_TOKEN RL_LONGEST;
+    return "*10" RL_FENCED RL_RESOURCE RL_COUNTER RL_VALUE RL_TTL RL_BEGINNING RL_TOKEN RL_LONGEST;
 #endif
   return "*7" RL_SCRIPT RL_RESOURCE RL_VALUE RL_TTL RL_BEGINNING;
 }
@@ -1163,6 +1198,13 @@ static size_t rl_resource_args_size(const rl_command *c) {
   size_t size = c->args_size - (RL_VALUE_BYTES + 7u + c->age_size);
   REDLOCK_ASSERT(c->args[size] == '$');
   return size;
+}
+
+/* EVAL, the script and the number of its keys, behind the number of words; bytes: with its NUL. */
+static void rl_put_eval(rl_writer *w, const char *script, size_t bytes, unsigned keys) {
+  rl_put_raw(w, RL_EVAL);
+  rl_put_bulk(w, script, bytes - 1);
+  rl_put_bulk_number(w, keys);
 }
 
 #ifndef REDLOCK_NO_FENCING
@@ -1179,7 +1221,7 @@ static void rl_put_part(rl_writer *w, const redlock *rl, const rl_command *c, ch
   size_t resource = rl_resource_args_size(c);
   size_t own = c->form == RL_FORM_SWAP ? 0u : RL_VALUE_BYTES + 2u + c->age_size;
   (void)rl;
-  if (part == *RL_SCRIPT) rl_put_raw(w, RL_EVAL_HEAD);
+  if (part == *RL_SCRIPT) rl_put_eval(w, RL_LOCK_SCRIPT, sizeof RL_LOCK_SCRIPT, 1);
   else if (part == *RL_RESOURCE) rl_put(w, c->args, resource);
   else if (part == *RL_VALUE) rl_put(w, c->args + resource, c->args_size - resource);
   else if (part == *RL_TTL) rl_put_bulk_number(w, c->ttl_ms);
@@ -1187,6 +1229,7 @@ static void rl_put_part(rl_writer *w, const redlock *rl, const rl_command *c, ch
 #ifndef REDLOCK_NO_FENCING
   else if (part == *RL_COUNTER) rl_put_counter(w, c);
   else if (part == *RL_TOKEN) rl_put_bulk_number(w, c->token);
+  else if (part == *RL_FENCED) rl_put_eval(w, RL_FENCED_SCRIPT, sizeof RL_FENCED_SCRIPT, 2);
   else rl_put_bulk_number(w, rl->options.max_ttl_ms);
 #endif
 }
@@ -1195,7 +1238,7 @@ static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
                            int release_form) {
   const char *at = rl_spelling(rl, c, release_form), *end;
   for (;; at = end + 1) {
-    for (end = at; *end > *RL_LONGEST; end++) {}
+    for (end = at; *end > *RL_FENCED; end++) {}
     rl_put(w, at, RL_CAST(size_t, end - at));
     if (*end == 0) return;
     rl_put_part(w, rl, c, *end);
@@ -1944,6 +1987,13 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w
   return 1;
 }
 
+/* R24: asks for one number of INFO. */
+static void rl_put_question(rl_writer *w, const char *name_and_base) {
+  rl_put_raw(w, "*5");
+  rl_put_eval(w, RL_INFO_SCRIPT, sizeof RL_INFO_SCRIPT, 0);
+  rl_put_raw(w, name_and_base);
+}
+
 /* Encodes the handshake, which comes first on every connection: AUTH, SELECT, HELLO 3, CLIENT
    TRACKING, a trial of its own commands for releases, and with a quarantine run_id and uptime. The
    trial changes nothing: no lock's value is empty. Returns how many replies it gets. */
@@ -1962,10 +2012,8 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
                 RL_DELEX_HEAD RL_TRIAL_KEY RL_DELEX_IFEQ RL_TRIAL_VALUE
                 RL_DELIFEQ_HEAD RL_TRIAL_KEY RL_TRIAL_VALUE);
   if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES);
-  rl_put_raw(w, RL_INFO_HEAD);
-  rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
-  rl_put_raw(w, RL_INFO_HEAD);
-  rl_put_raw(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
+  rl_put_question(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
+  rl_put_question(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
   return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES + 2);
 }
 
@@ -2151,9 +2199,9 @@ static void rl_clear_error(rl_server *s) {
 }
 
 /* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26),
-   DELEX and DELIFEQ. A server that does not know or permit them sends no wake-ups, or gets scripts, and
-   that is no error. Any other error to the first two means trouble: the handshake fails, and is
-   tried again. */
+   DELEX and DELIFEQ. A server that does not know or permit them sends no wake-ups, or gets
+   scripts, and that is no error. Any other error to the first two means trouble: the handshake
+   fails, and is tried again. */
 static const char *rl_take_optional_reply(rl_server *s, rl_reply reply, int left) {
   uint32_t hash = s->parser.hash;
   if (left >= 2) {
