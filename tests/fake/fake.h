@@ -68,7 +68,7 @@ struct fake_command {
   long long ttl_ms;
   int fenced; /* a SET by the script of R25 */
   long long token, max_ttl_ms;
-  int arms; /* a SET by a script that reads the key if it is refused */
+  int tracked; /* a SET by a script that reads the key if it is refused */
   int swaps; /* a SET that wants another value to be there (R28) */
   int native; /* a release by a command of the server's own */
   char words[48]; /* AUTH, SELECT, INFO and what is unknown: the words */

@@ -285,7 +285,7 @@ client_is_small() {
   at_most 8650 "$(struct_bytes 'sizeof(redlock)' gcc -DREDLOCK_NO_FENCING)"
 }
 
-# 8 for each command of the log, and 24 for each server.
+# 8 for each command of the ring, and 24 for each server.
 tokens_take_little_room() {
   need gcc || return
   both='sizeof(redlock) + sizeof(redlock_lock)'
