@@ -298,7 +298,7 @@ static void judge(struct report *r, int server) {
   if (!info.tracking && !strstr(r->hint, "waiters") && strtol(r->line[VERSION], NULL, 10) >= 6)
     complain(r, "waiters are not told when a lock is free", "it lacks HELLO or CLIENT");
   if (!info.native_release && has_native_release(r->line[VERSION]))
-    add_hint(r, "+delex or +delifeq, and ~redlock,", "release without a script");
+    add_hint(r, "+delex or +delifeq, and ~redlock", "release without a script");
 }
 
 /* As a lock with a token sees them: against the quorum-th slowest. */

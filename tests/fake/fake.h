@@ -39,8 +39,8 @@ enum fake_hook {
 
 enum fake_kind {
   FAKE_SET, FAKE_RELEASE, FAKE_EXTEND, FAKE_AUTH, FAKE_SELECT, FAKE_INFO, FAKE_OTHER,
-  FAKE_HELLO, FAKE_TRACKING, FAKE_LIST /* every connection asks these three: FAKE_ANY leaves them
-                                          out */
+  FAKE_HELLO, FAKE_TRACKING, FAKE_TRIAL /* every connection begins with these: FAKE_ANY leaves them
+                                           out */
 };
 
 /* A FIN lets the replies before it through, an RST does not. */

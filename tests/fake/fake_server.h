@@ -5,6 +5,7 @@
 static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
   static const enum fake_kind scripts[] = {FAKE_RELEASE, FAKE_EXTEND, FAKE_SET, FAKE_SET,
                                            FAKE_INFO};
+  if (store_is_trial(a->count, a->arg)) return FAKE_TRIAL;
   switch (store_command_of(a->count, a->arg)) {
     case C_SET: return FAKE_SET;
     case C_EVAL: return scripts[script_of(a->count, a->arg)];
@@ -13,7 +14,6 @@ static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
     case C_INFO: return FAKE_INFO;
     case C_HELLO: return FAKE_HELLO;
     case C_CLIENT: return FAKE_TRACKING;
-    case C_COMMAND: return FAKE_LIST;
     case C_DELEX:
     case C_DELIFEQ: return FAKE_RELEASE;
     default: return FAKE_OTHER;

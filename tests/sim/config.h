@@ -108,8 +108,8 @@ static void draw_natives(struct config *k) {
   uint64_t x = W.seed ^ 0x64656c, r = splitmix(&x);
   int i;
   for (i = 0; i < k->servers && r % 2; i++) k->natives[i] = (unsigned)(splitmix(&x) % 4);
-  k->no_list = r >> 1 & 3 ? 0 : (unsigned)(r >> 20);
   k->no_natives = r >> 3 & 1 ? 0 : (unsigned)(r >> 40);
+  k->no_natives_from = r >> 1 & 1 ? 0 : (ns)(r >> 8 & 0xfff) * 10 * MS;
 }
 
 static void draw_triers(struct config *k) {
@@ -228,8 +228,8 @@ static void print_config(FILE *f) {
           k->small ? "small" : "default", k->db, k->password ? k->password : "none");
   fputs("kinds of servers:", f);
   for (i = 0; i < k->servers; i++)
-    fprintf(f, " %s%s%s%s", store_kind_text(k->kind[i]), k->natives[i] ? "+native" : "",
-            k->no_list >> i & 1 ? " (not told)" : "", k->no_natives >> i & 1 ? " (refused)" : "");
+    fprintf(f, " %s%s%s", store_kind_text(k->kind[i]), k->natives[i] ? "+native" : "",
+            k->no_natives >> i & 1 ? " (refused)" : "");
   fprintf(f, "\nserver timeout %u, retry %u to %u ms, attempts %u, drift %u ppm, rho %d ppm\n",
           k->server_timeout_ms, k->retry_min_ms, k->retry_max_ms, k->max_attempts, k->drift_ppm,
           k->rho_ppm);

@@ -87,8 +87,6 @@ static void start_servers(void) {
     s->store.refuse_hello = W.cfg.no_hello >> i & 1;
     s->store.refuse_tracking = W.cfg.no_tracking >> i & 1;
     s->store.natives = W.cfg.natives[i];
-    s->store.refuse_list = W.cfg.no_list >> i & 1;
-    s->store.refuse_natives = W.cfg.no_natives >> i & 1;
     s->forgot_at = -1;
     server_new_run_id(s);
   }

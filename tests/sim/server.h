@@ -116,14 +116,6 @@ static inline void server_reply(struct conn *n, const struct reply *r) {
   if (fault(F_RST)) conn_break(n, CHUNK_RST, (int)below(2));
 }
 
-/* A known gap: until a server has run one native release, the ring keeps those that it may refuse,
- * but not for a stalled server, which would stop all others (R16). If that refuses one when it is
- * back, the client no longer has it, and the key lasts until its ttl ends. */
-static inline int forgets_refusals(const struct server *s, int argc, const struct arg *argv) {
-  int native = store_command_of(argc, argv) > C_COMMAND;
-  return native && s->store.refuse_natives && (W.cfg.small || s->thawed_at == W.now);
-}
-
 static inline void server_run(struct conn *n, int argc, const struct arg *argv) {
   struct server *s = &W.server[n->server];
   static char out[STORE_REPLY];
@@ -133,11 +125,13 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   s->store.now_ms = server_ms(s);
   s->store.now_us = clock_at(&s->clock, W.now) / US;
   s->store.error = W.now < s->error_until ? s->error : 0;
+  s->store.refuse_natives =
+      W.now >= W.cfg.no_natives_from && (W.cfg.no_natives >> n->server & 1) != 0;
   if (store_fails(&s->store, store_command_of(argc, argv))) {
     T->error_reply[s->store.error]++;
     T->fault[F_ERROR_REPLY]++;
   }
-  if (s->store.error || s->store.replica || forgets_refusals(s, argc, argv)) s->excuse = W.now;
+  if (s->store.error || s->store.replica) s->excuse = W.now;
   store_run(&s->store, &n->session, argc, argv, &r, &e);
   note_refusal(n, argc, argv, &r);
   check_effect(s, n, &e);

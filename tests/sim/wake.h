@@ -25,10 +25,11 @@ static inline void wake_sent(struct conn *n, int resource) {
 static inline void wake_noted(struct server *s, struct conn *n, int argc, const struct arg *argv,
                               const struct reply *r, const struct effect *e) {
   int i, resource = resource_of(e->name, e->name_size), command = store_command_of(argc, argv);
-  int last = W.cfg.quarantine_ms ? command == C_INFO && arg_is(argv[3], "uptime_in_seconds")
-                                 : command == C_COMMAND;
+  int tries = command == C_DELIFEQ && store_is_trial(argc, argv);
+  int tells = command == C_INFO && arg_is(argv[3], "uptime_in_seconds");
+  int last = W.cfg.quarantine_ms ? tells : tries;
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
-  if (!last || r->size == 0 || (r->at[0] == '-' && command != C_COMMAND)) return;
+  if (!last || r->size == 0 || (r->at[0] == '-' && !tries)) return;
   for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
 }
 

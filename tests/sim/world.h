@@ -231,7 +231,8 @@ struct config {
   enum store_kind kind[MAX_SERVERS];
   unsigned no_hello, no_tracking; /* servers that wake no one */
   unsigned natives[MAX_SERVERS];  /* STORE_DELEX, STORE_DELIFEQ: they know them */
-  unsigned no_list, no_natives;   /* servers that do not say so; where the user may not run them */
+  unsigned no_natives;            /* servers where the user may not run them ... */
+  ns no_natives_from;             /* ... from then on */
   int db, small, light;
   const char *password;          /* NULL = none is asked for */
   uint32_t server_timeout_ms, retry_min_ms, retry_max_ms, max_attempts, drift_ppm, max_hold_ms;

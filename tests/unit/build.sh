@@ -384,6 +384,16 @@ lines_are_short() {
     env LC_ALL=C awk 'length > 100 { print FILENAME ":" FNR }' {} + | grep .
 }
 
+# What is named like a question, or tells a time, takes no struct of ours that it could change; so
+# it can stand in an assertion. What acts is named by a verb. A struct's name has no const before it:
+queries_change_nothing() {
+  ! awk '/^(RL_NOINLINE )?static / { definition = "" }
+         { definition = definition " " $0 }
+         /[{]/ && definition != "" { print definition; definition = "" }' "$header" |
+    grep -E 'rl_([a-z]+_)*(is|has|next|check|find|count|may|must|can|needs|lacks|owns|pins|uses|shares|contains)_[a-z_]*[(]|rl_[a-z_]+_ms[(]' |
+    sed 's/[{].*//; s/const [a-z_]* [*]//g' | grep -E 'static .*[( ](redlock|redlock_lock|rl_[a-z]+) [*][a-z]'
+}
+
 is_plain_text() { ! LC_ALL=C grep -n '[^ -~]' "$header"; }
 
 # The lines of each function, from its name to its last brace.
@@ -452,6 +462,7 @@ run silences_nothing silences_nothing
 run lines_are_short lines_are_short
 run is_plain_text is_plain_text
 run functions_are_short functions_are_short
+run queries_change_nothing queries_change_nothing
 run most_functions_are_very_short most_functions_are_very_short
 
 check_end
