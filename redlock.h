@@ -669,7 +669,8 @@ struct redlock {
    R9  Retries back off at random, within wait_ms and max_attempts.
    R10 Each operation has a deadline. Nothing blocks but io->wait.
    R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
-   R12 Replies of a lost connection are void. A SET is never sent to a server twice.
+   R12 Replies of a lost connection are void. A SET is never sent twice to one life of a server,
+       which ends with its restart.
    R13 A stalled server gets releases only, and nobody waits for it.
    R14 Reconnects back off at random. No SIGPIPE; close on exec.
    R15 Each server's last error is kept.
@@ -687,6 +688,8 @@ struct redlock {
        to nothing while the lock is held. A crowd waits in line.
    R27 A step has a reason: a reply, room to send, or a timer.
    R28 An adoption sets its value only over the given one. A value is adopted at most once.
+   R29 With max_ttl_ms, a server that has restarted is sent a held lock's value again. Until it
+       votes, nobody asks it for a new lock.
 
    ---- A map ------------------------------------------------------------------------------------
 
@@ -736,9 +739,12 @@ struct redlock {
    stale_replies. A reply is not late while its round is open, even if the server's timer has run
    out for an earlier command, and set TIMEOUT here too: the reply replaces that vote.
 
-   A SET is never sent twice to a server (R12): it is sent to those in unsent_to, the first byte
-   takes a server out of that set, and rl_disconnect puts one back only if it is a release. A retry,
-   or an extra round (R25), is another command, with another value.
+   A SET is never sent twice to one life of a server (R12): it is sent to those in unsent_to, the
+   first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
+   release. A retry, or an extra round (R25), is another command, with another value. Another command
+   with the same value is appended by rl_restore alone (R29), at the grant for the servers that have
+   no vote yet, and at each extension for those that have started since the last round's T1: so
+   t1_ms is kept while a lock is held. What starts later than such a SET's T1 is not sent it.
 
    A lost connection (rl_disconnect) evaluates all open rounds.
      What may change: any round may end, and its lock changes phase, and so its list or its place
@@ -754,8 +760,7 @@ struct redlock {
    lock backs off until they push (RL_WAKE_PUSH). The parser reports a push as RL_PUSH;
    rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer to its
    turn, if that is earlier (rl_draw_turn). A server that connects, or is no longer stalled,
-   counts as if it had pushed every key (but not where its last vote was QUARANTINED: that one would
-   refuse again). If pushes are lost, the timer ends the back-off (RL_PUSH_WAIT_MS).
+   counts as if it had pushed every key. If pushes are lost, the timer ends the back-off (RL_PUSH_WAIT_MS).
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
@@ -2935,8 +2940,7 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
 
 /* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change,
    has just connected, or is no longer stalled. A lock in back-off that may now find a quorum free
-   retries soon. A push from a server that voted QUARANTINED only reports the roll-back of our own
-   SET. */
+   retries soon. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   redlock_lock *lock = rl_list_first(&rl->active);
   for (; lock && lock->wake_mode; lock = rl_list_next(&rl->active, lock)) {
