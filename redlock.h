@@ -352,7 +352,7 @@ typedef struct redlock_lock {
   uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
   uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
   uint32_t set_place;          /* ring index of its last SET */
-  int64_t t1_ms;               /* T1 of the last round (R1) */
+  int64_t t1_ms;               /* T1 of the last round (R1), or when the lock was granted (R29) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of round, back-off or queueing; KEPT: next extension */
   int64_t since_ms;            /* T1 of the grant (R20); before: no attempt may start after this */
@@ -741,10 +741,10 @@ struct redlock {
 
    A SET is never sent twice to one life of a server (R12): it is sent to those in unsent_to, the
    first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
-   release. A retry, or an extra round (R25), is another command, with another value. Another command
-   with the same value is appended by rl_restore alone (R29), at the grant for the servers that have
-   no vote yet, and at each extension for those that have started since the last round's T1: so
-   t1_ms is kept while a lock is held. What starts later than such a SET's T1 is not sent it.
+   release. A retry, or an extra round (R25), is another command, with another value. Only
+   rl_restore appends another SET of the same value (R29): at the grant for the servers that have
+   no vote yet, and at each extension for those that have started since the last round's T1. What
+   starts later than a SET's own T1 is not sent it.
 
    A lost connection (rl_disconnect) evaluates all open rounds.
      What may change: any round may end, and its lock changes phase, and so its list or its place
@@ -760,7 +760,8 @@ struct redlock {
    lock backs off until they push (RL_WAKE_PUSH). The parser reports a push as RL_PUSH;
    rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer to its
    turn, if that is earlier (rl_draw_turn). A server that connects, or is no longer stalled,
-   counts as if it had pushed every key. If pushes are lost, the timer ends the back-off (RL_PUSH_WAIT_MS).
+   counts as if it had pushed every key. If pushes are lost, the timer ends the back-off
+   (RL_PUSH_WAIT_MS).
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
