@@ -213,7 +213,7 @@ static inline void server_thaw(int server) {
   struct server *s = &W.server[server];
   if (is_frozen(s) || s->frozen_until == 0) return;
   s->frozen_until = 0;
-  s->thawed_at = s->troubled_at = W.now;
+  s->troubled_at = W.now;
   note(N_THAW, server, 0, 0);
   if (!s->down) server_serve_all(server);
 }

@@ -102,7 +102,6 @@ struct server {
   uint32_t incarnation;
   int down, host_down;   /* host_down: not even a RST comes back */
   ns frozen_until;       /* 0 = not frozen */
-  ns thawed_at;
   ns down_until;
   int lost;              /* it is down and has lost some of its memory */
   ns forgot_at;          /* when it came up without some of its memory; -1 = never */
