@@ -1726,8 +1726,8 @@ static int rl_may_be_set(const redlock *rl, const rl_server *s, const rl_command
   return s->outstanding || rl->now_ms < s->timed_since_ms + c->ttl_ms;
 }
 
-/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). A SET never goes to
-   a server that has started since: the next rl_restore sends it another (R29). */
+/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). No SET goes to one
+   that has started since: the next rl_restore sends it another (R29). */
 static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
   if (!(c->unsent_to & s->bit)) return 0;
   if (RL_MAX_TTL(rl) && c->kind == RL_TASK_SET &&
@@ -2678,7 +2678,7 @@ static void rl_restore(redlock *rl, redlock_lock *lock, int64_t from_ms) {
   for (s = rl->server; s != rl->server_end; s++)
     if (s->votes_from_ms >= from_ms && !s->stalled) to |= s->bit;
   lock->t1_ms = rl->now_ms;
-  if (lock->task == RL_TASK_SET) rl_mask_remove(&to, lock->maybe_set); /* adopted there (R28) */
+  if (lock->task == RL_TASK_SET) rl_mask_remove(&to, lock->maybe_set); /* where it adopts */
   if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return;
   lock->maybe_set |= to;
   (void)rl_append_command(rl, lock, RL_TASK_SET, to);
