@@ -2722,7 +2722,7 @@ static void rl_restore(redlock *rl, redlock_lock *lock, int64_t at_ms) {
   for (s = rl->server; s != rl->server_end; s++)
     if (rl_is_quarantined(s, at_ms) && !s->stalled) to |= s->bit;
   lock->t1_ms = rl->now_ms;
-  if (lock->task == RL_TASK_SET) rl_mask_remove(&to, lock->maybe_set); /* adopted there (R28) */
+  if (lock->task == RL_TASK_SET) rl_mask_remove(&to, lock->maybe_set); /* where it adopts */
   if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return;
   lock->maybe_set |= to;
   (void)rl_append_command(rl, lock, RL_TASK_SET, to);
