@@ -352,7 +352,7 @@ typedef struct redlock_lock {
   uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
   uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
   uint32_t set_place;          /* ring index of its last SET */
-  int64_t t1_ms;               /* T1 of the last round (R1) */
+  int64_t t1_ms;               /* T1 of the last round (R1), or when the lock was granted (R29) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of round, back-off or queueing; KEPT: next extension */
   int64_t since_ms;            /* T1 of the grant (R20); before: no attempt may start after this */
@@ -604,7 +604,7 @@ typedef struct rl_server {
   intptr_t fd;              /* -1 = closed */
   int64_t not_before_ms;    /* CLOSED: the earliest reconnect; stalled: when to disconnect */
   int64_t timed_since_ms;   /* when its wait began; none outstanding: when last heard from */
-  int64_t start_ms;         /* when it started, by our clock, never too early (R24) */
+  int64_t votes_from_ms;    /* it votes on what begins then or later (R24); 0 = not known yet */
 #ifndef REDLOCK_NO_FENCING
   uint64_t clock_offset_us; /* its clock less ours + RL_ZERO_OFFSET_US; 0 = not known (R25) */
 #endif
@@ -669,7 +669,8 @@ struct redlock {
    R9  Retries back off at random, within wait_ms and max_attempts.
    R10 Each operation has a deadline. Nothing blocks but io->wait.
    R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
-   R12 Replies of a lost connection are void. A SET is never sent to a server twice.
+   R12 Replies of a lost connection are void. A SET is never sent twice to one life of a server,
+       which ends with its restart.
    R13 A stalled server gets releases only, and nobody waits for it.
    R14 Reconnects back off at random. No SIGPIPE; close on exec.
    R15 Each server's last error is kept.
@@ -687,6 +688,8 @@ struct redlock {
        to nothing while the lock is held. A crowd waits in line.
    R27 A step has a reason: a reply, room to send, or a timer.
    R28 An adoption sets its value only over the given one. A value is adopted at most once.
+   R29 With max_ttl_ms, a server that has restarted is sent a held lock's value again. Until it
+       votes, nobody asks it for a new lock.
 
    ---- A map ------------------------------------------------------------------------------------
 
@@ -736,9 +739,12 @@ struct redlock {
    stale_replies. A reply is not late while its round is open, even if the server's timer has run
    out for an earlier command, and set TIMEOUT here too: the reply replaces that vote.
 
-   A SET is never sent twice to a server (R12): it is sent to those in unsent_to, the first byte
-   takes a server out of that set, and rl_disconnect puts one back only if it is a release. A retry,
-   or an extra round (R25), is another command, with another value.
+   A SET is never sent twice to one life of a server (R12): it is sent to those in unsent_to, the
+   first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
+   release. A retry, or an extra round (R25), is another command, with another value. Only
+   rl_restore appends another SET of the same value (R29): at the grant for the servers that have
+   no vote yet, and at each extension for those that have started since the last round's T1. What
+   starts later than a SET's own T1 is not sent it.
 
    A lost connection (rl_disconnect) evaluates all open rounds.
      What may change: any round may end, and its lock changes phase, and so its list or its place
@@ -754,8 +760,8 @@ struct redlock {
    lock backs off until they push (RL_WAKE_PUSH). The parser reports a push as RL_PUSH;
    rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer to its
    turn, if that is earlier (rl_draw_turn). A server that connects, or is no longer stalled,
-   counts as if it had pushed every key (but not where its last vote was QUARANTINED: that one would
-   refuse again). If pushes are lost, the timer ends the back-off (RL_PUSH_WAIT_MS).
+   counts as if it had pushed every key. If pushes are lost, the timer ends the back-off
+   (RL_PUSH_WAIT_MS).
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
@@ -878,8 +884,10 @@ struct redlock {
 #define RL_HAS_TLS 1
 #endif
 #ifdef REDLOCK_NO_QUARANTINE
+#define RL_HAS_QUARANTINE 0
 #define RL_MAX_TTL(rl) 0u
 #else
+#define RL_HAS_QUARANTINE 1
 #define RL_MAX_TTL(rl) ((rl)->options.max_ttl_ms)
 #endif
 
@@ -1711,6 +1719,11 @@ static void rl_free_reserved_slot(redlock *rl, redlock_lock *lock) {
   if (!rl_list_is_empty(&rl->queued)) rl->work_pending = 1;
 }
 
+/* R24: whether the server has no vote on what begins at that time: it may have forgotten locks. */
+static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
+  return RL_HAS_QUARANTINE && t1_ms < s->votes_from_ms;
+}
+
 /* The lock is being released: where no byte of its SET was sent, neither the SET nor the release
    need be (R12). Returns those servers. Of a lock of another client, its place is another's. */
 static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock) {
@@ -1743,6 +1756,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   c->kind = kind;
   c->form = lock->wake_mode || RL_FENCING(rl) ? RL_FORM_TRACKED : RL_FORM_PLAIN;
   if (lock->adopts) c->form = RL_FORM_SWAP;
+  if (RL_HAS_QUARANTINE && lock->deadline_ms) c->form = RL_FORM_PLAIN; /* rl_restore's SET */
   c->t1_ms = rl->now_ms;
   c->ttl_ms = kind == RL_TASK_RELEASE ? lock->longest_ttl_ms : lock->round_ttl_ms;
   c->unsent_to = to;
@@ -1768,9 +1782,17 @@ static int rl_may_be_set(const redlock *rl, const rl_server *s, const rl_command
   return s->outstanding || rl->now_ms < s->timed_since_ms + c->ttl_ms;
 }
 
+/* R29: whether a server must not be sent a SET after all, since it has started after T1, or has no
+   vote in that round: only what is held is restored there, and what is adopted, replaced. */
+static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_command *c) {
+  int asks = c->lock && c->form != RL_FORM_SWAP;
+  return RL_MAX_TTL(rl) && c->kind == RL_TASK_SET &&
+         rl_is_quarantined(s, c->t1_ms + (asks ? 0u : RL_MAX_TTL(rl)));
+}
+
 /* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). */
 static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
-  if (!(c->unsent_to & s->bit)) return 0;
+  if (!(c->unsent_to & s->bit) || rl_is_set_void(rl, s, c)) return 0;
   return c->lock || rl_may_be_set(rl, s, c) || rl->now_ms < rl_send_expiry_ms(rl, c);
 }
 
@@ -2181,21 +2203,25 @@ static int rl_claim_server(redlock *rl, rl_server *s) {
 
 /* R24: when the server started. The clock is read again: a reading from before the reply would make
    the server seem older. A restart that we saw is timed by our clock. A negative uptime means that
-   the server's clock was set back. */
+   the server's clock was set back. None starts in the future (R29). */
 static const char *rl_take_identity(redlock *rl, rl_server *s) {
   int64_t uptime_s = s->parser.negative ? 0 : RL_CAST(int64_t, RL_LOW32(s->parser.number));
+  int64_t start_ms;
   if (!rl_claim_server(rl, s)) return rl_error_same_server;
   if (!rl_update_now(rl)) return rl_error_clock;
-  if (s->run_id == 0) s->start_ms = rl->now_ms - uptime_s * 1000 + RL_UPTIME_SLACK_MS;
-  else if (s->run_id != s->reported_run_id) s->start_ms = rl->now_ms;
+  start_ms = rl->now_ms;
+  if (s->run_id == 0 && uptime_s * 1000 > RL_UPTIME_SLACK_MS)
+    start_ms += RL_UPTIME_SLACK_MS - uptime_s * 1000;
+  if (s->run_id != s->reported_run_id) s->votes_from_ms = start_ms + RL_MAX_TTL(rl);
   s->run_id = s->reported_run_id;
   return RL_NULL;
 }
 
 /* Clears the error, after a good reply. */
-static void rl_clear_error(rl_server *s) {
+static void rl_clear_error(const redlock *rl, rl_server *s) {
   s->handshake_failed = s->error_is_theirs = 0;
   s->error[0] = 0;
+  if (rl_is_quarantined(s, rl->now_ms)) rl_set_error(s, "restarted: no vote for max_ttl_ms");
 }
 
 /* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26),
@@ -2238,8 +2264,9 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
     rl_fail_handshake(rl, s, problem);
   } else if (s->handshake_replies == 0) {
     s->state = RL_STATE_READY;
-    rl_clear_error(s);
+    rl_clear_error(rl, s);
     rl_on_maybe_free(rl, s, 0); /* R26 */
+    if (rl_is_quarantined(s, rl->now_ms)) rl_update_open_rounds(rl, s, REDLOCK_VOTE_QUARANTINED);
   }
 }
 
@@ -2249,7 +2276,7 @@ static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, r
   if (reply == RL_REPLY_NIL || s->parser.outer_type == '$') return REDLOCK_VOTE_TAKEN;
   if (reply == RL_REPLY_OTHER && c->kind == RL_TASK_RELEASE && s->parser.outer_type == ':')
     return REDLOCK_VOTE_TAKEN; /* of a native one */
-  if (sets && RL_FENCING(rl)) return rl_fenced_vote(rl, s, c);
+  if (sets && c->form && RL_FENCING(rl)) return rl_fenced_vote(rl, s, c);
   return reply == (sets ? RL_REPLY_OK : RL_REPLY_POSITIVE) ? REDLOCK_VOTE_YES : REDLOCK_VOTE_ERROR;
 }
 
@@ -2284,10 +2311,9 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
     if (reply != RL_REPLY_ERROR) rl_set_error(s, rl_error_protocol);
   } else {
     s->failures = 0; /* a roll-back that finds nothing must not clear the error of its SET */
-    if (c->kind != RL_TASK_RELEASE || vote == REDLOCK_VOTE_YES) rl_clear_error(s);
+    if (c->kind != RL_TASK_RELEASE || vote == REDLOCK_VOTE_YES) rl_clear_error(rl, s);
     if (rl_is_clock_refusal(c, vote)) rl_set_error(s, "clock is off");
-    if (RL_MAX_TTL(rl) && c->t1_ms - s->start_ms < RL_MAX_TTL(rl)) vote = REDLOCK_VOTE_QUARANTINED;
-    if (vote == REDLOCK_VOTE_QUARANTINED) rl_set_error(s, "restarted: no vote for max_ttl_ms");
+    if (rl_is_quarantined(s, c->t1_ms)) vote = REDLOCK_VOTE_QUARANTINED;
   }
   if (!c->lock) return;
   if (c->kind == RL_TASK_SET && sets_nothing) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
@@ -2687,6 +2713,21 @@ static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status 
                           status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
 }
 
+/* R29: sends a held lock's value to the servers that have no vote at that time, so that each life
+   of one is sent it once: until they vote, the others must keep the lock. If the ring has no room,
+   this is left out. */
+static void rl_restore(redlock *rl, redlock_lock *lock, int64_t at_ms) {
+  const rl_server *s;
+  rl_mask to = 0;
+  for (s = rl->server; s != rl->server_end; s++)
+    if (rl_is_quarantined(s, at_ms) && !s->stalled) to |= s->bit;
+  lock->t1_ms = rl->now_ms;
+  if (lock->task == RL_TASK_SET) rl_mask_remove(&to, lock->maybe_set); /* where it adopts */
+  if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return;
+  lock->maybe_set |= to;
+  (void)rl_append_command(rl, lock, RL_TASK_SET, to);
+}
+
 /* A quorum said yes to a SET or an extension. R1: the clock is read after the last of them. */
 static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   int64_t deadline = lock->t1_ms + rl_validity_ms(rl, lock->round_ttl_ms);
@@ -2709,6 +2750,7 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     lock->ever_granted = 1;
     lock->wake_mode = RL_WAKE_POLL;
     rl_decide(rl, lock, REDLOCK_OK);
+    if (RL_HAS_QUARANTINE) rl_restore(rl, lock, rl->now_ms);
   }
 }
 
@@ -2798,7 +2840,9 @@ static uint32_t rl_clip_ttl(const redlock *rl, const redlock_lock *lock, uint32_
 static redlock_vote rl_initial_vote(const redlock *rl, const rl_server *s, const rl_command *c) {
   if (s->state >= RL_STATE_HANDSHAKE && s->stalled) return REDLOCK_VOTE_TIMEOUT;
   if (s->state == RL_STATE_CLOSED && rl->now_ms < s->not_before_ms) return rl_disconnected_vote(s);
-  return c->unsent_to & s->bit ? REDLOCK_VOTE_NONE : REDLOCK_VOTE_TAKEN;
+  if (c->unsent_to & s->bit) return REDLOCK_VOTE_NONE;
+  if (RL_HAS_QUARANTINE && c->kind == RL_TASK_SET) return REDLOCK_VOTE_QUARANTINED;
+  return REDLOCK_VOTE_TAKEN;
 }
 
 /* Appends the lock's command for every server that can get it. A disconnected one gets it if it
@@ -2807,7 +2851,9 @@ static rl_command *rl_append_for_all(redlock *rl, const redlock_lock *lock, uint
   rl_mask to = kind == RL_TASK_RELEASE ? lock->maybe_set : 0;
   const rl_server *s;
   for (s = rl->server; s != rl->server_end; s++)
-    if (s->state < RL_STATE_HANDSHAKE || !s->stalled) to |= s->bit;
+    if ((s->state < RL_STATE_HANDSHAKE || !s->stalled) &&
+        (kind != RL_TASK_SET || lock->adopts || !rl_is_quarantined(s, rl->now_ms)))
+      to |= s->bit;
   return rl_append_command(rl, lock, kind, to);
 }
 
@@ -2832,6 +2878,8 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
     lock->age_size = lock->first_woken_ms ? sizeof lock->age : 0;
     rl_write_age(lock, rl_waiter_age_ms(rl, lock));
   }
+  if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) /* servers that have started since */
+    rl_restore(rl, lock, lock->t1_ms + RL_MAX_TTL(rl));
   lock->command = rl_append_for_all(rl, lock, lock->task);
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
@@ -2893,14 +2941,13 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
 
 /* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change,
    has just connected, or is no longer stalled. A lock in back-off that may now find a quorum free
-   retries soon. A push from a server that voted QUARANTINED only reports the roll-back of our own
-   SET. */
+   retries soon. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   redlock_lock *lock = rl_list_first(&rl->active);
   for (; lock && lock->wake_mode; lock = rl_list_next(&rl->active, lock)) {
     int64_t due_ms;
     if (hash && hash != lock->hash) continue;
-    if ((lock->maybe_free & s->bit) || lock->votes[s->index] == REDLOCK_VOTE_QUARANTINED) continue;
+    if (lock->maybe_free & s->bit) continue;
     lock->maybe_free |= s->bit;
     if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
     lock->wake_mode = RL_WAKE_TRACK;
@@ -3977,7 +4024,7 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
   if (!rl_is_usable(rl) || !info || server < 0 || server >= rl->server_count)
     return REDLOCK_INVALID;
   s = &rl->server[server];
-  if (RL_MAX_TTL(rl) && s->run_id) left = s->start_ms + RL_MAX_TTL(rl) - rl_read_clock_forward(rl);
+  if (RL_MAX_TTL(rl) && s->run_id) left = s->votes_from_ms - rl_read_clock_forward(rl);
   info->connected = s->state == RL_STATE_READY && s->handshake_replies == 0;
   info->tracking = s->tracking == 2;
   info->native_release = s->release_form != RL_RELEASE_SCRIPT;

@@ -33,7 +33,8 @@ struct key {
   unsigned char name[STORE_NAME], value[STORE_VALUE];
   int64_t expires_ms;     /* on the server's clock; 0 = never */
   int64_t reaped_ms;      /* the expiry that will be seen to */
-  uint32_t owner;         /* for the checker: the connection that set it ... */
+  int64_t set_at;         /* for the checker: when that was, or it was extended ... */
+  uint32_t owner;         /* ... the connection that set it ... */
   int excused;            /* ... and whether that was broken by no fault of the client */
 };
 

@@ -384,7 +384,7 @@ static void print_table(int count, int votes) {
          "ROLE", "UPTIME", "ROUND TRIP", "CLOCK", "STATE");
   for (i = 0; i < count; i++) print_row(&reports[i], name_of(i), width);
   printf("%d of %d servers can vote, %d are needed: %s\n", votes, count, quorum(),
-         votes >= quorum() ? "locks can be taken" : "NO LOCK CAN BE TAKEN");
+         votes >= quorum() ? "locks can be taken" : "NO SAFE LOCK CAN BE TAKEN");
   if (!set.resource) return;
   printf("%d of %d servers have lock '%s'", has, count, set.resource);
   if (*holder->line[LABEL]) printf(", labelled '%s'", holder->line[LABEL]);

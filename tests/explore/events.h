@@ -217,6 +217,12 @@ static void break_connection(int c, int entry, int how) {
   if (how == RESET) lose_replies(k);
 }
 
+/* R29: in its next life the server may get each SET again. */
+static void forget_sets(int c, int entry) {
+  int n;
+  for (n = 0; n < VALUES && cfg.max_ttl; n++) W.side[c].fate[n][entry] &= (uint8_t)~(SENT | RAN);
+}
+
 static void take_down(int server, int forgets) {
   struct server *s = &W.server[server];
   int c, e, z;
@@ -228,6 +234,7 @@ static void take_down(int server, int forgets) {
       struct connection *k = &W.side[c].to[e];
       if (server_of(e) != server) continue;
       note_lost(c, e, LOST_ON);
+      forget_sets(c, e);
       drop(e, &k->in);
       for (z = 0; z < LOST; z++) drop(e, &W.side[c].lost[e][z]);
       if (!k->open) continue;

@@ -232,7 +232,7 @@ static void put_server_of(int c, const rl_server *s, uint32_t head) {
   if (cfg.max_ttl) {
     put8(run_known(s, s->run_id));
     if (s->handshake_replies == 1) put8(run_known(s, s->reported_run_id));
-    put_time(s->start_ms, now, cfg.max_ttl + 200);
+    put_time(s->votes_from_ms, now, 200);
   }
   put_time(s->not_before_ms, now, 0);
   put_time(s->timed_since_ms, now, cfg.timeout + 2);

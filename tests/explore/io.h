@@ -43,7 +43,7 @@ static void note_sent(int c, int entry, const struct command *m) {
   if (m->sort != SETS) return;
   if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)))
     fail("R12: a SET is sent although its lock is not wanted any more");
-  if (*fate & SENT) fail("R12: a SET is sent twice to one server");
+  if (*fate & SENT) fail("R12: a SET is sent twice to one life of a server");
   if (*fate & RELEASE_SENT) fail("R7: a SET is sent behind its own roll-back");
   *fate |= SENT;
   if (k->keep_until < W.now + m->ttl) k->keep_until = W.now + m->ttl;

@@ -203,7 +203,7 @@ static void note_effect(int entry, const struct command *m, const struct effect 
   if (e->kind == EFFECT_BLIND) fail("R21: a key is deleted or extended, whatever its value");
   if (m->sort == RELEASES && r->size && r->at[0] == '-') *fate |= EXCUSED;
   if (m->sort != SETS) return;
-  if (*fate & RAN) fail("R12: a SET is executed twice on one server");
+  if (*fate & RAN) fail("R12: a SET is executed twice in one life of a server");
   *fate = (uint8_t)(*fate | RAN | (says_yes(m, r) ? SAID_YES : SAID_NO));
   if (!heard && e->kind == EFFECT_SET) *fate |= EXCUSED; /* R12: an orphan of a lost connection */
 }

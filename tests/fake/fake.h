@@ -62,6 +62,7 @@ struct fake_stream {
 struct fake_command {
   int server, client;
   int connection; /* the server's first connection is 1 */
+  unsigned life;  /* the server's run_id */
   int64_t at;
   enum fake_kind kind;
   struct fake_text key, value;

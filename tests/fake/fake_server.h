@@ -106,6 +106,7 @@ static inline struct fake_command *fake_log(struct fake *f, const struct fake_co
   command->server = c->server;
   command->client = c->client;
   command->connection = c->number;
+  command->life = f->server[c->server].run_id;
   command->at = a->at > thaw_at ? a->at : thaw_at;
   command->kind = fake_kind_of(a);
   fake_describe(command, a);

@@ -67,6 +67,7 @@ void a_server_is_never_taken_for_older(void) {
   static redlock rl;
   rl_server *s = rl.server;
   uint32_t uptime_s;
+  int64_t start_ms;
   int was_known;
   read_clock(&rl);
   s->run_id = any_u32();
@@ -78,8 +79,10 @@ void a_server_is_never_taken_for_older(void) {
   was_known = s->run_id != 0;
   if (was_known) uptime_s = 0; /* its restart is timed by us */
   if (rl_take_identity(&rl, s)) return;
-  prove(s->start_ms == rl.now_ms - (int64_t)uptime_s * 1000 + (was_known ? 0 : 2000));
-  reaches(s->start_ms < 0);
+  start_ms = rl.now_ms - (int64_t)uptime_s * 1000 + (was_known ? 0 : 2000);
+  if (start_ms > rl.now_ms) start_ms = rl.now_ms; /* it has started */
+  prove(s->votes_from_ms == start_ms + rl.options.max_ttl_ms);
+  reaches(s->votes_from_ms < 0);
 }
 
 void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
@@ -156,12 +159,14 @@ void what_is_told_of_a_server_is_in_range(void) { /* R24 */
   static redlock rl;
   static redlock_io io;
   redlock_server_info info;
+  int64_t start_ms;
   rl.ring = rl.commands;
   rl.io = &io;
   read_clock(&rl);
   rl.server[0].run_id = any_u32();
-  rl.server[0].start_ms = earlier(&rl) - (int64_t)any_u32() * 1000 + RL_UPTIME_SLACK_MS;
-  given(rl.server[0].start_ms <= rl.now_ms + RL_UPTIME_SLACK_MS);
+  start_ms = earlier(&rl) - (int64_t)any_u32() * 1000 + RL_UPTIME_SLACK_MS;
+  given(start_ms <= rl.now_ms + RL_UPTIME_SLACK_MS);
+  rl.server[0].votes_from_ms = start_ms + rl.options.max_ttl_ms;
   prove(redlock_server_status(&rl, 0, &info) == REDLOCK_OK);
   prove(info.quarantine_ms >= 0);
   prove(info.quarantine_ms <= (int64_t)rl.options.max_ttl_ms + RL_UPTIME_SLACK_MS);

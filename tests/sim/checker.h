@@ -251,13 +251,17 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   }
   if (v->client != n->client || (v->resource >= 0 && v->resource != resource))
     violation("R3: value %ld is used twice, for different attempts", index);
-  if ((v->sent >> server & 1) && !has_alias())
-    violation("R12: the SET of value %ld is sent to server %d twice", index, server);
+  if ((v->sent >> server & 1) && v->set_life[server] == s->incarnation && !has_alias())
+    violation("R12: the SET of value %ld is sent to server %d twice in one life", index, server);
+  if ((v->sent >> server & 1) && !W.cfg.quarantine_ms && !has_alias())
+    violation("R29: without max_ttl_ms the SET of value %ld is sent to server %d again", index,
+              server);
   if (v->state == V_OVER && v->over < W.now && v->sent == 0)
     violation("R3: value %ld was used and given up before", index);
   v->resource = resource;
   v->ttl_ms = e->ttl_ms;
   v->sent |= UINT32_C(1) << server;
+  v->set_life[server] = e->kind == EFFECT_SET ? (int64_t)s->incarnation : -1;
   if (e->kind != EFFECT_SET) return;
   e->key->owner = n->id;
   e->key->excused = n->excused || (n->closed_at && is_old(v, n->closed_at));
@@ -269,6 +273,9 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
 static inline void check_delete(struct conn *n, struct effect *e) {
   long old = value_of(e->old.value, e->old.value_size), given = value_of(e->value, e->value_size);
   int resource = resource_of(e->name, e->name_size);
+  if (old < 0 && W.cfg.waiters)
+    violation("invariant 3: client %d removes another program's key from server %d", n->client,
+              n->server);
   if (old < 0 || resource < 0) return;
   if (old != given || W.value[old].client != n->client)
     violation("invariant 3: client %d removes value %ld of client %d from server %d", n->client,
@@ -281,6 +288,7 @@ static inline void check_delete(struct conn *n, struct effect *e) {
 
 static inline void check_effect(struct server *s, struct conn *n, struct effect *e) {
   note(N_COMMAND, n->server, e->kind, e->kind ? value_of(e->value, e->value_size) : -1);
+  if (e->key) e->key->set_at = W.now; /* set, or extended */
   if (e->kind == EFFECT_SET || e->kind == EFFECT_SET_REFUSED) check_set(s, n, e);
   if (e->kind == EFFECT_DELETED || e->kind == EFFECT_BLIND) check_delete(n, e);
 }

@@ -253,7 +253,7 @@ text_bytes() {
   size -A "$work/object.o" | awk '$1 ~ /^\.(text|rodata)/ { sum += $2 } END { print sum }'
 }
 
-# See "Speed and size" in the README.
+# See "Size" in tests/bench/README.md.
 text_stays_small() {
   bytes=$(text_bytes -DREDLOCK_NO_FENCING) || { echo "$bytes" && return $skipped_status; }
   at_most 21400 "$bytes"

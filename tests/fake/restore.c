@@ -1,0 +1,314 @@
+/* restore.c: a held lock outlives its servers: one that restarts empty is sent the value again, once
+   in each life, and is asked nothing else that would be in the way (R29). */
+#include "fixture.h"
+
+enum { MAX_TTL = 10000, TTL = 4000, FOREVER = 100000000 };
+
+static void prepare_old(int count) {
+  prepare(count);
+  options.max_ttl_ms = MAX_TTL;
+  SET_SERVERS(0, count - 1, started_at, now() - 1000000);
+}
+
+/* All servers are old, and our client holds "r" on them. */
+static void hold_on_old(int count) {
+  prepare_old(count);
+  ready_and_warm();
+  hold("r", TTL);
+  run_for(10);
+  forget_log();
+}
+
+static void keep_on_old(int count) {
+  hold_on_old(count);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+}
+
+/* And our client has noticed: another lock has made it connect again. */
+static void restart_seen(int server) {
+  restart(server, server);
+  warm();
+}
+
+static int has_our_value(int server) {
+  const struct key *key = fake_key_at(&fake, server, "r");
+  return key && key->value_size == sizeof lock.value &&
+         memcmp(key->value, lock.value, sizeof lock.value) == 0;
+}
+
+static int sets(int server) { return fake_count(&fake, server, FAKE_SET); }
+
+/* One server after the other, each when those before it vote again. */
+static void outlives_all(int count) {
+  int i, turn;
+  keep_on_old(count);
+  for (turn = 0; turn < 3; turn++)
+    for (i = 0; i < count; i++) {
+      restart(i, i);
+      run_for(MAX_TTL + TTL);
+      CHECK_EQ(handed_count, 0);
+      CHECK(has_our_value(i));
+      CHECK_EQ(sets(i), turn + 1);
+    }
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(10);
+  end_without_a_key();
+}
+
+TEST(a_kept_lock_outlives_three_servers) { outlives_all(3); } /* R29 */
+
+TEST(a_kept_lock_outlives_five_servers) { outlives_all(5); } /* R29 */
+
+/* Two of three at once. */
+TEST(but_not_a_quorum_that_restarts_at_once) { /* R29 R24 */
+  keep_on_old(3);
+  restart(0, 1);
+  run_for(2 * TTL);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(lock.operation, REDLOCK_LOST);
+  CHECK_EQ(lock.status, REDLOCK_EXPIRED);
+  end();
+}
+
+TEST(without_max_ttl_nothing_is_sent_again) { /* R29 R12 */
+  prepare(3);
+  ready_and_warm();
+  hold("r", TTL);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  run_for(10);
+  forget_log();
+  restart(0, 0);
+  run_for(10 * TTL);
+  CHECK_EQ(sets(FAKE_ANY), 0);
+  CHECK_EQ(handed_count, 0);
+  end();
+}
+
+TEST(it_goes_ahead_of_the_extension) { /* R29 */
+  hold_on_old(3);
+  restart_seen(0);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, 0)->ttl_ms, TTL);
+  CHECK_EQ(fake_nth(&fake, 0, FAKE_EXTEND, 0), fake_nth(&fake, 0, FAKE_SET, 0) + 1);
+  end();
+}
+
+/* Its key is there when the extension runs; but the others do not make a quorum. */
+TEST(it_makes_no_extension_succeed) { /* R29 R24 */
+  hold_on_old(3);
+  restart_seen(0);
+  freeze(1, 1);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_NO_QUORUM);
+  CHECK(has_our_value(0));
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
+  end();
+}
+
+TEST(only_who_restarted_gets_it) { /* R29: what an operator deletes stays deleted */
+  hold_on_old(5);
+  forget_key(0, 1, "r");
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  forget_key(2, 2, "r");
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_EXPIRED);
+  CHECK_EQ(sets(FAKE_ANY), 0);
+  end();
+}
+
+TEST(it_replaces_nobodys_value) { /* R29 */
+  hold_on_old(3);
+  restart_seen(0);
+  occupy(0, 0, "r", FOREVER);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(sets(0), 1);
+  CHECK(fake_key_is(&fake, 0, "r", "foreign"));
+  end();
+}
+
+TEST(the_release_goes_behind_it) { /* R29 R7 */
+  hold_on_old(3);
+  restart_seen(0);
+  SET_SERVERS(0, 0, request_ms, 20);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(100);
+  CHECK_EQ(sets(0), 1);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 1);
+  end_without_a_key();
+}
+
+/* It stalls with the value: a stalled server gets releases of what it was sent. */
+TEST(so_it_does_when_that_server_stalls) { /* R29 R13 */
+  prepare_old(3);
+  ready_and_warm();
+  restart_seen(0);
+  freeze(0, 0);
+  hold("r", TTL);
+  run_for(2 * SERVER_TIMEOUT);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  thaw(0, 0);
+  run_for(100);
+  CHECK_EQ(sets(0), 1);
+  end_without_a_key();
+}
+
+/* It waits in front of a full socket, and meets a life for which it was not meant. */
+TEST(it_goes_to_no_later_life) { /* R29 R12 */
+  hold_on_old(3);
+  restart_seen(0);
+  freeze(0, 0);
+  leave_room(0, 0);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  fake.server[0].socket_room = 1000000;
+  restart(0, 0);
+  thaw(0, 0);
+  run_for(SERVER_TIMEOUT);
+  CHECK_EQ(sets(0), 0);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(sets(0), 1);
+  end();
+}
+
+/* A server that was down when the lock was taken. */
+TEST(a_server_that_comes_late_gets_it_too) { /* R29 */
+  prepare_old(3);
+  fake.server[0].refuses = 1;
+  ready();
+  hold("r", TTL);
+  fake.server[0].refuses = 0;
+  restart(0, 0);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  run_for(MAX_TTL);
+  CHECK(has_our_value(0));
+  CHECK_EQ(sets(0), 1);
+  end();
+}
+
+/* ---- Tokens ---- */
+
+TEST(with_tokens_it_is_a_plain_set) { /* R29 R25 */
+  prepare_old(3);
+  options.fencing = 1;
+  ready_and_warm();
+  hold("r", TTL);
+  restart_seen(0);
+  forget_log();
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  run_for(10);
+  CHECK(has_our_value(0));
+  CHECK(!fake_nth(&fake, 0, FAKE_SET, 0)->fenced);
+  CHECK(!fake_key_at(&fake, 0, "r:fence"));
+  CHECK_EQ(redlock_server_error(&rl, 0)[0], 'r'); /* "restarted", and no word of its answer */
+  end();
+}
+
+/* ---- Nobody is in the way ---- */
+
+static int sets_of_rival(int server) {
+  int k, count = 0;
+  for (k = 0; k < sets(server); k++) count += fake_nth(&fake, server, FAKE_SET, k)->client == 1;
+  return count;
+}
+
+static redlock_status rival_tries(void) {
+  redlock_status status = redlock_acquire(&rival, &other, "r", TTL, 0);
+  (void)redlock_wait(&rival, 10);
+  return status;
+}
+
+TEST(who_does_not_hold_it_sends_nothing_to_the_restarted) { /* R29 */
+  hold_on_old(3);
+  ready_rival();
+  CHECK_EQ(rival_tries(), REDLOCK_TAKEN);
+  restart_seen(0);
+  CHECK_EQ(rival_tries(), REDLOCK_TAKEN); /* it finds out in the middle of this */
+  CHECK_EQ(rival_tries(), REDLOCK_TAKEN);
+  CHECK_EQ(other.votes[0], REDLOCK_VOTE_QUARANTINED);
+  CHECK(strstr(redlock_server_error(&rival, 0), "restarted") != NULL);
+  CHECK_EQ(sets_of_rival(0), 0);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  run_for(10);
+  CHECK(has_our_value(0));
+  end();
+}
+
+/* Its round is still open when it finds out: the SET stays unsent. */
+TEST(what_had_begun_is_not_sent_there_either) { /* R29 */
+  hold_on_old(3);
+  ready_rival();
+  CHECK_EQ(rival_tries(), REDLOCK_TAKEN);
+  restart(0, 0);
+  forget_log();
+  SET_SERVERS(1, 2, reply_ms, 20);
+  CHECK_EQ(rival_tries(), REDLOCK_TAKEN);
+  CHECK_EQ(other.votes[0], REDLOCK_VOTE_QUARANTINED);
+  CHECK_EQ(sets_of_rival(0), 0);
+  end();
+}
+
+/* Nor does it wait for that server's answer, which would decide nothing. */
+TEST(nor_does_it_wait_for_them) { /* R29 R6 */
+  hold_on_old(3);
+  ready_rival();
+  CHECK_EQ(rival_tries(), REDLOCK_TAKEN);
+  restart(0, 0);
+  forget_key(1, 1, "r");
+  start_timing();
+  CHECK_EQ(rival_tries(), REDLOCK_TAKEN);
+  CHECK(elapsed_ms() < SERVER_TIMEOUT);
+  end();
+}
+
+TEST(who_takes_it_meanwhile_sends_it_then) { /* R29 */
+  prepare_old(3);
+  ready_and_warm();
+  restart_seen(0);
+  forget_log();
+  hold("r", TTL);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
+  run_for(10);
+  CHECK_EQ(sets(0), 1);
+  CHECK(has_our_value(0));
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  run_for(MAX_TTL + TTL);
+  restart(1, 1);
+  run_for(MAX_TTL + TTL);
+  CHECK_EQ(handed_count, 0);
+  CHECK_EQ(sets(0), 1);
+  end();
+}
+
+/* ---- Adoption ---- */
+
+/* Where the given value is not there, the adopter's goes when it holds the lock. */
+TEST(an_adopted_lock_is_restored_too) { /* R29 R28 */
+  char given[20];
+  hold_on_old(3);
+  memcpy(given, lock.value, sizeof given);
+  restart_seen(0);
+  SET_SERVERS(1, 2, reply_ms, 5);
+  forget_log();
+  CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, given), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(sets(0), 2);
+  CHECK(fake_nth(&fake, 0, FAKE_SET, 0)->swaps && !fake_nth(&fake, 0, FAKE_SET, 1)->swaps);
+  CHECK(has_our_value(0));
+  end();
+}
+
+TEST(what_was_adopted_there_is_not_sent_again) { /* R29 R28 */
+  char given[20];
+  hold_on_old(3);
+  restart_seen(0);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  memcpy(given, lock.value, sizeof given);
+  forget_log();
+  CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, given), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(sets(0), 1);
+  CHECK(has_our_value(0));
+  end();
+}
