@@ -1,5 +1,5 @@
-/* restore.c: a held lock outlives its servers: one that restarts empty is sent the value again, once
-   in each life, and is asked nothing else that would be in the way (R29). */
+/* restore.c: a held lock outlives its servers: one that restarts empty is sent the value again,
+   once in each life, and is asked nothing else that would be in the way (R29). */
 #include "fixture.h"
 
 enum { MAX_TTL = 10000, TTL = 4000, FOREVER = 100000000 };
@@ -236,8 +236,8 @@ TEST(who_does_not_hold_it_sends_nothing_to_the_restarted) { /* R29 */
   end();
 }
 
-/* A new client learns only in its first handshakes, behind T1, who has no vote: the SET stays unsent
-   there. */
+/* A new client learns only in its first handshakes, behind T1, who has no vote: the SET stays
+   unsent there. */
 TEST(a_newcomer_sends_nothing_to_the_restarted) { /* R29 */
   keep_on_old(3);
   restart(0, 0);
