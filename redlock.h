@@ -330,7 +330,8 @@ typedef struct redlock_lock {
 #endif
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
-  rl_mask maybe_set;           /* servers that may hold this attempt's value */
+  rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
+                                  that were sent it in their present life (R29) */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
@@ -352,7 +353,7 @@ typedef struct redlock_lock {
   uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
   uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
   uint32_t set_place;          /* ring index of its last SET */
-  int64_t t1_ms;               /* T1 of the last round (R1), or when the lock was granted (R29) */
+  int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of round, back-off or queueing; KEPT: next extension */
   int64_t since_ms;            /* T1 of the grant (R20); before: no attempt may start after this */
@@ -742,9 +743,8 @@ struct redlock {
    A SET is never sent twice to one life of a server (R12): it is sent to those in unsent_to, the
    first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
    release. A retry, or an extra round (R25), is another command, with another value. Only
-   rl_restore appends another SET of the same value (R29): at the grant for the servers that have
-   no vote yet, and at each extension for those that have started since the last round's T1. What
-   starts later than a SET's own T1 is not sent it.
+   rl_restore appends another SET of the same value (R29): for servers that have no vote yet, and
+   were not sent it in this life (maybe_set). What starts later than a SET's own T1 is not sent it.
 
    A lost connection (rl_disconnect) evaluates all open rounds.
      What may change: any round may end, and its lock changes phase, and so its list or its place
@@ -2713,21 +2713,6 @@ static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status 
                           status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
 }
 
-/* R29: sends a held lock's value to the servers that have no vote at that time, so that each life
-   of one is sent it once: until they vote, the others must keep the lock. If the ring has no room,
-   this is left out. */
-static void rl_restore(redlock *rl, redlock_lock *lock, int64_t at_ms) {
-  const rl_server *s;
-  rl_mask to = 0;
-  for (s = rl->server; s != rl->server_end; s++)
-    if (rl_is_quarantined(s, at_ms) && !s->stalled) to |= s->bit;
-  lock->t1_ms = rl->now_ms;
-  if (lock->task == RL_TASK_SET) rl_mask_remove(&to, lock->maybe_set); /* where it adopts */
-  if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return;
-  lock->maybe_set |= to;
-  (void)rl_append_command(rl, lock, RL_TASK_SET, to);
-}
-
 /* A quorum said yes to a SET or an extension. R1: the clock is read after the last of them. */
 static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   int64_t deadline = lock->t1_ms + rl_validity_ms(rl, lock->round_ttl_ms);
@@ -2750,7 +2735,6 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     lock->ever_granted = 1;
     lock->wake_mode = RL_WAKE_POLL;
     rl_decide(rl, lock, REDLOCK_OK);
-    if (RL_HAS_QUARANTINE) rl_restore(rl, lock, rl->now_ms);
   }
 }
 
@@ -2863,6 +2847,23 @@ static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   for (; at != lock->age; age_ms >>= 8) *--at = RL_CAST(char, age_ms & 255);
 }
 
+/* R29: ahead of an extension, sends a held lock's value to the servers that have no vote, and were
+   not sent it since they started: until they vote, the others must keep the lock. Each life of one
+   is sent it once, or it could be adopted twice (R28). If the ring has no room, it is left out. */
+static void rl_restore(redlock *rl, redlock_lock *lock) {
+  int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
+  const rl_server *s;
+  rl_mask to = 0;
+  for (s = rl->server; s != rl->server_end; s++) {
+    if (rl_is_quarantined(s, started_since_ms)) rl_mask_remove(&lock->maybe_set, s->bit);
+    if (rl_is_quarantined(s, rl->now_ms) && !s->stalled) to |= s->bit;
+  }
+  rl_mask_remove(&to, lock->maybe_set);
+  if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return;
+  lock->maybe_set |= to;
+  (void)rl_append_command(rl, lock, RL_TASK_SET, to);
+}
+
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
   int64_t due =
       rl_is_extra_round(lock) ? lock->timer_ms : rl->now_ms + rl->options.server_timeout_ms;
@@ -2878,8 +2879,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
     lock->age_size = lock->first_woken_ms ? sizeof lock->age : 0;
     rl_write_age(lock, rl_waiter_age_ms(rl, lock));
   }
-  if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) /* servers that have started since */
-    rl_restore(rl, lock, lock->t1_ms + RL_MAX_TTL(rl));
+  if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) rl_restore(rl, lock);
   lock->command = rl_append_for_all(rl, lock, lock->task);
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;

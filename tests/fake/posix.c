@@ -129,7 +129,8 @@ static void close_listener(void) {
   connection = listener = -1;
 }
 
-/* Answers the one command that has come, or HELLO, CLIENT, COMMAND and the SET behind them. */
+/* Answers the one command that has come, or HELLO, CLIENT, DELEX, DELIFEQ and the SET behind
+   them. */
 static void serve(void) {
   char bytes[1024];
   ssize_t size;
@@ -138,7 +139,7 @@ static void serve(void) {
   size = recv(connection, bytes, sizeof bytes, MSG_DONTWAIT);
   if (!CHECK(size > 8)) return;
   reply = memcmp(bytes + 4, "$3\r\nSET", 7) == 0 ? "+OK\r\n" : ":1\r\n";
-  if (memcmp(bytes + 4, "$5\r\nHELLO", 9) == 0) reply = "-ERR\r\n-ERR\r\n-ERR\r\n+OK\r\n";
+  if (memcmp(bytes + 4, "$5\r\nHELLO", 9) == 0) reply = "-ERR\r\n-ERR\r\n-ERR\r\n-ERR\r\n+OK\r\n";
   CHECK(send(connection, reply, strlen(reply), 0) == (ssize_t)strlen(reply));
 }
 

@@ -1,5 +1,5 @@
-/* restore.c: a held lock outlives its servers: one that restarts empty is sent the value again, once
-   in each life, and is asked nothing else that would be in the way (R29). */
+/* restore.c: a held lock outlives its servers: one that restarts empty is sent the value again,
+   once in each life, and is asked nothing else that would be in the way (R29). */
 #include "fixture.h"
 
 enum { MAX_TTL = 10000, TTL = 4000, FOREVER = 100000000 };
@@ -144,8 +144,9 @@ TEST(so_it_does_when_that_server_stalls) { /* R29 R13 */
   prepare_old(3);
   ready_and_warm();
   restart_seen(0);
-  freeze(0, 0);
   hold("r", TTL);
+  freeze(0, 0);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   run_for(2 * SERVER_TIMEOUT);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   thaw(0, 0);
@@ -235,8 +236,8 @@ TEST(who_does_not_hold_it_sends_nothing_to_the_restarted) { /* R29 */
   end();
 }
 
-/* A new client learns only in its first handshakes, behind T1, who has no vote: the SET stays unsent
-   there. */
+/* A new client learns only in its first handshakes, behind T1, who has no vote: the SET stays
+   unsent there. */
 TEST(a_newcomer_sends_nothing_to_the_restarted) { /* R29 */
   keep_on_old(3);
   restart(0, 0);
@@ -262,7 +263,7 @@ TEST(nor_does_it_wait_for_them) { /* R29 R6 */
   end();
 }
 
-TEST(who_takes_it_meanwhile_sends_it_then) { /* R29 */
+TEST(who_takes_it_meanwhile_sends_it_when_it_is_extended) { /* R29 */
   prepare_old(3);
   ready_and_warm();
   restart_seen(0);
@@ -270,10 +271,12 @@ TEST(who_takes_it_meanwhile_sends_it_then) { /* R29 */
   hold("r", TTL);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
   run_for(10);
+  CHECK_EQ(sets(0), 0);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  run_for(TTL);
   CHECK_EQ(sets(0), 1);
   CHECK(has_our_value(0));
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
-  run_for(MAX_TTL + TTL);
+  run_for(MAX_TTL);
   restart(1, 1);
   run_for(MAX_TTL + TTL);
   CHECK_EQ(handed_count, 0);
@@ -283,7 +286,7 @@ TEST(who_takes_it_meanwhile_sends_it_then) { /* R29 */
 
 /* ---- Adoption ---- */
 
-/* Where the given value is not there, the adopter's goes when it holds the lock. */
+/* Where the given value is not there, the adopter's goes ahead of its first extension. */
 TEST(an_adopted_lock_is_restored_too) { /* R29 R28 */
   char given[20];
   hold_on_old(3);
@@ -292,6 +295,9 @@ TEST(an_adopted_lock_is_restored_too) { /* R29 R28 */
   SET_SERVERS(1, 2, reply_ms, 5);
   forget_log();
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, given), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(sets(0), 1);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   run_for(10);
   CHECK_EQ(sets(0), 2);
   CHECK(fake_nth(&fake, 0, FAKE_SET, 0)->swaps && !fake_nth(&fake, 0, FAKE_SET, 1)->swaps);
@@ -307,6 +313,7 @@ TEST(what_was_adopted_there_is_not_sent_again) { /* R29 R28 */
   memcpy(given, lock.value, sizeof given);
   forget_log();
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, given), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   run_for(10);
   CHECK_EQ(sets(0), 1);
   CHECK(has_our_value(0));
