@@ -525,7 +525,7 @@ typedef struct rl_command {
 #endif
   redlock_lock *lock;   /* the lock whose round this is; NULL = the round has ended */
   uint32_t ttl_ms;
-  uint16_t wire_size;   /* bytes, encoded as RESP; of a release, as a script */
+  uint16_t wire_size;   /* bytes, as it was encoded last */
   uint16_t args_size;   /* of `args`, without what the SET replaces */
   rl_mask unsent_to;    /* servers that must still be sent it, and were sent no byte of it */
   rl_mask awaited_from; /* servers that were sent it on this connection and have not replied */
@@ -589,8 +589,7 @@ typedef struct rl_server {
   uint8_t over_tls;         /* it is reached through options.tls */
   uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
   uint8_t error_is_theirs, address_index, tracking;
-  uint8_t wants_scripts;
-  uint16_t release_form;
+  uint8_t release_form, wants_scripts;
   rl_parser parser;
   uint32_t sent_bytes;      /* of the handshake, until READY; then of the command at send_next */
   const char *entry;        /* its entry in the caller's list */
@@ -939,11 +938,14 @@ struct redlock {
   "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
   "v=c('set',f,p,'PX',m)if v.err then return v end "                                               \
   "v=c('set',k,w,'PX',l)return v.err and v or t"
+#define RL_FENCED_HEAD "\r\n$4\r\nEVAL\r\n$417\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n2\r\n"
+typedef char rl_check_fenced[sizeof RL_FENCED_SCRIPT == 417 + 1 ? 1 : -1];
 #endif
 
 /* The fixed beginnings of the commands, in RESP. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL "\r\n$4\r\nEVAL\r\n"
+#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n"
+#define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$155\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 #define RL_DELEX_HEAD "*4\r\n$5\r\nDELEX\r\n"
 #define RL_DELEX_IFEQ "$4\r\nIFEQ\r\n"
 #define RL_DELIFEQ_HEAD "*3\r\n$7\r\nDELIFEQ\r\n"
@@ -993,7 +995,8 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_script[sizeof RL_LOCK_SCRIPT > 100 && sizeof RL_LOCK_SCRIPT < 1000 ? 1 : -1];
+typedef char rl_check_scripts[sizeof RL_LOCK_SCRIPT == 279 + 1 &&
+                              sizeof RL_INFO_SCRIPT == 155 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
 /* The prefix names the variable. */
@@ -1015,12 +1018,11 @@ enum {
   RL_FORM_TRACKED,  /* by script: the server tracks the key; TAKEN brings the holder's age */
   RL_FORM_SWAP      /* by script, over a given value (R28) */
 };
-/* How releases are encoded for a server: the bytes that this saves against the script. */
+/* How releases are encoded for a server. */
 enum {
-  RL_EVAL_BYTES = sizeof "*5" RL_EVAL "$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n",
-  RL_RELEASE_SCRIPT = 0, /* every server knows it */
-  RL_RELEASE_DELEX = RL_EVAL_BYTES - sizeof RL_DELEX_HEAD RL_DELEX_IFEQ, /* Redis 8.4 */
-  RL_RELEASE_DELIFEQ = RL_EVAL_BYTES - sizeof RL_DELIFEQ_HEAD /* Valkey 9.0 */
+  RL_RELEASE_SCRIPT, /* EVAL: every server knows it */
+  RL_RELEASE_DELEX,  /* Redis 8.4 */
+  RL_RELEASE_DELIFEQ /* Valkey 9.0 */
 };
 enum {
   RL_WAKE_POLL,     /* no wake-ups: retries by timer */
@@ -1174,31 +1176,29 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 
 /* A command's spelling. What differs from lock to lock is one byte in it, for rl_put_part. */
 #define RL_SCRIPT "\1"    /* EVAL of RL_LOCK_SCRIPT, with one key */
-#define RL_RESOURCE "\2"
-#define RL_VALUE "\3"     /* all that the SET stores or stored, the age too */
-#define RL_TTL "\4"
-#define RL_BEGINNING "\5" /* of what the SET replaces; of its own value, if no key must be there */
-#define RL_COUNTER "\6"   /* the second key of a fenced SET: the resource's name and ":fence" */
-#define RL_TOKEN "\7"     /* its further arguments: the token ... */
-#define RL_LONGEST "\10"  /* ... and max_ttl_ms */
-#define RL_FENCED "\11"   /* EVAL of RL_FENCED_SCRIPT */
+#define RL_FENCED "\2"    /* EVAL of RL_FENCED_SCRIPT, with two */
+#define RL_RESOURCE "\3"
+#define RL_VALUE "\4"     /* all that the SET stores or stored, the age too */
+#define RL_ARGS "\5"      /* RL_RESOURCE RL_VALUE */
+#define RL_TTL "\6"
+#define RL_BEGINNING "\7" /* of what the SET replaces; of its own value, if no key must be there */
+#define RL_COUNTER "\10"  /* the second key of a fenced SET: the resource's name and ":fence" */
+#define RL_TOKEN "\11"    /* its further arguments: the token, and max_ttl_ms */
+#define RL_PARTS "\1\2\3\4\5\6\7\10\11"
 
 /* release_form: how a release is spelled for this server. */
 static const char *rl_spelling(const redlock *rl, const rl_command *c, int release_form) {
   (void)rl;
-  if (c->kind == RL_TASK_EXTEND) return "*6" RL_SCRIPT RL_RESOURCE RL_VALUE RL_TTL;
+  if (c->kind == RL_TASK_EXTEND) return "*6" RL_SCRIPT RL_ARGS RL_TTL;
   if (c->kind == RL_TASK_RELEASE) {
     if (release_form == RL_RELEASE_DELEX)
       return RL_DELEX_HEAD RL_RESOURCE RL_DELEX_IFEQ RL_VALUE;
-    return release_form ? RL_DELIFEQ_HEAD RL_RESOURCE RL_VALUE
-                        : "*5" RL_SCRIPT RL_RESOURCE RL_VALUE;
+    return release_form ? RL_DELIFEQ_HEAD RL_ARGS : "*5" RL_SCRIPT RL_ARGS;
   }
-  if (!c->form) return RL_SET_HEAD RL_RESOURCE RL_VALUE "$2\r\nNX\r\n$2\r\nPX\r\n" RL_TTL;
-#ifndef REDLOCK_NO_FENCING
+  if (!c->form) return RL_SET_HEAD RL_ARGS "$2\r\nNX\r\n$2\r\nPX\r\n" RL_TTL;
   if (RL_FENCING(rl))
-    return "*10" RL_FENCED RL_RESOURCE RL_COUNTER RL_VALUE RL_TTL RL_BEGINNING RL_TOKEN RL_LONGEST;
-#endif
-  return "*7" RL_SCRIPT RL_RESOURCE RL_VALUE RL_TTL RL_BEGINNING;
+    return "*10" RL_FENCED RL_RESOURCE RL_COUNTER RL_VALUE RL_TTL RL_BEGINNING RL_TOKEN;
+  return "*7" RL_SCRIPT RL_ARGS RL_TTL RL_BEGINNING;
 }
 
 /* How many bytes of `args` are the resource; the value follows. */
@@ -1208,48 +1208,48 @@ static size_t rl_resource_args_size(const rl_command *c) {
   return size;
 }
 
-/* EVAL, the script and the number of its keys, behind the number of words; bytes: with its NUL. */
-static void rl_put_eval(rl_writer *w, const char *script, size_t bytes, unsigned keys) {
-  rl_put_raw(w, RL_EVAL);
-  rl_put_bulk(w, script, bytes - 1);
-  rl_put_bulk_number(w, keys);
+#ifdef REDLOCK_NO_FENCING
+static void rl_put_fenced_part(rl_writer *w, const redlock *rl, const rl_command *c, char part) {
+  (void)w, (void)rl, (void)c, (void)part;
 }
-
-#ifndef REDLOCK_NO_FENCING
-static void rl_put_counter(rl_writer *w, const rl_command *c) {
+#else
+static void rl_put_fenced_part(rl_writer *w, const redlock *rl, const rl_command *c, char part) {
   const char *name = strchr(c->args, '\n') + 1;
   size_t size = RL_CAST(size_t, c->args + rl_resource_args_size(c) - 2 - name);
-  rl_put_bulk_header(w, size + 6);
-  rl_put(w, name, size);
-  rl_put_raw(w, ":fence\r\n");
+  if (part == *RL_FENCED) {
+    rl_put_raw(w, RL_FENCED_HEAD);
+  } else if (part == *RL_COUNTER) {
+    rl_put_bulk_header(w, size + 6);
+    rl_put(w, name, size);
+    rl_put_raw(w, ":fence\r\n");
+  } else {
+    rl_put_bulk_number(w, c->token);
+    rl_put_bulk_number(w, rl->options.max_ttl_ms);
+  }
 }
 #endif
 
 static void rl_put_part(rl_writer *w, const redlock *rl, const rl_command *c, char part) {
   size_t resource = rl_resource_args_size(c);
   size_t own = c->form == RL_FORM_SWAP ? 0u : RL_VALUE_BYTES + 2u + c->age_size;
-  (void)rl;
-  if (part == *RL_SCRIPT) rl_put_eval(w, RL_LOCK_SCRIPT, sizeof RL_LOCK_SCRIPT, 1);
+  if (part == *RL_SCRIPT) rl_put_raw(w, RL_EVAL_HEAD);
+  else if (part == *RL_ARGS) rl_put(w, c->args, c->args_size);
   else if (part == *RL_RESOURCE) rl_put(w, c->args, resource);
   else if (part == *RL_VALUE) rl_put(w, c->args + resource, c->args_size - resource);
   else if (part == *RL_TTL) rl_put_bulk_number(w, c->ttl_ms);
   else if (part == *RL_BEGINNING) rl_put_bulk(w, c->args + c->args_size - own, RL_VALUE_BYTES);
-#ifndef REDLOCK_NO_FENCING
-  else if (part == *RL_COUNTER) rl_put_counter(w, c);
-  else if (part == *RL_TOKEN) rl_put_bulk_number(w, c->token);
-  else if (part == *RL_FENCED) rl_put_eval(w, RL_FENCED_SCRIPT, sizeof RL_FENCED_SCRIPT, 2);
-  else rl_put_bulk_number(w, rl->options.max_ttl_ms);
-#endif
+  else rl_put_fenced_part(w, rl, c, part);
 }
 
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
                            int release_form) {
-  const char *at = rl_spelling(rl, c, release_form), *end;
-  for (;; at = end + 1) {
-    for (end = at; *end > *RL_FENCED; end++) {}
-    rl_put(w, at, RL_CAST(size_t, end - at));
-    if (*end == 0) return;
-    rl_put_part(w, rl, c, *end);
+  const char *at = rl_spelling(rl, c, release_form);
+  for (;;) {
+    size_t size = strcspn(at, RL_PARTS);
+    rl_put(w, at, size);
+    at += size;
+    if (*at == 0) return;
+    rl_put_part(w, rl, c, *at++);
   }
 }
 
@@ -1724,15 +1724,16 @@ static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
   return RL_HAS_QUARANTINE && t1_ms < s->votes_from_ms;
 }
 
-/* The lock is being released: where no byte of its SET was sent, neither the SET nor the release
-   need be (R12). Returns those servers. Of a lock of another client, its place is another's. */
-static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock) {
+/* Withholds the lock's SET from those of the servers that were sent no byte of it; returns them. It
+   is being released: then they need no release either (R12). Or another SET of its value follows
+   (R29). Of a lock of another client, its place is another's. */
+static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock, rl_mask from) {
   rl_command *set = rl_command_at(rl, lock->set_place);
   rl_mask withheld = 0;
   if (lock->set_place - rl->ring_head < rl_ring_count(rl) && set->kind == RL_TASK_SET &&
       memcmp(set->args + rl_resource_args_size(set) + RL_VALUE_HEADER, lock->value,
              RL_VALUE_BYTES) == 0)
-    withheld = set->unsent_to;
+    withheld = set->unsent_to & from;
   rl_mask_remove(&set->unsent_to, withheld);
   return withheld;
 }
@@ -1743,7 +1744,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   rl_command *c = rl_command_at(rl, rl->ring_tail++);
   rl_writer w = {c->args, 0, sizeof c->args, 0};
   REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
-  if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock));
+  if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock, to));
   rl_put_bulk(&w, lock->resource, lock->resource_size);
   c->age_size = lock->age_size;
   rl_put_bulk_header(&w, RL_VALUE_BYTES + c->age_size);
@@ -1762,9 +1763,6 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   c->unsent_to = to;
   c->awaited_from = 0;
   rl_propose_token(rl, c);
-  w.room = w.total = 0; /* from here it only counts bytes */
-  rl_put_command(&w, rl, c, RL_RELEASE_SCRIPT);
-  c->wire_size = RL_CAST(uint16_t, w.total);
   rl->work_pending = 1;
   return c;
 }
@@ -1786,7 +1784,8 @@ static int rl_may_be_set(const redlock *rl, const rl_server *s, const rl_command
    vote in that round: only what is held is restored there, and what is adopted, replaced. */
 static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_command *c) {
   int asks = c->lock && c->form != RL_FORM_SWAP;
-  return RL_MAX_TTL(rl) && c->kind == RL_TASK_SET &&
+  (void)rl;
+  return c->kind == RL_TASK_SET &&
          rl_is_quarantined(s, c->t1_ms + (asks ? 0u : RL_MAX_TTL(rl)));
 }
 
@@ -2009,13 +2008,6 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w
   return 1;
 }
 
-/* R24: asks for one number of INFO. */
-static void rl_put_question(rl_writer *w, const char *name_and_base) {
-  rl_put_raw(w, "*5");
-  rl_put_eval(w, RL_INFO_SCRIPT, sizeof RL_INFO_SCRIPT, 0);
-  rl_put_raw(w, name_and_base);
-}
-
 /* Encodes the handshake, which comes first on every connection: AUTH, SELECT, HELLO 3, CLIENT
    TRACKING, a trial of its own commands for releases, and with a quarantine run_id and uptime. The
    trial changes nothing: no lock's value is empty. Returns how many replies it gets. */
@@ -2034,8 +2026,10 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
                 RL_DELEX_HEAD RL_TRIAL_KEY RL_DELEX_IFEQ RL_TRIAL_VALUE
                 RL_DELIFEQ_HEAD RL_TRIAL_KEY RL_TRIAL_VALUE);
   if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES);
-  rl_put_question(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
-  rl_put_question(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
+  rl_put_raw(w, RL_INFO_HEAD);
+  rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
+  rl_put_raw(w, RL_INFO_HEAD);
+  rl_put_raw(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
   return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES + 2);
 }
 
@@ -2078,8 +2072,13 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
   w->first = w->end = s->send_next;
   w->sent = s->sent_bytes;
   w->release_form = s->release_form;
-  do rl_put_command(&out, rl, rl_command_at(rl, w->end++), w->release_form);
-  while (out.room && w->end != rl->ring_tail && rl_must_send(rl, s, rl_command_at(rl, w->end)));
+  do {
+    rl_command *c = rl_command_at(rl, w->end++);
+    size_t before = out.total;
+    rl_put_command(&out, rl, c, w->release_form);
+    c->wire_size = RL_CAST(uint16_t, out.total - before);
+  } while (out.room && w->end != rl->ring_tail &&
+           rl_must_send(rl, s, rl_command_at(rl, w->end)));
   w->size = sizeof w->data - out.room;
 }
 
@@ -2106,8 +2105,7 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
   int64_t now_ms = -1;
   while (sent > 0) {
     rl_command *c = rl_command_at(rl, s->send_next);
-    size_t saved = c->kind == RL_TASK_RELEASE ? s->release_form : 0u;
-    size_t left = c->wire_size - saved - s->sent_bytes, step = rl_min(sent, left);
+    size_t left = c->wire_size - s->sent_bytes, step = rl_min(sent, left);
     if (s->sent_bytes == 0) {
       REDLOCK_ASSERT(c->unsent_to & s->bit);
       rl_mask_remove(&c->unsent_to, s->bit);
@@ -2203,7 +2201,8 @@ static int rl_claim_server(redlock *rl, rl_server *s) {
 
 /* R24: when the server started. The clock is read again: a reading from before the reply would make
    the server seem older. A restart that we saw is timed by our clock. A negative uptime means that
-   the server's clock was set back. None starts in the future (R29). */
+   the server's clock was set back. None starts in the future, and what we hear of now
+   started after each T1 of this millisecond (R29). */
 static const char *rl_take_identity(redlock *rl, rl_server *s) {
   int64_t uptime_s = s->parser.negative ? 0 : RL_CAST(int64_t, RL_LOW32(s->parser.number));
   int64_t start_ms;
@@ -2212,7 +2211,7 @@ static const char *rl_take_identity(redlock *rl, rl_server *s) {
   start_ms = rl->now_ms;
   if (s->run_id == 0 && uptime_s * 1000 > RL_UPTIME_SLACK_MS)
     start_ms += RL_UPTIME_SLACK_MS - uptime_s * 1000;
-  if (s->run_id != s->reported_run_id) s->votes_from_ms = start_ms + RL_MAX_TTL(rl);
+  if (s->run_id != s->reported_run_id) s->votes_from_ms = start_ms + RL_MAX_TTL(rl) + 1;
   s->run_id = s->reported_run_id;
   return RL_NULL;
 }
@@ -2861,6 +2860,7 @@ static void rl_restore(redlock *rl, redlock_lock *lock) {
   rl_mask_remove(&to, lock->maybe_set);
   if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return;
   lock->maybe_set |= to;
+  (void)rl_withhold_set(rl, lock, to);
   (void)rl_append_command(rl, lock, RL_TASK_SET, to);
 }
 

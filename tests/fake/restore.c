@@ -284,6 +284,119 @@ TEST(who_takes_it_meanwhile_sends_it_when_it_is_extended) { /* R29 */
   end();
 }
 
+/* ---- What is in the way of it ---- */
+
+/* A caller that only blocks hears of the restart within its extension, in the millisecond of T1 or
+   later: then the next extension brings the value. */
+TEST(it_does_not_matter_when_the_restart_is_heard_of) { /* R29 */
+  static const int pauses[] = {20, 49, 50, 51, 52, 100, 500, 1000};
+  int i, way;
+  for (way = 0; way < 9 * 8; way++) {
+    hold_on_old(3);
+    SET_SERVERS(0, 2, connect_ms, way / 3 % 3);
+    SET_SERVERS(0, 2, reply_ms, way % 3);
+    fake_sleep(&fake, pauses[way / 9]);
+    restart(0, 0);
+    for (i = 0; i < 3; i++) {
+      fake_sleep(&fake, pauses[way / 9]);
+      CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+    }
+    run_for(10);
+    CHECK(has_our_value(0));
+    CHECK_EQ(sets(0), 1);
+    end();
+  }
+}
+
+/* It had been sent the SET of the round that took the lock, in its earlier life. */
+TEST(a_restart_within_the_round_is_no_exception) { /* R29 */
+  prepare_old(3);
+  ready_and_warm();
+  SET_SERVERS(1, 2, reply_ms, 10);
+  start_and_send(&lock, "r", TTL, 0);
+  run_for(2);
+  restart(0, 0);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  run_for(MAX_TTL + 3 * TTL);
+  CHECK(has_our_value(0));
+  restart(1, 1);
+  run_for(MAX_TTL + 2 * TTL);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  end();
+}
+
+/* What is left out once, since the server stalls, the next extension makes up for. */
+TEST(it_is_made_up_for) { /* R29 R13 */
+  int i;
+  hold_on_old(3);
+  restart_seen(0);
+  freeze(0, 0);
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &other, TTL), REDLOCK_OK); /* its SET is awaited */
+  run_for(SERVER_TIMEOUT + 10);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  thaw(0, 0);
+  for (i = 0; i < 4; i++) {
+    run_for(500);
+    CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  }
+  CHECK(has_our_value(0));
+  end();
+}
+
+/* So it is when the ring has no room for it. */
+TEST(no_room_is_made_up_for) { /* R29 R11 */
+  static redlock_lock many[40];
+  int i, k;
+  for (k = 12; k < 17; k++) {
+    hold_on_old(3);
+    CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
+    restart(0, 0);
+    CHECK_EQ(redlock_acquire(&rl, &many[0], "w", TTL, 0), REDLOCK_OK); /* notices */
+    CHECK_EQ(redlock_release(&rl, &many[0]), REDLOCK_OK);
+    run_for(10);
+    SET_SERVERS(0, 2, request_ms, 10);
+    for (i = 0; i < k; i++)
+      CHECK_EQ(redlock_start_acquire(&rl, &many[i], numbered(i), TTL, 0), REDLOCK_PENDING);
+    CHECK_EQ(redlock_start_release(&rl, &other), REDLOCK_PENDING);
+    CHECK(redlock_step(&rl) == NULL);
+    CHECK_EQ(redlock_start_extend(&rl, &lock, TTL), REDLOCK_PENDING);
+    CHECK(redlock_step(&rl) == NULL);
+    CHECK_EQ(finish(&lock), REDLOCK_OK);
+    for (i = 0; i < 4; i++) {
+      run_for(500);
+      CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+    }
+    CHECK(has_our_value(0));
+    end();
+  }
+}
+
+/* The SET that took the lock still waits in front of a full socket, for a life that is over: that
+   it is withheld keeps no release back. */
+TEST(the_release_follows_it_though_the_first_set_is_withheld) { /* R29 R12 */
+  prepare_old(3);
+  options.server_timeout_ms = 500;
+  ready_and_warm();
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
+  SET_SERVERS(0, 0, connect_ms, 15);
+  restart(0, 0);
+  CHECK_EQ(redlock_start_release(&rl, &other), REDLOCK_PENDING);
+  (void)redlock_step(&rl);
+  hold("r", TTL);
+  SET_SERVERS(0, 0, reply_ms, 5);
+  while (rl.server[0].state != RL_STATE_HANDSHAKE_SENT) run_for(1);
+  fake.server[0].socket_room = 0;
+  run_for(10);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  fake.server[0].socket_room = 1000000;
+  run_for(100);
+  CHECK_EQ(sets(0), 2); /* of both locks */
+  end_without_a_key();
+}
+
 /* ---- Adoption ---- */
 
 /* Where the given value is not there, the adopter's goes ahead of its first extension. */

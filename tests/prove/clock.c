@@ -81,7 +81,7 @@ void a_server_is_never_taken_for_older(void) {
   if (rl_take_identity(&rl, s)) return;
   start_ms = rl.now_ms - (int64_t)uptime_s * 1000 + (was_known ? 0 : 2000);
   if (start_ms > rl.now_ms) start_ms = rl.now_ms; /* it has started */
-  prove(s->votes_from_ms == start_ms + rl.options.max_ttl_ms);
+  prove(s->votes_from_ms == start_ms + rl.options.max_ttl_ms + 1);
   reaches(s->votes_from_ms < 0);
 }
 
