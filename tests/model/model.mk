@@ -9,6 +9,6 @@ MODELS := tests/model/fencing_quorum.sh \
 
 .PHONY: model
 
-model: ## explores every state of small models: exclusion, tokens, wake-ups, hand-over; 6 minutes, LONG=1 for more
+model: ## explores every state of small models: exclusion, tokens, wake-ups, hand-over, restarts; 7 minutes, LONG=1 for more
 	$(if $(filter %.py,$(MODELS)),,@echo "  skip  the models in Python: python3 is not installed")
 	@LONG=$(LONG) PYTHONDONTWRITEBYTECODE=1 TEST_LIMIT_S=1800 tests/run-tests $(MODELS)
