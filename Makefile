@@ -52,7 +52,7 @@ test: ## runs every test, with one total at the end; REDIS_SERVER=/path picks th
 
 test-programs: $(TESTS)
 
-readme: ## runs what README.md and tests/README.md give to make, as it stands; an hour at most
+readme: ## runs what README.md and other pages give to make, as it stands; an hour at most
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; tests/run-readme
 
 servers: ## builds other Redis and Valkey servers from Debian's source packages

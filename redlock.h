@@ -2,7 +2,7 @@
 
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze,
    restart or reply late. C99 and C++98, nothing beyond libc. No malloc, no threads, no globals,
-   no floating point. Numbers such as (R7) name the rules in tests/README.md.
+   no floating point. Numbers such as (R7) name the rules that stand in front of the map, far below.
 
    WHAT TO DO
      In ONE file:        #define REDLOCK_IMPLEMENTATION
@@ -332,8 +332,6 @@ typedef struct redlock_lock {
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
-  rl_mask known_taken;         /* those that said TAKEN last, and have pushed nothing since: a YES
-                                  of such a one shows that its push was lost */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -354,7 +352,7 @@ typedef struct redlock_lock {
   uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
   uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
   uint32_t set_place;          /* ring index of its last SET */
-  int64_t t1_ms;               /* T1 of the last round (R1) */
+  int64_t t1_ms;               /* T1 of the last round (R1), or when the lock was granted (R29) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* end of round, back-off or queueing; KEPT: next extension */
   int64_t since_ms;            /* T1 of the grant (R20); before: no attempt may start after this */
@@ -405,12 +403,13 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
    is one attempt to acquire, but a server grants it only if that value is still there, and puts
    a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
-   the giver still sends finds nothing: an OK to its own release proves nothing. OK: the lock has a
-   new value, and a new token; max_hold_ms counts anew. TAKEN: more than a minority of the servers
-   say that it is not held under that value any more. Any failed attempt may end the lock: it
-   deletes what it took over, and a giver that has not stopped loses the lock without being told.
-   After NO_QUORUM, EXPIRED or a cancel, try again. resource: at most REDLOCK_MAX_RESOURCE - 20
-   bytes. */
+   the giver still sends finds nothing: an OK to its own release proves nothing. (But a giver that
+   goes on extending gives its value to servers that restart, R29: it may then be adopted once more,
+   after the adopter has let go.) OK: the lock has a new value, and a new token; max_hold_ms counts
+   anew. TAKEN: more than a minority of the servers say that it is not held under that value any
+   more. Any failed attempt may end the lock: it deletes what it took over, and a giver that has not
+   stopped loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again.
+   resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
@@ -464,9 +463,10 @@ REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
 /* Keeps a held lock: redlock_step extends it at half of its validity, until it is released,
-   cancelled or lost. A lost one is returned with the operation REDLOCK_LOST. max_hold_ms counts
-   from the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also while
-   an extension is pending). */
+   cancelled or lost. A lost one is returned with the operation REDLOCK_LOST. With max_ttl_ms it
+   outlives servers that restart one by one, each when those before it vote again (R29). max_hold_ms
+   counts from the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID
+   (also while an extension is pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
@@ -576,10 +576,10 @@ typedef struct rl_parser {
      address_index      which of the name's addresses is in use; changed by a connect that fails,
                         and by redlock_resolve.
      tracking           2 = HELLO and CLIENT TRACKING were accepted: it pushes invalidations (R26).
-     release_form       RL_RELEASE_: how releases are encoded. The handshake sets it; once an error
-                        has refused one, and all replies are in, it is the script again.
-     native             RL_NATIVE_: what has come of the form that the handshake set. Until a
-                        release was good, the ring keeps those that await a reply.
+     release_form       RL_RELEASE_: how releases are encoded. The handshake sets it, but not within
+                        a command that is cut; rl_disconnect makes it the script again.
+     wants_scripts      an error has refused a release in the server's own form, for good: the
+                        handshake no longer sets another one.
 
    Small members come first in these structs: that saves 208 bytes of code on Cortex-M4. */
 typedef struct rl_server {
@@ -590,7 +590,7 @@ typedef struct rl_server {
   uint8_t over_tls;         /* it is reached through options.tls */
   uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
   uint8_t error_is_theirs, address_index, tracking;
-  uint8_t native;
+  uint8_t wants_scripts;
   uint16_t release_form;
   rl_parser parser;
   uint32_t sent_bytes;      /* of the handshake, until READY; then of the command at send_next */
@@ -600,8 +600,6 @@ typedef struct rl_server {
   uint32_t reply_next;      /* ring index; no earlier command awaits a reply */
   uint32_t outstanding;     /* replies still to come on this connection */
   uint32_t stale_replies;   /* of those, the next so many answer retired commands */
-  uint32_t older_replies;   /* one more than are still to come to what was sent before release_form
-                               was set, as a script; 0 = none */
   uint32_t timed_reply;     /* replies to come, up to and including the timed one */
   uint32_t run_id;          /* first digits of its run_id; 0 = not known */
   uint32_t reported_run_id; /* of this handshake, not checked yet */
@@ -655,7 +653,47 @@ struct redlock {
 #if defined(REDLOCK_IMPLEMENTATION) && !defined(REDLOCK_IMPLEMENTED)
 #define REDLOCK_IMPLEMENTED
 
-/* ---- A map ------------------------------------------------------------------------------------
+/* ---- The rules --------------------------------------------------------------------------------
+
+   What each line of the code answers to. The project's tests/README.md says which tests show it.
+
+   R1  T1 is taken before the SET leaves; a lock is valid for ttl - drift - 2 ms from T1 on, checked
+       after the last vote that counts, and again when the lock is returned.
+   R2  The clock is monotonic and counts suspend; its steps are allowed for.
+   R3  Each attempt's value begins with fresh random bytes. No entropy, no lock.
+   R4  A yes is exactly OK, or 1 from an extension or a release, to the round's own command. None
+       leaves before the handshake has succeeded.
+   R5  The quorum is N/2 + 1 of the servers in the list, which are all different.
+   R6  A round ends when no vote that is missing can change the outcome. A waiter's round that has
+       failed without a yes lingers.
+   R7  A failed attempt is rolled back at once, behind its SET. Room for that is reserved.
+   R8  Replies are matched by position. Late ones are dropped, surplus ones end the connection.
+   R9  Retries back off at random, within wait_ms and max_attempts.
+   R10 Each operation has a deadline. Nothing blocks but io->wait.
+   R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
+   R12 Replies of a lost connection are void. A SET is never sent twice to one life of a server,
+       which ends with its restart.
+   R13 A stalled server gets releases only, and nobody waits for it.
+   R14 Reconnects back off at random. No SIGPIPE; close on exec.
+   R15 Each server's last error is kept.
+   R16 A minority changes neither the outcome nor, noticeably, the time, whatever it says.
+   R17 In a forked child no call does anything.
+   R18 An extension needs a quorum in time, checks the owner, and never shortens.
+   R19 A failed extension changes nothing, unless it proves that the lock is lost.
+   R20 max_hold_ms bounds the whole hold.
+   R21 A release compares and deletes, on all servers.
+   R22 How long a lock is still held depends on its deadline alone.
+   R23 The votes tell TAKEN, NO_QUORUM and EXPIRED apart.
+   R24 A server that started less than max_ttl_ms before a command's T1 casts no vote.
+   R25 With fencing, a grant that was asked for after another was returned has the greater token.
+   R26 Wake-ups are hints: none grants, and a lost one costs a wait. With them a waiter sends next
+       to nothing while the lock is held. A crowd waits in line.
+   R27 A step has a reason: a reply, room to send, or a timer.
+   R28 An adoption sets its value only over the given one. A value is adopted at most once.
+   R29 With max_ttl_ms, a server that has restarted is sent a held lock's value again. Until it
+       votes, nobody asks it for a new lock.
+
+   ---- A map ------------------------------------------------------------------------------------
 
    A lock's life is its phase. The main ways, and who takes them:
 
@@ -693,10 +731,9 @@ struct redlock {
    rl_on_command_reply makes it a vote, rl_evaluate_round counts the votes, and rl_end_round cuts
    the command off its lock. rl_retire_oldest takes commands out at the head.
 
-   A release is encoded for each server in the form that this knows (release_form), which changes
-   only while no command is cut. If an error refuses one that is no script, its bit goes back to
-   unsent_to (rl_is_release_refused); when the server owes no reply any more, it begins at the head
-   of the ring again, with scripts (rl_restart_releases). What it has been sent is skipped there.
+   A release is encoded for each server in the form that it takes (release_form): the handshake has
+   tried its own commands. Should such a release be refused later, rl_on_refused_form puts
+   it back and disconnects the server, which gets scripts from then on.
 
    A reply is late when its round has ended: it casts no vote, though it may still say something
    about the server. If its command is still in the ring, rl_on_command_reply finds that it has
@@ -704,9 +741,12 @@ struct redlock {
    stale_replies. A reply is not late while its round is open, even if the server's timer has run
    out for an earlier command, and set TIMEOUT here too: the reply replaces that vote.
 
-   A SET is never sent twice to a server (R12): it is sent to those in unsent_to, the first byte
-   takes a server out of that set, and rl_disconnect puts one back only if it is a release. A retry,
-   or an extra round (R25), is another command, with another value.
+   A SET is never sent twice to one life of a server (R12): it is sent to those in unsent_to, the
+   first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
+   release. A retry, or an extra round (R25), is another command, with another value. Only
+   rl_restore appends another SET of the same value (R29): at the grant for the servers that have
+   no vote yet, and at each extension for those that have started since the last round's T1. What
+   starts later than a SET's own T1 is not sent it.
 
    A lost connection (rl_disconnect) evaluates all open rounds.
      What may change: any round may end, and its lock changes phase, and so its list or its place
@@ -721,11 +761,9 @@ struct redlock {
    the next attempt is RL_FORM_TRACKED, which makes them track the key; if that fails too, the
    lock backs off until they push (RL_WAKE_PUSH). The parser reports a push as RL_PUSH;
    rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer to its
-   turn, if that is earlier (rl_turn_delay_ms). A server that connects, or is no longer stalled,
-   counts as if it had pushed every key (but not where its last vote was QUARANTINED: that one would
-   refuse again). If pushes are lost, the timer ends the back-off (RL_PUSH_WAIT_MS). If the next
-   attempt gets a YES from a server that had said TAKEN and pushed nothing since, a push was lost:
-   the lock becomes RL_WAKE_UNTRUSTED, and retries by timer until a quorum pushes again.
+   turn, if that is earlier (rl_draw_turn). A server that connects, or is no longer stalled,
+   counts as if it had pushed every key. If pushes are lost, the timer ends the back-off
+   (RL_PUSH_WAIT_MS).
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
@@ -903,19 +941,16 @@ struct redlock {
   "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
   "v=c('set',f,p,'PX',m)if v.err then return v end "                                               \
   "v=c('set',k,w,'PX',l)return v.err and v or t"
-#define RL_FENCED_HEAD "*10\r\n$4\r\nEVAL\r\n$417\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n2\r\n"
-typedef char rl_check_fenced[sizeof(RL_FENCED_SCRIPT) == 417 + 1 ? 1 : -1];
 #endif
 
 /* The fixed beginnings of the commands, in RESP. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n"
-#define RL_HASH_DELEX UINT32_C(0xf8f6fe12) /* rl_hash of "delex" */
-#define RL_HASH_DELIFEQ UINT32_C(0xe8ff6fda) /* ... of "delifeq" */
+#define RL_EVAL "\r\n$4\r\nEVAL\r\n"
 #define RL_DELEX_HEAD "*4\r\n$5\r\nDELEX\r\n"
 #define RL_DELEX_IFEQ "$4\r\nIFEQ\r\n"
 #define RL_DELIFEQ_HEAD "*3\r\n$7\r\nDELIFEQ\r\n"
-#define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$155\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
+#define RL_TRIAL_KEY "$7\r\nredlock\r\n" /* need not exist */
+#define RL_TRIAL_VALUE "$0\r\n\r\n"
 
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
 #if defined(CONFIG_USEC_PER_TICK) && !defined(CONFIG_SCHED_TICKLESS) && \
@@ -931,8 +966,8 @@ enum {
   RL_VALUE_HEADER = 5,          /* "$20\r\n", or "$23\r\n" */
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
-  RL_HANDSHAKE_BYTES = 128,     /* the handshake is sent in chunks of this: all that is optional */
-  RL_OPTIONAL_REPLIES = 3,      /* to HELLO, CLIENT TRACKING and COMMAND LIST */
+  RL_HANDSHAKE_BYTES = 144,     /* the handshake is sent in chunks of this: all that is optional */
+  RL_OPTIONAL_REPLIES = 4,      /* to HELLO, CLIENT TRACKING, DELEX and DELIFEQ */
   /* Commands are encoded in chunks of this, on the stack. */
 #ifdef REDLOCK_NO_POSIX
   RL_OUTPUT_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512,
@@ -960,8 +995,7 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof(RL_LOCK_SCRIPT) == 279 + 1 &&
-                              sizeof(RL_INFO_SCRIPT) == 155 + 1 ? 1 : -1];
+typedef char rl_check_script[sizeof RL_LOCK_SCRIPT > 100 && sizeof RL_LOCK_SCRIPT < 1000 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
 /* The prefix names the variable. */
@@ -985,16 +1019,15 @@ enum {
 };
 /* How releases are encoded for a server: the bytes that this saves against the script. */
 enum {
-  RL_RELEASE_SCRIPT = 0, /* EVAL: every server knows it */
-  RL_RELEASE_DELEX = sizeof "*5" RL_EVAL_HEAD - sizeof RL_DELEX_HEAD RL_DELEX_IFEQ, /* Redis 8.4 */
-  RL_RELEASE_DELIFEQ = sizeof "*5" RL_EVAL_HEAD - sizeof RL_DELIFEQ_HEAD /* Valkey 9.0 */
+  RL_EVAL_BYTES = sizeof "*5" RL_EVAL "$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n",
+  RL_RELEASE_SCRIPT = 0, /* every server knows it */
+  RL_RELEASE_DELEX = RL_EVAL_BYTES - sizeof RL_DELEX_HEAD RL_DELEX_IFEQ, /* Redis 8.4 */
+  RL_RELEASE_DELIFEQ = RL_EVAL_BYTES - sizeof RL_DELIFEQ_HEAD /* Valkey 9.0 */
 };
-enum { RL_NATIVE_UNTRIED, RL_NATIVE_WORKS, RL_NATIVE_REFUSED };
 enum {
   RL_WAKE_POLL,     /* no wake-ups: retries by timer */
   RL_WAKE_TRACK,    /* the next attempt makes the servers track the key */
-  RL_WAKE_PUSH,     /* backs off until servers push a change */
-  RL_WAKE_UNTRUSTED /* a push was lost: tracked, but retried by timer */
+  RL_WAKE_PUSH      /* backs off until servers push a change */
 };
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
@@ -1139,32 +1172,36 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
   rl_put(w, "\r\n", 2);
 }
 
-#ifdef REDLOCK_NO_FENCING
-#define RL_FENCED_HEAD "" /* never used */
-static void rl_put_counter_name(rl_writer *w, const rl_command *c, size_t resource) {
-  (void)w, (void)c, (void)resource;
-}
-static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_command *c) {
-  (void)w, (void)rl, (void)c;
-}
-#else
+/* ---- RESP: the commands ---------------------------------------------------------------------- */
 
-/* The second key of a fenced SET: the resource's name and ":fence". */
-static void rl_put_counter_name(rl_writer *w, const rl_command *c, size_t resource) {
-  const char *name = strchr(c->args, '\n') + 1;
-  size_t size = RL_CAST(size_t, c->args + resource - 2 - name);
-  rl_put_bulk_header(w, size + 6);
-  rl_put(w, name, size);
-  rl_put_raw(w, ":fence\r\n");
-}
+/* A command's spelling. What differs from lock to lock is one byte in it, for rl_put_part. */
+#define RL_SCRIPT "\1"    /* EVAL of RL_LOCK_SCRIPT, with one key */
+#define RL_RESOURCE "\2"
+#define RL_VALUE "\3"     /* all that the SET stores or stored, the age too */
+#define RL_TTL "\4"
+#define RL_BEGINNING "\5" /* of what the SET replaces; of its own value, if no key must be there */
+#define RL_COUNTER "\6"   /* the second key of a fenced SET: the resource's name and ":fence" */
+#define RL_TOKEN "\7"     /* its further arguments: the token ... */
+#define RL_LONGEST "\10"  /* ... and max_ttl_ms */
+#define RL_FENCED "\11"   /* EVAL of RL_FENCED_SCRIPT */
 
-/* The further arguments of a fenced SET. */
-static void rl_put_fencing_args(rl_writer *w, const redlock *rl, const rl_command *c) {
-  rl_put_bulk_number(w, c->token);
-  rl_put_bulk_number(w, rl->options.max_ttl_ms);
-}
-
+/* release_form: how a release is spelled for this server. */
+static const char *rl_spelling(const redlock *rl, const rl_command *c, int release_form) {
+  (void)rl;
+  if (c->kind == RL_TASK_EXTEND) return "*6" RL_SCRIPT RL_RESOURCE RL_VALUE RL_TTL;
+  if (c->kind == RL_TASK_RELEASE) {
+    if (release_form == RL_RELEASE_DELEX)
+      return RL_DELEX_HEAD RL_RESOURCE RL_DELEX_IFEQ RL_VALUE;
+    return release_form ? RL_DELIFEQ_HEAD RL_RESOURCE RL_VALUE
+                        : "*5" RL_SCRIPT RL_RESOURCE RL_VALUE;
+  }
+  if (!c->form) return RL_SET_HEAD RL_RESOURCE RL_VALUE "$2\r\nNX\r\n$2\r\nPX\r\n" RL_TTL;
+#ifndef REDLOCK_NO_FENCING
+  if (RL_FENCING(rl))
+    return "*10" RL_FENCED RL_RESOURCE RL_COUNTER RL_VALUE RL_TTL RL_BEGINNING RL_TOKEN RL_LONGEST;
 #endif
+  return "*7" RL_SCRIPT RL_RESOURCE RL_VALUE RL_TTL RL_BEGINNING;
+}
 
 /* How many bytes of `args` are the resource; the value follows. */
 static size_t rl_resource_args_size(const rl_command *c) {
@@ -1173,28 +1210,49 @@ static size_t rl_resource_args_size(const rl_command *c) {
   return size;
 }
 
-/* release_form: how a release is encoded for this server. A native one compares all that our SET
-   stored, the age too. */
+/* EVAL, the script and the number of its keys, behind the number of words; bytes: with its NUL. */
+static void rl_put_eval(rl_writer *w, const char *script, size_t bytes, unsigned keys) {
+  rl_put_raw(w, RL_EVAL);
+  rl_put_bulk(w, script, bytes - 1);
+  rl_put_bulk_number(w, keys);
+}
+
+#ifndef REDLOCK_NO_FENCING
+static void rl_put_counter(rl_writer *w, const rl_command *c) {
+  const char *name = strchr(c->args, '\n') + 1;
+  size_t size = RL_CAST(size_t, c->args + rl_resource_args_size(c) - 2 - name);
+  rl_put_bulk_header(w, size + 6);
+  rl_put(w, name, size);
+  rl_put_raw(w, ":fence\r\n");
+}
+#endif
+
+static void rl_put_part(rl_writer *w, const redlock *rl, const rl_command *c, char part) {
+  size_t resource = rl_resource_args_size(c);
+  size_t own = c->form == RL_FORM_SWAP ? 0u : RL_VALUE_BYTES + 2u + c->age_size;
+  (void)rl;
+  if (part == *RL_SCRIPT) rl_put_eval(w, RL_LOCK_SCRIPT, sizeof RL_LOCK_SCRIPT, 1);
+  else if (part == *RL_RESOURCE) rl_put(w, c->args, resource);
+  else if (part == *RL_VALUE) rl_put(w, c->args + resource, c->args_size - resource);
+  else if (part == *RL_TTL) rl_put_bulk_number(w, c->ttl_ms);
+  else if (part == *RL_BEGINNING) rl_put_bulk(w, c->args + c->args_size - own, RL_VALUE_BYTES);
+#ifndef REDLOCK_NO_FENCING
+  else if (part == *RL_COUNTER) rl_put_counter(w, c);
+  else if (part == *RL_TOKEN) rl_put_bulk_number(w, c->token);
+  else if (part == *RL_FENCED) rl_put_eval(w, RL_FENCED_SCRIPT, sizeof RL_FENCED_SCRIPT, 2);
+  else rl_put_bulk_number(w, rl->options.max_ttl_ms);
+#endif
+}
+
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
                            int release_form) {
-  int sets = c->kind == RL_TASK_SET, releases = c->kind == RL_TASK_RELEASE;
-  int fenced = sets && c->form && RL_FENCING(rl), plain = sets && !c->form;
-  size_t resource = rl_resource_args_size(c);
-  /* back to what it replaces: the value's own beginning, if that must not be there */
-  size_t back = c->form == RL_FORM_SWAP ? 0u : RL_VALUE_BYTES + 2u + c->age_size;
-  if (!releases) release_form = RL_RELEASE_SCRIPT;
-  if (!plain && !fenced && !release_form) rl_put(w, sets ? "*7" : releases ? "*5" : "*6", 2);
-  rl_put_raw(w, fenced ? RL_FENCED_HEAD : plain ? RL_SET_HEAD :
-                release_form == RL_RELEASE_DELEX ? RL_DELEX_HEAD :
-                release_form ? RL_DELIFEQ_HEAD : RL_EVAL_HEAD);
-  rl_put(w, c->args, resource);
-  if (fenced) rl_put_counter_name(w, c, resource);
-  if (release_form == RL_RELEASE_DELEX) rl_put_raw(w, RL_DELEX_IFEQ);
-  rl_put(w, c->args + resource, c->args_size - resource);
-  if (plain) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
-  if (!releases) rl_put_bulk_number(w, c->ttl_ms);
-  if (sets && !plain) rl_put_bulk(w, c->args + c->args_size - back, RL_VALUE_BYTES);
-  if (fenced) rl_put_fencing_args(w, rl, c);
+  const char *at = rl_spelling(rl, c, release_form), *end;
+  for (;; at = end + 1) {
+    for (end = at; *end > *RL_FENCED; end++) {}
+    rl_put(w, at, RL_CAST(size_t, end - at));
+    if (*end == 0) return;
+    rl_put_part(w, rl, c, *end);
+  }
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */
@@ -1726,24 +1784,27 @@ static int rl_may_be_set(const redlock *rl, const rl_server *s, const rl_command
   return s->outstanding || rl->now_ms < s->timed_since_ms + c->ttl_ms;
 }
 
-/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). No SET goes to one
-   that has started since: the next rl_restore sends it another (R29). */
+/* R29: whether a server must not be sent a SET after all, since it has started after T1, or has no
+   vote in that round: only what is held is restored there, and what is adopted, replaced. */
+static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_command *c) {
+  int asks = c->lock && c->form != RL_FORM_SWAP;
+  return RL_MAX_TTL(rl) && c->kind == RL_TASK_SET &&
+         rl_is_quarantined(s, c->t1_ms + (asks ? 0u : RL_MAX_TTL(rl)));
+}
+
+/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). */
 static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
-  if (!(c->unsent_to & s->bit)) return 0;
-  if (RL_MAX_TTL(rl) && c->kind == RL_TASK_SET &&
-      s->votes_from_ms >= c->t1_ms + RL_MAX_TTL(rl))
-    return 0;
+  if (!(c->unsent_to & s->bit) || rl_is_set_void(rl, s, c)) return 0;
   return c->lock || rl_may_be_set(rl, s, c) || rl->now_ms < rl_send_expiry_ms(rl, c);
 }
 
-/* Moves send_next past what this server must not get; 0 = nothing is left. */
-static int rl_find_unsent(redlock *rl, rl_server *s) {
+/* Moves send_next to what this server must get next, or to the tail. */
+static void rl_skip_unneeded(redlock *rl, rl_server *s) {
   for (; s->send_next != rl->ring_tail; s->send_next++) {
     rl_command *c = rl_command_at(rl, s->send_next);
-    if (s->sent_bytes || rl_must_send(rl, s, c)) return 1;
+    if (s->sent_bytes || rl_must_send(rl, s, c)) return;
     rl_mask_remove(&c->unsent_to, s->bit);
   }
-  return 0;
 }
 
 /* ---- Servers: errors ------------------------------------------------------------------------- */
@@ -1809,7 +1870,7 @@ static void rl_update_open_rounds(redlock *rl, const rl_server *s, redlock_vote 
 
 /* R14: the back-off before reconnecting: none after the first failure (servers close idle
    connections), then random, growing and bounded. */
-static uint32_t rl_reconnect_backoff_ms(redlock *rl, unsigned fails) {
+static uint32_t rl_draw_backoff(redlock *rl, unsigned fails) {
   uint32_t half;
   int64_t random;
   if (fails <= 1) return 0;
@@ -1825,14 +1886,14 @@ static redlock_vote rl_disconnected_vote(const rl_server *s) {
 
 /* R14: how long to wait before reconnecting, in ms. Switches to the name's other address if no
    connection to this one ever succeeded; the second is tried at once. */
-static uint32_t rl_next_reconnect_ms(redlock *rl, rl_server *s) {
+static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
 #if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
   if (s->state < RL_STATE_HANDSHAKE && s->addresses[1].port) {
     s->address_index = !s->address_index;
     if (s->address_index) return 0;
   }
 #endif
-  return rl_reconnect_backoff_ms(rl, s->failures);
+  return rl_draw_backoff(rl, s->failures);
 }
 
 /* How long a connect may take, in ms, but at least until it is overdue (R13). */
@@ -1867,13 +1928,11 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   rl_set_connection_error(rl, s, why);
   rl_close_fd(rl, s);
   if (s->failures < 255) s->failures++;
-  delay = rl_next_reconnect_ms(rl, s);
+  delay = rl_plan_reconnect(rl, s);
   s->fd = -1;
   s->state = RL_STATE_CLOSED;
   s->stalled = s->send_blocked = s->handshake_replies = s->tracking = 0;
-  s->native = 0;
-  s->older_replies = 0;
-  s->release_form = 0;
+  s->release_form = RL_RELEASE_SCRIPT;
   s->outstanding = s->stale_replies = s->timed_reply = 0;
   s->not_before_ms = rl->now_ms + delay;
   s->reply_next = s->send_next = rl->ring_head;
@@ -1952,9 +2011,16 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w
   return 1;
 }
 
+/* R24: asks for one number of INFO. */
+static void rl_put_question(rl_writer *w, const char *name_and_base) {
+  rl_put_raw(w, "*5");
+  rl_put_eval(w, RL_INFO_SCRIPT, sizeof RL_INFO_SCRIPT, 0);
+  rl_put_raw(w, name_and_base);
+}
+
 /* Encodes the handshake, which comes first on every connection: AUTH, SELECT, HELLO 3, CLIENT
-   TRACKING, which commands it has for releases, and with a quarantine run_id and uptime. Returns
-   how many replies it gets. */
+   TRACKING, a trial of its own commands for releases, and with a quarantine run_id and uptime. The
+   trial changes nothing: no lock's value is empty. Returns how many replies it gets. */
 static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies;
   rl_endpoint t;
@@ -1967,13 +2033,11 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
   }
   rl_put_raw(w, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
                 "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n"
-                "*5\r\n$7\r\nCOMMAND\r\n$4\r\nLIST\r\n$8\r\nFILTERBY\r\n$7\r\nPATTERN\r\n"
-                "$8\r\ndel[ei]*\r\n");
+                RL_DELEX_HEAD RL_TRIAL_KEY RL_DELEX_IFEQ RL_TRIAL_VALUE
+                RL_DELIFEQ_HEAD RL_TRIAL_KEY RL_TRIAL_VALUE);
   if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES);
-  rl_put_raw(w, RL_INFO_HEAD);
-  rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
-  rl_put_raw(w, RL_INFO_HEAD);
-  rl_put_raw(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
+  rl_put_question(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
+  rl_put_question(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
   return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES + 2);
 }
 
@@ -2060,18 +2124,12 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
   }
 }
 
-/* Refused releases wait for the last reply that is outstanding: nothing is sent meanwhile, or
-   steady traffic would keep them waiting. */
-static int rl_awaits_refusals(const rl_server *s) {
-  return s->native == RL_NATIVE_REFUSED && !s->sent_bytes;
-}
-
 /* Sends one piece of output to a server; whether it may take another. */
 static int rl_send_output(redlock *rl, rl_server *s, rl_output *w) {
   size_t sent;
-  if (s->state != RL_STATE_READY || s->send_blocked == RL_SEND_BROKEN ||
-      rl_awaits_refusals(s) || !rl_find_unsent(rl, s))
-    return 0;
+  if (s->state != RL_STATE_READY || s->send_blocked == RL_SEND_BROKEN) return 0;
+  rl_skip_unneeded(rl, s);
+  if (s->send_next == rl->ring_tail) return 0;
   if (!rl_output_fits(rl, s, w)) rl_fill_output(rl, s, w);
   sent = rl_send_bytes(rl, s, w->data, w->size);
   rl_on_bytes_sent(rl, s, sent);
@@ -2134,27 +2192,28 @@ static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
   rl_update_open_rounds(rl, s, REDLOCK_VOTE_ERROR);
 }
 
-/* R5: whether another entry is connected to this same server. If that entry has lost its
-   connection, the server belongs to s from now on. */
-static int rl_is_duplicate(redlock *rl, rl_server *s) {
+/* R5: if two entries lead to one server, takes it from the other one, unless that is connected;
+   0 = it is. */
+static int rl_claim_server(redlock *rl, rl_server *s) {
   rl_server *other = rl->server, *loser;
   while (other != rl->server_end && (other == s || other->run_id != s->reported_run_id)) other++;
-  if (other == rl->server_end) return 0;
+  if (other == rl->server_end) return 1;
   loser = other->state == RL_STATE_READY ? s : other;
   loser->run_id = 0;
-  return loser == s;
+  return loser != s;
 }
 
 /* R24: when the server started. The clock is read again: a reading from before the reply would make
    the server seem older. A restart that we saw is timed by our clock. A negative uptime means that
-   the server's clock was set back. */
-static const char *rl_check_identity(redlock *rl, rl_server *s) {
+   the server's clock was set back. None starts in the future (R29). */
+static const char *rl_take_identity(redlock *rl, rl_server *s) {
   int64_t uptime_s = s->parser.negative ? 0 : RL_CAST(int64_t, RL_LOW32(s->parser.number));
   int64_t start_ms;
-  if (rl_is_duplicate(rl, s)) return rl_error_same_server;
+  if (!rl_claim_server(rl, s)) return rl_error_same_server;
   if (!rl_update_now(rl)) return rl_error_clock;
   start_ms = rl->now_ms;
-  if (s->run_id == 0) start_ms += RL_UPTIME_SLACK_MS - uptime_s * 1000;
+  if (s->run_id == 0 && uptime_s * 1000 > RL_UPTIME_SLACK_MS)
+    start_ms += RL_UPTIME_SLACK_MS - uptime_s * 1000;
   if (s->run_id != s->reported_run_id) s->votes_from_ms = start_ms + RL_MAX_TTL(rl);
   s->run_id = s->reported_run_id;
   return RL_NULL;
@@ -2167,35 +2226,33 @@ static void rl_clear_error(const redlock *rl, rl_server *s) {
   if (rl_is_quarantined(s, rl->now_ms)) rl_set_error(s, "restarted: no vote for max_ttl_ms");
 }
 
-/* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26) and
-   COMMAND LIST, whose last name counts, if there are two. A server that does not know or permit
-   them sends no wake-ups, or gets scripts, and that is no error. Any error but ERR and NO... means
-   trouble: the handshake fails, and is tried again. The form cannot change within a command that
-   is cut. */
-static const char *rl_check_optional_reply(rl_server *s, rl_reply reply, int left) {
+/* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26),
+   DELEX and DELIFEQ. A server that does not know or permit them sends no wake-ups, or gets
+   scripts, and that is no error. Any other error to the first two means trouble: the handshake
+   fails, and is tried again. */
+static const char *rl_take_optional_reply(rl_server *s, rl_reply reply, int left) {
   uint32_t hash = s->parser.hash;
-  if (left) {
+  if (left >= 2) {
     s->tracking =
-        RL_CAST(uint8_t, s->tracking + (reply == (left == 2 ? RL_REPLY_OTHER : RL_REPLY_OK)));
-  } else if (!s->sent_bytes) {
-    s->older_replies = s->outstanding + 1;
-    s->release_form = hash == RL_HASH_DELEX     ? RL_RELEASE_DELEX
-                      : hash == RL_HASH_DELIFEQ ? RL_RELEASE_DELIFEQ : RL_RELEASE_SCRIPT;
+        RL_CAST(uint8_t, s->tracking + (reply == (left == 3 ? RL_REPLY_OTHER : RL_REPLY_OK)));
+    return reply == RL_REPLY_ERROR && hash != 'E' && hash != 'N' ? rl_error_protocol : RL_NULL;
   }
-  return reply == RL_REPLY_ERROR && hash != 'E' && hash != 'N' ? rl_error_protocol : RL_NULL;
+  if (s->parser.outer_type == ':' && !s->wants_scripts && !s->sent_bytes)
+    s->release_form = left ? RL_RELEASE_DELEX : RL_RELEASE_DELIFEQ;
+  return RL_NULL;
 }
 
 /* What is wrong with a reply to the handshake; NULL = nothing. Its last two replies are R24's, the
-   three before them the optional ones. */
-static const char *rl_check_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
+   four before them the optional ones. */
+static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
   int left = s->handshake_replies - (RL_MAX_TTL(rl) ? 2 : 0);
   if (s->handshake_replies == 0 && s->state < RL_STATE_HANDSHAKE_SENT)
     return rl_error_protocol; /* a reply to what was not sent yet */
   if (left >= RL_OPTIONAL_REPLIES) return reply == RL_REPLY_OK ? RL_NULL : rl_error_protocol;
-  if (left >= 0) return rl_check_optional_reply(s, reply, left);
+  if (left >= 0) return rl_take_optional_reply(s, reply, left);
   if (reply == RL_REPLY_NIL) return "not a master: list plain masters only";
   if (s->parser.outer_type != ':') return "no run_id or uptime in its INFO";
-  if (s->handshake_replies == 0) return rl_check_identity(rl, s);
+  if (s->handshake_replies == 0) return rl_take_identity(rl, s);
   s->reported_run_id = RL_LOW32(s->parser.number);
   if (s->reported_run_id == 0) s->reported_run_id = 1; /* 0 means none */
   return RL_NULL;
@@ -2204,7 +2261,7 @@ static const char *rl_check_handshake_reply(redlock *rl, rl_server *s, rl_reply 
 static void rl_on_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
   const char *problem;
   s->handshake_replies--;
-  problem = rl_check_handshake_reply(rl, s, reply);
+  problem = rl_take_handshake_reply(rl, s, reply);
   if (problem) {
     rl_fail_handshake(rl, s, problem);
   } else if (s->handshake_replies == 0) {
@@ -2229,7 +2286,6 @@ static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, r
    (R13). */
 static void rl_reply_arrived(redlock *rl, rl_server *s) {
   s->outstanding--;
-  if (s->older_replies) s->older_replies--;
   if (--s->timed_reply == 0) rl_restart_reply_timer(rl, s);
   if (s->outstanding == 0) s->stalled = 0;
 }
@@ -2245,28 +2301,6 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
     age = less;
   }
   if (lock->ages[last] > lock->holder_age_ms) lock->holder_age_ms = lock->ages[last];
-}
-
-/* Notes how a native release fares. Whether an error refuses it: then it will be sent again, as a
-   script (rl_restart_releases), and its vote is still open. */
-static int rl_is_release_refused(rl_server *s, rl_command *c, rl_reply reply) {
-  if (c->kind != RL_TASK_RELEASE || !s->release_form || s->older_replies) return 0;
-  if (reply == RL_REPLY_ERROR) {
-    s->native = RL_NATIVE_REFUSED;
-    c->unsent_to |= s->bit;
-  } else if (s->native == RL_NATIVE_UNTRIED) {
-    s->native = RL_NATIVE_WORKS;
-  }
-  return reply == RL_REPLY_ERROR;
-}
-
-/* Once no reply is outstanding after a refusal: goes through the ring again, with scripts. Earlier,
-   the replies would not come in the ring's order (R8). This ends: an error to a script stands. */
-static void rl_restart_releases(redlock *rl, rl_server *s) {
-  if (s->native != RL_NATIVE_REFUSED || s->outstanding || s->sent_bytes) return;
-  s->native = 0;
-  s->release_form = 0;
-  s->reply_next = s->send_next = rl->ring_head;
 }
 
 /* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
@@ -2294,6 +2328,20 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   rl_evaluate_round(rl, c->lock);
 }
 
+/* Whether the reply refuses the form of a release, by ERR or NO...: the trial was good, but the
+   user's rights have changed since. Any other error would refuse a script too. */
+static int rl_is_form_refused(const rl_server *s, const rl_command *c, rl_reply reply) {
+  return reply == RL_REPLY_ERROR && c->kind == RL_TASK_RELEASE && s->release_form &&
+         (s->parser.hash == 'E' || s->parser.hash == 'N');
+}
+
+/* That release, and those that await a reply, are sent again on a new connection, as scripts. */
+static void rl_on_refused_form(redlock *rl, rl_server *s, rl_command *c) {
+  rl_disconnect(rl, s, rl_error_lost);
+  s->wants_scripts = 1;
+  c->unsent_to |= s->bit;
+}
+
 /* R8: matches a reply to its command, by position. Replies to retired commands are dropped here;
    those to a round that has ended, in rl_on_command_reply. R7: if a full socket keeps a release
    back, the last reply is timed by the clock as it is now: the process may have been paused since
@@ -2318,9 +2366,12 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
       c = rl_command_at(rl, s->reply_next++);
     } while (!(c->awaited_from & s->bit));
     rl_mask_remove(&c->awaited_from, s->bit);
-    if (!rl_is_release_refused(s, c, reply)) rl_on_command_reply(rl, s, c, reply);
+    if (rl_is_form_refused(s, c, reply)) {
+      rl_on_refused_form(rl, s, c);
+      return;
+    }
+    rl_on_command_reply(rl, s, c, reply);
   }
-  rl_restart_releases(rl, s);
   if (s->outstanding == 0 && s->send_blocked) s->timed_since_ms = rl_read_clock_forward(rl);
   if (stalled && !s->stalled) rl_on_maybe_free(rl, s, 0); /* R26 */
 }
@@ -2353,7 +2404,7 @@ RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
 /* Prepares a server for sending: connects if necessary, and continues the handshake. A connection
    that was idle is read first: the server may have closed it, and a SET on it would be lost. */
 static void rl_prepare(redlock *rl, rl_server *s) {
-  (void)rl_find_unsent(rl, s);
+  rl_skip_unneeded(rl, s);
   if (s->state != RL_STATE_HANDSHAKE && !rl_needs_connection(rl, s)) {
     if (s->outstanding == 0) s->stalled = s->send_blocked = 0; /* it has caught up */
     return;
@@ -2416,28 +2467,24 @@ static void rl_on_server_timer(redlock *rl, rl_server *s) {
 /* ---- Room in the ring (R11) ------------------------------------------------------------------ */
 
 /* Whether the ring must keep its oldest command for a server: part of it has been sent, or it must
-   still be sent, or it may be refused in its native form. A server that is not ready pins nothing:
-   its connection is lost, and may stay so. A release that waits for such a server is lost when the
-   ring needs its slot; the key lasts until its ttl ends. */
+   still be sent. A server that is not ready pins nothing: its connection is lost, and may stay so.
+   A release that waits for such a server is lost when the ring needs its slot; the key lasts until
+   its ttl ends. */
 static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_command *first) {
   if (s->state != RL_STATE_READY) return 0;
-  if (first->kind == RL_TASK_RELEASE && (first->awaited_from & s->bit) && s->release_form &&
-      s->native != RL_NATIVE_WORKS && !s->stalled)
-    return 1;
   return (s->send_next == rl->ring_head && s->sent_bytes) || rl_must_send(rl, s, first);
 }
 
 /* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
-   that accepts no more bytes, or whose refused releases wait, is disconnected. A healthy one is
-   waited for, until the command is too old or, if that cannot be (part of it was sent;
-   rl_must_send), until a reply is overdue. */
+   that accepts no more bytes is disconnected. A healthy one is waited for, until the command is too
+   old or, if that cannot be (part of it was sent; rl_must_send), until a reply is overdue. */
 static int rl_retire_oldest(redlock *rl) {
   const rl_command *c = rl_command_at(rl, rl->ring_head);
   rl_server *s;
   if (rl_ring_count(rl) == 0 || c->lock) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (!rl_pins_oldest(rl, s, c)) continue;
-    if (!s->stalled || (!s->send_blocked && s->native != RL_NATIVE_REFUSED)) {
+    if (!s->stalled || !s->send_blocked) {
       if (rl->now_ms < rl_send_expiry_ms(rl, c)) rl_arm_timer(rl, rl_send_expiry_ms(rl, c));
       return 0;
     }
@@ -2543,18 +2590,22 @@ static uint32_t rl_waiter_age_ms(const redlock *rl, const redlock_lock *lock) {
    younger than the latest holders were backs off for longer, in proportion to the difference, by at
    most RL_PUSH_WAIT_MS. After a few attempts only, this adds next to nothing: few waiters need no
    line, and it would leave the lock free for nothing. Nor does it for the next few in line, as far
-   as this back-off tells how long a hold lasts. Also notes when the first wake-up came. */
-static int64_t rl_turn_delay_ms(redlock *rl, redlock_lock *lock) {
+   as this back-off tells how long a hold lasts. */
+static int64_t rl_draw_turn(redlock *rl, const redlock_lock *lock) {
   uint32_t rested = RL_CAST(uint32_t, rl->now_ms) - lock->attempt_end_ms, early = 0;
   uint32_t own = rl_waiter_age_ms(rl, lock) + 4 * rested, tries = lock->attempts;
-  if (!lock->first_woken_ms && rl_mask_count(lock->maybe_free) >= rl->quorum)
-    lock->first_woken_ms = RL_CAST(uint32_t, rl->now_ms - 1) | 1; /* not 0, nor to come */
   if (own < lock->holder_age_ms) early = lock->holder_age_ms - own;
   if (early > 2 * RL_PUSH_WAIT_MS) early = 2 * RL_PUSH_WAIT_MS;
   if (tries > 32) tries = 32;
   early = early * tries * tries / 512;
   if (early > RL_PUSH_WAIT_MS) early = RL_PUSH_WAIT_MS;
   return rl_random(rl, rl_min_spread_ms(rl, lock) + early);
+}
+
+/* R26: notes when the first wake-up came: a quorum may be free. */
+static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
+  if (!lock->first_woken_ms && rl_mask_count(lock->maybe_free) >= rl->quorum)
+    lock->first_woken_ms = RL_CAST(uint32_t, rl->now_ms - 1) | 1; /* not 0, nor to come */
 }
 
 /* R26: after a failed attempt, chooses how the lock learns when to retry. Adds to maybe_free
@@ -2566,47 +2617,38 @@ static int64_t rl_turn_delay_ms(redlock *rl, redlock_lock *lock) {
                  where locks are held for a moment, it costs more to be told than to ask again
      TRACK       the next attempt makes the servers track the key. So it does where an error is why
                  no quorum would push (a key of another type): its DEL is pushed
-     PUSH        the servers track it
-     UNTRUSTED   the back-off relied on pushes, and a server found free had pushed nothing */
+     PUSH        the servers track it */
 static int rl_choose_wake_mode(const redlock *rl, redlock_lock *lock) {
   const rl_server *s;
   int tracked = lock->wake_mode, tell = 0, refused = 0, erring = 0;
-  rl_mask taken = 0;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
     if (vote < REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote)) lock->maybe_free |= s->bit;
-    if (vote == REDLOCK_VOTE_YES && lock->wake_mode == RL_WAKE_PUSH &&
-        (lock->known_taken & s->bit))
-      lock->wake_mode = RL_WAKE_UNTRUSTED;
-    if (vote == REDLOCK_VOTE_TAKEN) taken |= s->bit;
     refused += rl_is_token_refused(vote);
     if (s->tracking != 2) continue;
     tell += vote <= REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
     erring += vote == REDLOCK_VOTE_ERROR;
   }
-  lock->known_taken = RL_CAST(rl_mask, taken & ~lock->maybe_free);
   if (tell + (tracked ? erring : 0) < rl->quorum || refused >= rl->quorum ||
       lock->last_result == REDLOCK_EXPIRED) {
     lock->wake_mode = RL_WAKE_POLL;
     return 0;
   }
   if (!tracked && lock->attempts == 1) return 1;
-  if (lock->wake_mode != RL_WAKE_UNTRUSTED) lock->wake_mode = RL_WAKE_TRACK;
+  lock->wake_mode = RL_WAKE_TRACK;
   if (tell < rl->quorum) return 0;
   if (!tracked || rl_mask_count(lock->maybe_free) >= rl->quorum) return 1;
-  if (lock->wake_mode == RL_WAKE_TRACK) lock->wake_mode = RL_WAKE_PUSH;
+  lock->wake_mode = RL_WAKE_PUSH;
   return 0;
 }
 
-/* R9: the back-off before the next attempt, in ms; < 0 = no entropy. Without wake-ups, a lock that
-   is held for long is retried more and more rarely. */
-static int64_t rl_retry_delay_ms(redlock *rl, redlock_lock *lock) {
+/* R9: the back-off of a lock that is not woken, in ms; < 0 = no entropy. The longer it waits, the
+   longer the back-off. Where pushes are awaited, it is long: they may be lost. */
+static int64_t rl_draw_delay(redlock *rl, const redlock_lock *lock) {
   const redlock_options *o = &rl->options;
   uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
   uint32_t most = o->retry_delay_max_ms - least, late = rl_waiting_ms(rl, lock) / 100, range;
   int64_t random;
-  lock->attempt_end_ms = RL_CAST(uint32_t, rl->now_ms);
-  if (rl_choose_wake_mode(rl, lock)) return rl_turn_delay_ms(rl, lock);
   range = rl_min_spread_ms(rl, lock);
   if (range < late * late) range = late * late;
   if (range > most || late > 999 || o->retry_delay_min_ms) range = most;
@@ -2619,12 +2661,16 @@ static int64_t rl_retry_delay_ms(redlock *rl, redlock_lock *lock) {
 static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   uint32_t attempts = rl->options.max_attempts;
   int64_t delay;
+  int soon;
   rl_reset_extra_rounds(lock);
   if (rl->now_ms >= lock->since_ms || (attempts && lock->attempts >= attempts)) {
     rl_decide(rl, lock, RL_CAST(redlock_status, lock->last_result));
     return;
   }
-  delay = rl_retry_delay_ms(rl, lock);
+  lock->attempt_end_ms = RL_CAST(uint32_t, rl->now_ms);
+  soon = rl_choose_wake_mode(rl, lock);
+  delay = soon ? rl_draw_turn(rl, lock) : rl_draw_delay(rl, lock);
+  if (soon) rl_note_wake_up(rl, lock);
   if (delay < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
     return;
@@ -2669,16 +2715,16 @@ static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status 
                           status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
 }
 
-/* R29: sends a held lock's value to the servers that will vote from that time on, or later, so that
-   each life of one is sent it once: until they vote, the others must keep the lock. If the ring has
-   no room, this is left out. */
-static void rl_restore(redlock *rl, redlock_lock *lock, int64_t from_ms) {
+/* R29: sends a held lock's value to the servers that have no vote at that time, so that each life
+   of one is sent it once: until they vote, the others must keep the lock. If the ring has no room,
+   this is left out. */
+static void rl_restore(redlock *rl, redlock_lock *lock, int64_t at_ms) {
   const rl_server *s;
   rl_mask to = 0;
   for (s = rl->server; s != rl->server_end; s++)
-    if (s->votes_from_ms >= from_ms && !s->stalled) to |= s->bit;
+    if (rl_is_quarantined(s, at_ms) && !s->stalled) to |= s->bit;
   lock->t1_ms = rl->now_ms;
-  if (lock->task == RL_TASK_SET) rl_mask_remove(&to, lock->maybe_set); /* where it adopts */
+  if (lock->task == RL_TASK_SET) rl_mask_remove(&to, lock->maybe_set); /* adopted there (R28) */
   if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return;
   lock->maybe_set |= to;
   (void)rl_append_command(rl, lock, RL_TASK_SET, to);
@@ -2706,7 +2752,7 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     lock->ever_granted = 1;
     lock->wake_mode = RL_WAKE_POLL;
     rl_decide(rl, lock, REDLOCK_OK);
-    if (RL_HAS_QUARANTINE) rl_restore(rl, lock, rl->now_ms + 1);
+    if (RL_HAS_QUARANTINE) rl_restore(rl, lock, rl->now_ms);
   }
 }
 
@@ -2868,8 +2914,8 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
   }
 }
 
-/* The first queued lock, if there is room for it; else NULL. */
-static redlock_lock *rl_next_admissible(redlock *rl) {
+/* Makes room in the ring for the first queued lock; NULL = there is none, or no room. */
+static redlock_lock *rl_admit_next(redlock *rl) {
   redlock_lock *lock = rl_list_first(&rl->queued);
   return lock && rl_make_room(rl, lock, lock->task) ? lock : RL_NULL;
 }
@@ -2897,8 +2943,7 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
 
 /* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change,
    has just connected, or is no longer stalled. A lock in back-off that may now find a quorum free
-   retries soon. A push from a server that voted QUARANTINED only reports the roll-back of our own
-   SET. */
+   retries soon. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   redlock_lock *lock = rl_list_first(&rl->active);
   for (; lock && lock->wake_mode; lock = rl_list_next(&rl->active, lock)) {
@@ -2906,11 +2951,11 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
     if (hash && hash != lock->hash) continue;
     if (lock->maybe_free & s->bit) continue;
     lock->maybe_free |= s->bit;
-    rl_mask_remove(&lock->known_taken, s->bit);
     if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
     lock->wake_mode = RL_WAKE_TRACK;
     if (lock->phase != RL_PHASE_BACKOFF) continue;
-    due_ms = rl->now_ms + rl_turn_delay_ms(rl, lock);
+    due_ms = rl->now_ms + rl_draw_turn(rl, lock);
+    rl_note_wake_up(rl, lock);
     if (due_ms < lock->timer_ms) lock->timer_ms = due_ms;
     rl_arm_timer(rl, due_ms);
   }
@@ -3011,10 +3056,10 @@ static void rl_run_passes(redlock *rl) {
   for (pass = 0; pass < RL_MAX_PASSES; pass++) {
     rl->work_pending = 0;
     if (rl->now_ms >= rl->timer_ms || rl_list_is_empty(&rl->active)) rl_on_timers(rl);
-    while ((lock = rl_next_admissible(rl)) != RL_NULL) rl_start_task(rl, lock);
+    while ((lock = rl_admit_next(rl)) != RL_NULL) rl_start_task(rl, lock);
     rl_flush(rl);
     for (s = rl->server; s != rl->server_end; s++) rl_arm_timer(rl, rl_server_timer_ms(rl, s));
-    if (!rl_next_admissible(rl) && !rl->work_pending) return;
+    if (!rl_admit_next(rl) && !rl->work_pending) return;
   }
   rl->work_pending = 1;
 }
@@ -3053,8 +3098,7 @@ static int64_t rl_timeout_ms(const redlock *rl) {
 static unsigned rl_poll_events(const redlock *rl, const rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
   int writes = s->state == RL_STATE_HANDSHAKE ||
-               (s->state != RL_STATE_HANDSHAKE_SENT && !rl_awaits_refusals(s) &&
-                rl_needs_connection(rl, s));
+               (s->state != RL_STATE_HANDSHAKE_SENT && rl_needs_connection(rl, s));
   unsigned events = writes ? REDLOCK_READ | REDLOCK_WRITE : REDLOCK_READ;
   return rl_uses_tls(s) ? tls->want(tls->ctx, s->index, events) : events;
 }
@@ -3107,7 +3151,7 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
 
 /* R1: the status to return: a grant or extension that ran out while it waited to be returned is
    EXPIRED. */
-static redlock_status rl_recheck_status(redlock *rl, const redlock_lock *lock) {
+static redlock_status rl_confirm_status(redlock *rl, const redlock_lock *lock) {
   if (lock->status != REDLOCK_OK || lock->task == RL_TASK_RELEASE) return lock->status;
   if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
   return rl->now_ms < lock->deadline_ms ? REDLOCK_OK : REDLOCK_EXPIRED;
@@ -3117,7 +3161,7 @@ static redlock_status rl_recheck_status(redlock *rl, const redlock_lock *lock) {
    extension that cannot be checked leaves the lock as it was. */
 static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   redlock_status decided = lock->status;
-  lock->status = rl_recheck_status(rl, lock);
+  lock->status = rl_confirm_status(rl, lock);
   if (lock->status != decided && (lock->task == RL_TASK_SET || lock->status == REDLOCK_EXPIRED)) {
     if (!lock->has_reserved_slot) {
       rl_abandon(rl, lock);
@@ -3629,7 +3673,7 @@ static redlock_status rl_init_options(redlock *rl, const redlock_options *option
 }
 
 /* What is wrong with a server's entry; NULL = nothing. */
-static const char *rl_check_entry(redlock *rl, rl_server *s) {
+static const char *rl_take_entry(redlock *rl, rl_server *s) {
   const rl_server *other = rl->server;
   rl_endpoint t;
   if (!rl_parse_entry(s->entry, &t))
@@ -3657,7 +3701,7 @@ static redlock_status rl_init_servers(redlock *rl, const char *list) {
     s->bit = RL_CAST(rl_mask, UINT32_C(1) << s->index);
     s->fd = -1;
     s->entry = list;
-    problem = rl_check_entry(rl, s);
+    problem = rl_take_entry(rl, s);
     if (problem) {
       rl_set_error(s, problem);
       return rl_invalid(rl, problem);
@@ -3727,25 +3771,14 @@ static redlock_lock *rl_pop_decided(redlock *rl) {
   return RL_NULL;
 }
 
-/* Whether a native release may still be refused there, and would have to be sent again. */
-static int rl_awaits_native(redlock *rl, const rl_server *s) {
-  uint32_t place = s->release_form && s->native != RL_NATIVE_WORKS ? rl->ring_head : rl->ring_tail;
-  for (; place != rl->ring_tail; place++) {
-    const rl_command *c = rl_command_at(rl, place);
-    if (c->kind == RL_TASK_RELEASE && ((c->awaited_from | c->unsent_to) & s->bit)) return 1;
-  }
-  return 0;
-}
-
 /* How long redlock_close still waits for a server, in ms: until its last bytes are sent, and
    briefly for their replies, since closing a socket with unread replies makes the other side drop
-   what it has not read yet; but for those to native releases as long as for bytes. */
-static int64_t rl_linger_ms(redlock *rl, const rl_server *s, int64_t start_ms) {
+   what it has not read yet. */
+static int64_t rl_linger_ms(const redlock *rl, const rl_server *s, int64_t start_ms) {
   int64_t limit = rl->options.server_timeout_ms;
   int leaves = s->state != RL_STATE_CLOSED && (rl_poll_events(rl, s) & REDLOCK_WRITE);
   if (!leaves && (s->outstanding == 0 || s->stalled)) return 0;
-  if (limit > RL_CLOSE_TIMEOUT_MS &&
-      !((leaves || rl_awaits_native(rl, s)) && s->state == RL_STATE_READY))
+  if (limit > RL_CLOSE_TIMEOUT_MS && !(leaves && s->state == RL_STATE_READY))
     limit = RL_CLOSE_TIMEOUT_MS;
   return start_ms + limit - rl->now_ms;
 }
@@ -3772,7 +3805,7 @@ REDLOCK_API void redlock_close(redlock *rl) {
   memset(rl, 0, sizeof *rl);
 }
 
-static redlock_status rl_check_ttl(redlock *rl, uint32_t ttl_ms) {
+static redlock_status rl_accept_ttl(redlock *rl, uint32_t ttl_ms) {
   if (RL_MAX_TTL(rl) && ttl_ms > RL_MAX_TTL(rl))
     return rl_invalid(rl, "ttl_ms is above max_ttl_ms"); /* R24 */
   return rl_validity_ms(rl, ttl_ms) > 0 ? REDLOCK_OK : rl_invalid(rl, "ttl_ms is too short");
@@ -3795,7 +3828,7 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   redlock_status status = rl_begin_call(rl, lock);
   size_t size = 0;
   uint32_t hash = 0;
-  if (status == REDLOCK_OK) status = rl_check_ttl(rl, ttl_ms);
+  if (status == REDLOCK_OK) status = rl_accept_ttl(rl, ttl_ms);
   if (status != REDLOCK_OK) return status;
   while (resource && size <= REDLOCK_MAX_RESOURCE && resource[size])
     hash = rl_hash(hash, resource[size++]);
@@ -3847,7 +3880,7 @@ static redlock_status rl_begin_held(redlock *rl, const redlock_lock *lock) {
 
 REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms) {
   redlock_status status = rl_begin_held(rl, lock);
-  if (status == REDLOCK_OK) status = rl_check_ttl(rl, ttl_ms);
+  if (status == REDLOCK_OK) status = rl_accept_ttl(rl, ttl_ms);
   if (status != REDLOCK_OK) return status;
   if (lock->kept) return rl_invalid(rl, rl_error_busy);
   if (rl_clip_ttl(rl, lock, ttl_ms) == 0) return REDLOCK_LIMIT;

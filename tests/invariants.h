@@ -20,7 +20,7 @@ static void rl_check_list(const redlock *rl, const rl_link *list, uint8_t least,
   for (; lock; lock = rl_list_next(list, lock)) {
     REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
     REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
-    REDLOCK_ASSERT(lock->wake_mode <= RL_WAKE_UNTRUSTED &&
+    REDLOCK_ASSERT(lock->wake_mode <= RL_WAKE_PUSH &&
                    (lock->attempts || lock->wake_mode == RL_WAKE_POLL));
     REDLOCK_ASSERT(lock->ever_granted || lock->deadline_ms == 0);
     REDLOCK_ASSERT(!lock->kept || lock->urgent);
@@ -79,11 +79,10 @@ static void rl_check_server(redlock *rl, const rl_server *s) {
     owed += is_owed ? 1 : 0;
     REDLOCK_ASSERT(!is_owed || place - rl->ring_head >= answered);
     REDLOCK_ASSERT(!is_owed || place - rl->ring_head <= sent);
-    REDLOCK_ASSERT(!(c->unsent_to & s->bit) || place - rl->ring_head >= sent ||
-                   (s->native == RL_NATIVE_REFUSED && c->kind == RL_TASK_RELEASE));
+    REDLOCK_ASSERT(!(c->unsent_to & s->bit) || place - rl->ring_head >= sent);
   }
   REDLOCK_ASSERT(s->outstanding == owed);
-  REDLOCK_ASSERT(!s->native || s->release_form);
+  REDLOCK_ASSERT(!s->release_form || (s->state >= RL_STATE_HANDSHAKE && !s->wants_scripts));
 }
 
 /* What is true of a client whenever a hook is called and whenever a public call has returned. It

@@ -33,7 +33,8 @@ struct key {
   unsigned char name[STORE_NAME], value[STORE_VALUE];
   int64_t expires_ms;     /* on the server's clock; 0 = never */
   int64_t reaped_ms;      /* the expiry that will be seen to */
-  uint32_t owner;         /* for the checker: the connection that set it ... */
+  int64_t set_at;         /* for the checker: when that was, or it was extended ... */
+  uint32_t owner;         /* ... the connection that set it ... */
   int excused;            /* ... and whether that was broken by no fault of the client */
 };
 
@@ -102,8 +103,8 @@ struct store {
   int databases;
   int error;              /* an error that every command with a key gets; 0 = none */
   int refuse_auth, refuse_select, refuse_info;
-  int refuse_hello, refuse_tracking, refuse_getex, refuse_list;
-  unsigned natives;       /* STORE_DELEX, STORE_DELIFEQ: it knows them, and COMMAND LIST says so */
+  int refuse_hello, refuse_tracking, refuse_getex;
+  unsigned natives;       /* STORE_DELEX, STORE_DELIFEQ: it knows them */
   int refuse_natives;     /* ... but the user may not run them */
   int cluster;            /* INFO says so; it is told nothing else of it */
   int hide_run_id, hide_uptime; /* INFO does not tell that much */
@@ -556,7 +557,7 @@ static inline void store_forget_counter(struct store *s, int db, struct arg reso
 static inline void store_native(struct store *s, struct session *c, const struct arg *argv,
                                 const char *no_string, struct reply *r, struct effect *e) {
   struct key *k = store_find(s, c->db, argv[0]);
-  store_note(e, EFFECT_NOT_DELETED, argv[0], argv[1]);
+  if (argv[1].size) store_note(e, EFFECT_NOT_DELETED, argv[0], argv[1]);
   if (s->replica) {
     e->kind = EFFECT_NONE;
     reply_error(r, store_error(STORE_ERROR_READONLY));
@@ -576,18 +577,6 @@ static inline void store_delex(struct store *s, struct session *c, const struct 
   words[0] = argv[1];
   words[1] = argv[3];
   store_native(s, c, words, "ERR Key should be of string type if conditions are specified", r, e);
-}
-
-/* COMMAND LIST FILTERBY PATTERN del[ei]*: the names that fit it. */
-static inline void store_list(const struct store *s, struct reply *r) {
-  int both = s->natives == (STORE_DELEX | STORE_DELIFEQ);
-  if (s->refuse_list) {
-    reply_error(r, "NOPERM User default has no permissions to run the 'command|list' command");
-    return;
-  }
-  reply_text(r, both ? "*2\r\n" : s->natives ? "*1\r\n" : "*0\r\n");
-  if (s->natives & STORE_DELEX) reply_bulk(r, "delex", 5);
-  if (s->natives & STORE_DELIFEQ) reply_bulk(r, "delifeq", 7);
 }
 
 /* R26 R28: EVAL script 1 resource value ttl beginning, which has read the key. */
@@ -777,7 +766,7 @@ static inline void store_unknown(int argc, const struct arg *argv, struct reply 
 }
 
 enum { C_SET, C_EVAL, C_AUTH, C_SELECT, C_INFO, C_GET, C_PTTL, C_DEL, C_RPUSH, C_PING, C_FLUSHALL,
-       C_HELLO, C_CLIENT, C_COMMAND, C_DELEX, C_DELIFEQ };
+       C_HELLO, C_CLIENT, C_DELEX, C_DELIFEQ };
 
 static const struct store_command {
   const char *name;
@@ -785,13 +774,19 @@ static const struct store_command {
 } store_commands[] = {{"set", 3, 99},    {"eval", 3, 99}, {"auth", 2, 3},   {"select", 2, 2},
                       {"", 3, 99},        {"get", 2, 2},   {"pttl", 2, 2},   {"del", 2, 99},
                       {"rpush", 3, 99},  {"ping", 1, 2},  {"flushall", 1, 2},
-                      {"hello", 1, 99},  {"client", 3, 99}, {"command", 3, 99},
-                      {"delex", 4, 4},   {"delifeq", 3, 3}};
+                      {"hello", 1, 99},  {"client", 3, 99}, {"delex", 4, 4},
+                      {"delifeq", 3, 3}};
 
 /* Whether the server has the command. */
 static inline int store_knows(const struct store *s, int command) {
   if (command == C_DELEX) return (s->natives & STORE_DELEX) != 0;
   return command >= 0 && (command != C_DELIFEQ || s->natives & STORE_DELIFEQ);
+}
+
+/* Whether the command is one of a server's own for releases, tried in the handshake: no lock has an
+   empty value. */
+static inline int store_is_trial(int argc, const struct arg *argv) {
+  return (arg_is(argv[0], "delex") || arg_is(argv[0], "delifeq")) && argv[argc - 1].size == 0;
 }
 
 /* A script that asks for INFO counts as that. */
@@ -837,7 +832,7 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
   int locked = s->password && !c->authed && command != C_AUTH;
   int key = command == C_EVAL ? 3 : 1;
   e->kind = EFFECT_NONE;
-  if (command >= 0 && command != C_AUTH && (command < C_PING || command > C_COMMAND) &&
+  if (command >= 0 && command != C_AUTH && (command < C_PING || command > C_CLIENT) &&
       key < argc) {
     e->subject = argv[key].at;
     e->subject_size = argv[key].size;
@@ -851,7 +846,7 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
     store_wrong_arity(r, store_commands[command].name);
   } else if (locked) {
     reply_error(r, store_error(STORE_ERROR_NOAUTH));
-  } else if (s->refuse_natives && command > C_COMMAND) {
+  } else if (s->refuse_natives && command > C_CLIENT) {
     reply_error(r, "NOPERM this user has no permissions to run the 'delex' command");
   } else if (store_fails(s, command)) {
     reply_error(r, store_error(s->error));
@@ -864,7 +859,6 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
       case C_INFO: store_info(s, c, argc, argv, r); break;
       case C_HELLO: store_hello(s, c, r); break;
       case C_CLIENT: store_tracking(s, c, argc, argv, r); break;
-      case C_COMMAND: store_list(s, r); break;
       case C_DELEX: store_delex(s, c, argv, r, e); break;
       case C_DELIFEQ: store_native(s, c, argv + 1, store_error(15), r, e); break;
       case C_GET: store_look(s, c, 'g', argv[1], r, e); break;

@@ -1,5 +1,6 @@
 # manual.awk: makes redlock(3) of redlock.h: its first comment, whose headings are in capitals, and
-# then each declaration of the public part with its comment. What is private does not appear.
+# then each declaration of the public part with its comment. What is private does not appear, nor
+# do the numbers of rules, such as (R7): tests/README.md, which has them, is not installed.
 #
 #   awk -v date=2026-11-22 -f manual.awk redlock.h >redlock.3
 
@@ -115,6 +116,11 @@ function block(from) {
   declaration(from)
 }
 
+{
+  sub(/ Numbers such as .*tests\/README\.md\./, "")
+  gsub(/ \(R[0-9]+( to R[0-9]+)?\)/, "")
+  gsub(/\(R[0-9]+; /, "(")
+}
 NR == 1 {
   split($0, title, " - ")
   print ".TH REDLOCK 3 \"" date "\" \"redlock " title[2] "\"\n.nh\n.ad l"

@@ -298,7 +298,7 @@ static void judge(struct report *r, int server) {
   if (!info.tracking && !strstr(r->hint, "waiters") && strtol(r->line[VERSION], NULL, 10) >= 6)
     complain(r, "waiters are not told when a lock is free", "it lacks HELLO or CLIENT");
   if (!info.native_release && has_native_release(r->line[VERSION]))
-    add_hint(r, "+command|list with +delex or +delifeq", "release without a script");
+    add_hint(r, "+delex or +delifeq, and ~redlock", "release without a script");
 }
 
 /* As a lock with a token sees them: against the quorum-th slowest. */
@@ -384,7 +384,7 @@ static void print_table(int count, int votes) {
          "ROLE", "UPTIME", "ROUND TRIP", "CLOCK", "STATE");
   for (i = 0; i < count; i++) print_row(&reports[i], name_of(i), width);
   printf("%d of %d servers can vote, %d are needed: %s\n", votes, count, quorum(),
-         votes >= quorum() ? "locks can be taken" : "NO LOCK CAN BE TAKEN");
+         votes >= quorum() ? "locks can be taken" : "NO SAFE LOCK CAN BE TAKEN");
   if (!set.resource) return;
   printf("%d of %d servers have lock '%s'", has, count, set.resource);
   if (*holder->line[LABEL]) printf(", labelled '%s'", holder->line[LABEL]);

@@ -12,7 +12,7 @@ BENCH_BIG      := -DREDLOCK_MAX_COMMANDS=1024
 BENCH_WRAP     := -Wl,--wrap=send -Wl,--wrap=recv -Wl,--wrap=poll -Wl,--wrap=getrandom \
                   -Wl,--wrap=getpid
 
-# Plots that the README shows.
+# Plots that its README.md shows.
 BENCH_SHOWN    := in_flight faults crowd
 
 .PHONY: bench bench-line bench-shown bench-instructions
@@ -23,7 +23,7 @@ bench: $(BENCH_PROGRAMS) $(BENCH_DIR)/instructions ## measures speed, in 6 minut
 	@awk -f tests/bench/plot.awk $(BUILD)/bench.txt >$(BUILD)/bench.html
 	@echo 'plots: $(BUILD)/bench.html'
 
-bench-shown: ## draws the plots of the README from the last `make bench`
+bench-shown: ## draws the plots of its README.md from the last `make bench`
 	@for plot in $(BENCH_SHOWN); do \
 	   awk -v only=$$plot -f tests/bench/plot.awk $(BUILD)/bench.txt >tests/bench/$$plot.svg || exit; \
 	 done

@@ -1,4 +1,4 @@
-/* crowd: 10 000 locks in flight on one client and one thread, against 256, with a log that has room
+/* crowd: 10 000 locks in flight on one client and one thread, against 256, with a ring with room
  * for all of them. Nothing that a step does may walk all locks: that is what the ratio shows. */
 #define REDLOCK_MAX_COMMANDS 32768
 #define REDLOCK_IMPLEMENTATION
@@ -28,7 +28,7 @@ int main(void) {
   static struct series few, many, ratio;
   int round;
   bench_servers(&set, BENCH_SERVERS);
-  bench_say("Ten thousand locks in flight, with a log of %d commands ", REDLOCK_MAX_COMMANDS);
+  bench_say("Ten thousand locks in flight, with a ring of %d commands ", REDLOCK_MAX_COMMANDS);
   for (round = 0; round < bench_rounds(); round++) {
     double least = rate_of(FEW), most = rate_of(MANY);
     series_add(&few, least);

@@ -86,7 +86,7 @@ static void check_count(const char *what, const char *program, int width, long l
 static void one_at_a_time(void) { check_count("one at a time", "cycle", 0, ONE_BOUND); }
 
 static void many_in_flight(void) {
-  check_count("256 in flight, a log for all", "cycle-big", WIDTH, MANY_BOUND);
+  check_count("256 in flight, a ring for all", "cycle-big", WIDTH, MANY_BOUND);
 }
 
 int main(int argc, char **argv) {

@@ -29,7 +29,7 @@ static struct servers set;
 static struct worker *workers;
 static redlock_options options;
 
-/* By polling: attempts of its own, and rests between them; how many attempts, 0 = no lock. */
+/* By polling: attempts of its own, and back-offs between them; how many attempts, 0 = no lock. */
 static int poll_for(redlock *client, redlock_lock *lock, int64_t end_ns) {
   int tries = 1;
   while (redlock_acquire(client, lock, "crowded", BENCH_TTL_MS, 0) != REDLOCK_OK) {

@@ -1,7 +1,7 @@
 /* pipelined: W locks in flight on one client and one thread, against the floor with as many, whose
  * releases are the cheapest that the servers know; and beside it one whose releases are scripts.
  *
- * Built twice: with the default configuration, and with a log that has room for them all
+ * Built twice: with the default configuration, and with a ring that has room for them all
  * (BENCH_BIG in bench.mk). */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
@@ -121,7 +121,7 @@ int main(int argc, char **argv) {
   static struct row rows[WIDTHS];
   int i, only = argc > 1 ? atoi(argv[1]) : 0;
   bench_servers(&set, BENCH_SERVERS);
-  bench_say("Many locks in flight, with a log of %d commands ", REDLOCK_MAX_COMMANDS);
+  bench_say("Many locks in flight, with a ring of %d commands ", REDLOCK_MAX_COMMANDS);
   for (i = 0; i < WIDTHS; i++)
     if (!only || only == widths[i]) measure(&rows[i], widths[i], &rows[only ? i : 0]);
   bench_say(" the floor releases by %s", floor_text(probe.release));

@@ -4,9 +4,9 @@
 #   awk -v only=faults -f plot.awk bench.txt     that plot alone, as an SVG file
 #
 # A row of the bench is "  name  median  (least - most)  note"; any other line that begins at the
-# margin is the title of the rows below it. Bars and points are medians, thin lines reach from the
-# least to the most. The pictures are narrow: they can be read on a telephone. It runs in any awk,
-# and fails if a plot lacks a row or the bench did not reach its end.
+# margin is the title of the rows below it. Bars and points are medians, thin lines on bars reach
+# from the least to the most. The pictures are narrow: they can be read on a telephone. It runs in
+# any awk, and fails if a plot lacks a row or the bench did not reach its end.
 
 function fail(what) {
   print "plot.awk: " what >"/dev/stderr"
@@ -220,50 +220,44 @@ function legend(y, class, name) {
 # A panel is as wide as the picture allows, and begins right of its ticks.
 function panel_x(i, n) { return 72 + (i - 1) / (n - 1) * (WIDTH - 72 - 40) }
 
-function panel_key(s, w, name, what) { return s "|W = " w ": " name ", " what }
-
-# The lines of the two curves stand side by side.
-function point(key, x, top, height, limit, class, beside) {
-  beside = x + (class == "ours" ? 2 : -2)
-  if (least[key] != most[key])
-    rule(beside, top + height * (1 - least[key] / limit),
-         beside, top + height * (1 - most[key] / limit), "range")
-  put(sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" class=\"%s\"/>", x,
-              top + height * (1 - median[key] / limit), class))
-}
-
-function curve(s, name, what, top, height, limit, class, i, key, path) {
+# The curve of the rows BEFORE "W = 8" BEHIND, over width_at[1..widths].
+function curve(before, behind, top, height, limit, class, i, key, x, y, path, points) {
   for (i = 1; i <= widths; i++) {
-    key = panel_key(s, width_at[i], name, what)
-    if (!(key in median)) fail("no row: " key)
-    path = path sprintf("%s%.1f %.1f", i == 1 ? "M" : " L", panel_x(i, widths),
-                        top + height * (1 - median[key] / limit))
+    key = panel_key(before, width_at[i], behind)
+    x = panel_x(i, widths)
+    y = top + height * (1 - median[key] / limit)
+    path = path sprintf("%s%.1f %.1f", i == 1 ? "M" : " L", x, y)
+    points = points sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" class=\"%s\"/>\n", \
+                            x, y, class)
   }
   put("<path d=\"" path "\" class=\"line " class "\"/>")
-  for (i = 1; i <= widths; i++)
-    point(panel_key(s, width_at[i], name, what), panel_x(i, widths), top, height, limit, class)
+  svg = svg points
 }
 
-# The curves of redlock.h and another over width_at[1..widths]; the y below the axis.
-function panel(s, other, what, top, height, limit, step, v, y, i) {
+function panel_key(before, width, behind, key) {
+  key = before "|W = " width ": " behind
+  if (!(key in median)) fail("no row: " key)
+  return key
+}
+
+# The grid that curves are drawn on; the y below the axis.
+function panel(top, height, limit, step, v, y, i) {
   step = step_for(limit)
-  for (v = 0; v <= limit; v += step) {
+  for (v = 0; v < limit + step / 2; v += step) {
     y = top + height * (1 - v / limit)
     rule(64, y, WIDTH - 24, y, v ? "grid" : "axis")
-    label(58, y + 4, "tick end", spaced(v))
+    label(58, y + 4, "tick end", figure_of_tick(v, step))
   }
   for (i = 1; i <= widths; i++)
     label(panel_x(i, widths), top + height + 18, "strong middle", width_at[i])
-  curve(s, other, what, top, height, limit, "other")
-  curve(s, "redlock.h", what, top, height, limit, "ours")
   return top + height + 38
 }
 
 # Figures below a panel, each under its place.
-function figures(s, name, what, y, class, i, key) {
+function figures(before, behind, y, class, i, key) {
   box(MARGIN, y - 10, 12, 11, class)
   for (i = 1; i <= widths; i++) {
-    key = panel_key(s, width_at[i], name, what)
+    key = panel_key(before, width_at[i], behind)
     label(panel_x(i, widths), y, "number middle", figure(median[key]))
   }
   return y + 19
@@ -271,9 +265,9 @@ function figures(s, name, what, y, class, i, key) {
 
 # ---- The plots -----------------------------------------------------------------------------------
 
-function legend_of_ranges(y, bars_or_points) {
-  return paragraph(y, "faint", bars_or_points " are medians of all rounds; thin lines reach from " \
-                               "the least round to the most, or to the edge.")
+function legend_of_ranges(y) {
+  return paragraph(y, "faint", "Bars are medians of all rounds; thin lines reach from the least " \
+                               "round to the most, or to the edge.")
 }
 
 function plot_single(title, s, y) {
@@ -281,10 +275,10 @@ function plot_single(title, s, y) {
   s = "One lock at a time"
   y = open_picture(title, "Median time of an acquire, five servers on the same machine. The " \
                           "floor: ready-made commands, sockets and poll, and nothing else.")
-  y = legend_of_ranges(y, "Bars")
+  y = legend_of_ranges(y)
   add_bar("floor", s "|floor: lock, microseconds", "other")
   add_bar("redlock.h", s "|redlock.h: lock, microseconds", "ours")
-  add_bar("redlock.h, with a fencing token", s "|with a token: lock, microseconds", "p99")
+  add_bar("redlock.h, with a fencing token", s "|with a token: lock, microseconds", "lighter")
   close_picture(draw_bars(y, "microseconds"), title)
 }
 
@@ -294,74 +288,96 @@ function plot_faults(title, s, cases, i, n, y) {
   y = open_picture(title, "Time of an acquire on five servers, from the first one after the " \
                           "fault on. To wait for the lost server until server_timeout_ms would " \
                           "be 250 000 microseconds.")
-  y = legend_of_ranges(y, "Bars")
+  y = legend_of_ranges(y)
   n = split("healthy;one killed;one frozen;one black-holed;one killed, one frozen", cases, ";")
   for (i = 1; i <= n; i++) {
     add_bar(cases[i], s "|" cases[i] ": lock, microseconds", "ours")
-    add_bar("", s "|" cases[i] ": p99, microseconds", "p99")
+    add_bar("", s "|" cases[i] ": p99, microseconds", "lighter")
   }
   y = legend(y + 4, "ours", "half of the acquires take no longer")
-  y = legend(y, "p99", "99 of 100 take no longer")
+  y = legend(y, "lighter", "99 of 100 take no longer")
   close_picture(draw_bars(y, "microseconds"), title)
 }
 
-function plot_in_flight(title, log_of, i, key, top, y) {
+# Two builds, each beside a floor of its own run: their shares of it can be compared, and their
+# rates cannot.
+function plot_in_flight(title, small, big, share, i, limit, top, y) {
   title = "Many locks in flight on one thread"
   widths = split("1 8 64 256", width_at, " ")
-  for (key in most)
-    if (key ~ /^Many locks.*cycles a second$/ && most[key] > top) top = most[key]
-  y = open_picture(title, "Locks taken and released per second, over locks in flight; five " \
-                          "servers on the same machine. The lowest line: the ratio to the floor.")
-  y = legend_of_ranges(y, "Points")
-  y = legend(y + 4, "other", "floor: ready-made commands, sockets, poll")
-  y = legend(y, "ours", "redlock.h")
-  split("32 1024", log_of, " ")
-  for (i = 1; i <= 2; i++) {
-    label(MARGIN, y + 16, "strong",
-          "REDLOCK_MAX_COMMANDS=" log_of[i] (i == 1 ? ", the default" : ""))
-    y = ratios("Many locks in flight, with a log of " log_of[i] " commands", y + 36, up_to(top))
+  small = "Many locks in flight, with a ring of 32 commands"
+  big = "Many locks in flight, with a ring of 1024 commands"
+  share = "of the floor"
+  y = open_picture(title, "Locks taken and released per second, over locks in flight: the share " \
+                          "of what the floor reaches in the same run, which is 1. The floor: " \
+                          "ready-made commands, sockets and poll, and nothing else. Medians of " \
+                          "all rounds, in which the two take turns; five servers on the same " \
+                          "machine.")
+  y = legend(y + 4, "ours", "REDLOCK_MAX_COMMANDS=32, the default")
+  y = legend(y, "lighter", "REDLOCK_MAX_COMMANDS=1024")
+  limit = 1
+  for (i = 1; i <= widths; i++) {
+    limit = greater(limit, median[panel_key(small, width_at[i], share)])
+    limit = greater(limit, median[panel_key(big, width_at[i], share)])
   }
-  close_picture(y, title)
+  limit = up_to(limit)
+  top = y + 16
+  y = panel(top, 190, limit) + 8
+  curve(big, share, top, 190, limit, "lighter")
+  curve(small, share, top, 190, limit, "ours")
+  y = figures(small, share, y, "ours")
+  close_picture(figures(big, share, y, "lighter") + 6, title)
 }
 
-function ratios(s, y, limit, i) {
-  y = panel(s, "floor", "cycles a second", y, 170, limit)
-  for (i = 1; i <= widths; i++)
-    label(panel_x(i, widths), y, "number middle", median[s "|W = " width_at[i] ": of the floor"])
-  return y + 20
-}
+function greater(a, b) { return a > b ? a : b }
 
 # The crowd waits for one lock; the program crowd has locks that nobody waits for.
-function plot_crowd(title, what, i, n, y) {
+function plot_crowd(title, what, i, n, limit, top, y) {
   title = "A crowd waits for one lock"
   widths = split("2 8 32 128 256", width_at, " ")
   n = split("commands a lock;locks a second;waiters without a lock", what, ";")
   y = open_picture(title, "Commands to five servers for each lock, 10 is the least, over the " \
                           "number of processes that want it. Each holds it for 20 ms and wants " \
                           "it again at once; one run of 4 s each, on one machine.")
+  y = paragraph(y + 6, "faint", among(32) among(256))
   y = legend(y + 4, "ours", "redlock.h: woken when it may be free, in line")
   y = legend(y, "other", "polling, every 50 to 250 ms")
-  y = panel("crowd", "polling", what[1], y + 16, 190, up_to(most["crowd|commands"])) + 8
+  limit = up_to(most["crowd|commands"])
+  top = y + 16
+  y = panel(top, 190, limit) + 8
+  curve("crowd", "polling, " what[1], top, 190, limit, "other")
+  curve("crowd", "redlock.h, " what[1], top, 190, limit, "ours")
   for (i = 1; i <= n; i++) {
     label(MARGIN, y, "strong", what[i] (i == n ? " in all that time" : ""))
-    y = figures("crowd", "redlock.h", what[i], y + 20, "ours")
-    y = figures("crowd", "polling", what[i], y, "other") + 6
+    y = figures("crowd", "redlock.h, " what[i], y + 20, "ours")
+    y = figures("crowd", "polling, " what[i], y, "other") + 6
   }
   close_picture(y + 6, title)
+}
+
+# What the picture shows of so many, said.
+function among(count) {
+  return "Of " count ", redlock.h leaves " of_crowd(count, "redlock.h", "waiters without a lock") \
+         " without a lock and grants " of_crowd(count, "redlock.h", "locks a second") \
+         " a second; polling leaves " of_crowd(count, "polling", "waiters without a lock") \
+         " and grants " of_crowd(count, "polling", "locks a second") ". "
+}
+
+function of_crowd(count, name, what) {
+  return figure(median[panel_key("crowd", count, name ", " what)])
 }
 
 function plot_contention(title, i, y) {
   title = "Eight processes want one lock"
   y = open_picture(title, "How long a process waits, and what five servers are sent for each " \
                           "grant.")
-  y = legend_of_ranges(y, "Bars")
+  y = legend_of_ranges(y)
   for (i = 1; i <= loads; i++)
     add_bar(load_name[i], load_name[i] "|p99 of the wait, milliseconds", "ours")
   if (!loads) fail("no row of contention")
   label(MARGIN, y + 10, "strong", "99 of 100 waits are no longer")
   y = draw_bars(y + 20, "milliseconds")
   for (i = 1; i <= loads; i++)
-    add_bar(load_name[i], load_name[i] "|commands per lock, all servers", "p99")
+    add_bar(load_name[i], load_name[i] "|commands per lock, all servers", "lighter")
   label(MARGIN, y + 10, "strong", "commands for each lock")
   close_picture(draw_bars(y + 20, "commands, 10 is the least"), title)
 }
@@ -439,14 +455,14 @@ BEGIN {
     ".middle{text-anchor:middle}.faint,.tick{fill:#59636e}.tick,.number{font-size:13px}\n" \
     ".small{font-size:13px}" \
     ".paper{fill:#fff;stroke:#d1d9e0}.grid{stroke:#e4e8ec}.axis{stroke:#818b98}\n" \
-    ".ours{fill:#0969da}.p99{fill:#80b3f0}.other{fill:#818b98}\n" \
+    ".ours{fill:#0969da}.lighter{fill:#80b3f0}.other{fill:#818b98}\n" \
     ".range{stroke:#1f2328;stroke-width:1.5}.line{fill:none;stroke-width:2.5}\n" \
-    ".line.ours{stroke:#0969da}.line.other{stroke:#818b98}\n" \
+    ".line.ours{stroke:#0969da}.line.other{stroke:#818b98}.line.lighter{stroke:#80b3f0}\n" \
     "@media (prefers-color-scheme:dark){\n" \
     "text{fill:#e6edf3}.faint,.tick{fill:#9198a1}.paper{fill:#0d1117;stroke:#3d444d}\n" \
-    ".grid{stroke:#262c34}.axis{stroke:#656c76}.ours{fill:#4493f8}.p99{fill:#1f4f8f}\n" \
+    ".grid{stroke:#262c34}.axis{stroke:#656c76}.ours{fill:#4493f8}.lighter{fill:#2f6bbd}\n" \
     ".other{fill:#8b949e}.range{stroke:#e6edf3}.line{fill:none}.line.ours{stroke:#4493f8}\n" \
-    ".line.other{stroke:#8b949e}}\n</style>"
+    ".line.other{stroke:#8b949e}.line.lighter{stroke:#2f6bbd}}\n</style>"
 }
 
 END {

@@ -155,14 +155,19 @@ TEST(several_stop_when_one_is_lost) {
   CHECK(strstr(read_work("background"), "of 30 pieces") && is_released("a"));
 }
 
-TEST(keepalive_notices_a_loss) {
+/* An example that runs on has lost its keys: it ends and says so. */
+static void stops_on_a_loss(const char *example, const char *said) {
   pid_t pid;
   fresh();
-  pid = start("$here/../examples/keepalive $REDLOCK_SERVERS");
+  pid = start("$here/../examples/%s", example);
   CHECK(is_held("report:2024"));
   servers_command(&real, 3, "FLUSHALL");
   CHECK_EQ(end_of(pid), 1);
-  CHECK(strstr(read_work("background"), "the lock was lost after piece"));
+  CHECK(strstr(read_work("background"), said));
+}
+
+TEST(keepalive_notices_a_loss) {
+  stops_on_a_loss("keepalive $REDLOCK_SERVERS", "the lock was lost after piece");
 }
 
 /* Longer than the ttl, so that only an extension from the other thread can keep it. */
@@ -173,13 +178,7 @@ TEST(keep_thread_extends_while_the_work_blocks) {
 }
 
 TEST(keep_thread_stops_the_work_on_a_loss) {
-  pid_t pid;
-  fresh();
-  pid = start("$here/../examples/keep_thread $REDLOCK_SERVERS 600000");
-  CHECK(is_held("report:2024"));
-  servers_command(&real, 3, "FLUSHALL");
-  CHECK_EQ(end_of(pid), 1);
-  CHECK(strstr(read_work("background"), "not done: expired"));
+  stops_on_a_loss("keep_thread $REDLOCK_SERVERS 600000", "not done: expired");
 }
 
 TEST(bare_metal_passes_on_toy_servers) {
@@ -210,6 +209,8 @@ TEST(manual_is_made_of_the_public_part) {
   fresh();
   CHECK_EQ(shell("cd $here/../../.. && make -s BUILD=$work $work/redlock.3 && "
                  "! grep -nE '(^|[^a-z])(rl_|RL_)' $work/redlock.3"), 0);
+  /* Nor does it point to what is not installed. */
+  CHECK_EQ(shell("! grep -nE '(^|[^A-Z])R[0-9]|tests/' $work/redlock.3"), 0);
   CHECK_EQ(shell("sed '/^#endif .* REDLOCK_H/,$d' $here/../../../redlock.h | "
                  "grep -oE 'redlock_[a-z_]+\\(' | sort -u | "
                  "while read -r call; do grep -qF \"$call\" $work/redlock.3 || echo $call; "

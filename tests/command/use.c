@@ -302,7 +302,7 @@ TEST(shows_what_is_wrong) {
   CHECK(says("it may evict locks: set maxmemory-policy noeviction"));
   CHECK(says("it has no password: give none") || says("WRONGPASS"));
   CHECK(says("the name is not found: check it"));
-  CHECK(says("1 of 6 servers can vote, 4 are needed: NO LOCK") && !says("s3cret"));
+  CHECK(says("1 of 6 servers can vote, 4 are needed: NO SAFE LOCK") && !says("s3cret"));
   snprintf(row, sizeof row, "127.0.0.1:%d", real.at[4].port);
   CHECK(says(row));
   server_command(&real.at[2], "REPLICAOF NO ONE");
@@ -356,10 +356,10 @@ TEST(status_needs_info_and_locks_do_not) {
   CHECK(says("; +info would tell its version and role\n") && !says("NOPERM") && !says("ERR"));
   CHECK(says("5 of 5 servers can vote, 3 are needed: locks can be taken"));
   CHECK(!says(" 0s ") && !says("s3cret"));
-  CHECK_SAYS("NO LOCK CAN BE TAKEN", 121, "$redlock --max-ttl 1s -t 1s --status");
+  CHECK_SAYS("NO SAFE LOCK CAN BE TAKEN", 121, "$redlock --max-ttl 1s -t 1s --status");
   use_ann("+info");
   CHECK_EQ(shell("$redlock --status"), 121);
-  CHECK(says("NOPERM") && says("this user needs +set (see") && says("NO LOCK CAN BE TAKEN"));
+  CHECK(says("NOPERM") && says("this user needs +set (see") && says("NO SAFE LOCK CAN BE TAKEN"));
   use_ann("+info +set +eval +get +del +pttl +pexpire");
   CHECK_EQ(shell("$redlock --status"), 0);
   CHECK(says("5 of 5 servers can vote, 3 are needed: locks can be taken") && !says("NOPERM"));

@@ -14,11 +14,11 @@
 #if defined(__x86_64__) && defined(__LP64__) && !defined(REDLOCK_NO_FENCING) && \
     !defined(ANY_SIZE) /* a planted bug may change one */
 #define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
-SIZE_IS(redlock_lock, 216);
+SIZE_IS(redlock_lock, 208);
 SIZE_IS(rl_command, 104);
 SIZE_IS(rl_parser, 24);
-SIZE_IS(rl_server, 152);
-SIZE_IS(redlock, 712 + RING * sizeof(rl_command));
+SIZE_IS(rl_server, 144);
+SIZE_IS(redlock, 688 + RING * sizeof(rl_command));
 #endif
 
 static struct {
@@ -117,7 +117,7 @@ static void put_operation(const redlock_lock *k, int64_t now) {
   put8((int)k->operation | k->wake_mode << 4);
   put8((int)k->status);
   put8(k->maybe_set);
-  put8(k->maybe_free | k->known_taken << 4);
+  put8(k->maybe_free);
   if (k->phase == RL_PHASE_VOTING || k->phase == RL_PHASE_DECIDED || k->wake_mode)
     for (e = 0; e < cfg.servers; e++) put8((int)k->votes[e]);
   put16((int)k->round_ttl_ms);
@@ -226,9 +226,7 @@ static void put_server_of(int c, const rl_server *s, uint32_t head) {
   put8(next < 0 ? 0 : next);
   put8(answered < 0 ? 0 : answered);
   put8((int)s->outstanding);
-  put8(s->native);
-  put8(s->release_form != 0);
-  put8(s->release_form && s->older_replies > 1 ? (int)s->older_replies : 0);
+  put8((s->release_form != 0) | s->wants_scripts << 1);
   put8((int)s->stale_replies);
   put8((int)s->timed_reply);
   if (cfg.max_ttl) {

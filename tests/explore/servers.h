@@ -208,6 +208,13 @@ static void note_effect(int entry, const struct command *m, const struct effect 
   if (!heard && e->kind == EFFECT_SET) *fate |= EXCUSED; /* R12: an orphan of a lost connection */
 }
 
+/* An error of the handshake: its words take room, and the client has no texts here. */
+static void shorten_error(struct reply *r) {
+  if (r->size < 4 || memcmp(r->at, "-ERR", 4) != 0) return;
+  r->size = 0;
+  reply_text(r, "-ERR\r\n");
+}
+
 /* Executes one command of entry `entry` of a client's list; k = NULL: nobody hears the reply. */
 static void execute(int entry, const struct command *m, struct connection *k) {
   char bytes[STORE_REPLY];
@@ -225,6 +232,7 @@ static void execute(int entry, const struct command *m, struct connection *k) {
   lies = m->sort != ASKS && lie(server, &r);
   if (e.kind == EFFECT_SET) check_set(m, was_there);
   if (m->sort != ASKS) note_effect(entry, m, &e, &r, k != NULL);
+  shorten_error(&r);
   say(k, r.at, r.size);
   if (k && k->out_size) k->replies++;
   if (verbose) {

@@ -120,6 +120,7 @@ static int is_fenced(const struct command *m) { return m->argc == 10; }
 
 static enum sort sort_of(const struct command *m) {
   static const enum sort scripts[] = {RELEASES, EXTENDS, SETS, SETS, ASKS};
+  if (store_is_trial(m->argc, m->argv)) return ASKS;
   switch (store_command_of(m->argc, m->argv)) {
     case C_SET: return SETS;
     case C_EVAL: return scripts[script_of(m->argc, m->argv)];

@@ -146,7 +146,7 @@ TEST(a_grant_at_its_deadline_is_none) { /* R1 hand-over */
   }
 }
 
-TEST(returns_at_the_third_yes) { /* R6 */
+TEST(an_acquire_returns_at_the_third_yes) { /* R6 */
   int i;
   world(5);
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = i + 1;
@@ -160,7 +160,7 @@ TEST(returns_at_the_third_yes) { /* R6 */
   end();
 }
 
-TEST(returns_at_the_third_no) { /* R6 R23 */
+TEST(an_acquire_returns_at_the_third_no) { /* R6 R23 */
   int i;
   world(5);
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = i + 1;

@@ -96,7 +96,7 @@ TEST(an_absent_key_is_never_created) { /* R28 */
   CHECK_EQ(adopt(), REDLOCK_TAKEN);
   run_for(5);
   CHECK_EQ(fake_live_keys(&fake), 0);
-  CHECK(fake_count(&fake, FAKE_ANY, FAKE_RELEASE) <= 1); /* R7: nil needs none */
+  CHECK(fake_count(&fake, FAKE_ANY, FAKE_RELEASE) <= 1); /* R7: TAKEN needs none */
   end();
 }
 
@@ -234,7 +234,7 @@ static void in_every_phase(int closes) {
 }
 
 TEST(a_cancel_rolls_back) { in_every_phase(0); } /* R28 R7 */
-TEST(so_does_a_close) { in_every_phase(1); }      /* R28 R7 */
+TEST(a_close_rolls_back) { in_every_phase(1); }      /* R28 R7 */
 
 /* Some byte of it had left: it is not sent again, and a release follows. */
 TEST(a_swap_goes_once_whatever_byte_was_the_last) { /* R28 R12 */

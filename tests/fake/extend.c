@@ -1,7 +1,7 @@
 /* extend.c: what an extension may change and what it must leave alone. */
 #include "fixture.h"
 
-TEST(counts_from_its_own_start) { /* R18 */
+TEST(an_extension_counts_from_its_own_start) { /* R18 */
   world(5);
   hold("r", 1000);
   fake_sleep(&fake, 500);
@@ -14,7 +14,7 @@ TEST(counts_from_its_own_start) { /* R18 */
   end();
 }
 
-TEST(never_shortens) { /* R18 */
+TEST(an_extension_never_shortens) { /* R18 */
   int64_t before;
   world(5);
   hold("r", 10000);
@@ -26,7 +26,7 @@ TEST(never_shortens) { /* R18 */
   end();
 }
 
-TEST(asks_for_the_owner_and_the_ttl) { /* R18 */
+TEST(an_extension_asks_for_the_owner_and_the_ttl) { /* R18 */
   world(5);
   hold("r", 1000);
   CHECK_EQ(redlock_extend(&rl, &lock, 2000), REDLOCK_OK);

@@ -39,8 +39,8 @@ enum fake_hook {
 
 enum fake_kind {
   FAKE_SET, FAKE_RELEASE, FAKE_EXTEND, FAKE_AUTH, FAKE_SELECT, FAKE_INFO, FAKE_OTHER,
-  FAKE_HELLO, FAKE_TRACKING, FAKE_LIST /* every connection asks these three: FAKE_ANY leaves them
-                                          out */
+  FAKE_HELLO, FAKE_TRACKING, FAKE_TRIAL /* every connection begins with these: FAKE_ANY leaves them
+                                           out */
 };
 
 /* A FIN lets the replies before it through, an RST does not. */
@@ -69,7 +69,7 @@ struct fake_command {
   long long ttl_ms;
   int fenced; /* a SET by the script of R25 */
   long long token, max_ttl_ms;
-  int arms; /* a SET by a script that reads the key if it is refused */
+  int tracked; /* a SET by a script that reads the key if it is refused */
   int swaps; /* a SET that wants another value to be there (R28) */
   int native; /* a release by a command of the server's own */
   char words[48]; /* AUTH, SELECT, INFO and what is unknown: the words */

@@ -5,6 +5,7 @@
 static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
   static const enum fake_kind scripts[] = {FAKE_RELEASE, FAKE_EXTEND, FAKE_SET, FAKE_SET,
                                            FAKE_INFO};
+  if (store_is_trial(a->count, a->arg)) return FAKE_TRIAL;
   switch (store_command_of(a->count, a->arg)) {
     case C_SET: return FAKE_SET;
     case C_EVAL: return scripts[script_of(a->count, a->arg)];
@@ -13,7 +14,6 @@ static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
     case C_INFO: return FAKE_INFO;
     case C_HELLO: return FAKE_HELLO;
     case C_CLIENT: return FAKE_TRACKING;
-    case C_COMMAND: return FAKE_LIST;
     case C_DELEX:
     case C_DELIFEQ: return FAKE_RELEASE;
     default: return FAKE_OTHER;
@@ -33,10 +33,10 @@ static inline void fake_describe_script(struct fake_command *c, const struct fak
   enum script script = script_of(a->count, a->arg);
   int at = script == SCRIPT_FENCED ? 6 : 5;
   c->fenced = script == SCRIPT_FENCED;
-  c->arms = script == SCRIPT_ARM;
+  c->tracked = script == SCRIPT_ARM;
   c->value = fake_text_of(a->arg[at - 1]);
   if (script != SCRIPT_RELEASE) c->ttl_ms = fake_arg_number(a, at);
-  c->swaps = (c->fenced || c->arms) &&
+  c->swaps = (c->fenced || c->tracked) &&
              (c->value.size < a->arg[at + 1].size ||
               memcmp(c->value.byte, a->arg[at + 1].at, a->arg[at + 1].size) != 0);
   if (!c->fenced) return;

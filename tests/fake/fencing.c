@@ -354,7 +354,7 @@ TEST(it_is_asked_twice_more_and_no_oftener) { /* R25 R9 */
 
 /* The releases that server 2 takes no byte of leave room for one round, and not for its second.
    The attempt ends with its time, and the next one is made. */
-TEST(nor_without_room) { /* R25 R11 */
+TEST(no_second_round_without_room) { /* R25 R11 */
   enum { COUNT = REDLOCK_MAX_COMMANDS - 4 };
   static redlock_lock many[COUNT];
   int i;
@@ -586,7 +586,7 @@ TEST(a_failure_leaves_no_token) { /* R25 */
   end();
 }
 
-TEST(nor_does_a_grant_that_lapses_in_the_queue) { /* R25 R1 */
+TEST(a_grant_that_lapses_in_the_queue_leaves_no_token) { /* R25 R1 */
   redlock_lock *second;
   fenced(3);
   start_two(200);
@@ -598,7 +598,7 @@ TEST(nor_does_a_grant_that_lapses_in_the_queue) { /* R25 R1 */
   end();
 }
 
-TEST(nor_a_grant_that_is_cancelled) { /* R25 */
+TEST(a_grant_that_is_cancelled_leaves_no_token) { /* R25 */
   redlock_lock *second;
   fenced(3);
   start_two(1000);
@@ -659,6 +659,29 @@ TEST(a_wild_counter_is_not_gone_on_from) { /* R25 */
   end();
 }
 
+/* Of three one has it taken, one tells its clock, and the third answers when the round is over. The
+   round has failed, and goes on for that clock, but not beyond its time: that of a short ttl. */
+TEST(a_round_that_asks_for_clocks_ends_in_time) { /* R10 R16 R25 */
+  enum { TTL = SERVER_TIMEOUT - 20, TRIES = 4 };
+  prepare_fenced(3);
+  SET_SERVERS(0, 2, store.refuse_hello, 0);
+  options.max_attempts = TRIES;
+  occupy(0, 2, "r", 60000);
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", TTL, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(500);
+  CHECK_EQ(sets(1), TRIES - 1); /* it waits to be told */
+  fake.server[2].reply_ms = TTL + 10;
+  forget_key(1, 2, "r");
+  while (sets(1) < TRIES) CHECK(redlock_wait(&rl, 1) == NULL);
+  start_timing();
+  CHECK_EQ(finish(&lock), REDLOCK_TAKEN);
+  CHECK(elapsed_ms() <= TTL);
+  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_CLOCK);
+  CHECK_EQ(set(1, TRIES - 1)->token, 0);
+  end();
+}
+
 TEST(no_round_begins_when_the_time_is_up) { /* R25 R10 */
   fenced(3);
   fake.server[0].wall_us = 60 * (int64_t)SECOND_US;
@@ -671,7 +694,7 @@ TEST(no_round_begins_when_the_time_is_up) { /* R25 R10 */
 }
 
 /* One said yes, one refused the token, and the third had its time. */
-TEST(nor_when_the_last_of_it_went_to_one_who_is_silent) { /* R25 R10 R7 */
+TEST(no_round_begins_when_a_silent_server_took_the_time) { /* R25 R10 R7 */
   fenced(3);
   count(1, 1, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
   freeze(2, 2);
@@ -704,7 +727,7 @@ static void a_refused_waiter(int stepped_back) {
 }
 
 TEST(a_waiter_whose_token_is_refused_polls) { a_refused_waiter(0); } /* R25 R26 R9 */
-TEST(so_does_one_after_clocks_stepped_back) { a_refused_waiter(1); } /* R25 R26 R9 */
+TEST(a_waiter_after_clocks_stepped_back_polls) { a_refused_waiter(1); } /* R25 R26 R9 */
 
 TEST(who_is_only_asked_for_the_clock_has_no_error) { /* R15 */
   int i;

@@ -201,7 +201,7 @@ TEST(a_clock_that_fails_is_no_reason_to_wait) { /* R27 */
 }
 
 /* What the servers owe is late by no clock then, and nobody waits for it. */
-TEST(a_loop_rests_while_the_clock_fails) { /* R27 */
+TEST(a_loop_does_not_spin_while_the_clock_fails) { /* R27 */
   int turns;
   world(3);
   freeze(0, 2);
@@ -256,8 +256,8 @@ TEST(an_extension_handed_over_without_a_clock_is_still_held) { /* R19 */
   end();
 }
 
-/* The first draw is the value, the second the rest behind the refusal. */
-TEST(no_entropy_no_rest) { /* R9: a rest that is not random would bring all together */
+/* The first draw is the value, the second the back-off behind the refusal. */
+TEST(no_entropy_no_back_off) { /* R9: one that is not random would bring all together */
   world(3);
   occupy(0, 2, "r", 60000);
   fail_calls(FAKE_ENTROPY, 2, 2);

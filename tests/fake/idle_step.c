@@ -41,8 +41,8 @@ TEST(r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire) {
   end();
 }
 
-/* Two releases fill the log but for what is spared, the others stand in line. */
-TEST(r11_a_cancel_that_frees_room_wakes_the_line) {
+/* Two releases fill the ring but for what is spared, the others wait in the queue. */
+TEST(r11_a_cancel_that_frees_room_wakes_the_queue) {
   static redlock_lock many[5];
   char name[] = "a";
   int64_t start;
@@ -64,7 +64,7 @@ TEST(r11_a_cancel_that_frees_room_wakes_the_line) {
 }
 
 /* Server 2 has set a key and takes no more bytes: the release waits for it until it is too old. */
-TEST(r11_a_command_that_ages_out_wakes_the_line) {
+TEST(r11_a_command_that_ages_out_wakes_the_queue) {
   slow_world();
   hold("a", 300);
   run_for(5);
@@ -97,7 +97,7 @@ TEST(r11_a_part_of_a_command_pins_that_command_alone) {
   end();
 }
 
-/* The log is full of rounds that nobody answers: two releases, and extensions of two kept locks.
+/* The ring is full of rounds that nobody answers: two releases, and extensions of two kept locks.
    A release that waits for room is dropped when it is cancelled, and its value lives until its
    ttl. */
 TEST(r11_a_cancelled_release_without_room_is_dropped) {

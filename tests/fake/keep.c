@@ -7,7 +7,7 @@ static void held_for_kept(uint32_t ttl_ms, uint32_t max_hold_ms) {
   CHECK_EQ(redlock_keep(&rl, &lock, max_hold_ms), REDLOCK_OK);
 }
 
-TEST(extends_at_half_of_the_validity) { /* R20 */
+TEST(a_kept_lock_is_extended_at_half_of_its_validity) { /* R20 */
   const struct fake_command *set, *first;
   held_for_kept(1000, 0);
   run_for(10000);
@@ -69,7 +69,7 @@ TEST(a_short_outage_is_survived) { /* R19 */
 
 static int64_t extended_at(int k) { return fake_nth(&fake, 0, FAKE_EXTEND, k)->at; }
 
-/* Again after the longest rest, or half of what is left of the lock, whichever is less. */
+/* Again after the longest back-off, or half of what is left of the lock, whichever is less. */
 TEST(failures_are_retried) { /* R19 */
   int k, most;
   held_for_kept(2000, 0);
@@ -204,7 +204,7 @@ TEST(a_client_that_pauses_too_long_is_told) { /* R19 R22 */
   end();
 }
 
-/* Grants that nobody can take fill the log, while the caller is in a blocking call. */
+/* Grants that nobody can take fill the ring, while the caller is in a blocking call. */
 TEST(want_of_room_does_not_lose_it) { /* R11 R20 */
   static redlock_lock many[30];
   int i;

@@ -155,7 +155,7 @@ static void compare(int count, int fencing) {
 
 TEST(one_of_three_is_as_good_as_dead) { compare(3, 0); }          /* R16 R10 R4 */
 TEST(two_of_five_are_as_good_as_dead) { compare(5, 0); }          /* R16 R10 R4 */
-TEST(nor_do_they_move_a_token) { compare(3, 1); compare(5, 1); } /* R25 R24 */
+TEST(lying_servers_move_no_token) { compare(3, 1); compare(5, 1); } /* R25 R24 */
 
 /* What is asked of them is answered by whoever is there: so each is told its own password alone, or
    the one that the options have for all. */

@@ -165,7 +165,7 @@ TEST(blocking_calls_come_behind_kept_locks) { /* R11 */
   end();
 }
 
-TEST(nor_does_an_extension_wait_for_the_caller) { /* R10 */
+TEST(an_extension_does_not_wait_for_the_caller) { /* R10 */
   world(3);
   hold("r", 60000);
   start_many();
@@ -176,7 +176,7 @@ TEST(nor_does_an_extension_wait_for_the_caller) { /* R10 */
 }
 
 /* It was found to have expired while nobody took the grants that keep all the room. */
-TEST(nor_does_a_release_of_an_expired_lock) { /* R10 */
+TEST(a_release_of_an_expired_lock_does_not_wait) { /* R10 */
   world(3);
   hold("r", 200);
   start_many();
@@ -218,14 +218,14 @@ static void pile_up_and_cancel(void) {
   CHECK_EQ(fake_live_keys(&fake), 0);
 }
 
-TEST(cancelled_grants_are_released_though_the_log_was_full) { /* R7 R11 */
+TEST(cancelled_grants_are_released_though_the_ring_was_full) { /* R7 R11 */
   world(3);
   hold("r", 60000);
   pile_up_and_cancel();
   end();
 }
 
-/* The same with the log full of rounds that one slow server still has to decide. */
+/* The same with the ring full of rounds that one slow server still has to decide. */
 TEST(cancelled_grants_are_released_behind_slow_rounds) { /* R7 R11 */
   int i;
   world(3);
@@ -256,7 +256,7 @@ TEST(after_cancelled_grants_there_is_room_again) { /* R7 R11 */
   end();
 }
 
-TEST(so_are_those_that_close_withdraws) { /* R7 R11 */
+TEST(grants_that_close_withdraws_are_released) { /* R7 R11 */
   world(3);
   hold("r", 60000);
   start_many();
@@ -265,7 +265,7 @@ TEST(so_are_those_that_close_withdraws) { /* R7 R11 */
   end_without_a_key();
 }
 
-/* Far more releases are started than the log has room for, on servers that are well. */
+/* Far more releases are started than the ring has room for, on servers that are well. */
 static void start_releases(int count) {
   int i;
   for (i = 0; i < count; i++)
@@ -291,7 +291,7 @@ TEST(started_releases_leave_though_they_are_cancelled) { /* R21 R11 */
 }
 
 /* Nobody answers: what frees room is the cancel alone. */
-TEST(a_cancel_that_frees_room_wakes_the_line) { /* R11 R27 */
+TEST(a_cancel_that_frees_room_wakes_the_queue) { /* R11 R27 */
   int i;
   prepare(3);
   options.server_timeout_ms = 5000;
@@ -302,7 +302,7 @@ TEST(a_cancel_that_frees_room_wakes_the_line) { /* R11 R27 */
   freeze(0, 2);
   for (i = 0; i < 200; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
   run_for(5);
-  CHECK(redlock_timeout_ms(&rl) > 1000); /* the log is full, and the others stand in line */
+  CHECK(redlock_timeout_ms(&rl) > 1000); /* the ring is full, and the others wait in the queue */
   forget_log();
   CHECK_EQ(redlock_cancel(&rl, &many[0]), REDLOCK_OK);
   CHECK_EQ(redlock_timeout_ms(&rl), 0);
@@ -312,7 +312,7 @@ TEST(a_cancel_that_frees_room_wakes_the_line) { /* R11 R27 */
 }
 
 /* One server takes no bytes: what it did not get in time is given up, and that makes room. */
-TEST(a_command_that_ages_out_wakes_the_line) { /* R11 R12 R27 */
+TEST(a_command_that_ages_out_wakes_the_queue) { /* R11 R12 R27 */
   int i;
   prepare(3);
   options.server_timeout_ms = 5000;
@@ -344,7 +344,7 @@ TEST(grants_that_lapse_in_a_long_queue_are_released) { /* R1 R11 */
 
 /* The process stands still until hundreds of kept locks are over. A blocking call for another lock
    finds that. When its first attempt has failed the releases of all leave, however many, while it
-   rests. */
+   backs off. */
 TEST(hundreds_of_lost_locks_are_released_at_once) { /* R19 R11 R27 */
   int64_t start;
   int i;
@@ -366,8 +366,8 @@ TEST(hundreds_of_lost_locks_are_released_at_once) { /* R19 R11 R27 */
   end();
 }
 
-/* One server has a part of a command when the log is full: the rest of it follows in any case. */
-TEST(what_has_left_in_part_stays_in_the_log) { /* R11 R12 */
+/* One server has a part of a command when the ring is full: the rest of it follows in any case. */
+TEST(a_command_that_left_in_part_stays_in_the_ring) { /* R11 R12 */
   int i;
   world(3);
   fake.server[0].thaw_at = now() + SERVER_TIMEOUT - 10;

@@ -144,7 +144,7 @@ TEST(the_old_one_wins) { /* R26 */
   end();
 }
 
-/* What a holder tells may be of other times, or a lie: that costs a rest, of a second at most. */
+/* What a holder tells may be of other times, or a lie: it costs a second at most. */
 TEST(no_age_keeps_a_waiter_away) { /* R26 */
   static const long ages[] = {5000, 100000, GREATEST};
   size_t k;
@@ -184,7 +184,7 @@ TEST(a_value_of_another_size_tells_no_age) { /* R26 */
 /* The holder changes often, and one of three tells another age than the others: how long the lock
    is free then. */
 static int64_t time_beside_a_liar(int liar, long age_ms, long its_age_ms) {
-  int64_t rested;
+  int64_t backed_off_ms;
   int k;
   hold_with_age(0);
   begin(&rl, &lock);
@@ -194,9 +194,9 @@ static int64_t time_beside_a_liar(int liar, long age_ms, long its_age_ms) {
     say_age(liar, its_age_ms);
     pass_attempt(&lock);
   }
-  rested = time_to_win();
+  backed_off_ms = time_to_win();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  return rested;
+  return backed_off_ms;
 }
 
 /* It says that the holder is very old, whichever server it is. */
@@ -209,16 +209,16 @@ TEST(a_minority_that_lies_delays_nobody) { /* R26 R16 */
 
 /* Nor does one that says that nobody waits hurry anybody: the others say who waited. */
 TEST(a_minority_that_hides_an_age_hurries_nobody) { /* R26 R16 */
-  int64_t rested = 0;
+  int64_t backed_off_ms = 0;
   int turn;
   world_of_two();
-  for (turn = 0; turn < 20; turn++) rested += time_beside_a_liar(turn % 3, 100000, 0);
-  CHECK(rested >= 20 * 250);
+  for (turn = 0; turn < 20; turn++) backed_off_ms += time_beside_a_liar(turn % 3, 100000, 0);
+  CHECK(backed_off_ms >= 20 * 250);
   end();
 }
 
 /* Where few wait, whoever is not in turn would leave the lock free for nothing. */
-TEST(who_has_tried_a_few_times_hardly_rests) { /* R26 */
+TEST(a_waiter_of_a_few_attempts_hardly_backs_off) { /* R26 */
   int turn;
   world_of_two();
   for (turn = 0; turn < 20; turn++) {
@@ -232,10 +232,10 @@ TEST(who_has_tried_a_few_times_hardly_rests) { /* R26 */
   end();
 }
 
-/* One that has just come, and found it free, has no age to tell. Who is not in turn rests as before
-   it came. */
-TEST(a_newcomer_opens_no_gates) { /* R26 */
-  int64_t rested = 0;
+/* One that has just come, and found it free, has no age to tell. Who is not in turn backs off as
+   before it came. */
+TEST(a_newcomer_makes_nobody_try_sooner) { /* R26 */
+  int64_t backed_off_ms = 0;
   int turn;
   world_of_two();
   for (turn = 0; turn < 20; turn++) {
@@ -244,10 +244,10 @@ TEST(a_newcomer_opens_no_gates) { /* R26 */
     pass_for(50);
     pass_attempts(&lock, OFTEN, 100000);
     pass_attempts(&lock, 2, 0);
-    rested += time_to_win();
+    backed_off_ms += time_to_win();
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
-  CHECK(rested >= 20 * 250);
+  CHECK(backed_off_ms >= 20 * 250);
   end();
 }
 

@@ -40,7 +40,7 @@ TEST(a_young_server_does_not_vote) { /* R24: uptime less 2 s */
 }
 
 /* T1 comes before the answer that tells the uptime, which is in whole seconds. */
-TEST(an_old_one_does) { /* R24 */
+TEST(an_old_server_votes) { /* R24 */
   prepare_started(3, MAX_TTL + 3000);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -94,7 +94,7 @@ TEST(a_run_id_of_noughts_is_one) { /* R24 */
   end();
 }
 
-TEST(it_votes_when_it_is_old_enough) { /* R24: local time since INFO counts */
+TEST(a_server_votes_when_it_is_old_enough) { /* R24: local time since INFO counts */
   prepare_started(3, 8000);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);

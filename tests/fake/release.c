@@ -1,7 +1,7 @@
 /* release.c: compare-and-delete on every server. */
 #include "fixture.h"
 
-TEST(frees_all_servers) { /* R21 */
+TEST(a_release_frees_all_servers) { /* R21 */
   world(5);
   take_and_release("r", 10000);
   CHECK_EQ(lock.status, REDLOCK_OK);
@@ -89,7 +89,7 @@ TEST(what_it_deleted_itself_is_no_loss) { /* R21 R12 */
   end();
 }
 
-TEST(returns_at_the_third_yes) { /* R6 R21 */
+TEST(a_release_returns_at_the_third_yes) { /* R6 R21 */
   int i;
   world(5);
   hold("r", 10000);

@@ -1,8 +1,8 @@
 /* retry.c: when an acquire that waits tries again, and when it stops. */
 #include "fixture.h"
 
-/* The rest between two attempts: from the decision, 1 ms after the SET, to the next SET. */
-static int64_t rest(int k) {
+/* The back-off between two attempts: from the decision, 1 ms after the SET, to the next SET. */
+static int64_t back_off_ms(int k) {
   const struct fake_command *a = fake_nth(&fake, 0, FAKE_SET, k);
   const struct fake_command *b = fake_nth(&fake, 0, FAKE_SET, k + 1);
   return a && b ? b->at - a->at - 1 : -1;
@@ -16,7 +16,7 @@ static void try_in_vain(uint32_t attempts) {
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_TAKEN);
 }
 
-TEST(rests_lie_in_the_range_and_differ) { /* R9 */
+TEST(back_offs_lie_in_the_range_and_differ) { /* R9 */
   int64_t least = FAKE_NEVER, most = 0;
   int k;
   prepare(3);
@@ -24,42 +24,42 @@ TEST(rests_lie_in_the_range_and_differ) { /* R9 */
   options.retry_delay_max_ms = 39;
   try_in_vain(201);
   for (k = 0; k < 200; k++) {
-    if (rest(k) < least) least = rest(k);
-    if (rest(k) > most) most = rest(k);
+    if (back_off_ms(k) < least) least = back_off_ms(k);
+    if (back_off_ms(k) > most) most = back_off_ms(k);
   }
   CHECK_EQ(least, 30); /* both ends come up among 200 of 10 */
   CHECK_EQ(most, 39);
   end();
 }
 
-/* The greatest of the rests from..to, after checking that none passes the default's ends. */
-static int64_t longest_rest(int from, int to) {
+/* The greatest of the back-offs from..to, after checking that none passes the default's ends. */
+static int64_t longest_back_off_ms(int from, int to) {
   int64_t most = 0;
   for (; from < to; from++) {
-    CHECK(rest(from) >= 1 && rest(from) <= 200);
-    if (rest(from) > most) most = rest(from);
+    CHECK(back_off_ms(from) >= 1 && back_off_ms(from) <= 200);
+    if (back_off_ms(from) > most) most = back_off_ms(from);
   }
   return most;
 }
 
-TEST(default_rests_are_short_first_and_long_later) { /* R9 */
+TEST(default_back_offs_are_short_first_and_long_later) { /* R9 */
   prepare(3);
   try_in_vain(1001);
-  CHECK(rest(0) <= 1 + 199 / 8);
-  CHECK(longest_rest(8, 64) <= 5); /* the range is 4: two attempts of 1 ms, and 2 */
-  CHECK(longest_rest(64, 600) > 100);
-  CHECK(longest_rest(600, 1000) > 190); /* the whole range, from 480 attempts on */
+  CHECK(back_off_ms(0) <= 1 + 199 / 8);
+  CHECK(longest_back_off_ms(8, 64) <= 5); /* the range is 4: two attempts of 1 ms, and 2 */
+  CHECK(longest_back_off_ms(64, 600) > 100);
+  CHECK(longest_back_off_ms(600, 1000) > 190); /* the whole range, from 480 attempts on */
   end();
 }
 
 /* Two clients that collide must come apart: by as much as both their attempts take. */
-TEST(slow_attempts_rest_longer) { /* R9 */
+TEST(slow_attempts_back_off_longer) { /* R9 */
   int i;
   prepare(3);
   for (i = 0; i < 3; i++) fake.server[i].request_ms = fake.server[i].reply_ms = 10;
   try_in_vain(64);
-  CHECK(longest_rest(2, 14) > 20 + 30); /* the trip, and most of two */
-  CHECK(longest_rest(2, 14) <= 20 + 1 + 42);
+  CHECK(longest_back_off_ms(2, 14) > 20 + 30); /* the trip, and most of two */
+  CHECK(longest_back_off_ms(2, 14) <= 20 + 1 + 42);
   end();
 }
 
@@ -132,7 +132,7 @@ TEST(wait_for_ever_waits_for_long) { /* R9 */
 
 /* The process stands still until the square of the time waited, in tenths of a second, is no number
    of 32 bits any more. */
-TEST(who_waits_for_long_rests_for_long) { /* R9 */
+TEST(who_waits_for_long_backs_off_for_long) { /* R9 */
   int attempts;
   prepare(3);
   options.retry_delay_max_ms = 2000000000;
@@ -148,7 +148,7 @@ TEST(who_waits_for_long_rests_for_long) { /* R9 */
   end();
 }
 
-/* The process stood still: the rest was over in time, and the step comes too late. */
+/* The process stood still: the back-off was over in time, and the step comes too late. */
 TEST(no_attempt_starts_after_the_wait) { /* R9 */
   prepare(3);
   options.retry_delay_min_ms = options.retry_delay_max_ms = 50;

@@ -18,7 +18,7 @@ static void end_with_all_undone(void) {
   end_without_a_key();
 }
 
-/* A server that answered nil holds nothing of the attempt: it gets no release. */
+/* A server that said TAKEN holds nothing of the attempt: it gets no release. */
 TEST(a_taken_lock_is_rolled_back_where_it_may_be_set) { /* R7 */
   int i;
   world(5);
@@ -63,7 +63,7 @@ TEST(the_roll_back_leaves_without_another_call) { /* R7: at once */
   world(5);
   occupy(0, 2, "r", 10000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
-  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 2); /* to those that had not said nil */
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 2); /* to those that had not said TAKEN */
   end();
 }
 

@@ -73,8 +73,8 @@ TEST(far_more_locks_than_room_are_taken_and_freed) { /* R11 */
   end_without_a_key();
 }
 
-/* What the handshake was begun for has left the log, and nothing has come after it. */
-TEST(a_handshake_goes_on_with_an_empty_log) { /* R27 */
+/* What the handshake was begun for has left the ring, and nothing has come after it. */
+TEST(a_handshake_goes_on_with_an_empty_ring) { /* R27 */
   prepare(3);
   options.password = "secret";
   SET_SERVERS(0, 2, store.password, "secret");

@@ -29,12 +29,12 @@ static void stalled_gets_nothing_more(int server) {
   end_without_a_key();
 }
 
-TEST(it_gets_nothing_more) { /* R13 */
+TEST(a_stalled_server_gets_nothing_more) { /* R13 */
   int server;
   for (server = 0; server < 5; server++) stalled_gets_nothing_more(server);
 }
 
-TEST(it_gets_the_release_of_a_set_that_it_was_sent) { /* R13 R7 */
+TEST(a_stalled_server_gets_the_release_of_its_set) { /* R13 R7 */
   world(5);
   fake_freeze(&fake, 4);
   hold("r", 60000);
@@ -103,7 +103,7 @@ static void no_clock_after_the_last_send(struct fake *f, enum fake_hook hook, in
   fail_calls(FAKE_NOW, 1, 1);
 }
 
-TEST(nor_does_a_clock_that_fails_shorten_that) { /* R13 R7 */
+TEST(a_late_set_is_undone_though_a_clock_failed) { /* R13 R7 */
   world(5);
   fake_freeze(&fake, 4);
   fake.on_call = no_clock_after_the_last_send;
@@ -116,7 +116,7 @@ TEST(nor_does_a_clock_that_fails_shorten_that) { /* R13 R7 */
   end_without_a_key();
 }
 
-TEST(it_recovers_when_it_has_caught_up) { /* R13 */
+TEST(a_stalled_server_recovers_when_it_has_caught_up) { /* R13 */
   stall(4, 4, 60000);
   use(3);
   fake_thaw(&fake, 4);
@@ -171,7 +171,7 @@ TEST(answers_to_others_are_not_the_one_that_is_overdue) { /* R13 */
 }
 
 /* The client did not step meanwhile: it hears of that before it asks the others. */
-TEST(its_answer_is_heard_before_a_round_begins) { /* R13 R16 */
+TEST(a_stalled_servers_answer_is_heard_before_a_round) { /* R13 R16 */
   stall(4, 4, 60000);
   fake_thaw(&fake, 4);
   fake_sleep(&fake, 5);
@@ -180,7 +180,7 @@ TEST(its_answer_is_heard_before_a_round_begins) { /* R13 R16 */
   end();
 }
 
-TEST(its_connection_is_kept_for_one_ttl) { /* R13 */
+TEST(a_stalled_connection_is_kept_for_one_ttl) { /* R13 */
   int64_t sent;
   stall(4, 4, 5000);
   sent = now() - SERVER_TIMEOUT - 4;
@@ -210,7 +210,7 @@ TEST(owing_much_is_no_reason_to_close) { /* R13 R8 */
   end_without_a_key();
 }
 
-/* One server freezes before it has answered the handshake, and the log is used up behind that. */
+/* One server freezes before it has answered the handshake, and the ring is used up behind that. */
 static void use_behind_a_handshake(void) {
   int i;
   prepare(5);
@@ -316,7 +316,7 @@ TEST(one_attempt_acquires_see_a_thaw) { /* R13 */
 }
 
 /* What the old connection owed is void: the new one is waited for like any. */
-TEST(its_next_connection_has_its_time) { /* R13 R14 */
+TEST(a_stalled_servers_next_connection_has_its_time) { /* R13 R14 */
   stall(4, 4, 60000);
   fake.server[4].connect_ms = SERVER_TIMEOUT / 2;
   fake_reset(&fake, 4, FAKE_RST);
@@ -339,7 +339,7 @@ TEST(all_that_are_stalled_decide_at_once) { /* R6 R13 R16 */
 }
 
 /* Nor is a connection waited for again that did not come to stand in time. */
-TEST(so_do_connections_that_hang) { /* R14 R16 */
+TEST(connections_that_hang_decide_at_once) { /* R14 R16 */
   int i;
   prepare(3);
   SET_SERVERS(1, 2, connect_ms, FAKE_NEVER);
@@ -356,7 +356,7 @@ TEST(so_do_connections_that_hang) { /* R14 R16 */
 }
 
 /* Nor is a socket that takes nothing: it owes nothing, and a release waits for it. */
-TEST(so_do_full_sockets) { /* R13 R16 */
+TEST(full_sockets_decide_at_once) { /* R13 R16 */
   world(3);
   hold("held", 60000);
   fake.server[1].socket_room = fake.server[2].socket_room = 0;
@@ -380,7 +380,7 @@ static redlock_vote vote_of_the_third(void) {
   return lock.votes[2];
 }
 
-TEST(the_vote_says_what_is_wrong) { /* R13 R14 */
+TEST(a_stalled_servers_vote_says_what_is_wrong) { /* R13 R14 */
   world(3);
   fake_freeze(&fake, 2);
   CHECK_EQ(vote_of_the_third(), REDLOCK_VOTE_TIMEOUT);
@@ -420,7 +420,7 @@ static void let_the_release_age(int64_t ttl_ms) {
   CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 0);
 }
 
-TEST(nor_when_nothing_else_is_outstanding) { /* R7 */
+TEST(a_release_is_not_too_old_when_it_is_all_that_is_outstanding) { /* R7 */
   let_the_release_age(500);
   fake_thaw(&fake, 4);
   fake_pass(&fake, now() + 5);
@@ -441,7 +441,7 @@ static void sleep_before_the_server_is_heard(struct fake *f, enum fake_hook hook
   fake_sleep(f, 5);
 }
 
-TEST(nor_when_that_reply_was_heard_late) { /* R7 */
+TEST(a_release_is_not_too_old_when_its_reply_is_heard_late) { /* R7 */
   let_the_release_age(500);
   fake.server[4].socket_room = 0;
   fake.on_call = sleep_before_the_server_is_heard;

@@ -49,7 +49,7 @@ TEST(it_tells_who_is_connected_and_who_tells_waiters) { /* R26 */
 }
 
 /* The system accepts for a program that stands still. */
-TEST(nor_is_one_that_never_answered_connected) {
+TEST(a_server_that_never_answered_is_not_connected) {
   prepare(3);
   freeze(2, 2);
   ready();

@@ -74,17 +74,21 @@ static void cut_minority(int inward, size_t at, enum fake_end how) {
   end();
 }
 
-TEST(a_minority_cut_at_every_byte) { /* R12 R16 */
+/* Of what is sent and of what is answered, so many bytes. */
+static void cut_at_every_byte(void (*one)(int, size_t, enum fake_end), size_t sent,
+                              size_t answered) {
   size_t at;
-  for (at = 0; at < 160; at++) {
-    cut_minority(1, at, FAKE_RST);
-    cut_minority(1, at, FAKE_FIN);
+  for (at = 0; at < sent; at++) {
+    one(1, at, FAKE_RST);
+    one(1, at, FAKE_FIN);
   }
-  for (at = 0; at < 24; at++) {
-    cut_minority(0, at, FAKE_RST);
-    cut_minority(0, at, FAKE_FIN);
+  for (at = 0; at < answered; at++) {
+    one(0, at, FAKE_RST);
+    one(0, at, FAKE_FIN);
   }
 }
+
+TEST(a_minority_cut_at_every_byte) { cut_at_every_byte(cut_minority, 160, 24); } /* R12 R16 */
 
 /* All servers cut: the outcome is open, but it must be told, and nothing may outlive its ttl. */
 static void cut_all(int inward, size_t at, enum fake_end how) {
@@ -102,17 +106,7 @@ static void cut_all(int inward, size_t at, enum fake_end how) {
   end();
 }
 
-TEST(all_cut_at_every_byte) { /* R12 */
-  size_t at;
-  for (at = 0; at < 100; at++) {
-    cut_all(1, at, FAKE_RST);
-    cut_all(1, at, FAKE_FIN);
-  }
-  for (at = 0; at < 8; at++) {
-    cut_all(0, at, FAKE_RST);
-    cut_all(0, at, FAKE_FIN);
-  }
-}
+TEST(all_cut_at_every_byte) { cut_at_every_byte(cut_all, 100, 8); } /* R12 */
 
 static const char *const garbage[] = {
     "HTTP/1.1 400 Bad Request\r\n\r\n", "\r\n", "+", "+OK", "+OK\n", "+OKAY\r\n", "+ok\r\n",

@@ -1,7 +1,7 @@
 /* wake.c: waiting where the servers tell when a lock is free again (R26). */
 #include "fixture.h"
 
-enum { HELD_MS = 100000000, LONG = 10000, A_MOMENT = 40, DOZE = 2000 };
+enum { HELD_MS = 100000000, LONG = 10000, A_MOMENT = 40, FALLBACK_MS = 2000 };
 
 static void prepare_waking(int count) {
   prepare(count);
@@ -26,7 +26,7 @@ static void release_at(int first, int last) { forget_key(first, last, "r"); }
 /* The attempts at a server since the log was forgotten. */
 static int attempts(int server) { return fake_count(&fake, server, FAKE_SET); }
 
-/* From now on it sends no more than a doze does. */
+/* From now on it asks no more often than once in a fall-back. */
 static void is_not_polled(int server) {
   forget_log();
   run_for(LONG);
@@ -42,7 +42,7 @@ static void comes_soon(void) {
 static void comes_with_the_fallback(void) {
   int64_t start = now();
   CHECK_EQ(finish(&lock), REDLOCK_OK);
-  CHECK(now() - start > A_MOMENT && now() - start <= DOZE + A_MOMENT);
+  CHECK(now() - start > A_MOMENT && now() - start <= FALLBACK_MS + A_MOMENT);
 }
 
 TEST(a_release_is_noticed_at_once) { /* R26 */
@@ -63,18 +63,18 @@ TEST(waiting_costs_next_to_nothing) { /* R26 */
   CHECK(attempts(0) <= 3);
   run_for(LONG);
   CHECK(attempts(0) <= 2 + LONG / 1000 && attempts(0) >= 2 + LONG / 2000);
-  CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 0); /* nil holds nothing */
+  CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 0); /* TAKEN holds nothing */
   end();
 }
 
 /* Where locks are held for a moment, the second attempt gets them, and nobody had to be told. */
-TEST(the_first_two_attempts_are_plain_and_the_next_ones_arm) { /* R26 */
+TEST(the_first_two_attempts_are_plain_and_the_next_ones_tracked) { /* R26 */
   int i;
   world_waking(3);
   wait_for_held(0, 2);
   run_for(LONG);
   CHECK(attempts(0) > 4);
-  for (i = 0; i < attempts(0); i++) CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, i)->arms, i > 1);
+  for (i = 0; i < attempts(0); i++) CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, i)->tracked, i > 1);
   end();
 }
 
@@ -115,7 +115,7 @@ TEST(the_handshake_costs_no_trip_of_its_own) { /* R4 R26 */
 }
 
 /* Whatever they refuse it with: they are used as ever, and polled, with plain SETs. */
-TEST(who_refuses_is_polled) { /* R26 */
+TEST(a_server_that_refuses_is_polled) { /* R26 */
   static const char *const answers[][2] = {
       {"-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n", "-ERR\r\n"},
       {"-NOPROTO unsupported protocol version\r\n", "-ERR\r\n"},
@@ -134,7 +134,7 @@ TEST(who_refuses_is_polled) { /* R26 */
     CHECK(attempts(0) > 5);
     run_for(LONG);
     CHECK(attempts(0) > 40);
-    for (i = 0; i < attempts(0); i++) CHECK(!fake_nth(&fake, 0, FAKE_SET, i)->arms);
+    for (i = 0; i < attempts(0); i++) CHECK(!fake_nth(&fake, 0, FAKE_SET, i)->tracked);
     end();
   }
 }
@@ -200,7 +200,7 @@ TEST(a_quorum_of_pushes_wakes) { /* R26 */
     wait_for_held(0, 4);
     run_for(LONG);
     forget_log();
-    release_at(3, 3); /* with the two whose nil came late: a quorum may be free */
+    release_at(3, 3); /* with the two whose TAKEN came late: a quorum may be free */
     run_for(100);
     forget_log();
     release_at(0, many ? 2 : 1);
@@ -210,7 +210,7 @@ TEST(a_quorum_of_pushes_wakes) { /* R26 */
   }
 }
 
-/* Four say nil, are freed and tell, before the fifth ends the round with an error. Nothing comes
+/* Four say TAKEN, are freed and tell, before the fifth ends the round with an error. Nothing comes
  * after that. */
 TEST(pushes_while_voting_count) { /* R26 */
   int i;
@@ -242,7 +242,7 @@ TEST(a_release_just_after_the_refusal_is_noticed) { /* R26 */
   end();
 }
 
-TEST(a_nil_that_comes_later_needs_no_release) { /* R7 R26 */
+TEST(a_taken_that_comes_later_needs_no_release) { /* R7 R26 */
   int i;
   world_waking(5);
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = i < 3 ? 1 : 3;
@@ -256,17 +256,17 @@ TEST(a_nil_that_comes_later_needs_no_release) { /* R7 R26 */
   end();
 }
 
-/* Nor is it blamed: it answers in time. */
-TEST(who_is_much_slower_is_not_waited_for) { /* R6 R16 R26 */
-  int i, blamed = 0;
+/* Nor has it an error: it answers in time. */
+TEST(a_much_slower_server_is_not_waited_for) { /* R6 R16 R26 */
+  int i, errors = 0;
   world_waking(5);
   fake.server[4].reply_ms = 30;
   wait_for_held(0, 4);
   for (i = 0; i < LONG; i++) {
     run_for(1);
-    blamed += redlock_server_error(&rl, 4)[0] != 0;
+    errors += redlock_server_error(&rl, 4)[0] != 0;
   }
-  CHECK_EQ(blamed, 0);
+  CHECK_EQ(errors, 0);
   CHECK(fake_count(&fake, 4, FAKE_RELEASE) >= LONG / 2000);
   release_at(0, 4);
   comes_soon();
@@ -286,14 +286,14 @@ TEST(pushes_of_other_names_wake_no_one) { /* R26 */
     for (k = 0; k < 3; k++) fake_push(&fake, k, ">3\r\n+pubsub\r\n:1\r\n%1\r\n+a\r\n*1\r\n:7\r\n");
   }
   run_for(400);
-  CHECK(attempts(0) <= 2); /* an empty name is as good as nil */
+  CHECK(attempts(0) <= 2); /* an empty name is as good as all names */
   CHECK_EQ(fake.server[0].connections, 1);
   release_at(0, 2);
   comes_soon();
   end();
 }
 
-TEST(nil_wakes_all) { /* R26: FLUSHALL */
+TEST(a_push_of_all_names_wakes_all) { /* R26: FLUSHALL */
   int i;
   world_waking(3);
   wait_for_held(0, 2);
@@ -355,7 +355,7 @@ TEST(an_extension_is_pushed_and_no_more) { /* R26 */
   end();
 }
 
-TEST(a_siblings_release_wakes) { /* R26 */
+TEST(a_release_by_the_same_client_wakes) { /* R26 */
   world_waking(3);
   CHECK_EQ(redlock_acquire(&rl, &other, "r", 60000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
@@ -366,7 +366,7 @@ TEST(a_siblings_release_wakes) { /* R26 */
 }
 
 /* A read makes a server remember: whoever never waits reads as a writer does, where he can. */
-TEST(who_never_waits_is_not_remembered) { /* R26 */
+TEST(a_client_that_never_waits_is_not_remembered) { /* R26 */
   int can, i;
   for (can = 0; can < 2; can++) {
     prepare_waking(3);
@@ -381,10 +381,10 @@ TEST(who_never_waits_is_not_remembered) { /* R26 */
 }
 
 /* Behind a write Redis 7 sets whatever it is asked to. */
-TEST(what_arms_needs_memory) { /* R26 */
+TEST(a_tracked_attempt_needs_memory) { /* R26 */
   world_waking(3);
   wait_for_held(0, 2);
-  run_for(DOZE);
+  run_for(FALLBACK_MS);
   SET_SERVERS(0, 2, store.error, STORE_ERROR_OOM);
   release_at(0, 2);
   run_for(LONG);
@@ -400,7 +400,7 @@ TEST(a_waiter_behind_a_kept_lock_is_woken) { /* R26 */
   CHECK_EQ(redlock_acquire(&rl, &other, "kept", 60000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
   wait_for_held(0, 2);
-  run_for(DOZE + 1);
+  run_for(FALLBACK_MS + 1);
   release_at(0, 2);
   comes_soon();
   end();
@@ -411,14 +411,14 @@ TEST(a_new_connection_counts_as_a_push) { /* R26 R14 */
   int i;
   world_waking(3);
   wait_for_held(0, 2);
-  run_for(DOZE + 1);
+  run_for(FALLBACK_MS + 1);
   reset(0, 1, FAKE_RST);
   for (i = 0; i < 3; i++) fake.server[i].store.keys = 0; /* in silence */
   comes_soon();
   end();
 }
 
-TEST(who_was_dead_is_back_in_time) { /* R26 R14 */
+TEST(a_server_that_was_dead_is_back_in_time) { /* R26 R14 */
   int later;
   for (later = 0; later < 2000; later += 100) {
     prepare_waking(3);
@@ -439,7 +439,7 @@ TEST(a_stalled_server_that_caught_up_counts_as_a_push) { /* R26 R13 */
   world_waking(3);
   wait_for_held(1, 2);
   fake_freeze(&fake, 0);
-  run_for(3 * DOZE); /* it is stalled, and two that say nil are enough to doze */
+  run_for(3 * FALLBACK_MS); /* it is stalled, and the two that say TAKEN are enough */
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TIMEOUT);
   fake_thaw(&fake, 0);
   run_for(20);
@@ -449,7 +449,7 @@ TEST(a_stalled_server_that_caught_up_counts_as_a_push) { /* R26 R13 */
 }
 
 /* Nothing that is on its way there is of this lock, so that no roll-back pushes either. */
-TEST(so_does_one_that_was_not_asked) { /* R26 R13 */
+TEST(a_stalled_server_that_was_not_asked_counts_as_a_push) { /* R26 R13 */
   world_waking(3);
   fake_freeze(&fake, 0);
   take_and_release("other", 60000);
@@ -463,7 +463,7 @@ TEST(so_does_one_that_was_not_asked) { /* R26 R13 */
   end();
 }
 
-/* A waiter for "r", tried for long enough to have come to its usual rests. */
+/* A waiter for "r", tried for long enough to have come to its usual back-off. */
 static void wait_until_settled(void) {
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
   run_for(3000);
@@ -471,7 +471,7 @@ static void wait_until_settled(void) {
 }
 
 /* Nothing that may be free can be found out by asking more often. */
-TEST(who_errs_is_polled) { /* R26 */
+TEST(servers_that_err_are_polled) { /* R26 */
   world_waking(3);
   fake_answer(&fake, 0, FAKE_SET, -1, "-OOM command not allowed.\r\n");
   fake_answer(&fake, 1, FAKE_SET, -1, "-READONLY You can't write against a read only replica.\r\n");
@@ -489,7 +489,7 @@ static void begin_with_two_young(int count) {
   ready();
 }
 
-TEST(nobody_is_asked_while_a_quorum_is_quarantined) { /* R26 R24 R29 */
+TEST(servers_are_not_asked_while_a_quorum_is_in_quarantine) { /* R26 R24 R29 */
   int i;
   begin_with_two_young(3);
   wait_until_settled();
@@ -515,7 +515,7 @@ static void lose_all_pushes(void) {
   SET_SERVERS(0, fake.servers - 1, loses_pushes, 1);
 }
 
-TEST(lost_pushes_cost_a_rest) { /* R26 */
+TEST(lost_pushes_cost_a_back_off) { /* R26 */
   prepare_waking(3);
   lose_all_pushes();
   ready_and_warm();
@@ -526,36 +526,21 @@ TEST(lost_pushes_cost_a_rest) { /* R26 */
   end();
 }
 
-/* The fallback finds one server of three free that pushed nothing. */
-static void find_that_pushes_are_lost(void) {
+/* ... and nothing else: the fallback finds one server of three free that pushed nothing, and the
+   waiter goes on as before. */
+TEST(a_waiter_that_missed_a_push_does_not_poll) { /* R26 */
   world_waking(3);
   lose_all_pushes();
   wait_for_held(0, 2);
   release_at(0, 0);
-  run_for(DOZE + 100);
-}
-
-TEST(whose_push_was_lost_polls_from_then_on) { /* R26 */
-  find_that_pushes_are_lost();
+  run_for(FALLBACK_MS + 100);
   CHECK_EQ(lock.status, REDLOCK_PENDING);
-  forget_log();
-  run_for(LONG);
-  CHECK(attempts(0) > 40);
-  release_at(1, 2);
-  CHECK_EQ(finish(&lock), REDLOCK_OK);
-  end();
-}
-
-/* ... until a push comes again. */
-TEST(who_gets_pushes_again_trusts_again) { /* R26 */
-  int i;
-  find_that_pushes_are_lost();
-  occupy(0, 0, "r", HELD_MS);
-  run_for(1000);
-  SET_SERVERS(0, 2, loses_pushes, 0);
-  for (i = 0; i < 2; i++) fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n");
-  run_for(500);
   is_not_polled(0);
+  SET_SERVERS(0, 2, loses_pushes, 0);
+  run_for(FALLBACK_MS + 100); /* it reads the keys anew */
+  forget_log();
+  release_at(1, 2);
+  comes_soon();
   end();
 }
 
@@ -574,8 +559,8 @@ static void put_into(int i, int state) {
   if (state == MUTE) fake_freeze(&fake, i);
 }
 
-/* A waiter there sends no more than a doze does, and ends soon after the release. An attempt
-   that is refused a token has three rounds (R25). */
+/* A waiter there asks no more often than once in a fall-back, and ends soon after the release. An
+   attempt that is refused a token has three rounds (R25). */
 static int waits_quietly(const int *state, int fenced) {
   int64_t start;
   int i, good, tried = 0;
@@ -653,7 +638,7 @@ TEST(an_error_that_passes_makes_nobody_poll) { /* R26 R15 */
     world_waking(3);
     fake_answer(&fake, 0, FAKE_SET, times, "-OOM command not allowed.\r\n");
     settle_with_two_held();
-    run_for(times * DOZE);
+    run_for(times * FALLBACK_MS);
     remains_quiet_and_comes_soon();
   }
 }
@@ -666,9 +651,9 @@ TEST(a_silence_that_ends_makes_nobody_poll) { /* R26 R13 */
   wait_until_settled();
   for (i = 0; i < 5; i++) {
     fake.server[0].reply_ms = 2 * SERVER_TIMEOUT;
-    run_for(DOZE);
+    run_for(FALLBACK_MS);
     fake.server[0].reply_ms = 1;
-    run_for(DOZE);
+    run_for(FALLBACK_MS);
   }
   remains_quiet_and_comes_soon();
 }
@@ -705,24 +690,6 @@ TEST(a_key_on_a_quorum_only_is_not_polled) { /* R26 */
   is_not_polled(1);
   release_at(1, 3);
   comes_soon();
-  end();
-}
-
-/* That it is taken, and then free, is pushed while an attempt is under way. */
-TEST(pushes_while_voting_end_distrust) { /* R26 */
-  int i;
-  find_that_pushes_are_lost();
-  occupy(0, 0, "r", HELD_MS);
-  SET_SERVERS(0, 2, loses_pushes, 0);
-  SET_SERVERS(0, 2, reply_ms, 20);
-  forget_log();
-  while (attempts(0) == 0) run_for(1);
-  for (i = 0; i < 2; i++) {
-    fake.server[i].reply_ms = 1;
-    fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n");
-  }
-  run_for(1000);
-  is_not_polled(0);
   end();
 }
 
@@ -807,7 +774,7 @@ static void a_newcomer(int fenced) {
   end();
 }
 
-TEST(who_comes_after_a_long_hold_tries_at_once) { a_newcomer(0); } /* R26 */
+TEST(a_newcomer_after_a_long_hold_tries_at_once) { a_newcomer(0); } /* R26 */
 
 /* Two clients take turns, and none is left out. */
 TEST(clients_take_turns) { /* R26 */
@@ -828,7 +795,7 @@ TEST(clients_take_turns) { /* R26 */
 }
 
 #ifndef REDLOCK_NO_FENCING
-TEST(who_has_a_token_too) { a_newcomer(1); } /* R26 R25 */
+TEST(a_newcomer_with_a_token_tries_at_once) { a_newcomer(1); } /* R26 R25 */
 
 /* A waiter that is refused a token late has no more time for the second round. */
 TEST(a_waiters_rounds_share_one_deadline) { /* R25 R10 R9 */
@@ -863,7 +830,7 @@ TEST(fenced_acquires_wake_too) { /* R25 R26 */
   occupy(0, 2, "r", HELD_MS);
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
   run_for(LONG);
-  CHECK(attempts(0) <= 1 + LONG / 1000); /* the first one has armed */
+  CHECK(attempts(0) <= 1 + LONG / 1000); /* the first one is tracked */
   release_at(0, 2);
   comes_soon();
   end();

@@ -98,11 +98,11 @@ static void adopt(struct user *u, struct slot *s, uint8_t how, int blocks) {
   int64_t begin = world.fake.now_ms;
   int free = !s->pending && !s->kept;
   if (free && !(how & 128)) hand_over(s, *resource);
-  value = ticket_of(*resource);
+  value = given_value_of(*resource);
   if (free) {
     s->adopts = 1;
-    memcpy(s->ticket, value, sizeof s->ticket);
-    if (memcmp(value, s->lock.value, sizeof s->ticket) == 0) value = s->lock.value;
+    memcpy(s->given, value, sizeof s->given);
+    if (memcmp(value, s->lock.value, sizeof s->given) == 0) value = s->lock.value;
   }
   if (blocks) acquired(s, redlock_adopt(&u->rl, &s->lock, resource, ttl, value), begin, 0);
   else
@@ -173,7 +173,7 @@ static void close_user(int i) {
   int64_t begin = world.fake.now_ms;
   int server, k;
   if (!u->open) return;
-  for (k = 0; k < SLOTS; k++) note_ticket(&u->slot[k]); /* to be resumed by another process */
+  for (k = 0; k < SLOTS; k++) note_given(&u->slot[k]); /* to be resumed by another process */
   redlock_close(&u->rl);
   took(begin, 0);
   for (server = 0; server < world.fake.servers; server++)

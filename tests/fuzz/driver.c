@@ -2,8 +2,9 @@
  *
  *   program [-runs=N] [-max_total_time=S] [-seed=N] [-max_len=N] [FILE or FOLDER...]
  *
- * Replays the files, FUZZ_CORPUS when none is named: each is one test. With -runs or
- * -max_total_time it then goes on with random changes of them, and with random bytes. */
+ * Replays the files, FUZZ_CORPUS when none is named: each is one test, and so is each line of one
+ * whose name ends with .txt (see pack). With -runs or -max_total_time it then goes on with random
+ * changes of them, and with random bytes. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -37,17 +38,11 @@ static void run(const uint8_t *bytes, size_t size) {
   free(copy);
 }
 
-static void replay(const char *path) {
-  static uint8_t bytes[1 << 16];
-  FILE *f = fopen(path, "rb");
-  size_t size;
-  if (!f || files == FILES) {
-    fprintf(stderr, "%s cannot be read\n", path);
-    exit(2);
-  }
-  size = fread(bytes, 1, sizeof bytes, f);
-  fclose(f);
+/* line: where it stands in the file; 0 = it is all of it. */
+static void replay(const char *path, int line, const uint8_t *bytes, size_t size) {
+  if (files == FILES) abort();
   printf("  ok    %s", path); /* its end follows when that is so */
+  if (line) printf(":%d", line);
   fflush(stdout);
   run(bytes, size);
   puts("");
@@ -55,6 +50,39 @@ static void replay(const char *path) {
   if (!file[files].bytes) abort();
   memcpy(file[files].bytes, bytes, size);
   file[files++].size = size;
+}
+
+/* A line as pack writes it, into its own place; how many bytes it is. */
+static size_t unpack(char *line) {
+  const char *from = line;
+  char *to = line;
+  while (*from && *from != '\n') {
+    if (*from == '\\') { /* and a zero, and three digits */
+      *to++ = (char)((from[2] - '0') * 64 + (from[3] - '0') * 8 + (from[4] - '0'));
+      from += 5;
+    } else {
+      *to++ = *from++;
+    }
+  }
+  return (size_t)(to - line);
+}
+
+static int is_packed(const char *path) {
+  size_t size = strlen(path);
+  return size > 4 && strcmp(path + size - 4, ".txt") == 0;
+}
+
+static void replay_file(const char *path) {
+  static char bytes[1 << 16];
+  FILE *f = fopen(path, "rb");
+  int line = 0;
+  if (!f) {
+    fprintf(stderr, "%s cannot be read\n", path);
+    exit(2);
+  }
+  if (!is_packed(path)) replay(path, 0, (uint8_t *)bytes, fread(bytes, 1, sizeof bytes, f));
+  else while (fgets(bytes, sizeof bytes, f)) replay(path, ++line, (uint8_t *)bytes, unpack(bytes));
+  fclose(f);
 }
 
 static int compare(const void *a, const void *b) {
@@ -68,7 +96,7 @@ static void replay_all(const char *path) {
   struct dirent *entry;
   int i, names = 0;
   if (!dir) {
-    replay(path);
+    replay_file(path);
     return;
   }
   while ((entry = readdir(dir)) && names < FILES) {
@@ -81,7 +109,7 @@ static void replay_all(const char *path) {
   closedir(dir);
   qsort(name, (size_t)names, sizeof *name, compare);
   for (i = 0; i < names; i++) {
-    replay(name[i]);
+    replay_file(name[i]);
     free(name[i]);
   }
 }

@@ -7,7 +7,7 @@
 #   FUZZ_SEED=N
 #
 # A finding stays in build/fuzz/TARGET-crash-*: `build/fuzz/TARGET FILE` runs it again, with
-# FUZZ_TRACE=1 event by event.
+# FUZZ_TRACE=1 event by event; tests/fuzz/pack makes a line of the corpus of it.
 
 FUZZ       ?= parser list client client_small
 FUZZ_CLANG ?= clang
@@ -28,7 +28,7 @@ FUZZ_LIB    = $(FUZZ_CLANG) $(STANDARD) -O2 -g $(WARNINGS) $(ASSERT) -I. \
   $(if $(filter client%,$(@F)),-fno-sanitize-coverage=trace-cmp)
 FUZZ_LOOP   = $(CC) $(TEST_FLAGS) -O2 tests/fuzz/driver.c
 FUZZ_CC     = $(if $(filter libfuzzer,$(FUZZ_ENGINE)),$(FUZZ_LIB),$(FUZZ_LOOP))
-FUZZ_CORPUS = -DFUZZ_CORPUS='"tests/fuzz/corpus/$(patsubst %_small,%,$(@F))"'
+FUZZ_CORPUS = -DFUZZ_CORPUS='"tests/fuzz/corpus/$(patsubst %_small,%,$(@F)).txt"'
 
 .PHONY: fuzz
 

@@ -2,11 +2,11 @@
 #ifndef FUZZ_HANDOVER_H
 #define FUZZ_HANDOVER_H
 
-static inline char *ticket_of(char resource) { return world.ticket[resource == 'b']; }
+static inline char *given_value_of(char resource) { return world.given[resource == 'b']; }
 
-static inline void note_ticket(const struct slot *s) {
+static inline void note_given(const struct slot *s) {
   if (s->lock.resource_size)
-    memcpy(ticket_of(s->lock.resource[0]), s->lock.value, sizeof s->ticket);
+    memcpy(given_value_of(s->lock.resource[0]), s->lock.value, sizeof s->given);
 }
 
 static inline int is_held(const struct user *u, const struct slot *s) {
@@ -35,7 +35,7 @@ static inline void hand_over(const struct slot *adopter, char resource) {
     for (s = u->slot; s != u->slot + SLOTS; s++)
       if (is_known(u, s, resource) && (!given || is_held(u, s))) giver = u, given = s;
   if (!given) return;
-  note_ticket(given);
+  note_given(given);
   if (given != adopter && is_held(giver, given)) forget(giver, given);
 }
 
@@ -43,11 +43,11 @@ static inline void hand_over(const struct slot *adopter, char resource) {
 static inline void check_adopted(const struct slot *s) {
   int i;
   if (!s->adopts || s->lock.status != REDLOCK_OK) return;
-  FUZZ_CHECK(memcmp(s->lock.value, s->ticket, sizeof s->ticket) != 0);
+  FUZZ_CHECK(memcmp(s->lock.value, s->given, sizeof s->given) != 0);
   if (!world.is_honest) return;
   for (i = 0; i < world.adoptions; i++)
-    FUZZ_CHECK(memcmp(world.adopted[i], s->ticket, sizeof s->ticket) != 0);
-  memcpy(world.adopted[world.adoptions++], s->ticket, sizeof s->ticket);
+    FUZZ_CHECK(memcmp(world.adopted[i], s->given, sizeof s->given) != 0);
+  memcpy(world.adopted[world.adoptions++], s->given, sizeof s->given);
 }
 
 #endif

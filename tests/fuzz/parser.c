@@ -10,8 +10,8 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "../unit/inside.h"
-#include "../unit/reference_parser.h"
+#include "../inside.h"
+#include "reference_parser.h"
 #include "fuzz.h"
 
 enum { MOST = 1024, OUTCOMES = 8 };

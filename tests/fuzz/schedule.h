@@ -10,7 +10,7 @@ struct slot {
   int pending, kept;           /* to be returned */
   redlock_operation operation; /* the pending one */
   int adopts;                  /* its acquire is an adoption (R28), with this value */
-  char ticket[20];
+  char given[20];
 };
 
 struct user {
@@ -28,7 +28,7 @@ static struct world {
   int is_rushed;  /* the clock jumped inside a call: it may last longer than is promised */
   int tells;      /* it is told which servers are ready */
   uint64_t token[2]; /* the last of "a" and "b" (R25) */
-  char ticket[2][20];       /* the last that was handed over, of each */
+  char given[2][20];       /* the last that was handed over, of each */
   char adopted[EVENTS][20]; /* by these values locks were adopted */
   int adoptions;
   int64_t jump_ms;

@@ -3,7 +3,7 @@
 
 What holds: at one server, for one resource, the acceptances that a client ever counts carry rising
 tokens. Over a quorum order and uniqueness follow at once, for any two quorums share a server;
-fencing_quorum.pml checks that part.
+fencing_quorum.py checks that part.
 
 The lock is left out. It may be free at any moment, so nothing hangs on exclusion; and a refusal by
 the lock is the same as a message that never arrives. Clients propose any number at any time.

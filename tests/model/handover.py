@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Handing a held lock over (R28): every state of three servers, a giver whose old commands are
-still under way, adopters B and C who have the same ticket, and a stranger X who acquires.
+still under way, adopters B and C who have the same value, and a stranger X who acquires.
 
-The design is 'swap': adopting replaces the ticket's value by a fresh one, and what a failed attempt
+The design is 'swap': adopting replaces the giver's value by a fresh one, and what a failed attempt
 has replaced is undone by `undo`: 'delete', as any attempt rolls back. Rejected: 'back' (the old
 value again), 'never', and 'extend', where adopting is an extension of the old value. LONG=1 adds
 those that take minutes.
@@ -79,7 +79,7 @@ class World:
                                 lapsed, giver, had)))
 
         holders = [c for c in self.clients if people[c][0] == 'held']
-        # the giver: hands over (or, where the ticket is a copy, lapses while it holds)
+        # the giver: hands over (or, where the value is a copy, lapses while it holds)
         if giver == 'holds':
             then('G exports', giver='gave')
         if 'g' not in lapsed:
@@ -94,7 +94,7 @@ class World:
             me = self.attempt(name, tries)
             mine = self.value(name, tries)
             if name == 'C' and self.in_turn and people['B'][0] != 'left':
-                continue            # the ticket goes from B to C, who never has it with B
+                continue            # the value goes from B to C, who never has it with B
             if phase == 'idle' and (name == 'X' or may_adopt):
                 q = dict(queues)
                 command = (('set', mine, me) if name == 'X' else
@@ -191,7 +191,7 @@ class World:
             old = sum(v == 'o' for v, t in servers)
             phases = {p[0] for p in people.values()}
             if old < QUORUM and not holders and 'failed' in phases <= {'failed', 'idle'}:
-                then('the ticket is void, and nobody holds', servers=None)
+                then('the value is void, and nobody holds', servers=None)
         return out
 
 
@@ -206,7 +206,7 @@ DESIGNS = ('swap', 'delete'), ('swap', 'never'), ('swap', 'back'), ('extend', 'n
 
 
 def used_once():
-    print('One ticket, used once. G has a SET and an extension under way; X acquires.')
+    print('One value, adopted once. G has a SET and an extension under way; X acquires.')
     for design, undo in DESIGNS:
         name = design if design == 'extend' else 'swap, undo: ' + undo
         how = dict(design=design, undo=undo, use='once', long=undo != 'delete')
@@ -217,7 +217,7 @@ def used_once():
 
 
 def used_in_turn():
-    print('A ticket used in turn: by B again if it failed, or by C when B has let go.')
+    print('A value adopted in turn: by B again if it failed, or by C when B has let go.')
     run('swap, undo: delete: exclusion, B tries twice', 'holds', design='swap', undo='delete',
         use='once', ask='exclusion', retries=1, late=False)
     run('extend: exclusion, B tries twice', 'holds', long=True, design='extend', use='once',
@@ -237,7 +237,7 @@ def after_a_pause():
 
 
 def used_twice():
-    print('A ticket used twice.')
+    print('A value adopted twice.')
     for undo in 'delete', 'never', 'back':
         run('swap, undo: %s: exclusion among B and C' % undo, 'holds', long=undo != 'delete',
             design='swap', undo=undo, ask='exclusion', stranger=False)
@@ -267,7 +267,7 @@ def lost():
 
 def planted():
     print('Planted.')
-    run('extend: the ticket is a copy, the giver holds on', 'broken', design='extend', use='once',
+    run('extend: the value is a copy, the giver holds on', 'broken', design='extend', use='once',
         ask='exclusion', moved=False, stranger=False)
     run('extend: a late quorum counts after the deadline', 'broken', design='extend', use='once',
         ask='exclusion', deadline=False)

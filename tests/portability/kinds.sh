@@ -115,13 +115,31 @@ header() {
     gcc) source=$work/alone.c more="-Wlogical-op $only_c" ;;
     *) source=$work/alone.c more=$only_c ;;
   esac
+  # shellcheck disable=SC2086 # a list of flags
+  alone "$1" "-std=$2" -O2 $more
+}
+
+# alone COMPILER FLAG... : the header is all that $source has
+alone() {
   printf '#define REDLOCK_IMPLEMENTATION\n#include "redlock.h"\n' >"$source"
   for flags in -DPLAIN -DREDLOCK_STATIC -DREDLOCK_NO_DNS -DREDLOCK_NO_POSIX -DREDLOCK_NO_TEXTS \
     -DREDLOCK_NO_QUARANTINE -DREDLOCK_NO_URL "$small"; do
     # shellcheck disable=SC2086 # lists of flags
-    "$1" "-std=$2" -O2 $source_flags $warnings $more -Werror $flags -c "$source" \
-      -o "$work/alone.o" || return 1
+    "$@" $source_flags $warnings -Werror $flags -c "$source" -o "$work/alone.o" || return 1
   done
+}
+
+# cross TARGET : the header alone, with the headers of a system that zig brings along
+cross() {
+  command -v zig >/dev/null || { echo "no zig: install it, 0.11 or later"; exit $skipped; }
+  source=$work/alone.c
+  export ZIG_GLOBAL_CACHE_DIR="$root/build/zig" ZIG_LOCAL_CACHE_DIR="$work/zig"
+  echo '#include <stdio.h>' >"$work/empty.c"
+  zig cc -target "$1" -c "$work/empty.c" -o "$work/empty.o" || {
+    echo "zig $(zig version) has no headers for $1: install 0.15 or later"
+    exit $skipped
+  }
+  alone zig cc -target "$1" -std=c99 -O2 $only_c
 }
 
 # programs RUNNER COMPILER FLAG... : the tests, with POSIX, some of them on real servers

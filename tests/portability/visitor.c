@@ -105,7 +105,7 @@ static void nothing_to_poll_is_waited_for_too(void) {
 
 static void is_out_of_reach(const char *list, const char *error) {
   CHECK_EQ(start(&rl, list), REDLOCK_OK);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL_MS, 300), REDLOCK_NO_QUORUM); /* rests, no socket */
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL_MS, 300), REDLOCK_NO_QUORUM); /* no socket */
   if (!CHECK(strstr(redlock_server_error(&rl, 0), error) != NULL))
     printf("    %s: %s\n", list, redlock_server_error(&rl, 0));
   redlock_close(&rl);

@@ -103,7 +103,7 @@ void back_off_grows_and_is_bounded(void) { /* R14 */
   unsigned failures = any_u8(), stage = failures - 2 < 6 ? failures - 2 : 6;
   uint32_t ms;
   draw_anything(&rl);
-  ms = rl_reconnect_backoff_ms(&rl, failures);
+  ms = rl_draw_backoff(&rl, failures);
   prove(failures < 2 ? ms == 0 : ms >= 8u << stage && ms <= 16u << stage && ms <= 1024);
   reaches(ms == 1024);
 }

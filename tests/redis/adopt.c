@@ -55,7 +55,7 @@ TEST(what_others_have_set_is_left_alone) { /* R28 R21 */
   for (k = 0; k < sizeof theirs / sizeof *theirs; k++) {
     servers_command(&real, N, "SET r %s PX 60000", theirs[k]);
     CHECK_EQ(redlock_adopt(&rl, &lock, "r", REAL_TTL_MS, "01234567890123456789"), REDLOCK_TAKEN);
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 300), REDLOCK_TAKEN); /* it arms too */
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 300), REDLOCK_TAKEN); /* tracked */
     for (i = 0; i < N; i++)
       CHECK_EQ(server_number(&real.at[i], "STRLEN r"),
                *theirs[k] == '"' ? 0 : (long)strlen(theirs[k]));

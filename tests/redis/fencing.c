@@ -1,7 +1,7 @@
 /* fencing.c: R25's script at its edges, on a real server, and tokens over a quorum of them. The
  * clock is handed in where an edge lies at a microsecond; the rest of the script is as it is. */
 #include "real.h"
-#include "../unit/inside.h"
+#include "../inside.h"
 
 enum { N = 3, MAX_TTL = 8000 };
 
@@ -59,7 +59,7 @@ TEST(a_token_is_above_the_clock) {
   CHECK(has_lock() && has_counter());
 }
 
-TEST(and_at_most_half_of_max_ttl_ahead) {
+TEST(a_token_is_at_most_half_of_max_ttl_ahead) {
   begin();
   CHECK(is_number(ask_at(CLOCK_US + WINDOW_US + 1, CLOCK_US), -CLOCK_US));
   CHECK(!has_lock() && !has_counter());
@@ -67,7 +67,7 @@ TEST(and_at_most_half_of_max_ttl_ahead) {
   CHECK(has_lock() && has_counter());
 }
 
-TEST(and_above_the_last_one) {
+TEST(a_token_is_above_the_last_one) {
   const int64_t last = CLOCK_US + 1000;
   int more;
   for (more = -1; more < 2; more++) {
@@ -239,7 +239,7 @@ TEST(tokens_rise_from_client_to_client) {
   redlock_close(&two);
 }
 
-TEST(and_while_a_server_is_dead) {
+TEST(tokens_rise_while_a_server_is_dead) {
   redlock rl;
   uint64_t last = 0, token;
   int i;

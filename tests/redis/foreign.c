@@ -1,7 +1,7 @@
 /* foreign.c: what other programs have put where a lock would be, of any bytes, length and type.
  * Both scripts leave it alone and never say yes; to a string they never say an error. */
 #include "real.h"
-#include "../unit/inside.h"
+#include "../inside.h"
 
 #include <sys/socket.h>
 #include <sys/time.h>

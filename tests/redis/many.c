@@ -1,4 +1,4 @@
-/* many.c: hundreds of locks in flight on one client, with far fewer places in its log. */
+/* many.c: hundreds of locks in flight on one client, with far fewer places in its ring. */
 #include "real.h"
 
 enum { N = 5, LOCKS = 300 };
@@ -82,7 +82,7 @@ TEST(three_hundred_locks_with_a_minority_killed) {
   redlock_close(&rl);
 }
 
-/* R11 R13 R16: the frozen ones lag further behind than the log is long */
+/* R11 R13 R16: the frozen ones lag further behind than the ring is long */
 TEST(three_hundred_locks_with_a_minority_frozen) {
   servers_heal(&real);
   real_open(&rl, N, 200);

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/check.sh"
 cd "$root" || exit
 
-v0_1_0=3a0d277
+v0_1_0=3a0d277 v1_0_0=e1a7d05
 told=e7bc1c9 # the first that is told when a lock is free, and has tokens
 cycles=${CYCLES:-40}
 grants=${GRANTS:-400}
@@ -65,15 +65,17 @@ run_peers() {
 }
 
 all_versions_exclude_each_other() {
-  has_tools && build $v0_1_0 && build $told && build today && start_servers || return
-  contend $v0_1_0 today && contend $told today && contend $v0_1_0 $told today
+  has_tools && build $v0_1_0 && build $told && build $v1_0_0 && build today && start_servers ||
+    return
+  contend $v0_1_0 today && contend $told today && contend $v1_0_0 today &&
+    contend $v0_1_0 $v1_0_0 today
 }
 
 # Servers that have just started have no vote where tokens are: so this waits for them.
 tokens_grow_across_versions() {
-  has_tools && build $told -DFENCED && build today -DFENCED || return
+  has_tools && build $told -DFENCED && build $v1_0_0 -DFENCED && build today -DFENCED || return
   [ -n "$servers" ] || start_servers || return
-  contend $told today
+  contend $told today && contend $v1_0_0 today
 }
 
 grants_of() { awk '{ sum += $1 } END { print sum + 0 }' "$work/said-$1"; }

@@ -16,7 +16,7 @@ static void run_for(int64_t ms) {
   while (timing_ms() < end) (void)redlock_wait(&rl, end - timing_ms());
 }
 
-/* A waiter, at rest for long, on what another client holds everywhere. */
+/* A waiter, in back-off for long, on what another client holds everywhere. */
 static void wait_for(const char *held) {
   on_all(held);
   real_open(&rl, N, REAL_PATIENT_MS);
@@ -70,7 +70,7 @@ TEST(expiry_is_noticed) { /* R26 */
   is_noticed("SET r x PX 500", NULL);
 }
 
-TEST(a_siblings_release_is_noticed) { /* R26 */
+TEST(a_release_by_the_same_client_is_noticed) { /* R26 */
   redlock_lock other;
   int64_t start;
   if (!knows_hello()) SKIP("before redis 6");

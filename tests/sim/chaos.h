@@ -2,7 +2,7 @@
 #ifndef SIM_CHAOS_H
 #define SIM_CHAOS_H
 
-#include "fencing.h"
+#include "strangers.h"
 
 static void chaos_partition(int kind, ns length) {
   int client = (int)below((uint32_t)W.cfg.clients), server = (int)below((uint32_t)W.cfg.servers);
@@ -172,7 +172,7 @@ static void heal_server(int server) {
 
 /* The minority that stays as it is, or gets worse. */
 static void choose_sick(void) {
-  int left = W.cfg.servers - quorum() - wild_servers(), i;
+  int left = W.cfg.servers - quorum() - wild_servers() - W.cfg.liars, i;
   if (has_alias() || W.cfg.out_of_model) left = 0;
   for (i = 0; i < W.cfg.servers && left > 0; i++) {
     struct server *s = &W.server[i];

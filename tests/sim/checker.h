@@ -273,6 +273,9 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
 static inline void check_delete(struct conn *n, struct effect *e) {
   long old = value_of(e->old.value, e->old.value_size), given = value_of(e->value, e->value_size);
   int resource = resource_of(e->name, e->name_size);
+  if (old < 0 && W.cfg.waiters)
+    violation("invariant 3: client %d removes another program's key from server %d", n->client,
+              n->server);
   if (old < 0 || resource < 0) return;
   if (old != given || W.value[old].client != n->client)
     violation("invariant 3: client %d removes value %ld of client %d from server %d", n->client,
@@ -285,6 +288,7 @@ static inline void check_delete(struct conn *n, struct effect *e) {
 
 static inline void check_effect(struct server *s, struct conn *n, struct effect *e) {
   note(N_COMMAND, n->server, e->kind, e->kind ? value_of(e->value, e->value_size) : -1);
+  if (e->key) e->key->set_at = W.now; /* set, or extended */
   if (e->kind == EFFECT_SET || e->kind == EFFECT_SET_REFUSED) check_set(s, n, e);
   if (e->kind == EFFECT_DELETED || e->kind == EFFECT_BLIND) check_delete(n, e);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "io.h"
+#include "paces.h"
 
 static void actor_act(struct client *c);
 static void actor_returned(struct client *c, struct slot *s);
@@ -238,6 +239,7 @@ static void client_wake(struct client *c, uint32_t turn) {
   }
   T->beat++;
   check_wakes(c);
+  if (W.cfg.waiters) check_paces(c);
   check_reason(c);
   check_spin(c);
   c->happened = 0;

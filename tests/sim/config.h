@@ -108,8 +108,8 @@ static void draw_natives(struct config *k) {
   uint64_t x = W.seed ^ 0x64656c, r = splitmix(&x);
   int i;
   for (i = 0; i < k->servers && r % 2; i++) k->natives[i] = (unsigned)(splitmix(&x) % 4);
-  k->no_list = r >> 1 & 3 ? 0 : (unsigned)(r >> 20);
   k->no_natives = r >> 3 & 1 ? 0 : (unsigned)(r >> 40);
+  k->no_natives_from = r >> 1 & 1 ? 0 : (ns)(r >> 8 & 0xfff) * 10 * MS;
 }
 
 static void draw_triers(struct config *k) {
@@ -180,6 +180,32 @@ static void draw_crowd(struct config *k) {
   for (i = 0; i < FIRST_OF_TOKENS && W.seed % 4; i++) W.odds[i] /= 64;
 }
 
+/* And in others a few wait for long while strangers hold, on a good network: what goes wrong there
+ * is in strangers.h. A lone waiter in half of them. */
+static void draw_waiters(struct config *k) {
+  int i, minority;
+  k->waiters = k->light = 1;
+  k->small = k->out_of_model = k->orphans_checked = 0;
+  k->resources = (int)between(1, 2);
+  k->slots = 1;
+  k->clients = one_in(2) ? 1 : (int)between(2, 5);
+  k->latency_max = k->latency_min + skewed(10 * US, 5 * MS);
+  k->server_timeout_ms = (uint32_t)between(30, 60);
+  k->ttl_max_ms = (uint32_t)between(2000, 10000);
+  k->ttl_min_ms = k->ttl_max_ms / 2;
+  k->quarantine_ms = one_in(2) ? k->ttl_max_ms : 0;
+  k->retry_min_ms = k->max_attempts = k->max_hold_ms = 0;
+  k->retry_max_ms = (uint32_t)between(200, 400);
+  k->think_max = skewed(MS, 50 * MS);
+  k->duration = between(30, 120) * SEC;
+  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
+  memset(W.odds, 0, sizeof W.odds);
+  minority = k->servers - k->servers / 2 - 1;
+  k->liars = one_in(2) ? (int)between(0, minority) : 0;
+  k->errs = (int)below(2);
+  k->restarts = (int)below(2);
+}
+
 static void draw_names(void) {
   int i, k, size;
   for (i = 0; i < W.cfg.resources; i++) {
@@ -190,25 +216,33 @@ static void draw_names(void) {
   }
 }
 
+static void draw_world(struct config *k) {
+  draw_sizes(k);
+  draw_clocks(k);
+  draw_times(k);
+  draw_odds(k);
+  draw_alias(k);
+  if (W.seed & WAITER_SEED) {
+    draw_waiters(k);
+    return;
+  }
+  if (W.seed & FENCED_SEED) draw_fenced(k);
+  if (W.seed & HANDED_SEED) draw_handed(k);
+  if (W.seed & CROWD_SEED) draw_crowd(k);
+}
+
 static void draw_config(void) {
   struct config *k = &W.cfg;
   int wall = k->wall_clock;
   memset(k, 0, sizeof *k);
   k->wall_clock = wall;
   k->out_of_model = one_in(8) && !wall;
-  draw_sizes(k);
-  draw_clocks(k);
-  draw_times(k);
-  draw_odds(k);
-  draw_alias(k);
-  if (W.seed & FENCED_SEED) draw_fenced(k);
-  if (W.seed & HANDED_SEED) draw_handed(k);
-  if (W.seed & CROWD_SEED) draw_crowd(k);
+  draw_world(k);
   draw_names();
   draw_kinds(k);
   draw_wakes(k);
   draw_natives(k);
-  if (!k->fenced && !k->hands) draw_triers(k);
+  if (!k->fenced && !k->hands && !k->waiters) draw_triers(k);
 }
 
 /* Two in three clocks are as far off as they may be. */
@@ -229,7 +263,8 @@ static void print_config(FILE *f) {
   fputs("kinds of servers:", f);
   for (i = 0; i < k->servers; i++)
     fprintf(f, " %s%s%s%s", store_kind_text(k->kind[i]), k->natives[i] ? "+native" : "",
-            k->no_list >> i & 1 ? " (not told)" : "", k->no_natives >> i & 1 ? " (refused)" : "");
+            k->no_natives >> i & 1 ? " (refused)" : "",
+            (k->no_hello | k->no_tracking) >> i & 1 ? " (pushes nothing)" : "");
   fprintf(f, "\nserver timeout %u, retry %u to %u ms, attempts %u, drift %u ppm, rho %d ppm\n",
           k->server_timeout_ms, k->retry_min_ms, k->retry_max_ms, k->max_attempts, k->drift_ppm,
           k->rho_ppm);
@@ -239,6 +274,9 @@ static void print_config(FILE *f) {
           (long long)(k->duration / SEC), k->out_of_model ? "; OUT OF MODEL" : "");
   if (k->hands) fputs("locks change hands\n", f);
   if (k->crowd) fputs("a crowd waits\n", f);
+  if (k->waiters)
+    fprintf(f, "strangers hold; %d liars%s%s\n", k->liars, k->errs ? ", errors" : "",
+            k->restarts ? ", restarts" : "");
   if (k->fenced) fprintf(f, "fenced%s\n", k->broken ? ", exclusion broken on purpose" : "");
   fprintf(f, "faults, per million:");
   for (i = 0; i < FAULT_COUNT; i++)

@@ -21,6 +21,9 @@ enum {
   EV_CALM,     /* the triers become like the others */
   EV_PROBE,
   EV_CLOCKS,   /* of the servers, in tokens' worlds */
+  EV_STRANGER, /* resource */
+  EV_TROUBLE,  /* of a server, in worlds of strangers */
+  EV_FREE,     /* whether locks are free there, and for how long */
   EV_END
 };
 

@@ -65,6 +65,11 @@ static int print_coverage(const struct totals *t) {
   missing += print_count("steps that must do nothing", t->reasons);
   puts("waiters that know a quorum to be free:");
   missing += print_count("looked at", t->wakes);
+  puts("waiters and strangers:");
+  missing += print_count("holds of other programs", t->strangers);
+  missing += print_count("lies about ages", t->lies);
+  missing += print_count("times in which few attempts are due", t->paces);
+  missing += print_count("looks at locks that are free", t->frees);
   puts("locks that change hands:");
   missing += print_count("adoptions", t->adoptions);
   missing += print_count("attempts to adopt that failed", t->adoptions_refused);

@@ -24,6 +24,9 @@ static void dispatch(const struct event *e) {
     case EV_CALM: on_calm(); break;
     case EV_PROBE: on_probe(); break;
     case EV_CLOCKS: on_clocks(); break;
+    case EV_STRANGER: on_stranger(e->a); break;
+    case EV_TROUBLE: on_trouble(); break;
+    case EV_FREE: on_free(); break;
     default: on_end();
   }
 }
@@ -65,6 +68,7 @@ static void world_reset(uint64_t seed) {
   memset(W.clogged, 0, sizeof W.clogged);
   memset(W.server, 0, sizeof W.server);
   memset(W.ticket, 0, sizeof W.ticket);
+  memset(W.stranger, 0, sizeof W.stranger);
   for (i = 0; i < MAX_RESOURCES; i++) W.grant[i].value = -1;
   if (!W.value) W.value = (struct value *)malloc(MAX_VALUES * sizeof *W.value);
   if (!W.value) exit(3);
@@ -87,8 +91,6 @@ static void start_servers(void) {
     s->store.refuse_hello = W.cfg.no_hello >> i & 1;
     s->store.refuse_tracking = W.cfg.no_tracking >> i & 1;
     s->store.natives = W.cfg.natives[i];
-    s->store.refuse_list = W.cfg.no_list >> i & 1;
-    s->store.refuse_natives = W.cfg.no_natives >> i & 1;
     s->forgot_at = -1;
     server_new_run_id(s);
   }
@@ -129,6 +131,7 @@ static inline int run_seed(uint64_t seed) {
   world_start();
   schedule(skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
   if (W.cfg.fenced) schedule(0, EV_CLOCKS, 0, 0);
+  if (W.cfg.waiters) strangers_come();
   if (W.cfg.triers) schedule(W.cfg.duration - stall_length(), EV_STALL, 0, 0);
   schedule(W.cfg.duration, EV_HEAL, 0, 0);
   if (setjmp(W.leave) == 0) {

@@ -116,12 +116,18 @@ static inline void server_reply(struct conn *n, const struct reply *r) {
   if (fault(F_RST)) conn_break(n, CHUNK_RST, (int)below(2));
 }
 
-/* A known gap: until a server has run one native release, the ring keeps those that it may refuse,
- * but not for a stalled server, which would stop all others (R16). If that refuses one when it is
- * back, the client no longer has it, and the key lasts until its ttl ends. */
-static inline int forgets_refusals(const struct server *s, int argc, const struct arg *argv) {
-  int native = store_command_of(argc, argv) > C_COMMAND;
-  return native && s->store.refuse_natives && (W.cfg.small || s->thawed_at == W.now);
+/* R16: asked how long the holder of a lock had waited, a liar says that it was for hours: always,
+ * or where there is one. It may well push. */
+static inline int server_lies(struct server *s, struct conn *n, int argc, const struct arg *argv) {
+  static char age[] = "$3\r\n\177\177\177\r\n";
+  struct reply r = {age, sizeof age - 1};
+  if (!s->liar || store_command_of(argc, argv) != C_EVAL || script_of(argc, argv) != SCRIPT_ARM)
+    return 0;
+  if (s->liar == LIES_WHERE_HELD && !store_find(&s->store, n->session.db, argv[3])) return 0;
+  T->lies++;
+  session_reads(&n->session, argv[3], 1);
+  server_reply(n, &r);
+  return 1;
 }
 
 static inline void server_run(struct conn *n, int argc, const struct arg *argv) {
@@ -133,11 +139,14 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   s->store.now_ms = server_ms(s);
   s->store.now_us = clock_at(&s->clock, W.now) / US;
   s->store.error = W.now < s->error_until ? s->error : 0;
+  s->store.refuse_natives =
+      W.now >= W.cfg.no_natives_from && (W.cfg.no_natives >> n->server & 1) != 0;
   if (store_fails(&s->store, store_command_of(argc, argv))) {
     T->error_reply[s->store.error]++;
     T->fault[F_ERROR_REPLY]++;
   }
-  if (s->store.error || s->store.replica || forgets_refusals(s, argc, argv)) s->excuse = W.now;
+  if (s->store.error || s->store.replica) s->excuse = s->troubled_at = W.now;
+  if (server_lies(s, n, argc, argv)) return;
   store_run(&s->store, &n->session, argc, argv, &r, &e);
   note_refusal(n, argc, argv, &r);
   check_effect(s, n, &e);
@@ -204,7 +213,7 @@ static inline void server_thaw(int server) {
   struct server *s = &W.server[server];
   if (is_frozen(s) || s->frozen_until == 0) return;
   s->frozen_until = 0;
-  s->thawed_at = W.now;
+  s->troubled_at = W.now;
   note(N_THAW, server, 0, 0);
   if (!s->down) server_serve_all(server);
 }
@@ -263,6 +272,7 @@ static inline void server_restart(int server) {
   if (!s->down || s->down_until > W.now) return;
   s->down = s->host_down = 0;
   s->incarnation++;
+  s->restarted_at = s->troubled_at = W.now;
   if (s->lost) s->forgot_at = W.now;
   s->lost = 0;
   s->store.started_s = server_ms(s) / 1000;

@@ -390,6 +390,7 @@ static void misuse(struct client *c, struct slot *s) {
 /* ---- what to do next ---- */
 
 static uint32_t draw_wait(void) {
+  if (W.cfg.waiters && !one_in(8)) return REDLOCK_FOREVER;
   switch (below(4)) {
     case 0: return 0;
     case 1: return (uint32_t)between(1, 2 * (int64_t)W.cfg.server_timeout_ms);
@@ -412,7 +413,7 @@ static void act_idle(struct client *c, struct slot *s) {
 }
 
 static void act_held(struct client *c, struct slot *s) {
-  if (s->probe || c->trier || W.winding == 1) {
+  if (s->probe || c->trier || W.winding == 1 || (W.cfg.waiters && !one_in(4))) {
     start_release(c, s);
     return;
   }

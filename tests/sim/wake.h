@@ -25,10 +25,12 @@ static inline void wake_sent(struct conn *n, int resource) {
 static inline void wake_noted(struct server *s, struct conn *n, int argc, const struct arg *argv,
                               const struct reply *r, const struct effect *e) {
   int i, resource = resource_of(e->name, e->name_size), command = store_command_of(argc, argv);
-  int last = W.cfg.quarantine_ms ? command == C_INFO && arg_is(argv[3], "uptime_in_seconds")
-                                 : command == C_COMMAND;
+  int tries = command == C_DELIFEQ && store_is_trial(argc, argv);
+  int tells = command == C_INFO && arg_is(argv[3], "uptime_in_seconds");
+  int last = W.cfg.quarantine_ms ? tells : tries;
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
-  if (!last || r->size == 0 || (r->at[0] == '-' && command != C_COMMAND)) return;
+  if (!last || r->size == 0 || (r->at[0] == '-' && !tries)) return;
+  n->ready_at = W.now;
   for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
 }
 
@@ -43,8 +45,19 @@ static inline void wake_heard(struct client *c, struct conn *n) {
   }
 }
 
+/* Until when its client may take the server to be in quarantine (R24): its uptime in whole seconds
+ * less 2 s, or since the connection stands, which first showed the restart; on a slow clock, and
+ * behind a whole rest. */
+static inline ns doubted_until(const struct conn *n) {
+  const struct server *s = &W.server[n->server];
+  ns whole = ((ns)W.cfg.quarantine_ms + 3000 + 2000) * MS;
+  if (!W.cfg.quarantine_ms || !s->incarnation) return 0;
+  return larger(s->restarted_at, n->ready_at) + whole / 10 * 12;
+}
+
 /* Since when the client knows that the resource is free at the server of an entry; NEVER = it does
- * not. Who did not answer the last attempt, or in vain, counts only when it was heard later. */
+ * not. Who did not answer the last attempt, or in vain, counts only when it was heard later; who
+ * cannot vote now, or lies, does not. */
 static inline ns wake_knows(const struct client *c, const struct slot *s, int entry) {
   const struct conn *n = c->conn[entry] >= 0 ? &W.conn[c->conn[entry]] : NULL;
   struct server *server = &W.server[W.cfg.entry_server[entry]];
@@ -55,9 +68,8 @@ static inline ns wake_knows(const struct client *c, const struct slot *s, int en
   t = &n->wake_up[s->resource];
   if (!t->read || t->turn < server->set_turn[s->resource]) return NEVER;
   if (key_of(server, s->resource, n->session.db)) return NEVER;
-  if (s->lock.votes[entry] == REDLOCK_VOTE_ERROR ||
-      s->lock.votes[entry] == REDLOCK_VOTE_QUARANTINED)
-    return NEVER;
+  if (server->liar || W.now < server->error_until) return NEVER;
+  if (s->lock.votes[entry] == REDLOCK_VOTE_QUARANTINED && W.now < doubted_until(n)) return NEVER;
   if (s->lock.votes[entry] > REDLOCK_VOTE_TAKEN && t->read < c->last_draw + 2 * round) return NEVER;
   return t->read;
 }
@@ -78,7 +90,7 @@ static inline ns wake_since(const struct client *c, const struct slot *s) {
 static inline void note_line(struct slot *s) {
   int i, k;
   s->asked_after = ++W.asked[s->resource];
-  s->beside = 0;
+  s->beside = W.stranger[s->resource].like_ours;
   for (i = 0; i < W.cfg.clients; i++)
     for (k = 0; k < W.client[i].slots; k++) {
       const struct slot *other = &W.client[i].slot[k];

@@ -83,6 +83,7 @@ struct conn {
   int backlogged;        /* the last send was not taken whole */
   ns closed_at;          /* by the client; 0 = not yet */
   int refused;           /* its handshake was */
+  ns ready_at;           /* when its handshake was answered */
   int fd;
   int tries;
   struct session session;
@@ -101,13 +102,15 @@ struct server {
   uint32_t incarnation;
   int down, host_down;   /* host_down: not even a RST comes back */
   ns frozen_until;       /* 0 = not frozen */
-  ns thawed_at;
   ns down_until;
   int lost;              /* it is down and has lost some of its memory */
   ns forgot_at;          /* when it came up without some of its memory; -1 = never */
   ns error_until;
   int error;             /* which error, while error_until lasts */
   ns excuse;             /* until then it may have refused a release for a reason of its own */
+  int liar;              /* about ages: strangers.h */
+  ns troubled_at;        /* when it last came up, thawed or said an error */
+  ns restarted_at;       /* if it has */
   uint32_t set_turn[MAX_RESOURCES]; /* when the resource was last set there */
   int sick;              /* one of the minority that does not heal */
   int wild;              /* its wall clock is not kept right */
@@ -119,6 +122,8 @@ struct server {
 };
 
 /* ---- clients ---- */
+
+enum { LIES_WHERE_HELD = 1, LIES_ALWAYS };
 
 enum slot_state { S_IDLE, S_ACQUIRING, S_HELD, S_KEPT, S_EXTENDING, S_RELEASING, SLOT_STATES };
 
@@ -139,6 +144,13 @@ struct slot {
   int probe;            /* the single waiter of the end (invariant 4) */
   uint32_t asked_after; /* how many acquires of the resource had begun when this did ... */
   int beside;           /* ... and whether one of them was pending then */
+};
+
+/* The attempts within a time. */
+struct pace {
+  ns from; /* NEVER = they need not be few now */
+  unsigned drawn;
+  uint32_t heard;
 };
 
 struct client {
@@ -178,6 +190,8 @@ struct client {
   unsigned drawn;
   uint32_t heard_at[DRAWS];  /* how much it had heard of by then, and ... */
   uint32_t heard;            /* ... by now: pushes, and ends of handshakes */
+  struct pace told, polled;  /* how often it tries */
+  ns free_at;                /* since when what it waits for has been free; NEVER = it is not */
   ns asked;                  /* since when it has been asked for nothing */
   ns pushed_at;              /* since when no push has come, and it asked for nothing */
   int64_t named_ms;          /* R27: until when it has nothing to do, by its clock; as it ... */
@@ -218,6 +232,12 @@ struct tickets {
   int tries; /* how often the last one is still worth a try */
 };
 
+/* Another program that takes a resource now and then: strangers.h. */
+struct stranger {
+  int holds;
+  int like_ours; /* and its value is as long as one of ours with an age */
+};
+
 struct event {
   ns when;
   uint32_t turn;
@@ -232,7 +252,8 @@ struct config {
   enum store_kind kind[MAX_SERVERS];
   unsigned no_hello, no_tracking; /* servers that wake no one */
   unsigned natives[MAX_SERVERS];  /* STORE_DELEX, STORE_DELIFEQ: they know them */
-  unsigned no_list, no_natives;   /* servers that do not say so; where the user may not run them */
+  unsigned no_natives;            /* servers where the user may not run them ... */
+  ns no_natives_from;             /* ... from then on */
   int db, small, light;
   const char *password;          /* NULL = none is asked for */
   uint32_t server_timeout_ms, retry_min_ms, retry_max_ms, max_attempts, drift_ppm, max_hold_ms;
@@ -248,6 +269,8 @@ struct config {
   int broken;                    /* ... though exclusion is broken on purpose */
   int hands;                     /* locks change hands: handover.h */
   int crowd;                     /* many wait for one resource (R26) */
+  int waiters;                   /* some wait, and strangers hold: strangers.h ... */
+  int liars, errs, restarts;     /* ... with these troubles */
 };
 
 enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
@@ -262,6 +285,7 @@ struct totals {
   uint64_t error_reply[STORE_ERRORS];
   uint64_t blocking, tries_checked, reasons, wakes, hash;
   uint64_t adoptions, adoptions_refused;
+  uint64_t strangers, lies, paces, frees;
   uint64_t fenced_runs, broken_runs, tokens, broken_tokens, second_rounds;
   uint64_t seed; /* under way */
   uint64_t beat; /* changes while it lives */
@@ -295,6 +319,7 @@ static struct world {
   ns clogged[MAX_CLIENTS][MAX_SERVERS];
   struct grant grant[MAX_RESOURCES];
   struct tickets ticket[MAX_RESOURCES];
+  struct stranger stranger[MAX_RESOURCES];
   struct value *value;
   long values;
   struct event heap[MAX_EVENTS];
@@ -366,6 +391,7 @@ static inline void mix(int64_t x) {
   X(THAW, "server %lld thaws, %lld %lld")                                       \
   X(EXPIRE, "server %lld: key of value %lld expires; connection %lld")          \
   X(PROBE, "probe of resource %lld by client %lld slot %lld")                   \
+  X(STRANGER, "server %lld: another program's key of resource %lld, %lld bytes (-1 = it goes)")   \
   X(REPLY, "server %lld replies on connection %lld: %lld bytes")
 
 enum note {

@@ -65,7 +65,8 @@ static inline int toy_answer(SSL *ssl, const char *asked, int size) {
     if (memcmp(asked + at, "$4\r\nEVAL\r\n", 10) == 0) used += sprintf(reply + used, ":1\r\n");
     if (memcmp(asked + at, "$5\r\nHELLO\r\n", 11) == 0 ||
         memcmp(asked + at, "$6\r\nCLIENT\r\n", 12) == 0 ||
-        memcmp(asked + at, "$7\r\nCOMMAND\r\n", 13) == 0)
+        memcmp(asked + at, "$5\r\nDELEX\r\n", 11) == 0 ||
+        memcmp(asked + at, "$7\r\nDELIFEQ\r\n", 13) == 0)
       used += sprintf(reply + used, "-ERR unknown command\r\n");
   }
   return used ? SSL_write(ssl, reply, used) : 1;

@@ -253,7 +253,7 @@ text_bytes() {
   size -A "$work/object.o" | awk '$1 ~ /^\.(text|rodata)/ { sum += $2 } END { print sum }'
 }
 
-# See "Speed and size" in the README.
+# See "Size" in tests/bench/README.md.
 text_stays_small() {
   bytes=$(text_bytes -DREDLOCK_NO_FENCING) || { echo "$bytes" && return $skipped_status; }
   at_most 21400 "$bytes"
@@ -285,7 +285,7 @@ client_is_small() {
   at_most 8650 "$(struct_bytes 'sizeof(redlock)' gcc -DREDLOCK_NO_FENCING)"
 }
 
-# 8 for each command of the log, and 24 for each server.
+# 8 for each command of the ring, and 24 for each server.
 tokens_take_little_room() {
   need gcc || return
   both='sizeof(redlock) + sizeof(redlock_lock)'
@@ -384,6 +384,16 @@ lines_are_short() {
     env LC_ALL=C awk 'length > 100 { print FILENAME ":" FNR }' {} + | grep .
 }
 
+# What is named like a question, or tells a time, takes no struct of ours that it could change; so
+# it can stand in an assertion. What acts is named by a verb. A struct's name has no const before it:
+queries_change_nothing() {
+  ! awk '/^(RL_NOINLINE )?static / { definition = "" }
+         { definition = definition " " $0 }
+         /[{]/ && definition != "" { print definition; definition = "" }' "$header" |
+    grep -E 'rl_([a-z]+_)*(is|has|next|check|find|count|may|must|can|needs|lacks|owns|pins|uses|shares|contains)_[a-z_]*[(]|rl_[a-z_]+_ms[(]' |
+    sed 's/[{].*//; s/const [a-z_]* [*]//g' | grep -E 'static .*[( ](redlock|redlock_lock|rl_[a-z]+) [*][a-z]'
+}
+
 is_plain_text() { ! LC_ALL=C grep -n '[^ -~]' "$header"; }
 
 # The lines of each function, from its name to its last brace.
@@ -452,6 +462,7 @@ run silences_nothing silences_nothing
 run lines_are_short lines_are_short
 run is_plain_text is_plain_text
 run functions_are_short functions_are_short
+run queries_change_nothing queries_change_nothing
 run most_functions_are_very_short most_functions_are_very_short
 
 check_end

@@ -8,17 +8,18 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/check.sh"
 unset MAKEFLAGS MAKELEVEL MFLAGS README_IS_READ # those of `make test` are not the reader's
 
-documents="README.md tests/README.md tests/sim/README.md tests/bench/README.md"
+documents="README.md examples/README.md tests/README.md tests/sim/README.md tests/bench/README.md"
 posix=-D_POSIX_C_SOURCE=200809L
 flags="-Wall -Wextra -Wpedantic -Werror -I$root"
 
-# blocks LANGUAGE : the README's blocks of code into $work/LANGUAGE-1 and so on, and how many
+# blocks LANGUAGE [FILE] : README's blocks of code, or another file's, into $work/LANGUAGE-1 and so
+# on, and how many
 blocks() {
   awk -v to="$work/$1-" -v open="^ *\`\`\`$1\$" '
     !inside && $0 ~ open { inside = 1; count++; printf "" >(to count); next }
     inside && /^ *```$/ { inside = 0; next }
     inside { print >(to count) }
-    END { print count + 0 }' "$root/README.md"
+    END { print count + 0 }' "$root/${2:-README.md}"
 }
 
 # ---- C -------------------------------------------------------------------------------------------
@@ -78,6 +79,28 @@ hello_says_why() {
     grep -qx 'no quorum' "$work/said" && grep -q '^  server 0: no connection$' "$work/said"
 }
 
+# cmake_builds [LINES] : README's first program, with the lines of examples/README.md in $work/lines
+cmake_builds() {
+  rm -rf "$work/cmake"
+  mkdir -p "$work/cmake/redlock"
+  cp "$root/redlock.h" "$work/cmake/redlock"
+  cp "$work/c-1" "$work/cmake/hello.c"
+  { echo 'cmake_minimum_required(VERSION 3.10)'; echo 'project(hello C)'; echo "${1:-}"
+    cat "$work/lines"; echo 'add_executable(hello hello.c)'
+    echo 'target_link_libraries(hello redlock)'; } >"$work/cmake/CMakeLists.txt"
+  cmake -S "$work/cmake" -B "$work/cmake/build" && cmake --build "$work/cmake/build"
+}
+
+# The second block is for strict standards, and those do not build without it.
+cmake_lines_work() {
+  need cc && need cmake && blocks c >/dev/null || return
+  strict='set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_EXTENSIONS OFF)'
+  [ "$(blocks cmake examples/README.md)" = 2 ] && [ "$(wc -l <"$work/cmake-1")" = 3 ] &&
+    cp "$work/cmake-1" "$work/lines" && cmake_builds && ! cmake_builds "$strict" &&
+    cat "$work/cmake-1" "$work/cmake-2" >"$work/lines" && cmake_builds "$strict"
+}
+
 # ---- Commands ------------------------------------------------------------------------------------
 
 # A network and processes of its own: every port is free there, and nothing is left when it ends.
@@ -130,6 +153,16 @@ commands_run() {
   commands_once || { sleep 2; commands_once; } || { tail -n 20 "$work/said"; return 1; }
 }
 
+# Its options are taken, though nobody listens there: "no quorum", and not "wrong usage".
+the_cron_line_is_understood() {
+  [ -x "$root/build/redlock" ] || skip 'make redlock first' || return
+  [ "$(blocks crontab)" = 1 ] && [ "$(wc -l <"$work/crontab-1")" = 2 ] || return
+  sed -n "s|^0 3 \* \* \* *[^ ]*/redlock |$root/build/redlock |p" "$work/crontab-1" >"$work/job"
+  grep -q -e --min-hold "$work/job" && cat "$work/job" || return
+  REDLOCK_SERVERS=127.0.0.1:1 sh "$work/job"
+  [ $? = 121 ]
+}
+
 # ---- What is mentioned ---------------------------------------------------------------------------
 
 # `make readme` runs them; this only looks for each.
@@ -146,6 +179,7 @@ make_targets_exist() {
 # reads TEXT : what `make readme` says of that README alone
 reads() {
   printf '%s\n' "$1" >"$work/repository/README.md"
+  : >"$work/repository/examples/README.md"
   : >"$work/repository/tests/README.md"
   : >"$work/repository/tests/bench/README.md"
   (cd "$work/repository" && tests/run-readme >"$work/said" 2>&1)
@@ -175,16 +209,25 @@ links_lead_somewhere() {
   done
 }
 
+# has_anchor FILE ANCHOR : a heading, in small letters, with - for spaces and no other signs
+has_anchor() {
+  grep '^##* ' "$1" | sed 's/^#* //' | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9\n-' | grep -qx -- "$2"
+}
+
+# In the same file, or in another.
 anchors_exist() {
-  for anchor in $(grep -oE '\]\(#[^)]+' "$root/README.md" | sed 's/^](#//'); do
-    grep '^##* ' "$root/README.md" | sed 's/^#* //' | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9\n-' |
-      grep -qx -- "$anchor" || { echo "$anchor"; return 1; }
+  for document in $documents; do
+    for link in $(grep -oE '\]\([^):]*#[^)]+' "$root/$document" | sed 's/^](//'); do
+      file=${link%%#*}
+      file=${file:+$(dirname "$root/$document")/$file}
+      has_anchor "${file:-$root/$document}" "${link#*#}" || { echo "$document: $link"; return 1; }
+    done
   done
 }
 
 # Who reads it has five minutes.
 readme_is_short() {
-  [ "$(wc -l <"$root/README.md")" -le 350 ]
+  [ "$(wc -l <"$root/README.md")" -le 240 ] && [ "$(wc -w <"$root/README.md")" -le 2600 ]
 }
 
 # Each folder of tests says what it is for.
@@ -199,7 +242,9 @@ folders_are_listed() {
 
 run c_compiles c_compiles
 run hello_says_why hello_says_why
+run cmake_lines_work cmake_lines_work
 run commands_run commands_run
+run the_cron_line_is_understood the_cron_line_is_understood
 run make_targets_exist make_targets_exist
 run what_fails_is_told what_fails_is_told
 run links_lead_somewhere links_lead_somewhere

@@ -37,13 +37,15 @@ static struct {
   unsigned char entropy;           /* the first byte of the next value, or all bytes if ... */
   int entropy_stays;
   const char *set, *eval, *auth, *select; /* the answers, as raw bytes */
-  const char *list;                /* ... to COMMAND LIST */
+  const char *delex, *delifeq;     /* ... when the handshake tries them */
   long calls[WIRE_HOOKS];
   struct wire_server server[REDLOCK_MAX_SERVERS];
 } wire;
 
 /* How the question for what INFO tells begins. */
 #define WIRE_INFO "$4\r\nEVAL\r\n$155\r\nlocal i=redis.call('info')"
+
+#define WIRE_TRIAL_KEY "$7\r\nredlock\r\n"
 
 /* ---- The commands, as a server reads them ---------------------------------------------------- */
 
@@ -81,20 +83,22 @@ static inline const char *wire_answer(const unsigned char *command, size_t size)
   }
   if (wire_is(command, size, WIRE_INFO)) return ":9999\r\n"; /* as run_id, and as uptime */
   if (wire_is(command, size, "$4\r\nEVAL\r\n")) return wire.eval;
+  if (wire_is(command, size, "$5\r\nDELEX\r\n" WIRE_TRIAL_KEY)) return wire.delex;
+  if (wire_is(command, size, "$7\r\nDELIFEQ\r\n" WIRE_TRIAL_KEY)) return wire.delifeq;
   if (wire_is(command, size, "$5\r\nDELEX\r\n")) return wire.eval;
   if (wire_is(command, size, "$7\r\nDELIFEQ\r\n")) return wire.eval;
-  if (wire_is(command, size, "$7\r\nCOMMAND\r\n")) return wire.list;
   if (wire_is(command, size, "$4\r\nAUTH\r\n")) return wire.auth;
   if (wire_is(command, size, "$6\r\nSELECT\r\n")) return wire.select;
   return "-ERR unknown command\r\n";
 }
 
-/* HELLO, CLIENT TRACKING and COMMAND LIST, which every connection begins with, leave no trace: no
+/* HELLO, CLIENT TRACKING and the two trials, which every connection begins with, leave no trace: no
  * test here is about them, and a server may refuse them all. */
 static inline int wire_is_unseen(const unsigned char *command, size_t size) {
   return wire_is(command, size, "$5\r\nHELLO\r\n") ||
          wire_is(command, size, "$6\r\nCLIENT\r\n") ||
-         wire_is(command, size, "$7\r\nCOMMAND\r\n");
+         wire_is(command, size, "$5\r\nDELEX\r\n" WIRE_TRIAL_KEY) ||
+         wire_is(command, size, "$7\r\nDELIFEQ\r\n" WIRE_TRIAL_KEY);
 }
 
 static inline void wire_drop(struct wire_server *s, size_t size) {
@@ -206,7 +210,7 @@ static inline void wire_reset(void) {
   wire.now_ms = 1000000;
   wire.set = wire.auth = wire.select = "+OK\r\n";
   wire.eval = ":1\r\n";
-  wire.list = "*0\r\n";
+  wire.delex = wire.delifeq = "-ERR unknown command\r\n";
 }
 
 /* The bytes of server i that were answered; a command that is cut stays. */
