@@ -1789,7 +1789,7 @@ static int rl_may_be_set(const redlock *rl, const rl_server *s, const rl_command
 static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_command *c) {
   int asks = c->lock && c->form != RL_FORM_SWAP;
   return RL_MAX_TTL(rl) && c->kind == RL_TASK_SET &&
-         rl_is_quarantined(s, c->t1_ms + (asks ? 0u : RL_MAX_TTL(rl)));
+         rl_is_quarantined(s, c->t1_ms + (asks ? 0u : RL_MAX_TTL(rl) - 1));
 }
 
 /* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). */
@@ -2881,7 +2881,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
     rl_write_age(lock, rl_waiter_age_ms(rl, lock));
   }
   if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) /* servers that have started since */
-    rl_restore(rl, lock, lock->t1_ms + RL_MAX_TTL(rl));
+    rl_restore(rl, lock, lock->t1_ms + RL_MAX_TTL(rl) - 1);
   lock->command = rl_append_for_all(rl, lock, lock->task);
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
