@@ -404,12 +404,13 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
    is one attempt to acquire, but a server grants it only if that value is still there, and puts
    a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
-   the giver still sends finds nothing: an OK to its own release proves nothing. OK: the lock has a
-   new value, and a new token; max_hold_ms counts anew. TAKEN: more than a minority of the servers
-   say that it is not held under that value any more. Any failed attempt may end the lock: it
-   deletes what it took over, and a giver that has not stopped loses the lock without being told.
-   After NO_QUORUM, EXPIRED or a cancel, try again. resource: at most REDLOCK_MAX_RESOURCE - 20
-   bytes. */
+   the giver still sends finds nothing: an OK to its own release proves nothing. (But a giver that
+   goes on extending gives its value to servers that restart, R29: it may then be adopted once more,
+   after the adopter has let go.) OK: the lock has a new value, and a new token; max_hold_ms counts
+   anew. TAKEN: more than a minority of the servers say that it is not held under that value any
+   more. Any failed attempt may end the lock: it deletes what it took over, and a giver that has not
+   stopped loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again.
+   resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
@@ -463,9 +464,10 @@ REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
 /* Keeps a held lock: redlock_step extends it at half of its validity, until it is released,
-   cancelled or lost. A lost one is returned with the operation REDLOCK_LOST. max_hold_ms counts
-   from the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also while
-   an extension is pending). */
+   cancelled or lost. A lost one is returned with the operation REDLOCK_LOST. With max_ttl_ms it
+   outlives servers that restart one by one, each when those before it vote again (R29). max_hold_ms
+   counts from the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID
+   (also while an extension is pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */

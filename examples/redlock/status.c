@@ -385,6 +385,9 @@ static void print_table(int count, int votes) {
   for (i = 0; i < count; i++) print_row(&reports[i], name_of(i), width);
   printf("%d of %d servers can vote, %d are needed: %s\n", votes, count, quorum(),
          votes >= quorum() ? "locks can be taken" : "NO SAFE LOCK CAN BE TAKEN");
+  if (set.max_ttl_ms) /* R29 */
+    puts(votes == count ? "all vote: the next server can be restarted, and kept locks stay"
+                        : "not all vote: restart no server, or kept locks may be lost");
   if (!set.resource) return;
   printf("%d of %d servers have lock '%s'", has, count, set.resource);
   if (*holder->line[LABEL]) printf(", labelled '%s'", holder->line[LABEL]);

@@ -268,6 +268,7 @@ TEST(shows_status) {
   /* Its clock, from 6.2 on. */
   CHECK(says("s  ok") || server_info(&real.at[0], "server_time_usec:") < 0);
   CHECK_SAYS("s of --max-ttl 3600s: it votes in 3", 121, "$redlock --max-ttl 1h --status");
+  CHECK_SAYS("not all vote: restart no server", 121, "$redlock --max-ttl 1h --status");
 }
 
 /* Locks can be taken, and yet somebody should look. */

@@ -7,7 +7,7 @@ MODELS := $(filter-out %/explore.py,$(wildcard tests/model/*.py))
 
 .PHONY: model
 
-model: ## explores every state of small models: exclusion, tokens, wake-ups, hand-over; 3 minutes, LONG=1 for more
+model: ## explores every state of small models: exclusion, tokens, wake-ups, hand-over, restarts; 4 minutes, LONG=1 for more
 	@if command -v python3 >/dev/null; then \
 	   LONG=$(LONG) PYTHONDONTWRITEBYTECODE=1 TEST_LIMIT_S=1800 tests/run-tests $(MODELS); \
 	 else \

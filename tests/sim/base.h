@@ -16,6 +16,7 @@ typedef int64_t ns; /* true time, which no one in the world can read */
 #define HANDED_SEED (UINT64_C(1) << 41) /* and with this one, one in which locks change hands */
 #define CROWD_SEED (UINT64_C(1) << 42) /* and with this one, one in which a crowd waits */
 #define WAITER_SEED (UINT64_C(1) << 43) /* and with this one, one of strangers.h */
+#define ROLLING_SEED (UINT64_C(1) << 44) /* and with this one, one of rolling.h */
 
 struct rng {
   uint64_t s[4];

@@ -2,7 +2,7 @@
 #ifndef SIM_CHAOS_H
 #define SIM_CHAOS_H
 
-#include "strangers.h"
+#include "rolling.h"
 
 static void chaos_partition(int kind, ns length) {
   int client = (int)below((uint32_t)W.cfg.clients), server = (int)below((uint32_t)W.cfg.servers);

@@ -206,6 +206,27 @@ static void draw_waiters(struct config *k) {
   k->restarts = (int)below(2);
 }
 
+/* And in others all servers restart, one by one, on a good network (R29). */
+static void draw_rolling(struct config *k) {
+  int i;
+  k->rolls = k->light = 1;
+  k->small = k->out_of_model = k->orphans_checked = 0;
+  k->resources = k->slots = 1;
+  k->servers = (int)between(3, MAX_SERVERS);
+  k->clients = (int)between(1, 9);
+  k->latency_max = k->latency_min + skewed(10 * US, 5 * MS);
+  k->server_timeout_ms = (uint32_t)between(30, 60);
+  k->ttl_max_ms = (uint32_t)between(1000, 10000);
+  k->ttl_min_ms = k->ttl_max_ms / 2;
+  k->quarantine_ms = k->ttl_max_ms + (uint32_t)skewed(0, 5000);
+  k->retry_min_ms = k->max_attempts = k->max_hold_ms = 0;
+  k->retry_max_ms = (uint32_t)between(20, 400);
+  k->think_max = skewed(MS, 50 * MS);
+  k->duration = between(100, 400) * SEC;
+  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
+  memset(W.odds, 0, sizeof W.odds);
+}
+
 static void draw_names(void) {
   int i, k, size;
   for (i = 0; i < W.cfg.resources; i++) {
@@ -226,6 +247,10 @@ static void draw_world(struct config *k) {
     draw_waiters(k);
     return;
   }
+  if (W.seed & ROLLING_SEED) {
+    draw_rolling(k);
+    return;
+  }
   if (W.seed & FENCED_SEED) draw_fenced(k);
   if (W.seed & HANDED_SEED) draw_handed(k);
   if (W.seed & CROWD_SEED) draw_crowd(k);
@@ -242,7 +267,7 @@ static void draw_config(void) {
   draw_kinds(k);
   draw_wakes(k);
   draw_natives(k);
-  if (!k->fenced && !k->hands && !k->waiters) draw_triers(k);
+  if (!k->fenced && !k->hands && !k->waiters && !k->rolls) draw_triers(k);
 }
 
 /* Two in three clocks are as far off as they may be. */
@@ -277,6 +302,7 @@ static void print_config(FILE *f) {
   if (k->waiters)
     fprintf(f, "strangers hold; %d liars%s%s\n", k->liars, k->errs ? ", errors" : "",
             k->restarts ? ", restarts" : "");
+  if (k->rolls) fputs("servers restart one by one under a kept lock\n", f);
   if (k->fenced) fprintf(f, "fenced%s\n", k->broken ? ", exclusion broken on purpose" : "");
   fprintf(f, "faults, per million:");
   for (i = 0; i < FAULT_COUNT; i++)

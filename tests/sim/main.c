@@ -15,7 +15,7 @@ enum { MAX_JOBS = 64, HANG_S = 60, TAIL_BYTES = 9000 };
 static struct {
   uint64_t seed, runs, kept, grants, adoptions;
   double seconds;
-  int jobs, coverage, replay, hash, silent, fenced, handed, crowd, waiters, mixed;
+  int jobs, coverage, replay, hash, silent, fenced, handed, crowd, waiters, rolling, mixed;
   const char *logs; /* a folder */
   uint64_t *over;   /* shared: no seed is begun any more */
 } opt;
@@ -43,6 +43,7 @@ static int usage(void) {
        "    [--handed]     worlds in which locks change hands only; by default, two of eight\n"
        "    [--crowd]      worlds in which a crowd waits only; by default, one of sixteen\n"
        "    [--waiters]    worlds of few waiters and strangers only; by default, one of sixteen\n"
+       "    [--rolling]    worlds of rolling restarts only; by default, one of sixteen\n"
        "    [--adoptions=N] ends when so many adoptions were seen\n"
        "    [--wall-clock] the clients' clock is stepped, as a wall clock is: a planted bug\n"
        "    [--without=FAULT] ...  one of:");
@@ -79,6 +80,7 @@ static int take_option(const char *arg) {
   else if (strcmp(arg, "--handed") == 0) opt.handed = 1;
   else if (strcmp(arg, "--crowd") == 0) opt.crowd = 1;
   else if (strcmp(arg, "--waiters") == 0) opt.waiters = 1;
+  else if (strcmp(arg, "--rolling") == 0) opt.rolling = 1;
   else if ((v = option(arg, "--adoptions=")) != NULL) opt.adoptions = strtoull(v, NULL, 10);
   else if ((v = option(arg, "--grants=")) != NULL) opt.grants = strtoull(v, NULL, 10);
   else if (strcmp(arg, "--kept") == 0) opt.kept = KEPT_SEEDS, opt.seconds = 0;
@@ -147,7 +149,8 @@ static uint64_t seed_at(uint64_t i, double end) {
   return opt.seed + i + (opt.fenced || (opt.mixed && i % 4 == 3) ? FENCED_SEED : 0) +
          (opt.handed || (opt.mixed && i % 8 >= 6) ? HANDED_SEED : 0) +
          (opt.crowd || (opt.mixed && i % 16 == 5) ? CROWD_SEED : 0) +
-         (opt.waiters || (opt.mixed && i % 16 == 9) ? WAITER_SEED : 0);
+         (opt.waiters || (opt.mixed && i % 16 == 9) ? WAITER_SEED : 0) +
+         (opt.rolling || (opt.mixed && i % 16 == 13) ? ROLLING_SEED : 0);
 }
 
 static void worker(int job, struct totals *shared, double end) {

@@ -24,6 +24,7 @@ enum {
   EV_STRANGER, /* resource */
   EV_TROUBLE,  /* of a server, in worlds of strangers */
   EV_FREE,     /* whether locks are free there, and for how long */
+  EV_ROLL,     /* server: the next to restart, in worlds of rolling restarts */
   EV_END
 };
 

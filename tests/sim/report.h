@@ -70,6 +70,8 @@ static int print_coverage(const struct totals *t) {
   missing += print_count("lies about ages", t->lies);
   missing += print_count("times in which few attempts are due", t->paces);
   missing += print_count("looks at locks that are free", t->frees);
+  puts("a lock that is kept while all servers restart:");
+  missing += print_count("restarts", t->rolls);
   puts("locks that change hands:");
   missing += print_count("adoptions", t->adoptions);
   missing += print_count("attempts to adopt that failed", t->adoptions_refused);

@@ -27,6 +27,7 @@ static void dispatch(const struct event *e) {
     case EV_STRANGER: on_stranger(e->a); break;
     case EV_TROUBLE: on_trouble(); break;
     case EV_FREE: on_free(); break;
+    case EV_ROLL: on_roll(e->a); break;
     default: on_end();
   }
 }
@@ -132,6 +133,7 @@ static inline int run_seed(uint64_t seed) {
   schedule(skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
   if (W.cfg.fenced) schedule(0, EV_CLOCKS, 0, 0);
   if (W.cfg.waiters) strangers_come();
+  if (W.cfg.rolls) schedule(SEC, EV_ROLL, 0, 0);
   if (W.cfg.triers) schedule(W.cfg.duration - stall_length(), EV_STALL, 0, 0);
   schedule(W.cfg.duration, EV_HEAL, 0, 0);
   if (setjmp(W.leave) == 0) {

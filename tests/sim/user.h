@@ -139,6 +139,11 @@ static void on_extended(struct client *c, struct slot *s) {
   rest(s);
 }
 
+/* Who keeps a lock while all servers restart, one by one: rolling.h. */
+static int is_keeper(const struct client *c) {
+  return W.cfg.rolls && c->index == 0 && !W.healed;
+}
+
 static void actor_returned(struct client *c, struct slot *s) {
   static const int expected[SLOT_STATES] = {0, REDLOCK_ACQUIRE, 0, REDLOCK_LOST, REDLOCK_EXTEND,
                                             REDLOCK_RELEASE};
@@ -159,6 +164,9 @@ static void actor_returned(struct client *c, struct slot *s) {
       violation("status: client %d slot %d: release says %d", c->index, s->index, status);
     rest(s);
   } else {
+    if (s->state == S_KEPT && is_keeper(c))
+      violation("R29: the kept lock is lost, though no two servers lacked a vote at once: status "
+                "%d", status);
     on_extended(c, s);
   }
 }
@@ -346,7 +354,8 @@ static void cancel(struct client *c, struct slot *s) {
 }
 
 static void keep(struct client *c, struct slot *s) {
-  uint32_t limit = one_in(2) ? 0 : (uint32_t)between(1, 4 * (int64_t)W.cfg.ttl_max_ms);
+  uint32_t limit = is_keeper(c) || one_in(2) ? 0
+                                             : (uint32_t)between(1, 4 * (int64_t)W.cfg.ttl_max_ms);
   redlock_status status = c->lib->keep(c->rl, &s->lock, limit);
   note(N_KEEP, c->index, s->index, limit);
   c->happened = 1;
@@ -354,6 +363,7 @@ static void keep(struct client *c, struct slot *s) {
     s->hold_ms = limit ? limit : W.cfg.max_hold_ms;
     s->state = S_KEPT;
     s->due = W.now + skewed(MS, W.cfg.fenced ? 4 * (ns)W.cfg.ttl_max_ms * MS : W.cfg.duration / 4);
+    if (is_keeper(c)) s->due = NEVER;
     return;
   }
   on_not_started(c, s, status);
@@ -404,16 +414,25 @@ static void act_idle(struct client *c, struct slot *s) {
     s->due = NEVER;
     return;
   }
+  if (W.cfg.rolls && c->index && W.client[0].slot[0].state != S_KEPT && !W.healed) {
+    s->due = W.now + 10 * MS; /* the keeper comes first, and has it on all servers */
+    return;
+  }
   s->adopts = 0;
   if (!s->probe) s->resource = (int)below((uint32_t)W.cfg.resources);
   s->ttl_ms = s->probe || W.hurry ? W.cfg.ttl_max_ms
                                   : (uint32_t)skewed(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
   s->adopts = wants_to_adopt(s);
-  start_acquire(c, s, s->probe ? REDLOCK_FOREVER : c->trier || s->adopts ? 0 : draw_wait());
+  start_acquire(c, s, s->probe || is_keeper(c) ? REDLOCK_FOREVER
+                      : c->trier || s->adopts ? 0 : draw_wait());
 }
 
 static void act_held(struct client *c, struct slot *s) {
-  if (s->probe || c->trier || W.winding == 1 || (W.cfg.waiters && !one_in(4))) {
+  if (is_keeper(c)) {
+    keep(c, s);
+    return;
+  }
+  if (s->probe || c->trier || W.winding == 1 || W.cfg.rolls || (W.cfg.waiters && !one_in(4))) {
     start_release(c, s);
     return;
   }

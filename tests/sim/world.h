@@ -271,6 +271,7 @@ struct config {
   int crowd;                     /* many wait for one resource (R26) */
   int waiters;                   /* some wait, and strangers hold: strangers.h ... */
   int liars, errs, restarts;     /* ... with these troubles */
+  int rolls;                     /* one keeps a lock while the servers restart: rolling.h */
 };
 
 enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
@@ -285,7 +286,7 @@ struct totals {
   uint64_t error_reply[STORE_ERRORS];
   uint64_t blocking, tries_checked, reasons, wakes, hash;
   uint64_t adoptions, adoptions_refused;
-  uint64_t strangers, lies, paces, frees;
+  uint64_t strangers, lies, paces, frees, rolls;
   uint64_t fenced_runs, broken_runs, tokens, broken_tokens, second_rounds;
   uint64_t seed; /* under way */
   uint64_t beat; /* changes while it lives */

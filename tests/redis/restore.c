@@ -1,0 +1,57 @@
+/* restore.c: R29: all servers restart empty, one by one, under a kept lock that somebody else waits
+ * for: nobody loses or gets it. */
+#include "real.h"
+
+enum { N = 3, TTL_MS = 3000 };
+
+static redlock keeper, waiter;
+static redlock_lock kept, wanted;
+
+static void open_both(void) {
+  redlock_options options = real_options(REAL_PATIENT_MS);
+  options.max_ttl_ms = TTL_MS;
+  real_open_with(&keeper, N, options);
+  real_open_with(&waiter, N, options);
+}
+
+/* Both work for a moment; whether the lock is still kept, and by its keeper alone. */
+static int all_is_well(void) {
+  redlock_lock *got = redlock_wait(&waiter, REAL_LOOK_MS), *lost = redlock_wait(&keeper, 0);
+  return !got && !lost;
+}
+
+static int votes_again(int server) {
+  redlock_server_info info;
+  CHECK_EQ(redlock_server_status(&keeper, server, &info), REDLOCK_OK);
+  return info.connected && !info.quarantine_ms;
+}
+
+/* As an upgrade would. It comes back empty, and has the key before it votes. */
+static int outlives_restart_of(int server) {
+  server_kill(&real.at[server]);
+  server_restart(&real.at[server]);
+  do
+    if (!all_is_well()) return 0;
+  while (!votes_again(server));
+  return strcmp(server_command(&real.at[server], "EXISTS r"), "1") == 0;
+}
+
+TEST(a_kept_lock_outlives_its_servers) { /* R29 */
+  int i;
+  real_await_votes(N, TTL_MS);
+  open_both();
+  CHECK_EQ(redlock_acquire(&keeper, &kept, "r", TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&keeper, N, "r", N), N);
+  CHECK_EQ(redlock_keep(&keeper, &kept, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_start_acquire(&waiter, &wanted, "r", TTL_MS, REDLOCK_FOREVER), REDLOCK_PENDING);
+  for (i = 0; i < N; i++)
+    if (!CHECK(outlives_restart_of(i))) break;
+  CHECK_EQ(redlock_release(&keeper, &kept), REDLOCK_OK);
+  while (wanted.status == REDLOCK_PENDING) redlock_wait(&waiter, REAL_LOOK_MS);
+  CHECK_EQ(wanted.status, REDLOCK_OK);
+  real_release(&waiter, &wanted, N, "r");
+  redlock_close(&waiter);
+  redlock_close(&keeper);
+}
+
+int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }
