@@ -1745,6 +1745,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
                                      rl_mask to) {
   rl_command *c = rl_command_at(rl, rl->ring_tail++);
   rl_writer w = {c->args, 0, sizeof c->args, 0};
+  int restores = RL_HAS_QUARANTINE && kind == RL_TASK_SET && lock->deadline_ms; /* R29 */
   REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
   if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock, to));
   rl_put_bulk(&w, lock->resource, lock->resource_size);
@@ -1759,9 +1760,9 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   c->kind = kind;
   c->form = lock->wake_mode || RL_FENCING(rl) ? RL_FORM_TRACKED : RL_FORM_PLAIN;
   if (lock->adopts) c->form = RL_FORM_SWAP;
-  if (RL_HAS_QUARANTINE && lock->deadline_ms) c->form = RL_FORM_PLAIN; /* rl_restore's SET */
+  if (restores) c->form = RL_FORM_PLAIN;
   c->t1_ms = rl->now_ms;
-  c->ttl_ms = kind == RL_TASK_RELEASE ? lock->longest_ttl_ms : lock->round_ttl_ms;
+  c->ttl_ms = kind == RL_TASK_RELEASE || restores ? lock->longest_ttl_ms : lock->round_ttl_ms;
   c->unsent_to = to;
   c->awaited_from = 0;
   rl_propose_token(rl, c);

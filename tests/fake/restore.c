@@ -284,6 +284,17 @@ TEST(who_takes_it_meanwhile_sends_it_when_it_is_extended) { /* R29 */
   end();
 }
 
+/* An extension by less leaves the others their longer ttl (R18), and so it does this one. */
+TEST(it_lasts_as_long_as_the_hold) { /* R29 R18 */
+  hold_on_old(3);
+  restart_seen(0);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL / 4), REDLOCK_OK);
+  run_for(TTL / 2);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  CHECK(has_our_value(0));
+  end();
+}
+
 /* ---- What is in the way of it ---- */
 
 /* A caller that only blocks hears of the restart within its extension, in the millisecond of T1 or
