@@ -1,4 +1,4 @@
-/* redlock.h - 1.0.0 - the Redlock distributed lock in one C header - MIT-0
+/* redlock.h - 1.1.0 - the Redlock distributed lock in one C header - MIT-0
 
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze,
    restart or reply late. C99 and C++98, nothing beyond libc. No malloc, no threads, no globals,
@@ -119,7 +119,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REDLOCK_VERSION "1.0.0"
+#define REDLOCK_VERSION "1.1.0"
 #define REDLOCK_VERSION_NUMBER 10000 /* 10000 * major + 100 * minor + patch */
 
 #ifndef REDLOCK_MAX_SERVERS
