@@ -120,7 +120,7 @@
 #include <stdint.h>
 
 #define REDLOCK_VERSION "1.1.0"
-#define REDLOCK_VERSION_NUMBER 10000 /* 10000 * major + 100 * minor + patch */
+#define REDLOCK_VERSION_NUMBER 10100 /* 10000 * major + 100 * minor + patch */
 
 #ifndef REDLOCK_MAX_SERVERS
 #define REDLOCK_MAX_SERVERS 7
