@@ -404,9 +404,9 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
    is one attempt to acquire, but a server grants it only if that value is still there, and puts
    a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
-   the giver still sends finds nothing: an OK to its own release proves nothing. (But a giver that
-   goes on extending gives its value to servers that restart, R29: it may then be adopted once more,
-   after the adopter has let go.) OK: the lock has a new value, and a new token; max_hold_ms counts
+   the giver still sends finds nothing: an OK to its own release proves nothing. A giver that goes
+   on extending, though, gives its value to servers that restart: it may be adopted once more, after
+   the adopter has let go. OK: the lock has a new value, and a new token; max_hold_ms counts
    anew. TAKEN: more than a minority of the servers say that it is not held under that value any
    more. Any failed attempt may end the lock: it deletes what it took over, and a giver that has not
    stopped loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again.
@@ -2849,16 +2849,17 @@ static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   for (; at != lock->age; age_ms >>= 8) *--at = RL_CAST(char, age_ms & 255);
 }
 
-/* R29: ahead of an extension, sends a held lock's value to the servers that have no vote, and were
-   not sent it since they started: until they vote, the others must keep the lock. Each life of one
-   is sent it once, or it could be adopted twice (R28). If the ring has no room, it is left out. */
+/* R29: ahead of an extension, sends a held lock's value to the servers that had no vote at the last
+   round's T1, and were not sent it since they started: until they vote, the others must keep the
+   lock. Each life of one is sent it once, or it could be adopted twice (R28). What is left out for
+   lack of room, or since a server stalls, a later extension makes up for, while it has no vote. */
 static void rl_restore(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
   rl_mask to = 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (rl_is_quarantined(s, started_since_ms)) rl_mask_remove(&lock->maybe_set, s->bit);
-    if (rl_is_quarantined(s, rl->now_ms) && !s->stalled) to |= s->bit;
+    if (rl_is_quarantined(s, lock->t1_ms) && !s->stalled) to |= s->bit;
   }
   rl_mask_remove(&to, lock->maybe_set);
   if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return;

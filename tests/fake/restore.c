@@ -408,6 +408,27 @@ TEST(the_release_follows_it_though_the_first_set_is_withheld) { /* R29 R12 */
   end_without_a_key();
 }
 
+/* It votes again when the lock is first extended: it gets the value then. */
+TEST(who_had_no_vote_at_the_grant_is_not_forgotten) { /* R29 */
+  prepare_old(3);
+  ready_and_warm();
+  restart_seen(0);
+  run_for(MAX_TTL - TTL / 4);
+  hold("r", TTL);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
+  run_for(TTL / 2);
+  forget_log();
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  run_for(10);
+  CHECK(has_our_value(0));
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  restart(1, 1);
+  run_for(2 * TTL);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  CHECK_EQ(sets(0), 1);
+  end();
+}
+
 /* ---- Adoption ---- */
 
 /* Where the given value is not there, the adopter's goes ahead of its first extension. */

@@ -98,6 +98,8 @@ void a_yes_is_its_own_reply(void) {
   given(c.kind <= RL_TASK_RELEASE);
   c.token = any_u64();
   rl.options.fencing = any_u32();
+  c.form = any_u8();
+  given(c.form || c.kind != RL_TASK_SET || !rl.options.fencing); /* plain: no round's (R29) */
   reply = rl_parse(&s.parser, any_char());
   if (reply < RL_REPLY_OK || reply == RL_PUSH) return;
   vote = rl_vote_of(&rl, &s, &c, reply);
