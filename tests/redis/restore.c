@@ -20,19 +20,13 @@ static int all_is_well(void) {
   return !got && !lost;
 }
 
-static int votes_again(int server) {
-  redlock_server_info info;
-  CHECK_EQ(redlock_server_status(&keeper, server, &info), REDLOCK_OK);
-  return info.connected && !info.quarantine_ms;
-}
-
 /* As an upgrade would. It comes back empty, and has the key before it votes. */
 static int outlives_restart_of(int server) {
   server_kill(&real.at[server]);
   server_restart(&real.at[server]);
   do
     if (!all_is_well()) return 0;
-  while (!votes_again(server));
+  while (!real_votes_again(&keeper, server));
   return strcmp(server_command(&real.at[server], "EXISTS r"), "1") == 0;
 }
 
