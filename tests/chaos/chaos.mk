@@ -1,6 +1,6 @@
 # chaos.mk: real servers in trouble, on Linux; included by the Makefile at the top.
 #
-#   MINUTES=N  how long it takes in all; 2 by default, and hardly less than 3
+#   MINUTES=N  how long it takes in all; 2 by default, and no less, for every scene is played
 
 CHAOS := $(BUILD)/tests/chaos
 CHAOS_MINUTES = $(if $(filter command environment,$(origin MINUTES)),$(MINUTES),2)

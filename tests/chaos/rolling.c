@@ -2,8 +2,8 @@
  * before it vote again, under a kept lock that others wait for, or try for again and again. It is
  * never lost, nobody else gets it before its release, and then all of them do.
  *
- * Each scene restarts all its servers once; all scenes are played, and again until MINUTES from the
- * environment are over. */
+ * A scene restarts each of its servers once. All scenes are played, and again until the MINUTES
+ * from the environment are over. */
 #include "tests/redis/real.h"
 
 #include "minutes.h"
@@ -18,8 +18,8 @@ enum {
   OTHERS = 8,
   TTL_MS = 3000,      /* of all locks, and max_ttl_ms */
   PAUSE_MS = 20,      /* between two tries */
-  DOWN_MOST_MS = 900, /* a server is down for less */
-  DOWN_MORE_MS = 370, /* and each time for so much more, around that */
+  DOWN_MOST_MS = 900, /* a server is down for less than this, */
+  DOWN_MORE_MS = 370, /* and for so much longer each time, modulo that */
   PATIENCE_MS = 60000 /* all others get the lock within it, on any machine */
 };
 
@@ -185,7 +185,7 @@ static void a_kept_lock_outlives_its_servers(void) {
   begun_ms = timing_ms();
   start_others();
   while (restarts < scene->servers && restart(restarts)) restarts++;
-  printf("    kept for %ld s through %d restarts, against %ld tries\n",
+  printf("    kept for %ld s through %d restarts; %ld calls of others returned without it\n",
          (long)(timing_ms() - begun_ms) / 1000, restarts, others_tries());
   CHECK(scene->trying == 0 || others_tries() > 0);
   release();
