@@ -7,7 +7,7 @@ CHAOS_MINUTES = $(if $(filter command environment,$(origin MINUTES)),$(MINUTES),
 
 .PHONY: chaos
 
-chaos: $(CHAOS)/rolling $(CHAOS)/fencing ## keeps a lock while all servers restart, has tokens granted while they crash; MINUTES=
+chaos: $(CHAOS)/rolling $(CHAOS)/fencing ## restarts servers under a kept lock, crashes them under tokens; MINUTES=
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
 	  MINUTES=$(CHAOS_MINUTES) TEST_LIMIT_S=$$(($(CHAOS_MINUTES) * 60 + 900)) tests/run-tests $^
 

@@ -131,6 +131,12 @@ static int all_is_well(int64_t ms) {
          CHECK_EQ(others_grants(), 0);
 }
 
+static int await_vote(int server, int has_one) {
+  while (real_has_vote(&keeper, server) != has_one)
+    if (!all_is_well(0)) return 0;
+  return 1;
+}
+
 static int has_it(int server) {
   return strcmp(server_command(&real.at[server], "GET r"), value) == 0;
 }
@@ -141,9 +147,7 @@ static int restart(int server) {
   server_kill(&real.at[server]);
   if (!all_is_well(down_ms)) return 0;
   server_restart(&real.at[server]);
-  do
-    if (!all_is_well(0)) return 0;
-  while (!real_votes_again(&keeper, server));
+  if (!await_vote(server, 0) || !await_vote(server, 1)) return 0;
   CHECK(has_it(server));
   return 1;
 }

@@ -122,8 +122,8 @@ static inline void real_await_votes(int n, uint32_t max_ttl_ms) {
       poll(NULL, 0, REAL_LOOK_MS);
 }
 
-/* Since it restarted: with this client, whose max_ttl_ms is set. */
-static inline int real_votes_again(redlock *rl, int server) {
+/* Whether it votes with this client, as far as that knows: of a restart it hears after a while. */
+static inline int real_has_vote(redlock *rl, int server) {
   redlock_server_info info;
   CHECK_EQ(redlock_server_status(rl, server, &info), REDLOCK_OK);
   return info.connected && !info.quarantine_ms;
