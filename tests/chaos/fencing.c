@@ -1,15 +1,16 @@
-/* fencing.c: fencing [MINUTES [SEED]]: tokens on real servers that are killed, that forget, and
+/* fencing.c: fencing [SEED]: tokens on real servers that are killed, that forget, and
  * whose wall clocks are stepped, and clients that are stopped in the middle (R25).
  *
  * Locks last a few milliseconds here, much less than the pauses: exclusion is broken all the time,
  * on purpose, and tokens must be unique and in order all the same. First come the negative
  * controls: a rule or an assumption is taken away, and the order must break within a bound. Then
- * the scenes that must hold share the rest of the time.
+ * the scenes that must hold share the rest of the MINUTES from the environment.
  *
  * max_ttl_ms is A. The clocks of a scene with steps stay between 0 and 0.45 A ahead: so they never
  * lose more than A/2 (F2). Slow clocks lose less than 0.45 A in any 2 A. */
 #define REDLOCK_IMPLEMENTATION
 #include "client.h"
+#include "minutes.h"
 
 #include "tests/check.h"
 #include "tests/redis/wall.h"
@@ -28,8 +29,7 @@ enum {
   CONTROL_MS = 20000,     /* a control must break within this time */
   SCENE_MS = 12000,       /* a scene takes about that long, and in a short run no less than */
   SCENE_LEAST_MS = 5000,
-  GRANTS_LEAST = 10,
-  MINUTES = 2
+  GRANTS_LEAST = 10
 };
 
 /* What a fenced acquire sends: learnt from the header's client, and sent by bare ones too. */
@@ -372,16 +372,15 @@ static void run_scenes(int64_t end_ms) {
 }
 
 int main(int argc, char **argv) {
-  int64_t minutes = argc > 1 ? strtol(argv[1], NULL, 10) : MINUTES;
-  int64_t end_ms = timing_ms() + minutes * 60000;
-  seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)timing_us();
+  int64_t end_ms = timing_ms() + minutes_wanted() * 60000;
+  seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)timing_us();
   check_start(1, argv);
   if (servers_missing() || !grants_open()) {
     fprintf(stderr, "chaos: %s\n", servers_missing() ? servers_missing() : "no memory");
     return 1;
   }
   wall_begin();
-  printf("seed %llu, %ld minutes\n", (unsigned long long)seed, (long)minutes);
+  printf("seed %llu, %ld minutes\n", (unsigned long long)seed, (long)minutes_wanted());
   RUN(the_script_is_learnt);
   if (!check.failed) {
     run_controls();

@@ -122,6 +122,13 @@ static inline void real_await_votes(int n, uint32_t max_ttl_ms) {
       poll(NULL, 0, REAL_LOOK_MS);
 }
 
+/* Whether it votes with this client, as far as that knows: of a restart it hears after a while. */
+static inline int real_has_vote(redlock *rl, int server) {
+  redlock_server_info info;
+  CHECK_EQ(redlock_server_status(rl, server, &info), REDLOCK_OK);
+  return info.connected && !info.quarantine_ms;
+}
+
 /* Taken, and on every server. */
 static inline void real_hold(redlock *rl, redlock_lock *lock, int n, const char *resource) {
   CHECK_EQ(redlock_acquire(rl, lock, resource, REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);

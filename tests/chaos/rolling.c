@@ -1,0 +1,212 @@
+/* rolling.c: R29: servers that keep nothing on disk restart one after the other, each when those
+ * before it vote again, under a kept lock that others wait for, or try for again and again. It is
+ * never lost, nobody else gets it before its release, and then all of them do.
+ *
+ * A scene restarts each of its servers once. All scenes are played, and again until the MINUTES
+ * from the environment are over. */
+#include "tests/redis/real.h"
+
+#include "minutes.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+  SERVERS = 5,
+  OTHERS = 8,
+  TTL_MS = 3000,      /* of all locks, and max_ttl_ms */
+  PAUSE_MS = 20,      /* between two tries */
+  DOWN_MOST_MS = 900, /* a server is down for less than this, */
+  DOWN_MORE_MS = 370, /* and for so much longer each time, modulo that */
+  PATIENCE_MS = 60000 /* all others get the lock within it, on any machine */
+};
+
+struct scene {
+  const char *name;
+  int servers, waiting, trying;
+};
+
+static const struct scene scenes[] = {
+    {"3 servers, nobody else", 3, 0, 0},  {"5 servers, nobody else", 5, 0, 0},
+    {"3 servers, 1 waits", 3, 1, 0},      {"3 servers, 2 try", 3, 0, 2},
+    {"3 servers, 8 wait", 3, 8, 0},       {"5 servers, 8 wait", 5, 8, 0},
+    {"5 servers, 4 wait, 4 try", 5, 4, 4},
+};
+
+enum { SCENES = (int)(sizeof scenes / sizeof *scenes) };
+
+static const struct scene *scene;
+static redlock keeper;
+static redlock_lock kept;
+static char value[256]; /* of the kept lock, on the servers */
+static int64_t down_ms;
+
+static void open_client(redlock *rl) {
+  redlock_options options = real_options(REAL_PATIENT_MS);
+  options.max_ttl_ms = TTL_MS;
+  real_open_with(rl, scene->servers, options);
+}
+
+/* ---- the others: a process each, which ends when it has had the lock ---- */
+
+static pid_t others[OTHERS];
+
+/* Counted by all of them, in memory that the starter sees. */
+static struct {
+  long tries, grants;
+} *others_made;
+
+static int share_memory(void) {
+  void *at = mmap(NULL, sizeof *others_made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                  0);
+  if (at != MAP_FAILED) others_made = at;
+  return at != MAP_FAILED;
+}
+
+static long others_tries(void) { return __sync_fetch_and_add(&others_made->tries, 0); }
+static long others_grants(void) { return __sync_fetch_and_add(&others_made->grants, 0); }
+
+/* What became of one call. */
+static redlock_status ask(redlock *rl, redlock_lock *lock, uint32_t wait_ms, pid_t parent) {
+  if (redlock_start_acquire(rl, lock, "r", TTL_MS, wait_ms) != REDLOCK_PENDING) _exit(1);
+  while (lock->status == REDLOCK_PENDING) {
+    if (getppid() != parent) _exit(1);
+    redlock_wait(rl, REAL_WAIT_MS);
+  }
+  __sync_fetch_and_add(&others_made->tries, 1);
+  return lock->status;
+}
+
+static int be_other(int waits, pid_t parent) {
+  static redlock rl;
+  static redlock_lock lock;
+  redlock_close(&keeper); /* its sockets are the starter's */
+  open_client(&rl);
+  while (ask(&rl, &lock, waits ? REDLOCK_FOREVER : 0, parent) != REDLOCK_OK)
+    poll(NULL, 0, PAUSE_MS);
+  __sync_fetch_and_add(&others_made->grants, 1);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  redlock_close(&rl);
+  return check.bad > 0;
+}
+
+static int others_count(void) { return scene->waiting + scene->trying; }
+
+static void start_others(void) {
+  int i;
+  pid_t parent = getpid();
+  fflush(stdout);
+  for (i = 0; i < others_count(); i++) {
+    others[i] = fork();
+    if (others[i] == 0) _exit(be_other(i < scene->waiting, parent));
+  }
+}
+
+/* Each gets the lock once. */
+static void await_others(void) {
+  int64_t end_ms = timing_ms() + PATIENCE_MS;
+  int i, status;
+  while (others_grants() < others_count() && timing_ms() < end_ms)
+    redlock_wait(&keeper, REAL_LOOK_MS);
+  CHECK_EQ(others_grants(), others_count());
+  for (i = 0; i < others_count(); i++) {
+    status = -1;
+    if (timing_ms() >= end_ms) kill(others[i], SIGKILL);
+    waitpid(others[i], &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+}
+
+/* ---- the servers ---- */
+
+/* The keeper works for so long; whether it still keeps the lock, alone. */
+static int all_is_well(int64_t ms) {
+  int64_t end_ms = timing_ms() + ms;
+  redlock_lock *lost;
+  do lost = redlock_wait(&keeper, REAL_LOOK_MS);
+  while (!lost && timing_ms() < end_ms);
+  return CHECK(!lost) && CHECK(redlock_remaining_ms(&keeper, &kept) > 0) &&
+         CHECK_EQ(others_grants(), 0);
+}
+
+static int await_vote(int server, int has_one) {
+  while (real_has_vote(&keeper, server) != has_one)
+    if (!all_is_well(0)) return 0;
+  return 1;
+}
+
+static int has_it(int server) {
+  return strcmp(server_command(&real.at[server], "GET r"), value) == 0;
+}
+
+/* It comes back empty, and has the kept lock's value before it votes. */
+static int restart(int server) {
+  down_ms = (down_ms + DOWN_MORE_MS) % DOWN_MOST_MS;
+  server_kill(&real.at[server]);
+  if (!all_is_well(down_ms)) return 0;
+  server_restart(&real.at[server]);
+  if (!await_vote(server, 0) || !await_vote(server, 1)) return 0;
+  CHECK(has_it(server));
+  return 1;
+}
+
+/* Keys that nobody deleted in time, of all locks. */
+static long expired(void) {
+  long count = 0;
+  int i;
+  for (i = 0; i < scene->servers; i++) count += server_info(&real.at[i], "expired_keys:");
+  return count;
+}
+
+/* ---- a scene ---- */
+
+static void take(void) {
+  servers_heal(&real);
+  real_await_votes(scene->servers, TTL_MS);
+  others_made->tries = others_made->grants = 0;
+  open_client(&keeper);
+  CHECK_EQ(redlock_acquire(&keeper, &kept, "r", TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(real_keys_settle(&keeper, scene->servers, "r", scene->servers), scene->servers);
+  snprintf(value, sizeof value, "%s", server_command(&real.at[0], "GET r"));
+  CHECK_EQ(redlock_keep(&keeper, &kept, 0), REDLOCK_OK);
+}
+
+/* By the others, too. A key that a release had missed would have to expire. */
+static void release(void) {
+  long before = expired();
+  CHECK_EQ(redlock_release(&keeper, &kept), REDLOCK_OK);
+  await_others();
+  CHECK_EQ(real_keys_settle(&keeper, scene->servers, "r", 0), 0);
+  CHECK_EQ(expired(), before);
+}
+
+static void a_kept_lock_outlives_its_servers(void) {
+  int64_t begun_ms;
+  int restarts = 0;
+  take();
+  begun_ms = timing_ms();
+  start_others();
+  while (restarts < scene->servers && restart(restarts)) restarts++;
+  printf("    kept for %ld s through %d restarts; %ld calls of others returned without it\n",
+         (long)(timing_ms() - begun_ms) / 1000, restarts, others_tries());
+  CHECK(scene->trying == 0 || others_tries() > 0);
+  release();
+  redlock_close(&keeper);
+}
+
+static void play_scenes(void) {
+  int64_t end_ms = timing_ms() + minutes_wanted() * 60000;
+  int played;
+  for (played = 0; played < SCENES || timing_ms() < end_ms; played++) {
+    scene = scenes + played % SCENES;
+    printf("%s\n", scene->name);
+    RUN(a_kept_lock_outlives_its_servers);
+  }
+}
+
+int main(int argc, char **argv) {
+  if (!share_memory()) return perror("rolling"), 1;
+  return real_main(argc, argv, SERVERS, play_scenes);
+}
