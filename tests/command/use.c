@@ -334,7 +334,7 @@ TEST(least_rights_are_enough) {
   CHECK_EQ(shell("touch $work/end"), 0);
   CHECK_EQ(end_of(pid), 0);
   CHECK(!*read_work("background") && is_released("job"));
-  CHECK_SAYS("also +info", 121, "$redlock -n --max-ttl 1s job -- true");
+  CHECK_SAYS("+info", 121, "$redlock -n --max-ttl 1s job -- true");
   use_ann("+set +eval +get +del +pttl +pexpire +info");
   CHECK_EQ(shell("$redlock --max-ttl 1s -t 1s job -- true"), 0);
 }
