@@ -331,7 +331,8 @@ typedef struct redlock_lock {
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
-                                  that were sent it in their present life (R29) */
+                                  that a SET was appended for. rl_restore alone clears a bit then,
+                                  when a life began after the last T1 (R29) */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
@@ -384,9 +385,10 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
 /* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
-   or it lasts until its ttl ends. Before closing, it gives roll-backs and releases up to one
-   server_timeout_ms to leave on open connections (unless the command ring has no room for them),
-   everything else at most 50 ms. In a forked child it only closes descriptors (R17). */
+   or it lasts until its ttl ends. Before closing, it gives roll-backs and releases (unless the
+   command ring has no room for them) and extensions up to one server_timeout_ms to leave on open
+   connections. It waits for replies for at most 50 ms. In a forked child it only closes
+   descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
@@ -587,7 +589,7 @@ typedef struct rl_server {
   rl_mask bit;              /* this server's bit in an rl_mask */
   uint8_t index;            /* in the list */
   uint8_t state;            /* RL_STATE_ */
-  uint8_t failures;         /* connections in a row that gave no good reply (R14) */
+  uint8_t failures;         /* connections in a row without a good reply to a command (R14) */
   uint8_t over_tls;         /* it is reached through options.tls */
   uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
   uint8_t error_is_theirs, address_index, tracking;
@@ -639,7 +641,8 @@ struct redlock {
   const char *local_error;  /* what last failed here: a call, clock, entropy or wait; or NULL */
   const redlock_lock *last_returned; /* unless it is in a list again: saves a search of them all */
 #ifndef REDLOCK_NO_FENCING
-  uint64_t last_token;      /* the last token proposed, or a greater one that refused it (R25) */
+  uint64_t last_token;      /* the last token proposed, or a counter that refused it, unless that is
+                               greater by a quarter of max_ttl_ms: then it lies (R25) */
 #endif
   redlock_options options;
   long owner_pid;           /* the process that called redlock_init (R17) */
@@ -747,7 +750,17 @@ struct redlock {
    rl_restore appends another SET of the same value (R29): for servers that have no vote yet, and
    were not sent it in this life (maybe_set). What starts later than a SET's own T1 is not sent it.
 
-   A lost connection (rl_disconnect) evaluates all open rounds.
+   A failed attempt (rl_fail_attempt) or a cancelled one (rl_cancel) leaves nothing behind where no
+   byte of its SET was sent; elsewhere a release behind it, in the slot reserved for that
+   (rl_roll_back). A grant that is cancelled before it was returned goes the same way
+   (rl_release_detached). A cancelled extension is still sent, while it is young. An extra round
+   (R25) has a new value and token, and the time of the first; it does not count as an attempt.
+
+   In a step, servers are read in the order of the list, and each reply is a vote at once: so a yes
+   that was read decides a round even if another server's end would be read next.
+
+   A lost connection (rl_disconnect) evaluates all open rounds. Where it is the first failure, what
+   was not sent keeps its vote open, for it reconnects at once.
      What may change: any round may end, and its lock changes phase, and so its list or its place
      there; therefore no walk over a list may call it. A roll-back may be appended, into the slot
      reserved for it. The server is CLOSED, and its places in the ring begin at the head again.
@@ -762,7 +775,8 @@ struct redlock {
    rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer to its
    turn, if that is earlier (rl_draw_turn). A server that connects, or is no longer stalled,
    counts as if it had pushed every key. If pushes are lost, the timer ends the back-off
-   (RL_PUSH_WAIT_MS).
+   (RL_PUSH_WAIT_MS). A push that comes while an attempt is open counts when that has failed, unless
+   its server votes later: then the vote is newer.
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
@@ -1740,7 +1754,8 @@ static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock, rl_mask fr
   return withheld;
 }
 
-/* Appends a command for these servers. The caller has made sure that there is room. */
+/* Appends a command for these servers; a release withholds the SET from those that were sent no
+   byte of it, and is not for them. The caller has made sure that there is room. */
 static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint8_t kind,
                                      rl_mask to) {
   rl_command *c = rl_command_at(rl, rl->ring_tail++);
@@ -1770,7 +1785,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   return c;
 }
 
-/* When a command whose round has ended is too old to be sent (R12). */
+/* When a command whose round has ended is too old to be sent (R12); but see rl_may_be_set. */
 static int64_t rl_send_expiry_ms(const redlock *rl, const rl_command *c) {
   uint32_t limit = rl->options.server_timeout_ms;
   return c->t1_ms + (c->kind == RL_TASK_RELEASE || c->ttl_ms < limit ? c->ttl_ms : limit);
@@ -2402,7 +2417,8 @@ RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
 /* ---- Servers: one flush ---------------------------------------------------------------------- */
 
 /* Prepares a server for sending: connects if necessary, and continues the handshake. A connection
-   that was idle is read first: the server may have closed it, and a SET on it would be lost. */
+   that was silent for server_timeout_ms is read first: the server may have closed it, and a SET on
+   it would be lost. */
 static void rl_prepare(redlock *rl, rl_server *s) {
   rl_skip_unneeded(rl, s);
   if (s->state != RL_STATE_HANDSHAKE && !rl_needs_connection(rl, s)) {
@@ -2945,7 +2961,8 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
 
 /* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change,
    has just connected, or is no longer stalled. A lock in back-off that may now find a quorum free
-   retries soon. */
+   retries soon. While an attempt is open this is only noted: rl_choose_wake_mode decides, when that
+   has failed. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   redlock_lock *lock = rl_list_first(&rl->active);
   for (; lock && lock->wake_mode; lock = rl_list_next(&rl->active, lock)) {

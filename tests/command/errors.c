@@ -120,7 +120,7 @@ static void renamed_server_says(const char *args, const char *what) {
   server_kill(&odd);
 }
 
-/* What the servers under test release with, instead of a script; NULL = they have no such command. */
+/* What the servers under test release with, instead of a script; NULL = by a script. */
 static const char *native_command(void) {
   const struct server *s = &real.at[0];
   if (*server_command(s, "DELEX none IFEQ x") != '-') return "delex";
@@ -217,7 +217,8 @@ TEST(status_tries_each_right) {
   status_says("~job* +@all", "job", 0, "s  ok");
   status_says("~job* +@all", "other", 121, "this user may not use this lock's name: allow ~NAME");
   status_says("~job +@all", "--fencing --max-ttl 1s -t 1s job", 121, "~NAME:fence");
-  status_says("~job ~redlock +@all -client", "job", 0, "ok; +client|tracking would let it wake waiters\n");
+  status_says("~job ~redlock +@all -client", "job", 0,
+              "ok; +client|tracking would let it wake waiters\n");
   CHECK_EQ(server_number(&real.at[0], "DBSIZE"), 0);
   server_command(&real.at[0], "ACL DELUSER ann");
 }
