@@ -121,12 +121,27 @@ static void await_others(void) {
 
 /* ---- the servers ---- */
 
+/* What a machine that stood still for a ttl looks like, and what does not. */
+static void tell_loss(int64_t idle_ms) {
+  int i;
+  printf("    lost by status %d; the keeper had not stepped for %ld ms; votes:",
+         (int)kept.status, (long)idle_ms);
+  for (i = 0; i < scene->servers; i++) printf(" %d", (int)kept.votes[i]);
+  printf("; keys on %d servers\n", real_keys(scene->servers, "r"));
+}
+
 /* The keeper works for so long; whether it still keeps the lock, alone. */
 static int all_is_well(int64_t ms) {
   int64_t end_ms = timing_ms() + ms;
+  static int64_t stepped_ms;
+  int64_t idle_ms;
   redlock_lock *lost;
-  do lost = redlock_wait(&keeper, REAL_LOOK_MS);
-  while (!lost && timing_ms() < end_ms);
+  do {
+    lost = redlock_wait(&keeper, REAL_LOOK_MS);
+    idle_ms = timing_ms() - stepped_ms;
+    stepped_ms += idle_ms;
+  } while (!lost && stepped_ms < end_ms);
+  if (lost) tell_loss(idle_ms);
   return CHECK(!lost) && CHECK(redlock_remaining_ms(&keeper, &kept) > 0) &&
          CHECK_EQ(others_grants(), 0);
 }
