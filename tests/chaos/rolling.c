@@ -17,6 +17,7 @@ enum {
   SERVERS = 5,
   OTHERS = 8,
   TTL_MS = 3000,      /* of all locks, and max_ttl_ms */
+  STILL_MS = TTL_MS / 4, /* so long without a step excuses a loss */
   PAUSE_MS = 20,      /* between two tries */
   DOWN_MOST_MS = 900, /* a server is down for less than this, */
   DOWN_MORE_MS = 370, /* and for so much longer each time, modulo that */
@@ -41,7 +42,8 @@ static const struct scene *scene;
 static redlock keeper;
 static redlock_lock kept;
 static char value[256]; /* of the kept lock, on the servers */
-static int64_t down_ms;
+static int64_t down_ms, stepped_ms;
+static int64_t idle_ms; /* the longest time between two steps of the keeper, in this scene */
 
 static void open_client(redlock *rl) {
   redlock_options options = real_options(REAL_PATIENT_MS);
@@ -121,12 +123,27 @@ static void await_others(void) {
 
 /* ---- the servers ---- */
 
+/* A machine that stood still may lose the lock: that shows nothing. */
+static void tell_loss(void) {
+  int i;
+  printf("    lost by status %d; the keeper once did not step for %ld ms; votes:",
+         (int)kept.status, (long)idle_ms);
+  if (idle_ms >= STILL_MS) check.skip = "the machine stood still, and the lock ran out";
+  for (i = 0; i < scene->servers; i++) printf(" %d", (int)kept.votes[i]);
+  printf("; keys on %d servers\n", real_keys(scene->servers, "r"));
+}
+
 /* The keeper works for so long; whether it still keeps the lock, alone. */
 static int all_is_well(int64_t ms) {
   int64_t end_ms = timing_ms() + ms;
   redlock_lock *lost;
-  do lost = redlock_wait(&keeper, REAL_LOOK_MS);
-  while (!lost && timing_ms() < end_ms);
+  do {
+    lost = redlock_wait(&keeper, REAL_LOOK_MS);
+    if (timing_ms() - stepped_ms > idle_ms) idle_ms = timing_ms() - stepped_ms;
+    stepped_ms = timing_ms();
+  } while (!lost && stepped_ms < end_ms);
+  if (lost) tell_loss();
+  if (check.skip) return 0;
   return CHECK(!lost) && CHECK(redlock_remaining_ms(&keeper, &kept) > 0) &&
          CHECK_EQ(others_grants(), 0);
 }
@@ -176,17 +193,18 @@ static void take(void) {
 /* By the others, too. A key that a release had missed would have to expire. */
 static void release(void) {
   long before = expired();
-  CHECK_EQ(redlock_release(&keeper, &kept), REDLOCK_OK);
+  CHECK(redlock_release(&keeper, &kept) == REDLOCK_OK || check.skip);
   await_others();
   CHECK_EQ(real_keys_settle(&keeper, scene->servers, "r", 0), 0);
-  CHECK_EQ(expired(), before);
+  CHECK(expired() == before || check.skip);
 }
 
 static void a_kept_lock_outlives_its_servers(void) {
   int64_t begun_ms;
   int restarts = 0;
   take();
-  begun_ms = timing_ms();
+  begun_ms = stepped_ms = timing_ms();
+  idle_ms = 0;
   start_others();
   while (restarts < scene->servers && restart(restarts)) restarts++;
   printf("    kept for %ld s through %d restarts; %ld calls of others returned without it\n",
