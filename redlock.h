@@ -1758,11 +1758,12 @@ static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock, rl_mask fr
    byte of it, and is not for them. The caller has made sure that there is room. */
 static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint8_t kind,
                                      rl_mask to) {
-  rl_command *c = rl_command_at(rl, rl->ring_tail++);
+  rl_command *c = rl_command_at(rl, rl->ring_tail);
   rl_writer w = {c->args, 0, sizeof c->args, 0};
   int restores = RL_HAS_QUARANTINE && kind == RL_TASK_SET && lock->deadline_ms; /* R29 */
-  REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
   if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock, to));
+  rl->ring_tail++; /* not before: its slot is not a command yet */
+  REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
   rl_put_bulk(&w, lock->resource, lock->resource_size);
   c->age_size = lock->age_size;
   rl_put_bulk_header(&w, RL_VALUE_BYTES + c->age_size);
