@@ -1200,7 +1200,8 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 #define RL_BEGINNING "\7" /* of what the SET replaces; of its own value, if no key must be there */
 #define RL_COUNTER "\10"  /* the second key of a fenced SET: the resource's name and ":fence" */
 #define RL_TOKEN "\11"    /* its further arguments: the token, and max_ttl_ms */
-#define RL_PARTS "\1\2\3\4\5\6\7\10\11"
+#define RL_PARTS \
+  RL_SCRIPT RL_FENCED RL_RESOURCE RL_VALUE RL_ARGS RL_TTL RL_BEGINNING RL_COUNTER RL_TOKEN
 
 /* release_form: how a release is spelled for this server. */
 static const char *rl_spelling(const redlock *rl, const rl_command *c, int release_form) {
@@ -2235,11 +2236,16 @@ static const char *rl_take_identity(redlock *rl, rl_server *s) {
   return RL_NULL;
 }
 
-/* Clears the error, after a good reply. */
+/* Clears the error, after a good reply; a server in quarantine then has that as its error. */
 static void rl_clear_error(const redlock *rl, rl_server *s) {
   s->handshake_failed = s->error_is_theirs = 0;
   s->error[0] = 0;
   if (rl_is_quarantined(s, rl->now_ms)) rl_set_error(s, "restarted: no vote for max_ttl_ms");
+}
+
+/* Whether an error says that the server does not know the command or permit it: ERR, NO... */
+static int rl_is_refusal(const rl_server *s) {
+  return s->parser.hash == 'E' || s->parser.hash == 'N';
 }
 
 /* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26),
@@ -2247,11 +2253,10 @@ static void rl_clear_error(const redlock *rl, rl_server *s) {
    scripts, and that is no error. Any other error to the first two means trouble: the handshake
    fails, and is tried again. */
 static const char *rl_take_optional_reply(rl_server *s, rl_reply reply, int left) {
-  uint32_t hash = s->parser.hash;
   if (left >= 2) {
     s->tracking =
         RL_CAST(uint8_t, s->tracking + (reply == (left == 3 ? RL_REPLY_OTHER : RL_REPLY_OK)));
-    return reply == RL_REPLY_ERROR && hash != 'E' && hash != 'N' ? rl_error_protocol : RL_NULL;
+    return reply == RL_REPLY_ERROR && !rl_is_refusal(s) ? rl_error_protocol : RL_NULL;
   }
   if (s->parser.outer_type == ':' && !s->wants_scripts && !s->sent_bytes)
     s->release_form = left ? RL_RELEASE_DELEX : RL_RELEASE_DELIFEQ;
@@ -2344,11 +2349,11 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   rl_evaluate_round(rl, c->lock);
 }
 
-/* Whether the reply refuses the form of a release, by ERR or NO...: the trial was good, but the
-   user's rights have changed since. Any other error would refuse a script too. */
+/* Whether the reply refuses the form of a release: the trial was good, but the user's rights have
+   changed since. Any other error would refuse a script too. */
 static int rl_is_form_refused(const rl_server *s, const rl_command *c, rl_reply reply) {
   return reply == RL_REPLY_ERROR && c->kind == RL_TASK_RELEASE && s->release_form &&
-         (s->parser.hash == 'E' || s->parser.hash == 'N');
+         rl_is_refusal(s);
 }
 
 /* That release, and those that await a reply, are sent again on a new connection, as scripts. */

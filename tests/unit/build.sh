@@ -385,7 +385,8 @@ lines_are_short() {
 }
 
 # What is named like a question, or tells a time, takes no struct of ours that it could change; so
-# it can stand in an assertion. What acts is named by a verb. A struct's name has no const before it:
+# it can stand in an assertion. What acts is named by a verb. Parameters that are const are taken
+# out, and no pointer to a struct may be left.
 queries_change_nothing() {
   ! awk '/^(RL_NOINLINE )?static / { definition = "" }
          { definition = definition " " $0 }
