@@ -471,6 +471,11 @@ void servers_command(const struct servers *set, int count, const char *format, .
   }
 }
 
+const char *server_native_release(const struct server *s) {
+  if (*server_command(s, "DELIFEQ none x") != '-') return "delifeq";
+  return *server_command(s, "DELEX none IFEQ x") != '-' ? "delex" : NULL;
+}
+
 void server_want_password(struct server *s, const char *password) {
   server_command(s, "CONFIG SET requirepass \"%s\"", password);
   snprintf(s->login, sizeof s->login, "%s%s", *password ? "AUTH " : "", password);

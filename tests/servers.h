@@ -52,6 +52,7 @@ const char *server_command(const struct server *s, const char *format, ...)
   __attribute__((format(printf, 2, 3)))
 #endif
   ;
+const char *server_native_release(const struct server *s); /* "delex", "delifeq", or NULL */
 void server_want_password(struct server *s, const char *password); /* "" = none; logs in with it */
 long server_number(const struct server *s, const char *command); /* the reply; -1 = not a number */
 long server_info(const struct server *s, const char *field);     /* a number in INFO ALL, or -1 */

@@ -120,18 +120,11 @@ static void renamed_server_says(const char *args, const char *what) {
   server_kill(&odd);
 }
 
-/* What the servers under test release with, instead of a script; NULL = by a script. */
-static const char *native_command(void) {
-  const struct server *s = &real.at[0];
-  if (*server_command(s, "DELEX none IFEQ x") != '-') return "delex";
-  return *server_command(s, "DELIFEQ none x") != '-' ? "delifeq" : NULL;
-}
-
 TEST(tells_a_renamed_command) {
   static const char what[] = "it lacks or renames a command that locks need: SET EVAL GET DEL";
   fresh();
   renamed_server_says("--rename-command SET nothing", what);
-  if (native_command()) return; /* then a lock that is taken and released needs no other */
+  if (server_native_release(&real.at[0])) return; /* a lock that is not extended needs no other */
   renamed_server_says("--rename-command EVAL nothing", what);
   renamed_server_says("--rename-command DEL nothing", what); /* inside the script */
 }
@@ -175,7 +168,7 @@ static void give_ann(const char *rights) {
 }
 
 TEST(tells_what_an_acl_denies) {
-  const char *native = native_command();
+  const char *native = server_native_release(&real.at[0]);
   char rights[64];
   int port = real.at[0].port;
   fresh();
@@ -229,7 +222,7 @@ TEST(status_says_that_releases_need_a_script) {
   const struct server *s = &real.at[0];
   int native;
   fresh();
-  native = native_command() != NULL;
+  native = server_native_release(s) != NULL;
   use_servers("127.0.0.1:%d", s->port);
   (void)shell("$redlock --status");
   CHECK(!says(what));

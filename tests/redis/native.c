@@ -4,12 +4,6 @@
 
 enum { SERVERS = 3 };
 
-/* DELEX or DELIFEQ; NULL = it knows neither. */
-static const char *command_of(const struct server *s) {
-  if (*server_command(s, "DELIFEQ none x") != '-') return "delifeq";
-  return *server_command(s, "DELEX none IFEQ x") != '-' ? "delex" : NULL;
-}
-
 /* How often the server has run it, or refused it, or an EVAL, since CONFIG RESETSTAT. */
 static int64_t statistic(const struct server *s, const char *command, const char *what) {
   char line[64];
@@ -24,10 +18,7 @@ static int64_t calls(const char *command) {
   return statistic(&real.at[0], command, "calls=");
 }
 
-static void reset_statistics(void) {
-  int i;
-  for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "CONFIG RESETSTAT");
-}
+static void reset_statistics(void) { servers_command(&real, SERVERS, "CONFIG RESETSTAT"); }
 
 static void cycles(redlock *rl, int count) {
   redlock_lock lock;
@@ -42,7 +33,7 @@ TEST(what_the_server_knows_is_used) { /* R21 */
   redlock_server_info info;
   redlock rl;
   servers_heal(&real);
-  native = command_of(&real.at[0]);
+  native = server_native_release(&real.at[0]);
   reset_statistics();
   real_open(&rl, SERVERS, REAL_WAIT_MS);
   cycles(&rl, 10);
@@ -62,26 +53,20 @@ TEST(anothers_value_stays) { /* R21 */
   real_open(&rl, SERVERS, REAL_WAIT_MS);
   cycles(&rl, 1);
   real_hold(&rl, &lock, SERVERS, "native");
-  for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "SET native other PX 60000");
+  servers_command(&real, SERVERS, "SET native other PX 60000");
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
   for (i = 0; i < SERVERS; i++)
     CHECK(strcmp(server_command(&real.at[i], "GET native"), "other") == 0);
-  for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "DEL native");
+  servers_command(&real, SERVERS, "DEL native");
   redlock_close(&rl);
 }
 
 /* Lets the user "some" do what these rules say, on all servers. */
 static void allow_some(const char *rules, const char *native) {
-  char line[128];
-  int i;
-  snprintf(line, sizeof line, "ACL SETUSER some %s%s", rules, native);
-  for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "%s", line);
+  servers_command(&real, SERVERS, "ACL SETUSER some %s%s", rules, native);
 }
 
-static void forget_some(void) {
-  int i;
-  for (i = 0; i < SERVERS; i++) server_command(&real.at[i], "ACL DELUSER some");
-}
+static void forget_some(void) { servers_command(&real, SERVERS, "ACL DELUSER some"); }
 
 static int releases_natively(const redlock *rl) {
   redlock_server_info info;
@@ -100,7 +85,7 @@ TEST(who_must_not_run_it_releases_by_the_script) { /* R21 R15 */
   const char *native;
   redlock rl;
   servers_heal(&real);
-  native = command_of(&real.at[0]);
+  native = server_native_release(&real.at[0]);
   if (!native) SKIP("the server knows neither DELEX nor DELIFEQ");
   allow_some("reset on >some ~* +@all -", native);
   reset_statistics();
@@ -120,7 +105,7 @@ TEST(who_is_limited_to_names_needs_one_more) {
   redlock rl;
   int may;
   servers_heal(&real);
-  native = command_of(&real.at[0]);
+  native = server_native_release(&real.at[0]);
   if (!native) SKIP("the server knows neither DELEX nor DELIFEQ");
   for (may = 0; may < 2; may++) {
     allow_some(may ? "reset on >some ~nat* ~redlock +@all" : "reset on >some ~nat* +@all", "");
@@ -142,7 +127,7 @@ TEST(a_right_that_is_taken_away_loses_no_release) { /* R21 R7 */
   redlock rl;
   int i;
   servers_heal(&real);
-  native = command_of(&real.at[0]);
+  native = server_native_release(&real.at[0]);
   if (!native) SKIP("the server knows neither DELEX nor DELIFEQ");
   allow_some("reset on >some ~* +@all", "");
   open_as_some(&rl);
