@@ -4,9 +4,13 @@
 
 #include "chaos.h"
 
+static void each_entry_is_a_server(struct config *k) {
+  int i;
+  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
+}
+
 static void draw_sizes(struct config *k) {
   static const int servers[] = {5, 5, 5, 3, 3, 3, 7, 4, 2, 1};
-  int i;
   k->servers = servers[below(10)];
   if (k->servers > MAX_SERVERS) k->servers = MAX_SERVERS;
   k->clients = (int)between(1, FEW_CLIENTS);
@@ -18,7 +22,7 @@ static void draw_sizes(struct config *k) {
   k->db = one_in(2) ? 0 : (int)between(1, 15);
   k->password = one_in(2) ? "secret" : NULL;
   k->window = 2048u << below(4);
-  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
+  each_entry_is_a_server(k);
 }
 
 static void draw_clocks(struct config *k) {
@@ -145,7 +149,7 @@ static void draw_fenced(struct config *k) {
   k->chaos_every = between(2, 24) * ((ns)k->quarantine_ms * MS + 2 * SEC);
   k->duration = between(10, 120) * SEC;
   k->orphans_checked = 0;
-  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
+  each_entry_is_a_server(k);
   for (i = 0; i < FIRST_OF_TOKENS && calm; i++) W.odds[i] /= 64; /* many grants */
   for (i = FIRST_OUT_OF_MODEL; i < FIRST_OF_TOKENS; i++) W.odds[i] = 0;
   for (i = FIRST_OF_TOKENS; i < FAULT_COUNT; i++) W.odds[i] = !W.without[i] && !one_in(4);
@@ -176,30 +180,40 @@ static void draw_crowd(struct config *k) {
   k->retry_max_ms = (uint32_t)between(200, 400);
   k->think_max = skewed(MS, 50 * MS);
   k->duration = between(5, 30) * SEC;
-  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
+  each_entry_is_a_server(k);
   for (i = 0; i < FIRST_OF_TOKENS && W.seed % 4; i++) W.odds[i] /= 64;
+}
+
+static void draw_good_network(struct config *k) {
+  k->latency_max = k->latency_min + skewed(10 * US, 5 * MS);
+  k->server_timeout_ms = (uint32_t)between(30, 60);
+}
+
+/* No fault but those of the world itself; no limit but the waiting time. */
+static void calm(struct config *k) {
+  k->light = 1;
+  k->small = k->out_of_model = k->orphans_checked = 0;
+  k->ttl_min_ms = k->ttl_max_ms / 2;
+  k->retry_min_ms = k->max_attempts = k->max_hold_ms = 0;
+  each_entry_is_a_server(k);
+  memset(W.odds, 0, sizeof W.odds);
 }
 
 /* And in others a few wait for long while strangers hold, on a good network: what goes wrong there
  * is in strangers.h. A lone waiter in half of them. */
 static void draw_waiters(struct config *k) {
-  int i, minority;
-  k->waiters = k->light = 1;
-  k->small = k->out_of_model = k->orphans_checked = 0;
+  int minority;
+  k->waiters = 1;
   k->resources = (int)between(1, 2);
   k->slots = 1;
   k->clients = one_in(2) ? 1 : (int)between(2, 5);
-  k->latency_max = k->latency_min + skewed(10 * US, 5 * MS);
-  k->server_timeout_ms = (uint32_t)between(30, 60);
+  draw_good_network(k);
   k->ttl_max_ms = (uint32_t)between(2000, 10000);
-  k->ttl_min_ms = k->ttl_max_ms / 2;
   k->quarantine_ms = one_in(2) ? k->ttl_max_ms : 0;
-  k->retry_min_ms = k->max_attempts = k->max_hold_ms = 0;
   k->retry_max_ms = (uint32_t)between(200, 400);
   k->think_max = skewed(MS, 50 * MS);
   k->duration = between(30, 120) * SEC;
-  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
-  memset(W.odds, 0, sizeof W.odds);
+  calm(k);
   minority = k->servers - k->servers / 2 - 1;
   k->liars = one_in(2) ? (int)between(0, minority) : 0;
   k->errs = (int)below(2);
@@ -208,23 +222,17 @@ static void draw_waiters(struct config *k) {
 
 /* And in others all servers restart, one by one, on a good network (R29). */
 static void draw_rolling(struct config *k) {
-  int i;
-  k->rolls = k->light = 1;
-  k->small = k->out_of_model = k->orphans_checked = 0;
+  k->rolls = 1;
   k->resources = k->slots = 1;
   k->servers = (int)between(3, MAX_SERVERS);
   k->clients = (int)between(1, 9);
-  k->latency_max = k->latency_min + skewed(10 * US, 5 * MS);
-  k->server_timeout_ms = (uint32_t)between(30, 60);
+  draw_good_network(k);
   k->ttl_max_ms = (uint32_t)between(1000, 10000);
-  k->ttl_min_ms = k->ttl_max_ms / 2;
   k->quarantine_ms = k->ttl_max_ms + (uint32_t)skewed(0, 5000);
-  k->retry_min_ms = k->max_attempts = k->max_hold_ms = 0;
   k->retry_max_ms = (uint32_t)between(20, 400);
   k->think_max = skewed(MS, 50 * MS);
   k->duration = between(100, 400) * SEC;
-  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
-  memset(W.odds, 0, sizeof W.odds);
+  calm(k);
 }
 
 static void draw_names(void) {
