@@ -26,6 +26,7 @@ A state is the servers, in any order, and the two clients, in any order:
           OLD_SET and OLD_RELEASE, those of an earlier one, are still on their way
   client  (phase, ticks since T1, ticks to the deadline, the ttl that is asked for)"""
 import explore
+from two_clients import mirrored, ticked, with_key, with_part
 
 IDLE, ASKS, HOLDS, EXTENDS = range(4)
 NOTHING, ASKED, UNCOUNTED, YES, DONE = range(5)
@@ -77,7 +78,7 @@ class Redlock:
             counts = s[2] >= self.old or self.judged == 'answer'
             if not (self.stale_counts and late == OLD_SET and vote == YES):
                 vote = ASKED if counts else UNCOUNTED
-            after.append(self.with_part(s, c, (vote, on_the_way)))
+            after.append(with_part(s, c, (vote, on_the_way)))
         return after
 
     def gives_up(self, servers, c):
@@ -91,7 +92,7 @@ class Redlock:
                 s = ((NOBODY, 0) if self.rolls_back else (LEFT_BEHIND, s[1])) + s[2:]
             if not self.stale_counts or vote != YES:
                 vote = NOTHING
-            after.append(self.with_part(s, c, (vote, late)))
+            after.append(with_part(s, c, (vote, late)))
         return after
 
     def has_quorum(self, servers, c, quorum):
@@ -133,27 +134,27 @@ class Redlock:
         if waits and phase in (ASKS, HOLDS):
             part = YES if counts and phase == ASKS else DONE, late
             if s[0] == NOBODY:
-                yield 'SET', self.with_key(s, c, self.ttl, c, part)
+                yield 'SET', with_key(s, c, self.ttl, c, part)
             elif self.nil_is_yes and phase == ASKS:
-                yield 'nil', self.with_part(s, c, part)
+                yield 'nil', with_part(s, c, part)
         if waits and phase == EXTENDS:
             part = YES if counts else DONE, late
             if s[0] == c:
-                yield 'extended', self.with_key(s, c, ttl if self.shortens else max(s[1], ttl),
+                yield 'extended', with_key(s, c, ttl if self.shortens else max(s[1], ttl),
                                                 c, part)
             elif self.missing_is_yes:
-                yield 'missing', self.with_part(s, c, part)
+                yield 'missing', with_part(s, c, part)
         if self.sent_twice and vote == YES and phase == ASKS and s[0] == NOBODY:
-            yield 'SET again', self.with_key(s, c, self.ttl, c, (vote, late))
+            yield 'SET again', with_key(s, c, self.ttl, c, (vote, late))
 
     def late_comers(self, s, c, client):
         vote, late = s[3 + c]
         if late & LATE_SET and s[0] == NOBODY:
-            yield 'late SET', self.with_key(s, c, self.ttl, c, (vote, late & ~LATE_SET))
+            yield 'late SET', with_key(s, c, self.ttl, c, (vote, late & ~LATE_SET))
         if late & OLD_SET and s[0] == NOBODY and client[0] != IDLE:
-            yield 'old SET', self.with_key(s, c, self.ttl, c, (vote, late & ~OLD_SET))
+            yield 'old SET', with_key(s, c, self.ttl, c, (vote, late & ~OLD_SET))
         if late & OLD_RELEASE and s[0] != NOBODY and (not self.compares or s[0] == c):
-            yield 'old release', self.with_key(s, NOBODY, 0, c, (vote, late & ~OLD_RELEASE))
+            yield 'old release', with_key(s, NOBODY, 0, c, (vote, late & ~OLD_RELEASE))
 
     def restarted(self, s):
         """It has forgotten everything, and what it still answers to is judged anew."""
@@ -173,21 +174,13 @@ class Redlock:
 
     # States.
 
-    @staticmethod
-    def with_part(s, c, part):
-        return s[:3] + ((part, s[4]) if c == 0 else (s[3], part))
-
-    @staticmethod
-    def with_key(s, owner, left, c, part):
-        return (owner, left, s[2]) + ((part, s[4]) if c == 0 else (s[3], part))
-
     def counted(self, servers, c):
         """Whoever holds the lock waits for no vote; what was sent may still come, if it is told."""
         after = []
         for s in servers:
             vote, late = s[3 + c]
             waits = self.late and vote in (ASKED, UNCOUNTED)
-            after.append(self.with_part(s, c, (UNCOUNTED if waits else NOTHING, late)))
+            after.append(with_part(s, c, (UNCOUNTED if waits else NOTHING, late)))
         return after
 
     def settled(self, servers, c, client):
@@ -205,12 +198,10 @@ class Redlock:
         """One of all states that differ only in the order of servers and clients."""
         servers, a = self.settled(servers, 0, a)
         servers, b = self.settled(servers, 1, b)
-        other = [(1 - s[0] if s[0] < 2 else s[0], s[1], s[2], s[4], s[3]) for s in servers]
-        return min((tuple(sorted(servers)), a, b), (tuple(sorted(other)), b, a))
+        return min((tuple(sorted(servers)), a, b), (mirrored(servers), b, a))
 
     def tick(self, servers, clients):
-        after = [(s[0], s[1] - 1) + (min(s[2] + 1, self.old),) + s[3:] if s[1] > 1 else
-                 (NOBODY, 0, min(s[2] + 1, self.old)) + s[3:] for s in servers]
+        after = ticked(servers, NOBODY, self.old)
         aged = [(phase, min(age + 1, self.ttl + 1) if phase in (ASKS, EXTENDS) else 0,
                  max(0, left - 1), ttl) for phase, age, left, ttl in clients]
         return self.state(after, *aged)

@@ -3,7 +3,7 @@
 #
 #   LONG=1     the largest ones too
 
-MODELS := $(filter-out %/explore.py,$(wildcard tests/model/*.py))
+MODELS := $(filter-out %/explore.py %/two_clients.py,$(wildcard tests/model/*.py))
 
 .PHONY: model
 

@@ -19,6 +19,7 @@ flush      an operator deletes a key of any server at any time. Exclusion cannot
 Time, drift, quarantine and votes are as in exclusion.py. That a SET is not sent to a server without
 a vote needs no step: a server need never do what it was asked. LONG=1 adds the largest checks."""
 import explore
+from two_clients import mirrored, ticked, with_key, with_part
 
 IDLE, ASKS, HOLDS, EXTENDS = range(4)
 NOTHING, ASKED, UNCOUNTED, YES, DONE = range(5)
@@ -43,18 +44,10 @@ class Redlock:
         self.start = (server,) * self.servers, RESTS, RESTS
 
     def begins(self, servers, c):
-        return [self.part(s, c, ASKED if s[2] >= self.old else UNCOUNTED) for s in servers]
-
-    @staticmethod
-    def part(s, c, vote):
-        return s[:3] + ((vote, s[4]) if c == 0 else (s[3], vote))
-
-    @staticmethod
-    def key(s, owner, left, c, vote):
-        return (owner, left, s[2]) + ((vote, s[4]) if c == 0 else (s[3], vote))
+        return [with_part(s, c, ASKED if s[2] >= self.old else UNCOUNTED) for s in servers]
 
     def gives_up(self, servers, c):
-        return [self.part((NOBODY, 0) + s[2:] if s[0] == c else s, c, NOTHING) for s in servers]
+        return [with_part((NOBODY, 0) + s[2:] if s[0] == c else s, c, NOTHING) for s in servers]
 
     def of_client(self, servers, c, client):
         phase, age, left, doomed = client
@@ -97,20 +90,20 @@ class Redlock:
             name, phase, vote = 'client %d: ' % c, clients[c][0], s[3 + c]
             waits = vote in (ASKED, UNCOUNTED)
             if waits and phase == ASKS and s[0] == NOBODY:
-                yield name + 'SET', self.key(s, c, self.ttl, c, YES if vote == ASKED else DONE)
+                yield name + 'SET', with_key(s, c, self.ttl, c, YES if vote == ASKED else DONE)
             if waits and phase == EXTENDS:
                 said = YES if vote == ASKED else DONE
                 if s[0] == c:
-                    yield name + 'extended', self.key(s, c, max(s[1], self.ttl), c, said)
+                    yield name + 'extended', with_key(s, c, max(s[1], self.ttl), c, said)
                 elif self.same_round and s[0] == NOBODY:
-                    yield name + 'set again, and yes', self.key(s, c, self.ttl, c, said)
+                    yield name + 'set again, and yes', with_key(s, c, self.ttl, c, said)
             if self.restores == 'held' and phase in (HOLDS, EXTENDS) and s[0] != c and (
                     s[0] == NOBODY or self.over) and (not self.flush or s[2] < self.old):
                 # with flush: by the rule, to servers that have restarted
-                yield name + 'restored', self.key(s, c, self.ttl, c, vote)
+                yield name + 'restored', with_key(s, c, self.ttl, c, vote)
 
     def counted(self, servers, c):
-        return [self.part(s, c, NOTHING) for s in servers]
+        return [with_part(s, c, NOTHING) for s in servers]
 
     def settled(self, servers, c, client):
         phase, age, left, _ = client
@@ -125,14 +118,12 @@ class Redlock:
     def state(self, servers, a, b):
         servers, a = self.settled(servers, 0, a)
         servers, b = self.settled(servers, 1, b)
-        other = [(1 - s[0] if s[0] < 2 else s[0], s[1], s[2], s[4], s[3]) for s in servers]
         one = tuple(sorted(servers)), a, b
-        return one if self.one_client else min(one, (tuple(sorted(other)), b, a))
+        return one if self.one_client else min(one, (mirrored(servers), b, a))
 
     def steps(self, state):
         servers, clients = state[0], state[1:]
-        after = [(s[0], s[1] - 1) + (min(s[2] + 1, self.cap),) + s[3:] if s[1] > 1 else
-                 (NOBODY, 0, min(s[2] + 1, self.cap)) + s[3:] for s in servers]
+        after = ticked(servers, NOBODY, self.cap)
         aged = [(phase, min(age + 1, self.ttl + 1) if phase in (ASKS, EXTENDS) else 0,
                  max(0, left - 1), d) for phase, age, left, d in clients]
         yield 'tick', self.state(after, *aged)
