@@ -906,20 +906,29 @@ struct redlock {
 #define RL_MAX_TTL(rl) ((rl)->options.max_ttl_ms)
 #endif
 
-/* The script of releases, extensions, and SETs that are neither plain nor fenced. Its arguments are
-   our value; a ttl, unless it releases; and for a SET, 20 bytes.
-     our value is there    deletes the key, or extends it if there is a ttl
-     RL_FORM_TRACKED       the 20 bytes begin our own value: sets it if no key is there
-     RL_FORM_SWAP (R28)    they begin another value: sets ours in its place, if that is there
-     otherwise             changes nothing; replies with what follows the first 20 bytes of the
-                           holder's value, 4 bytes at most, or nil if no key is there. Exactly 3
-                           bytes are the holder's age (R26), any others another program's value
-   Redis tracks what GET reads: after a SET it pushes one invalidation when the key changes (R26).
-   That takes memory, so a release or an extension tries GETEX first, which is not tracked, and
-   clients that never wait cost none (a fenced SET always reads with GET). Not every server knows or
-   permits GETEX. A SET does without it: behind such a write, Redis 7 no longer checks that there is
-   memory for the SET. pcall, and returning the error, keep the server's own words before 7.0 too;
-   PTTL needs no pcall: it fails only if the user lacks the right. */
+/* The script of releases, extensions, and SETs that are neither plain nor fenced. Redis tracks what
+   GET reads: after a SET it pushes one invalidation when the key changes (R26). That takes memory,
+   so a release or an extension tries GETEX first, which is not tracked, and clients that never wait
+   cost none. Not every server knows or permits GETEX. A SET does without it: behind such a write,
+   Redis 7 no longer checks that there is memory for the SET. pcall, and returning the error, keep
+   the server's own words before 7.0 too; PTTL needs no pcall: it fails only if the user lacks the
+   right. What follows is sent with shorter names; a test shows that both do the same.
+   RL_LOCK_SCRIPT:
+     local key, value, ttl, beginning = KEYS[1], unpack(ARGV)
+     local there = not beginning and redis.pcall('getex', key)
+     if there ~= value then there = redis.pcall('get', key) end
+     if there == value then
+       if not ttl then return redis.pcall('del', key) end
+       if redis.call('pttl', key) >= ttl + 0 then return 1 end -- R18: it is never shortened
+       return redis.pcall('pexpire', key, ttl)
+     end
+     if there and there.err then return there end
+     -- RL_FORM_TRACKED: it is our own beginning, which only a missing key counts as
+     -- RL_FORM_SWAP: it is that of the value to replace (R28)
+     local found = (there or value):sub(1, 20)
+     if found == beginning then return redis.pcall('set', key, value, 'PX', ttl) end
+     -- nil: no key. 3 bytes: the age of a holder (R26). Others: another program's value
+     return there and there:sub(21, 24) */
 #define RL_LOCK_SCRIPT                                                                             \
   "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
   "v=v==w and v or c('get',k)"                                                                     \
@@ -928,7 +937,13 @@ struct redlock {
 
 /* R24: one number from INFO: the first digits of run_id, or the uptime; nil from a replica or a
    Cluster's node, a string if there is no such number. Both are cut to eight digits, which makes an
-   uptime too low, and that is safe. */
+   uptime too low, and that is safe.
+   RL_INFO_SCRIPT:
+     local name, base = unpack(ARGV)
+     local info = redis.call('info')
+     if not info:find('role:master') or info:find('mode:cluster') then return false end
+     local digits = info:match(name .. ':(%-?%w+)') or ''
+     return tonumber(digits:sub(1, 8), base) or '' */
 #define RL_INFO_SCRIPT                                                                             \
   "local i=redis.call('info')return i:find('role:master')and not i:find('mode:cluster')and"        \
   "(tonumber((i:match(ARGV[1]..':(%-?%w+)')or''):sub(1,8),ARGV[2])or'')"
@@ -938,14 +953,27 @@ struct redlock {
 #else
 #define RL_FENCING(rl) ((rl)->options.fencing)
 
-/* R25: a SET with a second key, the counter, and two more arguments, the token and max_ttl_ms. The
-   token must be greater than the server's clock, by at most half of max_ttl_ms, and greater than
-   the counter: the last token that this server accepted for the resource. The counter is written
-   before the lock, so that no lock exists without it. Replies with the first of these that is true:
-     another value is there, or none to replace   a string or nil, as above
-     the clock refused the token                  minus the clock
-     the counter refused it                       the counter: at least the token
-     the lock is set                              the clock: less than the token */
+/* R25: a SET with a second key, the counter: the last token that this server accepted for the
+   resource. The counter is written before the lock, so that no lock exists without it.
+   RL_FENCED_SCRIPT:
+     local key, counter, value, ttl, beginning, token, max_ttl = KEYS[1], KEYS[2], unpack(ARGV)
+     local there = redis.pcall('get', key)
+     if there and there.err then return there end
+     local found = (there or value):sub(1, 20) -- as above
+     if found ~= beginning then return there and there:sub(21, 24) end
+     local time = redis.call('time')
+     local clock = time[1] * 1000000 + time[2]
+     -- the clock refuses the token: it must be above, by at most half of max_ttl_ms
+     if token - clock <= 0 or token - clock > max_ttl * 500 then return -clock end
+     -- the counter refuses it: the token must be above it
+     local last = redis.pcall('get', counter)
+     if last and last.err then return last end
+     if last and last - token >= 0 then return last + 0 end
+     local set = redis.pcall('set', counter, token, 'PX', max_ttl)
+     if set.err then return set end
+     set = redis.pcall('set', key, value, 'PX', ttl)
+     if set.err then return set end
+     return clock -- it is below the token: the lock is set */
 #define RL_FENCED_SCRIPT                                                                           \
   "local c,k,f,w,l,n,p,m,t=redis.pcall,KEYS[1],KEYS[2],unpack(ARGV)local v=c('get',k)"             \
   "if v and v.err then return v end if(v or w):sub(1,20)~=n then return v and v:sub(21,24)end "    \
@@ -954,14 +982,10 @@ struct redlock {
   "if v and(v.err or v-p>=0)then return v.err and v or v+0 end "                                   \
   "v=c('set',f,p,'PX',m)if v.err then return v end "                                               \
   "v=c('set',k,w,'PX',l)return v.err and v or t"
-#define RL_FENCED_HEAD "\r\n$4\r\nEVAL\r\n$417\r\n" RL_FENCED_SCRIPT "\r\n$1\r\n2\r\n"
-typedef char rl_check_fenced[sizeof RL_FENCED_SCRIPT == 417 + 1 ? 1 : -1];
 #endif
 
 /* The fixed beginnings of the commands, in RESP. */
 #define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_EVAL_HEAD "\r\n$4\r\nEVAL\r\n$279\r\n" RL_LOCK_SCRIPT "\r\n$1\r\n1\r\n"
-#define RL_INFO_HEAD "*5\r\n$4\r\nEVAL\r\n$155\r\n" RL_INFO_SCRIPT "\r\n$1\r\n0\r\n"
 #define RL_DELEX_HEAD "*4\r\n$5\r\nDELEX\r\n"
 #define RL_DELEX_IFEQ "$4\r\nIFEQ\r\n"
 #define RL_DELIFEQ_HEAD "*3\r\n$7\r\nDELIFEQ\r\n"
@@ -1011,8 +1035,6 @@ typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <=
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
                                (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
-typedef char rl_check_scripts[sizeof RL_LOCK_SCRIPT == 279 + 1 &&
-                              sizeof RL_INFO_SCRIPT == 155 + 1 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
 /* The prefix names the variable. */
@@ -1165,6 +1187,12 @@ static void rl_put_bulk(rl_writer *w, const char *at, size_t size) {
   rl_put(w, "\r\n", 2);
 }
 
+/* The call of a script, behind how many words the command has. */
+static void rl_put_script(rl_writer *w, const char *script) {
+  rl_put_raw(w, "\r\n$4\r\nEVAL\r\n");
+  rl_put_bulk(w, script, strlen(script));
+}
+
 static void rl_put_bulk_number(rl_writer *w, rl_integer number) {
   char digits[RL_MAX_DIGITS];
   const char *at = rl_format_decimal(digits + RL_MAX_DIGITS, number);
@@ -1191,8 +1219,8 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 /* ---- RESP: the commands ---------------------------------------------------------------------- */
 
 /* A command's spelling. What differs from lock to lock is one byte in it, for rl_put_part. */
-#define RL_SCRIPT "\1"    /* EVAL of RL_LOCK_SCRIPT, with one key */
-#define RL_FENCED "\2"    /* EVAL of RL_FENCED_SCRIPT, with two */
+#define RL_SCRIPT "\1"    /* EVAL of RL_LOCK_SCRIPT */
+#define RL_FENCED "\2"    /* EVAL of RL_FENCED_SCRIPT */
 #define RL_RESOURCE "\3"
 #define RL_VALUE "\4"     /* all that the SET stores or stored, the age too */
 #define RL_ARGS "\5"      /* RL_RESOURCE RL_VALUE */
@@ -1200,22 +1228,25 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 #define RL_BEGINNING "\7" /* of what the SET replaces; of its own value, if no key must be there */
 #define RL_COUNTER "\10"  /* the second key of a fenced SET: the resource's name and ":fence" */
 #define RL_TOKEN "\11"    /* its further arguments: the token, and max_ttl_ms */
-#define RL_PARTS \
-  RL_SCRIPT RL_FENCED RL_RESOURCE RL_VALUE RL_ARGS RL_TTL RL_BEGINNING RL_COUNTER RL_TOKEN
+#define RL_LAST_PART '\11' /* no byte of RESP itself is less */
+#define RL_NO_KEY "$1\r\n0\r\n" /* how many of a script's arguments are keys */
+#define RL_ONE_KEY "$1\r\n1\r\n"
+#define RL_TWO_KEYS "$1\r\n2\r\n"
 
 /* release_form: how a release is spelled for this server. */
 static const char *rl_spelling(const redlock *rl, const rl_command *c, int release_form) {
   (void)rl;
-  if (c->kind == RL_TASK_EXTEND) return "*6" RL_SCRIPT RL_ARGS RL_TTL;
+  if (c->kind == RL_TASK_EXTEND) return "*6" RL_SCRIPT RL_ONE_KEY RL_ARGS RL_TTL;
   if (c->kind == RL_TASK_RELEASE) {
     if (release_form == RL_RELEASE_DELEX)
       return RL_DELEX_HEAD RL_RESOURCE RL_DELEX_IFEQ RL_VALUE;
-    return release_form ? RL_DELIFEQ_HEAD RL_ARGS : "*5" RL_SCRIPT RL_ARGS;
+    return release_form ? RL_DELIFEQ_HEAD RL_ARGS : "*5" RL_SCRIPT RL_ONE_KEY RL_ARGS;
   }
   if (!c->form) return RL_SET_HEAD RL_ARGS "$2\r\nNX\r\n$2\r\nPX\r\n" RL_TTL;
   if (RL_FENCING(rl))
-    return "*10" RL_FENCED RL_RESOURCE RL_COUNTER RL_VALUE RL_TTL RL_BEGINNING RL_TOKEN;
-  return "*7" RL_SCRIPT RL_ARGS RL_TTL RL_BEGINNING;
+    return "*10" RL_FENCED RL_TWO_KEYS RL_RESOURCE RL_COUNTER RL_VALUE RL_TTL RL_BEGINNING
+           RL_TOKEN;
+  return "*7" RL_SCRIPT RL_ONE_KEY RL_ARGS RL_TTL RL_BEGINNING;
 }
 
 /* How many bytes of `args` are the resource; the value follows. */
@@ -1234,7 +1265,7 @@ static void rl_put_fenced_part(rl_writer *w, const redlock *rl, const rl_command
   const char *name = strchr(c->args, '\n') + 1;
   size_t size = RL_CAST(size_t, c->args + rl_resource_args_size(c) - 2 - name);
   if (part == *RL_FENCED) {
-    rl_put_raw(w, RL_FENCED_HEAD);
+    rl_put_script(w, RL_FENCED_SCRIPT);
   } else if (part == *RL_COUNTER) {
     rl_put_bulk_header(w, size + 6);
     rl_put(w, name, size);
@@ -1249,7 +1280,7 @@ static void rl_put_fenced_part(rl_writer *w, const redlock *rl, const rl_command
 static void rl_put_part(rl_writer *w, const redlock *rl, const rl_command *c, char part) {
   size_t resource = rl_resource_args_size(c);
   size_t own = c->form == RL_FORM_SWAP ? 0u : RL_VALUE_BYTES + 2u + c->age_size;
-  if (part == *RL_SCRIPT) rl_put_raw(w, RL_EVAL_HEAD);
+  if (part == *RL_SCRIPT) rl_put_script(w, RL_LOCK_SCRIPT);
   else if (part == *RL_ARGS) rl_put(w, c->args, c->args_size);
   else if (part == *RL_RESOURCE) rl_put(w, c->args, resource);
   else if (part == *RL_VALUE) rl_put(w, c->args + resource, c->args_size - resource);
@@ -1260,13 +1291,12 @@ static void rl_put_part(rl_writer *w, const redlock *rl, const rl_command *c, ch
 
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
                            int release_form) {
-  const char *at = rl_spelling(rl, c, release_form);
-  for (;;) {
-    size_t size = strcspn(at, RL_PARTS);
-    rl_put(w, at, size);
-    at += size;
-    if (*at == 0) return;
-    rl_put_part(w, rl, c, *at++);
+  const char *at = rl_spelling(rl, c, release_form), *part;
+  for (;; at = part + 1) {
+    for (part = at; *part > RL_LAST_PART;) part++;
+    rl_put(w, at, RL_CAST(size_t, part - at));
+    if (*part == 0) return;
+    rl_put_part(w, rl, c, *part);
   }
 }
 
@@ -2046,10 +2076,11 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
                 RL_DELEX_HEAD RL_TRIAL_KEY RL_DELEX_IFEQ RL_TRIAL_VALUE
                 RL_DELIFEQ_HEAD RL_TRIAL_KEY RL_TRIAL_VALUE);
   if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES);
-  rl_put_raw(w, RL_INFO_HEAD);
-  rl_put_raw(w, "$6\r\nrun_id\r\n$2\r\n16\r\n");
-  rl_put_raw(w, RL_INFO_HEAD);
-  rl_put_raw(w, "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
+  rl_put_raw(w, "*5");
+  rl_put_script(w, RL_INFO_SCRIPT);
+  rl_put_raw(w, RL_NO_KEY "$6\r\nrun_id\r\n$2\r\n16\r\n*5");
+  rl_put_script(w, RL_INFO_SCRIPT);
+  rl_put_raw(w, RL_NO_KEY "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
   return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES + 2);
 }
 

@@ -153,6 +153,35 @@ static void start_real(void) {
          is_old ? ", but old: it gets only what the header sends" : "");
 }
 
+/* ---- the scripts, as they are sent or as the header's comments spell them out ---- */
+
+enum { SCRIPT = 2048, INDENT = 5 };
+
+/* The lines behind "NAME:" in a comment of the header that are indented as it indents Lua. */
+static void read_readable(const char *name, char to[SCRIPT]) {
+  FILE *header = fopen("redlock.h", "r");
+  char line[256], title[64];
+  int inside = 0;
+  size_t size = 0;
+  snprintf(title, sizeof title, "   %s:\n", name);
+  while (header && fgets(line, (int)sizeof line, header) && size < SCRIPT - sizeof line) {
+    if (inside && strncmp(line, "     ", INDENT) != 0) break;
+    if (inside) size += (size_t)snprintf(to + size, SCRIPT - size, "%s", line + INDENT);
+    inside |= strcmp(line, title) == 0;
+  }
+  if (header) fclose(header);
+  CHECK(inside && size > 0);
+  if (size > 4 && strcmp(to + size - 4, " */\n") == 0) to[size - 4] = 0; /* the comment's end */
+}
+
+static char readable_lock[SCRIPT], readable_info[SCRIPT], readable_fenced[SCRIPT];
+
+static void read_scripts(void) {
+  read_readable("RL_LOCK_SCRIPT", readable_lock);
+  read_readable("RL_INFO_SCRIPT", readable_info);
+  read_readable("RL_FENCED_SCRIPT", readable_fenced);
+}
+
 /* ---- random commands ---- */
 
 struct message {
@@ -242,9 +271,9 @@ static void make_odd(struct message *m) {
 /* With a value of its own, as each attempt has. */
 static void make_arm(struct message *m) {
   static unsigned attempt;
-  char value[VALUE + 4], same[VALUE + 1], old[VALUE + 1];
+  char value[VALUE + 6], same[VALUE + 1], old[VALUE + 1];
   snprintf(old, sizeof old, "%020u", attempt - below(6));
-  snprintf(value, VALUE + below(5), "%020uage", ++attempt);
+  snprintf(value, VALUE + 1 + below(5), "%020uages", ++attempt); /* an age has three bytes */
   snprintf(same, sizeof same, "%.20s", value);
   say(m, 7, "EVAL", RL_LOCK_SCRIPT, "1", a_name(), value, a_ttl(),
       below(3) == 0 ? old /* R28 */ : below(4) == 0 ? a_value() : same);
@@ -260,7 +289,7 @@ static void make_own(struct message *m) {
 
 static void make(struct message *m) {
   if (is_old) make_own(m);
-  else switch (below(12)) {
+  else switch (below(14)) {
     case 0:
     case 1:
     case 2: make_set(m); break;
@@ -275,11 +304,34 @@ static void make(struct message *m) {
       if (below(8) == 0) say(m, 3, "RPUSH", "list", "x");
       else make_look(m);
       break;
+    case 11:
+    case 12: make_arm(m); break;
     default: make_odd(m);
   }
 }
 
 /* ---- the comparison ---- */
+
+enum { EVAL_AT = 14 }; /* where the script stands in a request: "*5\r\n$4\r\nEVAL\r\n" */
+
+/* What is sent to the real server: in half of the requests the script is the readable one. */
+static size_t put_on_wire(const struct message *m, const char *script, const char *readable,
+                          char to[2 * TEXT]) {
+  static const char bulk[] = "$%lu\r\n%s\r\n";
+  char its[SCRIPT];
+  size_t size = (size_t)sprintf(its, bulk, (unsigned long)strlen(script), script), other;
+  memcpy(to, m->bytes, m->size);
+  if (below(2) || m->size < EVAL_AT + size || memcmp(m->bytes + EVAL_AT, its, size) != 0)
+    return m->size;
+  other = (size_t)sprintf(to + EVAL_AT, bulk, (unsigned long)strlen(readable), readable);
+  memcpy(to + EVAL_AT + other, m->bytes + EVAL_AT + size, m->size - EVAL_AT - size);
+  return m->size - size + other;
+}
+
+static void send_message(const struct message *m, const char *script, const char *readable) {
+  char wire[2 * TEXT];
+  send_all(wire, put_on_wire(m, script, readable, wire), 1);
+}
 
 /* What the simulated one does with the request, and says. */
 static struct effect run(struct session *as, const struct message *m, char *out, struct reply *r) {
@@ -328,13 +380,12 @@ static int compare(const struct message *m, const char *simulated, size_t size) 
 
 /* A batch goes out in one stream, cut anywhere or nowhere; the replies come in the same order. */
 static int exchange_batch(struct message *m, int count, int cut) {
-  static char replies[BATCH][STORE_REPLY], stream[BATCH * TEXT];
+  static char replies[BATCH][STORE_REPLY], stream[BATCH * 2 * TEXT];
   size_t sizes[BATCH], size = 0;
   int i;
   session.unsent = 0;
   for (i = 0; i < count; i++) {
-    memcpy(stream + size, m[i].bytes, m[i].size);
-    size += m[i].size;
+    size += put_on_wire(&m[i], RL_LOCK_SCRIPT, readable_lock, stream + size);
     sizes[i] = simulate(&m[i], replies[i]);
   }
   send_all(stream, size, cut);
@@ -471,7 +522,7 @@ TEST(keys_expire) {
 /* One message, answered by the simulated server and by the real one: two texts. */
 static void ask_both(struct message *m, char *out, char *answer, size_t room) {
   out[simulate(m, out)] = 0;
-  send_all(m->bytes, m->size, 1);
+  send_message(m, RL_INFO_SCRIPT, readable_info);
   answer[read_reply(answer, room - 1)] = 0;
 }
 
@@ -574,7 +625,7 @@ static void own_says(const char *key, const char *rest) {
       (!session.noloop || is_old))
     reply_push(&r, e.subject, e.subject_size);
   if (is_old) put_push_first(out, size, r.size);
-  send_all(m.bytes, m.size, 1);
+  send_message(&m, RL_LOCK_SCRIPT, readable_lock);
   expect(out, r.size, *rest ? rest : "release");
 }
 
@@ -761,6 +812,83 @@ TEST(a_replica_tells_neither) { /* R24 */
   server_command(&real, "REPLICAOF NO ONE");
 }
 
+/* ---- the fenced script, in both spellings, on the real server alone ---- */
+
+#define SCRIPTS_CLOCK "1700000000000005" /* instead of the server's, so that replies are the same */
+
+/* The script with that clock. */
+static void fix_clock(const char *script, char to[SCRIPT]) {
+  static const char call[] = "redis.call('time')";
+  const char *at = strstr(script, call);
+  if (!CHECK(at != NULL)) return;
+  snprintf(to, SCRIPT, "%.*s{'1700000000','5'}%s", (int)(at - script), script,
+           at + sizeof call - 1);
+}
+
+/* A world begins with these keys; "" = none, "list" = a key of another type. */
+struct fenced_world {
+  const char *lock, *counter, *beginning, *token;
+};
+
+static void put_key(const char *key, const char *value) {
+  if (strcmp(value, "list") == 0) server_command(&real, "RPUSH %s x", key);
+  else if (*value) server_command(&real, "SET %s %s", key, value);
+}
+
+/* The reply, and what the keys are then. */
+static void run_fenced(const char *script, const struct fenced_world *w, char *out, size_t room) {
+  struct message m;
+  size_t size;
+  server_command(&real, "FLUSHALL");
+  put_key("k", w->lock);
+  put_key("f", w->counter);
+  say(&m, 10, "EVAL", script, "2", "k", "f", values[1], "30000", w->beginning, w->token, "60000");
+  send_all(m.bytes, m.size, 0);
+  size = read_reply(out, room - 1);
+  out[size] = 0;
+  if (strstr(out, "user_script")) out[11] = 0; /* the place within it */
+  size = strlen(out);
+  size += (size_t)snprintf(out + size, room - size, "lock %s", server_command(&real, "GET k"));
+  size += (size_t)snprintf(out + size, room - size, ", counter %s", server_command(&real, "GET f"));
+  snprintf(out + size, room - size, ", ttls %d %d", server_number(&real, "PTTL k") > 29000,
+           server_number(&real, "PTTL f") > 59000);
+}
+
+static void compare_spellings(const struct fenced_world *w) {
+  char shorter[SCRIPT], longer[SCRIPT], first[512], second[512];
+  fix_clock(RL_FENCED_SCRIPT, shorter);
+  fix_clock(readable_fenced, longer);
+  run_fenced(shorter, w, first, sizeof first);
+  run_fenced(longer, w, second, sizeof second);
+  if (CHECK(strcmp(first, second) == 0)) return;
+  printf("    lock %s, counter %s, beginning %s, token %s\n", w->lock, w->counter, w->beginning,
+         w->token);
+  show("as sent", first, strlen(first));
+  show("as spelt out", second, strlen(second));
+}
+
+TEST(the_readable_fenced_script_is_the_one_sent) { /* R25 */
+  static const char *const locks[] = {"", "list", "aaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaaage",
+                                      "aaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaabage", "short"};
+  static const char *const tokens[] = {"1", SCRIPTS_CLOCK, "1700000000000006", "1700000030000005",
+                                       "1700000030000006", "9000000000000000"};
+  static const char *const counters[] = {"", "list", "1", "1700000000000005", "1700000000000006",
+                                         "1700000030000005", "nonsense"};
+  struct fenced_world w;
+  int i, j, k, n;
+  begin_test();
+  for (i = 0; i < 7; i++)
+    for (j = 0; j < 6; j++)
+      for (k = 0; k < 7; k++)
+        for (n = 1; n < 3; n++) {
+          w.lock = locks[i];
+          w.token = tokens[j];
+          w.counter = counters[k];
+          w.beginning = values[n];
+          compare_spellings(&w);
+        }
+}
+
 static void the_real_server_is_missing(void) { SKIP(servers_missing()); }
 
 int main(int argc, char **argv) {
@@ -770,6 +898,7 @@ int main(int argc, char **argv) {
     return check_end();
   }
   start_real();
+  read_scripts();
   check_all();
   return check_end();
 }

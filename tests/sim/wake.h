@@ -86,11 +86,21 @@ static inline ns wake_since(const struct client *c, const struct slot *s) {
   return known[quorum() - 1];
 }
 
-/* An acquire begins: who else is waiting for its resource. */
+/* Whether the lock of a resource, or what is left of one, was given to somebody who had waited. */
+static inline int holder_has_waited(int resource) {
+  int i;
+  for (i = 0; i < W.cfg.servers; i++) {
+    const struct key *k = key_of(&W.server[i], resource, W.cfg.db);
+    if (k && k->value_size > VALUE_BYTES) return 1;
+  }
+  return 0;
+}
+
+/* An acquire begins: who else is waiting for its resource, or was until a moment ago. */
 static inline void note_line(struct slot *s) {
   int i, k;
   s->asked_after = ++W.asked[s->resource];
-  s->beside = W.stranger[s->resource].like_ours;
+  s->beside = W.stranger[s->resource].like_ours || holder_has_waited(s->resource);
   for (i = 0; i < W.cfg.clients; i++)
     for (k = 0; k < W.client[i].slots; k++) {
       const struct slot *other = &W.client[i].slot[k];
@@ -99,8 +109,9 @@ static inline void note_line(struct slot *s) {
     }
 }
 
-/* A short rest, or a polled one, and its attempt, on a slow clock. A second more only where others
- * wait: where another acquire of the resource was pending while this one was. */
+/* A short rest, or a polled one, and its attempt, on a slow clock. A second more only where another
+ * acquire of the resource was pending while this one was, or the holder had waited: then there was
+ * a line, and a newcomer cannot tell that it has gone. */
 static inline ns wake_bound(const struct slot *s) {
   ns line = s->beside || W.asked[s->resource] != s->asked_after ? 1000 : 0;
   return (line + 16 + W.cfg.retry_max_ms + 4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 *
