@@ -21,7 +21,7 @@ static const uint64_t kept_seeds[] = {
     UINT64_C(4451893003605), /* the simulator's: ends of keys filled its queue */
     UINT64_C(54002599764), /* the past: a release grew too old behind a SET that was half sent */
     UINT64_C(53538370613), /* a mend of that: a waiter rested for 831 ms too long */
-    UINT64_C(2253671426206), /* the simulator's: behind a holder who has waited, a newcomer is in line */
+    UINT64_C(2253671426206), /* the simulator's: a newcomer behind one who waited */
     UINT64_C(8796096022307), /* a-key-of-another-type-is-asked-for-twice, once-a-poller-... */
     UINT64_C(8796096022334), /* wake-no-fallback, lost-pushes-make-pollers */
     UINT64_C(8796096022304), /* an-age-of-any-size */
