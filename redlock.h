@@ -768,6 +768,24 @@ struct redlock {
      leaves the client.
    A caller that still needs the connection looks at the server's state again.
 
+   Why the quarantine (R24): a server that restarts empty has forgotten which locks it granted. With
+   those that never had the key it makes a quorum for a second holder, while the first still works.
+   A disk does not help: by default a crash loses the last second of writes. Nor does an operator
+   who lets a ttl pass before a start: services are restarted by programs. So the clients wait. No
+   ttl is longer than max_ttl_ms; so whatever a server may have forgotten has run out once it is
+   that old, and until then its votes do not count. The handshake asks for its run_id, which tells
+   of a restart, and for its uptime. Where these leave a doubt, it counts as younger than it is.
+
+   Why tokens come from clocks (R25): a token must be greater than that of every grant before, but
+   two quorums may share only one server. A counter on one server is lost with it. A counter on each
+   runs ahead wherever attempts fail, so that a later grant by others may have the lower number; and
+   it must never expire, or be lost in a restart. So the client proposes a time, above the servers'
+   clocks, and each server checks it in the script that sets the lock: it must be above the last
+   token accepted there, and above the server's clock, but not by more than half of max_ttl_ms. The
+   server that two quorums share thus keeps the order. What a restart forgets, or what expires, was
+   at most that far ahead: the clock has passed it before the server votes again. A wrong proposal,
+   even a malicious one, costs a round and never the order; the replies bring the clocks.
+
    How a waiter is woken (R26): the handshake turns on client tracking. When an attempt fails,
    rl_choose_wake_mode counts the servers that would push an invalidation. If they are a quorum,
    the next attempt is RL_FORM_TRACKED, which makes them track the key; if that fails too, the
