@@ -317,6 +317,22 @@ typedef struct rl_link {
   struct rl_link *next, *prev;
 } rl_link;
 
+/* private: what a pending acquire knows, until the grant; 32 bits of a time are the low ones */
+typedef struct rl_waiter {
+  int64_t last_start_ms;   /* no attempt may start after this, but the first (R9) */
+  uint32_t began_ms;       /* when redlock_start_acquire was called */
+  uint32_t attempt_end_ms; /* when the last attempt failed */
+  uint32_t first_woken_ms; /* when a wake-up first came; 0 = not yet (R26) */
+  uint32_t holder_age;     /* the age behind the values of the latest holders (R26) */
+  uint32_t ages[(REDLOCK_MAX_SERVERS + 1) / 2]; /* the greatest that this round told, descending */
+} rl_waiter;
+
+/* private: what a hold is bounded by, from the grant on (R20) */
+typedef struct rl_hold {
+  int64_t granted_ms;      /* T1 of the grant */
+  uint32_t max_hold_ms;    /* 0 = no limit */
+} rl_hold;
+
 /* One lock. Read status, operation, votes, token and value; `user`, at its end, is yours.
    Zero-initialise it unless its first use is an acquire or an adoption. */
 typedef struct redlock_lock {
@@ -344,21 +360,20 @@ typedef struct redlock_lock {
   char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET:
                                   whoever knows it can take the lock over, by redlock_adopt */
   uint16_t resource_size;      /* private, up to user */
+  uint8_t lingers;             /* its round has failed, and waits for the last votes (R6) */
   struct rl_command *command;  /* the current round's command, in the ring */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
-  uint32_t max_hold_ms;        /* R20; before the grant: when the wait began, low 32 bits */
   uint32_t attempts;
   uint32_t hash;               /* of the resource */
-  uint32_t first_woken_ms;     /* when a wake-up first came, low 32 bits; 0 = not yet (R26) */
-  uint32_t holder_age_ms;      /* the age behind the values of the latest holders (R26) */
-  uint32_t attempt_end_ms;     /* when the last attempt failed, low 32 bits */
   uint32_t set_place;          /* ring index of its last SET */
   int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
-  int64_t timer_ms;            /* end of round, back-off or queueing; KEPT: next extension */
-  int64_t since_ms;            /* T1 of the grant (R20); before: no attempt may start after this */
-  uint32_t ages[(REDLOCK_MAX_SERVERS + 1) / 2]; /* the greatest that this round told, descending */
+  int64_t timer_ms;            /* when its phase ends at the latest */
+  union {
+    rl_waiter wait;            /* until rl_on_quorum grants it */
+    rl_hold hold;              /* from then on */
+  } is;
   char age[3];                 /* behind the value, of one that wake-ups have reached */
   uint8_t age_size;            /* of the value that the last SET asked for: 3, or 0 */
   char resource[REDLOCK_MAX_RESOURCE];
@@ -786,15 +801,22 @@ struct redlock {
    at most that far ahead: the clock has passed it before the server votes again. A wrong proposal,
    even a malicious one, costs a round and never the order; the replies bring the clocks.
 
-   How a waiter is woken (R26): the handshake turns on client tracking. When an attempt fails,
-   rl_choose_wake_mode counts the servers that would push an invalidation. If they are a quorum,
-   the next attempt is RL_FORM_TRACKED, which makes them track the key; if that fails too, the
-   lock backs off until they push (RL_WAKE_PUSH). The parser reports a push as RL_PUSH;
-   rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer to its
-   turn, if that is earlier (rl_draw_turn). A server that connects, or is no longer stalled,
-   counts as if it had pushed every key. If pushes are lost, the timer ends the back-off
-   (RL_PUSH_WAIT_MS). A push that comes while an attempt is open counts when that has failed, unless
-   its server votes later: then the vote is newer.
+   How a waiter is woken (R26): a waiter that asks again and again keeps N servers busy, most of all
+   when a crowd waits for hours; one that asks rarely leaves a free lock unused. A message from the
+   holder would be lost with it, and a queue on the servers would be one more thing that a restart
+   forgets. So the servers tell, by client tracking, which the handshake turns on: who has read a
+   key is sent one push when it changes. A push may be lost, late, or a minority's lie. It is
+   therefore a hint: all that it can do is to end a back-off, and without it the timer does.
+   rl_look counts the servers that would push, rl_next_rest says what follows a failed attempt. If
+   a quorum would, the next attempt but one is RL_FORM_TRACKED, which makes the servers track the
+   key. If that fails too, the lock backs off until they push (RL_WAKE_PUSH). The parser reports a
+   push as RL_PUSH; rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's
+   timer to its turn, if that is earlier. If all who are told tried at once, none would find a
+   quorum; so each value carries an age, how long its holder had waited since a first push, and
+   whoever is younger than the latest holders lets others go first, for a second at most
+   (rl_line_ms). A server that connects, or is no longer stalled, counts as if it had pushed every
+   key. A push that comes while an attempt is open counts when that has failed, unless its server
+   votes later: then the vote is newer.
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
@@ -1038,6 +1060,16 @@ enum {
   RL_MAX_PASSES = 4,            /* one may create work for another; the next step does the rest */
   RL_MAX_EXTRA_ROUNDS = 2,      /* in one attempt (R25) */
   RL_PUSH_WAIT_MS = 1000,       /* wakes or not, a waiter retries after 1 to 2 times this */
+  RL_NEWCOMER_MS = 24,          /* for so long, a waiter's back-offs spread by this much more: */
+  RL_NEWCOMER_SPREAD_MS = 11,   /* whoever has waited longer succeeds more often */
+  RL_POLL_UNIT_MS = 100,        /* after n units of waiting, back-offs are spread by n * n ms */
+  RL_POLL_MAX_UNITS = 999,      /* with more, the square might not fit */
+  RL_LINE_TRIES = 32,           /* a waiter's place in line counts twice after so many attempts, */
+  RL_LINE_DIVISOR = 512,        /* by their square before: few waiters need no line */
+  RL_LINE_HEAD_START = 4,       /* how much more than its age a waiter's last back-off counts: it
+                                   tells how long a hold lasts, so the next few are in turn */
+  RL_HOLDER_AGE_DECAY = 8,      /* each attempt forgets this part: a newcomer may slip in between */
+  RL_MAX_AGE_MS = 1 << 23,      /* with a half of it added, an age fits into three bytes */
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
   RL_MAX_LINE = 4096,           /* longest line accepted; Redis sends none longer */
   RL_MAX_SIZE_DIGITS = 5,       /* of a bulk string's or aggregate's size; we ask for none larger */
@@ -1087,6 +1119,8 @@ enum {
 };
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
+
+static uint32_t rl_limit(uint32_t number, uint32_t most) { return number < most ? number : most; }
 
 static void rl_mask_remove(rl_mask *set, rl_mask other) { *set = RL_CAST(rl_mask, *set & ~other); }
 
@@ -2363,14 +2397,15 @@ static void rl_reply_arrived(redlock *rl, rl_server *s) {
 /* R26: a server tells the age behind the holder's value. A minority that lies delays nobody: the
    age that counts is one that more than N - quorum servers told, or exceeded. */
 static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
+  rl_waiter *w = &lock->is.wait;
   int i, last = rl->server_count - rl->quorum;
   for (i = 0; i <= last; i++) {
-    uint32_t less = lock->ages[i];
+    uint32_t less = w->ages[i];
     if (age <= less) continue;
-    lock->ages[i] = age;
+    w->ages[i] = age;
     age = less;
   }
-  if (lock->ages[last] > lock->holder_age_ms) lock->holder_age_ms = lock->ages[last];
+  if (w->ages[last] > w->holder_age) w->holder_age = w->ages[last];
 }
 
 /* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
@@ -2622,7 +2657,7 @@ static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
   rl->work_pending = 1;
   if (task == RL_TASK_EXTEND) end = lock->deadline_ms;
   else if (rl_is_extra_round(lock)) end = lock->timer_ms;
-  else if (task == RL_TASK_SET && lock->attempts) end = lock->since_ms;
+  else if (task == RL_TASK_SET && lock->attempts) end = lock->is.wait.last_start_ms;
   rl_set_timer(rl, lock, RL_PHASE_QUEUED, end);
 }
 
@@ -2633,121 +2668,142 @@ static void rl_roll_back(redlock *rl, redlock_lock *lock) {
   lock->maybe_set = 0;
 }
 
+/* What the votes of a failed attempt tell its waiter (R26). */
+typedef struct rl_outlook {
+  rl_mask free; /* servers not known to hold another value: no vote, a YES that is being rolled
+                   back, or a refusal of the token alone */
+  int refused;  /* how many refused only the token (R25) */
+  int tell;     /* how many would push that the key is gone */
+  int erring;   /* how many have an error, and might push its end: a key of another type, deleted */
+} rl_outlook;
+
+static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
+  rl_outlook o = {0, 0, 0, 0};
+  const rl_server *s;
+  for (s = rl->server; s != rl->server_end; s++) {
+    redlock_vote vote = lock->votes[s->index];
+    int refused = rl_is_token_refused(vote), tracks = s->tracking == 2;
+    if (vote < REDLOCK_VOTE_TAKEN || refused) o.free |= s->bit;
+    o.refused += refused;
+    o.tell += tracks && (vote <= REDLOCK_VOTE_TAKEN || refused);
+    o.erring += tracks && vote == REDLOCK_VOTE_ERROR;
+  }
+  return o;
+}
+
+/* What follows a failed attempt:
+
+                    the next attempt   the back-off before it
+     RL_REST_POLL   plain              as the options say, growing. No quorum would push; or the
+                                       quorum came too late, or refused the token: no push would
+                                       announce that this changes
+     RL_REST_ONCE   plain              its turn. The first attempt has just failed: where locks are
+                                       held for a moment, being told costs more than asking again
+     RL_REST_TURN   tracked            its turn. The servers do not track the key yet, or a quorum
+                                       may be free
+     RL_REST_ERRING tracked            as POLL: a quorum would push but for errors
+     RL_REST_PUSH   tracked            until they push; that may be lost, so for 1 to 2 s at most */
+enum { RL_REST_POLL, RL_REST_ONCE, RL_REST_TURN, RL_REST_ERRING, RL_REST_PUSH };
+
+static int rl_next_rest(const redlock *rl, const redlock_lock *lock, const rl_outlook *o) {
+  int tracked = lock->wake_mode != RL_WAKE_POLL;
+  if (o->refused >= rl->quorum || lock->last_result == REDLOCK_EXPIRED ||
+      o->tell + (tracked ? o->erring : 0) < rl->quorum)
+    return RL_REST_POLL;
+  if (!tracked && lock->attempts == 1) return RL_REST_ONCE;
+  if (o->tell < rl->quorum) return RL_REST_ERRING;
+  return tracked && rl_mask_count(o->free) < rl->quorum ? RL_REST_PUSH : RL_REST_TURN;
+}
+
 static uint32_t rl_waiting_ms(const redlock *rl, const redlock_lock *lock) {
-  return RL_CAST(uint32_t, rl->now_ms) - lock->max_hold_ms;
+  return RL_CAST(uint32_t, rl->now_ms) - lock->is.wait.began_ms;
 }
 
 /* R9: the least spread of a random back-off: more than twice what the last attempt took, so that
-   colliding clients come apart. Wider at first, so that whoever has waited longer succeeds more
-   often. */
+   colliding clients come apart. */
 static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t took = lock->attempt_end_ms - RL_CAST(uint32_t, lock->t1_ms);
-  uint32_t limit = rl->options.server_timeout_ms;
-  if (took > limit) took = limit; /* the process was paused */
-  return 2 * took + (rl_waiting_ms(rl, lock) < 24 ? 12 : 1);
+  uint32_t took = lock->is.wait.attempt_end_ms - RL_CAST(uint32_t, lock->t1_ms);
+  uint32_t least = 2 * rl_limit(took, rl->options.server_timeout_ms) + 1; /* else it was paused */
+  return rl_waiting_ms(rl, lock) < RL_NEWCOMER_MS ? least + RL_NEWCOMER_SPREAD_MS : least;
 }
 
 /* R26: a waiter's age: how long ago its first wake-up came; 0 = none has come. Up to a half is
    added at random, so that waiters that were woken together differ; the random number is the
-   value's last byte, since a label may come first. The age must fit into three bytes. */
-static uint32_t rl_waiter_age_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t age = RL_CAST(uint32_t, rl->now_ms) - lock->first_woken_ms, most = 1u << 23;
-  if (!lock->first_woken_ms) return 0;
-  if (age > most) age = most;
+   value's last byte, since a label may come first. */
+static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock *lock) {
+  uint32_t age = RL_CAST(uint32_t, rl->now_ms) - lock->is.wait.first_woken_ms;
+  if (!lock->is.wait.first_woken_ms) return 0;
+  age = rl_limit(age, RL_MAX_AGE_MS);
   return age + (age * RL_CAST(unsigned char, lock->value[RL_VALUE_BYTES - 1]) >> 9);
 }
 
-/* R26: a waiter's random back-off once the lock may be free. Many waiters form a line: whoever is
-   younger than the latest holders were backs off for longer, in proportion to the difference, by at
-   most RL_PUSH_WAIT_MS. After a few attempts only, this adds next to nothing: few waiters need no
-   line, and it would leave the lock free for nothing. Nor does it for the next few in line, as far
-   as this back-off tells how long a hold lasts. */
-static int64_t rl_draw_turn(redlock *rl, const redlock_lock *lock) {
-  uint32_t rested = RL_CAST(uint32_t, rl->now_ms) - lock->attempt_end_ms, early = 0;
-  uint32_t own = rl_waiter_age_ms(rl, lock) + 4 * rested, tries = lock->attempts;
-  if (own < lock->holder_age_ms) early = lock->holder_age_ms - own;
-  if (early > 2 * RL_PUSH_WAIT_MS) early = 2 * RL_PUSH_WAIT_MS;
-  if (tries > 32) tries = 32;
-  early = early * tries * tries / 512;
-  if (early > RL_PUSH_WAIT_MS) early = RL_PUSH_WAIT_MS;
-  return rl_random(rl, rl_min_spread_ms(rl, lock) + early);
+/* R26: how much longer a waiter's turn may be because others are in line. Whoever is younger than
+   the latest holders were backs off for longer, in proportion to the difference, by at most
+   RL_PUSH_WAIT_MS. After a few attempts only, this adds next to nothing: few waiters need no line,
+   and it would leave the lock free for nothing. */
+static uint32_t rl_line_ms(const redlock *rl, const redlock_lock *lock) {
+  uint32_t rested = RL_CAST(uint32_t, rl->now_ms) - lock->is.wait.attempt_end_ms;
+  uint32_t own = rl_waiter_age(rl, lock) + RL_LINE_HEAD_START * rested, behind = 0;
+  uint32_t tries = rl_limit(lock->attempts, RL_LINE_TRIES);
+  if (own < lock->is.wait.holder_age) behind = lock->is.wait.holder_age - own;
+  behind = rl_limit(behind, 2 * RL_PUSH_WAIT_MS) * tries * tries / RL_LINE_DIVISOR;
+  return rl_limit(behind, RL_PUSH_WAIT_MS);
+}
+
+/* R9: the spread of a back-off that no push ends. */
+static uint32_t rl_poll_spread_ms(const redlock *rl, const redlock_lock *lock, uint32_t most) {
+  uint32_t units = rl_waiting_ms(rl, lock) / RL_POLL_UNIT_MS, spread = rl_min_spread_ms(rl, lock);
+  if (units > RL_POLL_MAX_UNITS || rl->options.retry_delay_min_ms) return most;
+  return rl_limit(spread > units * units ? spread : units * units, most);
+}
+
+/* Draws how long such a rest lasts, in ms; < 0 = no entropy. */
+static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
+  const redlock_options *o = &rl->options;
+  uint32_t least = 0, spread;
+  int64_t random;
+  if (rest == RL_REST_PUSH) {
+    least = spread = RL_PUSH_WAIT_MS;
+  } else if (rest == RL_REST_ONCE || rest == RL_REST_TURN) {
+    spread = rl_min_spread_ms(rl, lock) + rl_line_ms(rl, lock);
+  } else {
+    least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
+    spread = rl_poll_spread_ms(rl, lock, o->retry_delay_max_ms - least);
+  }
+  random = rl_random(rl, spread);
+  return random < 0 ? random : random + least;
 }
 
 /* R26: notes when the first wake-up came: a quorum may be free. */
 static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
-  if (!lock->first_woken_ms && rl_mask_count(lock->maybe_free) >= rl->quorum)
-    lock->first_woken_ms = RL_CAST(uint32_t, rl->now_ms - 1) | 1; /* not 0, nor to come */
-}
-
-/* R26: after a failed attempt, chooses how the lock learns when to retry. Adds to maybe_free
-   every server that is not known to hold another value: it has not voted, it voted YES (that is
-   being rolled back), or it refused only the token.
-   Returns whether to retry soon: the servers do not track the key yet, or a quorum may be free.
-     POLL        no quorum of servers would push; or the quorum came too late, or refused the token:
-                 no push would announce that this changes. And the first attempt has just failed:
-                 where locks are held for a moment, it costs more to be told than to ask again
-     TRACK       the next attempt makes the servers track the key. So it does where an error is why
-                 no quorum would push (a key of another type): its DEL is pushed
-     PUSH        the servers track it */
-static int rl_choose_wake_mode(const redlock *rl, redlock_lock *lock) {
-  const rl_server *s;
-  int tracked = lock->wake_mode, tell = 0, refused = 0, erring = 0;
-  for (s = rl->server; s != rl->server_end; s++) {
-    redlock_vote vote = lock->votes[s->index];
-    if (vote < REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote)) lock->maybe_free |= s->bit;
-    refused += rl_is_token_refused(vote);
-    if (s->tracking != 2) continue;
-    tell += vote <= REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
-    erring += vote == REDLOCK_VOTE_ERROR;
-  }
-  if (tell + (tracked ? erring : 0) < rl->quorum || refused >= rl->quorum ||
-      lock->last_result == REDLOCK_EXPIRED) {
-    lock->wake_mode = RL_WAKE_POLL;
-    return 0;
-  }
-  if (!tracked && lock->attempts == 1) return 1;
-  lock->wake_mode = RL_WAKE_TRACK;
-  if (tell < rl->quorum) return 0;
-  if (!tracked || rl_mask_count(lock->maybe_free) >= rl->quorum) return 1;
-  lock->wake_mode = RL_WAKE_PUSH;
-  return 0;
-}
-
-/* R9: the back-off of a lock that is not woken, in ms; < 0 = no entropy. The longer it waits, the
-   longer the back-off. Where pushes are awaited, it is long: they may be lost. */
-static int64_t rl_draw_delay(redlock *rl, const redlock_lock *lock) {
-  const redlock_options *o = &rl->options;
-  uint32_t least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
-  uint32_t most = o->retry_delay_max_ms - least, late = rl_waiting_ms(rl, lock) / 100, range;
-  int64_t random;
-  range = rl_min_spread_ms(rl, lock);
-  if (range < late * late) range = late * late;
-  if (range > most || late > 999 || o->retry_delay_min_ms) range = most;
-  if (lock->wake_mode == RL_WAKE_PUSH) least = range = RL_PUSH_WAIT_MS;
-  random = rl_random(rl, range);
-  return random < 0 ? random : random + least;
+  if (!lock->is.wait.first_woken_ms && rl_mask_count(lock->maybe_free) >= rl->quorum)
+    lock->is.wait.first_woken_ms = RL_CAST(uint32_t, rl->now_ms - 1) | 1; /* not 0 */
 }
 
 /* R9: schedules the next attempt, or ends the acquire if it has no time or attempts left. */
 static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   uint32_t attempts = rl->options.max_attempts;
-  int64_t delay;
-  int soon;
+  int64_t last = lock->is.wait.last_start_ms, due;
+  rl_outlook o = rl_look(rl, lock);
+  int rest;
   rl_reset_extra_rounds(lock);
-  if (rl->now_ms >= lock->since_ms || (attempts && lock->attempts >= attempts)) {
+  if (rl->now_ms >= last || (attempts && lock->attempts >= attempts)) {
     rl_decide(rl, lock, RL_CAST(redlock_status, lock->last_result));
     return;
   }
-  lock->attempt_end_ms = RL_CAST(uint32_t, rl->now_ms);
-  soon = rl_choose_wake_mode(rl, lock);
-  delay = soon ? rl_draw_turn(rl, lock) : rl_draw_delay(rl, lock);
-  if (soon) rl_note_wake_up(rl, lock);
-  if (delay < 0) {
+  lock->is.wait.attempt_end_ms = RL_CAST(uint32_t, rl->now_ms);
+  lock->maybe_free = o.free |= lock->maybe_free;
+  rest = rl_next_rest(rl, lock, &o);
+  lock->wake_mode = rest == RL_REST_PUSH ? RL_WAKE_PUSH : rest > RL_REST_ONCE ? RL_WAKE_TRACK
+                                                                               : RL_WAKE_POLL;
+  due = rl_draw_rest(rl, lock, rest);
+  if (rest == RL_REST_ONCE || rest == RL_REST_TURN) rl_note_wake_up(rl, lock);
+  if (due < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
     return;
   }
-  delay += rl->now_ms;
-  rl_set_timer(rl, lock, RL_PHASE_BACKOFF, delay < lock->since_ms ? delay : lock->since_ms);
+  due += rl->now_ms;
+  rl_set_timer(rl, lock, RL_PHASE_BACKOFF, due < last ? due : last);
 }
 
 /* Ends a failed attempt. refused: whether another token may do (R25), since those that refused only
@@ -2803,8 +2859,8 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     lock->maybe_set |= c->unsent_to; /* servers that may still be sent it */
     rl_store_token(lock, c);
     lock->deadline_ms = deadline;
-    lock->since_ms = lock->t1_ms;
-    lock->max_hold_ms = rl->options.max_hold_ms;
+    lock->is.hold.granted_ms = lock->t1_ms;
+    lock->is.hold.max_hold_ms = rl->options.max_hold_ms;
     lock->ever_granted = 1;
     lock->wake_mode = RL_WAKE_POLL;
     rl_decide(rl, lock, REDLOCK_OK);
@@ -2856,6 +2912,7 @@ static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
 static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status status,
                                const rl_tally *t) {
   int may_grant = t->yes + t->none + t->refused >= rl->quorum; /* with another token */
+  lock->lingers = 1;
   if (t->none && may_grant && t->refused <= rl->server_count - rl->quorum &&
       rl_asks_clocks(lock->command) && rl->now_ms < lock->timer_ms)
     return;
@@ -2867,6 +2924,7 @@ static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status s
 static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
   rl_tally t = rl_count_votes(rl, lock);
   redlock_status status = rl_judge(lock, &t, rl->quorum, rl->server_count - rl->quorum);
+  if (status == REDLOCK_PENDING) lock->lingers = 0;
   if (status == REDLOCK_PENDING) return;
   if (lock->task == RL_TASK_RELEASE) {
     (void)rl_end_round(lock);
@@ -2886,8 +2944,8 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
 
 /* R20: the longest ttl within max_hold_ms; 0 = extending would gain nothing. */
 static uint32_t rl_clip_ttl(const redlock *rl, const redlock_lock *lock, uint32_t ttl_ms) {
-  int64_t left = lock->since_ms + lock->max_hold_ms - rl->now_ms;
-  if (lock->max_hold_ms == 0 || ttl_ms <= left) return ttl_ms;
+  int64_t left = lock->is.hold.granted_ms + lock->is.hold.max_hold_ms - rl->now_ms;
+  if (lock->is.hold.max_hold_ms == 0 || ttl_ms <= left) return ttl_ms;
   ttl_ms = left > 0 ? RL_CAST(uint32_t, left) : 0;
   return rl->now_ms + rl_validity_ms(rl, ttl_ms) > lock->deadline_ms ? ttl_ms : 0;
 }
@@ -2949,10 +3007,11 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
     lock->set_place = rl->ring_tail;
     rl->reserved_slots++;
     if (lock->attempts < UINT32_MAX && !rl_is_extra_round(lock)) lock->attempts++;
-    lock->holder_age_ms -= lock->holder_age_ms / 8; /* not 0: a newcomer may slip in between */
-    memset(lock->ages, 0, sizeof lock->ages);
-    lock->age_size = lock->first_woken_ms ? sizeof lock->age : 0;
-    rl_write_age(lock, rl_waiter_age_ms(rl, lock));
+    lock->lingers = 0;
+    lock->is.wait.holder_age -= lock->is.wait.holder_age / RL_HOLDER_AGE_DECAY;
+    memset(lock->is.wait.ages, 0, sizeof lock->is.wait.ages);
+    lock->age_size = lock->is.wait.first_woken_ms ? sizeof lock->age : 0;
+    rl_write_age(lock, rl_waiter_age(rl, lock));
   }
   if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) rl_restore(rl, lock);
   lock->command = rl_append_for_all(rl, lock, lock->task);
@@ -2978,7 +3037,7 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
   } else if (lock->task == RL_TASK_EXTEND && lock->round_ttl_ms == 0) {
     rl_decide(rl, lock, REDLOCK_LIMIT);
   } else if (lock->task == RL_TASK_SET && lock->attempts && !rl_is_extra_round(lock) &&
-             rl->now_ms > lock->since_ms) {
+             rl->now_ms > lock->is.wait.last_start_ms) {
     rl_decide(rl, lock, RL_CAST(redlock_status, lock->last_result));
   } else if (lock->task == RL_TASK_SET && !rl_read_entropy(rl, lock->value, RL_VALUE_BYTES)) {
     rl_decide(rl, lock, REDLOCK_SYSTEM); /* R3: fails closed */
@@ -2996,16 +3055,14 @@ static redlock_lock *rl_admit_next(redlock *rl) {
 /* ---- Locks: timers --------------------------------------------------------------------------- */
 
 /* R10: the round's time is up: a missing vote becomes TIMEOUT or UNREACHABLE. If the round had
-   failed already and only lingered (rl_defer_failure), missing votes stay NONE: those servers are
-   not overdue yet, and they count as servers that push (R26). */
+   failed already and only lingered, missing votes stay NONE: those servers are not overdue yet, and
+   they count as servers that push (R26). */
 static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   const rl_command *c = lock->command;
-  int lingered = lock->wake_mode && rl->now_ms - lock->t1_ms < rl->options.server_timeout_ms,
-      open = 0;
+  int overdue = !lock->lingers || !lock->wake_mode ||
+                rl->now_ms - lock->t1_ms >= rl->options.server_timeout_ms;
   rl_server *s;
-  for (s = rl->server; s != rl->server_end; s++) open += lock->votes[s->index] <= REDLOCK_VOTE_YES;
-  if (open >= rl->quorum) lingered = 0;
-  for (s = rl->server; s != rl->server_end && !lingered; s++) {
+  for (s = rl->server; s != rl->server_end && overdue; s++) {
     redlock_vote *vote = &lock->votes[s->index];
     if (*vote != REDLOCK_VOTE_NONE) continue;
     *vote = c->awaited_from & s->bit ? REDLOCK_VOTE_TIMEOUT : REDLOCK_VOTE_UNREACHABLE;
@@ -3016,8 +3073,8 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
 
 /* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change,
    has just connected, or is no longer stalled. A lock in back-off that may now find a quorum free
-   retries soon. While an attempt is open this is only noted: rl_choose_wake_mode decides, when that
-   has failed. */
+   retries soon. While an attempt is open this is only noted: rl_next_rest decides, when that has
+   failed. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   redlock_lock *lock = rl_list_first(&rl->active);
   for (; lock && lock->wake_mode; lock = rl_list_next(&rl->active, lock)) {
@@ -3028,7 +3085,7 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
     if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
     lock->wake_mode = RL_WAKE_TRACK;
     if (lock->phase != RL_PHASE_BACKOFF) continue;
-    due_ms = rl->now_ms + rl_draw_turn(rl, lock);
+    due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN);
     rl_note_wake_up(rl, lock);
     if (due_ms < lock->timer_ms) lock->timer_ms = due_ms;
     rl_arm_timer(rl, due_ms);
@@ -3914,8 +3971,8 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   lock->status = REDLOCK_SYSTEM;
   if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
   lock->longest_ttl_ms = lock->round_ttl_ms = ttl_ms;
-  lock->max_hold_ms = RL_CAST(uint32_t, rl->now_ms);
-  lock->since_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
+  lock->is.wait.began_ms = RL_CAST(uint32_t, rl->now_ms);
+  lock->is.wait.last_start_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
   lock->resource_size = RL_CAST(uint16_t, size);
   memcpy(lock->resource, resource, size);
   lock->hash = hash;
@@ -3995,7 +4052,7 @@ REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms) {
   redlock_status status = rl_begin_held(rl, lock);
   if (status != REDLOCK_OK) return status;
-  lock->max_hold_ms = max_hold_ms ? max_hold_ms : rl->options.max_hold_ms;
+  lock->is.hold.max_hold_ms = max_hold_ms ? max_hold_ms : rl->options.max_hold_ms;
   if (lock->kept) return REDLOCK_OK;
   lock->kept = lock->urgent = 1; /* it must not run out for lack of room */
   lock->task = RL_TASK_EXTEND;

@@ -68,9 +68,9 @@ static inline uint32_t inside_age_ms(redlock *rl, uint32_t first_woken_ms,
                                      const unsigned char value[20]) {
   redlock_lock lock;
   memset(&lock, 0, sizeof lock);
-  lock.first_woken_ms = first_woken_ms;
+  lock.is.wait.first_woken_ms = first_woken_ms;
   memcpy(lock.value, value, 20);
-  return rl_waiter_age_ms(rl, &lock);
+  return rl_waiter_age(rl, &lock);
 }
 
 /* ---- Addresses ------------------------------------------------------------------------------- */

@@ -95,10 +95,20 @@ static void put_user(int c, const struct user *u) {
 }
 
 static void put_waiter(const redlock_lock *k, int64_t now) {
+  const rl_waiter *w = &k->is.wait;
   uint32_t now32 = (uint32_t)now;
-  put16(k->first_woken_ms ? 1 + within(now32 - k->first_woken_ms, 0, 30000) : 0);
-  put16(within(now32 - k->attempt_end_ms, 0, 2000));
-  put16(within(k->holder_age_ms, 0, 30000));
+  int i;
+  put_time(w->last_start_ms, now, 0);
+  put16(within(now32 - w->began_ms, 0, 4000));
+  if (k->wake_mode || w->first_woken_ms) {
+    put16(w->first_woken_ms ? 1 + within(now32 - w->first_woken_ms, 0, 30000) : 0);
+    put16(within(now32 - w->attempt_end_ms, 0, 2000));
+    put16(within(w->holder_age, 0, 30000));
+  }
+  if (k->phase == RL_PHASE_BACKOFF)
+    put16(within(w->attempt_end_ms - (uint32_t)k->t1_ms, 0, 9999));
+  for (i = 0; i < (SERVERS + 1) / 2 && k->phase == RL_PHASE_VOTING; i++)
+    put16(within(w->ages[i], 0, 30000));
 }
 
 /* What stands behind the value in each command of it. */
@@ -112,22 +122,18 @@ static void put_age(const redlock_lock *k) {
 
 /* What only an operation under way has. */
 static void put_operation(const redlock_lock *k, int64_t now) {
-  int acquires = !k->ever_granted || k->task == RL_TASK_SET, e;
+  int e;
   put8(k->last_result);
-  put8((int)k->operation | k->wake_mode << 4);
+  put8((int)k->operation | k->wake_mode << 4 | k->lingers << 7);
   put8((int)k->status);
   put8(k->maybe_set);
   put8(k->maybe_free);
   if (k->phase == RL_PHASE_VOTING || k->phase == RL_PHASE_DECIDED || k->wake_mode)
     for (e = 0; e < cfg.servers; e++) put8((int)k->votes[e]);
   put16((int)k->round_ttl_ms);
-  if (acquires) put_time(k->since_ms, now, 0);
-  if (acquires) put16(within((uint32_t)((uint32_t)now - k->max_hold_ms), 0, 4000));
   put8((int)within(k->attempts, 0, 33));
-  if (acquires && (k->wake_mode || k->first_woken_ms)) put_waiter(k, now);
-  if (k->phase == RL_PHASE_BACKOFF) put16(within(k->attempt_end_ms - (uint32_t)k->t1_ms, 0, 9999));
-  for (e = 0; e < (SERVERS + 1) / 2 && k->phase == RL_PHASE_VOTING; e++)
-    put16(within(k->ages[e], 0, 30000));
+  if (!k->ever_granted) put_waiter(k, now);
+  else if (k->task == RL_TASK_SET) put_time(k->is.hold.granted_ms, now, 0);
   if (k->phase == RL_PHASE_VOTING) put_time(k->t1_ms, now, 100);
   put_time(k->timer_ms, now, 0);
 }
@@ -158,7 +164,7 @@ static void put_lock(int c, int l, uint32_t head) {
   put_raw_value(k->value, 0);
   put_time(k->deadline_ms ? k->deadline_ms : INT64_MAX, now, 0);
   put16((int)k->longest_ttl_ms);
-  if (k->ever_granted && cfg.max_hold) put_time(k->since_ms, now, 2000);
+  if (k->ever_granted && cfg.max_hold) put_time(k->is.hold.granted_ms, now, 2000);
   put_token(k->token);
   if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, 0);
   put_unsent_set(&W.side[c].rl, k, head);

@@ -53,12 +53,13 @@ void a_hold_stays_within_its_limit(void) { /* R20 */
   static redlock_lock lock;
   uint32_t asked = any_u32(), got;
   read_clock(&rl);
-  lock.since_ms = earlier(&rl);
-  lock.max_hold_ms = any_u32();
-  lock.deadline_ms = lock.since_ms + any_u32();
+  lock.is.hold.granted_ms = earlier(&rl);
+  lock.is.hold.max_hold_ms = any_u32();
+  lock.deadline_ms = lock.is.hold.granted_ms + any_u32();
   got = rl_clip_ttl(&rl, &lock, asked);
   prove(got <= asked);
-  if (lock.max_hold_ms && got) prove(rl.now_ms + got <= lock.since_ms + lock.max_hold_ms);
+  if (lock.is.hold.max_hold_ms && got)
+    prove(rl.now_ms + got <= lock.is.hold.granted_ms + lock.is.hold.max_hold_ms);
   reaches(got && got < asked);
 }
 
@@ -135,7 +136,7 @@ void the_range_of_a_rest_fits(void) { /* R9 */
   lock.t1_ms = earlier(&rl) - rl.now_ms;
   took = -lock.t1_ms;
   given(took <= UINT32_MAX);
-  lock.max_hold_ms = any_u32();
+  lock.is.wait.began_ms = any_u32();
   range = rl_min_spread_ms(&rl, &lock);
   prove(range > 2 * (took < limit ? took : limit));
   reaches(range > UINT32_MAX / 2);
@@ -181,9 +182,9 @@ void ages_are_told_in_order(void) {
   uint32_t age, younger = any_u32(), hash = 0, its = 0;
   size_t i;
   read_clock(&rl);
-  lock.first_woken_ms = any_u32();
+  lock.is.wait.first_woken_ms = any_u32();
   lock.value[RL_VALUE_BYTES - 1] = any_char();
-  age = rl_waiter_age_ms(&rl, &lock);
+  age = rl_waiter_age(&rl, &lock);
   prove(age < 1u << 24);
   given(younger < age);
   rl_write_age(&lock, age);
