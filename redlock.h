@@ -341,9 +341,7 @@ typedef struct redlock_lock {
   uint8_t ever_granted;        /* an acquire of it succeeded once; a release does not clear it */
   uint8_t kept, has_reserved_slot, urgent;
   int8_t last_result;          /* the status of the last finished attempt */
-#ifndef REDLOCK_NO_FENCING
   uint8_t extra_rounds;        /* rounds of this attempt after its first (R25) */
-#endif
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
@@ -750,8 +748,8 @@ struct redlock {
    the command off its lock. rl_retire_oldest takes commands out at the head.
 
    A release is encoded for each server in the form that it takes (release_form): the handshake has
-   tried its own commands. Should such a release be refused later, rl_on_refused_form puts
-   it back and disconnects the server, which gets scripts from then on.
+   tried its own commands. Should such a release be refused later, rl_retry_refused_form
+   puts it back and disconnects the server, which gets scripts from then on.
 
    A reply is late when its round has ended: it casts no vote, though it may still say something
    about the server. If its command is still in the ring, rl_on_command_reply finds that it has
@@ -989,8 +987,10 @@ struct redlock {
   "(tonumber((i:match(ARGV[1]..':(%-?%w+)')or''):sub(1,8),ARGV[2])or'')"
 
 #ifdef REDLOCK_NO_FENCING
+#define RL_HAS_FENCING 0
 #define RL_FENCING(rl) 0
 #else
+#define RL_HAS_FENCING 1
 #define RL_FENCING(rl) ((rl)->options.fencing)
 
 /* R25: a SET with a second key, the counter: the last token that this server accepted for the
@@ -1309,9 +1309,7 @@ static size_t rl_resource_args_size(const rl_command *c) {
 }
 
 #ifdef REDLOCK_NO_FENCING
-static void rl_put_fenced_part(rl_writer *w, const redlock *rl, const rl_command *c, char part) {
-  (void)w, (void)rl, (void)c, (void)part;
-}
+#define rl_put_fenced_part(w, rl, c, part) ((void)(rl))
 #else
 static void rl_put_fenced_part(rl_writer *w, const redlock *rl, const rl_command *c, char part) {
   const char *name = strchr(c->args, '\n') + 1;
@@ -1675,35 +1673,24 @@ static int rl_is_initialised(const redlock *rl) {
 
 /* ---- Fencing tokens (R25) -------------------------------------------------------------------- */
 
+/* Whether the token was refused, so that nothing was set. */
+static int rl_is_token_refused(redlock_vote vote) {
+  return RL_HAS_FENCING && vote >= REDLOCK_VOTE_LOW;
+}
+
+/* Whether this round, or the one about to start, is an extra one. */
+static int rl_is_extra_round(const redlock_lock *lock) {
+  return RL_HAS_FENCING && lock->task == RL_TASK_SET && lock->extra_rounds;
+}
+
 #ifdef REDLOCK_NO_FENCING
 
-static void rl_propose_token(redlock *rl, rl_command *c) { (void)rl, (void)c; }
-
-static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
-  return (void)rl, (void)s, (void)c, REDLOCK_VOTE_ERROR;
-}
-
-static int rl_is_clock_refusal(const rl_command *c, redlock_vote vote) {
-  return (void)c, (void)vote, 0;
-}
-
-static int rl_is_low_token(redlock_vote vote) { return (void)vote, 0; }
-
-static int rl_is_token_refused(redlock_vote vote) { return (void)vote, 0; }
-
-static void rl_store_token(redlock_lock *lock, const rl_command *c) { (void)lock, (void)c; }
-
-static int rl_is_extra_round(const redlock_lock *lock) { return (void)lock, 0; }
-
-static int rl_asks_clocks(const rl_command *c) { return (void)c, 0; }
-
-static int rl_try_extra_round(const redlock *rl, redlock_lock *lock) {
-  return (void)rl, (void)lock, 0;
-}
-
-static void rl_reset_extra_rounds(redlock_lock *lock) { (void)lock; }
-
-static int64_t rl_offset_us(const redlock *rl, const rl_server *s) { return (void)rl, (void)s, 0; }
+/* Without tokens there is nothing to do, and nothing to know. */
+#define rl_propose_token(rl, c) ((void)0)
+#define rl_asks_clocks(c) 0
+#define rl_fenced_vote(rl, s, c) REDLOCK_VOTE_ERROR
+#define rl_store_token(lock, c) ((void)0)
+#define rl_offset_us(rl, s) 0
 
 #else
 
@@ -1764,37 +1751,13 @@ static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *
   return vote;
 }
 
-/* Whether the server's clock refused a token (with token 0, it was only asked for). */
-static int rl_is_clock_refusal(const rl_command *c, redlock_vote vote) {
-  return vote == REDLOCK_VOTE_CLOCK && c->token != 0;
-}
-
-static int rl_is_low_token(redlock_vote vote) { return vote == REDLOCK_VOTE_LOW; }
-
-/* Whether the token was refused, so that nothing was set. */
-static int rl_is_token_refused(redlock_vote vote) { return vote >= REDLOCK_VOTE_LOW; }
-
 /* c = NULL clears it: the lock is not held after all. */
 static void rl_store_token(redlock_lock *lock, const rl_command *c) {
   lock->token = c ? c->token : 0;
 }
 
-/* Whether this round, or the one about to start, is an extra one. */
-static int rl_is_extra_round(const redlock_lock *lock) {
-  return lock->task == RL_TASK_SET && lock->extra_rounds;
-}
-
 /* Whether a fenced SET only asks for the clocks: too few are known to propose a token. */
 static int rl_asks_clocks(const rl_command *c) { return c->token == 0; }
-
-/* Whether another round may follow at once, within the first one's time; counts it. */
-static int rl_try_extra_round(const redlock *rl, redlock_lock *lock) {
-  if (lock->extra_rounds == RL_MAX_EXTRA_ROUNDS || rl->now_ms >= lock->timer_ms) return 0;
-  lock->extra_rounds++;
-  return 1;
-}
-
-static void rl_reset_extra_rounds(redlock_lock *lock) { lock->extra_rounds = 0; }
 
 static int64_t rl_offset_us(const redlock *rl, const rl_server *s) {
   uint64_t ahead = rl_quorum_offset_us(rl);
@@ -1983,29 +1946,23 @@ static redlock_vote rl_disconnected_vote(const rl_server *s) {
   return s->handshake_failed ? REDLOCK_VOTE_ERROR : REDLOCK_VOTE_UNREACHABLE;
 }
 
+/* Whether its name has another address to try. */
+static int rl_has_second_address(const rl_server *s) {
+#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
+  return s->addresses[1].port != 0;
+#else
+  return (void)s, 0;
+#endif
+}
+
 /* R14: how long to wait before reconnecting, in ms. Switches to the name's other address if no
    connection to this one ever succeeded; the second is tried at once. */
 static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
-#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  if (s->state < RL_STATE_HANDSHAKE && s->addresses[1].port) {
+  if (s->state < RL_STATE_HANDSHAKE && rl_has_second_address(s)) {
     s->address_index = !s->address_index;
     if (s->address_index) return 0;
   }
-#endif
   return rl_draw_backoff(rl, s->failures);
-}
-
-/* How long a connect may take, in ms, but at least until it is overdue (R13). */
-static uint32_t rl_connect_timeout_ms(const rl_server *s) {
-#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  if (s->addresses[1].port) return 0;
-#endif
-  (void)s;
-  return RL_CONNECT_TIMEOUT_MS;
-}
-
-static int rl_voted_yes(const rl_command *c, const rl_server *s) {
-  return c->lock->votes[s->index] == REDLOCK_VOTE_YES;
 }
 
 static void rl_close_fd(redlock *rl, const rl_server *s) {
@@ -2024,6 +1981,7 @@ static void rl_close_fd(redlock *rl, const rl_server *s) {
    leaves the client. */
 static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   uint32_t place, delay;
+  redlock_vote *its;
   rl_set_connection_error(rl, s, why);
   rl_close_fd(rl, s);
   if (s->failures < 255) s->failures++;
@@ -2042,8 +2000,9 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
     rl_mask awaited = c->awaited_from & s->bit;
     rl_mask_remove(&c->awaited_from, s->bit);
     if (c->kind == RL_TASK_RELEASE) c->unsent_to |= awaited;
-    if (c->lock && (awaited || (c->kind != RL_TASK_RELEASE && rl_voted_yes(c, s))))
-      c->lock->votes[s->index] = REDLOCK_VOTE_UNREACHABLE;
+    its = c->lock ? &c->lock->votes[s->index] : RL_NULL;
+    if (its && (awaited || (*its == REDLOCK_VOTE_YES && c->kind != RL_TASK_RELEASE)))
+      *its = REDLOCK_VOTE_UNREACHABLE;
   }
   rl_update_open_rounds(rl, s, REDLOCK_VOTE_NONE);
   if (delay) rl_update_open_rounds(rl, s, rl_disconnected_vote(s));
@@ -2084,13 +2043,11 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
   return RL_CAST(size_t, sent);
 }
 
-static int rl_is_nonempty(const char *option) { return option && *option; }
-
 /* A user without a password, which redlock_init refuses: redis-cli would take the user for a
    password, other clients would not. */
 static int rl_lacks_password(const redlock *rl, const rl_endpoint *t) {
-  if (t->password.size || rl_is_nonempty(rl->options.password)) return 0;
-  return t->user.size || rl_is_nonempty(rl->options.username);
+  const redlock_options *o = &rl->options;
+  return !t->password.size && !*o->password && (t->user.size || *o->username);
 }
 
 /* A credential: from the entry, percent-encoded, or else from the options. */
@@ -2102,8 +2059,8 @@ static void rl_put_credential(rl_writer *w, const rl_span *encoded, const char *
 /* AUTH, if there is a password; returns how many replies it gets. */
 static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w) {
   const redlock_options *o = &rl->options;
-  int has_user = t->user.size || (!t->password.size && rl_is_nonempty(o->username));
-  if (!t->password.size && !rl_is_nonempty(o->password)) return 0;
+  int has_user = t->user.size || (!t->password.size && *o->username);
+  if (!t->password.size && !*o->password) return 0;
   rl_put_raw(w, has_user ? "*3\r\n$4\r\nAUTH\r\n" : "*2\r\n$4\r\nAUTH\r\n");
   if (has_user) rl_put_credential(w, &t->user, o->username);
   rl_put_credential(w, &t->password, o->password);
@@ -2260,7 +2217,7 @@ RL_NOINLINE static int rl_connect(redlock *rl, rl_server *s) {
   rl_restart_reply_timer(rl, s);
   s->fd = rl->io->open(rl->io_ctx, s->index, host, port);
   s->state = s->fd < 0 ? RL_STATE_CLOSED : RL_STATE_CONNECTING;
-  s->not_before_ms = rl->now_ms + rl_connect_timeout_ms(s);
+  s->not_before_ms = rl->now_ms + (rl_has_second_address(s) ? 0 : RL_CONNECT_TIMEOUT_MS);
   return s->fd >= 0 && !(rl_uses_tls(s) && tls->open(tls->ctx, s->index, s->fd, host));
 }
 
@@ -2419,7 +2376,7 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   } else {
     s->failures = 0; /* a roll-back that finds nothing must not clear the error of its SET */
     if (c->kind != RL_TASK_RELEASE || vote == REDLOCK_VOTE_YES) rl_clear_error(rl, s);
-    if (rl_is_clock_refusal(c, vote)) rl_set_error(s, "clock is off");
+    if (vote == REDLOCK_VOTE_CLOCK && !rl_asks_clocks(c)) rl_set_error(s, "clock is off");
     if (rl_is_quarantined(s, c->t1_ms)) vote = REDLOCK_VOTE_QUARANTINED;
   }
   if (!c->lock) return;
@@ -2433,18 +2390,17 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   rl_evaluate_round(rl, c->lock);
 }
 
-/* Whether the reply refuses the form of a release: the trial was good, but the user's rights have
-   changed since. Any other error would refuse a script too. */
-static int rl_is_form_refused(const rl_server *s, const rl_command *c, rl_reply reply) {
-  return reply == RL_REPLY_ERROR && c->kind == RL_TASK_RELEASE && s->release_form &&
-         rl_is_refusal(s);
-}
-
-/* That release, and those that await a reply, are sent again on a new connection, as scripts. */
-static void rl_on_refused_form(redlock *rl, rl_server *s, rl_command *c) {
+/* Whether the reply refuses the server's own form of a release: the trial was good, but the user's
+   rights have changed since. Any other error would refuse a script too. Then that release, and those
+   that await a reply, are sent again on a new connection, as scripts. */
+static int rl_retry_refused_form(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
+  if (reply != RL_REPLY_ERROR || c->kind != RL_TASK_RELEASE || !s->release_form ||
+      !rl_is_refusal(s))
+    return 0;
   rl_disconnect(rl, s, rl_error_lost);
   s->wants_scripts = 1;
   c->unsent_to |= s->bit;
+  return 1;
 }
 
 /* R8: matches a reply to its command, by position. Replies to retired commands are dropped here;
@@ -2471,10 +2427,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
       c = rl_command_at(rl, s->reply_next++);
     } while (!(c->awaited_from & s->bit));
     rl_mask_remove(&c->awaited_from, s->bit);
-    if (rl_is_form_refused(s, c, reply)) {
-      rl_on_refused_form(rl, s, c);
-      return;
-    }
+    if (rl_retry_refused_form(rl, s, c, reply)) return;
     rl_on_command_reply(rl, s, c, reply);
   }
   if (s->outstanding == 0 && s->send_blocked) s->timed_since_ms = rl_read_clock_forward(rl);
@@ -2530,13 +2483,9 @@ static void rl_on_broken_send(redlock *rl, rl_server *s) {
   if (s->state != RL_STATE_CLOSED) rl_disconnect(rl, s, rl_error_lost);
 }
 
-/* Fills the missing votes of a stalled server. Only one that is connecting has any: the others were
-   given TIMEOUT when they stalled, or when the round began. */
-static void rl_vote_for_stalled(redlock *rl, rl_server *s) {
-  if (s->stalled) rl_update_open_rounds(rl, s, REDLOCK_VOTE_UNREACHABLE);
-}
-
-/* Sends what is unsent to all servers. Nothing is received before the output is off the stack: two
+/* Sends what is unsent to all servers. Votes that a stalled server still lacks are filled here: only
+   one that is connecting has any, the others were given TIMEOUT when they stalled, or when the round
+   began. Nothing is received before the output is off the stack: two
    such buffers at once would be the deepest frame of all. */
 static void rl_flush(redlock *rl) {
   rl_server *s;
@@ -2544,7 +2493,7 @@ static void rl_flush(redlock *rl) {
   rl_send_to_all(rl);
   for (s = rl->server; s != rl->server_end; s++) {
     rl_on_broken_send(rl, s);
-    rl_vote_for_stalled(rl, s);
+    if (s->stalled) rl_update_open_rounds(rl, s, REDLOCK_VOTE_UNREACHABLE);
   }
 }
 
@@ -2786,7 +2735,7 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   int64_t last = lock->is.wait.last_start_ms, due;
   rl_outlook o = rl_look(rl, lock);
   int rest;
-  rl_reset_extra_rounds(lock);
+  lock->extra_rounds = 0;
   if (rl->now_ms >= last || (attempts && lock->attempts >= attempts)) {
     rl_decide(rl, lock, RL_CAST(redlock_status, lock->last_result));
     return;
@@ -2812,9 +2761,14 @@ static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status stat
   rl_end_round(lock)->unsent_to = 0;
   rl_roll_back(rl, lock);
   lock->last_result = RL_CAST(int8_t, status);
-  if (status == REDLOCK_SYSTEM) rl_decide(rl, lock, status);
-  else if (refused && rl_try_extra_round(rl, lock)) rl_enqueue(rl, lock, RL_TASK_SET);
-  else rl_schedule_retry(rl, lock);
+  if (status == REDLOCK_SYSTEM) {
+    rl_decide(rl, lock, status);
+  } else if (refused && lock->extra_rounds < RL_MAX_EXTRA_ROUNDS && rl->now_ms < lock->timer_ms) {
+    lock->extra_rounds++;
+    rl_enqueue(rl, lock, RL_TASK_SET);
+  } else {
+    rl_schedule_retry(rl, lock);
+  }
 }
 
 /* The lock is no longer ours. It is decided once its release is in the ring. */
@@ -2901,7 +2855,7 @@ static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
     if (rl_is_token_refused(vote)) t.refused++;
     if (vote == REDLOCK_VOTE_YES) t.yes++;
     else if (vote == REDLOCK_VOTE_NONE) t.none++;
-    else if (vote == REDLOCK_VOTE_TAKEN || (rl_is_low_token(vote) && !lock->adopts)) t.taken++;
+    else if (vote == REDLOCK_VOTE_TAKEN || (vote == REDLOCK_VOTE_LOW && !lock->adopts)) t.taken++;
     else t.absent++;
   }
   return t;
@@ -3741,35 +3695,19 @@ static const redlock_io rl_system = {
   rl_system_wait, rl_system_now_ms, rl_system_entropy, RL_NULL
 };
 
-/* Takes the caller's io, or the system's; 0 = there is none. */
-static int rl_init_io(redlock *rl) {
-  const redlock_io *own = rl->options.io;
-  rl->io = own ? own : &rl_system;
-  rl->io_ctx = own ? own->ctx : rl;
-  rl->owner_pid = own ? 0 : rl_system_start();
-  return 1;
-}
-
-static int rl_uses_system_io(const redlock *rl) { return rl->io == &rl_system; }
+#define RL_SYSTEM_IO (&rl_system)
 
 /* R17 */
 static int rl_is_forked(const redlock *rl) {
-  return rl_uses_system_io(rl) && rl->owner_pid != rl_system_process();
+  return rl->io == RL_SYSTEM_IO && rl->owner_pid != rl_system_process();
 }
 
 #else
 
-static int rl_init_io(redlock *rl) {
-  rl->io = rl->options.io;
-  rl->io_ctx = rl->io ? rl->io->ctx : RL_NULL;
-  return rl->io != RL_NULL;
-}
-
-static int rl_uses_system_io(const redlock *rl) { return !rl->io; }
-
-static int rl_is_forked(const redlock *rl) { return !rl->io; }
-
-static int rl_system_resolve(redlock *rl, rl_server *s) { return rl->server != s || !rl->io; }
+#define RL_SYSTEM_IO RL_NULL
+#define rl_system_start() 0
+#define rl_is_forked(rl) 0
+#define rl_system_resolve(rl, s) 1
 
 #endif
 
@@ -3791,6 +3729,8 @@ static redlock_status rl_init_options(redlock *rl, const redlock_options *option
   redlock_options *o = &rl->options;
   uint32_t *min = &o->retry_delay_min_ms, *max = &o->retry_delay_max_ms;
   if (options) *o = *options;
+  if (!o->username) o->username = "";
+  if (!o->password) o->password = "";
   if (o->server_timeout_ms == 0) o->server_timeout_ms = 250;
   if (o->drift_ppm == 0) o->drift_ppm = 10000;
   if (*max == 0) *max = *min > 200 ? *min : 200;
@@ -3800,7 +3740,11 @@ static redlock_status rl_init_options(redlock *rl, const redlock_options *option
     return rl_invalid(rl, "fencing: max_ttl_ms is below 4 * server_timeout_ms");
   if (o->drift_ppm >= 1000000) return rl_invalid(rl, "drift_ppm: 1 000 000 or more");
   if (*min > *max) return rl_invalid(rl, "retry_delay_min_ms is above the maximum");
-  return rl_init_io(rl) ? REDLOCK_OK : rl_invalid(rl, "options.io is missing");
+  rl->io = o->io ? o->io : RL_SYSTEM_IO;
+  if (!rl->io) return rl_invalid(rl, "options.io is missing");
+  rl->io_ctx = o->io ? o->io->ctx : rl;
+  rl->owner_pid = o->io ? 0 : rl_system_start();
+  return REDLOCK_OK;
 }
 
 /* What is wrong with a server's entry; NULL = nothing. */
@@ -3815,7 +3759,7 @@ static const char *rl_take_entry(redlock *rl, rl_server *s) {
   if (rl_lacks_password(rl, &t)) return "a user needs a password: user:password@host";
   for (; other != s; other++)
     if (rl_is_same_endpoint(&t, other)) return rl_error_listed_twice;
-  return rl_uses_system_io(rl) && !rl_system_resolve(rl, s) ? rl_error_listed_twice : RL_NULL;
+  return !rl->options.io && !rl_system_resolve(rl, s) ? rl_error_listed_twice : RL_NULL;
 }
 
 /* Takes the entries of the list; a problem with one is that server's error too. */
@@ -3885,7 +3829,7 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
   redlock_status status = rl_begin_call(rl, rl);
   int i;
   if (status != REDLOCK_OK) return status;
-  for (i = 0; rl_uses_system_io(rl) && i < rl->server_count; i++) {
+  for (i = 0; !rl->options.io && i < rl->server_count; i++) {
     if (rl_system_resolve(rl, &rl->server[i])) continue;
     rl_set_error(&rl->server[i], rl_error_listed_twice);
     status = rl_invalid(rl, rl_error_listed_twice);
