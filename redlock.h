@@ -312,7 +312,7 @@ typedef uint16_t rl_mask;
 typedef uint32_t rl_mask;
 #endif
 
-/* private: links a lock into one of the client's three lists */
+/* private: links a lock into one of the client's lists */
 typedef struct rl_link {
   struct rl_link *next, *prev;
 } rl_link;
@@ -341,7 +341,6 @@ typedef struct redlock_lock {
   uint8_t ever_granted;        /* an acquire of it succeeded once; a release does not clear it */
   uint8_t kept, has_reserved_slot, urgent;
   int8_t last_result;          /* the status of the last finished attempt */
-  uint8_t extra_rounds;        /* rounds of this attempt after its first (R25) */
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
@@ -359,6 +358,7 @@ typedef struct redlock_lock {
                                   whoever knows it can take the lock over, by redlock_adopt */
   uint16_t resource_size;      /* private, up to user */
   uint8_t lingers;             /* its round has failed, and waits for the last votes (R6) */
+  uint8_t extra_rounds;        /* rounds of this attempt after its first (R25) */
   struct rl_command *command;  /* the current round's command, in the ring */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
@@ -524,6 +524,17 @@ typedef struct rl_address {
 
 enum { RL_MAX_ADDRESSES = 2 }; /* private: addresses kept of each name */
 
+/* private: the lists of a client's locks; rl_set_phase moves them */
+enum {
+  RL_LIST_URGENT,  /* waiting for room in the ring, before the others (R11): blocking calls wait for
+                      these locks, or they are kept */
+  RL_LIST_QUEUED,  /* waiting for room in the ring */
+  RL_LIST_WOKEN,   /* voting or backing off, and to be told of pushes (R26) */
+  RL_LIST_ACTIVE,  /* voting, backing off or kept */
+  RL_LIST_DECIDED, /* to be returned by redlock_step or redlock_wait */
+  RL_LISTS
+};
+
 /* private: a number in a reply */
 #ifdef REDLOCK_NO_FENCING
 typedef uint32_t rl_integer;
@@ -647,10 +658,7 @@ struct redlock {
   void *io_ctx;
   int64_t now_ms;           /* the last good reading of the clock */
   int64_t timer_ms;         /* no timer of any lock or server expires before this */
-  rl_link queued;           /* locks waiting for room in the ring (R11), urgent ones first */
-  rl_link *last_urgent;     /* the last urgent lock in it; none: the list itself */
-  rl_link active;           /* locks that are voting, backing off or kept; waiters first */
-  rl_link decided;          /* locks that redlock_step and redlock_wait will return */
+  rl_link lists[RL_LISTS];  /* its locks */
   const char *local_error;  /* what last failed here: a call, clock, entropy or wait; or NULL */
   const redlock_lock *last_returned; /* unless it is in a list again: saves a search of them all */
 #ifndef REDLOCK_NO_FENCING
@@ -899,7 +907,7 @@ struct redlock {
 #ifndef RL_UNSUPPORTED
 
 #ifndef REDLOCK_ASSERT
-#define REDLOCK_ASSERT(truth) ((void)0)
+#define REDLOCK_ASSERT(truth) ((void)(0 && (truth))) /* compiled, and never evaluated */
 #endif
 
 #ifdef __cplusplus
@@ -1096,7 +1104,7 @@ enum {
   RL_PHASE_IDLE,    /* in no list */
   RL_PHASE_QUEUED,  /* waits for room in the ring */
   RL_PHASE_VOTING,  /* its round is open */
-  RL_PHASE_BACKOFF, /* between two attempts */
+  RL_PHASE_BACKOFF, /* between two rounds: it backs off, or the next phase is about to be chosen */
   RL_PHASE_KEPT,    /* to be extended in time */
   RL_PHASE_DECIDED  /* waits to be returned */
 };
@@ -1607,39 +1615,14 @@ static int64_t rl_validity_ms(const redlock *rl, uint32_t ttl_ms) {
   return RL_CAST(int64_t, ttl_ms) - drift - 2 - RL_CLOCK_STEP_MS;
 }
 
-static void rl_list_remove(redlock *rl, redlock_lock *lock) {
-  if (rl->last_urgent == &lock->link) rl->last_urgent = lock->link.prev;
-  lock->link.next->prev = lock->link.prev;
-  lock->link.prev->next = lock->link.next;
-  lock->phase = RL_PHASE_IDLE;
+static void rl_init_lists(redlock *rl) {
+  rl_link *list = rl->lists;
+  for (; list != rl->lists + RL_LISTS; list++) list->next = list->prev = list;
 }
-
-/* Moves the lock to the end of the list for that phase. In queued, urgent locks go before the
-   others: blocking calls wait for them, or they are kept. In active, locks with a wake mode come
-   first, so that a wake-up need not look further (R26). */
-static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
-  rl_link *list = phase == RL_PHASE_QUEUED ? &rl->queued :
-                  phase == RL_PHASE_DECIDED ? &rl->decided : &rl->active;
-  rl_link *after;
-  if (lock->phase != RL_PHASE_IDLE) rl_list_remove(rl, lock);
-  if (rl->last_returned == lock) rl->last_returned = RL_NULL;
-  after = list == &rl->active && lock->wake_mode ? list : list->prev;
-  if (phase == RL_PHASE_QUEUED && lock->urgent) {
-    after = rl->last_urgent;
-    rl->last_urgent = &lock->link;
-  }
-  lock->phase = phase;
-  lock->link.prev = after;
-  lock->link.next = after->next;
-  after->next->prev = &lock->link;
-  after->next = &lock->link;
-}
-
-static int rl_list_is_empty(const rl_link *list) { return list->next == list; }
 
 /* The first lock of a list, NULL = none. link is a lock's first member. */
 static redlock_lock *rl_list_first(const rl_link *list) {
-  return rl_list_is_empty(list) ? RL_NULL : RL_CAST(redlock_lock *, RL_CAST(void *, list->next));
+  return list->next == list ? RL_NULL : RL_CAST(redlock_lock *, RL_CAST(void *, list->next));
 }
 
 /* The next one of the same list, NULL = none. */
@@ -1648,21 +1631,74 @@ static redlock_lock *rl_list_next(const rl_link *list, const redlock_lock *lock)
                                  : RL_CAST(redlock_lock *, RL_CAST(void *, lock->link.next));
 }
 
+/* The first lock in these lists, NULL = none. */
+static redlock_lock *rl_first_lock(const redlock *rl, int first_list, int last_list) {
+  int i;
+  for (i = first_list; i < last_list && !rl_list_first(&rl->lists[i]);) i++;
+  return rl_list_first(&rl->lists[i]);
+}
+
+/* The next lock that waits for room in the ring, NULL = none. */
+static redlock_lock *rl_first_queued(const redlock *rl) {
+  return rl_first_lock(rl, RL_LIST_URGENT, RL_LIST_QUEUED);
+}
+
+/* A lock that is voting, backing off or kept, NULL = none. */
+static redlock_lock *rl_first_active(const redlock *rl) {
+  return rl_first_lock(rl, RL_LIST_WOKEN, RL_LIST_ACTIVE);
+}
+
+/* The next lock to be returned, NULL = none. */
+static redlock_lock *rl_first_decided(const redlock *rl) {
+  return rl_list_first(&rl->lists[RL_LIST_DECIDED]);
+}
+
 /* A lock that is not decided, active ones first; NULL = none. */
 static redlock_lock *rl_first_undecided(const redlock *rl) {
-  return rl_list_first(rl_list_is_empty(&rl->active) ? &rl->queued : &rl->active);
+  redlock_lock *lock = rl_first_active(rl);
+  return lock ? lock : rl_first_queued(rl);
 }
 
-/* Does not read *lock, which may be uninitialised. */
-static int rl_list_contains(const rl_link *list, const redlock_lock *lock) {
-  const rl_link *link = list->next;
-  while (link != list && link != &lock->link) link = link->next;
-  return link != list;
+/* Whether a lock may go from one phase to another: the ways that the map tells. */
+static int rl_may_follow(uint8_t phase, uint8_t next) {
+#define RL_WAY(to) (1 << RL_PHASE_##to)
+  static const uint8_t ways[] = {
+    RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED),                                    /* IDLE */
+    RL_WAY(QUEUED) | RL_WAY(VOTING) | RL_WAY(BACKOFF) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* QUEUED */
+    RL_WAY(BACKOFF),                                                                    /* VOTING */
+    RL_WAY(BACKOFF) | RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED) | RL_WAY(IDLE),   /* BACKOFF */
+    RL_WAY(QUEUED) | RL_WAY(IDLE),                                                      /* KEPT */
+    RL_WAY(QUEUED) | RL_WAY(IDLE)                                                       /* DECIDED */
+  };
+  return ways[phase] >> next & 1;
 }
 
+/* Changes a lock's phase, and so the list at whose end it stands: nothing else does. It must be in
+   a list unless it is IDLE. */
+static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
+  rl_link *list = &rl->lists[phase == RL_PHASE_DECIDED ? RL_LIST_DECIDED :
+                             phase != RL_PHASE_QUEUED ? RL_LIST_ACTIVE - (lock->wake_mode != 0) :
+                             RL_LIST_QUEUED - lock->urgent];
+  REDLOCK_ASSERT(rl_may_follow(lock->phase, phase));
+  if (lock->phase != RL_PHASE_IDLE) {
+    lock->link.next->prev = lock->link.prev;
+    lock->link.prev->next = lock->link.next;
+  }
+  if (rl->last_returned == lock) rl->last_returned = RL_NULL;
+  lock->phase = phase;
+  if (phase == RL_PHASE_IDLE) return;
+  lock->link.prev = list->prev;
+  lock->link.next = list;
+  list->prev = list->prev->next = &lock->link;
+}
+
+/* Whether the lock is in a list of this client. Does not read *lock, which may be uninitialised. */
 static int rl_owns_lock(const redlock *rl, const redlock_lock *lock) {
-  return rl_list_contains(&rl->active, lock) || rl_list_contains(&rl->queued, lock) ||
-         rl_list_contains(&rl->decided, lock);
+  const rl_link *list = rl->lists, *link;
+  for (; list != rl->lists + RL_LISTS; list++)
+    for (link = list->next; link != list; link = link->next)
+      if (link == &lock->link) return 1;
+  return 0;
 }
 
 /* Whether redlock_init succeeded, and at this address: a copy would share its sockets, and its
@@ -1778,7 +1814,7 @@ static uint32_t rl_ring_count(const redlock *rl) { return rl->ring_tail - rl->ri
 static void rl_free_reserved_slot(redlock *rl, redlock_lock *lock) {
   rl->reserved_slots -= lock->has_reserved_slot;
   lock->has_reserved_slot = 0;
-  if (!rl_list_is_empty(&rl->queued)) rl->work_pending = 1;
+  if (rl_first_queued(rl)) rl->work_pending = 1;
 }
 
 /* R24: whether the server has no vote on what begins at that time: it may have forgotten locks. */
@@ -2224,7 +2260,7 @@ RL_NOINLINE static int rl_connect(redlock *rl, rl_server *s) {
 /* R14: whether a connection is needed: there is a command to send, or a lock is active. */
 static int rl_needs_connection(const redlock *rl, const rl_server *s) {
   return s->send_next != rl->ring_tail ||
-         (s->state < RL_STATE_READY && !rl_list_is_empty(&rl->active));
+         (s->state < RL_STATE_READY && rl_first_active(rl));
 }
 
 /* When the server's timer expires; INT64_MAX = never. */
@@ -2575,13 +2611,12 @@ typedef struct rl_tally {
   int refused;   /* only the token was; counted among the others too (R25) */
 } rl_tally;
 
-/* Ends the round: votes that still come do not count. Returns its command. The phase is BACKOFF
-   until the caller sets its own. */
-static rl_command *rl_end_round(redlock_lock *lock) {
+/* Ends the round: votes that still come do not count. Returns its command. */
+static rl_command *rl_end_round(redlock *rl, redlock_lock *lock) {
   rl_command *c = lock->command;
   REDLOCK_ASSERT(c->lock == lock);
   c->lock = RL_NULL;
-  if (lock->phase == RL_PHASE_VOTING) lock->phase = RL_PHASE_BACKOFF;
+  rl_set_phase(rl, lock, RL_PHASE_BACKOFF);
   return c;
 }
 
@@ -2758,12 +2793,13 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
 /* Ends a failed attempt. refused: whether another token may do (R25), since those that refused only
    the token, and those that have not replied, would make a quorum. */
 static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
-  rl_end_round(lock)->unsent_to = 0;
+  rl_end_round(rl, lock)->unsent_to = 0;
   rl_roll_back(rl, lock);
   lock->last_result = RL_CAST(int8_t, status);
   if (status == REDLOCK_SYSTEM) {
     rl_decide(rl, lock, status);
-  } else if (refused && lock->extra_rounds < RL_MAX_EXTRA_ROUNDS && rl->now_ms < lock->timer_ms) {
+  } else if (RL_HAS_FENCING && refused && lock->extra_rounds < RL_MAX_EXTRA_ROUNDS &&
+             rl->now_ms < lock->timer_ms) {
     lock->extra_rounds++;
     rl_enqueue(rl, lock, RL_TASK_SET);
   } else {
@@ -2773,7 +2809,7 @@ static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status stat
 
 /* The lock is no longer ours. It is decided once its release is in the ring. */
 static void rl_abandon(redlock *rl, redlock_lock *lock) {
-  if (lock->phase == RL_PHASE_VOTING) rl_end_round(lock)->unsent_to = 0;
+  if (lock->phase == RL_PHASE_VOTING) rl_end_round(rl, lock)->unsent_to = 0;
   lock->deadline_ms = 0;
   rl_enqueue(rl, lock, RL_TASK_ABANDON);
 }
@@ -2788,7 +2824,7 @@ static void rl_schedule_extension(redlock *rl, redlock_lock *lock, uint32_t long
 
 /* R19: a failed extension leaves everything as it was. */
 static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status status) {
-  rl_command *c = rl_end_round(lock);
+  rl_command *c = rl_end_round(rl, lock);
   if (status != REDLOCK_OK) c->unsent_to = 0;
   if (!lock->kept) rl_decide(rl, lock, status);
   else
@@ -2809,7 +2845,7 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   } else if (status != REDLOCK_OK) {
     rl_fail_attempt(rl, lock, status, 0);
   } else {
-    const rl_command *c = rl_end_round(lock);
+    const rl_command *c = rl_end_round(rl, lock);
     lock->maybe_set |= c->unsent_to; /* servers that may still be sent it */
     rl_store_token(lock, c);
     lock->deadline_ms = deadline;
@@ -2881,7 +2917,7 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
   if (status == REDLOCK_PENDING) lock->lingers = 0;
   if (status == REDLOCK_PENDING) return;
   if (lock->task == RL_TASK_RELEASE) {
-    (void)rl_end_round(lock);
+    (void)rl_end_round(rl, lock);
     rl_decide(rl, lock, status);
   } else if (status == REDLOCK_OK) {
     rl_on_quorum(rl, lock);
@@ -3002,7 +3038,7 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
 
 /* Makes room in the ring for the first queued lock; NULL = there is none, or no room. */
 static redlock_lock *rl_admit_next(redlock *rl) {
-  redlock_lock *lock = rl_list_first(&rl->queued);
+  redlock_lock *lock = rl_first_queued(rl);
   return lock && rl_make_room(rl, lock, lock->task) ? lock : RL_NULL;
 }
 
@@ -3030,8 +3066,9 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
    retries soon. While an attempt is open this is only noted: rl_next_rest decides, when that has
    failed. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
-  redlock_lock *lock = rl_list_first(&rl->active);
-  for (; lock && lock->wake_mode; lock = rl_list_next(&rl->active, lock)) {
+  const rl_link *woken = &rl->lists[RL_LIST_WOKEN];
+  redlock_lock *lock = rl_list_first(woken);
+  for (; lock; lock = rl_list_next(woken, lock)) {
     int64_t due_ms;
     if (hash && hash != lock->hash) continue;
     if (lock->maybe_free & s->bit) continue;
@@ -3065,22 +3102,19 @@ static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
   }
 }
 
-/* Runs the expired timers of one list. A lock may move to another list, or to the end of its own
-   with a timer to come. */
-static void rl_on_list_timers(redlock *rl, const rl_link *list) {
-  redlock_lock *lock = rl_list_first(list), *next;
-  for (; lock; lock = next) {
-    next = rl_list_next(list, lock);
-    rl_on_lock_timer(rl, lock);
-  }
-}
-
+/* Runs the timers that have expired. A lock may move to another list, or to the end of its own with
+   a timer to come. */
 static void rl_on_timers(redlock *rl) {
+  const rl_link *list = rl->lists;
+  redlock_lock *lock, *next;
   rl_server *s;
   for (s = rl->server; s != rl->server_end; s++) rl_on_server_timer(rl, s);
   rl->timer_ms = INT64_MAX;
-  rl_on_list_timers(rl, &rl->queued);
-  rl_on_list_timers(rl, &rl->active);
+  for (; list != &rl->lists[RL_LIST_DECIDED]; list++)
+    for (lock = rl_list_first(list); lock; lock = next) {
+      next = rl_list_next(list, lock);
+      rl_on_lock_timer(rl, lock);
+    }
 }
 
 /* ---- Locks: the way out ---------------------------------------------------------------------- */
@@ -3100,12 +3134,12 @@ static void rl_release_detached(redlock *rl, redlock_lock *lock) {
 static void rl_cancel(redlock *rl, redlock_lock *lock) {
   int unsent = lock->phase == RL_PHASE_QUEUED && lock->task >= RL_TASK_RELEASE;
   int voting = lock->phase == RL_PHASE_VOTING, keeping = lock->phase == RL_PHASE_KEPT;
-  rl_list_remove(rl, lock);
-  rl->work_pending = 1; /* R11: there may be room now */
   if (voting) {
-    rl_command *c = rl_end_round(lock);
+    rl_command *c = rl_end_round(rl, lock);
     if (c->kind == RL_TASK_SET) c->unsent_to = 0;
   }
+  rl_set_phase(rl, lock, RL_PHASE_IDLE);
+  rl->work_pending = 1; /* R11: there may be room now */
   if (voting && lock->has_reserved_slot) rl_roll_back(rl, lock);
   else if (unsent || lock->has_reserved_slot) rl_release_detached(rl, lock);
   if (lock->task == RL_TASK_SET) {
@@ -3140,7 +3174,7 @@ static void rl_run_passes(redlock *rl) {
   int pass;
   for (pass = 0; pass < RL_MAX_PASSES; pass++) {
     rl->work_pending = 0;
-    if (rl->now_ms >= rl->timer_ms || rl_list_is_empty(&rl->active)) rl_on_timers(rl);
+    if (rl->now_ms >= rl->timer_ms || !rl_first_active(rl)) rl_on_timers(rl);
     while ((lock = rl_admit_next(rl)) != RL_NULL) rl_start_task(rl, lock);
     rl_flush(rl);
     for (s = rl->server; s != rl->server_end; s++) rl_arm_timer(rl, rl_server_timer_ms(rl, s));
@@ -3204,7 +3238,7 @@ static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
 
 /* Whether the lock is decided; NULL = any lock. */
 static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
-  return lock ? lock->phase == RL_PHASE_DECIDED : !rl_list_is_empty(&rl->decided);
+  return lock ? lock->phase == RL_PHASE_DECIDED : rl_first_decided(rl) != RL_NULL;
 }
 
 /* Waits, at most limit_ms (-1 = no limit); 0 = it failed. */
@@ -3257,7 +3291,7 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
     rl_roll_back(rl, lock);
   }
   rl_free_reserved_slot(rl, lock);
-  rl_list_remove(rl, lock);
+  rl_set_phase(rl, lock, RL_PHASE_IDLE);
   lock->urgent = 0;
   rl->last_returned = lock;
   return 1;
@@ -3787,8 +3821,6 @@ static redlock_status rl_init_servers(redlock *rl, const char *list) {
   return rl->server_count ? REDLOCK_OK : rl_invalid(rl, "the list of servers is empty");
 }
 
-static void rl_list_init(rl_link *list) { list->next = list->prev = list; }
-
 REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
                                               const redlock_options *options, size_t client_size,
                                               size_t lock_size) {
@@ -3799,10 +3831,7 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
     return REDLOCK_INVALID;
   }
   memset(rl, 0, sizeof *rl);
-  rl_list_init(&rl->queued);
-  rl->last_urgent = &rl->queued;
-  rl_list_init(&rl->active);
-  rl_list_init(&rl->decided);
+  rl_init_lists(rl);
   rl->timer_ms = INT64_MAX;
   rl->server_end = rl->server;
   status = rl_init_options(rl, options);
@@ -3841,7 +3870,7 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
    later. */
 static redlock_lock *rl_pop_decided(redlock *rl) {
   redlock_lock *lock;
-  while ((lock = rl_list_first(&rl->decided)) != RL_NULL)
+  while ((lock = rl_first_decided(rl)) != RL_NULL)
     if (rl_hand_back(rl, lock)) return lock;
   return RL_NULL;
 }
@@ -3870,7 +3899,7 @@ REDLOCK_API void redlock_close(redlock *rl) {
     (void)rl_update_now(rl);
     start = rl->now_ms;
     while ((lock = rl_first_undecided(rl)) != RL_NULL) rl_cancel(rl, lock);
-    while ((lock = rl_list_first(&rl->decided)) != RL_NULL) rl_cancel(rl, lock);
+    while ((lock = rl_first_decided(rl)) != RL_NULL) rl_cancel(rl, lock);
     rl_run_passes(rl);
     for (s = rl->server; s != rl->server_end; s++)
       while ((left = rl_linger_ms(rl, s, start)) > 0)
@@ -4009,7 +4038,7 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
    and what was said of this side stays. */
 static int rl_begin_step(redlock *rl) {
   if (!rl_is_usable(rl) || rl->in_call) return 0;
-  if (rl_list_is_empty(&rl->decided)) rl->local_error = RL_NULL;
+  if (!rl_first_decided(rl)) rl->local_error = RL_NULL;
   return rl->in_call = 1;
 }
 
@@ -4021,7 +4050,7 @@ static redlock_lock *rl_end_step(redlock *rl) {
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready) {
   if (!rl_begin_step(rl)) return RL_NULL;
   rl->readable |= RL_CAST(rl_mask, ready);
-  if (rl_list_is_empty(&rl->decided)) rl_process(rl);
+  if (!rl_first_decided(rl)) rl_process(rl);
   return rl_end_step(rl);
 }
 
@@ -4036,7 +4065,7 @@ REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
 
 REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl) {
   if (!rl_is_usable(rl)) return -1;
-  return rl_list_is_empty(&rl->decided) ? rl_timeout_ms(rl) : 0;
+  return rl_first_decided(rl) ? 0 : rl_timeout_ms(rl);
 }
 
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity) {

@@ -14,12 +14,14 @@ static void rl_check_token(const redlock *rl, const redlock_lock *lock) {
 #endif
 }
 
-static void rl_check_list(const redlock *rl, const rl_link *list, uint8_t least, uint8_t most) {
+static void rl_check_list(const redlock *rl, int number, uint8_t least, uint8_t most) {
+  const rl_link *list = &rl->lists[number];
   const redlock_lock *lock = rl_list_first(list);
   REDLOCK_ASSERT(list->next->prev == list && list->prev->next == list);
   for (; lock; lock = rl_list_next(list, lock)) {
     REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
     REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
+    REDLOCK_ASSERT(number > RL_LIST_QUEUED || lock->urgent == (number == RL_LIST_URGENT));
     REDLOCK_ASSERT(lock->wake_mode <= RL_WAKE_PUSH &&
                    (lock->attempts || lock->wake_mode == RL_WAKE_POLL));
     REDLOCK_ASSERT(lock->ever_granted || lock->deadline_ms == 0);
@@ -30,28 +32,20 @@ static void rl_check_list(const redlock *rl, const rl_link *list, uint8_t least,
   }
 }
 
-/* In the line those that are urgent stand first. */
-static void rl_check_line(const redlock *rl) {
-  const redlock_lock *lock = rl_list_first(&rl->queued), *last = RL_NULL;
-  for (; lock && lock->urgent; lock = rl_list_next(&rl->queued, lock)) last = lock;
-  REDLOCK_ASSERT(rl->last_urgent == (last ? &last->link : &rl->queued));
-  for (; lock; lock = rl_list_next(&rl->queued, lock)) REDLOCK_ASSERT(!lock->urgent);
-}
-
 /* A lock whose round is under way and its command know each other. R7: room for a roll-back is kept
    for each acquire from its SET to its hand-back. */
 static void rl_check_rounds(redlock *rl) {
-  const redlock_lock *lock = rl_list_first(&rl->active);
+  const rl_link *list = &rl->lists[RL_LIST_WOKEN];
+  const redlock_lock *lock;
   uint32_t reserved = 0, rounds = 0, place;
-  for (; lock; lock = rl_list_next(&rl->active, lock)) {
-    reserved += lock->has_reserved_slot;
-    if (lock->phase != RL_PHASE_VOTING) continue;
-    rounds++;
-    REDLOCK_ASSERT(lock->command->lock == lock);
-    REDLOCK_ASSERT(lock->command->kind == lock->task);
-  }
-  for (lock = rl_list_first(&rl->decided); lock; lock = rl_list_next(&rl->decided, lock))
-    reserved += lock->has_reserved_slot;
+  for (; list != rl->lists + RL_LISTS; list++)
+    for (lock = rl_list_first(list); lock; lock = rl_list_next(list, lock)) {
+      reserved += lock->has_reserved_slot;
+      if (lock->phase != RL_PHASE_VOTING) continue;
+      rounds++;
+      REDLOCK_ASSERT(lock->command->lock == lock);
+      REDLOCK_ASSERT(lock->command->kind == lock->task);
+    }
   REDLOCK_ASSERT(rl->reserved_slots == reserved &&
                  rl_ring_count(rl) + reserved <= REDLOCK_MAX_COMMANDS);
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
@@ -92,10 +86,11 @@ static inline void rl_check(redlock *rl) {
   if (!rl_is_initialised(rl)) return;
   REDLOCK_ASSERT(rl->server_count >= 1 && rl->server_count <= REDLOCK_MAX_SERVERS);
   REDLOCK_ASSERT(rl->quorum == rl->server_count / 2 + 1); /* R5 */
-  rl_check_list(rl, &rl->queued, RL_PHASE_QUEUED, RL_PHASE_QUEUED);
-  rl_check_list(rl, &rl->active, RL_PHASE_VOTING, RL_PHASE_KEPT);
-  rl_check_list(rl, &rl->decided, RL_PHASE_DECIDED, RL_PHASE_DECIDED);
-  rl_check_line(rl);
+  rl_check_list(rl, RL_LIST_URGENT, RL_PHASE_QUEUED, RL_PHASE_QUEUED);
+  rl_check_list(rl, RL_LIST_QUEUED, RL_PHASE_QUEUED, RL_PHASE_QUEUED);
+  rl_check_list(rl, RL_LIST_WOKEN, RL_PHASE_VOTING, RL_PHASE_BACKOFF);
+  rl_check_list(rl, RL_LIST_ACTIVE, RL_PHASE_VOTING, RL_PHASE_KEPT);
+  rl_check_list(rl, RL_LIST_DECIDED, RL_PHASE_DECIDED, RL_PHASE_DECIDED);
   rl_check_rounds(rl);
   for (i = 0; i < rl->server_count; i++) rl_check_server(rl, &rl->server[i]);
 }

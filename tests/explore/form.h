@@ -18,7 +18,7 @@ SIZE_IS(redlock_lock, 208);
 SIZE_IS(rl_command, 104);
 SIZE_IS(rl_parser, 24);
 SIZE_IS(rl_server, 144);
-SIZE_IS(redlock, 688 + RING * sizeof(rl_command));
+SIZE_IS(redlock, 712 + RING * sizeof(rl_command));
 #endif
 
 static struct {
@@ -256,9 +256,7 @@ static void put_client(int c) {
   put8(rl->work_pending | rl->readable << 1);
   put8((int)rl->reserved_slots);
   put_time(rl->timer_ms, now, 0);
-  put_list(c, &rl->queued);
-  put_list(c, &rl->active);
-  put_list(c, &rl->decided);
+  for (l = 0; l < RL_LISTS; l++) put_list(c, &rl->lists[l]);
   put_token(rl->last_token);
   for (l = 0; l < cfg.locks; l++) put_lock(c, l, head);
   put8((int)(rl->ring_tail - head));

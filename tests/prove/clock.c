@@ -12,9 +12,7 @@ static void read_clock(redlock *rl) {
   rl->server_count = 1;
   rl->quorum = 1;
   rl->server_end = rl->server + 1;
-  rl_list_init(&rl->queued);
-  rl_list_init(&rl->active);
-  rl_list_init(&rl->decided);
+  rl_init_lists(rl);
   rl->timer_ms = INT64_MAX;
   given(rl_update_now(rl));
   reaches(rl->now_ms > INT64_MAX / 2 - 2);
@@ -116,7 +114,6 @@ void a_kept_lock_is_extended_in_time(void) {
   static redlock rl;
   static redlock_lock lock;
   read_clock(&rl);
-  rl_list_init(&lock.link);
   lock.deadline_ms = earlier(&rl) + any_u32();
   rl_schedule_extension(&rl, &lock, any_u32());
   prove(lock.timer_ms >= rl.now_ms);

@@ -111,5 +111,5 @@ void an_adoption_begins_or_is_refused(void) { /* R28 */
   else prove(status == REDLOCK_PENDING || status == REDLOCK_SYSTEM);
   if (status != REDLOCK_PENDING) return;
   prove(lock.adopts && lock.resource_size == size && lock.phase == RL_PHASE_QUEUED);
-  prove(lock.resource[RL_REPLACED_AT + k] == value[k] && rl_list_first(&rl.queued) == &lock);
+  prove(lock.resource[RL_REPLACED_AT + k] == value[k] && rl_first_queued(&rl) == &lock);
 }
