@@ -577,7 +577,7 @@ typedef struct rl_parser {
 
 /* private: one server and its connection. The states, and who leads there:
 
-     CLOSED, until not_before_ms       rl_disconnect, on any failure
+     CLOSED, until at.reconnect_ms     rl_disconnect, on any failure
      CONNECTING, no byte sent          rl_connect
      HANDSHAKE                         rl_send_bytes, with the first byte
      HANDSHAKE_SENT                    rl_send_handshake, with the last byte
@@ -630,7 +630,10 @@ typedef struct rl_server {
   uint32_t run_id;          /* first digits of its run_id; 0 = not known */
   uint32_t reported_run_id; /* of this handshake, not checked yet */
   intptr_t fd;              /* -1 = closed */
-  int64_t not_before_ms;    /* CLOSED: the earliest reconnect; stalled: when to disconnect */
+  union {
+    int64_t reconnect_ms;   /* CLOSED: not to be connected before */
+    int64_t give_up_ms;     /* else: when it is disconnected, if it is stalled then */
+  } at;
   int64_t timed_since_ms;   /* when its wait began; none outstanding: when last heard from */
   int64_t votes_from_ms;    /* it votes on what begins then or later (R24); 0 = not known yet */
 #ifndef REDLOCK_NO_FENCING
@@ -746,7 +749,7 @@ struct redlock {
    are counted in stale_replies. If its socket is full, and the oldest command in the ring must
    still go there, rl_retire_oldest disconnects it to make room. If its last outstanding reply
    comes, it is back (rl_reply_arrived). If not, it is disconnected once each SET that it was sent
-   is one ttl old (not_before_ms), and tried anew as R14 says; if it is still frozen, its timer
+   is one ttl old (at.give_up_ms), and tried anew as R14 says; if it is still frozen, its timer
    runs out again.
 
    A command's way through the ring: rl_append_command puts it at the tail, and marks in
@@ -1977,6 +1980,21 @@ static uint32_t rl_draw_backoff(redlock *rl, unsigned fails) {
   return half + (random < 0 ? half : RL_CAST(uint32_t, random));
 }
 
+/* How a server stands, and what follows for a round:
+
+                        its vote as a round begins   it gets                  if it says nothing
+     RL_REACH_AWAY      UNREACHABLE or ERROR         all, if it reconnects    -
+     RL_REACH_COMING    none                         all, when it connects    UNREACHABLE
+     RL_REACH_HERE      none                         all                      TIMEOUT
+     RL_REACH_STALLED   TIMEOUT                      releases alone (R13)     - */
+typedef enum rl_reach { RL_REACH_AWAY, RL_REACH_COMING, RL_REACH_HERE, RL_REACH_STALLED } rl_reach;
+
+static rl_reach rl_reach_of(const redlock *rl, const rl_server *s) {
+  if (s->state == RL_STATE_CLOSED && rl->now_ms < s->at.reconnect_ms) return RL_REACH_AWAY;
+  if (s->state < RL_STATE_HANDSHAKE) return RL_REACH_COMING;
+  return s->stalled ? RL_REACH_STALLED : RL_REACH_HERE;
+}
+
 /* The vote of a server without a connection. */
 static redlock_vote rl_disconnected_vote(const rl_server *s) {
   return s->handshake_failed ? REDLOCK_VOTE_ERROR : REDLOCK_VOTE_UNREACHABLE;
@@ -2027,7 +2045,7 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   s->stalled = s->send_blocked = s->handshake_replies = s->tracking = 0;
   s->release_form = RL_RELEASE_SCRIPT;
   s->outstanding = s->stale_replies = s->timed_reply = 0;
-  s->not_before_ms = rl->now_ms + delay;
+  s->at.reconnect_ms = rl->now_ms + delay;
   s->reply_next = s->send_next = rl->ring_head;
   s->sent_bytes = 0;
   rl->work_pending = 1; /* the first failure is retried at once, others by timer */
@@ -2192,7 +2210,7 @@ static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
    the roll-back. */
 static void rl_on_set_sent(rl_server *s, const rl_command *c, int64_t now_ms) {
   if (c->lock) c->lock->maybe_set |= s->bit;
-  if (s->not_before_ms < now_ms + c->ttl_ms) s->not_before_ms = now_ms + c->ttl_ms;
+  if (s->at.give_up_ms < now_ms + c->ttl_ms) s->at.give_up_ms = now_ms + c->ttl_ms;
 }
 
 /* Accounts for bytes that were sent. From its first byte on, a command is not sent to this server
@@ -2253,7 +2271,7 @@ RL_NOINLINE static int rl_connect(redlock *rl, rl_server *s) {
   rl_restart_reply_timer(rl, s);
   s->fd = rl->io->open(rl->io_ctx, s->index, host, port);
   s->state = s->fd < 0 ? RL_STATE_CLOSED : RL_STATE_CONNECTING;
-  s->not_before_ms = rl->now_ms + (rl_has_second_address(s) ? 0 : RL_CONNECT_TIMEOUT_MS);
+  s->at.give_up_ms = rl->now_ms + (rl_has_second_address(s) ? 0 : RL_CONNECT_TIMEOUT_MS);
   return s->fd >= 0 && !(rl_uses_tls(s) && tls->open(tls->ctx, s->index, s->fd, host));
 }
 
@@ -2268,7 +2286,8 @@ static int64_t rl_server_timer_ms(const redlock *rl, const rl_server *s) {
   if (s->state < RL_STATE_HANDSHAKE ? !rl_needs_connection(rl, s)
                                     : s->outstanding == 0 && !s->send_blocked)
     return INT64_MAX;
-  if (s->state == RL_STATE_CLOSED || s->stalled) return s->not_before_ms;
+  if (s->state == RL_STATE_CLOSED) return s->at.reconnect_ms;
+  if (s->stalled) return s->at.give_up_ms;
   return s->timed_since_ms + rl->options.server_timeout_ms + 1;
 }
 
@@ -2507,7 +2526,7 @@ static void rl_prepare(redlock *rl, rl_server *s) {
   if (s->state != RL_STATE_CLOSED && s->outstanding == 0 &&
       rl->now_ms - s->timed_since_ms > rl->options.server_timeout_ms)
     rl_receive(rl, s);
-  if (s->state == RL_STATE_CLOSED && rl->now_ms >= s->not_before_ms && !rl_connect(rl, s))
+  if (s->state == RL_STATE_CLOSED && rl->now_ms >= s->at.reconnect_ms && !rl_connect(rl, s))
     rl_disconnect(rl, s, rl_error_lost);
   if (s->state != RL_STATE_CLOSED) rl_send_handshake(rl, s);
 }
@@ -2541,18 +2560,21 @@ static void rl_mark_stalled(redlock *rl, rl_server *s) {
   uint32_t place;
   s->stalled = 1;
   rl_set_connection_error(rl, s, rl_error_timeout);
-  for (place = rl->ring_head; s->state != RL_STATE_CONNECTING && place != rl->ring_tail; place++) {
+  if (rl_reach_of(rl, s) == RL_REACH_COMING) {
+    rl_update_open_rounds(rl, s, REDLOCK_VOTE_UNREACHABLE);
+    return;
+  }
+  for (place = rl->ring_head; place != rl->ring_tail; place++) {
     rl_command *c = rl_command_at(rl, place);
     if (c->kind != RL_TASK_RELEASE) rl_mask_remove(&c->unsent_to, s->bit);
   }
-  rl_update_open_rounds(
-      rl, s, s->state == RL_STATE_CONNECTING ? REDLOCK_VOTE_UNREACHABLE : REDLOCK_VOTE_TIMEOUT);
+  rl_update_open_rounds(rl, s, REDLOCK_VOTE_TIMEOUT);
 }
 
 static void rl_on_server_timer(redlock *rl, rl_server *s) {
   if (s->state == RL_STATE_CLOSED || rl->now_ms < rl_server_timer_ms(rl, s)) return;
   rl_mark_stalled(rl, s);
-  if (rl->now_ms >= s->not_before_ms) rl_disconnect(rl, s, rl_error_timeout);
+  if (rl->now_ms >= s->at.give_up_ms) rl_disconnect(rl, s, rl_error_timeout);
 }
 
 /* ---- Room in the ring (R11) ------------------------------------------------------------------ */
@@ -2870,17 +2892,19 @@ static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
 }
 
 /* What the votes say, and with spare = N - quorum whether the missing ones can still change it;
-   PENDING = they can (R6). The loss of a lock, or that a given value is not there, is proved by
+   PENDING = they can (R6). That a lock is lost, or that a value to adopt is not there, is proved by
    more servers than are spare (R19, R21, R28); an acquire needs no proof to be TAKEN (R23). */
-static redlock_status rl_judge(const redlock_lock *lock, const rl_tally *t, int quorum, int spare) {
-  int releases = lock->task == RL_TASK_RELEASE, acquires = lock->task == RL_TASK_SET;
+static redlock_status rl_judge(int task, int adopts, const rl_tally *t, int quorum, int spare) {
+  int may_win = t->yes + t->none >= quorum, may_be_disproved = t->taken + t->none > spare;
+  int too_few = t->absent > spare;
   if (t->yes >= quorum) return REDLOCK_OK;
-  if (t->taken > spare && !(acquires && !lock->adopts))
-    return acquires ? REDLOCK_TAKEN : REDLOCK_EXPIRED;
-  if (releases && t->absent <= spare) return t->none ? REDLOCK_PENDING : REDLOCK_OK;
-  if (!releases && t->yes + t->none >= quorum) return REDLOCK_PENDING;
-  if (acquires && !lock->adopts) return t->absent > spare ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN;
-  return t->taken + t->none > spare ? REDLOCK_PENDING : REDLOCK_NO_QUORUM;
+  if (task == RL_TASK_SET && !adopts)
+    return may_win ? REDLOCK_PENDING : too_few ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN;
+  if (t->taken > spare) return task == RL_TASK_SET ? REDLOCK_TAKEN : REDLOCK_EXPIRED;
+  if (task != RL_TASK_RELEASE)
+    return may_win || may_be_disproved ? REDLOCK_PENDING : REDLOCK_NO_QUORUM;
+  if (may_be_disproved || (!too_few && t->absent + t->none > spare)) return REDLOCK_PENDING;
+  return too_few ? REDLOCK_NO_QUORUM : REDLOCK_OK; /* OK: a quorum answered, without such a proof */
 }
 
 static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
@@ -2913,10 +2937,11 @@ static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status s
 /* Ends the round once its votes have decided it. */
 static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
   rl_tally t = rl_count_votes(rl, lock);
-  redlock_status status = rl_judge(lock, &t, rl->quorum, rl->server_count - rl->quorum);
-  if (status == REDLOCK_PENDING) lock->lingers = 0;
-  if (status == REDLOCK_PENDING) return;
-  if (lock->task == RL_TASK_RELEASE) {
+  redlock_status status =
+      rl_judge(lock->task, lock->adopts, &t, rl->quorum, rl->server_count - rl->quorum);
+  if (status == REDLOCK_PENDING) {
+    lock->lingers = 0;
+  } else if (lock->task == RL_TASK_RELEASE) {
     (void)rl_end_round(rl, lock);
     rl_decide(rl, lock, status);
   } else if (status == REDLOCK_OK) {
@@ -2943,8 +2968,9 @@ static uint32_t rl_clip_ttl(const redlock *rl, const redlock_lock *lock, uint32_
 /* A server's vote when the round starts; NONE = it will be asked. One that the SET is withheld from
    is not asked to release: ours is missing there. */
 static redlock_vote rl_initial_vote(const redlock *rl, const rl_server *s, const rl_command *c) {
-  if (s->state >= RL_STATE_HANDSHAKE && s->stalled) return REDLOCK_VOTE_TIMEOUT;
-  if (s->state == RL_STATE_CLOSED && rl->now_ms < s->not_before_ms) return rl_disconnected_vote(s);
+  rl_reach reach = rl_reach_of(rl, s);
+  if (reach == RL_REACH_STALLED) return REDLOCK_VOTE_TIMEOUT;
+  if (reach == RL_REACH_AWAY) return rl_disconnected_vote(s);
   if (c->unsent_to & s->bit) return REDLOCK_VOTE_NONE;
   if (RL_HAS_QUARANTINE && c->kind == RL_TASK_SET) return REDLOCK_VOTE_QUARANTINED;
   return REDLOCK_VOTE_TAKEN;
@@ -2956,7 +2982,7 @@ static rl_command *rl_append_for_all(redlock *rl, const redlock_lock *lock, uint
   rl_mask to = kind == RL_TASK_RELEASE ? lock->maybe_set : 0;
   const rl_server *s;
   for (s = rl->server; s != rl->server_end; s++)
-    if ((s->state < RL_STATE_HANDSHAKE || !s->stalled) &&
+    if (rl_reach_of(rl, s) != RL_REACH_STALLED &&
         (kind != RL_TASK_SET || lock->adopts || !rl_is_quarantined(s, rl->now_ms)))
       to |= s->bit;
   return rl_append_command(rl, lock, kind, to);

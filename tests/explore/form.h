@@ -240,7 +240,7 @@ static void put_server_of(int c, const rl_server *s, uint32_t head) {
     if (s->handshake_replies == 1) put8(run_known(s, s->reported_run_id));
     put_time(s->votes_from_ms, now, 200);
   }
-  put_time(s->not_before_ms, now, 0);
+  put_time(s->at.give_up_ms, now, 0);
   put_time(s->timed_since_ms, now, cfg.timeout + 2);
   put64(s->clock_offset_us);
   put_parser(&s->parser);

@@ -94,7 +94,7 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   s->stalled = any_u8();
   s->send_blocked = any_u8();
   s->outstanding = any_u32();
-  s->not_before_ms = earlier(&rl) + any_u32();
+  s->at.give_up_ms = earlier(&rl) + any_u32();
   s->timed_since_ms = earlier(&rl);
   c.t1_ms = earlier(&rl);
   c.ttl_ms = any_u32();
@@ -102,7 +102,7 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   c.lock = RL_NULL;
   prove(rl_send_expiry_ms(&rl, &c) >= c.t1_ms && rl_send_expiry_ms(&rl, &c) <= c.t1_ms + c.ttl_ms);
   rl_on_set_sent(s, &c, rl_read_clock_forward(&rl));
-  prove(s->not_before_ms >= c.t1_ms + c.ttl_ms);
+  prove(s->at.give_up_ms >= c.t1_ms + c.ttl_ms);
   due = rl_server_timer_ms(&rl, s);
   prove(due >= 0);
   reaches(due == INT64_MAX);
