@@ -163,6 +163,16 @@ the_cron_line_is_understood() {
   [ $? = 121 ]
 }
 
+# What `redlock --status` says of a restart, as examples/README.md quotes it.
+status_is_quoted_as_it_is() {
+  tr '\n' ' ' <"$root/examples/README.md" | grep -o '`[a-z ]*all vote: [^`]*`' |
+    tr '`' '"' >"$work/quoted"
+  [ "$(wc -l <"$work/quoted")" = 2 ] || { cat "$work/quoted"; return 1; }
+  while IFS= read -r quoted; do
+    grep -qF -- "$quoted" "$root/examples/redlock/status.c" || { echo "$quoted"; return 1; }
+  done <"$work/quoted"
+}
+
 # ---- What is mentioned ---------------------------------------------------------------------------
 
 # `make readme` runs them; this only looks for each.
@@ -245,6 +255,7 @@ run hello_says_why hello_says_why
 run cmake_lines_work cmake_lines_work
 run commands_run commands_run
 run the_cron_line_is_understood the_cron_line_is_understood
+run status_is_quoted_as_it_is status_is_quoted_as_it_is
 run make_targets_exist make_targets_exist
 run what_fails_is_told what_fails_is_told
 run links_lead_somewhere links_lead_somewhere
