@@ -210,7 +210,8 @@ painted() {
   [ "$really" -gt $least ] && [ "$really" -le $most ] && [ "$taken" -gt $most ]
 }
 
-# lacks_one WANTED EDIT FLAG... : musl's headers with one edit, as a board's are; what the client says
+# lacks_one WANTED EDIT FLAG... : musl's headers with one edit, as a board's are; what the client
+# says
 lacks_one() {
   wanted=$1 edit=$2
   shift 2

@@ -49,7 +49,8 @@ C
 }
 
 has_openssl() {
-  echo '#include <openssl/ssl.h>' | cc -E -x c - >/dev/null 2>&1 || { echo 'note: no OpenSSL'; false; }
+  echo '#include <openssl/ssl.h>' | cc -E -x c - >/dev/null 2>&1 ||
+    { echo 'note: no OpenSSL'; false; }
 }
 
 compile_each() {
@@ -142,7 +143,8 @@ copy_of_the_repository() {
 commands_once() {
   copy_of_the_repository
   { echo 'ip link set lo up'; commands; } >"$work/commands"
-  (cd "$work/repository" && PATH="$work/bin:$PATH" apart sh -e "$work/commands") >"$work/said" 2>&1 &&
+  (cd "$work/repository" && PATH="$work/bin:$PATH" apart sh -e "$work/commands") \
+    >"$work/said" 2>&1 &&
     grep -q '^locked for [0-9]* ms$' "$work/said" &&
     grep -q '^nobody else runs this now$' "$work/said"
 }
