@@ -1466,20 +1466,15 @@ typedef struct rl_endpoint {
   uint8_t tls;
 } rl_endpoint;
 
-static int rl_is_valid_encoding(rl_span t) {
-  size_t i;
+/* userinfo: user[:password], percent-encoded */
+static int rl_parse_userinfo(rl_span t, rl_endpoint *out) {
+  size_t colon = rl_span_find(t, ":"), i;
+  out->user = rl_span_make(t.at, colon);
+  if (colon < t.size) out->password = rl_span_skip(t, colon + 1);
   for (i = 0; i < t.size; i++) /* what follows the span is no hex digit */
     if (t.at[i] == '%' && (rl_hex_digit(t.at[i + 1]) > 15 || rl_hex_digit(t.at[i + 2]) > 15))
       return 0;
   return 1;
-}
-
-/* userinfo: user[:password] */
-static int rl_parse_userinfo(rl_span t, rl_endpoint *out) {
-  size_t colon = rl_span_find(t, ":");
-  out->user = rl_span_make(t.at, colon);
-  if (colon < t.size) out->password = rl_span_skip(t, colon + 1);
-  return rl_is_valid_encoding(t);
 }
 
 /* host[:port] or [v6][:port] */
@@ -1548,13 +1543,6 @@ static int rl_span_equal(rl_span a, rl_span b) {
   if (a.size != b.size) return 0;
   while (i < a.size && (a.at[i] | letter) == (b.at[i] | letter)) i++;
   return i == a.size;
-}
-
-/* R5: whether two entries name one server. User and database do not matter. */
-static int rl_is_same_endpoint(const rl_endpoint *t, const rl_server *other) {
-  rl_endpoint o;
-  (void)rl_parse_entry(other->entry, &o);
-  return rl_span_equal(t->host, o.host) && t->port == o.port;
 }
 
 /* ---- The client's lists and clock ------------------------------------------------------------ */
@@ -1969,17 +1957,6 @@ static void rl_update_open_rounds(redlock *rl, const rl_server *s, redlock_vote 
   }
 }
 
-/* R14: the back-off before reconnecting: none after the first failure (servers close idle
-   connections), then random, growing and bounded. */
-static uint32_t rl_draw_backoff(redlock *rl, unsigned fails) {
-  uint32_t half;
-  int64_t random;
-  if (fails <= 1) return 0;
-  half = RL_BACKOFF_MIN_MS / 2u << rl_min(fails - 2, RL_BACKOFF_DOUBLINGS);
-  random = rl_random(rl, half);
-  return half + (random < 0 ? half : RL_CAST(uint32_t, random));
-}
-
 /* How a server stands, and what follows for a round:
 
                         its vote as a round begins   it gets                  if it says nothing
@@ -2009,14 +1986,20 @@ static int rl_has_second_address(const rl_server *s) {
 #endif
 }
 
-/* R14: how long to wait before reconnecting, in ms. Switches to the name's other address if no
-   connection to this one ever succeeded; the second is tried at once. */
+/* R14: how long to wait before reconnecting, in ms: not at all after the first failure (servers close
+   idle connections), then for a time that is random, growing and bounded. If this connection never
+   stood, switches to the name's other address; the second is tried at once. */
 static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
+  uint32_t half;
+  int64_t random;
   if (s->state < RL_STATE_HANDSHAKE && rl_has_second_address(s)) {
     s->address_index = !s->address_index;
     if (s->address_index) return 0;
   }
-  return rl_draw_backoff(rl, s->failures);
+  if (s->failures <= 1) return 0;
+  half = RL_BACKOFF_MIN_MS / 2u << rl_min(s->failures - 2u, RL_BACKOFF_DOUBLINGS);
+  random = rl_random(rl, half);
+  return half + (random < 0 ? half : RL_CAST(uint32_t, random));
 }
 
 static void rl_close_fd(redlock *rl, const rl_server *s) {
@@ -2095,13 +2078,6 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
     rl_restart_reply_timer(rl, s);
   s->send_blocked = RL_CAST(uint8_t, part);
   return RL_CAST(size_t, sent);
-}
-
-/* A user without a password, which redlock_init refuses: redis-cli would take the user for a
-   password, other clients would not. */
-static int rl_lacks_password(const redlock *rl, const rl_endpoint *t) {
-  const redlock_options *o = &rl->options;
-  return !t->password.size && !*o->password && (t->user.size || *o->username);
 }
 
 /* A credential: from the entry, percent-encoded, or else from the options. */
@@ -2994,6 +2970,21 @@ static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   for (; at != lock->age; age_ms >>= 8) *--at = RL_CAST(char, age_ms & 255);
 }
 
+/* Prepares an attempt to acquire, or an extra round of one: room for its roll-back (R7), and the age
+   that goes behind its value, if it has been woken (R26). */
+static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
+  rl_waiter *w = &lock->is.wait;
+  lock->has_reserved_slot = 1;
+  rl->reserved_slots++;
+  lock->set_place = rl->ring_tail;
+  if (lock->attempts < UINT32_MAX && !rl_is_extra_round(lock)) lock->attempts++;
+  lock->lingers = 0;
+  w->holder_age -= w->holder_age / RL_HOLDER_AGE_DECAY;
+  memset(w->ages, 0, sizeof w->ages);
+  lock->age_size = w->first_woken_ms ? sizeof lock->age : 0;
+  rl_write_age(lock, rl_waiter_age(rl, lock));
+}
+
 /* R29: ahead of an extension, sends a held lock's value to the servers that had no vote at the last
    round's T1, and were not sent it since they started: until they vote, the others must keep the
    lock. Each life of one is sent it once, or it could be adopted twice (R28). What is left out for
@@ -3018,17 +3009,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
       rl_is_extra_round(lock) ? lock->timer_ms : rl->now_ms + rl->options.server_timeout_ms;
   int64_t end = lock->task == RL_TASK_EXTEND ? lock->deadline_ms : rl->now_ms + lock->round_ttl_ms;
   const rl_server *s;
-  if (lock->task == RL_TASK_SET) {
-    lock->has_reserved_slot = 1;
-    lock->set_place = rl->ring_tail;
-    rl->reserved_slots++;
-    if (lock->attempts < UINT32_MAX && !rl_is_extra_round(lock)) lock->attempts++;
-    lock->lingers = 0;
-    lock->is.wait.holder_age -= lock->is.wait.holder_age / RL_HOLDER_AGE_DECAY;
-    memset(lock->is.wait.ages, 0, sizeof lock->is.wait.ages);
-    lock->age_size = lock->is.wait.first_woken_ms ? sizeof lock->age : 0;
-    rl_write_age(lock, rl_waiter_age(rl, lock));
-  }
+  if (lock->task == RL_TASK_SET) rl_begin_attempt(rl, lock);
   if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) rl_restore(rl, lock);
   lock->command = rl_append_for_all(rl, lock, lock->task);
   lock->command->lock = lock;
@@ -3809,17 +3790,22 @@ static redlock_status rl_init_options(redlock *rl, const redlock_options *option
 
 /* What is wrong with a server's entry; NULL = nothing. */
 static const char *rl_take_entry(redlock *rl, rl_server *s) {
+  const redlock_options *o = &rl->options;
   const rl_server *other = rl->server;
-  rl_endpoint t;
+  rl_endpoint t, its;
   if (!rl_parse_entry(s->entry, &t))
     return "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
   s->over_tls = t.tls;
-  if (t.tls && !(RL_HAS_TLS && rl->options.tls))
+  if (t.tls && !(RL_HAS_TLS && o->tls))
     return "TLS: give options.tls, as examples/tls.c does, or your own io with redis://";
-  if (rl_lacks_password(rl, &t)) return "a user needs a password: user:password@host";
-  for (; other != s; other++)
-    if (rl_is_same_endpoint(&t, other)) return rl_error_listed_twice;
-  return !rl->options.io && !rl_system_resolve(rl, s) ? rl_error_listed_twice : RL_NULL;
+  if (!t.password.size && !*o->password && (t.user.size || *o->username))
+    return "a user needs a password: user:password@host"; /* redis-cli would take the user for one,
+                                                             other clients would not */
+  for (; other != s; other++) { /* user and database do not matter (R5) */
+    (void)rl_parse_entry(other->entry, &its);
+    if (rl_span_equal(t.host, its.host) && t.port == its.port) return rl_error_listed_twice;
+  }
+  return !o->io && !rl_system_resolve(rl, s) ? rl_error_listed_twice : RL_NULL;
 }
 
 /* Takes the entries of the list; a problem with one is that server's error too. */
@@ -3890,15 +3876,6 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
     status = rl_invalid(rl, rl_error_listed_twice);
   }
   return status;
-}
-
-/* The next decided lock, NULL = none. One that has run out is released first, and decided again
-   later. */
-static redlock_lock *rl_pop_decided(redlock *rl) {
-  redlock_lock *lock;
-  while ((lock = rl_first_decided(rl)) != RL_NULL)
-    if (rl_hand_back(rl, lock)) return lock;
-  return RL_NULL;
 }
 
 /* How long redlock_close still waits for a server, in ms: until its last bytes are sent, and
@@ -4068,9 +4045,14 @@ static int rl_begin_step(redlock *rl) {
   return rl->in_call = 1;
 }
 
+/* Returns the next decided lock, NULL = none. One that has run out is released first, and decided
+   again later. */
 static redlock_lock *rl_end_step(redlock *rl) {
+  redlock_lock *lock;
   rl->in_call = 0;
-  return rl_pop_decided(rl);
+  while ((lock = rl_first_decided(rl)) != RL_NULL)
+    if (rl_hand_back(rl, lock)) return lock;
+  return RL_NULL;
 }
 
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready) {

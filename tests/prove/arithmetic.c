@@ -100,10 +100,11 @@ void no_entropy_is_no_number(void) { /* R3 R9 */
 /* 0 at first, then 8 to 1024 ms; within one stage never more than twice as long as the shortest. */
 void back_off_grows_and_is_bounded(void) { /* R14 */
   static redlock rl;
-  unsigned failures = any_u8(), stage = failures - 2 < 6 ? failures - 2 : 6;
+  rl_server *s = rl.server;
+  unsigned failures = s->failures = any_u8(), stage = failures - 2 < 6 ? failures - 2 : 6;
   uint32_t ms;
   draw_anything(&rl);
-  ms = rl_draw_backoff(&rl, failures);
+  ms = rl_plan_reconnect(&rl, s);
   prove(failures < 2 ? ms == 0 : ms >= 8u << stage && ms <= 16u << stage && ms <= 1024);
   reaches(ms == 1024);
 }

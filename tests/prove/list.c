@@ -50,12 +50,14 @@ void a_secret_is_decoded(void) {
   rl_writer w = {out, 0, sizeof out, 0};
   size_t i, size = any_size();
   rl_span t = rl_span_make(list, size);
+  rl_endpoint parts;
   given(size >= 1 && size <= N);
   for (i = 0; i < N; i++) list[i] = any_char();
   for (i = 0; i < size; i++) given(list[i] != 0);
   list[size] = '@'; /* what stands behind it */
   list[size + 1] = 0;
-  if (!rl_is_valid_encoding(t)) return;
+  memset(&parts, 0, sizeof parts);
+  if (!rl_parse_userinfo(t, &parts) || parts.user.size != t.size) return;
   rl_put_bulk_decoded(&w, t.at, t.size);
   prove(w.room == sizeof out - w.total && w.total >= 7);
   prove(out[0] == '$' && out[2] == '\r' && out[w.total - 1] == '\n');
