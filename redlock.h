@@ -1,7 +1,7 @@
 /* redlock.h - 1.1.0 - the Redlock distributed lock in one C header - MIT-0
 
-   A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze,
-   restart or reply late. C99 and C++98, nothing beyond libc. No malloc, no threads, no globals,
+   A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze or
+   reply late; with max_ttl_ms, also while they restart. C99 and C++98, nothing beyond libc. No malloc, no threads, no globals,
    no floating point. Numbers such as (R7) name the rules that stand in front of the map, far below.
 
    WHAT TO DO
@@ -722,18 +722,24 @@ struct redlock {
 
    ---- A map ------------------------------------------------------------------------------------
 
-   A lock's life is its phase. The main ways, and who takes them:
+   A lock's life is its phase. rl_set_phase alone changes it, and its list with it; rl_may_follow has
+   the ways. Who takes them:
 
      IDLE -> QUEUED       rl_start_operation, for every call that starts something
      QUEUED -> VOTING     rl_start_task, once the ring has room; T1 is taken there (R1, R11)
-     VOTING -> DECIDED    rl_evaluate_round, by rl_on_quorum, rl_finish_extension or rl_decide
-     VOTING -> BACKOFF    rl_fail_attempt, by rl_schedule_retry (R9); an extra round: QUEUED (R25)
-     BACKOFF -> QUEUED    rl_on_lock_timer; rl_on_maybe_free sets the timer earlier (R26)
+     QUEUED -> DECIDED    rl_start_task, without a round: no entropy, no time left, LIMIT, a lock
+                          that was lost; rl_on_lock_timer: no room in time
+     VOTING -> BACKOFF    rl_end_round, whatever follows: rl_evaluate_round has judged the votes
+     BACKOFF -> DECIDED   rl_decide
+     BACKOFF -> QUEUED    rl_fail_attempt, for an extra round (R25); rl_on_lock_timer, when the
+                          back-off is over: rl_schedule_retry drew it (R9), and rl_on_maybe_free may
+                          have ended it (R26)
+     BACKOFF -> KEPT      rl_finish_extension
+     IDLE -> KEPT         redlock_keep; KEPT -> QUEUED rl_on_lock_timer, to be extended
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls
-     IDLE -> KEPT         redlock_keep; KEPT -> QUEUED rl_on_lock_timer, to be extended; then
-     VOTING -> KEPT       rl_finish_extension
-     any -> QUEUED        rl_abandon, when the lock is lost (R19): it is released, then decided
-     any -> IDLE          rl_cancel
+     any -> QUEUED        rl_abandon, when the lock is lost (R19): it is decided as soon as its
+                          release is in the ring, which nobody waits for
+     any -> IDLE          rl_cancel; if the clock has failed, rl_fail_all decides the lock then
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
 
@@ -751,6 +757,25 @@ struct redlock {
    comes, it is back (rl_reply_arrived). If not, it is disconnected once each SET that it was sent
    is one ttl old (at.give_up_ms), and tried anew as R14 says; if it is still frozen, its timer
    runs out again.
+
+   What holds, whenever a hook is called and whenever a public call has returned. In the tests,
+   invariants.h checks each of these then:
+
+     I1  A lock that is not IDLE is in one list, that of its phase. QUEUED: by `urgent`.
+     I2  VOTING: its command is in the ring, is of its task, and knows the lock. No other command
+         knows one.
+     I3  Each acquire has a slot reserved for its roll-back, from its SET until it is rolled back or
+         returned. Commands and reserved slots together always have room in the ring.
+     I4  Only what was granted has a deadline; and with fencing, what has a deadline has a token.
+     I5  A kept lock is urgent, and is held: its task is EXTEND. Or it is lost: ABANDON.
+     I6  Only an acquire that has made an attempt has a wake mode.
+     I7  A command is either unsent or awaited at a server, or neither: never both.
+     I8  At each server, what stands before send_next in the ring was sent or never will be, and of
+         what stands before reply_next, nothing is awaited.
+     I9  outstanding counts the replies of the handshake, the stale ones and the awaited ones, and
+         timed_reply is one of them.
+     I10 A server that is CLOSED has no descriptor, and all others have one. Before HANDSHAKE nothing
+         is outstanding; what the handshake found out is forgotten (tracking, release_form).
 
    A command's way through the ring: rl_append_command puts it at the tail, and marks in
    unsent_to the servers that must get it. rl_flush sends; with the first byte rl_on_bytes_sent
@@ -779,6 +804,14 @@ struct redlock {
    (rl_roll_back). A grant that is cancelled before it was returned goes the same way
    (rl_release_detached). A cancelled extension is still sent, while it is young. An extra round
    (R25) has a new value and token, and the time of the first; it does not count as an attempt.
+
+   A key remains on a server until its ttl ends
+     - where the connection was lost behind its SET, and the release cannot follow in time: it is
+       sent on the next connection for as long as it is younger than its ttl (R12);
+     - if the ring needs the release's slot while the server has no connection (rl_pins_oldest);
+     - if a frozen server runs, at its thaw, a SET whose connection was given up (R13).
+   An extension that failed leaves a longer ttl where a server said yes. The counter NAME:fence stays
+   for max_ttl_ms behind the last token that was accepted (R25). Nothing else remains.
 
    In a step, servers are read in the order of the list, and each reply is a vote at once: so a yes
    that was read decides a round even if another server's end would be read next.

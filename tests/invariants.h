@@ -1,51 +1,62 @@
-/* invariants.h: what is always true of a client: whenever a hook is called, and whenever a
- * public call has returned. Included behind the implementation, where REDLOCK_ASSERT is set. */
+/* invariants.h: what is always true of a client: whenever a hook is called, and whenever a public
+ * call has returned. The map in redlock.h says it in words, under the same numbers. Included behind
+ * the implementation, where REDLOCK_ASSERT is set. */
 #ifndef INVARIANTS_H
 #define INVARIANTS_H
 
-/* R25: a lock that is held has a token, and none that was not granted. */
-static void rl_check_token(const redlock *rl, const redlock_lock *lock) {
+/* I4: what was granted, and its token (R25). */
+static void rl_check_grant(const redlock *rl, const redlock_lock *lock) {
+  REDLOCK_ASSERT(lock->ever_granted || lock->deadline_ms == 0);
 #ifdef REDLOCK_NO_FENCING
-  (void)rl, (void)lock;
+  (void)rl;
 #else
   REDLOCK_ASSERT(!lock->deadline_ms || (lock->token != 0) == (rl->options.fencing != 0));
   REDLOCK_ASSERT(lock->ever_granted || lock->token == 0);
-  REDLOCK_ASSERT(lock->extra_rounds <= RL_MAX_EXTRA_ROUNDS);
 #endif
+  REDLOCK_ASSERT(lock->extra_rounds <= RL_MAX_EXTRA_ROUNDS);
 }
 
-static void rl_check_list(const redlock *rl, int number, uint8_t least, uint8_t most) {
-  const rl_link *list = &rl->lists[number];
-  const redlock_lock *lock = rl_list_first(list);
-  REDLOCK_ASSERT(list->next->prev == list && list->prev->next == list);
-  for (; lock; lock = rl_list_next(list, lock)) {
-    REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
-    REDLOCK_ASSERT(lock->phase >= least && lock->phase <= most);
-    REDLOCK_ASSERT(number > RL_LIST_QUEUED || lock->urgent == (number == RL_LIST_URGENT));
-    REDLOCK_ASSERT(lock->wake_mode <= RL_WAKE_PUSH &&
-                   (lock->attempts || lock->wake_mode == RL_WAKE_POLL));
-    REDLOCK_ASSERT(lock->ever_granted || lock->deadline_ms == 0);
-    REDLOCK_ASSERT(!lock->kept || lock->urgent);
-    REDLOCK_ASSERT(!lock->kept || (lock->deadline_ms && lock->task == RL_TASK_EXTEND) ||
-                   lock->task == RL_TASK_ABANDON);
-    rl_check_token(rl, lock);
-  }
+/* I1, I5, I6. */
+static void rl_check_lock(const redlock_lock *lock, int list) {
+  static const uint8_t phases[RL_LISTS] = {
+    1 << RL_PHASE_QUEUED, 1 << RL_PHASE_QUEUED, 1 << RL_PHASE_VOTING | 1 << RL_PHASE_BACKOFF,
+    1 << RL_PHASE_VOTING | 1 << RL_PHASE_BACKOFF | 1 << RL_PHASE_KEPT, 1 << RL_PHASE_DECIDED
+  };
+  REDLOCK_ASSERT(phases[list] >> lock->phase & 1);
+  REDLOCK_ASSERT(list > RL_LIST_QUEUED || lock->urgent == (list == RL_LIST_URGENT));
+  REDLOCK_ASSERT(!lock->kept || lock->urgent);
+  REDLOCK_ASSERT(!lock->kept || (lock->deadline_ms && lock->task == RL_TASK_EXTEND) ||
+                 lock->task == RL_TASK_ABANDON);
+  REDLOCK_ASSERT(lock->wake_mode <= RL_WAKE_PUSH &&
+                 (lock->attempts || lock->wake_mode == RL_WAKE_POLL));
 }
 
-/* A lock whose round is under way and its command know each other. R7: room for a roll-back is kept
-   for each acquire from its SET to its hand-back. */
-static void rl_check_rounds(redlock *rl) {
-  const rl_link *list = &rl->lists[RL_LIST_WOKEN];
-  const redlock_lock *lock;
-  uint32_t reserved = 0, rounds = 0, place;
-  for (; list != rl->lists + RL_LISTS; list++)
-    for (lock = rl_list_first(list); lock; lock = rl_list_next(list, lock)) {
-      reserved += lock->has_reserved_slot;
+/* I1 to I6: each lock in its list; returns how many rounds are open, and counts reserved slots. */
+static uint32_t rl_check_locks(redlock *rl, uint32_t *reserved) {
+  uint32_t rounds = 0, place;
+  int i;
+  for (i = 0; i < RL_LISTS; i++) {
+    const rl_link *list = &rl->lists[i];
+    const redlock_lock *lock = rl_list_first(list);
+    REDLOCK_ASSERT(list->next->prev == list && list->prev->next == list);
+    for (; lock; lock = rl_list_next(list, lock)) {
+      REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
+      rl_check_lock(lock, i);
+      rl_check_grant(rl, lock);
+      *reserved += lock->has_reserved_slot;
       if (lock->phase != RL_PHASE_VOTING) continue;
       rounds++;
-      REDLOCK_ASSERT(lock->command->lock == lock);
-      REDLOCK_ASSERT(lock->command->kind == lock->task);
+      REDLOCK_ASSERT(lock->command->lock == lock && lock->command->kind == lock->task);
+      place = (uint32_t)(lock->command - rl->ring) - rl->ring_head;
+      REDLOCK_ASSERT((place & (REDLOCK_MAX_COMMANDS - 1)) < rl_ring_count(rl));
     }
+  }
+  return rounds;
+}
+
+/* I2, I3, I7. */
+static void rl_check_ring(redlock *rl) {
+  uint32_t reserved = 0, rounds = rl_check_locks(rl, &reserved), place;
   REDLOCK_ASSERT(rl->reserved_slots == reserved &&
                  rl_ring_count(rl) + reserved <= REDLOCK_MAX_COMMANDS);
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
@@ -56,42 +67,34 @@ static void rl_check_rounds(redlock *rl) {
   REDLOCK_ASSERT(rounds == 0);
 }
 
-/* The two cursors of a server: what stands before `cursor` has left or never will, what stands
-   before `answered` is not owed any more. */
+/* I8, I9, I10. */
 static void rl_check_server(redlock *rl, const rl_server *s) {
-  uint32_t place = rl->ring_head, owed = s->handshake_replies + s->stale_replies;
-  uint32_t sent = s->send_next - rl->ring_head, answered = s->reply_next - rl->ring_head;
+  uint32_t place = rl->ring_head, outstanding = s->handshake_replies + s->stale_replies;
+  uint32_t send_next = s->send_next - rl->ring_head, reply_next = s->reply_next - rl->ring_head;
   REDLOCK_ASSERT((s->state == RL_STATE_CLOSED) == (s->fd < 0));
-  REDLOCK_ASSERT(s->handshake_replies == 0 || s->state >= RL_STATE_HANDSHAKE);
-  REDLOCK_ASSERT(!s->tracking || s->state >= RL_STATE_HANDSHAKE); /* R26 */
-  REDLOCK_ASSERT(s->state >= RL_STATE_HANDSHAKE || s->outstanding == 0);
+  REDLOCK_ASSERT(s->state >= RL_STATE_HANDSHAKE ||
+                 (!s->handshake_replies && !s->tracking && !s->outstanding && !s->release_form));
+  REDLOCK_ASSERT(!s->release_form || !s->wants_scripts);
   REDLOCK_ASSERT(s->timed_reply <= s->outstanding);
-  REDLOCK_ASSERT(sent <= rl_ring_count(rl) && answered <= sent + 1);
+  REDLOCK_ASSERT(send_next <= rl_ring_count(rl) && reply_next <= send_next + 1);
   for (; place != rl->ring_tail; place++) {
     const rl_command *c = rl_command_at(rl, place);
-    int is_owed = (c->awaited_from & s->bit) != 0;
-    owed += is_owed ? 1 : 0;
-    REDLOCK_ASSERT(!is_owed || place - rl->ring_head >= answered);
-    REDLOCK_ASSERT(!is_owed || place - rl->ring_head <= sent);
-    REDLOCK_ASSERT(!(c->unsent_to & s->bit) || place - rl->ring_head >= sent);
+    uint32_t at = place - rl->ring_head;
+    int is_awaited = (c->awaited_from & s->bit) != 0;
+    outstanding += is_awaited ? 1 : 0;
+    REDLOCK_ASSERT(!is_awaited || (at >= reply_next && at <= send_next));
+    REDLOCK_ASSERT(!(c->unsent_to & s->bit) || at >= send_next);
   }
-  REDLOCK_ASSERT(s->outstanding == owed);
-  REDLOCK_ASSERT(!s->release_form || (s->state >= RL_STATE_HANDSHAKE && !s->wants_scripts));
+  REDLOCK_ASSERT(s->outstanding == outstanding);
 }
 
-/* What is true of a client whenever a hook is called and whenever a public call has returned. It
-   takes time, so only tests call it, through REDLOCK_ASSERT. */
+/* It takes time, so only tests call it, through REDLOCK_ASSERT. */
 static inline void rl_check(redlock *rl) {
   int i;
   if (!rl_is_initialised(rl)) return;
   REDLOCK_ASSERT(rl->server_count >= 1 && rl->server_count <= REDLOCK_MAX_SERVERS);
   REDLOCK_ASSERT(rl->quorum == rl->server_count / 2 + 1); /* R5 */
-  rl_check_list(rl, RL_LIST_URGENT, RL_PHASE_QUEUED, RL_PHASE_QUEUED);
-  rl_check_list(rl, RL_LIST_QUEUED, RL_PHASE_QUEUED, RL_PHASE_QUEUED);
-  rl_check_list(rl, RL_LIST_WOKEN, RL_PHASE_VOTING, RL_PHASE_BACKOFF);
-  rl_check_list(rl, RL_LIST_ACTIVE, RL_PHASE_VOTING, RL_PHASE_KEPT);
-  rl_check_list(rl, RL_LIST_DECIDED, RL_PHASE_DECIDED, RL_PHASE_DECIDED);
-  rl_check_rounds(rl);
+  rl_check_ring(rl);
   for (i = 0; i < rl->server_count; i++) rl_check_server(rl, &rl->server[i]);
 }
 

@@ -175,6 +175,22 @@ status_is_quoted_as_it_is() {
   done <"$work/quoted"
 }
 
+# What the map says to hold, the tests check, by its number.
+each_invariant_is_checked() {
+  sed -n 's/^     \(I[0-9]*\) .*/\1/p' "$root/redlock.h" >"$work/said"
+  [ -s "$work/said" ] || return 1
+  while read -r number; do
+    range=${number#I}
+    awk -v n="$range" '/^\/\* I[0-9]/ { line = $0; sub(/[.:].*/, "", line); gsub(/[^0-9to ]/, " ", line)
+      k = split(line, part, " ")
+      for (i = 1; i <= k; i++) {
+        if (part[i] == n) found = 1
+        if (part[i] == "to" && part[i - 1] <= n + 0 && n + 0 <= part[i + 1]) found = 1
+      } }
+      END { exit !found }' "$root/tests/invariants.h" || { echo "$number"; return 1; }
+  done <"$work/said"
+}
+
 # ---- What is mentioned ---------------------------------------------------------------------------
 
 # `make readme` runs them; this only looks for each.
@@ -258,6 +274,7 @@ run cmake_lines_work cmake_lines_work
 run commands_run commands_run
 run the_cron_line_is_understood the_cron_line_is_understood
 run status_is_quoted_as_it_is status_is_quoted_as_it_is
+run each_invariant_is_checked each_invariant_is_checked
 run make_targets_exist make_targets_exist
 run what_fails_is_told what_fails_is_told
 run links_lead_somewhere links_lead_somewhere
