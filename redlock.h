@@ -1,8 +1,9 @@
 /* redlock.h - 1.1.0 - the Redlock distributed lock in one C header - MIT-0
 
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze or
-   reply late; with max_ttl_ms, also while they restart. C99 and C++98, nothing beyond libc. No malloc, no threads, no globals,
-   no floating point. Numbers such as (R7) name the rules that stand in front of the map, far below.
+   reply late; with max_ttl_ms, also while they restart. C99 and C++98, nothing beyond libc. No
+   malloc, no threads, no globals, no floating point. Numbers such as (R7) name the rules that stand
+   in front of the map, far below.
 
    WHAT TO DO
      In ONE file:        #define REDLOCK_IMPLEMENTATION
@@ -186,7 +187,7 @@ typedef enum redlock_status {
                              an extension the lock is still held: try again */
   REDLOCK_EXPIRED = -3,   /* its time ran out, or the lock is no longer ours: stop the work */
   REDLOCK_CANCELLED = -4, /* by redlock_cancel, or by a release before the grant */
-  REDLOCK_LIMIT = -5,     /* max_hold_ms is reached: finish before redlock_remaining_ms is 0 */
+  REDLOCK_LIMIT = -5,     /* max_hold_ms allows no more: finish before redlock_remaining_ms is 0 */
   REDLOCK_INVALID = -6,   /* a bad argument, a call out of order, another process: no effect.
                              redlock_server_error(rl, -1) says which: fix the caller */
   REDLOCK_SYSTEM = -7     /* clock, entropy or waiting failed: redlock_server_error(rl, -1) says
@@ -197,7 +198,7 @@ typedef enum redlock_operation {
   REDLOCK_ACQUIRE = 1,
   REDLOCK_EXTEND,
   REDLOCK_RELEASE,
-  REDLOCK_LOST /* a kept lock is returned: EXPIRED, LIMIT or SYSTEM says why */
+  REDLOCK_LOST /* a kept lock is returned, for good: EXPIRED, LIMIT or SYSTEM says why */
 } redlock_operation;
 
 typedef enum redlock_vote {
@@ -205,11 +206,12 @@ typedef enum redlock_vote {
   REDLOCK_VOTE_YES,         /* set, extended or deleted */
   REDLOCK_VOTE_TAKEN,       /* another value is there, or ours is missing */
   REDLOCK_VOTE_TIMEOUT,     /* no answer within server_timeout_ms */
-  REDLOCK_VOTE_UNREACHABLE, /* no connection, or lost before the answer */
+  REDLOCK_VOTE_UNREACHABLE, /* no connection, lost before the answer, or its handshake not over */
   REDLOCK_VOTE_ERROR,       /* an error reply, or a failed AUTH, SELECT or INFO */
   REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24) */
-  REDLOCK_VOTE_LOW,         /* it has seen a greater token; we ask again at once (R25) */
-  REDLOCK_VOTE_CLOCK        /* its clock is too far from the others' (R25) */
+  REDLOCK_VOTE_LOW,         /* it has seen a greater token (R25) */
+  REDLOCK_VOTE_CLOCK        /* its clock is too far from the others', or we did not know it yet;
+                               after both another token is tried at once, twice (R25) */
 } redlock_vote;
 
 enum { REDLOCK_READ = 1, REDLOCK_WRITE = 2 };
@@ -329,7 +331,7 @@ typedef struct rl_waiter {
 
 /* private: what a hold is bounded by, from the grant on (R20) */
 typedef struct rl_hold {
-  int64_t granted_ms;      /* T1 of the grant */
+  int64_t grant_t1_ms;     /* T1 of the grant */
   uint32_t max_hold_ms;    /* 0 = no limit */
 } rl_hold;
 
@@ -430,13 +432,15 @@ REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const 
                                          uint32_t ttl_ms, const char value[20]);
 
 /* Extends a held lock to ttl_ms from now; never shortens it (R18). NO_QUORUM changes nothing: try
-   again until redlock_remaining_ms is 0 (R19). EXPIRED: the lock is lost. LIMIT: max_hold_ms is
-   reached. */
+   again until redlock_remaining_ms is 0 (R19). EXPIRED: the lock is lost. LIMIT: it cannot be
+   extended any further, because of max_hold_ms. INVALID, among others, while it is kept. */
 REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms);
 
 /* Deletes the key on every server where its value is still ours (R21). Whatever this returns, the
-   lock is no longer held from the call on. EXPIRED: it was no longer ours. NO_QUORUM: too few
-   servers answered; on the others its ttl frees the lock. */
+   lock is no longer held from the call on. OK: a quorum has deleted it; the others are not waited
+   for, and what a new connection must carry to them may leave with a later call only. EXPIRED: it
+   was no longer ours; if that was known before, nothing is sent. NO_QUORUM: too few servers
+   answered; on the others its ttl frees the lock, if the release does not reach them before. */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
 /* The same without blocking: redlock_step does the rest. PENDING on success. Other
@@ -453,9 +457,10 @@ REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock,
 REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock);
 
 /* Takes the lock out of the client at once; it will not be returned by redlock_step. A pending
-   acquire, or a grant not yet returned, is rolled back. After a pending extension or a
-   keep, the lock is still held. A pending release goes on unattended, or is dropped if it still
-   waits for room in the command ring. Returns OK, or INVALID if nothing was pending. */
+   acquire, or a grant not yet returned, is rolled back, by the next step: this sends nothing. After
+   a pending extension or a keep, the lock is still held. A pending release goes on unattended, or
+   is dropped if it still waits for room in the command ring. Returns OK, or INVALID if nothing was
+   pending. */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
 
 /* Does what is due. Returns a lock that has just been decided, or NULL; each decision is returned
@@ -478,11 +483,13 @@ REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 /* What to poll for: fills up to capacity entries and returns how many there are. */
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
-/* Keeps a held lock: redlock_step extends it at half of its validity, until it is released,
-   cancelled or lost. A lost one is returned with the operation REDLOCK_LOST. With max_ttl_ms it
+/* Keeps a held lock: redlock_step extends it, when half of its remaining time is over, until it is
+   released or cancelled. An extension that fails is tried again every retry_delay_max_ms, until the
+   deadline. A lock that cannot be kept is returned with the operation REDLOCK_LOST: with LIMIT it
+   is still held for a moment, since no further extension would gain anything. With max_ttl_ms it
    outlives servers that restart one by one, each when those before it vote again (R29). max_hold_ms
-   counts from the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID
-   (also while an extension is pending). */
+   counts from T1 of the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or
+   INVALID (also while an extension is pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
@@ -684,12 +691,14 @@ struct redlock {
 
    What each line of the code answers to. The project's tests/README.md says which tests show it.
 
-   R1  T1 is taken before the SET leaves; a lock is valid for ttl - drift - 2 ms from T1 on, checked
-       after the last vote that counts, and again when the lock is returned.
+   R1  T1 is taken before the SET leaves; a lock is valid for ttl - drift - 2 ms - one step of the
+       clock (1 ms) from T1 on, checked after the last vote that counts, and again when it is
+       returned.
    R2  The clock is monotonic and counts suspend; its steps are allowed for.
    R3  Each attempt's value begins with fresh random bytes. No entropy, no lock.
    R4  A yes is exactly OK, or 1 from an extension or a release, to the round's own command. None
-       leaves before the handshake has succeeded.
+       leaves before the handshake has succeeded, unless all of that is optional (no password, no
+       database, no max_ttl_ms): then it leaves right behind it.
    R5  The quorum is N/2 + 1 of the servers in the list, which are all different.
    R6  A round ends when no vote that is missing can change the outcome. A waiter's round that has
        failed without a yes lingers.
@@ -722,8 +731,8 @@ struct redlock {
 
    ---- A map ------------------------------------------------------------------------------------
 
-   A lock's life is its phase. rl_set_phase alone changes it, and its list with it; rl_may_follow has
-   the ways. Who takes them:
+   A lock's life is its phase. rl_set_phase alone changes it, and its list with it; rl_may_follow
+   has the ways. Who takes them:
 
      IDLE -> QUEUED       rl_start_operation, for every call that starts something
      QUEUED -> VOTING     rl_start_task, once the ring has room; T1 is taken there (R1, R11)
@@ -731,21 +740,23 @@ struct redlock {
                           that was lost; rl_on_lock_timer: no room in time
      VOTING -> BACKOFF    rl_end_round, whatever follows: rl_evaluate_round has judged the votes
      BACKOFF -> DECIDED   rl_decide
-     BACKOFF -> QUEUED    rl_fail_attempt, for an extra round (R25); rl_on_lock_timer, when the
+     BACKOFF -> QUEUED    rl_fail_round, for an extra round (R25); rl_on_lock_timer, when the
                           back-off is over: rl_schedule_retry drew it (R9), and rl_on_maybe_free may
                           have ended it (R26)
      BACKOFF -> KEPT      rl_finish_extension
      IDLE -> KEPT         redlock_keep; KEPT -> QUEUED rl_on_lock_timer, to be extended
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls
+     QUEUED -> BACKOFF    rl_on_lock_timer: an extra round found no room in time
      any -> QUEUED        rl_abandon, when the lock is lost (R19): it is decided as soon as its
-                          release is in the ring, which nobody waits for
+                          release is in the ring, which nobody waits for. An open round ends first
      any -> IDLE          rl_cancel; if the clock has failed, rl_fail_all decides the lock then
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
 
    A round that is not decided ends after server_timeout_ms, or with its ttl or deadline if that is
    earlier (rl_start_round): rl_on_lock_timer calls rl_on_round_timeout. A missing vote becomes
-   TIMEOUT, or UNREACHABLE if its server was sent nothing.
+   TIMEOUT; or UNREACHABLE if no byte of the command went to its server, be it only because that has
+   not answered the handshake yet. The error text is the same.
 
    A server's life is its state, in the comment of rl_server. One that freezes: its own timer runs
    out (rl_on_server_timer, rl_mark_stalled), server_timeout_ms after its timed command was sent
@@ -755,7 +766,8 @@ struct redlock {
    are counted in stale_replies. If its socket is full, and the oldest command in the ring must
    still go there, rl_retire_oldest disconnects it to make room. If its last outstanding reply
    comes, it is back (rl_reply_arrived). If not, it is disconnected once each SET that it was sent
-   is one ttl old (at.give_up_ms), and tried anew as R14 says; if it is still frozen, its timer
+   is one ttl old, and RL_CONNECT_TIMEOUT_MS have passed since it was connected (at.give_up_ms), and
+   tried anew as R14 says; if it is still frozen, its timer
    runs out again.
 
    What holds, whenever a hook is called and whenever a public call has returned. In the tests,
@@ -774,8 +786,8 @@ struct redlock {
          what stands before reply_next, nothing is awaited.
      I9  outstanding counts the replies of the handshake, the stale ones and the awaited ones, and
          timed_reply is one of them.
-     I10 A server that is CLOSED has no descriptor, and all others have one. Before HANDSHAKE nothing
-         is outstanding; what the handshake found out is forgotten (tracking, release_form).
+     I10 A server that is CLOSED has no descriptor, and all others have one. Before HANDSHAKE
+         nothing is outstanding; what the handshake found out is forgotten (tracking, release_form).
 
    A command's way through the ring: rl_append_command puts it at the tail, and marks in
    unsent_to the servers that must get it. rl_flush sends; with the first byte rl_on_bytes_sent
@@ -784,14 +796,16 @@ struct redlock {
    the command off its lock. rl_retire_oldest takes commands out at the head.
 
    A release is encoded for each server in the form that it takes (release_form): the handshake has
-   tried its own commands. Should such a release be refused later, rl_retry_refused_form
-   puts it back and disconnects the server, which gets scripts from then on.
+   tried its own commands. Should such a release be refused later, rl_retry_refused_form disconnects
+   the server, which gets scripts from then on, and puts the release back: its vote stays open, for
+   the script's reply.
 
    A reply is late when its round has ended: it casts no vote, though it may still say something
    about the server. If its command is still in the ring, rl_on_command_reply finds that it has
    no lock, and drops the reply. If the command was retired, rl_on_reply drops it and counts it off
    stale_replies. A reply is not late while its round is open, even if the server's timer has run
-   out for an earlier command, and set TIMEOUT here too: the reply replaces that vote.
+   out for an earlier command, and set TIMEOUT here too: the reply replaces that vote. (A round that
+   begins while the server is stalled never asks it, so that its TIMEOUT stays.)
 
    A SET is never sent twice to one life of a server (R12): it is sent to those in unsent_to, the
    first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
@@ -799,7 +813,7 @@ struct redlock {
    rl_restore appends another SET of the same value (R29): for servers that have no vote yet, and
    were not sent it in this life (maybe_set). What starts later than a SET's own T1 is not sent it.
 
-   A failed attempt (rl_fail_attempt) or a cancelled one (rl_cancel) leaves nothing behind where no
+   A failed round (rl_fail_round) or a cancelled one (rl_cancel) leaves nothing behind where no
    byte of its SET was sent; elsewhere a release behind it, in the slot reserved for that
    (rl_roll_back). A grant that is cancelled before it was returned goes the same way
    (rl_release_detached). A cancelled extension is still sent, while it is young. An extra round
@@ -810,8 +824,8 @@ struct redlock {
        sent on the next connection for as long as it is younger than its ttl (R12);
      - if the ring needs the release's slot while the server has no connection (rl_pins_oldest);
      - if a frozen server runs, at its thaw, a SET whose connection was given up (R13).
-   An extension that failed leaves a longer ttl where a server said yes. The counter NAME:fence stays
-   for max_ttl_ms behind the last token that was accepted (R25). Nothing else remains.
+   An extension that failed leaves a longer ttl where a server said yes. The counter NAME:fence
+   stays for max_ttl_ms behind the last token that was accepted (R25). Nothing else remains.
 
    In a step, servers are read in the order of the list, and each reply is a vote at once: so a yes
    that was read decides a round even if another server's end would be read next.
@@ -848,17 +862,18 @@ struct redlock {
    holder would be lost with it, and a queue on the servers would be one more thing that a restart
    forgets. So the servers tell, by client tracking, which the handshake turns on: who has read a
    key is sent one push when it changes. A push may be lost, late, or a minority's lie. It is
-   therefore a hint: all that it can do is to end a back-off, and without it the timer does.
-   rl_look counts the servers that would push, rl_next_rest says what follows a failed attempt. If
-   a quorum would, the next attempt but one is RL_FORM_TRACKED, which makes the servers track the
-   key. If that fails too, the lock backs off until they push (RL_WAKE_PUSH). The parser reports a
-   push as RL_PUSH; rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's
-   timer to its turn, if that is earlier. If all who are told tried at once, none would find a
-   quorum; so each value carries an age, how long its holder had waited since a first push, and
-   whoever is younger than the latest holders lets others go first, for a second at most
-   (rl_line_ms). A server that connects, or is no longer stalled, counts as if it had pushed every
-   key. A push that comes while an attempt is open counts when that has failed, unless its server
-   votes later: then the vote is newer.
+   therefore a hint: all that it can do is to end a back-off, and without it the timer does. rl_look
+   counts the servers that would push, rl_next_rest says what follows a failed attempt. If a quorum
+   would, the next attempt but one is RL_FORM_TRACKED, which makes the servers track the key. If
+   that fails too, the lock backs off until they push (RL_WAKE_PUSH). The parser reports a push as
+   RL_PUSH; rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer
+   to its turn, if that is earlier. If all who are told tried at once, none would find a quorum; so
+   each value carries an age, how long its holder had waited since a first push, and whoever is
+   younger than the latest holders lets others go first, for a second at most (rl_line_ms). An age
+   counts from the first wake-up, not from the call. A server that connects, or is no longer
+   stalled, counts as if it had pushed every key, to those in RL_LIST_WOKEN: a waiter that polls is
+   told of nothing. A push that comes while an attempt is open counts when that has failed, unless
+   its server votes later: then the vote is newer.
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
@@ -1117,9 +1132,10 @@ enum {
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
   RL_MAX_LINE = 4096,           /* longest line accepted; Redis sends none longer */
   RL_MAX_SIZE_DIGITS = 5,       /* of a bulk string's or aggregate's size; we ask for none larger */
-  RL_BACKOFF_MIN_MS = 16,
-  RL_BACKOFF_DOUBLINGS = 6,     /* up to about 1 s */
-  RL_CONNECT_TIMEOUT_MS = 2000, /* a connect that hangs is given up after this */
+  RL_BACKOFF_FIRST_MS = 16,     /* the first back-off of a server takes a half to all of this, */
+  RL_BACKOFF_DOUBLINGS = 6,     /* and each failure doubles it, so often: at last 512 to 1 024 ms */
+  RL_CONNECT_TIMEOUT_MS = 2000, /* a connect that hangs is given up after this, while
+                                   something needs the connection; else it has no timer */
   RL_CLOSE_TIMEOUT_MS = 50,     /* redlock_close waits at most this long for replies */
   RL_KEEPALIVE_S = 60,          /* a quiet connection is probed, so that no NAT drops it */
   RL_UPTIME_SLACK_MS = 2000     /* uptime_in_seconds, and the start it counts from, are cut */
@@ -1687,12 +1703,12 @@ static redlock_lock *rl_first_undecided(const redlock *rl) {
 static int rl_may_follow(uint8_t phase, uint8_t next) {
 #define RL_WAY(to) (1 << RL_PHASE_##to)
   static const uint8_t ways[] = {
-    RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED),                                    /* IDLE */
+    RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED), /* IDLE */
     RL_WAY(QUEUED) | RL_WAY(VOTING) | RL_WAY(BACKOFF) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* QUEUED */
-    RL_WAY(BACKOFF),                                                                    /* VOTING */
-    RL_WAY(BACKOFF) | RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED) | RL_WAY(IDLE),   /* BACKOFF */
-    RL_WAY(QUEUED) | RL_WAY(IDLE),                                                      /* KEPT */
-    RL_WAY(QUEUED) | RL_WAY(IDLE)                                                       /* DECIDED */
+    RL_WAY(BACKOFF), /* VOTING */
+    RL_WAY(BACKOFF) | RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* BACKOFF */
+    RL_WAY(QUEUED) | RL_WAY(IDLE), /* KEPT */
+    RL_WAY(QUEUED) | RL_WAY(IDLE) /* DECIDED */
   };
   return ways[phase] >> next & 1;
 }
@@ -1860,8 +1876,9 @@ static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock, rl_mask fr
   return withheld;
 }
 
-/* Appends a command for these servers; a release withholds the SET from those that were sent no
-   byte of it, and is not for them. The caller has made sure that there is room. */
+/* Appends a command for these servers. A release withholds the lock's SET from those where all of
+   it is still unsent, and is not for those; servers that were never to get the SET are asked, and
+   find nothing. The caller has made sure that there is room. */
 static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint8_t kind,
                                      rl_mask to) {
   rl_command *c = rl_command_at(rl, rl->ring_tail);
@@ -1995,8 +2012,11 @@ static void rl_update_open_rounds(redlock *rl, const rl_server *s, redlock_vote 
                         its vote as a round begins   it gets                  if it says nothing
      RL_REACH_AWAY      UNREACHABLE or ERROR         all, if it reconnects    -
      RL_REACH_COMING    none                         all, when it connects    UNREACHABLE
-     RL_REACH_HERE      none                         all                      TIMEOUT
-     RL_REACH_STALLED   TIMEOUT                      releases alone (R13)     - */
+     RL_REACH_HERE      none                         all, behind the          TIMEOUT (UNREACHABLE
+                                                     handshake                in the handshake)
+     RL_REACH_STALLED   TIMEOUT                      releases alone (R13)     -
+
+   A server in quarantine begins a new lock's round with QUARANTINED: no SET for it (R29). */
 typedef enum rl_reach { RL_REACH_AWAY, RL_REACH_COMING, RL_REACH_HERE, RL_REACH_STALLED } rl_reach;
 
 static rl_reach rl_reach_of(const redlock *rl, const rl_server *s) {
@@ -2019,9 +2039,9 @@ static int rl_has_second_address(const rl_server *s) {
 #endif
 }
 
-/* R14: how long to wait before reconnecting, in ms: not at all after the first failure (servers close
-   idle connections), then for a time that is random, growing and bounded. If this connection never
-   stood, switches to the name's other address; the second is tried at once. */
+/* R14: how long to wait before reconnecting, in ms: not at all after the first failure (servers
+   close idle connections), then for a time that is random, growing and bounded. If this connection
+   never stood, switches to the name's other address; the second is tried at once. */
 static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
   uint32_t half;
   int64_t random;
@@ -2030,7 +2050,7 @@ static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
     if (s->address_index) return 0;
   }
   if (s->failures <= 1) return 0;
-  half = RL_BACKOFF_MIN_MS / 2u << rl_min(s->failures - 2u, RL_BACKOFF_DOUBLINGS);
+  half = RL_BACKOFF_FIRST_MS / 2u << rl_min(s->failures - 2u, RL_BACKOFF_DOUBLINGS);
   random = rl_random(rl, half);
   return half + (random < 0 ? half : RL_CAST(uint32_t, random));
 }
@@ -2324,9 +2344,10 @@ static int rl_claim_server(redlock *rl, rl_server *s) {
 }
 
 /* R24: when the server started. The clock is read again: a reading from before the reply would make
-   the server seem older. A restart that we saw is timed by our clock. A negative uptime means that
-   the server's clock was set back. None starts in the future, and what we hear of now
-   started after each T1 of this millisecond (R29). */
+   the server seem older. A restart that we saw is timed by our clock; else it is now - uptime + 2
+   s, but never in the future. A negative uptime means that the server's clock was set back. The
+   server votes max_ttl_ms + 1 later: what we hear of now started after each T1 of this millisecond
+   (R29). */
 static const char *rl_take_identity(redlock *rl, rl_server *s) {
   int64_t uptime_s = s->parser.negative ? 0 : RL_CAST(int64_t, RL_LOW32(s->parser.number));
   int64_t start_ms;
@@ -2397,7 +2418,9 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
   }
 }
 
-/* R4: the vote in a reply to that command. */
+/* R4: the vote in a reply to that command. nil, or the string that is found instead: TAKEN. OK:
+   YES, to a SET. An integer above 0: YES, to an extension or a release. 0: TAKEN to a release,
+   which may be a native one; an ERROR to an extension, since the script never says it. */
 static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
   int sets = c->kind == RL_TASK_SET;
   if (reply == RL_REPLY_NIL || s->parser.outer_type == '$') return REDLOCK_VOTE_TAKEN;
@@ -2455,8 +2478,8 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
 }
 
 /* Whether the reply refuses the server's own form of a release: the trial was good, but the user's
-   rights have changed since. Any other error would refuse a script too. Then that release, and those
-   that await a reply, are sent again on a new connection, as scripts. */
+   rights have changed since. Any other error would refuse a script too. Then that release, and
+   those that await a reply, are sent again on a new connection, as scripts. */
 static int rl_retry_refused_form(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
   if (reply != RL_REPLY_ERROR || c->kind != RL_TASK_RELEASE || !s->release_form ||
       !rl_is_refusal(s))
@@ -2547,10 +2570,10 @@ static void rl_on_broken_send(redlock *rl, rl_server *s) {
   if (s->state != RL_STATE_CLOSED) rl_disconnect(rl, s, rl_error_lost);
 }
 
-/* Sends what is unsent to all servers. Votes that a stalled server still lacks are filled here: only
-   one that is connecting has any, the others were given TIMEOUT when they stalled, or when the round
-   began. Nothing is received before the output is off the stack: two
-   such buffers at once would be the deepest frame of all. */
+/* Sends what is unsent to all servers. Votes that a stalled server still lacks are filled here:
+   only one that is connecting has any, the others were given TIMEOUT when they stalled, or when the
+   round began. Nothing is received before the output is off the stack: two such buffers at once
+   would be the deepest frame of all. */
 static void rl_flush(redlock *rl) {
   rl_server *s;
   for (s = rl->server; s != rl->server_end; s++) rl_prepare(rl, s);
@@ -2621,9 +2644,10 @@ static int rl_retire_oldest(redlock *rl) {
   return 1;
 }
 
-/* Makes room in the ring for a task; 0 = there is none. R7: an acquire also reserves a slot for its
-   roll-back. The last slots are for what must not wait: blocking calls, kept locks, releases that
-   nobody waits for. */
+/* Makes room in the ring for a task; 0 = there is none. An acquire needs two slots, one of them for
+   its roll-back (R7), all else one. The last RL_URGENT_SLOTS are for what is urgent: blocking
+   calls, kept locks, releases by rl_release_detached. What redlock_start_release starts is not: it
+   queues behind what was started before it. */
 static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
   uint32_t need = task == RL_TASK_SET ? 2 : 1;
   if (!lock->urgent) need += RL_URGENT_SLOTS;
@@ -2637,8 +2661,8 @@ static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
 /* How many servers have said what in a round. */
 typedef struct rl_tally {
   int yes, none; /* none: nothing yet */
-  int taken;     /* another value is there, or ours is missing */
-  int absent;    /* no answer that says either */
+  int taken;     /* another value is there, or ours is missing; LOW too, but for an adoption */
+  int absent;    /* no answer that says either; LOW, for an adoption; CLOCK */
   int refused;   /* only the token was; counted among the others too (R25) */
 } rl_tally;
 
@@ -2676,7 +2700,8 @@ static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
   rl_set_timer(rl, lock, RL_PHASE_QUEUED, end);
 }
 
-/* R7: sends a release to every server that was sent any byte of the SET, behind it, at once. */
+/* R7: appends a release for every server that was sent any byte of the SET, behind it. It leaves
+   with the next flush: in this step, or after a cancel in the next. */
 static void rl_roll_back(redlock *rl, redlock_lock *lock) {
   rl_free_reserved_slot(rl, lock);
   if (lock->maybe_set) rl_append_command(rl, lock, RL_TASK_RELEASE, lock->maybe_set);
@@ -2754,8 +2779,10 @@ static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock *lock) {
 
 /* R26: how much longer a waiter's turn may be because others are in line. Whoever is younger than
    the latest holders were backs off for longer, in proportion to the difference, by at most
-   RL_PUSH_WAIT_MS. After a few attempts only, this adds next to nothing: few waiters need no line,
-   and it would leave the lock free for nothing. */
+   RL_PUSH_WAIT_MS. It grows with the square of the attempts: after a few only, this adds next to
+   nothing, since few waiters need no line, and it would leave the lock free for nothing. Those that
+   one holder kept waiting are all of one age, until it lets go: their value's luck tells them apart
+   (rl_waiter_age). */
 static uint32_t rl_line_ms(const redlock *rl, const redlock_lock *lock) {
   uint32_t rested = RL_CAST(uint32_t, rl->now_ms) - lock->is.wait.attempt_end_ms;
   uint32_t own = rl_waiter_age(rl, lock) + RL_LINE_HEAD_START * rested, behind = 0;
@@ -2821,9 +2848,12 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   rl_set_timer(rl, lock, RL_PHASE_BACKOFF, due < last ? due : last);
 }
 
-/* Ends a failed attempt. refused: whether another token may do (R25), since those that refused only
-   the token, and those that have not replied, would make a quorum. */
-static void rl_fail_attempt(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
+/* Ends a failed round, and releases its value everywhere; what an adoption has replaced is gone
+   there. Then either an extra round of the same attempt follows at once, to all servers, with a new
+   value and token; or the attempt has failed. refused: whether another token may do (R25), since
+   those that said YES, those that refused only the token (LOW or CLOCK) and those that have not
+   replied would make a quorum. */
+static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
   rl_end_round(rl, lock)->unsent_to = 0;
   rl_roll_back(rl, lock);
   lock->last_result = RL_CAST(int8_t, status);
@@ -2874,13 +2904,13 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     if (status == REDLOCK_EXPIRED) rl_abandon(rl, lock);
     else rl_finish_extension(rl, lock, status);
   } else if (status != REDLOCK_OK) {
-    rl_fail_attempt(rl, lock, status, 0);
+    rl_fail_round(rl, lock, status, 0);
   } else {
     const rl_command *c = rl_end_round(rl, lock);
     lock->maybe_set |= c->unsent_to; /* servers that may still be sent it */
     rl_store_token(lock, c);
     lock->deadline_ms = deadline;
-    lock->is.hold.granted_ms = lock->t1_ms;
+    lock->is.hold.grant_t1_ms = lock->t1_ms;
     lock->is.hold.max_hold_ms = rl->options.max_hold_ms;
     lock->ever_granted = 1;
     lock->wake_mode = RL_WAKE_POLL;
@@ -2900,9 +2930,18 @@ static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
   return 1;
 }
 
-/* What the votes say, and with spare = N - quorum whether the missing ones can still change it;
-   PENDING = they can (R6). That a lock is lost, or that a value to adopt is not there, is proved by
-   more servers than are spare (R19, R21, R28); an acquire needs no proof to be TAKEN (R23). */
+/* What the votes of a round come to. spare = N - quorum: how many servers a quorum can do without.
+
+     round      OK               PENDING, while              else
+     acquire    a quorum of YES  that can be reached         NO_QUORUM if absent > spare, or TAKEN
+     adoption   the same         that or the proof can be    TAKEN if taken > spare, or NO_QUORUM
+     extension  the same         that or the proof can be    EXPIRED if taken > spare, or NO_QUORUM
+     release    the same         the rest can decide         EXPIRED if taken > spare, NO_QUORUM if
+                                 between those               absent > spare, or OK
+
+   It is decided as soon as missing votes cannot change it (R6). That a lock is lost, or that a
+   value to adopt is not there, is proved by more servers than are spare: then nobody waits for the
+   rest (R19, R21, R28). An acquire needs no proof to be TAKEN (R23). */
 static redlock_status rl_judge(int task, int adopts, const rl_tally *t, int quorum, int spare) {
   int may_win = t->yes + t->none >= quorum, may_be_disproved = t->taken + t->none > spare;
   int too_few = t->absent > spare;
@@ -2940,7 +2979,7 @@ static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status s
       rl_asks_clocks(lock->command) && rl->now_ms < lock->timer_ms)
     return;
   if (t->none && !t->yes && rl_defer_failure(rl, lock, t->refused)) return;
-  rl_fail_attempt(rl, lock, status, may_grant);
+  rl_fail_round(rl, lock, status, may_grant);
 }
 
 /* Ends the round once its votes have decided it. */
@@ -2968,7 +3007,7 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
 
 /* R20: the longest ttl within max_hold_ms; 0 = extending would gain nothing. */
 static uint32_t rl_clip_ttl(const redlock *rl, const redlock_lock *lock, uint32_t ttl_ms) {
-  int64_t left = lock->is.hold.granted_ms + lock->is.hold.max_hold_ms - rl->now_ms;
+  int64_t left = lock->is.hold.grant_t1_ms + lock->is.hold.max_hold_ms - rl->now_ms;
   if (lock->is.hold.max_hold_ms == 0 || ttl_ms <= left) return ttl_ms;
   ttl_ms = left > 0 ? RL_CAST(uint32_t, left) : 0;
   return rl->now_ms + rl_validity_ms(rl, ttl_ms) > lock->deadline_ms ? ttl_ms : 0;
@@ -3003,8 +3042,8 @@ static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   for (; at != lock->age; age_ms >>= 8) *--at = RL_CAST(char, age_ms & 255);
 }
 
-/* Prepares an attempt to acquire, or an extra round of one: room for its roll-back (R7), and the age
-   that goes behind its value, if it has been woken (R26). */
+/* Prepares an attempt to acquire, or an extra round of one: room for its roll-back (R7), and the
+   age that goes behind its value, if it has been woken (R26). */
 static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
   lock->has_reserved_slot = 1;
@@ -3020,8 +3059,10 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
 
 /* R29: ahead of an extension, sends a held lock's value to the servers that had no vote at the last
    round's T1, and were not sent it since they started: until they vote, the others must keep the
-   lock. Each life of one is sent it once, or it could be adopted twice (R28). What is left out for
-   lack of room, or since a server stalls, a later extension makes up for, while it has no vote. */
+   lock. It is a plain SET NX with the longest ttl, and its reply is no vote; what the extension
+   behind it finds there counts as QUARANTINED. Each life of a server is sent it once, or the value
+   could be adopted twice (R28). What is left out for lack of room, or since a server stalls, a
+   later extension makes up for, while it has no vote. */
 static void rl_restore(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
@@ -3224,9 +3265,9 @@ static void rl_run_passes(redlock *rl) {
 }
 
 /* One step of the client. Reads from the readable servers, or from all if a timer has expired, so
-   that replies that came in time count even if the process was paused, also while reading. If a
-   round may start, it also reads from stalled servers: rounds that are decided without them would
-   never see them come back. */
+   that the replies that have come are votes even if the process was paused, also while reading (but
+   a grant is judged by the clock as it is then, R1). If a round may start, it also reads from
+   stalled servers: rounds that are decided without them would never see them come back. */
 static void rl_process(redlock *rl) {
   rl_server *s;
   int64_t now_ms;
@@ -3249,7 +3290,7 @@ static int64_t rl_timeout_ms(const redlock *rl) {
   if (rl->work_pending || rl->readable) return 0;
   if (rl->timer_ms == INT64_MAX) return -1;
   now = rl_read_clock(rl);
-  if (now < 0) return rl_first_undecided(rl) ? 0 : RL_BACKOFF_MIN_MS;
+  if (now < 0) return rl_first_undecided(rl) ? 0 : RL_BACKOFF_FIRST_MS;
   return rl->timer_ms <= now ? 0 : rl->timer_ms - now;
 }
 
@@ -3316,8 +3357,9 @@ static redlock_status rl_confirm_status(redlock *rl, const redlock_lock *lock) {
   return rl->now_ms < lock->deadline_ms ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
 
-/* Returns a decided lock to the caller; 0 = not yet: it has run out and is released first. R19: an
-   extension that cannot be checked leaves the lock as it was. */
+/* Returns a decided lock to the caller. A grant that has run out is returned as EXPIRED, its
+   roll-back appended. 0 = not yet: an extension that has run out is abandoned, and decided again
+   once its release is in the ring. R19: one that cannot be checked leaves the lock as it was. */
 static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   redlock_status decided = lock->status;
   lock->status = rl_confirm_status(rl, lock);
@@ -4078,8 +4120,7 @@ static int rl_begin_step(redlock *rl) {
   return rl->in_call = 1;
 }
 
-/* Returns the next decided lock, NULL = none. One that has run out is released first, and decided
-   again later. */
+/* Returns the next decided lock, NULL = none. */
 static redlock_lock *rl_end_step(redlock *rl) {
   redlock_lock *lock;
   rl->in_call = 0;

@@ -133,7 +133,7 @@ static void put_operation(const redlock_lock *k, int64_t now) {
   put16((int)k->round_ttl_ms);
   put8((int)within(k->attempts, 0, 33));
   if (!k->ever_granted) put_waiter(k, now);
-  else if (k->task == RL_TASK_SET) put_time(k->is.hold.granted_ms, now, 0);
+  else if (k->task == RL_TASK_SET) put_time(k->is.hold.grant_t1_ms, now, 0);
   if (k->phase == RL_PHASE_VOTING) put_time(k->t1_ms, now, 100);
   put_time(k->timer_ms, now, 0);
 }
@@ -164,7 +164,7 @@ static void put_lock(int c, int l, uint32_t head) {
   put_raw_value(k->value, 0);
   put_time(k->deadline_ms ? k->deadline_ms : INT64_MAX, now, 0);
   put16((int)k->longest_ttl_ms);
-  if (k->ever_granted && cfg.max_hold) put_time(k->is.hold.granted_ms, now, 2000);
+  if (k->ever_granted && cfg.max_hold) put_time(k->is.hold.grant_t1_ms, now, 2000);
   put_token(k->token);
   if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, 0);
   put_unsent_set(&W.side[c].rl, k, head);

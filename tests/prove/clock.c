@@ -51,13 +51,13 @@ void a_hold_stays_within_its_limit(void) { /* R20 */
   static redlock_lock lock;
   uint32_t asked = any_u32(), got;
   read_clock(&rl);
-  lock.is.hold.granted_ms = earlier(&rl);
+  lock.is.hold.grant_t1_ms = earlier(&rl);
   lock.is.hold.max_hold_ms = any_u32();
-  lock.deadline_ms = lock.is.hold.granted_ms + any_u32();
+  lock.deadline_ms = lock.is.hold.grant_t1_ms + any_u32();
   got = rl_clip_ttl(&rl, &lock, asked);
   prove(got <= asked);
   if (lock.is.hold.max_hold_ms && got)
-    prove(rl.now_ms + got <= lock.is.hold.granted_ms + lock.is.hold.max_hold_ms);
+    prove(rl.now_ms + got <= lock.is.hold.grant_t1_ms + lock.is.hold.max_hold_ms);
   reaches(got && got < asked);
 }
 
