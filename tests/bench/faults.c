@@ -1,18 +1,16 @@
 /* faults: how long a lock takes while a server is killed, frozen or out of reach, against the
- * healthy case in the same run; and with 10 ms between the client and all of them.
+ * healthy case in the same run. (That it is one round trip, fake/handshake.c shows.)
  *
  * Servers 0 to 4 stay healthy. Each case has its own client, which connected to its five servers
  * before the fault, and the cases take turns. The first locks after the fault are timed too. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
-#include "tests/bench/proxy.h"
+#include "tests/bench/bench.h"
 
 enum {
   TURNS = 10,
   TURN = 40,
-  FAR_CYCLES = 12,
-  DELAY_MS = 10,
   KILLED = 5, /* servers of their own for the faults */
   FROZEN = 6,
   LIST = SERVERS_LIST + 48
@@ -128,57 +126,9 @@ static void run_faults(void) {
   blackhole_close(&hole);
 }
 
-/* ---- far away ---- */
-
-static struct floor probe;
-
-static void far_round(struct trial *t, struct series *trips, struct series *floors) {
-  static struct samples own;
-  int i;
-  own.count = t->lock.count = 0;
-  for (i = 0; i < FAR_CYCLES; i++) {
-    int64_t start = bench_ns();
-    floor_command(&probe);
-    samples_add(&own, bench_ns() - start);
-    floor_command(&probe);
-    time_cycle(t);
-  }
-  series_add(trips, samples_percentile(&t->lock, 50) / (DELAY_MS * 1e6));
-  series_add(floors, samples_percentile(&t->lock, 50) / samples_percentile(&own, 50));
-}
-
-static void run_far(void) {
-  static struct trial t;
-  static struct series trips, floors;
-  struct proxy p;
-  int round;
-  proxy_start(&p, &set, DELAY_MS);
-  floor_open(&probe, p.ports, 1, "far", FLOOR_SCRIPTS);
-  for (round = 0; round < BENCH_SERVERS; round++) {
-    size_t used = strlen(t.list);
-    snprintf(t.list + used, LIST - used, "127.0.0.1:%d,", p.ports[round]);
-  }
-  snprintf(t.resource, sizeof t.resource, "far:0");
-  if (redlock_init(&t.client, t.list, NULL)) bench_die("redlock_init failed");
-  time_cycle(&t);
-  bench_say("\n10 ms away: %d rounds of %d locks ", bench_rounds(), FAR_CYCLES);
-  for (round = 0; round < bench_rounds(); round++) {
-    far_round(&t, &trips, &floors);
-    bench_say(".");
-  }
-  bench_head("");
-  series_row("lock, in round trips of 10 ms", &trips, "");
-  series_row("lock, times the floor there", &floors, bench_met(series_median(&floors) <= 1.05));
-  redlock_close(&t.client);
-  floor_close(&probe);
-  proxy_stop(&p);
-}
-
 int main(void) {
   bench_servers(&set, SERVERS_MAX);
   run_faults();
-  servers_heal(&set);
-  run_far();
   servers_stop(&set);
   return 0;
 }

@@ -24,7 +24,6 @@ function note_row(line, at, name) {
   median[name] = at[2]
   least[name] = at[3]
   most[name] = at[4]
-  if (name ~ /p99 of the wait/) load_name[++loads] = section
 }
 
 # "  woken  1.0 locks/s  2.0 commands a lock  3.0 a second ...", with the load, its rounds and
@@ -33,23 +32,16 @@ function note_wait() {
   wait_key = section "|" $1 "|"
   sub(/, [0-9]+ x [0-9]+ s[|]/, "|", wait_key)
   if ($2 == 0) return
-  if ($1 == "woken") wait_name[++waits] = substr(wait_key, 1, index(wait_key, "|") - 1)
-  set_figure(wait_key "commands", $4)
+  set_figure(wait_key "commands a lock", $4)
+  set_figure(wait_key "locks a second", $2)
+  if (wait_key ~ /^a crowd of [0-9]+[|]/) most["crowd"] = greater(most["crowd"], $4)
+  if (wait_key !~ /^a crowd/ && $1 == "woken") wait_name[++waits] = substr(wait_key, 1, index(wait_key, "|") - 1)
 }
 
-# "          hand-over p50  4.00 p99  5.00 ms (6)  ...", behind that
+# "          hand-over p50  4.00 p99  5.00 ms (6)  ...  7 got none", behind that
 function note_hand_over() {
   if (!/ \(0\)/) set_figure(wait_key "hand-over", $3)
-}
-
-# "  20 ms;   8  closed  45 locks/s  43 commands a lock  0 got none ...": the hold, the waiters, how
-function note_crowd(key) {
-  if ($1 != 20 || $4 == "drained") return
-  key = "crowd|W = " $3 ": " ($4 == "closed" ? "redlock.h" : $4) ", "
-  set_figure(key "locks a second", $5)
-  set_figure(key "commands a lock", $7)
-  set_figure(key "waiters without a lock", $11)
-  if (most["crowd|commands"] < $7) most["crowd|commands"] = $7
+  set_figure(wait_key "waiters without a lock", $(NF - 2))
 }
 
 function set_figure(key, value) { median[key] = least[key] = most[key] = value }
@@ -68,7 +60,6 @@ reading && /^ +[0-9]+ / {
 /^[^ ]/ { section = $0; sub(/[:.] .*/, "", section); sub(/ +[.]*$/, "", section) }
 /^  (woken|polling) .*commands a lock/ { note_wait(); next }
 /^ +hand-over p50 +[0-9]/ { note_hand_over(); next }
-/^ +[0-9]+ ms; +[0-9]+ .*got none/ { note_crowd(); next }
 /^  [^ ]/ { section = substr($0, 3) }
 
 # ---- Drawing -------------------------------------------------------------------------------------
@@ -220,7 +211,7 @@ function legend(y, class, name) {
 # A panel is as wide as the picture allows, and begins right of its ticks.
 function panel_x(i, n) { return 72 + (i - 1) / (n - 1) * (WIDTH - 72 - 40) }
 
-# The curve of the rows BEFORE "W = 8" BEHIND, over width_at[1..widths].
+# The curve of the rows BEFORE 8 BEHIND, over width_at[1..widths].
 function curve(before, behind, top, height, limit, class, i, key, x, y, path, points) {
   for (i = 1; i <= widths; i++) {
     key = panel_key(before, width_at[i], behind)
@@ -235,7 +226,7 @@ function curve(before, behind, top, height, limit, class, i, key, x, y, path, po
 }
 
 function panel_key(before, width, behind, key) {
-  key = before "|W = " width ": " behind
+  key = before width behind
   if (!(key in median)) fail("no row: " key)
   return key
 }
@@ -304,9 +295,9 @@ function plot_faults(title, s, cases, i, n, y) {
 function plot_in_flight(title, small, big, share, i, limit, top, y) {
   title = "Many locks in flight on one thread"
   widths = split("1 8 64 256", width_at, " ")
-  small = "Many locks in flight, with a ring of 32 commands"
-  big = "Many locks in flight, with a ring of 1024 commands"
-  share = "of the floor"
+  small = "Many locks in flight, with a ring of 32 commands|W = "
+  big = "Many locks in flight, with a ring of 1024 commands|W = "
+  share = ": of the floor"
   y = open_picture(title, "Locks taken and released per second, over locks in flight: the share " \
                           "of what the floor reaches in the same run, which is 1. The floor: " \
                           "ready-made commands, sockets and poll, and nothing else. Medians of " \
@@ -330,7 +321,6 @@ function plot_in_flight(title, small, big, share, i, limit, top, y) {
 
 function greater(a, b) { return a > b ? a : b }
 
-# The crowd waits for one lock; the program crowd has locks that nobody waits for.
 function plot_crowd(title, what, i, n, limit, top, y) {
   title = "A crowd waits for one lock"
   widths = split("2 8 32 128 256", width_at, " ")
@@ -341,48 +331,32 @@ function plot_crowd(title, what, i, n, limit, top, y) {
   y = paragraph(y + 6, "faint", among(32) among(256))
   y = legend(y + 4, "ours", "redlock.h: woken when it may be free, in line")
   y = legend(y, "other", "polling, every 50 to 250 ms")
-  limit = up_to(most["crowd|commands"])
+  limit = up_to(most["crowd"])
   top = y + 16
   y = panel(top, 190, limit) + 8
-  curve("crowd", "polling, " what[1], top, 190, limit, "other")
-  curve("crowd", "redlock.h, " what[1], top, 190, limit, "ours")
+  curve("a crowd of ", "|polling|" what[1], top, 190, limit, "other")
+  curve("a crowd of ", "|woken|" what[1], top, 190, limit, "ours")
   for (i = 1; i <= n; i++) {
     label(MARGIN, y, "strong", what[i] (i == n ? " in all that time" : ""))
-    y = figures("crowd", "redlock.h, " what[i], y + 20, "ours")
-    y = figures("crowd", "polling, " what[i], y, "other") + 6
+    y = figures("a crowd of ", "|woken|" what[i], y + 20, "ours")
+    y = figures("a crowd of ", "|polling|" what[i], y, "other") + 6
   }
   close_picture(y + 6, title)
 }
 
 # What the picture shows of so many, said.
 function among(count) {
-  return "Of " count ", redlock.h leaves " of_crowd(count, "redlock.h", "waiters without a lock") \
-         " without a lock and grants " of_crowd(count, "redlock.h", "locks a second") \
+  return "Of " count ", redlock.h leaves " of_crowd(count, "woken", "waiters without a lock") \
+         " without a lock and grants " of_crowd(count, "woken", "locks a second") \
          " a second; polling leaves " of_crowd(count, "polling", "waiters without a lock") \
          " and grants " of_crowd(count, "polling", "locks a second") ". "
 }
 
-function of_crowd(count, name, what) {
-  return figure(median[panel_key("crowd", count, name ", " what)])
+function of_crowd(count, how, what) {
+  return figure(median[panel_key("a crowd of ", count, "|" how "|" what)])
 }
 
-function plot_contention(title, i, y) {
-  title = "Eight processes want one lock"
-  y = open_picture(title, "How long a process waits, and what five servers are sent for each " \
-                          "grant.")
-  y = legend_of_ranges(y)
-  for (i = 1; i <= loads; i++)
-    add_bar(load_name[i], load_name[i] "|p99 of the wait, milliseconds", "ours")
-  if (!loads) fail("no row of contention")
-  label(MARGIN, y + 10, "strong", "99 of 100 waits are no longer")
-  y = draw_bars(y + 20, "milliseconds")
-  for (i = 1; i <= loads; i++)
-    add_bar(load_name[i], load_name[i] "|commands per lock, all servers", "lighter")
-  label(MARGIN, y + 10, "strong", "commands for each lock")
-  close_picture(draw_bars(y + 20, "commands, 10 is the least"), title)
-}
-
-# Short holds are hardly waited for; the plot of the contention has them.
+# Short holds are hardly waited for.
 function add_waits(what, i) {
   for (i = 1; i <= waits; i++) {
     if (!((wait_name[i] "|woken|" what) in median) || wait_name[i] ~ /no hold| 5 ms hold/) continue
@@ -398,7 +372,7 @@ function plot_waiting(title, y) {
   y = legend(y + 4, "ours", "woken")
   y = legend(y, "other", "polling")
   label(MARGIN, y + 10, "strong", "commands a lock")
-  add_waits("commands")
+  add_waits("commands a lock")
   y = draw_bars(y + 20, "commands to all servers, 10 is the least")
   label(MARGIN, y + 10, "strong", "median hand-over")
   add_waits("hand-over")
@@ -438,7 +412,6 @@ function plot(name, how) {
   if (name == "single") plot_single()
   if (name == "faults") plot_faults()
   if (name == "in_flight") plot_in_flight()
-  if (name == "contention") plot_contention()
   if (name == "crowd") plot_crowd()
   if (name == "waiting") plot_waiting()
   if (name == "sections") plot_sections()
@@ -472,8 +445,7 @@ END {
   plot("single", "make bench, or build/tests/bench/single after it")
   plot("in_flight", "make bench, or build/tests/bench/pipelined and pipelined-big after it")
   plot("faults", "make bench, or build/tests/bench/faults after it")
-  plot("contention", "make bench, or build/tests/bench/contention after it")
-  plot("crowd", "make bench, or build/tests/bench/line after it")
+  plot("crowd", "make bench, or build/tests/bench/waiting 13 after it")
   if (waits) plot("waiting", "make bench, or build/tests/bench/waiting after it")
   plot("sections", "tests/portability/size.sh --sections")
   if (only && !drawn) fail("no plot is called " only)
