@@ -1,6 +1,6 @@
-/* cycle CYCLES [W]: lock and release against servers that say yes, for a profiler to look at. Without
- * W by the blocking calls, one at a time; with W by the stepping ones, so many in flight. What
- * begins with script_ is the servers': the script `instructions` counts only what is the library's.
+/* cycle CYCLES [W]: lock and release against servers that say yes, for a profiler to look at.
+ * Without W by the blocking calls, one at a time; with W by the stepping ones, so many in flight.
+ * What begins with script_ is the servers': the script `instructions` counts only the library's.
  * (tests/store.h would take longer than all that is measured.) */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"

@@ -3,9 +3,9 @@
  * Each lock is another resource; it is released as soon as it is returned, and taken again as soon
  * as it is released.
  *
- * Built three times: with the default configuration, with a ring that has room for 256 (BENCH_BIG in
- * bench.mk), and with one for 10 000, of which it says how fast they are beside 256: nothing that a
- * step does may walk all locks. */
+ * Built three times: with the default configuration, with a ring that has room for 256 (BENCH_BIG
+ * in bench.mk), and with one for 10 000, of which it says how fast they are beside 256: nothing that
+ * a step does may walk all locks. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 

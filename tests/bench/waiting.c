@@ -62,7 +62,8 @@ ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
 
 /* Every command about a lock begins so; none is cut between these bytes as a rule. */
 static int commands_in(const char *at, size_t size) {
-  static const char *const words[] = {"\nSET\r\n$", "\nEVAL\r\n$", "\nDELEX\r\n$", "\nDELIFEQ\r\n$"};
+  static const char *const words[] = {"\nSET\r\n$", "\nEVAL\r\n$", "\nDELEX\r\n$",
+                                      "\nDELIFEQ\r\n$"};
   int count = 0, k;
   size_t i;
   for (i = 0; i + 12 < size; i++)
@@ -330,7 +331,8 @@ int main(int argc, char **argv) {
   shared = (struct shared *)share(sizeof *shared);
   bench_servers(&waking, BENCH_SERVERS);
   servers_start(&polled, BENCH_SERVERS, "--rename-command HELLO none");
-  bench_say("Waiting, %d servers: woken, and polling as on servers without HELLO\n", BENCH_SERVERS);
+  bench_say("Waiting, %d servers: woken, and polling as on servers without HELLO\n",
+            BENCH_SERVERS);
   for (i = 0; i < count; i++) {
     if (only && only != i + 1) continue;
     if (argc > 2) loads[i].seconds = atoi(argv[2]);

@@ -9,10 +9,13 @@
  * max_ttl_ms is A. The clocks of a scene with steps stay between 0 and 0.45 A ahead: so they never
  * lose more than A/2 (F2). Slow clocks lose less than 0.45 A in any 2 A. */
 #define REDLOCK_IMPLEMENTATION
-#include "client.h"
+#include "redlock.h"
+
+#include "raw_client.h"
 #include "minutes.h"
 
 #include "tests/check.h"
+#include "tests/inside.h"
 #include "tests/redis/wall.h"
 
 #include <signal.h>
@@ -23,6 +26,8 @@
 
 enum {
   A_MS = 2000,
+  TTL_MS = 10,            /* of the header's clients, and up to three times that */
+  TIMEOUT_MS = 100,
   STEP_US = A_MS * 450,
   SLEPT_US = 400000,
   OLD_US = 60000000,      /* before the first scene every server is as old as that */
@@ -32,8 +37,7 @@ enum {
   GRANTS_LEAST = 10
 };
 
-/* What a fenced acquire sends: learnt from the header's client, and sent by bare ones too. */
-static char script[1024];
+static const char script[] = INSIDE_FENCED_SCRIPT;
 
 /* ---- scenes ---- */
 
@@ -147,17 +151,53 @@ static void end_with_parent(pid_t parent) {
   if (getppid() != parent) _exit(1);
 }
 
-/* Without rules: clients of the header. */
-static int be_client(const struct bare_rules *rules, uint64_t own, struct notes *notes) {
+/* Every other holder keeps working when its lock has long ended, and never releases it. */
+static void try_once(redlock *rl, uint64_t *own, struct notes *notes) {
+  struct grant grant;
+  redlock_lock lock;
+  redlock_status status;
+  grant.asked_us = timing_us();
+  status = redlock_acquire(rl, &lock, "r", TTL_MS + (uint32_t)draw(own, 2 * TTL_MS), 0);
+  grant.granted_us = timing_us();
+  notes->rounds++;
+  if (status != REDLOCK_OK) return;
+  grant.token = lock.token;
+  if (draw(own, 2)) poll(NULL, 0, 4 * TTL_MS);
+  else redlock_release(rl, &lock);
+  grant.done_us = timing_us();
+  grants_note(notes, grant);
+}
+
+static int be_client_of_header(uint64_t own, struct notes *notes) {
+  static redlock rl;
   char list[SERVERS_LIST];
-  int i, ports[SERVERS];
-  if (!rules) return client_run(servers_list(&servers, SERVERS, list), A_MS, own, notes);
-  for (i = 0; i < SERVERS; i++) ports[i] = servers.at[i].port;
-  bare_client(rules, ports, own, notes);
+  redlock_options options;
+  memset(&options, 0, sizeof options);
+  options.server_timeout_ms = TIMEOUT_MS;
+  options.max_ttl_ms = A_MS;
+  options.fencing = 1;
+  if (redlock_init(&rl, servers_list(&servers, SERVERS, list), &options)) return 1;
+  while (!board->stop) {
+    if (!board->hush) try_once(&rl, &own, notes);
+    redlock_wait(&rl, 1 + (int64_t)draw(&own, 5));
+  }
+  redlock_close(&rl);
   return 0;
 }
 
-static void start_clients(const struct bare_rules *rules) {
+/* Without rules: clients of the header. */
+static int be_client(const struct raw_rules *rules, uint64_t own, struct notes *notes) {
+  static struct raw_client raw;
+  if (!rules) return be_client_of_header(own, notes);
+  raw.rules = *rules;
+  raw.servers = &servers;
+  raw.seed = own;
+  signal(SIGPIPE, SIG_IGN); /* a server goes whenever it likes */
+  raw_run(&raw, notes);
+  return 0;
+}
+
+static void start_clients(const struct raw_rules *rules) {
   int i;
   pid_t parent = getpid();
   fflush(stdout);
@@ -282,8 +322,8 @@ static const char *changed_script(const struct scene *s) {
   return text;
 }
 
-static struct bare_rules rules_of(const struct scene *s) {
-  struct bare_rules rules;
+static struct raw_rules rules_of(const struct scene *s) {
+  struct raw_rules rules;
   rules.script = changed_script(s);
   rules.quorum = s->quorum ? s->quorum : SERVERS / 2 + 1;
   rules.quarantine = !(s->faults & NO_QUARANTINE);
@@ -293,7 +333,7 @@ static struct bare_rules rules_of(const struct scene *s) {
 }
 
 /* Without rules: by clients of the header. */
-static struct verdict play(const struct scene *s, const struct bare_rules *rules, int64_t ms,
+static struct verdict play(const struct scene *s, const struct raw_rules *rules, int64_t ms,
                            int until_broken) {
   struct verdict verdict;
   int64_t end_us;
@@ -321,7 +361,7 @@ static void tell(const struct verdict *v) {
 static const struct scene *scene;
 static int64_t scene_ms;
 
-static void must_hold(const struct bare_rules *rules) {
+static void must_hold(const struct raw_rules *rules) {
   struct verdict v = play(scene, rules, scene_ms, 0);
   tell(&v);
   CHECK(v.fault == NULL);
@@ -334,21 +374,15 @@ static void must_hold(const struct bare_rules *rules) {
 static void the_header_keeps_the_order(void) { must_hold(NULL); }
 
 static void any_client_keeps_the_order(void) {
-  struct bare_rules rules = rules_of(scene);
+  struct raw_rules rules = rules_of(scene);
   must_hold(&rules);
 }
 
 static void the_order_is_broken(void) {
-  struct bare_rules rules = rules_of(scene);
+  struct raw_rules rules = rules_of(scene);
   struct verdict v = play(scene, &rules, CONTROL_MS, 1);
   tell(&v);
   CHECK(v.fault != NULL);
-}
-
-static void the_script_is_learnt(void) {
-  start_servers("");
-  CHECK(client_script(&servers, A_MS, script, sizeof script));
-  servers_stop(&servers);
 }
 
 static void run_controls(void) {
@@ -381,10 +415,7 @@ int main(int argc, char **argv) {
   }
   wall_begin();
   printf("seed %llu, %ld minutes\n", (unsigned long long)seed, (long)minutes_wanted());
-  RUN(the_script_is_learnt);
-  if (!check.failed) {
-    run_controls();
-    run_scenes(end_ms);
-  }
+  run_controls();
+  run_scenes(end_ms);
   return check_end();
 }

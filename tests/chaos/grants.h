@@ -60,20 +60,9 @@ struct verdict {
   uint64_t token;
 };
 
-static inline int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
-
-static inline int by_token(const void *a, const void *b) {
-  return compare_numbers(((const struct grant *)a)->token, ((const struct grant *)b)->token);
-}
-
-static inline int by_asked(const void *a, const void *b) {
-  int64_t x = ((const struct grant *)a)->asked_us, y = ((const struct grant *)b)->asked_us;
-  return (x > y) - (x < y);
-}
-
 static inline int by_granted(const void *a, const void *b) {
-  int64_t x = ((const struct grant *)a)->granted_us, y = ((const struct grant *)b)->granted_us;
-  return (x > y) - (x < y);
+  return timing_compare(&((const struct grant *)a)->granted_us,
+                        &((const struct grant *)b)->granted_us);
 }
 
 static inline void find_fault(struct verdict *v, const char *fault, uint64_t token) {
@@ -82,58 +71,56 @@ static inline void find_fault(struct verdict *v, const char *fault, uint64_t tok
   v->token = token;
 }
 
-static inline void judge_uniqueness(struct verdict *v, struct grant *all) {
+/* tokens: room for all of them. None is greater than INT64_MAX. */
+static inline void judge_uniqueness(struct verdict *v, const struct grant *all, int64_t *tokens) {
   long i;
-  qsort(all, (size_t)v->grants, sizeof *all, by_token);
-  if (v->grants > 0 && all[0].token == 0) find_fault(v, "a grant without a token", 0);
+  for (i = 0; i < v->grants; i++) tokens[i] = (int64_t)all[i].token;
+  qsort(tokens, (size_t)v->grants, sizeof *tokens, timing_compare);
+  if (v->grants > 0 && tokens[0] == 0) find_fault(v, "a grant without a token", 0);
   for (i = 1; i < v->grants; i++)
-    if (all[i].token == all[i - 1].token) find_fault(v, "two grants have one token", all[i].token);
+    if (tokens[i] == tokens[i - 1])
+      find_fault(v, "two grants have one token", (uint64_t)tokens[i]);
 }
 
-/* Each token is above all that had been returned before it was asked for. */
-static inline void judge_order(struct verdict *v, struct grant *all, struct grant *ends) {
-  uint64_t most = 0;
-  long i, k = 0;
-  memcpy(ends, all, (size_t)v->grants * sizeof *all);
-  qsort(all, (size_t)v->grants, sizeof *all, by_asked);
-  qsort(ends, (size_t)v->grants, sizeof *ends, by_granted);
+/* Each token is above all that had been returned before it was asked for. most: room for the
+   greatest of those up to each grant, which are in the order of their return. */
+static inline void judge_order(struct verdict *v, const struct grant *all, int64_t *most) {
+  long i, before;
   for (i = 0; i < v->grants; i++) {
-    for (; k < v->grants && ends[k].granted_us < all[i].asked_us; k++)
-      if (ends[k].token > most) most = ends[k].token;
-    if (all[i].token <= most) find_fault(v, "a token is not above an earlier one", all[i].token);
+    int64_t token = (int64_t)all[i].token;
+    for (before = i; before > 0 && all[before - 1].granted_us >= all[i].asked_us;) before--;
+    if (before > 0 && token <= most[before - 1])
+      find_fault(v, "a token is not above an earlier one", all[i].token);
+    most[i] = i > 0 && most[i - 1] > token ? most[i - 1] : token;
   }
 }
 
-/* `ends` are in the order of the grants' return. */
-static inline void count_overlaps(struct verdict *v, const struct grant *ends) {
+static inline void count_overlaps(struct verdict *v, const struct grant *all) {
   int64_t until = 0;
   long i;
   for (i = 0; i < v->grants; i++) {
-    v->overlapping += ends[i].granted_us < until;
-    if (ends[i].done_us > until) until = ends[i].done_us;
+    v->overlapping += all[i].granted_us < until;
+    if (all[i].done_us > until) until = all[i].done_us;
   }
 }
 
 /* Also while the clients are at work. */
 static inline struct verdict grants_judge(void) {
+  static struct grant all[CLIENTS * GRANTS];
+  static int64_t room[CLIENTS * GRANTS];
   struct verdict v = {0, 0, 0, NULL, 0};
-  size_t room = (size_t)CLIENTS * GRANTS * sizeof(struct grant);
-  struct grant *all = malloc(room), *ends = malloc(room);
   int i;
-  for (i = 0; all && ends && i < CLIENTS; i++) {
+  for (i = 0; i < CLIENTS; i++) {
     long count = board->notes[i].grants;
     __sync_synchronize();
     memcpy(all + v.grants, board->notes[i].grant, (size_t)count * sizeof *all);
     v.grants += count;
     v.rounds += board->notes[i].rounds;
   }
-  if (all && ends) {
-    judge_uniqueness(&v, all);
-    judge_order(&v, all, ends);
-    count_overlaps(&v, ends);
-  }
-  free(all);
-  free(ends);
+  qsort(all, (size_t)v.grants, sizeof *all, by_granted);
+  judge_uniqueness(&v, all, room);
+  judge_order(&v, all, room);
+  count_overlaps(&v, all);
   return v;
 }
 
