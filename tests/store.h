@@ -430,9 +430,13 @@ static inline int store_lets(const struct key *k, const struct arg *argv) {
   return size == argv[6].size && memcmp(at, argv[6].at, size) == 0;
 }
 
-/* What R25's script is told of the keys; 0 = it fails, and has said so. */
+/* What R25's script is told of the keys, and what it fails by if it looks at the counter; 0 = it
+   fails in any case, and has said so. */
 static inline int store_facts(struct store *s, struct session *c, const struct arg *argv,
-                              struct arg counter, struct fenced_facts *f, struct reply *r) {
+                              struct arg counter, struct fenced_facts *f, const char **fault,
+                              struct reply *r) {
+  static const char no_number[] =
+      "ERR user_script:1: attempt to perform arithmetic on a string value";
   const struct key *k;
   struct arg text;
   memset(f, 0, sizeof *f);
@@ -440,12 +444,13 @@ static inline int store_facts(struct store *s, struct session *c, const struct a
   k = store_find(s, c->db, counter);
   text.at = k ? k->value : NULL;
   text.size = k ? k->value_size : 0;
-  f->has_counter = k != NULL;
+  f->has_counter = k && arg_integer(text, &f->counter);
+  *fault = !k || f->has_counter ? NULL : k->list ? store_error(15) : no_number;
   f->clock_us = s->now_us;
   if (arg_integer(argv[5], &f->ttl_ms) && arg_integer(argv[7], &f->token) &&
-      arg_integer(argv[8], &f->max_ttl_ms) && (!k || arg_integer(text, &f->counter)))
+      arg_integer(argv[8], &f->max_ttl_ms))
     return 1;
-  reply_error(r, "ERR user_script:1: attempt to perform arithmetic on a string value");
+  reply_error(r, no_number);
   return 0;
 }
 
@@ -493,6 +498,7 @@ static inline void store_fenced(struct store *s, struct session *c, const struct
   struct arg argv[9], counter = all[4]; /* argv: as if there were one key */
   struct fenced_facts facts;
   struct fenced_plan plan;
+  const char *fault;
   struct key *k = store_find(s, c->db, all[3]);
   if (counter.size > STORE_NAME) return;
   memcpy(argv, all, 4 * sizeof *argv);
@@ -501,8 +507,12 @@ static inline void store_fenced(struct store *s, struct session *c, const struct
     reply_error(r, store_error(15));
     return;
   }
-  if (!store_facts(s, c, argv, counter, &facts, r)) return;
+  if (!store_facts(s, c, argv, counter, &facts, &fault, r)) return;
   plan = fenced_decide(script, &facts);
+  if (plan.writes && fault && script->counter) {
+    reply_error(r, fault);
+    return;
+  }
   if (plan.writes && (s->replica || s->error == STORE_ERROR_OOM)) {
     reply_error(r, s->replica ? store_error(STORE_ERROR_READONLY) : store_error(STORE_ERROR_OOM));
     return;
@@ -873,7 +883,7 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
   }
   c->unsent += r->size > 0;
   after = store_subject(s, c, e);
-  e->changed = !key_is_same(&before, &after);
+  e->changed = e->kind == EFFECT_SET || !key_is_same(&before, &after);
 }
 
 /* ---- requests ---- */

@@ -74,7 +74,7 @@ static const struct scene controls[] = {
     {"a token equal to the counter is accepted", 0, "", "v-p>=0", "v-p>0", 0},
     {"no counter", 0, "", "v-p>=0", "false", 0},
     {"the counter expires with the lock", 0, "", "'PX',m)", "'PX',l)", 0},
-    {"no window", KILLS | IDLES | WILD, "", "or p-t>m*500 ", "", 0},
+    {"no window", IDLES | WILD, "", "or p-t>m*500 ", "", 0},
     {"no clock", IDLES | WILD, "", "*1000000+t[2]",
      "*1000000+t[2]if p+0>0 then t=math.min(t,p-1)end ", 0},
 };
