@@ -242,7 +242,7 @@ static void probe(int resource) {
   int i, k, from = (int)below((uint32_t)W.cfg.clients);
   for (k = 0; k < W.cfg.clients; k++) {
     struct client *c = &W.client[(from + k) % W.cfg.clients];
-    if (!c->alive || c->manual) continue;
+    if (!c->alive) continue;
     for (i = 0; i < c->slots; i++) {
       struct slot *s = &c->slot[i];
       if (s->state != S_IDLE || s->probe) continue;
@@ -270,7 +270,7 @@ static void check_forgotten(void) {
   int i, k;
   for (i = 0; i < W.cfg.clients; i++) {
     const struct client *c = &W.client[i];
-    for (k = 0; k < c->slots && c->alive && !c->manual; k++)
+    for (k = 0; k < c->slots && c->alive; k++)
       if (c->slot[k].state != S_IDLE)
         violation("invariant 6: client %d slot %d is forgotten in state %d", i, k,
                   c->slot[k].state);

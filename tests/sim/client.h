@@ -157,7 +157,7 @@ static void client_arm(struct client *c) {
   int i;
   if (!c->alive || c->paused || W.failed) return;
   when = c->trier ? NEVER : library_due(c);
-  for (i = 0; i < c->slots && !c->manual; i++) when = smaller(when, c->slot[i].due);
+  for (i = 0; i < c->slots; i++) when = smaller(when, c->slot[i].due);
   if (when == NEVER && c->paused_until <= W.now) return;
   client_wake_at(c, larger(larger(when, W.now), c->paused_until) + awakening());
 }
@@ -244,7 +244,7 @@ static void client_wake(struct client *c, uint32_t turn) {
   check_spin(c);
   c->happened = 0;
   c->busy = 1;
-  if (!c->manual) actor_act(c);
+  actor_act(c);
   if (c->alive && !c->trier) client_step(c);
   c->busy = 0;
   client_pause(c);

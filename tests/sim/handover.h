@@ -12,7 +12,7 @@ static void wake_adopters(void) {
   int i, k;
   for (i = 0; i < W.cfg.clients; i++) {
     struct client *c = &W.client[i];
-    if (!c->alive || c->manual || c->trier || one_in(2)) continue;
+    if (!c->alive || c->trier || one_in(2)) continue;
     k = (int)below((uint32_t)c->slots);
     if (c->slot[k].state != S_IDLE || c->slot[k].probe) continue;
     c->slot[k].due = W.now + skewed(0, 2 * MS);

@@ -125,10 +125,8 @@ static void world_start(void) {
   note(N_RUN, (int64_t)(W.seed >> 1), W.cfg.servers, W.cfg.clients);
 }
 
-static inline int run_seed(uint64_t seed) {
-  world_reset(seed);
-  draw_config();
-  if (W.log) print_config(W.log);
+/* The world that was drawn, from begin to end; 0 = something is wrong. */
+static int run_world(void) {
   world_start();
   schedule(skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
   if (W.cfg.fenced) schedule(0, EV_CLOCKS, 0, 0);
@@ -141,13 +139,22 @@ static inline int run_seed(uint64_t seed) {
     run_until(NEVER, NULL);
   }
   W.can_leave = 0;
+  return !W.failed;
+}
+
+static inline int run_seed(uint64_t seed) {
+  int good;
+  world_reset(seed);
+  draw_config();
+  if (W.log) print_config(W.log);
+  good = run_world();
   T->runs++;
   T->fenced_runs += (uint64_t)W.cfg.fenced;
   T->broken_runs += (uint64_t)W.cfg.broken;
   T->simulated_ms += (uint64_t)(W.now / MS);
   T->client_ms += (uint64_t)(W.now / MS) * (uint64_t)W.cfg.clients;
   T->hash = T->hash * 31 + W.hash;
-  return !W.failed;
+  return good;
 }
 
 #endif

@@ -191,7 +191,7 @@ static void returned(struct client *c, struct slot *s, redlock_status status, ns
 
 static int may_block(const struct client *c) {
   if (c->trier) return 1;
-  return !c->manual && W.depth == 0 && !W.winding && !W.odds[F_CLIENT_STEP] && one_in(8);
+  return W.depth == 0 && !W.winding && !W.odds[F_CLIENT_STEP] && one_in(8);
 }
 
 /* ---- the calls ---- */

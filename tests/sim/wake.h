@@ -156,7 +156,7 @@ static inline void check_rate(const struct client *c) {
 
 static inline void check_wakes(const struct client *c) {
   int i;
-  if (W.cfg.out_of_model || c->trier || c->manual || has_alias()) return;
+  if (W.cfg.out_of_model || c->trier || has_alias()) return;
   check_economy(c);
   check_rate(c);
   for (i = 0; i < c->slots && W.cfg.light; i++)

@@ -158,7 +158,6 @@ struct client {
   int busy;             /* it is inside a call, or thinking: no wake-up now */
   int in_wait;          /* it is inside io->wait ... */
   int woken;            /* ... which shall return */
-  int manual;           /* a scenario drives it */
   int trier;            /* see single_attempt_client.h */
   int paused;           /* a scenario holds it still */
   uint32_t life;        /* grows with each rebirth */
