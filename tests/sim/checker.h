@@ -162,11 +162,11 @@ static inline void check_votes(const struct slot *s, long value) {
     int server = W.cfg.entry_server[i];
     if (s->lock.votes[i] != REDLOCK_VOTE_YES) continue;
     if (v->young_until[server] > W.now)
-      violation("R24: client %d slot %d counts the vote of server %d, which has forgotten less "
-                "than max_ttl_ms ago", s->client, s->index, server);
+      slot_fails(s, "R24", "counts the vote of server %d, which has forgotten less than "
+                           "max_ttl_ms ago", server);
     if (!(v->yes >> server & 1))
-      violation("R4: client %d slot %d counts a yes of server %d, which said no such thing to "
-                "value %ld", s->client, s->index, server, value);
+      slot_fails(s, "R4", "counts a yes of server %d, which said no such thing to value %ld",
+                 server, value);
   }
 }
 
@@ -182,16 +182,15 @@ static inline void grant_begins(struct slot *s, ns end) {
   check_token(s, value);
   if (value < 0) {
     if (!W.cfg.out_of_model)
-      violation("invariant 2: client %d slot %d is granted resource %d, but no server holds a "
-                "value that it may have meant", s->client, s->index, s->resource);
+      slot_fails(s, "invariant 2", "is granted resource %d, but no server holds a value that it "
+                                   "may have meant", s->resource);
     return;
   }
   check_votes(s, value);
   if (g->value >= 0 && g->end > W.now) T->fault[F_BROKEN_EXCLUSION] += (unsigned)W.cfg.broken;
   if (g->value >= 0 && g->end > W.now && !W.cfg.out_of_model)
-    violation("invariant 1: client %d slot %d is granted resource %d while client %d slot %d holds "
-              "it until %lld ns", s->client, s->index, s->resource, g->client, g->slot,
-              (long long)g->end);
+    slot_fails(s, "invariant 1", "is granted resource %d while client %d slot %d holds it until "
+                                 "%lld ns", s->resource, g->client, g->slot, (long long)g->end);
   W.value[value].state = V_GRANTED;
   g->value = value;
   g->client = s->client;
@@ -207,8 +206,8 @@ static inline void grant_extends(struct slot *s, ns end) {
   note(N_UNTIL, s->resource, s->value, end);
   if (s->value < 0 || W.cfg.out_of_model) return;
   if (g->value != s->value && g->value >= 0 && g->end > W.now)
-    violation("invariant 1: client %d slot %d extends resource %d while client %d slot %d holds it",
-              s->client, s->index, s->resource, g->client, g->slot);
+    slot_fails(s, "invariant 1", "extends resource %d while client %d slot %d holds it",
+               s->resource, g->client, g->slot);
   g->value = s->value;
   g->client = s->client;
   g->slot = s->index;

@@ -55,16 +55,16 @@ static void lock_is_lost(struct client *c, struct slot *s) {
   int early = client_ms(c) < s->deadline_ms && s->value >= 0;
   if (early && !W.cfg.out_of_model && !W.hook_fails_at && !W.odds[F_NO_CLOCK] &&
       holders(s) >= quorum())
-    violation("R19: client %d slot %d gives its lock up, %lld ms early, and a quorum holds it",
-              c->index, s->index, (long long)(s->deadline_ms - client_ms(c)));
+    slot_fails(s, "R19", "gives its lock up, %lld ms early, and a quorum holds it",
+               (long long)(s->deadline_ms - client_ms(c)));
   grant_ends(s);
   s->deadline_ms = 0;
 }
 
-static void check_hold(struct client *c, struct slot *s, int64_t deadline_ms) {
+static void check_hold(const struct slot *s, int64_t deadline_ms) {
   if (s->hold_ms && deadline_ms > s->granted_ms + s->hold_ms)
-    violation("R20: client %d slot %d is extended to %lld ms of hold, the limit is %lld", c->index,
-              s->index, (long long)(deadline_ms - s->granted_ms), (long long)s->hold_ms);
+    slot_fails(s, "R20", "is extended to %lld ms of hold, the limit is %lld",
+               (long long)(deadline_ms - s->granted_ms), (long long)s->hold_ms);
 }
 
 static void look_at_lock(struct client *c, struct slot *s) {
@@ -72,33 +72,29 @@ static void look_at_lock(struct client *c, struct slot *s) {
   if (s->state != S_HELD && s->state != S_KEPT && s->state != S_EXTENDING) {
     if (left && s->state != S_ACQUIRING &&
         !W.cfg.out_of_model) /* a grant may wait to be returned */
-      violation("R22: client %d slot %d is not held, and %lld ms remain", c->index, s->index,
-                (long long)left);
+      slot_fails(s, "R22", "is not held, and %lld ms remain", (long long)left);
     return;
   }
   if (left == 0) {
     if (s->deadline_ms == 0) return;
     if (client_ms(c) >= s->deadline_ms) return;
     if (s->state == S_HELD && !W.cfg.out_of_model)
-      violation("R22: client %d slot %d is held for %lld ms more, and none remain", c->index,
-                s->index, (long long)(s->deadline_ms - client_ms(c)));
+      slot_fails(s, "R22", "is held for %lld ms more, and none remain",
+                 (long long)(s->deadline_ms - client_ms(c)));
     lock_is_lost(c, s);
     return;
   }
   deadline_ms = client_ms(c) + left;
   if (s->value >= 0 && W.grant[s->resource].value == s->value && W.now > W.grant[s->resource].end &&
       !W.cfg.out_of_model && deadline_ms == s->deadline_ms)
-    violation("R2: client %d slot %d holds on %lld ns after the end of its grant", c->index,
-              s->index,
-              (long long)(W.now - W.grant[s->resource].end));
+    slot_fails(s, "R2", "holds on %lld ns after the end of its grant",
+               (long long)(W.now - W.grant[s->resource].end));
   if (deadline_ms == s->deadline_ms || W.cfg.out_of_model) return;
   if (deadline_ms < s->deadline_ms)
-    violation("R18: client %d slot %d: its deadline is shortened by %lld ms", c->index, s->index,
-              (long long)(s->deadline_ms - deadline_ms));
-  if (s->state == S_HELD)
-    violation("R22: client %d slot %d: its deadline moved with nothing pending", c->index,
-              s->index);
-  check_hold(c, s, deadline_ms);
+    slot_fails(s, "R18", "has its deadline shortened by %lld ms",
+               (long long)(s->deadline_ms - deadline_ms));
+  if (s->state == S_HELD) slot_fails(s, "R22", "has its deadline moved with nothing pending");
+  check_hold(s, deadline_ms);
   s->deadline_ms = deadline_ms;
   grant_extends(s, client_when(c, deadline_ms));
 }
@@ -108,11 +104,11 @@ static void check_bound(struct client *c, struct slot *s, int64_t timeout_ms) {
   int64_t now_ms = client_ms(c);
   if (s->bound_ms < 0 || s->state == S_IDLE || s->state == S_HELD || s->state == S_KEPT) return;
   if (now_ms > s->bound_ms && timeout_ms != 0)
-    violation("invariant 5: client %d slot %d is pending in state %d, %lld ms beyond its deadline",
-              c->index, s->index, s->state, (long long)(now_ms - s->bound_ms));
+    slot_fails(s, "invariant 5", "is pending in state %d, %lld ms beyond its deadline", s->state,
+               (long long)(now_ms - s->bound_ms));
   if (timeout_ms < 0 || now_ms + timeout_ms > larger(s->bound_ms, now_ms) + 1)
-    violation("invariant 5: client %d slot %d is due by %lld ms, timeout_ms says %lld", c->index,
-              s->index, (long long)(s->bound_ms - now_ms), (long long)timeout_ms);
+    slot_fails(s, "invariant 5", "is due by %lld ms, timeout_ms says %lld",
+               (long long)(s->bound_ms - now_ms), (long long)timeout_ms);
 }
 
 static void look_at_all(struct client *c) {
@@ -175,10 +171,9 @@ static void took_back(struct client *c, redlock_lock *lock) {
   if (!s) return;
   c->happened = 1;
   note(N_BACK, c->index, s->index, lock->status);
-  if (lock->user != s) violation("user: client %d slot %d lost its pointer", c->index, s->index);
+  if (lock->user != s) slot_fails(s, "user", "lost its pointer");
   if (s->state == S_IDLE || s->state == S_HELD)
-    violation("invariant 6: client %d slot %d is returned (status %d), but nothing was pending",
-              c->index, s->index, lock->status);
+    slot_fails(s, "invariant 6", "is returned (status %d), but nothing was pending", lock->status);
   actor_returned(c, s);
 }
 

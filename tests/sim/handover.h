@@ -1,6 +1,6 @@
 /* handover.h: users who hand their locks over, and users who adopt them (R28). A giver stops: it
  * forgets its lock, or it is paused until its time is over and then does what it likes. Of the last
- * tickets of a resource anyone may try any, at any time, alone or at once. */
+ * values given away anyone may try any, at any time, alone or at once. */
 #ifndef SIM_HANDOVER_H
 #define SIM_HANDOVER_H
 
@@ -22,10 +22,10 @@ static void wake_adopters(void) {
 
 /* From now on nobody relies on the lock; its keys stay. */
 static void hand_over(struct client *c, struct slot *s) {
-  struct tickets *t = &W.ticket[s->resource];
+  struct given *t = &W.given[s->resource];
   struct grant *g = &W.grant[s->resource];
   int64_t left = s->deadline_ms - client_ms(c);
-  memcpy(t->value[t->count++ % TICKETS], s->lock.value, sizeof s->lock.value);
+  memcpy(t->value[t->count++ % GIVEN], s->lock.value, sizeof s->lock.value);
   t->tries = 6;
   if (g->value == s->value) g->value = -1;
   wake_adopters();
@@ -40,30 +40,29 @@ static void hand_over(struct client *c, struct slot *s) {
 
 /* Whether it shall adopt, and what: mostly what is new. */
 static int wants_to_adopt(struct slot *s) {
-  struct tickets *t = &W.ticket[s->resource];
-  unsigned known = t->count < TICKETS ? t->count : TICKETS, back = 1;
+  struct given *t = &W.given[s->resource];
+  unsigned known = t->count < GIVEN ? t->count : GIVEN, back = 1;
   if (!W.cfg.hands || s->probe || W.hurry || known == 0) return 0;
-  if (strlen(W.name[s->resource]) > REDLOCK_MAX_RESOURCE - sizeof s->ticket) return 0;
+  if (strlen(W.name[s->resource]) > REDLOCK_MAX_RESOURCE - sizeof s->given) return 0;
   if (t->tries == 0 && !one_in(32)) return 0;
   if (t->tries == 0) back = 1 + below(known);
   else t->tries--;
-  memcpy(s->ticket, t->value[(t->count - back) % TICKETS], sizeof s->ticket);
+  memcpy(s->given, t->value[(t->count - back) % GIVEN], sizeof s->given);
   return 1;
 }
 
 /* R28: granted just now. */
 static void check_adoption(const struct slot *s) {
-  long old = value_of((const unsigned char *)(const void *)s->ticket, sizeof s->ticket);
-  W.ticket[s->resource].tries = 0;
+  long old = value_of((const unsigned char *)(const void *)s->given, sizeof s->given);
+  W.given[s->resource].tries = 0;
   if (!s->adopts) return;
   T->adoptions++;
   if (old < 0 || W.cfg.out_of_model) return;
   if (W.value[old].adopted++)
-    violation("R28: client %d slot %d adopts resource %d by value %ld, which was adopted before",
-              s->client, s->index, s->resource, old);
+    slot_fails(s, "R28", "adopts resource %d by value %ld, which was adopted before", s->resource,
+               old);
   if (s->value == old)
-    violation("R28: client %d slot %d adopts resource %d and keeps its old value %ld", s->client,
-              s->index, s->resource, old);
+    slot_fails(s, "R28", "adopts resource %d and keeps its old value %ld", s->resource, old);
 }
 
 #endif

@@ -36,10 +36,10 @@ static inline struct chunk *chunk_at(struct pipe *p, int i) {
   return &p->chunk[(p->first + i) % PIPE_CHUNKS];
 }
 
-static inline void pipe_arm(struct conn *n, int way) {
+static inline void pipe_schedule(struct conn *n, int way) {
   struct pipe *p = &n->pipe[way];
-  if (p->armed || p->count == 0) return;
-  p->armed = 1;
+  if (p->scheduled || p->count == 0) return;
+  p->scheduled = 1;
   schedule(chunk_at(p, 0)->when, EV_DELIVER, conn_index(n) * 2 + way, n->id);
 }
 
@@ -57,7 +57,7 @@ static inline void pipe_push(struct conn *n, int way, uint32_t end, int kind) {
   k->kind = kind;
   k->when = larger(p->last, W.now + latency());
   p->last = k->when;
-  pipe_arm(n, way);
+  pipe_schedule(n, way);
 }
 
 /* The bytes are on their way; those of a pipe that was cut are lost. */
@@ -187,17 +187,17 @@ static inline void on_deliver(int i, int way, uint32_t id) {
   struct chunk k;
   if (!n) return;
   p = &n->pipe[way];
-  p->armed = 0;
+  p->scheduled = 0;
   if (p->count == 0 || n->silent) return;
   k = *chunk_at(p, 0);
   if (is_blocked(n, way)) {
     p->again = smaller(larger(p->again * 2, RETRANSMIT_FIRST * MS), RETRANSMIT_MOST * MS);
-    p->armed = 1;
+    p->scheduled = 1;
     schedule(W.now + p->again, EV_DELIVER, i * 2 + way, id);
     return;
   }
   if (k.when > W.now) { /* the head was cut away meanwhile */
-    pipe_arm(n, way);
+    pipe_schedule(n, way);
     return;
   }
   p->again = 0;
@@ -207,7 +207,7 @@ static inline void on_deliver(int i, int way, uint32_t id) {
   if (k.kind != CHUNK_DATA) p->over = k.kind;
   on_arrival(n, way);
   if (n->state == CONN_FREE) return;
-  pipe_arm(n, way);
+  pipe_schedule(n, way);
   conn_tidy(n);
 }
 

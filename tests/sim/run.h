@@ -46,30 +46,13 @@ static void run_until(ns until, const int *stop) {
 
 static void world_reset(uint64_t seed) {
   int i;
+  memset(&W.seed, 0, sizeof W - offsetof(struct world, seed));
   W.seed = seed;
   rng_seed(&W.rng, seed);
-  W.now = 0;
-  W.healed = W.hurry = W.winding = W.quiet = W.depth = W.failed = 0;
-  W.hash = 0;
-  W.strikes_at = 0;
-  W.hooks = W.hook_fails_at = 0;
-  W.message[0] = 0;
-  W.events = 0;
-  W.turn = 0;
-  W.next_conn = 0;
-  W.values = 0;
-  W.probes_left = 0;
   tokens_reset();
   memset(&store_known_script, 0, sizeof store_known_script); /* a seed is one exact run */
   W.running = 1;
   for (i = 0; i < MAX_CONNS; i++) W.conn[i].state = CONN_FREE;
-  W.conns = 0;
-  memset(W.odds, 0, sizeof W.odds);
-  memset(W.blocked, 0, sizeof W.blocked);
-  memset(W.clogged, 0, sizeof W.clogged);
-  memset(W.server, 0, sizeof W.server);
-  memset(W.ticket, 0, sizeof W.ticket);
-  memset(W.stranger, 0, sizeof W.stranger);
   for (i = 0; i < MAX_RESOURCES; i++) W.grant[i].value = -1;
   if (!W.value) W.value = (struct value *)malloc(MAX_VALUES * sizeof *W.value);
   if (!W.value) exit(3);

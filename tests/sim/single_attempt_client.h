@@ -71,9 +71,8 @@ static void trier_looks(struct client *c) {
 
 static void check_try(const struct client *c, const struct slot *s) {
   if (c->trier && c->reaches_quorum && s->lock.status == REDLOCK_NO_QUORUM)
-    violation("invariant 4: client %d slot %d finds no quorum in one attempt, though a majority "
-              "has been within reach for %lld ms", c->index, s->index,
-              (long long)(reach_bound() / MS));
+    slot_fails(s, "invariant 4", "finds no quorum in one attempt, though a majority has been "
+                                 "within reach for %lld ms", (long long)(reach_bound() / MS));
 }
 
 #endif

@@ -93,8 +93,8 @@ static inline void check_token(struct slot *s, long value) {
   s->token = token;
   if (!W.cfg.fenced || token == 0) {
     if (W.cfg.fenced || token)
-      violation("invariant 7: client %d slot %d is granted resource %d with token %llu", s->client,
-                s->index, s->resource, (unsigned long long)token);
+      slot_fails(s, "invariant 7", "is granted resource %d with token %llu", s->resource,
+                 (unsigned long long)token);
     return;
   }
   T->tokens++;
@@ -104,14 +104,12 @@ static inline void check_token(struct slot *s, long value) {
 
 static inline void check_same_token(const struct slot *s) {
   if (s->lock.token != s->token)
-    violation("invariant 7: client %d slot %d has another token after an extension", s->client,
-              s->index);
+    slot_fails(s, "invariant 7", "has another token after an extension");
 }
 
 static inline void check_no_token(const struct slot *s) {
   if (s->lock.token)
-    violation("invariant 7: client %d slot %d has a token without a lock (status %d)", s->client,
-              s->index, s->lock.status);
+    slot_fails(s, "invariant 7", "has a token without a lock (status %d)", s->lock.status);
 }
 
 #endif

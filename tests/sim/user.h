@@ -57,7 +57,7 @@ static void rest_or_try_later(struct slot *s) {
 /* R23, and what each status must look like in the votes. An adoption is TAKEN where more than
    N - quorum servers say that the given value is not there; to it a refused token says nothing of
    the lock (R28). */
-static void check_classification(struct client *c, struct slot *s) {
+static void check_classification(const struct slot *s) {
   int i, absent = 0, yes = 0, gone = 0, spare = W.cfg.servers - quorum(), none_decided;
   redlock_status status = s->lock.status;
   for (i = 0; i < W.cfg.servers; i++) {
@@ -70,12 +70,11 @@ static void check_classification(struct client *c, struct slot *s) {
               v == REDLOCK_VOTE_CLOCK;
   }
   if ((status == REDLOCK_OK || status == REDLOCK_EXPIRED) && yes < quorum())
-    violation("R5: client %d slot %d says %d with %d votes", c->index, s->index, status, yes);
+    slot_fails(s, "R5", "says %d with %d votes", status, yes);
   none_decided = s->adopts ? gone <= spare : absent > spare;
   if ((status == REDLOCK_NO_QUORUM) != none_decided && status != REDLOCK_SYSTEM &&
       status != REDLOCK_OK && status != REDLOCK_EXPIRED)
-    violation("R23: client %d slot %d says %d while %d of %d gave no answer", c->index, s->index,
-              status, absent, W.cfg.servers);
+    slot_fails(s, "R23", "says %d while %d of %d gave no answer", status, absent, W.cfg.servers);
 }
 
 static ns when_to_act(struct slot *s, int64_t left_ms) {
@@ -89,13 +88,11 @@ static ns when_to_act(struct slot *s, int64_t left_ms) {
 static void on_acquired(struct client *c, struct slot *s) {
   int64_t left = remaining_of(c, s);
   redlock_status status = s->lock.status;
-  check_classification(c, s);
+  check_classification(s);
   check_try(c, s);
   s->bound_ms = -1;
   if (status == REDLOCK_OK) {
-    if (left <= 0)
-      violation("R1: client %d slot %d is handed a lock whose validity has passed", c->index,
-                s->index);
+    if (left <= 0) slot_fails(s, "R1", "is handed a lock whose validity has passed");
     s->state = S_HELD;
     s->granted_ms = client_ms(c);
     s->deadline_ms = s->granted_ms + left;
@@ -110,11 +107,10 @@ static void on_acquired(struct client *c, struct slot *s) {
   }
   check_no_token(s);
   T->adoptions_refused += (unsigned)s->adopts;
-  if (left) violation("R22: client %d slot %d has no lock, and %lld ms remain", c->index, s->index,
-                      (long long)left);
+  if (left) slot_fails(s, "R22", "has no lock, and %lld ms remain", (long long)left);
   if (status != REDLOCK_TAKEN && status != REDLOCK_NO_QUORUM && status != REDLOCK_EXPIRED &&
       status != REDLOCK_SYSTEM)
-    violation("status: client %d slot %d: acquire says %d", c->index, s->index, status);
+    slot_fails(s, "status", "gets %d from acquire", status);
   rest_or_try_later(s);
 }
 
@@ -127,14 +123,12 @@ static void on_extended(struct client *c, struct slot *s) {
   s->state = S_HELD;
   s->due = when_to_act(s, remaining_of(c, s));
   if (status == REDLOCK_OK && (was_kept || remaining_of(c, s) <= 0))
-    violation("R1: client %d slot %d is handed an extension whose validity has passed", c->index,
-              s->index);
+    slot_fails(s, "R1", "is handed an extension whose validity has passed");
   if (status == REDLOCK_INVALID || status == REDLOCK_TAKEN || status == REDLOCK_CANCELLED ||
       (was_kept && status == REDLOCK_NO_QUORUM))
-    violation("status: client %d slot %d: extension says %d", c->index, s->index, status);
+    slot_fails(s, "status", "gets %d from an extension", status);
   if (status != REDLOCK_EXPIRED) return;
-  if (remaining_of(c, s))
-    violation("R19: client %d slot %d is lost, and still remains", c->index, s->index);
+  if (remaining_of(c, s)) slot_fails(s, "R19", "is lost, and still remains");
   lock_is_lost(c, s);
   rest(s);
 }
@@ -151,8 +145,8 @@ static void actor_returned(struct client *c, struct slot *s) {
   T->operations++;
   if ((int)s->lock.operation != expected[s->state] || status == REDLOCK_PENDING ||
       status < REDLOCK_SYSTEM) {
-    violation("invariant 6: client %d slot %d in state %d is returned as operation %d, status "
-              "%d", c->index, s->index, s->state, s->lock.operation, status);
+    slot_fails(s, "invariant 6", "in state %d is returned as operation %d, status %d", s->state,
+               s->lock.operation, status);
     return;
   }
   count_status((int)s->lock.operation, status);
@@ -161,7 +155,7 @@ static void actor_returned(struct client *c, struct slot *s) {
   } else if (s->state == S_RELEASING) {
     if (status != REDLOCK_OK && status != REDLOCK_EXPIRED && status != REDLOCK_NO_QUORUM &&
         status != REDLOCK_SYSTEM)
-      violation("status: client %d slot %d: release says %d", c->index, s->index, status);
+      slot_fails(s, "status", "gets %d from release", status);
     rest(s);
   } else {
     if (s->state == S_KEPT && is_keeper(c))
@@ -179,12 +173,10 @@ static void returned(struct client *c, struct slot *s, redlock_status status, ns
   s->bound_ms = bound_ms;
   note(N_STARTED, c->index, s->index, status);
   if (status != s->lock.status)
-    violation("status: client %d slot %d: returned %d, says %d", c->index, s->index, status,
-              s->lock.status);
+    slot_fails(s, "status", "gets %d, and the lock says %d", status, s->lock.status);
   if (s->bound_ms >= 0 && client_ms(c) > s->bound_ms)
-    violation("invariant 5: client %d slot %d: the blocking call returns %lld ms too late",
-              c->index,
-              s->index, (long long)(client_ms(c) - s->bound_ms));
+    slot_fails(s, "invariant 5", "waits %lld ms too long in a blocking call",
+               (long long)(client_ms(c) - s->bound_ms));
   actor_returned(c, s);
   look_at_all(c);
 }
@@ -201,7 +193,7 @@ static redlock_status ask_library(struct client *c, struct slot *s, int blocks, 
   const char *name = W.name[s->resource];
   if (s->adopts)
     return (blocks ? c->lib->adopt : c->lib->start_adopt)(c->rl, &s->lock, name, s->ttl_ms,
-                                                          s->ticket);
+                                                          s->given);
   return (blocks ? c->lib->acquire : c->lib->start_acquire)(c->rl, &s->lock, name, s->ttl_ms,
                                                             wait_ms);
 }
@@ -240,8 +232,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   }
   forget(s);
   count_status(REDLOCK_ACQUIRE, status);
-  if (status != REDLOCK_SYSTEM)
-    violation("status: client %d slot %d: start_acquire says %d", c->index, s->index, status);
+  if (status != REDLOCK_SYSTEM) slot_fails(s, "status", "gets %d from start_acquire", status);
   rest_or_try_later(s);
 }
 
@@ -251,7 +242,7 @@ static void on_not_started(struct client *c, struct slot *s, redlock_status stat
   count_status(REDLOCK_EXTEND, status);
   if (status == REDLOCK_EXPIRED ? alive && remaining_of(c, s) > 0
                                 : status != REDLOCK_LIMIT && status != REDLOCK_SYSTEM)
-    violation("status: client %d slot %d: extend says %d", c->index, s->index, status);
+    slot_fails(s, "status", "gets %d from extend", status);
   s->due = think();
   if (status == REDLOCK_EXPIRED) rest(s);
 }
@@ -322,14 +313,13 @@ static void start_release(struct client *c, struct slot *s) {
     return;
   }
   if (status != REDLOCK_SYSTEM && status != (acquiring ? REDLOCK_CANCELLED : REDLOCK_EXPIRED))
-    violation("status: client %d slot %d: start_release says %d", c->index, s->index, status);
+    slot_fails(s, "status", "gets %d from start_release", status);
   if (status == REDLOCK_SYSTEM) { /* nothing was done, and this user does not try again */
     if (value >= 0) W.value[value].state = V_GRANTED;
     forget(s);
   }
   if (status == REDLOCK_EXPIRED && stands && !W.cfg.out_of_model && !W.odds[F_NO_CLOCK])
-    violation("R21: client %d slot %d: a release of a lock that was held was not sent", c->index,
-              s->index);
+    slot_fails(s, "R21", "releases a lock that was held, and nothing is sent");
   rest(s);
 }
 
@@ -341,8 +331,7 @@ static void cancel(struct client *c, struct slot *s) {
   status = c->lib->cancel(c->rl, &s->lock);
   s->bound_ms = -1;
   if (status != REDLOCK_OK)
-    violation("status: client %d slot %d: cancel in state %d says %d", c->index, s->index, s->state,
-              status);
+    slot_fails(s, "status", "in state %d gets %d from cancel", s->state, status);
   if (s->state == S_KEPT || s->state == S_EXTENDING) {
     look_at_lock(c, s);
     s->state = S_HELD;
@@ -393,8 +382,7 @@ static void misuse(struct client *c, struct slot *s) {
   if (status == REDLOCK_EXPIRED || status == REDLOCK_SYSTEM) return; /* as good a refusal */
   count_status(0, status);
   if (status != REDLOCK_INVALID)
-    violation("misuse: client %d slot %d in state %d: a call out of order says %d", c->index,
-              s->index, s->state, status);
+    slot_fails(s, "misuse", "in state %d: a call out of order says %d", s->state, status);
 }
 
 /* ---- what to do next ---- */

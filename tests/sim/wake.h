@@ -124,9 +124,8 @@ static inline void check_woken(const struct client *c, const struct slot *s) {
   if (since == NEVER || since <= larger(c->last_draw, c->stood)) return;
   T->wakes++;
   if (W.now <= since + wake_bound(s)) return;
-  violation("R26: client %d slot %d rests on, though it has known for %lld ms that resource %d is "
-            "free on a quorum of servers", c->index, s->index, (long long)((W.now - since) / MS),
-            s->resource);
+  slot_fails(s, "R26", "rests on, though it has known for %lld ms that resource %d is free on a "
+                       "quorum of servers", (long long)((W.now - since) / MS), s->resource);
 }
 
 /* The default rests grow to retry_max_ms in 2 s: nobody tries more often than that for nothing. */

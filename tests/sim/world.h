@@ -53,7 +53,7 @@ struct chunk {
 struct pipe {
   uint32_t written, arrived, read;
   int first, count; /* chunks under way */
-  int armed;        /* a delivery is in the queue */
+  int scheduled;    /* a delivery is in the queue of events */
   int over;         /* CHUNK_FIN or CHUNK_RST has arrived */
   int cut;          /* nothing more can be written */
   ns last;
@@ -139,8 +139,8 @@ struct slot {
   int64_t bound_ms;     /* the pending operation must be decided by then; -1 = no bound */
   long value;           /* that was granted; -1 = none */
   uint64_t token;       /* that came with it */
-  int adopts;           /* its acquire is an adoption (R28), with this ticket */
-  char ticket[20];
+  int adopts;           /* its acquire is an adoption (R28) of this value */
+  char given[20];
   int probe;            /* the single waiter of the end (invariant 4) */
   uint32_t asked_after; /* how many acquires of the resource had begun when this did ... */
   int beside;           /* ... and whether one of them was pending then */
@@ -222,11 +222,11 @@ struct grant {
   ns begin, end;
 };
 
-/* The last values that were handed over, stale ones too (R28). */
-enum { TICKETS = 4 };
+/* The last values that were given away, stale ones too (R28). */
+enum { GIVEN = 4 };
 
-struct tickets {
-  char value[TICKETS][20];
+struct given {
+  char value[GIVEN][20];
   unsigned count;
   int tries; /* how often the last one is still worth a try */
 };
@@ -292,10 +292,20 @@ struct totals {
 };
 
 static struct world {
+  /* What stays from one run to the next. */
+  int without[FAULT_COUNT]; /* switched off by hand, to look at something */
+  FILE *log;
+  struct value *value;
+  int can_leave;            /* run_world is to be left at once by `leave` */
+  jmp_buf leave;
+  struct config cfg;
+  struct client client[MAX_CLIENTS]; /* the room of their libraries */
+  struct conn conn[MAX_CONNS];       /* as far as `conns`, a high-water mark */
+  struct event heap[MAX_EVENTS];
+  /* What a run begins without. */
   uint64_t seed;
   struct rng rng;
   ns now;
-  int without[FAULT_COUNT];   /* switched off by hand, to look at something */
   uint32_t odds[FAULT_COUNT]; /* per million opportunities */
   int healed, winding, quiet; /* quiet: hooks do no mischief */
   int idle;                   /* R27: the step that is taken must do nothing */
@@ -303,35 +313,26 @@ static struct world {
   ns strikes_at;              /* when a server's clock or memory is next seen to: fencing.h */
   int hurry;                  /* triers try all the time */
   int depth;
-  int failed;
+  int failed, running;
   char message[MESSAGE_BYTES];
   uint64_t hash;
-  FILE *log;
   uint64_t hooks, hook_fails_at; /* the k-th hook call fails */
-  struct config cfg;
   char name[MAX_RESOURCES][REDLOCK_MAX_RESOURCE + 1];
   struct server server[MAX_SERVERS];
-  struct client client[MAX_CLIENTS];
-  struct conn conn[MAX_CONNS];
-  int conns; /* high-water mark */
+  int conns;
   uint32_t next_conn;
   ns blocked[MAX_CLIENTS][MAX_SERVERS][2];
   ns clogged[MAX_CLIENTS][MAX_SERVERS];
   struct grant grant[MAX_RESOURCES];
-  struct tickets ticket[MAX_RESOURCES];
+  struct given given[MAX_RESOURCES];
   struct stranger stranger[MAX_RESOURCES];
-  struct value *value;
   long values;
-  struct event heap[MAX_EVENTS];
   int events;
   uint32_t turn;
   uint32_t asked[MAX_RESOURCES]; /* how many acquires of it have begun */
   uint32_t key_turn;
   int probes_left;
   ns probe_deadline;
-  int running;
-  int can_leave;    /* run_seed is to be left at once by `leave` */
-  jmp_buf leave;
 } W;
 
 static struct totals totals_of_this_process;
@@ -446,6 +447,21 @@ static
   va_start(list, format);
   vsnprintf(W.message, MESSAGE_BYTES, format, list);
   va_end(list);
+}
+
+/* The same, of one slot. */
+static
+#ifdef __GNUC__
+    __attribute__((format(printf, 3, 4)))
+#endif
+    void
+    slot_fails(const struct slot *s, const char *rule, const char *format, ...) {
+  char text[MESSAGE_BYTES];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  violation("%s: client %d slot %d %s", rule, s->client, s->index, text);
 }
 
 /* The header's own assertions. What comes after one that fails may never end: the run is left. */
