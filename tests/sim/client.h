@@ -232,7 +232,6 @@ static void client_wake(struct client *c, uint32_t turn) {
     client_wake_at(c, W.now + between(MS, 10 * MS));
     return;
   }
-  T->beat++;
   check_wakes(c);
   if (W.cfg.waiters) check_paces(c);
   check_reason(c);

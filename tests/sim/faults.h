@@ -75,22 +75,15 @@ enum fault {
 
 enum { FIRST_OUT_OF_MODEL = F_SERVER_STEP, FIRST_OF_TOKENS = F_OLD_IMAGE };
 
-static inline const char *fault_text(int fault) {
-  static const char *const text[] = {
-#define X(name, text) text,
-      FAULTS(X)
+static const struct {
+  const char *name, *text;
+} fault_words[] = {
+#define X(name, text) {#name, text},
+    FAULTS(X)
 #undef X
-  };
-  return text[fault];
-}
+};
 
-static inline const char *fault_name(int fault) {
-  static const char *const name[] = {
-#define X(name, text) #name,
-      FAULTS(X)
-#undef X
-  };
-  return name[fault];
-}
+static inline const char *fault_text(int fault) { return fault_words[fault].text; }
+static inline const char *fault_name(int fault) { return fault_words[fault].name; }
 
 #endif

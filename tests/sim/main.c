@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,12 +14,36 @@
 enum { MAX_JOBS = 64, HANG_S = 60, TAIL_BYTES = 9000 };
 
 static struct {
-  uint64_t seed, runs, kept, grants, adoptions;
-  double seconds;
-  int jobs, coverage, replay, hash, silent, fenced, handed, crowd, waiters, rolling, mixed;
+  uint64_t seed, runs, seconds, jobs, kept, grants, adoptions;
+  uint64_t coverage, replay, hash, silent, mixed, always; /* always: bits of each seed */
   const char *logs; /* a folder */
   uint64_t *over;   /* shared: no seed is begun any more */
 } opt;
+
+/* What takes a number, and what is on or off, or adds a bit to each seed. */
+static const struct option {
+  const char *name;
+  uint64_t *number, *flag, bit;
+  const char *text;
+} options[] = {
+    {"--seed=", &opt.seed, NULL, 0, "the first seed; by default the time"},
+    {"--runs=", &opt.runs, NULL, 0, "how many seeds; by default as many as the seconds allow"},
+    {"--seconds=", &opt.seconds, NULL, 0, "by default 60"},
+    {"--jobs=", &opt.jobs, NULL, 0, "processes side by side"},
+    {"--grants=", &opt.grants, NULL, 0, "ends when so many fenced grants were seen"},
+    {"--adoptions=", &opt.adoptions, NULL, 0, "ends when so many adoptions were seen"},
+    {"--replay", NULL, &opt.replay, 1, "one seed, with its event log on the standard output"},
+    {"--coverage", NULL, &opt.coverage, 1, "fails if some fault, status or vote never occurred"},
+    {"--hash", NULL, &opt.hash, 1, "prints the hash of all event logs"},
+    {"--silent", NULL, &opt.silent, 1, "only the outcome"},
+    {"--kept", NULL, &opt.kept, KEPT_SEEDS, "the kept seeds first; without --runs, no others"},
+    {"--fencing", NULL, &opt.always, FENCED_SEED, "worlds of tokens only; else each fourth"},
+    {"--handed", NULL, &opt.always, HANDED_SEED, "locks change hands only; else two of eight"},
+    {"--crowd", NULL, &opt.always, CROWD_SEED, "a crowd waits only; else one of sixteen"},
+    {"--waiters", NULL, &opt.always, WAITER_SEED, "few waiters and strangers; else one of sixteen"},
+    {"--rolling", NULL, &opt.always, ROLLING_SEED, "rolling restarts; else one of sixteen"}};
+
+enum { OPTIONS = sizeof options / sizeof options[0] };
 
 static double now_s(void) {
   struct timespec t;
@@ -27,32 +52,22 @@ static double now_s(void) {
 }
 
 static int usage(void) {
+  char word[24];
   int i;
-  puts("sim [--seed=N]     the first seed; by default the time\n"
-       "    [--runs=N]     how many seeds; by default as many as the seconds allow\n"
-       "    [--seconds=N]  by default 60\n"
-       "    [--jobs=N]     processes side by side\n"
-       "    [--replay]     one seed, with its event log on the standard output\n"
-       "    [--logs=DIR]   where the log of a failed run goes; by default the current folder\n"
-       "    [--coverage]   fails if some fault, status or vote never occurred\n"
-       "    [--hash]       prints the hash of all event logs\n"
-       "    [--silent]     only the outcome\n"
-       "    [--kept]       the kept seeds first; without --runs, no others\n"
-       "    [--fencing]    worlds of tokens only; by default, each fourth\n"
-       "    [--grants=N]   ends when so many fenced grants were seen\n"
-       "    [--handed]     worlds in which locks change hands only; by default, two of eight\n"
-       "    [--crowd]      worlds in which a crowd waits only; by default, one of sixteen\n"
-       "    [--waiters]    worlds of few waiters and strangers only; by default, one of sixteen\n"
-       "    [--rolling]    worlds of rolling restarts only; by default, one of sixteen\n"
-       "    [--adoptions=N] ends when so many adoptions were seen\n"
-       "    [--wall-clock] the clients' clock is stepped, as a wall clock is: a planted bug\n"
-       "    [--without=FAULT] ...  one of:");
+  puts("sim, with any of:");
+  for (i = 0; i < OPTIONS; i++) {
+    snprintf(word, sizeof word, "%s%s", options[i].name, options[i].number ? "N" : "");
+    printf("  %-15s %s\n", word, options[i].text);
+  }
+  puts("  --logs=DIR      where the log of a failed run goes; by default the current folder\n"
+       "  --wall-clock    the clients' clock is stepped, as a wall clock is: a planted bug\n"
+       "  --without=FAULT ...  one of:");
   for (i = 0; i < FAULT_COUNT; i++) printf(" %s", fault_name(i));
   puts("");
   return 2;
 }
 
-static const char *option(const char *arg, const char *name) {
+static const char *value_of_option(const char *arg, const char *name) {
   size_t size = strlen(name);
   return strncmp(arg, name, size) == 0 ? arg + size : NULL;
 }
@@ -66,24 +81,16 @@ static int take_without(const char *name) {
 
 static int take_option(const char *arg) {
   const char *v;
-  if ((v = option(arg, "--seed=")) != NULL) opt.seed = strtoull(v, NULL, 10);
-  else if ((v = option(arg, "--runs=")) != NULL) opt.runs = strtoull(v, NULL, 10);
-  else if ((v = option(arg, "--seconds=")) != NULL) opt.seconds = strtod(v, NULL);
-  else if ((v = option(arg, "--jobs=")) != NULL) opt.jobs = atoi(v);
-  else if ((v = option(arg, "--logs=")) != NULL) opt.logs = v;
-  else if ((v = option(arg, "--without=")) != NULL) return take_without(v);
-  else if (strcmp(arg, "--replay") == 0) opt.replay = 1;
-  else if (strcmp(arg, "--coverage") == 0) opt.coverage = 1;
-  else if (strcmp(arg, "--hash") == 0) opt.hash = 1;
-  else if (strcmp(arg, "--silent") == 0) opt.silent = 1;
-  else if (strcmp(arg, "--fencing") == 0) opt.fenced = 1;
-  else if (strcmp(arg, "--handed") == 0) opt.handed = 1;
-  else if (strcmp(arg, "--crowd") == 0) opt.crowd = 1;
-  else if (strcmp(arg, "--waiters") == 0) opt.waiters = 1;
-  else if (strcmp(arg, "--rolling") == 0) opt.rolling = 1;
-  else if ((v = option(arg, "--adoptions=")) != NULL) opt.adoptions = strtoull(v, NULL, 10);
-  else if ((v = option(arg, "--grants=")) != NULL) opt.grants = strtoull(v, NULL, 10);
-  else if (strcmp(arg, "--kept") == 0) opt.kept = KEPT_SEEDS, opt.seconds = 0;
+  int i;
+  for (i = 0; i < OPTIONS; i++) {
+    const struct option *o = &options[i];
+    if ((v = value_of_option(arg, o->name)) == NULL || (o->flag && *v)) continue;
+    if (o->number) *o->number = strtoull(v, NULL, 10);
+    else *o->flag |= o->bit;
+    return 1;
+  }
+  if ((v = value_of_option(arg, "--logs=")) != NULL) opt.logs = v;
+  else if ((v = value_of_option(arg, "--without=")) != NULL) return take_without(v);
   else if (strcmp(arg, "--wall-clock") == 0) W.cfg.wall_clock = 1;
   else return 0;
   return 1;
@@ -141,16 +148,25 @@ static int replay(void) {
 
 /* ---- many runs ---- */
 
+/* Which worlds the i-th seed makes where none is wanted alone. */
+static uint64_t bits_at(uint64_t i) {
+  return (i % 4 == 3 ? FENCED_SEED : 0) + (i % 8 >= 6 ? HANDED_SEED : 0) +
+         (i % 16 == 5 ? CROWD_SEED : 0) + (i % 16 == 9 ? WAITER_SEED : 0) +
+         (i % 16 == 13 ? ROLLING_SEED : 0);
+}
+
 /* The i-th seed of all jobs; 0 = it is over. */
 static uint64_t seed_at(uint64_t i, double end) {
   if (i < opt.kept) return kept_seeds[i];
   i -= opt.kept;
   if (opt.runs ? i >= opt.runs : now_s() >= end || *opt.over) return 0;
-  return opt.seed + i + (opt.fenced || (opt.mixed && i % 4 == 3) ? FENCED_SEED : 0) +
-         (opt.handed || (opt.mixed && i % 8 >= 6) ? HANDED_SEED : 0) +
-         (opt.crowd || (opt.mixed && i % 16 == 5) ? CROWD_SEED : 0) +
-         (opt.waiters || (opt.mixed && i % 16 == 9) ? WAITER_SEED : 0) +
-         (opt.rolling || (opt.mixed && i % 16 == 13) ? ROLLING_SEED : 0);
+  return opt.seed + i + (opt.always | (opt.mixed ? bits_at(i) : 0));
+}
+
+/* A seed that takes so long hangs. What else the machine does counts not. */
+static void limit_time(void) {
+  struct itimerval most = {{0, 0}, {HANG_S, 0}};
+  setitimer(ITIMER_VIRTUAL, &most, NULL);
 }
 
 static void worker(int job, struct totals *shared, double end) {
@@ -158,6 +174,7 @@ static void worker(int job, struct totals *shared, double end) {
   T = shared;
   for (i = (uint64_t)job; (T->seed = seed_at(i, end)) != 0; i += (uint64_t)opt.jobs) {
     uint64_t seed = T->seed;
+    limit_time();
     if (run_seed(seed)) continue;
     if (opt.silent) printf("seed %llu: %s\n", (unsigned long long)seed, W.message);
     else show_failure(seed);
@@ -170,30 +187,17 @@ static void worker(int job, struct totals *shared, double end) {
 static void sum_up(const struct totals *shared, struct totals *sum) {
   int i;
   memset(sum, 0, sizeof *sum);
-  for (i = 0; i < opt.jobs; i++) totals_add(sum, &shared[i]);
-}
-
-/* A job that has not moved for long hangs: its seed is told, and it is ended. */
-static void watch(pid_t pid, const struct totals *t, uint64_t *beat, double *since) {
-  uint64_t now = t->beat + t->events;
-  if (now != *beat) {
-    *beat = now;
-    *since = now_s();
-  } else if (now_s() - *since > HANG_S) {
-    printf("FAILED: seed %llu hangs\n", (unsigned long long)t->seed);
-    fflush(stdout);
-    kill(pid, SIGKILL);
-  }
+  for (i = 0; i < (int)opt.jobs; i++) totals_add(sum, &shared[i]);
 }
 
 static int reap(pid_t *pids, const struct totals *shared) {
   int i, status, bad = 0;
-  for (i = 0; i < opt.jobs; i++) {
+  for (i = 0; i < (int)opt.jobs; i++) {
     if (!pids[i] || waitpid(pids[i], &status, WNOHANG) != pids[i]) continue;
     pids[i] = 0;
     if (WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM)
-      printf("FAILED: seed %llu ended by signal %d\n", (unsigned long long)shared[i].seed,
-             WTERMSIG(status));
+      printf("FAILED: seed %llu ended by signal %d%s\n", (unsigned long long)shared[i].seed,
+             WTERMSIG(status), WTERMSIG(status) == SIGVTALRM ? ": it hangs" : "");
     if (!WIFEXITED(status) || WEXITSTATUS(status)) bad = 1;
   }
   return bad;
@@ -201,7 +205,7 @@ static int reap(pid_t *pids, const struct totals *shared) {
 
 static int alive(const pid_t *pids) {
   int i, count = 0;
-  for (i = 0; i < opt.jobs; i++) count += pids[i] != 0;
+  for (i = 0; i < (int)opt.jobs; i++) count += pids[i] != 0;
   return count;
 }
 
@@ -213,26 +217,21 @@ static int enough(const struct totals *shared) {
 
 static int run_jobs(struct totals *shared, double begin) {
   static pid_t pids[MAX_JOBS];
-  static uint64_t beat[MAX_JOBS];
-  static double since[MAX_JOBS];
   struct timespec tick = {0, 20000000};
   struct totals sum;
   double shown = begin;
   int i, bad = 0;
   fflush(stdout);
-  for (i = 0; i < opt.jobs; i++) {
-    since[i] = begin;
+  for (i = 0; i < (int)opt.jobs; i++) {
     pids[i] = fork();
-    if (pids[i] == 0) worker(i, &shared[i], begin + opt.seconds);
+    if (pids[i] == 0) worker(i, &shared[i], begin + (double)opt.seconds);
     if (pids[i] < 0) return 1;
   }
   while (alive(pids)) {
     nanosleep(&tick, NULL);
     bad |= reap(pids, shared);
-    for (i = 0; i < opt.jobs; i++) {
-      if (pids[i] && bad) kill(pids[i], SIGTERM);
-      else if (pids[i]) watch(pids[i], &shared[i], &beat[i], &since[i]);
-    }
+    for (i = 0; i < (int)opt.jobs && bad; i++)
+      if (pids[i]) kill(pids[i], SIGTERM);
     if ((opt.grants || opt.adoptions) && enough(shared)) *opt.over = 1;
     if (now_s() - shown < (opt.seconds > 600 ? 60 : 10) || opt.silent) continue;
     shown = now_s();
@@ -257,6 +256,7 @@ int main(int argc, char **argv) {
 #endif
   for (i = 1; i < argc; i++)
     if (!take_option(argv[i])) return usage();
+  if (argc > 1 && opt.kept) opt.seconds = 0;
   if (!opt.seed) opt.seed = (uint64_t)time(NULL) % 10000000 * 10000;
   if (!opt.runs) opt.mixed = 1;
   if (opt.replay) return replay();

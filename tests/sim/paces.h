@@ -46,17 +46,6 @@ static inline ns held_since(int server, int resource) {
 
 /* ---- a quorum of them ---- */
 
-/* Since when so many have been so: the latest of the first of them. */
-static inline ns nth_earliest(ns *since, int n) {
-  int i, k;
-  for (i = 1; i < W.cfg.servers; i++) {
-    ns t = since[i];
-    for (k = i; k > 0 && since[k - 1] > t; k--) since[k] = since[k - 1];
-    since[k] = t;
-  }
-  return since[n - 1];
-}
-
 /* Since when a quorum has told the client. */
 static inline ns told_since(const struct client *c, int resource) {
   ns since[MAX_SERVERS] = {0};

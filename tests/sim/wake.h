@@ -74,16 +74,22 @@ static inline ns wake_knows(const struct client *c, const struct slot *s, int en
   return t->read;
 }
 
-/* The latest of the first quorum of them. */
-static inline ns wake_since(const struct client *c, const struct slot *s) {
-  ns known[MAX_SERVERS], t;
-  int i, k, n = 0;
-  for (i = 0; i < W.cfg.servers; i++) {
-    t = wake_knows(c, s, i);
-    for (k = n++; k > 0 && known[k - 1] > t; k--) known[k] = known[k - 1];
-    known[k] = t;
+/* Since when so many have been so: the latest of the first of them. */
+static inline ns nth_earliest(ns *since, int n) {
+  int i, k;
+  for (i = 1; i < W.cfg.servers; i++) {
+    ns t = since[i];
+    for (k = i; k > 0 && since[k - 1] > t; k--) since[k] = since[k - 1];
+    since[k] = t;
   }
-  return known[quorum() - 1];
+  return since[n - 1];
+}
+
+static inline ns wake_since(const struct client *c, const struct slot *s) {
+  ns known[MAX_SERVERS] = {0};
+  int i;
+  for (i = 0; i < W.cfg.servers; i++) known[i] = wake_knows(c, s, i);
+  return nth_earliest(known, quorum());
 }
 
 /* Whether the lock of a resource, or what is left of one, was given to somebody who had waited. */
@@ -128,26 +134,19 @@ static inline void check_woken(const struct client *c, const struct slot *s) {
                        "quorum of servers", (long long)((W.now - since) / MS), s->resource);
 }
 
-/* The default rests grow to retry_max_ms in 2 s: nobody tries more often than that for nothing. */
-static inline void check_economy(const struct client *c) {
-  ns first = c->draws[c->drawn % DRAWS];
-  if (W.cfg.retry_min_ms || W.cfg.retry_max_ms < 100 || c->slots > 1 || c->drawn < DRAWS) return;
-  if (first < c->pushed_at + 3 * SEC || c->last_draw - first > SEC) return;
-  violation("R26: client %d has tried %d times in %lld ms, and no push came for %lld ms",
-            c->index, DRAWS, (long long)((c->last_draw - first) / MS),
-            (long long)((first - c->pushed_at) / MS));
-}
-
-/* Nor does it where it hears something now and then, in worlds with quarantine, dead servers and
- * crowds too: a push of one server is worth a few attempts, of each waiter. Where it polls, two
- * attempts may follow each rest: a plain one, and one that makes the servers track the key. */
+/* With the default back-offs, which grow to retry_max_ms in 2 s, nobody tries often for nothing, in
+ * worlds with quarantine, dead servers and crowds too: a push of one server is worth a few attempts,
+ * of each waiter. Where it polls, two attempts may follow each back-off: a plain one, and one that
+ * makes the servers track the key. In worlds of tokens an attempt may draw three values: there it is
+ * looked at only while nothing is heard. */
 static inline void check_rate(const struct client *c) {
   unsigned oldest = c->drawn % DRAWS;
   uint32_t heard = c->heard - c->heard_at[oldest];
-  ns first = c->draws[oldest];
+  ns first = c->draws[oldest], since = W.cfg.fenced ? c->pushed_at : c->asked;
+  int slots = W.cfg.fenced ? 1 : 2;
   if (W.cfg.retry_min_ms || W.cfg.retry_max_ms < 100u * (uint32_t)c->slots) return;
-  if (W.cfg.fenced || c->slots > 2 || c->drawn < DRAWS) return; /* fenced: three values each */
-  if (first < c->asked + 3 * SEC || c->last_draw - first > SEC) return;
+  if (c->slots > slots || c->drawn < DRAWS) return;
+  if (first < since + 3 * SEC || c->last_draw - first > SEC) return;
   if (heard * 4 * (uint32_t)c->slots >= DRAWS) return;
   violation("R26: client %d has tried %d times in %lld ms, and heard %u times",
             c->index, DRAWS, (long long)((c->last_draw - first) / MS), heard);
@@ -156,7 +155,6 @@ static inline void check_rate(const struct client *c) {
 static inline void check_wakes(const struct client *c) {
   int i;
   if (W.cfg.out_of_model || c->trier || has_alias()) return;
-  check_economy(c);
   check_rate(c);
   for (i = 0; i < c->slots && W.cfg.light; i++)
     if (c->slot[i].state == S_ACQUIRING && c->slot[i].lock.status == REDLOCK_PENDING)

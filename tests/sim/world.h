@@ -288,7 +288,6 @@ struct totals {
   uint64_t strangers, lies, paces, frees, rolls;
   uint64_t fenced_runs, broken_runs, tokens, broken_tokens, second_rounds;
   uint64_t seed; /* under way */
-  uint64_t beat; /* changes while it lives */
 };
 
 static struct world {
