@@ -364,13 +364,13 @@ static inline int script_has(struct arg script, const char *word) {
   return 0;
 }
 
-enum script { SCRIPT_RELEASE, SCRIPT_EXTEND, SCRIPT_ARM, SCRIPT_FENCED, SCRIPT_INFO };
+enum script { SCRIPT_RELEASE, SCRIPT_EXTEND, SCRIPT_TRACKED, SCRIPT_FENCED, SCRIPT_INFO };
 
 /* Which of them it is, by the words in it and by its arguments. A planted bug takes words away. */
 static inline enum script script_of(int argc, const struct arg *argv) {
   if (script_has(argv[1], "'info'")) return SCRIPT_INFO;
   if (argc == 10 && script_has(argv[1], "KEYS[2]")) return SCRIPT_FENCED;
-  if (argc == 7) return SCRIPT_ARM;
+  if (argc == 7) return SCRIPT_TRACKED;
   return argc > 5 && script_has(argv[1], "pexpire") ? SCRIPT_EXTEND : SCRIPT_RELEASE;
 }
 
@@ -590,7 +590,7 @@ static inline void store_delex(struct store *s, struct session *c, const struct 
 }
 
 /* R26 R28: EVAL script 1 resource value ttl beginning, which has read the key. */
-static inline void store_arm(struct store *s, struct session *c, const struct arg *argv,
+static inline void store_set_tracked(struct store *s, struct session *c, const struct arg *argv,
                              const struct key *k, struct reply *r, struct effect *e) {
   struct arg set[5];
   set[1] = argv[3];
@@ -624,9 +624,9 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
     store_fenced(s, c, argv, store_script(argv[1]), r, e);
     return;
   }
-  if (script == SCRIPT_ARM) {
+  if (script == SCRIPT_TRACKED) {
     if (looks) session_reads(c, argv[3], k != NULL);
-    store_arm(s, c, argv, k, r, e);
+    store_set_tracked(s, c, argv, k, r, e);
     return;
   }
   finds = k && !k->list && k->value_size == value.size &&

@@ -329,7 +329,7 @@ function plot_crowd(title, what, i, n, limit, top, y) {
                           "number of processes that want it. Each holds it for 20 ms and wants " \
                           "it again at once; one run of 4 s each, on one machine.")
   y = paragraph(y + 6, "faint", among(32) among(256))
-  y = legend(y + 4, "ours", "redlock.h: woken when it may be free, in line")
+  y = legend(y + 4, "ours", "redlock.h: woken when it may be free, in a queue")
   y = legend(y, "other", "polling, every 50 to 250 ms")
   limit = up_to(most["crowd"])
   top = y + 16

@@ -33,7 +33,7 @@ static inline void fake_describe_script(struct fake_command *c, const struct fak
   enum script script = script_of(a->count, a->arg);
   int at = script == SCRIPT_FENCED ? 6 : 5;
   c->fenced = script == SCRIPT_FENCED;
-  c->tracked = script == SCRIPT_ARM;
+  c->tracked = script == SCRIPT_TRACKED;
   c->value = fake_text_of(a->arg[at - 1]);
   if (script != SCRIPT_RELEASE) c->ttl_ms = fake_arg_number(a, at);
   c->swaps = (c->fenced || c->tracked) &&

@@ -2,8 +2,8 @@
 """Handing a held lock over (R28): every state of three servers, a giver whose old commands are
 still under way, adopters B and C who have the same value, and a stranger X who acquires.
 
-The design is 'swap': adopting replaces the giver's value by a fresh one, and what a failed attempt
-has replaced is undone by `undo`: 'delete', as any attempt rolls back. Rejected: 'back' (the old
+The design is 'replace': adopting replaces the giver's value by a fresh one, and what a failed
+attempt has replaced is undone by `undo`: 'delete', as any attempt rolls back. Rejected: 'back' (the old
 value again), 'never', and 'extend', where adopting is an extension of the old value. LONG=1 adds
 those that take minutes.
 
@@ -53,7 +53,7 @@ class World:
             return ((a, (by,)), 'y') if value == FREE else (key, 'n')
         if kind == 'extend':
             return ((value, given), 'y') if value == a else (key, 'n')
-        if kind == 'swap':
+        if kind == 'replace':
             return ((command[3], given), 'y') if value == a else (key, 'n')
         if kind == 'back':
             return ((command[3], time), 'y') if value == a else (key, 'n')
@@ -99,7 +99,7 @@ class World:
                 q = dict(queues)
                 command = (('set', mine, me) if name == 'X' else
                            ('extend', 'o', me) if self.design == 'extend' else
-                           ('swap', 'o', me, mine))
+                           ('replace', 'o', me, mine))
                 for s in range(N):
                     q[name, s] = q.get((name, s), ()) + (command,)
                 then(name + ' asks', queues=q,
@@ -130,9 +130,9 @@ class World:
                         undone = None
                         if self.design == 'extend' and self.fail_release:
                             undone = ('delete', mine, me)
-                        elif self.design == 'swap' and self.undo == 'delete':
+                        elif self.design == 'replace' and self.undo == 'delete':
                             undone = ('delete', mine, me)
-                        elif self.design == 'swap' and self.undo == 'back':
+                        elif self.design == 'replace' and self.undo == 'back':
                             undone = ('back', mine, me, 'o')
                         if undone and self.undo_overtakes:
                             q[name, s] = (undone,) + q.get((name, s), ())
@@ -202,13 +202,13 @@ def run(label, expected, long=False, **how):
     explore.check(label, expected, w.start, w.steps)
 
 
-DESIGNS = ('swap', 'delete'), ('swap', 'never'), ('swap', 'back'), ('extend', 'never')
+DESIGNS = ('replace', 'delete'), ('replace', 'never'), ('replace', 'back'), ('extend', 'never')
 
 
 def used_once():
     print('One value, adopted once. G has a SET and an extension under way; X acquires.')
     for design, undo in DESIGNS:
-        name = design if design == 'extend' else 'swap, undo: ' + undo
+        name = design if design == 'extend' else 'replace, undo: ' + undo
         how = dict(design=design, undo=undo, use='once', long=undo != 'delete')
         run(name + ': exclusion', 'holds', ask='exclusion', **how)
         run(name + ': held without a gap', 'broken', ask='continuity', **how)
@@ -218,7 +218,7 @@ def used_once():
 
 def used_in_turn():
     print('A value adopted in turn: by B again if it failed, or by C when B has let go.')
-    run('swap, undo: delete: exclusion, B tries twice', 'holds', design='swap', undo='delete',
+    run('replace, undo: delete: exclusion, B tries twice', 'holds', design='replace', undo='delete',
         use='once', ask='exclusion', retries=1, late=False)
     run('extend: exclusion, B tries twice', 'holds', long=True, design='extend', use='once',
         ask='exclusion', retries=1, late=False)
@@ -228,9 +228,9 @@ def used_in_turn():
 
 def after_a_pause():
     print('A giver that is only paused: it wakes past its deadline, and releases.')
-    run('swap, undo: delete: B and X', 'holds', design='swap', undo='delete', use='once',
+    run('replace, undo: delete: B and X', 'holds', design='replace', undo='delete', use='once',
         ask='adopters', moved=False, wakes=True, late=False)
-    run('swap, undo: delete: X and a giver that has not stopped', 'broken', design='swap',
+    run('replace, undo: delete: X and a giver that has not stopped', 'broken', design='replace',
         undo='delete', use='once', ask='strangers', moved=False, late=False)
     run('extend: B and X', 'broken', design='extend', use='once', ask='adopters', moved=False,
         wakes=True, late=False)
@@ -239,11 +239,11 @@ def after_a_pause():
 def used_twice():
     print('A value adopted twice.')
     for undo in 'delete', 'never', 'back':
-        run('swap, undo: %s: exclusion among B and C' % undo, 'holds', long=undo != 'delete',
-            design='swap', undo=undo, ask='exclusion', stranger=False)
+        run('replace, undo: %s: exclusion among B and C' % undo, 'holds', long=undo != 'delete',
+            design='replace', undo=undo, ask='exclusion', stranger=False)
     for undo in 'delete', 'never': # with 'back' there are more than 5 million states
-        run('swap, undo: %s: exclusion among B, C and X' % undo, 'holds', long=True, design='swap',
-            undo=undo, ask='exclusion', late=False)
+        run('replace, undo: %s: exclusion among B, C and X' % undo, 'holds', long=True,
+            design='replace', undo=undo, ask='exclusion', late=False)
     run('extend: exclusion', 'broken', design='extend', ask='exclusion', stranger=False)
     run('extend: no stranger while one of them holds, if none releases', 'holds', long=True,
         design='extend', ask='strangers', releases=False)
@@ -257,7 +257,7 @@ def lost():
     print('Can the lock be lost though no key expired, nobody stopped and nobody took it?')
     how = dict(use='once', ask='lost', expiry=False, stranger=False, late=False)
     for design, undo in DESIGNS:
-        name = design if design == 'extend' else 'swap, undo: ' + undo
+        name = design if design == 'extend' else 'replace, undo: ' + undo
         never = undo == 'back' or design == 'extend'
         run(name + ': no, without loss', 'holds' if never else 'broken', design=design, undo=undo,
             **how)
@@ -271,8 +271,8 @@ def planted():
         ask='exclusion', moved=False, stranger=False)
     run('extend: a late quorum counts after the deadline', 'broken', design='extend', use='once',
         ask='exclusion', deadline=False)
-    run('swap: the undoing overtakes its swap', 'broken', design='swap', undo='back', use='once',
-        ask='lost', expiry=False, stranger=False, late=False, undo_overtakes=True)
+    run('replace: the undoing overtakes its adoption', 'broken', design='replace', undo='back',
+        use='once', ask='lost', expiry=False, stranger=False, late=False, undo_overtakes=True)
 
 
 for part in used_once, used_in_turn, after_a_pause, used_twice, lost, planted:

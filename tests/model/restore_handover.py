@@ -5,8 +5,8 @@ A count of o's, without time: keys never expire, votes of young servers count, m
 time. All of that allows more than the servers do, so 'holds' is safe; 'broken' says what the rule
 is for. N servers; the giver G holds o at all of them (or its SET for the last is still under way),
 may hand it over at any moment, and each server may restart: its key and what its connections
-carried is gone. Adopters B and C each swap o for a fresh value of their own, count a quorum of yes, and let
-go (their key is deleted) or fail (the same); a late swap, delete or SET of a lost connection may
+carried is gone. Adopters B and C each replace o by a fresh value of their own, count a quorum of yes, and let
+go (their key is deleted) or fail (the same); a late adoption, delete or SET of a lost connection may
 come at any time, or never. Violation: both B and C are granted.
 
 rule  'never'   no SET but the first
@@ -22,8 +22,8 @@ class Hand:
     def __init__(self, rule='life', stops=True, restarts=2, servers=3, late=1, wins=True):
         self.__dict__.update(locals())
         self.q = servers // 2 + 1
-        # server: (value, SETs of o under way, may G send one to this life?, B's swap, C's swap)
-        # swap: 0 none, 1 under way, 2 yes, 3 no;  +4 = its delete is behind it
+        # server: (value, SETs of o under way, may G send one to this life?, B's and C's adoption)
+        # replace: 0 none, 1 under way, 2 yes, 3 no;  +4 = its delete is behind it
         s = ['o', 0, 0, 0, 0]
         servers_ = [tuple(s)] * (servers - late) + [('-', 1, 0, 0, 0)] * late
         self.start = tuple(sorted(servers_)), True, IDLE, IDLE, restarts
@@ -46,8 +46,8 @@ class Hand:
             v, sets, may, sb, sc = s
             if left:
                 # connections end: what was asked of the old life is gone; votes already cast stay
-                swaps = [x if x & 3 != 1 else 3 for x in (sb, sc)]
-                gone = '-', 0, 1, swaps[0] & 3, swaps[1] & 3
+                adopts = [x if x & 3 != 1 else 3 for x in (sb, sc)]
+                gone = '-', 0, 1, adopts[0] & 3, adopts[1] & 3
                 yield 'restart of %d' % i, at(i, gone, left=left - 1)
             if sends and may and self.rule != 'never' and sets < 2:
                 keeps = 1 if self.rule == 'young' else 0
@@ -63,7 +63,7 @@ class Hand:
                 put = lambda value, y: (value, sets, may) + ((y, sc) if k == 0 else (sb, y))
                 if x & 3 == 1:
                     if v == 'o':
-                        yield '%s swaps at %d' % (mine, i), at(i, put(mine, x & 4 | 2))
+                        yield '%s adopts at %d' % (mine, i), at(i, put(mine, x & 4 | 2))
                     else:
                         yield '%s finds no o at %d' % (mine, i), at(i, put(v, x & 4 | 3))
                     yield '%s is cut off from %d' % (mine, i), at(i, put(v, 3))

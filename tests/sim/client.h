@@ -200,7 +200,7 @@ static void client_step(struct client *c) {
   look_at_all(c);
 }
 
-/* What still stands in line when the client falls asleep begins when it wakes (R11, seed
+/* What is still in the queue when the client falls asleep begins when it wakes (R11, seed
  * 800002112), and has one timeout from then on. */
 static void allow_one_more_round(struct client *c, ns wakes) {
   int64_t least_ms = clock_at(&c->clock, wakes) / MS + W.cfg.server_timeout_ms + 3;
@@ -217,7 +217,7 @@ static void client_pause(struct client *c) {
   if (length) c->paused_until = W.now + length;
   if (length) c->stood = W.now + length;
   if (length) allow_one_more_round(c, W.now + length);
-  if (!W.cfg.light) forgive(c, length); /* the line has stood still too (R11) */
+  if (!W.cfg.light) forgive(c, length); /* the queue has stood still too (R11) */
 }
 
 static void client_wake(struct client *c, uint32_t turn) {

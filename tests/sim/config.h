@@ -60,7 +60,7 @@ static void draw_times(struct config *k) {
     k->duration = between(120, 3600) * SEC;
   }
   k->orphans_checked = k->ttl_max_ms >= 10000 && one_in(2);
-  if (k->retry_max_ms % 2) k->retry_min_ms = 0; /* the default: short rests first (R9) */
+  if (k->retry_max_ms % 2) k->retry_min_ms = 0; /* the default: short back-offs first (R9) */
 }
 
 /* Swarm: two in five faults are off, the others have odds over three decades. */
@@ -290,7 +290,7 @@ static int draw_ppm(void) {
 static void print_config(FILE *f) {
   const struct config *k = &W.cfg;
   int i;
-  fprintf(f, "servers %d, clients %d (%d only try), resources %d, slots %d, %s log, db %d, "
+  fprintf(f, "servers %d, clients %d (%d only try), resources %d, slots %d, %s ring, db %d, "
           "password %s\n", k->servers, k->clients, k->triers, k->resources, k->slots,
           k->small ? "small" : "default", k->db, k->password ? k->password : "none");
   fputs("kinds of servers:", f);

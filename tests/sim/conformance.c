@@ -1,6 +1,6 @@
 /* conformance: the simulated server and a real one get the same random commands, in the same random
- * pieces, and must answer the same bytes, on the connection that asks and on one beside it, which is
- * told of changes. Times to live are compared with a margin; of INFO, what the header reads. */
+ * pieces, and must answer the same bytes, on the connection that asks and on one beside it, which
+ * is told of changes. Times to live are compared with a margin; of INFO, what the header reads. */
 #define REDLOCK_STATIC
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
@@ -248,7 +248,7 @@ static void make_odd(struct message *m) {
 }
 
 /* With a value of its own, as each attempt has. */
-static void make_arm(struct message *m) {
+static void make_attempt(struct message *m) {
   static unsigned attempt;
   char value[VALUE + 6], same[VALUE + 1], old[VALUE + 1];
   snprintf(old, sizeof old, "%020u", attempt - below(6));
@@ -260,7 +260,7 @@ static void make_arm(struct message *m) {
 
 /* Only what the header sends. */
 static void make_own(struct message *m) {
-  if (!is_old && below(4) == 0) make_arm(m);
+  if (!is_old && below(4) == 0) make_attempt(m);
   else if (below(2)) make_set(m);
   else if (below(2)) make_release(m);
   else make_extend(m);
@@ -284,7 +284,7 @@ static void make(struct message *m) {
       else make_look(m);
       break;
     case 11:
-    case 12: make_arm(m); break;
+    case 12: make_attempt(m); break;
     default: make_odd(m);
   }
 }
@@ -603,7 +603,7 @@ static void make_tracked(struct message *m) {
     case 4: make_release(m); break;
     case 5: say(m, 6, "EVAL", scripts[LOCK].sent, "1", a_name(), a_value(), ttl); break;
     case 6: make_set(m); break;
-    default: make_arm(m);
+    default: make_attempt(m);
   }
 }
 

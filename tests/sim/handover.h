@@ -4,7 +4,7 @@
 #ifndef SIM_HANDOVER_H
 #define SIM_HANDOVER_H
 
-static void rest(struct slot *s);
+static void become_idle(struct slot *s);
 static void forget(struct slot *s);
 
 /* Some who do nothing look at once whether there is something to adopt. */
@@ -35,7 +35,7 @@ static void hand_over(struct client *c, struct slot *s) {
   }
   s->value = -1;
   forget(s);
-  rest(s);
+  become_idle(s);
 }
 
 /* Whether it shall adopt, and what: mostly what is new. */

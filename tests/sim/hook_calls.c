@@ -1,5 +1,5 @@
 /* hook_calls: each call of a hook fails once, in a small world without any other fault, under the
- * same checker as the random runs. (fake/hooks.c has calls of one hook alone, also from then on.) */
+ * checker of the random runs. (fake/hooks.c has calls of one hook alone, also from then on.) */
 #include "check.h"
 #include "run.h"
 

@@ -1,5 +1,5 @@
-/* lib.h: the header under test, compiled twice: with its default log, and with the smallest one, in
- * which room is always scarce (R11). A redlock_lock is the same in both; a client is not. */
+/* lib.h: the header under test, compiled twice: with its default ring, and with the smallest one,
+ * in which room is always scarce (R11). A redlock_lock is the same in both; a client is not. */
 #ifndef SIM_LIB_H
 #define SIM_LIB_H
 

@@ -84,7 +84,7 @@ static inline void check_pace(const struct client *c, struct pace *p, ns since, 
 
 enum { TOLD_S = 4, TOLD_MOST = 8 };
 
-/* Whoever is told rests for a second or more. */
+/* Whoever is told backs off for a second or more. */
 static inline void check_told(struct client *c, const struct slot *s) {
   ns since = larger(told_since(c, s->resource), taken_since(s->resource));
   int i;
@@ -96,16 +96,16 @@ static inline void check_told(struct client *c, const struct slot *s) {
 
 enum { POLLED_S = 10, GROWN_S = 3 };
 
-/* Nobody tries more often than who polls: rests that have grown (R9) last half of the longest, on
- * average. Where a server cannot vote a vote that is missing may be taken for one that tells, and
- * two attempts follow each rest: that is not looked at. */
+/* Nobody tries more often than who polls: back-offs that have grown (R9) last half of the longest,
+ * on average. Where a server cannot vote a vote that is missing may be taken for one that tells, and
+ * two attempts follow each back-off: that is not looked at. */
 static inline void check_polled(struct client *c) {
-  unsigned rests = POLLED_S * 1000 / (W.cfg.retry_max_ms / 2);
+  unsigned back_offs = POLLED_S * 1000 / (W.cfg.retry_max_ms / 2);
   ns since = larger(c->asked + GROWN_S * SEC, c->pushed_at);
   int i;
   for (i = 0; i < W.cfg.servers; i++) since = larger(since, fit_for(c, i));
-  check_pace(c, &c->polled, since <= W.now ? since : NEVER, POLLED_S * SEC, rests + rests / 2,
-             "its rests must have grown, and nothing was pushed");
+  check_pace(c, &c->polled, since <= W.now ? since : NEVER, POLLED_S * SEC,
+             back_offs + back_offs / 2, "its back-offs must have grown, and nothing was pushed");
 }
 
 static inline void check_paces(struct client *c) {

@@ -12,7 +12,7 @@
 
 static const uint64_t kept_seeds[] = {
     UINT64_C(52452714459), /* the past: by its other name a server voted a second time */
-    UINT64_C(52493520742), /* the past: a late handshake behind a full log cost its connection */
+    UINT64_C(52493520742), /* the past: a late handshake behind a full ring cost its connection */
     90001057, /* the past: releasing an acquire whose grant had lapsed unseen said INVALID */
     UINT64_C(52964138213), /* the simulator's: 40 locks that try again each ms were called a spin */
     UINT64_C(77000006171), /* the simulator's: a clock set back for hours was never put right */
@@ -20,7 +20,7 @@ static const uint64_t kept_seeds[] = {
     UINT64_C(53535050570), /* the past: ten clients tried 1 500 times a second, and for 36 s */
     UINT64_C(4451893003605), /* the simulator's: ends of keys filled its queue */
     UINT64_C(54002599764), /* the past: a release grew too old behind a SET that was half sent */
-    UINT64_C(53538370613), /* a mend of that: a waiter rested for 831 ms too long */
+    UINT64_C(53538370613), /* a mend of that: a waiter backed off for 831 ms too long */
     UINT64_C(2253671426206), /* the simulator's: a newcomer behind one who waited */
     UINT64_C(8796096022307), /* a-key-of-another-type-is-asked-for-twice, once-a-poller-... */
     UINT64_C(8796096022334), /* wake-no-fallback, lost-pushes-make-pollers */

@@ -121,7 +121,7 @@ static inline void server_reply(struct conn *n, const struct reply *r) {
 static inline int server_lies(struct server *s, struct conn *n, int argc, const struct arg *argv) {
   static char age[] = "$3\r\n\177\177\177\r\n";
   struct reply r = {age, sizeof age - 1};
-  if (!s->liar || store_command_of(argc, argv) != C_EVAL || script_of(argc, argv) != SCRIPT_ARM)
+  if (!s->liar || store_command_of(argc, argv) != C_EVAL || script_of(argc, argv) != SCRIPT_TRACKED)
     return 0;
   if (s->liar == LIES_WHERE_HELD && !store_find(&s->store, n->session.db, argv[3])) return 0;
   T->lies++;

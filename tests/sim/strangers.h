@@ -118,13 +118,14 @@ static void on_trouble(void) {
 
 /* ---- the oracle ---- */
 
-enum { REST_S = 3 }; /* more than the rest that a push costs which an earlier trouble has lost */
+/* More than the back-off that a push costs which an earlier trouble has lost. */
+enum { BACK_OFF_S = 3 };
 
 /* Whether nobody holds it at a quorum of those who have told the waiter for so long. */
 static int is_free_for(const struct client *c, int resource) {
   int i, count = 0;
   for (i = 0; i < W.cfg.servers; i++)
-    count += tells_since(c, i, resource) <= W.now - REST_S * SEC &&
+    count += tells_since(c, i, resource) <= W.now - BACK_OFF_S * SEC &&
              held_since(i, resource) == NEVER;
   return count >= quorum();
 }

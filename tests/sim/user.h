@@ -20,9 +20,9 @@ static ns next_start(const struct slot *s) {
 }
 
 static void set_bound(struct client *c, struct slot *s, int64_t more_ms) {
-  int64_t line_ms = W.cfg.server_timeout_ms + 3; /* R11: for room that a server keeps */
-  if (!W.cfg.light) line_ms *= 2 + 2 * (int64_t)c->slots;
-  s->bound_ms = client_ms(c) + more_ms + W.cfg.server_timeout_ms + 2 + line_ms;
+  int64_t queue_ms = W.cfg.server_timeout_ms + 3; /* R11: for room that a server keeps */
+  if (!W.cfg.light) queue_ms *= 2 + 2 * (int64_t)c->slots;
+  s->bound_ms = client_ms(c) + more_ms + W.cfg.server_timeout_ms + 2 + queue_ms;
   if (W.cfg.out_of_model) s->bound_ms = -1; /* its clock may be stepped */
 }
 
@@ -32,7 +32,7 @@ static void forget(struct slot *s) {
   s->lock.user = s;
 }
 
-static void rest(struct slot *s) {
+static void become_idle(struct slot *s) {
   s->state = S_IDLE;
   s->deadline_ms = 0;
   s->bound_ms = -1;
@@ -41,9 +41,9 @@ static void rest(struct slot *s) {
 }
 
 /* Only the single waiter of the end does not give up. */
-static void rest_or_try_later(struct slot *s) {
+static void become_idle_or_try_later(struct slot *s) {
   if (!s->probe) {
-    rest(s);
+    become_idle(s);
     return;
   }
   s->state = S_IDLE;
@@ -111,7 +111,7 @@ static void on_acquired(struct client *c, struct slot *s) {
   if (status != REDLOCK_TAKEN && status != REDLOCK_NO_QUORUM && status != REDLOCK_EXPIRED &&
       status != REDLOCK_SYSTEM)
     slot_fails(s, "status", "gets %d from acquire", status);
-  rest_or_try_later(s);
+  become_idle_or_try_later(s);
 }
 
 static void on_extended(struct client *c, struct slot *s) {
@@ -130,7 +130,7 @@ static void on_extended(struct client *c, struct slot *s) {
   if (status != REDLOCK_EXPIRED) return;
   if (remaining_of(c, s)) slot_fails(s, "R19", "is lost, and still remains");
   lock_is_lost(c, s);
-  rest(s);
+  become_idle(s);
 }
 
 /* Who keeps a lock while all servers restart, one by one: rolling.h. */
@@ -156,7 +156,7 @@ static void actor_returned(struct client *c, struct slot *s) {
     if (status != REDLOCK_OK && status != REDLOCK_EXPIRED && status != REDLOCK_NO_QUORUM &&
         status != REDLOCK_SYSTEM)
       slot_fails(s, "status", "gets %d from release", status);
-    rest(s);
+    become_idle(s);
   } else {
     if (s->state == S_KEPT && is_keeper(c))
       violation("R29: the kept lock is lost, though no two servers lacked a vote at once: status "
@@ -211,7 +211,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   memset(&s->lock, s->probe ? 0 : (int)below(256), sizeof s->lock); /* it need not be zeroed */
   s->lock.user = s;
   note(N_START, c->index, s->index, s->resource);
-  note_line(s);
+  note_queue(s);
   set_bound(c, s, wait);
   if (wait_ms == REDLOCK_FOREVER) s->bound_ms = -1;
   s->state = S_ACQUIRING;
@@ -233,7 +233,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   forget(s);
   count_status(REDLOCK_ACQUIRE, status);
   if (status != REDLOCK_SYSTEM) slot_fails(s, "status", "gets %d from start_acquire", status);
-  rest_or_try_later(s);
+  become_idle_or_try_later(s);
 }
 
 /* An extension that was refused at once changed nothing. */
@@ -244,7 +244,7 @@ static void on_not_started(struct client *c, struct slot *s, redlock_status stat
                                 : status != REDLOCK_LIMIT && status != REDLOCK_SYSTEM)
     slot_fails(s, "status", "gets %d from extend", status);
   s->due = think();
-  if (status == REDLOCK_EXPIRED) rest(s);
+  if (status == REDLOCK_EXPIRED) become_idle(s);
 }
 
 static void start_extend(struct client *c, struct slot *s) {
@@ -320,7 +320,7 @@ static void start_release(struct client *c, struct slot *s) {
   }
   if (status == REDLOCK_EXPIRED && stands && !W.cfg.out_of_model && !W.odds[F_NO_CLOCK])
     slot_fails(s, "R21", "releases a lock that was held, and nothing is sent");
-  rest(s);
+  become_idle(s);
 }
 
 /* After it the lock is out of the client's hands: held after an extension or keep, else free. */
@@ -339,7 +339,7 @@ static void cancel(struct client *c, struct slot *s) {
     return;
   }
   count_status(s->state == S_ACQUIRING ? REDLOCK_ACQUIRE : REDLOCK_RELEASE, REDLOCK_CANCELLED);
-  rest(s);
+  become_idle(s);
 }
 
 static void keep(struct client *c, struct slot *s) {
@@ -427,7 +427,7 @@ static void act_held(struct client *c, struct slot *s) {
   if (W.winding) { /* just forget it */
     s->value = -1;
     forget(s);
-    rest(s);
+    become_idle(s);
     return;
   }
   if (W.cfg.hands && s->value >= 0 && !one_in(4)) {
@@ -445,7 +445,7 @@ static void act_held(struct client *c, struct slot *s) {
     default: /* abandoned: it lapses by itself */
       s->value = -1;
       forget(s);
-      rest(s);
+      become_idle(s);
   }
 }
 

@@ -1,5 +1,5 @@
-/* wake.h: the invariant of wake-ups (R26): where pushes arrive, no waiter rests longer than a short
- * rest while the lock is free on a quorum of servers that it reaches. And its converse: who gets
+/* wake.h: the invariant of wake-ups (R26): where pushes arrive, no waiter backs off for long
+ * while the lock is free on a quorum of servers that it reaches. And its converse: who gets
  * no push does not try again and again.
  *
  * A server counts for a client when the resource is free there, and the client has read a push that
@@ -47,7 +47,7 @@ static inline void wake_heard(struct client *c, struct conn *n) {
 
 /* Until when its client may take the server to be in quarantine (R24): its uptime in whole seconds
  * less 2 s, or since the connection stands, which first showed the restart; on a slow clock, and
- * behind a whole rest. */
+ * behind a whole back-off. */
 static inline ns doubted_until(const struct conn *n) {
   const struct server *s = &W.server[n->server];
   ns whole = ((ns)W.cfg.quarantine_ms + 3000 + 2000) * MS;
@@ -103,7 +103,7 @@ static inline int holder_has_waited(int resource) {
 }
 
 /* An acquire begins: who else is waiting for its resource, or was until a moment ago. */
-static inline void note_line(struct slot *s) {
+static inline void note_queue(struct slot *s) {
   int i, k;
   s->asked_after = ++W.asked[s->resource];
   s->beside = W.stranger[s->resource].like_ours || holder_has_waited(s->resource);
@@ -115,12 +115,12 @@ static inline void note_line(struct slot *s) {
     }
 }
 
-/* A short rest, or a polled one, and its attempt, on a slow clock. A second more only where another
- * acquire of the resource was pending while this one was, or the holder had waited: then there was
- * a line, and a newcomer cannot tell that it has gone. */
+/* A short back-off, or a polled one, and its attempt, on a slow clock. A second more only where
+ * another acquire of the resource was pending while this one was, or the holder had waited: then
+ * there was a queue, and a newcomer cannot tell that it has gone. */
 static inline ns wake_bound(const struct slot *s) {
-  ns line = s->beside || W.asked[s->resource] != s->asked_after ? 1000 : 0;
-  return (line + 16 + W.cfg.retry_max_ms + 4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 *
+  ns queue = s->beside || W.asked[s->resource] != s->asked_after ? 1000 : 0;
+  return (queue + 16 + W.cfg.retry_max_ms + 4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 *
          12;
 }
 
@@ -130,15 +130,15 @@ static inline void check_woken(const struct client *c, const struct slot *s) {
   if (since == NEVER || since <= larger(c->last_draw, c->stood)) return;
   T->wakes++;
   if (W.now <= since + wake_bound(s)) return;
-  slot_fails(s, "R26", "rests on, though it has known for %lld ms that resource %d is free on a "
-                       "quorum of servers", (long long)((W.now - since) / MS), s->resource);
+  slot_fails(s, "R26", "backs off still, though it has known for %lld ms that resource %d is free "
+                       "on a quorum of servers", (long long)((W.now - since) / MS), s->resource);
 }
 
 /* With the default back-offs, which grow to retry_max_ms in 2 s, nobody tries often for nothing, in
- * worlds with quarantine, dead servers and crowds too: a push of one server is worth a few attempts,
- * of each waiter. Where it polls, two attempts may follow each back-off: a plain one, and one that
- * makes the servers track the key. In worlds of tokens an attempt may draw three values: there it is
- * looked at only while nothing is heard. */
+ * worlds with quarantine, dead servers and crowds too: a push of one server is worth a few
+ * attempts, of each waiter. Where it polls, two attempts may follow each back-off: a plain one, and
+ * one that makes the servers track the key. In worlds of tokens an attempt may draw three values:
+ * there it is looked at only while nothing is heard. */
 static inline void check_rate(const struct client *c) {
   unsigned oldest = c->drawn % DRAWS;
   uint32_t heard = c->heard - c->heard_at[oldest];
