@@ -3,9 +3,9 @@
 still under way, adopters B and C who have the same value, and a stranger X who acquires.
 
 The design is 'replace': adopting replaces the giver's value by a fresh one, and what a failed
-attempt has replaced is undone by `undo`: 'delete', as any attempt rolls back. Rejected: 'back' (the old
-value again), 'never', and 'extend', where adopting is an extension of the old value. LONG=1 adds
-those that take minutes.
+attempt has replaced is undone by `undo`: 'delete', as any attempt rolls back. Rejected: 'back' (the
+old value again), 'never', and 'extend', where adopting is an extension of the old value. LONG=1
+adds those that take minutes.
 
 Time is what each client may rely on and no more: a command that a server executes gives the key an
 expiry after the deadline of the attempt that sent it. So a key may expire at any moment at which

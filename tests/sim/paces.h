@@ -97,8 +97,8 @@ static inline void check_told(struct client *c, const struct slot *s) {
 enum { POLLED_S = 10, GROWN_S = 3 };
 
 /* Nobody tries more often than who polls: back-offs that have grown (R9) last half of the longest,
- * on average. Where a server cannot vote a vote that is missing may be taken for one that tells, and
- * two attempts follow each back-off: that is not looked at. */
+ * on average. Where a server cannot vote a vote that is missing may be taken for one that tells,
+ * and two attempts follow each back-off: that is not looked at. */
 static inline void check_polled(struct client *c) {
   unsigned back_offs = POLLED_S * 1000 / (W.cfg.retry_max_ms / 2);
   ns since = larger(c->asked + GROWN_S * SEC, c->pushed_at);
