@@ -48,10 +48,10 @@ struct floor {
   int64_t allowed;                       /* commands that may leave */
 };
 
-static inline void floor_encode(struct floor *f, const char *name, int k) {
+static inline void floor_encode(struct floor *f, int k) {
   char *to = f->bytes + f->begin[k], key[32], value[32];
   int lock = k % f->width, size;
-  snprintf(key, sizeof key, "%s:%d", name, lock);
+  snprintf(key, sizeof key, "floor:%d", lock);
   snprintf(value, sizeof value, "floor-%014d", lock);
   if (k < f->width)
     size = sprintf(to, "*6\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$20\r\n%s\r\n"
@@ -83,26 +83,27 @@ static inline int floor_connect(int port) {
   return fd;
 }
 
-/* The cheapest release that this server knows. */
-static inline enum floor_release floor_cheapest(const struct server *s) {
-  if (*server_command(s, "DELIFEQ none x") != '-') return FLOOR_DELIFEQ;
-  return *server_command(s, "DELEX none IFEQ x") != '-' ? FLOOR_DELEX : FLOOR_SCRIPTS;
-}
-
 static inline const char *floor_text(enum floor_release release) {
   static const char *const text[] = {"scripts", "DELEX", "DELIFEQ"};
   return text[release];
 }
 
-static inline void floor_open(struct floor *f, const int *ports, int width, const char *name,
-                              enum floor_release release) {
+/* The cheapest release that this server knows; scripts with FLOOR=scripts in the environment. */
+static inline enum floor_release floor_cheapest(const struct server *s) {
+  const char *wanted = getenv("FLOOR");
+  if (wanted && strcmp(wanted, floor_text(FLOOR_SCRIPTS)) == 0) return FLOOR_SCRIPTS;
+  if (*server_command(s, "DELIFEQ none x") != '-') return FLOOR_DELIFEQ;
+  return *server_command(s, "DELEX none IFEQ x") != '-' ? FLOOR_DELEX : FLOOR_SCRIPTS;
+}
+
+static inline void floor_open(struct floor *f, const struct servers *set, int width) {
   int i, k;
   memset(f, 0, sizeof *f);
   f->width = width;
-  f->release = release;
-  for (k = 0; k < 2 * width; k++) floor_encode(f, name, k);
+  f->release = floor_cheapest(&set->at[0]);
+  for (k = 0; k < 2 * width; k++) floor_encode(f, k);
   for (i = 0; i < BENCH_SERVERS; i++) {
-    f->fds[i].fd = floor_connect(ports[i]);
+    f->fds[i].fd = floor_connect(set->at[i].port);
     f->fds[i].events = POLLIN;
   }
 }

@@ -1,11 +1,11 @@
 /* pipelined: W locks in flight on one client and one thread, against the floor with as many, whose
- * releases are the cheapest that the servers know; and beside it one whose releases are scripts.
+ * releases are the cheapest that the servers know, or scripts with FLOOR=scripts.
  * Each lock is another resource; it is released as soon as it is returned, and taken again as soon
  * as it is released.
  *
  * Built three times: with the default configuration, with a ring that has room for 256 (BENCH_BIG
- * in bench.mk), and with one for 10 000, of which it says how fast they are beside 256: nothing that
- * a step does may walk all locks. */
+ * in bench.mk), and with one for 10 000, of which it says how fast they are beside 256: nothing
+ * that a step does may walk all locks. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
@@ -77,7 +77,7 @@ enum { WIDTHS = sizeof widths / sizeof *widths };
 
 /* What is measured with one width. */
 struct row {
-  struct series floor, ours, ratio, of_scripts, gain, floor_cpu, cpu;
+  struct series floor, ours, ratio, gain, floor_cpu, cpu;
 };
 
 struct pace {
@@ -85,11 +85,9 @@ struct pace {
   double cpu_ns; /* this thread's own time for each, in user and kernel space */
 };
 
-static struct floor probe, scripts; /* scripts.width = 0: the probe's releases are scripts */
+static struct floor probe;
 
 static int64_t probe_run(int64_t until_ns) { return floor_run(&probe, until_ns); }
-
-static int64_t scripts_run(int64_t until_ns) { return floor_run(&scripts, until_ns); }
 
 static int64_t cpu_ns(void) {
   struct timespec t;
@@ -105,44 +103,31 @@ static void add_pace(struct pace *to, int64_t (*run)(int64_t), int ms) {
 
 /* The one that does not run has its replies waiting in its sockets: no work for anyone. */
 static void run_round(struct row *row) {
-  struct pace floors = {0, 0}, ours = {0, 0}, old = {0, 0};
+  struct pace floors = {0, 0}, ours = {0, 0};
   int turn;
   for (turn = 0; turn < TURNS; turn++) {
     add_pace(turn % 2 ? &ours : &floors, turn % 2 ? client_run : probe_run, TURN_MS);
     add_pace(turn % 2 ? &floors : &ours, turn % 2 ? probe_run : client_run, TURN_MS);
-    if (scripts.width) add_pace(&old, scripts_run, TURN_MS);
   }
   series_add(&row->floor, floors.rate);
   series_add(&row->ours, ours.rate);
   series_add(&row->ratio, ours.rate / floors.rate);
-  if (scripts.width) series_add(&row->of_scripts, ours.rate / old.rate);
   series_add(&row->floor_cpu, floors.cpu_ns / 1000);
   series_add(&row->cpu, ours.cpu_ns / floors.cpu_ns);
 }
 
-static void open_both(int width) {
-  int ports[BENCH_SERVERS], i;
-  enum floor_release cheapest;
-  servers_heal(&set);
-  cheapest = floor_cheapest(&set.at[0]);
-  for (i = 0; i < BENCH_SERVERS; i++) ports[i] = set.at[i].port;
-  floor_open(&probe, ports, width, "floor", cheapest);
-  if (cheapest != FLOOR_SCRIPTS) floor_open(&scripts, ports, width, "scripts", FLOOR_SCRIPTS);
-  client_open(width);
-}
-
 static void measure(struct row *row, int width, struct row *single) {
   int round;
-  open_both(width);
+  servers_heal(&set);
+  floor_open(&probe, &set, width);
+  client_open(width);
   probe_run(bench_ns() + WARM_UP_NS);
-  if (scripts.width) scripts_run(bench_ns() + WARM_UP_NS);
   client_run(bench_ns() + WARM_UP_NS);
   for (round = 0; round < bench_rounds(); round++) run_round(row);
   for (round = 0; round < bench_rounds(); round++)
     series_add(&row->gain, row->ours.at[round] / series_median(&single->ours));
   redlock_close(&client);
   floor_close(&probe);
-  if (scripts.width) floor_close(&scripts);
   bench_say(".");
 }
 
@@ -167,8 +152,6 @@ static void print_width(struct row *row, int width) {
   print_figure(&row->ours, width, "redlock.h, cycles a second", "");
   print_figure(&row->ratio, width, "of the floor",
                least > 0 ? bench_met(series_median(&row->ratio) >= least) : "");
-  if (scripts.width)
-    print_figure(&row->of_scripts, width, "of the floor with scripts", "");
   print_figure(&row->floor_cpu, width, "floor, own microseconds a cycle", "");
   print_figure(&row->cpu, width, "own time, times the floor", "");
   print_figure(&row->gain, width, "times one at a time",

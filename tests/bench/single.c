@@ -1,6 +1,6 @@
 /* single: lock and release, one at a time, without contention, against the floor; and the same with
- * fencing tokens (R25). The floor's releases are the cheapest that the servers know; beside it is
- * one whose releases are scripts, where those differ.
+ * fencing tokens (R25). The floor's releases are the cheapest that the servers know, or scripts
+ * with FLOOR=scripts.
  *
  * All take turns of TURN cycles on the same five servers, so that what else the machine does
  * affects all alike. */
@@ -11,7 +11,7 @@
 #include "tests/bench/floor.h"
 
 enum { TURNS = 12, TURN = 150, WARM_UP = 200 };
-enum { FLOOR, OURS, FENCED, SCRIPTS, PARTIES };
+enum { FLOOR, OURS, FENCED, PARTIES };
 enum { FENCED_TTL_MS = 4000 }; /* the longest ttl of all: new servers vote when they are that old */
 
 struct round {
@@ -20,14 +20,14 @@ struct round {
   long counts[COUNT_KINDS];
 };
 
-static struct floor probe, scripts;
+static struct floor probe;
 static redlock client, fenced;
 
-static void floor_cycle(struct floor *f, struct round *r) {
+static void floor_cycle(struct round *r) {
   int64_t start = bench_ns(), locked;
-  floor_command(f);
+  floor_command(&probe);
   locked = bench_ns();
-  floor_command(f);
+  floor_command(&probe);
   samples_add(&r->lock, locked - start);
   samples_add(&r->release, bench_ns() - locked);
 }
@@ -44,12 +44,9 @@ static void library_cycle(redlock *rl, uint32_t ttl_ms, struct round *r) {
 }
 
 static void cycle_of(int party, struct round *r) {
-  switch (party) {
-    case FLOOR: floor_cycle(&probe, r); break;
-    case OURS: library_cycle(&client, BENCH_TTL_MS, r); break;
-    case FENCED: library_cycle(&fenced, FENCED_TTL_MS, r); break;
-    default: floor_cycle(&scripts, r);
-  }
+  if (party == FLOOR) floor_cycle(r);
+  else if (party == OURS) library_cycle(&client, BENCH_TTL_MS, r);
+  else library_cycle(&fenced, FENCED_TTL_MS, r);
 }
 
 static void take_turn(struct round *rounds, int party, int count) {
@@ -73,9 +70,9 @@ static void run_round(struct round *rounds) {
 
 /* ---- what is printed ---- */
 
-/* Of each round. The last rows are beside the floor whose releases are scripts. */
+/* Of each round. */
 enum { FLOOR_LOCK, FLOOR_P99, FLOOR_RATE, FLOOR_CALLS, LOCK_US, RATE, FENCED_US, FENCED_LOCK, LOCK,
-       LOCK_P99, RELEASE, SHARE, OLD_LOCK, OLD_RELEASE, OLD_SHARE, CALLS, NET_CALLS, FIGURES };
+       LOCK_P99, RELEASE, SHARE, CALLS, NET_CALLS, FIGURES };
 
 static const struct {
   const char *name;
@@ -92,9 +89,6 @@ static const struct {
                       {"lock, p99: times the floor", 0},
                       {"release, median: times the floor", 0},
                       {"cycles a second: of the floor", 0},
-                      {"lock, median: times the floor with scripts", 0},
-                      {"release, median: times the floor with scripts", 0},
-                      {"cycles a second: of the floor with scripts", 0},
                       {"system calls: times the floor", 1},
                       {"send, recv and poll alone: times the floor", 0}};
 
@@ -115,7 +109,7 @@ static double lock_us(struct round *r, int percent) {
 static double release_us(struct round *r) { return samples_percentile(&r->release, 50) / 1000; }
 
 static void note_round(struct series *s, struct round *rounds) {
-  struct round *least = &rounds[FLOOR], *ours = &rounds[OURS], *old = &rounds[SCRIPTS];
+  struct round *least = &rounds[FLOOR], *ours = &rounds[OURS];
   double of[FIGURES];
   int i;
   of[FLOOR_LOCK] = lock_us(least, 50);
@@ -130,9 +124,6 @@ static void note_round(struct series *s, struct round *rounds) {
   of[LOCK_P99] = lock_us(ours, 99) / of[FLOOR_P99];
   of[RELEASE] = release_us(ours) / release_us(least);
   of[SHARE] = of[RATE] / of[FLOOR_RATE];
-  of[OLD_LOCK] = of[LOCK_US] / lock_us(old, 50);
-  of[OLD_RELEASE] = release_us(ours) / release_us(old);
-  of[OLD_SHARE] = of[RATE] / rate(old);
   of[CALLS] = calls(ours, COUNT_KINDS) / of[FLOOR_CALLS];
   of[NET_CALLS] = calls(ours, COUNT_NETWORK) / calls(least, COUNT_NETWORK);
   for (i = 0; i < FIGURES; i++) series_add(&s[i], of[i]);
@@ -156,10 +147,7 @@ static void print_calls(const char *who, const struct round *r) {
 
 static void open_all(const struct servers *set, char list[SERVERS_LIST]) {
   redlock_options options;
-  int ports[BENCH_SERVERS], i;
-  for (i = 0; i < BENCH_SERVERS; i++) ports[i] = set->at[i].port;
-  floor_open(&probe, ports, 1, "floor", floor_cheapest(&set->at[0]));
-  floor_open(&scripts, ports, 1, "scripts", FLOOR_SCRIPTS);
+  floor_open(&probe, set, 1);
   servers_list(set, BENCH_SERVERS, list);
   memset(&options, 0, sizeof options);
   options.fencing = 1;
@@ -200,7 +188,6 @@ int main(void) {
   redlock_close(&client);
   redlock_close(&fenced);
   floor_close(&probe);
-  floor_close(&scripts);
   servers_stop(&set);
   return 0;
 }

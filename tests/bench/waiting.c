@@ -318,7 +318,8 @@ static struct load loads[] = {
     {.name = "a crowd of 32", .sort = CROWD, .processes = 32, .seconds = 4, OF_CROWD},
     {.name = "a crowd of 128", .sort = CROWD, .processes = 128, .seconds = 4, OF_CROWD},
     {.name = "a crowd of 256", .sort = CROWD, .processes = 256, .seconds = 4, OF_CROWD},
-    {.name = "a crowd of 128, each once", .sort = DRAINS, .processes = 128, .seconds = 30, OF_CROWD}};
+    {.name = "a crowd of 128, each once", .sort = DRAINS, .processes = 128, .seconds = 30,
+     OF_CROWD}};
 
 static void *share(size_t size) {
   void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -8,17 +8,13 @@
 
 #include "minutes.h"
 
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 enum {
   SERVERS = 5,
   OTHERS = 8,
   TTL_MS = 3000,      /* of all locks, and max_ttl_ms */
   STILL_MS = TTL_MS / 4, /* so long without a step excuses a loss */
-  PAUSE_MS = 20,      /* between two tries */
+  PAUSE_MS = 20,      /* between two attempts */
+  STEP_MS = 5,        /* all clients are stepped as often as that */
   DOWN_MOST_MS = 900, /* a server is down for less than this, */
   DOWN_MORE_MS = 370, /* and for so much longer each time, modulo that */
   PATIENCE_MS = 60000 /* all others get the lock within it, on any machine */
@@ -51,74 +47,74 @@ static void open_client(redlock *rl) {
   real_open_with(rl, scene->servers, options);
 }
 
-/* ---- the others: a process each, which ends when it has had the lock ---- */
+/* ---- the others, clients of their own, each of which stops when it has had the lock ---- */
 
-static pid_t others[OTHERS];
+struct other {
+  redlock rl;
+  redlock_lock lock;
+  int waits, is_done;
+  int64_t again_ms; /* when it tries again; 0 = a call is pending */
+};
 
-/* Counted by all of them, in memory that the starter sees. */
-static struct {
-  long tries, grants;
-} *others_made;
-
-static int share_memory(void) {
-  void *at = mmap(NULL, sizeof *others_made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                  0);
-  if (at != MAP_FAILED) others_made = at;
-  return at != MAP_FAILED;
-}
-
-static long others_tries(void) { return __sync_fetch_and_add(&others_made->tries, 0); }
-static long others_grants(void) { return __sync_fetch_and_add(&others_made->grants, 0); }
-
-/* What became of one call. */
-static redlock_status ask(redlock *rl, redlock_lock *lock, uint32_t wait_ms, pid_t parent) {
-  if (redlock_start_acquire(rl, lock, "r", TTL_MS, wait_ms) != REDLOCK_PENDING) _exit(1);
-  while (lock->status == REDLOCK_PENDING) {
-    if (getppid() != parent) _exit(1);
-    redlock_wait(rl, REAL_WAIT_MS);
-  }
-  __sync_fetch_and_add(&others_made->tries, 1);
-  return lock->status;
-}
-
-static int be_other(int waits, pid_t parent) {
-  static redlock rl;
-  static redlock_lock lock;
-  redlock_close(&keeper); /* its sockets are the starter's */
-  open_client(&rl);
-  while (ask(&rl, &lock, waits ? REDLOCK_FOREVER : 0, parent) != REDLOCK_OK)
-    poll(NULL, 0, PAUSE_MS);
-  __sync_fetch_and_add(&others_made->grants, 1);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  redlock_close(&rl);
-  return check.bad > 0;
-}
+static struct other others[OTHERS];
+static long tries, grants; /* of all of them */
 
 static int others_count(void) { return scene->waiting + scene->trying; }
 
+static void ask(struct other *o) {
+  o->again_ms = 0;
+  CHECK_EQ(redlock_start_acquire(&o->rl, &o->lock, "r", TTL_MS, o->waits ? REDLOCK_FOREVER : 0),
+           REDLOCK_PENDING);
+}
+
 static void start_others(void) {
   int i;
-  pid_t parent = getpid();
-  fflush(stdout);
+  tries = grants = 0;
+  memset(others, 0, sizeof others);
   for (i = 0; i < others_count(); i++) {
-    others[i] = fork();
-    if (others[i] == 0) _exit(be_other(i < scene->waiting, parent));
+    others[i].waits = i < scene->waiting;
+    open_client(&others[i].rl);
+    ask(&others[i]);
+  }
+}
+
+/* What became of one call. */
+static void hear(struct other *o) {
+  if (o->lock.operation == REDLOCK_RELEASE) {
+    CHECK_EQ(o->lock.status, REDLOCK_OK);
+    o->is_done = 1;
+    return;
+  }
+  tries++;
+  if (o->lock.status != REDLOCK_OK) {
+    o->again_ms = timing_ms() + PAUSE_MS;
+    return;
+  }
+  grants++;
+  CHECK_EQ(redlock_start_release(&o->rl, &o->lock), REDLOCK_PENDING);
+}
+
+static void step_others(void) {
+  int i;
+  for (i = 0; i < others_count(); i++) {
+    struct other *o = &others[i];
+    while (redlock_step(&o->rl)) hear(o);
+    if (o->again_ms && timing_ms() >= o->again_ms) ask(o);
   }
 }
 
 /* Each gets the lock once. */
 static void await_others(void) {
   int64_t end_ms = timing_ms() + PATIENCE_MS;
-  int i, status;
-  while (others_grants() < others_count() && timing_ms() < end_ms)
-    redlock_wait(&keeper, REAL_LOOK_MS);
-  CHECK_EQ(others_grants(), others_count());
-  for (i = 0; i < others_count(); i++) {
-    status = -1;
-    if (timing_ms() >= end_ms) kill(others[i], SIGKILL);
-    waitpid(others[i], &status, 0);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  }
+  int i, done;
+  do {
+    redlock_wait(&keeper, STEP_MS);
+    step_others();
+    for (i = done = 0; i < others_count(); i++) done += others[i].is_done;
+  } while (done < others_count() && timing_ms() < end_ms);
+  CHECK_EQ(done, others_count());
+  CHECK_EQ(grants, others_count());
+  for (i = 0; i < others_count(); i++) redlock_close(&others[i].rl);
 }
 
 /* ---- the servers ---- */
@@ -138,14 +134,15 @@ static int all_is_well(int64_t ms) {
   int64_t end_ms = timing_ms() + ms;
   redlock_lock *lost;
   do {
-    lost = redlock_wait(&keeper, REAL_LOOK_MS);
+    lost = redlock_wait(&keeper, STEP_MS);
+    step_others();
     if (timing_ms() - stepped_ms > idle_ms) idle_ms = timing_ms() - stepped_ms;
     stepped_ms = timing_ms();
   } while (!lost && stepped_ms < end_ms);
   if (lost) tell_loss();
   if (check.skip) return 0;
   return CHECK(!lost) && CHECK(redlock_remaining_ms(&keeper, &kept) > 0) &&
-         CHECK_EQ(others_grants(), 0);
+         CHECK_EQ(grants, 0);
 }
 
 static int await_vote(int server, int has_one) {
@@ -182,7 +179,6 @@ static long expired(void) {
 static void take(void) {
   servers_heal(&real);
   real_await_votes(scene->servers, TTL_MS);
-  others_made->tries = others_made->grants = 0;
   open_client(&keeper);
   CHECK_EQ(redlock_acquire(&keeper, &kept, "r", TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
   CHECK_EQ(real_keys_settle(&keeper, scene->servers, "r", scene->servers), scene->servers);
@@ -208,8 +204,8 @@ static void a_kept_lock_outlives_its_servers(void) {
   start_others();
   while (restarts < scene->servers && restart(restarts)) restarts++;
   printf("    kept for %ld s through %d restarts; %ld calls of others returned without it\n",
-         (long)(timing_ms() - begun_ms) / 1000, restarts, others_tries());
-  CHECK(scene->trying == 0 || others_tries() > 0);
+         (long)(timing_ms() - begun_ms) / 1000, restarts, tries);
+  CHECK(scene->trying == 0 || tries > 0);
   release();
   redlock_close(&keeper);
 }
@@ -225,6 +221,5 @@ static void play_scenes(void) {
 }
 
 int main(int argc, char **argv) {
-  if (!share_memory()) return perror("rolling"), 1;
   return real_main(argc, argv, SERVERS, play_scenes);
 }
