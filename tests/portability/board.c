@@ -16,14 +16,6 @@ uint32_t sys_now(void) { return ticks_ms; }
 
 static int64_t toys_now_ms(void) { return board_now_ms(NULL); }
 
-/* NOT RANDOM: no board may do this. */
-int board_random(void *data, size_t size) {
-  static uint32_t state = 1;
-  unsigned char *to = (unsigned char *)data;
-  while (size--) *to++ = (unsigned char)((state = state * 1664525u + 1013904223u) >> 24);
-  return 0;
-}
-
 uint16_t htons(uint16_t number) { return number; }
 
 /* Any address will do: the ports tell the toys apart. */

@@ -83,6 +83,15 @@ static size_t toy_give(struct toy *t, void *data, size_t size) {
   return size;
 }
 
+/* NOT RANDOM: no board may do this. */
+int board_random(void *data, size_t size);
+int board_random(void *data, size_t size) {
+  static uint32_t state = 1;
+  unsigned char *to = (unsigned char *)data;
+  while (size--) *to++ = (unsigned char)((state = state * 1664525u + 1013904223u) >> 24);
+  return 0;
+}
+
 /* ---- What is expected ------------------------------------------------------------------------ */
 
 static int toys_failures;

@@ -28,15 +28,15 @@ static void is_visited_well(int up) {
   CHECK_EQ(failed, 0);
 }
 
-static void all_are_up(void) { is_visited_well(1); }
+static void a_visitor_is_served_where_all_are_up(void) { is_visited_well(1); }
 
-static void one_is_dead_and_one_hangs(void) {
+static void a_visitor_is_served_where_one_is_dead_and_one_hangs(void) {
   server_kill(&set.at[1]);
   server_freeze(&set.at[3]);
   is_visited_well(1);
 }
 
-static void three_are_dead(void) {
+static void a_visitor_is_told_that_three_are_dead(void) {
   servers_heal(&set);
   server_kill(&set.at[0]);
   server_kill(&set.at[2]);
@@ -47,9 +47,9 @@ static void three_are_dead(void) {
 int main(int argc, char **argv) {
   check_start(argc, argv);
   servers_start(&set, N, "");
-  RUN(all_are_up);
-  RUN(one_is_dead_and_one_hangs);
-  RUN(three_are_dead);
+  RUN(a_visitor_is_served_where_all_are_up);
+  RUN(a_visitor_is_served_where_one_is_dead_and_one_hangs);
+  RUN(a_visitor_is_told_that_three_are_dead);
   servers_stop(&set);
   return check_end();
 }

@@ -46,7 +46,7 @@ static void a_lock_is_held_extended_and_released(void) {
 }
 
 /* Each attempt draws its own value, or the other's lock would pass for ours. */
-static void values_differ(void) {
+static void the_values_of_two_locks_differ(void) {
   begin(&rl);
   CHECK_EQ(redlock_acquire(&rl, &lock, "one", TTL_MS, WAIT_MS), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &second, "two", TTL_MS, WAIT_MS), REDLOCK_OK);
@@ -66,7 +66,7 @@ static int wait_for_all(redlock_status wanted) {
   return back;
 }
 
-static void many_are_in_flight(void) {
+static void many_locks_are_in_flight(void) {
   char name[16];
   int i;
   begin(&rl);
@@ -130,8 +130,8 @@ int main(int argc, char **argv) {
   check_start(argc, argv);
   if (up && *up == '1') {
     RUN(a_lock_is_held_extended_and_released);
-    RUN(values_differ);
-    RUN(many_are_in_flight);
+    RUN(the_values_of_two_locks_differ);
+    RUN(many_locks_are_in_flight);
     RUN(a_kept_lock_outlives_its_ttl);
     RUN(nothing_to_poll_is_waited_for_too);
   } else {

@@ -12,7 +12,7 @@ static void fresh_tls(void) {
               real.at[0].port, real.at[1].port, real.at[2].port);
 }
 
-TEST(locks_over_tls) {
+TEST(the_command_locks_over_tls) {
   fresh_tls();
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt job -- sh -c 'exit 5'"), 5);
   CHECK(is_released("job"));
@@ -21,7 +21,7 @@ TEST(locks_over_tls) {
 }
 
 /* The one that COMMAND runs is to speak TLS too. */
-TEST(command_sees_the_list_as_it_is) {
+TEST(what_the_command_runs_sees_the_list_as_it_is) {
   char line[LINE];
   fresh_tls();
   use_servers("rediss://default:s3cret@localhost:%d", real.at[0].port);
@@ -32,7 +32,7 @@ TEST(command_sees_the_list_as_it_is) {
   server_want_password(&real.at[0], "");
 }
 
-TEST(tells_what_is_wrong_with_a_certificate) {
+TEST(the_command_tells_what_is_wrong_with_a_certificate) {
   fresh_tls();
   CHECK_SAYS("name its authority's certificate with --cacert", 121, "$redlock -n job -- true");
   CHECK_SAYS("name its authority's certificate with --cacert", 121, "$redlock --status");
@@ -43,7 +43,7 @@ TEST(tells_what_is_wrong_with_a_certificate) {
   server_command(&real.at[2], "CONFIG SET tls-cert-file ../server.crt");
 }
 
-TEST(gives_its_own_certificate) {
+TEST(the_command_gives_its_own_certificate) {
   fresh_tls();
   servers_command(&real, N, "CONFIG SET tls-auth-clients yes");
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt -n job -- true"), 121);
@@ -57,7 +57,7 @@ TEST(gives_its_own_certificate) {
   servers_command(&real, N, "CONFIG SET tls-auth-clients no");
 }
 
-TEST(tells_tls_from_none) {
+TEST(the_command_tells_tls_from_none) {
   struct server plain;
   server_start(&plain, "");
   fresh_tls();
@@ -74,7 +74,7 @@ TEST(tells_tls_from_none) {
   CHECK_SAYS("no connection: is it running", 121, "$redlock --status");
 }
 
-TEST(refuses_files_that_are_none) {
+TEST(the_command_refuses_files_that_are_none) {
   fresh_tls();
   refuses("--cacert /nowhere job -- true", "there are no certificates in the file '/nowhere'");
   refuses("--cert /nowhere job -- true", "there is no certificate in the file '/nowhere'");
@@ -83,7 +83,7 @@ TEST(refuses_files_that_are_none) {
           "does not hold the key");
 }
 
-TEST(tells_that_openssl_cannot_be_used) {
+TEST(the_command_tells_that_openssl_cannot_be_used) {
   if (cannot_refuse()) SKIP("no library can be loaded first");
   fresh_tls();
   CHECK_SAYS("OpenSSL cannot be used: is the file in OPENSSL_CONF right?", 125,
