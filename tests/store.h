@@ -525,29 +525,20 @@ static inline void store_fenced(struct store *s, struct session *c, const struct
   else reply_age(r, c, k);
 }
 
-static struct fenced_script store_known_script; /* the last one: there is but one */
+/* The last one that was sent: there is but one. */
+static struct fenced_script store_known_script;
+static struct arg store_known_text;
 
 static inline const struct fenced_script *store_script(struct arg text) {
-  static unsigned char known[512];
-  static size_t size;
-  if (!store_known_script.is_fenced || text.size != size || memcmp(text.at, known, size)) {
+  static unsigned char known[1024];
+  if (!store_known_script.is_fenced || text.size != store_known_text.size ||
+      memcmp(text.at, known, text.size)) {
     store_known_script = fenced_read((const char *)text.at, text.size);
-    size = text.size < sizeof known ? text.size : 0;
-    memcpy(known, text.at, size);
+    store_known_text.at = known;
+    store_known_text.size = text.size < sizeof known ? text.size : 0;
+    memcpy(known, text.at, store_known_text.size);
   }
   return &store_known_script;
-}
-
-/* The same, by the script that the clients send, from someone who is none of them. */
-static inline void store_fenced_ms(struct store *s, struct session *c, struct arg *argv,
-                                   uint32_t max_ttl_ms, uint32_t ttl_ms, struct reply *r,
-                                   struct effect *e) {
-  char longest[16], ttl[16];
-  snprintf(longest, sizeof longest, "%lu", (unsigned long)max_ttl_ms);
-  snprintf(ttl, sizeof ttl, "%lu", (unsigned long)ttl_ms);
-  argv[6] = arg_of(ttl);
-  argv[9] = arg_of(longest);
-  if (store_known_script.is_fenced) store_fenced(s, c, argv, &store_known_script, r, e);
 }
 
 /* Only a planted bug does. */
