@@ -71,6 +71,6 @@ $(SIM)/seeds $(SIM)/hook_calls: $(SIM)/%: $(SIM)/%.o $(SIM_LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
 
 $(SIM)/conformance: tests/sim/conformance.c tests/servers.c tests/servers.h tests/store.h tests/fenced.h \
-                    tests/sim/base.h tests/check.h redlock.h
+                    tests/sim/base.h tests/check.h tests/inside.h redlock.h
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
