@@ -95,8 +95,8 @@ static int64_t strange_token(int resource) {
   }
 }
 
-/* What the server says to it, by the script that the clients send; it never waits, and counts R24 as
- * the clients do. 1 = yes. */
+/* What the server says to it, by the script that the clients send; it never waits, and counts R24
+ * as the clients do. 1 = yes. */
 static int ask_for_stranger(struct server *s, int resource, int64_t token, struct key **set) {
   char text[24], ttl[16], longest[16], counter[STORE_NAME + 8], out[STORE_REPLY];
   struct arg value = arg_of("a stranger's");

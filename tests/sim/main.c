@@ -274,6 +274,7 @@ int main(int argc, char **argv) {
     bad = 1;
   }
   if (opt.hash) printf("hash %016llx\n", (unsigned long long)sum.hash);
-  printf("%llu passed, %d failed\n", (unsigned long long)(sum.runs - (unsigned)bad), bad);
+  if (sum.runs) sum.runs -= (unsigned)bad;
+  printf("%llu passed, %d failed\n", (unsigned long long)sum.runs, bad);
   return bad;
 }

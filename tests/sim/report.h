@@ -45,6 +45,21 @@ static int print_count(const char *what, uint64_t times) {
   return times == 0;
 }
 
+static const struct {
+  const char *text;
+  size_t at; /* in the totals */
+} occasions[] = {{"steps before their time", offsetof(struct totals, reasons)},
+                 {"waiters that know a quorum to be free", offsetof(struct totals, wakes)},
+                 {"holds of other programs", offsetof(struct totals, strangers)},
+                 {"lies about ages", offsetof(struct totals, lies)},
+                 {"times in which few attempts are due", offsetof(struct totals, paces)},
+                 {"looks at locks that are free", offsetof(struct totals, frees)},
+                 {"restarts under a kept lock", offsetof(struct totals, rolls)},
+                 {"adoptions", offsetof(struct totals, adoptions)},
+                 {"attempts to adopt that failed", offsetof(struct totals, adoptions_refused)},
+                 {"waiters that must be granted", offsetof(struct totals, probes)},
+                 {"tries that must find a quorum", offsetof(struct totals, tries_checked)}};
+
 static int print_coverage(const struct totals *t) {
   char ending[64];
   int i, k, missing = 0;
@@ -61,23 +76,10 @@ static int print_coverage(const struct totals *t) {
     }
   puts("votes:");
   for (i = 0; i < VOTES; i++) missing += print_count(vote_names[i], t->vote[i]);
-  puts("steps before their time:");
-  missing += print_count("steps that must do nothing", t->reasons);
-  puts("waiters that know a quorum to be free:");
-  missing += print_count("looked at", t->wakes);
-  puts("waiters and strangers:");
-  missing += print_count("holds of other programs", t->strangers);
-  missing += print_count("lies about ages", t->lies);
-  missing += print_count("times in which few attempts are due", t->paces);
-  missing += print_count("looks at locks that are free", t->frees);
-  puts("a lock that is kept while all servers restart:");
-  missing += print_count("restarts", t->rolls);
-  puts("locks that change hands:");
-  missing += print_count("adoptions", t->adoptions);
-  missing += print_count("attempts to adopt that failed", t->adoptions_refused);
-  puts("after healing:");
-  missing += print_count("waiters that must be granted", t->probes);
-  missing += print_count("tries that must find a quorum", t->tries_checked);
+  puts("checks that had something to look at, and what they look at:");
+  for (i = 0; i < (int)(sizeof occasions / sizeof occasions[0]); i++)
+    missing += print_count(occasions[i].text, *(const uint64_t *)(const void *)
+                                              ((const char *)t + occasions[i].at));
   return missing;
 }
 
