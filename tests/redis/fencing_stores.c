@@ -187,55 +187,42 @@ static struct store sqlite = {"sqlite", NULL, NULL, NULL};
 static struct store redis = {"redis", "127.0.0.1", NULL, NULL};
 static struct store postgres = {"postgres", NULL, NULL, NULL};
 
-static void sqlite_refuses_a_holder_that_paused(void) { refuses_who_paused(&sqlite); }
-static void redis_refuses_a_holder_that_paused(void) { refuses_who_paused(&redis); }
-static void postgres_refuses_a_holder_that_paused(void) { refuses_who_paused(&postgres); }
+TEST(sqlite_refuses_a_holder_that_paused) { refuses_who_paused(&sqlite); }
+TEST(sqlite_without_the_check_loses_an_update) { loses_an_update_without_the_check(&sqlite); }
+TEST(redis_refuses_a_holder_that_paused) { refuses_who_paused(&redis); }
+TEST(redis_without_the_check_loses_an_update) { loses_an_update_without_the_check(&redis); }
 
-static void sqlite_without_the_check_loses_an_update(void) {
-  loses_an_update_without_the_check(&sqlite);
-}
-
-static void redis_without_the_check_loses_an_update(void) {
-  loses_an_update_without_the_check(&redis);
-}
-
-static void postgres_without_the_check_loses_an_update(void) {
-  loses_an_update_without_the_check(&postgres);
-}
-
-static struct child start_postgres(void) {
-  char *words[] = {copy("/bin/sh"), copy("tests/postgres-server"), NULL};
-  return start(words);
-}
+static struct child postgres_server;
 
 /* It prints where it is, or why it is not. */
-static void await_postgres(struct child server) {
+static struct store *postgres_is_there(void) {
   static char line[LINE];
-  snprintf(line, sizeof line, "%s", hear(server));
+  if (*line) return &postgres;
+  snprintf(line, sizeof line, "%s", hear(postgres_server));
   if (strncmp(line, "host=", 5) == 0) postgres.where = line;
   else postgres.missing = line;
+  return &postgres;
+}
+
+TEST(postgres_refuses_a_holder_that_paused) { refuses_who_paused(postgres_is_there()); }
+TEST(postgres_without_the_check_loses_an_update) {
+  loses_an_update_without_the_check(postgres_is_there());
 }
 
 static void tests(void) {
   static char file[LINE], port[8];
+  char *words[] = {copy("/bin/sh"), copy("tests/postgres-server"), NULL};
   struct server storage;
-  struct child server;
   wall_set(0);
   wall_end();
-  server = start_postgres();
+  postgres_server = start(words); /* it takes a while: the others go first */
   server_start(&storage, "");
   snprintf(file, sizeof file, "%s/invoices.db", servers_folder());
   snprintf(port, sizeof port, "%d", storage.port);
   sqlite.where = file;
   redis.more = port;
-  RUN(sqlite_refuses_a_holder_that_paused);
-  RUN(sqlite_without_the_check_loses_an_update);
-  RUN(redis_refuses_a_holder_that_paused);
-  RUN(redis_without_the_check_loses_an_update);
-  await_postgres(server);
-  RUN(postgres_refuses_a_holder_that_paused);
-  RUN(postgres_without_the_check_loses_an_update);
-  (void)await(server);
+  check_all();
+  (void)await(postgres_server);
   server_kill(&storage);
 }
 

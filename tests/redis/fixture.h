@@ -15,18 +15,13 @@ static inline void close_both(void) {
   redlock_close(&rival);
 }
 
-/* The main of a program whose servers have these arguments: it runs every TEST. */
-static inline int fixture_main_with(int argc, char **argv, int servers,
-                                    const char *(*args)(void)) {
+/* The main of a program: it runs every TEST. */
+static inline int fixture_main(int argc, char **argv, int servers) {
   check.before = heal;
   check.after = close_both;
   (void)lock;
   (void)other;
-  return real_main_with(argc, argv, servers, args, check_all);
-}
-
-static inline int fixture_main(int argc, char **argv, int servers) {
-  return fixture_main_with(argc, argv, servers, real_plain);
+  return real_main(argc, argv, servers, check_all);
 }
 
 #endif
