@@ -202,20 +202,14 @@ TEST(manual_is_made_of_the_public_part) {
                  "grep -x \"$(grep -c '^[.]B \"' $work/redlock.3)\""), 0);
 }
 
-static int files_in(const char *folder) {
-  CHECK_EQ(shell("find $work/%s -type f | wc -l", folder), 0);
-  return (int)strtol(output(), NULL, 10);
-}
-
 /* Folders that a packager names are heard, and what was installed can be taken away again. */
 TEST(install_goes_where_it_is_told) {
   const char *where = "DESTDIR=$work/root PREFIX=/p MANDIR=/m INCLUDEDIR=/i BUILD=$here/../..";
-  CHECK_EQ(shell("rm -rf $work/root && make -s install %s", where), 0);
+  CHECK_EQ(shell("make -s install %s", where), 0);
   CHECK_EQ(shell("cd $work/root && ls p/bin/redlock i/redlock.h m/man1/redlock.1 m/man3/redlock.3 "
                  "&& grep '^includedir=/i$' p/share/pkgconfig/redlock.pc"), 0);
-  CHECK(files_in("root") >= 5);
   CHECK_EQ(shell("make -s uninstall %s", where), 0);
-  CHECK_EQ(files_in("root"), 0);
+  CHECK_PRINTS("", 0, "find $work/root -type f");
 }
 
 /* What `make redlock TLS=1` has built is not built again without TLS. */

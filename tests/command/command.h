@@ -181,17 +181,18 @@ static inline long expired_keys(void) {
   return count;
 }
 
-/* And not expired. A release is on its way to the slower servers when the command ends. */
-static inline int is_released(const char *key) {
+/* Until so many have it: a release is on its way to the slower servers when the command ends. */
+static inline int await_holders(const char *key, int count) {
   int64_t end = timing_ms() + LIMIT_MS;
-  while (holders(key) > 0 && timing_ms() < end) rest(2);
-  return holders(key) == 0 && expired_keys() == 0;
+  while (holders(key) != count && timing_ms() < end) rest(2);
+  return holders(key) == count;
 }
 
-static inline int is_held(const char *key) {
-  int64_t end = timing_ms() + LIMIT_MS;
-  while (holders(key) < real.count && timing_ms() < end) rest(2);
-  return holders(key) == real.count;
+static inline int is_held(const char *key) { return await_holders(key, real.count); }
+
+/* And not expired. */
+static inline int is_released(const char *key) {
+  return await_holders(key, 0) && expired_keys() == 0;
 }
 
 static inline void use_servers(const char *format, ...) {

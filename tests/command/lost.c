@@ -89,21 +89,6 @@ TEST(cutting_one_off_overlaps_nothing) {
   }
 }
 
-/* Cron on two hosts starts the same job at the same time, again and again. */
-TEST(cron_jobs_exclude_each_other) {
-  pid_t hosts[4];
-  int i;
-  const char *log, *at;
-  for (i = 0; i < 4; i++)
-    hosts[i] = start("for n in 1 2 3 4 5; do $redlock -t 5s nightly -- "
-                     "sh -c 'echo begin >>$work/log; sleep 0.02; echo end >>$work/log'; done");
-  for (i = 0; i < 4; i++) CHECK_EQ(end_of(hosts[i]), 0);
-  log = read_work("log");
-  for (at = log, i = 0; strncmp(at, "begin\nend\n", 10) == 0; at += 10) i++;
-  CHECK(!*at);
-  CHECK_EQ(i, 20);
-}
-
 /* ---- the ways to lose it ---- */
 
 /* COMMAND notes SIGTERM from now on, and ends by it. */
@@ -176,13 +161,6 @@ TEST(the_whole_group_is_stopped) {
   snprintf(before, sizeof before, "%s", read_work("log"));
   rest(50);
   CHECK(strcmp(before, read_work("log")) == 0);
-}
-
-TEST(a_minority_changes_nothing) { /* R16 */
-  pid_t pid = start_command("-t 3s job", "sleep 4");
-  server_freeze(&real.at[0]);
-  server_kill(&real.at[1]);
-  CHECK_EQ(end_of(pid), 0);
 }
 
 TEST(max_hold_stops_command) { /* R20 */

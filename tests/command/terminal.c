@@ -72,7 +72,7 @@ TEST(command_reads_from_the_terminal) {
   CHECK(is_released("job"));
 }
 
-/* ^C, while it runs or reads; and a line, for a reader that began to wait just behind the signal. */
+/* ^C, while it runs or reads; and a line, for a reader that began to wait just behind it. */
 static void interrupt(const char *body) {
   char line[LINE];
   pid_t pid;

@@ -4,7 +4,6 @@
 #include "fixture.h"
 #include "wall.h"
 
-#include <sys/wait.h>
 #ifdef __linux__
 #include <linux/sched.h>
 int unshare(int flags); /* hidden by -std=c99 */
@@ -24,7 +23,6 @@ static int64_t read_ms(clockid_t clock) {
 
 /* Runs it in a child, because the child's clocks do not come back. Its exit status. */
 static int in_child(int (*story)(void)) {
-  int status = -1;
   pid_t pid;
   fflush(stdout);
   pid = fork();
@@ -32,8 +30,7 @@ static int in_child(int (*story)(void)) {
     int result = story();
     _exit(check.bad ? FAILED : result);
   }
-  CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
-  return WEXITSTATUS(status);
+  return real_end_of(pid);
 }
 
 /* ---- suspend ---- */

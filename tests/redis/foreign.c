@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 enum { VALUES = 20000, LONGEST = 600, MAX_TTL = 4000, CALLS = 6 };
 
@@ -156,51 +155,6 @@ TEST(another_type_is_an_error_and_stays) { /* R4 R15 R21 R28 */
     CHECK(strcmp(server_command(&real.at[0], "TYPE r"), keys[k][1]) == 0);
     CHECK_EQ(server_number(&real.at[0], "DBSIZE"), 1);
   }
-}
-
-/* A client whose last attempt is the first that has a script: without fencing two plain SETs come
-   before it. */
-static void open_waiter(uint32_t fencing) {
-  redlock_options options = real_options(MAX_TTL / 4); /* the most that tokens allow */
-  options.fencing = fencing;
-  options.max_ttl_ms = fencing ? MAX_TTL : 0;
-  options.max_attempts = fencing ? 1 : 3;
-  real_open_with(&rl, 1, options);
-}
-
-static void check_waiter(redlock_status status, redlock_vote vote, const char *error) {
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL / 2, REAL_WAIT_MS), status);
-  CHECK_EQ(lock.votes[0], vote);
-  CHECK(strncmp(redlock_server_error(&rl, 0), error, *error ? strlen(error) : 1) == 0);
-}
-
-TEST(to_a_waiter_a_string_is_a_lock_of_others_and_another_type_an_error) { /* R15 R23 R26 */
-  uint32_t fencing;
-  int i;
-  real_await_votes(1, MAX_TTL);
-  for (fencing = 0; fencing < 2; fencing++) {
-    heal();
-    open_waiter(fencing);
-    for (i = 0; i < 40; i++) {
-      struct value v = draw();
-      dial();
-      set(&v);
-      CHECK_EQ(hear().type, '+');
-      hang_up();
-      check_waiter(REDLOCK_TAKEN, REDLOCK_VOTE_TAKEN, "");
-    }
-    server_command(&real.at[0], "DEL r");
-    server_command(&real.at[0], "RPUSH r x");
-    check_waiter(REDLOCK_NO_QUORUM, REDLOCK_VOTE_ERROR, "WRONGTYPE");
-    redlock_close(&rl);
-  }
-}
-
-/* A plain SET says nil, as of any key. */
-TEST(without_waiting_another_type_is_a_lock_of_others) { /* R23 */
-  server_command(&real.at[0], "RPUSH r x");
-  real_open(&rl, 1, REAL_PATIENT_MS);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_TAKEN);
 }
 
 int main(int argc, char **argv) { return fixture_main(argc, argv, 1); }

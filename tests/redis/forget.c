@@ -6,9 +6,6 @@
  * Runs go on side by side, each worker with servers of its own. */
 #include "fixture.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 enum { N = 5, RUNS = 3, WORKERS = 5, CONTROL = -1, TTL_MS = 3000, TRIES = 5 };
 
 struct story {
@@ -97,20 +94,13 @@ static pid_t start_worker(int first, int last, int step) {
   return pid;
 }
 
-static void await_worker(pid_t pid) {
-  int status = -1;
-  CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
-  CHECK(WIFEXITED(status));
-  CHECK_EQ(WEXITSTATUS(status), 0);
-}
-
 /* Beside them one without the quarantine: there two hold it. */
 TEST(nobody_gets_a_held_lock_from_servers_that_forgot) { /* R24 */
   pid_t pids[WORKERS + 1];
   int i, workers = runs < WORKERS ? runs : WORKERS;
   for (i = 0; i < workers; i++) pids[i] = start_worker(i, runs - 1, workers);
   pids[workers] = start_worker(CONTROL, CONTROL, 1);
-  for (i = 0; i <= workers; i++) await_worker(pids[i]);
+  for (i = 0; i <= workers; i++) CHECK_EQ(real_end_of(pids[i]), 0);
 }
 
 /* Its servers are the workers'. */

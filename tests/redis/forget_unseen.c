@@ -4,8 +4,6 @@
 #include "fixture.h"
 #include "wall.h"
 
-#include <unistd.h>
-
 enum { N = 3, ALL = 5, TTL_MS = REAL_TTL_MS, MAX_TTL_MS = 1000, HOUR = 3600, CLOCK_LOOKS = 40 };
 
 static void open_wary(redlock *client, const char *list) {

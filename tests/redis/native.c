@@ -104,23 +104,4 @@ TEST(a_right_that_is_taken_away_loses_no_release) { /* R7 R21 */
   servers_command(&real, N, "ACL DELUSER some");
 }
 
-/* A waiter is pushed the change, and need not poll for it. */
-TEST(a_native_release_wakes_a_waiter) { /* R26 */
-  int64_t released_at;
-  if (*server_command(&real.at[0], "HELLO 2") == '-') SKIP("no pushes before Redis 6");
-  real_open(&rl, N, REAL_WAIT_MS);
-  real_open(&rival, N, REAL_WAIT_MS);
-  real_hold(&rl, &lock, N, "native");
-  CHECK_EQ(redlock_start_acquire(&rival, &other, "native", 30000, REDLOCK_FOREVER),
-           REDLOCK_PENDING);
-  released_at = timing_ms() + 700; /* by then it rests until it is told */
-  while (timing_ms() < released_at) CHECK(redlock_wait(&rival, 10) == NULL);
-  reset_statistics();
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  while (other.status == REDLOCK_PENDING) (void)redlock_wait(&rival, REAL_WAIT_MS);
-  CHECK_EQ(other.status, REDLOCK_OK);
-  CHECK(calls("eval") < 20);
-  CHECK_EQ(redlock_release(&rival, &other), REDLOCK_OK);
-}
-
 int main(int argc, char **argv) { return fixture_main(argc, argv, N); }

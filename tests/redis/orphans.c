@@ -27,7 +27,7 @@ static void count_orphans(struct server *s, int (*leaves_one)(struct server *, c
   CHECK_EQ(orphans, 0);
 }
 
-/* So short a time-out can be over before the servers that are well have answered. */
+/* So short a time-out can be over before the server has answered. */
 static void release(void) {
   redlock_status status = redlock_release(&rl, &lock);
   CHECK(status == REDLOCK_OK || status == REDLOCK_NO_QUORUM);
@@ -68,24 +68,4 @@ TEST(a_thawed_server_holds_no_orphan_of_a_client_that_ended) { /* R7 */
   count_orphans(&real.at[0], a_client_that_ended);
 }
 
-/* One of three is frozen: the lock is granted and released without it, and it must follow. First it
-   is joined again, so that it is sent a SET. */
-static int a_lock_that_was_released(struct server *s, const char *name) {
-  long before = sets(s);
-  int looks;
-  for (looks = 0; looks < REAL_LOOKS && sets(s) == before; looks++) real_cycle_us(&rl, 1);
-  before = sets(s);
-  server_freeze(s);
-  CHECK_EQ(redlock_acquire(&rl, &lock, name, REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  release();
-  server_thaw(s);
-  await_sets(s, before + 1);
-  return real_keys_settle(&rl, 3, name, 0);
-}
-
-TEST(a_thawed_server_holds_no_orphan_of_a_lock_that_was_released) { /* R7 R13 R21 */
-  real_open(&rl, 3, TIMEOUT_MS);
-  count_orphans(&real.at[1], a_lock_that_was_released);
-}
-
-int main(int argc, char **argv) { return fixture_main(argc, argv, 3); }
+int main(int argc, char **argv) { return fixture_main(argc, argv, 1); }

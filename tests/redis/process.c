@@ -1,9 +1,6 @@
 /* process.c: R17: in a child of fork() a client does nothing, and its parent does not notice. */
 #include "fixture.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 enum { N = 3 };
 
 static void begin(void) {
@@ -13,11 +10,9 @@ static void begin(void) {
 
 /* Runs the calls in a child. True when all of them did there what they should. */
 static int in_child(int (*calls)(void)) {
-  int status = 1;
   pid_t pid = fork();
-  if (pid == 0) _exit(calls() ? 0 : 1);
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (pid == 0) _exit(!calls());
+  return real_end_of(pid) == 0;
 }
 
 static int every_call_is_refused(void) {

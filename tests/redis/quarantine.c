@@ -56,13 +56,4 @@ TEST(a_node_of_a_cluster_casts_no_vote) {
   servers_stop(&node);
 }
 
-/* One run_id behind two entries. */
-TEST(one_server_behind_two_entries_has_one_vote) { /* R5 */
-  char list[2 * SERVERS_LIST];
-  real_await_votes(N, MAX_TTL_MS);
-  snprintf(list, sizeof list, "127.0.0.1:%d,unix:%s", real.at[0].port, real.at[0].socket);
-  check_no_quorum(list, 500);
-  CHECK_EQ(real_keys_settle(&rl, 1, "r", 0), 0);
-}
-
 int main(int argc, char **argv) { return fixture_main(argc, argv, N); }

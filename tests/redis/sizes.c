@@ -53,49 +53,4 @@ TEST(a_killed_minority_changes_nothing_and_one_more_refuses) { /* R5 R7 R16 R21 
   each_size(some_are_killed);
 }
 
-/* ---- ties ---- */
-
-/* Each lock that is granted is released. Returns how many of the two clients had it. */
-static int share(redlock *const client[2], redlock_lock *const asked[2]) {
-  int had[2] = {0, 0}, i;
-  int64_t end = timing_ms() + REAL_WAIT_MS;
-  while (had[0] + had[1] < 2 && timing_ms() < end)
-    for (i = 0; i < 2; i++) {
-      if (redlock_wait(client[i], 1) != asked[i]) continue;
-      if (asked[i]->operation != REDLOCK_ACQUIRE) continue;
-      had[i] = CHECK_EQ(asked[i]->status, REDLOCK_OK);
-      CHECK_EQ(redlock_start_release(client[i], asked[i]), REDLOCK_PENDING);
-    }
-  return had[0] + had[1];
-}
-
-/* What one takes on half of the servers the other lacks. */
-static void two_ask_at_once(int n) {
-  redlock *const client[] = {&rl, &rival};
-  redlock_lock *const asked[] = {&lock, &other};
-  int i, round;
-  (void)n;
-  for (round = 0; round < 10; round++) {
-    for (i = 0; i < 2; i++)
-      CHECK_EQ(redlock_start_acquire(client[i], asked[i], "r", REAL_TTL_MS, REAL_WAIT_MS),
-               REDLOCK_PENDING);
-    CHECK_EQ(share(client, asked), 2);
-    for (i = 0; i < 2; i++) redlock_cancel(client[i], asked[i]);
-  }
-}
-
-TEST(two_clients_at_once_both_get_it) { each_size(two_ask_at_once); } /* R5 R7 R9 */
-
-static void half_is_taken(int n) {
-  if (n % 2) return;
-  servers_command(&real, n / 2, "SET r other PX 300");
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  servers_command(&real, n / 2, "SET r other PX 300000");
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_TAKEN);
-  CHECK_EQ(real_keys_settle(&rl, n, "r", n / 2), n / 2);
-}
-
-TEST(half_of_an_even_number_is_no_quorum) { each_size(half_is_taken); } /* R5 R7 R23 */
-
 int main(int argc, char **argv) { return fixture_main(argc, argv, 7); }

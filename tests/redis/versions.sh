@@ -8,8 +8,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit
 
 v0_1_0=3a0d277 v1_0_0=e1a7d05
-cycles=${CYCLES:-40}
-grants=${GRANTS:-400}
+grants=${GRANTS:-200}
 servers='' pids=''
 trap 'kill $pids 2>/dev/null; rm -rf "$work"' EXIT
 
@@ -41,13 +40,12 @@ start_servers() {
   done
 }
 
-# run_peers "CYCLES [GRANTS]" VERSION... : one of each, at once
+# run_peers VERSION... : one of each, at once
 run_peers() {
   rm -f "$work/inside" "$work/tokens" "$work/granted" "$work"/said-*
-  peers='' until=$1 bad=0
-  shift
+  peers='' bad=0
   for version in "$@"; do
-    "$work/$version/peer" "$servers" "$work" $until >>"$work/said-$version" &
+    "$work/$version/peer" "$servers" "$work" "$grants" >>"$work/said-$version" &
     peers="$peers $!"
   done
   for peer in $peers; do wait "$peer" || bad=1; done
@@ -57,7 +55,7 @@ run_peers() {
 
 all_versions_exclude_each_other() {
   has_tools && build $v0_1_0 && build $v1_0_0 && build today && start_servers || return
-  run_peers "$cycles" $v0_1_0 $v1_0_0 today $v0_1_0 $v1_0_0 today
+  run_peers $v0_1_0 $v1_0_0 today $v0_1_0 $v1_0_0 today
 }
 
 grants_of() { awk '{ sum += $1 } END { print sum + 0 }' "$work/said-$1"; }
@@ -67,7 +65,7 @@ grants_of() { awk '{ sum += $1 } END { print sum + 0 }' "$work/said-$1"; }
 crowd_shares() {
   has_tools && build $v1_0_0 "$@" && build today "$@" && start_servers || return
   crowd="$v1_0_0 today $v1_0_0 today $v1_0_0 today $v1_0_0 today"
-  run_peers "1000000 $grants" $crowd $crowd || return
+  run_peers $crowd $crowd || return
   echo "note: the old ones have had $(grants_of $v1_0_0), the new ones $(grants_of today)"
   [ $(($(grants_of $v1_0_0) * 16)) -ge "$grants" ] && [ $(($(grants_of today) * 16)) -ge "$grants" ]
 }

@@ -52,15 +52,6 @@ TEST(a_key_that_goes_is_noticed) { /* R26 */
   check_noticed("SET r x PX 500", "PING"); /* the server itself sees it within 0.1 s */
 }
 
-TEST(a_release_by_the_same_client_is_noticed) { /* R26 */
-  if (no_pushes()) SKIP(no_pushes());
-  real_open(&rl, N, REAL_PATIENT_MS);
-  CHECK_EQ(redlock_acquire(&rl, &other, "r", REAL_TTL_MS, 0), REDLOCK_OK);
-  start_waiting();
-  CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
-  CHECK(until_granted() < LEAST_BACK_OFF_MS / 2);
-}
-
 /* EVALs that the servers have run: each attempt after the second is one. */
 static long scripts(void) {
   long sum = 0, calls;
@@ -81,19 +72,6 @@ TEST(waiting_costs_next_to_nothing) { /* R26 */
   before = scripts();
   run_for(2000);
   CHECK(scripts() - before <= 2 * 2 * N); /* an attempt a second, and who is slow rolls it back */
-}
-
-TEST(a_server_that_renames_hello_is_polled) { /* R26 */
-  struct servers old;
-  char list[SERVERS_LIST];
-  servers_start(&old, 1, "--rename-command HELLO none");
-  server_command(&old.at[0], "SET r x PX 1000");
-  real_open_list(&rl, servers_list(&old, 1, list), REAL_PATIENT_MS);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(redlock_server_error(&rl, 0)[0], '\0');
-  CHECK(server_info(&old.at[0], "cmdstat_eval:calls=") <= 0); /* plain SETs alone */
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  servers_stop(&old);
 }
 
 int main(int argc, char **argv) { return fixture_main(argc, argv, N); }
