@@ -3,8 +3,8 @@
 
 #define DESCRIPTORS "exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; ulimit -n "
 
-/* First there is room for one descriptor more, which the loader uses and gives back; then the search
-   for leaks would need more. */
+/* First there is room for one descriptor more, which the loader uses and gives back; then the
+   search for leaks would need more. */
 TEST(want_of_a_pipe_or_a_socket_is_told) {
   CHECK_SAYS("cannot create a pipe: Too many open files: raise the limit (ulimit -n)\n", 123,
              DESCRIPTORS "4; exec $redlock job -- true");

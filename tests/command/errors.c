@@ -89,6 +89,7 @@ TEST(what_servers_answer_is_explained) { /* R15 */
     {"-ERR max number of clients reached\r\n", "reached: raise maxclients in its configuration"},
     {"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
      "> 'maxmemory': see maxmemory in its configuration"},
+    {"-NOREPLICAS Not enough good replicas to write.\r\n", "write: see min-replicas-to-write"},
     {"-MISCONF Redis is unable to persist to disk. Commands are disabled.\r\n",
      "unable to persist to disk: it cannot write to its disk: see its log"},
     {"-LOADING Redis is loading the dataset in memory\r\n", "memory: wait, it is loading its data"},
@@ -230,16 +231,6 @@ TEST(a_status_says_that_releases_need_a_script) { /* R21 */
   use_servers("redis://ann:x@127.0.0.1:%d", s->port);
   (void)shell("$redlock --status");
   CHECK_EQ(says(what) != 0, server_native_release(s) != NULL);
-}
-
-/* --status finds what refuses locks, and writes nothing. */
-TEST(a_status_finds_what_refuses_locks) {
-  server_command(&real.at[0], "CONFIG SET min-replicas-to-write 1");
-  one_server_says("", real.at[0].port, "NOREPLICAS");
-  CHECK(told("status0", "see min-replicas-to-write"));
-  server_command(&real.at[0], "CONFIG SET min-replicas-to-write 0");
-  CHECK_EQ(shell("$redlock --status"), 0);
-  CHECK_EQ(server_number(&real.at[0], "DBSIZE"), 0);
 }
 
 /* The value is a secret, less a label that it may begin with. */
