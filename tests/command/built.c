@@ -133,13 +133,6 @@ TEST(several_are_taken_or_none) {
   CHECK(is_released("a") && is_held("b"));
 }
 
-TEST(several_stop_when_one_is_lost) {
-  pid_t pid = start_several();
-  servers_command(&real, real.count, "DEL b");
-  check_ends(pid, 1, "of 30 pieces");
-  CHECK(is_released("a"));
-}
-
 /* An example that runs on has lost its keys: it ends and says so. */
 static void stops_on_a_loss(const char *example, const char *said) {
   pid_t pid = start("$here/../examples/%s", example);

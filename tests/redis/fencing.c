@@ -66,16 +66,6 @@ TEST(a_token_is_above_the_counter_and_within_the_window_of_the_clock) {
   }
 }
 
-/* The lock is looked at first: else each waiter would ask again at once. */
-TEST(a_taken_lock_says_so_whatever_the_token) {
-  static const int64_t ahead[] = {-1, 1, WINDOW_US + 1};
-  int i;
-  servers_command(&real, 1, "SET r other");
-  for (i = 0; i < 3; i++) CHECK(strcmp(ask_at(CLOCK_US + ahead[i], CLOCK_US), "") == 0);
-  CHECK(!has("r:fence"));
-  CHECK(strcmp(server_command(&real.at[0], "GET r"), "other") == 0);
-}
-
 /* Neither is rounded, nor written with an exponent, up to the largest number. */
 TEST(tokens_are_exact) {
   int64_t token;
