@@ -91,7 +91,7 @@ TEST(many_locks_bears_restarts) {
   if (no_epoll()) SKIP(no_epoll());
   pid = start("$here/../examples/many_locks $REDLOCK_SERVERS 40000 || test $? = 1");
   for (i = 0; i < 4; i++) {
-    rest(60);
+    sleep_ms(60);
     server_restart(&real.at[i % 2]);
   }
   CHECK_EQ(end_of(pid), 0);

@@ -26,7 +26,7 @@ enum { LINE = 1024, OUTPUT = 65536, LIMIT_MS = 60000 };
 static struct servers real;
 static char work[SERVERS_PATH], self[LINE];
 
-static inline void rest(int ms) { (void)poll(NULL, 0, ms); }
+static inline void sleep_ms(int ms) { (void)poll(NULL, 0, ms); }
 
 /* The path of a file in the working folder. */
 static inline const char *in_work(const char *name) {
@@ -70,7 +70,7 @@ static inline int end_of(pid_t pid) {
       waitpid(pid, &status, 0);
       return -1;
     }
-    rest(1);
+    sleep_ms(1);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -120,7 +120,7 @@ static inline int exists(const char *name) { return access(in_work(name), F_OK) 
 /* Until the file exists; 0 = it does not come. */
 static inline int await_file(const char *name) {
   int64_t end = timing_ms() + LIMIT_MS;
-  while (!exists(name) && timing_ms() < end) rest(1);
+  while (!exists(name) && timing_ms() < end) sleep_ms(1);
   return exists(name);
 }
 
@@ -131,7 +131,7 @@ static inline int told(const char *file, const char *words) {
 /* Until the file says it, or the test fails. */
 static inline int await_words(const char *file, const char *words) {
   int64_t end = timing_ms() + LIMIT_MS;
-  while (!told(file, words) && timing_ms() < end) rest(20);
+  while (!told(file, words) && timing_ms() < end) sleep_ms(20);
   if (CHECK(told(file, words))) return 1;
   printf("    said: %s\n", read_work(file));
   return 0;
@@ -184,7 +184,7 @@ static inline long expired_keys(void) {
 /* Until so many have it: a release is on its way to the slower servers when the command ends. */
 static inline int await_holders(const char *key, int count) {
   int64_t end = timing_ms() + LIMIT_MS;
-  while (holders(key) != count && timing_ms() < end) rest(2);
+  while (holders(key) != count && timing_ms() < end) sleep_ms(2);
   return holders(key) == count;
 }
 

@@ -21,11 +21,11 @@ static void takes_every_lock(const char *loop) {
 /* The loop stands still meanwhile: else it might be done before the servers are. */
 static void kill_beside(pid_t loop, int first, int last) {
   int i;
-  rest(40);
+  sleep_ms(40);
   kill(loop, SIGSTOP);
   for (i = first; i <= last; i++) server_kill(&real.at[i]);
   kill(loop, SIGCONT);
-  rest(20);
+  sleep_ms(20);
 }
 
 /* A connection that ends is watched no more, whatever number the next one gets. */

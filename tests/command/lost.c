@@ -17,7 +17,7 @@ static int tick(char **argv, int deaf) {
   do {
     if (write(fd, argv[0], 1) != 1) return 1;
     last = now;
-    rest(3);
+    sleep_ms(3);
     now = timing_ms();
     if (now - last > STALL_MS && write(fd, "-", 1) != 1) return 1;
   } while (now < end);
@@ -65,9 +65,9 @@ TEST(freezing_a_majority_overlaps_nothing) {
   int round, i;
   for (round = 0; round < ROUNDS; round++) {
     start_pairs("");
-    rest(round * TTL_MS / 6);
+    sleep_ms(round * TTL_MS / 6);
     for (i = 0; i < 3; i++) server_freeze(&real.at[(round + i) % 5]);
-    rest(TTL_MS + 100);
+    sleep_ms(TTL_MS + 100);
     servers_mend(&real);
     check_pairs();
   }
@@ -83,7 +83,7 @@ TEST(cutting_one_off_overlaps_nothing) {
   for (round = 0; round < ROUNDS; round++) {
     servers_command(&real, 5, "ACL SETUSER bob on >x ~* +@all");
     start_pairs(login);
-    rest(round * TTL_MS / 6);
+    sleep_ms(round * TTL_MS / 6);
     servers_command(&real, 3, "ACL SETUSER bob -@all");
     check_pairs();
   }
@@ -109,7 +109,7 @@ TEST(keys_that_vanish_stop_command) {
 TEST(a_suspended_holder_has_lost_it) { /* R2 */
   pid_t pid = start_holder("-t 1s job");
   kill(pid, SIGSTOP);
-  while (holders("job") > 0) rest(10);
+  while (holders("job") > 0) sleep_ms(10);
   kill(pid, SIGCONT);
   check_ends(pid, 122, "is lost: it expired while this machine was suspended");
 }
@@ -125,7 +125,7 @@ TEST(a_lock_that_ran_out_starts_no_command) {
   CHECK(fcntl(log[1], F_SETFL, 0) == 0);
   pid = start("exec $redlock -v -t 1s job -- touch $work/runs 2>&%d", log[1]);
   CHECK(is_held("job"));
-  while (holders("job") > 0) rest(10);
+  while (holders("job") > 0) sleep_ms(10);
   close(log[1]);
   while (size < sizeof said && read(log[0], said + size, 1) == 1) size += said[size] != '\0';
   said[size < sizeof said ? size : 0] = '\0';
@@ -157,9 +157,9 @@ TEST(the_whole_group_is_stopped) {
   CHECK(await_file("log"));
   servers_freeze(&real, 3);
   check_ends(pid, 122, "cannot be extended: too few servers answer");
-  rest(20);
+  sleep_ms(20);
   snprintf(before, sizeof before, "%s", read_work("log"));
-  rest(50);
+  sleep_ms(50);
   CHECK(strcmp(before, read_work("log")) == 0);
 }
 

@@ -68,7 +68,7 @@ TEST(a_dead_server_besides_is_waited_for) {
   is_waited_for("", "still waiting for lock 'job': 2 of 3 servers are unavailable");
 }
 
-TEST(who_wants_to_waits_anyway) {
+TEST(a_waiter_that_is_told_to_waits_anyway) {
   want_password(SERVERS, "s3cret");
   is_waited_for("--wait-anyway",
                 "still waiting for lock 'job': 3 of 3 servers are unavailable");

@@ -99,14 +99,14 @@ static void stop_and_continue(const char *options, const char *body, int pause_m
   pid = start_shell(line);
   if (pid < 0) SKIP("no pseudo terminal");
   CHECK(await_file("runs"));
-  rest(200);
+  sleep_ms(200);
   type("\032");
   CHECK(await_file("stopped"));
   CHECK(!exists("odd"));
-  rest(pause_ms);
+  sleep_ms(pause_ms);
   close(open(in_work("continue"), O_CREAT | O_WRONLY, 0600));
   if (*typed) {
-    rest(200);
+    sleep_ms(200);
     type(typed);
   }
   CHECK_EQ(shell_ends(pid), expected);

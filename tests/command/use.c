@@ -27,7 +27,8 @@ TEST(why_exec_fails_is_told) {
 /* Until the first server has extended the lock so often. */
 static int await_extensions(int times) {
   int64_t end = timing_ms() + LIMIT_MS;
-  while (server_info(&real.at[0], "cmdstat_pexpire:calls=") < times && timing_ms() < end) rest(2);
+  while (server_info(&real.at[0], "cmdstat_pexpire:calls=") < times && timing_ms() < end)
+    sleep_ms(2);
   return timing_ms() < end;
 }
 

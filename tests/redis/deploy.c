@@ -20,7 +20,7 @@ static redlock_options as_locks(uint32_t server_timeout_ms) {
   return options;
 }
 
-TEST(its_user_takes_extends_and_releases_locks) {
+TEST(the_user_of_locks_takes_extends_and_releases_locks) {
   real_open_with(&rl, SERVERS, as_locks(REAL_PATIENT_MS));
   real_open_with(&rival, SERVERS, as_locks(REAL_PATIENT_MS));
   CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", REAL_TTL_MS, 0), REDLOCK_OK);
@@ -31,7 +31,7 @@ TEST(its_user_takes_extends_and_releases_locks) {
 }
 
 /* The quarantine asks with INFO, fencing takes the lock by a script. */
-TEST(its_user_gets_fencing_tokens) {
+TEST(the_user_of_locks_gets_fencing_tokens) {
   redlock_options options = as_locks(SHORT_MS / 4);
   uint64_t last = 0;
   int i;
@@ -59,7 +59,7 @@ static int knows_getex(void) {
 }
 
 /* The commands of fencing tokens and of wake-ups, in scripts and by themselves. */
-TEST(its_user_may_send_all_that_a_client_can) {
+TEST(the_user_of_locks_may_send_all_that_a_client_can) {
   static const char *const allowed[] = {
     "EVAL \"redis.call('time') redis.call('get',KEYS[1]) "
     "return redis.call('set',KEYS[1]..':fence','7','px','100')\" 1 deploy",
@@ -76,7 +76,7 @@ TEST(its_user_may_send_all_that_a_client_can) {
   }
 }
 
-TEST(its_user_may_do_nothing_else) {
+TEST(the_user_of_locks_may_do_nothing_else) {
   static const char *const denied[] = {
     "FLUSHALL", "FLUSHDB", "KEYS *", "SCAN 0", "CONFIG GET *", "CONFIG SET maxmemory 0",
     "SHUTDOWN NOSAVE", "RENAME a b", "EXPIRE a 1", "PERSIST a", "INCR a",
@@ -92,7 +92,7 @@ TEST(its_user_may_do_nothing_else) {
   }
 }
 
-TEST(nobody_else_gets_in) {
+TEST(nobody_without_a_password_gets_in) {
   struct server as = real.at[0];
   as.login[0] = '\0';
   CHECK(strncmp(server_command(&as, "GET deploy"), "-NOAUTH", 7) == 0);
@@ -137,7 +137,7 @@ TEST(a_full_server_refuses_and_throws_nothing_out) {
 }
 
 /* As it stands in the folder nobody knows the passwords, not even the server. */
-TEST(it_does_not_start_before_the_passwords_are_filled_in) {
+TEST(a_server_does_not_start_before_its_passwords_are_filled_in) {
   int fd;
   pid_t pid = fork();
   if (pid == 0) {
