@@ -100,13 +100,13 @@ static inline int shell(const char *format, ...) {
 #define CHECK_SAYS(what, status, ...)                             \
   do {                                                            \
     CHECK_EQ(shell(__VA_ARGS__), status);                         \
-    if (!CHECK(says(what))) printf("    said: %s\n", output()); \
+    if (!CHECK(says(what))) printf("    said: %s\n", output());   \
   } while (0)
 
 /* And nothing else. */
-#define CHECK_PRINTS(what, status, ...)                                  \
-  do {                                                                   \
-    CHECK_EQ(shell(__VA_ARGS__), status);                                \
+#define CHECK_PRINTS(what, status, ...)                                          \
+  do {                                                                           \
+    CHECK_EQ(shell(__VA_ARGS__), status);                                        \
     if (!CHECK(strcmp(output(), what) == 0)) printf("    said: %s\n", output()); \
   } while (0)
 
