@@ -17,6 +17,7 @@ static struct {
   int passed, failed, skipped;
   int bad;                /* failed checks in the test that is running */
   const char *skip;       /* why the test that is running is skipped, or NULL */
+  void (*before)(void), (*after)(void); /* around each test, if set */
   int argc;
   char **argv;
 } check;
@@ -51,7 +52,9 @@ static void check_run(const char *name, void (*test)(void)) {
   if (!check_wanted(name)) return;
   check.bad = 0;
   check.skip = NULL;
+  if (check.before) check.before();
   test();
+  if (check.after) check.after();
   if (check.bad) {
     check.failed++;
     printf("  FAIL  %s\n", name);

@@ -26,8 +26,7 @@ enum {
   START_TRIES = 20,
   READY_LOOKS = 2000, /* of LOOK_MS each */
   LOOK_MS = 5,
-  COMMAND_SECONDS = 5,
-  MAX_ARGS = 48
+  COMMAND_SECONDS = 5
 };
 
 /* What has to be ended and removed, by the process that started it and by no child of it. */
@@ -84,21 +83,16 @@ static void on_signal(int number) {
   raise(number); /* the handler is reset: this ends the process as it should */
 }
 
-static void endings(sigset_t *set) {
-  sigemptyset(set);
-  sigaddset(set, SIGINT);
-  sigaddset(set, SIGTERM);
-  sigaddset(set, SIGHUP);
-}
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDINGS = sizeof endings / sizeof *endings };
 
 static void catch_endings(void) {
   struct sigaction action;
+  int i;
   memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;
   action.sa_flags = (int)(SA_RESETHAND | SA_NODEFER);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGHUP, &action, NULL);
+  for (i = 0; i < ENDINGS; i++) sigaction(endings[i], &action, NULL);
 }
 
 static void make_root(void) {
@@ -184,14 +178,6 @@ static int free_port(void) {
   return 0;
 }
 
-static int split(char *text, char **words, int room) {
-  int count = 0;
-  char *word;
-  for (word = strtok(text, " "); word && count < room; word = strtok(NULL, " "))
-    words[count++] = word;
-  return count;
-}
-
 /* What a server has to say goes to its log. */
 static void be_silent(void) {
   int fd = open("/dev/null", O_RDWR);
@@ -200,29 +186,17 @@ static void be_silent(void) {
   dup2(fd, STDERR_FILENO);
 }
 
+/* What it keeps on disk, a configuration says, if there is one. */
 static void be_server(const struct server *s) {
-  char port[8], log[SERVERS_PATH], binary[] = "redis-server", more[sizeof s->args];
-  char bind_to[] = "127.0.0.1", dir[sizeof s->dir], path[sizeof s->socket];
-  char *fixed[] = {"--port", port, "--bind", bind_to, "--unixsocket", path, "--dir", dir,
-                   "--logfile", log, "--loglevel", "warning", "--save", "", "--appendonly", "no"};
-  char *argv[MAX_ARGS], *words[MAX_ARGS];
-  int count = (int)(sizeof fixed / sizeof *fixed), has_file, said, i;
+  char line[1024], port[8];
+  int has_file = s->args[0] == '/';
   snprintf(port, sizeof port, "%d", s->port);
-  snprintf(log, sizeof log, "%s/log", s->dir);
-  memcpy(dir, s->dir, sizeof dir);
-  memcpy(path, s->socket, sizeof path);
-  memcpy(more, s->args, sizeof more);
-  said = split(more, words, MAX_ARGS - 2 - count);
-  for (i = 0; i < said; i++)
-    if (strcmp(words[i], "%p") == 0) words[i] = port;
-  has_file = said > 0 && *words[0] == '/';
-  if (has_file) count -= 4; /* what it keeps on disk, the file says */
-  argv[0] = binary;
-  if (has_file) argv[1] = words[0];
-  memcpy(argv + 1 + has_file, fixed, (size_t)count * sizeof *argv);
-  memcpy(argv + 1 + has_file + count, words + has_file, (size_t)(said - has_file) * sizeof *argv);
-  argv[1 + count + said] = NULL;
-  execv(getenv("REDIS_SERVER"), argv);
+  setenv("port", port, 1);
+  snprintf(line, sizeof line,
+           "exec \"$REDIS_SERVER\" %s --port %s --bind 127.0.0.1 --unixsocket '%s' --dir '%s' "
+           "--logfile '%s/log' --loglevel warning %s %s", has_file ? s->args : "", port, s->socket,
+           s->dir, s->dir, has_file ? "" : "--save '' --appendonly no", has_file ? "" : s->args);
+  execl("/bin/sh", "sh", "-c", line, (char *)NULL);
   _exit(127);
 }
 
@@ -237,7 +211,9 @@ static void die_with_parent(pid_t parent) {
 static void spawn(struct server *s, int inherited) {
   sigset_t set, old;
   pid_t parent = getpid();
-  endings(&set);
+  int i;
+  sigemptyset(&set);
+  for (i = 0; i < ENDINGS; i++) sigaddset(&set, endings[i]);
   sigprocmask(SIG_BLOCK, &set, &old);
   s->pid = fork();
   if (s->pid > 0) remember(0, s->pid);

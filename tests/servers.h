@@ -23,9 +23,9 @@ struct server {
   int frozen;
   char dir[SERVERS_PATH - 8];
   char socket[SERVERS_PATH];
-  char args[200];  /* more of the command line, split at spaces, with %p for the port; kept for a
-                      restart. The first may be the path of a configuration: then that says what
-                      is kept on disk */
+  char args[200];  /* more of the command line, for a shell, with $port; kept for a restart. The
+                      first may be the path of a configuration: then that says what is kept on
+                      disk */
   char login[64];  /* what server_command says first, such as "AUTH x"; "" = nothing */
 };
 

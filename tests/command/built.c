@@ -34,7 +34,6 @@ static void starts_as_fast_as_a_ping(const char *name) {
   char *ping_argv[] = {cli, flag, port, ping, NULL}, *lock_argv[] = {path, job, run, NULL};
   int64_t ping_us = INT64_MAX, lock_us = INT64_MAX;
   int i;
-  fresh();
   built(name, path);
   snprintf(port, sizeof port, "%d", real.at[0].port);
   if (access(path, X_OK)) SKIP("it is not built here");
@@ -51,21 +50,19 @@ static void starts_as_fast_as_a_ping(const char *name) {
 }
 
 TEST(the_command_starts_quickly) { starts_as_fast_as_a_ping("redlock"); }
-TEST(the_static_one_starts_quickly) { starts_as_fast_as_a_ping("redlock-static"); }
+TEST(the_static_command_starts_quickly) { starts_as_fast_as_a_ping("redlock-static"); }
 
-TEST(the_static_one_is_small) {
+TEST(the_static_command_is_small_and_says_what_it_needs) {
   char path[LINE];
   struct stat file;
+  CHECK_SAYS("no-such-gcc is not installed: install musl-tools, or set STATIC_CC", 2,
+             "make -s redlock-static BUILD=$work/b STATIC_CC=no-such-gcc");
   if (stat(built("redlock-static", path), &file) != 0) SKIP("no musl-gcc");
   printf("    redlock-static: %ld bytes\n", (long)file.st_size);
   CHECK(file.st_size < SMALL_BYTES);
 }
 
-TEST(the_static_one_says_what_it_needs) {
-  fresh();
-  CHECK_SAYS("no-such-gcc is not installed: install musl-tools, or set STATIC_CC", 2,
-             "make -s redlock-static BUILD=$work/b STATIC_CC=no-such-gcc");
-}
+/* ---- examples ---- */
 
 /* What a slow server had not read when the connection closed lives until its ttl; no longer. */
 static int all_keys_expire(const struct server *s) {
@@ -79,12 +76,11 @@ static const char *no_epoll(void) {
   return shell("test -x $here/../examples/many_locks") ? "this system has no epoll" : NULL;
 }
 
-TEST(many_locks_grants_all) {
+TEST(many_locks_grants_all) { /* R11 */
   int i;
-  fresh();
   if (no_epoll()) SKIP(no_epoll());
-  CHECK_EQ(shell("$here/../examples/many_locks $REDLOCK_SERVERS %d", MANY), 0);
-  CHECK(says("3000 granted and released, 0 refused"));
+  CHECK_SAYS("3000 granted and released, 0 refused", 0,
+             "$here/../examples/many_locks $REDLOCK_SERVERS %d", MANY);
   for (i = 0; i < real.count; i++) CHECK(all_keys_expire(&real.at[i]));
 }
 
@@ -92,11 +88,10 @@ TEST(many_locks_grants_all) {
 TEST(many_locks_bears_restarts) {
   pid_t pid;
   int i;
-  fresh();
   if (no_epoll()) SKIP(no_epoll());
   pid = start("$here/../examples/many_locks $REDLOCK_SERVERS 40000 || test $? = 1");
   for (i = 0; i < 4; i++) {
-    rest(60);
+    sleep_ms(60);
     server_restart(&real.at[i % 2]);
   }
   CHECK_EQ(end_of(pid), 0);
@@ -104,90 +99,67 @@ TEST(many_locks_bears_restarts) {
 }
 
 TEST(hello_takes_its_lock_and_releases_it) {
-  fresh();
-  CHECK_EQ(shell("$here/../examples/hello $REDLOCK_SERVERS"), 0);
-  CHECK(says("released") && is_released("invoice:42"));
+  CHECK_SAYS("released", 0, "$here/../examples/hello $REDLOCK_SERVERS");
+  CHECK(is_released("invoice:42"));
 }
 
 /* By redlock_server_error(&rl, -1): no server can. */
 TEST(examples_say_why_a_list_is_refused) {
-  fresh();
-  CHECK_EQ(shell("for each in hello keepalive many_locks several hand_over keep_thread guard "
+  CHECK_PRINTS("", 0, "for each in hello keepalive many_locks several hand_over keep_thread guard "
                  "fencing/redis fencing/sqlite fencing/postgres tls; do "
                  "test -x $here/../examples/$each || continue; "
                  "test $each = tls && more= || more='a 1 1'; "
                  "timeout 9 $here/../examples/$each , $more >$work/said 2>&1 "
                  "&& echo $each succeeds; "
-                 "grep -q 'the list of servers is empty' $work/said || echo $each; done"), 0);
-  if (!CHECK(!*output())) printf("    do not: %s", output());
+                 "grep -q 'the list of servers is empty' $work/said || echo $each; done");
+}
+
+static pid_t start_several(void) {
+  pid_t pid = start("$here/../examples/several $REDLOCK_SERVERS b a");
+  CHECK(is_held("a") && is_held("b"));
+  return pid;
 }
 
 /* They last longer than their ttl, and end together. */
 TEST(several_are_kept_together) {
-  pid_t pid;
-  fresh();
-  pid = start("$here/../examples/several $REDLOCK_SERVERS b a");
-  CHECK(is_held("a") && is_held("b"));
-  CHECK_EQ(end_of(pid), 0);
-  CHECK(strstr(read_work("background"), "ok; 30 of 30"));
+  check_ends(start_several(), 0, "ok; 30 of 30");
   CHECK(is_released("a") && is_released("b"));
 }
 
 /* In the order of their names: the one that is free is taken first, and not left behind. */
 TEST(several_are_taken_or_none) {
-  pid_t pid;
-  fresh();
   servers_command(&real, real.count, "SET b another");
-  pid = start("$here/../examples/several $REDLOCK_SERVERS b a");
-  CHECK(is_held("a"));
-  CHECK_EQ(end_of(pid), 1);
-  CHECK(strstr(read_work("background"), "taken; 0 of 30"));
+  check_ends(start_several(), 1, "taken; 0 of 30");
   CHECK(is_released("a") && is_held("b"));
-}
-
-TEST(several_stop_when_one_is_lost) {
-  pid_t pid;
-  fresh();
-  pid = start("$here/../examples/several $REDLOCK_SERVERS a b");
-  CHECK(is_held("a") && is_held("b"));
-  servers_command(&real, real.count, "DEL b");
-  CHECK_EQ(end_of(pid), 1);
-  CHECK(strstr(read_work("background"), "of 30 pieces") && is_released("a"));
 }
 
 /* An example that runs on has lost its keys: it ends and says so. */
 static void stops_on_a_loss(const char *example, const char *said) {
-  pid_t pid;
-  fresh();
-  pid = start("$here/../examples/%s", example);
+  pid_t pid = start("$here/../examples/%s", example);
   CHECK(is_held("report:2024"));
   servers_command(&real, 3, "FLUSHALL");
-  CHECK_EQ(end_of(pid), 1);
-  CHECK(strstr(read_work("background"), said));
+  check_ends(pid, 1, said);
 }
 
 TEST(keepalive_notices_a_loss) {
   stops_on_a_loss("keepalive $REDLOCK_SERVERS", "the lock was lost after piece");
 }
 
-/* Longer than the ttl, so that only an extension from the other thread can keep it. */
-TEST(keep_thread_extends_while_the_work_blocks) {
-  fresh();
-  CHECK_SAYS("done: ok", 0, "$here/../examples/keep_thread $REDLOCK_SERVERS 2500");
-  CHECK(is_released("report:2024"));
-}
-
 TEST(keep_thread_stops_the_work_on_a_loss) {
   stops_on_a_loss("keep_thread $REDLOCK_SERVERS 600000", "not done: expired");
 }
 
-TEST(bare_metal_passes_on_toy_servers) {
-  fresh();
+/* Longer than the ttl, so that only an extension from the other thread can keep it. */
+TEST(keep_thread_extends_while_the_work_blocks) {
+  CHECK_SAYS("done: ok", 0, "$here/../examples/keep_thread $REDLOCK_SERVERS 2500");
+  CHECK(is_released("report:2024"));
+}
+
+TEST(the_bare_metal_example_passes_on_toy_servers) {
   CHECK_SAYS("PASS", 0, "$here/../portability/board");
 }
 
 TEST(install_is_whole) {
-  fresh();
   CHECK_EQ(shell("make -s install DESTDIR=$work/root PREFIX=/opt/x BUILD=$here/../.."), 0);
   CHECK_EQ(shell("cd $work/root/opt/x && ls bin/redlock include/redlock.h share/man/man1/redlock.1 "
                  "share/man/man3/redlock.3 share/pkgconfig/redlock.pc "
@@ -206,7 +178,6 @@ TEST(install_is_whole) {
 
 /* The manual of the interface tells all that is public, and nothing else. */
 TEST(manual_is_made_of_the_public_part) {
-  fresh();
   CHECK_EQ(shell("cd $here/../../.. && make -s BUILD=$work $work/redlock.3 && "
                  "! grep -nE '(^|[^a-z])(rl_|RL_)' $work/redlock.3"), 0);
   /* Nor does it point to what is not installed. */
@@ -224,27 +195,19 @@ TEST(manual_is_made_of_the_public_part) {
                  "grep -x \"$(grep -c '^[.]B \"' $work/redlock.3)\""), 0);
 }
 
-static int files_in(const char *folder) {
-  CHECK_EQ(shell("find $work/%s -type f | wc -l", folder), 0);
-  return (int)strtol(output(), NULL, 10);
-}
-
 /* Folders that a packager names are heard, and what was installed can be taken away again. */
 TEST(install_goes_where_it_is_told) {
   const char *where = "DESTDIR=$work/root PREFIX=/p MANDIR=/m INCLUDEDIR=/i BUILD=$here/../..";
-  fresh();
-  CHECK_EQ(shell("rm -rf $work/root && make -s install %s", where), 0);
+  CHECK_EQ(shell("make -s install %s", where), 0);
   CHECK_EQ(shell("cd $work/root && ls p/bin/redlock i/redlock.h m/man1/redlock.1 m/man3/redlock.3 "
                  "&& grep '^includedir=/i$' p/share/pkgconfig/redlock.pc"), 0);
-  CHECK(files_in("root") >= 5);
   CHECK_EQ(shell("make -s uninstall %s", where), 0);
-  CHECK_EQ(files_in("root"), 0);
+  CHECK_PRINTS("", 0, "find $work/root -type f");
 }
 
 /* What `make redlock TLS=1` has built is not built again without TLS. */
 TEST(install_takes_what_was_built_last) {
   static const char line[] = "make -n install BUILD=$work/b %s | grep -c DREDLOCK_COMMAND_TLS";
-  fresh();
   if (shell("tests/tls/libraries $work/probe cc | grep -q ssl") != 0) SKIP("no OpenSSL");
   CHECK_EQ(shell("mkdir -p $work/b && touch $work/b/redlock-tls-1"), 0);
   CHECK_EQ(shell(line, ""), 0);

@@ -26,7 +26,7 @@ enum { LINE = 1024, OUTPUT = 65536, LIMIT_MS = 60000 };
 static struct servers real;
 static char work[SERVERS_PATH], self[LINE];
 
-static inline void rest(int ms) { (void)poll(NULL, 0, ms); }
+static inline void sleep_ms(int ms) { (void)poll(NULL, 0, ms); }
 
 /* The path of a file in the working folder. */
 static inline const char *in_work(const char *name) {
@@ -50,15 +50,14 @@ static inline int says(const char *what) { return strstr(output(), what) != NULL
 
 /* A shell line of its own process; its output goes to the named file. */
 static inline pid_t start_line(const char *line, const char *to) {
+  int fd;
   pid_t pid = fork();
   if (pid != 0) return pid;
-  {
-    int fd = open(in_work(to), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    dup2(fd, STDOUT_FILENO);
-    dup2(fd, STDERR_FILENO);
-    execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-    _exit(127);
-  }
+  fd = open(in_work(to), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(fd, STDOUT_FILENO);
+  dup2(fd, STDERR_FILENO);
+  execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+  _exit(127);
 }
 
 /* As a shell tells it: 128 + the signal. -1 = it did not end, and was killed. */
@@ -71,40 +70,44 @@ static inline int end_of(pid_t pid) {
       waitpid(pid, &status, 0);
       return -1;
     }
-    rest(1);
+    sleep_ms(1);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static inline pid_t start_formatted(const char *to, const char *format, va_list arguments) {
-  char line[LINE];
-  vsnprintf(line, sizeof line, format, arguments);
-  return start_line(line, to);
-}
+/* The text of a format and what follows it. */
+#define FORMATTED(text, size, format)                \
+  do {                                               \
+    va_list arguments;                               \
+    va_start(arguments, format);                     \
+    (void)vsnprintf(text, size, format, arguments);  \
+    va_end(arguments);                               \
+  } while (0)
 
 static inline pid_t start(const char *format, ...) {
-  pid_t pid;
-  va_list arguments;
-  va_start(arguments, format);
-  pid = start_formatted("background", format, arguments);
-  va_end(arguments);
-  return pid;
+  char line[LINE];
+  FORMATTED(line, sizeof line, format);
+  return start_line(line, "background");
 }
 
 static inline int shell(const char *format, ...) {
-  pid_t pid;
-  va_list arguments;
-  va_start(arguments, format);
-  pid = start_formatted("output", format, arguments);
-  va_end(arguments);
-  return end_of(pid);
+  char line[LINE];
+  FORMATTED(line, sizeof line, format);
+  return end_of(start_line(line, "output"));
 }
 
 /* How a shell line ends, and what it says, among other things. */
 #define CHECK_SAYS(what, status, ...)                             \
   do {                                                            \
     CHECK_EQ(shell(__VA_ARGS__), status);                         \
-    if (!CHECK(says(what))) printf("    said: %s\n", output()); \
+    if (!CHECK(says(what))) printf("    said: %s\n", output());   \
+  } while (0)
+
+/* And nothing else. */
+#define CHECK_PRINTS(what, status, ...)                                          \
+  do {                                                                           \
+    CHECK_EQ(shell(__VA_ARGS__), status);                                        \
+    if (!CHECK(strcmp(output(), what) == 0)) printf("    said: %s\n", output()); \
   } while (0)
 
 /* An error of usage. */
@@ -112,29 +115,50 @@ static inline void refuses(const char *arguments, const char *because) {
   CHECK_SAYS(because, 125, "$redlock %s", arguments);
 }
 
+static inline int exists(const char *name) { return access(in_work(name), F_OK) == 0; }
+
 /* Until the file exists; 0 = it does not come. */
 static inline int await_file(const char *name) {
   int64_t end = timing_ms() + LIMIT_MS;
-  while (access(in_work(name), F_OK) != 0 && timing_ms() < end) rest(1);
-  return access(in_work(name), F_OK) == 0;
+  while (!exists(name) && timing_ms() < end) sleep_ms(1);
+  return exists(name);
+}
+
+static inline int told(const char *file, const char *words) {
+  return strstr(read_work(file), words) != NULL;
 }
 
 /* Until the file says it, or the test fails. */
 static inline int await_words(const char *file, const char *words) {
   int64_t end = timing_ms() + LIMIT_MS;
-  while (!strstr(read_work(file), words) && timing_ms() < end) rest(20);
-  if (CHECK(strstr(read_work(file), words))) return 1;
+  while (!told(file, words) && timing_ms() < end) sleep_ms(20);
+  if (CHECK(told(file, words))) return 1;
   printf("    said: %s\n", read_work(file));
   return 0;
 }
 
-/* Another one holds a lock, for 15 s. */
-static inline pid_t start_holder(const char *options_and_name) {
-  pid_t pid = start("exec $redlock %s -- sh -c 'touch $work/runs; exec sleep 15'",
-                    options_and_name);
+/* How what was started in the background ends, and what it said, among other things. */
+static inline void check_ends(pid_t pid, int status, const char *what) {
+  CHECK_EQ(end_of(pid), status);
+  if (!CHECK(told("background", what))) printf("    said: %s\n", read_work("background"));
+}
+
+/* A redlock with these options and this name, whose COMMAND runs when this returns. */
+static inline pid_t start_command(const char *options_and_name, const char *command) {
+  pid_t pid = start("exec $redlock %s -- sh -c 'touch $work/runs; %s'", options_and_name, command);
   CHECK(await_file("runs"));
   return pid;
 }
+
+/* Another one holds a lock, for 15 s. */
+static inline pid_t start_holder(const char *options_and_name) {
+  return start_command(options_and_name, "exec sleep 15");
+}
+
+/* COMMAND runs until the test says so. */
+#define UNTIL_END "until test -e $work/end; do sleep 0.02; done"
+
+static inline void let_it_end(void) { shell("touch $work/end"); }
 
 static inline void terminate(pid_t pid) {
   kill(pid, SIGTERM);
@@ -157,34 +181,50 @@ static inline long expired_keys(void) {
   return count;
 }
 
-/* And not expired. A release is on its way to the slower servers when the command ends. */
-static inline int is_released(const char *key) {
+/* Until so many have it: a release is on its way to the slower servers when the command ends. */
+static inline int await_holders(const char *key, int count) {
   int64_t end = timing_ms() + LIMIT_MS;
-  while (holders(key) > 0 && timing_ms() < end) rest(2);
-  return holders(key) == 0 && expired_keys() == 0;
+  while (holders(key) != count && timing_ms() < end) sleep_ms(2);
+  return holders(key) == count;
 }
 
-static inline int is_held(const char *key) {
-  int64_t end = timing_ms() + LIMIT_MS;
-  while (holders(key) < real.count && timing_ms() < end) rest(2);
-  return holders(key) == real.count;
+static inline int is_held(const char *key) { return await_holders(key, real.count); }
+
+/* And not expired. */
+static inline int is_released(const char *key) {
+  return await_holders(key, 0) && expired_keys() == 0;
 }
 
 static inline void use_servers(const char *format, ...) {
   char list[LINE];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(list, sizeof list, format, arguments);
-  va_end(arguments);
+  FORMATTED(list, sizeof list, format);
   setenv("REDLOCK_SERVERS", list, 1);
 }
 
-/* All servers well and empty, an empty folder, and the whole list. */
+/* The default user of the first ones wants it; "" = none. */
+static inline void want_password(int count, const char *password) {
+  int i;
+  for (i = 0; i < count; i++) server_want_password(&real.at[i], password);
+}
+
+/* A user of all servers with these rights. The commands from here on are his. */
+static inline void use_ann(const char *rights) {
+  char list[LINE] = "";
+  int i;
+  servers_command(&real, real.count, "ACL SETUSER ann reset on >s3cret %s", rights);
+  for (i = 0; i < real.count; i++)
+    snprintf(list + strlen(list), sizeof list - strlen(list), "redis://ann:s3cret@127.0.0.1:%d,",
+             real.at[i].port);
+  use_servers("%s", list);
+}
+
+/* All servers well and empty, an empty folder, and the whole list: so each test begins. */
 static inline void fresh(void) {
   char list[SERVERS_LIST];
   servers_heal(&real);
+  servers_command(&real, real.count, "ACL DELUSER ann");
   servers_command(&real, real.count, "CONFIG RESETSTAT");
-  shell("rm -f $work/*");
+  shell("rm -rf $work/*");
   use_servers("%s", servers_list(&real, real.count, list));
 }
 
@@ -220,6 +260,7 @@ static inline int open_world(int argc, char **argv, int servers) {
     exit(1);
   }
   setenv("work", work, 1);
+  check.before = fresh;
   return 1;
 }
 
@@ -232,6 +273,12 @@ static inline int close_world(void) {
     printf("  skip  %s\n", servers_missing());
   }
   return check_end();
+}
+
+/* The main of a program: it runs every TEST. */
+static inline int command_main(int argc, char **argv, int servers) {
+  if (open_world(argc, argv, servers)) check_all();
+  return close_world();
 }
 
 #endif

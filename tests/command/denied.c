@@ -3,24 +3,18 @@
 
 #define DESCRIPTORS "exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; ulimit -n "
 
-/* There is room for one descriptor more, which the loader uses and gives back. */
-TEST(tells_that_there_is_no_pipe) {
-  fresh();
+/* First there is room for one descriptor more, which the loader uses and gives back; then the
+   search for leaks would need more. */
+TEST(want_of_a_pipe_or_a_socket_is_told) {
   CHECK_SAYS("cannot create a pipe: Too many open files: raise the limit (ulimit -n)\n", 123,
              DESCRIPTORS "4; exec $redlock job -- true");
-}
-
-/* The search for leaks would need more. */
-TEST(tells_that_there_is_no_socket) {
-  fresh();
   CHECK_SAYS("no connection: too many open files: raise the limit (ulimit -n)\n", 121,
              DESCRIPTORS "5; ASAN_OPTIONS=detect_leaks=0 exec $redlock -n job -- true");
 }
 
 /* No limit of processes binds root. The search for leaks would need a process too. */
-TEST(tells_that_there_is_no_process) {
+TEST(want_of_a_process_is_told) {
   const char *as = geteuid() ? "" : "setpriv --reuid 54321 --clear-groups";
-  fresh();
   if (shell("ASAN_OPTIONS=detect_leaks=0 %s prlimit --nproc=0 $redlock --version", as))
     SKIP("no other user can run it");
   CHECK_SAYS("cannot start a process for 'true': Resource temporarily unavailable: "
@@ -29,7 +23,7 @@ TEST(tells_that_there_is_no_process) {
   CHECK(is_released("job"));
 }
 
-TEST(tells_what_it_cannot_do_without) {
+TEST(want_of_a_clock_of_chance_or_memory_is_told) {
   static const struct {
     const char *refused, *words;
   } rows[] = {
@@ -39,16 +33,14 @@ TEST(tells_what_it_cannot_do_without) {
   };
   size_t i;
   if (cannot_refuse()) SKIP("no library can be loaded first");
-  fresh();
   for (i = 0; i < sizeof rows / sizeof *rows; i++)
     CHECK_SAYS(rows[i].words, 123, REFUSING "%s $redlock job -- true", rows[i].refused);
   CHECK(is_released("job"));
 }
 
 /* R1: one server's answer makes the quorum; from a second one it would not come in time. */
-TEST(tells_that_servers_answered_too_late) {
+TEST(an_answer_that_comes_too_late_is_told) {
   if (cannot_refuse()) SKIP("no library can be loaded first");
-  fresh();
   CHECK_SAYS("cannot take lock 'job': the servers answered too late; use a longer --ttl", 121,
              REFUSING "speed $redlock -s redis://127.0.0.1:%d -n job -- true",
              real.at[0].port);
@@ -56,15 +48,11 @@ TEST(tells_that_servers_answered_too_late) {
 }
 
 /* R19, R22 */
-TEST(stops_command_when_the_clock_fails) {
+TEST(a_clock_that_fails_stops_command) {
   if (cannot_refuse()) SKIP("no library can be loaded first");
-  fresh();
   CHECK_SAYS("giving up lock 'job': this system's clock cannot be read; stopping COMMAND", 122,
              REFUSING "clock REFUSE_FROM=$work/now $redlock -t 5s job -- "
              "sh -c 'touch $work/now; exec sleep 15'");
 }
 
-int main(int argc, char **argv) {
-  if (open_world(argc, argv, 3)) check_all();
-  return close_world();
-}
+int main(int argc, char **argv) { return command_main(argc, argv, 3); }

@@ -12,28 +12,26 @@ static const char *missing(const char *loop) {
 }
 
 static void takes_every_lock(const char *loop) {
-  fresh();
   if (missing(loop)) SKIP(missing(loop));
-  CHECK_EQ(shell("$here/../examples/loops/%s $REDLOCK_SERVERS %d", loop, CYCLES), 0);
-  CHECK(says("500 granted and released, 0 refused"));
+  CHECK_SAYS("500 granted and released, 0 refused", 0,
+             "$here/../examples/loops/%s $REDLOCK_SERVERS %d", loop, CYCLES);
   CHECK(is_released("loop"));
 }
 
 /* The loop stands still meanwhile: else it might be done before the servers are. */
 static void kill_beside(pid_t loop, int first, int last) {
   int i;
-  rest(40);
+  sleep_ms(40);
   kill(loop, SIGSTOP);
   for (i = first; i <= last; i++) server_kill(&real.at[i]);
   kill(loop, SIGCONT);
-  rest(20);
+  sleep_ms(20);
 }
 
 /* A connection that ends is watched no more, whatever number the next one gets. */
 static void bears_killed_servers(const char *loop) {
   pid_t pid;
   int i;
-  fresh();
   if (missing(loop)) SKIP(missing(loop));
   pid = start("exec $here/../examples/loops/%s $REDLOCK_SERVERS %d", loop, LONG);
   for (i = 0; i < 4; i++) {
@@ -42,8 +40,7 @@ static void bears_killed_servers(const char *loop) {
   }
   kill_beside(pid, 0, 2); /* most of them: it waits, and goes on */
   servers_mend(&real);
-  CHECK_EQ(end_of(pid), 0);
-  CHECK(strstr(read_work("background"), "6000 granted and released, 0 refused"));
+  check_ends(pid, 0, "6000 granted and released, 0 refused");
 }
 
 TEST(libuv_takes_every_lock) { takes_every_lock("libuv"); }
@@ -63,7 +60,6 @@ static long received(const char *program) {
 TEST(libuv_receives_as_rarely_as_the_blocking_calls) {
   long loop = 0, blocking = 0;
   int i;
-  fresh();
   if (shell("test -x $here/../loops/libuv")) SKIP("libuv is not installed, or recv not counted");
   for (i = 0; i < RUNS; i++) {
     blocking += received("blocking");
@@ -74,7 +70,4 @@ TEST(libuv_receives_as_rarely_as_the_blocking_calls) {
   CHECK(blocking > 0 && 10 * loop <= 11 * blocking);
 }
 
-int main(int argc, char **argv) {
-  if (open_world(argc, argv, 5)) check_all();
-  return close_world();
-}
+int main(int argc, char **argv) { return command_main(argc, argv, 5); }

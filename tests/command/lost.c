@@ -12,12 +12,12 @@ enum { ROUNDS = 3, PAIRS = 5, TTL_MS = 3000, STALL_MS = 40 };
 static int tick(char **argv, int deaf) {
   int fd = open(argv[1], O_WRONLY | O_CREAT | O_APPEND, 0600);
   int64_t end = timing_ms() + 1000 * strtol(argv[2], NULL, 10);
-  if (deaf) signal(SIGTERM, SIG_IGN);
   int64_t now = timing_ms(), last;
+  if (deaf) signal(SIGTERM, SIG_IGN);
   do {
     if (write(fd, argv[0], 1) != 1) return 1;
     last = now;
-    rest(3);
+    sleep_ms(3);
     now = timing_ms();
     if (now - last > STALL_MS && write(fd, "-", 1) != 1) return 1;
   } while (now < end);
@@ -33,6 +33,7 @@ static pid_t first[PAIRS], second[PAIRS];
    second one waits for the lock. */
 static void start_pairs(const char *login) {
   int i;
+  fresh();
   for (i = 0; i < PAIRS; i++) {
     snprintf(log_of_pair[i], sizeof log_of_pair[i], "log%d", i);
     first[i] = start("%s exec $redlock -q -w 15s -t %dms job%d -- $self tick A $work/log%d 15 %s",
@@ -63,12 +64,11 @@ static void check_pairs(void) {
 TEST(freezing_a_majority_overlaps_nothing) {
   int round, i;
   for (round = 0; round < ROUNDS; round++) {
-    fresh();
     start_pairs("");
-    rest(round * TTL_MS / 6);
+    sleep_ms(round * TTL_MS / 6);
     for (i = 0; i < 3; i++) server_freeze(&real.at[(round + i) % 5]);
-    rest(TTL_MS + 100);
-    for (i = 0; i < 5; i++) server_thaw(&real.at[i]);
+    sleep_ms(TTL_MS + 100);
+    servers_mend(&real);
     check_pairs();
   }
 }
@@ -79,58 +79,39 @@ TEST(cutting_one_off_overlaps_nothing) {
   char login[SERVERS_LIST + 64] = "REDLOCK_SERVERS=";
   int round, i;
   for (i = 0; i < 5; i++)
-    sprintf(login + strlen(login), "redis://ann:x@127.0.0.1:%d,", real.at[i].port);
+    sprintf(login + strlen(login), "redis://bob:x@127.0.0.1:%d,", real.at[i].port);
   for (round = 0; round < ROUNDS; round++) {
-    fresh();
-    servers_command(&real, 5, "ACL SETUSER ann on >x ~* +@all");
+    servers_command(&real, 5, "ACL SETUSER bob on >x ~* +@all");
     start_pairs(login);
-    rest(round * TTL_MS / 6);
-    servers_command(&real, 3, "ACL SETUSER ann -@all");
+    sleep_ms(round * TTL_MS / 6);
+    servers_command(&real, 3, "ACL SETUSER bob -@all");
     check_pairs();
   }
 }
 
-/* Cron on two hosts starts the same job at the same time, again and again. */
-TEST(cron_jobs_exclude_each_other) {
-  pid_t hosts[4];
-  int i;
-  const char *log, *at;
-  fresh();
-  for (i = 0; i < 4; i++)
-    hosts[i] = start("for n in 1 2 3 4 5; do $redlock -t 5s nightly -- "
-                     "sh -c 'echo begin >>$work/log; sleep 0.02; echo end >>$work/log'; done");
-  for (i = 0; i < 4; i++) CHECK_EQ(end_of(hosts[i]), 0);
-  log = read_work("log");
-  for (at = log, i = 0; strncmp(at, "begin\nend\n", 10) == 0; at += 10) i++;
-  CHECK(!*at);
-  CHECK_EQ(i, 20);
-}
-
 /* ---- the ways to lose it ---- */
 
-TEST(keys_that_vanish_stop_command) {
-  pid_t pid;
-  fresh();
-  pid = start("$redlock -t 5s job -- sh -c 'trap \"echo term >$work/term; exit\" TERM; "
-              "touch $work/runs; while :; do sleep 0.05; done'");
-  CHECK(await_file("runs"));
-  servers_command(&real, 3, "FLUSHALL");
-  CHECK_EQ(end_of(pid), 122);
-  CHECK(strcmp(read_work("term"), "term\n") == 0);
-  CHECK(strstr(read_work("background"), "'job' is lost: most servers no longer have its key"));
-  CHECK(is_released("job"));
+/* COMMAND notes SIGTERM from now on, and ends by it. */
+static pid_t start_noting_term(const char *options_and_name) {
+  pid_t pid = start_command(options_and_name, "trap \"echo term >$work/term; exit\" TERM; "
+                            "touch $work/notes; while :; do sleep 0.02; done");
+  CHECK(await_file("notes"));
+  return pid;
 }
 
-TEST(a_suspended_holder_has_lost_it) {
-  pid_t pid;
-  fresh();
-  pid = start("exec $redlock -t 1s job -- sh -c 'touch $work/runs; exec sleep 15'");
-  CHECK(await_file("runs"));
+TEST(keys_that_vanish_stop_command) {
+  pid_t pid = start_noting_term("-t 5s job");
+  servers_command(&real, 3, "FLUSHALL");
+  check_ends(pid, 122, "'job' is lost: most servers no longer have its key");
+  CHECK(told("term", "term\n") && is_released("job"));
+}
+
+TEST(a_suspended_holder_has_lost_it) { /* R2 */
+  pid_t pid = start_holder("-t 1s job");
   kill(pid, SIGSTOP);
-  while (holders("job") > 0) rest(10);
+  while (holders("job") > 0) sleep_ms(10);
   kill(pid, SIGCONT);
-  CHECK_EQ(end_of(pid), 122);
-  CHECK(strstr(read_work("background"), "is lost: it expired while this machine was suspended"));
+  check_ends(pid, 122, "is lost: it expired while this machine was suspended");
 }
 
 /* What says "took lock" waits for a log that takes no more. */
@@ -139,76 +120,51 @@ TEST(a_lock_that_ran_out_starts_no_command) {
   size_t size = 0;
   int log[2];
   pid_t pid;
-  fresh();
   CHECK(pipe(log) == 0 && fcntl(log[1], F_SETFL, O_NONBLOCK) == 0);
   while (write(log[1], "", 1) == 1) continue;
   CHECK(fcntl(log[1], F_SETFL, 0) == 0);
   pid = start("exec $redlock -v -t 1s job -- touch $work/runs 2>&%d", log[1]);
   CHECK(is_held("job"));
-  while (holders("job") > 0) rest(10);
+  while (holders("job") > 0) sleep_ms(10);
   close(log[1]);
   while (size < sizeof said && read(log[0], said + size, 1) == 1) size += said[size] != '\0';
   said[size < sizeof said ? size : 0] = '\0';
   close(log[0]);
   CHECK_EQ(end_of(pid), 122);
-  CHECK(strstr(said, "'job' expired before COMMAND could start"));
-  CHECK(access(in_work("runs"), F_OK) != 0);
+  CHECK(strstr(said, "'job' expired before COMMAND could start") && !exists("runs"));
 }
 
 TEST(a_release_that_fails_is_told) {
-  pid_t pid;
-  int i;
-  fresh();
-  pid = start("exec $redlock -t 60s job -- sh -c "
-              "'touch $work/runs; while ! test -e $work/end; do sleep 0.02; done'");
-  CHECK(await_file("runs"));
-  for (i = 0; i < 3; i++) server_freeze(&real.at[i]);
-  shell("touch $work/end");
-  CHECK_EQ(end_of(pid), 0);
-  for (i = 0; i < 3; i++) server_thaw(&real.at[i]);
-  CHECK(strstr(read_work("background"), "could not release lock 'job' on most servers: it expires "
-                                        "by itself within 60000 ms"));
+  pid_t pid = start_command("-t 60s job", UNTIL_END);
+  servers_freeze(&real, 3);
+  let_it_end();
+  check_ends(pid, 0, "could not release lock 'job' on most servers: it expires by itself within "
+                     "60000 ms");
 }
 
 TEST(a_loss_at_the_end_is_told) {
-  pid_t pid;
-  fresh();
-  pid = start("$redlock job -- sh -c 'touch $work/runs; sleep 1; touch $work/done'");
-  CHECK(await_file("runs"));
-  servers_command(&real, 3, "FLUSHALL");
-  CHECK_EQ(end_of(pid), 122);
-  CHECK(strstr(read_work("background"), "was lost before COMMAND ended with status 0"));
+  pid_t pid = start_command("--min-hold 60s job", UNTIL_END);
+  servers_command(&real, 5, "FLUSHALL");
+  let_it_end();
+  check_ends(pid, 122, "was lost before COMMAND ended with status 0");
+  CHECK_EQ(holders("job"), 0);
 }
 
 /* What COMMAND started goes too, even when COMMAND itself heard SIGTERM at once. */
 TEST(the_whole_group_is_stopped) {
   char before[OUTPUT];
-  pid_t pid;
-  fresh();
-  pid = start("$redlock -t 1s job -- sh -c '$self tick A $work/log 15 deaf & wait'");
+  pid_t pid = start_command("-t 1s job", "$self tick A $work/log 15 deaf & wait");
   CHECK(await_file("log"));
   servers_freeze(&real, 3);
-  CHECK_EQ(end_of(pid), 122);
-  rest(20);
+  check_ends(pid, 122, "cannot be extended: too few servers answer");
+  sleep_ms(20);
   snprintf(before, sizeof before, "%s", read_work("log"));
-  rest(50);
+  sleep_ms(50);
   CHECK(strcmp(before, read_work("log")) == 0);
-  CHECK(strstr(read_work("background"), "cannot be extended: too few servers answer"));
 }
 
-TEST(a_minority_changes_nothing) {
-  pid_t pid;
-  fresh();
-  pid = start("$redlock -t 3s job -- sh -c 'touch $work/runs; sleep 4'");
-  CHECK(await_file("runs"));
-  server_freeze(&real.at[0]);
-  server_kill(&real.at[1]);
-  CHECK_EQ(end_of(pid), 0);
-}
-
-TEST(max_hold_stops_command) {
+TEST(max_hold_stops_command) { /* R20 */
   int64_t from = timing_ms();
-  fresh();
   CHECK_SAYS("been held for --max-hold", 124, "$redlock -t 600ms -m 1s job -- sleep 15");
   CHECK(timing_ms() - from > 600 && timing_ms() - from < 5000);
   CHECK_EQ(shell("$redlock -m 300ms job -- sleep 15"), 124);
@@ -232,25 +188,18 @@ TEST(signals_are_handed_on) {
 }
 
 TEST(a_signal_ends_the_wait) {
-  pid_t holder, waiter;
-  fresh();
-  holder = start_holder("job");
-  waiter = start("exec $redlock job -- touch $work/wrong");
-  rest(300);
+  pid_t waiter, holder = start_holder("job");
+  waiter = start_line("exec $redlock -v job -- touch $work/wrong", "waiter");
+  await_words("waiter", "UTC: it is taken\n");
   terminate(waiter);
   kill(holder, SIGINT);
   CHECK_EQ(end_of(holder), 128 + SIGINT);
-  CHECK(is_released("job"));
-  CHECK(access(in_work("wrong"), F_OK) != 0);
+  CHECK(is_released("job") && !exists("wrong"));
 }
 
 /* The lock frees itself after its ttl; on Linux COMMAND is told to end at once. */
 TEST(a_crash_frees_the_lock) {
-  pid_t pid;
-  fresh();
-  pid = start("exec $redlock -t 1s job -- sh -c 'trap \"echo term >$work/term; exit\" TERM; "
-              "touch $work/runs; while :; do sleep 0.02; done'");
-  CHECK(await_file("runs"));
+  pid_t pid = start_noting_term("-t 1s job");
   kill(pid, SIGKILL);
   CHECK_EQ(end_of(pid), 128 + SIGKILL);
   CHECK_EQ(shell("$redlock -n job -- true"), 120);
@@ -262,6 +211,5 @@ TEST(a_crash_frees_the_lock) {
 
 int main(int argc, char **argv) {
   if (argc >= 5 && strcmp(argv[1], "tick") == 0) return tick(argv + 2, argc > 5);
-  if (open_world(argc, argv, 5)) check_all();
-  return close_world();
+  return command_main(argc, argv, 5);
 }

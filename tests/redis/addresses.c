@@ -1,45 +1,19 @@
 /* addresses.c: every way to write a server down, and to log in to it. */
-#include "real.h"
+#include "fixture.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum { N = 3 };
 
-/* Whether the server has a key in that database, once it has had its time: the SET follows the
-   handshake, and an acquire does not wait for the slowest. */
-static int has_key(redlock *rl, int server, const char *database) {
-  int looks;
-  for (looks = 0; looks < REAL_LOOKS; looks++) {
-    if (strstr(server_command(&real.at[server], "INFO keyspace"), database)) return 1;
-    redlock_wait(rl, REAL_LOOK_MS);
-  }
-  return 0;
-}
-
-/* One lock through this list, seen on every server, in this database. */
-static void check_list(const char *list, const redlock_options *options, const char *database) {
-  redlock rl;
-  redlock_lock lock;
-  int i;
-  CHECK_EQ(redlock_init(&rl, list, options), REDLOCK_OK);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
-  for (i = 0; i < N; i++)
-    if (!CHECK(has_key(&rl, i, database)))
-      printf("    server %d: %s\n", i, redlock_server_error(&rl, i));
-  real_release(&rl, &lock, N, "r");
-  redlock_close(&rl);
-}
+#define SOCKETS "unix:"
 
 /* How each server is written down: its port, or socket, stands between before and after. */
 struct form {
   const char *before, *after, *database;
   const char *username, *password; /* of the options */
 };
-
-#define SOCKETS "unix:"
 
 static const char *list_in(const struct form *form) {
   static char list[N * (SERVERS_PATH + 48)];
@@ -55,70 +29,71 @@ static const char *list_in(const struct form *form) {
   return list;
 }
 
-static void check_forms(const struct form *form, size_t count) {
-  for (; count > 0; count--, form++) {
-    int bad = check.bad;
-    redlock_options options = real_options(REAL_PATIENT_MS);
-    options.username = form->username;
-    options.password = form->password;
-    check_list(list_in(form), &options, form->database);
-    if (check.bad != bad) printf("    with the list %s\n", list_in(form));
+/* Whether the server has a key in that database, once it has had its time: the SET follows the
+   handshake, and an acquire does not wait for the slowest. */
+static int has_key(int server, const char *database) {
+  int looks;
+  for (looks = 0; looks < REAL_LOOKS; looks++) {
+    if (strstr(server_command(&real.at[server], "INFO keyspace"), database)) return 1;
+    redlock_wait(&rl, REAL_LOOK_MS);
   }
+  return 0;
 }
 
-#define CHECK_FORMS(forms) check_forms(forms, sizeof(forms) / sizeof *(forms))
-
-TEST(hosts_urls_and_sockets) {
-  static const struct form forms[] = {
-    {"127.0.0.1", "", "db0", NULL, NULL},
-    {"redis://127.0.0.1", "/5", "db5", NULL, NULL},
-    {SOCKETS, "", "db0", NULL, NULL}
-  };
-  servers_heal(&real);
-  CHECK_FORMS(forms);
+/* One lock through the list, seen on every server, in its database. */
+static void check_form(const struct form *form) {
+  redlock_options options = real_options(REAL_PATIENT_MS);
+  int i, bad = check.bad;
+  options.username = form->username;
+  options.password = form->password;
+  CHECK_EQ(redlock_init(&rl, list_in(form), &options), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
+  for (i = 0; i < N; i++)
+    if (!CHECK(has_key(i, form->database)))
+      printf("    server %d: %s\n", i, redlock_server_error(&rl, i));
+  real_release(&rl, &lock, N, "r");
+  redlock_close(&rl);
+  if (check.bad != bad) printf("    with the list %s\n", list_in(form));
 }
 
-TEST(names_are_looked_up) {
-  static const struct form forms[] = {{"localhost", "", "db0", NULL, NULL}};
-  struct addrinfo *found;
-  if (getaddrinfo("localhost", NULL, NULL, &found)) SKIP("localhost is no name here");
-  freeaddrinfo(found);
-  servers_heal(&real);
-  CHECK_FORMS(forms);
+static void check_forms(const struct form *form) {
+  for (; form->before; form++) check_form(form);
 }
 
 /* A user in the URL comes before the options. */
-TEST(users_of_the_url_and_of_the_options) {
+TEST(a_server_is_found_by_its_host_url_or_socket) {
   static const struct form forms[] = {
+    {"127.0.0.1", "", "db0", NULL, NULL},
+    {"redis://127.0.0.1", "/5", "db5", NULL, NULL},
+    {SOCKETS, "", "db0", NULL, NULL},
     {"redis://bob:s3cret@127.0.0.1", "/3", "db3", NULL, NULL},
     {"127.0.0.1", "", "db0", "bob", "s3cret"},
-    {"redis://bob:s3cret@127.0.0.1", "", "db0", "nobody", "wrong"}
+    {"redis://bob:s3cret@127.0.0.1", "", "db0", "nobody", "wrong"},
+    {NULL, NULL, NULL, NULL, NULL}
   };
-  servers_heal(&real);
   servers_command(&real, N, "ACL SETUSER bob on >s3cret ~* +@all");
-  CHECK_FORMS(forms);
+  check_forms(forms);
 }
 
-TEST(passwords_of_the_url_and_of_the_options) {
+TEST(a_password_stands_in_the_url_or_the_options) {
   static const struct form forms[] = {
     {"127.0.0.1", "", "db0", NULL, "right"},
     {"redis://:right@127.0.0.1", "", "db0", NULL, NULL},
-    {SOCKETS, "", "db0", NULL, "right"}
+    {SOCKETS, "", "db0", NULL, "right"},
+    {NULL, NULL, NULL, NULL, NULL}
   };
   int i;
-  servers_heal(&real);
   for (i = 0; i < N; i++) server_want_password(&real.at[i], "right");
-  CHECK_FORMS(forms);
+  check_forms(forms);
   for (i = 0; i < N; i++) server_want_password(&real.at[i], "");
 }
 
-/* R5 */
-TEST(one_address_twice_is_refused) {
-  redlock rl;
-  char list[SERVERS_LIST], twice[2 * SERVERS_LIST];
-  servers_list(&real, 2, list);
-  snprintf(twice, sizeof twice, "%s,redis://127.0.0.1:%d/0", list, real.at[0].port);
-  CHECK_EQ(redlock_init(&rl, twice, NULL), REDLOCK_INVALID);
+TEST(names_are_looked_up) {
+  static const struct form form = {"localhost", "", "db0", NULL, NULL};
+  struct addrinfo *found;
+  if (getaddrinfo("localhost", NULL, NULL, &found)) SKIP("localhost is no name here");
+  freeaddrinfo(found);
+  check_form(&form);
 }
 
 static int has_ipv6(void) {
@@ -133,18 +108,17 @@ static int has_ipv6(void) {
 }
 
 /* The last of the tests: it restarts the servers with another address. */
-TEST(ipv6) {
-  static const struct form forms[] = {
-    {"[::1]", "", "db0", NULL, NULL},
-    {"redis://[::1]", "/2", "db2", NULL, NULL}
-  };
+TEST(a_server_is_found_by_ipv6) {
+  static const struct form forms[] = {{"[::1]", "", "db0", NULL, NULL},
+                                      {"redis://[::1]", "/2", "db2", NULL, NULL},
+                                      {NULL, NULL, NULL, NULL, NULL}};
   int i;
   if (!has_ipv6()) SKIP("no ::1 here");
   for (i = 0; i < N; i++) {
     server_kill(&real.at[i]);
     server_start(&real.at[i], "--bind ::1");
   }
-  CHECK_FORMS(forms);
+  check_forms(forms);
 }
 
-int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }
+int main(int argc, char **argv) { return fixture_main(argc, argv, N); }

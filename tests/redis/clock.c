@@ -1,10 +1,9 @@
 /* clock.c: R2: the clock counts a suspend and does not know the wall clock. A suspend is played by
  * a time namespace whose boot clock is an hour ahead: this process enters it in the middle of a
  * hold, and every other clock goes on as it was. */
-#include "real.h"
+#include "fixture.h"
 #include "wall.h"
 
-#include <sys/wait.h>
 #ifdef __linux__
 #include <linux/sched.h>
 int unshare(int flags); /* hidden by -std=c99 */
@@ -13,11 +12,7 @@ int setns(int fd, int type);
 
 enum { N = 3, HOUR = 3600, HOUR_MS = HOUR * 1000, PASSED = 0, FAILED = 1, NOT_HERE = 2 };
 
-static redlock rl;
-static redlock_lock lock, kept;
-
 static void hold(void) {
-  real_open(&rl, N, REAL_PATIENT_MS);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
 }
 
@@ -28,7 +23,6 @@ static int64_t read_ms(clockid_t clock) {
 
 /* Runs it in a child, because the child's clocks do not come back. Its exit status. */
 static int in_child(int (*story)(void)) {
-  int status = -1;
   pid_t pid;
   fflush(stdout);
   pid = fork();
@@ -36,8 +30,7 @@ static int in_child(int (*story)(void)) {
     int result = story();
     _exit(check.bad ? FAILED : result);
   }
-  CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
-  return WEXITSTATUS(status);
+  return real_end_of(pid);
 }
 
 /* ---- suspend ---- */
@@ -67,40 +60,27 @@ static int boot_clock_leaps(void) {
 static int boot_clock_leaps(void) { return 0; }
 #endif
 
-static int suspended_in_a_hold(void) {
+/* A held lock, and a kept one. */
+static int suspended(void) {
+  real_open(&rl, N, REAL_PATIENT_MS);
   hold();
+  CHECK_EQ(redlock_acquire(&rl, &other, "kept", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
   if (!boot_clock_leaps()) return NOT_HERE;
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_EXPIRED);
+  CHECK(redlock_step(&rl) == &other);
+  CHECK_EQ(other.operation, REDLOCK_LOST);
+  CHECK_EQ(other.status, REDLOCK_EXPIRED);
   redlock_close(&rl);
   return PASSED;
 }
 
-static int suspended_while_kept(void) {
-  redlock_lock *back = NULL;
-  hold();
-  CHECK_EQ(redlock_acquire(&rl, &kept, "kept", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(redlock_keep(&rl, &kept, 0), REDLOCK_OK);
-  if (!boot_clock_leaps()) return NOT_HERE;
-  back = redlock_step(&rl);
-  CHECK(back == &kept);
-  CHECK_EQ(kept.operation, REDLOCK_LOST);
-  CHECK_EQ(kept.status, REDLOCK_EXPIRED);
-  redlock_close(&rl);
-  return PASSED;
-}
-
-static void check_suspend(int (*story)(void)) {
-  int result;
-  servers_heal(&real);
-  result = in_child(story);
+TEST(a_suspend_ends_a_lock_that_is_held_or_kept) { /* R2 R22 */
+  int result = in_child(suspended);
   if (result == NOT_HERE) SKIP("no time namespaces here, or not permitted");
   CHECK_EQ(result, PASSED);
 }
-
-TEST(a_suspend_ends_a_lock) { check_suspend(suspended_in_a_hold); } /* R2 R22 */
-
-TEST(a_suspend_ends_a_kept_lock) { check_suspend(suspended_while_kept); } /* R2 */
 
 /* ---- the wall ---- */
 
@@ -123,7 +103,7 @@ static int stepped(const char *list, const char *file) {
   snprintf(wall_path, sizeof wall_path, "%s", file);
   if (!wall_moves()) return NOT_HERE;
   real_open_list(&rl, list, REAL_PATIENT_MS);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
+  hold();
   check_step(HOUR);
   check_step(-HOUR);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -142,7 +122,6 @@ static int start_stepped(void) {
 
 TEST(a_step_of_the_wall_clock_is_not_seen) { /* R2 */
   int result;
-  servers_heal(&real);
   wall_begin();
   result = in_child(start_stepped);
   wall_end();
@@ -152,5 +131,5 @@ TEST(a_step_of_the_wall_clock_is_not_seen) { /* R2 */
 
 int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "--stepped") == 0) return stepped(argv[2], argv[3]);
-  return real_main(argc, argv, N, check_all);
+  return fixture_main(argc, argv, N);
 }

@@ -1,62 +1,49 @@
 /* deploy.c: servers as examples/deploy/redis.conf has them: its user can do all that a lock needs
  * and nothing else, and a lock does not vanish. */
-#include "tests/redis/real.h"
+#include "tests/redis/fixture.h"
 
 #include "tests/deployed.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 enum { SERVERS = 3, SHORT_MS = 1200, NEVER_S = 5 };
 
-static void open_as_locks_with(redlock *rl, redlock_options options) {
+static void heal_as_operator(void) {
+  deployed_login(&real);
+  heal();
+}
+
+static redlock_options as_locks(uint32_t server_timeout_ms) {
+  redlock_options options = real_options(server_timeout_ms);
   options.username = "locks";
   options.password = DEPLOYED_LOCKS;
-  real_open_with(rl, SERVERS, options);
+  return options;
 }
 
-static void open_as_locks(redlock *rl) { open_as_locks_with(rl, real_options(REAL_PATIENT_MS)); }
-
-static int said_yes(const redlock_lock *lock) {
-  return real_votes(lock, SERVERS, REDLOCK_VOTE_YES) >= real_quorum(SERVERS);
-}
-
-static void its_user_takes_extends_and_releases_locks(void) {
-  redlock rl, other;
-  redlock_lock lock, refused;
-  servers_heal(&real);
-  open_as_locks(&rl);
-  open_as_locks(&other);
+TEST(the_user_of_locks_takes_extends_and_releases_locks) {
+  real_open_with(&rl, SERVERS, as_locks(REAL_PATIENT_MS));
+  real_open_with(&rival, SERVERS, as_locks(REAL_PATIENT_MS));
   CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", REAL_TTL_MS, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_acquire(&other, &refused, "deploy", REAL_TTL_MS, 0), REDLOCK_TAKEN);
+  CHECK_EQ(redlock_acquire(&rival, &other, "deploy", REAL_TTL_MS, 0), REDLOCK_TAKEN);
   CHECK_EQ(redlock_extend(&rl, &lock, 2 * REAL_TTL_MS), REDLOCK_OK);
-  CHECK(said_yes(&lock));
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  CHECK(said_yes(&lock));
-  CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", 0), 0);
-  redlock_close(&other);
-  redlock_close(&rl);
+  CHECK(real_votes(&lock, SERVERS, REDLOCK_VOTE_YES) >= real_quorum(SERVERS));
+  real_release(&rl, &lock, SERVERS, "deploy");
 }
 
 /* The quarantine asks with INFO, fencing takes the lock by a script. */
-static void its_user_gets_fencing_tokens(void) {
-  redlock_options options = real_options(SHORT_MS / 4);
-  redlock rl;
-  redlock_lock lock;
+TEST(the_user_of_locks_gets_fencing_tokens) {
+  redlock_options options = as_locks(SHORT_MS / 4);
   uint64_t last = 0;
   int i;
-  servers_heal(&real);
   options.max_ttl_ms = SHORT_MS;
   options.fencing = 1;
-  open_as_locks_with(&rl, options);
+  real_open_with(&rl, SERVERS, options);
   for (i = 0; i < 10; i++) {
     CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", SHORT_MS, REAL_WAIT_MS), REDLOCK_OK);
     CHECK(lock.token > last);
     last = lock.token;
     redlock_release(&rl, &lock);
   }
-  redlock_close(&rl);
 }
 
 /* What the server says to the clients' user. */
@@ -72,7 +59,7 @@ static int knows_getex(void) {
 }
 
 /* The commands of fencing tokens and of wake-ups, in scripts and by themselves. */
-static void its_user_may_send_all_that_a_client_can(void) {
+TEST(the_user_of_locks_may_send_all_that_a_client_can) {
   static const char *const allowed[] = {
     "EVAL \"redis.call('time') redis.call('get',KEYS[1]) "
     "return redis.call('set',KEYS[1]..':fence','7','px','100')\" 1 deploy",
@@ -81,9 +68,7 @@ static void its_user_may_send_all_that_a_client_can(void) {
     "SET deploy:fence 7 PX 60000", "GET deploy:fence", "TIME", "HELLO 3", "CLIENT TRACKING ON",
     "INFO", "GETEX deploy:fence"
   };
-  size_t i, count;
-  servers_heal(&real);
-  count = sizeof allowed / sizeof *allowed - !knows_getex();
+  size_t i, count = sizeof allowed / sizeof *allowed - !knows_getex();
   for (i = 0; i < count; i++) {
     const char *reply = told(allowed[i]);
     if (!CHECK(*reply != '-' && *reply != '(')) printf("    %s: %s\n", allowed[i], reply);
@@ -91,7 +76,7 @@ static void its_user_may_send_all_that_a_client_can(void) {
   }
 }
 
-static void its_user_may_do_nothing_else(void) {
+TEST(the_user_of_locks_may_do_nothing_else) {
   static const char *const denied[] = {
     "FLUSHALL", "FLUSHDB", "KEYS *", "SCAN 0", "CONFIG GET *", "CONFIG SET maxmemory 0",
     "SHUTDOWN NOSAVE", "RENAME a b", "EXPIRE a 1", "PERSIST a", "INCR a",
@@ -99,7 +84,6 @@ static void its_user_may_do_nothing_else(void) {
     "SCRIPT FLUSH", "SUBSCRIBE a", "MONITOR", "PING", "SWAPDB 0 0", "COPY a b", "BGREWRITEAOF"
   };
   size_t i;
-  servers_heal(&real);
   for (i = 0; i < sizeof denied / sizeof *denied; i++) {
     const char *reply = told(denied[i]);
     /* a server that is too old to know one knows no right to it either */
@@ -108,7 +92,7 @@ static void its_user_may_do_nothing_else(void) {
   }
 }
 
-static void nobody_else_gets_in(void) {
+TEST(nobody_without_a_password_gets_in) {
   struct server as = real.at[0];
   as.login[0] = '\0';
   CHECK(strncmp(server_command(&as, "GET deploy"), "-NOAUTH", 7) == 0);
@@ -124,12 +108,9 @@ static int is_written(const struct server *s) {
   return looks < REAL_LOOKS;
 }
 
-static void a_lock_outlives_a_crash_of_all_servers(void) {
-  redlock rl;
-  redlock_lock lock;
+TEST(a_lock_outlives_a_crash_of_all_servers) {
   int i;
-  servers_heal(&real);
-  open_as_locks(&rl);
+  real_open_with(&rl, SERVERS, as_locks(REAL_PATIENT_MS));
   CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", 10 * REAL_TTL_MS, 0), REDLOCK_OK);
   CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", SERVERS), SERVERS);
   for (i = 0; i < SERVERS; i++) {
@@ -139,33 +120,25 @@ static void a_lock_outlives_a_crash_of_all_servers(void) {
   CHECK_EQ(real_keys(SERVERS, "deploy"), SERVERS);
   redlock_wait(&rl, REAL_LOOK_MS); /* the old connections are found closed */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  redlock_close(&rl);
 }
 
-static int say_oom(const redlock *rl) {
-  int i, count = 0;
-  for (i = 0; i < SERVERS; i++) count += strncmp(redlock_server_error(rl, i), "OOM", 3) == 0;
-  return count;
-}
-
-static void a_full_server_refuses_and_throws_nothing_out(void) {
-  redlock rl;
-  redlock_lock held, lock;
-  servers_heal(&real);
-  open_as_locks(&rl);
-  real_hold(&rl, &held, SERVERS, "deploy");
+/* Which of them says so, the clock decides. */
+TEST(a_full_server_refuses_and_throws_nothing_out) {
+  int i, full = 0;
+  real_open_with(&rl, SERVERS, as_locks(REAL_PATIENT_MS));
+  real_hold(&rl, &lock, SERVERS, "deploy");
   servers_command(&real, SERVERS, "CONFIG SET maxmemory 1");
-  CHECK_EQ(redlock_acquire(&rl, &lock, "another", REAL_TTL_MS, 0), REDLOCK_NO_QUORUM);
-  CHECK(say_oom(&rl) >= real_quorum(SERVERS)); /* which, the clock decides */
+  CHECK_EQ(redlock_acquire(&rl, &other, "another", REAL_TTL_MS, 0), REDLOCK_NO_QUORUM);
+  for (i = 0; i < SERVERS; i++) full += strncmp(redlock_server_error(&rl, i), "OOM", 3) == 0;
+  CHECK(full >= real_quorum(SERVERS));
   CHECK_EQ(real_keys(SERVERS, "deploy"), SERVERS);
   servers_command(&real, SERVERS, "CONFIG SET maxmemory 64mb");
-  CHECK_EQ(redlock_release(&rl, &held), REDLOCK_OK);
-  redlock_close(&rl);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
 }
 
 /* As it stands in the folder nobody knows the passwords, not even the server. */
-static void it_does_not_start_before_the_passwords_are_filled_in(void) {
-  int status = 0, fd;
+TEST(a_server_does_not_start_before_its_passwords_are_filled_in) {
+  int fd;
   pid_t pid = fork();
   if (pid == 0) {
     fd = open("/dev/null", O_WRONLY);
@@ -176,22 +149,11 @@ static void it_does_not_start_before_the_passwords_are_filled_in(void) {
           "--dir", servers_folder(), (char *)NULL);
     _exit(127);
   }
-  waitpid(pid, &status, 0);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
-}
-
-static void tests(void) {
-  deployed_login(&real);
-  RUN(its_user_takes_extends_and_releases_locks);
-  RUN(its_user_may_send_all_that_a_client_can);
-  RUN(its_user_may_do_nothing_else);
-  RUN(nobody_else_gets_in);
-  RUN(a_full_server_refuses_and_throws_nothing_out);
-  RUN(it_does_not_start_before_the_passwords_are_filled_in);
-  RUN(its_user_gets_fencing_tokens);
-  RUN(a_lock_outlives_a_crash_of_all_servers);
+  CHECK_EQ(real_end_of(pid), 1);
 }
 
 int main(int argc, char **argv) {
-  return real_main_with(argc, argv, SERVERS, deployed_args, tests);
+  check.before = heal_as_operator;
+  check.after = close_both;
+  return real_main_with(argc, argv, SERVERS, deployed_args, check_all);
 }

@@ -1,258 +1,186 @@
 /* fencing.c: R25's script at its edges, on a real server, and tokens over a quorum of them. The
  * clock is handed in where an edge lies at a microsecond; the rest of the script is as it is. */
-#include "real.h"
-#include "../inside.h"
+#include "tests/library.h"
+#include "tests/inside.h"
+
+#include "fixture.h"
 
 enum { N = 3, MAX_TTL = 8000 };
 
-#define WINDOW_US INT64_C(4000000)
+#define WINDOW_US INT64_C(4000000) /* half of MAX_TTL */
 #define CLOCK_US INT64_C(1790000000000000)
 #define LARGEST (INT64_C(1) << 53) /* of the numbers that Lua tells apart */
 
-static const char of_the_server[] = "t=redis.call('time')t=t[1]*1000000+t[2]";
-static const char handed_in[] = "t=ARGV[6]+0 ";
-
-static struct server *server;
-
 /* The script, with a clock of ours. */
 static const char *with_our_clock(void) {
-  static char text[sizeof INSIDE_FENCED_SCRIPT + sizeof handed_in];
-  const char *script = INSIDE_FENCED_SCRIPT, *clock = strstr(script, of_the_server);
+  static const char theirs[] = "t=redis.call('time')t=t[1]*1000000+t[2]", ours[] = "t=ARGV[6]+0 ";
+  static char text[sizeof INSIDE_FENCED_SCRIPT + sizeof ours];
+  const char *script = INSIDE_FENCED_SCRIPT, *clock = strstr(script, theirs);
   if (!CHECK(clock != NULL)) return script;
-  snprintf(text, sizeof text, "%.*s%s%s", (int)(clock - script), script, handed_in,
-           clock + strlen(of_the_server));
+  snprintf(text, sizeof text, "%.*s%s%s", (int)(clock - script), script, ours,
+           clock + strlen(theirs));
   return text;
 }
 
-static const char *ask(const char *script, int64_t token, int64_t clock_us) {
-  return server_command(server, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld", script,
+static const char *ask_as(const struct server *s, const char *script, int64_t token,
+                          int64_t clock_us) {
+  return server_command(s, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld", script,
                         (long long)token, MAX_TTL, (long long)clock_us);
 }
 
 static const char *ask_at(int64_t token, int64_t clock_us) {
-  return ask(with_our_clock(), token, clock_us);
+  return ask_as(&real.at[0], with_our_clock(), token, clock_us);
 }
 
-static int is_number(const char *reply, int64_t number) {
-  return *reply != '-' ? strtoll(reply, NULL, 10) == number
-                       : number < 0 && strtoll(reply, NULL, 10) == number;
+static int64_t number(const char *reply) {
+  return *reply == '-' && (reply[1] < '0' || reply[1] > '9') ? 0 : strtoll(reply, NULL, 10);
 }
 
-static void begin(void) {
-  servers_heal(&real);
-  server = &real.at[0];
-}
+static int has(const char *key) { return real_keys(1, key); }
 
-static int has_key(const char *name) { return server_number(server, name) == 1; }
+/* ---- the edges ---- */
 
-static int has_lock(void) { return has_key("EXISTS r"); }
-static int has_counter(void) { return has_key("EXISTS r:fence"); }
-
-/* ---- The edges ------------------------------------------------------------------------------- */
-
-TEST(a_token_is_above_the_clock) {
-  begin();
-  CHECK(is_number(ask_at(CLOCK_US - 1, CLOCK_US), -CLOCK_US));
-  CHECK(is_number(ask_at(CLOCK_US, CLOCK_US), -CLOCK_US));
-  CHECK(!has_lock() && !has_counter());
-  CHECK(is_number(ask_at(CLOCK_US + 1, CLOCK_US), CLOCK_US));
-  CHECK(has_lock() && has_counter());
-}
-
-TEST(a_token_is_at_most_half_of_max_ttl_ahead) {
-  begin();
-  CHECK(is_number(ask_at(CLOCK_US + WINDOW_US + 1, CLOCK_US), -CLOCK_US));
-  CHECK(!has_lock() && !has_counter());
-  CHECK(is_number(ask_at(CLOCK_US + WINDOW_US, CLOCK_US), CLOCK_US));
-  CHECK(has_lock() && has_counter());
-}
-
-TEST(a_token_is_above_the_last_one) {
-  const int64_t last = CLOCK_US + 1000;
-  int more;
-  for (more = -1; more < 2; more++) {
-    begin();
-    server_command(server, "SET r:fence %lld", (long long)last);
-    CHECK(is_number(ask_at(last + more, CLOCK_US), more > 0 ? CLOCK_US : last));
-    CHECK_EQ(has_lock(), more > 0);
-    CHECK_EQ(server_number(server, "GET r:fence"), more > 0 ? last + more : last);
+/* A yes and a token that is too low for the counter are told by a positive number: the clock, or
+   the counter. One that is too low or too high for the clock by the clock, negative. */
+TEST(a_token_is_above_the_counter_and_within_the_window_of_the_clock) {
+  static const struct {
+    int64_t counter, asked, said; /* the first two from the clock on; counter 0 = none */
+    int granted;
+  } rows[] = {{0, -1, -CLOCK_US, 0},
+              {0, 0, -CLOCK_US, 0},
+              {0, 1, CLOCK_US, 1},
+              {0, WINDOW_US, CLOCK_US, 1},
+              {0, WINDOW_US + 1, -CLOCK_US, 0},
+              {1000, 999, CLOCK_US + 1000, 0},
+              {1000, 1000, CLOCK_US + 1000, 0},
+              {1000, 1001, CLOCK_US, 1}};
+  size_t i;
+  for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    int64_t counter = rows[i].counter ? CLOCK_US + rows[i].counter : -1;
+    heal();
+    if (rows[i].counter) servers_command(&real, 1, "SET r:fence %lld", (long long)counter);
+    CHECK_EQ(number(ask_at(CLOCK_US + rows[i].asked, CLOCK_US)), rows[i].said);
+    CHECK_EQ(has("r"), rows[i].granted);
+    CHECK_EQ(server_number(&real.at[0], "GET r:fence"),
+             rows[i].granted ? CLOCK_US + rows[i].asked : counter);
   }
-}
-
-/* The lock is looked at first: else each waiter would ask again at once. */
-TEST(a_taken_lock_says_so_whatever_the_token) {
-  static const int64_t ahead[] = {-1, 1, WINDOW_US + 1};
-  int i;
-  begin();
-  server_command(server, "SET r other");
-  for (i = 0; i < 3; i++)
-    CHECK(strcmp(ask_at(CLOCK_US + ahead[i], CLOCK_US), "") == 0);
-  CHECK(!has_counter());
-  CHECK(strcmp(server_command(server, "GET r"), "other") == 0);
 }
 
 /* Neither is rounded, nor written with an exponent, up to the largest number. */
 TEST(tokens_are_exact) {
   int64_t token;
   for (token = LARGEST - 3; token < LARGEST; token++) {
-    begin();
-    CHECK(is_number(ask_at(token, token - 1), token - 1));
-    CHECK_EQ(server_number(server, "GET r:fence"), token);
-    CHECK(strlen(server_command(server, "GET r:fence")) == 16);
-    server_command(server, "DEL r");
-    CHECK(is_number(ask_at(token, token - 1), token)); /* refused by itself */
+    heal();
+    CHECK_EQ(number(ask_at(token, token - 1)), token - 1);
+    CHECK_EQ(server_number(&real.at[0], "GET r:fence"), token);
+    CHECK(strlen(server_command(&real.at[0], "GET r:fence")) == 16);
+    servers_command(&real, 1, "DEL r");
+    CHECK_EQ(number(ask_at(token, token - 1)), token); /* refused by itself */
   }
 }
 
 TEST(both_keys_have_their_time) {
-  begin();
-  CHECK(is_number(ask_at(CLOCK_US + 1, CLOCK_US), CLOCK_US));
-  CHECK(server_number(server, "PTTL r") <= 5000);
-  CHECK(server_number(server, "PTTL r:fence") <= MAX_TTL);
-  CHECK(server_number(server, "PTTL r:fence") > 5000);
+  CHECK_EQ(number(ask_at(CLOCK_US + 1, CLOCK_US)), CLOCK_US);
+  CHECK(server_number(&real.at[0], "PTTL r") <= 5000);
+  CHECK(server_number(&real.at[0], "PTTL r:fence") <= MAX_TTL);
+  CHECK(server_number(&real.at[0], "PTTL r:fence") > 5000);
 }
 
 /* As it is sent: in microseconds since 1970. */
 TEST(the_clock_is_that_of_the_server) {
-  int64_t told, seen;
-  begin();
-  told = -strtoll(ask(INSIDE_FENCED_SCRIPT, 0, 0), NULL, 10);
-  seen = strtoll(server_command(server, "TIME"), NULL, 10); /* its seconds */
+  int64_t told = -number(ask_as(&real.at[0], INSIDE_FENCED_SCRIPT, 0, 0));
+  int64_t seen = number(server_command(&real.at[0], "TIME")); /* its seconds */
   CHECK(told / 1000000 <= seen && seen - told / 1000000 <= 60);
 }
 
-/* ---- What fails, fails closed ---------------------------------------------------------------- */
+/* ---- what fails, fails closed ---- */
 
-static int is_redis_6(void) { return server_info(server, "redis_version:") < 7; }
+static int is_redis_6(void) { return server_info(&real.at[0], "redis_version:") < 7; }
 
 /* Redis 6 says "-@user_script: 1: -READONLY ..." */
-static void check_error(const char *begins) {
-  int anywhere = is_redis_6();
-  const char *reply = ask_at(CLOCK_US + 1, CLOCK_US), *found = strstr(reply, begins);
-  if (!CHECK(*reply == '-' && found && (anywhere || found == reply))) printf("    %s\n", reply);
-  CHECK(!has_lock());
-}
-
-TEST(a_counter_that_is_none_is_an_error) {
-  begin();
-  server_command(server, "SET r:fence garbage");
-  check_error("-ERR");
-  server_command(server, "DEL r:fence");
-  server_command(server, "RPUSH r:fence 1");
-  check_error("-WRONGTYPE");
-}
-
-TEST(errors_keep_their_first_word) { /* R15 */
-  begin();
-  server_command(server, "CONFIG SET maxmemory 1");
-  check_error("-OOM");
-  server_command(server, "CONFIG SET maxmemory 0");
-  if (!is_redis_6()) { /* before that, scripts write all the same */
-    server_command(server, "CONFIG SET min-replicas-to-write 1");
-    check_error("-NOREPLICAS");
-    server_command(server, "CONFIG SET min-replicas-to-write 0");
+TEST(errors_keep_their_first_word_and_leave_no_lock) { /* R15 */
+  static const struct {
+    const char *begin, *end, *said;
+    int since_7; /* before that, scripts write all the same */
+  } rows[] = {
+    {"SET r:fence garbage", "DEL r:fence", "-ERR", 0},
+    {"RPUSH r:fence 1", "DEL r:fence", "-WRONGTYPE", 0},
+    {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "-OOM", 0},
+    {"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", "-NOREPLICAS", 1},
+    {"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "-READONLY", 0}
+  };
+  size_t i;
+  for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *reply, *found;
+    if (rows[i].since_7 && is_redis_6()) continue;
+    servers_command(&real, 1, "%s", rows[i].begin);
+    reply = ask_at(CLOCK_US + 1, CLOCK_US);
+    found = strstr(reply, rows[i].said);
+    if (!CHECK(*reply == '-' && found && (is_redis_6() || found == reply)))
+      printf("    %s\n", reply);
+    CHECK(!has("r"));
+    servers_command(&real, 1, "%s", rows[i].end);
   }
-  server_command(server, "REPLICAOF 127.0.0.1 1");
-  check_error("-READONLY");
-  server_command(server, "REPLICAOF NO ONE");
-  CHECK(is_number(ask_at(CLOCK_US + 1, CLOCK_US), CLOCK_US));
+  CHECK_EQ(number(ask_at(CLOCK_US + 1, CLOCK_US)), CLOCK_US);
 }
 
-/* With all commands and keys but one. 1 = it said yes. */
-static int is_allowed_without(const char *keys, const char *commands) {
-  struct server as;
-  const char *reply;
-  server_command(server, "DEL r r:fence");
-  server_command(server, "ACL SETUSER f reset on >f +eval %s %s", keys, commands);
-  as = *server;
+/* As a user of these rights. */
+static const char *ask_with(const char *rights) {
+  struct server as = real.at[0];
+  servers_command(&real, 1, "ACL SETUSER f reset on >f +eval %s", rights);
   snprintf(as.login, sizeof as.login, "AUTH f f");
-  reply = server_command(&as, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld",
-                         with_our_clock(),
-                         (long long)CLOCK_US + 1, MAX_TTL, (long long)CLOCK_US);
-  return is_number(reply, CLOCK_US);
+  return ask_as(&as, with_our_clock(), CLOCK_US + 1, CLOCK_US);
 }
 
+/* Who must not GET does not overwrite what is there either. */
 TEST(a_right_that_is_missing_leaves_no_lock) {
-  begin();
-  if (*server_command(server, "ACL WHOAMI") == '-') SKIP("no ACL before Redis 6");
-  CHECK(is_allowed_without("~r ~r:fence", "+get +set"));
-  CHECK(!is_allowed_without("~r", "+get +set"));
-  CHECK(!has_lock());
-  CHECK(!is_allowed_without("~r ~r:fence", "+set"));
-  CHECK(!has_lock());
-  CHECK(!is_allowed_without("~r ~r:fence", "+get"));
-  CHECK(!has_lock());
-  server_command(server, "ACL DELUSER f");
+  static const char *const lacking[] = {"~r +get +set", "~r ~r:fence +set", "~r ~r:fence +get"};
+  int i;
+  if (*server_command(&real.at[0], "ACL WHOAMI") == '-') SKIP("no ACL before Redis 6");
+  for (i = 0; i < 3; i++) {
+    CHECK(*ask_with(lacking[i]) == '-');
+    CHECK(!has("r"));
+    heal();
+  }
+  CHECK_EQ(number(ask_with("~r ~r:fence +get +set")), CLOCK_US);
+  servers_command(&real, 1, "SET r other");
+  CHECK(*ask_with("~r ~r:fence +set") == '-');
+  CHECK(strcmp(server_command(&real.at[0], "GET r"), "other") == 0);
+  servers_command(&real, 1, "ACL DELUSER f");
 }
 
-/* Who must not GET does not overwrite what is there. */
-TEST(a_lock_that_may_not_be_looked_at_stays) {
-  struct server as;
-  begin();
-  if (*server_command(server, "ACL WHOAMI") == '-') SKIP("no ACL before Redis 6");
-  server_command(server, "SET r other");
-  server_command(server, "ACL SETUSER f reset on >f ~r ~r:fence +eval +set");
-  as = *server;
-  snprintf(as.login, sizeof as.login, "AUTH f f");
-  CHECK(*server_command(&as, "EVAL \"%s\" 2 r r:fence value 5000 value %lld %d %lld",
-                         with_our_clock(),
-                        (long long)CLOCK_US + 1, MAX_TTL, (long long)CLOCK_US) == '-');
-  CHECK(strcmp(server_command(server, "GET r"), "other") == 0);
-  server_command(server, "ACL DELUSER f");
-}
-
-/* ---- Over a quorum --------------------------------------------------------------------------- */
+/* ---- over a quorum ---- */
 
 /* Servers that started just now are in quarantine for it: so it is as short as may be. */
-static void open_fenced(redlock *rl, uint32_t server_timeout_ms) {
-  redlock_options options = real_options(server_timeout_ms);
-  options.max_ttl_ms = 4 * server_timeout_ms;
+static void open_fenced(redlock *client) {
+  redlock_options options = real_options(250);
+  options.max_ttl_ms = 1000;
   options.fencing = 1;
-  real_open_with(rl, N, options);
+  real_open_with(client, N, options);
 }
 
-static uint64_t token_of(redlock *rl, const char *resource) {
-  redlock_lock lock;
+static uint64_t token_of(redlock *client) {
   uint64_t token;
-  if (!CHECK(redlock_acquire(rl, &lock, resource, 500, REAL_WAIT_MS) == REDLOCK_OK)) return 0;
+  if (!CHECK(redlock_acquire(client, &lock, "r", 500, REAL_WAIT_MS) == REDLOCK_OK)) return 0;
   token = lock.token;
-  CHECK_EQ(redlock_extend(rl, &lock, 500), REDLOCK_OK);
-  CHECK(lock.token == token);
-  CHECK_EQ(redlock_release(rl, &lock), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(client, &lock, 500), REDLOCK_OK);
+  CHECK_EQ(redlock_release(client, &lock), REDLOCK_OK);
   CHECK(lock.token == token);
   return token;
 }
 
-TEST(tokens_rise_from_client_to_client) {
-  redlock one, two;
+TEST(tokens_rise_from_client_to_client_while_servers_die) {
   uint64_t last = 0, token;
   int i;
-  begin();
-  open_fenced(&one, 250);
-  open_fenced(&two, 250);
-  for (i = 0; i < 50; i++) {
-    token = token_of(i % 3 ? &one : &two, "r");
+  open_fenced(&rl);
+  open_fenced(&rival);
+  for (i = 0; i < 30; i++) {
+    if (i == 10 || i == 20) server_kill(&real.at[i / 10]);
+    token = token_of(i % 3 ? &rl : &rival);
     CHECK(token > last);
     last = token;
+    if (i == 15 || i == 25) server_restart(&real.at[i / 10]);
   }
-  redlock_close(&one);
-  redlock_close(&two);
 }
 
-TEST(tokens_rise_while_a_server_is_dead) {
-  redlock rl;
-  uint64_t last = 0, token;
-  int i;
-  begin();
-  open_fenced(&rl, 250);
-  for (i = 0; i < N; i++) {
-    server_kill(&real.at[i]);
-    token = token_of(&rl, "r");
-    CHECK(token > last);
-    last = token;
-    server_restart(&real.at[i]);
-  }
-  redlock_close(&rl);
-}
-
-int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }
+int main(int argc, char **argv) { return fixture_main(argc, argv, N); }

@@ -2,251 +2,145 @@
  * SIGSTOP between its read and its write, for longer than its lock lasts; another one takes the
  * lock over and adds something. Then the first one wakes: its write is refused. Without the check
  * it is not, and the other's addition is lost. */
-#include "real.h"
+#include "tests/command/command.h"
+
 #include "wall.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-enum { N = 3, OLD_S = 60, FIRST = 10, SECOND = 1, ADDED = 0, REFUSED = 2, WORDS = 8, LINE = 512 };
-
-static char here[LINE]; /* the folder of this program */
-
-/* ---- a program with pipes ---- */
-
-struct child {
-  pid_t pid;
-  int to, from;
-};
-
-static void open_pipe(int ends[2]) {
-  if (pipe(ends)) exit(1);
-  fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-  fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-}
-
-static struct child start(char *const words[]) {
-  struct child child;
-  int to[2], from[2];
-  open_pipe(to);
-  open_pipe(from);
-  fflush(stdout);
-  child.pid = fork();
-  if (child.pid == 0) {
-    dup2(to[0], STDIN_FILENO);
-    dup2(from[1], STDOUT_FILENO);
-    execv(words[0], words);
-    _exit(127);
-  }
-  close(to[0]);
-  close(from[1]);
-  child.to = to[1];
-  child.from = from[0];
-  return child;
-}
-
-/* One line, without its end; "" when there is none. */
-static const char *hear(struct child child) {
-  static char line[LINE];
-  size_t size = 0;
-  while (size < sizeof line - 1 && read(child.from, line + size, 1) == 1 && line[size] != '\n')
-    size++;
-  line[size] = '\0';
-  return line;
-}
-
-static void press_enter(struct child child) { CHECK(write(child.to, "\n", 1) == 1); }
-
-static int await(struct child child) {
-  int status = -1;
-  close(child.to);
-  close(child.from);
-  CHECK(waitpid(child.pid, &status, 0) == child.pid);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* ---- the stores ---- */
+enum { N = 3, OLD_S = 60, FIRST = 10, SECOND = 1, ADDED = 0, REFUSED = 2 };
 
 struct store {
-  const char *program, *where, *more; /* more: NULL = one word tells where it is */
-  const char *missing;
+  const char *program;
+  char where[LINE];    /* the words that say where it is */
+  const char *missing; /* why it is not there, or NULL */
 };
 
-static char *copy(const char *word) {
-  static char texts[8 * WORDS][LINE];
-  static int next;
-  char *to = texts[next++ % (8 * WORDS)];
-  snprintf(to, LINE, "%s", word);
-  return to;
-}
+static struct store sqlite = {"sqlite", "", NULL}, redis = {"redis", "", NULL},
+                    postgres = {"postgres", "", NULL};
 
-static struct child start_adding(const struct store *s, int amount, int unchecked) {
-  char path[LINE], list[SERVERS_LIST], number[16], *words[WORDS];
-  int count = 0;
-  snprintf(path, sizeof path, "%.400s/../examples/fencing/%s", here, s->program);
-  snprintf(number, sizeof number, "%d", amount);
-  words[count++] = copy(path);
-  words[count++] = copy(servers_list(&real, N, list));
-  words[count++] = copy(s->where);
-  if (s->more) words[count++] = copy(s->more);
-  words[count++] = copy(number);
-  if (unchecked) words[count++] = copy("unchecked");
-  words[count] = NULL;
-  return start(words);
-}
+/* ---- a program that has read the total, and waits for Enter ---- */
 
-static int is_built(const struct store *s) {
-  char path[LINE];
-  snprintf(path, sizeof path, "%.400s/../examples/fencing/%s", here, s->program);
-  return access(path, X_OK) == 0;
-}
+struct adding {
+  pid_t pid;
+  int enter;
+  char said[16]; /* its file */
+  long before;   /* the total that it has read */
+};
 
-static long total_in(const char *line) {
+/* The last total that it tells. */
+static long total_in(const char *file) {
   static const char before[] = "the total is ";
-  const char *at = strstr(line, before);
-  return CHECK(at != NULL) ? strtol(at + sizeof before - 1, NULL, 10) : -1;
+  const char *at, *last = NULL, *text = read_work(file);
+  for (at = strstr(text, before); at; at = strstr(at + 1, before)) last = at;
+  return CHECK(last != NULL) ? strtol(last + sizeof before - 1, NULL, 10) : -1;
 }
 
-/* The total that it has read; it waits then. */
-static long hear_total(struct child child) {
-  const char *line = hear(child);
-  CHECK(strstr(line, "press Enter") != NULL);
-  return total_in(line);
+static struct adding start_adding(const struct store *s, int amount, const char *unchecked) {
+  static int number;
+  struct adding one;
+  char line[LINE], fifo[16];
+  snprintf(one.said, sizeof one.said, "said%d", ++number);
+  snprintf(fifo, sizeof fifo, "enter%d", number);
+  CHECK_EQ(mkfifo(in_work(fifo), 0600), 0);
+  one.enter = open(in_work(fifo), O_RDWR | O_CLOEXEC);
+  snprintf(line, sizeof line, "exec $here/../examples/fencing/%s $REDLOCK_SERVERS %.500s %d %s "
+           "<$work/%s", s->program, s->where, amount, unchecked, fifo);
+  one.pid = start_line(line, one.said);
+  await_words(one.said, "press Enter");
+  one.before = total_in(one.said);
+  return one;
+}
+
+/* How it ends when it may write. */
+static int end_adding(const struct adding *one) {
+  int status;
+  CHECK(write(one->enter, "\n", 1) == 1);
+  kill(one->pid, SIGCONT);
+  status = end_of(one->pid);
+  close(one->enter);
+  return status;
 }
 
 /* The total that it leaves. */
-static long finish(struct child child) {
-  long total;
-  press_enter(child);
-  total = total_in(hear(child));
-  CHECK_EQ(await(child), ADDED);
-  return total;
+static long finish(const struct adding *one) {
+  CHECK_EQ(end_adding(one), ADDED);
+  return total_in(one->said);
 }
 
-static long add(const struct store *s, int amount, int unchecked) {
-  struct child child = start_adding(s, amount, unchecked);
-  (void)hear_total(child);
-  return finish(child);
+static long add(const struct store *s, int amount, const char *unchecked) {
+  struct adding one = start_adding(s, amount, unchecked);
+  return finish(&one);
 }
 
-struct paused {
-  struct child child;
-  long before; /* the total that it has read */
-};
-
-/* Between its read and its write. */
-static struct paused pause_one(const struct store *s, int unchecked) {
-  struct paused first;
-  first.child = start_adding(s, FIRST, unchecked);
-  first.before = hear_total(first.child);
-  kill(first.child.pid, SIGSTOP);
-  return first;
-}
-
-/* How it ends. */
-static int wake(struct paused first) {
-  press_enter(first.child);
-  kill(first.child.pid, SIGCONT);
-  (void)hear(first.child);
-  return await(first.child);
-}
+/* ---- tests ---- */
 
 /* NULL = it can be tried. */
 static const char *why_not(const struct store *s) {
-  if (!is_built(s)) return "it is not built: pkg-config does not know its library";
+  if (shell("test -x $here/../examples/fencing/%s", s->program))
+    return "it is not built: pkg-config does not know its library";
   return s->missing;
 }
 
 /* It wakes when the next holder has read and not written yet: the read has shown the token. */
 static void refuses_who_paused(const struct store *s) {
-  struct paused first;
-  struct child second;
+  struct adding first, second;
   if (why_not(s)) SKIP(why_not(s));
-  first = pause_one(s, 0);
-  second = start_adding(s, SECOND, 0);
-  CHECK_EQ(hear_total(second), first.before);
-  CHECK_EQ(wake(first), REFUSED);
-  CHECK_EQ(finish(second), first.before + SECOND);
-  CHECK_EQ(add(s, 0, 0), first.before + SECOND);
+  first = start_adding(s, FIRST, "");
+  kill(first.pid, SIGSTOP);
+  second = start_adding(s, SECOND, "");
+  CHECK_EQ(second.before, first.before);
+  CHECK_EQ(end_adding(&first), REFUSED);
+  CHECK_EQ(finish(&second), first.before + SECOND);
+  CHECK_EQ(add(s, 0, ""), first.before + SECOND);
 }
 
 /* Or the test would prove nothing. */
 static void loses_an_update_without_the_check(const struct store *s) {
-  struct paused first;
+  struct adding first;
   if (why_not(s)) SKIP(why_not(s));
-  first = pause_one(s, 1);
-  CHECK_EQ(add(s, SECOND, 1), first.before + SECOND);
-  CHECK_EQ(wake(first), ADDED);
-  CHECK_EQ(add(s, 0, 1), first.before + FIRST);
+  first = start_adding(s, FIRST, "unchecked");
+  kill(first.pid, SIGSTOP);
+  CHECK_EQ(add(s, SECOND, "unchecked"), first.before + SECOND);
+  CHECK_EQ(finish(&first), first.before + FIRST);
+  CHECK_EQ(add(s, 0, "unchecked"), first.before + FIRST);
 }
 
-/* ---- tests ---- */
+TEST(sqlite_refuses_a_holder_that_paused) { refuses_who_paused(&sqlite); }
+TEST(sqlite_without_the_check_loses_an_update) { loses_an_update_without_the_check(&sqlite); }
+TEST(redis_refuses_a_holder_that_paused) { refuses_who_paused(&redis); }
+TEST(redis_without_the_check_loses_an_update) { loses_an_update_without_the_check(&redis); }
 
-static struct store sqlite = {"sqlite", NULL, NULL, NULL};
-static struct store redis = {"redis", "127.0.0.1", NULL, NULL};
-static struct store postgres = {"postgres", NULL, NULL, NULL};
-
-static void sqlite_refuses_a_holder_that_paused(void) { refuses_who_paused(&sqlite); }
-static void redis_refuses_a_holder_that_paused(void) { refuses_who_paused(&redis); }
-static void postgres_refuses_a_holder_that_paused(void) { refuses_who_paused(&postgres); }
-
-static void sqlite_without_the_check_loses_an_update(void) {
-  loses_an_update_without_the_check(&sqlite);
+/* Its server takes a while to start. It prints where it is, or why it is not. */
+static struct store *postgres_is_there(void) {
+  static const char file[] = "../postgres";
+  if (*postgres.where || !await_words(file, "\n")) return &postgres;
+  snprintf(postgres.where, sizeof postgres.where, "'%.*s'", (int)strcspn(read_work(file), "\n"),
+           read_work(file));
+  if (!told(file, "host=")) postgres.missing = postgres.where;
+  return &postgres;
 }
 
-static void redis_without_the_check_loses_an_update(void) {
-  loses_an_update_without_the_check(&redis);
-}
-
-static void postgres_without_the_check_loses_an_update(void) {
-  loses_an_update_without_the_check(&postgres);
-}
-
-static struct child start_postgres(void) {
-  char *words[] = {copy("/bin/sh"), copy("tests/postgres-server"), NULL};
-  return start(words);
-}
-
-/* It prints where it is, or why it is not. */
-static void await_postgres(struct child server) {
-  static char line[LINE];
-  snprintf(line, sizeof line, "%s", hear(server));
-  if (strncmp(line, "host=", 5) == 0) postgres.where = line;
-  else postgres.missing = line;
-}
-
-static void tests(void) {
-  static char file[LINE], port[8];
-  struct server storage;
-  struct child server;
-  wall_set(0);
-  wall_end();
-  server = start_postgres();
-  server_start(&storage, "");
-  snprintf(file, sizeof file, "%s/invoices.db", servers_folder());
-  snprintf(port, sizeof port, "%d", storage.port);
-  sqlite.where = file;
-  redis.more = port;
-  RUN(sqlite_refuses_a_holder_that_paused);
-  RUN(sqlite_without_the_check_loses_an_update);
-  RUN(redis_refuses_a_holder_that_paused);
-  RUN(redis_without_the_check_loses_an_update);
-  await_postgres(server);
-  RUN(postgres_refuses_a_holder_that_paused);
-  RUN(postgres_without_the_check_loses_an_update);
-  (void)await(server);
-  server_kill(&storage);
+TEST(postgres_refuses_a_holder_that_paused) { refuses_who_paused(postgres_is_there()); }
+TEST(postgres_without_the_check_loses_an_update) {
+  loses_an_update_without_the_check(postgres_is_there());
 }
 
 /* The servers start with their clocks behind: as soon as these are right, they look old enough for
    the quarantine. */
 int main(int argc, char **argv) {
-  snprintf(here, sizeof here, "%.*s", (int)(strrchr(argv[0], '/') - argv[0]), argv[0]);
-  signal(SIGPIPE, SIG_IGN);
-  if (!servers_missing()) {
-    wall_begin();
-    wall_set(-OLD_S);
-  }
-  return real_main(argc, argv, N, tests);
+  struct server storage;
+  FILE *postgres_server;
+  if (servers_missing()) return command_main(argc, argv, N);
+  wall_begin();
+  wall_set(-OLD_S);
+  (void)open_world(argc, argv, N);
+  wall_set(0);
+  wall_end();
+  server_start(&storage, "");
+  snprintf(sqlite.where, sizeof sqlite.where, "'%s/invoices.db'", servers_folder());
+  snprintf(redis.where, sizeof redis.where, "127.0.0.1 %d", storage.port);
+  postgres_server = popen("tests/postgres-server >$work/../postgres", "w");
+  check_all();
+  pclose(postgres_server);
+  server_kill(&storage);
+  return close_world();
 }

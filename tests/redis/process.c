@@ -1,46 +1,34 @@
 /* process.c: R17: in a child of fork() a client does nothing, and its parent does not notice. */
-#include "real.h"
-
-#include <sys/wait.h>
-#include <unistd.h>
+#include "fixture.h"
 
 enum { N = 3 };
 
-static redlock rl;
-static redlock_lock held, other;
-
 static void begin(void) {
-  servers_heal(&real);
   real_open(&rl, N, REAL_PATIENT_MS);
-  real_hold(&rl, &held, N, "held");
+  real_hold(&rl, &lock, N, "held");
 }
 
-/* Runs the calls in a child; true when all of them were refused there. */
-static int refused_in_child(int (*calls)(void)) {
-  int status = 1;
+/* Runs the calls in a child. True when all of them did there what they should. */
+static int in_child(int (*calls)(void)) {
   pid_t pid = fork();
-  if (pid == 0) _exit(calls() ? 0 : 1);
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (pid == 0) _exit(!calls());
+  return real_end_of(pid) == 0;
 }
 
-static int blocking_calls(void) {
+static int every_call_is_refused(void) {
   return redlock_acquire(&rl, &other, "other", REAL_TTL_MS, 0) == REDLOCK_INVALID &&
-         redlock_extend(&rl, &held, REAL_TTL_MS) == REDLOCK_INVALID &&
-         redlock_release(&rl, &held) == REDLOCK_INVALID &&
-         redlock_resolve(&rl) == REDLOCK_INVALID;
-}
-
-static int stepping_calls(void) {
-  return redlock_start_acquire(&rl, &other, "other", REAL_TTL_MS, 0) == REDLOCK_INVALID &&
-         redlock_start_extend(&rl, &held, REAL_TTL_MS) == REDLOCK_INVALID &&
-         redlock_start_release(&rl, &held) == REDLOCK_INVALID &&
-         redlock_keep(&rl, &held, 0) == REDLOCK_INVALID &&
-         redlock_cancel(&rl, &held) == REDLOCK_INVALID && redlock_step(&rl) == NULL &&
+         redlock_extend(&rl, &lock, REAL_TTL_MS) == REDLOCK_INVALID &&
+         redlock_release(&rl, &lock) == REDLOCK_INVALID &&
+         redlock_resolve(&rl) == REDLOCK_INVALID &&
+         redlock_start_acquire(&rl, &other, "other", REAL_TTL_MS, 0) == REDLOCK_INVALID &&
+         redlock_start_extend(&rl, &lock, REAL_TTL_MS) == REDLOCK_INVALID &&
+         redlock_start_release(&rl, &lock) == REDLOCK_INVALID &&
+         redlock_keep(&rl, &lock, 0) == REDLOCK_INVALID &&
+         redlock_cancel(&rl, &lock) == REDLOCK_INVALID && redlock_step(&rl) == NULL &&
          redlock_wait(&rl, 0) == NULL;
 }
 
-static int just_close(void) {
+static int it_closes(void) {
   redlock_close(&rl);
   return 1;
 }
@@ -49,40 +37,31 @@ static int just_close(void) {
 static long commands(void) { return server_info(&real.at[0], "total_commands_processed:"); }
 
 static void check_child_sends_nothing(int (*calls)(void)) {
-  long before, after;
+  long before;
   begin();
   before = commands();
-  CHECK(refused_in_child(calls));
-  after = commands();
-  CHECK_EQ(after - before, 1);
-  CHECK(redlock_remaining_ms(&rl, &held) > 0);
-  CHECK_EQ(redlock_extend(&rl, &held, REAL_TTL_MS), REDLOCK_OK);
-  real_release(&rl, &held, N, "held");
-  redlock_close(&rl);
+  CHECK(in_child(calls));
+  CHECK_EQ(commands() - before, 1);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  CHECK_EQ(redlock_extend(&rl, &lock, REAL_TTL_MS), REDLOCK_OK);
+  real_release(&rl, &lock, N, "held");
 }
 
-TEST(a_child_is_refused_by_blocking_calls) { check_child_sends_nothing(blocking_calls); }
+TEST(a_child_is_refused_by_every_call) { check_child_sends_nothing(every_call_is_refused); }
 
-TEST(a_child_is_refused_by_stepping_calls) { check_child_sends_nothing(stepping_calls); }
+TEST(a_child_that_closes_takes_nothing_away) { check_child_sends_nothing(it_closes); }
 
-TEST(a_child_that_closes_takes_nothing_away) { check_child_sends_nothing(just_close); }
-
-/* With a client of its own a child contends like anyone. */
-static int contends_on_its_own(void) {
-  redlock own;
-  real_open(&own, N, REAL_PATIENT_MS);
-  if (redlock_acquire(&own, &other, "held", REAL_TTL_MS, 0) != REDLOCK_TAKEN) return 0;
-  if (redlock_acquire(&own, &other, "other", REAL_TTL_MS, 0) != REDLOCK_OK) return 0;
-  redlock_release(&own, &other);
-  redlock_close(&own);
-  return 1;
+static int it_contends_on_its_own(void) {
+  real_open(&rival, N, REAL_PATIENT_MS);
+  return redlock_acquire(&rival, &other, "held", REAL_TTL_MS, 0) == REDLOCK_TAKEN &&
+         redlock_acquire(&rival, &other, "other", REAL_TTL_MS, 0) == REDLOCK_OK &&
+         redlock_release(&rival, &other) == REDLOCK_OK;
 }
 
 TEST(a_child_may_have_a_client_of_its_own) {
   begin();
-  CHECK(refused_in_child(contends_on_its_own));
-  CHECK_EQ(redlock_release(&rl, &held), REDLOCK_OK);
-  redlock_close(&rl);
+  CHECK(in_child(it_contends_on_its_own));
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
 }
 
-int main(int argc, char **argv) { return real_main(argc, argv, N, check_all); }
+int main(int argc, char **argv) { return fixture_main(argc, argv, N); }

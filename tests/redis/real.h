@@ -11,6 +11,8 @@
 
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum {
   REAL_TTL_MS = 20000,    /* longer than any delay on a busy machine */
@@ -86,6 +88,13 @@ static inline void real_open(redlock *rl, int n, uint32_t server_timeout_ms) {
 
 /* ---- looks ---- */
 
+/* How a child ends: its exit status, or -1. */
+static inline int real_end_of(pid_t pid) {
+  int status = 0;
+  CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 static inline int real_quorum(int n) { return n / 2 + 1; }
 
 /* As many servers as can be lost. */
@@ -145,11 +154,6 @@ static inline int real_votes(const redlock_lock *lock, int n, redlock_vote vote)
   int i, count = 0;
   for (i = 0; i < n; i++) count += lock->votes[i] == vote;
   return count;
-}
-
-/* Steps until the lock is no longer held. */
-static inline void real_await_end(redlock *rl, const redlock_lock *lock) {
-  while (redlock_remaining_ms(rl, lock) > 0) redlock_wait(rl, REAL_LOOK_MS);
 }
 
 /* The median of an acquire and its release. Every one of them has to succeed. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define TLS_SERVER \
-  "--port 0 --tls-port %p --tls-cert-file ../server.crt --tls-key-file ../server.key " \
+  "--port 0 --tls-port $port --tls-cert-file ../server.crt --tls-key-file ../server.key " \
   "--tls-ca-cert-file ../ca.crt --tls-auth-clients no"
 
 /* Makes the certificates in the servers' folder. Returns why that cannot be, or the servers not be

@@ -1,6 +1,6 @@
-/* peer.c SERVERS FOLDER CYCLES [GRANTS]: takes one lock again and again, and finds out whether it
- * is alone. With GRANTS it holds it for a while, wants it again when a few others have had it,
- * and ends when all together have had it so many times. No server may have said an error.
+/* peer.c SERVERS FOLDER GRANTS: takes one lock again and again, holds it for a while, and finds out
+ * whether it is alone. It wants the lock again when a few others have had it, and ends when all
+ * together have had it so many times. No server may have said an error.
  * versions.sh builds it with the headers of several versions, so it uses only what all of them
  * have. Compiled with FENCED, a grant's token must be greater than the last one of any peer. */
 #define REDLOCK_IMPLEMENTATION
@@ -43,14 +43,14 @@ static void check_token(void) {
 #endif
 
 /* The file is there while somebody holds the lock. */
-static void work(int cycle) {
+static void work(int turn) {
   int fd = open(inside, O_CREAT | O_EXCL, 0600);
   if (fd < 0) fail("two hold the lock");
   close(fd);
 #ifdef FENCED
   check_token();
 #endif
-  if (cycle % 4 == 0 && redlock_extend(&client, &lock, TTL_MS) != REDLOCK_OK) fail("no extension");
+  if (turn % 4 == 0 && redlock_extend(&client, &lock, TTL_MS) != REDLOCK_OK) fail("no extension");
   unlink(inside);
 }
 
@@ -80,8 +80,8 @@ static void let_others(long until) {
 
 int main(int argc, char **argv) {
   redlock_options options;
-  int i, cycles = argc > 3 ? atoi(argv[3]) : 0, grants = argc > 4 ? atoi(argv[4]) : 0;
-  long mine = 0;
+  long grants = argc > 3 ? atol(argv[3]) : 0, all = 0;
+  int turn;
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = TIMEOUT_MS;
 #ifdef FENCED
@@ -92,17 +92,16 @@ int main(int argc, char **argv) {
   snprintf(tokens, sizeof tokens, "%s/tokens", argv[2]);
   snprintf(granted, sizeof granted, "%s/granted", argv[2]);
   if (redlock_init(&client, argv[1], &options) != REDLOCK_OK) fail("not initialised");
-  for (i = 0; i < cycles && (!grants || mine < grants); i++) {
+  for (turn = 0; all < grants; turn++) {
     if (redlock_acquire(&client, &lock, "shared", TTL_MS, WAIT_MS) != REDLOCK_OK) fail("no lock");
-    work(i);
-    if (grants) mine = count_grants(".");
-    if (grants) (void)poll(NULL, 0, REST_MS);
+    work(turn);
+    all = count_grants(".");
+    (void)poll(NULL, 0, REST_MS);
     if (redlock_release(&client, &lock) != REDLOCK_OK) fail("not released");
-    if (grants) let_others(mine + OTHERS < grants ? mine + OTHERS : grants);
-    else (void)poll(NULL, 0, REST_MS); /* for the others */
+    let_others(all + OTHERS < grants ? all + OTHERS : grants);
   }
   check_errors();
   redlock_close(&client);
-  printf("%d cycles\n", i);
+  printf("%d turns\n", turn);
   return 0;
 }
