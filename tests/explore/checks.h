@@ -7,19 +7,6 @@
 
 static int quorum(void) { return cfg.servers / 2 + 1; }
 
-static int64_t left_of(int c, int l) {
-  int64_t left;
-  idle = 1;
-  left = redlock_remaining_ms(&W.side[c].rl, &W.side[c].lock[l]);
-  idle = 0;
-  return left;
-}
-
-/* For how long the lock is held; what was handed over is not. */
-static int64_t holds(int c, int l) {
-  return W.side[c].user[l].given ? 0 : left_of(c, l);
-}
-
 static int timeout_is_0(int c) {
   int is_0;
   idle = 1;
@@ -57,7 +44,8 @@ static int votes_of(const redlock_lock *lock, redlock_vote least, redlock_vote m
 /* Another server holds the value, may do so, or cannot say that it does not: it casts no vote. */
 static int is_kept_on(int server, int resource, const struct value *v) {
   const struct server *s = &W.server[server];
-  if (s->forgot || server == cfg.liar) return 1;
+  if ((s->forgot && (s->down || !cfg.max_ttl || is_quarantined(server))) || server == cfg.liar)
+    return 1;
   return value_is(&s->key[resource].value, v) && s->key[resource].end > W.now;
 }
 
@@ -101,6 +89,12 @@ static void check_void_votes(const redlock_lock *lock) {
       fail("R12: a yes is kept whose connection is lost");
 }
 
+/* R24: a server of which the client has heard that it restarted, and so casts no vote. */
+static int is_known_quarantined(int c, int entry) {
+  const struct connection *k = &W.side[c].to[entry];
+  return k->open && !k->broken && !k->greets && is_quarantined(server_of(entry));
+}
+
 /* Whether votes to come tell TAKEN from NO_QUORUM: an adoption waits for them (R16, R23). */
 static int is_open_adoption(const redlock_lock *lock, int none) {
   int taken = votes_of(lock, REDLOCK_VOTE_TAKEN, REDLOCK_VOTE_TAKEN);
@@ -114,9 +108,11 @@ static void check_pending(int c, int l) {
   const struct user *u = &W.side[c].user[l];
   int yes = votes_of(lock, REDLOCK_VOTE_YES, REDLOCK_VOTE_YES);
   int none = votes_of(lock, REDLOCK_VOTE_NONE, REDLOCK_VOTE_NONE);
-  int once = u->call == ACQUIRE || u->call == ADOPT;
+  int once = u->call == ACQUIRE || u->call == ADOPT, e;
   int64_t most = u->call == WAIT ? cfg.wait + cfg.timeout : cfg.timeout;
   if (u->state != PENDING || RING < 8 || W.side[c].upset) return;
+  for (e = 0; e < cfg.servers; e++)
+    none -= lock->votes[e] == REDLOCK_VOTE_NONE && is_known_quarantined(c, e);
   if (once && yes >= quorum())
     fail("R6: a quorum said yes, and it is not decided");
   if (once) check_void_votes(lock);
@@ -204,7 +200,33 @@ static void check_votes(const redlock_lock *lock) {
   }
 }
 
-/* R1, R5, R25 */
+/* R24, R29: no yes of a server that has restarted less than max_ttl_ms before T1. */
+static void check_old_votes(int c, int l) {
+  const struct user *u = &W.side[c].user[l];
+  int e;
+  for (e = 0; e < cfg.servers && u->call != WAIT; e++) {
+    int64_t started = W.server[server_of(e)].started;
+    if (W.side[c].lock[l].votes[e] == REDLOCK_VOTE_YES && started < u->begun_at &&
+        u->begun_at < started + cfg.max_ttl)
+      fail("R24: a server votes that has restarted");
+  }
+}
+
+/* R29: all that happens is that one server after the other restarts empty. */
+static int is_rolling(void) {
+  return cfg.max_ttl && cfg.servers > 2 && !cfg.lazy && strcmp(cfg.kinds, "r") == 0;
+}
+
+/* R29: that takes no lock. */
+static void check_not_lost(const redlock_lock *lock) {
+  if (is_rolling() && lock->status != REDLOCK_OK && lock->status != REDLOCK_LIMIT)
+    fail("R29: a lock is lost, though a quorum has voted all the time");
+}
+
+/* A giver as a number: of its client and its lock. */
+static struct user *user_of(int giver) { return &W.side[giver / LOCKS].user[giver % LOCKS]; }
+
+/* R1, R5, R25, R28 */
 static void check_grant(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   struct value v = value_of(lock);
@@ -213,6 +235,9 @@ static void check_grant(int c, int l, const struct tally *t) {
   if (yes < quorum() || t->yes < quorum()) fail("R5: granted without a quorum");
   if (holds(c, l) <= 0) fail("R1: granted, and not held");
   W.side[c].user[l].granted_at = W.now;
+  if (cfg.twice && W.side[c].user[l].call == ADOPT &&
+      ++user_of(W.side[c].user[l].giver)->given > 2)
+    fail("R28: a value is adopted twice");
   if (!cfg.fencing) return;
   if (lock->token == 0) fail("R25: granted without a token");
   if (lock->token <= W.side[c].user[l].token) fail("R25: a token that does not rise");
@@ -241,6 +266,8 @@ static void check_extension(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
   int spare = cfg.servers - quorum();
+  check_old_votes(c, l);
+  check_not_lost(lock);
   if (lock->status == REDLOCK_OK && (t->yes < quorum() || holds(c, l) <= 0))
     fail("R18: extended without a quorum in time");
   if (lock->status == REDLOCK_EXPIRED) {
@@ -287,14 +314,16 @@ static void check_returned(int c, redlock_lock *lock) {
     if (lock->operation != REDLOCK_EXTEND && holds(c, l)) fail("R22: not granted, and held");
   } else if (lock->operation == REDLOCK_ACQUIRE) {
     check_votes(lock);
+    check_old_votes(c, l);
     if (lock->status == REDLOCK_OK) check_grant(c, l, &t);
     else check_refusal(c, l, &t);
   } else if (lock->operation == REDLOCK_RELEASE) {
     check_release(c, l, &t);
   } else if (lock->operation == REDLOCK_EXTEND) {
     check_extension(c, l, &t);
-  } else if (lock->status == REDLOCK_EXPIRED && holds(c, l)) {
-    fail("R19: lost, and held");
+  } else {
+    check_not_lost(lock);
+    if (lock->status == REDLOCK_EXPIRED && holds(c, l)) fail("R19: lost, and held");
   }
   u->state = is_still_held(lock) ? HELD : IDLE;
   if (u->state == IDLE) u->granted_at = 0;

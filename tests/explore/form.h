@@ -88,6 +88,7 @@ static void put_user(int c, const struct user *u) {
   put8(u->calls);
   if (u->state == IDLE) return;
   put8(u->call);
+  if (cfg.twice) put8(u->giver);
   if (cfg.fencing) put_token(u->token);
   if (u->state == PENDING) put_time(u->begun_at, now, cfg.timeout + 2);
   if (u->state == PENDING && (u->call == EXTEND || u->call == SHORTEN)) put_time(u->end, now, 0);

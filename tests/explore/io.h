@@ -20,6 +20,19 @@ static struct side *enter(void *ctx) {
   return side;
 }
 
+static int64_t left_of(int c, int l) {
+  int64_t left;
+  idle = 1;
+  left = redlock_remaining_ms(&W.side[c].rl, &W.side[c].lock[l]);
+  idle = 0;
+  return left;
+}
+
+/* For how long the lock is held; what was handed over is not. */
+static int64_t holds(int c, int l) {
+  return W.side[c].user[l].given ? 0 : left_of(c, l);
+}
+
 /* ---- What leaves ----------------------------------------------------------------------------- */
 
 /* The process is paused within a call: just before the clock is read, or bytes pass. */
@@ -34,6 +47,7 @@ static void note_sent(int c, int entry, const struct command *m) {
   struct connection *k = &W.side[c].to[entry];
   uint8_t *fate = fate_of(&m->value, entry);
   const struct user *u = user_with(&m->value);
+  struct value named;
   if (m->sort == ASKS) return;
   if (m->value.client != c + 1) fail("R21: a value of another client is sent");
   if (m->sort == RELEASES) *fate |= RELEASE_SENT;
@@ -43,6 +57,12 @@ static void note_sent(int c, int entry, const struct command *m) {
   if (m->sort != SETS) return;
   if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)))
     fail("R12: a SET is sent although its lock is not wanted any more");
+  if (u && is_quarantined(server_of(entry)) && !names_a_value(m, &named)) {
+    if (!holds(c, (int)(u - W.side[c].user)))
+      fail("R29: a SET of what is not held is sent to a server without a vote");
+    if (is_fenced(m) && u->granted_at && W.server[server_of(entry)].started >= u->granted_at)
+      fail("R29: a value is sent again with a token");
+  }
   if (*fate & SENT) fail("R12: a SET is sent twice to one life of a server");
   if (*fate & RELEASE_SENT) fail("R7: a SET is sent behind its own roll-back");
   *fate |= SENT;
@@ -199,7 +219,7 @@ static int hook_recv(void *ctx, int entry, void *data, size_t size) {
   if (k->broken == RESET) return -1;
   if (n == 0) return k->broken ? -1 : 0;
   if (k->held) return 0;
-  how = side->closed ? 0 : choose(may_fail('p') ? 3 : 2);
+  how = side->closed || cfg.in_turn ? 0 : choose(may_fail('p') ? 3 : 2);
   if (how == 1) return 0;
   if (how == 2) { /* half of the last reply but one */
     W.faults--;

@@ -25,6 +25,10 @@ static const struct {
     {"liar", &cfg.liar, -1, "this server answers anything well formed (R16)"},
     {"foreign", &cfg.foreign, 0, "so many servers hold somebody's value, for ever"},
     {"natives", &cfg.natives, 0, "1 = servers know DELEX, 2 = DELIFEQ"},
+    {"young", &cfg.young, 0, "ms for which the first server has run when it begins; 0 = for long"},
+    {"in_turn", &cfg.in_turn, 0, "1 = of what servers may do at once, one order is tried"},
+    {"held", &cfg.held, 0, "1 = the first client holds its first lock when it begins, 2 = it keeps it"},
+    {"twice", &cfg.twice, 0, "1 = what was handed over may be adopted again"},
     {"skew", &cfg.skew, 0, "ms by which the wall clock of each server is ahead of the one before"},
     {"timeout", &cfg.timeout, 3, "server_timeout_ms"},
     {"ttl", &cfg.ttl, 10, "of the first lock"},
@@ -58,7 +62,8 @@ static const struct {
     {"kinds", &cfg.kinds, "bhpcs",
      "of faults: b a connection breaks, h stands still, p a send or reply is cut,\n"
      "                c a connect fails or hangs, s a process is stopped, i within a call,\n"
-     "                d a server goes down, m and forgets, o errs, k a clock fails, e entropy"},
+     "                d a server goes down, m and forgets, o errs, k a clock fails, e entropy,\n"
+     "                r one restarts empty while all others vote (R29)"},
 };
 
 enum { NUMBERS = sizeof numbers / sizeof *numbers, TEXTS = sizeof texts / sizeof *texts };
@@ -150,16 +155,28 @@ static void warm_up(void) {
   W.token = 0;
 }
 
+/* The first client holds, or keeps, its first lock. */
+static void hold_first(void) {
+  W.side[0].user[0].calls = 2;
+  make_call(0, 0, ACQUIRE, 0);
+  calm = 1;
+  settle();
+  if (cfg.held > 1) make_call(0, 0, KEEP, 0);
+  settle();
+  calm = 0;
+}
+
 static void begin(void) {
   int c, l, s;
   W.now = 5000000; /* in us more than 32 bits */
-  for (s = 0; s < SERVERS; s++) W.server[s].started = 0;
+  for (s = 0; s < SERVERS; s++) W.server[s].started = s == 0 && cfg.young ? W.now - cfg.young : 0;
   for (c = 0; c < cfg.clients; c++) begin_client(c);
   if (cfg.warm) warm_up();
   for (s = 0; s < cfg.foreign; s++) {
     W.server[s].key[0].value.client = SOMEBODY;
     W.server[s].key[0].end = INT64_MAX / 4;
   }
+  if (cfg.held) hold_first();
   for (c = 0; c < cfg.clients; c++) {
     W.side[c].slips = (uint8_t)cfg.slips;
     for (l = 0; l < cfg.locks; l++)

@@ -23,6 +23,11 @@ static int64_t early_ms(void) {
   return (ttl * cfg.ppm + 999999) / 1000000 + 2 + 1 - cfg.slips;
 }
 
+/* R24: it may have forgotten a lock. */
+static int is_quarantined(int server) {
+  return W.now < W.server[server].started + cfg.max_ttl;
+}
+
 /* ---- Replies --------------------------------------------------------------------------------- */
 
 static void say(struct connection *k, const char *bytes, size_t size) {
@@ -188,12 +193,16 @@ static int says_yes(const struct command *m, const struct reply *r) {
          number > 0 && number < token;
 }
 
-/* R28: an adoption creates no key; and nothing else replaces one. */
-static void check_set(const struct command *m, int was_there) {
+/* R28: an adoption creates no key, and replaces no other value than the given one; R29: nothing else
+   replaces one. old: what was there. */
+static void check_set(const struct command *m, const struct value *old) {
   const struct user *u = user_with(&m->value);
-  int adopts = u && u->state == PENDING && u->call == ADOPT;
-  if (adopts && !was_there) fail("R28: an adoption creates a key");
-  if (u && u->state == PENDING && !adopts && was_there) fail("R1: a SET replaces a key");
+  struct value named;
+  int names = names_a_value(m, &named);
+  if (!old->client && (names || (acquires(u) && u->call == ADOPT)))
+    fail("R28: an adoption creates a key");
+  if (old->client && !names) fail("R1 R29: a SET replaces a key");
+  if (old->client && !value_is(old, &named)) fail("R28: an adoption replaces another value");
 }
 
 /* Notes what became of the value (R4, R12, R21). heard: the client may get the reply. */
@@ -221,16 +230,17 @@ static void execute(int entry, const struct command *m, struct connection *k) {
   struct reply r = {bytes, 0};
   struct effect e;
   struct session *session = write_session(k);
-  int server = server_of(entry), lies, was_there;
+  int server = server_of(entry), lies;
+  struct value old;
   memset(&e, 0, sizeof e);
   expire(server);
-  was_there = W.server[server].key[m->resource].value.client != 0;
+  old = W.server[server].key[m->resource].value;
   write_store(server);
   store_run(&store, session, m->argc, m->argv, &r, &e);
   read_store(server);
   read_session(k, session);
   lies = m->sort != ASKS && lie(server, &r);
-  if (e.kind == EFFECT_SET) check_set(m, was_there);
+  if (e.kind == EFFECT_SET) check_set(m, &old);
   if (m->sort != ASKS) note_effect(entry, m, &e, &r, k != NULL);
   shorten_error(&r);
   say(k, r.at, r.size);

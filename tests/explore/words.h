@@ -89,6 +89,10 @@ static const struct user *user_with(const struct value *v) {
   return NULL;
 }
 
+static int acquires(const struct user *u) {
+  return u && u->state == PENDING && (u->call == ACQUIRE || u->call == WAIT || u->call == ADOPT);
+}
+
 static const char *value_text(const struct value *v) {
   static char text[4][24];
   static int k;
@@ -117,6 +121,12 @@ struct command {
 static const char *const sort_name[] = {"a question", "SET", "extension", "release"};
 
 static int is_fenced(const struct command *m) { return m->argc == 10; }
+
+/* R28: the value over which alone it sets; its own: over none. */
+static int names_a_value(const struct command *m, struct value *old) {
+  const struct arg *at = &m->argv[is_fenced(m) ? 7 : 6];
+  return m->argc > 6 && value_read(at->at, at->size, old) && !value_is(old, &m->value);
+}
 
 static enum sort sort_of(const struct command *m) {
   static const enum sort scripts[] = {RELEASES, EXTENDS, SETS, SETS, ASKS};

@@ -106,7 +106,8 @@ enum user_state { IDLE, PENDING, HELD, KEPT };
 /* What the user of a lock knows. */
 struct user {
   uint8_t state;
-  uint8_t given;           /* the value was handed over (R28) */
+  uint8_t given;           /* the value was handed over (R28); 2: and adopted */
+  uint8_t giver;           /* of an adoption */
   uint8_t calls;           /* that may still be made */
   uint8_t call;            /* the pending one */
   uint64_t token;          /* the greatest that anybody had when the acquire began (R25) */
@@ -152,7 +153,7 @@ static struct world W;
 /* What the worlds of one run have in common: main.c has the options. */
 static struct {
   int clients, locks, servers, faults, calls, calls2, ticks, lazy, jumps, slips, push, warm, random,
-      one, twins, liar, foreign, skew, natives;
+      one, twins, liar, foreign, skew, natives, in_turn, young, held, twice;
   int timeout, ttl, ttl2, shorter, wait, ppm, max_ttl, fencing, max_hold, attempts, rest_min,
       rest_max, pause, finish, every, still, seconds, megabytes, audit, verbose;
   long states;
