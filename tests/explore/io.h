@@ -33,6 +33,11 @@ static int64_t holds(int c, int l) {
   return W.side[c].user[l].given ? 0 : left_of(c, l);
 }
 
+static int64_t held_for(const struct user *u) {
+  int c = cfg.clients > 1 && u >= W.side[1].user;
+  return holds(c, (int)(u - W.side[c].user));
+}
+
 /* ---- What leaves ----------------------------------------------------------------------------- */
 
 /* The process is paused within a call: just before the clock is read, or bytes pass. */
@@ -58,7 +63,7 @@ static void note_sent(int c, int entry, const struct command *m) {
   if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)))
     fail("R12: a SET is sent although its lock is not wanted any more");
   if (u && is_quarantined(server_of(entry)) && !names_a_value(m, &named)) {
-    if (!holds(c, (int)(u - W.side[c].user)))
+    if (!held_for(u))
       fail("R29: a SET of what is not held is sent to a server without a vote");
     if (is_fenced(m) && u->granted_at && W.server[server_of(entry)].started >= u->granted_at)
       fail("R29: a value is sent again with a token");

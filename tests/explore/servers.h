@@ -193,9 +193,11 @@ static int says_yes(const struct command *m, const struct reply *r) {
          number > 0 && number < token;
 }
 
+static int64_t held_for(const struct user *u);
+
 /* R28: an adoption creates no key, and replaces no other value than the given one; R29: nothing else
    replaces one. old: what was there. */
-static void check_set(const struct command *m, const struct value *old) {
+static void check_set(int server, const struct command *m, const struct value *old) {
   const struct user *u = user_with(&m->value);
   struct value named;
   int names = names_a_value(m, &named);
@@ -203,6 +205,8 @@ static void check_set(const struct command *m, const struct value *old) {
     fail("R28: an adoption creates a key");
   if (old->client && !names) fail("R1 R29: a SET replaces a key");
   if (old->client && !value_is(old, &named)) fail("R28: an adoption replaces another value");
+  if (u && is_quarantined(server) && W.server[server].key[m->resource].end < W.now + held_for(u))
+    fail("R29: a value is sent again for less than the lock is held");
 }
 
 /* Notes what became of the value (R4, R12, R21). heard: the client may get the reply. */
@@ -240,7 +244,7 @@ static void execute(int entry, const struct command *m, struct connection *k) {
   read_store(server);
   read_session(k, session);
   lies = m->sort != ASKS && lie(server, &r);
-  if (e.kind == EFFECT_SET) check_set(m, &old);
+  if (e.kind == EFFECT_SET) check_set(server, m, &old);
   if (m->sort != ASKS) note_effect(entry, m, &e, &r, k != NULL);
   shorten_error(&r);
   say(k, r.at, r.size);
