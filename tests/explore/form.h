@@ -268,27 +268,13 @@ static void put_client(int c) {
 /* ---- The world ------------------------------------------------------------------------------- */
 
 static void put_queue(const struct queue *q) {
-  size_t at = 0, i;
+  const struct message *m = q->message;
+  int v;
   put8(q->commands);
-  while (at < q->size) {
-    int words_left = q->byte[at++];
-    put8(words_left);
-    for (; words_left > 0; words_left--) {
-      struct value v;
-      uint64_t token;
-      if (q->byte[at] == IS_VALUE) {
-        memset(&v, 0, sizeof v);
-        memcpy(&v, q->byte + at + 1, 3u + q->byte[at + 3]);
-        put_value(&v);
-        at += 4u + v.age_size;
-      } else if (q->byte[at] == IS_TOKEN) {
-        memcpy(&token, q->byte + at + 1, sizeof token);
-        put_token(token);
-        at += 9;
-      } else {
-        for (i = 0; i < 2; i++) put8(q->byte[at++]);
-      }
-    }
+  for (; m != q->message + q->commands; m++) {
+    put16(m->text);
+    for (v = 0; v < m->values; v++) put_value(&m->value[v]);
+    if (m->token) put_token((uint64_t)m->token);
   }
 }
 

@@ -160,8 +160,7 @@ static void lose_replies(struct connection *k) {
 }
 
 static int has_room(const struct connection *k, int commands) {
-  return !k->slow && !k->full && k->in.commands + commands <= QUEUE &&
-         k->in.size + commands * (QUEUED / QUEUE) <= QUEUED;
+  return !k->slow && !k->full && k->in.commands + commands <= QUEUE;
 }
 
 /* Leaves out what the queue has no room for; 0 = nothing is left. */

@@ -17,7 +17,6 @@ enum {
   RESOURCES = 2,
   VALUES = 24,   /* of each client that stand anywhere at once */
   QUEUE = 8,     /* commands that wait in front of a server, on each connection: then it is full */
-  QUEUED = 248,  /* bytes of them, packed */
   LOST = 2,      /* lost connections whose commands the server may still execute */
   OUT = 256,     /* bytes of replies that wait in front of a client */
   NEVER = 255    /* of a count: without limit */
@@ -54,10 +53,17 @@ struct value {
 
 enum { SOMEBODY = CLIENTS + 1 };
 
-/* Commands on their way, packed: see words.h. */
+/* Commands on their way: see words.h. */
+struct message {
+  uint16_t text;           /* a place in the table, where marks stand for these: */
+  uint8_t values;
+  struct value value[2];
+  int64_t token;
+};
+
 struct queue {
-  uint8_t commands, size;
-  uint8_t byte[QUEUED];
+  uint8_t commands;
+  struct message message[QUEUE];
 };
 
 struct connection {
