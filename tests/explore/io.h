@@ -60,10 +60,11 @@ static void note_sent(int c, int entry, const struct command *m) {
   if (m->sort != RELEASES && (k->cut ? k->was_overdue : k->overdue))
     fail("R13: a stalled server gets more than releases");
   if (m->sort != SETS) return;
-  if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)))
+  if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)) &&
+      !is_quarantined(server_of(entry))) /* R29: what is sent again, its release follows */
     fail("R12: a SET is sent although its lock is not wanted any more");
   if (u && is_quarantined(server_of(entry)) && !names_a_value(m, &named)) {
-    if (!held_for(u))
+    if (acquires(u) && !held_for(u))
       fail("R29: a SET of what is not held is sent to a server without a vote");
     if (is_fenced(m) && u->granted_at && W.server[server_of(entry)].started >= u->granted_at)
       fail("R29: a value is sent again with a token");
