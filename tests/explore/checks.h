@@ -7,12 +7,14 @@
 
 static int quorum(void) { return cfg.servers / 2 + 1; }
 
-static int timeout_is_0(int c) {
-  int is_0;
+static int spare(void) { return cfg.servers - quorum(); }
+
+static int64_t timeout_of(int c) {
+  int64_t timeout;
   idle = 1;
-  is_0 = redlock_timeout_ms(&W.side[c].rl) == 0;
+  timeout = redlock_timeout_ms(&W.side[c].rl);
   idle = 0;
-  return is_0;
+  return timeout;
 }
 
 /* The servers on which the client may act now. */
@@ -30,7 +32,7 @@ static uint32_t ready_servers(int c) {
 }
 
 static int is_step_due(int c) {
-  return !W.side[c].paused && !W.side[c].closed && (timeout_is_0(c) || ready_servers(c));
+  return !W.side[c].paused && !W.side[c].closed && (timeout_of(c) == 0 || ready_servers(c));
 }
 
 /* ---- In every state -------------------------------------------------------------------------- */
@@ -53,7 +55,7 @@ static int is_kept_on(int server, int resource, const struct value *v) {
 static void check_majority(int c, int l) {
   struct value v = value_of(&W.side[c].lock[l]);
   int e, kept = 0;
-  for (e = 0; e < cfg.servers; e++) kept += is_kept_on(server_of(e), resource_of(l), &v);
+  for (e = 0; e < cfg.servers; e++) kept += is_kept_on(server_of(e), l, &v);
   if (kept < quorum()) fail("R1: a lock is held, and no majority of the servers holds its value");
 }
 
@@ -63,7 +65,7 @@ static void check_holders(void) {
   for (c = 0; c < cfg.clients; c++)
     for (l = 0; l < cfg.locks; l++) {
       if (holds(c, l) <= 0) continue;
-      if (++holders[resource_of(l)] > 1) fail("R1: two holders of one lock");
+      if (++holders[l] > 1) fail("R1: two holders of one lock");
       check_majority(c, l);
       if (cfg.max_hold && W.side[c].user[l].granted_at &&
           W.now + holds(c, l) > W.side[c].user[l].granted_at + cfg.max_hold &&
@@ -98,8 +100,7 @@ static int is_known_quarantined(int c, int entry) {
 /* Whether votes to come tell TAKEN from NO_QUORUM: an adoption waits for them (R16, R23). */
 static int is_open_adoption(const redlock_lock *lock, int none) {
   int taken = votes_of(lock, REDLOCK_VOTE_TAKEN, REDLOCK_VOTE_TAKEN);
-  int spare = cfg.servers - quorum();
-  return lock->adopts && taken <= spare && taken + none > spare;
+  return lock->adopts && taken <= spare() && taken + none > spare();
 }
 
 /* R6, R9, R10: a pending call is decided as soon, and as late, as the rules say. */
@@ -153,7 +154,7 @@ static void check_idle_step(int c) {
   redlock *rl = &W.side[c].rl;
   redlock_fd fds[SERVERS];
   int i, n;
-  if (W.side[c].closed || timeout_is_0(c)) return;
+  if (W.side[c].closed || timeout_of(c) == 0) return;
   idle = 1;
   idle_writes = 0;
   n = redlock_fds(rl, fds, SERVERS);
@@ -214,7 +215,7 @@ static void check_old_votes(int c, int l) {
 
 /* R29: all that happens is that one server after the other restarts empty. */
 static int is_rolling(void) {
-  return cfg.max_ttl && cfg.servers > 2 && !cfg.lazy && strcmp(cfg.kinds, "r") == 0;
+  return cfg.max_ttl && cfg.servers > 2 && strcmp(cfg.kinds, "r") == 0;
 }
 
 /* R29: that takes no lock. */
@@ -248,16 +249,15 @@ static void check_grant(int c, int l, const struct tally *t) {
 static void check_refusal(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
-  int spare = cfg.servers - quorum();
   int adopts = u->call == ADOPT, absent = t->absent - t->low;
   if (holds(c, l)) fail("R22: not granted, and held");
   if (lock->token) fail("R25: not granted, and a token");
-  if (u->call == WAIT && cfg.wait < 0 && !cfg.attempts && lock->status != REDLOCK_EXPIRED &&
+  if (u->call == WAIT && cfg.wait < 0 && lock->status != REDLOCK_EXPIRED &&
       lock->status != REDLOCK_SYSTEM)
     fail("R9: it was to wait for ever"); /* EXPIRED: the grant lapsed before it was returned (R1) */
-  if (lock->status == REDLOCK_TAKEN && (adopts ? t->taken <= spare : t->taken + t->low == 0))
+  if (lock->status == REDLOCK_TAKEN && (adopts ? t->taken <= spare() : t->taken + t->low == 0))
     fail("R23: TAKEN, but too few said so");
-  if (lock->status == REDLOCK_NO_QUORUM && (adopts ? t->taken > spare : absent <= spare))
+  if (lock->status == REDLOCK_NO_QUORUM && (adopts ? t->taken > spare() : absent <= spare()))
     fail("R23: NO_QUORUM, but enough voted");
 }
 
@@ -265,14 +265,13 @@ static void check_refusal(int c, int l, const struct tally *t) {
 static void check_extension(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
-  int spare = cfg.servers - quorum();
   check_old_votes(c, l);
   check_not_lost(lock);
   if (lock->status == REDLOCK_OK && (t->yes < quorum() || holds(c, l) <= 0))
     fail("R18: extended without a quorum in time");
   if (lock->status == REDLOCK_EXPIRED) {
     if (holds(c, l)) fail("R19: EXPIRED, and held");
-    if (clock_of(c) < u->end && t->taken <= spare)
+    if (clock_of(c) < u->end && t->taken <= spare())
       fail("R19: EXPIRED before its time, and the loss is not proved");
   } else if (u->end > clock_of(c) && holds(c, l) < u->end - clock_of(c)) {
     fail("R18 R19: an extension shortened the lock");
@@ -283,11 +282,10 @@ static void check_extension(int c, int l, const struct tally *t) {
 /* R21, R22 */
 static void check_release(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
-  int spare = cfg.servers - quorum();
   if (holds(c, l)) fail("R22: released, and held");
-  if (lock->status == REDLOCK_EXPIRED && t->taken <= spare)
+  if (lock->status == REDLOCK_EXPIRED && t->taken <= spare())
     fail("R21: EXPIRED, but too few said that it is not there");
-  if (lock->status == REDLOCK_NO_QUORUM && t->absent <= spare)
+  if (lock->status == REDLOCK_NO_QUORUM && t->absent <= spare())
     fail("R21: NO_QUORUM, but enough answered");
 }
 

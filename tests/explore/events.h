@@ -28,8 +28,9 @@ static const char *const call_name[CALLS] = {
 static int may_adopt(int c, int l, int giver) {
   const struct user *u = user_of(giver);
   if (giver / LOCKS == c || giver / LOCKS >= cfg.clients || giver % LOCKS >= cfg.locks) return 0;
-  if (resource_of(giver % LOCKS) != resource_of(l) || W.side[giver / LOCKS].paused) return 0;
-  return W.side[c].user[l].state == IDLE && (!u->given || cfg.twice) && (u->state == HELD || u->state == KEPT);
+  if (giver % LOCKS != l || W.side[giver / LOCKS].paused) return 0;
+  return W.side[c].user[l].state == IDLE && (!u->given || cfg.twice) &&
+         (u->state == HELD || u->state == KEPT);
 }
 
 static int may_call(int c, int l, int call, int giver) {
@@ -70,7 +71,7 @@ static void call_acquire(int c, int l, int call) {
   uint32_t wait = call == ACQUIRE ? 0 : cfg.wait < 0 ? REDLOCK_FOREVER : (uint32_t)cfg.wait;
   forget_value(c, l);
   await(c, l, call,
-        redlock_start_acquire(&W.side[c].rl, &W.side[c].lock[l], resource_name[resource_of(l)],
+        redlock_start_acquire(&W.side[c].rl, &W.side[c].lock[l], resource_name[l],
                               (uint32_t)ttl_of(l), wait));
 }
 
@@ -87,7 +88,7 @@ static void call_adopt(int c, int l, int giver) {
   forget_value(c, l);
   W.side[c].user[l].giver = (uint8_t)giver;
   await(c, l, ADOPT, redlock_start_adopt(&W.side[c].rl, &W.side[c].lock[l],
-                                         resource_name[resource_of(l)], (uint32_t)ttl_of(l),
+                                         resource_name[l], (uint32_t)ttl_of(l),
                                          lock->value));
 }
 
@@ -321,9 +322,7 @@ static int64_t next_instant(void) {
   int c, l, s, r;
   for (c = 0; c < cfg.clients; c++) {
     if (W.side[c].closed) continue;
-    idle = 1;
-    left = redlock_timeout_ms(&W.side[c].rl);
-    idle = 0;
+    left = timeout_of(c);
     if (left > 0) next = sooner(next, W.now + left);
     for (l = 0; l < cfg.locks; l++) next = sooner(next, W.now + left_of(c, l));
   }
@@ -379,10 +378,8 @@ static void apply(struct event e) {
 }
 
 static struct event *add(struct event *to, int kind, int c, int s, int arg) {
-  to->kind = (uint8_t)kind;
-  to->c = (uint8_t)c;
-  to->s = (uint8_t)s;
-  to->arg = (uint8_t)arg;
+  struct event e = {(uint8_t)kind, (uint8_t)c, (uint8_t)s, (uint8_t)arg};
+  *to = e;
   return to + 1;
 }
 
@@ -442,19 +439,14 @@ static int may_slip(int slips) {
   return 1;
 }
 
-/* Time passes when nothing is due but what a fault delays, or at any moment (lazy). While nothing
-   lives it goes to the next instant at once. */
+/* Time passes when nothing is due but what a fault delays. While nothing lives it goes to the next
+   instant at once. */
 static struct event *list_ticks(struct event *to) {
-  int64_t next;
   int slips;
-  if (!W.ticks || (!cfg.lazy && is_busy())) return to;
-  next = next_instant();
-  if (next == INT64_MAX && !cfg.lazy) return to;
+  if (!W.ticks || is_busy() || next_instant() == INT64_MAX) return to;
   for (slips = 0; slips < 1 << cfg.clients; slips++)
     if (may_slip(slips))
-      to = add(to, E_TICK, 0, 0,
-               slips << 1 | (!slips && next != INT64_MAX && (cfg.jumps == 2 ||
-                                                             (cfg.jumps && is_quiet()))));
+      to = add(to, E_TICK, 0, 0, slips << 1 | (!slips && cfg.jumps > !is_quiet()));
   return to;
 }
 

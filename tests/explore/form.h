@@ -55,6 +55,7 @@ static void put_time(int64_t when, int64_t now, int64_t past) {
 static void put_token(uint64_t token) { put64(token ? token - (uint64_t)W.now * 1000 : 0); }
 
 static void put_value(const struct value *v) {
+  int i;
   if (!v->client) {
     put8(0);
   } else if (v->client > cfg.clients) {
@@ -67,16 +68,13 @@ static void put_value(const struct value *v) {
     }
     put8(*name);
   }
-  if (!v->age_size) return;
-  put8(NAME_OF_SOMEBODY + 1);
-  put8(v->age[0]);
-  put8(v->age[1]);
-  put8(v->age[2]);
+  if (v->age_size) put8(NAME_OF_SOMEBODY + 1);
+  for (i = 0; i < v->age_size; i++) put8(v->age[i]);
 }
 
 static void put_raw_value(const char *at, size_t age_size) {
   struct value v;
-  if (!value_read(at, RL_VALUE_BYTES + age_size, &v)) memset(&v, 0, sizeof v);
+  (void)value_read(at, RL_VALUE_BYTES + age_size, &v);
   put_value(&v);
 }
 
@@ -112,15 +110,6 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
     put16(within(w->ages[i], 0, 30000));
 }
 
-/* What stands behind the value in each command of it. */
-static void put_age(const redlock_lock *k) {
-  put8(k->age_size);
-  if (!k->age_size) return;
-  put8(k->age[0]);
-  put8(k->age[1]);
-  put8(k->age[2]);
-}
-
 /* What only an operation under way has. */
 static void put_operation(const redlock_lock *k, int64_t now) {
   int e;
@@ -153,6 +142,7 @@ static void put_lock(int c, int l, uint32_t head) {
   const redlock_lock *k = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
   int64_t now = clock_of(c);
+  int i;
   put_user(c, u);
   put8(k->phase);
   if (u->state == IDLE || (u->given && k->phase == RL_PHASE_IDLE)) {
@@ -169,7 +159,8 @@ static void put_lock(int c, int l, uint32_t head) {
   put_token(k->token);
   if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, 0);
   put_unsent_set(&W.side[c].rl, k, head);
-  put_age(k);
+  put8(k->age_size);
+  for (i = 0; i < k->age_size; i++) put8(k->age[i]);
   if (k->phase == RL_PHASE_IDLE) return;
   if (k->phase == RL_PHASE_VOTING) put_place((uint32_t)(k->command - W.side[c].rl.ring), head);
   put_operation(k, now);

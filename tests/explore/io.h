@@ -351,10 +351,7 @@ static int hook_entropy(void *ctx, void *data, size_t size) {
     return -1;
   }
   memset(data, 0, size);
-  if (size == 4) { /* a random number: the least or the greatest */
-    memset(data, cfg.random > 1 && choose(2) ? 255 : 0, size);
-    return 0;
-  }
+  if (size == 4) return 0; /* a random number: the least */
   if (size != RL_VALUE_BYTES) fail("R3: a value is not 20 random bytes");
   memset(&v, 0, sizeof v);
   v.client = (uint8_t)(*(int *)ctx + 1);

@@ -11,9 +11,7 @@ static struct store store = {.key = store_room, .room = 2 * RESOURCES + 2, .data
 
 enum { ERROR = 7 }; /* CLUSTERDOWN: a short one */
 
-static int64_t wall_us(int server) {
-  return (W.now + server * cfg.skew) * 1000 + 100 + 10 * server;
-}
+static int64_t wall_us(int server) { return W.now * 1000 + 100 + 10 * server; }
 
 /* How much earlier than asked a key may expire (R1): by the drift of the clocks, 2 ms, and the 1 ms
    by which a clock that counts in ms may lag. */
@@ -195,8 +193,8 @@ static int says_yes(const struct command *m, const struct reply *r) {
 
 static int64_t held_for(const struct user *u);
 
-/* R28: an adoption creates no key, and replaces no other value than the given one; R29: nothing else
-   replaces one. old: what was there. */
+/* R28: an adoption creates no key, and replaces no other value than the given one; R29: nothing
+   else replaces one. old: what was there. */
 static void check_set(int server, const struct command *m, const struct value *old) {
   const struct user *u = user_with(&m->value);
   struct value named;

@@ -1,7 +1,7 @@
 /* words.h: commands on their way to a server, as short as they can be. What all commands of a sort
  * have in common stands in a table outside the world, which only grows, so that its places are the
- * same in all worlds. Values and tokens stand beside it: the form of a state gives them other names.
- * Which command it is, the store knows. */
+ * same in all worlds. Values and tokens stand beside it: the form of a state gives them other
+ * names. Which command it is, the store knows. */
 #ifndef EXPLORE_WORDS_H
 #define EXPLORE_WORDS_H
 
@@ -45,6 +45,7 @@ static void value_write(char *at, const struct value *v) {
   memcpy(at + RL_VALUE_BYTES, v->age, v->age_size);
 }
 
+/* 0 = it is none, and *v is none. */
 static int value_read(const void *bytes, size_t size, struct value *v) {
   const unsigned char *at = (const unsigned char *)bytes;
   size_t i;
@@ -52,16 +53,17 @@ static int value_read(const void *bytes, size_t size, struct value *v) {
   if (size != RL_VALUE_BYTES && size != RL_VALUE_BYTES + sizeof v->age) return 0;
   for (i = 2; i < RL_VALUE_BYTES; i++)
     if (at[i] != 'v') return 0;
+  if (!at[0] || at[0] > SOMEBODY || at[1] >= VALUES) return 0;
   v->client = at[0];
   v->number = at[1];
   v->age_size = (uint8_t)(size - RL_VALUE_BYTES);
   memcpy(v->age, at + RL_VALUE_BYTES, v->age_size);
-  return v->client >= 1 && v->client <= SOMEBODY && v->number < VALUES;
+  return 1;
 }
 
 static struct value value_of(const redlock_lock *lock) {
   struct value v;
-  if (!value_read(lock->value, RL_VALUE_BYTES, &v)) memset(&v, 0, sizeof v);
+  (void)value_read(lock->value, RL_VALUE_BYTES, &v);
   return v;
 }
 

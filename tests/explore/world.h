@@ -158,11 +158,9 @@ static struct world W;
 
 /* What the worlds of one run have in common: main.c has the options. */
 static struct {
-  int clients, locks, servers, faults, calls, calls2, ticks, lazy, jumps, slips, push, warm, random,
-      one, twins, liar, foreign, skew, natives, in_turn, young, held, twice;
-  int timeout, ttl, ttl2, shorter, wait, ppm, max_ttl, fencing, max_hold, attempts, rest_min,
-      rest_max, pause, finish, every, still, seconds, megabytes, audit, verbose;
-  long states;
+  int clients, locks, servers, faults, calls, calls2, ticks, jumps, slips, push, warm, twins, liar,
+      foreign, natives, in_turn, young, held, twice, timeout, ttl, ttl2, shorter, wait, ppm,
+      max_ttl, fencing, max_hold, pause, finish, every, still, seconds, megabytes, audit;
   const char *may, *may2, *kinds;
 } cfg;
 
@@ -178,8 +176,6 @@ static void world_copy(struct world *to, const struct world *from) {
 static int server_of(int entry) { return cfg.twins && entry == 1 ? 0 : entry; }
 
 static int ttl_of(int lock) { return lock ? cfg.ttl2 : cfg.ttl; }
-
-static int resource_of(int lock) { return cfg.one ? 0 : lock; }
 
 static const char *const resource_name[RESOURCES] = {"r", "q"};
 
