@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { SERVERS = 5, ROUNDS = 200, TTL_MS = 10000, WAIT_MS = 5000, TIMEOUT_MS = 500, SLOWER = 5,
-       SHORT_MS = 2000 };
+       SHORT_MS = 2000, ROLL_MS = 300 };
 
 static struct servers servers;
 static char list[SERVERS_LIST];
@@ -375,6 +375,55 @@ static void scene_fenced(void) {
   server_kill(&storage);
 }
 
+/* What `redlock --status` shows. */
+static int all_vote(const redlock *rl) {
+  redlock_server_info info;
+  int i;
+  for (i = 0; i < SERVERS; i++)
+    if (redlock_server_status(rl, i, &info) != REDLOCK_OK || !info.connected || info.quarantine_ms)
+      return 0;
+  return 1;
+}
+
+/* For so long, and until all vote; 0 = the lock is lost. */
+static int keep_until_all_vote(redlock *rl, const redlock_lock *lock, int64_t ms) {
+  int64_t start = timing_ms();
+  do {
+    if (redlock_wait(rl, 10) || !redlock_remaining_ms(rl, lock)) return 0;
+  } while (timing_ms() < start + ms || (!all_vote(rl) && timing_ms() < start + WAIT_MS));
+  return 1;
+}
+
+/* Each one when those before it vote again. */
+static void roll_all(redlock *rl, const redlock_lock *lock) {
+  int64_t start;
+  int i;
+  for (i = 0; i < SERVERS; i++) {
+    start = timing_ms();
+    server_lose_disk(&servers.at[i]);
+    server_restart(&servers.at[i]);
+    if (!expect(keep_until_all_vote(rl, lock, ROLL_MS), "the lock outlives it")) return;
+    say("server %d restarts empty, and votes after %ld ms", i, (long)(timing_ms() - start));
+    expect(server_number(&servers.at[i], "EXISTS invoice:44") == 1, "it was sent the lock again");
+  }
+  say("each has been sent the lock again: it is still held, for %ld ms",
+      (long)redlock_remaining_ms(rl, lock));
+}
+
+static void scene_rolling(void) {
+  redlock rl;
+  redlock_lock lock;
+  title("all servers restart empty, one by one, while a lock of 300 ms is kept");
+  if (!open_wary_client(&rl, ROLL_MS)) return;
+  redlock_acquire(&rl, &lock, "invoice:44", ROLL_MS, WAIT_MS);
+  if (expect(lock.status == REDLOCK_OK, redlock_strerror(lock.status)) &&
+      expect(redlock_keep(&rl, &lock, 0) == REDLOCK_OK, "it is kept") &&
+      expect(keep_until_all_vote(&rl, &lock, 0), "all vote"))
+    roll_all(&rl, &lock);
+  expect(redlock_release(&rl, &lock) == REDLOCK_OK, "it is released by a quorum");
+  redlock_close(&rl);
+}
+
 int main(void) {
   redlock rl;
   setvbuf(stdout, NULL, _IOLBF, 0);
@@ -396,6 +445,7 @@ int main(void) {
     scene_majority_down(&rl);
     scene_healed(&rl);
     scene_fenced();
+    scene_rolling();
     redlock_close(&rl);
   }
   servers_stop(&servers);

@@ -51,6 +51,13 @@ static uint64_t successors_of(const struct world *world) {
   return sum;
 }
 
+static void make_form_behind(const struct world *world, struct event e) {
+  choices.given = choices.used = 0;
+  world_copy(&W, world);
+  apply(e);
+  (void)state_hash();
+}
+
 /* Which event it is, and where the forms differ behind it. */
 static void show_difference(const struct audit *a, const struct audit *b) {
   static uint8_t first[sizeof form.byte];
@@ -62,16 +69,10 @@ static void show_difference(const struct audit *a, const struct audit *b) {
   while (successors_by(a->world, &events[k]) == successors_by(b->world, &events[k])) k++;
   print_event(events[k]);
   if (setjmp(failed)) return;
-  choices.given = choices.used = 0;
-  world_copy(&W, a->world);
-  apply(events[k]);
-  (void)state_hash();
+  make_form_behind(a->world, events[k]);
   size = form.size;
   memcpy(first, form.byte, size);
-  choices.given = choices.used = 0;
-  world_copy(&W, b->world);
-  apply(events[k]);
-  (void)state_hash();
+  make_form_behind(b->world, events[k]);
   for (i = 0; i < size && i < form.size; i++)
     if (first[i] != form.byte[i])
       printf("   byte %lu of the form: %d and %d\n", (unsigned long)i, first[i], form.byte[i]);

@@ -7,25 +7,14 @@
 
 static int quorum(void) { return cfg.servers / 2 + 1; }
 
-static int64_t left_of(int c, int l) {
-  int64_t left;
-  idle = 1;
-  left = redlock_remaining_ms(&W.side[c].rl, &W.side[c].lock[l]);
-  idle = 0;
-  return left;
-}
+static int spare(void) { return cfg.servers - quorum(); }
 
-/* For how long the lock is held; what was handed over is not. */
-static int64_t holds(int c, int l) {
-  return W.side[c].user[l].given ? 0 : left_of(c, l);
-}
-
-static int timeout_is_0(int c) {
-  int is_0;
+static int64_t timeout_of(int c) {
+  int64_t timeout;
   idle = 1;
-  is_0 = redlock_timeout_ms(&W.side[c].rl) == 0;
+  timeout = redlock_timeout_ms(&W.side[c].rl);
   idle = 0;
-  return is_0;
+  return timeout;
 }
 
 /* The servers on which the client may act now. */
@@ -43,7 +32,7 @@ static uint32_t ready_servers(int c) {
 }
 
 static int is_step_due(int c) {
-  return !W.side[c].paused && !W.side[c].closed && (timeout_is_0(c) || ready_servers(c));
+  return !W.side[c].paused && !W.side[c].closed && (timeout_of(c) == 0 || ready_servers(c));
 }
 
 /* ---- In every state -------------------------------------------------------------------------- */
@@ -57,7 +46,8 @@ static int votes_of(const redlock_lock *lock, redlock_vote least, redlock_vote m
 /* Another server holds the value, may do so, or cannot say that it does not: it casts no vote. */
 static int is_kept_on(int server, int resource, const struct value *v) {
   const struct server *s = &W.server[server];
-  if (s->forgot || server == cfg.liar) return 1;
+  if ((s->forgot && (s->down || !cfg.max_ttl || is_quarantined(server))) || server == cfg.liar)
+    return 1;
   return value_is(&s->key[resource].value, v) && s->key[resource].end > W.now;
 }
 
@@ -65,7 +55,7 @@ static int is_kept_on(int server, int resource, const struct value *v) {
 static void check_majority(int c, int l) {
   struct value v = value_of(&W.side[c].lock[l]);
   int e, kept = 0;
-  for (e = 0; e < cfg.servers; e++) kept += is_kept_on(server_of(e), resource_of(l), &v);
+  for (e = 0; e < cfg.servers; e++) kept += is_kept_on(server_of(e), l, &v);
   if (kept < quorum()) fail("R1: a lock is held, and no majority of the servers holds its value");
 }
 
@@ -75,7 +65,7 @@ static void check_holders(void) {
   for (c = 0; c < cfg.clients; c++)
     for (l = 0; l < cfg.locks; l++) {
       if (holds(c, l) <= 0) continue;
-      if (++holders[resource_of(l)] > 1) fail("R1: two holders of one lock");
+      if (++holders[l] > 1) fail("R1: two holders of one lock");
       check_majority(c, l);
       if (cfg.max_hold && W.side[c].user[l].granted_at &&
           W.now + holds(c, l) > W.side[c].user[l].granted_at + cfg.max_hold &&
@@ -101,11 +91,16 @@ static void check_void_votes(const redlock_lock *lock) {
       fail("R12: a yes is kept whose connection is lost");
 }
 
+/* R24: a server of which the client has heard that it restarted, and so casts no vote. */
+static int is_known_quarantined(int c, int entry) {
+  const struct connection *k = &W.side[c].to[entry];
+  return k->open && !k->broken && !k->greets && is_quarantined(server_of(entry));
+}
+
 /* Whether votes to come tell TAKEN from NO_QUORUM: an adoption waits for them (R16, R23). */
 static int is_open_adoption(const redlock_lock *lock, int none) {
   int taken = votes_of(lock, REDLOCK_VOTE_TAKEN, REDLOCK_VOTE_TAKEN);
-  int spare = cfg.servers - quorum();
-  return lock->adopts && taken <= spare && taken + none > spare;
+  return lock->adopts && taken <= spare() && taken + none > spare();
 }
 
 /* R6, R9, R10: a pending call is decided as soon, and as late, as the rules say. */
@@ -114,9 +109,11 @@ static void check_pending(int c, int l) {
   const struct user *u = &W.side[c].user[l];
   int yes = votes_of(lock, REDLOCK_VOTE_YES, REDLOCK_VOTE_YES);
   int none = votes_of(lock, REDLOCK_VOTE_NONE, REDLOCK_VOTE_NONE);
-  int once = u->call == ACQUIRE || u->call == ADOPT;
+  int once = u->call == ACQUIRE || u->call == ADOPT, e;
   int64_t most = u->call == WAIT ? cfg.wait + cfg.timeout : cfg.timeout;
   if (u->state != PENDING || RING < 8 || W.side[c].upset) return;
+  for (e = 0; e < cfg.servers; e++)
+    none -= lock->votes[e] == REDLOCK_VOTE_NONE && is_known_quarantined(c, e);
   if (once && yes >= quorum())
     fail("R6: a quorum said yes, and it is not decided");
   if (once) check_void_votes(lock);
@@ -157,7 +154,7 @@ static void check_idle_step(int c) {
   redlock *rl = &W.side[c].rl;
   redlock_fd fds[SERVERS];
   int i, n;
-  if (W.side[c].closed || timeout_is_0(c)) return;
+  if (W.side[c].closed || timeout_of(c) == 0) return;
   idle = 1;
   idle_writes = 0;
   n = redlock_fds(rl, fds, SERVERS);
@@ -204,7 +201,33 @@ static void check_votes(const redlock_lock *lock) {
   }
 }
 
-/* R1, R5, R25 */
+/* R24, R29: no yes of a server that has restarted less than max_ttl_ms before T1. */
+static void check_old_votes(int c, int l) {
+  const struct user *u = &W.side[c].user[l];
+  int e;
+  for (e = 0; e < cfg.servers && u->call != WAIT; e++) {
+    int64_t started = W.server[server_of(e)].started;
+    if (W.side[c].lock[l].votes[e] == REDLOCK_VOTE_YES && started < u->begun_at &&
+        u->begun_at < started + cfg.max_ttl)
+      fail("R24: a server votes that has restarted");
+  }
+}
+
+/* R29: all that happens is that one server after the other restarts empty. */
+static int is_rolling(void) {
+  return cfg.max_ttl && cfg.servers > 2 && strcmp(cfg.kinds, "r") == 0;
+}
+
+/* R29: that takes no lock. */
+static void check_not_lost(const redlock_lock *lock) {
+  if (is_rolling() && lock->status != REDLOCK_OK && lock->status != REDLOCK_LIMIT)
+    fail("R29: a lock is lost, though a quorum has voted all the time");
+}
+
+/* A giver as a number: of its client and its lock. */
+static struct user *user_of(int giver) { return &W.side[giver / LOCKS].user[giver % LOCKS]; }
+
+/* R1, R5, R25, R28 */
 static void check_grant(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   struct value v = value_of(lock);
@@ -213,6 +236,9 @@ static void check_grant(int c, int l, const struct tally *t) {
   if (yes < quorum() || t->yes < quorum()) fail("R5: granted without a quorum");
   if (holds(c, l) <= 0) fail("R1: granted, and not held");
   W.side[c].user[l].granted_at = W.now;
+  if (cfg.twice && W.side[c].user[l].call == ADOPT &&
+      ++user_of(W.side[c].user[l].giver)->given > 2)
+    fail("R28: a value is adopted twice");
   if (!cfg.fencing) return;
   if (lock->token == 0) fail("R25: granted without a token");
   if (lock->token <= W.side[c].user[l].token) fail("R25: a token that does not rise");
@@ -223,16 +249,15 @@ static void check_grant(int c, int l, const struct tally *t) {
 static void check_refusal(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
-  int spare = cfg.servers - quorum();
   int adopts = u->call == ADOPT, absent = t->absent - t->low;
   if (holds(c, l)) fail("R22: not granted, and held");
   if (lock->token) fail("R25: not granted, and a token");
-  if (u->call == WAIT && cfg.wait < 0 && !cfg.attempts && lock->status != REDLOCK_EXPIRED &&
+  if (u->call == WAIT && cfg.wait < 0 && lock->status != REDLOCK_EXPIRED &&
       lock->status != REDLOCK_SYSTEM)
     fail("R9: it was to wait for ever"); /* EXPIRED: the grant lapsed before it was returned (R1) */
-  if (lock->status == REDLOCK_TAKEN && (adopts ? t->taken <= spare : t->taken + t->low == 0))
+  if (lock->status == REDLOCK_TAKEN && (adopts ? t->taken <= spare() : t->taken + t->low == 0))
     fail("R23: TAKEN, but too few said so");
-  if (lock->status == REDLOCK_NO_QUORUM && (adopts ? t->taken > spare : absent <= spare))
+  if (lock->status == REDLOCK_NO_QUORUM && (adopts ? t->taken > spare() : absent <= spare()))
     fail("R23: NO_QUORUM, but enough voted");
 }
 
@@ -240,12 +265,13 @@ static void check_refusal(int c, int l, const struct tally *t) {
 static void check_extension(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
-  int spare = cfg.servers - quorum();
+  check_old_votes(c, l);
+  check_not_lost(lock);
   if (lock->status == REDLOCK_OK && (t->yes < quorum() || holds(c, l) <= 0))
     fail("R18: extended without a quorum in time");
   if (lock->status == REDLOCK_EXPIRED) {
     if (holds(c, l)) fail("R19: EXPIRED, and held");
-    if (clock_of(c) < u->end && t->taken <= spare)
+    if (clock_of(c) < u->end && t->taken <= spare())
       fail("R19: EXPIRED before its time, and the loss is not proved");
   } else if (u->end > clock_of(c) && holds(c, l) < u->end - clock_of(c)) {
     fail("R18 R19: an extension shortened the lock");
@@ -256,11 +282,10 @@ static void check_extension(int c, int l, const struct tally *t) {
 /* R21, R22 */
 static void check_release(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
-  int spare = cfg.servers - quorum();
   if (holds(c, l)) fail("R22: released, and held");
-  if (lock->status == REDLOCK_EXPIRED && t->taken <= spare)
+  if (lock->status == REDLOCK_EXPIRED && t->taken <= spare())
     fail("R21: EXPIRED, but too few said that it is not there");
-  if (lock->status == REDLOCK_NO_QUORUM && t->absent <= spare)
+  if (lock->status == REDLOCK_NO_QUORUM && t->absent <= spare())
     fail("R21: NO_QUORUM, but enough answered");
 }
 
@@ -287,14 +312,16 @@ static void check_returned(int c, redlock_lock *lock) {
     if (lock->operation != REDLOCK_EXTEND && holds(c, l)) fail("R22: not granted, and held");
   } else if (lock->operation == REDLOCK_ACQUIRE) {
     check_votes(lock);
+    check_old_votes(c, l);
     if (lock->status == REDLOCK_OK) check_grant(c, l, &t);
     else check_refusal(c, l, &t);
   } else if (lock->operation == REDLOCK_RELEASE) {
     check_release(c, l, &t);
   } else if (lock->operation == REDLOCK_EXTEND) {
     check_extension(c, l, &t);
-  } else if (lock->status == REDLOCK_EXPIRED && holds(c, l)) {
-    fail("R19: lost, and held");
+  } else {
+    check_not_lost(lock);
+    if (lock->status == REDLOCK_EXPIRED && holds(c, l)) fail("R19: lost, and held");
   }
   u->state = is_still_held(lock) ? HELD : IDLE;
   if (u->state == IDLE) u->granted_at = 0;

@@ -7,7 +7,7 @@
 
 enum event_kind {
   E_STEP, E_CALL, E_EXECUTE, E_EXECUTE_LOST, E_DROP_LOST, E_BREAK, E_HOLD, E_FREE, E_DOWN, E_UP,
-  E_ERR, E_HEAL, E_PAUSE, E_RESUME, E_CONNECT, E_TICK
+  E_ROLL, E_ERR, E_HEAL, E_PAUSE, E_RESUME, E_CONNECT, E_TICK
 };
 
 static int64_t began_ms; /* when the first world began */
@@ -25,14 +25,12 @@ static const char *const call_name[CALLS] = {
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* A giver as a number: of its client and its lock. */
-static struct user *user_of(int giver) { return &W.side[giver / LOCKS].user[giver % LOCKS]; }
-
 static int may_adopt(int c, int l, int giver) {
   const struct user *u = user_of(giver);
   if (giver / LOCKS == c || giver / LOCKS >= cfg.clients || giver % LOCKS >= cfg.locks) return 0;
-  if (resource_of(giver % LOCKS) != resource_of(l) || W.side[giver / LOCKS].paused) return 0;
-  return W.side[c].user[l].state == IDLE && !u->given && (u->state == HELD || u->state == KEPT);
+  if (giver % LOCKS != l || W.side[giver / LOCKS].paused) return 0;
+  return W.side[c].user[l].state == IDLE && (!u->given || cfg.twice) &&
+         (u->state == HELD || u->state == KEPT);
 }
 
 static int may_call(int c, int l, int call, int giver) {
@@ -46,6 +44,7 @@ static int may_call(int c, int l, int call, int giver) {
     case RELEASE: return mine || u->state == KEPT || (u->state == PENDING && u->call != RELEASE);
     case ADOPT: return may_adopt(c, l, giver);
     case CANCEL: return u->state == PENDING || u->state == KEPT;
+    case KEEP: return mine && (!is_rolling() || holds(c, l) > 2); /* else its end comes first */
     case CLOSE: return l == 0;
     default: return mine;
   }
@@ -72,7 +71,7 @@ static void call_acquire(int c, int l, int call) {
   uint32_t wait = call == ACQUIRE ? 0 : cfg.wait < 0 ? REDLOCK_FOREVER : (uint32_t)cfg.wait;
   forget_value(c, l);
   await(c, l, call,
-        redlock_start_acquire(&W.side[c].rl, &W.side[c].lock[l], resource_name[resource_of(l)],
+        redlock_start_acquire(&W.side[c].rl, &W.side[c].lock[l], resource_name[l],
                               (uint32_t)ttl_of(l), wait));
 }
 
@@ -84,22 +83,18 @@ static void call_adopt(int c, int l, int giver) {
   int e;
   if (user_of(giver)->state == KEPT) (void)redlock_cancel(&from->rl, lock);
   user_of(giver)->state = HELD;
-  user_of(giver)->given = 1;
+  if (!user_of(giver)->given) user_of(giver)->given = 1;
   for (e = 0; e < cfg.servers; e++) *fate_of(&v, e) |= EXCUSED;
   forget_value(c, l);
+  W.side[c].user[l].giver = (uint8_t)giver;
   await(c, l, ADOPT, redlock_start_adopt(&W.side[c].rl, &W.side[c].lock[l],
-                                         resource_name[resource_of(l)], (uint32_t)ttl_of(l),
+                                         resource_name[l], (uint32_t)ttl_of(l),
                                          lock->value));
-}
-
-static int is_acquiring(int c, int l) {
-  const struct user *u = &W.side[c].user[l];
-  return u->state == PENDING && (u->call == ACQUIRE || u->call == WAIT || u->call == ADOPT);
 }
 
 static void call_release(int c, int l) {
   struct user *u = &W.side[c].user[l];
-  int acquiring = is_acquiring(c, l);
+  int acquiring = acquires(u);
   redlock_status got = redlock_start_release(&W.side[c].rl, &W.side[c].lock[l]);
   if (acquiring && got != REDLOCK_CANCELLED) fail("6: a release before the grant is no cancel");
   if (holds(c, l)) fail("R22: a release was called, and it is held");
@@ -120,7 +115,7 @@ static void call_extend(int c, int l, int call) {
 static void call_cancel(int c, int l) {
   struct user *u = &W.side[c].user[l];
   redlock_lock *lock = &W.side[c].lock[l];
-  int acquiring = is_acquiring(c, l);
+  int acquiring = acquires(u);
   if (redlock_cancel(&W.side[c].rl, lock) != REDLOCK_OK) fail("6: a cancel is refused");
   if (acquiring && holds(c, l)) fail("R22: cancelled, and held");
 #ifndef REDLOCK_NO_FENCING
@@ -136,7 +131,7 @@ static void call_close(int c) {
   W.side[c].closed = 1;
   for (l = 0; l < cfg.locks; l++) {
     struct value v = value_of(&W.side[c].lock[l]);
-    for (e = 0; e < cfg.servers && !is_acquiring(c, l); e++) *fate_of(&v, e) |= EXCUSED;
+    for (e = 0; e < cfg.servers && !acquires(&W.side[c].user[l]); e++) *fate_of(&v, e) |= EXCUSED;
   }
   redlock_close(&W.side[c].rl);
   if (W.now > began + cfg.timeout + RL_CLOSE_TIMEOUT_MS)
@@ -217,10 +212,17 @@ static void break_connection(int c, int entry, int how) {
   if (how == RESET) lose_replies(k);
 }
 
-/* R29: in its next life the server may get each SET again. */
-static void forget_sets(int c, int entry) {
-  int n;
-  for (n = 0; n < VALUES && cfg.max_ttl; n++) W.side[c].fate[n][entry] &= (uint8_t)~(SENT | RAN);
+/* R29: in its next life the server may get each SET again; and if it has lost its memory, no key of
+   what is held is left there that might stay. */
+static void forget_sets(int c, int entry, int forgets) {
+  struct value v;
+  memset(&v, 0, sizeof v);
+  v.client = (uint8_t)(c + 1);
+  for (v.number = 0; v.number < VALUES && cfg.max_ttl; v.number++) {
+    const struct user *u = user_with(&v);
+    int gone = SENT | RAN | (forgets && u && !u->given ? LOST_ON | EXCUSED : 0);
+    *fate_of(&v, entry) &= (uint8_t)~gone;
+  }
 }
 
 static void take_down(int server, int forgets) {
@@ -234,9 +236,9 @@ static void take_down(int server, int forgets) {
       struct connection *k = &W.side[c].to[e];
       if (server_of(e) != server) continue;
       note_lost(c, e, LOST_ON);
-      forget_sets(c, e);
       drop(e, &k->in);
       for (z = 0; z < LOST; z++) drop(e, &W.side[c].lost[e][z]);
+      forget_sets(c, e, forgets);
       if (!k->open) continue;
       memset(k, 0, sizeof *k);
       k->open = 1;
@@ -251,6 +253,35 @@ static void take_down(int server, int forgets) {
 static void bring_up(int server) {
   W.server[server].down = 0;
   W.server[server].started = W.now;
+}
+
+/* Whether redlock_server_status says of this entry that it votes. */
+static int says_it_votes(int c, int entry) {
+  const struct connection *k = &W.side[c].to[entry];
+  redlock_server_info info;
+  redlock_status got;
+  idle = 1;
+  got = redlock_server_status(&W.side[c].rl, entry, &info);
+  idle = 0;
+  return got == REDLOCK_OK && info.connected && !info.quarantine_ms && !k->broken && !k->greets;
+}
+
+/* R29: whoever holds or wants a lock has heard that the server is back, and that it votes. */
+static int votes_again(int server) {
+  int c, l, e, active;
+  for (c = 0; c < cfg.clients; c++) {
+    for (l = active = 0; l < cfg.locks; l++) active |= W.side[c].user[l].state != IDLE;
+    for (e = 0; e < cfg.servers && active; e++)
+      if (server_of(e) == server && !says_it_votes(c, e)) return 0;
+  }
+  return !W.server[server].down;
+}
+
+static int may_roll(int server) {
+  int s;
+  for (s = 0; s < cfg.servers; s++)
+    if (s != server && !votes_again(s)) return 0;
+  return 1;
 }
 
 /* ---- Time ------------------------------------------------------------------------------------ */
@@ -291,9 +322,7 @@ static int64_t next_instant(void) {
   int c, l, s, r;
   for (c = 0; c < cfg.clients; c++) {
     if (W.side[c].closed) continue;
-    idle = 1;
-    left = redlock_timeout_ms(&W.side[c].rl);
-    idle = 0;
+    left = timeout_of(c);
     if (left > 0) next = sooner(next, W.now + left);
     for (l = 0; l < cfg.locks; l++) next = sooner(next, W.now + left_of(c, l));
   }
@@ -335,6 +364,7 @@ static void apply(struct event e) {
     case E_FREE: k->held = k->full = 0; break;
     case E_CONNECT: k->slow = 0; break;
     case E_DOWN: take_down(e.s, e.arg); break;
+    case E_ROLL: take_down(e.s, 1), bring_up(e.s); break;
     case E_UP: bring_up(e.s); break;
     case E_ERR: W.faults--; W.server[e.s].failing = e.arg; break;
     case E_HEAL: W.server[e.s].failing = 0; break;
@@ -348,10 +378,8 @@ static void apply(struct event e) {
 }
 
 static struct event *add(struct event *to, int kind, int c, int s, int arg) {
-  to->kind = (uint8_t)kind;
-  to->c = (uint8_t)c;
-  to->s = (uint8_t)s;
-  to->arg = (uint8_t)arg;
+  struct event e = {(uint8_t)kind, (uint8_t)c, (uint8_t)s, (uint8_t)arg};
+  *to = e;
   return to + 1;
 }
 
@@ -365,10 +393,18 @@ static struct event *list_calls(struct event *to, int c, int l) {
   return to;
 }
 
-static struct event *list_connection(struct event *to, int c, int e) {
+/* What it executes may have to wait for another. */
+static int is_in_turn(const struct event *events, const struct event *to) {
+  for (; cfg.in_turn && events != to; events++)
+    if (events->kind == E_EXECUTE) return 0;
+  return 1;
+}
+
+static struct event *list_connection(const struct event *events, struct event *to, int c, int e) {
   const struct connection *k = &W.side[c].to[e];
   int z, stands = k->open && !k->broken;
-  if (stands && !k->held && k->in.commands && !W.server[server_of(e)].down)
+  if (stands && !k->held && k->in.commands && !W.server[server_of(e)].down &&
+      is_in_turn(events, to))
     to = add(to, E_EXECUTE, c, e, 0);
   for (z = 0; z < LOST; z++) {
     if (!W.side[c].lost[e][z].commands) continue;
@@ -389,6 +425,7 @@ static struct event *list_server(struct event *to, int s) {
   if (!server->down && may_fail('d')) to = add(to, E_DOWN, 0, s, 0);
   if (!server->down && may_fail('m')) to = add(to, E_DOWN, 0, s, 1);
   if (server->down) to = add(to, E_UP, 0, s, 0);
+  if (!server->down && may_fail('r') && may_roll(s)) to = add(to, E_ROLL, 0, s, 0);
   for (how = 1; how <= (cfg.fencing ? 3 : 1) && !server->failing && may_fail('o'); how++)
     to = add(to, E_ERR, 0, s, how);
   if (server->failing) to = add(to, E_HEAL, 0, s, 0);
@@ -402,19 +439,14 @@ static int may_slip(int slips) {
   return 1;
 }
 
-/* Time passes when nothing is due but what a fault delays, or at any moment (lazy). While nothing
-   lives it goes to the next instant at once. */
+/* Time passes when nothing is due but what a fault delays. While nothing lives it goes to the next
+   instant at once. */
 static struct event *list_ticks(struct event *to) {
-  int64_t next;
   int slips;
-  if (!W.ticks || (!cfg.lazy && is_busy())) return to;
-  next = next_instant();
-  if (next == INT64_MAX && !cfg.lazy) return to;
+  if (!W.ticks || is_busy() || next_instant() == INT64_MAX) return to;
   for (slips = 0; slips < 1 << cfg.clients; slips++)
     if (may_slip(slips))
-      to = add(to, E_TICK, 0, 0,
-               slips << 1 | (!slips && next != INT64_MAX && (cfg.jumps == 2 ||
-                                                             (cfg.jumps && is_quiet()))));
+      to = add(to, E_TICK, 0, 0, slips << 1 | (!slips && cfg.jumps > !is_quiet()));
   return to;
 }
 
@@ -425,7 +457,7 @@ static int list_events(struct event *events) {
   for (c = 0; c < cfg.clients; c++) {
     if (is_step_due(c)) to = add(to, E_STEP, c, 0, 0);
     for (l = 0; l < cfg.locks; l++) to = list_calls(to, c, l);
-    for (e = 0; e < cfg.servers; e++) to = list_connection(to, c, e);
+    for (e = 0; e < cfg.servers; e++) to = list_connection(events, to, c, e);
     if (!W.side[c].paused && may_fail('s')) to = add(to, E_PAUSE, c, 0, 0);
     if (W.side[c].paused) to = add(to, E_RESUME, c, 0, 0);
   }
@@ -437,7 +469,7 @@ static void print_event(struct event e) {
   static const char *const what[] = {
       "", "", "the server executes", "executes what a lost connection brought",
       "never gets what a lost connection brought", "the connection breaks", "stands still",
-      "goes on", "goes down", "comes up", "errs from now on", "errs no more",
+      "goes on", "goes down", "comes up", "restarts empty", "errs from now on", "errs no more",
       "the process is stopped", "the process goes on", "is connected at last", ""};
   printf("%5lld ms  ", (long long)(W.now - began_ms));
   if (e.kind == E_STEP) printf("c%d steps\n", e.c);

@@ -55,6 +55,7 @@ static void put_time(int64_t when, int64_t now, int64_t past) {
 static void put_token(uint64_t token) { put64(token ? token - (uint64_t)W.now * 1000 : 0); }
 
 static void put_value(const struct value *v) {
+  int i;
   if (!v->client) {
     put8(0);
   } else if (v->client > cfg.clients) {
@@ -67,16 +68,13 @@ static void put_value(const struct value *v) {
     }
     put8(*name);
   }
-  if (!v->age_size) return;
-  put8(NAME_OF_SOMEBODY + 1);
-  put8(v->age[0]);
-  put8(v->age[1]);
-  put8(v->age[2]);
+  if (v->age_size) put8(NAME_OF_SOMEBODY + 1);
+  for (i = 0; i < v->age_size; i++) put8(v->age[i]);
 }
 
 static void put_raw_value(const char *at, size_t age_size) {
   struct value v;
-  if (!value_read(at, RL_VALUE_BYTES + age_size, &v)) memset(&v, 0, sizeof v);
+  (void)value_read(at, RL_VALUE_BYTES + age_size, &v);
   put_value(&v);
 }
 
@@ -88,6 +86,7 @@ static void put_user(int c, const struct user *u) {
   put8(u->calls);
   if (u->state == IDLE) return;
   put8(u->call);
+  if (cfg.twice) put8(u->giver);
   if (cfg.fencing) put_token(u->token);
   if (u->state == PENDING) put_time(u->begun_at, now, cfg.timeout + 2);
   if (u->state == PENDING && (u->call == EXTEND || u->call == SHORTEN)) put_time(u->end, now, 0);
@@ -109,15 +108,6 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
     put16(within(w->attempt_end_ms - (uint32_t)k->t1_ms, 0, 9999));
   for (i = 0; i < (SERVERS + 1) / 2 && k->phase == RL_PHASE_VOTING; i++)
     put16(within(w->ages[i], 0, 30000));
-}
-
-/* What stands behind the value in each command of it. */
-static void put_age(const redlock_lock *k) {
-  put8(k->age_size);
-  if (!k->age_size) return;
-  put8(k->age[0]);
-  put8(k->age[1]);
-  put8(k->age[2]);
 }
 
 /* What only an operation under way has. */
@@ -152,6 +142,7 @@ static void put_lock(int c, int l, uint32_t head) {
   const redlock_lock *k = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
   int64_t now = clock_of(c);
+  int i;
   put_user(c, u);
   put8(k->phase);
   if (u->state == IDLE || (u->given && k->phase == RL_PHASE_IDLE)) {
@@ -168,7 +159,8 @@ static void put_lock(int c, int l, uint32_t head) {
   put_token(k->token);
   if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, 0);
   put_unsent_set(&W.side[c].rl, k, head);
-  put_age(k);
+  put8(k->age_size);
+  for (i = 0; i < k->age_size; i++) put8(k->age[i]);
   if (k->phase == RL_PHASE_IDLE) return;
   if (k->phase == RL_PHASE_VOTING) put_place((uint32_t)(k->command - W.side[c].rl.ring), head);
   put_operation(k, now);
@@ -267,27 +259,13 @@ static void put_client(int c) {
 /* ---- The world ------------------------------------------------------------------------------- */
 
 static void put_queue(const struct queue *q) {
-  size_t at = 0, i;
+  const struct message *m = q->message;
+  int v;
   put8(q->commands);
-  while (at < q->size) {
-    int words_left = q->byte[at++];
-    put8(words_left);
-    for (; words_left > 0; words_left--) {
-      struct value v;
-      uint64_t token;
-      if (q->byte[at] == IS_VALUE) {
-        memset(&v, 0, sizeof v);
-        memcpy(&v, q->byte + at + 1, 3u + q->byte[at + 3]);
-        put_value(&v);
-        at += 4u + v.age_size;
-      } else if (q->byte[at] == IS_TOKEN) {
-        memcpy(&token, q->byte + at + 1, sizeof token);
-        put_token(token);
-        at += 9;
-      } else {
-        for (i = 0; i < 2; i++) put8(q->byte[at++]);
-      }
-    }
+  for (; m != q->message + q->commands; m++) {
+    put16(m->text);
+    for (v = 0; v < m->values; v++) put_value(&m->value[v]);
+    if (m->token) put_token((uint64_t)m->token);
   }
 }
 

@@ -20,6 +20,24 @@ static struct side *enter(void *ctx) {
   return side;
 }
 
+static int64_t left_of(int c, int l) {
+  int64_t left;
+  idle = 1;
+  left = redlock_remaining_ms(&W.side[c].rl, &W.side[c].lock[l]);
+  idle = 0;
+  return left;
+}
+
+/* For how long the lock is held; what was handed over is not. */
+static int64_t holds(int c, int l) {
+  return W.side[c].user[l].given ? 0 : left_of(c, l);
+}
+
+static int64_t held_for(const struct user *u) {
+  int c = cfg.clients > 1 && u >= W.side[1].user;
+  return holds(c, (int)(u - W.side[c].user));
+}
+
 /* ---- What leaves ----------------------------------------------------------------------------- */
 
 /* The process is paused within a call: just before the clock is read, or bytes pass. */
@@ -34,6 +52,7 @@ static void note_sent(int c, int entry, const struct command *m) {
   struct connection *k = &W.side[c].to[entry];
   uint8_t *fate = fate_of(&m->value, entry);
   const struct user *u = user_with(&m->value);
+  struct value named;
   if (m->sort == ASKS) return;
   if (m->value.client != c + 1) fail("R21: a value of another client is sent");
   if (m->sort == RELEASES) *fate |= RELEASE_SENT;
@@ -41,8 +60,15 @@ static void note_sent(int c, int entry, const struct command *m) {
   if (m->sort != RELEASES && (k->cut ? k->was_overdue : k->overdue))
     fail("R13: a stalled server gets more than releases");
   if (m->sort != SETS) return;
-  if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)))
+  if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)) &&
+      !is_quarantined(server_of(entry))) /* R29: what is sent again, its release follows */
     fail("R12: a SET is sent although its lock is not wanted any more");
+  if (u && is_quarantined(server_of(entry)) && !names_a_value(m, &named)) {
+    if (acquires(u) && !held_for(u))
+      fail("R29: a SET of what is not held is sent to a server without a vote");
+    if (is_fenced(m) && u->granted_at && W.server[server_of(entry)].started >= u->granted_at)
+      fail("R29: a value is sent again with a token");
+  }
   if (*fate & SENT) fail("R12: a SET is sent twice to one life of a server");
   if (*fate & RELEASE_SENT) fail("R7: a SET is sent behind its own roll-back");
   *fate |= SENT;
@@ -135,8 +161,7 @@ static void lose_replies(struct connection *k) {
 }
 
 static int has_room(const struct connection *k, int commands) {
-  return !k->slow && !k->full && k->in.commands + commands <= QUEUE &&
-         k->in.size + commands * (QUEUED / QUEUE) <= QUEUED;
+  return !k->slow && !k->full && k->in.commands + commands <= QUEUE;
 }
 
 /* Leaves out what the queue has no room for; 0 = nothing is left. */
@@ -199,7 +224,7 @@ static int hook_recv(void *ctx, int entry, void *data, size_t size) {
   if (k->broken == RESET) return -1;
   if (n == 0) return k->broken ? -1 : 0;
   if (k->held) return 0;
-  how = side->closed ? 0 : choose(may_fail('p') ? 3 : 2);
+  how = side->closed || cfg.in_turn ? 0 : choose(may_fail('p') ? 3 : 2);
   if (how == 1) return 0;
   if (how == 2) { /* half of the last reply but one */
     W.faults--;
@@ -326,10 +351,7 @@ static int hook_entropy(void *ctx, void *data, size_t size) {
     return -1;
   }
   memset(data, 0, size);
-  if (size == 4) { /* a random number: the least or the greatest */
-    memset(data, cfg.random > 1 && choose(2) ? 255 : 0, size);
-    return 0;
-  }
+  if (size == 4) return 0; /* a random number: the least */
   if (size != RL_VALUE_BYTES) fail("R3: a value is not 20 random bytes");
   memset(&v, 0, sizeof v);
   v.client = (uint8_t)(*(int *)ctx + 1);

@@ -9,23 +9,23 @@ static const struct {
 } numbers[] = {
     {"clients", &cfg.clients, 1, "1 or 2"},
     {"locks", &cfg.locks, 1, "of each client, 1 or 2; each is of another resource"},
-    {"one", &cfg.one, 0, "1 = all locks are of one resource"},
     {"servers", &cfg.servers, 1, "1 to 3"},
     {"faults", &cfg.faults, 0, "in all"},
     {"calls", &cfg.calls, 2, "that the user of each lock may make"},
     {"calls2", &cfg.calls2, -1, "those of the second client"},
     {"ticks", &cfg.ticks, NEVER, "of the clock"},
-    {"lazy", &cfg.lazy, 0, "1 = time passes at any moment; 0 = when nothing is due but by a fault"},
     {"jumps", &cfg.jumps, 1, "1 = time jumps while nothing lives, 2 = always, 0 = never"},
     {"slips", &cfg.slips, 0, "ms for which the clock of each client may stand still"},
     {"push", &cfg.push, 0, "1 = servers tell waiters of changes (R26)"},
     {"warm", &cfg.warm, 1, "1 = connections stand when it begins"},
-    {"random", &cfg.random, 1, "1 = random numbers are least, 2 = least or greatest"},
     {"twins", &cfg.twins, 0, "1 = the first two entries are one server (R5)"},
     {"liar", &cfg.liar, -1, "this server answers anything well formed (R16)"},
     {"foreign", &cfg.foreign, 0, "so many servers hold somebody's value, for ever"},
     {"natives", &cfg.natives, 0, "1 = servers know DELEX, 2 = DELIFEQ"},
-    {"skew", &cfg.skew, 0, "ms by which the wall clock of each server is ahead of the one before"},
+    {"young", &cfg.young, 0, "ms for which the first server has run when it begins; 0 = for long"},
+    {"in_turn", &cfg.in_turn, 0, "1 = of what servers may do at once, one order is tried"},
+    {"held", &cfg.held, 0, "1 = the first client holds its first lock when it begins, 2 = it keeps it"},
+    {"twice", &cfg.twice, 0, "1 = what was handed over may be adopted again"},
     {"timeout", &cfg.timeout, 3, "server_timeout_ms"},
     {"ttl", &cfg.ttl, 10, "of the first lock"},
     {"ttl2", &cfg.ttl2, 0, "of the second; 0 = the same"},
@@ -35,9 +35,6 @@ static const struct {
     {"max_ttl", &cfg.max_ttl, 0, "max_ttl_ms"},
     {"fencing", &cfg.fencing, 0, "1 = tokens"},
     {"max_hold", &cfg.max_hold, 0, "max_hold_ms"},
-    {"attempts", &cfg.attempts, 0, "max_attempts"},
-    {"rest_min", &cfg.rest_min, 0, "retry_delay_min_ms"},
-    {"rest_max", &cfg.rest_max, 2, "retry_delay_max_ms"},
     {"pause", &cfg.pause, 7, "ms of the fault i"},
     {"finish", &cfg.finish, 60, "ms in which a world left to itself decides all; 0 = do not look"},
     {"every", &cfg.every, 4, "... of each n-th state"},
@@ -58,7 +55,8 @@ static const struct {
     {"kinds", &cfg.kinds, "bhpcs",
      "of faults: b a connection breaks, h stands still, p a send or reply is cut,\n"
      "                c a connect fails or hangs, s a process is stopped, i within a call,\n"
-     "                d a server goes down, m and forgets, o errs, k a clock fails, e entropy"},
+     "                d a server goes down, m and forgets, o errs, k a clock fails, e entropy,\n"
+     "                r one restarts empty while all others vote (R29)"},
 };
 
 enum { NUMBERS = sizeof numbers / sizeof *numbers, TEXTS = sizeof texts / sizeof *texts };
@@ -113,12 +111,10 @@ static void begin_client(int c) {
   memset(&options, 0, sizeof options);
   options.io = &io[c];
   options.server_timeout_ms = (uint32_t)cfg.timeout;
-  options.retry_delay_min_ms = (uint32_t)cfg.rest_min;
-  options.retry_delay_max_ms = (uint32_t)cfg.rest_max;
+  options.retry_delay_max_ms = 2;
   options.drift_ppm = (uint32_t)cfg.ppm;
   options.max_ttl_ms = (uint32_t)cfg.max_ttl;
   options.max_hold_ms = (uint32_t)cfg.max_hold;
-  options.max_attempts = (uint32_t)cfg.attempts;
   options.fencing = (uint32_t)cfg.fencing;
   if (redlock_init(&W.side[c].rl, lists[cfg.servers], &options) != REDLOCK_OK)
     fail("redlock_init refuses the options");
@@ -150,16 +146,28 @@ static void warm_up(void) {
   W.token = 0;
 }
 
+/* The first client holds, or keeps, its first lock. */
+static void hold_first(void) {
+  W.side[0].user[0].calls = 2;
+  make_call(0, 0, ACQUIRE, 0);
+  calm = 1;
+  settle();
+  if (cfg.held > 1) make_call(0, 0, KEEP, 0);
+  settle();
+  calm = 0;
+}
+
 static void begin(void) {
   int c, l, s;
   W.now = 5000000; /* in us more than 32 bits */
-  for (s = 0; s < SERVERS; s++) W.server[s].started = 0;
+  for (s = 0; s < SERVERS; s++) W.server[s].started = s == 0 && cfg.young ? W.now - cfg.young : 0;
   for (c = 0; c < cfg.clients; c++) begin_client(c);
   if (cfg.warm) warm_up();
   for (s = 0; s < cfg.foreign; s++) {
     W.server[s].key[0].value.client = SOMEBODY;
     W.server[s].key[0].end = INT64_MAX / 4;
   }
+  if (cfg.held) hold_first();
   for (c = 0; c < cfg.clients; c++) {
     W.side[c].slips = (uint8_t)cfg.slips;
     for (l = 0; l < cfg.locks; l++)

@@ -11,9 +11,7 @@ static struct store store = {.key = store_room, .room = 2 * RESOURCES + 2, .data
 
 enum { ERROR = 7 }; /* CLUSTERDOWN: a short one */
 
-static int64_t wall_us(int server) {
-  return (W.now + server * cfg.skew) * 1000 + 100 + 10 * server;
-}
+static int64_t wall_us(int server) { return W.now * 1000 + 100 + 10 * server; }
 
 /* How much earlier than asked a key may expire (R1): by the drift of the clocks, 2 ms, and the 1 ms
    by which a clock that counts in ms may lag. */
@@ -21,6 +19,11 @@ static int64_t early_ms(void) {
   int64_t ttl = cfg.ttl < cfg.ttl2 ? cfg.ttl : cfg.ttl2;
   if (cfg.shorter && cfg.shorter < ttl) ttl = cfg.shorter;
   return (ttl * cfg.ppm + 999999) / 1000000 + 2 + 1 - cfg.slips;
+}
+
+/* R24: it may have forgotten a lock. */
+static int is_quarantined(int server) {
+  return W.now < W.server[server].started + cfg.max_ttl;
 }
 
 /* ---- Replies --------------------------------------------------------------------------------- */
@@ -188,12 +191,20 @@ static int says_yes(const struct command *m, const struct reply *r) {
          number > 0 && number < token;
 }
 
-/* R28: an adoption creates no key; and nothing else replaces one. */
-static void check_set(const struct command *m, int was_there) {
+static int64_t held_for(const struct user *u);
+
+/* R28: an adoption creates no key, and replaces no other value than the given one; R29: nothing
+   else replaces one. old: what was there. */
+static void check_set(int server, const struct command *m, const struct value *old) {
   const struct user *u = user_with(&m->value);
-  int adopts = u && u->state == PENDING && u->call == ADOPT;
-  if (adopts && !was_there) fail("R28: an adoption creates a key");
-  if (u && u->state == PENDING && !adopts && was_there) fail("R1: a SET replaces a key");
+  struct value named;
+  int names = names_a_value(m, &named);
+  if (!old->client && (names || (acquires(u) && u->call == ADOPT)))
+    fail("R28: an adoption creates a key");
+  if (old->client && !names) fail("R1 R29: a SET replaces a key");
+  if (old->client && !value_is(old, &named)) fail("R28: an adoption replaces another value");
+  if (u && is_quarantined(server) && W.server[server].key[m->resource].end < W.now + held_for(u))
+    fail("R29: a value is sent again for less than the lock is held");
 }
 
 /* Notes what became of the value (R4, R12, R21). heard: the client may get the reply. */
@@ -221,16 +232,17 @@ static void execute(int entry, const struct command *m, struct connection *k) {
   struct reply r = {bytes, 0};
   struct effect e;
   struct session *session = write_session(k);
-  int server = server_of(entry), lies, was_there;
+  int server = server_of(entry), lies;
+  struct value old;
   memset(&e, 0, sizeof e);
   expire(server);
-  was_there = W.server[server].key[m->resource].value.client != 0;
+  old = W.server[server].key[m->resource].value;
   write_store(server);
   store_run(&store, session, m->argc, m->argv, &r, &e);
   read_store(server);
   read_session(k, session);
   lies = m->sort != ASKS && lie(server, &r);
-  if (e.kind == EFFECT_SET) check_set(m, was_there);
+  if (e.kind == EFFECT_SET) check_set(server, m, &old);
   if (m->sort != ASKS) note_effect(entry, m, &e, &r, k != NULL);
   shorten_error(&r);
   say(k, r.at, r.size);

@@ -1,7 +1,7 @@
-/* words.h: commands on their way to a server, as short as they can be. Words that occur in many
- * commands stand in a table outside the world, which only grows, so that they are the same in all
- * worlds; a command is a row of places in it. Values and tokens stand there as such: the form of a
- * state gives them other names. Which command it is, the store knows. */
+/* words.h: commands on their way to a server, as short as they can be. What all commands of a sort
+ * have in common stands in a table outside the world, which only grows, so that its places are the
+ * same in all worlds. Values and tokens stand beside it: the form of a state gives them other
+ * names. Which command it is, the store knows. */
 #ifndef EXPLORE_WORDS_H
 #define EXPLORE_WORDS_H
 
@@ -10,7 +10,7 @@
 
 enum {
   WORDS_MAX = 0xfe00,
-  IS_TOKEN = 0xfe, IS_VALUE = 0xff, /* instead of a word's first byte */
+  A_TOKEN = 1, A_VALUE = 2, /* marks; no word begins with one */
   TOKEN_DIGITS = 10 /* the clocks' microseconds have as many; no other number does */
 };
 
@@ -45,6 +45,7 @@ static void value_write(char *at, const struct value *v) {
   memcpy(at + RL_VALUE_BYTES, v->age, v->age_size);
 }
 
+/* 0 = it is none, and *v is none. */
 static int value_read(const void *bytes, size_t size, struct value *v) {
   const unsigned char *at = (const unsigned char *)bytes;
   size_t i;
@@ -52,16 +53,17 @@ static int value_read(const void *bytes, size_t size, struct value *v) {
   if (size != RL_VALUE_BYTES && size != RL_VALUE_BYTES + sizeof v->age) return 0;
   for (i = 2; i < RL_VALUE_BYTES; i++)
     if (at[i] != 'v') return 0;
+  if (!at[0] || at[0] > SOMEBODY || at[1] >= VALUES) return 0;
   v->client = at[0];
   v->number = at[1];
   v->age_size = (uint8_t)(size - RL_VALUE_BYTES);
   memcpy(v->age, at + RL_VALUE_BYTES, v->age_size);
-  return v->client >= 1 && v->client <= SOMEBODY && v->number < VALUES;
+  return 1;
 }
 
 static struct value value_of(const redlock_lock *lock) {
   struct value v;
-  if (!value_read(lock->value, RL_VALUE_BYTES, &v)) memset(&v, 0, sizeof v);
+  (void)value_read(lock->value, RL_VALUE_BYTES, &v);
   return v;
 }
 
@@ -87,6 +89,10 @@ static const struct user *user_with(const struct value *v) {
     if (value_is(&own, v) && u->state != IDLE) return u;
   }
   return NULL;
+}
+
+static int acquires(const struct user *u) {
+  return u && u->state == PENDING && (u->call == ACQUIRE || u->call == WAIT || u->call == ADOPT);
 }
 
 static const char *value_text(const struct value *v) {
@@ -117,6 +123,12 @@ struct command {
 static const char *const sort_name[] = {"a question", "SET", "extension", "release"};
 
 static int is_fenced(const struct command *m) { return m->argc == 10; }
+
+/* R28: the value over which alone it sets; its own: over none. */
+static int names_a_value(const struct command *m, struct value *old) {
+  const struct arg *at = &m->argv[is_fenced(m) ? 7 : 6];
+  return m->argc > 6 && value_read(at->at, at->size, old) && !value_is(old, &m->value);
+}
 
 static enum sort sort_of(const struct command *m) {
   static const enum sort scripts[] = {RELEASES, EXTENDS, SETS, SETS, ASKS};
@@ -152,90 +164,62 @@ static int is_token(struct arg a) {
   return a.size >= TOKEN_DIGITS && a.size < 20 && i == a.size;
 }
 
-/* One word, packed; its size. */
-static size_t pack(uint8_t *to, struct arg a) {
-  struct value v;
-  uint16_t place;
-  int64_t token;
-  if (value_read(a.at, a.size, &v)) {
-    to[0] = IS_VALUE;
-    memcpy(to + 1, &v, 3u + v.age_size);
-    return 4u + v.age_size;
-  }
-  if (is_token(a) && arg_integer(a, &token)) {
-    to[0] = IS_TOKEN;
-    memcpy(to + 1, &token, 8);
-    return 9;
-  }
-  place = word_of(a.at, a.size);
-  to[0] = (uint8_t)(place >> 8);
-  to[1] = (uint8_t)place;
-  return 2;
-}
-
-/* Takes a packed word apart; its size. at: where its text may stand, moved on. */
-static size_t unpack(const uint8_t *from, struct arg *a, char **at) {
-  struct value v;
-  int64_t token;
-  a->at = (const unsigned char *)*at;
-  if (from[0] == IS_VALUE) {
-    memset(&v, 0, sizeof v);
-    memcpy(&v, from + 1, 3u + from[3]);
-    value_write(*at, &v);
-    a->size = (size_t)RL_VALUE_BYTES + v.age_size;
-    *at += a->size;
-    return 4u + v.age_size;
-  }
-  if (from[0] == IS_TOKEN) {
-    memcpy(&token, from + 1, 8);
-    a->size = (size_t)sprintf(*at, "%lld", (long long)token);
-    *at += a->size + 1;
-    return 9;
-  }
-  a->at = (const unsigned char *)word[from[0] << 8 | from[1]].at;
-  a->size = word[from[0] << 8 | from[1]].size;
-  return 2;
-}
-
 /* 1 = there is room for it. */
 static int queue_add(struct queue *q, const struct command *m) {
-  uint8_t packed[QUEUED];
-  size_t size = 1;
+  char text[STORE_COMMAND];
+  struct message *to = &q->message[q->commands];
+  size_t size = 0;
   int i;
-  packed[0] = (uint8_t)m->argc;
-  for (i = 0; i < m->argc; i++) size += pack(packed + size, m->argv[i]);
-  if (q->commands == QUEUE || q->size + size > QUEUED) return 0;
-  memcpy(q->byte + q->size, packed, size);
-  q->size = (uint8_t)(q->size + size);
+  if (q->commands == QUEUE) return 0;
+  for (i = 0; i < m->argc; i++) {
+    struct arg a = m->argv[i];
+    struct value v;
+    if (value_read(a.at, a.size, &v)) {
+      text[size++] = A_VALUE;
+      to->value[to->values++] = v;
+    } else if (is_token(a) && arg_integer(a, &to->token)) {
+      text[size++] = A_TOKEN;
+    } else {
+      memcpy(text + size, a.at, a.size);
+      size += a.size;
+    }
+    text[size++] = 0;
+  }
+  to->text = word_of(text, size);
   q->commands++;
   return 1;
 }
 
-/* The command that begins there; its size. */
-static size_t queue_read(const struct queue *q, size_t at, struct command *m) {
-  char *text = m->text;
-  size_t size = 1;
-  int i;
+static void read_message(const struct message *from, struct command *m) {
+  const char *at = word[from->text].at, *end = at + word[from->text].size;
+  char *to = m->text;
+  int v = 0;
   memset(m, 0, offsetof(struct command, text));
   memset(&m->sort, 0, sizeof *m - offsetof(struct command, sort));
-  m->argc = q->byte[at];
-  for (i = 0; i < m->argc; i++) size += unpack(q->byte + at + size, &m->argv[i], &text);
+  for (; at != end; at += strlen(at) + 1) {
+    struct arg *a = &m->argv[m->argc++];
+    *a = arg_of(*at == A_VALUE || *at == A_TOKEN ? to : at);
+    if (*at == A_VALUE) {
+      value_write(to, &from->value[v]);
+      a->size = (size_t)RL_VALUE_BYTES + from->value[v++].age_size;
+    } else if (*at == A_TOKEN) {
+      a->size = (size_t)sprintf(to, "%lld", (long long)from->token);
+    }
+    if (*at == A_VALUE || *at == A_TOKEN) to += a->size + 1;
+  }
   describe(m);
-  return size;
 }
 
 static void queue_take(struct queue *q, struct command *m) {
-  size_t size = queue_read(q, 0, m);
-  q->commands--;
-  q->size = (uint8_t)(q->size - size);
-  memmove(q->byte, q->byte + size, q->size);
-  memset(q->byte + q->size, 0, size);
+  read_message(&q->message[0], m);
+  memmove(q->message, q->message + 1, --q->commands * sizeof *q->message);
+  memset(&q->message[q->commands], 0, sizeof *q->message);
 }
 
 static int queue_begins_with_question(const struct queue *q) {
   struct command m;
   if (!q->commands) return 0;
-  (void)queue_read(q, 0, &m);
+  read_message(&q->message[0], &m);
   return m.sort == ASKS;
 }
 

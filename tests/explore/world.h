@@ -17,7 +17,6 @@ enum {
   RESOURCES = 2,
   VALUES = 24,   /* of each client that stand anywhere at once */
   QUEUE = 8,     /* commands that wait in front of a server, on each connection: then it is full */
-  QUEUED = 248,  /* bytes of them, packed */
   LOST = 2,      /* lost connections whose commands the server may still execute */
   OUT = 256,     /* bytes of replies that wait in front of a client */
   NEVER = 255    /* of a count: without limit */
@@ -54,10 +53,17 @@ struct value {
 
 enum { SOMEBODY = CLIENTS + 1 };
 
-/* Commands on their way, packed: see words.h. */
+/* Commands on their way: see words.h. */
+struct message {
+  uint16_t text;           /* a place in the table, where marks stand for these: */
+  uint8_t values;
+  struct value value[2];
+  int64_t token;
+};
+
 struct queue {
-  uint8_t commands, size;
-  uint8_t byte[QUEUED];
+  uint8_t commands;
+  struct message message[QUEUE];
 };
 
 struct connection {
@@ -106,7 +112,8 @@ enum user_state { IDLE, PENDING, HELD, KEPT };
 /* What the user of a lock knows. */
 struct user {
   uint8_t state;
-  uint8_t given;           /* the value was handed over (R28) */
+  uint8_t given;           /* the value was handed over (R28); 2: and adopted */
+  uint8_t giver;           /* of an adoption */
   uint8_t calls;           /* that may still be made */
   uint8_t call;            /* the pending one */
   uint64_t token;          /* the greatest that anybody had when the acquire began (R25) */
@@ -151,11 +158,9 @@ static struct world W;
 
 /* What the worlds of one run have in common: main.c has the options. */
 static struct {
-  int clients, locks, servers, faults, calls, calls2, ticks, lazy, jumps, slips, push, warm, random,
-      one, twins, liar, foreign, skew, natives;
-  int timeout, ttl, ttl2, shorter, wait, ppm, max_ttl, fencing, max_hold, attempts, rest_min,
-      rest_max, pause, finish, every, still, seconds, megabytes, audit, verbose;
-  long states;
+  int clients, locks, servers, faults, calls, calls2, ticks, jumps, slips, push, warm, twins, liar,
+      foreign, natives, in_turn, young, held, twice, timeout, ttl, ttl2, shorter, wait, ppm,
+      max_ttl, fencing, max_hold, pause, finish, every, still, seconds, megabytes, audit;
   const char *may, *may2, *kinds;
 } cfg;
 
@@ -171,8 +176,6 @@ static void world_copy(struct world *to, const struct world *from) {
 static int server_of(int entry) { return cfg.twins && entry == 1 ? 0 : entry; }
 
 static int ttl_of(int lock) { return lock ? cfg.ttl2 : cfg.ttl; }
-
-static int resource_of(int lock) { return cfg.one ? 0 : lock; }
 
 static const char *const resource_name[RESOURCES] = {"r", "q"};
 
