@@ -257,16 +257,25 @@ static int knows_locals(const struct change *c, const struct place *p) {
   return 1;
 }
 
-/* Finds where the change is to be made, or says why nowhere. */
-static int locate(const struct change *c, struct place *p) {
+static int count_places(const struct change *c, struct place *p) {
   int i, times = 0;
   if (c->scope_size == 9 && strncmp(text + c->scope, "redlock.h", 9) == 0)
-    times = find_change(c, code, p);
-  else
-    for (i = 0; i < scope_count; i++)
-      if (is_in_scope(c, scopes[i])) times += find_change(c, scopes[i], p);
-  if (times != 1) explain(c, times);
-  return times == 1 && knows_locals(c, p);
+    return find_change(c, code, p);
+  for (i = 0; i < scope_count; i++)
+    if (is_in_scope(c, scopes[i])) times += find_change(c, scopes[i], p);
+  return times;
+}
+
+/* Finds where the change is to be made, or says why nowhere. */
+static int locate(const struct change *c, struct place *p) {
+  struct change more = *c;
+  int times = count_places(c, p);
+  if (times == 1) return knows_locals(c, p);
+  more.old = c->more;
+  more.more.end = 0;
+  if (c->more.end && count_places(&more, p) != 1) explain(&more, count_places(&more, p));
+  else explain(c, times);
+  return 0;
 }
 
 /* ---- Making them ---- */
