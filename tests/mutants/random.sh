@@ -24,7 +24,8 @@ say() { echo "mutants: $*" >&2; }
 
 # The lines of the directives whose group this platform compiles.
 groups() {
-  awk '{ print } /^#[ ]*(if|el|endif)/ { print "redlock_group_" NR }' "$clean/redlock.h" >"$work/groups.h"
+  awk '{ print } /^#[ ]*(if|el|endif)/ { group = NR }
+    group && !/\\$/ { print "redlock_group_" group; group = 0 }' "$clean/redlock.h" >"$work/groups.h"
   "$CC" -E -P -std=c99 $posix -DREDLOCK_IMPLEMENTATION "$work/groups.h" |
     sed -n 's/.*redlock_group_\([0-9]*\)$/\1/p'
 }
