@@ -10,6 +10,7 @@
 # A survivor is judged in judged.txt, or it is a failure; and so is a judgement that fits no mutant.
 #   N=300 SEED=1 JOBS=2 SIM_RUNS=500 MEMORY=1
 #   ONLY=TEXT   only mutants whose line in the list of candidates holds it
+# shellcheck shell=sh disable=SC2013,SC2086,SC2154 # words; run sets them
 
 N=${N:-300} SEED=${SEED:-1} SIM_RUNS=${SIM_RUNS:-500} MEMORY=${MEMORY:-1} SANITIZE=${SANITIZE:-}
 export N SEED SIM_RUNS MEMORY SANITIZE
@@ -125,7 +126,6 @@ by_memory() {
   memory=$CC
   ! command -v clang >/dev/null || memory=clang # it takes half the time
   for name in $(order tests/unit/ && order tests/fake/); do
-    # shellcheck disable=SC2086 # flags
     compile "$memory" "$1" "$name" -O0 $SANITIZE || continue
     ends_well 120 "$1/program" || { echo "$name, with sanitizers"; return; }
   done
@@ -191,7 +191,6 @@ prepare() {
   done
   "$CC" -std=c99 $posix -O1 -w -I. -c tests/servers.c -o "$work/servers.o"
   for main in main hook_calls; do
-    # shellcheck disable=SC2086 # flags
     "$CC" $sim_flags -O1 -c "tests/sim/$main.c" -o "$work/$main.o"
   done
 }
