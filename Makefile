@@ -33,7 +33,7 @@ SCRIPTS := $(wildcard tests/unit/*.sh tests/redis/*.sh)
 WANTED := demo test redlock redlock-static examples install uninstall bench readme clean
 LISTED  = sed -n 's/^\([a-z-]*\):.*\#\# /\1	/p' $(MAKEFILE_LIST) | expand -t 22
 
-.PHONY: help help-all demo test test-programs readme servers planted clean
+.PHONY: help help-all demo test test-programs readme servers clean
 
 help:
 	@for each in $(WANTED); do $(LISTED) | grep "^$$each "; done
@@ -57,9 +57,6 @@ readme: ## runs what README.md and other pages give to make, as it stands; an ho
 
 servers: ## builds other Redis and Valkey servers from Debian's source packages
 	@tests/servers-from-source $(SERVERS)
-
-planted: ## plants bugs in copies of the header: a test must catch each
-	@tests/planted/fakes.sh
 
 clean: ## removes what was built
 	rm -rf $(BUILD)

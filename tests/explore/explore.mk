@@ -12,7 +12,7 @@ EXPLORE_TESTS  := tests/explore/worlds.sh
 EXPLORERS      := $(EXPLORE)/explore-8 $(EXPLORE)/explore-4
 WORLD          ?=
 
-.PHONY: explore explore-deep explore-count explore-planted explorers
+.PHONY: explore explore-deep explore-count explorers
 
 explorers: $(EXPLORERS)
 
@@ -31,9 +31,6 @@ explore-count: $(EXPLORERS) ## writes the numbers of states in worlds.txt anew, 
 	@BUILD=$(BUILD) COUNT=1 tests/explore/worlds.sh test more >$(EXPLORE)/worlds.txt
 	@mv $(EXPLORE)/worlds.txt tests/explore/worlds.txt
 	@git diff --stat tests/explore/worlds.txt
-
-explore-planted: ## plants bugs that the explorer must find
-	@BUILD=$(BUILD) tests/planted/explorer.sh $(CC) $(EXPLORE_FLAGS)
 
 $(EXPLORE)/explore-%: $(EXPLORE_SOURCE)
 	@mkdir -p $(@D)

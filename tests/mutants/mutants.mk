@@ -1,14 +1,25 @@
-# mutants.mk: which faults in the header no test finds; included by the Makefile.
-#
-#   N=N SEED=N     how many mutants, and which: 300 and 1 by default
-#   JOBS=N         how many side by side; 2 by default
-#   SIM_RUNS=N     random worlds for each that the cheaper tests do not find; 500 by default
-#   MEMORY=0       without the last stage, the same tests with sanitizers
-#   ONLY=TEXT      only mutants whose description holds it
+# mutants.mk: faults planted in copies of the header; included by the Makefile at the top. What each
+# target does, and what ONLY= JOBS= STARTS= BOUND= N= SEED= SIM_RUNS= MEMORY= are, tests/mutants/run
+# and random.sh say.
 
-.PHONY: mutants
+MUTANTS = CC='$(CC)' BUILD='$(BUILD)' ONLY='$(ONLY)' JOBS='$(JOBS)' STARTS='$(STARTS)' BOUND='$(BOUND)' \
+          tests/mutants/run
+
+.PHONY: planted sim-planted explore-planted prove-controls mutants
+
+planted: ## plants bugs in copies of the header: a test on fakes must catch each
+	@$(MUTANTS) fakes
+
+sim-planted: ## plants bugs that the simulator must catch
+	@$(MUTANTS) simulator
+
+explore-planted: ## plants bugs that the explorer must find
+	@$(MUTANTS) explorer
+
+prove-controls: ## plants bugs for each proof, which must fail; 3 minutes
+	@$(MUTANTS) proofs
 
 mutants: ## changes the header at random: which changes does no test find? N= SEED=
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; \
-	 CC='$(CC)' SANITIZE='$(SANITIZE)' N='$(N)' SEED='$(SEED)' JOBS='$(JOBS)' ONLY='$(ONLY)' \
-	 SIM_RUNS='$(SIM_RUNS)' MEMORY='$(MEMORY)' tests/mutants/mutants.sh
+	 SANITIZE='$(SANITIZE)' N='$(N)' SEED='$(SEED)' SIM_RUNS='$(SIM_RUNS)' MEMORY='$(MEMORY)' \
+	   $(MUTANTS) random

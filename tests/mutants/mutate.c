@@ -1,152 +1,29 @@
-/* mutate: all single faults that can be put into the functions of a header, in an order drawn at
- * random.
+/* mutate: single faults in the functions of a header, drawn at random or written down.
  *
- *   mutate HEADER SEED <GROUPS     one candidate a line, fields separated by tabs:
- *     OFFSET SIZE REPLACEMENT LINE FUNCTION TEXT MUTATION
+ *   mutate list HEADER SEED JUDGED <GROUPS    all there are, in an order drawn at random; one a line,
+ *                                             fields separated by tabs:
+ *     OFFSET SIZE REPLACEMENT LINE REASON CHANGE
+ *   mutate plant HEADER NAME FILE...          the header with the changes of that name
+ *   mutate fits HEADER FILE...                whether each change of these files can be made
  *
- * Bytes OFFSET to OFFSET + SIZE of the header become REPLACEMENT. FUNCTION, TEXT (of the line, its
- * spaces made one) and MUTATION name the mutant whatever is added above it. GROUPS are the numbers
- * of the lines with a conditional directive whose group this platform compiles: what stands in
- * others is left alone, and so are comments, directives, declarations and assertions. */
-#include <ctype.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ * Bytes OFFSET to OFFSET + SIZE of the header become REPLACEMENT; CHANGE says that as changes.h has
+ * it. GROUPS are the numbers of the lines with a conditional directive whose group this platform
+ * compiles: what stands in others is left alone, and so are comments, directives, declarations and
+ * assertions. REASON is the first line of the entry of JUDGED with that change; a change there that
+ * is none of the faults is an error. */
+#include "changes.h"
 
-enum { MAX_TEXT = 1 << 20, MAX_TOKENS = 1 << 18, MAX_MUTANTS = 1 << 16, MAX_WORDS = 400 };
-
-enum kind { WORD, NUMBER, CHARACTER, STRING, SIGN };
-
-struct token {
-  enum kind kind;
-  size_t at, size;
-  int line, active;
-};
+enum { MAX_MUTANTS = 1 << 16, MAX_WORDS = 400, MAX_STATEMENTS = 4000 };
 
 struct mutant {
-  size_t at, size;
-  int line, first; /* the function's first token: its name */
+  struct range range;
+  int scope;
   char replacement[MAX_WORDS];
 };
 
-static char text[MAX_TEXT];
-static size_t text_size;
-static char compiled[MAX_TEXT]; /* by the line of the directive */
-static struct token tokens[MAX_TOKENS];
-static int count;
 static struct mutant mutants[MAX_MUTANTS];
 static int found;
-static int function; /* the token of its name */
-
-static void fail(const char *why) {
-  fprintf(stderr, "mutate: %s\n", why);
-  exit(2);
-}
-
-/* ---- Tokens ---- */
-
-static size_t skip_comment(size_t at) {
-  const char *end = strstr(text + at + 2, "*/");
-  return end ? (size_t)(end - text) + 2 : text_size;
-}
-
-static size_t skip_quoted(size_t at) {
-  char quote = text[at++];
-  while (at < text_size && text[at] != quote) at += text[at] == '\\' ? 2 : 1;
-  return at + 1;
-}
-
-static size_t skip_word(size_t at) {
-  while (isalnum((unsigned char)text[at]) || text[at] == '_') at++;
-  return at;
-}
-
-static size_t sign_size(size_t at) {
-  static const char *const signs[] = {"<<=", ">>=", "->", "++", "--", "<<", ">>", "<=", ">=", "==",
-                                      "!=", "&&", "||", "+=", "-=", "*=", "/=", "%=", "&=", "|=",
-                                      "^="};
-  size_t i;
-  for (i = 0; i < sizeof signs / sizeof signs[0]; i++)
-    if (strncmp(text + at, signs[i], strlen(signs[i])) == 0) return strlen(signs[i]);
-  return 1;
-}
-
-/* A directive, with its continued lines and any comment that begins on them. */
-static size_t skip_directive(size_t at) {
-  while (at < text_size && text[at] != '\n') {
-    if (text[at] == '\\') at++;
-    else if (strncmp(text + at, "/*", 2) == 0) at = skip_comment(at) - 1;
-    at++;
-  }
-  return at;
-}
-
-static int is_conditional(size_t at) {
-  at += strspn(text + at + 1, " \t") + 1;
-  return strncmp(text + at, "if", 2) == 0 || strncmp(text + at, "el", 2) == 0 ||
-         strncmp(text + at, "endif", 5) == 0;
-}
-
-static void add_token(enum kind kind, size_t at, size_t end, int line, int active) {
-  struct token *t = &tokens[count++];
-  if (count == MAX_TOKENS) fail("too many tokens");
-  t->kind = kind;
-  t->at = at;
-  t->size = end - at;
-  t->line = line;
-  t->active = active;
-}
-
-static void read_tokens(void) {
-  size_t at = 0, end, i;
-  int line = 1, active = 1;
-  for (; at < text_size; at = end) {
-    unsigned char c = (unsigned char)text[at];
-    end = at + 1;
-    if (c == '#') {
-      if (is_conditional(at)) active = compiled[line];
-      end = skip_directive(at);
-    } else if (strncmp(text + at, "/*", 2) == 0) {
-      end = skip_comment(at);
-    } else if (c == '"' || c == '\'') {
-      end = skip_quoted(at);
-      add_token(c == '"' ? STRING : CHARACTER, at, end, line, active);
-    } else if (isalnum(c) || c == '_') {
-      end = skip_word(at);
-      add_token(isdigit(c) ? NUMBER : WORD, at, end, line, active);
-    } else if (!isspace(c)) {
-      end = at + sign_size(at);
-      add_token(SIGN, at, end, line, active);
-    }
-    for (i = at; i < end; i++) line += text[i] == '\n';
-  }
-}
-
-static int is(int i, const char *what) {
-  return i >= 0 && i < count && strlen(what) == tokens[i].size &&
-         memcmp(text + tokens[i].at, what, tokens[i].size) == 0;
-}
-
-static int is_one_of(int i, const char *const *words) {
-  for (; *words; words++)
-    if (is(i, *words)) return 1;
-  return 0;
-}
-
-static int opens(int i) { return is(i, "(") || is(i, "[") || is(i, "{"); }
-static int closes(int i) { return is(i, ")") || is(i, "]") || is(i, "}"); }
-
-/* The bracket that belongs to the one at i. */
-static int match(int i) {
-  int depth = 0, step = opens(i) ? 1 : -1;
-  for (; i >= 0 && i < count; i += step) {
-    depth += opens(i) - closes(i);
-    if (depth == 0) return i;
-  }
-  fail("brackets do not match");
-  return 0;
-}
+static int function; /* its scope */
 
 /* ---- Mutants ---- */
 
@@ -158,10 +35,9 @@ static void add(int from, int last, const char *before, int kept_from, int kept_
                   ? tokens[kept_last].at + tokens[kept_last].size - tokens[kept_from].at : 0;
   size_t i, used;
   if (found == MAX_MUTANTS) fail("too many mutants");
-  m->at = tokens[from].at;
-  m->size = tokens[last].at + tokens[last].size - m->at;
-  m->line = tokens[from].line;
-  m->first = function;
+  m->range.first = from;
+  m->range.end = last + 1;
+  m->scope = function;
   if (strlen(before) + kept + strlen(after) >= sizeof m->replacement) {
     found--;
     return;
@@ -243,11 +119,7 @@ static void change_number(int i) {
 /* A named constant: all capitals, no macro with arguments, no type. */
 static void change_name(int i) {
   static const char *const others[] = {"RL_NULL", "RL_CAST", "INT64_MAX", "UINT32_MAX", NULL};
-  size_t k;
-  if (strncmp(text + tokens[i].at, "RL_", 3) != 0 && strncmp(text + tokens[i].at, "REDLOCK_", 8))
-    return;
-  for (k = 0; k < tokens[i].size; k++)
-    if (islower((unsigned char)text[tokens[i].at + k])) return;
+  if ((!begins_with(i, "RL_") && !begins_with(i, "REDLOCK_")) || !is_all_capitals(i)) return;
   if (is_one_of(i, others) || is(i + 1, "(")) return;
   add(i, i, "(", i, i, " + 1)");
 }
@@ -318,14 +190,9 @@ static void mutate_body(int i, int end) {
 }
 
 static void mutate_all(void) {
-  int i;
-  for (i = 0; i < count; i++) {
-    if (!is(i, "{")) continue;
-    if (is(i - 1, ")")) {
-      function = match(i - 1) - 1;
-      mutate_body(i + 1, match(i));
-    }
-    i = match(i);
+  for (function = 0; function < functions; function++) {
+    int end = scopes[function].end - 1;
+    mutate_body(match(end) + 1, end);
   }
 }
 
@@ -350,58 +217,129 @@ static void shuffle(void) {
   }
 }
 
-static void print_spaced(const char *from, size_t size) {
-  int space = 1;
-  size_t i;
-  for (i = 0; i < size; i++) {
-    if (!isspace((unsigned char)from[i])) putchar(from[i]);
-    else if (!space) putchar(' ');
-    space = isspace((unsigned char)from[i]) != 0;
+/* ---- The judged ones, and the list ---- */
+
+/* Writes the tokens one by one, local names of a change as the header has them. */
+static char *put_tokens(char *out, struct range range, const struct place *p) {
+  *out = '\0';
+  for (; range.first < range.end; range.first++) {
+    int ours = p && tokens[range.first].local ? local_of(p, range.first) : range.first;
+    out += sprintf(out, "%.*s ", (int)tokens[ours].size, text + tokens[ours].at);
   }
+  return out;
 }
 
-static size_t line_begin(size_t at) {
-  while (at > 0 && text[at - 1] != '\n') at--;
-  return at;
+/* What the mutant makes of the tokens of the place. */
+static void put_mutant(char *out, const struct mutant *m, struct range place) {
+  struct range before = {place.first, m->range.first}, after = {m->range.end, place.end};
+  size_t size = text_size;
+  int tokens_before = count;
+  strcpy(text + text_size, m->replacement);
+  text_size += strlen(m->replacement);
+  out = put_tokens(out, before, NULL);
+  out = put_tokens(out, read_tokens(size, text_size), NULL);
+  put_tokens(out, after, NULL);
+  text_size = size;
+  count = tokens_before;
 }
 
-/* The how-manyth of its like in the line it is: two of one kind are told apart. */
-static int occurrence(const struct mutant *m) {
-  size_t at = line_begin(m->at);
-  int times = 1;
-  for (; at < m->at; at++) times += memcmp(text + at, text + m->at, m->size) == 0;
-  return times;
+static int is_judged(const struct mutant *m, const struct change *c, const struct place *p) {
+  static char ours[MAX_STATEMENTS], theirs[MAX_STATEMENTS];
+  if (m->range.first < p->range.first || m->range.end > p->range.end) return 0;
+  put_tokens(theirs, c->new, p);
+  put_mutant(ours, m, p->range);
+  return strcmp(ours, theirs) == 0;
 }
 
-static void print_mutant(const struct mutant *m) {
-  size_t begin = line_begin(m->at);
-  int times = occurrence(m);
-  printf("%zu\t%zu\t%s\t%d\t", m->at, m->size, m->replacement, m->line);
-  print_spaced(text + tokens[m->first].at, tokens[m->first].size);
-  putchar('\t');
-  print_spaced(text + begin, strcspn(text + begin, "\n"));
-  printf("\t`");
-  print_spaced(text + m->at, m->size);
-  printf("` -> `%s`", m->replacement);
-  if (times > 1) printf(" #%d", times);
+/* The reason in judged.txt for each mutant, or 0. */
+static int judge(const char *name, size_t *reasons) {
+  int i, k, all_fit = 1;
+  read_changes(name);
+  for (i = 0; i < change_count; i++) {
+    struct place p;
+    int fits = 0;
+    if (!locate(&changes[i], &p)) {
+      all_fit = 0;
+      continue;
+    }
+    for (k = 0; k < found; k++) {
+      if (!is_judged(&mutants[k], &changes[i], &p)) continue;
+      reasons[k] = changes[i].head;
+      fits = 1;
+    }
+    if (!fits) complain(&changes[i], "changes that as no mutant does: ");
+    if (!fits) print_tokens(stderr, changes[i].old.first, changes[i].old.end), fputc('\n', stderr);
+    all_fit &= fits;
+  }
+  return all_fit;
+}
+
+/* Whether the tokens stand once in the mutant's function. */
+static int is_unique(const struct mutant *m, struct range range) {
+  struct place p;
+  int i, times = 0;
+  for (i = 0; i < functions; i++) {
+    memset(&p, 0, sizeof p);
+    if (is_same_text(scopes[i].first, scopes[m->scope].first))
+      times += find_in(range, scopes[i], &p);
+  }
+  return times == 1;
+}
+
+/* The statement that it changes, and as many more as tell it from others. */
+static struct range statement_of(const struct mutant *m) {
+  struct range range = {match(scopes[m->scope].end - 1) + 1, 0};
+  int end = scopes[m->scope].end;
+  for (range.end = range.first; range.end < m->range.end; range.end = next_statement(range.end, end))
+    if (range.end <= m->range.first) range.first = range.end;
+  while (range.end < end && !is_unique(m, range)) range.end = next_statement(range.end, end);
+  return range;
+}
+
+static void print_mutant(const struct mutant *m, size_t reason) {
+  struct range statement = statement_of(m);
+  size_t at = tokens[m->range.first].at;
+  const struct token *last = &tokens[m->range.end - 1];
+  printf("%zu\t%zu\t%s\t%d\t", at, last->at + last->size - at, m->replacement,
+         tokens[m->range.first].line);
+  printf("%.*s\t", reason ? (int)strcspn(text + reason, "\n") : 0, text + reason);
+  print_tokens(stdout, scopes[m->scope].first, scopes[m->scope].first + 1);
+  fputs(": ", stdout);
+  print_tokens(stdout, statement.first, statement.end);
+  fputs(" => ", stdout);
+  print_tokens(stdout, statement.first, m->range.first);
+  printf(" %s ", m->replacement);
+  print_tokens(stdout, m->range.end, statement.end);
   puts("");
 }
 
-int main(int argc, char **argv) {
-  FILE *f;
-  long line;
-  int i;
-  if (argc != 3) fail("mutate HEADER SEED <GROUPS");
-  f = fopen(argv[1], "rb");
-  if (!f) fail("no such header");
-  text_size = fread(text, 1, sizeof text - 8, f);
-  fclose(f);
-  while (scanf("%ld", &line) == 1)
-    if (line > 0 && line < MAX_TEXT) compiled[line] = 1;
-  state = strtoull(argv[2], NULL, 10);
-  read_tokens();
+static int list(const char *seed, const char *judged) {
+  static size_t reasons[MAX_MUTANTS];
+  int i, fits;
+  state = strtoull(seed, NULL, 10);
   mutate_all();
   shuffle();
-  for (i = 0; i < found; i++) print_mutant(&mutants[i]);
-  return 0;
+  fits = judge(judged, reasons);
+  for (i = 0; i < found; i++) print_mutant(&mutants[i], reasons[i]);
+  return fits;
+}
+
+static void read_groups(void) {
+  long line;
+  while (scanf("%ld", &line) == 1)
+    if (line > 0 && line < MAX_TEXT) compiled[line] = 1;
+}
+
+int main(int argc, char **argv) {
+  int lists = argc == 5 && strcmp(argv[1], "list") == 0;
+  int plants = argc > 4 && strcmp(argv[1], "plant") == 0, i;
+  size_t size;
+  if (!lists && !plants && (argc < 4 || strcmp(argv[1], "fits") != 0))
+    fail("list HEADER SEED JUDGED | plant HEADER NAME FILE... | fits HEADER FILE...");
+  if (lists) read_groups();
+  code = read_header(argv[2]);
+  size = text_size;
+  if (lists) return !list(argv[3], argv[4]);
+  for (i = plants ? 4 : 3; i < argc; i++) read_changes(argv[i]);
+  return plants ? !plant(argv[3], size) : !all_fit();
 }

@@ -4,10 +4,7 @@
 #
 #   JOBS=N    proofs at once; 2 by default
 
-.PHONY: prove prove-controls
+.PHONY: prove
 
 prove: ## proves the parser, the encoder and all arithmetic of the header; 2 minutes
 	@tests/prove/prove.sh
-
-prove-controls: ## breaks the header for each proof, which must fail; 3 minutes
-	@tests/prove/controls.sh

@@ -1,5 +1,5 @@
 /* regression_seeds.h: seeds that found a bug, run before all others by the test `seeds`. Each
- * names the past bug of the header or of the simulator, or the planted one (tests/planted),
+ * names the past bug of the header or of the simulator, or the planted one (tests/mutants/bugs),
  * that it catches. A change of the simulator can change what a seed does: `make sim-planted` tells
  * which still catches each bug.
  *
@@ -37,7 +37,7 @@ static const uint64_t kept_seeds[] = {
     1000001,  /* no-roll-back */
     3000002,  /* extension-shortens */
     2000001,  /* extension-without-quorum, wall-clock */
-    3000000   /* no-quarantine, nil-is-yes, one-value, quorum-half, release-by-del, drift-0 */
+    3000000   /* no-quarantine, taken-is-yes, one-value, quorum-half, release-by-del, drift-0 */
 };
 
 enum { KEPT_SEEDS = sizeof kept_seeds / sizeof kept_seeds[0] };

@@ -19,7 +19,7 @@ HOURS      ?= 1
 GRANTS     ?= 10000000
 ADOPTIONS  ?= 1000000
 
-.PHONY: sim sim-soak sim-tokens sim-handover sim-test sim-planted sim-hash
+.PHONY: sim sim-soak sim-tokens sim-handover sim-test sim-hash
 
 sim: $(SIM)/sim ## runs the simulator at random for a minute; SEED=N replays one run
 ifeq ($(SEED),)
@@ -41,9 +41,6 @@ sim-handover: $(SIM)/sim ## locks that change hands, until ADOPTIONS= were adopt
 
 sim-test: $(SIM_TESTS) ## runs the simulator's part of `make test`
 	@tests/run-tests $(SIM_TESTS)
-
-sim-planted: $(SIM)/main.o ## plants bugs that the simulator must catch
-	@SMALL='$(SIM_SMALL)' tests/planted/simulator.sh $(SIM)/main.o $(SIM) $(CC) $(SIM_FLAGS)
 
 sim-hash: ## compares the event logs of the same seeds between compilers
 	@SMALL='$(SIM_SMALL)' tests/sim/hash.sh $(SIM)/hash $(SIM_FLAGS)
