@@ -17,6 +17,7 @@ static struct {
   int passed, failed, skipped;
   int bad;                /* failed checks in the test that is running */
   const char *skip;       /* why the test that is running is skipped, or NULL */
+  void (*after_each)(void); /* puts away what a test leaves, and may CHECK it; or NULL */
   int argc;
   char **argv;
 } check;
@@ -52,6 +53,7 @@ static void check_run(const char *name, void (*test)(void)) {
   check.bad = 0;
   check.skip = NULL;
   test();
+  if (check.after_each) check.after_each();
   if (check.bad) {
     check.failed++;
     printf("  FAIL  %s\n", name);

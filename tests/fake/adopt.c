@@ -57,7 +57,6 @@ TEST(it_takes_one_round_trip_and_a_fresh_value) { /* R28 R3 */
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(TTL) - 1);
   CHECK(memcmp(lock.value, given.value, sizeof lock.value) != 0);
   check_adopted();
-  end();
 }
 
 TEST(a_value_is_adopted_once) { /* R28 */
@@ -68,7 +67,6 @@ TEST(a_value_is_adopted_once) { /* R28 */
   for (i = 0; i < 2; i++) CHECK_EQ(other.votes[i], REDLOCK_VOTE_TAKEN);
   CHECK_EQ(redlock_remaining_ms(&rl, &other), 0);
   check_adopted();
-  end();
 }
 
 /* Each has a server's worth of luck: neither has a quorum, or one does. */
@@ -85,7 +83,6 @@ TEST(of_two_at_once_at_most_one_succeeds) { /* R28 */
     while (given.status == REDLOCK_PENDING) (void)redlock_wait(giver, 10);
     CHECK(finish(&lock) != given.status || lock.status != REDLOCK_OK);
     CHECK(lock.status == REDLOCK_OK || given.status == REDLOCK_OK);
-    end();
   }
 }
 
@@ -97,7 +94,6 @@ TEST(an_absent_key_is_never_created) { /* R28 */
   run_for(5);
   CHECK_EQ(fake_live_keys(&fake), 0);
   CHECK(fake_count(&fake, FAKE_ANY, FAKE_RELEASE) <= 1); /* R7: TAKEN needs none */
-  end();
 }
 
 /* Whatever stands there: even what is most like a value that is not there. */
@@ -112,7 +108,6 @@ TEST(anothers_lock_is_left_alone) { /* R28 R21 */
     CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "x1234567890123456789"), REDLOCK_TAKEN);
     run_for(5);
     for (i = 0; i < 3; i++) CHECK(fake_key_is(&fake, i, "r", theirs[k]));
-    end();
   }
 }
 
@@ -120,7 +115,6 @@ TEST(another_resource_is_not_asked_for) { /* R28 */
   given_world(3);
   CHECK_EQ(redlock_adopt(&rl, &lock, "s", TTL, given.value), REDLOCK_TAKEN);
   CHECK_EQ(hold_value(&given), 3);
-  end();
 }
 
 /* ---- The giver ------------------------------------------------------------------------------- */
@@ -138,7 +132,6 @@ TEST(a_paused_giver_changes_nothing) { /* R28 R19 R21 */
     CHECK_EQ(redlock_release(giver, &given), REDLOCK_EXPIRED);
     CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
     check_adopted();
-    end();
   }
 }
 
@@ -149,7 +142,6 @@ TEST(one_that_goes_on_is_told) { /* R28 R19 */
   CHECK_EQ(redlock_extend(giver, &given, TTL), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(giver, &given), 0);
   check_adopted();
-  end();
 }
 
 /* Its extension is under way; the swap overtakes it. */
@@ -164,7 +156,6 @@ TEST(what_is_still_under_way_finds_nothing) { /* R28 */
   run_for(30);
   CHECK(fake_pttl(&fake, 0, "r") <= TTL);
   check_adopted();
-  end();
 }
 
 /* ---- Failure --------------------------------------------------------------------------------- */
@@ -189,7 +180,6 @@ TEST(after_a_minority_it_can_be_tried_again) { /* R28 R7 R23 */
   run_for(3000);
   CHECK_EQ(adopt(), REDLOCK_OK);
   CHECK_EQ(hold_value(&lock), 3);
-  end();
 }
 
 TEST(a_quorum_that_comes_too_late_frees_the_lock) { /* R28 R1 */
@@ -212,7 +202,6 @@ TEST(servers_that_forgot_cast_no_vote) { /* R28 R24 */
     fake_put(&fake, i, "r", "01234567890123456789", TTL); /* as if it were there */
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "01234567890123456789"), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
-  end();
 }
 
 /* In line, with its SET out, and decided, when another lock has been returned first. */
@@ -229,7 +218,6 @@ static void in_every_phase(int closes) {
     if (!closes) run_for(100);
     CHECK_EQ(hold_value(&lock), 0);
     CHECK_EQ(hold_value(&given), phase == 0 ? 3 : 0);
-    end();
   }
 }
 
@@ -261,7 +249,6 @@ TEST(a_stalled_server_gets_none) { /* R28 R13 */
   fake_thaw(&fake, 2);
   CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1); /* that of "s" */
   CHECK_EQ(hold_value(&given), 1);
-  end();
 }
 
 static int is_defined(redlock_status got) { return got >= REDLOCK_SYSTEM && got <= REDLOCK_OK; }
@@ -284,7 +271,6 @@ TEST(whichever_call_of_a_hook_fails) { /* R28 R7 */
       if (got != REDLOCK_OK) CHECK(hold_value(&lock) < 2);
       if (check.bad != before) printf("    hook %d, call %ld\n", hook, k);
       fake.fail_hook = FAKE_ANY;
-      end();
     }
 }
 
@@ -310,7 +296,6 @@ TEST(what_is_invalid_changes_nothing) { /* R28 */
   CHECK_EQ(fake.logged, 0);
   CHECK(memcmp(&before, &lock, sizeof lock) == 0);
   check_adopted();
-  end();
 }
 
 TEST(a_pending_lock_is_not_overwritten) { /* R28 */
@@ -319,7 +304,6 @@ TEST(a_pending_lock_is_not_overwritten) { /* R28 */
   CHECK_EQ(redlock_start_adopt(&rl, &lock, "r", TTL, given.value), REDLOCK_INVALID);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   check_adopted();
-  end();
 }
 
 TEST(the_longest_name) { /* R28 */
@@ -346,7 +330,6 @@ TEST(a_lock_adopts_itself) { /* R28 */
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, lock.value), REDLOCK_OK);
   CHECK(memcmp(first, lock.value, sizeof first) != 0);
   check_adopted();
-  end();
 }
 
 TEST(it_is_kept_and_its_hold_counts_anew) { /* R28 R20 */
@@ -361,7 +344,6 @@ TEST(it_is_kept_and_its_hold_counts_anew) { /* R28 R20 */
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
   run_for(2000);
   CHECK_EQ(lock.status, REDLOCK_LIMIT);
-  end();
 }
 
 /* Where room is short it waits in line with its value. */
@@ -374,7 +356,6 @@ TEST(it_waits_in_line) { /* R28 R11 */
   start();
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   check_adopted();
-  end();
 }
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
@@ -400,7 +381,6 @@ TEST(its_token_is_greater) { /* R28 R25 */
   CHECK_EQ(redlock_adopt(&rl, &other, "r", TTL, given.value), REDLOCK_TAKEN);
   CHECK_EQ(other.token, 0);
   check_adopted();
-  end();
 }
 
 /* It asks for the clocks first, and changes nothing by that. */
@@ -411,7 +391,6 @@ TEST(the_first_of_a_client_takes_two_rounds) { /* R28 R25 */
   CHECK_EQ(sets(0), 2);
   CHECK(lock.token > given.token);
   check_adopted();
-  end();
 }
 
 /* One of five never had it, and two are slow: the near ones do not decide. */
@@ -425,7 +404,6 @@ TEST(a_minority_does_not_decide_the_first_of_a_client) { /* R16 R28 R25 */
       fake.server[slow].reply_ms = 4;
       fake.server[(slow + 1) % 5].reply_ms = 3;
       CHECK_EQ(adopt(), REDLOCK_OK);
-      end();
     }
 }
 
@@ -440,7 +418,6 @@ TEST(taken_is_what_a_majority_says) { /* R23 R28 */
     SET_SERVERS(3, 4, refuses, 1);
     reset(3, 4, FAKE_RST);
     CHECK_EQ(adopt(), gone == 0 ? REDLOCK_OK : gone < 3 ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN);
-    end();
   }
 }
 
@@ -464,7 +441,6 @@ TEST(a_low_token_is_raised_at_once) { /* R28 R25 */
   run_for(5);
   CHECK_EQ(hold_value(&lock), 4);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  end();
 }
 
 /* One swaps and rolls back, one refuses the token, one is dead: in the second round the first has
@@ -480,7 +456,6 @@ TEST(an_attempt_that_fails_may_have_lost_it) { /* R28 R7 R25 */
   run_for(5);
   CHECK_EQ(hold_value(&lock), 0);
   CHECK_EQ(hold_value(&given), 1); /* at the dead one: no quorum */
-  end();
 }
 
 /* No token fits, of whatever round; but the lock is there, and a later attempt may have it. */
@@ -494,7 +469,6 @@ TEST(refused_tokens_do_not_say_that_it_is_taken) { /* R28 R23 R25 */
   CHECK_EQ(hold_value(&given), 3);
   run_for(TTL / 2);
   CHECK_EQ(adopt(), REDLOCK_OK);
-  end();
 }
 
 #endif

@@ -93,7 +93,6 @@ TEST(an_extension_leaves_a_foreign_key_alone) { /* R18 */
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
   for (i = 0; i < 3; i++)
     CHECK(fake_key_is(&fake, i, "r", "foreign") && fake_pttl(&fake, i, "r") <= 100);
-  end();
 }
 
 TEST(retries_and_extensions_keep_the_ttl) { /* R1 R18 */
@@ -107,7 +106,6 @@ TEST(retries_and_extensions_keep_the_ttl) { /* R1 R18 */
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(10000) - 1);
   for (k = 0; k < 4; k++) CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(10000) - 1);
-  end();
 }
 
 TEST(an_attempt_with_an_error_is_rolled_back) { /* R7 */
@@ -119,7 +117,6 @@ TEST(an_attempt_with_an_error_is_rolled_back) { /* R7 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "s", 60000, 0), REDLOCK_TAKEN);
   run_for(5);
   CHECK_EQ(fake_live_keys(&fake), 2);
-  end();
 }
 
 TEST(a_lost_lock_stays_lost) { /* R19 R22 */
@@ -130,7 +127,6 @@ TEST(a_lost_lock_stays_lost) { /* R19 R22 */
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_EXPIRED);
   CHECK(redlock_extend(&rl, &lock, 10000) != REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  end();
 }
 
 /* Whether a line of the file begins with the text. */

@@ -20,7 +20,6 @@ TEST(refused_servers_cost_nothing) { /* R14 R16 */
   CHECK_EQ(elapsed_ms(), 1); /* the handshake, and the lock behind it */
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
-  end();
 }
 
 TEST(black_holes_cost_nothing_when_not_needed) { /* R14 R16 */
@@ -30,7 +29,6 @@ TEST(black_holes_cost_nothing_when_not_needed) { /* R14 R16 */
   start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(elapsed_ms(), 1);
-  end();
 }
 
 TEST(black_holes_end_at_the_timeout) { /* R10 R14 */
@@ -41,7 +39,6 @@ TEST(black_holes_end_at_the_timeout) { /* R10 R14 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   CHECK(fake_open_count(&fake) <= 5);
-  end();
 }
 
 /* The gaps between the connections that were opened to one server. */
@@ -76,7 +73,6 @@ TEST(backoff_grows_and_is_bounded) { /* R14 */
   forget_log();
   use_for(200);
   CHECK(fake_count(&fake, 2, FAKE_SET) > 0); /* it is back */
-  end();
 }
 
 /* Nothing else is due then, and the back-off's end decides. */
@@ -95,7 +91,6 @@ TEST(the_end_of_a_backoff_is_not_slept_through) { /* R14 R27 */
   start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
   CHECK(elapsed_ms() > 10 && elapsed_ms() < 1200);
-  end();
 }
 
 /* However long it takes, it is given up when it is late, and not when a step comes by. */
@@ -111,7 +106,6 @@ TEST(a_slow_connect_has_its_whole_time) { /* R14 R27 */
   take_all(&rl);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   CHECK_EQ(fake.server[1].connections, 1);
-  end();
 }
 
 TEST(backoff_is_random) { /* R14 */
@@ -124,7 +118,6 @@ TEST(backoff_is_random) { /* R14 */
     ready();
     for (k = 0; k < 4000; k++) run_for(5), (void)redlock_acquire(&rl, &lock, "r", 1000, 0);
     for (k = 0; k < 6; k++) gap[run][k] = open_gap(2, k + 1);
-    end();
   }
   CHECK(memcmp(gap[0], gap[1], sizeof gap[0]) != 0);
 }
@@ -136,7 +129,6 @@ TEST(a_black_hole_has_one_attempt_pending) { /* R14 */
   use_for(60000);
   CHECK(fake_open_count(&fake) <= 3);
   CHECK(fake.server[2].connections > 3 && fake.server[2].connections < 60);
-  end();
 }
 
 TEST(no_descriptors_for_a_minority) { /* R14 R16: EMFILE */
@@ -145,7 +137,6 @@ TEST(no_descriptors_for_a_minority) { /* R14 R16: EMFILE */
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_UNREACHABLE);
-  end();
 }
 
 TEST(no_descriptors_at_all) { /* R14 R23 */
@@ -157,7 +148,6 @@ TEST(no_descriptors_at_all) { /* R14 R23 */
   CHECK(elapsed_ms() <= SERVER_TIMEOUT);
   SET_SERVERS(0, 4, open_fails, 0);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_OK);
-  end();
 }
 
 TEST(a_lost_connection_voids_what_it_owed) { /* R12 */
@@ -173,7 +163,6 @@ TEST(a_lost_connection_voids_what_it_owed) { /* R12 */
   CHECK_EQ(lock.votes[2], REDLOCK_VOTE_UNREACHABLE);
   run_for(2000);
   CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1); /* not again */
-  end();
 }
 
 enum { HANDSHAKE = 140 }; /* bytes ahead of the first SET */
@@ -220,7 +209,6 @@ TEST(an_old_release_is_not_sent_any_more) { /* R12 (a): younger than its ttl */
   fake.server[2].refuses = 0;
   use_for(40000);
   CHECK_EQ(fake_count(&fake, 2, FAKE_RELEASE), fake_count(&fake, 2, FAKE_SET) - 1);
-  end();
 }
 
 TEST(a_granted_set_still_goes_to_a_server_that_was_slow) { /* R12 (b) */
@@ -231,7 +219,6 @@ TEST(a_granted_set_still_goes_to_a_server_that_was_slow) { /* R12 (b) */
   run_for(200);
   CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1);
   CHECK_EQ(fake_holders(&fake, "r"), 3);
-  end();
 }
 
 TEST(a_slow_server_gets_no_set_that_is_old) { /* R12 (b): younger than server_timeout_ms */
@@ -241,7 +228,6 @@ TEST(a_slow_server_gets_no_set_that_is_old) { /* R12 (b): younger than server_ti
   hold("r", 60000);
   run_for(2000);
   CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 0);
-  end();
 }
 
 TEST(a_slow_server_gets_no_set_that_was_released) { /* R12 (b) */
@@ -257,7 +243,6 @@ TEST(a_restart_between_rounds_is_noticed) { /* R12 R14 */
   world(3);
   restart(0, 1);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_OK);
-  end();
 }
 
 TEST(a_fin_while_idle_is_no_failure) { /* R12 R16: idle timeouts of a server */
@@ -265,7 +250,6 @@ TEST(a_fin_while_idle_is_no_failure) { /* R12 R16: idle timeouts of a server */
   reset(0, 1, FAKE_FIN);
   run_for(1000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2000), REDLOCK_OK);
-  end();
 }
 
 /* It was opened for a command that grew old before it stood. */
@@ -282,7 +266,6 @@ TEST(a_connection_that_was_not_used_yet_serves) { /* R14 R16 */
   connect_for_nothing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(fake.server[0].connections, 2);
-  end();
 }
 
 TEST(an_unused_one_that_was_closed_is_replaced) { /* R14 R16 */
@@ -291,7 +274,6 @@ TEST(an_unused_one_that_was_closed_is_replaced) { /* R14 R16 */
   fake_reset(&fake, 0, FAKE_FIN);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 100), REDLOCK_OK);
   CHECK_EQ(fake.server[0].connections, 3);
-  end();
 }
 
 TEST(late_replies_of_many_commands_are_dropped) { /* R8 */
@@ -304,7 +286,6 @@ TEST(late_replies_of_many_commands_are_dropped) { /* R8 */
   run_for(200);
   CHECK_EQ(fake.server[4].connections, 1);
   CHECK_EQ(fake_live_keys(&fake), 3);
-  end();
 }
 
 TEST(a_late_yes_makes_no_quorum_for_another_lock) { /* R8 R4 */
@@ -317,7 +298,6 @@ TEST(a_late_yes_makes_no_quorum_for_another_lock) { /* R8 R4 */
   run_for(200);
   CHECK(!fake_key_at(&fake, 0, "a") && !fake_key_at(&fake, 1, "a"));
   CHECK(!fake_key_at(&fake, 0, "b"));
-  end();
 }
 
 TEST(many_locks_share_one_send_for_each_server) {
@@ -329,5 +309,4 @@ TEST(many_locks_share_one_send_for_each_server) {
   CHECK_EQ(handed_count, 10);
   CHECK(fake.calls[FAKE_SEND] <= 2 * 3); /* two when the ring wraps */
   for (i = 0; i < 10; i++) CHECK_EQ(many[i].status, REDLOCK_OK);
-  end();
 }

@@ -46,7 +46,6 @@ TEST(each_error_is_no_vote_and_is_kept) { /* R15 R23 */
       printf("    %s\n", redlock_server_error(&rl, 0));
     run_for(3000);
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 3000), REDLOCK_OK);
-    end();
   }
 }
 
@@ -56,7 +55,6 @@ TEST(a_reply_that_is_no_answer_is_told) { /* R4 R15 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   run_for(20);
   CHECK(strcmp(redlock_server_error(&rl, 2), "not an answer of Redis") == 0);
-  end();
 }
 
 /* The arguments of an unknown command are quoted, and the lock's value is one of them. Nor is it
@@ -72,7 +70,6 @@ TEST(the_locks_value_is_not_shown) { /* R15 */
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
     CHECK(strstr(redlock_server_error(&rl, 0), "unknown command 'SET'") != NULL);
     CHECK(strstr(redlock_server_error(&rl, 0), "value") == NULL);
-    end();
   }
 }
 
@@ -85,7 +82,6 @@ TEST(an_error_is_gone_after_a_good_reply) { /* R15 */
   CHECK_EQ(redlock_acquire(&rl, &other, "s", 1000, 0), REDLOCK_OK);
   run_for(5);
   CHECK(strcmp(redlock_server_error(&rl, 0), "") == 0);
-  end();
 }
 
 /* The roll-back behind a refused SET is answered well, for it has nothing to delete. That does not
@@ -96,7 +92,6 @@ TEST(a_roll_back_that_finds_nothing_leaves_the_error) { /* R15 R7 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   run_for(20);
   CHECK(is_kept(0, errors[4]));
-  end();
 }
 
 TEST(control_bytes_are_not_passed_on) { /* R15: the text may go to a terminal */
@@ -108,7 +103,6 @@ TEST(control_bytes_are_not_passed_on) { /* R15: the text may go to a terminal */
   for (c = redlock_server_error(&rl, 0); *c; c++) CHECK(*c >= ' ' && *c <= '~');
   CHECK(strstr(redlock_server_error(&rl, 0), "LOADING ") != NULL);
   CHECK(strstr(redlock_server_error(&rl, 0), " ~end") != NULL);
-  end();
 }
 
 TEST(each_error_from_a_minority_does_not_show) { /* R15 R16 */
@@ -121,7 +115,6 @@ TEST(each_error_from_a_minority_does_not_show) { /* R15 R16 */
     CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     CHECK_EQ(elapsed_ms(), 3);
-    end();
   }
 }
 
@@ -135,7 +128,6 @@ TEST(errors_split_at_every_byte_are_kept_whole) { /* R15 R8 */
     occupy(1, 1, "r", 1000);
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
     CHECK(is_kept(0, errors[0]));
-    end();
   }
 }
 
@@ -150,7 +142,6 @@ TEST(a_long_error_is_cut) { /* R15 */
   CHECK(strlen(redlock_server_error(&rl, 0)) < REDLOCK_MAX_ERROR);
   CHECK(strncmp(redlock_server_error(&rl, 0), "ERR xxx", 7) == 0);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 3000), REDLOCK_OK);
-  end();
 }
 
 /* The server says why it hangs up before it is asked anything. */
@@ -172,7 +163,6 @@ static void greeted(const char *error, int majority) {
   SET_SERVERS(0, 2, hangs_up, 0);
   run_for(2000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "s", 1000, 20000), REDLOCK_OK);
-  end();
 }
 
 TEST(max_number_of_clients_unasked) { /* R15 R16 */
@@ -191,7 +181,7 @@ static int send_after_the_end(void *ctx, int server, const void *data, size_t si
 
 /* The first sign of the hang-up may be that sending fails, before the server was heard. */
 TEST(an_error_is_read_after_a_failed_send) { /* R15 */
-  redlock_io io;
+  static redlock_io io;
   prepare(3);
   io = *options.io;
   io.send = send_after_the_end;
@@ -201,7 +191,6 @@ TEST(an_error_is_read_after_a_failed_send) { /* R15 */
   ready();
   hold("r", 1000);
   CHECK(strstr(redlock_server_error(&rl, 0), "max number of clients"));
-  end();
 }
 
 TEST(no_such_server_is_null) { /* R15 */
@@ -209,7 +198,6 @@ TEST(no_such_server_is_null) { /* R15 */
   CHECK(redlock_server_error(&rl, -2) == NULL);
   CHECK(redlock_server_error(&rl, 3) == NULL);
   CHECK(redlock_server_error(&rl, 2) != NULL && !redlock_server_error(&rl, 2)[0]);
-  end();
 }
 
 /* As a port does that wants TLS, when it is spoken to without. */
@@ -226,5 +214,4 @@ TEST(who_hangs_up_unanswered_may_want_tls) { /* R15 */
   run_for(1);
   if (!CHECK(strstr(redlock_server_error(&rl, 1), "no connection")))
     printf("    %s\n", redlock_server_error(&rl, 1));
-  end();
 }

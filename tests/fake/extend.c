@@ -11,7 +11,6 @@ TEST(an_extension_counts_from_its_own_start) { /* R18 */
   run_for(1);
   CHECK_EQ(fake_holders(&fake, "r"), 5);
   CHECK_EQ(fake_pttl(&fake, 4, "r"), 3000 - 2);
-  end();
 }
 
 TEST(an_extension_never_shortens) { /* R18 */
@@ -23,7 +22,6 @@ TEST(an_extension_never_shortens) { /* R18 */
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), before - 1);
   run_for(2);
   CHECK_EQ(fake_pttl(&fake, 0, "r"), 10000 - 4);
-  end();
 }
 
 TEST(an_extension_asks_for_the_owner_and_the_ttl) { /* R18 */
@@ -33,7 +31,6 @@ TEST(an_extension_asks_for_the_owner_and_the_ttl) { /* R18 */
   CHECK_EQ(fake_nth(&fake, 0, FAKE_EXTEND, 0)->ttl_ms, 2000);
   CHECK(fake_text_same(&fake_nth(&fake, 0, FAKE_EXTEND, 0)->value,
                        &fake_nth(&fake, 0, FAKE_SET, 0)->value));
-  end();
 }
 
 TEST(a_failure_changes_nothing_and_can_be_repeated) { /* R19 R22 */
@@ -53,7 +50,6 @@ TEST(a_failure_changes_nothing_and_can_be_repeated) { /* R19 R22 */
   run_for(5);
   CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 1);
-  end();
 }
 
 TEST(loss_on_a_majority_is_proved) { /* R19 */
@@ -65,7 +61,6 @@ TEST(loss_on_a_majority_is_proved) { /* R19 */
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   run_for(3);
   CHECK(fake_holders(&fake, "r") <= 2); /* never created again */
-  end();
 }
 
 TEST(two_of_five_gone_is_not_proved) { /* R19 */
@@ -80,7 +75,6 @@ TEST(two_of_five_gone_is_not_proved) { /* R19 */
   run_for(5);
   CHECK_EQ(redlock_extend(&rl, &lock, 20000), REDLOCK_OK);
   CHECK_EQ(fake_holders(&fake, "r"), 3); /* a vanished key is not created */
-  end();
 }
 
 TEST(after_the_deadline_it_is_refused) { /* R18 R22 */
@@ -91,7 +85,6 @@ TEST(after_the_deadline_it_is_refused) { /* R18 R22 */
   CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_EXPIRED);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
-  end();
 }
 
 TEST(just_before_the_deadline_it_is_tried) { /* R18 */
@@ -101,7 +94,6 @@ TEST(just_before_the_deadline_it_is_tried) { /* R18 */
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 2);
   CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 1);
-  end();
 }
 
 /* 19 ms are left, and the answers take so long. */
@@ -121,13 +113,11 @@ TEST(the_old_deadline_ends_it) { /* R19: EXPIRED, and released everywhere */
   run_for(1);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 5);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
-  end();
 }
 
 TEST(one_millisecond_before_the_old_deadline_counts) { /* R18 */
   CHECK_EQ(extend_at_the_end(18), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(5000) - 18);
-  end();
 }
 
 TEST(hung_servers_do_not_hold_it_up) { /* R10 */
@@ -137,7 +127,6 @@ TEST(hung_servers_do_not_hold_it_up) { /* R10 */
   start_timing();
   CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_NO_QUORUM);
   CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
-  end();
 }
 
 TEST(max_hold_bounds_it) { /* R20 */
@@ -156,7 +145,6 @@ TEST(max_hold_bounds_it) { /* R20 */
   CHECK_EQ(got, REDLOCK_LIMIT);
   CHECK(now() < grant + 3000);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0); /* it stands until its deadline */
-  end();
 }
 
 /* It took no bytes while a quorum decided. */
@@ -169,7 +157,6 @@ TEST(a_slow_server_is_extended_too) { /* R18 */
   fake.server[2].socket_room = SIZE_MAX;
   run_for(5);
   CHECK(fake_pttl(&fake, 2, "r") > 900);
-  end();
 }
 
 /* The process stood still past the deadline, and then hears that the extension failed. */
@@ -183,5 +170,4 @@ TEST(a_failure_that_is_heard_too_late_ends_it) { /* R19 */
   CHECK_EQ(finish(&lock), REDLOCK_EXPIRED);
   run_for(5);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
-  end();
 }

@@ -52,7 +52,6 @@ TEST(a_grant_has_a_token) { /* R25 */
     CHECK(fake_pttl(&fake, i, "r:fence") > MAX_TTL - 20);
     CHECK(fake_pttl(&fake, i, "r") <= 1000);
   }
-  end();
 }
 
 TEST(off_nothing_on_the_wire_changes) { /* R25 */
@@ -63,7 +62,6 @@ TEST(off_nothing_on_the_wire_changes) { /* R25 */
   CHECK_EQ(lock.token, 0);
   CHECK(!set(0, 0)->fenced);
   CHECK(fake_key_at(&fake, 0, "r:fence") == NULL);
-  end();
 }
 
 TEST(it_needs_a_quarantine_long_enough) { /* R25 R24 */
@@ -74,7 +72,6 @@ TEST(it_needs_a_quarantine_long_enough) { /* R25 R24 */
   CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_INVALID);
   options.max_ttl_ms = 4 * SERVER_TIMEOUT;
   CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_OK);
-  end();
 }
 
 /* A hundred grants within one millisecond of our clock, and a millisecond's saw teeth between. */
@@ -91,7 +88,6 @@ TEST(tokens_rise_in_one_round_trip_each) { /* R25 */
       CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     }
     CHECK_EQ(sets(0), 100);
-    end();
     last = 0;
   }
 }
@@ -106,7 +102,6 @@ TEST(the_first_of_a_client_takes_two_rounds) { /* R25 */
   CHECK_EQ(sets(0), 2);
   CHECK(memcmp(&set(0, 0)->value, &set(0, 1)->value, sizeof(struct fake_text)) != 0); /* R3 */
   CHECK(strcmp(redlock_server_error(&rl, 0), "") == 0);
-  end();
 }
 
 /* What a minority of five does in the worlds of the next tests. */
@@ -129,7 +124,6 @@ static void a_first_call(enum minority how, int first, int second, int third_ms)
   ready();
   if (!CHECK_EQ(take("r"), REDLOCK_OK))
     printf("    %d, servers %d and %d, %d\n", how, first, second, third_ms);
-  end();
 }
 
 TEST(a_minority_does_not_decide_a_first_call) { /* R16 R23 R25 */
@@ -150,7 +144,6 @@ TEST(a_majority_does) { /* R6 R23 R25 */
   start_timing();
   CHECK_EQ(take("r"), REDLOCK_TAKEN);
   CHECK(elapsed_ms() <= 6);
-  end();
 }
 
 TEST(extension_and_release_leave_it_alone) { /* R25 */
@@ -167,7 +160,6 @@ TEST(extension_and_release_leave_it_alone) { /* R25 */
     CHECK(fake_key_at(&fake, i, "r:fence") != NULL);
     CHECK(fake_key_at(&fake, i, "r") == NULL);
   }
-  end();
 }
 
 /* ---- What counts as a yes -------------------------------------------------------------------- */
@@ -181,7 +173,6 @@ static redlock_vote vote_for(const char *answer) {
   CHECK(status == REDLOCK_TAKEN || status == REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.token, 0);
   run_for(5);
-  end();
   return lock.votes[1];
 }
 
@@ -224,7 +215,6 @@ TEST(the_token_itself_is_no_yes) { /* R4 R25 */
     CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_OK);
     CHECK_EQ(set(0, 0)->token, (int64_t)lock.token + MS); /* a millisecond later */
     CHECK_EQ(sets(0), more < 0 ? 1 : 2);
-    end();
   }
 }
 
@@ -237,7 +227,6 @@ TEST(an_equal_token_is_taken_by_one) { /* R25 */
   CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(set(0, 0)->token, (int64_t)lock.token + MS);
   CHECK(other.token > lock.token + MS);
-  end();
 }
 
 TEST(a_token_leaves_in_pieces) { /* R8 R25 */
@@ -249,7 +238,6 @@ TEST(a_token_leaves_in_pieces) { /* R8 R25 */
     ready();
     take_and_release("r", 1000);
     CHECK_EQ(sets(0), 2);
-    end();
   }
 }
 
@@ -262,7 +250,6 @@ TEST(a_reply_split_at_every_byte) { /* R8 R25 */
     CHECK_EQ(take("r"), REDLOCK_OK);
     CHECK_EQ(sets(0), 1);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-    end();
   }
 }
 
@@ -278,7 +265,6 @@ TEST(a_late_yes_to_the_attempt_before_is_none) { /* R8 R25 */
   thaw(1, 2);
   CHECK(finish(&other) != REDLOCK_OK);
   CHECK_EQ(other.token, 0);
-  end();
 }
 
 /* Each server writes the counter before the lock: what fails between leaves no lock behind. */
@@ -292,7 +278,6 @@ TEST(no_lock_without_its_counter) { /* R25 */
   CHECK(fake_count(&fake, 0, FAKE_RELEASE) <= 1);
   SET_SERVERS(0, 2, store.fail_write, 0);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
-  end();
 }
 
 /* ---- Asked again ----------------------------------------------------------------------------- */
@@ -308,7 +293,6 @@ TEST(a_greater_token_is_overtaken_at_once) { /* R25 */
   CHECK_EQ(lock.token, low + 1);
   CHECK_EQ(sets(0), 2);
   CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 0); /* R7: who refused holds nothing */
-  end();
 }
 
 TEST(the_greatest_of_them_is) { /* R25 */
@@ -321,7 +305,6 @@ TEST(the_greatest_of_them_is) { /* R25 */
   count(3, 4, "r:fence", low - 1);
   CHECK_EQ(take("r"), REDLOCK_OK);
   CHECK_EQ(lock.token, most + 1);
-  end();
 }
 
 /* The next of this client, for another resource too, goes on from there. */
@@ -335,7 +318,6 @@ TEST(the_next_one_is_greater_at_once) { /* R25 */
   CHECK_EQ(take("r"), REDLOCK_OK);
   CHECK_EQ(lock.token, low + 2);
   CHECK_EQ(sets(0), 1);
-  end();
 }
 
 /* The counter is so far ahead that no token above it is in the window. */
@@ -349,7 +331,6 @@ TEST(it_is_asked_twice_more_and_no_oftener) { /* R25 R9 */
   CHECK_EQ(elapsed_ms(), 3);
   CHECK_EQ(sets(0), 3);
   CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 0); /* R7: it holds nothing */
-  end();
 }
 
 /* The releases that server 2 takes no byte of leave room for one round, and not for its second.
@@ -370,7 +351,6 @@ TEST(no_second_round_without_room) { /* R25 R11 */
   CHECK_EQ(sets(0), COUNT + 1);
   fake.server[2].socket_room = SIZE_MAX;
   CHECK_EQ(finish(&lock), REDLOCK_OK);
-  end();
 }
 
 TEST(an_attempt_is_counted_once) { /* R25 R9 */
@@ -383,7 +363,6 @@ TEST(an_attempt_is_counted_once) { /* R25 R9 */
   CHECK_EQ(sets(0), 6);
   CHECK(set(0, 2)->at - set(0, 0)->at <= 3);
   CHECK(set(0, 3)->at - set(0, 2)->at >= 100);
-  end();
 }
 
 /* What others proposed is no clock: the next guess is not pushed on by it. */
@@ -399,7 +378,6 @@ TEST(refusals_do_not_push_the_clock) { /* R25 */
   run_for(QUARTER_US / MS);
   CHECK_EQ(take("r"), REDLOCK_OK);
   CHECK((int64_t)lock.token <= wall_us(0) + QUARTER_US);
-  end();
 }
 
 TEST(whoever_is_taken_is_not_asked_again) { /* R25 R9 */
@@ -408,7 +386,6 @@ TEST(whoever_is_taken_is_not_asked_again) { /* R25 R9 */
   occupy(0, 1, "r", 5000);
   CHECK_EQ(take("r"), REDLOCK_TAKEN);
   CHECK_EQ(sets(0), 1);
-  end();
 }
 
 /* The second round has what is left of the first one's time. */
@@ -421,7 +398,6 @@ TEST(both_rounds_share_one_deadline) { /* R25 R10 R9 */
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TIMEOUT);
   CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   CHECK_EQ(lock.token, 0);
-  end();
 }
 
 /* Of five, two refuse and three are asked: who said yes to the first token is rolled back, who
@@ -440,7 +416,6 @@ TEST(a_first_round_is_rolled_back) { /* R7 R25 */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   run_for(5);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
-  end();
 }
 
 TEST(a_cancel_between_the_rounds_leaves_nothing) { /* R7 R25 */
@@ -454,7 +429,6 @@ TEST(a_cancel_between_the_rounds_leaves_nothing) { /* R7 R25 */
   CHECK_EQ(lock.token, 0);
   run_for(20);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
-  end();
 }
 
 /* ---- Clocks ---------------------------------------------------------------------------------- */
@@ -468,7 +442,6 @@ TEST(clocks_may_be_a_quarter_apart) { /* R25 */
     fake_freeze(&fake, (off + 1) % 3); /* so that it is needed */
     CHECK_EQ(take("r"), REDLOCK_OK);
     CHECK_EQ(sets(off), 1);
-    end();
   }
 }
 
@@ -500,7 +473,6 @@ TEST(one_round_trip_is_enough) { /* R25 */
   CHECK_EQ(redlock_acquire(&rival, &lock, "warm", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rival, &lock), REDLOCK_OK);
   CHECK(rounds_of(1000, 2, 4) <= 1010); /* hand-overs, slower than replies differ */
-  end();
 }
 
 /* An hour to either side, and a little more than the window. */
@@ -520,7 +492,6 @@ TEST(a_wild_minority_moves_nothing) { /* R25 R16 */
       CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     }
     CHECK_EQ(sets(0), 20);
-    end();
   }
 }
 
@@ -543,7 +514,6 @@ TEST(a_clock_that_counts_from_the_epoch_is_as_good) { /* R25 R16 */
       CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     }
     CHECK_EQ(sets(0), 20);
-    end();
   }
 }
 
@@ -556,7 +526,6 @@ TEST(whose_clock_is_far_is_told) { /* R25 R15 R23 */
   CHECK(lock.votes[0] == REDLOCK_VOTE_CLOCK || lock.votes[2] == REDLOCK_VOTE_CLOCK);
   CHECK(strstr(redlock_server_error(&rl, lock.votes[0] == REDLOCK_VOTE_CLOCK ? 0 : 2), "clock"));
   CHECK_EQ(lock.token, 0);
-  end();
 }
 
 /* All servers are set, forwards or back, while the client lives: it learns that in one round. */
@@ -569,7 +538,6 @@ TEST(a_step_of_all_clocks_costs_a_round) { /* R25 */
     CHECK_EQ(sets(0), 2);
     CHECK(llabs((int64_t)lock.token - wall_us(0) - QUARTER_US) < 5 * MS);
     CHECK(strcmp(redlock_server_error(&rl, 0), "") == 0);
-    end();
   }
 }
 
@@ -583,7 +551,6 @@ TEST(a_failure_leaves_no_token) { /* R25 */
   occupy(0, 1, "r", 1000);
   CHECK_EQ(take("r"), REDLOCK_TAKEN);
   CHECK_EQ(lock.token, 0);
-  end();
 }
 
 TEST(a_grant_that_lapses_in_the_queue_leaves_no_token) { /* R25 R1 */
@@ -595,7 +562,6 @@ TEST(a_grant_that_lapses_in_the_queue_leaves_no_token) { /* R25 R1 */
   take_all(&rl);
   CHECK_EQ(second->status, REDLOCK_EXPIRED);
   CHECK_EQ(second->token, 0);
-  end();
 }
 
 TEST(a_grant_that_is_cancelled_leaves_no_token) { /* R25 */
@@ -605,7 +571,6 @@ TEST(a_grant_that_is_cancelled_leaves_no_token) { /* R25 */
   second = still_queued();
   CHECK_EQ(redlock_cancel(&rl, second), REDLOCK_OK);
   CHECK_EQ(second->token, 0);
-  end();
 }
 
 /* ---- The quarantine -------------------------------------------------------------------------- */
@@ -623,7 +588,6 @@ TEST(the_quarantine_overrides_them_all) { /* R24 R25 */
   forget_log();
   CHECK_EQ(take("r"), REDLOCK_OK);
   CHECK_EQ(sets(0), 2); /* the first asks for the clock */
-  end();
 }
 
 /* It forgot its counters, but nobody hears its yes before its clock has passed them all. */
@@ -639,7 +603,6 @@ TEST(a_server_that_forgot_lets_no_older_token_in) { /* R24 R25 */
   CHECK(redlock_acquire(&rl, &lock, "r", 1000, 3000) != REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2 * MAX_TTL), REDLOCK_OK);
   CHECK((int64_t)lock.token > last);
-  end();
 }
 
 /* A counter far from every clock is no counter of ours. */
@@ -656,7 +619,6 @@ TEST(a_wild_counter_is_not_gone_on_from) { /* R25 */
   CHECK_EQ(sets(1), 3);
   CHECK_EQ(take("r"), REDLOCK_OK); /* within the same millisecond: above its last token */
   CHECK_EQ(sets(1), 4);
-  end();
 }
 
 /* Of three one has it taken, one tells its clock, and the third answers when the round is over. The
@@ -679,7 +641,6 @@ TEST(a_round_that_asks_for_clocks_ends_in_time) { /* R10 R16 R25 */
   CHECK(elapsed_ms() <= TTL);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_CLOCK);
   CHECK_EQ(set(1, TRIES - 1)->token, 0);
-  end();
 }
 
 TEST(no_round_begins_when_the_time_is_up) { /* R25 R10 */
@@ -690,7 +651,6 @@ TEST(no_round_begins_when_the_time_is_up) { /* R25 R10 */
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_CLOCK);
   run_for(10);
   CHECK_EQ(sets(0), 1);
-  end();
 }
 
 /* One said yes, one refused the token, and the third had its time. */
@@ -706,7 +666,6 @@ TEST(no_round_begins_when_a_silent_server_took_the_time) { /* R25 R10 R7 */
   run_for(10);
   CHECK_EQ(sets(0), 1);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
-  end();
 }
 
 /* Nobody tells when a counter is within reach again: it is polled, more and more rarely. */
@@ -723,7 +682,6 @@ static void a_refused_waiter(int stepped_back) {
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 4000), REDLOCK_TAKEN);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_LOW);
   CHECK(sets(0) >= 3 * 15 && sets(0) <= 3 * 150); /* three rounds each */
-  end();
 }
 
 TEST(a_waiter_whose_token_is_refused_polls) { a_refused_waiter(0); } /* R25 R26 R9 */
@@ -736,5 +694,4 @@ TEST(who_is_only_asked_for_the_clock_has_no_error) { /* R15 */
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   while (sets(0) < 2) CHECK(redlock_wait(&rl, 1) == NULL);
   for (i = 0; i < 3; i++) CHECK_EQ(redlock_server_error(&rl, i)[0], 0);
-  end();
 }

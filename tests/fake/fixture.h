@@ -1,6 +1,7 @@
 /* fixture.h: one client on one fake, for the test programs of this folder.
- * A test is   world(5); ... CHECK...; end();   or, to change the options or the list first,
- * prepare(5); options.max_attempts = 3; ready(); ...; end(); */
+ * A test is   world(5); ... CHECK...;   or, to change the options or the list first,
+ * prepare(5); options.max_attempts = 3; ready(); ...;   A world ends when the test does, or when the
+ * next one begins; end() ends it before. */
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
@@ -24,8 +25,26 @@ static char servers[512];
 static redlock_lock *handed[HANDED]; /* what step and wait returned, in order */
 static int handed_count;
 
+static int is_open; /* a world is */
+
+/* What is true at the end of every test, whatever it is about. */
+static inline void end(void) {
+  if (!is_open) return;
+  is_open = 0;
+  fake.on_call = NULL;
+  redlock_close(&rl);
+  redlock_close(&rival);
+  CHECK_EQ(fake_open_count(&fake), 0);
+  if (!CHECK(!fake.misuse[0])) printf("    %s\n", fake.misuse);
+  CHECK(fake_no_set_twice(&fake, options.max_ttl_ms != 0)); /* R12 R29 */
+  fake_end(&fake);
+}
+
 static inline void prepare(int count) {
   int i;
+  end();
+  is_open = 1;
+  check.after_each = end;
   fake_begin(&fake, count);
   memset(&rl, 0, sizeof rl);
   memset(&rival, 0, sizeof rival);
@@ -228,15 +247,6 @@ static inline void restart(int first, int last) {
     int each_; \
     for (each_ = (first); each_ <= (last); each_++) fake.server[each_].member = (value); \
   } while (0)
-
-static inline void end(void) {
-  redlock_close(&rl);
-  redlock_close(&rival);
-  CHECK_EQ(fake_open_count(&fake), 0);
-  if (!CHECK(!fake.misuse[0])) printf("    %s\n", fake.misuse);
-  CHECK(fake_no_set_twice(&fake, options.max_ttl_ms != 0)); /* R12 R29 */
-  fake_end(&fake);
-}
 
 static inline void end_without_a_key(void) {
   CHECK_EQ(fake_live_keys(&fake), 0);

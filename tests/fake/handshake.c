@@ -35,7 +35,6 @@ TEST(goes_alone_in_one_round_trip) { /* R4 */
   CHECK(auth && select && select->at == auth->at);
   CHECK(set && set->kind == FAKE_SET && set->at == auth->at + 11);
   CHECK(!fake_key_at(&fake, 0, "r")); /* database 3, not 0 */
-  end();
 }
 
 TEST(is_said_once_for_each_connection) {
@@ -52,7 +51,6 @@ TEST(is_said_once_for_each_connection) {
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(fake_count(&fake, 0, FAKE_AUTH), 1);
   CHECK_EQ(fake_count(&fake, 1, FAKE_AUTH), 0);
-  end();
 }
 
 /* A connection that is lost in the middle of its handshake is not made again for nothing. */
@@ -71,7 +69,6 @@ TEST(a_lost_one_is_not_opened_again_with_nothing_due) { /* R27 */
   run_for(60000);
   CHECK_EQ(fake.server[0].connections, opens);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);
-  end();
 }
 
 /* Redis 6 and later take a password of any length. */
@@ -83,7 +80,6 @@ TEST(a_long_password_leaves_in_pieces) {
   options.password = password;
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  end();
 }
 
 TEST(a_wrong_password_is_kept_and_told) { /* R4 R15 */
@@ -107,7 +103,6 @@ TEST(a_missing_password_is_told) { /* R15 */
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK(strstr(redlock_server_error(&rl, 0), "NOAUTH") != NULL);
-  end();
 }
 
 TEST(a_wrong_password_of_a_minority_does_not_show) { /* R16 */
@@ -119,7 +114,6 @@ TEST(a_wrong_password_of_a_minority_does_not_show) { /* R16 */
   start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(elapsed_ms(), 2); /* the handshake and the lock */
-  end();
 }
 
 /* Behind a refused handshake nothing leaves: there is no vote, and nothing to undo. */
@@ -138,7 +132,6 @@ TEST(nothing_is_sent_behind_a_refused_select) { /* R4 */
   ready();
   check_nothing_was_sent();
   CHECK(strstr(redlock_server_error(&rl, 0), "DB index") != NULL);
-  end();
 }
 
 TEST(nothing_is_sent_behind_a_refused_auth) { /* R4: AUTH where none is set */
@@ -146,7 +139,6 @@ TEST(nothing_is_sent_behind_a_refused_auth) { /* R4: AUTH where none is set */
   options.password = "secret";
   ready();
   check_nothing_was_sent();
-  end();
 }
 
 TEST(one_refused_select_is_no_vote) { /* R4 */
@@ -169,7 +161,6 @@ TEST(no_set_reaches_the_wrong_database) { /* R4 */
   run_for(20);
   CHECK_EQ(fake_live_keys(&fake), 2); /* in database 3 of the others */
   CHECK_EQ(lock.votes[2] == REDLOCK_VOTE_YES, 0);
-  end();
 }
 
 TEST(nothing_goes_before_the_next_handshake_succeeds) { /* R4 */
@@ -185,7 +176,6 @@ TEST(nothing_goes_before_the_next_handshake_succeeds) { /* R4 */
   CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 0);
   SET_SERVERS(0, 2, store.databases, 16);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 60000), REDLOCK_OK);
-  end();
 }
 
 /* The connection to the last server is lost, and the next one is not let into its database: the
@@ -215,7 +205,6 @@ TEST(no_extension_follows_a_refused_handshake) { /* R4 */
   CHECK(fake_count(&fake, 2, FAKE_SELECT) >= 1);
   CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 0);
   CHECK(strstr(redlock_server_error(&rl, 2), "DB index") != NULL);
-  end();
 }
 
 TEST(a_refusal_split_at_every_byte) { /* R4 R8 */
@@ -227,7 +216,6 @@ TEST(a_refusal_split_at_every_byte) { /* R4 R8 */
     SET_SERVERS(0, 2, split_ms, 2);
     ready();
     check_nothing_was_sent();
-    end();
   }
 }
 
@@ -242,7 +230,6 @@ TEST(a_handshake_in_pieces_owes_no_more) { /* R13 */
   run_for(2 * SERVER_TIMEOUT);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].connections, 1);
-  end();
 }
 
 /* Nobody needs the server any more that was asked who it is and says nothing. */
@@ -256,7 +243,6 @@ TEST(a_silent_handshake_is_given_up) { /* R14 R27 */
   run_for(5000);
   CHECK_EQ(redlock_fds(&rl, want, 3), 2);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);
-  end();
 }
 
 /* Garbage that looks like its answer comes before all of the handshake has left. */
@@ -274,5 +260,4 @@ TEST(an_answer_to_what_has_not_left_is_none) { /* R4 R8 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   run_for(200);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_SET), 0);
-  end();
 }

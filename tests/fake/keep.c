@@ -19,7 +19,6 @@ TEST(a_kept_lock_is_extended_at_half_of_its_validity) { /* R20 */
   CHECK(first && first->ttl_ms == 1000);
   CHECK(fake_count(&fake, 0, FAKE_EXTEND) >= 19 && fake_count(&fake, 0, FAKE_EXTEND) <= 22);
   CHECK_EQ(fake_holders(&fake, "r"), 5);
-  end();
 }
 
 /* Those that fall due first are extended first, however many wait for room. */
@@ -37,7 +36,6 @@ TEST(many_are_kept_in_turn) { /* R11 R19 */
   run_for(20000);
   CHECK_EQ(handed_count, 0); /* none was lost */
   CHECK_EQ(fake_live_keys(&fake), 80 * 3);
-  end();
 }
 
 TEST(no_limit_asked_for_is_that_of_the_options) { /* R20 */
@@ -51,7 +49,6 @@ TEST(no_limit_asked_for_is_that_of_the_options) { /* R20 */
   run_for(2000);
   CHECK_EQ(handed_count, 1);
   CHECK_EQ(lock.status, REDLOCK_LIMIT);
-  end();
 }
 
 TEST(a_short_outage_is_survived) { /* R19 */
@@ -64,7 +61,6 @@ TEST(a_short_outage_is_survived) { /* R19 */
   run_for(300);
   CHECK(redlock_remaining_ms(&rl, &lock) > VALID(1000) / 2);
   CHECK_EQ(handed_count, 0);
-  end();
 }
 
 static int64_t extended_at(int k) { return fake_nth(&fake, 0, FAKE_EXTEND, k)->at; }
@@ -81,7 +77,6 @@ TEST(failures_are_retried) { /* R19 */
   for (k = 2; k < most; k++)
     CHECK(extended_at(k) - extended_at(k - 1) <= extended_at(k - 1) - extended_at(k - 2) + 1);
   CHECK_EQ(handed_count, 0);
-  end();
 }
 
 TEST(the_loss_is_returned_once) { /* R19 R22 */
@@ -95,7 +90,6 @@ TEST(the_loss_is_returned_once) { /* R19 R22 */
   CHECK_EQ(lock.status, REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
-  end();
 }
 
 TEST(a_long_outage_loses_it_at_the_deadline) { /* R19 */
@@ -112,7 +106,6 @@ TEST(a_long_outage_loses_it_at_the_deadline) { /* R19 */
   run_for(100);
   CHECK_EQ(fake_holders(&fake, "r"), 0); /* released everywhere */
   CHECK_EQ(handed_count, 1);
-  end();
 }
 
 TEST(the_limit_is_returned_once) { /* R20 */
@@ -128,7 +121,6 @@ TEST(the_limit_is_returned_once) { /* R20 */
   run_for(5000);
   CHECK_EQ(handed_count, 1);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  end();
 }
 
 TEST(the_limit_of_the_options_is_the_default) { /* R20 */
@@ -140,7 +132,6 @@ TEST(the_limit_of_the_options_is_the_default) { /* R20 */
   run_for(5000);
   CHECK_EQ(handed_count, 1);
   CHECK_EQ(lock.status, REDLOCK_LIMIT);
-  end();
 }
 
 TEST(a_limit_that_is_past_already_ends_it) { /* R20 */
@@ -155,7 +146,6 @@ TEST(a_limit_that_is_past_already_ends_it) { /* R20 */
   CHECK_EQ(lock.status, REDLOCK_LIMIT);
   CHECK_EQ(now() + redlock_remaining_ms(&rl, &lock), end_at); /* as it was: no more, no less */
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
-  end();
 }
 
 TEST(release_stops_it) {
@@ -168,7 +158,6 @@ TEST(release_stops_it) {
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), extensions);
   CHECK_EQ(fake_live_keys(&fake), 0);
   CHECK_EQ(handed_count, 0);
-  end();
 }
 
 TEST(cancel_stops_it_and_leaves_it_held) {
@@ -181,7 +170,6 @@ TEST(cancel_stops_it_and_leaves_it_held) {
   run_for(2000);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), extensions);
   CHECK_EQ(handed_count, 0);
-  end();
 }
 
 TEST(blocking_calls_keep_other_locks) { /* someone who only blocks */
@@ -190,7 +178,6 @@ TEST(blocking_calls_keep_other_locks) { /* someone who only blocks */
   CHECK_EQ(redlock_acquire(&rl, &other, "busy", 1000, 10000), REDLOCK_TAKEN);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
   CHECK_EQ(fake_holders(&fake, "r"), 5);
-  end();
 }
 
 TEST(a_client_that_pauses_too_long_is_told) { /* R19 R22 */
@@ -201,7 +188,6 @@ TEST(a_client_that_pauses_too_long_is_told) { /* R19 R22 */
   CHECK_EQ(handed_count, 1);
   CHECK_EQ(lock.operation, REDLOCK_LOST);
   CHECK_EQ(lock.status, REDLOCK_EXPIRED);
-  end();
 }
 
 /* Grants that nobody can take fill the ring, while the caller is in a blocking call. */
@@ -214,7 +200,6 @@ TEST(want_of_room_does_not_lose_it) { /* R11 R20 */
   occupy(0, 4, "busy", 60000);
   CHECK_EQ(redlock_acquire(&rl, &other, "busy", 1000, 10000), REDLOCK_TAKEN);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
-  end();
 }
 
 /* It is asked for in time, the process stands still until it is over, and then the quorum's yes is
@@ -230,7 +215,6 @@ TEST(a_clock_that_fails_does_not_put_the_loss_off) { /* R19 R27 */
   CHECK(redlock_step(&rl) == &lock);
   CHECK_EQ(lock.operation, REDLOCK_LOST);
   CHECK_EQ(lock.status, REDLOCK_EXPIRED);
-  end();
 }
 
 TEST(a_release_hands_the_loss_back) { /* R21 */
@@ -241,7 +225,6 @@ TEST(a_release_hands_the_loss_back) { /* R21 */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
   memset(&lock, 0xa5, sizeof lock);
   CHECK(redlock_wait(&rl, 0) == NULL);
-  end();
 }
 
 TEST(hundreds_of_steps_wait_only_when_due) { /* no busy loop */
@@ -249,7 +232,6 @@ TEST(hundreds_of_steps_wait_only_when_due) { /* no busy loop */
   fake.calls[FAKE_WAIT] = 0;
   run_for(10000);
   CHECK(fake.calls[FAKE_WAIT] < 21 * 8);
-  end();
 }
 
 /* Nobody waits for the release of a lock that is given up, and the next thing to do by the clock is
@@ -269,7 +251,6 @@ TEST(a_silent_server_is_noticed_while_nothing_else_is_due) { /* R13 R27 */
   CHECK_EQ(redlock_acquire(&rl, &other, "y", 60000, 0), REDLOCK_NO_QUORUM);
   CHECK(elapsed_ms() <= 1);
   CHECK_EQ(other.votes[4], REDLOCK_VOTE_TIMEOUT);
-  end();
 }
 
 /* While nothing was active nobody missed it. */
@@ -284,7 +265,6 @@ TEST(what_was_lost_before_is_connected_to_at_once) { /* R14 R27 */
   CHECK_EQ(redlock_timeout_ms(&rl), 0);
   take_all(&rl);
   CHECK_EQ(fake_open_count(&fake), 3);
-  end();
 }
 
 /* No operation was pending, so none was cancelled. */
@@ -293,5 +273,4 @@ TEST(a_lock_that_is_kept_no_more_is_as_it_was) {
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
   CHECK_EQ(lock.status, REDLOCK_OK);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
-  end();
 }

@@ -333,5 +333,4 @@ TEST(without_a_layer_it_says_what_to_do) {
   options.tls = NULL;
   CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_INVALID);
   CHECK(strstr(redlock_server_error(&rl, 0), "options.tls"));
-  end();
 }

@@ -9,7 +9,6 @@ static void list_is_refused(const char *list) {
   prepare(8);
   if (!CHECK_EQ(redlock_init(&rl, list, &options), REDLOCK_INVALID)) printf("    %s\n", list);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_INVALID);
-  end();
 }
 
 TEST(one_address_twice_is_refused) { /* R5 */
@@ -74,7 +73,6 @@ TEST(time_starts_when_a_command_is_encoded) { /* R11 R1 */
   CHECK(handed_once_each());
   CHECK(now() - start > 100); /* they did wait */
   for (k = 0; k < MANY; k++) CHECK(fake_pttl(&fake, 0, many[k].resource) > 0);
-  end();
 }
 
 TEST(they_are_served_in_turn) { /* R11 */
@@ -83,7 +81,6 @@ TEST(they_are_served_in_turn) { /* R11 */
   start_many();
   run_for(2000);
   for (i = 0; i < MANY; i++) CHECK(handed[i] == &many[i]);
-  end();
 }
 
 TEST(hundreds_with_a_stalled_server) { /* R11 R13 R16 */
@@ -117,7 +114,6 @@ TEST(hundreds_cancelled_while_they_wait) { /* R11 */
   run_for(1000);
   CHECK_EQ(fake_live_keys(&fake), 0);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 1000), REDLOCK_OK);
-  end();
 }
 
 TEST(hundreds_on_dead_servers_all_fail) { /* R11 R10 */
@@ -144,7 +140,6 @@ TEST(a_release_needs_no_room_of_others) { /* R7: its place is reserved */
   CHECK(elapsed_ms() <= 200);
   run_for(2000);
   CHECK(!fake_key_at(&fake, 0, "r"));
-  end();
 }
 
 /* Hundreds of kept locks have to be extended at once, and the last of them is kept no more. */
@@ -162,7 +157,6 @@ TEST(blocking_calls_come_behind_kept_locks) { /* R11 */
   count = fake_count(&fake, 0, FAKE_EXTEND);
   CHECK_EQ(count, MANY);
   CHECK_EQ(fake_nth(&fake, 0, FAKE_EXTEND, count - 1)->key.byte[0], 'o');
-  end();
 }
 
 TEST(an_extension_does_not_wait_for_the_caller) { /* R10 */
@@ -172,7 +166,6 @@ TEST(an_extension_does_not_wait_for_the_caller) { /* R10 */
   start_timing();
   CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_OK);
   CHECK(elapsed_ms() <= 200);
-  end();
 }
 
 /* It was found to have expired while nobody took the grants that keep all the room. */
@@ -192,7 +185,6 @@ TEST(a_release_of_an_expired_lock_does_not_wait) { /* R10 */
   start_timing();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
   CHECK(elapsed_ms() <= 1);
-  end();
 }
 
 TEST(an_acquire_ends_though_the_queue_is_long) { /* R9 R10 R11 */
@@ -203,7 +195,6 @@ TEST(an_acquire_ends_though_the_queue_is_long) { /* R9 R10 R11 */
   CHECK(elapsed_ms() <= 1000);
   run_for(2000);
   CHECK(handed_once_each());
-  end();
 }
 
 /* While a blocking call goes on, grants pile up in the queue; then they are all cancelled, some
@@ -222,7 +213,6 @@ TEST(cancelled_grants_are_released_though_the_ring_was_full) { /* R7 R11 */
   world(3);
   hold("r", 60000);
   pile_up_and_cancel();
-  end();
 }
 
 /* The same with the ring full of rounds that one slow server still has to decide. */
@@ -234,7 +224,6 @@ TEST(cancelled_grants_are_released_behind_slow_rounds) { /* R7 R11 */
   hold("r", 60000);
   fake.server[2].reply_ms = 40;
   pile_up_and_cancel();
-  end();
 }
 
 /* Grants that nobody can take hold all the room while a blocking call needs some; then they are
@@ -253,7 +242,6 @@ TEST(after_cancelled_grants_there_is_room_again) { /* R7 R11 */
   run_for(2000);
   CHECK(handed_once_each());
   for (i = 0; i < MANY; i++) CHECK_EQ(many[i].status, REDLOCK_OK);
-  end();
 }
 
 TEST(grants_that_close_withdraws_are_released) { /* R7 R11 */
@@ -308,7 +296,6 @@ TEST(a_cancel_that_frees_room_wakes_the_queue) { /* R11 R27 */
   CHECK_EQ(redlock_timeout_ms(&rl), 0);
   run_for(1);
   CHECK(fake.calls[FAKE_SEND] > 0);
-  end();
 }
 
 /* One server takes no bytes: what it did not get in time is given up, and that makes room. */
@@ -324,7 +311,6 @@ TEST(a_command_that_ages_out_wakes_the_queue) { /* R11 R12 R27 */
     take_and_release("r", 300);
     CHECK(now() - start <= 310);
   }
-  end();
 }
 
 TEST(grants_that_lapse_in_a_long_queue_are_released) { /* R1 R11 */
@@ -339,7 +325,6 @@ TEST(grants_that_lapse_in_a_long_queue_are_released) { /* R1 R11 */
   for (i = 0; i < MANY; i++)
     CHECK(many[i].status == REDLOCK_OK ? redlock_remaining_ms(&rl, &many[i]) > 0
                                        : !fake_key_at(&fake, 0, many[i].resource));
-  end();
 }
 
 /* The process stands still until hundreds of kept locks are over. A blocking call for another lock
@@ -363,7 +348,6 @@ TEST(hundreds_of_lost_locks_are_released_at_once) { /* R19 R11 R27 */
   for (i = 0; i < MANY; i++) CHECK(!fake_key_at(&fake, 0, many[i].resource));
   for (i = 0; i < 3 * MANY; i++)
     if (!CHECK(fake_nth(&fake, FAKE_ANY, FAKE_RELEASE, i)->at <= start + 40)) break;
-  end();
 }
 
 /* One server has a part of a command when the ring is full: the rest of it follows in any case. */

@@ -141,7 +141,6 @@ TEST(the_old_one_wins) { /* R26 */
     end_of_turn();
   }
   CHECK(old >= TURNS * 9 / 10);
-  end();
 }
 
 /* What a holder tells may be of other times, or a lie: it costs a second at most. */
@@ -159,7 +158,6 @@ TEST(no_age_keeps_a_waiter_away) { /* R26 */
       CHECK(time_to_win() <= 1100);
       CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     }
-  end();
 }
 
 /* It is as if nobody waited. */
@@ -178,7 +176,6 @@ TEST(a_value_of_another_size_tells_no_age) { /* R26 */
     CHECK(time_to_win() <= 60);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
-  end();
 }
 
 /* The holder changes often, and one of three tells another age than the others: how long the lock
@@ -204,7 +201,6 @@ TEST(a_minority_that_lies_delays_nobody) { /* R26 R16 */
   int liar;
   world_of_two();
   for (liar = 0; liar < 3; liar++) CHECK(time_beside_a_liar(liar, 0, GREATEST) <= 60);
-  end();
 }
 
 /* Nor does one that says that nobody waits hurry anybody: the others say who waited. */
@@ -214,7 +210,6 @@ TEST(a_minority_that_hides_an_age_hurries_nobody) { /* R26 R16 */
   world_of_two();
   for (turn = 0; turn < 20; turn++) backed_off_ms += time_beside_a_liar(turn % 3, 100000, 0);
   CHECK(backed_off_ms >= 20 * 250);
-  end();
 }
 
 /* Where few wait, whoever is not in turn would leave the lock free for nothing. */
@@ -229,7 +224,6 @@ TEST(a_waiter_of_a_few_attempts_hardly_backs_off) { /* R26 */
     CHECK(time_to_win() <= 60);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
-  end();
 }
 
 /* One that has just come, and found it free, has no age to tell. Who is not in turn backs off as
@@ -248,7 +242,6 @@ TEST(a_newcomer_makes_nobody_try_sooner) { /* R26 */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
   CHECK(backed_off_ms >= 20 * 250);
-  end();
 }
 
 /* Those who came at once have the same age, but for their luck: the ages that they tell differ. */
@@ -270,5 +263,4 @@ TEST(luck_tells_apart_who_came_at_once) { /* R26 */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
   CHECK(least <= LONG_AGO * 5 / 4 && most >= least + LONG_AGO / 4);
-  end();
 }

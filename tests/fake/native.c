@@ -101,7 +101,6 @@ TEST(it_finds_only_its_own_value) { /* R21 */
     CHECK_EQ(natives(i), 1);
     CHECK_EQ(redlock_server_error(&rl, i)[0], '\0');
   }
-  end();
 }
 
 /* It compares all that the SET stored, so the age behind the value too (R26). */
@@ -137,7 +136,6 @@ TEST(it_wakes_the_next) { /* R26 */
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   CHECK(now() - released_at < 100);
   CHECK_EQ(natives(0), 1);
-  end();
 }
 
 /* Server 0 answers what its socket took, all at once, and takes the rest. */
@@ -171,7 +169,6 @@ TEST(the_trial_changes_nothing) { /* R21 */
   ready_rival();
   CHECK_EQ(redlock_acquire(&rival, &other, "redlock", 1000, 0), REDLOCK_TAKEN);
   CHECK_EQ(fake_holders(&fake, "redlock"), 3);
-  end();
 }
 
 /* Whatever a server says to it, the handshake goes on: it gets scripts. */
@@ -274,7 +271,6 @@ TEST(other_errors_stand) { /* R10 R15 R27 */
     CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
     run_for(30000);
     CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
-    end();
   }
 }
 
@@ -289,7 +285,6 @@ TEST(an_error_to_the_script_stands) { /* R10 R21 R27 */
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
   run_for(30000);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 6);
-  end();
 }
 
 /* While it waits for the script's answer, the round is open, and ends in its time. */
@@ -303,7 +298,6 @@ TEST(the_vote_of_a_refused_one_is_open) { /* R10 R23 */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
   CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TIMEOUT);
-  end();
 }
 
 /* A roll-back is a release like any other. */
@@ -315,5 +309,4 @@ TEST(a_roll_back_is_native_too) { /* R7 */
   run_for(10);
   CHECK_EQ(natives(2), 1);
   CHECK(!fake_key_at(&fake, 2, "r"));
-  end();
 }

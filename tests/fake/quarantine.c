@@ -18,7 +18,6 @@ TEST(info_goes_before_the_first_vote) { /* R24 R4 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(elapsed_ms(), 22); /* one round trip for it, and the lock's own */
   CHECK_EQ(fake_nth(&fake, 0, FAKE_ANY, 0)->kind, FAKE_INFO);
-  end();
 }
 
 TEST(ttl_over_the_maximum_is_invalid) { /* R24 */
@@ -27,7 +26,6 @@ TEST(ttl_over_the_maximum_is_invalid) { /* R24 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL + 1, 0), REDLOCK_INVALID);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL, 0), REDLOCK_OK);
   CHECK_EQ(redlock_extend(&rl, &lock, MAX_TTL + 1), REDLOCK_INVALID);
-  end();
 }
 
 TEST(a_young_server_does_not_vote) { /* R24: uptime less 2 s */
@@ -44,7 +42,6 @@ TEST(an_old_server_votes) { /* R24 */
   prepare_started(3, MAX_TTL + 3000);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  end();
 }
 
 /* Without a clock nobody knows since when it has been up. */
@@ -62,7 +59,6 @@ TEST(whose_uptime_no_clock_times_does_not_vote) { /* R24 R2 */
   occupy(1, 1, "s", 60000); /* so that it is needed, and it votes again */
   CHECK_EQ(redlock_acquire(&rl, &other, "s", 1000, 1000), REDLOCK_OK);
   CHECK_EQ(redlock_server_error(&rl, 0)[0], 0);
-  end();
 }
 
 /* As long as a ttl may be, and to the second. */
@@ -74,7 +70,6 @@ TEST(a_long_quarantine_is_exact) { /* R24 */
     options.max_ttl_ms = (uint32_t)max_ttl_ms;
     ready();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), young ? REDLOCK_NO_QUORUM : REDLOCK_OK);
-    end();
   }
 }
 
@@ -91,7 +86,6 @@ TEST(a_run_id_of_noughts_is_one) { /* R24 */
   run_for(5);
   occupy(1, 1, "s", 60000); /* so that it is needed */
   CHECK_EQ(redlock_acquire(&rl, &other, "s", 1000, 0), REDLOCK_OK);
-  end();
 }
 
 TEST(a_server_votes_when_it_is_old_enough) { /* R24: local time since INFO counts */
@@ -102,7 +96,6 @@ TEST(a_server_votes_when_it_is_old_enough) { /* R24: local time since INFO count
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   run_for(200);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  end();
 }
 
 TEST(a_restarted_majority_grants_nothing) { /* R24 */
@@ -114,7 +107,6 @@ TEST(a_restarted_majority_grants_nothing) { /* R24 */
   CHECK(redlock_acquire(&rl, &other, "r", 8000, 300) != REDLOCK_OK);
   run_for(15000);
   CHECK_EQ(redlock_acquire(&rl, &other, "r", 8000, 3000), REDLOCK_OK);
-  end();
 }
 
 TEST(a_restarted_minority_does_not_show) { /* R24 R16 */
@@ -124,7 +116,6 @@ TEST(a_restarted_minority_does_not_show) { /* R24 R16 */
   start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK(elapsed_ms() <= 1);
-  end();
 }
 
 TEST(a_replica_does_not_vote) { /* R24 */
@@ -133,7 +124,6 @@ TEST(a_replica_does_not_vote) { /* R24 */
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
-  end();
 }
 
 /* Nor is an array that ends in a number the number that was asked for. */
@@ -145,7 +135,6 @@ TEST(an_array_tells_no_run_id) { /* R4 R24 */
     ready();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
     CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
-    end();
   }
 }
 
@@ -173,7 +162,6 @@ TEST(a_refused_wake_up_request_hides_nothing) { /* R15 R24 R26 */
       CHECK(strcmp(redlock_server_error(&rl, 2), "the same server as another entry") == 0);
       run_for(100);
     }
-    end();
   }
 }
 
@@ -184,7 +172,6 @@ TEST(a_refusal_in_its_own_words_stays) { /* R15 R24 */
   fake_answer(&fake, 0, FAKE_INFO, -1, "-NOPERM 'info'\r\n");
   ready_and_warm();
   CHECK(strcmp(redlock_server_error(&rl, 0), "NOPERM 'info'") == 0);
-  end();
 }
 
 TEST(no_info_no_vote) { /* R24: loudly */
@@ -223,7 +210,6 @@ TEST(who_hides_its_start_does_not_vote) { /* R24: loudly */
     CHECK_EQ(fake_live_keys(&fake), 0);
     for (i = 0; i < 2; i++) fake.server[i].store.hide_run_id = fake.server[i].store.hide_uptime = 0;
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
-    end();
   }
 }
 
@@ -232,7 +218,6 @@ TEST(an_old_readonly_server_does_not_vote) { /* R24 R15 */
   ready_and_warm();
   fake_answer(&fake, FAKE_ANY, FAKE_SET, 3, "-READONLY You can't write\r\n");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  end();
 }
 
 TEST(one_server_behind_two_entries_is_refused) { /* R5 */
@@ -243,7 +228,6 @@ TEST(one_server_behind_two_entries_is_refused) { /* R5 */
   CHECK(redlock_acquire(&rl, &lock, "r", 1000, 0) != REDLOCK_OK);
   run_for(20);
   CHECK(redlock_server_error(&rl, 0)[0] || redlock_server_error(&rl, 1)[0]);
-  end();
 }
 
 /* The first name said yes and went away, and the round goes on: the second says it in its place. */
@@ -262,7 +246,6 @@ TEST(it_says_yes_by_one_name_alone) { /* R5 */
   fake_answer(&fake, 2, FAKE_EXTEND, -1, ":1\r\n"); /* the same server: it has the value */
   CHECK_EQ(finish(&lock), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
-  end();
 }
 
 /* It moves while an extension is under way, and another server takes its place. */
@@ -284,7 +267,6 @@ TEST(a_server_that_moves_votes_once) { /* R5 */
   fake_answer(&fake, 2, FAKE_EXTEND, -1, ":1\r\n"); /* it has the value */
   CHECK_EQ(redlock_start_acquire(&rl, &other, "x", 1000, 0), REDLOCK_PENDING); /* so they connect */
   CHECK(finish(&lock) != REDLOCK_OK);
-  end();
 }
 
 TEST(a_server_may_move_to_another_name) { /* R5 */
@@ -295,7 +277,6 @@ TEST(a_server_may_move_to_another_name) { /* R5 */
   fake.server[0].refuses = 1; /* where it was, nobody is any more */
   reset(0, 1, FAKE_RST);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
-  end();
 }
 
 TEST(servers_may_change_names) { /* R5 R24 */
@@ -309,7 +290,6 @@ TEST(servers_may_change_names) { /* R5 R24 */
   fake.server[2].refuses = 1; /* so that both are needed */
   reset(0, 2, FAKE_RST);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 15000), REDLOCK_OK);
-  end();
 }
 
 /* The server of entry 0 goes to entry 1, where nobody was, and another one takes its place: there
@@ -335,7 +315,6 @@ TEST(one_whose_old_entry_is_still_connecting_votes) { /* R5 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_YES);
   CHECK(strcmp(redlock_server_error(&rl, 1), "") == 0);
-  end();
 }
 
 /* What the entry knew was the other server's: how long the new one runs is all that counts. */
@@ -346,7 +325,6 @@ TEST(an_entry_that_lost_its_server_votes_by_uptime) { /* R5 R24 */
     if (young) fake.server[0].started_at = now() - 2000;
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), young ? REDLOCK_TAKEN : REDLOCK_OK);
     CHECK_EQ(lock.votes[0], young ? REDLOCK_VOTE_QUARANTINED : REDLOCK_VOTE_YES);
-    end();
   }
 }
 
@@ -356,7 +334,6 @@ TEST(off_means_no_info) { /* R24 */
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100000000, 0), REDLOCK_OK);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_INFO), 0);
-  end();
 }
 
 /* What the network has had to do. */
@@ -401,7 +378,6 @@ static struct cost cost_of_the_first(uint32_t max_ttl_ms) {
   c = cost_so_far();
   hold("r", 1000);
   c = cost_since(c);
-  end();
   return c;
 }
 
@@ -419,7 +395,6 @@ static struct cost cost_of_later_ones(uint32_t max_ttl_ms) {
   }
   run_for(100);
   c = cost_since(c);
-  end();
   return c;
 }
 
@@ -445,7 +420,6 @@ TEST(info_split_at_every_byte) { /* R24 R8 */
     SET_SERVERS(0, 2, split_ms, 2);
     ready();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), at & 1 ? REDLOCK_OK : REDLOCK_NO_QUORUM);
-    end();
   }
 }
 
@@ -461,5 +435,4 @@ TEST(what_was_asked_too_early_is_no_vote) { /* R24: T1 counts */
   SET_SERVERS(0, 2, reply_ms, 200);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
-  end();
 }

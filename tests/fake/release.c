@@ -34,7 +34,6 @@ TEST(it_counts_as_released_when_called) { /* R22 */
   CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
-  end();
 }
 
 TEST(an_expired_lock_is_told_so_once) { /* R21 */
@@ -44,7 +43,6 @@ TEST(an_expired_lock_is_told_so_once) { /* R21 */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
   run_for(5000);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 5); /* never repeated */
-  end();
 }
 
 TEST(anothers_value_is_never_touched) { /* R21 */
@@ -56,7 +54,6 @@ TEST(anothers_value_is_never_touched) { /* R21 */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
   run_for(10);
   for (i = 0; i < 5; i++) CHECK(fake_key_is(&fake, i, "r", "foreign"));
-  end();
 }
 
 TEST(hung_servers_do_not_hold_it_up) { /* R10 R21 */
@@ -86,7 +83,6 @@ TEST(what_it_deleted_itself_is_no_loss) { /* R21 R12 */
   reset(0, 1, FAKE_RST);
   CHECK_EQ(finish(&lock), REDLOCK_NO_QUORUM);
   for (i = 0; i < 2; i++) CHECK(strcmp(fake_nth(&fake, i, FAKE_RELEASE, 1)->answer, "$-1") == 0);
-  end();
 }
 
 TEST(a_release_returns_at_the_third_yes) { /* R6 R21 */
@@ -99,7 +95,6 @@ TEST(a_release_returns_at_the_third_yes) { /* R6 R21 */
   start_timing();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   CHECK_EQ(elapsed_ms(), 3);
-  end();
 }
 
 TEST(during_an_extension_it_wins) { /* R21: the extension cannot bring it back */
@@ -158,7 +153,6 @@ TEST(a_short_ttl_leaves_it_its_time) { /* R21 R10 */
   hold("r", SERVER_TIMEOUT / 2);
   SET_SERVERS(0, 2, reply_ms, SERVER_TIMEOUT - 10);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  end();
 }
 
 /* An extension asks for less than the value has left: its release is of use for as long. */
@@ -196,7 +190,6 @@ TEST(a_roll_back_goes_only_where_it_is_due) { /* R7 */
   CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 1);
   CHECK_EQ(fake_count(&fake, 1, FAKE_SET), 1);
   CHECK_EQ(fake_count(&fake, 1, FAKE_RELEASE), 0);
-  end();
 }
 
 /* A held lock outlives its client: where the next has put another's SET, it withholds nothing. */
@@ -214,5 +207,4 @@ TEST(a_lock_of_an_earlier_client_is_released_alone) { /* R12 R21 */
   CHECK_EQ(lock.status, REDLOCK_OK);
   CHECK_EQ(other.status, REDLOCK_OK);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
-  end();
 }

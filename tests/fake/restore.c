@@ -67,7 +67,6 @@ TEST(but_not_a_quorum_that_restarts_at_once) { /* R29 R24 */
   CHECK_EQ(handed_count, 1);
   CHECK_EQ(lock.operation, REDLOCK_LOST);
   CHECK_EQ(lock.status, REDLOCK_EXPIRED);
-  end();
 }
 
 TEST(without_max_ttl_nothing_is_sent_again) { /* R29 R12 */
@@ -81,7 +80,6 @@ TEST(without_max_ttl_nothing_is_sent_again) { /* R29 R12 */
   run_for(10 * TTL);
   CHECK_EQ(sets(FAKE_ANY), 0);
   CHECK_EQ(handed_count, 0);
-  end();
 }
 
 TEST(it_goes_ahead_of_the_extension) { /* R29 */
@@ -91,7 +89,6 @@ TEST(it_goes_ahead_of_the_extension) { /* R29 */
   run_for(10);
   CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, 0)->ttl_ms, TTL);
   CHECK_EQ(fake_nth(&fake, 0, FAKE_EXTEND, 0), fake_nth(&fake, 0, FAKE_SET, 0) + 1);
-  end();
 }
 
 /* Its key is there when the extension runs; but the others do not make a quorum. */
@@ -102,7 +99,6 @@ TEST(it_makes_no_extension_succeed) { /* R29 R24 */
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_NO_QUORUM);
   CHECK(has_our_value(0));
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
-  end();
 }
 
 TEST(only_who_restarted_gets_it) { /* R29: what an operator deletes stays deleted */
@@ -112,7 +108,6 @@ TEST(only_who_restarted_gets_it) { /* R29: what an operator deletes stays delete
   forget_key(2, 2, "r");
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_EXPIRED);
   CHECK_EQ(sets(FAKE_ANY), 0);
-  end();
 }
 
 TEST(it_replaces_nobodys_value) { /* R29 */
@@ -124,7 +119,6 @@ TEST(it_replaces_nobodys_value) { /* R29 */
   run_for(10);
   CHECK_EQ(sets(0), 1);
   CHECK(fake_key_is(&fake, 0, "r", "foreign"));
-  end();
 }
 
 TEST(the_release_goes_behind_it) { /* R29 R7 */
@@ -170,7 +164,6 @@ TEST(it_goes_to_no_later_life) { /* R29 R12 */
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   run_for(10);
   CHECK_EQ(sets(0), 1);
-  end();
 }
 
 /* A server that was down when the lock was taken. */
@@ -185,7 +178,6 @@ TEST(a_server_that_comes_late_gets_it_too) { /* R29 */
   run_for(MAX_TTL);
   CHECK(has_our_value(0));
   CHECK_EQ(sets(0), 1);
-  end();
 }
 
 /* ---- Tokens ---- */
@@ -203,7 +195,6 @@ TEST(with_tokens_it_is_a_plain_set) { /* R29 R25 */
   CHECK(!fake_nth(&fake, 0, FAKE_SET, 0)->fenced);
   CHECK(!fake_key_at(&fake, 0, "r:fence"));
   CHECK_EQ(redlock_server_error(&rl, 0)[0], 'r'); /* "restarted", and no word of its answer */
-  end();
 }
 
 /* ---- Nobody is in the way ---- */
@@ -233,7 +224,6 @@ TEST(who_does_not_hold_it_sends_nothing_to_the_restarted) { /* R29 */
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   run_for(10);
   CHECK(has_our_value(0));
-  end();
 }
 
 /* A new client learns only in its first handshakes, behind T1, who has no vote: the SET stays
@@ -247,7 +237,6 @@ TEST(a_newcomer_sends_nothing_to_the_restarted) { /* R29 */
   CHECK_EQ(other.votes[0], REDLOCK_VOTE_QUARANTINED);
   CHECK_EQ(sets_of_rival(1), 1);
   CHECK_EQ(sets_of_rival(0), 0);
-  end();
 }
 
 /* Nor does it wait for that server's answer, which would decide nothing. */
@@ -260,7 +249,6 @@ TEST(nor_does_it_wait_for_them) { /* R29 R6 */
   start_timing();
   CHECK_EQ(rival_tries(), REDLOCK_TAKEN);
   CHECK(elapsed_ms() < SERVER_TIMEOUT);
-  end();
 }
 
 TEST(who_takes_it_meanwhile_sends_it_when_it_is_extended) { /* R29 */
@@ -281,7 +269,6 @@ TEST(who_takes_it_meanwhile_sends_it_when_it_is_extended) { /* R29 */
   run_for(MAX_TTL + TTL);
   CHECK_EQ(handed_count, 0);
   CHECK_EQ(sets(0), 1);
-  end();
 }
 
 /* An extension by less leaves the others their longer ttl (R18), and so it does this one. */
@@ -292,7 +279,6 @@ TEST(it_lasts_as_long_as_the_hold) { /* R29 R18 */
   run_for(TTL / 2);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
   CHECK(has_our_value(0));
-  end();
 }
 
 /* ---- What is in the way of it ---- */
@@ -315,7 +301,6 @@ TEST(it_does_not_matter_when_the_restart_is_heard_of) { /* R29 */
     run_for(10);
     CHECK(has_our_value(0));
     CHECK_EQ(sets(0), 1);
-    end();
   }
 }
 
@@ -334,7 +319,6 @@ TEST(a_restart_within_the_round_is_no_exception) { /* R29 */
   restart(1, 1);
   run_for(MAX_TTL + 2 * TTL);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
-  end();
 }
 
 /* What is left out once, since the server stalls, the next extension makes up for. */
@@ -353,7 +337,6 @@ TEST(it_is_made_up_for) { /* R29 R13 */
     CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   }
   CHECK(has_our_value(0));
-  end();
 }
 
 /* So it is when the ring has no room for it. */
@@ -380,7 +363,6 @@ TEST(no_room_is_made_up_for) { /* R29 R11 */
       CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
     }
     CHECK(has_our_value(0));
-    end();
   }
 }
 
@@ -426,7 +408,6 @@ TEST(who_had_no_vote_at_the_grant_is_not_forgotten) { /* R29 */
   run_for(2 * TTL);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
   CHECK_EQ(sets(0), 1);
-  end();
 }
 
 /* ---- Adoption ---- */
@@ -447,7 +428,6 @@ TEST(an_adopted_lock_is_restored_too) { /* R29 R28 */
   CHECK_EQ(sets(0), 2);
   CHECK(fake_nth(&fake, 0, FAKE_SET, 0)->swaps && !fake_nth(&fake, 0, FAKE_SET, 1)->swaps);
   CHECK(has_our_value(0));
-  end();
 }
 
 TEST(what_was_adopted_there_is_not_sent_again) { /* R29 R28 */
@@ -462,5 +442,4 @@ TEST(what_was_adopted_there_is_not_sent_again) { /* R29 R28 */
   run_for(10);
   CHECK_EQ(sets(0), 1);
   CHECK(has_our_value(0));
-  end();
 }

@@ -29,7 +29,6 @@ TEST(a_taken_lock_is_rolled_back_where_it_may_be_set) { /* R7 */
   for (i = 2; i < 5; i++) CHECK_EQ(fake_count(&fake, i, FAKE_RELEASE), 0);
   for (i = 2; i < 5; i++) CHECK(fake_key_is(&fake, i, "r", "foreign"));
   CHECK_EQ(fake_live_keys(&fake), 3);
-  end();
 }
 
 /* While it stands still it gets no further SET, and no release for one that it did not get. */
@@ -46,7 +45,6 @@ TEST(an_attempt_is_rolled_back_only_where_it_went) { /* R7 */
   CHECK(fake_count(&fake, 2, FAKE_SET) > 1);
   CHECK(fake_count(&fake, 2, FAKE_SET) < fake_count(&fake, 0, FAKE_SET));
   CHECK_EQ(fake_count(&fake, 2, FAKE_SET), fake_count(&fake, 2, FAKE_RELEASE));
-  end();
 }
 
 TEST(the_caller_does_not_wait_for_the_roll_back) { /* R7 */
@@ -56,7 +54,6 @@ TEST(the_caller_does_not_wait_for_the_roll_back) { /* R7 */
   start_timing();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
   CHECK_EQ(elapsed_ms(), 1);
-  end();
 }
 
 TEST(the_roll_back_leaves_without_another_call) { /* R7: at once */
@@ -64,7 +61,6 @@ TEST(the_roll_back_leaves_without_another_call) { /* R7: at once */
   occupy(0, 2, "r", 10000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 2); /* to those that had not said TAKEN */
-  end();
 }
 
 TEST(a_frozen_server_runs_the_set_then_the_release) { /* R7 */
@@ -151,5 +147,4 @@ TEST(each_retry_is_rolled_back_with_its_own_value) { /* R7 R3 */
     CHECK(set && strcmp(set->answer, "+OK") == 0); /* never in its own way */
   }
   CHECK(!fake_key_at(&fake, 0, "r"));
-  end();
 }

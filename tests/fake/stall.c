@@ -55,7 +55,6 @@ TEST(a_server_has_the_whole_of_its_time) { /* R10 R13 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
   run_for(5);
   CHECK_EQ(fake_live_keys(&fake), 3);
-  end();
 }
 
 /* Its socket takes no byte just as something starts: the time counts from then, not from what it
@@ -73,7 +72,6 @@ TEST(a_full_socket_has_its_time_too) { /* R13 */
   CHECK_EQ(lock.status, REDLOCK_PENDING);
   fake.server[2].socket_room = SIZE_MAX;
   CHECK_EQ(finish(&lock), REDLOCK_OK);
-  end();
 }
 
 /* The whole process stands still for two ttl, just before the SET leaves for the frozen server. */
@@ -126,7 +124,6 @@ TEST(a_stalled_server_recovers_when_it_has_caught_up) { /* R13 */
   run_for(5);
   CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 1);
   CHECK_EQ(fake.server[4].connections, 1);
-  end();
 }
 
 /* The bytes that leave for the last server from now on need so long. */
@@ -151,7 +148,6 @@ TEST(one_answer_of_three_is_not_caught_up) { /* R13 */
   CHECK_EQ(fake_holders(&fake, "a") + fake_holders(&fake, "b") + fake_holders(&fake, "c"), 15);
   CHECK_EQ(fake_holders(&fake, "d"), 4);
   CHECK_EQ(fake_holders(&fake, "e"), 5); /* now it has */
-  end();
 }
 
 /* It answers all the time, and each answer is later than the last. */
@@ -167,7 +163,6 @@ TEST(answers_to_others_are_not_the_one_that_is_overdue) { /* R13 */
   CHECK_EQ(lock.votes[4], REDLOCK_VOTE_TIMEOUT);
   run_for(5 * SERVER_TIMEOUT);
   CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 5);
-  end();
 }
 
 /* The client did not step meanwhile: it hears of that before it asks the others. */
@@ -177,7 +172,6 @@ TEST(a_stalled_servers_answer_is_heard_before_a_round) { /* R13 R16 */
   fake_sleep(&fake, 5);
   occupy(0, 1, "next", 60000); /* so that it is needed */
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
-  end();
 }
 
 TEST(a_stalled_connection_is_kept_for_one_ttl) { /* R13 */
@@ -229,7 +223,6 @@ TEST(a_late_handshake_is_heard) { /* R13 R4 */
   hold("s", 60000);
   run_for(10);
   CHECK_EQ(fake_holders(&fake, "s"), 5); /* it has caught up */
-  end();
 }
 
 TEST(a_late_handshake_may_fail_too) { /* R13 R4 */
@@ -239,7 +232,6 @@ TEST(a_late_handshake_may_fail_too) { /* R13 R4 */
   run_for(10);
   CHECK_EQ(fake_count(&fake, 4, FAKE_SET), 0);
   CHECK(strstr(redlock_server_error(&rl, 4), "no INFO") != NULL);
-  end();
 }
 
 /* No cycle waits for it, nor with a second server that freezes later. */
@@ -257,7 +249,6 @@ TEST(a_frozen_handshake_keeps_no_room) { /* R16 R11 */
     if (now() - start > longest && i > 0) longest = now() - start;
   }
   CHECK_EQ(longest, 2);
-  end();
 }
 
 TEST(bytes_that_cannot_be_sent_end_the_connection) { /* R13: a ring behind */
@@ -290,7 +281,6 @@ TEST(slow_is_not_stalled) { /* R13: the oldest owed reply counts, not their numb
   occupy(0, 0, "r", 10000);
   take_and_release("r", 1000);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  end();
 }
 
 /* While a majority is stalled each round is decided as it begins: the thaw is seen all the same. */
@@ -312,7 +302,6 @@ TEST(one_attempt_acquires_see_a_thaw) { /* R13 */
     fake_sleep(&fake, 2);
   }
   CHECK(granted > 150);
-  end();
 }
 
 /* What the old connection owed is void: the new one is waited for like any. */
@@ -323,7 +312,6 @@ TEST(a_stalled_servers_next_connection_has_its_time) { /* R13 R14 */
   fake_thaw(&fake, 4);
   occupy(0, 1, "next", 60000); /* so that it is needed */
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
-  end();
 }
 
 TEST(all_that_are_stalled_decide_at_once) { /* R6 R13 R16 */
@@ -335,7 +323,6 @@ TEST(all_that_are_stalled_decide_at_once) { /* R6 R13 R16 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(elapsed_ms(), 0);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TIMEOUT);
-  end();
 }
 
 /* Nor is a connection waited for again that did not come to stand in time. */
@@ -352,7 +339,6 @@ TEST(connections_that_hang_decide_at_once) { /* R14 R16 */
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
     CHECK(elapsed_ms() <= 1);
   }
-  end();
 }
 
 /* Nor is a socket that takes nothing: it owes nothing, and a release waits for it. */
@@ -366,7 +352,6 @@ TEST(full_sockets_decide_at_once) { /* R13 R16 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
   CHECK(elapsed_ms() <= 1);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_TIMEOUT);
-  end();
 }
 
 /* Its time runs out in the middle of another lock's round, which needs it. */
@@ -384,12 +369,10 @@ TEST(a_stalled_servers_vote_says_what_is_wrong) { /* R13 R14 */
   world(3);
   fake_freeze(&fake, 2);
   CHECK_EQ(vote_of_the_third(), REDLOCK_VOTE_TIMEOUT);
-  end();
   prepare(3);
   fake.server[2].connect_ms = FAKE_NEVER;
   ready();
   CHECK_EQ(vote_of_the_third(), REDLOCK_VOTE_UNREACHABLE);
-  end();
 }
 
 /* The connection is kept for the longer lock; the shorter one's SET is in its socket in part. */
@@ -468,7 +451,6 @@ static int64_t cycles_beside_a_small_window(int64_t one_way_ms) {
   run_for(10 * one_way_ms);
   if (fake.server[2].connections == 1) CHECK_EQ(fake_live_keys(&fake), 0);
   CHECK(fake.server[2].connections == 1 || 2 * one_way_ms > SERVER_TIMEOUT);
-  end();
   return start;
 }
 
@@ -493,5 +475,4 @@ TEST(a_server_that_was_spared_all_is_asked_again) { /* R13 */
   fake.server[4].socket_room = SIZE_MAX;
   occupy(0, 1, "next", 60000); /* so that it is needed */
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
-  end();
 }

@@ -29,7 +29,6 @@ TEST(before_the_first_connection_it_knows_nothing) {
     CHECK_EQ(info.quarantine_ms, 0);
     CHECK_EQ(info.clock_offset_us, 0);
   }
-  end();
 }
 
 TEST(it_tells_who_is_connected_and_who_tells_waiters) { /* R26 */
@@ -45,7 +44,6 @@ TEST(it_tells_who_is_connected_and_who_tells_waiters) { /* R26 */
   CHECK_EQ(of(1).tracking, 0);
   CHECK_EQ(of(2).connected, 0);
   CHECK_EQ(of(2).tracking, 0);
-  end();
 }
 
 /* The system accepts for a program that stands still. */
@@ -56,7 +54,6 @@ TEST(a_server_that_never_answered_is_not_connected) {
   hold("r", 1000);
   CHECK_EQ(of(0).connected, 1);
   CHECK_EQ(of(2).connected, 0);
-  end();
 }
 
 /* To the millisecond: an acquire that begins before it has ended is in vain, one at its end is not.
@@ -75,7 +72,6 @@ TEST(it_tells_when_a_restarted_server_votes) { /* R24 */
     fake_sleep(&fake, left - early);
     CHECK_EQ(of(1).quarantine_ms, early);
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), early ? REDLOCK_NO_QUORUM : REDLOCK_OK);
-    end();
   }
 }
 
@@ -87,7 +83,6 @@ TEST(a_clock_is_off_the_quorum_th_slowest_one) { /* R25 */
   CHECK(of(0).clock_offset_us > -3000000 - 5000 && of(0).clock_offset_us < -3000000 + 5000);
   CHECK_EQ(of(1).clock_offset_us, 0);
   CHECK(of(2).clock_offset_us > 500000 - 5000 && of(2).clock_offset_us < 500000 + 5000);
-  end();
 }
 
 TEST(one_that_never_answered_is_not_said_to_be_off) { /* R25 */
@@ -96,7 +91,6 @@ TEST(one_that_never_answered_is_not_said_to_be_off) { /* R25 */
   ready();
   hold("r", 1000);
   CHECK_EQ(of(0).clock_offset_us, 0);
-  end();
 }
 
 TEST(without_the_options_nothing_is_told_of_them) { /* R24 R25 */
@@ -107,7 +101,6 @@ TEST(without_the_options_nothing_is_told_of_them) { /* R24 R25 */
   CHECK_EQ(of(1).connected, 1);
   CHECK_EQ(of(1).quarantine_ms, 0);
   CHECK_EQ(of(1).clock_offset_us, 0);
-  end();
 }
 
 TEST(who_asks_for_no_server_of_the_list_is_told_so) {
@@ -120,5 +113,4 @@ TEST(who_asks_for_no_server_of_the_list_is_told_so) {
   CHECK_EQ(redlock_server_status(&rl, 3, &info), REDLOCK_INVALID);
   CHECK_EQ(redlock_server_status(&rl, 0, NULL), REDLOCK_INVALID);
   CHECK_EQ(redlock_server_status(&rl, 2, &info), REDLOCK_OK);
-  end();
 }

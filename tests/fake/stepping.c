@@ -11,7 +11,6 @@ TEST(start_touches_nothing_but_the_lock) {
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   CHECK(redlock_step(&rl) == NULL);
-  end();
 }
 
 TEST(each_decision_comes_once) {
@@ -31,7 +30,6 @@ TEST(each_decision_comes_once) {
   run_for(100);
   CHECK_EQ(handed_count, 2);
   CHECK_EQ(lock.operation, REDLOCK_RELEASE);
-  end();
 }
 
 TEST(a_blocking_call_returns_its_own_lock_alone) {
@@ -44,7 +42,6 @@ TEST(a_blocking_call_returns_its_own_lock_alone) {
   CHECK_EQ(handed_count, 2);
   CHECK_EQ(lock.status, REDLOCK_OK);
   CHECK_EQ(other.status, REDLOCK_OK);
-  end();
 }
 
 TEST(a_busy_queue_does_not_stop_a_blocking_call) {
@@ -61,7 +58,6 @@ TEST(a_busy_queue_does_not_stop_a_blocking_call) {
   take_all(&rl);
   CHECK_EQ(handed_count, 1);
   CHECK(handed[0] == &lock);
-  end();
 }
 
 TEST(cancel_of_a_pending_acquire) { /* R7 */
@@ -90,7 +86,6 @@ TEST(cancel_between_attempts) {
   run_for(1000);
   CHECK_EQ(fake.logged, 0);
   CHECK_EQ(handed_count, 0);
-  end();
 }
 
 TEST(cancel_of_a_grant_not_returned) { /* R7: it is released */
@@ -104,7 +99,6 @@ TEST(cancel_of_a_grant_not_returned) { /* R7: it is released */
   run_for(100);
   CHECK_EQ(handed_count, 0);
   CHECK_EQ(fake_live_keys(&fake), 3); /* the first lock's */
-  end();
 }
 
 TEST(cancel_of_an_extension_leaves_the_lock_held) { /* R19 */
@@ -119,7 +113,6 @@ TEST(cancel_of_an_extension_leaves_the_lock_held) { /* R19 */
   CHECK_EQ(handed_count, 0);
   CHECK(fake_holders(&fake, "r") == 3);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  end();
 }
 
 TEST(cancel_of_a_release_stops_the_wait) { /* R21 */
@@ -147,7 +140,6 @@ TEST(release_of_a_decided_release_says_so) { /* R21 */
   CHECK(redlock_step(&rl) == second);
   CHECK_EQ(second->status, REDLOCK_OK);
   CHECK(redlock_step(&rl) == NULL);
-  end();
 }
 
 TEST(release_of_a_pending_acquire_is_a_cancel) {
@@ -194,7 +186,6 @@ TEST(close_rolls_back_what_is_pending) { /* R7 */
   CHECK_EQ(fake_holders(&fake, "r"), 0);
   CHECK_EQ(fake_holders(&fake, "held"), 3); /* a held lock is not released */
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  end();
 }
 
 TEST(close_waits_no_longer_than_one_timeout) { /* R10 */
@@ -206,7 +197,6 @@ TEST(close_waits_no_longer_than_one_timeout) { /* R10 */
   start_timing();
   redlock_close(&rl);
   CHECK(elapsed_ms() <= SERVER_TIMEOUT);
-  end();
 }
 
 TEST(close_of_an_idle_client_takes_no_time) {
@@ -220,7 +210,6 @@ TEST(close_of_an_idle_client_takes_no_time) {
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_INVALID);
   CHECK(redlock_step(&rl) == NULL);
   redlock_close(&rl);
-  end();
 }
 
 /* It holds a release back that nobody could take, for a server that is down. */
@@ -234,7 +223,6 @@ TEST(close_with_one_server_down_takes_no_time) { /* R16 */
   start_timing();
   redlock_close(&rl);
   CHECK_EQ(elapsed_ms(), 0);
-  end();
 }
 
 TEST(close_with_one_server_stalled_takes_no_time) { /* R13 R16 */
@@ -246,7 +234,6 @@ TEST(close_with_one_server_stalled_takes_no_time) { /* R13 R16 */
   start_timing();
   redlock_close(&rl);
   CHECK_EQ(elapsed_ms(), 0);
-  end();
 }
 
 /* However long a server may need for a vote, nobody needs the answer of what was closed. */
@@ -260,7 +247,6 @@ TEST(close_waits_for_answers_but_a_moment) { /* R16 */
   start_timing();
   redlock_close(&rl);
   CHECK(elapsed_ms() <= 50);
-  end();
 }
 
 /* The sockets take a few bytes at a time. */
@@ -283,7 +269,6 @@ TEST(close_hears_the_answers_that_come_soon) { /* R21 */
   start_timing();
   redlock_close(&rl);
   CHECK_EQ(elapsed_ms(), 10);
-  end();
 }
 
 /* The servers have closed the idle connections, and nobody has heard of it yet. */
@@ -316,7 +301,6 @@ TEST(close_waits_for_no_connection) { /* R16 */
   start_timing();
   redlock_close(&rl);
   CHECK(elapsed_ms() <= 50);
-  end();
 }
 
 /* What the caller starts between two that are returned leaves with what follows. */
@@ -329,7 +313,6 @@ TEST(what_is_started_meanwhile_leaves_in_one_piece) {
   forget_log();
   CHECK(redlock_wait(&rl, 10) != NULL);
   CHECK_EQ(fake.calls[FAKE_SEND], 0);
-  end();
 }
 
 TEST(nothing_to_do_means_never) {
@@ -337,7 +320,6 @@ TEST(nothing_to_do_means_never) {
   run_for(5000);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);
   CHECK(redlock_wait(&rl, -1) == NULL);
-  end();
 }
 
 /* All is decided and answered: no time-out of what was under way is left. */
@@ -346,7 +328,6 @@ TEST(what_is_done_names_no_time) { /* R27 */
   take_and_release("r", 60000);
   run_for(2);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);
-  end();
 }
 
 TEST(what_is_due_is_not_waited_for) { /* R10 */
@@ -357,7 +338,6 @@ TEST(what_is_due_is_not_waited_for) { /* R10 */
   start_timing();
   CHECK(redlock_wait(&rl, 1000) == &lock);
   CHECK_EQ(elapsed_ms(), 0);
-  end();
 }
 
 TEST(a_wait_without_a_limit_waits_for_what_is_pending) {
@@ -368,7 +348,6 @@ TEST(a_wait_without_a_limit_waits_for_what_is_pending) {
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   for (turns = 0; turns < 10 && !got; turns++) got = redlock_wait(&rl, -1);
   CHECK(got == &lock && lock.status == REDLOCK_OK);
-  end();
 }
 
 TEST(a_wait_without_a_limit_keeps_what_is_kept) { /* R20 */
@@ -378,7 +357,6 @@ TEST(a_wait_without_a_limit_keeps_what_is_kept) { /* R20 */
   CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
   for (turns = 0; turns < 10; turns++) CHECK(redlock_wait(&rl, -1) == NULL);
   CHECK(fake_count(&fake, 0, FAKE_EXTEND) >= 2);
-  end();
 }
 
 /* Early is allowed, late is not: who sleeps for the timeout meets the deadline exactly. */
@@ -397,7 +375,6 @@ TEST(timeout_meets_the_deadline) { /* R10 */
   CHECK(got == &lock);
   CHECK_EQ(elapsed_ms(), SERVER_TIMEOUT);
   CHECK_EQ(lock.status, REDLOCK_NO_QUORUM);
-  end();
 }
 
 TEST(fds_are_those_that_were_opened) {
@@ -422,7 +399,6 @@ TEST(fds_are_those_that_were_opened) {
   CHECK_EQ(redlock_acquire(&rl, &other, "t", 1000, 0), REDLOCK_OK);
   count = redlock_fds(&rl, want, 8);
   CHECK(count == 3 && want[0].generation > generation);
-  end();
 }
 
 TEST(own_loop_needs_only_step_and_timeout) {
@@ -441,7 +417,6 @@ TEST(own_loop_needs_only_step_and_timeout) {
   }
   CHECK(got == &lock && lock.status == REDLOCK_OK);
   CHECK(turns < 8 * fake_count(&fake, 0, FAKE_SET)); /* none of them idle */
-  end();
 }
 
 /* How often each server was asked for bytes. */
@@ -468,7 +443,6 @@ TEST(no_server_is_heard_that_is_not_ready) {
   CHECK_EQ(lock.status, REDLOCK_OK);
   CHECK(redlock_step_on(&rl, 0) == NULL);
   CHECK_EQ(heard[0] + heard[1] * 100 + heard[2], 2);
-  end();
 }
 
 /* A loop may run its timers before it looks at its descriptors: the answers are there in time. */
@@ -480,7 +454,6 @@ TEST(what_is_due_by_the_clock_hears_every_server) { /* R16 */
   fake_sleep(&fake, redlock_timeout_ms(&rl));
   CHECK(redlock_step_on(&rl, 0) == &lock);
   CHECK_EQ(lock.status, REDLOCK_OK);
-  end();
 }
 
 /* The program slept, and then drops one lock: the other's answers came while it did. */
@@ -491,7 +464,6 @@ TEST(a_release_that_cancels_hears_what_is_in_time) { /* R16 */
   fake_sleep(&fake, 2 * SERVER_TIMEOUT);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_CANCELLED);
   CHECK_EQ(finish(&other), REDLOCK_OK);
-  end();
 }
 
 static long lost_at;
@@ -514,7 +486,6 @@ TEST(time_lost_within_a_call_makes_no_answer_late) { /* R16 */
     (void)redlock_acquire(&rl, &lock, "a", 60, 0);
     fake.on_call = NULL;
     if (!CHECK_EQ(finish(&other), REDLOCK_OK)) printf("    at %ld\n", lost_at);
-    end();
   }
 }
 
@@ -534,7 +505,6 @@ TEST(time_lost_while_it_hears_makes_no_answer_late) { /* R16 */
     CHECK_EQ(lock.status, REDLOCK_OK);
     take_all(&rl);
     if (!CHECK_EQ(other.status, REDLOCK_OK)) printf("    at %ld\n", lost_at);
-    end();
   }
 }
 
@@ -550,7 +520,6 @@ TEST(who_is_ready_while_locks_are_returned_is_kept) {
   CHECK(redlock_step_on(&rl, 7) != NULL);
   CHECK_EQ(redlock_timeout_ms(&rl), 0);
   CHECK(redlock_step_on(&rl, 0) == &third);
-  end();
 }
 
 /* After 16 full receives it is another's turn. What is left may be held where no poll sees it. */
@@ -572,7 +541,6 @@ TEST(a_talkative_server_is_come_back_to) { /* R10 */
   CHECK_EQ(other.votes[0], REDLOCK_VOTE_TAKEN);
   CHECK(redlock_step_on(&rl, 0) == &lock);
   CHECK_EQ(lock.status, REDLOCK_OK);
-  end();
 }
 
 static int farewells;
@@ -598,7 +566,6 @@ TEST(each_descriptor_is_told_before_it_is_closed) {
   CHECK_EQ(farewells, 1);
   redlock_close(&rl);
   CHECK_EQ(farewells, 5);
-  end();
 }
 
 /* Each hook calls the client, which is in a call: of this thread, or of another. */
@@ -624,7 +591,6 @@ TEST(a_call_while_another_is_under_way_is_invalid) { /* R17 */
   fake.on_call = call_the_client;
   redlock_close(&rl);
   CHECK(!fake.on_call);
-  end();
 }
 
 /* What one call said of this side is not said of the next. */
@@ -639,5 +605,4 @@ TEST(the_next_call_forgets_why_one_was_invalid) {
   CHECK(redlock_step(&rl) == NULL);
   CHECK_EQ(redlock_server_error(&rl, -1)[0], 0);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  end();
 }

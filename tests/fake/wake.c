@@ -53,7 +53,6 @@ TEST(a_release_is_noticed_at_once) { /* R26 */
     run_for(hold);
     release_at(0, 4);
     comes_soon();
-    end();
   }
 }
 
@@ -64,7 +63,6 @@ TEST(waiting_costs_next_to_nothing) { /* R26 */
   run_for(LONG);
   CHECK(attempts(0) <= 2 + LONG / 1000 && attempts(0) >= 2 + LONG / 2000);
   CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 0); /* TAKEN holds nothing */
-  end();
 }
 
 /* Where locks are held for a moment, the second attempt gets them, and nobody had to be told. */
@@ -75,7 +73,6 @@ TEST(the_first_two_attempts_are_plain_and_the_next_ones_tracked) { /* R26 */
   run_for(LONG);
   CHECK(attempts(0) > 4);
   for (i = 0; i < attempts(0); i++) CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, i)->tracked, i > 1);
-  end();
 }
 
 TEST(the_handshake_asks_once) { /* R26 */
@@ -83,7 +80,6 @@ TEST(the_handshake_asks_once) { /* R26 */
   world_waking(3);
   wait_for_held(0, 2);
   run_for(100);
-  end();
   prepare_waking(3);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -93,7 +89,6 @@ TEST(the_handshake_asks_once) { /* R26 */
     CHECK_EQ(fake_nth(&fake, i, FAKE_HELLO, 0)->at, fake_nth(&fake, i, FAKE_TRACKING, 0)->at);
     CHECK(!fake_nth(&fake, i, FAKE_HELLO, 1));
   }
-  end();
 }
 
 /* Nothing waits for what refuses nothing; a password is waited for, with all the rest at once. */
@@ -110,7 +105,6 @@ TEST(the_handshake_costs_no_trip_of_its_own) { /* R4 R26 */
       CHECK_EQ(fake_nth(&fake, i, FAKE_SET, 0)->at - asked, with);
       if (with) CHECK_EQ(fake_nth(&fake, i, FAKE_AUTH, 0)->at, asked);
     }
-    end();
   }
 }
 
@@ -135,7 +129,6 @@ TEST(a_server_that_refuses_is_polled) { /* R26 */
     run_for(LONG);
     CHECK(attempts(0) > 40);
     for (i = 0; i < attempts(0); i++) CHECK(!fake_nth(&fake, 0, FAKE_SET, i)->tracked);
-    end();
   }
 }
 
@@ -153,7 +146,6 @@ TEST(who_is_busy_is_asked_again) { /* R26 */
   wait_for_held(0, 2);
   release_at(0, 1);
   comes_soon();
-  end();
 }
 
 TEST(a_minority_that_wakes_no_one_is_no_matter) { /* R26 */
@@ -165,7 +157,6 @@ TEST(a_minority_that_wakes_no_one_is_no_matter) { /* R26 */
   CHECK(attempts(0) <= 2 + LONG / 1000);
   release_at(0, 4);
   comes_soon();
-  end();
 }
 
 TEST(a_majority_that_wakes_no_one_is_polled) { /* R26 */
@@ -176,7 +167,6 @@ TEST(a_majority_that_wakes_no_one_is_polled) { /* R26 */
   wait_for_held(0, 4);
   run_for(LONG);
   CHECK(attempts(0) > 40);
-  end();
 }
 
 TEST(dead_servers_are_no_reason_to_poll) { /* R26 */
@@ -189,7 +179,6 @@ TEST(dead_servers_are_no_reason_to_poll) { /* R26 */
   CHECK(attempts(1) <= 3 + LONG / 1000);
   release_at(1, 4);
   comes_soon();
-  end();
 }
 
 /* One is not enough, two of three are; more than a quorum at once are too. */
@@ -206,7 +195,6 @@ TEST(a_quorum_of_pushes_wakes) { /* R26 */
     release_at(0, many ? 2 : 1);
     if (!many) release_at(2, 2);
     comes_soon();
-    end();
   }
 }
 
@@ -223,7 +211,6 @@ TEST(pushes_while_voting_count) { /* R26 */
   release_at(0, 4);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   CHECK(now() - fake_nth(&fake, 0, FAKE_SET, 2)->at <= A_MOMENT);
-  end();
 }
 
 /* It is freed after the refusal, and before anything that may follow it. */
@@ -239,7 +226,6 @@ TEST(a_release_just_after_the_refusal_is_noticed) { /* R26 */
   }
   release_at(0, 2);
   comes_soon();
-  end();
 }
 
 TEST(a_taken_that_comes_later_needs_no_release) { /* R7 R26 */
@@ -253,7 +239,6 @@ TEST(a_taken_that_comes_later_needs_no_release) { /* R7 R26 */
   for (i = 0; i < 5; i++) CHECK_EQ(fake_count(&fake, i, FAKE_RELEASE), 0);
   release_at(0, 4);
   comes_soon();
-  end();
 }
 
 /* Nor has it an error: it answers in time. */
@@ -270,7 +255,6 @@ TEST(a_much_slower_server_is_not_waited_for) { /* R6 R16 R26 */
   CHECK(fake_count(&fake, 4, FAKE_RELEASE) >= LONG / 2000);
   release_at(0, 4);
   comes_soon();
-  end();
 }
 
 TEST(pushes_of_other_names_wake_no_one) { /* R26 */
@@ -290,7 +274,6 @@ TEST(pushes_of_other_names_wake_no_one) { /* R26 */
   CHECK_EQ(fake.server[0].connections, 1);
   release_at(0, 2);
   comes_soon();
-  end();
 }
 
 TEST(a_push_of_all_names_wakes_all) { /* R26: FLUSHALL */
@@ -299,7 +282,6 @@ TEST(a_push_of_all_names_wakes_all) { /* R26: FLUSHALL */
   wait_for_held(0, 2);
   for (i = 0; i < 3; i++) fake_flush(&fake, i);
   comes_soon();
-  end();
 }
 
 /* A push stands between any two bytes' worth of replies, and is cut anywhere. */
@@ -322,7 +304,6 @@ TEST(a_push_is_no_reply) { /* R8 R26 */
     CHECK_EQ(fake.server[0].connections, 1);
     release_at(0, 2);
     CHECK_EQ(finish(&lock), REDLOCK_OK);
-    end();
   }
 }
 
@@ -338,7 +319,6 @@ TEST(expiry_wakes) { /* R26 */
   CHECK(attempts(0) <= 9);
   CHECK(fake_nth(&fake, 2, FAKE_SET, attempts(2) - 1)->at <=
         fake_nth(&fake, 0, FAKE_SET, 0)->at + 5060);
-  end();
 }
 
 /* Each extension of a kept lock is pushed, and it is still taken. */
@@ -352,7 +332,6 @@ TEST(an_extension_is_pushed_and_no_more) { /* R26 */
   CHECK(attempts(0) >= 20 && attempts(0) <= 3 + 4 * LONG / 500);
   CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
   comes_soon();
-  end();
 }
 
 TEST(a_release_by_the_same_client_wakes) { /* R26 */
@@ -362,7 +341,6 @@ TEST(a_release_by_the_same_client_wakes) { /* R26 */
   run_for(LONG);
   CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
   comes_soon();
-  end();
 }
 
 /* A read makes a server remember: whoever never waits reads as a writer does, where he can. */
@@ -376,7 +354,6 @@ TEST(a_client_that_never_waits_is_not_remembered) { /* R26 */
     run_for(100);
     for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].pushes, !can);
     for (i = 0; i < 3; i++) CHECK_EQ(fake_read_count(&fake, i), 0);
-    end();
   }
 }
 
@@ -391,7 +368,6 @@ TEST(a_tracked_attempt_needs_memory) { /* R26 */
   CHECK_EQ(fake_holders(&fake, "r"), 0);
   SET_SERVERS(0, 2, store.error, 0);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
-  end();
 }
 
 /* Those who wait stand before all others: behind them there is nobody to tell. */
@@ -403,7 +379,6 @@ TEST(a_waiter_behind_a_kept_lock_is_woken) { /* R26 */
   run_for(FALLBACK_MS + 1);
   release_at(0, 2);
   comes_soon();
-  end();
 }
 
 /* The push was lost with its connection: that it is ready again counts as one. */
@@ -415,7 +390,6 @@ TEST(a_new_connection_counts_as_a_push) { /* R26 R14 */
   reset(0, 1, FAKE_RST);
   for (i = 0; i < 3; i++) fake.server[i].store.keys = 0; /* in silence */
   comes_soon();
-  end();
 }
 
 TEST(a_server_that_was_dead_is_back_in_time) { /* R26 R14 */
@@ -431,7 +405,6 @@ TEST(a_server_that_was_dead_is_back_in_time) { /* R26 R14 */
     CHECK_EQ(fake_open_count(&fake), 3);
     release_at(1, 1);
     comes_soon();
-    end();
   }
 }
 
@@ -445,7 +418,6 @@ TEST(a_stalled_server_that_caught_up_counts_as_a_push) { /* R26 R13 */
   run_for(20);
   release_at(1, 1);
   comes_soon();
-  end();
 }
 
 /* Nothing that is on its way there is of this lock, so that no roll-back pushes either. */
@@ -460,7 +432,6 @@ TEST(a_stalled_server_that_was_not_asked_counts_as_a_push) { /* R26 R13 */
   run_for(20);
   release_at(1, 1);
   comes_soon();
-  end();
 }
 
 /* A waiter for "r", tried for long enough to have come to its usual back-off. */
@@ -478,7 +449,6 @@ TEST(servers_that_err_are_polled) { /* R26 */
   wait_until_settled();
   run_for(LONG);
   CHECK(attempts(0) > 40 && attempts(0) < LONG / 50);
-  end();
 }
 
 /* The first two servers are in quarantine. */
@@ -497,7 +467,6 @@ TEST(servers_are_not_asked_while_a_quorum_is_in_quarantine) { /* R26 R24 R29 */
   forget_log();
   run_for(LONG);
   for (i = 0; i < 3; i++) CHECK_EQ(attempts(i), 0);
-  end();
 }
 
 /* The other three tell. */
@@ -508,7 +477,6 @@ TEST(a_minority_in_quarantine_is_not_asked) { /* R26 R24 R29 */
   run_for(LONG);
   CHECK_EQ(attempts(0), 0);
   CHECK(attempts(2) < LONG / 50);
-  end();
 }
 
 static void lose_all_pushes(void) {
@@ -523,7 +491,6 @@ TEST(lost_pushes_cost_a_back_off) { /* R26 */
   run_for(LONG);
   release_at(0, 2);
   comes_with_the_fallback();
-  end();
 }
 
 /* ... and nothing else: the fallback finds one server of three free that pushed nothing, and the
@@ -541,7 +508,6 @@ TEST(a_waiter_that_missed_a_push_does_not_poll) { /* R26 */
   forget_log();
   release_at(1, 2);
   comes_soon();
-  end();
 }
 
 /* ---- Whichever servers hold the key, are down, err, are in quarantine or far away ---- */
@@ -583,7 +549,6 @@ static int waits_quietly(const int *state, int fenced) {
   good &= CHECK_EQ(finish(&lock), REDLOCK_OK) & CHECK(now() - start <= 8 * SERVER_TIMEOUT);
   if (!good)
     printf("    %d %d %d fenced %d tried %d\n", state[0], state[1], state[2], fenced, tried);
-  end();
   return good;
 }
 
@@ -614,7 +579,6 @@ static void remains_quiet_and_comes_soon(void) {
   is_not_polled(1);
   release_at(1, 2);
   comes_soon();
-  end();
 }
 
 /* That server said nothing of the key as long as its quarantine lasted: that it says yes behind it
@@ -678,7 +642,6 @@ TEST(a_key_of_another_type_costs_what_polling_does) { /* R26 */
     else CHECK(attempts(0) * 10 <= polled * 12);
     release_at(0, 2);
     if (waking) comes_soon();
-    end();
   }
 }
 
@@ -690,7 +653,6 @@ TEST(a_key_on_a_quorum_only_is_not_polled) { /* R26 */
   is_not_polled(1);
   release_at(1, 3);
   comes_soon();
-  end();
 }
 
 /* No attempt can succeed: each quorum comes too late. */
@@ -702,7 +664,6 @@ TEST(answers_that_come_too_late_are_polled) { /* R26 R9 */
   forget_log();
   run_for(LONG);
   CHECK(attempts(0) < LONG / 50 && attempts(0) > LONG / 500);
-  end();
 }
 
 TEST(the_wait_ends_in_time) { /* R9 R10 R26 */
@@ -713,7 +674,6 @@ TEST(the_wait_ends_in_time) { /* R9 R10 R26 */
     start_timing();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, wait_ms), REDLOCK_TAKEN);
     CHECK(elapsed_ms() >= wait_ms && elapsed_ms() <= wait_ms + SERVER_TIMEOUT);
-    end();
   }
 }
 
@@ -732,7 +692,6 @@ TEST(a_waiters_attempt_ends_with_its_ttl) { /* R10 R9 */
   CHECK_EQ(finish(&lock), REDLOCK_NO_QUORUM);
   began = fake_nth(&fake, 2, FAKE_SET, 0)->at;
   CHECK(now() - began <= 20);
-  end();
 }
 
 /* ---- The line: a value says how long its holder had waited since its first wake-up ---- */
@@ -771,7 +730,6 @@ static void a_newcomer(int fenced) {
     run_for(20);
   }
   CHECK(sum / turn <= A_MOMENT);
-  end();
 }
 
 TEST(a_newcomer_after_a_long_hold_tries_at_once) { a_newcomer(0); } /* R26 */
@@ -791,7 +749,6 @@ TEST(clients_take_turns) { /* R26 */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     run_for(5);
   }
-  end();
 }
 
 #ifndef REDLOCK_NO_FENCING
@@ -819,7 +776,6 @@ TEST(a_waiters_rounds_share_one_deadline) { /* R25 R10 R9 */
   release_at(0, 2);
   CHECK_EQ(finish(&other), REDLOCK_NO_QUORUM);
   CHECK(now() - fake_nth(&fake, 2, FAKE_SET, 0)->at <= SERVER_TIMEOUT);
-  end();
 }
 
 TEST(fenced_acquires_wake_too) { /* R25 R26 */
@@ -833,6 +789,5 @@ TEST(fenced_acquires_wake_too) { /* R25 R26 */
   CHECK(attempts(0) <= 1 + LONG / 1000); /* the first one is tracked */
   release_at(0, 2);
   comes_soon();
-  end();
 }
 #endif

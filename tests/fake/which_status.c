@@ -59,7 +59,6 @@ static void acquire_with(const char *answers) {
     if (missing == SERVERS) told(answers, CHECK_EQ(got, REDLOCK_NO_QUORUM));
     told(answers, CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0));
   }
-  end();
 }
 
 static void extend_with(const char *answers) {
@@ -84,7 +83,6 @@ static void extend_with(const char *answers) {
     told(answers, CHECK_EQ(left, VALID(1000) - 3 - (now() - start)));
     told(answers, CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 0));
   }
-  end();
 }
 
 static redlock_status release_status(const char *answers) {
@@ -103,7 +101,6 @@ static void release_with(const char *answers) {
   told(answers, CHECK_EQ(redlock_release(&rl, &lock), release_status(answers)));
   told(answers, CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0));
   told(answers, CHECK(now() - start <= SERVER_TIMEOUT));
-  end();
 }
 
 static void each_combination(void (*test)(const char *)) {
@@ -128,7 +125,6 @@ TEST(two_yes_two_taken_one_timeout_is_taken) { /* R23 */
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_YES);
   CHECK_EQ(lock.votes[2], REDLOCK_VOTE_TAKEN);
   CHECK_EQ(lock.votes[4], REDLOCK_VOTE_TIMEOUT);
-  end();
 }
 
 TEST(votes_tell_how_each_server_failed) { /* R23 */
@@ -140,5 +136,4 @@ TEST(votes_tell_how_each_server_failed) { /* R23 */
   CHECK_EQ(lock.votes[2], REDLOCK_VOTE_YES);
   CHECK_EQ(lock.votes[3], REDLOCK_VOTE_UNREACHABLE);
   CHECK_EQ(lock.votes[4], REDLOCK_VOTE_ERROR);
-  end();
 }
