@@ -31,8 +31,7 @@ TEST(a_password_of_the_options_goes_as_ever) { /* R4 */
   prepare(3);
   SET_SERVERS(0, 2, store.password, "secret");
   options.password = "secret";
-  ready();
-  hold("r", 1000);
+  ready_and_hold(1000);
 }
 
 TEST(there_are_no_texts) {
@@ -54,8 +53,7 @@ TEST(who_is_busy_is_asked_again) { /* R26 */
   fake_answer(&fake, 0, FAKE_TRACKING, 1, "-BUSY Redis is busy running a script.\r\n");
   fake_answer(&fake, 1, FAKE_TRACKING, 1, "-ERR unknown subcommand 'TRACKING'\r\n");
   fake_answer(&fake, 2, FAKE_TRACKING, 1, "-NOPERM 'client|tracking'\r\n");
-  ready();
-  hold("r", 1000);
+  ready_and_hold(1000);
   run_for(100);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   CHECK_EQ(fake_count(&fake, 0, FAKE_TRACKING), 2);

@@ -1,5 +1,5 @@
-/* parser.c: replies of every sort, as examples, one by one and in pieces. tests/prove looks at every
- * reply, and tests/fuzz at whole clients that get them in pieces. */
+/* parser.c: replies of every sort, as examples, one by one and in pieces. tests/prove looks at
+ * every reply, and tests/fuzz at whole clients that get them in pieces. */
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
@@ -73,8 +73,9 @@ TEST(each_reply_means_what_it_should) { /* R4 */
 TEST(what_no_server_says_is_bad) { /* R8 */
   static const char *const bad[] = {
     "HTTP/1.1 400 Bad Request\r\n", "\r\n", "+OK\n", "+OK\rx", ":\r\n", ":--1\r\n", ":1.0\r\n",
-    "$\r\n", "$-2\r\n", "$1\r\nab", "$0\r\n\r+", "*\r\n", "*-1\r\n", "*1\r\nx1\r\n", "%1\r\n:1\r\n:x",
-    ">-1\r\n", ">2\r\n$1\r\na\r\nxx", "_1\r\n",
+    "$\r\n", "$-2\r\n", "$1\r\nab", "$0\r\n\r+", "*\r\n", "*-1\r\n", "*1\r\nx1\r\n",
+    "%1\r\n:1\r\n:x", ">-1\r\n",
+ ">2\r\n$1\r\na\r\nxx", "_1\r\n",
     "#t\r\n", ",1.5\r\n", "(349\r\n", "=6\r\ntxt:OK\r\n", /* of RESP3, but no answer to us */
     "!2\r\nOK\r\n", "~1\r\n+OK\r\n", "|1\r\n", "$?\r\n", "*100000\r\n", "$1048577\r\n",
     "$4294967301\r\n", "$18446744073709551617\r\n"
