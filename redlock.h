@@ -1716,20 +1716,20 @@ static int rl_may_follow(uint8_t phase, uint8_t next) {
 /* Changes a lock's phase, and so the list at whose end it stands: nothing else does. It must be in
    a list unless it is IDLE. */
 static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
-  rl_link *list = &rl->lists[phase == RL_PHASE_DECIDED ? RL_LIST_DECIDED :
-                             phase != RL_PHASE_QUEUED ? RL_LIST_ACTIVE - (lock->wake_mode != 0) :
-                             RL_LIST_QUEUED - lock->urgent];
+  int list = RL_LIST_DECIDED;
   REDLOCK_ASSERT(rl_may_follow(lock->phase, phase));
   if (lock->phase != RL_PHASE_IDLE) {
     lock->link.next->prev = lock->link.prev;
     lock->link.prev->next = lock->link.next;
   }
-  if (rl->last_returned == lock) rl->last_returned = RL_NULL;
   lock->phase = phase;
   if (phase == RL_PHASE_IDLE) return;
-  lock->link.prev = list->prev;
-  lock->link.next = list;
-  list->prev = list->prev->next = &lock->link;
+  if (phase == RL_PHASE_QUEUED) list = lock->urgent ? RL_LIST_URGENT : RL_LIST_QUEUED;
+  else if (phase != RL_PHASE_DECIDED) list = lock->wake_mode ? RL_LIST_WOKEN : RL_LIST_ACTIVE;
+  lock->link.next = &rl->lists[list];
+  lock->link.prev = rl->lists[list].prev;
+  lock->link.prev->next = rl->lists[list].prev = &lock->link;
+  if (rl->last_returned == lock) rl->last_returned = RL_NULL;
 }
 
 /* Whether the lock is in a list of this client. Does not read *lock, which may be uninitialised. */
@@ -1764,7 +1764,7 @@ static int rl_is_extra_round(const redlock_lock *lock) {
 /* Without tokens there is nothing to do, and nothing to know. */
 #define rl_propose_token(rl, c) ((void)0)
 #define rl_asks_clocks(c) 0
-#define rl_fenced_vote(rl, s, c) REDLOCK_VOTE_ERROR
+#define rl_fenced_vote(rl, s, c) ((void)(rl), REDLOCK_VOTE_ERROR)
 #define rl_store_token(lock, c) ((void)0)
 #define rl_offset_us(rl, s) 0
 
@@ -2471,7 +2471,8 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   its = &c->lock->votes[s->index];
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
-  if (s->parser.outer_type == '$' && RL_LOW32(s->parser.number) == sizeof c->lock->age)
+  if (c->kind == RL_TASK_SET && s->parser.outer_type == '$' &&
+      RL_LOW32(s->parser.number) == sizeof c->lock->age)
     rl_note_age(rl, c->lock, s->parser.hash); /* grows with the age, in base 257 */
   rl_mask_remove(&c->lock->maybe_free, s->bit); /* such a change came before this vote */
   rl_evaluate_round(rl, c->lock);
@@ -2560,7 +2561,7 @@ static void rl_prepare(redlock *rl, rl_server *s) {
     rl_receive(rl, s);
   if (s->state == RL_STATE_CLOSED && rl->now_ms >= s->at.reconnect_ms && !rl_connect(rl, s))
     rl_disconnect(rl, s, rl_error_lost);
-  if (s->state != RL_STATE_CLOSED) rl_send_handshake(rl, s);
+  if (s->state == RL_STATE_CONNECTING || s->state == RL_STATE_HANDSHAKE) rl_send_handshake(rl, s);
 }
 
 /* The server may have said why before it closed: reads that, then disconnects. */

@@ -46,22 +46,11 @@ static inline int inside_is_between(const inside_parser *parser) {
 
 /* The scripts are proved on real servers, in tests/redis; here only what frames them. */
 #define INSIDE_RELEASE_SCRIPT RL_LOCK_SCRIPT
-#define INSIDE_MAX_DIGITS RL_MAX_DIGITS
 #define INSIDE_INFO_SCRIPT RL_INFO_SCRIPT
 #define INSIDE_EXTEND_SCRIPT RL_LOCK_SCRIPT
 #define INSIDE_FENCED_SCRIPT RL_FENCED_SCRIPT
 
 /* ---- Waiters --------------------------------------------------------------------------------- */
-
-/* When a waiter's attempt that was begun at 0, and to which nobody has said yes so far, fails at
-   the latest; -1 = at once. */
-static inline int64_t inside_fails_at_ms(redlock *rl) {
-  redlock_lock lock;
-  memset(&lock, 0, sizeof lock);
-  lock.wake_mode = RL_WAKE_TRACK;
-  lock.timer_ms = INT64_MAX;
-  return rl_defer_failure(rl, &lock, 0) ? lock.timer_ms : -1;
-}
 
 /* The age that is told of a waiter with that value, whose first wake-up was then. */
 static inline uint32_t inside_age_ms(redlock *rl, uint32_t first_woken_ms,

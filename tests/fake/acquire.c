@@ -2,16 +2,14 @@
 #include "fixture.h"
 
 TEST(all_say_yes) { /* R4 R22 */
-  int i;
   world(5);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(lock.status, REDLOCK_OK);
   CHECK_EQ(lock.operation, REDLOCK_ACQUIRE);
-  for (i = 0; i < 3; i++) CHECK_EQ(lock.votes[i], REDLOCK_VOTE_YES);
+  votes_are(&lock, 0, 2, REDLOCK_VOTE_YES);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 1); /* one way takes 1 ms */
   run_for(5);
   CHECK_EQ(fake_holders(&fake, "r"), 5);
-  end();
 }
 
 /* Each server answers `late` ms after the SET, so the quorum stands at T1 + late. */
@@ -26,7 +24,6 @@ static redlock_status answered_late(int64_t late) {
 TEST(one_millisecond_left_is_a_grant) { /* R1 */
   CHECK_EQ(answered_late(VALID(1000) - 1), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 1);
-  end();
 }
 
 TEST(nothing_left_is_expired_and_rolled_back) { /* R1 R7 */
@@ -35,7 +32,6 @@ TEST(nothing_left_is_expired_and_rolled_back) { /* R1 R7 */
   run_for(1);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 5);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
-  end();
 }
 
 /* That the queue checks again must not hide that the attempt failed: it has time for another. */
@@ -48,16 +44,12 @@ TEST(an_expired_attempt_is_retried) { /* R1 R9 */
   (void)redlock_step(&rl); /* the SETs are out, their replies on the way */
   SET_SERVERS(0, 2, reply_ms, 1);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
-  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 2);
-  end();
+  CHECK_EQ(sets(0), 2);
 }
 
 TEST(drift_is_rounded_up) { /* R1 */
   static const struct { uint32_t ttl, ppm, drift; } row[] = {
-      {1000, 0, 12},   {1001, 0, 13},      {1099, 0, 13},     {1100, 0, 13},
-      {1101, 0, 14},   {1000, 153900, 156}, {100, 1, 3},      {100, 10000, 3},
-      {10000, 1, 3},   {60000, 10000, 602}, {4294967295u, 0, 42949675},
-      {4294967295u, 500000, 2147483650u}};
+      {1000, 0, 12}, {1001, 0, 13}, {100, 1, 3}, {1000, 153900, 156}, {4294967295u, 0, 42949675}};
   size_t i;
   for (i = 0; i < sizeof row / sizeof row[0]; i++) {
     prepare(3);
@@ -65,7 +57,6 @@ TEST(drift_is_rounded_up) { /* R1 */
     ready_and_warm();
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", row[i].ttl, 0), REDLOCK_OK);
     CHECK_EQ(redlock_remaining_ms(&rl, &lock), (int64_t)row[i].ttl - row[i].drift - 2);
-    end();
   }
 }
 
@@ -75,7 +66,6 @@ TEST(connecting_counts_as_elapsed) { /* R1 */
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 21);
-  end();
 }
 
 /* The machine is suspended while the reply that makes the quorum is being read. */
@@ -92,7 +82,6 @@ TEST(suspended_at_the_last_reply_is_expired) { /* R1 R2 */
   fake.on_call = suspend_at_the_third_reply;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  end();
 }
 
 /* Time passes as soon as the first byte of a SET has been taken. */
@@ -110,10 +99,9 @@ TEST(time_starts_before_the_first_byte) { /* R1 */
   fake.on_call = suspend_at_the_first_send;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(1000) - 301);
-  end();
 }
 
-TEST(a_grant_that_lapses_in_the_queue_is_expired) { /* R1 hand-over */
+TEST(a_grant_that_lapses_in_the_queue_is_expired) { /* R1 R22: at the hand-over */
   redlock_lock *second;
   world(3);
   start_two(1000);
@@ -127,8 +115,9 @@ TEST(a_grant_that_lapses_in_the_queue_is_expired) { /* R1 hand-over */
   CHECK_EQ(handed_count, 0);
   CHECK_EQ(fake_holders(&fake, second == &lock ? "a" : "b"), 0);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
+  CHECK_EQ(redlock_extend(&rl, second, 1000), REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_keep(&rl, second, 0), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_start_release(&rl, second), REDLOCK_EXPIRED); /* and it has been released */
-  end();
 }
 
 /* To the millisecond: it is held for as long as redlock_remaining_ms says, and no longer. */
@@ -142,7 +131,6 @@ TEST(a_grant_at_its_deadline_is_none) { /* R1 hand-over */
     fake_sleep(&fake, redlock_remaining_ms(&rl, &lock) - left);
     CHECK(redlock_step(&rl) == last);
     CHECK_EQ(last->status, left ? REDLOCK_OK : REDLOCK_EXPIRED);
-    end();
   }
 }
 
@@ -151,13 +139,10 @@ TEST(an_acquire_returns_at_the_third_yes) { /* R6 */
   world(5);
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = i + 1;
   freeze(3, 4);
-  start_timing();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(elapsed_ms(), 3);
+  CHECK_IN_MS(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK, 3);
   CHECK(fake.calls[FAKE_WAIT] <= 4); /* one for each reply, and none behind the third */
   CHECK_EQ(fake.calls[FAKE_SEND], 5);
   CHECK_EQ(lock.votes[3], REDLOCK_VOTE_NONE);
-  end();
 }
 
 TEST(an_acquire_returns_at_the_third_no) { /* R6 R23 */
@@ -166,21 +151,15 @@ TEST(an_acquire_returns_at_the_third_no) { /* R6 R23 */
   for (i = 0; i < 5; i++) fake.server[i].reply_ms = i + 1;
   occupy(0, 2, "r", 10000);
   freeze(3, 4);
-  start_timing();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
-  CHECK_EQ(elapsed_ms(), 3);
+  CHECK_IN_MS(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN, 3);
   CHECK(fake.calls[FAKE_WAIT] <= 4);
-  end();
 }
 
 TEST(a_slow_server_is_waited_for_while_it_matters) { /* R6 */
   world(5);
   occupy(0, 1, "r", 10000);
   fake.server[4].reply_ms = 40;
-  start_timing();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(elapsed_ms(), 40);
-  end();
+  CHECK_IN_MS(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK, 40);
 }
 
 TEST(quorum_is_a_majority_of_the_configured) { /* R5 */
@@ -191,71 +170,48 @@ TEST(quorum_is_a_majority_of_the_configured) { /* R5 */
       if (yes < n) occupy(yes, n - 1, "r", 10000);
       CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0),
                yes >= n / 2 + 1 ? REDLOCK_OK : REDLOCK_TAKEN);
-      end();
     }
-}
-
-TEST(dead_servers_count_for_the_quorum) { /* R5 */
-  world(5);
-  freeze(0, 2);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  end();
 }
 
 /* Every byte of the entropy shows in the value, and the value is the same on all servers. */
 TEST(the_value_is_all_of_the_entropy) { /* R3 */
-  unsigned char bytes[20];
-  struct fake_text value[21];
+  static unsigned char bytes[20];
+  struct fake_text value, first;
   int i;
   for (i = 0; i <= 20; i++) {
     memset(bytes, 7, sizeof bytes);
-    if (i < 20) bytes[i] = 9;
-    prepare(3);
-    ready_and_warm();
+    if (i > 0) bytes[i - 1] = 9;
+    world(3);
     fake.entropy = bytes;
     fake.entropy_size = sizeof bytes;
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    hold("r", 1000);
     run_for(1);
-    value[i] = fake_nth(&fake, 0, FAKE_SET, 0)->value;
-    CHECK(value[i].size >= 20);
-    CHECK(fake_text_same(&value[i], &fake_nth(&fake, 2, FAKE_SET, 0)->value));
-    if (i > 0) CHECK(!fake_text_same(&value[i], &value[0]));
-    if (i > 1) CHECK(!fake_text_same(&value[i], &value[i - 1]));
-    end();
+    value = fake_nth(&fake, 0, FAKE_SET, 0)->value;
+    CHECK(value.size >= 20);
+    CHECK(fake_text_same(&value, &fake_nth(&fake, 2, FAKE_SET, 0)->value));
+    if (i == 0) first = value;
+    else CHECK(!fake_text_same(&value, &first));
   }
 }
 
 TEST(each_attempt_draws_a_fresh_value) { /* R3 */
-  const struct fake_command *a, *b;
   prepare(3);
   options.max_attempts = 4;
   ready_and_warm();
   fake.entropy_given = 0;
   fake_answer(&fake, FAKE_ANY, FAKE_SET, -1, "-LOADING dataset in memory\r\n");
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_NO_QUORUM);
-  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), 4);
-  a = fake_nth(&fake, 0, FAKE_SET, 0);
-  b = fake_nth(&fake, 0, FAKE_SET, 1);
-  CHECK(a && b && !fake_text_same(&a->value, &b->value));
+  CHECK_EQ(sets(0), 4);
+  CHECK(!fake_text_same(&fake_nth(&fake, 0, FAKE_SET, 0)->value,
+                        &fake_nth(&fake, 0, FAKE_SET, 1)->value));
   CHECK(fake.entropy_given >= 80);
-  end();
 }
 
-TEST(no_entropy_no_attempt) { /* R3 */
+TEST(an_attempt_without_entropy_is_none) { /* R3 */
   world(3);
   fail_calls(FAKE_ENTROPY, 1, LONG_MAX);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 500), REDLOCK_SYSTEM);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   run_for(10);
   CHECK_EQ(fake.logged, 0);
-  end();
-}
-
-TEST(the_command_is_set_nx_px) { /* R4 */
-  world(3);
-  hold("r", 1234);
-  CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, 0)->ttl_ms, 1234);
-  CHECK_EQ(fake_pttl(&fake, 0, "r"), 1233);
-  CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_TAKEN);
-  end();
 }

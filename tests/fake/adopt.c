@@ -48,31 +48,20 @@ static void check_adopted(void) {
 
 /* ---- One attempt ----------------------------------------------------------------------------- */
 
-TEST(it_takes_one_round_trip_and_a_fresh_value) { /* R28 R3 */
+TEST(an_adoption_takes_one_round_trip_and_a_fresh_value) { /* R28 R3 */
   given_world(3);
-  start_timing();
-  CHECK_EQ(adopt(), REDLOCK_OK);
-  CHECK_EQ(elapsed_ms(), 1);
+  CHECK_IN_MS(adopt(), REDLOCK_OK, 1);
   CHECK_EQ(lock.operation, REDLOCK_ACQUIRE);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), VALID(TTL) - 1);
   CHECK(memcmp(lock.value, given.value, sizeof lock.value) != 0);
-  check_adopted();
-  end();
-}
-
-TEST(a_value_is_adopted_once) { /* R28 */
-  int i;
-  given_world(3);
-  CHECK_EQ(adopt(), REDLOCK_OK);
-  CHECK_EQ(redlock_adopt(&rl, &other, "r", TTL, given.value), REDLOCK_TAKEN);
-  for (i = 0; i < 2; i++) CHECK_EQ(other.votes[i], REDLOCK_VOTE_TAKEN);
+  CHECK_EQ(redlock_adopt(&rl, &other, "r", TTL, given.value), REDLOCK_TAKEN); /* once is enough */
+  votes_are(&other, 0, 1, REDLOCK_VOTE_TAKEN);
   CHECK_EQ(redlock_remaining_ms(&rl, &other), 0);
   check_adopted();
-  end();
 }
 
 /* Each has a server's worth of luck: neither has a quorum, or one does. */
-TEST(of_two_at_once_at_most_one_succeeds) { /* R28 */
+TEST(two_adoptions_at_once_give_one_holder_at_most) { /* R28 */
   int first;
   for (first = 0; first < 2; first++) {
     given_world(3);
@@ -85,7 +74,6 @@ TEST(of_two_at_once_at_most_one_succeeds) { /* R28 */
     while (given.status == REDLOCK_PENDING) (void)redlock_wait(giver, 10);
     CHECK(finish(&lock) != given.status || lock.status != REDLOCK_OK);
     CHECK(lock.status == REDLOCK_OK || given.status == REDLOCK_OK);
-    end();
   }
 }
 
@@ -97,7 +85,6 @@ TEST(an_absent_key_is_never_created) { /* R28 */
   run_for(5);
   CHECK_EQ(fake_live_keys(&fake), 0);
   CHECK(fake_count(&fake, FAKE_ANY, FAKE_RELEASE) <= 1); /* R7: TAKEN needs none */
-  end();
 }
 
 /* Whatever stands there: even what is most like a value that is not there. */
@@ -111,16 +98,8 @@ TEST(anothers_lock_is_left_alone) { /* R28 R21 */
     CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "0123456789012345678x"), REDLOCK_TAKEN);
     CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "x1234567890123456789"), REDLOCK_TAKEN);
     run_for(5);
-    for (i = 0; i < 3; i++) CHECK(fake_key_is(&fake, i, "r", theirs[k]));
-    end();
+    CHECK(keys_are(0, 2, "r", theirs[k]));
   }
-}
-
-TEST(another_resource_is_not_asked_for) { /* R28 */
-  given_world(3);
-  CHECK_EQ(redlock_adopt(&rl, &lock, "s", TTL, given.value), REDLOCK_TAKEN);
-  CHECK_EQ(hold_value(&given), 3);
-  end();
 }
 
 /* ---- The giver ------------------------------------------------------------------------------- */
@@ -138,21 +117,19 @@ TEST(a_paused_giver_changes_nothing) { /* R28 R19 R21 */
     CHECK_EQ(redlock_release(giver, &given), REDLOCK_EXPIRED);
     CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
     check_adopted();
-    end();
   }
 }
 
-TEST(one_that_goes_on_is_told) { /* R28 R19 */
+TEST(a_giver_that_goes_on_is_told) { /* R28 R19 */
   given_world(3);
   CHECK_EQ(adopt(), REDLOCK_OK);
   CHECK(redlock_remaining_ms(giver, &given) > 0);
   CHECK_EQ(redlock_extend(giver, &given, TTL), REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(giver, &given), 0);
   check_adopted();
-  end();
 }
 
-/* Its extension is under way; the swap overtakes it. */
+/* Its extension is under way; the adoption overtakes it. */
 TEST(what_is_still_under_way_finds_nothing) { /* R28 */
   given_world(3);
   SET_SERVERS(0, 2, request_ms, 20);
@@ -164,7 +141,6 @@ TEST(what_is_still_under_way_finds_nothing) { /* R28 */
   run_for(30);
   CHECK(fake_pttl(&fake, 0, "r") <= TTL);
   check_adopted();
-  end();
 }
 
 /* ---- Failure --------------------------------------------------------------------------------- */
@@ -178,7 +154,7 @@ static void turn_away(int first, int last, int refuses) {
 }
 
 /* What the first try took is gone, and a quorum is left. */
-TEST(after_a_minority_it_can_be_tried_again) { /* R28 R7 R23 */
+TEST(an_adoption_by_a_minority_can_be_tried_again) { /* R28 R7 R23 */
   given_world(5);
   turn_away(2, 4, 1);
   CHECK_EQ(adopt(), REDLOCK_NO_QUORUM);
@@ -189,7 +165,6 @@ TEST(after_a_minority_it_can_be_tried_again) { /* R28 R7 R23 */
   run_for(3000);
   CHECK_EQ(adopt(), REDLOCK_OK);
   CHECK_EQ(hold_value(&lock), 3);
-  end();
 }
 
 TEST(a_quorum_that_comes_too_late_frees_the_lock) { /* R28 R1 */
@@ -212,7 +187,6 @@ TEST(servers_that_forgot_cast_no_vote) { /* R28 R24 */
     fake_put(&fake, i, "r", "01234567890123456789", TTL); /* as if it were there */
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "01234567890123456789"), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
-  end();
 }
 
 /* In line, with its SET out, and decided, when another lock has been returned first. */
@@ -229,15 +203,14 @@ static void in_every_phase(int closes) {
     if (!closes) run_for(100);
     CHECK_EQ(hold_value(&lock), 0);
     CHECK_EQ(hold_value(&given), phase == 0 ? 3 : 0);
-    end();
   }
 }
 
-TEST(a_cancel_rolls_back) { in_every_phase(0); } /* R28 R7 */
-TEST(a_close_rolls_back) { in_every_phase(1); }      /* R28 R7 */
+TEST(a_cancelled_adoption_is_rolled_back) { in_every_phase(0); } /* R28 R7 */
+TEST(an_adoption_that_close_ends_is_rolled_back) { in_every_phase(1); }      /* R28 R7 */
 
 /* Some byte of it had left: it is not sent again, and a release follows. */
-TEST(a_swap_goes_once_whatever_byte_was_the_last) { /* R28 R12 */
+TEST(an_adoption_goes_once_whatever_byte_was_the_last) { /* R28 R12 */
   size_t k;
   for (k = 0; k < 700; k += k / 8 + 1) {
     given_world(3);
@@ -245,47 +218,11 @@ TEST(a_swap_goes_once_whatever_byte_was_the_last) { /* R28 R12 */
     fake.server[2].cuts = 1;
     CHECK_EQ(adopt(), REDLOCK_OK);
     run_for(100);
-    CHECK(fake_count(&fake, 2, FAKE_SET) <= 1);
+    CHECK(sets(2) <= 1);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     run_for(2 * TTL);
     end_without_a_key();
   }
-}
-
-TEST(a_stalled_server_gets_none) { /* R28 R13 */
-  given_world(3);
-  fake_freeze(&fake, 2);
-  CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
-  run_for(SERVER_TIMEOUT + 2);
-  CHECK_EQ(adopt(), REDLOCK_OK);
-  fake_thaw(&fake, 2);
-  CHECK_EQ(fake_count(&fake, 2, FAKE_SET), 1); /* that of "s" */
-  CHECK_EQ(hold_value(&given), 1);
-  end();
-}
-
-static int is_defined(redlock_status got) { return got >= REDLOCK_SYSTEM && got <= REDLOCK_OK; }
-
-/* A failure leaves no quorum with a value that nobody knows. */
-TEST(whichever_call_of_a_hook_fails) { /* R28 R7 */
-  int hook;
-  long k;
-  for (hook = 0; hook < FAKE_HOOKS; hook++)
-    for (k = 1; k < 40; k++) {
-      redlock_status got;
-      int before = check.bad;
-      prepare(3);
-      ready();
-      give();
-      fail_calls(hook, k, k);
-      got = adopt();
-      CHECK(is_defined(got) && got != REDLOCK_INVALID);
-      run_for(100);
-      if (got != REDLOCK_OK) CHECK(hold_value(&lock) < 2);
-      if (check.bad != before) printf("    hook %d, call %ld\n", hook, k);
-      fake.fail_hook = FAKE_ANY;
-      end();
-    }
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
@@ -310,7 +247,6 @@ TEST(what_is_invalid_changes_nothing) { /* R28 */
   CHECK_EQ(fake.logged, 0);
   CHECK(memcmp(&before, &lock, sizeof lock) == 0);
   check_adopted();
-  end();
 }
 
 TEST(a_pending_lock_is_not_overwritten) { /* R28 */
@@ -319,37 +255,20 @@ TEST(a_pending_lock_is_not_overwritten) { /* R28 */
   CHECK_EQ(redlock_start_adopt(&rl, &lock, "r", TTL, given.value), REDLOCK_INVALID);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   check_adopted();
-  end();
-}
-
-TEST(the_longest_name) { /* R28 */
-  char name[REDLOCK_MAX_RESOURCE + 1];
-  char first[20];
-  world(3);
-  memset(name, 'n', sizeof name);
-  name[REDLOCK_MAX_RESOURCE - 20] = '\0';
-  hold(name, TTL);
-  memcpy(first, lock.value, sizeof first);
-  CHECK_EQ(redlock_adopt(&rl, &other, name, TTL, first), REDLOCK_OK);
-  CHECK_EQ(redlock_extend(&rl, &other, TTL), REDLOCK_OK);
-  CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
-  end_without_a_key();
 }
 
 /* As a process does that resumes its own lock: the struct is overwritten, the value is read
    first. */
 TEST(a_lock_adopts_itself) { /* R28 */
   char first[20];
-  world(3);
-  hold("r", TTL);
+  world_with_lock(3, TTL);
   memcpy(first, lock.value, sizeof first);
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, lock.value), REDLOCK_OK);
   CHECK(memcmp(first, lock.value, sizeof first) != 0);
   check_adopted();
-  end();
 }
 
-TEST(it_is_kept_and_its_hold_counts_anew) { /* R28 R20 */
+TEST(an_adopted_lock_is_kept_and_its_hold_counts_anew) { /* R28 R20 */
   prepare(3);
   options.max_hold_ms = 2 * TTL;
   ready_and_warm();
@@ -361,11 +280,10 @@ TEST(it_is_kept_and_its_hold_counts_anew) { /* R28 R20 */
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
   run_for(2000);
   CHECK_EQ(lock.status, REDLOCK_LIMIT);
-  end();
 }
 
 /* Where room is short it waits in line with its value. */
-TEST(it_waits_in_line) { /* R28 R11 */
+TEST(an_adoption_waits_in_the_queue) { /* R28 R11 */
   static redlock_lock many[2 * REDLOCK_MAX_COMMANDS];
   int i;
   given_world(3);
@@ -374,7 +292,6 @@ TEST(it_waits_in_line) { /* R28 R11 */
   start();
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   check_adopted();
-  end();
 }
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
@@ -388,30 +305,20 @@ static void fenced_world(int count) {
   ready();
 }
 
-static int sets(int server) { return fake_count(&fake, server, FAKE_SET); }
-
-TEST(its_token_is_greater) { /* R28 R25 */
-  fenced_world(3);
-  warm();
-  give();
-  CHECK_EQ(adopt(), REDLOCK_OK);
-  CHECK(lock.token > given.token && given.token > 0);
-  CHECK_EQ(sets(0), 1);
-  CHECK_EQ(redlock_adopt(&rl, &other, "r", TTL, given.value), REDLOCK_TAKEN);
-  CHECK_EQ(other.token, 0);
-  check_adopted();
-  end();
-}
-
-/* It asks for the clocks first, and changes nothing by that. */
-TEST(the_first_of_a_client_takes_two_rounds) { /* R28 R25 */
-  fenced_world(3);
-  give();
-  CHECK_EQ(adopt(), REDLOCK_OK);
-  CHECK_EQ(sets(0), 2);
-  CHECK(lock.token > given.token);
-  check_adopted();
-  end();
+/* The first of a client asks for the clocks before, and changes nothing by that. */
+TEST(an_adopted_locks_token_is_greater) { /* R28 R25 */
+  int first;
+  for (first = 0; first < 2; first++) {
+    fenced_world(3);
+    if (!first) warm();
+    give();
+    CHECK_EQ(adopt(), REDLOCK_OK);
+    CHECK(lock.token > given.token && given.token > 0);
+    CHECK_EQ(sets(0), 1 + first);
+    CHECK_EQ(redlock_adopt(&rl, &other, "r", TTL, given.value), REDLOCK_TAKEN);
+    CHECK_EQ(other.token, 0);
+    check_adopted();
+  }
 }
 
 /* One of five never had it, and two are slow: the near ones do not decide. */
@@ -425,7 +332,6 @@ TEST(a_minority_does_not_decide_the_first_of_a_client) { /* R16 R28 R25 */
       fake.server[slow].reply_ms = 4;
       fake.server[(slow + 1) % 5].reply_ms = 3;
       CHECK_EQ(adopt(), REDLOCK_OK);
-      end();
     }
 }
 
@@ -440,7 +346,6 @@ TEST(taken_is_what_a_majority_says) { /* R23 R28 */
     SET_SERVERS(3, 4, refuses, 1);
     reset(3, 4, FAKE_RST);
     CHECK_EQ(adopt(), gone == 0 ? REDLOCK_OK : gone < 3 ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN);
-    end();
   }
 }
 
@@ -464,11 +369,10 @@ TEST(a_low_token_is_raised_at_once) { /* R28 R25 */
   run_for(5);
   CHECK_EQ(hold_value(&lock), 4);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  end();
 }
 
-/* One swaps and rolls back, one refuses the token, one is dead: in the second round the first has
-   nothing left to swap, which proves nothing. */
+/* One adopts and rolls back, one refuses the token, one is dead: in the second round the first has
+   nothing left to adopt, which proves nothing. */
 TEST(an_attempt_that_fails_may_have_lost_it) { /* R28 R7 R25 */
   fenced_world(3);
   warm();
@@ -480,7 +384,6 @@ TEST(an_attempt_that_fails_may_have_lost_it) { /* R28 R7 R25 */
   run_for(5);
   CHECK_EQ(hold_value(&lock), 0);
   CHECK_EQ(hold_value(&given), 1); /* at the dead one: no quorum */
-  end();
 }
 
 /* No token fits, of whatever round; but the lock is there, and a later attempt may have it. */
@@ -494,7 +397,6 @@ TEST(refused_tokens_do_not_say_that_it_is_taken) { /* R28 R23 R25 */
   CHECK_EQ(hold_value(&given), 3);
   run_for(TTL / 2);
   CHECK_EQ(adopt(), REDLOCK_OK);
-  end();
 }
 
 #endif

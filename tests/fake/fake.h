@@ -70,7 +70,7 @@ struct fake_command {
   int fenced; /* a SET by the script of R25 */
   long long token, max_ttl_ms;
   int tracked; /* a SET by a script that reads the key if it is refused */
-  int swaps; /* a SET that wants another value to be there (R28) */
+  int adopts; /* a SET that wants another value to be there (R28) */
   int native; /* a release by a command of the server's own */
   char words[48]; /* AUTH, SELECT, INFO and what is unknown: the words */
   char answer[48];

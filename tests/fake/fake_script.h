@@ -177,43 +177,25 @@ static inline int fake_count(const struct fake *f, int server, int kind) {
   return k;
 }
 
-/* For qsort: by server, then by value. */
-static inline int fake_compare_sets(const void *a, const void *b) {
-  const struct fake_command *x = *(const struct fake_command *const *)a;
-  const struct fake_command *y = *(const struct fake_command *const *)b;
-  if (x->server != y->server) return x->server - y->server;
-  return memcmp(&x->value, &y->value, sizeof x->value);
-}
-
-/* The same, each life of a server by itself. */
-static inline int fake_compare_sets_of_lives(const void *a, const void *b) {
-  const struct fake_command *x = *(const struct fake_command *const *)a;
-  const struct fake_command *y = *(const struct fake_command *const *)b;
-  if (x->life != y->life) return x->life < y->life ? -1 : 1;
-  return fake_compare_sets(a, b);
-}
-
-/* An adoption that the server refused: it has said that the value is not there. */
-static inline int fake_is_refused_swap(const struct fake_command *c) {
-  return c->swaps && c->answer[0] == '$';
+/* Whether it may put a value there. An adoption that the server refused has not: it was said that
+   the given value is not there. */
+static inline int fake_sets(const struct fake_command *c) {
+  return c->kind == FAKE_SET && !(c->adopts && c->answer[0] == '$');
 }
 
 /* True when no server ran two SETs with one value (R12); or, by_life, none of its lives (R29). */
 static inline int fake_no_set_twice(const struct fake *f, int by_life) {
-  const struct fake_command **sets = FAKE_REALLOC(NULL, (f->logged + 1) * sizeof *sets);
-  int (*compare)(const void *, const void *) =
-      by_life ? fake_compare_sets_of_lives : fake_compare_sets;
-  size_t i, count = 0;
-  int good = 1;
-  if (!sets) abort();
-  for (i = 0; i < f->logged; i++)
-    if (f->log[i].kind == FAKE_SET && !(by_life && fake_is_refused_swap(&f->log[i])))
-      sets[count++] = &f->log[i];
-  qsort(sets, count, sizeof *sets, compare);
-  for (i = 1; i < count; i++)
-    if (compare(&sets[i - 1], &sets[i]) == 0) good = 0;
-  FAKE_FREE(sets);
-  return good;
+  size_t i, k;
+  for (i = 0; i < f->logged; i++) {
+    const struct fake_command *a = &f->log[i];
+    for (k = 0; a->kind == FAKE_SET && k < i; k++) {
+      const struct fake_command *b = &f->log[k];
+      if (b->kind != FAKE_SET || a->server != b->server) continue;
+      if (by_life && !(a->life == b->life && fake_sets(a) && fake_sets(b))) continue;
+      if (fake_text_same(&a->value, &b->value)) return 0;
+    }
+  }
+  return 1;
 }
 
 #endif

@@ -36,7 +36,7 @@ static inline void fake_describe_script(struct fake_command *c, const struct fak
   c->tracked = script == SCRIPT_TRACKED;
   c->value = fake_text_of(a->arg[at - 1]);
   if (script != SCRIPT_RELEASE) c->ttl_ms = fake_arg_number(a, at);
-  c->swaps = (c->fenced || c->tracked) &&
+  c->adopts = (c->fenced || c->tracked) &&
              (c->value.size < a->arg[at + 1].size ||
               memcmp(c->value.byte, a->arg[at + 1].at, a->arg[at + 1].size) != 0);
   if (!c->fenced) return;

@@ -1,6 +1,7 @@
 /* fixture.h: one client on one fake, for the test programs of this folder.
- * A test is   world(5); ... CHECK...; end();   or, to change the options or the list first,
- * prepare(5); options.max_attempts = 3; ready(); ...; end(); */
+ * A test is   world(5); ... CHECK...;   or, to change the options or the list first,
+ * prepare(5); options.max_attempts = 3; ready(); ...;   A world ends when the test does, or when
+ * the next one begins; end() ends it before. */
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
@@ -24,8 +25,32 @@ static char servers[512];
 static redlock_lock *handed[HANDED]; /* what step and wait returned, in order */
 static int handed_count;
 
+/* A member of struct fake_server, of servers first to last. */
+#define SET_SERVERS(first, last, member, value) do { \
+    int each_; \
+    for (each_ = (first); each_ <= (last); each_++) fake.server[each_].member = (value); \
+  } while (0)
+
+static int is_open; /* a world is */
+
+/* What is true at the end of every test, whatever it is about. */
+static inline void end(void) {
+  if (!is_open) return;
+  is_open = 0;
+  fake.on_call = NULL;
+  redlock_close(&rl);
+  redlock_close(&rival);
+  CHECK_EQ(fake_open_count(&fake), 0);
+  if (!CHECK(!fake.misuse[0])) printf("    %s\n", fake.misuse);
+  CHECK(fake_no_set_twice(&fake, options.max_ttl_ms != 0)); /* R12 R29 */
+  fake_end(&fake);
+}
+
 static inline void prepare(int count) {
   int i;
+  end();
+  is_open = 1;
+  check.after = end;
   fake_begin(&fake, count);
   memset(&rl, 0, sizeof rl);
   memset(&rival, 0, sizeof rival);
@@ -66,6 +91,18 @@ static int64_t timed_from;
 static inline void start_timing(void) { timed_from = now(); }
 
 static inline int64_t elapsed_ms(void) { return now() - timed_from; }
+
+/* A blocking call that comes to that, in exactly so many simulated ms; or in so many at most. */
+#define CHECK_IN_MS(call, want, ms) do { \
+    start_timing(); \
+    CHECK_EQ(call, want); \
+    CHECK_EQ(elapsed_ms(), ms); \
+  } while (0)
+#define CHECK_WITHIN_MS(call, want, ms) do { \
+    start_timing(); \
+    CHECK_EQ(call, want); \
+    CHECK(elapsed_ms() <= (ms)); \
+  } while (0)
 
 static inline void take_all(redlock *client) {
   redlock_lock *l;
@@ -128,7 +165,22 @@ static inline void world(int count) {
   ready_and_warm();
 }
 
+/* The same, with servers that tell waiters (R26). */
+static inline void prepare_waking(int count) {
+  prepare(count);
+  SET_SERVERS(0, count - 1, store.refuse_hello, 0);
+}
+
+static inline void world_waking(int count) {
+  prepare_waking(count);
+  ready_and_warm();
+}
+
+/* The SETs that a server ran since the log was forgotten: one for each attempt. */
+static inline int sets(int server) { return fake_count(&fake, server, FAKE_SET); }
+
 /* Of the calls of this hook from now on, the first of which is 1, these fail. */
+
 static inline void fail_calls(int hook, long from, long until) {
   fake.calls[hook] = 0;
   fake.fail_hook = hook;
@@ -146,6 +198,17 @@ static inline const char *numbered(int i) {
 /* Takes the lock for a test that is about something else. */
 static inline void hold(const char *resource, uint32_t ttl_ms) {
   CHECK_EQ(redlock_acquire(&rl, &lock, resource, ttl_ms, 0), REDLOCK_OK);
+}
+
+/* The lock of most tests is "r". */
+static inline void world_with_lock(int count, uint32_t ttl_ms) {
+  world(count);
+  hold("r", ttl_ms);
+}
+
+static inline void ready_and_hold(uint32_t ttl_ms) {
+  ready();
+  hold("r", ttl_ms);
 }
 
 static inline void take_and_release(const char *resource, uint32_t ttl_ms) {
@@ -203,6 +266,19 @@ static inline void forget_key(int first, int last, const char *key) {
   for (; first <= last; first++) fake_forget(&fake, first, key);
 }
 
+/* All that these servers have there is that value. */
+static inline int keys_are(int first, int last, const char *key, const char *value) {
+  for (; first <= last; first++)
+    if (!fake_key_is(&fake, first, key, value)) return 0;
+  return 1;
+}
+
+static inline int votes_are(const redlock_lock *l, int first, int last, redlock_vote vote) {
+  for (; first <= last; first++)
+    if (!CHECK_EQ(l->votes[first], vote)) return 0;
+  return 1;
+}
+
 static inline void servers_answer(int first, int last, int kind, int times, const char *bytes) {
   for (; first <= last; first++) fake_answer(&fake, first, kind, times, bytes);
 }
@@ -221,21 +297,6 @@ static inline void reset(int first, int last, enum fake_end how) {
 
 static inline void restart(int first, int last) {
   for (; first <= last; first++) fake_restart(&fake, first);
-}
-
-/* A member of struct fake_server, of servers first to last. */
-#define SET_SERVERS(first, last, member, value) do { \
-    int each_; \
-    for (each_ = (first); each_ <= (last); each_++) fake.server[each_].member = (value); \
-  } while (0)
-
-static inline void end(void) {
-  redlock_close(&rl);
-  redlock_close(&rival);
-  CHECK_EQ(fake_open_count(&fake), 0);
-  if (!CHECK(!fake.misuse[0])) printf("    %s\n", fake.misuse);
-  CHECK(fake_no_set_twice(&fake, options.max_ttl_ms != 0)); /* R12 R29 */
-  fake_end(&fake);
 }
 
 static inline void end_without_a_key(void) {

@@ -97,11 +97,15 @@ static const char *layer_error(void *ctx, int server) {
 /* ---- */
 
 /* Of three servers the first two are behind the layer. */
+static void layered_end(void);
+
 static void layered_prepare(void) {
   static const redlock_layer good = {
     layer_open, layer_send, layer_recv, layer_close, layer_want, layer_error, &fake
   };
+  layered_end();
   prepare(3);
+  check.after = layered_end;
   memset(ends, 0, sizeof ends);
   opens = closes = 0;
   hosts[0] = '\0';
@@ -128,7 +132,6 @@ TEST(a_list_may_mix_both_kinds) {
   CHECK_EQ(fake_holders(&fake, "r"), 3);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   CHECK_EQ(fake_live_keys(&fake), 0);
-  layered_end();
 }
 
 TEST(nothing_leaves_before_hands_are_shaken) { /* R4 */
@@ -136,14 +139,12 @@ TEST(nothing_leaves_before_hands_are_shaken) { /* R4 */
   snprintf(servers, sizeof servers, "rediss://u:pw@[::1]:7000/3");
   fake.server[0].store.username = "u";
   fake.server[0].store.password = "pw";
-  ready();
-  hold("r", 1000);
+  ready_and_hold(1000);
   CHECK(strcmp(hosts, "::1 ") == 0);
   CHECK(strcmp(fake_nth(&fake, 0, FAKE_ANY, 0)->words, "TLS!") == 0);
   CHECK_EQ(fake_nth(&fake, 0, FAKE_ANY, 1)->kind, FAKE_AUTH);
   CHECK(strcmp(fake_nth(&fake, 0, FAKE_ANY, 2)->words, "SELECT 3") == 0);
   CHECK_EQ(fake_count(&fake, 0, FAKE_OTHER), 1);
-  layered_end();
 }
 
 /* Connecting takes 10 ms, and the answer 20. There is room to send all the time. */
@@ -153,29 +154,9 @@ TEST(a_slow_handshake_wakes_no_one_in_vain) { /* R27 */
   options.server_timeout_ms = 200;
   fake.server[0].connect_ms = 10;
   fake.server[0].reply_ms = 20;
-  ready();
-  hold("r", 1000);
+  ready_and_hold(1000);
   CHECK_EQ(now() - 1000000, 50); /* two round trips */
   CHECK(fake.calls[FAKE_WAIT] <= 4);
-  layered_end();
-}
-
-static unsigned want_the_same(void *ctx, int server, unsigned events) {
-  (void)ctx;
-  (void)server;
-  return events;
-}
-
-TEST(a_layer_that_wants_room_while_it_waits_for_bytes_spins) { /* R27 */
-  layered_prepare();
-  snprintf(servers, sizeof servers, "rediss://s0");
-  layer.want = want_the_same;
-  fake.server[0].reply_ms = 20;
-  ready();
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
-  CHECK(redlock_wait(&rl, 10) == NULL);
-  CHECK_EQ(now() - 1000000, 0); /* it was woken at once, for nothing */
-  layered_end();
 }
 
 /* More is taken than the socket takes: what is held leaves as the socket has room. */
@@ -186,7 +167,6 @@ TEST(what_a_layer_holds_back_leaves_by_itself) {
   fake_reset(&fake, 2, FAKE_RST);
   take_and_release("r", 1000);
   CHECK_EQ(fake_live_keys(&fake), 0);
-  layered_end();
 }
 
 TEST(close_waits_for_what_a_layer_holds_back) { /* R21 */
@@ -199,7 +179,6 @@ TEST(close_waits_for_what_a_layer_holds_back) { /* R21 */
   CHECK(ends[0].size > 0);
   redlock_close(&rl);
   CHECK_EQ(fake_live_keys(&fake), 0);
-  layered_end();
 }
 
 static int fails_at; /* a hook */
@@ -232,8 +211,7 @@ TEST(a_layer_says_why_it_failed) { /* R15 */
     layer.open = failing_open;
     layer.send = failing_send;
     layer.recv = failing_recv;
-    ready();
-    hold("r", 1000);
+    ready_and_hold(1000);
     run_for(5);
     CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
     if (!CHECK(strcmp(redlock_server_error(&rl, 0), "a bad certificate") == 0))
@@ -246,7 +224,6 @@ TEST(a_layer_says_why_it_failed) { /* R15 */
     run_for(5);
     CHECK_EQ(fake_holders(&fake, "s"), 3);
     CHECK_EQ(redlock_server_error(&rl, 0)[0], 0); /* it is well again */
-    layered_end();
   }
 }
 
@@ -255,7 +232,6 @@ TEST(a_layer_with_nothing_to_say_leaves_it_to_us) { /* R15 */
   fake_reset(&fake, 0, FAKE_RST);
   take_all(&rl);
   CHECK(strstr(redlock_server_error(&rl, 0), "connection"));
-  layered_end();
 }
 
 static const char *error_of_a_handshake(void *ctx, int server) {
@@ -275,7 +251,6 @@ TEST(a_layer_says_what_an_answer_waits_for) { /* R15 */
   freeze(0, 0);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
   CHECK(strstr(redlock_server_error(&rl, 0), "no answer"));
-  layered_end();
 }
 
 /* What was wrong with the last connection is not what is wrong without one. */
@@ -283,8 +258,7 @@ TEST(a_layer_is_not_asked_where_it_is_not_open) { /* R15 */
   layered_prepare();
   fails_at = FAKE_RECV;
   layer.recv = failing_recv;
-  ready();
-  hold("r", 1000);
+  ready_and_hold(1000);
   run_for(5);
   fake.server[0].open_fails = 1;
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -292,40 +266,6 @@ TEST(a_layer_is_not_asked_where_it_is_not_open) { /* R15 */
   hold("s", 1000);
   run_for(2000);
   CHECK(strstr(redlock_server_error(&rl, 0), "connection"));
-  layered_end();
-}
-
-static int is_full;
-
-/* As a TLS library does that has made a record of bytes which the socket then refused: it takes the
-   next ones for the same, sends its record, and says that it has sent what it was given. */
-static int send_the_wrong_bytes(void *ctx, int server, const void *data, size_t size) {
-  struct end *e = &ends[server];
-  if (fake.idle || !e->is_ready) return layer_send(ctx, server, data, size);
-  if (e->size == 0) {
-    memcpy(e->held, data, size);
-    e->size = size;
-  }
-  if (is_full) return 0;
-  CHECK_EQ(flush(server), 0);
-  return (int)size;
-}
-
-/* "a" is cancelled before, as it was told, any byte of it left. "b" is another's. */
-TEST(a_layer_that_keeps_what_it_refused_gives_two_the_lock) { /* R8 */
-  layered_prepare();
-  snprintf(servers, sizeof servers, "rediss://s0");
-  ready_and_warm();
-  layer.send = send_the_wrong_bytes;
-  occupy(0, 0, "b", 60000);
-  is_full = 1;
-  start_and_send(&lock, "a", 60000, 0);
-  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
-  is_full = 0;
-  CHECK_EQ(redlock_acquire(&rl, &other, "b", 60000, 0), REDLOCK_OK); /* that is how bad it is */
-  CHECK(fake_key_is(&fake, 0, "b", "foreign"));
-  CHECK_EQ(fake_holders(&fake, "a"), 1);
-  layered_end();
 }
 
 TEST(without_a_layer_it_says_what_to_do) {
@@ -333,5 +273,4 @@ TEST(without_a_layer_it_says_what_to_do) {
   options.tls = NULL;
   CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_INVALID);
   CHECK(strstr(redlock_server_error(&rl, 0), "options.tls"));
-  end();
 }

@@ -1,5 +1,6 @@
 /* posix.c: what the POSIX back end asks of the system: the clock that it reads, entropy that does
- * not come, signals, times that poll cannot count, and a process that stands still after poll. */
+ * not come, signals, sockets that cannot be had or leak, times that poll cannot count, and a
+ * process that stands still after poll. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/types.h>
@@ -21,7 +23,7 @@
 #endif
 
 /* Every reading of a clock in the header goes through here. */
-static int clocks_read, wrong_clocks, slept_s;
+static int clocks_read, wrong_clocks, slept_s, no_clock;
 
 static int counted_clock_gettime(clockid_t id, struct timespec *to) {
   clocks_read++;
@@ -30,7 +32,7 @@ static int counted_clock_gettime(clockid_t id, struct timespec *to) {
 #else
   wrong_clocks += id == CLOCK_REALTIME;
 #endif
-  if (clock_gettime(id, to)) return -1;
+  if (no_clock || clock_gettime(id, to)) return -1;
   to->tv_sec += slept_s;
   return 0;
 }
@@ -76,16 +78,8 @@ static ssize_t interrupted_recv(int fd, void *bytes, size_t size, int flags) {
   return is_interrupted(&interrupted_recvs) ? -1 : recv(fd, bytes, size, flags);
 }
 
-static int no_sockets; /* there are none left */
-
-static int scarce_socket(int family, int type, int protocol) {
-  if (no_sockets) errno = EMFILE;
-  return no_sockets ? -1 : socket(family, type, protocol);
-}
-
 #define clock_gettime counted_clock_gettime
 #define poll waited_poll
-#define socket scarce_socket
 #define connect interrupted_connect
 #define send interrupted_send
 #define recv interrupted_recv
@@ -95,7 +89,6 @@ static int scarce_socket(int family, int type, int protocol) {
 #undef clock_gettime
 #undef poll
 #undef time
-#undef socket
 #undef connect
 #undef send
 #undef recv
@@ -123,10 +116,13 @@ static void open_listener(char list[32]) {
   snprintf(list, 32, "127.0.0.1:%u", (unsigned)ntohs(a.sin_port));
 }
 
-static void close_listener(void) {
-  close(connection);
-  close(listener);
+/* Behind each test. */
+static void put_away(void) {
+  redlock_close(&rl);
+  if (connection >= 0) close(connection);
+  if (listener >= 0) close(listener);
   connection = listener = -1;
+  interrupted_sends = interrupted_recvs = is_only_asked = poll_fails = 0;
 }
 
 /* Answers the one command that has come, or HELLO, CLIENT, DELEX, DELIFEQ and the SET behind
@@ -181,17 +177,6 @@ static int waited_poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
   return ready;
 }
 
-/* Nobody listens on port 1 of this machine; no test below needs anybody to. */
-static const char *const NOBODY = "127.0.0.1:1";
-
-TEST(the_clock_counts_suspend_and_is_not_the_wall) { /* R2 */
-  CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  CHECK(clocks_read > 0);
-  CHECK_EQ(wrong_clocks, 0);
-  redlock_close(&rl);
-}
-
 /* longer than any delay on a busy machine */
 enum { PATIENT_MS = 5000 };
 
@@ -200,6 +185,7 @@ static redlock_options options;
 
 static void begin_served_as_told(void) {
   static char list[32]; /* it must outlive the client */
+  check.after = put_away;
   open_listener(list);
   CHECK_EQ(redlock_init(&rl, list, &options), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
@@ -212,23 +198,24 @@ static void begin_served(uint32_t server_timeout_ms) {
   begin_served_as_told();
 }
 
-static void end_served(void) {
-  redlock_close(&rl);
-  close_listener();
+/* The client hears of it. */
+static void hang_up(void) {
+  close(connection);
+  connection = -1;
+  CHECK(redlock_step(&rl) == NULL);
 }
 
 /* The answer came while the process stood still after poll: it counts, late as it seems. */
-TEST(what_came_meanwhile_is_heard) { /* R16 */
+TEST(an_answer_that_came_meanwhile_is_heard) { /* R16 */
   begin_served(0);
   sleeps = 1;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
   CHECK_EQ(slept_s, 1);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  end_served();
 }
 
 /* A value of less than 20 bytes, or of none, might be another's. */
-TEST(no_value_of_less_entropy) { /* R3 */
+TEST(a_value_of_less_entropy_is_none) { /* R3 */
 #ifdef __linux__
   static const int lacks[] = { 1, 19, 20, -1 };
   size_t i;
@@ -240,7 +227,6 @@ TEST(no_value_of_less_entropy) { /* R3 */
   }
   entropy_lacks = 0;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
-  end_served();
 #else
   SKIP("entropy does not come from getrandom here");
 #endif
@@ -251,32 +237,25 @@ TEST(a_signal_does_not_end_a_wait) { /* R14 */
   rings = 1;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
   CHECK_EQ(rings, 0);
-  end_served();
 }
 
-TEST(a_signal_does_not_end_a_connection) { /* R14 */
+/* Some systems say ENOTCONN while a connection is being made. */
+TEST(an_interruption_does_not_end_a_connection) { /* R14 */
+  static const int errors[] = {EINTR, ENOTCONN};
+  int i;
   begin_served(PATIENT_MS);
-  interrupted_sends = interrupted_recvs = 1;
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
-  CHECK_EQ(interrupted_sends + interrupted_recvs, 0);
-  close(connection);
-  connection = -1;
+  for (i = 0; i < 2; i++) {
+    interruption = errors[i];
+    interrupted_sends = interrupted_recvs = 1;
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
+    CHECK_EQ(interrupted_sends + interrupted_recvs, 0);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  }
+  interruption = EINTR;
+  hang_up();
   interrupted_connects = 1;
-  CHECK(redlock_step(&rl) == NULL); /* hears of the loss */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
   CHECK_EQ(interrupted_connects, 0);
-  end_served();
-}
-
-/* Some systems say so while a connection is being made. */
-TEST(not_connected_yet_is_no_failure) { /* R14 */
-  begin_served(PATIENT_MS);
-  interruption = ENOTCONN;
-  interrupted_sends = interrupted_recvs = 1;
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
-  CHECK_EQ(interrupted_sends + interrupted_recvs, 0);
-  interruption = EINTR;
-  end_served();
 }
 
 TEST(a_poll_that_fails_ends_a_blocking_call) {
@@ -284,8 +263,6 @@ TEST(a_poll_that_fails_ends_a_blocking_call) {
   poll_fails = 1;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 5000), REDLOCK_SYSTEM);
   CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  end_served();
-  poll_fails = 0;
 }
 
 TEST(a_full_socket_is_waited_for_both_ways) { /* R16 */
@@ -297,7 +274,6 @@ TEST(a_full_socket_is_waited_for_both_ways) { /* R16 */
   CHECK_EQ(asked_events, POLLIN | POLLOUT);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
   interrupted_sends = is_only_asked = 0;
-  end_served();
 }
 
 /* poll has just said that there is nothing. */
@@ -308,7 +284,6 @@ TEST(a_wait_in_vain_asks_no_server) {
   CHECK(redlock_wait(&rl, 1) == NULL);
   CHECK_EQ(recvs, 0);
   is_only_asked = 0;
-  end_served();
 }
 
 /* A program that has closed its input gets descriptor 0 for a socket. */
@@ -317,29 +292,14 @@ TEST(descriptor_zero_is_as_good_as_any) {
   redlock_fd want;
   if (input < 0) SKIP("its input is closed");
   begin_served(PATIENT_MS);
-  close(connection);
-  connection = -1;
-  CHECK(redlock_step(&rl) == NULL); /* hears of it */
+  hang_up();
   close(STDIN_FILENO);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
   CHECK_EQ(want.fd, STDIN_FILENO);
-  end_served();
+  put_away();
   CHECK(fcntl(STDIN_FILENO, F_GETFD) < 0); /* it is closed as any */
   CHECK(dup2(input, STDIN_FILENO) == STDIN_FILENO && close(input) == 0);
-}
-
-TEST(without_a_socket_nothing_else_is_used) { /* R14 */
-  int input = dup(STDIN_FILENO);
-  if (input < 0) SKIP("its input is closed");
-  no_sockets = 1;
-  CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
-  redlock_close(&rl);
-  no_sockets = 0;
-  CHECK_EQ(dup2(STDIN_FILENO, input), input); /* it is open still */
-  close(input);
 }
 
 TEST(a_reset_is_heard_of) { /* R14 */
@@ -348,61 +308,109 @@ TEST(a_reset_is_heard_of) { /* R14 */
   begin_served(PATIENT_MS);
   CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
   CHECK_EQ(setsockopt(connection, SOL_SOCKET, SO_LINGER, &none, sizeof none), 0);
-  close(connection);
-  connection = -1;
-  CHECK(redlock_step(&rl) == NULL);
+  hang_up();
   CHECK_EQ(redlock_fds(&rl, &want, 1), 0);
-  end_served();
 }
 
-TEST(bytes_leave_at_once) { /* TCP_NODELAY: a command must not wait for an answer */
+/* TCP_NODELAY: a command must not wait for an answer. And a machine may have no IPv6. */
+TEST(bytes_leave_at_once_and_by_ipv4) {
+  struct sockaddr_in6 a; /* room for either */
+  socklen_t size = sizeof a, on_size;
   redlock_fd want;
   int on = 0;
-  socklen_t size = sizeof on;
+  on_size = sizeof on;
   begin_served(PATIENT_MS);
   CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
-  CHECK_EQ(getsockopt((int)want.fd, IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
+  CHECK_EQ(getsockopt((int)want.fd, IPPROTO_TCP, TCP_NODELAY, &on, &on_size), 0);
   CHECK(on != 0);
-  end_served();
-}
-
-/* A machine may have no IPv6. */
-TEST(an_ipv4_address_is_reached_by_ipv4) {
-  struct sockaddr_in6 a; /* room for either */
-  socklen_t size = sizeof a;
-  redlock_fd want;
-  begin_served(PATIENT_MS);
-  CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
   CHECK_EQ(getpeername((int)want.fd, (struct sockaddr *)&a, &size), 0);
   CHECK_EQ(a.sin6_family, AF_INET);
-  end_served();
 }
 
-/* The name has one address, and a server that closes an idle connection is no failure of it. */
-TEST(the_only_address_is_kept_after_a_failure) { /* R14 */
-  int i;
-  begin_served(PATIENT_MS);
-  for (i = 0; i < 3; i++) {
-    close(connection);
-    connection = -1;
-    CHECK(redlock_step(&rl) == NULL); /* hears of it */
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  }
-  end_served();
-}
+/* ---- Where nobody listens -------------------------------------------------------------------- */
 
-/* So it is when nothing ever listened there: tried twice, and then no more for a while. */
-TEST(a_refused_address_is_tried_again_at_once) { /* R14 */
+/* Nobody listens on port 1 of this machine. */
+static const char *const NOBODY = "127.0.0.1:1";
+
+TEST(the_clock_counts_suspend_and_is_not_the_wall) { /* R2 */
   CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  CHECK(clocks_read > 0);
+  CHECK_EQ(wrong_clocks, 0);
+}
+
+TEST(a_clock_that_is_lacking_is_told) { /* R2 */
+  no_clock = 1;
+  CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_SYSTEM);
+  no_clock = 0;
+  CHECK_EQ(redlock_init(&rl, NOBODY, NULL), REDLOCK_OK);
+  no_clock = 1;
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_SYSTEM);
+  no_clock = 0;
+}
+
+/* The next descriptor that the system would give. */
+static int next_descriptor(void) {
+  int fd = dup(0);
+  if (fd >= 0) close(fd);
+  return fd;
+}
+
+/* One attempt on this list fails for want of a server, with so many tries to connect, and leaves no
+   descriptor. */
+static void check_nobody(const char *list, int tries) {
+  int before = next_descriptor();
+  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
   connects = 0;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  CHECK_EQ(connects, 2);
+  CHECK_EQ(connects, tries);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
+  CHECK_EQ(redlock_fds(&rl, NULL, 0), 0);
+  CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+  CHECK_EQ(next_descriptor(), before);
   redlock_close(&rl);
 }
 
+/* It is tried twice, and then no more for a while. */
+TEST(a_place_where_nobody_listens_is_unreachable) { /* R14 */
+  check_nobody(NOBODY, 2);
+  check_nobody("unix:/nowhere/at/all", 2);
+}
+
+TEST(a_place_where_nobody_listens_is_known_without_waiting) { /* R14 R16 */
+  int steps = 0;
+  CHECK_EQ(redlock_init(&rl, "unix:/nowhere/at/all", NULL), REDLOCK_OK);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  while (steps < 5 && redlock_step(&rl) == NULL) steps++;
+  CHECK_EQ(lock.status, REDLOCK_NO_QUORUM);
+}
+
+TEST(a_server_without_a_descriptor_is_unreachable) { /* R14 R16: EMFILE */
+  struct rlimit limit, none;
+  CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  none = limit;
+  none.rlim_cur = (rlim_t)next_descriptor();
+  CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  check_nobody(NOBODY, 0);
+  CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* sockaddr_un has room for about 108 bytes, with the end; what is cut would be another path. */
+TEST(a_socket_with_a_long_path_is_unreachable) {
+  const struct sockaddr_un *room = NULL;
+  const size_t sizes[] = {200, sizeof room->sun_path};
+  int i;
+  for (i = 0; i < 2; i++) {
+    char list[5 + 200 + 1];
+    memset(list, 'p', sizeof list);
+    memcpy(list, "unix:/", 6);
+    list[5 + sizes[i]] = '\0';
+    check_nobody(list, 0);
+  }
+}
+
 /* poll counts in an int. Early is allowed, at once or never is not. */
-TEST(a_wait_longer_than_poll_can_count) {
+TEST(a_wait_may_be_longer_than_poll_can_count) {
   static const int64_t waits[] = {
     INT_MAX, (int64_t)INT_MAX + 1, (int64_t)1 << 32, ((int64_t)1 << 32) + 5, INT64_MAX
   };
@@ -415,27 +423,6 @@ TEST(a_wait_longer_than_poll_can_count) {
   }
   is_only_asked = 0;
   redlock_close(&rl);
-}
-
-/* sockaddr_un has room for about 108 bytes, with the end; what is cut would be another path. */
-static void unreachable_with_path_of(size_t size) {
-  char list[5 + 200 + 1];
-  memset(list, 'p', sizeof list);
-  memcpy(list, "unix:/", 6);
-  list[5 + size] = '\0';
-  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
-  connects = 0;
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  CHECK_EQ(connects, 0);
-  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
-  CHECK(redlock_server_error(&rl, 0)[0] != '\0');
-  redlock_close(&rl);
-}
-
-TEST(a_socket_with_a_long_path_is_unreachable) {
-  const struct sockaddr_un *room = NULL;
-  unreachable_with_path_of(200);
-  unreachable_with_path_of(sizeof room->sun_path);
 }
 
 static int farewells;
@@ -463,6 +450,6 @@ TEST(a_child_closes_without_a_word) { /* R17 */
   }
   CHECK(child > 0 && waitpid(child, &told, 0) == child);
   CHECK(WIFEXITED(told) && WEXITSTATUS(told) == 0);
-  end_served();
+  put_away();
   CHECK_EQ(farewells, 1);
 }

@@ -11,13 +11,12 @@ static redlock_server_info of(int server) {
 }
 
 static void prepare_fenced(int count) {
-  prepare(count);
+  prepare_waking(count);
   options.max_ttl_ms = MAX_TTL;
   options.fencing = 1;
-  SET_SERVERS(0, count - 1, store.refuse_hello, 0);
 }
 
-TEST(before_the_first_connection_it_knows_nothing) {
+TEST(a_client_knows_nothing_before_the_first_connection) {
   int i;
   prepare_fenced(3);
   fake.now_ms = 100; /* not long ago is when its clock began */
@@ -29,15 +28,13 @@ TEST(before_the_first_connection_it_knows_nothing) {
     CHECK_EQ(info.quarantine_ms, 0);
     CHECK_EQ(info.clock_offset_us, 0);
   }
-  end();
 }
 
-TEST(it_tells_who_is_connected_and_who_tells_waiters) { /* R26 */
+TEST(the_status_tells_who_is_connected_and_who_tells_waiters) { /* R26 */
   prepare_fenced(3);
   fake_answer(&fake, 1, FAKE_TRACKING, -1, "-ERR no\r\n");
   fake.server[2].refuses = 1;
-  ready();
-  hold("r", 1000);
+  ready_and_hold(1000);
   run_for(5);
   CHECK_EQ(of(0).connected, 1);
   CHECK_EQ(of(0).tracking, 1);
@@ -45,23 +42,20 @@ TEST(it_tells_who_is_connected_and_who_tells_waiters) { /* R26 */
   CHECK_EQ(of(1).tracking, 0);
   CHECK_EQ(of(2).connected, 0);
   CHECK_EQ(of(2).tracking, 0);
-  end();
 }
 
 /* The system accepts for a program that stands still. */
 TEST(a_server_that_never_answered_is_not_connected) {
   prepare(3);
   freeze(2, 2);
-  ready();
-  hold("r", 1000);
+  ready_and_hold(1000);
   CHECK_EQ(of(0).connected, 1);
   CHECK_EQ(of(2).connected, 0);
-  end();
 }
 
 /* To the millisecond: an acquire that begins before it has ended is in vain, one at its end is not.
    Time goes on though no call reads the clock. */
-TEST(it_tells_when_a_restarted_server_votes) { /* R24 */
+TEST(the_status_tells_when_a_restarted_server_votes) { /* R24 */
   int64_t left;
   int i, early;
   for (early = 1; early >= 0; early--) {
@@ -75,7 +69,6 @@ TEST(it_tells_when_a_restarted_server_votes) { /* R24 */
     fake_sleep(&fake, left - early);
     CHECK_EQ(of(1).quarantine_ms, early);
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), early ? REDLOCK_NO_QUORUM : REDLOCK_OK);
-    end();
   }
 }
 
@@ -87,19 +80,16 @@ TEST(a_clock_is_off_the_quorum_th_slowest_one) { /* R25 */
   CHECK(of(0).clock_offset_us > -3000000 - 5000 && of(0).clock_offset_us < -3000000 + 5000);
   CHECK_EQ(of(1).clock_offset_us, 0);
   CHECK(of(2).clock_offset_us > 500000 - 5000 && of(2).clock_offset_us < 500000 + 5000);
-  end();
 }
 
-TEST(one_that_never_answered_is_not_said_to_be_off) { /* R25 */
+TEST(a_server_that_never_answered_is_not_said_to_be_off) { /* R25 */
   prepare_fenced(3);
   fake.server[0].refuses = 1;
-  ready();
-  hold("r", 1000);
+  ready_and_hold(1000);
   CHECK_EQ(of(0).clock_offset_us, 0);
-  end();
 }
 
-TEST(without_the_options_nothing_is_told_of_them) { /* R24 R25 */
+TEST(a_client_without_the_options_tells_nothing_of_them) { /* R24 R25 */
   prepare(3);
   fake.server[1].started_at = now();
   fake.server[1].wall_us = 500000;
@@ -107,7 +97,6 @@ TEST(without_the_options_nothing_is_told_of_them) { /* R24 R25 */
   CHECK_EQ(of(1).connected, 1);
   CHECK_EQ(of(1).quarantine_ms, 0);
   CHECK_EQ(of(1).clock_offset_us, 0);
-  end();
 }
 
 TEST(who_asks_for_no_server_of_the_list_is_told_so) {
@@ -120,5 +109,4 @@ TEST(who_asks_for_no_server_of_the_list_is_told_so) {
   CHECK_EQ(redlock_server_status(&rl, 3, &info), REDLOCK_INVALID);
   CHECK_EQ(redlock_server_status(&rl, 0, NULL), REDLOCK_INVALID);
   CHECK_EQ(redlock_server_status(&rl, 2, &info), REDLOCK_OK);
-  end();
 }

@@ -70,12 +70,14 @@ static void begin_world(struct fuzz_input *in) {
 
 /* ---- What the program does ------------------------------------------------------------------- */
 
-static void acquired(struct slot *s, redlock_status status, int64_t begin, uint32_t wait) {
-  if (status == REDLOCK_INVALID) return;
+/* What an acquire or adoption said: when it returned, or when it only began. */
+static void acquired(struct slot *s, char resource, redlock_status status) {
+  if (status != REDLOCK_INVALID) s->resource = resource;
+  started(s, status, REDLOCK_ACQUIRE);
+  if (status == REDLOCK_INVALID || status == REDLOCK_PENDING) return;
   FUZZ_CHECK(!s->pending && !s->kept);
   is_legal(&s->lock, status, REDLOCK_ACQUIRE);
   granted(s);
-  took(begin, wait);
 }
 
 static void start(struct user *u, struct slot *s, uint8_t how, int blocks) {
@@ -83,12 +85,11 @@ static void start(struct user *u, struct slot *s, uint8_t how, int blocks) {
   const char *resource = how & 8 ? "b" : "a";
   int64_t begin = world.fake.now_ms;
   if (!s->pending) s->adopts = 0;
-  if (!blocks) {
-    started(s, redlock_start_acquire(&u->rl, &s->lock, resource, ttl, wait), REDLOCK_ACQUIRE);
-    return;
-  }
-  if (wait == REDLOCK_FOREVER) wait = 10;
-  acquired(s, redlock_acquire(&u->rl, &s->lock, resource, ttl, wait), begin, wait);
+  if (blocks && wait == REDLOCK_FOREVER) wait = 10;
+  acquired(s, *resource,
+           blocks ? redlock_acquire(&u->rl, &s->lock, resource, ttl, wait)
+                  : redlock_start_acquire(&u->rl, &s->lock, resource, ttl, wait));
+  if (blocks) took(begin, wait);
 }
 
 /* What is handed over now, or the last value that was. */
@@ -104,9 +105,10 @@ static void adopt(struct user *u, struct slot *s, uint8_t how, int blocks) {
     memcpy(s->given, value, sizeof s->given);
     if (memcmp(value, s->lock.value, sizeof s->given) == 0) value = s->lock.value;
   }
-  if (blocks) acquired(s, redlock_adopt(&u->rl, &s->lock, resource, ttl, value), begin, 0);
-  else
-    started(s, redlock_start_adopt(&u->rl, &s->lock, resource, ttl, value), REDLOCK_ACQUIRE);
+  acquired(s, *resource,
+           blocks ? redlock_adopt(&u->rl, &s->lock, resource, ttl, value)
+                  : redlock_start_adopt(&u->rl, &s->lock, resource, ttl, value));
+  if (blocks) took(begin, 0);
 }
 
 /* The greatest two bits of the second byte make it an adoption. */

@@ -5,8 +5,7 @@
 static inline char *given_value_of(char resource) { return world.given[resource == 'b']; }
 
 static inline void note_given(const struct slot *s) {
-  if (s->lock.resource_size)
-    memcpy(given_value_of(s->lock.resource[0]), s->lock.value, sizeof s->given);
+  if (s->resource) memcpy(given_value_of(s->resource), s->lock.value, sizeof s->given);
 }
 
 static inline int is_held(const struct user *u, const struct slot *s) {
@@ -15,7 +14,7 @@ static inline int is_held(const struct user *u, const struct slot *s) {
 
 /* Whether its value is one that a program may know: an acquire's, before its grant, is not. */
 static inline int is_known(const struct user *u, const struct slot *s, char resource) {
-  return u->open && s->lock.resource_size && s->lock.resource[0] == resource &&
+  return u->open && s->resource == resource &&
          !(s->pending && s->operation == REDLOCK_ACQUIRE);
 }
 

@@ -7,58 +7,10 @@
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
 
+#include "../unit/recording_io.h"
 #include "fuzz.h"
 
-enum { MOST = 1024, PLACE = 300 };
-
-static struct {
-  int opens;
-  char host[REDLOCK_MAX_SERVERS][PLACE], port[REDLOCK_MAX_SERVERS][8];
-} seen;
-
-/* ---- A world that takes everything ----------------------------------------------------------- */
-
-static intptr_t seen_open(void *ctx, int server, const char *host, const char *port) {
-  (void)ctx;
-  FUZZ_CHECK(server == seen.opens++);
-  FUZZ_CHECK(strlen(host) > 0 && strlen(host) < PLACE && strlen(port) <= 5);
-  strcpy(seen.host[server], host);
-  strcpy(seen.port[server], port);
-  return server;
-}
-
-static int seen_send(void *ctx, int server, const void *data, size_t size) {
-  (void)ctx, (void)server, (void)data;
-  FUZZ_CHECK(size > 0);
-  return (int)size;
-}
-
-static int seen_recv(void *ctx, int server, void *data, size_t size) {
-  (void)ctx, (void)server, (void)data, (void)size;
-  return 0;
-}
-
-static void seen_close(void *ctx, int server) { (void)ctx, (void)server; }
-
-static int seen_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
-  (void)ctx, (void)want, (void)count, (void)timeout_ms;
-  return -1;
-}
-
-static int64_t seen_now(void *ctx) {
-  (void)ctx;
-  return 1000000;
-}
-
-static int seen_entropy(void *ctx, void *data, size_t size) {
-  (void)ctx;
-  memset(data, 'v', size);
-  return 0;
-}
-
-static const redlock_io io = {
-  seen_open, seen_send, seen_recv, seen_close, seen_wait, seen_now, seen_entropy, NULL
-};
+enum { MOST = 1024, PLACE = WIRE_HOST };
 
 /* ---- A second reading ------------------------------------------------------------------------ */
 
@@ -96,33 +48,34 @@ static void is_list(const char *list) {
     size_t size = strcspn(list, ", \t\r\n");
     if (size > 0) {
       char host[PLACE], port[8];
-      FUZZ_CHECK(count < seen.opens);
+      FUZZ_CHECK(count < wire.calls[WIRE_OPEN]);
       read_entry(list, size, host, port);
-      FUZZ_CHECK(strcmp(host, seen.host[count]) == 0 && strcmp(port, seen.port[count]) == 0);
+      FUZZ_CHECK(strcmp(host, wire.server[count].host) == 0 &&
+                 strcmp(port, wire.server[count].port) == 0);
       count++;
     }
     list += size + (list[size] != '\0');
   }
-  FUZZ_CHECK(count == seen.opens);
+  FUZZ_CHECK(count == wire.calls[WIRE_OPEN]);
 }
 
 /* The plainest list of what was opened. */
 static void spell(char *to) {
   int i;
-  for (*to = '\0', i = 0; i < seen.opens; i++) {
-    const char *host = seen.host[i];
+  for (*to = '\0', i = 0; i < wire.calls[WIRE_OPEN]; i++) {
+    const char *host = wire.server[i].host, *port = wire.server[i].port;
     to += strlen(to);
     int v6 = strchr(host, ':') || *host == '[';
     if (*host == '/') sprintf(to, "unix:%s\n", host);
-    else if (v6) sprintf(to, "redis://[%s]:%s\n", host, seen.port[i]);
-    else sprintf(to, "redis://%s:%s\n", host, seen.port[i]);
+    else if (v6) sprintf(to, "redis://[%s]:%s\n", host, port);
+    else sprintf(to, "redis://%s:%s\n", host, port);
   }
 }
 
 /* ---- The client ------------------------------------------------------------------------------ */
 
 static void open_all(redlock *rl, redlock_lock *lock) {
-  memset(&seen, 0, sizeof seen);
+  wire_reset();
   memset(lock, 0, sizeof *lock);
   if (redlock_start_acquire(rl, lock, "r", 1000, 0) == REDLOCK_PENDING) (void)redlock_step(rl);
 }
@@ -145,7 +98,7 @@ static void is_accepted(redlock *rl, redlock_lock *lock, const char *list,
   redlock again;
   redlock_lock other;
   open_all(rl, lock);
-  if (seen.opens == 0) return; /* no ttl is good under these options */
+  if (wire.calls[WIRE_OPEN] == 0) return; /* no ttl is good under these options */
   is_list(list);
   spell(plain);
   options->username = NULL; /* the entry's own password is not spelled, and a user needs one */
@@ -202,7 +155,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   how = fuzz_byte(&in);
   more = fuzz_byte(&in);
   memset(&options, 0, sizeof options);
-  options.io = how & 1 ? NULL : &io;
+  wire_reset();
+  options.io = how & 1 ? NULL : &wire.io;
   options.drift_ppm = numbers[how >> 1 & 7];
   options.server_timeout_ms = numbers[how >> 4 & 7];
   options.retry_delay_min_ms = numbers[more & 7];

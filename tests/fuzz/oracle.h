@@ -34,8 +34,9 @@ static inline void is_legal(const redlock_lock *lock, redlock_status status,
 }
 
 /* R25: greater than that of every grant before. Nobody shares a lock, so that is their order. */
-static inline void has_token(const redlock_lock *lock) {
-  uint64_t *last = &world.token[lock->resource[0] == 'b'];
+static inline void has_token(const struct slot *s) {
+  const redlock_lock *lock = &s->lock;
+  uint64_t *last = &world.token[s->resource == 'b'];
   int granted = lock->status == REDLOCK_OK;
   FUZZ_CHECK((lock->token != 0) == (granted && world.options.fencing));
   if (!granted || !world.options.fencing || !world.is_honest) return;
@@ -46,7 +47,7 @@ static inline void has_token(const redlock_lock *lock) {
 #include "handover.h"
 
 static inline void granted(const struct slot *s) {
-  has_token(&s->lock);
+  has_token(s);
   check_adopted(s);
 }
 
@@ -173,7 +174,7 @@ static inline void check_resource(char resource) {
   for (i = 0; i < world.users; i++)
     for (k = 0; k < SLOTS; k++) {
       struct slot *s = &world.user[i].slot[k];
-      if (world.user[i].open && s->lock.resource_size && s->lock.resource[0] == resource)
+      if (world.user[i].open && s->resource == resource)
         holders += redlock_remaining_ms(&world.user[i].rl, &s->lock) > 0;
     }
   FUZZ_CHECK(holders <= 1);

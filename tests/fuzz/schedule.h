@@ -7,6 +7,7 @@ enum { USERS = FAKE_CLIENTS, SLOTS = 3, EVENTS = 64 };
 /* A lock, and what the program knows of it. */
 struct slot {
   redlock_lock lock;
+  char resource;               /* that it is or was of, 0 = none yet */
   int pending, kept;           /* to be returned */
   redlock_operation operation; /* the pending one */
   int adopts;                  /* its acquire is an adoption (R28), with this value */

@@ -1,6 +1,6 @@
-/* judge.c: what a round's votes come to, for every number of servers and every tally of their votes.
-   The outcome of a round in which all have voted is written here in the rules' words; then a round
-   is decided exactly when the missing votes cannot change it any more (R6). */
+/* judge.c: what a round's votes come to, for every number of servers and every tally of their
+   votes. The outcome of a round in which all have voted is written here in the rules' words; then a
+   round is decided exactly when the missing votes cannot change it any more (R6). */
 #include "inside.h"
 
 enum { SERVERS = 32 };
@@ -22,8 +22,8 @@ static redlock_status outcome(const struct round *r, int yes, int taken, int abs
   if (yes >= quorum_of(r)) return REDLOCK_OK;
   if (r->task == RL_TASK_EXTEND) /* R19 */
     return are_many(r, taken) ? REDLOCK_EXPIRED : REDLOCK_NO_QUORUM;
-  if (r->task == RL_TASK_RELEASE) /* R21 */
-    return are_many(r, taken) ? REDLOCK_EXPIRED : are_many(r, absent) ? REDLOCK_NO_QUORUM : REDLOCK_OK;
+  if (r->task == RL_TASK_RELEASE && are_many(r, taken)) return REDLOCK_EXPIRED; /* R21 */
+  if (r->task == RL_TASK_RELEASE) return are_many(r, absent) ? REDLOCK_NO_QUORUM : REDLOCK_OK;
   if (r->adopts) return are_many(r, taken) ? REDLOCK_TAKEN : REDLOCK_NO_QUORUM; /* R28 */
   return are_many(r, absent) ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN; /* R23 */
 }

@@ -77,26 +77,21 @@ static int all_are_invalid(redlock *client) {
   return bad == 0;
 }
 
-TEST(no_client) {
-  prepare();
-  remember();
-  CHECK(all_are_invalid(NULL));
-  CHECK(is_unchanged());
-  CHECK(redlock_server_error(NULL, 0) == NULL);
-  redlock_close(NULL);
+TEST(a_client_that_never_began_refuses_every_call) {
+  int zeroed;
+  for (zeroed = 0; zeroed < 2; zeroed++) {
+    redlock *client = zeroed ? &rl : NULL;
+    prepare();
+    remember();
+    CHECK(all_are_invalid(client));
+    CHECK(is_unchanged());
+    CHECK(redlock_server_error(client, 0) == NULL);
+    redlock_close(client);
+    CHECK_EQ(wire_calls(), 0);
+  }
 }
 
-TEST(a_zeroed_client) {
-  prepare();
-  remember();
-  CHECK(all_are_invalid(&rl));
-  CHECK(is_unchanged());
-  CHECK(redlock_server_error(&rl, 0) == NULL);
-  redlock_close(&rl);
-  CHECK_EQ(wire_calls(), 0);
-}
-
-TEST(a_client_that_init_refused) {
+TEST(a_client_that_init_refused_refuses_every_call) {
   prepare();
   CHECK_EQ(redlock_init(&rl, "a,b:0", &options), REDLOCK_INVALID);
   CHECK(all_are_invalid(&rl));
@@ -106,7 +101,7 @@ TEST(a_client_that_init_refused) {
 }
 
 /* With a lock in hand that was good before. */
-TEST(a_closed_client) {
+TEST(a_closed_client_refuses_every_call) {
   begin();
   hold();
   redlock_close(&rl);
@@ -163,378 +158,31 @@ static int forked_calls_are_invalid(void) {
   return good && all_are_invalid(&rl);
 }
 
-static int begin_with_a_listener(void) {
-  int fd;
+/* The child inherits a connection, and a lock that is to be rolled back when the client closes. */
+TEST(a_forked_client_refuses_every_call_and_leaves_its_connection_alone) {
+  char bytes[1024];
+  int fd, peer;
   prepare();
   fd = listen_there();
   snprintf(list, sizeof list, "unix:%s", path);
   CHECK(fd >= 0);
   CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
-  return fd;
-}
-
-static void end_with_a_listener(int fd) {
-  redlock_close(&rl);
-  (void)close(fd);
-  (void)unlink(path);
-}
-
-TEST(a_forked_client) {
-  int fd = begin_with_a_listener();
   CHECK(passes_in_a_child(forked_calls_are_invalid));
   CHECK(!is_knocked_on(fd));
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-  CHECK(is_knocked_on(fd)); /* so the knock would have been seen */
-  end_with_a_listener(fd);
-}
-
-/* The child inherits a connection, and a lock that is to be rolled back when the client closes. */
-TEST(a_forked_client_with_a_connection) {
-  char bytes[1024];
-  int fd = begin_with_a_listener(), peer;
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   (void)redlock_step(&rl);
-  peer = is_knocked_on(fd) ? accept(fd, NULL, NULL) : -1;
+  peer = is_knocked_on(fd) ? accept(fd, NULL, NULL) : -1; /* so a knock would have been seen */
   CHECK(is_knocked_on(peer) && read(peer, bytes, sizeof bytes) > 0);
   CHECK(passes_in_a_child(forked_calls_are_invalid));
   CHECK(!is_knocked_on(peer));
   redlock_close(&rl);
   CHECK(is_knocked_on(peer)); /* here it is rolled back */
   (void)close(peer);
-  end_with_a_listener(fd);
+  (void)close(fd);
+  (void)unlink(path);
 }
 
-/* ---- init ------------------------------------------------------------------------------------ */
-
-TEST(init_without_a_client_or_a_list) {
-  prepare();
-  CHECK_EQ(redlock_init(NULL, "a", &options), REDLOCK_INVALID);
-  CHECK_EQ(redlock_init(&rl, NULL, &options), REDLOCK_INVALID);
-  CHECK(all_are_invalid(&rl));
-  CHECK_EQ(wire_calls(), 0);
-}
-
-TEST(init_with_a_dirty_client) {
-  prepare();
-  memset(&rl, 0xa5, sizeof rl);
-  CHECK_EQ(init(), REDLOCK_OK);
-  hold();
-  memset(&rl, 0xa5, sizeof rl);
-  CHECK_EQ(redlock_init(&rl, NULL, &options), REDLOCK_INVALID);
-  CHECK(redlock_server_error(&rl, 0) == NULL);
-  CHECK(all_are_invalid(&rl));
-}
-
-/* As from a file that was compiled with other REDLOCK_MAX_*: then nothing may be written but the
-   first byte, from which the error's text is known. */
-TEST(init_with_other_sizes) {
-  static const int off[] = { -1, 1, 8, -8, 1000 };
-  size_t i, good = sizeof(redlock_lock);
-  prepare();
-  for (i = 0; i < sizeof off / sizeof off[0]; i++) {
-    static redlock client;
-    size_t other = sizeof(redlock) + (size_t)off[i];
-    memset(&rl, 0, sizeof rl);
-    CHECK_EQ(redlock_init_sized(&rl, "a", &options, other, good), REDLOCK_INVALID);
-    CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl, good + (size_t)off[i]),
-             REDLOCK_INVALID);
-    CHECK(all_are_invalid(&rl));
-    CHECK(memcmp((char *)&rl + 1, (char *)&client + 1, sizeof rl - 1) == 0);
-    CHECK(strstr(redlock_server_error(&rl, 0), "other REDLOCK_ sizes") != NULL);
-  }
-  CHECK_EQ(redlock_init_sized(&rl, "a", &options, 0, 0), REDLOCK_INVALID);
-  CHECK_EQ(wire_calls(), 0);
-  CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl, good), REDLOCK_OK);
-}
-
-/* Its lists lead into the place that it came from, where nobody may be any more. */
-TEST(a_moved_client_is_refused) {
-  static redlock moved;
-  prepare();
-  CHECK_EQ(init(), REDLOCK_OK);
-  hold();
-  moved = rl;
-  memset(&rl, 0xa5, sizeof rl);
-  CHECK(all_are_invalid(&moved));
-}
-
-/* ---- acquire --------------------------------------------------------------------------------- */
-
-static void acquire_is_refused(redlock_lock *which, const char *resource, uint32_t ttl_ms) {
-  remember();
-  CHECK_EQ(redlock_acquire(&rl, which, resource, ttl_ms, 0), REDLOCK_INVALID);
-  CHECK_EQ(redlock_acquire(&rl, which, resource, ttl_ms, REDLOCK_FOREVER), REDLOCK_INVALID);
-  CHECK_EQ(redlock_start_acquire(&rl, which, resource, ttl_ms, 0), REDLOCK_INVALID);
-  CHECK(is_unchanged());
-  CHECK(wire_is_untouched());
-  CHECK(redlock_step(&rl) == NULL);
-}
-
-TEST(acquire_without_a_lock) {
-  begin();
-  acquire_is_refused(NULL, "r", 1000);
-}
-
-TEST(acquire_without_a_good_resource) {
-  char name[REDLOCK_MAX_RESOURCE + 2];
-  memset(name, 'n', sizeof name);
-  name[REDLOCK_MAX_RESOURCE + 1] = '\0';
-  begin();
-  acquire_is_refused(&lock, NULL, 1000);
-  acquire_is_refused(&lock, "", 1000);
-  acquire_is_refused(&lock, name, 1000);
-  name[REDLOCK_MAX_RESOURCE] = '\0';
-  CHECK_EQ(redlock_acquire(&rl, &lock, name, 1000, 0), REDLOCK_OK);
-  CHECK(lock.user == &lock);
-}
-
-/* No byte behind the limit is looked at: the name need not even end. */
-TEST(a_resource_without_an_end) {
-  char *name = malloc(REDLOCK_MAX_RESOURCE + 1);
-  if (!name) abort();
-  memset(name, 'n', REDLOCK_MAX_RESOURCE + 1);
-  begin();
-  acquire_is_refused(&lock, name, 1000);
-  free(name);
-}
-
-TEST(acquire_without_a_good_ttl) {
-  begin();
-  acquire_is_refused(&lock, "r", 0);
-  acquire_is_refused(&lock, "r", 1);
-  acquire_is_refused(&lock, "r", 4);
-  prepare();
-  options.drift_ppm = 999999;
-  CHECK_EQ(init(), REDLOCK_OK);
-  acquire_is_refused(&lock, "r", 1000000);
-}
-
-TEST(acquire_past_the_longest_ttl) { /* R24 */
-  prepare();
-  options.max_ttl_ms = 5000;
-  CHECK_EQ(init(), REDLOCK_OK);
-  acquire_is_refused(&lock, "r", 5001);
-  acquire_is_refused(&lock, "r", UINT32_MAX);
-}
-
-TEST(acquire_reads_nothing_in_the_lock) {
-  begin();
-  memset(&lock, 0xa5, sizeof lock);
-  hold();
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-}
-
-/* ---- extend, release, keep, cancel ----------------------------------------------------------- */
-
-/* Those that want a lock which is held: with one that never was, or is no more. */
-static void none_is_held(redlock_status want) {
-  wire_forget_calls();
-  CHECK_EQ(redlock_extend(&rl, &lock, 1000), want);
-  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), want);
-  CHECK_EQ(redlock_release(&rl, &lock), want);
-  CHECK_EQ(redlock_start_release(&rl, &lock), want);
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), want);
-  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_INVALID);
-  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  CHECK(wire_is_untouched());
-}
-
-TEST(without_a_lock) {
-  begin();
-  CHECK_EQ(redlock_extend(&rl, NULL, 1000), REDLOCK_INVALID);
-  CHECK_EQ(redlock_start_extend(&rl, NULL, 1000), REDLOCK_INVALID);
-  CHECK_EQ(redlock_release(&rl, NULL), REDLOCK_INVALID);
-  CHECK_EQ(redlock_start_release(&rl, NULL), REDLOCK_INVALID);
-  CHECK_EQ(redlock_keep(&rl, NULL, 0), REDLOCK_INVALID);
-  CHECK_EQ(redlock_cancel(&rl, NULL), REDLOCK_INVALID);
-  CHECK_EQ(redlock_remaining_ms(&rl, NULL), 0);
-  CHECK(wire_is_untouched());
-}
-
-TEST(a_lock_that_never_was_held) {
-  begin();
-  none_is_held(REDLOCK_INVALID);
-}
-
-TEST(a_lock_that_was_not_granted) {
-  begin();
-  wire.set = "$-1\r\n";
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
-  (void)redlock_step(&rl);
-  none_is_held(REDLOCK_INVALID);
-}
-
-TEST(a_lock_that_was_released) {
-  begin();
-  hold();
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  (void)redlock_step(&rl);
-  none_is_held(REDLOCK_EXPIRED);
-}
-
-TEST(a_lock_that_was_cancelled) {
-  begin();
-  start();
-  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(lock.status, REDLOCK_CANCELLED);
-  none_is_held(REDLOCK_INVALID);
-}
-
-/* Its release is still worth sending: on a server it may not have lapsed. */
-TEST(a_lock_that_lapsed) {
-  begin();
-  hold();
-  wire.now_ms += 10000;
-  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_EXPIRED);
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_EXPIRED);
-  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  CHECK(wire_is_untouched());
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-}
-
-TEST(extend_without_a_good_ttl) {
-  begin();
-  hold();
-  remember();
-  CHECK_EQ(redlock_extend(&rl, &lock, 0), REDLOCK_INVALID);
-  CHECK_EQ(redlock_extend(&rl, &lock, 4), REDLOCK_INVALID);
-  CHECK_EQ(redlock_start_extend(&rl, &lock, 1), REDLOCK_INVALID);
-  CHECK(is_unchanged());
-  CHECK(wire_is_untouched());
-}
-
-TEST(extend_past_the_longest_ttl) { /* R24 */
-  prepare();
-  options.max_ttl_ms = 20000;
-  CHECK_EQ(redlock_init(&rl, "a", &options), REDLOCK_OK);
-  hold();
-  CHECK_EQ(redlock_extend(&rl, &lock, 20001), REDLOCK_INVALID);
-  CHECK(wire_is_untouched());
-  CHECK_EQ(redlock_extend(&rl, &lock, 20000), REDLOCK_OK);
-}
-
-TEST(extend_past_the_longest_hold) { /* R20 */
-  prepare();
-  options.max_hold_ms = 10000;
-  CHECK_EQ(init(), REDLOCK_OK);
-  hold();
-  wire.now_ms += 10; /* nothing is left to be gained */
-  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_LIMIT);
-  CHECK(wire_is_untouched());
-  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
-}
-
-/* What a lock refuses while anything is under way. */
-static void is_busy(void) {
-  wire_forget_calls();
-  remember();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_INVALID);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, REDLOCK_FOREVER), REDLOCK_INVALID);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_INVALID);
-  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_INVALID);
-  CHECK_EQ(redlock_start_extend(&rl, &lock, 10000), REDLOCK_INVALID);
-  CHECK(is_unchanged());
-  CHECK(wire_is_untouched());
-}
-
-TEST(what_a_pending_acquire_refuses) {
-  begin();
-  start();
-  is_busy();
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_INVALID);
-  CHECK(is_unchanged());
-  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_CANCELLED); /* which is a cancel */
-  CHECK(redlock_step(&rl) == NULL);
-}
-
-TEST(what_a_pending_extension_refuses) {
-  begin();
-  hold();
-  CHECK_EQ(redlock_start_extend(&rl, &lock, 10000), REDLOCK_PENDING);
-  is_busy();
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_INVALID);
-  CHECK(is_unchanged());
-  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
-}
-
-TEST(what_a_pending_release_refuses) {
-  begin();
-  hold();
-  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
-  is_busy();
-  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_INVALID);
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_INVALID);
-  CHECK(is_unchanged());
-  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
-  CHECK(redlock_wait(&rl, 1000) == &lock);
-  CHECK_EQ(lock.status, REDLOCK_OK);
-}
-
-TEST(what_a_kept_lock_refuses) {
-  begin();
-  hold();
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
-  is_busy();
-  CHECK_EQ(redlock_keep(&rl, &lock, 60000), REDLOCK_OK); /* another limit may be set */
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-}
-
-TEST(cancel_of_an_idle_lock) {
-  begin();
-  hold();
-  remember();
-  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_INVALID);
-  CHECK(is_unchanged());
-  CHECK(wire_is_untouched());
-  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
-}
-
-/* A lock that another client holds pending is not this one's to touch. */
-TEST(cancel_of_another_clients_lock) {
-  static redlock other;
-  begin();
-  start();
-  CHECK_EQ(redlock_init(&other, "x,y,z", &options), REDLOCK_OK);
-  CHECK_EQ(redlock_cancel(&other, &lock), REDLOCK_INVALID);
-  CHECK_EQ(redlock_start_release(&other, &lock), REDLOCK_INVALID);
-  CHECK_EQ(redlock_start_extend(&other, &lock, 10000), REDLOCK_INVALID);
-  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
-}
-
-/* ---- What only tells ------------------------------------------------------------------------- */
-
-TEST(every_status_has_its_own_words) {
-  int a, b;
-  for (a = REDLOCK_SYSTEM; a <= REDLOCK_PENDING; a++) {
-    const char *text = redlock_strerror((redlock_status)a);
-    CHECK(text && text[0]);
-    for (b = REDLOCK_SYSTEM - 1; b < a; b++)
-      CHECK(strcmp(text, redlock_strerror((redlock_status)b)) != 0);
-  }
-}
-
-/* C lets an enumeration hold what it does not name, as long as its type does. */
-TEST(an_unknown_status_has_words_too) {
-  static const int unknown[] = { -8, 2, 100, -100, INT_MAX, INT_MIN };
-  size_t i;
-  for (i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
-    const char *text = redlock_strerror((redlock_status)unknown[i]);
-    CHECK(text && text[0]);
-  }
-}
-
-TEST(errors_of_servers_that_are_none) {
-  begin();
-  CHECK(redlock_server_error(&rl, 0) && redlock_server_error(&rl, 0)[0] == '\0');
-  CHECK(redlock_server_error(&rl, 2) != NULL);
-  CHECK(redlock_server_error(&rl, 3) == NULL);
-  CHECK_EQ(redlock_server_error(&rl, -1)[0], 0); /* this side */
-  CHECK(redlock_server_error(&rl, -2) == NULL);
-  CHECK(redlock_server_error(&rl, INT_MAX) == NULL);
-  CHECK(redlock_server_error(&rl, INT_MIN) == NULL);
-}
-
-/* ---- INVALID says why ------------------------------------------------------------------------ */
+/* ---- What is refused, and why ---------------------------------------------------------------- */
 
 static void because(redlock *client, redlock_status status, const char *why) {
   CHECK_EQ(status, REDLOCK_INVALID);
@@ -565,56 +213,274 @@ TEST(init_says_why_of_the_list) {
   char many[3 * REDLOCK_MAX_SERVERS + 4] = "a";
   int i;
   prepare();
+  CHECK_EQ(redlock_init(NULL, "a", &options), REDLOCK_INVALID);
   because(&rl, redlock_init(&rl, NULL, &options), empty);
-  because(&rl, redlock_init(&rl, "", &options), empty);
+  CHECK(all_are_invalid(&rl));
   because(&rl, redlock_init(&rl, " , ", &options), empty);
   because(&rl, redlock_init(&rl, "a,b,a", &options), "this address is in the list twice");
   CHECK(strcmp(redlock_server_error(&rl, 2), redlock_server_error(&rl, -1)) == 0);
   for (i = 0; i < REDLOCK_MAX_SERVERS; i++) snprintf(many + 2 * i, 4, "%c,a", 'b' + i);
   because(&rl, redlock_init(&rl, many, &options), "more servers than REDLOCK_MAX_SERVERS");
+  CHECK_EQ(wire_calls(), 0);
 }
 
-TEST(an_acquire_says_why) {
-  static char name[REDLOCK_MAX_RESOURCE + 2];
+TEST(init_reads_nothing_in_the_client) {
   prepare();
-  options.max_ttl_ms = 5000;
+  memset(&rl, 0xa5, sizeof rl);
   CHECK_EQ(init(), REDLOCK_OK);
-  because(&rl, redlock_acquire(&rl, &lock, "r", 0, 0), "ttl_ms is too short");
-  because(&rl, redlock_acquire(&rl, &lock, "r", 3, 0), "ttl_ms is too short");
-  because(&rl, redlock_acquire(&rl, &lock, "r", 5001, 0), "ttl_ms is above max_ttl_ms");
-  because(&rl, redlock_acquire(&rl, &lock, NULL, 1000, 0), "the resource's name is empty");
-  because(&rl, redlock_acquire(&rl, &lock, "", 1000, 0), "the resource's name is empty");
-  memset(name, 'r', sizeof name - 1);
-  because(&rl, redlock_acquire(&rl, &lock, name, 1000, 0), "the resource's name is too long");
-  because(&rl, redlock_acquire(&rl, NULL, "r", 1000, 0), "lock is NULL");
-}
-
-TEST(a_call_out_of_order_says_why) {
-  begin();
-  because(&rl, redlock_extend(&rl, &lock, 1000), "the lock is not held");
-  because(&rl, redlock_release(&rl, &lock), "the lock is not held");
-  because(&rl, redlock_keep(&rl, &lock, 0), "the lock is not held");
-  because(&rl, redlock_cancel(&rl, &lock), "nothing is pending");
-  start();
-  because(&rl, redlock_acquire(&rl, &lock, "r", 1000, 0), "the lock is busy");
-  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
   hold();
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
-  because(&rl, redlock_extend(&rl, &lock, 10000), "the lock is busy");
-  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
-  because(&rl, redlock_release(&rl, &lock), "the lock is busy");
+  memset(&rl, 0xa5, sizeof rl);
+  CHECK_EQ(redlock_init(&rl, NULL, &options), REDLOCK_INVALID);
+  CHECK(redlock_server_error(&rl, 0) == NULL);
+  CHECK(all_are_invalid(&rl));
 }
 
-TEST(a_client_that_is_none_says_why) { /* R17 */
+/* As from a file that was compiled with other REDLOCK_MAX_*: then nothing may be written but the
+   first byte, from which the error's text is known. */
+TEST(init_with_other_sizes_is_refused) {
+  static const int off[] = { -1, 1, 8, -8, 1000 };
+  size_t i, good = sizeof(redlock_lock);
+  prepare();
+  for (i = 0; i < sizeof off / sizeof off[0]; i++) {
+    static redlock client;
+    size_t other = sizeof(redlock) + (size_t)off[i];
+    memset(&rl, 0, sizeof rl);
+    CHECK_EQ(redlock_init_sized(&rl, "a", &options, other, good), REDLOCK_INVALID);
+    CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl, good + (size_t)off[i]),
+             REDLOCK_INVALID);
+    CHECK(all_are_invalid(&rl));
+    CHECK(memcmp((char *)&rl + 1, (char *)&client + 1, sizeof rl - 1) == 0);
+    CHECK(strstr(redlock_server_error(&rl, 0), "other REDLOCK_ sizes") != NULL);
+  }
+  CHECK_EQ(redlock_init_sized(&rl, "a", &options, 0, 0), REDLOCK_INVALID);
+  CHECK_EQ(wire_calls(), 0);
+  CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl, good), REDLOCK_OK);
+}
+
+/* Its lists lead into the place that it came from, where nobody may be any more. */
+TEST(a_moved_client_is_refused) { /* R17 */
   static const char why[] = "no client: moved, closed, or init failed";
-  static redlock copy;
+  static redlock moved;
   begin();
-  copy = rl;
-  because(&copy, redlock_acquire(&copy, &lock, "r", 1000, 0), why);
-  because(&copy, redlock_resolve(&copy), why);
+  hold();
+  moved = rl;
+  because(&moved, redlock_acquire(&moved, &lock, "r", 1000, 0), why);
+  because(&moved, redlock_resolve(&moved), why);
   CHECK_EQ(redlock_server_error(&rl, -1)[0], '\0');
   redlock_close(&rl);
   because(&rl, redlock_extend(&rl, &lock, 1000), why);
+  memset(&rl, 0xa5, sizeof rl);
+  CHECK(all_are_invalid(&moved));
+}
+
+/* ---- acquire --------------------------------------------------------------------------------- */
+
+static void acquire_is_refused(redlock_lock *which, const char *resource, uint32_t ttl_ms,
+                               const char *why) {
+  remember();
+  because(&rl, redlock_acquire(&rl, which, resource, ttl_ms, 0), why);
+  because(&rl, redlock_acquire(&rl, which, resource, ttl_ms, REDLOCK_FOREVER), why);
+  because(&rl, redlock_start_acquire(&rl, which, resource, ttl_ms, 0), why);
+  CHECK(is_unchanged());
+  CHECK(wire_is_untouched());
+  CHECK(redlock_step(&rl) == NULL);
+}
+
+TEST(acquire_wants_a_lock_and_a_good_resource) {
+  char name[REDLOCK_MAX_RESOURCE + 2];
+  memset(name, 'n', sizeof name);
+  name[REDLOCK_MAX_RESOURCE + 1] = '\0';
+  begin();
+  acquire_is_refused(NULL, "r", 1000, "lock is NULL");
+  acquire_is_refused(&lock, NULL, 1000, "the resource's name is empty");
+  acquire_is_refused(&lock, "", 1000, "the resource's name is empty");
+  acquire_is_refused(&lock, name, 1000, "the resource's name is too long");
+  name[REDLOCK_MAX_RESOURCE] = '\0';
+  CHECK_EQ(redlock_acquire(&rl, &lock, name, 1000, 0), REDLOCK_OK);
+  CHECK(lock.user == &lock);
+}
+
+/* No byte behind the limit is looked at: the name need not even end. */
+TEST(a_resource_without_an_end_is_too_long) {
+  char *name = malloc(REDLOCK_MAX_RESOURCE + 1);
+  if (!name) abort();
+  memset(name, 'n', REDLOCK_MAX_RESOURCE + 1);
+  begin();
+  acquire_is_refused(&lock, name, 1000, "the resource's name is too long");
+  free(name);
+}
+
+TEST(acquire_wants_a_good_ttl) { /* R1 R24 */
+  prepare();
+  options.max_ttl_ms = 5000;
+  CHECK_EQ(init(), REDLOCK_OK);
+  acquire_is_refused(&lock, "r", 0, "ttl_ms is too short");
+  acquire_is_refused(&lock, "r", 4, "ttl_ms is too short");
+  acquire_is_refused(&lock, "r", 5001, "ttl_ms is above max_ttl_ms");
+  acquire_is_refused(&lock, "r", UINT32_MAX, "ttl_ms is above max_ttl_ms");
+}
+
+TEST(acquire_reads_nothing_in_the_lock) {
+  begin();
+  memset(&lock, 0xa5, sizeof lock);
+  hold();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+/* ---- extend, release, keep, cancel ----------------------------------------------------------- */
+
+/* Those that want a lock which is held: with one that never was, or is no more. */
+static void none_is_held(redlock_lock *l, redlock_status want) {
+  wire_forget_calls();
+  CHECK_EQ(redlock_extend(&rl, l, 1000), want);
+  CHECK_EQ(redlock_start_extend(&rl, l, 1000), want);
+  CHECK_EQ(redlock_release(&rl, l), want);
+  CHECK_EQ(redlock_start_release(&rl, l), want);
+  CHECK_EQ(redlock_keep(&rl, l, 0), want);
+  if (l && want == REDLOCK_INVALID) because(&rl, redlock_keep(&rl, l, 0), "the lock is not held");
+  CHECK_EQ(redlock_cancel(&rl, l), REDLOCK_INVALID);
+  CHECK_EQ(redlock_remaining_ms(&rl, l), 0);
+  CHECK(wire_is_untouched());
+}
+
+TEST(a_lock_that_is_not_held_is_refused) {
+  begin();
+  none_is_held(NULL, REDLOCK_INVALID);
+  none_is_held(&lock, REDLOCK_INVALID); /* it never was */
+  wire.set = "$-1\r\n";
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
+  (void)redlock_step(&rl);
+  none_is_held(&lock, REDLOCK_INVALID);
+  start();
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  CHECK_EQ(lock.status, REDLOCK_CANCELLED);
+  none_is_held(&lock, REDLOCK_INVALID);
+  begin();
+  hold();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  (void)redlock_step(&rl);
+  none_is_held(&lock, REDLOCK_EXPIRED);
+}
+
+TEST(extend_wants_a_good_ttl) { /* R24 */
+  static const uint32_t bad[] = {0, 4, 20001};
+  size_t i;
+  prepare();
+  options.max_ttl_ms = 20000;
+  CHECK_EQ(redlock_init(&rl, "a", &options), REDLOCK_OK);
+  hold();
+  remember();
+  for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    CHECK_EQ(redlock_extend(&rl, &lock, bad[i]), REDLOCK_INVALID);
+    CHECK_EQ(redlock_start_extend(&rl, &lock, bad[i]), REDLOCK_INVALID);
+  }
+  CHECK(is_unchanged());
+  CHECK(wire_is_untouched());
+  CHECK_EQ(redlock_extend(&rl, &lock, 20000), REDLOCK_OK);
+}
+
+/* What a lock refuses while anything is under way. */
+static void is_busy(void) {
+  wire_forget_calls();
+  remember();
+  because(&rl, redlock_acquire(&rl, &lock, "r", 10000, 0), "the lock is busy");
+  because(&rl, redlock_acquire(&rl, &lock, "r", 10000, REDLOCK_FOREVER), "the lock is busy");
+  because(&rl, redlock_start_acquire(&rl, &lock, "r", 10000, 0), "the lock is busy");
+  CHECK_EQ(redlock_extend(&rl, &lock, 10000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 10000), REDLOCK_INVALID);
+  CHECK(is_unchanged());
+  CHECK(wire_is_untouched());
+}
+
+static void is_busy_and_not_to_be_kept(void) {
+  is_busy();
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_INVALID);
+  CHECK(is_unchanged());
+}
+
+TEST(a_pending_acquire_refuses_all_but_its_end) {
+  begin();
+  start();
+  is_busy_and_not_to_be_kept();
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_CANCELLED); /* which is a cancel */
+  CHECK(redlock_step(&rl) == NULL);
+}
+
+TEST(a_pending_extension_refuses_all_but_its_end) {
+  begin();
+  hold();
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 10000), REDLOCK_PENDING);
+  is_busy_and_not_to_be_kept();
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+}
+
+TEST(a_pending_release_refuses_all_but_its_end) {
+  begin();
+  hold();
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  is_busy_and_not_to_be_kept();
+  because(&rl, redlock_start_release(&rl, &lock), "the lock is busy");
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK(redlock_wait(&rl, 1000) == &lock);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+}
+
+TEST(a_kept_lock_refuses_to_be_extended) {
+  begin();
+  hold();
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  is_busy();
+  because(&rl, redlock_extend(&rl, &lock, 10000), "the lock is busy");
+  CHECK_EQ(redlock_keep(&rl, &lock, 60000), REDLOCK_OK); /* another limit may be set */
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+TEST(an_idle_lock_has_nothing_to_cancel) {
+  begin();
+  hold();
+  remember();
+  because(&rl, redlock_cancel(&rl, &lock), "nothing is pending");
+  CHECK(is_unchanged());
+  CHECK(wire_is_untouched());
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+}
+
+/* A lock that another client holds pending is not this one's to touch. */
+TEST(another_clients_lock_is_refused) {
+  static redlock other;
+  begin();
+  start();
+  CHECK_EQ(redlock_init(&other, "x,y,z", &options), REDLOCK_OK);
+  CHECK_EQ(redlock_cancel(&other, &lock), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_release(&other, &lock), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_extend(&other, &lock, 10000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+}
+
+/* ---- What only tells ------------------------------------------------------------------------- */
+
+/* C lets an enumeration hold what it does not name, as long as its type does. */
+TEST(every_status_has_its_own_words) {
+  static const int unknown[] = { -8, 2, INT_MAX, INT_MIN };
+  int a, b;
+  for (a = REDLOCK_SYSTEM; a <= REDLOCK_PENDING; a++) {
+    const char *text = redlock_strerror((redlock_status)a);
+    CHECK(text && text[0]);
+    for (b = REDLOCK_SYSTEM - 1; b < a; b++)
+      CHECK(strcmp(text, redlock_strerror((redlock_status)b)) != 0);
+  }
+  for (a = 0; a < 4; a++) CHECK(redlock_strerror((redlock_status)unknown[a])[0]);
+}
+
+TEST(a_server_that_is_none_has_no_error) { /* R15 */
+  begin();
+  CHECK(redlock_server_error(&rl, 0) && redlock_server_error(&rl, 0)[0] == '\0');
+  CHECK(redlock_server_error(&rl, 2) != NULL);
+  CHECK(redlock_server_error(&rl, 3) == NULL);
+  CHECK_EQ(redlock_server_error(&rl, -1)[0], 0); /* this side */
+  CHECK(redlock_server_error(&rl, -2) == NULL);
+  CHECK(redlock_server_error(&rl, INT_MAX) == NULL);
+  CHECK(redlock_server_error(&rl, INT_MIN) == NULL);
 }
 
 TEST(fds_without_room_are_only_counted) {
@@ -627,15 +493,4 @@ TEST(fds_without_room_are_only_counted) {
   CHECK_EQ(fds[0].fd, 0);
   CHECK_EQ(fds[1].fd, -77);
   CHECK_EQ(redlock_fds(&rl, fds, -1), 3);
-}
-
-TEST(an_idle_client_does_not_wait) {
-  int64_t start;
-  begin();
-  start = wire.now_ms;
-  CHECK_EQ(redlock_timeout_ms(&rl), -1);
-  CHECK(redlock_wait(&rl, -1) == NULL);
-  CHECK(redlock_step(&rl) == NULL);
-  CHECK_EQ(wire.now_ms, start);
-  CHECK_EQ(wire.calls[WIRE_OPEN] + wire.calls[WIRE_SEND], 0);
 }

@@ -113,141 +113,105 @@ static void forget(struct addrinfo *found) {
 
 static redlock rl;
 static redlock_lock lock;
+static int opened[4], opened_count; /* descriptors of the test's own */
+
+static int keep(int fd) {
+  if (opened_count < 4) opened[opened_count++] = fd;
+  return fd;
+}
+
+static void put_away(void) {
+  redlock_close(&rl);
+  CHECK_EQ(answers_held, 0);
+  while (opened_count > 0) close(opened[--opened_count]);
+}
 
 static redlock_status init(const char *list) {
+  redlock_options patient;
+  memset(&patient, 0, sizeof patient);
+  patient.server_timeout_ms = 10000;
+  redlock_close(&rl);
   lookups = 0;
-  return redlock_init(&rl, list, NULL);
+  return redlock_init(&rl, list, &patient);
 }
 
 static void begin(void) {
+  check.after = put_away;
   name_count = 0;
-  answers_held = 0;
   name_is("one", "41");
   name_is("two", "42");
   name_is("three", "43");
-}
-
-static void twins(const char *list, int entry) {
-  const char *error;
-  if (!CHECK_EQ(init(list), REDLOCK_INVALID)) printf("    of %s\n", list);
-  error = redlock_server_error(&rl, entry);
-  if (!CHECK(error && error[0])) printf("    of %s\n", list);
-  CHECK_EQ(answers_held, 0);
 }
 
 TEST(each_name_is_looked_up_once) {
   begin();
   CHECK_EQ(init("one,two:1,unix:/path,redis://three/2"), REDLOCK_OK);
   CHECK_EQ(lookups, 3);
-  CHECK_EQ(answers_held, 0);
-  redlock_close(&rl);
-}
-
-TEST(two_names_of_one_address) { /* R5 */
-  begin();
-  name_is("uno", "41");
-  twins("one,two,uno", 2);
-  twins("uno:7000,one:7000", 1);
-  CHECK_EQ(init("one:1,uno:2"), REDLOCK_OK);
-  redlock_close(&rl);
 }
 
 /* Each of a name's addresses may be tried, so none may be another's. */
-TEST(a_name_with_two_addresses) { /* R5 */
+TEST(names_that_share_an_address_are_twins) { /* R5 */
+  static const struct { const char *list; int entry; } row[] = {
+    {"one,two,uno", 2}, {"uno:7000,one:7000", 1}, {"both,sixth", 1}, {"sixth,both", 1},
+    {"both,one", 1}, {"one,both", 1}, {"both,two,turned", 2}, {"both,two,overlaps", 2}};
+  size_t i;
   begin();
+  name_is("uno", "41");
   name_is("both", "6141");
   name_is("sixth", "61");
-  twins("both,sixth", 1);
-  twins("sixth,both", 1);
-  twins("both,one", 1);
-  twins("one,both", 1);
   name_is("turned", "4161");
-  twins("both,two,turned", 2);
   name_is("overlaps", "4941");
-  twins("both,two,overlaps", 2);
-}
-
-TEST(a_name_that_is_not_found) {
-  const char *error;
-  begin();
-  CHECK_EQ(init("one,nowhere,two"), REDLOCK_OK);
-  error = redlock_server_error(&rl, 1);
-  CHECK(error && strstr(error, "name"));
-  redlock_close(&rl);
-  CHECK_EQ(init("nowhere,nobody"), REDLOCK_OK); /* two unknowns are not one address */
-  redlock_close(&rl);
+  for (i = 0; i < sizeof row / sizeof *row; i++) {
+    const char *error;
+    if (!CHECK_EQ(init(row[i].list), REDLOCK_INVALID)) printf("    of %s\n", row[i].list);
+    error = redlock_server_error(&rl, row[i].entry);
+    if (!CHECK(error && error[0])) printf("    of %s\n", row[i].list);
+  }
+  CHECK_EQ(init("one:1,uno:2"), REDLOCK_OK);
 }
 
 /* Port 1 of this machine answers no one; that the names stay unasked is the point. */
-TEST(no_lock_looks_a_name_up) {
+TEST(a_name_that_is_not_found_is_told_and_not_asked_for_again) {
   begin();
+  CHECK_EQ(init("nowhere,nobody"), REDLOCK_OK); /* two unknowns are not one address */
   CHECK_EQ(init("one:1,nowhere:1,two:1"), REDLOCK_OK);
+  CHECK(strstr(redlock_server_error(&rl, 1), "name"));
   lookups = 0;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_UNREACHABLE);
   CHECK(strstr(redlock_server_error(&rl, 1), "name")); /* says more than that nothing is open */
-  redlock_close(&rl);
   CHECK_EQ(lookups, 0);
-}
-
-TEST(resolve_looks_them_up_again) {
-  begin();
-  CHECK_EQ(init("one,two,nowhere"), REDLOCK_OK);
   name_is("nowhere", "45");
-  lookups = 0;
   CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
   CHECK_EQ(lookups, 3);
-  CHECK_EQ(answers_held, 0);
-  redlock_close(&rl);
 }
 
-/* What the two names come to now; "" = they are not found. */
-static redlock_status resolve_to(const char *one, const char *two) {
-  name_is("one", one);
-  name_is("two", two);
-  return redlock_resolve(&rl);
+/* What two names come to, 127.0.0.1 and 127.0.0.2 before. "" = it is not found: what was known of
+   it stays, and is still nobody else's. */
+TEST(resolve_compares_what_the_names_come_to_then) { /* R5 */
+  static const struct { const char *one, *two; redlock_status want; } row[] = {
+    {"41", "41", REDLOCK_INVALID}, {"42", "41", REDLOCK_OK} /* they change places */,
+    {"", "43", REDLOCK_OK}, {"", "41", REDLOCK_INVALID}, {"42", "", REDLOCK_INVALID}};
+  size_t i;
+  for (i = 0; i < sizeof row / sizeof *row; i++) {
+    begin();
+    CHECK_EQ(init("one,two"), REDLOCK_OK);
+    name_is("one", row[i].one);
+    name_is("two", row[i].two);
+    if (!CHECK_EQ(redlock_resolve(&rl), row[i].want)) printf("    row %zu\n", i);
+    if (row[i].want != REDLOCK_OK)
+      CHECK(redlock_server_error(&rl, 0)[0] || redlock_server_error(&rl, 1)[0]);
+  }
 }
 
-static void begin_with_two(void) {
-  begin();
-  CHECK_EQ(init("one,two"), REDLOCK_OK);
-}
-
-TEST(resolve_finds_new_twins) { /* R5 */
-  begin_with_two();
-  CHECK_EQ(resolve_to("41", "41"), REDLOCK_INVALID);
-  CHECK(redlock_server_error(&rl, 0)[0] || redlock_server_error(&rl, 1)[0]);
-  redlock_close(&rl);
-}
-
-/* Two names that change places share nothing at any time. */
-TEST(resolve_lets_names_change_places) {
-  begin_with_two();
-  CHECK_EQ(resolve_to("42", "41"), REDLOCK_OK);
-  redlock_close(&rl);
-}
-
-/* What was known of a name stays, and is still nobody else's. */
-TEST(resolve_keeps_what_it_cannot_find) { /* R5 */
-  begin_with_two();
-  CHECK_EQ(resolve_to("", "42"), REDLOCK_OK);
-  CHECK_EQ(resolve_to("", "41"), REDLOCK_INVALID);
-  redlock_close(&rl);
-}
-
-/* Both have gone, and the second one's new address is not known yet. */
-TEST(resolve_checks_what_it_keeps) { /* R5 */
-  begin_with_two();
-  CHECK_EQ(resolve_to("42", ""), REDLOCK_INVALID);
-  redlock_close(&rl);
-}
+/* ---- Connections to what the names come to --------------------------------------------------- */
 
 /* On 127.0.0.number; port 0 = a free one, which is told. */
 static int listen_on(int number, char port[8]) {
   struct sockaddr_in a;
   socklen_t size = sizeof a;
   const int on = 1;
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  int fd = keep(socket(AF_INET, SOCK_STREAM, 0));
   (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   memset(&a, 0, sizeof a);
   a.sin_family = AF_INET;
@@ -257,11 +221,6 @@ static int listen_on(int number, char port[8]) {
   CHECK(getsockname(fd, (struct sockaddr *)&a, &size) == 0);
   snprintf(port, 8, "%u", (unsigned)ntohs(a.sin_port));
   return fd;
-}
-
-static int listen_on_loopback(char port[8]) {
-  snprintf(port, 8, "0");
-  return listen_on(1, port);
 }
 
 static int was_called(int listener) {
@@ -284,11 +243,15 @@ static void step_until_asked(int connection) {
     (void)redlock_wait(&rl, 10);
 }
 
+static void start(uint32_t wait_ms) {
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, wait_ms), REDLOCK_PENDING);
+}
+
 /* Takes a lock of one server, answers for it, and then hangs up, as a server with `timeout` does
    with a connection that is idle. */
 static void lock_once(int listener) {
   int connection;
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
+  start(0);
   connection = step_until_called(listener);
   step_until_asked(connection);
   /* the handshake's too */
@@ -299,120 +262,102 @@ static void lock_once(int listener) {
   (void)redlock_wait(&rl, 10000); /* it hears of that */
 }
 
-static redlock_status init_patient(const char *list) {
-  redlock_options options;
-  memset(&options, 0, sizeof options);
-  options.server_timeout_ms = 10000;
-  return redlock_init(&rl, list, &options);
+static int is_open(int connection) {
+  char byte;
+  return recv(connection, &byte, 1, MSG_DONTWAIT | MSG_PEEK) != 0;
 }
 
-/* The list "NAME:port", of the port that someone listens on. */
-static void begin_on(const char *name, const char *addresses, const char *port) {
-  static char list[16]; /* it must outlive the client */
+/* A list of names, each followed by the port, on which someone listens on 127.0.0.number; returns
+   the listener. The name "many" has those addresses. */
+static char port[8];
+
+static int begin_on(int number, const char *form, const char *addresses) {
+  static char list[64]; /* it must outlive the client */
+  int listener;
+  snprintf(port, sizeof port, "0");
+  listener = listen_on(number, port);
   begin();
-  name_is(name, addresses);
-  snprintf(list, sizeof list, "%s:%s", name, port);
-  CHECK_EQ(init_patient(list), REDLOCK_OK);
-}
-
-static int first_listener, second_listener; /* those who listen on the two addresses of a name */
-
-static void begin_with_both(const char *who) {
-  static char list[32];
-  char port[8];
-  first_listener = listen_on_loopback(port);
-  second_listener = listen_on(2, port);
-  begin();
-  name_is("both", "4142");
-  snprintf(list, sizeof list, "%sboth:%s", who, port);
-  CHECK_EQ(init_patient(list), REDLOCK_OK);
-}
-
-static void end_without_the_second(void) {
-  CHECK(!was_called(second_listener));
-  redlock_close(&rl);
-  close(first_listener);
-  close(second_listener);
+  name_is("many", addresses);
+  snprintf(list, sizeof list, form, port, port);
+  CHECK_EQ(init(list), REDLOCK_OK);
+  return listener;
 }
 
 TEST(an_address_that_worked_is_not_left) { /* R14 */
-  int i;
-  begin_with_both("");
-  for (i = 0; i < 5; i++) lock_once(first_listener);
-  end_without_the_second();
+  int first = begin_on(1, "many:%s", "4142"), second = listen_on(2, port), i;
+  for (i = 0; i < 5; i++) lock_once(first);
+  CHECK(!was_called(second));
 }
 
 /* A server that hangs up in the middle of the handshake is there all the same. */
 TEST(an_address_that_greets_badly_is_not_left) { /* R14 */
-  int i;
-  begin_with_both("redis://:secret@");
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, REDLOCK_FOREVER), REDLOCK_PENDING);
-  for (i = 0; i < 3 && !was_called(second_listener); i++) {
-    int connection = step_until_called(first_listener);
+  int first = begin_on(1, "redis://:secret@many:%s", "4142"), second = listen_on(2, port), i;
+  start(REDLOCK_FOREVER);
+  for (i = 0; i < 3 && !was_called(second); i++) {
+    int connection = step_until_called(first);
     step_until_asked(connection);
     close(connection);
     (void)redlock_wait(&rl, 10000); /* it hears of that */
     (void)redlock_wait(&rl, 100);
   }
-  end_without_the_second();
+  CHECK(!was_called(second));
 }
 
 /* What cannot be connected to, and what was told already, takes no place. */
 TEST(the_second_address_is_another_one) { /* R14 */
   static const char *const answers[] = { "?3414142", "414241" };
-  char port[8] = "0";
-  int listener = listen_on(2, port), i;
-  for (i = 0; i < 2; i++) {
-    begin_on("odd", answers[i], port);
-    lock_once(listener);
-    redlock_close(&rl);
-  }
-  close(listener);
+  int i;
+  for (i = 0; i < 2; i++) lock_once(begin_on(2, "many:%s", answers[i]));
 }
 
 TEST(the_next_address_is_tried_at_once) { /* R14 */
-  char port[8];
-  int listener = listen_on_loopback(port), i;
-  begin_on("both", "4241", port);
+  int listener = begin_on(1, "many:%s", "4241"), i;
   lock_once(listener); /* the first address costs no attempt */
   close(listener);
+  opened_count--;
   for (i = 0; i < 5; i++) {
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
     later_s += 2; /* no back-off is longer */
   }
-  listener = listen_on(1, port);
-  lock_once(listener);
-  redlock_close(&rl);
-  close(listener);
+  lock_once(listen_on(1, port));
 }
 
 /* A round-robin name gives its addresses in another order each time it is asked. */
 TEST(resolve_bears_another_order) { /* R14 */
-  char port[8], byte;
-  int listener = listen_on_loopback(port), connection;
-  begin_on("both", "4142", port);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
-  connection = step_until_called(listener);
-  name_is("both", "4241");
+  int connection, listener = begin_on(1, "many:%s", "4142");
+  start(0);
+  connection = keep(step_until_called(listener));
+  name_is("many", "4241");
   CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
-  CHECK(recv(connection, &byte, 1, MSG_DONTWAIT | MSG_PEEK) != 0);
-  CHECK_EQ(lock.status, REDLOCK_PENDING);
-  name_is("both", "41"); /* the other one alone has gone */
+  CHECK(is_open(connection));
+  name_is("many", "41"); /* the other one alone has gone */
   CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
-  CHECK(recv(connection, &byte, 1, MSG_DONTWAIT | MSG_PEEK) != 0);
-  redlock_close(&rl);
-  close(connection);
-  close(listener);
+  CHECK(is_open(connection));
+}
+
+/* Where a name no longer leads, another entry's may lead now. */
+TEST(resolve_ends_connections_to_old_addresses) { /* R5 */
+  const struct timeval patience = {10, 0};
+  char bytes[512];
+  ssize_t got = 1;
+  int connection, listener = begin_on(1, "one:%s", "41");
+  start(REDLOCK_FOREVER);
+  connection = keep(step_until_called(listener));
+  (void)setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  CHECK(is_open(connection)); /* nothing has changed */
+  name_is("one", "42");
+  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
+  while (got > 0) got = recv(connection, bytes, sizeof bytes, 0);
+  CHECK_EQ(got, 0);
 }
 
 TEST(a_quiet_connection_is_probed) { /* R14: no NAT drops it in silence */
-  char port[8];
-  int listener = listen_on_loopback(port), connection, on = 0;
+  int listener = begin_on(1, "one:%s", "41"), on = 0;
   socklen_t size = sizeof on;
   redlock_fd fd;
-  begin_on("one", "41", port);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_PENDING);
-  connection = step_until_called(listener);
+  start(0);
+  keep(step_until_called(listener));
   CHECK_EQ(redlock_fds(&rl, &fd, 1), 1);
   CHECK_EQ(getsockopt((int)fd.fd, SOL_SOCKET, SO_KEEPALIVE, &on, &size), 0);
   CHECK(on);
@@ -420,71 +365,28 @@ TEST(a_quiet_connection_is_probed) { /* R14: no NAT drops it in silence */
   CHECK_EQ(getsockopt((int)fd.fd, IPPROTO_TCP, TCP_KEEPIDLE, &on, &size), 0);
   CHECK_EQ(on, 60);
 #endif
-  redlock_close(&rl);
-  close(connection);
-  close(listener);
-}
-
-/* Where a name no longer leads, another entry's may lead now. */
-TEST(resolve_ends_connections_to_old_addresses) { /* R5 */
-  char port[8], list[16], bytes[512];
-  int listener = listen_on_loopback(port), connection;
-  const struct timeval patience = {10, 0};
-  ssize_t got = 1;
-  begin();
-  snprintf(list, sizeof list, "one:%s", port);
-  CHECK_EQ(init(list), REDLOCK_OK);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, REDLOCK_FOREVER), REDLOCK_PENDING);
-  CHECK(redlock_step(&rl) == NULL);
-  connection = accept(listener, NULL, NULL);
-  (void)setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
-  CHECK(recv(connection, bytes, sizeof bytes, MSG_DONTWAIT) != 0); /* nothing has changed */
-  name_is("one", "42");
-  CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
-  while (got > 0) got = recv(connection, bytes, sizeof bytes, 0);
-  CHECK_EQ(got, 0);
-  redlock_close(&rl);
-  close(connection);
-  close(listener);
 }
 
 /* Two entries are found to be one server: the second has no vote any more. */
 TEST(a_twin_that_resolve_finds_is_not_connected) { /* R5 */
-  char port[8], list[32];
   redlock_fd want[2];
-  int listener = listen_on_loopback(port);
-  begin();
-  snprintf(list, sizeof list, "one:%s,two:%s", port, port);
-  CHECK_EQ(init_patient(list), REDLOCK_OK);
+  (void)begin_on(1, "one:%s,two:%s", "41");
   name_is("two", "41");
   CHECK_EQ(redlock_resolve(&rl), REDLOCK_INVALID);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100, 0), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[1], REDLOCK_VOTE_UNREACHABLE);
   CHECK_EQ(redlock_fds(&rl, want, 2), 1);
   CHECK_EQ(want[0].server, 0);
-  redlock_close(&rl);
-  close(listener);
 }
 
 /* What is not kept takes nobody's place: the last entry is still itself, and is connected. */
-TEST(a_name_with_four_addresses) {
-  char first[8], last[8], list[64];
+TEST(a_name_with_four_addresses_takes_nobodys_place) {
   redlock_fd want[3];
-  int listeners[2], count;
-  listeners[0] = listen_on_loopback(first);
-  listeners[1] = listen_on_loopback(last);
-  begin();
-  name_is("many", "44454647");
-  snprintf(list, sizeof list, "one:%s,many:%s,one:%s", first, first, last);
-  CHECK_EQ(init(list), REDLOCK_OK);
+  int count;
+  (void)begin_on(1, "three:1,many:%s,one:%s", "44454647");
   CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
-  CHECK_EQ(answers_held, 0);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
+  start(0);
   (void)redlock_step(&rl);
   count = redlock_fds(&rl, want, 3);
-  CHECK(count >= 2 && count <= 3 && want[count - 1].server == 2);
-  redlock_close(&rl);
-  close(listeners[0]);
-  close(listeners[1]);
+  CHECK(count >= 1 && want[count - 1].server == 2);
 }

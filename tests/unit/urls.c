@@ -65,43 +65,56 @@ static void last_is(const char *list, const char *host, const char *port, const 
   redlock_close(&rl);
 }
 
-TEST(hosts) {
-  last_is("a", "a", "6379", "");
-  last_is("a.example-1.org", "a.example-1.org", "6379", "");
-  last_is("10.0.0.1", "10.0.0.1", "6379", "");
-  last_is("10.0.0.1:1", "10.0.0.1", "1", "");
-  last_is("a:65535", "a", "65535", "");
-  last_is("x,a:7000", "a", "7000", "");
-  last_is("ab,a,abc", "abc", "6379", "");
+/* A list, and what its last entry comes to. */
+struct good {
+  const char *list, *host, *port, *greeting;
+};
+
+static void all_are_good(const struct good *row, size_t rows) {
+  for (; rows > 0; rows--, row++) last_is(row->list, row->host, row->port, row->greeting);
 }
 
-TEST(addresses_in_brackets) {
-  last_is("[::1]", "::1", "6379", "");
-  last_is("[::1]:7000", "::1", "7000", "");
-  last_is("[fe80::1%lo]", "fe80::1%lo", "6379", "");
-  last_is("[fe80::1%lo]:7000", "fe80::1%lo", "7000", "");
-  last_is("redis://[2001:db8::1]", "2001:db8::1", "6379", "");
-  last_is("redis://u:p@[2001:db8::1]:7000/3", "2001:db8::1", "7000", "AUTH u p SELECT 3");
+#define ALL_ARE_GOOD(rows) all_are_good(rows, sizeof rows / sizeof *rows)
+
+TEST(a_good_entry_is_understood) {
+  static const struct good rows[] = {
+    {"a", "a", "6379", ""},
+    {"a.example-1.org", "a.example-1.org", "6379", ""},
+    {"10.0.0.1:1", "10.0.0.1", "1", ""},
+    {"a:65535", "a", "65535", ""},
+    {"[::1]", "::1", "6379", ""},
+    {"[fe80::1%lo]:7000", "fe80::1%lo", "7000", ""},
+    {"redis://[2001:db8::1]", "2001:db8::1", "6379", ""},
+    {"redis://u:p@[2001:db8::1]:7000/3", "2001:db8::1", "7000", "AUTH u p SELECT 3"},
+    {"redis://a", "a", "6379", ""},
+    {"redis://a:7000/", "a", "7000", ""},
+    {"redis://a/0", "a", "6379", ""},
+    {"redis://a:7000/15", "a", "7000", "SELECT 15"},
+    {"redis://:secret@a", "a", "6379", "AUTH secret"},
+    {"redis://me:secret@a/2", "a", "6379", "AUTH me secret SELECT 2"},
+    {"redis://me:se:c@ret@a", "a", "6379", "AUTH me se:c@ret"},
+    {"redis://@a", "a", "6379", ""},
+    {"redis://:@a", "a", "6379", ""},
+    {"redis://m%65:%2f%2F%40%3a%25%2C%20@a", "a", "6379", "AUTH me //@:%, "},
+    {"redis://me:%2541@a", "a", "6379", "AUTH me %41"},
+    {"unix:/r.sock", "/r.sock", "", ""},
+    {"unix:/run/redis:6/a@b%41.sock", "/run/redis:6/a@b%41.sock", "", ""}};
+  ALL_ARE_GOOD(rows);
 }
 
-TEST(urls) {
-  last_is("redis://a", "a", "6379", "");
-  last_is("redis://a/", "a", "6379", "");
-  last_is("redis://a:7000", "a", "7000", "");
-  last_is("redis://a:7000/", "a", "7000", "");
-  last_is("redis://a/0", "a", "6379", "");
-  last_is("redis://a/15", "a", "6379", "SELECT 15");
-  last_is("redis://a:7000/15", "a", "7000", "SELECT 15");
-}
-
-TEST(users_and_passwords) {
-  last_is("redis://:secret@a", "a", "6379", "AUTH secret");
-  last_is("redis://me:secret@a:7000", "a", "7000", "AUTH me secret");
-  last_is("redis://me:secret@a/2", "a", "6379", "AUTH me secret SELECT 2");
-  last_is("redis://me:se:cret@a", "a", "6379", "AUTH me se:cret");
-  last_is("redis://me:se@cret@a", "a", "6379", "AUTH me se@cret");
-  last_is("redis://@a", "a", "6379", "");
-  last_is("redis://:@a", "a", "6379", "");
+TEST(an_entry_is_found_behind_others) {
+  static const struct good rows[] = {
+    {"a,b,c", "c", "6379", ""},
+    {"a b\tc", "c", "6379", ""},
+    {"a\r\nb\r\nc\r\n", "c", "6379", ""},
+    {",a,,b,,,c,", "c", "6379", ""},
+    {"  a , b , c  ", "c", "6379", ""},
+    {"a,b,c,d,e,f,g", "g", "6379", ""}, /* as many as there may be */
+    {"ab,a,abc", "abc", "6379", ""},
+    {"a,a:6380,a:1", "a", "1", ""}, /* one host may have many ports */
+    {"1.1.1.1,1.1.1.11", "1.1.1.11", "6379", ""},
+    {"unix:/run/A,unix:/run/a", "/run/a", "", ""}};
+  ALL_ARE_GOOD(rows);
 }
 
 /* It would be dropped in silence, and the client would run as the default user. */
@@ -118,66 +131,21 @@ TEST(a_user_without_a_password_is_refused) {
   memset(&options, 0, sizeof options);
 }
 
-TEST(encoded_users_and_passwords) {
-  last_is("redis://m%65:%73ecret@a", "a", "6379", "AUTH me secret");
-  last_is("redis://me:%2f%2F%40%3a%25%2C%20@a", "a", "6379", "AUTH me //@:%, ");
-  last_is("redis://me:100%25@a", "a", "6379", "AUTH me 100%");
-  last_is("redis://me:%2541@a", "a", "6379", "AUTH me %41");
-  last_is("redis://%3A:%40@a", "a", "6379", "AUTH : @");
-}
-
-TEST(options_fill_in_who_we_are) {
+TEST(the_options_fill_in_who_we_are) {
+  static const struct good rows[] = {
+    {"redis://a/4", "a", "6379", "AUTH us from%41options SELECT 4"},
+    {"redis://@a", "a", "6379", "AUTH us from%41options"},
+    {"redis://:@a", "a", "6379", "AUTH us from%41options"},
+    {"redis://me@a", "a", "6379", "AUTH me from%41options"},
+    {"redis://me:own@a", "a", "6379", "AUTH me own"},
+    {"redis://:own@a", "a", "6379", "AUTH own"}}; /* the default user's, not ours */
   options.username = options.password = ""; /* a configuration file often has them */
   last_is("a", "a", "6379", "");
   options.password = "from%41options";
   last_is("a", "a", "6379", "AUTH from%41options");
   options.username = "us";
-  last_is("a", "a", "6379", "AUTH us from%41options");
-  last_is("redis://a/4", "a", "6379", "AUTH us from%41options SELECT 4");
-  last_is("redis://@a", "a", "6379", "AUTH us from%41options");
-  last_is("redis://:@a", "a", "6379", "AUTH us from%41options");
-  last_is("redis://me@a", "a", "6379", "AUTH me from%41options");
-  last_is("redis://me:own@a", "a", "6379", "AUTH me own");
-  last_is("redis://:own@a", "a", "6379", "AUTH own"); /* the default user's, not ours */
+  ALL_ARE_GOOD(rows);
   memset(&options, 0, sizeof options);
-}
-
-TEST(sockets_in_the_file_system) {
-  last_is("unix:/r.sock", "/r.sock", "", "");
-  last_is("unix:/run/redis:6/a@b%41.sock", "/run/redis:6/a@b%41.sock", "", "");
-  last_is("unix:/a,unix:/b", "/b", "", "");
-}
-
-TEST(separators) {
-  static const char *const lists[] = {
-    "a,b,c", "a b c", "a\tb\nc", "a\r\nb\r\nc\r\n", ",a,,b,,,c,", "  a , b , c  ", "\n\na,b\nc,",
-    " a, b\t\n,c ,"
-  };
-  size_t i;
-  for (i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-    last_is(lists[i], "c", "6379", "");
-    CHECK_EQ(init(lists[i]), REDLOCK_OK);
-    CHECK(redlock_server_error(&rl, 2) && !redlock_server_error(&rl, 3));
-  }
-}
-
-TEST(as_many_as_there_may_be) {
-  last_is("a,b,c,d,e,f,g", "g", "6379", "");
-}
-
-TEST(one_host_may_have_many_ports) {
-  last_is("a:1,a:2,a:3", "a", "3", "");
-  last_is("a,a:6380", "a", "6380", "");
-  last_is("1.1.1.1,1.1.1.11", "1.1.1.11", "6379", "");
-}
-
-TEST(longest_host) {
-  char entry[300], host[256];
-  memset(host, 'h', sizeof host);
-  host[255] = '\0';
-  last_is(host, host, "6379", "");
-  snprintf(entry, sizeof entry, "redis://u:p@%s:7000/1", host);
-  last_is(entry, host, "7000", "AUTH u p SELECT 1");
 }
 
 TEST(a_long_list_is_still_found) {
@@ -211,171 +179,76 @@ static void is_refused(const char *entry) {
   entry_is_refused(list, 1);
 }
 
-TEST(bad_ports) {
-  is_refused("a:0");
-  is_refused("a:00000");
-  is_refused("a:65536");
-  is_refused("a:99999");
-  is_refused("a:4294973675"); /* 6379 in 32 bits */
-  is_refused("a:6379x");
-  is_refused("a:x");
-  is_refused("a:-1");
-  is_refused("a:+1");
-  is_refused("a:");
-  is_refused("a:%36");
-  is_refused("[::1]:");
-  is_refused("[::1]:0");
-  is_refused("[::1]6379");
-  is_refused("redis://a:");
-  is_refused("redis://a:0/0");
-  is_refused("redis://u:p@a:65536");
+TEST(a_bad_entry_is_refused) {
+  static const char *const bad[] = {
+    /* ports */
+    "a:0", "a:65536", "a:4294973675" /* 6379 in 32 bits */, "a:6379x", "a:-1", "a:+1", "a:",
+    "a:%36", "[::1]:", "[::1]6379", "redis://a:", "redis://a:0/0", "redis://u:p@a:65536",
+    /* hosts */
+    ":6379", "[]", "[]:6379", "[::1", "[::1:6379", "redis://", "redis:///0", "redis://:6379",
+    "redis://u:p@", "redis://u:p@:6379", "a/0", "u:p@a", "me@a",
+    /* addresses without brackets */
+    "::1", "1::", "::1:6379", "fe80::1%lo", "redis://2001:db8::1",
+    /* other schemes, Sentinel, Cluster */
+    "rediss://u:p@a:6379/0", "http://a:6379", "tcp://a:6379", "redis:a", "redis:/a", "://a",
+    "redis-sentinel://a:26379/mymaster", "redis+sentinel://a:26379", "mymaster@a:26379",
+    "a:26379;b:26379", "a:6379@16379", "a:6379/mymaster", "sentinel:a:26379",
+    /* escapes */
+    "redis://me:%@a", "redis://me:%4@a", "redis://me:%4g@a", "redis://me:%g4@a",
+    "redis://me:100%@a", "redis://m%4:secret@a",
+    /* databases; a '/' in a password must be written %2F */
+    "redis://a/x", "redis://a/1x", "redis://a/-1", "redis://a/1/2", "redis://a//",
+    "redis://a/99999999999", "redis://a/4294967296", "redis://a/0?timeout=5",
+    "redis://:pass/word@a",
+    /* sockets in the file system */
+    "unix:", "unix:relative.sock", "unix:./a"};
+  size_t i;
+  for (i = 0; i < sizeof bad / sizeof *bad; i++) is_refused(bad[i]);
 }
 
-TEST(bad_hosts) {
-  is_refused(":6379");
-  is_refused("[]");
-  is_refused("[]:6379");
-  is_refused("[::1");
-  is_refused("[::1:6379");
-  is_refused("redis://");
-  is_refused("redis:///0");
-  is_refused("redis://:6379");
-  is_refused("redis://u:p@");
-  is_refused("redis://u:p@:6379");
-  is_refused("a/0");
-  is_refused("u:p@a");
-  is_refused("me@a");
-}
-
-TEST(bare_addresses) {
-  is_refused("::1");
-  is_refused("::");
-  is_refused("1::");
-  is_refused("::1:6379");
-  is_refused("fe80::1%lo");
-  is_refused("2001:db8::1");
-  is_refused("redis://2001:db8::1");
-}
-
-TEST(other_schemes) {
-  is_refused("rediss://a");
-  is_refused("rediss://u:p@a:6379/0");
-  is_refused("http://a");
-  is_refused("http://a:6379");
-  is_refused("tcp://a:6379");
-  is_refused("redis-sentinel://a:26379/mymaster");
-  is_refused("redis+sentinel://a:26379");
-  is_refused("redis:a");
-  is_refused("redis:/a");
-  is_refused("://a");
-}
-
-TEST(what_tls_needs_is_told) {
+TEST(a_list_says_what_tls_needs) {
   CHECK_EQ(init("rediss://a"), REDLOCK_INVALID);
   CHECK(strstr(redlock_server_error(&rl, 0), "options.tls") != NULL);
   CHECK(strstr(redlock_server_error(&rl, 0), "io") != NULL);
 }
 
-TEST(sentinels_and_other_garbage) {
-  is_refused("mymaster@a:26379");
-  is_refused("a:26379;b:26379");
-  is_refused("a:6379@16379");
-  is_refused("a:6379/mymaster");
-  is_refused("sentinel:a:26379");
-}
+/* The forms of an entry that a host of that length can stand in. */
+static const char *const around_a_host[] = {"%s", "redis://u:p@%s:7000", "[%s]", "unix:/%s"};
 
-TEST(bad_escapes) {
-  is_refused("redis://me:%@a");
-  is_refused("redis://me:%4@a");
-  is_refused("redis://me:%4g@a");
-  is_refused("redis://me:%g4@a");
-  is_refused("redis://me:100%@a");
-  is_refused("redis://me:%%41@a");
-  is_refused("redis://m%:secret@a");
-  is_refused("redis://m%4:secret@a");
-  is_refused("redis://%@a");
-}
-
-TEST(bad_databases) {
-  is_refused("redis://a/x");
-  is_refused("redis://a/1x");
-  is_refused("redis://a/-1");
-  is_refused("redis://a/1/2");
-  is_refused("redis://a//");
-  is_refused("redis://a/99999999999");
-  is_refused("redis://a/4294967296");
-  is_refused("redis://a/0?timeout=5");
-  is_refused("redis://:pass/word@a"); /* a '/' must be written %2F */
-}
-
-TEST(bad_sockets) {
-  is_refused("unix:");
-  is_refused("unix:relative.sock");
-  is_refused("unix:./a");
-}
-
-TEST(too_long_a_host) {
-  char host[300], entry[400];
+TEST(a_host_has_a_longest_name) {
+  char entry[400], host[300];
+  int form;
   memset(host, 'h', sizeof host);
-  host[256] = '\0';
-  is_refused(host);
-  snprintf(entry, sizeof entry, "redis://u:p@%s:7000", host);
-  is_refused(entry);
-  snprintf(entry, sizeof entry, "[%s]", host);
-  is_refused(entry);
-  host[255] = '\0';
-  snprintf(entry, sizeof entry, "unix:/%s", host);
-  is_refused(entry);
-}
-
-TEST(one_address_twice) { /* R5 */
-  entry_is_refused("a,a", 1);
-  entry_is_refused("a,b,c,b", 3);
-  entry_is_refused("a,A", 1);
-  entry_is_refused("redis.example.org,Redis.Example.ORG:6379", 1);
-  entry_is_refused("a,a:6379", 1);
-  entry_is_refused("a:06379,a", 1);
-  entry_is_refused("a:7000,b,redis://a:7000", 2);
-  entry_is_refused("redis://a/1,redis://a/2", 1);
-  entry_is_refused("redis://u:p@a,redis://v:q@a", 1);
-  entry_is_refused("[::1],[::1]:6379", 1);
-  entry_is_refused("[fe80::A],[fe80::a]", 1);
-  entry_is_refused("unix:/a,b,unix:/a", 2);
-}
-
-TEST(sockets_that_differ_in_case_are_two) {
-  last_is("unix:/run/A,unix:/run/a", "/run/a", "", "");
-}
-
-TEST(too_many) {
-  CHECK_EQ(init("a,b,c,d,e,f,g,h"), REDLOCK_INVALID);
-  CHECK(redlock_server_error(&rl, 0)[0] != '\0');
-  CHECK(wire_is_untouched());
-}
-
-/* There is no entry to say it of. */
-TEST(too_few) {
-  static const char *const lists[] = { "", " ", ",", " , ,\r\n\t" };
-  size_t i;
-  for (i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-    CHECK_EQ(init(lists[i]), REDLOCK_INVALID);
-    CHECK(redlock_server_error(&rl, 0) == NULL);
-    CHECK(wire_is_untouched());
+  for (form = 0; form < 4; form++) {
+    host[form == 3 ? 255 : 256] = '\0';
+    snprintf(entry, sizeof entry, around_a_host[form], host);
+    is_refused(entry);
+    host[255] = '\0';
+    snprintf(entry, sizeof entry, around_a_host[form], host);
+    if (form < 2) last_is(entry, host, form ? "7000" : "6379", form ? "AUTH u p" : "");
+    host[255] = 'h';
   }
 }
 
-/* Every prefix of good lists and every good list with one byte changed: anything but a crash. */
-TEST(spoilt_lists_do_no_harm) {
-  static const char good[] = "redis://me:%41b@[fe80::1%lo]:7000/12 unix:/a,b:1,[::1]:2";
-  char list[sizeof good];
-  size_t at;
-  int byte;
-  for (at = 0; at < sizeof good - 1; at++) {
-    for (byte = 0; byte < 256; byte++) {
-      memcpy(list, good, sizeof good);
-      list[at] = (char)byte;
-      if (init(list) == REDLOCK_OK) (void)redlock_acquire(&rl, &lock, "r", 1000, 0);
-      else CHECK(wire_is_untouched());
-    }
+TEST(one_address_twice_is_refused) { /* R5 */
+  static const struct { const char *list; int entry; } row[] = {
+    {"a,b,c,b", 3}, {"a,A", 1}, {"redis.example.org,Redis.Example.ORG:6379", 1},
+    {"a:06379,a", 1}, {"a:7000,b,redis://a:7000", 2}, {"redis://a/1,redis://a/2", 1},
+    {"redis://u:p@a,redis://v:q@a", 1}, {"[::1],[::1]:6379", 1}, {"[fe80::A],[fe80::a]", 1},
+    {"unix:/a,b,unix:/a", 2}};
+  size_t i;
+  for (i = 0; i < sizeof row / sizeof *row; i++) entry_is_refused(row[i].list, row[i].entry);
+}
+
+TEST(a_list_of_too_many_or_none_is_refused) {
+  static const char *const lists[] = { "", " ", ",", " , ,\r\n\t" };
+  size_t i;
+  CHECK_EQ(init("a,b,c,d,e,f,g,h"), REDLOCK_INVALID);
+  CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+  CHECK(wire_is_untouched());
+  for (i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    CHECK_EQ(init(lists[i]), REDLOCK_INVALID);
+    CHECK(redlock_server_error(&rl, 0) == NULL); /* there is no entry to say it of */
+    CHECK(wire_is_untouched());
   }
 }
