@@ -346,8 +346,8 @@ typedef struct redlock_lock {
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
-                                  that a SET was appended for. rl_restore alone clears a bit then,
-                                  when a life began after the last T1 (R29) */
+                                  that a SET was appended for. A bit is cleared when a SET has set
+                                  nothing, and when a life began after the last T1 (R29) */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
@@ -726,8 +726,9 @@ struct redlock {
        to nothing while the lock is held. A crowd waits in line.
    R27 A step has a reason: a reply, room to send, or a timer.
    R28 An adoption sets its value only over the given one. A value is adopted at most once.
-   R29 With max_ttl_ms, a server that has restarted is sent a held lock's value again. Until it
-       votes, nobody asks it for a new lock.
+   R29 With max_ttl_ms, a server that does not hold a held lock's key, since it has restarted or had
+       another's, is sent the value with the next extension. Until a server that has restarted votes,
+       nobody asks it for a new lock.
 
    ---- A map ------------------------------------------------------------------------------------
 
@@ -810,8 +811,9 @@ struct redlock {
    A SET is never sent twice to one life of a server (R12): it is sent to those in unsent_to, the
    first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
    release. A retry, or an extra round (R25), is another command, with another value. Only
-   rl_restore appends another SET of the same value (R29): for servers that have no vote yet, and
-   were not sent it in this life (maybe_set). What starts later than a SET's own T1 is not sent it.
+   rl_restore appends another SET of the same value (R29): for servers that were not sent it in this
+   life, or have said that it set nothing (maybe_set). What starts later than a SET's own T1 is not
+   sent it.
 
    A failed round (rl_fail_round) or a cancelled one (rl_cancel) leaves nothing behind where no
    byte of its SET was sent; elsewhere a release behind it, in the slot reserved for that
@@ -1368,6 +1370,11 @@ static size_t rl_resource_args_size(const rl_command *c) {
   return size;
 }
 
+/* The first RL_VALUE_BYTES of its value. */
+static const char *rl_value_of(const rl_command *c) {
+  return c->args + rl_resource_args_size(c) + RL_VALUE_HEADER;
+}
+
 #ifdef REDLOCK_NO_FENCING
 #define rl_put_fenced_part(w, rl, c, part) ((void)(rl))
 #else
@@ -1869,8 +1876,7 @@ static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock, rl_mask fr
   rl_command *set = rl_command_at(rl, lock->set_place);
   rl_mask withheld = 0;
   if (lock->set_place - rl->ring_head < rl_ring_count(rl) && set->kind == RL_TASK_SET &&
-      memcmp(set->args + rl_resource_args_size(set) + RL_VALUE_HEADER, lock->value,
-             RL_VALUE_BYTES) == 0)
+      memcmp(rl_value_of(set), lock->value, RL_VALUE_BYTES) == 0)
     withheld = set->unsent_to & from;
   rl_mask_remove(&set->unsent_to, withheld);
   return withheld;
@@ -2452,6 +2458,17 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
   if (w->ages[last] > w->holder_age) w->holder_age = w->ages[last];
 }
 
+/* A SET that has set nothing needs no release there (R7). If its round has ended, and the lock is held
+   and in the client, the server may be sent its value again (R29). */
+static void rl_on_set_nothing(redlock *rl, const rl_server *s, const rl_command *c) {
+  const rl_link *list = &rl->lists[RL_MAX_TTL(rl) ? 0 : RL_LISTS];
+  redlock_lock *lock = c->lock;
+  for (; !lock && list != rl->lists + RL_LISTS; list++)
+    for (lock = rl_list_first(list); lock; lock = rl_list_next(list, lock))
+      if (lock->deadline_ms && memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0) break;
+  if (lock) rl_mask_remove(&lock->maybe_set, s->bit);
+}
+
 /* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
    sent again after a lost connection may find nothing because the first one worked: that is no
    vote. */
@@ -2466,8 +2483,8 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
     if (vote == REDLOCK_VOTE_CLOCK && !rl_asks_clocks(c)) rl_set_error(s, "clock is off");
     if (rl_is_quarantined(s, c->t1_ms)) vote = REDLOCK_VOTE_QUARANTINED;
   }
+  if (c->kind == RL_TASK_SET && sets_nothing) rl_on_set_nothing(rl, s, c);
   if (!c->lock) return;
-  if (c->kind == RL_TASK_SET && sets_nothing) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
   its = &c->lock->votes[s->index];
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
@@ -3058,19 +3075,18 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_write_age(lock, rl_waiter_age(rl, lock));
 }
 
-/* R29: ahead of an extension, sends a held lock's value to the servers that had no vote at the last
-   round's T1, and were not sent it since they started: until they vote, the others must keep the
-   lock. It is a plain SET NX with the longest ttl, and its reply is no vote; what the extension
-   behind it finds there counts as QUARANTINED. Each life of a server is sent it once, or the value
-   could be adopted twice (R28). What is left out for lack of room, or since a server stalls, a
-   later extension makes up for, while it has no vote. */
+/* R29: ahead of an extension, sends a held lock's value to the servers that are ready and may hold no
+   key of it: they have restarted, had no vote at the grant, or had another's key. So the others may
+   restart next. It is a plain SET NX with the longest ttl, and its reply is no vote; in quarantine,
+   nor is what the extension behind it finds. Each life of a server is sent it once, and again only
+   after it has said that it set nothing, or the value could be adopted twice (R28). */
 static void rl_restore(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
   rl_mask to = 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (rl_is_quarantined(s, started_since_ms)) rl_mask_remove(&lock->maybe_set, s->bit);
-    if (rl_is_quarantined(s, lock->t1_ms) && !s->stalled) to |= s->bit;
+    if (s->state == RL_STATE_READY && !s->stalled) to |= s->bit;
   }
   rl_mask_remove(&to, lock->maybe_set);
   if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return;

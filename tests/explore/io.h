@@ -69,9 +69,10 @@ static void note_sent(int c, int entry, const struct command *m) {
     if (is_fenced(m) && u->granted_at && W.server[server_of(entry)].started >= u->granted_at)
       fail("R29: a value is sent again with a token");
   }
-  if (*fate & SENT) fail("R12: a SET is sent twice to one life of a server");
+  if ((*fate & SENT) && (*fate & (RAN | SAID_NO | SAID_YES)) != (RAN | SAID_NO))
+    fail("R12: a SET is sent again to one life of a server, which has not said that it set nothing");
   if (*fate & RELEASE_SENT) fail("R7: a SET is sent behind its own roll-back");
-  *fate |= SENT;
+  *fate = (uint8_t)((*fate | SENT) & ~RAN);
   if (k->keep_until < W.now + m->ttl) k->keep_until = W.now + m->ttl;
 }
 

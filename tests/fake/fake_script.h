@@ -177,10 +177,10 @@ static inline int fake_count(const struct fake *f, int server, int kind) {
   return k;
 }
 
-/* Whether it may put a value there. An adoption that the server refused has not: it was said that
-   the given value is not there. */
+/* Whether it may put a value there. One that the server refused has not: it was said that another's
+   is there, or that the given one is not. */
 static inline int fake_sets(const struct fake_command *c) {
-  return c->kind == FAKE_SET && !(c->adopts && c->answer[0] == '$');
+  return c->kind == FAKE_SET && c->answer[0] != '$' && c->answer[0] != '_';
 }
 
 /* True when no server ran two SETs with one value (R12); or, by_life, none of its lives (R29). */
