@@ -416,8 +416,9 @@ static void act_idle(struct client *c, struct slot *s) {
 }
 
 static void act_held(struct client *c, struct slot *s) {
-  if (is_keeper(c)) {
-    keep(c, s);
+  if (is_keeper(c)) { /* with time for an extension, at least */
+    if (remaining_of(c, s) > 2 * (int64_t)W.cfg.server_timeout_ms) keep(c, s);
+    else start_release(c, s);
     return;
   }
   if (s->probe || c->trier || W.winding == 1 || W.cfg.rolls || (W.cfg.waiters && !one_in(4))) {
