@@ -100,8 +100,8 @@
      not an answer of Redis                 check host and port; does this port want TLS?
      the same server as another entry       correct the list
      clock is off                           set its clock: tokens need it (R25)
-     restarted                              nothing: it votes again when max_ttl_ms have passed
-                                            since its start (R24)
+     restarted                              nothing: it votes again when max_ttl_ms, and up to
+                                            2 s more, have passed since its start (R24)
      a part, such as LOADI                  the connection broke within an error: try again
      @user_script                           Redis before 7.0 puts this before the error of a script
 
@@ -484,12 +484,13 @@ REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
 /* Keeps a held lock: redlock_step extends it, when half of its remaining time is over, until it is
-   released or cancelled. An extension that fails is tried again every retry_delay_max_ms, until the
-   deadline. A lock that cannot be kept is returned with the operation REDLOCK_LOST: with LIMIT it
-   is still held for a moment, since no further extension would gain anything. With max_ttl_ms it
-   outlives servers that restart one by one, each when those before it vote again (R29). max_hold_ms
-   counts from T1 of the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or
-   INVALID (also while an extension is pending). */
+   released or cancelled. An extension that fails is tried again after retry_delay_max_ms, or half
+   of the remaining time if that is less, until the deadline. A lock that cannot be kept is returned
+   with the operation REDLOCK_LOST: with LIMIT it is still held for a moment, since no further
+   extension would gain anything. With max_ttl_ms it outlives servers that restart one by one, each
+   when those before it vote again and one extension more has been made (R29). max_hold_ms counts
+   from T1 of the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also
+   while an extension is pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
@@ -700,8 +701,8 @@ struct redlock {
        leaves before the handshake has succeeded, unless all of that is optional (no password, no
        database, no max_ttl_ms): then it leaves right behind it.
    R5  The quorum is N/2 + 1 of the servers in the list, which are all different.
-   R6  A round ends when no vote that is missing can change the outcome. A waiter's round that has
-       failed without a yes lingers.
+   R6  A round ends when no vote that is missing can change the outcome. The failed round of a
+       waiter that is to be woken lingers, if nobody said yes.
    R7  A failed attempt is rolled back at once, behind its SET. Room for that is reserved.
    R8  Replies are matched by position. Late ones are dropped, surplus ones end the connection.
    R9  Retries back off at random, within wait_ms and max_attempts.
@@ -727,8 +728,8 @@ struct redlock {
    R27 A step has a reason: a reply, room to send, or a timer.
    R28 An adoption sets its value only over the given one. A value is adopted at most once.
    R29 With max_ttl_ms, a server that does not hold a held lock's key, since it has restarted or had
-       another's, is sent the value with the next extension. Until a server that has restarted votes,
-       nobody asks it for a new lock.
+       another's, is sent the value with the next extension. Until a server that has restarted
+       votes, nobody asks it for a new lock.
 
    ---- A map ------------------------------------------------------------------------------------
 
@@ -757,7 +758,8 @@ struct redlock {
    A round that is not decided ends after server_timeout_ms, or with its ttl or deadline if that is
    earlier (rl_start_round): rl_on_lock_timer calls rl_on_round_timeout. A missing vote becomes
    TIMEOUT; or UNREACHABLE if no byte of the command went to its server, be it only because that has
-   not answered the handshake yet. The error text is the same.
+   not answered the handshake yet. The error text is the same. A round is judged as it begins, too:
+   if its first votes decide it, it ends before anything is sent to anyone.
 
    A server's life is its state, in the comment of rl_server. One that freezes: its own timer runs
    out (rl_on_server_timer, rl_mark_stalled), server_timeout_ms after its timed command was sent
@@ -815,11 +817,12 @@ struct redlock {
    life, or have said that it set nothing (maybe_set). What starts later than a SET's own T1 is not
    sent it.
 
-   A failed round (rl_fail_round) or a cancelled one (rl_cancel) leaves nothing behind where no
-   byte of its SET was sent; elsewhere a release behind it, in the slot reserved for that
-   (rl_roll_back). A grant that is cancelled before it was returned goes the same way
-   (rl_release_detached). A cancelled extension is still sent, while it is young. An extra round
-   (R25) has a new value and token, and the time of the first; it does not count as an attempt.
+   A failed round (rl_fail_round) or a cancelled one (rl_cancel) leaves nothing behind where no byte
+   of its SET was sent, or the server said TAKEN, LOW or CLOCK: nothing was set there. Elsewhere a
+   release follows the SET, in the slot reserved for that (rl_roll_back). A grant that is cancelled
+   before it was returned goes the same way (rl_release_detached). A cancelled extension is still
+   sent, while it is young. An extra round (R25) has a new value and token, and the time of the
+   first; it does not count as an attempt.
 
    A key remains on a server until its ttl ends
      - where the connection was lost behind its SET, and the release cannot follow in time: it is
@@ -833,7 +836,8 @@ struct redlock {
    that was read decides a round even if another server's end would be read next.
 
    A lost connection (rl_disconnect) evaluates all open rounds. Where it is the first failure, what
-   was not sent keeps its vote open, for it reconnects at once.
+   was not sent keeps its vote open, for it reconnects at once; but a failed handshake votes ERROR
+   at once (rl_fail_handshake).
      What may change: any round may end, and its lock changes phase, and so its list or its place
      there; therefore no walk over a list may call it. A roll-back may be appended, into the slot
      reserved for it. The server is CLOSED, and its places in the ring begin at the head again.
@@ -2458,8 +2462,8 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
   if (w->ages[last] > w->holder_age) w->holder_age = w->ages[last];
 }
 
-/* A SET that has set nothing needs no release there (R7). If its round has ended, and the lock is held
-   and in the client, the server may be sent its value again (R29). */
+/* A SET that has set nothing needs no release there (R7). If its round has ended, and the lock is
+   held and in the client, the server may be sent its value again (R29). */
 static void rl_on_set_nothing(redlock *rl, const rl_server *s, const rl_command *c) {
   const rl_link *list = &rl->lists[RL_MAX_TTL(rl) ? 0 : RL_LISTS];
   redlock_lock *lock = c->lock;
@@ -2718,8 +2722,8 @@ static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
   rl_set_timer(rl, lock, RL_PHASE_QUEUED, end);
 }
 
-/* R7: appends a release for every server that was sent any byte of the SET, behind it. It leaves
-   with the next flush: in this step, or after a cancel in the next. */
+/* R7: appends a release for every server in maybe_set, behind the SET. It leaves with the next
+   flush: in this step, or after a cancel in the next. */
 static void rl_roll_back(redlock *rl, redlock_lock *lock) {
   rl_free_reserved_slot(rl, lock);
   if (lock->maybe_set) rl_append_command(rl, lock, RL_TASK_RELEASE, lock->maybe_set);
@@ -2869,8 +2873,8 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
 /* Ends a failed round, and releases its value everywhere; what an adoption has replaced is gone
    there. Then either an extra round of the same attempt follows at once, to all servers, with a new
    value and token; or the attempt has failed. refused: whether another token may do (R25), since
-   those that said YES, those that refused only the token (LOW or CLOCK) and those that have not
-   replied would make a quorum. */
+   those that said YES, those that refused only the token (LOW or CLOCK) and those whose vote is
+   open would make a quorum. */
 static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
   rl_end_round(rl, lock)->unsent_to = 0;
   rl_roll_back(rl, lock);
@@ -3075,11 +3079,11 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_write_age(lock, rl_waiter_age(rl, lock));
 }
 
-/* R29: ahead of an extension, sends a held lock's value to the servers that are ready and may hold no
-   key of it: they have restarted, had no vote at the grant, or had another's key. So the others may
-   restart next. It is a plain SET NX with the longest ttl, and its reply is no vote; in quarantine,
-   nor is what the extension behind it finds. Each life of a server is sent it once, and again only
-   after it has said that it set nothing, or the value could be adopted twice (R28). */
+/* R29: ahead of an extension, sends a held lock's value to the servers that are ready and may hold
+   no key of it: they have restarted, had no vote at the grant, or had another's key. So the others
+   may restart next. It is a plain SET NX with the longest ttl, and its reply is no vote; in
+   quarantine, nor is what the extension behind it finds. Each life of a server is sent it once, and
+   again only after it has said that it set nothing, or the value could be adopted twice (R28). */
 static void rl_restore(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;

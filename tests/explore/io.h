@@ -70,7 +70,7 @@ static void note_sent(int c, int entry, const struct command *m) {
       fail("R29: a value is sent again with a token");
   }
   if ((*fate & SENT) && (*fate & (RAN | SAID_NO | SAID_YES)) != (RAN | SAID_NO))
-    fail("R12: a SET is sent again to one life of a server, which has not said that it set nothing");
+    fail("R12: a SET is sent again to one life of a server that has not said it set nothing");
   if (*fate & RELEASE_SENT) fail("R7: a SET is sent behind its own roll-back");
   *fate = (uint8_t)((*fate | SENT) & ~RAN);
   if (k->keep_until < W.now + m->ttl) k->keep_until = W.now + m->ttl;

@@ -11,7 +11,9 @@ come at any time, or never. Violation: both B and C are granted.
 
 rule  'never'   no SET but the first
       'life'    G sends one SET of o to each life of a server (R29)
+      'again'   and another once the last one has run there and set nothing (R29)
       'young'   G may send several to one life, as long as it is young
+taken  where the first SET is still under way, another's key may stand, and go
 stops  G sends nothing more once it has handed over; False: it goes on"""
 import explore
 
@@ -19,13 +21,14 @@ IDLE, ASKS, HELD, OVER = range(4)
 
 
 class Hand:
-    def __init__(self, rule='life', stops=True, restarts=2, servers=3, late=1, wins=True):
+    def __init__(self, rule='life', stops=True, restarts=2, servers=3, late=1, taken=False,
+                 wins=True):
         self.__dict__.update(locals())
         self.q = servers // 2 + 1
         # server: (value, SETs of o under way, may G send one to this life?, B's and C's adoption)
         # replace: 0 none, 1 under way, 2 yes, 3 no;  +4 = its delete is behind it
         s = ['o', 0, 0, 0, 0]
-        servers_ = [tuple(s)] * (servers - late) + [('-', 1, 0, 0, 0)] * late
+        servers_ = [tuple(s)] * (servers - late) + [('x' if taken else '-', 1, 0, 0, 0)] * late
         self.start = tuple(sorted(servers_)), True, IDLE, IDLE, restarts
 
     def steps(self, state):
@@ -55,8 +58,11 @@ class Hand:
                     yield 'G sends o to %d' % i, at(i, (v, sets + 1, keeps, sb, sc))
             if self.rule == 'young' and may:
                 yield '%d is old' % i, at(i, (v, sets, 0, sb, sc))
+            if v == 'x':
+                yield "another's key goes at %d" % i, at(i, ('-', sets, may, sb, sc))
             if sets:
-                yield 'SET o at %d' % i, at(i, ('o' if v == '-' else v, sets - 1, may, sb, sc))
+                again = 1 if self.rule == 'again' and v != '-' else may
+                yield 'SET o at %d' % i, at(i, ('o' if v == '-' else v, sets - 1, again, sb, sc))
                 yield 'SET o to %d is lost' % i, at(i, (v, sets - 1, may, sb, sc))
             for k, x in ((0, sb), (1, sc)):
                 mine = 'bc'[k]
@@ -110,6 +116,11 @@ run('one SET to each life, G stops; one restart', 'holds', rule='life', restarts
 run('one SET to each life, G stops; one restart, a SET under way', 'holds', rule='life',
     restarts=1)
 run('the same without an extension that was won', 'holds', rule='life', restarts=1, wins=False)
+run('another SET where the last set nothing, G stops; one restart', 'holds', rule='again', restarts=1,
+    late=0)
+run("the same, a SET under way that meets another's key", 'holds', rule='again', restarts=1,
+    taken=True)
+run('the same without an extension that was won', 'holds', rule='again', restarts=1, wins=False)
 run('several SETs to one life, while it is young', 'broken', rule='young', restarts=1, late=0)
 run('one SET to each life, G does not stop', 'broken', rule='life', stops=False, restarts=1, late=0,
     wins=False)
@@ -118,4 +129,6 @@ run('the same, after won extensions alone', 'broken', rule='life', stops=False, 
 if explore.LONG:
     run('one SET to each life, G stops; two restarts', 'holds', rule='life', restarts=2, late=0,
         wins=False)
+    run('another SET where the last set nothing, G stops; two restarts', 'holds', rule='again',
+        restarts=2, late=0, wins=False)
 explore.end()

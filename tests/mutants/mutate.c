@@ -1,6 +1,6 @@
 /* mutate: single faults in the functions of a header, drawn at random or written down.
  *
- *   mutate list HEADER SEED JUDGED <GROUPS    all there are, in an order drawn at random; one a line,
+ *   mutate list HEADER SEED JUDGED <GROUPS    all there are, in a random order; one a line,
  *                                             fields separated by tabs:
  *     OFFSET SIZE REPLACEMENT LINE REASON CHANGE
  *   mutate plant HEADER NAME FILE...          the header with the changes of that name
@@ -290,7 +290,8 @@ static int is_unique(const struct mutant *m, struct range range) {
 static struct range statement_of(const struct mutant *m) {
   struct range range = {match(scopes[m->scope].end - 1) + 1, 0};
   int end = scopes[m->scope].end;
-  for (range.end = range.first; range.end < m->range.end; range.end = next_statement(range.end, end))
+  range.end = range.first;
+  for (; range.end < m->range.end; range.end = next_statement(range.end, end))
     if (range.end <= m->range.first) range.first = range.end;
   while (range.end < end && !is_unique(m, range)) range.end = next_statement(range.end, end);
   return range;
