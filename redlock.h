@@ -828,7 +828,8 @@ struct redlock {
      - where the connection was lost behind its SET, and the release cannot follow in time: it is
        sent on the next connection for as long as it is younger than its ttl (R12);
      - if the ring needs the release's slot while the server has no connection (rl_pins_oldest);
-     - if a frozen server runs, at its thaw, a SET whose connection was given up (R13).
+     - if a frozen server runs, at its thaw, a SET whose connection was given up (R13), or refuses a
+       release in its own form that was retired meanwhile: the right to it had been withdrawn.
    An extension that failed leaves a longer ttl where a server said yes. The counter NAME:fence
    stays for max_ttl_ms behind the last token that was accepted (R25). Nothing else remains.
 

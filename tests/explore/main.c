@@ -24,7 +24,7 @@ static const struct {
     {"natives", &cfg.natives, 0, "1 = servers know DELEX, 2 = DELIFEQ"},
     {"young", &cfg.young, 0, "ms for which the first server has run when it begins; 0 = for long"},
     {"in_turn", &cfg.in_turn, 0, "1 = of what servers may do at once, one order is tried"},
-    {"held", &cfg.held, 0, "1 = the first client holds its first lock from the start, 2 = keeps it"},
+    {"held", &cfg.held, 0, "1 = the first client holds its first lock at first, 2 = keeps it"},
     {"twice", &cfg.twice, 0, "1 = what was handed over may be adopted again"},
     {"timeout", &cfg.timeout, 3, "server_timeout_ms"},
     {"ttl", &cfg.ttl, 10, "of the first lock"},

@@ -130,6 +130,20 @@ static inline int server_lies(struct server *s, struct conn *n, int argc, const 
   return 1;
 }
 
+/* A right was withdrawn while the server was frozen or in trouble: the client has retired the release
+ * by then, and cannot know which one is refused. */
+static inline void excuse_withdrawn(struct server *s, const struct conn *n, int argc,
+                                    const struct arg *argv, const struct reply *r) {
+  int command = store_command_of(argc, argv);
+  struct key *k;
+  long v;
+  if (!s->store.refuse_natives || (command != C_DELEX && command != C_DELIFEQ)) return;
+  if (r->size == 0 || r->at[0] != '-') return;
+  k = store_find(&s->store, n->session.db, argv[1]);
+  v = k ? value_of(k->value, k->value_size) : -1;
+  if (v >= 0 && k->owner == n->id && W.value[v].drawn <= s->troubled_at) k->excused = 1;
+}
+
 static inline void server_run(struct conn *n, int argc, const struct arg *argv) {
   struct server *s = &W.server[n->server];
   static char out[STORE_REPLY];
@@ -149,6 +163,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   if (server_lies(s, n, argc, argv)) return;
   store_run(&s->store, &n->session, argc, argv, &r, &e);
   note_refusal(n, argc, argv, &r);
+  excuse_withdrawn(s, n, argc, argv, &r);
   check_effect(s, n, &e);
   server_chatter(n);
   if (r.size) server_reply(n, &r);
