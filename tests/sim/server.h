@@ -130,8 +130,8 @@ static inline int server_lies(struct server *s, struct conn *n, int argc, const 
   return 1;
 }
 
-/* A right was withdrawn while the server was frozen or in trouble: the client has retired the release
- * by then, and cannot know which one is refused. */
+/* A right was withdrawn while the server was frozen or in trouble: the client has retired the
+ * release by then, and cannot know which one is refused. */
 static inline void excuse_withdrawn(struct server *s, const struct conn *n, int argc,
                                     const struct arg *argv, const struct reply *r) {
   int command = store_command_of(argc, argv);
