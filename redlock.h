@@ -208,7 +208,9 @@ typedef enum redlock_vote {
   REDLOCK_VOTE_TIMEOUT,     /* no answer within server_timeout_ms */
   REDLOCK_VOTE_UNREACHABLE, /* no connection, lost before the answer, or its handshake not over */
   REDLOCK_VOTE_ERROR,       /* an error reply, or a failed AUTH, SELECT or INFO */
-  REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24) */
+  REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24), or has just been sent a
+  held
+                               lock's value again (R29) */
   REDLOCK_VOTE_LOW,         /* it has seen a greater token (R25) */
   REDLOCK_VOTE_CLOCK        /* its clock is too far from the others', or we did not know it yet;
                                after both another token is tried at once, twice (R25) */
@@ -333,6 +335,8 @@ typedef struct rl_waiter {
 typedef struct rl_hold {
   int64_t grant_t1_ms;     /* T1 of the grant */
   uint32_t max_hold_ms;    /* 0 = no limit */
+  rl_mask refused_by;      /* servers where the last SET set nothing, and the extension behind it is
+                              not answered yet (R29) */
 } rl_hold;
 
 /* One lock. Read status, operation, votes, token and value; `user`, at its end, is yours.
@@ -347,7 +351,7 @@ typedef struct redlock_lock {
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
                                   that a SET was appended for. A bit is cleared when a SET has set
-                                  nothing, and when a life began after the last T1 (R29) */
+                                  nothing (rl_note_key), and when a life began after the last T1 */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
@@ -728,7 +732,7 @@ struct redlock {
    R27 A step has a reason: a reply, room to send, or a timer.
    R28 An adoption sets its value only over the given one. A value is adopted at most once.
    R29 With max_ttl_ms, a server that does not hold a held lock's key, since it has restarted or had
-       another's, is sent the value with the next extension. Until a server that has restarted
+       another's, is sent the value ahead of the next extension. Until a server that has restarted
        votes, nobody asks it for a new lock.
 
    ---- A map ------------------------------------------------------------------------------------
@@ -814,7 +818,7 @@ struct redlock {
    first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
    release. A retry, or an extra round (R25), is another command, with another value. Only
    rl_restore appends another SET of the same value (R29): for servers that were not sent it in this
-   life, or have said that it set nothing (maybe_set). What starts later than a SET's own T1 is not
+   life, or have another's key (maybe_set). What starts later than a SET's own T1 is not
    sent it.
 
    A failed round (rl_fail_round) or a cancelled one (rl_cancel) leaves nothing behind where no byte
@@ -2463,15 +2467,31 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
   if (w->ages[last] > w->holder_age) w->holder_age = w->ages[last];
 }
 
-/* A SET that has set nothing needs no release there (R7). If its round has ended, and the lock is
-   held and in the client, the server may be sent its value again (R29). */
-static void rl_on_set_nothing(redlock *rl, const rl_server *s, const rl_command *c) {
-  const rl_link *list = &rl->lists[RL_MAX_TTL(rl) ? 0 : RL_LISTS];
+/* The held lock that a command is about, also if its round has ended: by its value; NULL = none in
+   a list of this client. */
+static redlock_lock *rl_find_held(redlock *rl, const rl_command *c) {
+  const rl_link *list = rl->lists;
   redlock_lock *lock = c->lock;
   for (; !lock && list != rl->lists + RL_LISTS; list++)
     for (lock = rl_list_first(list); lock; lock = rl_list_next(list, lock))
       if (lock->deadline_ms && memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0) break;
-  if (lock) rl_mask_remove(&lock->maybe_set, s->bit);
+  return lock && lock->deadline_ms ? lock : RL_NULL;
+}
+
+/* R29: a server may be sent a held lock's value again once it has said two things: that a SET set
+   nothing, and then, to the extension, that ours is not there. The first alone does not tell, for
+   ours may be what is there: a server may keep its keys when it restarts. The second alone does not
+   either: what was deleted there stays so (R19). */
+static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
+  redlock_lock *lock = RL_MAX_TTL(rl) && c->kind != RL_TASK_RELEASE ? rl_find_held(rl, c) : RL_NULL;
+  rl_mask refused;
+  if (!lock) return;
+  refused = lock->is.hold.refused_by & s->bit;
+  rl_mask_remove(&lock->is.hold.refused_by, s->bit);
+  if (c->kind == RL_TASK_EXTEND && vote == REDLOCK_VOTE_TAKEN)
+    rl_mask_remove(&lock->maybe_set, refused);
+  if (c->kind == RL_TASK_SET && vote != REDLOCK_VOTE_YES && vote != REDLOCK_VOTE_ERROR)
+    lock->is.hold.refused_by |= s->bit;
 }
 
 /* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
@@ -2480,6 +2500,7 @@ static void rl_on_set_nothing(redlock *rl, const rl_server *s, const rl_command 
 static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
   redlock_vote vote = rl_vote_of(rl, s, c, reply), *its;
   int sets_nothing = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
+  rl_note_key(rl, s, c, vote);
   if (vote == REDLOCK_VOTE_ERROR) {
     if (reply != RL_REPLY_ERROR) rl_set_error(s, rl_error_protocol);
   } else {
@@ -2488,9 +2509,10 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
     if (vote == REDLOCK_VOTE_CLOCK && !rl_asks_clocks(c)) rl_set_error(s, "clock is off");
     if (rl_is_quarantined(s, c->t1_ms)) vote = REDLOCK_VOTE_QUARANTINED;
   }
-  if (c->kind == RL_TASK_SET && sets_nothing) rl_on_set_nothing(rl, s, c);
   if (!c->lock) return;
+  if (c->kind == RL_TASK_SET && sets_nothing) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
   its = &c->lock->votes[s->index];
+  if (c->kind == RL_TASK_EXTEND && *its == REDLOCK_VOTE_QUARANTINED) return; /* R29 */
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
   if (c->kind == RL_TASK_SET && s->parser.outer_type == '$' &&
@@ -2935,6 +2957,7 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     lock->deadline_ms = deadline;
     lock->is.hold.grant_t1_ms = lock->t1_ms;
     lock->is.hold.max_hold_ms = rl->options.max_hold_ms;
+    lock->is.hold.refused_by = 0;
     lock->ever_granted = 1;
     lock->wake_mode = RL_WAKE_POLL;
     rl_decide(rl, lock, REDLOCK_OK);
@@ -3082,10 +3105,11 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
 
 /* R29: ahead of an extension, sends a held lock's value to the servers that are ready and may hold
    no key of it: they have restarted, had no vote at the grant, or had another's key. So the others
-   may restart next. It is a plain SET NX with the longest ttl, and its reply is no vote; in
-   quarantine, nor is what the extension behind it finds. Each life of a server is sent it once, and
-   again only after it has said that it set nothing, or the value could be adopted twice (R28). */
-static void rl_restore(redlock *rl, redlock_lock *lock) {
+   may restart next. It is a plain SET NX with the longest ttl. Neither its reply nor what the
+   extension behind it finds is a vote, so that no extension succeeds by it. Each life of a server
+   is sent it once, and again only if another's key is there (rl_note_key), or the value could be
+   adopted twice (R28). Returns those servers. */
+static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
   rl_mask to = 0;
@@ -3094,25 +3118,28 @@ static void rl_restore(redlock *rl, redlock_lock *lock) {
     if (s->state == RL_STATE_READY && !s->stalled) to |= s->bit;
   }
   rl_mask_remove(&to, lock->maybe_set);
-  if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return;
+  if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return 0;
   lock->maybe_set |= to;
   (void)rl_withhold_set(rl, lock, to);
   (void)rl_append_command(rl, lock, RL_TASK_SET, to);
+  return to;
 }
 
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
   int64_t due =
       rl_is_extra_round(lock) ? lock->timer_ms : rl->now_ms + rl->options.server_timeout_ms;
   int64_t end = lock->task == RL_TASK_EXTEND ? lock->deadline_ms : rl->now_ms + lock->round_ttl_ms;
+  rl_mask restored = 0;
   const rl_server *s;
   if (lock->task == RL_TASK_SET) rl_begin_attempt(rl, lock);
-  if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) rl_restore(rl, lock);
+  if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) restored = rl_restore(rl, lock);
   lock->command = rl_append_for_all(rl, lock, lock->task);
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
   if (lock->task != RL_TASK_RELEASE && end < due) due = end; /* a later YES would be too late */
   for (s = rl->server; s != rl->server_end; s++)
-    lock->votes[s->index] = rl_initial_vote(rl, s, lock->command);
+    lock->votes[s->index] = restored & s->bit ? REDLOCK_VOTE_QUARANTINED
+                                              : rl_initial_vote(rl, s, lock->command);
   lock->maybe_free = 0;
   rl_set_timer(rl, lock, RL_PHASE_VOTING, due);
   rl_evaluate_round(rl, lock);
