@@ -252,6 +252,38 @@ TEST(a_push_is_no_reply) { /* R8 R26 */
   }
 }
 
+#define PUSH_OF_R ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n"
+
+/* One server says TAKEN to a waiter and two say YES, each between two pushes of that very name; to
+ * the command behind it they say the opposite. */
+TEST(pushes_between_replies_leave_each_vote_as_it_is) { /* R4 R8 R26 */
+  size_t chunk;
+  for (chunk = 1; chunk < 100; chunk++) {
+    int i;
+    world_waking(3);
+    SET_SERVERS(0, 2, recv_chunk, chunk);
+    occupy(1, 2, "o", HELD_MS);
+    wait_for_held(0, 2);
+    SET_SERVERS(0, 2, reply_ms, 5);
+    fake.server[2].reply_ms = 6; /* the last vote decides: none is left out */
+    forget_log();
+    fake_answer(&fake, 0, FAKE_SET, 1, PUSH_OF_R "$7\r\nforeign\r\n" PUSH_OF_R)->runs = 1;
+    for (i = 1; i < 3; i++)
+      fake_answer(&fake, i, FAKE_SET, 1, PUSH_OF_R "+OK\r\n" PUSH_OF_R)->runs = 1;
+    release_at(1, 2);
+    while (sets(2) == 0) run_for(1);
+    start_and_send(&other, "o", 1000, 0);
+    CHECK_EQ(finish(&lock), REDLOCK_OK);
+    votes_are(&lock, 0, 0, REDLOCK_VOTE_TAKEN);
+    votes_are(&lock, 1, 2, REDLOCK_VOTE_YES);
+    CHECK_EQ(finish(&other), REDLOCK_TAKEN);
+    votes_are(&other, 0, 0, REDLOCK_VOTE_YES);
+    votes_are(&other, 1, 2, REDLOCK_VOTE_TAKEN);
+    CHECK_EQ(sets(2), 2); /* nobody had to ask again */
+    CHECK_EQ(fake.server[2].connections, 1);
+  }
+}
+
 TEST(a_key_that_expires_wakes) { /* R26 */
   int i;
   world_waking(3);
