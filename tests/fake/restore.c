@@ -146,6 +146,48 @@ TEST(a_server_that_had_anothers_key_gets_the_value) { refills(1); } /* R29 */
 
 TEST(a_server_that_tells_too_late_of_anothers_key_gets_the_value) { refills(30); } /* R29 */
 
+/* All servers restart with their keys, one after the other: ours is there, so SETs set nothing. */
+static void keeps_on_reloaded(void) {
+  int i;
+  keep_on_old(3);
+  for (i = 0; i < 3; i++) {
+    fake_reset(&fake, i, FAKE_RST);
+    fake.server[i].run_id += 0x100;
+    fake.server[i].started_at = now();
+    run_for(MAX_TTL + TTL);
+  }
+  forget_log();
+}
+
+TEST(a_server_that_restarts_with_its_keys_is_sent_the_value_once) { /* R12 R29 */
+  keeps_on_reloaded();
+  run_for(10 * TTL);
+  CHECK_EQ(handed_count, 0);
+  CHECK_EQ(sets(FAKE_ANY), 0);
+}
+
+TEST(what_an_operator_deletes_stays_deleted_behind_restarts) { /* R19 R29 */
+  keeps_on_reloaded();
+  forget_key(0, 2, "r");
+  run_for(TTL);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(lock.operation, REDLOCK_LOST);
+  end_without_a_key();
+}
+
+/* Of three one has another's key, and the operator deletes that, and ours on one of two. */
+TEST(the_value_is_no_vote_where_anothers_was) { /* R19 R29 */
+  prepare_old(3);
+  ready_and_warm();
+  occupy(2, 2, "r", FOREVER);
+  hold("r", TTL);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK); /* it says that ours is not there */
+  forget_key(1, 2, "r");
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_NO_QUORUM);
+  CHECK(has_our_value(2));
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+}
+
 /* Without a quarantine nothing is put where it was not. */
 TEST(without_max_ttl_no_server_is_sent_the_value_again) { /* R29 */
   prepare(3);
