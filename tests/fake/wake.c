@@ -229,7 +229,7 @@ TEST(a_push_of_all_names_wakes_all) { /* R26: FLUSHALL */
   comes_soon();
 }
 
-/* A push stands between any two bytes' worth of replies, and is cut anywhere. */
+/* A push stands between any two replies, and is cut anywhere. */
 TEST(a_push_is_no_reply) { /* R8 R26 */
   size_t chunk;
   for (chunk = 1; chunk < 40; chunk++) {

@@ -1,16 +1,18 @@
 /* changes.h: changes of the header, as files of this folder note them:
  *
  *   NAME: REASON
- *     WHO: ...; WHO: ...          who must catch it; nothing here looks at that
+ *     WHO: ...; WHO: ...          who must catch it: fakes, simulator, explorer ("not the
+ *                                 explorer": why it cannot), proof. What follows, run says
  *     FUNCTION: OLD => NEW        continued on lines that begin with more than two spaces
  *
  * A line that begins with "#" is a comment. FUNCTION may be a macro, or redlock.h: anywhere in its
  * code. OLD is found by its tokens, and must stand once in all functions of that name: spaces,
  * lines, comments and where a string is cut do not matter. Names that are neither called, members,
- * the
- * library's own, constants nor types are local ones: they stand for whatever name is there, and in
- * NEW for the same. FUNCTION(MORE) has a text that stands there too, such as a parameter, for the
- * names in NEW that are not in OLD. An OLD that is nothing but a string is a part of one. */
+ * the library's own, constants nor types are local ones: they stand for whatever name is there,
+ * and in NEW for the same. FUNCTION(MORE) has a text that stands there too, such as a parameter, for the
+ * names in NEW that are not in OLD. An OLD that is nothing but a string is a part of one.
+ *
+ * A good bug is one that somebody may write, and that few tests notice but the one it names. */
 #include "tokens.h"
 
 enum { MAX_CHANGES = 1 << 10, MAX_LOCALS = 32, MAX_PATTERN = 300 };
