@@ -8,9 +8,9 @@
  * A line that begins with "#" is a comment. FUNCTION may be a macro, or redlock.h: anywhere in its
  * code. OLD is found by its tokens, and must stand once in all functions of that name: spaces,
  * lines, comments and where a string is cut do not matter. Names that are neither called, members,
- * the library's own, constants nor types are local ones: they stand for whatever name is there,
- * and in NEW for the same. FUNCTION(MORE) has a text that stands there too, such as a parameter, for the
- * names in NEW that are not in OLD. An OLD that is nothing but a string is a part of one.
+ * the library's own, constants nor types are local ones: they stand for whatever name is there, and
+ * in NEW for the same. FUNCTION(MORE) has a text that stands there too, such as a parameter, for
+ * the names in NEW that are not in OLD. An OLD that is nothing but a string is a part of one.
  *
  * A good bug is one that somebody may write, and that few tests notice but the one it names. */
 #include "tokens.h"
