@@ -2469,7 +2469,7 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
 
 /* The held lock that a command is about, also if its round has ended: by its value; NULL = none in
    a list of this client. */
-static redlock_lock *rl_find_held(redlock *rl, const rl_command *c) {
+static redlock_lock *rl_find_held(const redlock *rl, const rl_command *c) {
   const rl_link *list = rl->lists;
   redlock_lock *lock = c->lock;
   for (; !lock && list != rl->lists + RL_LISTS; list++)
