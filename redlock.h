@@ -3105,16 +3105,17 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
 
 /* R29: ahead of an extension, sends a held lock's value to the servers that are ready and may hold
    no key of it: they have restarted, had no vote at the grant, or had another's key. So the others
-   may restart next. It is a plain SET NX with the longest ttl. Neither its reply nor what the
-   extension behind it finds is a vote, so that no extension succeeds by it. Each life of a server
-   is sent it once, and again only if another's key is there (rl_note_key), or the value could be
-   adopted twice (R28). Returns those servers. */
+   may restart next. It is a plain SET NX with the longest ttl, and its reply is no vote. Each life
+   of a server is sent it once, and again only if another's key is there (rl_note_key), or the value
+   could be adopted twice (R28). Returns those that had a vote in the last round: in this one they
+   have none, so that no extension succeeds by what has just been put there. */
 static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
-  rl_mask to = 0;
+  rl_mask to = 0, voted = 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (rl_is_quarantined(s, started_since_ms)) rl_mask_remove(&lock->maybe_set, s->bit);
+    if (!rl_is_quarantined(s, lock->t1_ms)) voted |= s->bit;
     if (s->state == RL_STATE_READY && !s->stalled) to |= s->bit;
   }
   rl_mask_remove(&to, lock->maybe_set);
@@ -3122,23 +3123,23 @@ static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
   lock->maybe_set |= to;
   (void)rl_withhold_set(rl, lock, to);
   (void)rl_append_command(rl, lock, RL_TASK_SET, to);
-  return to;
+  return to & voted;
 }
 
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
   int64_t due =
       rl_is_extra_round(lock) ? lock->timer_ms : rl->now_ms + rl->options.server_timeout_ms;
   int64_t end = lock->task == RL_TASK_EXTEND ? lock->deadline_ms : rl->now_ms + lock->round_ttl_ms;
-  rl_mask restored = 0;
+  rl_mask voteless = 0; /* of this round */
   const rl_server *s;
   if (lock->task == RL_TASK_SET) rl_begin_attempt(rl, lock);
-  if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) restored = rl_restore(rl, lock);
+  if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) voteless = rl_restore(rl, lock);
   lock->command = rl_append_for_all(rl, lock, lock->task);
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
   if (lock->task != RL_TASK_RELEASE && end < due) due = end; /* a later YES would be too late */
   for (s = rl->server; s != rl->server_end; s++)
-    lock->votes[s->index] = restored & s->bit ? REDLOCK_VOTE_QUARANTINED
+    lock->votes[s->index] = voteless & s->bit ? REDLOCK_VOTE_QUARANTINED
                                               : rl_initial_vote(rl, s, lock->command);
   lock->maybe_free = 0;
   rl_set_timer(rl, lock, RL_PHASE_VOTING, due);
