@@ -2925,7 +2925,7 @@ static void rl_abandon(redlock *rl, redlock_lock *lock) {
 static void rl_schedule_extension(redlock *rl, redlock_lock *lock, uint32_t longest_ms) {
   int64_t left = lock->deadline_ms - rl->now_ms;
   uint32_t delay = left > 0 ? RL_CAST(uint32_t, left) / 2 + 1 : 0;
-  rl_set_timer(rl, lock, RL_PHASE_KEPT, rl->now_ms + (delay < longest_ms ? delay : longest_ms));
+  rl_set_timer(rl, lock, RL_PHASE_KEPT, rl->now_ms + rl_limit(delay, longest_ms));
 }
 
 /* R19: a failed extension leaves everything as it was. */
