@@ -3059,15 +3059,15 @@ static uint32_t rl_clip_ttl(const redlock *rl, const redlock_lock *lock, uint32_
   return rl->now_ms + rl_validity_ms(rl, ttl_ms) > lock->deadline_ms ? ttl_ms : 0;
 }
 
-/* A server's vote when the round starts; NONE = it will be asked. One that the SET is withheld from
-   is not asked to release: ours is missing there. */
+/* A server's vote when the round starts; NONE = its reply decides. One in quarantine has no vote in
+   what takes a lock, and one that the SET is withheld from is not asked to release: ours is missing
+   there. */
 static redlock_vote rl_initial_vote(const redlock *rl, const rl_server *s, const rl_command *c) {
   rl_reach reach = rl_reach_of(rl, s);
   if (reach == RL_REACH_STALLED) return REDLOCK_VOTE_TIMEOUT;
   if (reach == RL_REACH_AWAY) return rl_disconnected_vote(s);
-  if (c->unsent_to & s->bit) return REDLOCK_VOTE_NONE;
-  if (RL_HAS_QUARANTINE && c->kind == RL_TASK_SET) return REDLOCK_VOTE_QUARANTINED;
-  return REDLOCK_VOTE_TAKEN;
+  if (c->kind == RL_TASK_SET && rl_is_quarantined(s, rl->now_ms)) return REDLOCK_VOTE_QUARANTINED;
+  return c->unsent_to & s->bit ? REDLOCK_VOTE_NONE : REDLOCK_VOTE_TAKEN;
 }
 
 /* Appends the lock's command for every server that can get it. A disconnected one gets it if it

@@ -487,6 +487,20 @@ TEST(an_adopted_lock_is_restored_too) { /* R29 R28 */
   CHECK(has_our_value(0));
 }
 
+/* It could only say what is no vote; the other server alone is no quorum. */
+TEST(an_adoption_does_not_wait_for_a_server_without_a_vote) { /* R6 R28 */
+  char given[20];
+  hold_on_old(3);
+  memcpy(given, lock.value, sizeof given);
+  restart_seen(0);
+  SET_SERVERS(0, 0, reply_ms, 40);
+  SET_SERVERS(1, 1, reply_ms, 5);
+  SET_SERVERS(2, 2, open_fails, 1);
+  restart(2, 2);
+  run_for(1);
+  CHECK_IN_MS(redlock_adopt(&rl, &other, "r", TTL, given), REDLOCK_NO_QUORUM, 0);
+}
+
 TEST(what_was_adopted_there_is_not_sent_again) { /* R29 R28 */
   char given[20];
   hold_on_old(3);
