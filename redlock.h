@@ -182,7 +182,8 @@
 typedef enum redlock_status {
   REDLOCK_OK = 0,         /* work, within redlock_remaining_ms */
   REDLOCK_PENDING = 1,    /* not decided yet: keep stepping */
-  REDLOCK_TAKEN = -1,     /* another client holds it: try again later, or wait */
+  REDLOCK_TAKEN = -1,     /* another client holds it, or those who try share the votes, or a server
+                             has seen a greater token: try again later, or wait */
   REDLOCK_NO_QUORUM = -2, /* too few servers voted: redlock_server_error says which and why. After
                              an extension the lock is still held: try again */
   REDLOCK_EXPIRED = -3,   /* its time ran out, or the lock is no longer ours: stop the work */
@@ -198,7 +199,8 @@ typedef enum redlock_operation {
   REDLOCK_ACQUIRE = 1,
   REDLOCK_EXTEND,
   REDLOCK_RELEASE,
-  REDLOCK_LOST /* a kept lock is returned, for good: EXPIRED, LIMIT or SYSTEM says why */
+  REDLOCK_LOST /* a kept lock is returned, for good: EXPIRED, LIMIT or SYSTEM says why. After the
+                  last two it is still held for redlock_remaining_ms */
 } redlock_operation;
 
 typedef enum redlock_vote {
@@ -208,9 +210,8 @@ typedef enum redlock_vote {
   REDLOCK_VOTE_TIMEOUT,     /* no answer within server_timeout_ms */
   REDLOCK_VOTE_UNREACHABLE, /* no connection, lost before the answer, or its handshake not over */
   REDLOCK_VOTE_ERROR,       /* an error reply, or a failed AUTH, SELECT or INFO */
-  REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24), or has just been sent a
-  held
-                               lock's value again (R29) */
+  REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24), or has just been sent
+                               a held lock's value again (R29) */
   REDLOCK_VOTE_LOW,         /* it has seen a greater token (R25) */
   REDLOCK_VOTE_CLOCK        /* its clock is too far from the others', or we did not know it yet;
                                after both another token is tried at once, twice (R25) */
@@ -370,7 +371,7 @@ typedef struct redlock_lock {
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
   uint32_t attempts;
   uint32_t hash;               /* of the resource */
-  uint32_t set_place;          /* ring index of its last SET */
+  uint32_t set_place;          /* ring index of its last attempt's SET */
   int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* when its phase ends at the latest */
@@ -406,7 +407,8 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 /* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
    or it lasts until its ttl ends. Before closing, it gives roll-backs and releases (unless the
    command ring has no room for them) and extensions up to one server_timeout_ms to leave on open
-   connections. It waits for replies for at most 50 ms. In a forked child it only closes
+   connections, all servers together. It waits for replies for at most 50 ms of that, and for none
+   of a server that is overdue. In a forked child it only closes
    descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
@@ -443,7 +445,7 @@ REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint3
 /* Deletes the key on every server where its value is still ours (R21). Whatever this returns, the
    lock is no longer held from the call on. OK: a quorum has deleted it; the others are not waited
    for, and what a new connection must carry to them may leave with a later call only. EXPIRED: it
-   was no longer ours; if that was known before, nothing is sent. NO_QUORUM: too few servers
+   was no longer ours; if servers had said so before, nothing is sent. NO_QUORUM: too few servers
    answered; on the others its ttl frees the lock, if the release does not reach them before. */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
@@ -463,12 +465,13 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
 /* Takes the lock out of the client at once; it will not be returned by redlock_step. A pending
    acquire, or a grant not yet returned, is rolled back, by the next step: this sends nothing. After
    a pending extension or a keep, the lock is still held. A pending release goes on unattended, or
-   is dropped if it still waits for room in the command ring. Returns OK, or INVALID if nothing was
+   is dropped if it still finds no room in the command ring. Returns OK, or INVALID if nothing was
    pending. */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
 
 /* Does what is due. Returns a lock that has just been decided, or NULL; each decision is returned
-   exactly once. Call it until it returns NULL. */
+   exactly once. Call it until it returns NULL. Then redlock_timeout_ms says when to call again: at
+   once, if an extension's success came too late to be returned, and the lock is given up. */
 REDLOCK_API redlock_lock *redlock_step(redlock *rl);
 
 /* The same for an event loop that knows which servers are ready: one bit for each (0 = none, else
@@ -766,16 +769,16 @@ struct redlock {
    if its first votes decide it, it ends before anything is sent to anyone.
 
    A server's life is its state, in the comment of rl_server. One that freezes: its own timer runs
-   out (rl_on_server_timer, rl_mark_stalled), server_timeout_ms after its timed command was sent
-   or, if it has replied since, after that reply. Open rounds get its TIMEOUT, later ones begin
-   with it (rl_initial_vote; one that is still connecting gets UNREACHABLE: rl_vote_for_stalled),
+   out (rl_on_server_timer, rl_mark_stalled), server_timeout_ms after its timed command was sent or,
+   if it has replied since, after that reply. Open rounds get its TIMEOUT, later ones begin with it
+   (rl_initial_vote; one that is still connecting gets UNREACHABLE, in later rounds from rl_flush),
    and it is sent releases only (rl_append_for_all). The ring goes on: replies to retired commands
    are counted in stale_replies. If its socket is full, and the oldest command in the ring must
    still go there, rl_retire_oldest disconnects it to make room. If its last outstanding reply
    comes, it is back (rl_reply_arrived). If not, it is disconnected once each SET that it was sent
-   is one ttl old, and RL_CONNECT_TIMEOUT_MS have passed since it was connected (at.give_up_ms), and
-   tried anew as R14 says; if it is still frozen, its timer
-   runs out again.
+   is one ttl old, and RL_CONNECT_TIMEOUT_MS have passed since rl_connect (at.give_up_ms; it need
+   not pass if the server's name has a second address, which is tried then), and tried anew as R14
+   says; if it is still frozen, its timer runs out again.
 
    What holds, whenever a hook is called and whenever a public call has returned. In the tests,
    invariants.h checks each of these then:
@@ -1145,7 +1148,8 @@ enum {
   RL_MAX_SIZE_DIGITS = 5,       /* of a bulk string's or aggregate's size; we ask for none larger */
   RL_BACKOFF_FIRST_MS = 16,     /* the first back-off of a server takes a half to all of this, */
   RL_BACKOFF_DOUBLINGS = 6,     /* and each failure doubles it, so often: at last 512 to 1 024 ms */
-  RL_CONNECT_TIMEOUT_MS = 2000, /* a connect that hangs is given up after this, while
+  RL_CONNECT_TIMEOUT_MS = 2000, /* a connect that hangs is given up after this, or after
+                                   server_timeout_ms if there is a second address, while
                                    something needs the connection; else it has no timer */
   RL_CLOSE_TIMEOUT_MS = 50,     /* redlock_close waits at most this long for replies */
   RL_KEEPALIVE_S = 60,          /* a quiet connection is probed, so that no NAT drops it */
@@ -1878,9 +1882,10 @@ static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
   return RL_HAS_QUARANTINE && t1_ms < s->votes_from_ms;
 }
 
-/* Withholds the lock's SET from those of the servers that were sent no byte of it; returns them. It
-   is being released: then they need no release either (R12). Or another SET of its value follows
-   (R29). Of a lock of another client, its place is another's. */
+/* Withholds the SET of the lock's last attempt from those of the servers that were sent no byte of
+   it; returns them. It is being released: then they need no release either (R12); but a SET of
+   rl_restore leaves, and its release behind it. Or such a SET follows now (R29). Of a lock of
+   another client, its place is another's. */
 static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock, rl_mask from) {
   rl_command *set = rl_command_at(rl, lock->set_place);
   rl_mask withheld = 0;
@@ -2782,8 +2787,10 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
      RL_REST_POLL   plain              as the options say, growing. No quorum would push; or the
                                        quorum came too late, or refused the token: no push would
                                        announce that this changes
-     RL_REST_ONCE   plain              its turn. The first attempt has just failed: where locks are
-                                       held for a moment, being told costs more than asking again
+     RL_REST_ONCE   plain              its turn: random, up to twice what the attempt took, and more
+                                       for a newcomer and in a queue (rl_draw_rest). The first
+                                       attempt has just failed: where locks are held for a moment,
+                                       being told costs more than asking again
      RL_REST_TURN   tracked            its turn. The servers do not track the key yet, or a quorum
                                        may be free
      RL_REST_ERRING tracked            as POLL: a quorum would push but for errors
