@@ -352,7 +352,8 @@ typedef struct redlock_lock {
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
                                   that a SET was appended for. A bit is cleared when a SET has set
-                                  nothing (rl_note_key), and when a life began after the last T1 */
+                                  nothing (once held: rl_note_key), and when a life began after the
+                                  last T1 */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
@@ -778,7 +779,8 @@ struct redlock {
    comes, it is back (rl_reply_arrived). If not, it is disconnected once each SET that it was sent
    is one ttl old, and RL_CONNECT_TIMEOUT_MS have passed since rl_connect (at.give_up_ms; it need
    not pass if the server's name has a second address, which is tried then), and tried anew as R14
-   says; if it is still frozen, its timer runs out again.
+   says; if it is still frozen, its timer runs out again. A connect that hangs while nothing needs
+   it has no timer; when a round needs it, the timer is overdue, and runs out at once.
 
    What holds, whenever a hook is called and whenever a public call has returned. In the tests,
    invariants.h checks each of these then:
@@ -811,11 +813,12 @@ struct redlock {
    the script's reply.
 
    A reply is late when its round has ended: it casts no vote, though it may still say something
-   about the server. If its command is still in the ring, rl_on_command_reply finds that it has
-   no lock, and drops the reply. If the command was retired, rl_on_reply drops it and counts it off
-   stale_replies. A reply is not late while its round is open, even if the server's timer has run
-   out for an earlier command, and set TIMEOUT here too: the reply replaces that vote. (A round that
-   begins while the server is stalled never asks it, so that its TIMEOUT stays.)
+   about the server. If its command is still in the ring, rl_on_command_reply finds that it has no
+   lock, and drops the reply. If the command was retired, rl_on_reply drops it and counts it off
+   stale_replies; if it is an error, its text stays the server's. A reply is not late while its
+   round is open, even if the server's timer has run out for an earlier command, and set TIMEOUT
+   here too: the reply replaces that vote. (A round that begins while the server is stalled never
+   asks it, so that its TIMEOUT stays.)
 
    A SET is never sent twice to one life of a server (R12): it is sent to those in unsent_to, the
    first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
