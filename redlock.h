@@ -92,7 +92,7 @@
      no connection                          is it running? Is the address right? If it runs, does
                                             this port want TLS?
      it hangs up                            does this port want TLS? Else see the server's log
-     no TLS handshake                       the port answers, but not in TLS
+     no TLS handshake (a layer's words)     the port answers, but not in TLS
      self-signed certificate, unable to get the layer does not trust the server's authority
      hostname mismatch, IP address mismatch list it by the name or number in its certificate
      name not found                         check the list and DNS, then redlock_resolve
@@ -101,7 +101,8 @@
      the same server as another entry       correct the list
      clock is off                           set its clock: tokens need it (R25)
      restarted                              nothing: it votes again when max_ttl_ms, and up to
-                                            2 s more, have passed since its start (R24)
+                                            2 s more, have passed since its start; or since
+                                            we heard of it, if we knew its run_id before (R24)
      a part, such as LOADI                  the connection broke within an error: try again
      @user_script                           Redis before 7.0 puts this before the error of a script
 
@@ -329,7 +330,8 @@ typedef struct rl_waiter {
   uint32_t attempt_end_ms; /* when the last attempt failed */
   uint32_t first_woken_ms; /* when a wake-up first came; 0 = not yet (R26) */
   uint32_t holder_age;     /* the age behind the values of the latest holders (R26) */
-  uint32_t ages[(REDLOCK_MAX_SERVERS + 1) / 2]; /* the greatest that this round told, descending */
+  uint32_t ages[(REDLOCK_MAX_SERVERS + 1) / 2]; /* the greatest that this round told, descending;
+                                                   in base 257: up to 1 % more than ms */
 } rl_waiter;
 
 /* private: what a hold is bounded by, from the grant on (R20) */
@@ -1041,7 +1043,8 @@ struct redlock {
      -- RL_FORM_SWAP: it is that of the value to replace (R28)
      local found = (there or value):sub(1, 20)
      if found == beginning then return redis.pcall('set', key, value, 'PX', ttl) end
-     -- nil: no key. 3 bytes: the age of a holder (R26). Others: another program's value
+     -- nil: no key. 3 bytes: the age of a holder (R26); none: he was not woken. 4: a value of
+     -- another program
      return there and there:sub(21, 24) */
 #define RL_LOCK_SCRIPT                                                                             \
   "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
@@ -2063,7 +2066,8 @@ static int rl_has_second_address(const rl_server *s) {
 }
 
 /* R14: how long to wait before reconnecting, in ms: not at all after the first failure (servers
-   close idle connections), then for a time that is random, growing and bounded. If this connection
+   close idle connections), then for a time that is random, growing and bounded (the
+   longest, if entropy fails). If this connection
    never stood, switches to the name's other address; the second is tried at once. */
 static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
   uint32_t half;
@@ -2345,8 +2349,9 @@ static int64_t rl_server_timer_ms(const redlock *rl, const rl_server *s) {
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
 
-/* R4: the handshake failed: the server votes ERROR until one succeeds. Unless this
-   reply is an error, our own words replace those of an earlier one, which refused nothing (R15). */
+/* R4: the handshake failed: the server votes ERROR from now until one succeeds; but where its SET
+   had left, behind optional commands, rl_disconnect votes UNREACHABLE first. Unless this reply is
+   an error, our own words replace those of an earlier one, which refused nothing (R15). */
 static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
   if (s->parser.outer_type != '-') s->error_is_theirs = s->handshake_failed = 0;
   rl_set_error(s, why);
@@ -2367,10 +2372,10 @@ static int rl_claim_server(redlock *rl, rl_server *s) {
 }
 
 /* R24: when the server started. The clock is read again: a reading from before the reply would make
-   the server seem older. A restart that we saw is timed by our clock; else it is now - uptime + 2
-   s, but never in the future. A negative uptime means that the server's clock was set back. The
-   server votes max_ttl_ms + 1 later: what we hear of now started after each T1 of this millisecond
-   (R29). */
+   the server seem older. A restart that we saw (the entry had another run_id before) is timed by
+   our clock; else it is now - uptime + 2 s, but never in the future. A negative uptime means that
+   the server's clock was set back. The server votes max_ttl_ms + 1 later: what we hear of now
+   started after each T1 of this millisecond (R29). */
 static const char *rl_take_identity(redlock *rl, rl_server *s) {
   int64_t uptime_s = s->parser.negative ? 0 : RL_CAST(int64_t, RL_LOW32(s->parser.number));
   int64_t start_ms;
@@ -2791,11 +2796,11 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
                                        quorum came too late, or refused the token: no push would
                                        announce that this changes
      RL_REST_ONCE   plain              its turn: random, up to twice what the attempt took, and more
-                                       for a newcomer and in a queue (rl_draw_rest). The first
-                                       attempt has just failed: where locks are held for a moment,
+                                       for a newcomer (rl_draw_rest). The first attempt has just
+                                       failed: where locks are held for a moment,
                                        being told costs more than asking again
-     RL_REST_TURN   tracked            its turn. The servers do not track the key yet, or a quorum
-                                       may be free
+     RL_REST_TURN   tracked            its turn, and more in a queue (rl_line_ms). The servers do
+                                       not track the key yet, or a quorum may be free
      RL_REST_ERRING tracked            as POLL: a quorum would push but for errors
      RL_REST_PUSH   tracked            until they push; that may be lost, so for 1 to 2 s at most */
 enum { RL_REST_POLL, RL_REST_ONCE, RL_REST_TURN, RL_REST_ERRING, RL_REST_PUSH };
@@ -2877,7 +2882,8 @@ static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
     lock->is.wait.first_woken_ms = RL_CAST(uint32_t, rl->now_ms - 1) | 1; /* not 0 */
 }
 
-/* R9: schedules the next attempt, or ends the acquire if it has no time or attempts left. */
+/* R9: schedules the next attempt, or ends the acquire if it has no time or attempts left, or no
+   entropy for the rest (SYSTEM). */
 static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   uint32_t attempts = rl->options.max_attempts;
   int64_t last = lock->is.wait.last_start_ms, due;
@@ -3217,7 +3223,7 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
     if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
     lock->wake_mode = RL_WAKE_TRACK;
     if (lock->phase != RL_PHASE_BACKOFF) continue;
-    due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN);
+    due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
     rl_note_wake_up(rl, lock);
     if (due_ms < lock->timer_ms) lock->timer_ms = due_ms;
     rl_arm_timer(rl, due_ms);
@@ -3271,7 +3277,8 @@ static void rl_release_detached(redlock *rl, redlock_lock *lock) {
     (void)rl_append_for_all(rl, lock, RL_TASK_RELEASE);
 }
 
-/* Takes a lock out of the client, as documented at redlock_cancel. */
+/* Takes a lock out of the client, as documented at redlock_cancel. What is unsent of a SET is not
+   sent any more; of an extension, until it is too old. */
 static void rl_cancel(redlock *rl, redlock_lock *lock) {
   int unsent = lock->phase == RL_PHASE_QUEUED && lock->task >= RL_TASK_RELEASE;
   int voting = lock->phase == RL_PHASE_VOTING, keeping = lock->phase == RL_PHASE_KEPT;
