@@ -89,16 +89,4 @@ TEST(thawed_servers_are_joined_again) { /* R13 */
   two_by_two(server_freeze, server_thaw, 100, 20);
 }
 
-/* Servers close idle connections: the next call is none the worse. */
-TEST(closed_connections_are_opened_again) { /* R12 R14 */
-  int round;
-  real_open(&rl, N, REAL_PATIENT_MS);
-  for (round = 0; round < 10; round++) {
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-    servers_command(&real, N, "CLIENT KILL TYPE normal");
-    redlock_release(&rl, &lock);
-    CHECK_EQ(real_keys_settle(&rl, N, "r", 0), 0);
-  }
-}
-
 int main(int argc, char **argv) { return fixture_main(argc, argv, N); }
