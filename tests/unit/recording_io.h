@@ -24,7 +24,6 @@ struct wire_server {
   size_t sent_size, answered;     /* bytes of it whose commands were answered */
   char reply[4096];
   size_t reply_size, reply_at;
-  size_t send_most;               /* bytes that one call takes; 0 = all */
   int hangs_up;                   /* the next recv finds the connection closed */
 };
 
@@ -33,7 +32,6 @@ static struct {
   int64_t now_ms;
   int64_t set_at_ms;               /* when the last SET came, and how many did */
   long sets;
-  size_t recv_most;                /* bytes that one call gives; 0 = all */
   unsigned char entropy;           /* the first byte of the next value, or all bytes if ... */
   int entropy_stays;
   const char *set, *eval, *auth, *select; /* the answers, as raw bytes */
@@ -124,12 +122,10 @@ static inline void wire_answer_all(struct wire_server *s) {
 
 static inline intptr_t wire_open(void *ctx, int server, const char *host, const char *port) {
   struct wire_server *s = &wire.server[server];
-  size_t send_most = s->send_most;
   (void)ctx;
   wire.calls[WIRE_OPEN]++;
   if (strlen(host) >= sizeof s->host || strlen(port) >= sizeof s->port) abort();
   memset(s, 0, sizeof *s);
-  s->send_most = send_most;
   strcpy(s->host, host);
   strcpy(s->port, port);
   return server;
@@ -139,7 +135,6 @@ static inline int wire_send(void *ctx, int server, const void *data, size_t size
   struct wire_server *s = &wire.server[server];
   (void)ctx;
   wire.calls[WIRE_SEND]++;
-  if (s->send_most && size > s->send_most) size = s->send_most;
   if (s->sent_size + size > sizeof s->sent) abort();
   memcpy(s->sent + s->sent_size, data, size);
   s->sent_size += size;
@@ -153,7 +148,6 @@ static inline int wire_recv(void *ctx, int server, void *data, size_t size) {
   (void)ctx;
   wire.calls[WIRE_RECV]++;
   if (s->hangs_up) return -1;
-  if (wire.recv_most && size > wire.recv_most) size = wire.recv_most;
   if (size > left) size = left;
   memcpy(data, s->reply + s->reply_at, size);
   s->reply_at += size;
