@@ -280,6 +280,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   in.end = data + size;
   fuzz_count();
   begin_world(&in);
+  world.input = &in;
   for (; in.end - in.at >= 2 && left > 0; left--) {
     uint8_t what = fuzz_byte(&in), how = fuzz_byte(&in);
     run_event(what, how);

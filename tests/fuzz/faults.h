@@ -149,6 +149,16 @@ static inline void stray(int server, const char *bytes) {
   }
 }
 
+/* The next bytes of the input, up to a zero. */
+static inline const char *raw_bytes(size_t count) {
+  static char texts[EVENTS][17];
+  char *text = texts[world.raw_texts++];
+  size_t i;
+  for (i = 0; i < count; i++) text[i] = (char)fuzz_byte(world.input);
+  text[count] = '\0';
+  return text;
+}
+
 /* Answers, and what is none, that shift the votes or turn them. */
 static inline void lie(int server, uint8_t how) {
   static const char *const words[] = {
@@ -156,8 +166,9 @@ static inline void lie(int server, uint8_t how) {
     "$999\r\n", "$70000\r\n", "_\r\n", ">2\r\n", ":99999999999999999999\r\n", "-LOADING\r\n",
     "*1\r\n", "+OK\r\n+OK\r\n"
   };
-  const char *text = CHOOSE(words, how);
+  const char *text;
   if (!world.may_lie) return;
+  text = how & 16 ? raw_bytes((how & 15) + 1u) : CHOOSE(words, how);
   world.is_honest = 0;
   if (world.fake.rules == FAKE_RULES) world.fake.rules = 0;
   if (how & 128) stray(server, text);
