@@ -25,6 +25,7 @@ static void begin_user(int i) {
   memset(u->slot, 0, sizeof u->slot);
   world.options.io = &world.fake.client[i].io;
   u->open = redlock_init(&u->rl, world.list, &world.options) == REDLOCK_OK;
+  world.fake.client[i].rl = u->open ? &u->rl : NULL;
   FUZZ_CHECK(u->open || world.has_failed);
 }
 
@@ -177,6 +178,7 @@ static void close_user(int i) {
   if (!u->open) return;
   for (k = 0; k < SLOTS; k++) note_given(&u->slot[k]); /* to be resumed by another process */
   redlock_close(&u->rl);
+  world.fake.client[i].rl = NULL;
   took(begin, 0);
   for (server = 0; server < world.fake.servers; server++)
     FUZZ_CHECK(world.fake.client[i].connection[server] < 0);
