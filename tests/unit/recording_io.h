@@ -20,11 +20,10 @@ enum { WIRE_BYTES = 1 << 15, WIRE_HOST = 300 };
 
 struct wire_server {
   char host[WIRE_HOST], port[8];
-  unsigned char sent[WIRE_BYTES]; /* since it was opened, or since wire_forget */
+  unsigned char sent[WIRE_BYTES]; /* since it was opened */
   size_t sent_size, answered;     /* bytes of it whose commands were answered */
   char reply[4096];
   size_t reply_size, reply_at;
-  int hangs_up;                   /* the next recv finds the connection closed */
 };
 
 static struct {
@@ -147,7 +146,6 @@ static inline int wire_recv(void *ctx, int server, void *data, size_t size) {
   size_t left = s->reply_size - s->reply_at;
   (void)ctx;
   wire.calls[WIRE_RECV]++;
-  if (s->hangs_up) return -1;
   if (size > left) size = left;
   memcpy(data, s->reply + s->reply_at, size);
   s->reply_at += size;
@@ -205,14 +203,6 @@ static inline void wire_reset(void) {
   wire.set = wire.auth = wire.select = "+OK\r\n";
   wire.eval = ":1\r\n";
   wire.delex = wire.delifeq = "-ERR unknown command\r\n";
-}
-
-/* The bytes of server i that were answered; a command that is cut stays. */
-static inline void wire_forget(int i) {
-  struct wire_server *s = &wire.server[i];
-  s->sent_size -= s->answered;
-  memmove(s->sent, s->sent + s->answered, s->sent_size);
-  s->answered = 0;
 }
 
 static inline void wire_forget_calls(void) { memset(wire.calls, 0, sizeof wire.calls); }
