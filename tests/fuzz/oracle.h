@@ -80,7 +80,7 @@ static inline void took(int64_t begin, int64_t wait_ms) {
   if (!world.is_rushed && !world.has_failed) FUZZ_CHECK(world.fake.now_ms - begin <= most);
 }
 
-/* ---- Steps (that each has a reason, R27, the fake sees to) ---------------------------------------- */
+/* ---- Steps: that each has a reason (R27), the fake sees to ----------------------------------- */
 
 /* Steps, told what a poll would tell. */
 static inline redlock_lock *step_once(struct user *u) {

@@ -16,14 +16,18 @@ enum wire_hook {
   WIRE_OPEN, WIRE_SEND, WIRE_RECV, WIRE_CLOSE, WIRE_WAIT, WIRE_NOW, WIRE_ENTROPY, WIRE_HOOKS
 };
 
-enum { WIRE_BYTES = 1 << 15, WIRE_HOST = 300 };
+#ifndef WIRE_BYTES
+#define WIRE_BYTES 32768
+#endif
+
+enum { WIRE_HOST = 300 };
 
 struct wire_server {
   char host[WIRE_HOST], port[8];
   unsigned char sent[WIRE_BYTES]; /* since it was opened */
   size_t sent_size, answered;     /* bytes of it whose commands were answered */
-  char reply[4096];
-  size_t reply_size, reply_at;
+  char reply[WIRE_BYTES / 8];
+  size_t reply_size;
 };
 
 static struct {
@@ -35,6 +39,7 @@ static struct {
   int entropy_stays;
   const char *set, *eval, *auth, *select; /* the answers, as raw bytes */
   const char *delex, *delifeq;     /* ... when the handshake tries them */
+  int forgets;                     /* no command is kept that was answered */
   long calls[WIRE_HOOKS];
   struct wire_server server[REDLOCK_MAX_SERVERS];
 } wire;
@@ -112,7 +117,7 @@ static inline void wire_answer_all(struct wire_server *s) {
     if (s->reply_size + length > sizeof s->reply) abort();
     memcpy(s->reply + s->reply_size, answer, length);
     s->reply_size += length;
-    if (wire_is_unseen(s->sent + s->answered, size)) wire_drop(s, size);
+    if (wire.forgets || wire_is_unseen(s->sent + s->answered, size)) wire_drop(s, size);
     else s->answered += size;
   }
 }
@@ -143,13 +148,12 @@ static inline int wire_send(void *ctx, int server, const void *data, size_t size
 
 static inline int wire_recv(void *ctx, int server, void *data, size_t size) {
   struct wire_server *s = &wire.server[server];
-  size_t left = s->reply_size - s->reply_at;
   (void)ctx;
   wire.calls[WIRE_RECV]++;
-  if (size > left) size = left;
-  memcpy(data, s->reply + s->reply_at, size);
-  s->reply_at += size;
-  if (s->reply_at == s->reply_size) s->reply_at = s->reply_size = 0;
+  if (size > s->reply_size) size = s->reply_size;
+  memcpy(data, s->reply, size);
+  s->reply_size -= size;
+  memmove(s->reply, s->reply + size, s->reply_size);
   return (int)size;
 }
 
