@@ -4,7 +4,6 @@
  * At the end all is healed, and what is pending must come back. What must hold: oracle.h. */
 #include "../library.h"
 
-#include "arena.h"
 #include "../fake/fake.h"
 #include "fuzz.h"
 #include "schedule.h"
@@ -272,7 +271,6 @@ static void end_world(void) {
   if (world.fake.misuse[0]) fuzz_fail(world.fake.misuse, "redlock_io", 0);
   FUZZ_CHECK(fake_no_set_twice(&world.fake, world.options.max_ttl_ms != 0)); /* R12 R29 */
   fake_end(&world.fake);
-  arena_used = 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
