@@ -10,8 +10,6 @@
 #include "oracle.h"
 #include "faults.h"
 
-#define PICK(table, i) ((table)[(size_t)(i) % (sizeof(table) / sizeof *(table))])
-
 static const uint32_t ttls[] = {200, 1000, 50, 10, 500, 3, 1500, 30};
 static const uint32_t waits[] = {0, 20, 100, REDLOCK_FOREVER};
 static const uint32_t holds[] = {0, 40, 400, 1200};

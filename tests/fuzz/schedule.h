@@ -2,6 +2,8 @@
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
+#define PICK(table, i) ((table)[(size_t)(i) % (sizeof(table) / sizeof *(table))])
+
 enum { USERS = FAKE_CLIENTS, SLOTS = 3, EVENTS = 64 };
 
 /* A lock, and what the program knows of it. */
