@@ -1,7 +1,6 @@
 /* faults.c: servers that are killed, frozen, black-holed or come back, also beside hundreds of locks
- * in flight. Latencies are compared with
- * those of the healthy set in the same run, and with the time-out that a waiting client would
- * pay, never with a number of milliseconds. */
+ * in flight. Latencies are compared with those of the healthy set in the same run, and with the
+ * time-out that a waiting client would pay, never with a number of milliseconds. */
 #include "fixture.h"
 
 enum { N = 5, LOST = 2, CYCLES = 100, TIMEOUT_MS = 500, TRIES = 50, SHORT_MS = 20, LOCKS = 300 };

@@ -344,13 +344,8 @@ int main(int argc, char **argv) {
 
 #else
 
-TEST(openssl_is_missing) { SKIP("OpenSSL 3 is not installed (libssl-dev)"); }
+#include "tests/check_main.h"
 
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  (void)real_main;
-  check_all();
-  return check_end();
-}
+TEST(openssl_is_missing) { SKIP("OpenSSL 3 is not installed (libssl-dev)"); }
 
 #endif
