@@ -37,6 +37,30 @@ TEST(a_clock_is_good_from_zero_to_half_of_what_there_is) {
   }
 }
 
+/* The clock of a client that holds a lock, asks for one and keeps one runs off. */
+TEST(a_clock_that_fails_later_is_told) {
+  static const int64_t bad[] = { -1, INT64_MAX / 2 };
+  redlock_lock held, asked, kept;
+  size_t i;
+  for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    begin("a");
+    CHECK_EQ(redlock_acquire(&rl, &held, "held", 10000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_acquire(&rl, &kept, "kept", 10000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_keep(&rl, &kept, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_start_acquire(&rl, &asked, "asked", 10000, REDLOCK_FOREVER), REDLOCK_PENDING);
+    wire.now_ms = bad[i];
+    CHECK_EQ(redlock_remaining_ms(&rl, &held), 0);
+    CHECK_EQ(redlock_extend(&rl, &held, 10000), REDLOCK_SYSTEM);
+    CHECK_EQ(acquire(10000), REDLOCK_SYSTEM);
+    CHECK(redlock_step(&rl) != NULL);
+    CHECK(redlock_step(&rl) != NULL);
+    CHECK(redlock_step(&rl) == NULL);
+    CHECK_EQ(asked.status, REDLOCK_SYSTEM);
+    CHECK_EQ(kept.status, REDLOCK_SYSTEM);
+    CHECK_EQ(kept.operation, REDLOCK_LOST);
+  }
+}
+
 /* ---- Ages (R26) ------------------------------------------------------------------------------ */
 
 /* All that one label is on may be told at once: what differs is behind it. */
