@@ -1,4 +1,4 @@
-/* faults.c: servers that are killed, frozen, black-holed or come back, also beside hundreds of locks
+/* faults.c: servers that are killed, frozen, black-holed or come back, also with hundreds of locks
  * in flight. Latencies are compared with those of the healthy set in the same run, and with the
  * time-out that a waiting client would pay, never with a number of milliseconds. */
 #include "fixture.h"

@@ -131,4 +131,3 @@ TEST(the_whole_handshake_keeps_its_order) {
                "*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$1\r\np\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n9\r\n"
                ASKS("6", "run_id", "16") ASKS("17", "uptime_in_seconds", "10"));
 }
-
