@@ -111,41 +111,36 @@ struct store {
   int fail_write;         /* which write of R25's script finds no memory; 0 = none */
 };
 
-/* R15, word for word. The kinds that come unasked stand last. */
-#define STORE_ERROR_LIST(X)                                                                        \
-  X("")                                                                                            \
-  X("LOADING Redis is loading the dataset in memory")                                              \
-  X("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")      \
-  X("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to "  \
-    "disk. Commands that may modify the data set are disabled, because this instance is "          \
-    "configured to report errors during writes if RDB snapshotting fails "                         \
-    "(stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB " \
-    "error.")                                                                                      \
-  X("OOM command not allowed when used memory > 'maxmemory'.")                                     \
-  X("NOREPLICAS Not enough good replicas to write.")                                               \
-  X("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")            \
-  X("CLUSTERDOWN The cluster is down")                                                             \
-  X("TRYAGAIN Multiple keys request during rehashing of slot")                                     \
-  X("READONLY You can't write against a read only replica.")                                       \
-  X("NOAUTH Authentication required.")                                                             \
-  X("NOPERM this user has no permissions to run the 'set' command")                                \
-  X("MOVED 3999 127.0.0.1:6381")                                                                   \
-  X("ASK 3999 127.0.0.1:6381")                                                                     \
-  X("CROSSSLOT Keys in request don't hash to the same slot")                                       \
-  X("WRONGTYPE Operation against a key holding the wrong kind of value")                           \
-  X("ERR unknown command 'SET', with args beginning with: ")                                       \
-  X("ERR max number of clients reached")                                                           \
-  X("DENIED Redis is running in protected mode because protected mode is enabled and no password " \
-    "is set for the default user.")
-
 enum { STORE_ERRORS = 19, STORE_ERROR_OOM = 4, STORE_ERROR_READONLY = 9, STORE_ERROR_NOAUTH = 10,
-       STORE_ERROR_ASKED = 17 };
+       STORE_ERROR_WRONGTYPE = 15, STORE_ERROR_ASKED = 17 };
 
+/* R15, word for word. The kinds that come unasked stand last. */
 static inline const char *store_error(int i) {
-  static const char *const text[] = {
-#define X(t) t,
-      STORE_ERROR_LIST(X)
-#undef X
+  static const char *const text[STORE_ERRORS] = {
+    "",
+    "LOADING Redis is loading the dataset in memory",
+    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to "
+    "disk. Commands that may modify the data set are disabled, because this instance is "
+    "configured to report errors during writes if RDB snapshotting fails "
+    "(stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB "
+    "error.",
+    "OOM command not allowed when used memory > 'maxmemory'.",
+    "NOREPLICAS Not enough good replicas to write.",
+    "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+    "CLUSTERDOWN The cluster is down",
+    "TRYAGAIN Multiple keys request during rehashing of slot",
+    "READONLY You can't write against a read only replica.",
+    "NOAUTH Authentication required.",
+    "NOPERM this user has no permissions to run the 'set' command",
+    "MOVED 3999 127.0.0.1:6381",
+    "ASK 3999 127.0.0.1:6381",
+    "CROSSSLOT Keys in request don't hash to the same slot",
+    "WRONGTYPE Operation against a key holding the wrong kind of value",
+    "ERR unknown command 'SET', with args beginning with: ",
+    "ERR max number of clients reached",
+    "DENIED Redis is running in protected mode because protected mode is enabled and no password "
+    "is set for the default user."
   };
   return text[i];
 }
@@ -258,6 +253,23 @@ static inline struct key *store_add(struct store *s, int db, struct arg name) {
   return k;
 }
 
+static inline struct key *store_put(struct store *s, int db, struct arg name, struct arg value,
+                                    int64_t ttl_ms) {
+  struct key *k = store_find(s, db, name);
+  if (!k) k = store_add(s, db, name);
+  if (!k || value.size > STORE_VALUE) return NULL;
+  memcpy(k->value, value.at, value.size);
+  k->value_size = value.size;
+  k->list = 0;
+  k->expires_ms = s->now_ms + ttl_ms;
+  return k;
+}
+
+static inline int key_has(const struct key *k, struct arg value) {
+  return k && !k->list && k->value_size == value.size &&
+         memcmp(k->value, value.at, value.size) == 0;
+}
+
 static inline int arg_is(struct arg a, const char *text) {
   size_t i;
   for (i = 0; i < a.size && text[i]; i++) {
@@ -336,22 +348,19 @@ static inline void store_set(struct store *s, struct session *c, int argc, const
   store_note(e, EFFECT_SET_REFUSED, argv[1], argv[2]);
   if (s->replica) {
     e->kind = EFFECT_NONE;
-    reply_error(r, "READONLY You can't write against a read only replica.");
+    reply_error(r, store_error(STORE_ERROR_READONLY));
     return;
   }
   if (k && nx) {
     reply_nil(r, c);
     return;
   }
-  if (!k) k = store_add(s, c->db, argv[1]);
-  if (!k || argv[2].size > STORE_VALUE) {
+  k = store_put(s, c->db, argv[1], argv[2], ttl);
+  if (!k) {
     reply_error(r, "ERR the simulated server is full");
     return;
   }
-  memcpy(k->value, argv[2].at, argv[2].size);
-  k->value_size = argv[2].size;
-  k->list = 0;
-  k->expires_ms = px ? s->now_ms + ttl : 0;
+  if (!px) k->expires_ms = 0;
   store_note(e, EFFECT_SET, argv[1], argv[2]);
   e->key = k;
   reply_text(r, "+OK\r\n");
@@ -377,7 +386,7 @@ static inline enum script script_of(int argc, const struct arg *argv) {
 static inline void store_del(struct store *s, struct key *k, struct reply *r, struct effect *e,
                              int looked) {
   if (s->replica) {
-    reply_error(r, "READONLY You can't write against a read only replica.");
+    reply_error(r, store_error(STORE_ERROR_READONLY));
     return;
   }
   if (!k) {
@@ -406,7 +415,7 @@ static inline void store_extend(struct store *s, struct key *k, struct arg ttl, 
   }
   if (s->replica) {
     e->kind = EFFECT_NONE;
-    reply_error(r, "READONLY You can't write against a read only replica.");
+    reply_error(r, store_error(STORE_ERROR_READONLY));
     return;
   }
   k->expires_ms = s->now_ms + n;
@@ -445,25 +454,13 @@ static inline int store_facts(struct store *s, struct session *c, const struct a
   text.at = k ? k->value : NULL;
   text.size = k ? k->value_size : 0;
   f->has_counter = k && arg_integer(text, &f->counter);
-  *fault = !k || f->has_counter ? NULL : k->list ? store_error(15) : no_number;
+  *fault = !k || f->has_counter ? NULL : k->list ? store_error(STORE_ERROR_WRONGTYPE) : no_number;
   f->clock_us = s->now_us;
   if (arg_integer(argv[5], &f->ttl_ms) && arg_integer(argv[7], &f->token) &&
       arg_integer(argv[8], &f->max_ttl_ms))
     return 1;
   reply_error(r, no_number);
   return 0;
-}
-
-static inline struct key *store_put(struct store *s, int db, struct arg name, struct arg value,
-                                    int64_t ttl_ms) {
-  struct key *k = store_find(s, db, name);
-  if (!k) k = store_add(s, db, name);
-  if (!k || value.size > STORE_VALUE) return NULL;
-  memcpy(k->value, value.at, value.size);
-  k->value_size = value.size;
-  k->list = 0;
-  k->expires_ms = s->now_ms + ttl_ms;
-  return k;
 }
 
 /* What the scripts say of a key that is not as it should be. */
@@ -504,7 +501,7 @@ static inline void store_fenced(struct store *s, struct session *c, const struct
   memcpy(argv, all, 4 * sizeof *argv);
   memcpy(argv + 4, all + 5, 5 * sizeof *argv);
   if (k && k->list && script->looks) {
-    reply_error(r, store_error(15));
+    reply_error(r, store_error(STORE_ERROR_WRONGTYPE));
     return;
   }
   if (!store_facts(s, c, argv, counter, &facts, &fault, r)) return;
@@ -564,8 +561,7 @@ static inline void store_native(struct store *s, struct session *c, const struct
     reply_error(r, store_error(STORE_ERROR_READONLY));
   } else if (k && k->list) {
     reply_error(r, no_string);
-  } else if (k && k->value_size == argv[1].size &&
-             memcmp(k->value, argv[1].at, argv[1].size) == 0) {
+  } else if (key_has(k, argv[1])) {
     store_del(s, k, r, e, 1);
   } else {
     reply_integer(r, 0);
@@ -589,7 +585,7 @@ static inline void store_set_tracked(struct store *s, struct session *c, const s
   set[3] = arg_of("PX");
   set[4] = argv[5];
   store_note(e, EFFECT_SET_REFUSED, argv[3], argv[4]);
-  if (k && k->list) reply_error(r, store_error(15));
+  if (k && k->list) reply_error(r, store_error(STORE_ERROR_WRONGTYPE));
   else if (!store_lets(k, argv) && script_has(argv[1], "(v or w):sub(1,20)==n"))
     reply_age(r, c, k);
   else if (s->error == STORE_ERROR_OOM && script_has(argv[1], "v=not n and c("))
@@ -620,8 +616,7 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
     store_set_tracked(s, c, argv, k, r, e);
     return;
   }
-  finds = k && !k->list && k->value_size == value.size &&
-          memcmp(k->value, value.at, value.size) == 0;
+  finds = key_has(k, value);
   if (looks && store_reads(s, argv[1], finds, extends)) session_reads(c, argv[3], k != NULL);
   if (s->refuse_getex && script_has(argv[1], "'getex'") && !script_has(argv[1], "or c('get',k)")) {
     reply_error(r, "ERR unknown command 'getex'"); /* and no GET instead */
@@ -629,7 +624,7 @@ static inline void store_eval(struct store *s, struct session *c, int argc, cons
   }
   store_note(e, extends ? EFFECT_NOT_EXTENDED : EFFECT_NOT_DELETED, argv[3], value);
   if (looks && k && k->list) {
-    reply_error(r, store_error(15));
+    reply_error(r, store_error(STORE_ERROR_WRONGTYPE));
     return;
   }
   if (looks && !finds) {
@@ -715,14 +710,14 @@ static inline void store_look(struct store *s, struct session *c, int what, stru
     reply_integer(r, !k ? -2 : !k->expires_ms ? -1 : k->expires_ms - s->now_ms);
   } else if (what == 'l') {
     if (k && !k->list) {
-      reply_error(r, store_error(15));
+      reply_error(r, store_error(STORE_ERROR_WRONGTYPE));
       return;
     }
     if (!k) k = store_add(s, c->db, name);
     if (k) k->list++;
     reply_integer(r, k ? k->list : 0);
   } else if (k && k->list) {
-    reply_error(r, store_error(15));
+    reply_error(r, store_error(STORE_ERROR_WRONGTYPE));
   } else if (k) {
     reply_bulk(r, k->value, k->value_size);
   } else {
@@ -861,7 +856,7 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
       case C_HELLO: store_hello(s, c, r); break;
       case C_CLIENT: store_tracking(s, c, argc, argv, r); break;
       case C_DELEX: store_delex(s, c, argv, r, e); break;
-      case C_DELIFEQ: store_native(s, c, argv + 1, store_error(15), r, e); break;
+      case C_DELIFEQ: store_native(s, c, argv + 1, store_error(STORE_ERROR_WRONGTYPE), r, e); break;
       case C_GET: store_look(s, c, 'g', argv[1], r, e); break;
       case C_PTTL: store_look(s, c, 'p', argv[1], r, e); break;
       case C_DEL: store_look(s, c, 'd', argv[1], r, e); break;

@@ -93,6 +93,14 @@ static inline void series_row(const char *name, struct series *s, const char *no
             s->at[s->count ? s->count - 1 : 0], note);
 }
 
+/* Of one of several subjects. */
+static inline void series_row_of(const char *subject, const char *what, struct series *s,
+                                 const char *note) {
+  char name[64];
+  snprintf(name, sizeof name, "%s: %s", subject, what);
+  series_row(name, s, note);
+}
+
 static inline void bench_head(const char *title) {
   bench_say("\n%s\n  %-42s %8s   (least - most of %d rounds)\n", title, "", "median",
             bench_rounds());

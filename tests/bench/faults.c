@@ -89,23 +89,19 @@ static void run_round(void) {
 }
 
 static void print_trial(struct trial *t) {
-  char name[64], note[64];
+  char note[64];
   double median = series_median(&t->median);
-  snprintf(name, sizeof name, "%s: lock, median", t->name);
   /* with two away the slowest of three is waited for, not the third of five */
-  series_row(name, &t->median, t == &trials[TWO_AWAY] ? "" : bench_met(median <= 1.1));
-  snprintf(name, sizeof name, "%s: lock, p99", t->name);
+  series_row_of(t->name, "lock, median", &t->median,
+                t == &trials[TWO_AWAY] ? "" : bench_met(median <= 1.1));
   snprintf(note, sizeof note, "worst %.1f of the healthy worst",
            (double)t->worst_ns / (double)trials[HEALTHY].worst_ns);
-  series_row(name, &t->p99, note);
+  series_row_of(t->name, "lock, p99", &t->p99, note);
 }
 
 static void print_times(struct trial *t) {
-  char name[64];
-  snprintf(name, sizeof name, "%s: lock, microseconds", t->name);
-  series_row(name, &t->median_us, "");
-  snprintf(name, sizeof name, "%s: p99, microseconds", t->name);
-  series_row(name, &t->p99_us, "");
+  series_row_of(t->name, "lock, microseconds", &t->median_us, "");
+  series_row_of(t->name, "p99, microseconds", &t->p99_us, "");
 }
 
 static void run_faults(void) {

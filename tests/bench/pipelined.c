@@ -131,13 +131,6 @@ static void measure(struct row *row, int width, struct row *single) {
   bench_say(".");
 }
 
-static void print_figure(struct series *figure, int width, const char *what,
-                         const char *verdict) {
-  char name[64];
-  snprintf(name, sizeof name, "W = %d: %s", width, what);
-  series_row(name, figure, verdict);
-}
-
 /* The share of the floor that is asked for; 0 = none is. */
 static double least_share(int width, int big) {
   if (width == 8) return 0.85;
@@ -148,14 +141,16 @@ static double least_share(int width, int big) {
 static void print_width(struct row *row, int width) {
   int big = REDLOCK_MAX_COMMANDS >= 2 * FLOOR_WIDTH;
   double least = least_share(width, big);
-  print_figure(&row->floor, width, "floor, cycles a second", "");
-  print_figure(&row->ours, width, "redlock.h, cycles a second", "");
-  print_figure(&row->ratio, width, "of the floor",
-               least > 0 ? bench_met(series_median(&row->ratio) >= least) : "");
-  print_figure(&row->floor_cpu, width, "floor, own microseconds a cycle", "");
-  print_figure(&row->cpu, width, "own time, times the floor", "");
-  print_figure(&row->gain, width, "times one at a time",
-               big && width == FLOOR_WIDTH ? bench_met(series_median(&row->gain) >= 8) : "");
+  char w[16];
+  snprintf(w, sizeof w, "W = %d", width);
+  series_row_of(w, "floor, cycles a second", &row->floor, "");
+  series_row_of(w, "redlock.h, cycles a second", &row->ours, "");
+  series_row_of(w, "of the floor", &row->ratio,
+                least > 0 ? bench_met(series_median(&row->ratio) >= least) : "");
+  series_row_of(w, "floor, own microseconds a cycle", &row->floor_cpu, "");
+  series_row_of(w, "own time, times the floor", &row->cpu, "");
+  series_row_of(w, "times one at a time", &row->gain,
+                big && width == FLOOR_WIDTH ? bench_met(series_median(&row->gain) >= 8) : "");
 }
 
 static void measure_widths(int only) {

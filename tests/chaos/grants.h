@@ -57,7 +57,6 @@ struct verdict {
   long grants, rounds;
   long overlapping; /* grants while another client still took the lock for its own */
   const char *fault; /* NULL = tokens are unique and ordered */
-  uint64_t token;
 };
 
 static inline int by_granted(const void *a, const void *b) {
@@ -65,10 +64,8 @@ static inline int by_granted(const void *a, const void *b) {
                         &((const struct grant *)b)->granted_us);
 }
 
-static inline void find_fault(struct verdict *v, const char *fault, uint64_t token) {
-  if (v->fault) return;
-  v->fault = fault;
-  v->token = token;
+static inline void find_fault(struct verdict *v, const char *fault) {
+  if (!v->fault) v->fault = fault;
 }
 
 /* tokens: room for all of them. None is greater than INT64_MAX. */
@@ -76,10 +73,9 @@ static inline void judge_uniqueness(struct verdict *v, const struct grant *all, 
   long i;
   for (i = 0; i < v->grants; i++) tokens[i] = (int64_t)all[i].token;
   qsort(tokens, (size_t)v->grants, sizeof *tokens, timing_compare);
-  if (v->grants > 0 && tokens[0] == 0) find_fault(v, "a grant without a token", 0);
+  if (v->grants > 0 && tokens[0] == 0) find_fault(v, "a grant without a token");
   for (i = 1; i < v->grants; i++)
-    if (tokens[i] == tokens[i - 1])
-      find_fault(v, "two grants have one token", (uint64_t)tokens[i]);
+    if (tokens[i] == tokens[i - 1]) find_fault(v, "two grants have one token");
 }
 
 /* Each token is above all that had been returned before it was asked for. most: room for the
@@ -90,7 +86,7 @@ static inline void judge_order(struct verdict *v, const struct grant *all, int64
     int64_t token = (int64_t)all[i].token;
     for (before = i; before > 0 && all[before - 1].granted_us >= all[i].asked_us;) before--;
     if (before > 0 && token <= most[before - 1])
-      find_fault(v, "a token is not above an earlier one", all[i].token);
+      find_fault(v, "a token is not above an earlier one");
     most[i] = i > 0 && most[i - 1] > token ? most[i - 1] : token;
   }
 }
@@ -108,7 +104,7 @@ static inline void count_overlaps(struct verdict *v, const struct grant *all) {
 static inline struct verdict grants_judge(void) {
   static struct grant all[CLIENTS * GRANTS];
   static int64_t room[CLIENTS * GRANTS];
-  struct verdict v = {0, 0, 0, NULL, 0};
+  struct verdict v = {0, 0, 0, NULL};
   int i;
   for (i = 0; i < CLIENTS; i++) {
     long count = board->notes[i].grants;

@@ -12,26 +12,17 @@ struct odd {
   int port;
 };
 
-static void answer_all(int listener, const char *answer) {
-  for (;;) {
+static void odd_start(struct odd *odd, const char *answer) {
+  int listener = servers_listener(&odd->port);
+  odd->pid = fork();
+  while (odd->pid == 0) {
     char bytes[4096];
     int fd = accept(listener, NULL, NULL);
     if (fd >= 0 && recv(fd, bytes, sizeof bytes, 0) > 0)
       (void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
     close(fd);
   }
-}
-
-static void odd_start(struct odd *odd, const char *answer) {
-  int listener = servers_listener(&odd->port);
-  odd->pid = fork();
-  if (odd->pid == 0) answer_all(listener, answer);
   close(listener);
-}
-
-static void odd_stop(struct odd *odd) {
-  kill(odd->pid, SIGKILL);
-  waitpid(odd->pid, NULL, 0);
 }
 
 /* Neither an identifier of the library nor a constant of its sources, nor a password. */
@@ -112,7 +103,8 @@ TEST(what_servers_answer_is_explained) { /* R15 */
   }
   for (i = 0; i < KNOWN; i++) {
     check_answer(i, asking[i], known[i][1]);
-    odd_stop(&odd[i]);
+    kill(odd[i].pid, SIGKILL);
+    waitpid(odd[i].pid, NULL, 0);
   }
 }
 

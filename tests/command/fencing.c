@@ -1,6 +1,8 @@
 /* fencing.c: --fencing gives COMMAND a token (R25), and --status shows the servers' clocks. */
 #include "tests/command/command.h"
 
+#include "tests/redis/wall.h"
+
 /* Servers that have just started vote after 3 s and what an uptime may be off. Less would be lost
    on a busy machine. */
 #define FENCED "$redlock -t 3s --max-ttl 3s --fencing job -- "
@@ -36,14 +38,11 @@ TEST(status_shows_the_clocks) {
 
 /* Two are left, an hour apart. A server that has just started votes after 3 s. */
 TEST(a_clock_that_is_far_off_is_told) {
-  char path[LINE];
-  if (cannot_refuse()) SKIP("no library can be loaded first");
-  snprintf(path, sizeof path, "%s/../command/refuse.so", getenv("here"));
-  setenv("LD_PRELOAD", path, 1);
-  setenv("REFUSE", "time", 1);
+  wall_begin();
+  if (!*wall_path) SKIP("no library can be loaded first");
+  wall_set(3600);
   server_restart(&real.at[1]);
-  unsetenv("LD_PRELOAD");
-  unsetenv("REFUSE");
+  wall_end();
   server_kill(&real.at[2]);
   CHECK_SAYS("its clock is far from the others': set it, and keep it right by NTP", 121,
              "$redlock -w 5s -t 3s --max-ttl 3s --fencing job -- true");

@@ -159,16 +159,10 @@ struct fake {
   char misuse[112]; /* the first breach of redlock_io's contract; "" = none */
 };
 
-/* A program that makes many worlds may bring something faster. */
-#ifndef FAKE_REALLOC
-#define FAKE_REALLOC realloc
-#define FAKE_FREE free
-#endif
-
 static inline void *fake_grow(void *memory, size_t *room, size_t need, size_t each) {
   if (need <= *room) return memory;
   *room = need * 2;
-  memory = FAKE_REALLOC(memory, *room * each);
+  memory = realloc(memory, *room * each);
   if (!memory) abort();
   return memory;
 }

@@ -30,9 +30,9 @@ static inline void fake_end(struct fake *f) {
     fake_stream_free(&f->connection[i].in);
     fake_stream_free(&f->connection[i].out);
   }
-  for (s = 0; s < f->servers; s++) FAKE_FREE(f->server[s].store.key);
-  FAKE_FREE(f->connection);
-  FAKE_FREE(f->log);
+  for (s = 0; s < f->servers; s++) free(f->server[s].store.key);
+  free(f->connection);
+  free(f->log);
 }
 
 /* Time passes; nobody but the servers acts. */

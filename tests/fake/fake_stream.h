@@ -23,8 +23,8 @@ static inline size_t fake_stream_ready(const struct fake_stream *s, int64_t now)
 }
 
 static inline void fake_stream_free(struct fake_stream *s) {
-  FAKE_FREE(s->byte);
-  FAKE_FREE(s->at);
+  free(s->byte);
+  free(s->at);
 }
 
 /* A command, in place: the arguments point into the stream. */

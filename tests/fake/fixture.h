@@ -109,6 +109,12 @@ static inline void take_all(redlock *client) {
   while ((l = redlock_step(client)) != NULL) note(l);
 }
 
+static inline size_t bytes_moved(void) {
+  size_t i, sum = 0;
+  for (i = 0; i < fake.connections; i++) sum += fake.connection[i].took + fake.connection[i].gave;
+  return sum;
+}
+
 /* Lets the client work for so long. A client with nothing to do does not wait: then time passes
    without it. */
 static inline void run_for(int64_t ms) {
@@ -117,9 +123,10 @@ static inline void run_for(int64_t ms) {
   take_all(&rl);
   while (now() < limit) {
     int64_t before = now();
+    size_t moved = bytes_moved();
     redlock_lock *l = redlock_wait(&rl, limit - now());
     note(l);
-    idle = !l && now() == before ? idle + 1 : 0;
+    idle = !l && now() == before && bytes_moved() == moved ? idle + 1 : 0;
     if (idle < 8) continue;
     fake_sleep(&fake, 1);
     idle = 0;
@@ -273,10 +280,16 @@ static inline int keys_are(int first, int last, const char *key, const char *val
   return 1;
 }
 
-static inline int votes_are(const redlock_lock *l, int first, int last, redlock_vote vote) {
-  for (; first <= last; first++)
-    if (!CHECK_EQ(l->votes[first], vote)) return 0;
-  return 1;
+/* It fails where it is written. */
+#define votes_are(lock, first, last, vote) votes_are_at(lock, first, last, vote, __FILE__, __LINE__)
+
+static inline void votes_are_at(const redlock_lock *l, int first, int last, redlock_vote vote,
+                                const char *file, int line) {
+  char text[16];
+  for (; first <= last; first++) {
+    snprintf(text, sizeof text, "votes[%d]", first);
+    if (!check_equal(l->votes[first], vote, text, file, line)) return;
+  }
 }
 
 static inline void servers_answer(int first, int last, int kind, int times, const char *bytes) {

@@ -4,14 +4,11 @@
  * At the end all is healed, and what is pending must come back. What must hold: oracle.h. */
 #include "../library.h"
 
-#include "arena.h"
 #include "../fake/fake.h"
 #include "fuzz.h"
 #include "schedule.h"
 #include "oracle.h"
 #include "faults.h"
-
-#define PICK(table, i) ((table)[(size_t)(i) % (sizeof(table) / sizeof *(table))])
 
 static const uint32_t ttls[] = {200, 1000, 50, 10, 500, 3, 1500, 30};
 static const uint32_t waits[] = {0, 20, 100, REDLOCK_FOREVER};
@@ -25,6 +22,7 @@ static void begin_user(int i) {
   memset(u->slot, 0, sizeof u->slot);
   world.options.io = &world.fake.client[i].io;
   u->open = redlock_init(&u->rl, world.list, &world.options) == REDLOCK_OK;
+  world.fake.client[i].rl = u->open ? &u->rl : NULL;
   FUZZ_CHECK(u->open || world.has_failed);
 }
 
@@ -177,6 +175,7 @@ static void close_user(int i) {
   if (!u->open) return;
   for (k = 0; k < SLOTS; k++) note_given(&u->slot[k]); /* to be resumed by another process */
   redlock_close(&u->rl);
+  world.fake.client[i].rl = NULL;
   took(begin, 0);
   for (server = 0; server < world.fake.servers; server++)
     FUZZ_CHECK(world.fake.client[i].connection[server] < 0);
@@ -270,7 +269,6 @@ static void end_world(void) {
   if (world.fake.misuse[0]) fuzz_fail(world.fake.misuse, "redlock_io", 0);
   FUZZ_CHECK(fake_no_set_twice(&world.fake, world.options.max_ttl_ms != 0)); /* R12 R29 */
   fake_end(&world.fake);
-  arena_used = 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -280,6 +278,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   in.end = data + size;
   fuzz_count();
   begin_world(&in);
+  world.input = &in;
   for (; in.end - in.at >= 2 && left > 0; left--) {
     uint8_t what = fuzz_byte(&in), how = fuzz_byte(&in);
     run_event(what, how);

@@ -2,8 +2,6 @@
 #ifndef FUZZ_FAULTS_H
 #define FUZZ_FAULTS_H
 
-#define CHOOSE(table, i) ((table)[(size_t)(i) % (sizeof(table) / sizeof *(table))])
-
 /* As it was at first, but for its keys, its connections and when it started. */
 static inline void heal(int server) {
   struct fake_server *s = &world.fake.server[server], was = *s;
@@ -42,7 +40,7 @@ static inline void jump(struct fake *f, enum fake_hook hook, int server) {
 static inline void freeze(int server, uint8_t how) {
   static const int64_t times[] = {0, 10, 60, 300, 1000, 2500};
   struct fake_server *s = &world.fake.server[server];
-  int64_t ms = CHOOSE(times, how);
+  int64_t ms = PICK(times, how);
   if (ms) s->thaw_at = world.fake.now_ms + ms;
   else fake_thaw(&world.fake, server);
 }
@@ -50,7 +48,7 @@ static inline void freeze(int server, uint8_t how) {
 static inline void connecting(int server, uint8_t how) {
   static const int64_t times[] = {0, 1, 20, 70, 2500, FAKE_NEVER};
   struct fake_server *s = &world.fake.server[server];
-  s->connect_ms = CHOOSE(times, how >> 3);
+  s->connect_ms = PICK(times, how >> 3);
   s->refuses = how % 8 == 1;
   s->open_fails = how % 8 == 2;
   s->hangs_up = how % 8 == 3;
@@ -60,16 +58,16 @@ static inline void connecting(int server, uint8_t how) {
 static inline void narrow(int server, uint8_t how) {
   static const size_t sizes[] = {SIZE_MAX, 3, 11, 60, 200};
   struct fake_server *s = &world.fake.server[server];
-  s->send_chunk = CHOOSE(sizes, how & 7);
-  s->recv_chunk = CHOOSE(sizes, how >> 3 & 7);
+  s->send_chunk = PICK(sizes, how & 7);
+  s->recv_chunk = PICK(sizes, how >> 3 & 7);
   s->socket_room = how >> 6 ? (size_t)(how >> 6) * 350 : SIZE_MAX; /* a whole command */
 }
 
 static inline void delay(int server, uint8_t how) {
   static const int64_t times[] = {0, 1, 12, 48, 75, 260, 2, 20};
   struct fake_server *s = &world.fake.server[server];
-  s->reply_ms = CHOOSE(times, how & 7);
-  s->request_ms = CHOOSE(times, how >> 3 & 3);
+  s->reply_ms = PICK(times, how & 7);
+  s->request_ms = PICK(times, how >> 3 & 3);
   s->split_at = how >> 6;
   s->split_ms = how & 32 ? 30 : 3;
 }
@@ -92,7 +90,7 @@ static inline void refuse(int server, uint8_t how) {
   struct fake *f = &world.fake;
   if (f->rules == FAKE_RULES) f->rules = 0;
   fake_answer(f, server, how & 7 ? (how & 7) - 1 : FAKE_ANY, how >> 6 ? 1 : 3,
-              CHOOSE(errors, how >> 4))->runs = how >> 3 & 1;
+              PICK(errors, how >> 4))->runs = how >> 3 & 1;
 }
 
 /* The next calls of a hook fail, or the clock jumps in the middle of a call. */
@@ -149,6 +147,16 @@ static inline void stray(int server, const char *bytes) {
   }
 }
 
+/* The next bytes of the input, up to a zero. */
+static inline const char *raw_bytes(size_t count) {
+  static char texts[EVENTS][17];
+  char *text = texts[world.raw_texts++];
+  size_t i;
+  for (i = 0; i < count; i++) text[i] = (char)fuzz_byte(world.input);
+  text[count] = '\0';
+  return text;
+}
+
 /* Answers, and what is none, that shift the votes or turn them. */
 static inline void lie(int server, uint8_t how) {
   static const char *const words[] = {
@@ -156,8 +164,9 @@ static inline void lie(int server, uint8_t how) {
     "$999\r\n", "$70000\r\n", "_\r\n", ">2\r\n", ":99999999999999999999\r\n", "-LOADING\r\n",
     "*1\r\n", "+OK\r\n+OK\r\n"
   };
-  const char *text = CHOOSE(words, how);
+  const char *text;
   if (!world.may_lie) return;
+  text = how & 16 ? raw_bytes((how & 15) + 1u) : PICK(words, how);
   world.is_honest = 0;
   if (world.fake.rules == FAKE_RULES) world.fake.rules = 0;
   if (how & 128) stray(server, text);

@@ -2,6 +2,8 @@
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
+#define PICK(table, i) ((table)[(size_t)(i) % (sizeof(table) / sizeof *(table))])
+
 enum { USERS = FAKE_CLIENTS, SLOTS = 3, EVENTS = 64 };
 
 /* A lock, and what the program knows of it. */
@@ -28,6 +30,8 @@ static struct world {
   int has_failed; /* a hook did, so SYSTEM is a legal answer */
   int is_rushed;  /* the clock jumped inside a call: it may last longer than is promised */
   int tells;      /* it is told which servers are ready */
+  struct fuzz_input *input; /* what follows of it */
+  int raw_texts;  /* so many were lies */
   uint64_t token[2]; /* the last of "a" and "b" (R25) */
   char given[2][20];       /* the last that was handed over, of each */
   char adopted[EVENTS][20]; /* by these values locks were adopted */

@@ -21,7 +21,7 @@ small="-DREDLOCK_MAX_SERVERS=3 -DREDLOCK_MAX_RESOURCE=16 -DREDLOCK_MAX_COMMANDS=
 # sockets, the processes and the addresses of the system do, some of it on real servers.
 core_tests="unit/parser unit/arithmetic fake/acquire fake/extend fake/quarantine fake/release
             fake/rollback fake/stream"
-posix_tests="unit/arguments unit/names fake/posix redis/owner redis/process redis/addresses"
+posix_tests="unit/arguments unit/names fake/posix redis/sizes redis/addresses"
 
 # ---- What is missing -----------------------------------------------------------------------------
 

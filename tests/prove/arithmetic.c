@@ -24,7 +24,7 @@ void digits_of_a_number_fit(void) {
 }
 
 void a_hexadecimal_digit(void) {
-  char c = any_char();
+  char c = any(char);
   uint32_t value = rl_hex_digit(c);
   if (c >= '0' && c <= '9') prove(value == (uint32_t)(c - '0'));
   else if (c >= 'a' && c <= 'f') prove(value == (uint32_t)(c - 'a' + 10));
@@ -39,8 +39,8 @@ void a_hexadecimal_digit(void) {
 #endif
 void a_number_in_a_text(void) {
   char text[N];
-  size_t size = any_size(), i;
-  uint32_t limit = any_u32(), got, value = 0;
+  size_t size = any(size), i;
+  uint32_t limit = any(u32), got, value = 0;
   int good;
   given(size <= sizeof text && limit > 0 && limit <= 1000000);
   got = rl_parse_number(rl_span_make(text, size), limit);
@@ -55,14 +55,14 @@ void a_number_in_a_text(void) {
 
 /* So +OK is exactly that, and no other two bytes. */
 void two_bytes_have_a_hash_of_their_own(void) {
-  char a = any_char(), b = any_char(), c = any_char(), d = any_char();
+  char a = any(char), b = any(char), c = any(char), d = any(char);
   int same = rl_hash(rl_hash(0, a), b) == rl_hash(rl_hash(0, c), d);
   prove(same == (a == c && b == d));
   reaches(same);
 }
 
 void servers_of_a_set_are_counted(void) {
-  rl_mask set = (rl_mask)any_u32();
+  rl_mask set = (rl_mask)any(u32);
   int i, count = 0;
   for (i = 0; i < (int)sizeof set * 8; i++) count += (set >> i) & 1;
   prove(rl_mask_count(set) == count);
@@ -81,14 +81,14 @@ static int entropy(void *ctx, void *data, size_t size) {
 
 static void draw_anything(redlock *rl) {
   rl->options.entropy = entropy;
-  drawn = any_u32();
-  works = any_int();
+  drawn = any(u32);
+  works = any(int);
 }
 
 /* That it stays within the span is wp.sh's proof: multiplying is hard for this one. */
 void no_entropy_is_no_number(void) { /* R3 R9 */
   static redlock rl;
-  uint32_t span = any_u32();
+  uint32_t span = any(u32);
   int64_t random;
   draw_anything(&rl);
   random = rl_random(&rl, span);
@@ -101,7 +101,7 @@ void no_entropy_is_no_number(void) { /* R3 R9 */
 void back_off_grows_and_is_bounded(void) { /* R14 */
   static redlock rl;
   rl_server *s = rl.server;
-  unsigned failures = s->failures = any_u8(), stage = failures - 2 < 6 ? failures - 2 : 6;
+  unsigned failures = s->failures = any(u8), stage = failures - 2 < 6 ? failures - 2 : 6;
   uint32_t ms;
   draw_anything(&rl);
   ms = rl_plan_reconnect(&rl, s);

@@ -2,13 +2,13 @@
    together with whatever an earlier reading left behind. CBMC checks each sum by itself. */
 #include "inside.h"
 
-static int64_t reading(void *ctx) { (void)ctx; return any_i64(); }
+static int64_t reading(void *ctx) { (void)ctx; return any(i64); }
 
 /* A client with one server, any options and a good reading. */
 static void read_clock(redlock *rl) {
   rl->options.now_ms = reading;
-  rl->options.server_timeout_ms = any_u32();
-  rl->options.max_ttl_ms = any_u32();
+  rl->options.server_timeout_ms = any(u32);
+  rl->options.max_ttl_ms = any(u32);
   rl->server_count = 1;
   rl->quorum = 1;
   rl->server_end = rl->server + 1;
@@ -19,7 +19,7 @@ static void read_clock(redlock *rl) {
 }
 
 static int64_t earlier(const redlock *rl) {
-  int64_t ms = any_i64();
+  int64_t ms = any(i64);
   given(ms >= 0 && ms <= rl->now_ms);
   return ms;
 }
@@ -39,9 +39,9 @@ void as_long_again_never_overflows(void) { /* R6 */
   static redlock_lock lock;
   read_clock(&rl);
   lock.t1_ms = earlier(&rl);
-  lock.wake_mode = any_u8();
-  lock.timer_ms = earlier(&rl) + any_u32();
-  if (!rl_defer_failure(&rl, &lock, any_int())) return;
+  lock.wake_mode = any(u8);
+  lock.timer_ms = earlier(&rl) + any(u32);
+  if (!rl_defer_failure(&rl, &lock, any(int))) return;
   prove(lock.timer_ms > rl.now_ms && rl.timer_ms <= lock.timer_ms);
   reaches(lock.timer_ms > INT64_MAX / 2);
 }
@@ -49,11 +49,11 @@ void as_long_again_never_overflows(void) { /* R6 */
 void a_hold_stays_within_its_limit(void) { /* R20 */
   static redlock rl;
   static redlock_lock lock;
-  uint32_t asked = any_u32(), got;
+  uint32_t asked = any(u32), got;
   read_clock(&rl);
   lock.is.hold.grant_t1_ms = earlier(&rl);
-  lock.is.hold.max_hold_ms = any_u32();
-  lock.deadline_ms = lock.is.hold.grant_t1_ms + any_u32();
+  lock.is.hold.max_hold_ms = any(u32);
+  lock.deadline_ms = lock.is.hold.grant_t1_ms + any(u32);
   got = rl_clip_ttl(&rl, &lock, asked);
   prove(got <= asked);
   if (lock.is.hold.max_hold_ms && got)
@@ -69,10 +69,10 @@ void a_server_is_never_taken_for_older(void) {
   int64_t start_ms;
   int was_known;
   read_clock(&rl);
-  s->run_id = any_u32();
-  s->reported_run_id = any_u32();
+  s->run_id = any(u32);
+  s->reported_run_id = any(u32);
   s->parser.number = any_integer();
-  s->parser.negative = any_u8() & 1;
+  s->parser.negative = any(u8) & 1;
   uptime_s = s->parser.negative ? 0 : (uint32_t)s->parser.number;
   given(s->run_id != s->reported_run_id);
   was_known = s->run_id != 0;
@@ -90,15 +90,15 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   rl_command c;
   int64_t due;
   read_clock(&rl);
-  s->state = any_u8() & 3;
-  s->stalled = any_u8();
-  s->send_blocked = any_u8();
-  s->outstanding = any_u32();
-  s->at.give_up_ms = earlier(&rl) + any_u32();
+  s->state = any(u8) & 3;
+  s->stalled = any(u8);
+  s->send_blocked = any(u8);
+  s->outstanding = any(u32);
+  s->at.give_up_ms = earlier(&rl) + any(u32);
   s->timed_since_ms = earlier(&rl);
   c.t1_ms = earlier(&rl);
-  c.ttl_ms = any_u32();
-  c.kind = any_u8();
+  c.ttl_ms = any(u32);
+  c.kind = any(u8);
   c.lock = RL_NULL;
   prove(rl_send_expiry_ms(&rl, &c) >= c.t1_ms && rl_send_expiry_ms(&rl, &c) <= c.t1_ms + c.ttl_ms);
   rl_on_set_sent(s, &c, rl_read_clock_forward(&rl));
@@ -114,8 +114,8 @@ void a_kept_lock_is_extended_in_time(void) {
   static redlock rl;
   static redlock_lock lock;
   read_clock(&rl);
-  lock.deadline_ms = earlier(&rl) + any_u32();
-  rl_schedule_extension(&rl, &lock, any_u32());
+  lock.deadline_ms = earlier(&rl) + any(u32);
+  rl_schedule_extension(&rl, &lock, any(u32));
   prove(lock.timer_ms >= rl.now_ms);
   if (lock.deadline_ms > rl.now_ms) prove(lock.timer_ms <= lock.deadline_ms);
   reaches(lock.timer_ms > rl.now_ms + UINT32_MAX / 3);
@@ -133,7 +133,7 @@ void the_range_of_a_rest_fits(void) { /* R9 */
   lock.t1_ms = earlier(&rl) - rl.now_ms;
   took = -lock.t1_ms;
   given(took <= UINT32_MAX);
-  lock.is.wait.began_ms = any_u32();
+  lock.is.wait.began_ms = any(u32);
   range = rl_min_spread_ms(&rl, &lock);
   prove(range > 2 * (took < limit ? took : limit));
   reaches(range > UINT32_MAX / 2);
@@ -144,7 +144,7 @@ void a_time_out_is_never_negative(void) { /* R27 */
   static redlock rl;
   int64_t timeout;
   read_clock(&rl);
-  rl.timer_ms = any_i64();
+  rl.timer_ms = any(i64);
   given(rl.timer_ms >= 0);
   timeout = rl_timeout_ms(&rl);
   prove(timeout >= -1);
@@ -161,8 +161,8 @@ void what_is_told_of_a_server_is_in_range(void) { /* R24 */
   rl.ring = rl.commands;
   rl.io = &io;
   read_clock(&rl);
-  rl.server[0].run_id = any_u32();
-  start_ms = earlier(&rl) - (int64_t)any_u32() * 1000 + RL_UPTIME_SLACK_MS;
+  rl.server[0].run_id = any(u32);
+  start_ms = earlier(&rl) - (int64_t)any(u32) * 1000 + RL_UPTIME_SLACK_MS;
   given(start_ms <= rl.now_ms + RL_UPTIME_SLACK_MS);
   rl.server[0].votes_from_ms = start_ms + rl.options.max_ttl_ms;
   prove(redlock_server_status(&rl, 0, &info) == REDLOCK_OK);
@@ -176,11 +176,11 @@ void what_is_told_of_a_server_is_in_range(void) { /* R24 */
 void ages_are_told_in_order(void) {
   static redlock rl;
   static redlock_lock lock;
-  uint32_t age, younger = any_u32(), hash = 0, its = 0;
+  uint32_t age, younger = any(u32), hash = 0, its = 0;
   size_t i;
   read_clock(&rl);
-  lock.is.wait.first_woken_ms = any_u32();
-  lock.value[RL_VALUE_BYTES - 1] = any_char();
+  lock.is.wait.first_woken_ms = any(u32);
+  lock.value[RL_VALUE_BYTES - 1] = any(char);
   age = rl_waiter_age(&rl, &lock);
   prove(age < 1u << 24);
   given(younger < age);

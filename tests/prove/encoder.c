@@ -37,8 +37,8 @@ static int stands(const rl_writer *w, char *window, size_t total, size_t skip, s
 
 void a_word_goes_through_any_window(void) { /* R12 */
   char window[2 * N], word[N], old;
-  size_t total = any_size(), skip = any_size(), room = any_size(), size = any_size();
-  size_t place = any_size(), before, after;
+  size_t total = any(size), skip = any(size), room = any(size), size = any(size);
+  size_t place = any(size), before, after;
   rl_writer w;
   given(room <= sizeof window && size <= N && total <= SIZE_MAX / 2 && skip <= SIZE_MAX / 2);
   before = bytes_kept(total, skip, room);
@@ -74,20 +74,20 @@ static rl_command *encoded(uint8_t kind) {
    whatever they are. */
 void the_longest_command_fits(void) {
   rl_command *c;
-  uint8_t kind = any_u8();
+  uint8_t kind = any(u8);
   given(kind <= RL_TASK_RELEASE);
-  lock.adopts = any_u8() & 1;
-  lock.wake_mode = any_u8();
-  lock.is.wait.first_woken_ms = any_u32();
-  lock.resource_size = any_u16();
+  lock.adopts = any(u8) & 1;
+  lock.wake_mode = any(u8);
+  lock.is.wait.first_woken_ms = any(u32);
+  lock.resource_size = any(u16);
   given(lock.resource_size >= 1 && lock.resource_size <= REDLOCK_MAX_RESOURCE);
   if (lock.adopts) given(lock.resource_size + RL_VALUE_BYTES <= REDLOCK_MAX_RESOURCE);
-  lock.round_ttl_ms = any_u32();
-  lock.longest_ttl_ms = any_u32();
-  rl.options.fencing = any_u32();
+  lock.round_ttl_ms = any(u32);
+  lock.longest_ttl_ms = any(u32);
+  rl.options.fencing = any(u32);
   rl.options.max_ttl_ms = UINT32_MAX; /* the longest to write */
-  rl.server[0].clock_offset_us = any_u64();
-  rl.last_token = any_u64();
+  rl.server[0].clock_offset_us = any(u64);
+  rl.last_token = any(u64);
   c = encoded(kind);
   prove(c->args_size + (lock.adopts ? RL_VALUE_BYTES : 0) <= sizeof c->args);
   reaches(c->args_size == sizeof c->args);
@@ -144,8 +144,8 @@ void a_command_reads_back(void) {
   rl_writer w = {message, 0, sizeof message, 0};
   rl_command *c;
   int words = 0, i;
-  for (i = 0; i < REDLOCK_MAX_RESOURCE; i++) lock.resource[i] = any_char();
-  for (i = 0; i < RL_VALUE_BYTES; i++) lock.value[i] = any_char();
+  for (i = 0; i < REDLOCK_MAX_RESOURCE; i++) lock.resource[i] = any(char);
+  for (i = 0; i < RL_VALUE_BYTES; i++) lock.value[i] = any(char);
   lock.resource_size = 12;
   lock.wake_mode = ARMED;
   lock.adopts = ADOPTS;

@@ -1,5 +1,5 @@
 /* inside.h: what every proof shares: the header's inside without an operating system, and values
-   that may be anything. CBMC takes each any_...() for all values at once.
+   that may be anything. CBMC takes each any(type) for all values at once.
 
      given(truth)    what is assumed
      prove(truth)    what is shown
@@ -33,18 +33,9 @@ uint64_t nondet_u64(void);
 int64_t nondet_i64(void);
 rl_parser nondet_parser(void);
 rl_server nondet_server(void);
-#define any_char nondet_char
-#define any_int nondet_int
-#define any_size nondet_size
-#define any_u8 nondet_u8
-#define any_u16 nondet_u16
-#define any_u32 nondet_u32
-#define any_u64 nondet_u64
-#define any_i64 nondet_i64
-#define any_parser nondet_parser
-#define any_server nondet_server
+#define any(type) nondet_##type()
 
-static rl_integer any_integer(void) { return (rl_integer)any_u64(); }
+static rl_integer any_integer(void) { return (rl_integer)any(u64); }
 
 /* The plain meaning of what CBMC has no bodies for. */
 size_t strcspn(const char *s, const char *reject) {

@@ -29,16 +29,16 @@ static redlock_status outcome(const struct round *r, int yes, int taken, int abs
 }
 
 static int any_count(void) {
-  int count = any_int();
+  int count = any(int);
   given(count >= 0 && count <= SERVERS);
   return count;
 }
 
 static struct round any_round(void) {
   struct round r = {0};
-  r.task = any_u8();
+  r.task = any(u8);
   given(r.task == RL_TASK_SET || r.task == RL_TASK_EXTEND || r.task == RL_TASK_RELEASE);
-  r.adopts = any_int() & 1;
+  r.adopts = any(int) & 1;
   given(!r.adopts || r.task == RL_TASK_SET);
   r.said.yes = any_count();
   r.said.taken = any_count();

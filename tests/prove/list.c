@@ -15,7 +15,7 @@ enum { PREFIX_BYTES = sizeof PREFIX - 1, LIST_BYTES = PREFIX_BYTES + N };
 static void any_list(char list[LIST_BYTES + 1]) {
   int i;
   memcpy(list, PREFIX, PREFIX_BYTES);
-  for (i = PREFIX_BYTES; i < LIST_BYTES; i++) list[i] = any_char();
+  for (i = PREFIX_BYTES; i < LIST_BYTES; i++) list[i] = any(char);
   list[LIST_BYTES] = 0;
 }
 
@@ -48,11 +48,11 @@ void an_entry_is_taken_apart(void) {
 void a_secret_is_decoded(void) {
   char list[N + 2], out[N + 40];
   rl_writer w = {out, 0, sizeof out, 0};
-  size_t i, size = any_size();
+  size_t i, size = any(size);
   rl_span t = rl_span_make(list, size);
   rl_endpoint parts;
   given(size >= 1 && size <= N);
-  for (i = 0; i < N; i++) list[i] = any_char();
+  for (i = 0; i < N; i++) list[i] = any(char);
   for (i = 0; i < size; i++) given(list[i] != 0);
   list[size] = '@'; /* what stands behind it */
   list[size + 1] = 0;
@@ -66,7 +66,7 @@ void a_secret_is_decoded(void) {
 }
 
 /* redlock_init with any list: a client that keeps its word, or INVALID, or SYSTEM. */
-static int64_t reading(void *ctx) { (void)ctx; return any_i64(); }
+static int64_t reading(void *ctx) { (void)ctx; return any(i64); }
 
 void a_client_begins_or_is_refused(void) { /* R5 */
   static redlock_io io;
@@ -96,11 +96,11 @@ void an_adoption_begins_or_is_refused(void) { /* R28 */
   static redlock_options o;
   static redlock_lock lock;
   char name[N + 1], value[RL_VALUE_BYTES];
-  size_t size = any_size(), k = any_size();
+  size_t size = any(size), k = any(size);
   redlock_status status;
   int i;
   given(size <= N && k < RL_VALUE_BYTES);
-  for (i = 0; i < N; i++) name[i] = any_char();
+  for (i = 0; i < N; i++) name[i] = any(char);
   for (i = 0; i < (int)size; i++) given(name[i] != 0);
   name[size] = 0;
   o.io = &io;

@@ -27,10 +27,10 @@ void a_new_parser_is_legal(void) {
 }
 
 void a_legal_parser_stays_legal(void) {
-  rl_parser p = any_parser();
+  rl_parser p = any(parser);
   rl_reply reply;
   given(is_legal(&p));
-  reply = rl_parse(&p, any_char());
+  reply = rl_parse(&p, any(char));
   prove(reply >= RL_PARSE_MORE && reply <= RL_PUSH);
   if (reply == RL_PARSE_INVALID) return; /* the connection ends */
   prove(is_legal(&p));
@@ -55,10 +55,10 @@ static uint32_t bytes_left(const rl_parser *p) {
 }
 
 void each_element_ends(void) {
-  rl_parser p = any_parser(), before = p;
+  rl_parser p = any(parser), before = p;
   rl_reply reply;
   given(is_legal(&p));
-  reply = rl_parse(&p, any_char());
+  reply = rl_parse(&p, any(char));
   reaches(reply != RL_PARSE_INVALID && before.state == RL_AT_BULK && p.state == RL_AT_LINE);
   if (reply == RL_PARSE_INVALID || p.state == RL_AT_TYPE) return;
   prove(bytes_left(&p) < bytes_left(&before));
@@ -66,11 +66,11 @@ void each_element_ends(void) {
 
 /* Of an aggregate only the end is told, when its last element has ended, and it is no vote. */
 void an_aggregate_is_never_a_yes(void) { /* R4 R26 */
-  rl_parser p = any_parser(), before = p;
+  rl_parser p = any(parser), before = p;
   rl_reply reply;
   int ended;
   given(is_legal(&p) && p.elements_left > 0 && p.elements_left < UINT32_MAX - 200000);
-  reply = rl_parse(&p, any_char());
+  reply = rl_parse(&p, any(char));
   prove(reply == RL_PARSE_MORE || reply == RL_PARSE_INVALID || reply == RL_REPLY_OTHER ||
         reply == RL_PUSH);
   if (reply == RL_PARSE_INVALID) return;
@@ -89,18 +89,18 @@ void an_aggregate_is_never_a_yes(void) { /* R4 R26 */
    number below the token; no other reply's last byte, however it began, is a yes. */
 void a_yes_is_its_own_reply(void) {
   static redlock rl;
-  rl_server s = any_server();
+  rl_server s = any(server);
   rl_command c;
   rl_reply reply;
   redlock_vote vote;
   given(is_legal(&s.parser));
-  c.kind = any_u8();
+  c.kind = any(u8);
   given(c.kind <= RL_TASK_RELEASE);
-  c.token = any_u64();
-  rl.options.fencing = any_u32();
-  c.form = any_u8();
+  c.token = any(u64);
+  rl.options.fencing = any(u32);
+  c.form = any(u8);
   given(c.form || c.kind != RL_TASK_SET || !rl.options.fencing); /* plain: no round's (R29) */
-  reply = rl_parse(&s.parser, any_char());
+  reply = rl_parse(&s.parser, any(char));
   if (reply < RL_REPLY_OK || reply == RL_PUSH) return;
   vote = rl_vote_of(&rl, &s, &c, reply);
   reaches(vote == REDLOCK_VOTE_YES && c.kind == RL_TASK_SET && rl.options.fencing);
@@ -150,7 +150,7 @@ void a_reply_means_what_it_says(void) { /* R4 */
   rl_reply reply = RL_PARSE_MORE;
   memset(&p, 0, sizeof p);
   while (size < N && reply <= RL_PARSE_ERROR_TEXT) {
-    bytes[size] = any_char();
+    bytes[size] = any(char);
     reply = rl_parse(&p, bytes[size++]);
   }
   positive = number_of(bytes, size, ':', 0);
@@ -174,10 +174,10 @@ void a_reply_means_what_it_says(void) { /* R4 */
 
 /* An error's text stays within its room and ends there, whatever the byte. */
 void an_errors_text_fits(void) { /* R15 */
-  rl_server s = any_server();
+  rl_server s = any(server);
   given(s.parser.count >= 1 && s.parser.count <= RL_MAX_LINE);
   s.error[REDLOCK_MAX_ERROR - 1] = 0;
-  rl_capture_error_byte(&s, any_char());
+  rl_capture_error_byte(&s, any(char));
   prove(s.error[REDLOCK_MAX_ERROR - 1] == 0);
   reaches(s.parser.count == REDLOCK_MAX_ERROR - 1 && s.error[REDLOCK_MAX_ERROR - 2] == 'x');
 }

@@ -9,22 +9,16 @@ enum { N = 3 };
 
 #define SOCKETS "unix:"
 
-/* How each server is written down: its port, or socket, stands between before and after. */
-struct form {
-  const char *before, *after, *database;
-  const char *username, *password; /* of the options */
-};
-
-static const char *list_in(const struct form *form) {
+/* Each server's port, or socket, stands between before and after. */
+static const char *list_of(const char *before, const char *after) {
   static char list[N * (SERVERS_PATH + 48)];
   size_t used = 0;
   int i;
   for (i = 0; i < N; i++) {
     char port[16];
     snprintf(port, sizeof port, ":%d", real.at[i].port);
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s%s%s", i ? ", " : "",
-                             form->before,
-                             strcmp(form->before, SOCKETS) ? port : real.at[i].socket, form->after);
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s%s%s", i ? ", " : "", before,
+                             strcmp(before, SOCKETS) ? port : real.at[i].socket, after);
   }
   return list;
 }
@@ -40,60 +34,49 @@ static int has_key(int server, const char *database) {
   return 0;
 }
 
-/* One lock through the list, seen on every server, in its database. */
-static void check_form(const struct form *form) {
+/* One lock through the list, and as this user of the options, seen on every server in that
+   database. */
+static void takes_a_lock(const char *before, const char *after, const char *database,
+                         const char *username, const char *password) {
   redlock_options options = real_options(REAL_PATIENT_MS);
   int i, bad = check.bad;
-  options.username = form->username;
-  options.password = form->password;
-  CHECK_EQ(redlock_init(&rl, list_in(form), &options), REDLOCK_OK);
+  options.username = username;
+  options.password = password;
+  CHECK_EQ(redlock_init(&rl, list_of(before, after), &options), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_OK);
   for (i = 0; i < N; i++)
-    if (!CHECK(has_key(i, form->database)))
+    if (!CHECK(has_key(i, database)))
       printf("    server %d: %s\n", i, redlock_server_error(&rl, i));
   real_release(&rl, &lock, N, "r");
   redlock_close(&rl);
-  if (check.bad != bad) printf("    with the list %s\n", list_in(form));
-}
-
-static void check_forms(const struct form *form) {
-  for (; form->before; form++) check_form(form);
+  if (check.bad != bad) printf("    with the list %s\n", list_of(before, after));
 }
 
 /* A user in the URL comes before the options. */
 TEST(a_server_is_found_by_its_host_url_or_socket) {
-  static const struct form forms[] = {
-    {"127.0.0.1", "", "db0", NULL, NULL},
-    {"redis://127.0.0.1", "/5", "db5", NULL, NULL},
-    {SOCKETS, "", "db0", NULL, NULL},
-    {"redis://bob:s3cret@127.0.0.1", "/3", "db3", NULL, NULL},
-    {"127.0.0.1", "", "db0", "bob", "s3cret"},
-    {"redis://bob:s3cret@127.0.0.1", "", "db0", "nobody", "wrong"},
-    {NULL, NULL, NULL, NULL, NULL}
-  };
   servers_command(&real, N, "ACL SETUSER bob on >s3cret ~* +@all");
-  check_forms(forms);
+  takes_a_lock("127.0.0.1", "", "db0", NULL, NULL);
+  takes_a_lock("redis://127.0.0.1", "/5", "db5", NULL, NULL);
+  takes_a_lock(SOCKETS, "", "db0", NULL, NULL);
+  takes_a_lock("redis://bob:s3cret@127.0.0.1", "/3", "db3", NULL, NULL);
+  takes_a_lock("127.0.0.1", "", "db0", "bob", "s3cret");
+  takes_a_lock("redis://bob:s3cret@127.0.0.1", "", "db0", "nobody", "wrong");
 }
 
 TEST(a_password_stands_in_the_url_or_the_options) {
-  static const struct form forms[] = {
-    {"127.0.0.1", "", "db0", NULL, "right"},
-    {"redis://:right@127.0.0.1", "", "db0", NULL, NULL},
-    {SOCKETS, "", "db0", NULL, "right"},
-    {NULL, NULL, NULL, NULL, NULL}
-  };
   int i;
   for (i = 0; i < N; i++) server_want_password(&real.at[i], "right");
-  check_forms(forms);
+  takes_a_lock("127.0.0.1", "", "db0", NULL, "right");
+  takes_a_lock("redis://:right@127.0.0.1", "", "db0", NULL, NULL);
+  takes_a_lock(SOCKETS, "", "db0", NULL, "right");
   for (i = 0; i < N; i++) server_want_password(&real.at[i], "");
 }
 
 TEST(names_are_looked_up) {
-  static const struct form form = {"localhost", "", "db0", NULL, NULL};
   struct addrinfo *found;
   if (getaddrinfo("localhost", NULL, NULL, &found)) SKIP("localhost is no name here");
   freeaddrinfo(found);
-  check_form(&form);
+  takes_a_lock("localhost", "", "db0", NULL, NULL);
 }
 
 static int has_ipv6(void) {
@@ -109,16 +92,14 @@ static int has_ipv6(void) {
 
 /* The last of the tests: it restarts the servers with another address. */
 TEST(a_server_is_found_by_ipv6) {
-  static const struct form forms[] = {{"[::1]", "", "db0", NULL, NULL},
-                                      {"redis://[::1]", "/2", "db2", NULL, NULL},
-                                      {NULL, NULL, NULL, NULL, NULL}};
   int i;
   if (!has_ipv6()) SKIP("no ::1 here");
   for (i = 0; i < N; i++) {
     server_kill(&real.at[i]);
     server_start(&real.at[i], "--bind ::1");
   }
-  check_forms(forms);
+  takes_a_lock("[::1]", "", "db0", NULL, NULL);
+  takes_a_lock("redis://[::1]", "/2", "db2", NULL, NULL);
 }
 
 int main(int argc, char **argv) { return fixture_main(argc, argv, N); }

@@ -31,30 +31,6 @@ TEST(only_a_key_that_is_there_is_adopted) { /* R28 */
   CHECK_EQ(real_keys(N, "r"), 0);
 }
 
-/* Who has no memory left finds that before anything is changed, and it can be tried again. */
-TEST(servers_that_refuse_lose_nothing) { /* R15 R28 */
-  static const struct {
-    const char *begin, *end, *said; /* the rest of the words depends on the version */
-  } rows[] = {
-    {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "OOM"},
-    {"ACL SETUSER default -get", "ACL SETUSER default +@all", "script"}
-  };
-  size_t i;
-  for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-    real_open(&rl, N, REAL_PATIENT_MS);
-    hold_and_give();
-    servers_command(&real, N, "%s", rows[i].begin);
-    CHECK_EQ(adopt("r"), REDLOCK_NO_QUORUM);
-    CHECK(strstr(redlock_server_error(&rl, 0), rows[i].said) ||
-          strstr(redlock_server_error(&rl, 1), rows[i].said));
-    servers_command(&real, N, "%s", rows[i].end);
-    CHECK_EQ(real_keys(N, "r"), N);
-    CHECK_EQ(adopt("r"), REDLOCK_OK);
-    real_release(&rl, &lock, N, "r");
-    redlock_close(&rl);
-  }
-}
-
 /* ---- processes ---- */
 
 /* Takes the lock, passes its value on, and is stopped. When it wakes it goes on as if nothing had

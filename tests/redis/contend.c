@@ -36,17 +36,12 @@ static long read_number(void) {
   return strtol(text, NULL, 10);
 }
 
-static void write_number(long number) {
-  char text[32];
-  int size = snprintf(text, sizeof text, "%-20ld\n", number);
-  if (pwrite(run.number, text, (size_t)size, 0) != size) _exit(2);
-}
-
 /* The time between the read and the write is where a second holder would do harm. */
 static void add_one(void) {
-  long number = read_number();
+  char text[32];
+  int size = snprintf(text, sizeof text, "%-20ld\n", read_number() + 1);
   poll(NULL, 0, WORK_MS);
-  write_number(number + 1);
+  if (pwrite(run.number, text, (size_t)size, 0) != size) _exit(2);
   if (write(run.turns, "+", 1) != 1) _exit(2);
 }
 
@@ -66,12 +61,6 @@ static int contend(int64_t end_ms, pid_t parent) {
   if (!take_turn(REAL_WAIT_MS)) return 3;
   redlock_close(&rl);
   return 0;
-}
-
-static pid_t start_contender(int64_t end_ms) {
-  pid_t parent = getpid(), pid = fork();
-  if (pid == 0) _exit(contend(end_ms, parent));
-  return pid;
 }
 
 /* ---- the faults ---- */
@@ -116,13 +105,6 @@ static int make_trouble(int64_t end_ms) {
   return count;
 }
 
-/* What is still dead comes back when its locks have ended. Nothing else is forgotten: the others'
-   locks are held. */
-static void end_trouble(void) {
-  poll(NULL, 0, FORGET_MS);
-  servers_mend(&real);
-}
-
 static int open_file(const char *name, int how) {
   char path[SERVERS_PATH + 16];
   int fd;
@@ -133,16 +115,20 @@ static int open_file(const char *name, int how) {
 }
 
 TEST(eight_processes_lose_no_update) { /* R1 R4 R5 R7 R13 R16 */
-  pid_t contenders[PROCESSES];
+  pid_t contenders[PROCESSES], parent = getpid();
   int64_t end_ms = timing_ms() + run.seconds * 1000;
   long turns;
   int i, faults;
   run.number = open_file("number", 0);
   run.turns = open_file("turns", O_APPEND);
   printf("    seed %llu, %ld s\n", (unsigned long long)run.seed, (long)run.seconds);
-  for (i = 0; i < PROCESSES; i++) contenders[i] = start_contender(end_ms);
+  for (i = 0; i < PROCESSES; i++) {
+    contenders[i] = fork();
+    if (contenders[i] == 0) _exit(contend(end_ms, parent));
+  }
   faults = make_trouble(end_ms);
-  end_trouble();
+  poll(NULL, 0, FORGET_MS); /* what is still dead comes back when its locks have ended */
+  servers_mend(&real);
   for (i = 0; i < PROCESSES; i++) CHECK_EQ(real_end_of(contenders[i]), 0);
   turns = (long)lseek(run.turns, 0, SEEK_END);
   printf("    %d faults, %ld turns\n", faults, turns);

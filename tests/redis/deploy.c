@@ -53,11 +53,6 @@ static const char *told(const char *command) {
   return server_command(&as, "%s", command);
 }
 
-/* Redis before 6.2 does not, and goes without +getex. */
-static int knows_getex(void) {
-  return strncmp(server_command(&real.at[0], "GETEX none"), "-ERR unknown", 12) != 0;
-}
-
 /* The commands of fencing tokens and of wake-ups, in scripts and by themselves. */
 TEST(the_user_of_locks_may_send_all_that_a_client_can) {
   static const char *const allowed[] = {
@@ -68,7 +63,9 @@ TEST(the_user_of_locks_may_send_all_that_a_client_can) {
     "SET deploy:fence 7 PX 60000", "GET deploy:fence", "TIME", "HELLO 3", "CLIENT TRACKING ON",
     "INFO", "GETEX deploy:fence"
   };
-  size_t i, count = sizeof allowed / sizeof *allowed - !knows_getex();
+  size_t i, count = sizeof allowed / sizeof *allowed;
+  /* Redis before 6.2 does not know the last one, and goes without +getex */
+  count -= strncmp(server_command(&real.at[0], "GETEX none"), "-ERR unknown", 12) == 0;
   for (i = 0; i < count; i++) {
     const char *reply = told(allowed[i]);
     if (!CHECK(*reply != '-' && *reply != '(')) printf("    %s: %s\n", allowed[i], reply);

@@ -1,5 +1,5 @@
-/* fencing.c: R25's script at its edges, on a real server, and tokens over a quorum of them. The
- * clock is handed in where an edge lies at a microsecond; the rest of the script is as it is. */
+/* fencing.c: R25's script on a real server: numbers as great as they come, errors, rights; and
+ * tokens over a quorum of servers. Its edges are in tests/sim/conformance.c. */
 #include "tests/library.h"
 #include "tests/inside.h"
 
@@ -7,7 +7,6 @@
 
 enum { N = 3, MAX_TTL = 8000 };
 
-#define WINDOW_US INT64_C(4000000) /* half of MAX_TTL */
 #define CLOCK_US INT64_C(1790000000000000)
 #define LARGEST (INT64_C(1) << 53) /* of the numbers that Lua tells apart */
 
@@ -38,34 +37,6 @@ static int64_t number(const char *reply) {
 
 static int has(const char *key) { return real_keys(1, key); }
 
-/* ---- the edges ---- */
-
-/* A yes and a token that is too low for the counter are told by a positive number: the clock, or
-   the counter. One that is too low or too high for the clock by the clock, negative. */
-TEST(a_token_is_above_the_counter_and_within_the_window_of_the_clock) {
-  static const struct {
-    int64_t counter, asked, said; /* the first two from the clock on; counter 0 = none */
-    int granted;
-  } rows[] = {{0, -1, -CLOCK_US, 0},
-              {0, 0, -CLOCK_US, 0},
-              {0, 1, CLOCK_US, 1},
-              {0, WINDOW_US, CLOCK_US, 1},
-              {0, WINDOW_US + 1, -CLOCK_US, 0},
-              {1000, 999, CLOCK_US + 1000, 0},
-              {1000, 1000, CLOCK_US + 1000, 0},
-              {1000, 1001, CLOCK_US, 1}};
-  size_t i;
-  for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-    int64_t counter = rows[i].counter ? CLOCK_US + rows[i].counter : -1;
-    heal();
-    if (rows[i].counter) servers_command(&real, 1, "SET r:fence %lld", (long long)counter);
-    CHECK_EQ(number(ask_at(CLOCK_US + rows[i].asked, CLOCK_US)), rows[i].said);
-    CHECK_EQ(has("r"), rows[i].granted);
-    CHECK_EQ(server_number(&real.at[0], "GET r:fence"),
-             rows[i].granted ? CLOCK_US + rows[i].asked : counter);
-  }
-}
-
 /* Neither is rounded, nor written with an exponent, up to the largest number. */
 TEST(tokens_are_exact) {
   int64_t token;
@@ -77,13 +48,6 @@ TEST(tokens_are_exact) {
     servers_command(&real, 1, "DEL r");
     CHECK_EQ(number(ask_at(token, token - 1)), token); /* refused by itself */
   }
-}
-
-TEST(both_keys_have_their_time) {
-  CHECK_EQ(number(ask_at(CLOCK_US + 1, CLOCK_US)), CLOCK_US);
-  CHECK(server_number(&real.at[0], "PTTL r") <= 5000);
-  CHECK(server_number(&real.at[0], "PTTL r:fence") <= MAX_TTL);
-  CHECK(server_number(&real.at[0], "PTTL r:fence") > 5000);
 }
 
 /* As it is sent: in microseconds since 1970. */

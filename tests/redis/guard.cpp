@@ -39,7 +39,8 @@ static void one_that_is_taken_says_so() {
   redlock_guard first = take("r"), second(&client, "r", REAL_TTL_MS, 0), none(&client, "", 1, 0);
   CHECK(!second && second.status() == REDLOCK_TAKEN && second.remaining_ms() == 0);
   CHECK_EQ(second.release(), REDLOCK_INVALID);
-  CHECK(first);
+  CHECK(first && first.release() == REDLOCK_OK);
+  CHECK(!first && first.release() == REDLOCK_EXPIRED);
   CHECK(!none && none.status() == REDLOCK_INVALID);
 }
 
@@ -65,13 +66,6 @@ static void an_exception_releases_it() {
   }
   CHECK(caught);
   CHECK_EQ(keys("r", 0), 0);
-}
-
-static void it_is_released_once() {
-  redlock_guard guard = take("r");
-  CHECK_EQ(guard.release(), REDLOCK_OK);
-  CHECK(!guard);
-  CHECK_EQ(guard.release(), REDLOCK_EXPIRED);
 }
 
 static void it_moves_and_what_it_held_is_released() {
@@ -107,7 +101,6 @@ static void tests() {
   RUN(one_that_is_taken_says_so);
   RUN(the_reason_outlives_the_guard);
   RUN(an_exception_releases_it);
-  RUN(it_is_released_once);
   RUN(it_moves_and_what_it_held_is_released);
   RUN(many_stand_in_a_vector_and_are_kept);
   redlock_close(&client);

@@ -4,26 +4,18 @@
 
 enum { N = 3, MAX_TTL_MS = 1500 };
 
-static void open_wary(const char *list) {
+static void check_no_quorum(const struct servers *set) {
   redlock_options options = real_options(REAL_PATIENT_MS);
+  char list[SERVERS_LIST];
   options.max_ttl_ms = MAX_TTL_MS;
-  real_open_list_with(&rl, list, options);
-}
-
-static const char *all(void) {
-  static char list[SERVERS_LIST];
-  return servers_list(&real, N, list);
-}
-
-static void check_no_quorum(const char *list, uint32_t wait_ms) {
-  open_wary(list);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, wait_ms), REDLOCK_NO_QUORUM);
+  real_open_list_with(&rl, servers_list(set, set->count, list), options);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, 0), REDLOCK_NO_QUORUM);
 }
 
 TEST(young_servers_cast_no_vote_yet) {
   int i;
   for (i = 0; i < N; i++) server_restart(&real.at[i]);
-  check_no_quorum(all(), 0);
+  check_no_quorum(&real);
   CHECK(real_votes(&lock, N, REDLOCK_VOTE_QUARANTINED) > 0);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", MAX_TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
   real_release(&rl, &lock, N, "r");
@@ -40,7 +32,7 @@ TEST(who_is_no_master_or_does_not_tell_casts_no_vote) {
   real_await_votes(N, MAX_TTL_MS);
   for (i = 0; i < sizeof rows / sizeof *rows; i++) {
     servers_command(&real, 2, "%s", rows[i].begin);
-    check_no_quorum(all(), 0);
+    check_no_quorum(&real);
     CHECK(redlock_server_error(&rl, 0)[0] && strstr(redlock_server_error(&rl, 0), rows[i].said));
     redlock_close(&rl);
     servers_command(&real, 2, "%s", rows[i].end);
@@ -49,9 +41,8 @@ TEST(who_is_no_master_or_does_not_tell_casts_no_vote) {
 
 TEST(a_node_of_a_cluster_casts_no_vote) {
   struct servers node;
-  char list[SERVERS_LIST];
   servers_start(&node, 1, "--cluster-enabled yes");
-  check_no_quorum(servers_list(&node, 1, list), 0);
+  check_no_quorum(&node);
   CHECK(strncmp(redlock_server_error(&rl, 0), "not a master", 12) == 0);
   servers_stop(&node);
 }

@@ -39,16 +39,14 @@ static inline int real_main_with(int argc, char **argv, int servers, const char 
     RUN(real_server_is_missing);
     return check_end();
   }
-  servers_start(&real, servers, args());
+  servers_start(&real, servers, args ? args() : "");
   tests();
   servers_stop(&real);
   return check_end();
 }
 
-static inline const char *real_plain(void) { return ""; }
-
 static inline int real_main(int argc, char **argv, int servers, void (*tests)(void)) {
-  return real_main_with(argc, argv, servers, real_plain, tests);
+  return real_main_with(argc, argv, servers, NULL, tests);
 }
 
 /* ---- clients ---- */

@@ -25,8 +25,9 @@ flakes: test-programs ## runs the tests with servers ROUNDS=5 times beside LOAD=
 	 tests/flakes $(REAL) $(COMMAND_TESTS) $(TLS_TESTS) $(wildcard tests/redis/*.sh)
 
 # A test that sets a clock is skipped where this cannot be built, or does not suit the server.
-$(SOAK)/clock $(SOAK)/forget_unseen $(SOAK)/fencing_stores: | $(SOAK)/wall.so
+$(SOAK)/forget_unseen $(SOAK)/fencing_stores: | $(SOAK)/wall.so
 
-$(SOAK)/wall.so $(BUILD)/tests/chaos/wall.so: tests/redis/preload/wall.c
+$(SOAK)/wall.so $(BUILD)/tests/chaos/wall.so $(BUILD)/tests/command/wall.so: \
+    tests/redis/preload/wall.c
 	@mkdir -p $(@D)
 	$(CC) -O1 -Wall -Wextra -shared -fPIC $< -o $@ || echo "no test sets a clock" >&2

@@ -13,7 +13,6 @@ static void fresh_tls(void) {
 }
 
 TEST(the_command_locks_over_tls) {
-  fresh_tls();
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt job -- sh -c 'exit 5'"), 5);
   CHECK(is_released("job"));
   CHECK_SAYS(", with TLS\n", 0, "$redlock -V");
@@ -23,7 +22,6 @@ TEST(the_command_locks_over_tls) {
 /* The one that COMMAND runs is to speak TLS too. */
 TEST(what_the_command_runs_sees_the_list_as_it_is) {
   char line[LINE];
-  fresh_tls();
   use_servers("rediss://default:s3cret@localhost:%d", real.at[0].port);
   server_want_password(&real.at[0], "s3cret");
   CHECK_EQ(shell("$redlock --insecure job -- sh -c 'echo $REDLOCK_SERVERS'"), 0);
@@ -33,7 +31,6 @@ TEST(what_the_command_runs_sees_the_list_as_it_is) {
 }
 
 TEST(the_command_tells_what_is_wrong_with_a_certificate) {
-  fresh_tls();
   CHECK_SAYS("name its authority's certificate with --cacert", 121, "$redlock -n job -- true");
   CHECK_SAYS("name its authority's certificate with --cacert", 121, "$redlock --status");
   CHECK_EQ(shell("$redlock --insecure job -- true"), 0);
@@ -44,7 +41,6 @@ TEST(the_command_tells_what_is_wrong_with_a_certificate) {
 }
 
 TEST(the_command_gives_its_own_certificate) {
-  fresh_tls();
   servers_command(&real, N, "CONFIG SET tls-auth-clients yes");
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt -n job -- true"), 121);
   CHECK(says("give it a certificate with --cert and --key"));
@@ -60,7 +56,6 @@ TEST(the_command_gives_its_own_certificate) {
 TEST(the_command_tells_tls_from_none) {
   struct server plain;
   server_start(&plain, "");
-  fresh_tls();
   use_servers("rediss://127.0.0.1:%d", plain.port);
   CHECK_SAYS("it does not speak TLS: list it as redis://\n", 121, "$redlock -n job -- true");
   CHECK_SAYS("list it as redis://", 121, "$redlock --status");
@@ -75,7 +70,6 @@ TEST(the_command_tells_tls_from_none) {
 }
 
 TEST(the_command_refuses_files_that_are_none) {
-  fresh_tls();
   refuses("--cacert /nowhere job -- true", "there are no certificates in the file '/nowhere'");
   refuses("--cert /nowhere job -- true", "there is no certificate in the file '/nowhere'");
   refuses("--key /nowhere job -- true", "--key needs --cert");
@@ -85,7 +79,6 @@ TEST(the_command_refuses_files_that_are_none) {
 
 TEST(the_command_tells_that_openssl_cannot_be_used) {
   if (cannot_refuse()) SKIP("no library can be loaded first");
-  fresh_tls();
   CHECK_SAYS("OpenSSL cannot be used: is the file in OPENSSL_CONF right?", 125,
              REFUSING "tls $redlock --insecure job -- true");
 }
@@ -111,6 +104,7 @@ int main(int argc, char **argv) {
     return check_end();
   }
   servers_start(&real, N, TLS_SERVER);
+  check.before = fresh_tls;
   check_all();
   servers_stop(&real);
   return check_end();

@@ -1,5 +1,6 @@
 /* openssl.c: examples/tls_openssl.h on real TLS servers: Redis's own, and a toy for what Redis does
- * not do. CYCLES in the environment makes the one in small buffers longer. */
+ * not do. A client's certificate, and what is told of a port without TLS, are in command.c. CYCLES
+ * in the environment makes the test in small buffers longer. */
 #if defined(__has_include)
 #if __has_include(<openssl/opensslv.h>)
 #include <openssl/opensslv.h>
@@ -73,22 +74,12 @@ static void cycle(void) {
 
 /* ---- what works ---- */
 
-TEST(locks_are_held_on_all) {
-  prepare();
-  open_all();
-  real_hold(&rl, &lock, N, "r");
-  real_release(&rl, &lock, N, "r");
-  end();
-}
-
 TEST(a_list_may_mix_both_kinds) {
   char list[256];
-  prepare();
   snprintf(list, sizeof list, "127.0.0.1:%d,rediss://localhost:%d,redis://u:p@127.0.0.1:1",
            plain.port, real.at[0].port);
   open_list(list);
   cycle();
-  end();
 }
 
 /* Every lock is taken and freed again and again, all at once. Returns how many succeeded. */
@@ -153,7 +144,6 @@ static int count_short(void *ctx, int server, const void *data, size_t size) {
 TEST(many_cycles_in_small_buffers) { /* R8 R12 */
   const char *more = getenv("CYCLES");
   long cycles = more ? strtol(more, NULL, 10) : CYCLES;
-  prepare();
   options.server_timeout_ms = REAL_TTL_MS;
   t.layer.open = open_small;
   t.layer.send = count_short;
@@ -164,11 +154,9 @@ TEST(many_cycles_in_small_buffers) { /* R8 R12 */
   CHECK_EQ(opens, N); /* no connection was lost */
   CHECK(short_sends > 0);
   if (more) printf("    %ld cycles, %d times the socket did not take all\n", cycles, short_sends);
-  end();
 }
 
 TEST(a_server_that_is_connected_again_is_resumed) {
-  prepare();
   open_all();
   cycle();
   CHECK(!SSL_session_reused(t.ssl[0]));
@@ -180,14 +168,12 @@ TEST(a_server_that_is_connected_again_is_resumed) {
     redlock_wait(&rl, REAL_LOOK_MS);
   }
   CHECK(SSL_session_reused(t.ssl[0]));
-  end();
 }
 
 /* R17: what its child closes is closed there alone: nothing of it goes to the servers. */
 TEST(a_child_that_closes_takes_nothing_away) {
   int status = 1;
   pid_t child;
-  prepare();
   open_all();
   cycle();
   child = fork();
@@ -200,18 +186,15 @@ TEST(a_child_that_closes_takes_nothing_away) {
   t.layer.open = open_small;
   cycle();
   CHECK_EQ(opens, 0);
-  end();
 }
 
 TEST(the_least_version_is_1_2) {
-  prepare();
   CHECK(server_command(&odd, "CONFIG SET tls-protocols TLSv1.2")[0] == 'O');
   open_one("rediss://localhost", odd.port);
   cycle();
   CHECK(strcmp(SSL_get_version(t.ssl[0]), "TLSv1.2") == 0);
   CHECK_EQ(SSL_CTX_get_min_proto_version(t.context), TLS1_2_VERSION);
   server_command(&odd, "CONFIG SET tls-protocols \"\"");
-  end();
 }
 
 /* ---- what is wrong is told ---- */
@@ -221,7 +204,7 @@ static void fails_with(const char *text) {
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0), REDLOCK_NO_QUORUM);
   error = redlock_server_error(&rl, 0);
   if (!CHECK(strstr(error, text) != NULL)) printf("    %s\n", error);
-  end();
+  redlock_close(&rl);
 }
 
 static void with_certificate(const char *name) {
@@ -239,7 +222,6 @@ TEST(a_bad_certificate_is_refused) {
   };
   size_t i;
   for (i = 0; i < sizeof bad / sizeof *bad; i++) {
-    prepare();
     with_certificate(bad[i].name);
     open_one(bad[i].host, odd.port);
     fails_with(bad[i].error);
@@ -247,45 +229,17 @@ TEST(a_bad_certificate_is_refused) {
   with_certificate("server");
 }
 
-TEST(a_client_gives_its_certificate_where_one_is_asked_for) {
-  prepare();
-  CHECK(server_command(&odd, "CONFIG SET tls-auth-clients yes")[0] == 'O');
-  open_one("rediss://localhost", odd.port);
-  fails_with("certificate required");
-  prepare();
-  CHECK_EQ(SSL_CTX_use_certificate_file(t.context, in_folder("client.crt"), SSL_FILETYPE_PEM), 1);
-  CHECK_EQ(SSL_CTX_use_PrivateKey_file(t.context, in_folder("server.key"), SSL_FILETYPE_PEM), 1);
-  open_one("rediss://localhost", odd.port);
-  cycle();
-  server_command(&odd, "CONFIG SET tls-auth-clients no");
-  end();
-}
-
-TEST(a_port_that_is_none_of_tls_is_told) {
-  prepare();
-  options.server_timeout_ms = 200;
-  open_one("rediss://127.0.0.1", plain.port);
-  fails_with("redis://");
-  prepare();
-  open_one("redis://127.0.0.1", odd.port);
-  fails_with("rediss://");
-  prepare();
-  open_one("rediss://127.0.0.1", 1);
-  fails_with("no connection");
-}
-
 /* ---- the toy ---- */
 
 static struct toy toy;
 
 static void begin_toy(void) {
-  prepare();
   toy_start(&toy, in_folder("server.crt"), in_folder("server.key"));
   open_one("rediss://localhost", toy.port);
 }
 
 static void end_toy(void) {
-  end();
+  redlock_close(&rl);
   toy_stop(&toy);
 }
 
@@ -355,7 +309,6 @@ TEST(a_slow_handshake_wakes_no_one_in_vain) { /* R27 */
 
 TEST(the_example_runs) {
   char line[512];
-  servers_heal(&real);
   snprintf(line, sizeof line,
            "build/tests/examples/tls rediss://localhost:%d,rediss://localhost:%d,"
            "rediss://127.0.0.1:%d %s"
@@ -380,6 +333,8 @@ int main(int argc, char **argv) {
   servers_start(&real, N, TLS_SERVER);
   server_start(&odd, TLS_SERVER);
   server_start(&plain, "");
+  check.before = prepare;
+  check.after = end;
   check_all();
   server_kill(&plain);
   server_kill(&odd);
@@ -389,13 +344,8 @@ int main(int argc, char **argv) {
 
 #else
 
-TEST(openssl_is_missing) { SKIP("OpenSSL 3 is not installed (libssl-dev)"); }
+#include "tests/check_main.h"
 
-int main(int argc, char **argv) {
-  check_start(argc, argv);
-  (void)real_main;
-  check_all();
-  return check_end();
-}
+TEST(openssl_is_missing) { SKIP("OpenSSL 3 is not installed (libssl-dev)"); }
 
 #endif

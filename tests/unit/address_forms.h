@@ -65,22 +65,18 @@ static void is_written_as_read(const void *address, size_t size) {
   CHECK(memcmp(address, again, size) == 0);
 }
 
-TEST(an_ipv4_address_is_written_as_it_was_read) {
-  struct sockaddr_in address;
-  memset(&address, 0, sizeof address);
-  address.sin_family = AF_INET;
-  address.sin_port = htons(7001);
-  CHECK_EQ(inet_pton(AF_INET, "203.0.113.254", &address.sin_addr), 1);
-  is_written_as_read(&address, sizeof address);
-}
-
-TEST(an_ipv6_address_is_written_as_it_was_read) {
-  struct sockaddr_in6 address;
-  memset(&address, 0, sizeof address);
-  address.sin6_family = AF_INET6;
-  address.sin6_port = htons(7001);
-  CHECK_EQ(inet_pton(AF_INET6, "fd00::a", &address.sin6_addr), 1);
-  is_written_as_read(&address, sizeof address);
+TEST(an_address_is_written_as_it_was_read) {
+  struct sockaddr_in v4;
+  struct sockaddr_in6 v6;
+  memset(&v4, 0, sizeof v4);
+  memset(&v6, 0, sizeof v6);
+  v4.sin_family = AF_INET;
+  v6.sin6_family = AF_INET6;
+  v4.sin_port = v6.sin6_port = htons(7001);
+  CHECK_EQ(inet_pton(AF_INET, "203.0.113.254", &v4.sin_addr), 1);
+  CHECK_EQ(inet_pton(AF_INET6, "fd00::a", &v6.sin6_addr), 1);
+  is_written_as_read(&v4, sizeof v4);
+  is_written_as_read(&v6, sizeof v6);
 }
 
 #endif

@@ -1,27 +1,6 @@
 /* arithmetic.c: validity, waits and the clock, by a few examples at the ends of their ranges (R1 R2
  * R9). tests/prove looks at every value. */
-#define REDLOCK_IMPLEMENTATION
-#include "redlock.h"
-
-#include "../check_main.h"
-#include "../inside.h"
-#include "recording_io.h"
-
-static redlock rl;
-static redlock_lock lock;
-static redlock_options options;
-
-static void prepare(void) {
-  wire_reset();
-  memset(&options, 0, sizeof options);
-  options.io = &wire.io;
-}
-
-static redlock_status init(void) { return redlock_init(&rl, "a", &options); }
-
-static redlock_status acquire(uint32_t ttl_ms) {
-  return redlock_acquire(&rl, &lock, "r", ttl_ms, 0);
-}
+#include "client.h"
 
 /* ---- Validity and drift (R1) ----------------------------------------------------------------- */
 
@@ -36,7 +15,7 @@ TEST(a_validity_is_what_a_pencil_says) {
   for (i = 0; i < sizeof row / sizeof row[0]; i++) {
     prepare();
     options.drift_ppm = row[i].ppm;
-    CHECK_EQ(init(), REDLOCK_OK);
+    ready("a");
     CHECK_EQ(acquire(row[i].ttl_ms), row[i].valid_ms ? REDLOCK_OK : REDLOCK_INVALID);
     if (!CHECK_EQ(redlock_remaining_ms(&rl, &lock), row[i].valid_ms)) printf("    row %zu\n", i);
     memset(&lock, 0, sizeof lock);
@@ -53,7 +32,7 @@ TEST(a_clock_is_good_from_zero_to_half_of_what_there_is) {
   for (i = 0; i < sizeof row / sizeof row[0]; i++) {
     prepare();
     wire.now_ms = row[i].now_ms;
-    CHECK_EQ(init(), row[i].want);
+    CHECK_EQ(init("a"), row[i].want);
     CHECK_EQ(acquire(1000), row[i].want == REDLOCK_OK ? REDLOCK_OK : REDLOCK_INVALID);
   }
 }
@@ -64,8 +43,7 @@ TEST(a_clock_that_fails_later_is_told) {
   redlock_lock held, asked, kept;
   size_t i;
   for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    prepare();
-    CHECK_EQ(init(), REDLOCK_OK);
+    begin("a");
     CHECK_EQ(redlock_acquire(&rl, &held, "held", 10000, 0), REDLOCK_OK);
     CHECK_EQ(redlock_acquire(&rl, &kept, "kept", 10000, 0), REDLOCK_OK);
     CHECK_EQ(redlock_keep(&rl, &kept, 0), REDLOCK_OK);
@@ -91,7 +69,7 @@ TEST(luck_is_not_in_the_label) { /* R26 R3 */
   uint32_t age;
   prepare();
   wire.now_ms = 9001;
-  CHECK_EQ(init(), REDLOCK_OK);
+  ready("a");
   age = inside_age_ms(&rl, 1001, value);
   CHECK_EQ(age, 8000);
   memset(value, 0x7f, 8);
@@ -112,7 +90,7 @@ static int64_t back_off_ms(uint32_t min_ms, uint32_t max_ms, unsigned char rando
   wire.entropy = random;
   wire.entropy_stays = 1;
   wire.set = "$-1\r\n";
-  if (!CHECK_EQ(init(), REDLOCK_OK)) return -1;
+  if (!CHECK_EQ(init("a"), REDLOCK_OK)) return -1;
   start = wire.now_ms;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_TAKEN);
   CHECK_EQ(wire.sets, 2);
@@ -137,7 +115,7 @@ static void begin_taken(uint32_t every_ms) {
   prepare();
   wire.set = "$-1\r\n";
   options.retry_delay_min_ms = options.retry_delay_max_ms = every_ms;
-  CHECK_EQ(init(), REDLOCK_OK);
+  ready("a");
 }
 
 TEST(forever_is_longer_than_any_wait) {

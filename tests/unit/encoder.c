@@ -1,25 +1,15 @@
 /* encoder.c: every command and the handshake, spelled out as examples. tests/prove shows that each
  * is RESP, for any resource, value, ttl and token, and that what leaves in pieces is what would
  * leave at once. */
-#define REDLOCK_IMPLEMENTATION
-#include "redlock.h"
+#include "client.h"
 
-#include "../check_main.h"
-#include "../inside.h"
-#include "recording_io.h"
-
-static redlock rl;
-static redlock_lock lock;
-static redlock_options options;
 static char want[8192];
 
-static void begin(const char *servers) {
-  wire_reset();
-  memset(&options, 0, sizeof options);
-  options.io = &wire.io;
+/* The values are of letters. */
+static void begin_letters(void) {
+  begin("a");
   wire.entropy = 'A';
   want[0] = '\0';
-  CHECK_EQ(redlock_init(&rl, servers, &options), REDLOCK_OK);
 }
 
 static void add(const char *text) { strcat(want, text); }
@@ -47,7 +37,7 @@ static void hold(void) {
 }
 
 TEST(a_set_is_spelled_so) {
-  begin("a");
+  begin_letters();
   hold();
   add("*6\r\n$3\r\nSET\r\n" NAME VALUE "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n");
   was_sent();
@@ -58,7 +48,7 @@ TEST(a_set_is_spelled_so) {
 TEST(a_release_is_spelled_so) {
   int form;
   for (form = 0; form < 3; form++) {
-    begin("a");
+    begin_letters();
     if (form == 1) wire.delex = ":0\r\n";
     if (form == 2) wire.delifeq = ":0\r\n";
     hold();
@@ -72,7 +62,7 @@ TEST(a_release_is_spelled_so) {
 }
 
 TEST(an_extension_is_spelled_so) {
-  begin("a");
+  begin_letters();
   hold();
   CHECK_EQ(redlock_extend(&rl, &lock, 4294967295u), REDLOCK_OK);
   add("*6\r\n$4\r\nEVAL\r\n");
@@ -96,10 +86,10 @@ static void add_fenced(const char *value, const char *token) {
 /* The first asks for the clock. The token of the next ones is a quarter of max_ttl_ms ahead of it,
    and then one more, in all its digits. */
 TEST(a_fenced_set_is_spelled_so) { /* R25 */
-  begin("a");
+  begin_letters();
   options.max_ttl_ms = 5000;
   options.fencing = 1;
-  CHECK_EQ(redlock_init(&rl, "a", &options), REDLOCK_OK);
+  ready("a");
   wire.eval = ":-1790000000000000\r\n";
   CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 4000, 0), REDLOCK_NO_QUORUM);
   add_fenced(VALUE, "$1\r\n0\r\n");
@@ -113,14 +103,14 @@ TEST(a_fenced_set_is_spelled_so) { /* R25 */
 static void handshake_is(const char *entry, const char *spelled) {
   const struct wire_server *s = &wire.server[0];
   redlock_close(&rl);
-  CHECK_EQ(redlock_init(&rl, entry, &options), REDLOCK_OK);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  ready(entry);
+  CHECK_EQ(acquire(1000), REDLOCK_OK);
   CHECK(s->sent_size > strlen(spelled) && memcmp(s->sent, spelled, strlen(spelled)) == 0);
   CHECK(memcmp(s->sent + strlen(spelled), "*6\r\n$3\r\nSET", 11) == 0);
 }
 
 TEST(auth_and_select_are_spelled_so) {
-  begin("a");
+  begin_letters();
   handshake_is("redis://:secret@a/0", "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n");
   handshake_is("redis://a/123", "*2\r\n$6\r\nSELECT\r\n$3\r\n123\r\n");
   handshake_is("redis://m%45:s%0d%0A%25@a", "*3\r\n$4\r\nAUTH\r\n$2\r\nmE\r\n$4\r\ns\r\n%\r\n");
@@ -135,26 +125,9 @@ TEST(auth_and_select_are_spelled_so) {
   "$" size "\r\n" word "\r\n$2\r\n" base "\r\n"
 
 TEST(the_whole_handshake_keeps_its_order) {
-  begin("a");
+  begin_letters();
   options.max_ttl_ms = 5000;
   handshake_is("redis://u:p@a/9",
                "*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$1\r\np\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n9\r\n"
                ASKS("6", "run_id", "16") ASKS("17", "uptime_in_seconds", "10"));
-}
-
-/* Longer than any window that it may be sent through, in pieces of every size. */
-TEST(a_handshake_of_any_length_leaves_in_any_pieces) {
-  char password[400];
-  size_t size, most;
-  for (size = 1; size < sizeof password; size += 7)
-    for (most = 1; most < 200; most += 11) {
-      memset(password, 'p', sizeof password);
-      password[size] = '\0';
-      begin("a");
-      options.password = password;
-      wire.server[0].send_most = most;
-      add("*2\r\n$4\r\nAUTH\r\n");
-      add_script(password);
-      handshake_is("a", want);
-    }
 }

@@ -16,16 +16,18 @@ enum wire_hook {
   WIRE_OPEN, WIRE_SEND, WIRE_RECV, WIRE_CLOSE, WIRE_WAIT, WIRE_NOW, WIRE_ENTROPY, WIRE_HOOKS
 };
 
-enum { WIRE_BYTES = 1 << 15, WIRE_HOST = 300 };
+#ifndef WIRE_BYTES
+#define WIRE_BYTES 32768
+#endif
+
+enum { WIRE_HOST = 300 };
 
 struct wire_server {
   char host[WIRE_HOST], port[8];
-  unsigned char sent[WIRE_BYTES]; /* since it was opened, or since wire_forget */
+  unsigned char sent[WIRE_BYTES]; /* since it was opened */
   size_t sent_size, answered;     /* bytes of it whose commands were answered */
-  char reply[4096];
-  size_t reply_size, reply_at;
-  size_t send_most;               /* bytes that one call takes; 0 = all */
-  int hangs_up;                   /* the next recv finds the connection closed */
+  char reply[WIRE_BYTES / 8];
+  size_t reply_size;
 };
 
 static struct {
@@ -33,11 +35,11 @@ static struct {
   int64_t now_ms;
   int64_t set_at_ms;               /* when the last SET came, and how many did */
   long sets;
-  size_t recv_most;                /* bytes that one call gives; 0 = all */
   unsigned char entropy;           /* the first byte of the next value, or all bytes if ... */
   int entropy_stays;
   const char *set, *eval, *auth, *select; /* the answers, as raw bytes */
   const char *delex, *delifeq;     /* ... when the handshake tries them */
+  int forgets;                     /* no command is kept that was answered */
   long calls[WIRE_HOOKS];
   struct wire_server server[REDLOCK_MAX_SERVERS];
 } wire;
@@ -115,7 +117,7 @@ static inline void wire_answer_all(struct wire_server *s) {
     if (s->reply_size + length > sizeof s->reply) abort();
     memcpy(s->reply + s->reply_size, answer, length);
     s->reply_size += length;
-    if (wire_is_unseen(s->sent + s->answered, size)) wire_drop(s, size);
+    if (wire.forgets || wire_is_unseen(s->sent + s->answered, size)) wire_drop(s, size);
     else s->answered += size;
   }
 }
@@ -124,12 +126,10 @@ static inline void wire_answer_all(struct wire_server *s) {
 
 static inline intptr_t wire_open(void *ctx, int server, const char *host, const char *port) {
   struct wire_server *s = &wire.server[server];
-  size_t send_most = s->send_most;
   (void)ctx;
   wire.calls[WIRE_OPEN]++;
   if (strlen(host) >= sizeof s->host || strlen(port) >= sizeof s->port) abort();
   memset(s, 0, sizeof *s);
-  s->send_most = send_most;
   strcpy(s->host, host);
   strcpy(s->port, port);
   return server;
@@ -139,7 +139,6 @@ static inline int wire_send(void *ctx, int server, const void *data, size_t size
   struct wire_server *s = &wire.server[server];
   (void)ctx;
   wire.calls[WIRE_SEND]++;
-  if (s->send_most && size > s->send_most) size = s->send_most;
   if (s->sent_size + size > sizeof s->sent) abort();
   memcpy(s->sent + s->sent_size, data, size);
   s->sent_size += size;
@@ -149,15 +148,12 @@ static inline int wire_send(void *ctx, int server, const void *data, size_t size
 
 static inline int wire_recv(void *ctx, int server, void *data, size_t size) {
   struct wire_server *s = &wire.server[server];
-  size_t left = s->reply_size - s->reply_at;
   (void)ctx;
   wire.calls[WIRE_RECV]++;
-  if (s->hangs_up) return -1;
-  if (wire.recv_most && size > wire.recv_most) size = wire.recv_most;
-  if (size > left) size = left;
-  memcpy(data, s->reply + s->reply_at, size);
-  s->reply_at += size;
-  if (s->reply_at == s->reply_size) s->reply_at = s->reply_size = 0;
+  if (size > s->reply_size) size = s->reply_size;
+  memcpy(data, s->reply, size);
+  s->reply_size -= size;
+  memmove(s->reply, s->reply + size, s->reply_size);
   return (int)size;
 }
 
@@ -211,14 +207,6 @@ static inline void wire_reset(void) {
   wire.set = wire.auth = wire.select = "+OK\r\n";
   wire.eval = ":1\r\n";
   wire.delex = wire.delifeq = "-ERR unknown command\r\n";
-}
-
-/* The bytes of server i that were answered; a command that is cut stays. */
-static inline void wire_forget(int i) {
-  struct wire_server *s = &wire.server[i];
-  s->sent_size -= s->answered;
-  memmove(s->sent, s->sent + s->answered, s->sent_size);
-  s->answered = 0;
 }
 
 static inline void wire_forget_calls(void) { memset(wire.calls, 0, sizeof wire.calls); }

@@ -1,21 +1,14 @@
 /* urls.c: the list of servers. What a good entry comes to is seen in what io->open is given and
  * in the handshake; a bad one is refused with a word about it, and nothing is touched. */
-#define REDLOCK_IMPLEMENTATION
-#include "redlock.h"
-
-#include "../check_main.h"
-#include "recording_io.h"
+#include "client.h"
 
 #include <stdio.h>
 
-static redlock rl;
-static redlock_lock lock;
-static redlock_options options;
-
-static redlock_status init(const char *list) {
+/* The options stay as they are. */
+static redlock_status init_anew(const char *list) {
   wire_reset();
   options.io = &wire.io;
-  return redlock_init(&rl, list, &options);
+  return init(list);
 }
 
 /* ---- Good entries ---------------------------------------------------------------------------- */
@@ -50,12 +43,12 @@ static void is_text(const char *got, const char *want, const char *list) {
 static void last_is(const char *list, const char *host, const char *port, const char *greeting) {
   redlock_fd fds[REDLOCK_MAX_SERVERS];
   int i;
-  if (!CHECK_EQ(init(list), REDLOCK_OK)) {
+  if (!CHECK_EQ(init_anew(list), REDLOCK_OK)) {
     printf("    of %s\n", list);
     return;
   }
   CHECK(wire_is_untouched());
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(acquire(1000), REDLOCK_OK);
   i = redlock_fds(&rl, fds, REDLOCK_MAX_SERVERS) - 1;
   is_text(wire.server[i].host, host, list);
   is_text(wire.server[i].port, port, list);
@@ -119,15 +112,15 @@ TEST(an_entry_is_found_behind_others) {
 
 /* It would be dropped in silence, and the client would run as the default user. */
 TEST(a_user_without_a_password_is_refused) {
-  CHECK_EQ(init("redis://me@a"), REDLOCK_INVALID);
+  CHECK_EQ(init_anew("redis://me@a"), REDLOCK_INVALID);
   CHECK(strstr(redlock_server_error(&rl, 0), "needs a password") != NULL);
-  CHECK_EQ(init("redis://me:@a"), REDLOCK_INVALID);
+  CHECK_EQ(init_anew("redis://me:@a"), REDLOCK_INVALID);
   options.username = "us";
-  CHECK_EQ(init("a"), REDLOCK_INVALID);
+  CHECK_EQ(init_anew("a"), REDLOCK_INVALID);
   CHECK(strstr(redlock_server_error(&rl, 0), "needs a password") != NULL);
-  CHECK_EQ(init("redis://:own@a"), REDLOCK_OK);
+  CHECK_EQ(init_anew("redis://:own@a"), REDLOCK_OK);
   options.password = "";
-  CHECK_EQ(init("a"), REDLOCK_INVALID);
+  CHECK_EQ(init_anew("a"), REDLOCK_INVALID);
   memset(&options, 0, sizeof options);
 }
 
@@ -160,11 +153,11 @@ TEST(a_long_list_is_still_found) {
 /* Entry i is to blame, and nothing but the clock was asked. */
 static void entry_is_refused(const char *list, int i) {
   const char *error;
-  if (!CHECK_EQ(init(list), REDLOCK_INVALID)) printf("    of %s\n", list);
+  if (!CHECK_EQ(init_anew(list), REDLOCK_INVALID)) printf("    of %s\n", list);
   error = redlock_server_error(&rl, i);
   if (!CHECK(error != NULL && error[0] != '\0')) printf("    of %s\n", list);
   CHECK(wire_is_untouched());
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_INVALID);
+  CHECK_EQ(acquire(1000), REDLOCK_INVALID);
   redlock_close(&rl);
   CHECK(wire_is_untouched());
 }
@@ -207,7 +200,7 @@ TEST(a_bad_entry_is_refused) {
 }
 
 TEST(a_list_says_what_tls_needs) {
-  CHECK_EQ(init("rediss://a"), REDLOCK_INVALID);
+  CHECK_EQ(init_anew("rediss://a"), REDLOCK_INVALID);
   CHECK(strstr(redlock_server_error(&rl, 0), "options.tls") != NULL);
   CHECK(strstr(redlock_server_error(&rl, 0), "io") != NULL);
 }
@@ -243,11 +236,11 @@ TEST(one_address_twice_is_refused) { /* R5 */
 TEST(a_list_of_too_many_or_none_is_refused) {
   static const char *const lists[] = { "", " ", ",", " , ,\r\n\t" };
   size_t i;
-  CHECK_EQ(init("a,b,c,d,e,f,g,h"), REDLOCK_INVALID);
+  CHECK_EQ(init_anew("a,b,c,d,e,f,g,h"), REDLOCK_INVALID);
   CHECK(redlock_server_error(&rl, 0)[0] != '\0');
   CHECK(wire_is_untouched());
   for (i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-    CHECK_EQ(init(lists[i]), REDLOCK_INVALID);
+    CHECK_EQ(init_anew(lists[i]), REDLOCK_INVALID);
     CHECK(redlock_server_error(&rl, 0) == NULL); /* there is no entry to say it of */
     CHECK(wire_is_untouched());
   }

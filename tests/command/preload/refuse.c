@@ -1,6 +1,6 @@
 /* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random", "memory",
- * "tls", "time" (its time of day is an hour off) or "speed" (an hour passes with its second OK, a
- * SET's: the first is the handshake's); if REFUSE_FROM names a file, once that is there. */
+ * "tls" or "speed" (an hour passes with its second OK, a SET's: the first is the handshake's); if
+ * REFUSE_FROM names a file, once that is there. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,11 +48,5 @@ void *SSL_CTX_new(const void *method) {
   void *(*next)(const void *);
   *(void **)&next = dlsym(RTLD_NEXT, "SSL_CTX_new");
   return refuses("tls") ? NULL : next(method);
-}
-
-int gettimeofday(struct timeval *restrict now, void *restrict zone) {
-  int failed = (int)syscall(SYS_gettimeofday, now, zone);
-  if (refuses("time")) now->tv_sec += 3600;
-  return failed;
 }
 #endif
