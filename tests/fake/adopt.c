@@ -145,23 +145,15 @@ TEST(what_is_still_under_way_finds_nothing) { /* R28 */
 
 /* ---- Failure --------------------------------------------------------------------------------- */
 
-static void turn_away(int first, int last, int refuses) {
-  int i;
-  for (i = first; i <= last; i++) {
-    fake.server[i].refuses = refuses;
-    if (refuses) fake_reset(&fake, i, FAKE_RST);
-  }
-}
-
 /* What the first try took is gone, and a quorum is left. */
 TEST(an_adoption_by_a_minority_can_be_tried_again) { /* R28 R7 R23 */
   given_world(5);
-  turn_away(2, 4, 1);
+  take_away(2, 4);
   CHECK_EQ(adopt(), REDLOCK_NO_QUORUM);
   run_for(5);
   CHECK_EQ(hold_value(&lock), 0);
   CHECK_EQ(hold_value(&given), 3);
-  turn_away(2, 4, 0);
+  SET_SERVERS(2, 4, refuses, 0);
   run_for(3000);
   CHECK_EQ(adopt(), REDLOCK_OK);
   CHECK_EQ(hold_value(&lock), 3);
@@ -343,8 +335,7 @@ TEST(taken_is_what_a_majority_says) { /* R23 R28 */
     warm();
     give();
     forget_key(0, gone - 1, "r");
-    SET_SERVERS(3, 4, refuses, 1);
-    reset(3, 4, FAKE_RST);
+    take_away(3, 4);
     CHECK_EQ(adopt(), gone == 0 ? REDLOCK_OK : gone < 3 ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN);
   }
 }
@@ -378,7 +369,7 @@ TEST(an_attempt_that_fails_may_have_lost_it) { /* R28 R7 R25 */
   warm();
   give();
   raise_counters(1, 1, 3000000);
-  turn_away(2, 2, 1);
+  take_away(2, 2);
   CHECK_EQ(adopt(), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_TAKEN);
   run_for(5);

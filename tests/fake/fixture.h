@@ -104,6 +104,14 @@ static inline int64_t elapsed_ms(void) { return now() - timed_from; }
     CHECK(elapsed_ms() <= (ms)); \
   } while (0)
 
+/* It was kept, and is returned once, since it is lost or its time is up. */
+static inline void is_lost_once(const redlock_lock *l, redlock_status why) {
+  CHECK_EQ(handed_count, 1);
+  CHECK(handed[0] == l);
+  CHECK_EQ(l->operation, REDLOCK_LOST);
+  CHECK_EQ(l->status, why);
+}
+
 static inline void take_all(redlock *client) {
   redlock_lock *l;
   while ((l = redlock_step(client)) != NULL) note(l);
@@ -180,7 +188,6 @@ static inline void world_waking(int count) {
 static inline int sets(int server) { return fake_count(&fake, server, FAKE_SET); }
 
 /* Of the calls of this hook from now on, the first of which is 1, these fail. */
-
 static inline void fail_calls(int hook, long from, long until) {
   fake.calls[hook] = 0;
   fake.fail_hook = hook;
@@ -256,6 +263,20 @@ static inline void release_into_a_full_socket(void) {
 }
 
 /* ---- What happens to servers first to last ---- */
+
+/* Replies take 1 ms from the first, 2 from the next, and so on. */
+static inline void answer_in_turn(void) {
+  int i;
+  for (i = 0; i < fake.servers; i++) fake.server[i].reply_ms = i + 1;
+}
+
+/* They are gone, and stay away. */
+static inline void take_away(int first, int last) {
+  for (; first <= last; first++) {
+    fake.server[first].refuses = 1;
+    fake_reset(&fake, first, FAKE_RST);
+  }
+}
 
 /* Another client's key. */
 static inline void occupy(int first, int last, const char *key, int64_t ttl_ms) {

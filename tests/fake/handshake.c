@@ -37,22 +37,6 @@ TEST(a_handshake_goes_alone_in_one_round_trip) { /* R4 */
   CHECK(!fake_key_at(&fake, 0, "r")); /* database 3, not 0 */
 }
 
-TEST(a_password_is_said_once_for_each_connection) {
-  prepare_urls(3, ":secret@", "/3");
-  ask_password(NULL, "secret");
-  ready_and_warm();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  run_for(2);
-  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 0);
-  fake_reset(&fake, 0, FAKE_RST);
-  run_for(1000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
-  run_for(1000);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(fake_count(&fake, 0, FAKE_AUTH), 1);
-  CHECK_EQ(fake_count(&fake, 1, FAKE_AUTH), 0);
-}
-
 /* A connection that is lost in the middle of its handshake is not made again for nothing. */
 TEST(a_connection_lost_in_its_handshake_is_not_made_again_in_vain) { /* R27 */
   int opens;

@@ -107,6 +107,8 @@ TEST(a_cancelled_attempt_is_rolled_back) { /* R7 */
   run_for(10);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
   CHECK_EQ(lock.status, REDLOCK_CANCELLED);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_INVALID);
+  memset(&lock, 0x55, sizeof lock); /* it is the caller's again, at once */
   run_for(5);
   thaw(0, 4);
   run_for(5);
