@@ -294,6 +294,19 @@ static inline int keys_are(int first, int last, const char *key, const char *val
   return 1;
 }
 
+/* The key begins with the lock's value. */
+static inline int has_value_of(int server, const char *key, const redlock_lock *l) {
+  const struct key *found = fake_key_at(&fake, server, key);
+  return found && found->value_size >= 20 && memcmp(found->value, l->value, 20) == 0;
+}
+
+/* How long the holder of "r" had waited since its first wake-up; 0 = its value does not say. */
+static inline long age_in_value(void) {
+  const struct key *key = fake_key_at(&fake, 0, "r");
+  const unsigned char *age = key ? key->value + 20 : NULL;
+  return age && key->value_size == 23 ? age[0] * 65536L + age[1] * 256L + age[2] : 0;
+}
+
 static inline int votes_are(const redlock_lock *l, int first, int last, redlock_vote vote) {
   for (; first <= last; first++)
     if (!CHECK_EQ(l->votes[first], vote)) return 0;

@@ -30,11 +30,7 @@ static void restart_seen(int server) {
   warm();
 }
 
-static int has_our_value(int server) {
-  const struct key *key = fake_key_at(&fake, server, "r");
-  return key && key->value_size == sizeof lock.value &&
-         memcmp(key->value, lock.value, sizeof lock.value) == 0;
-}
+static int has_our_value(int server) { return has_value_of(server, "r", &lock); }
 
 /* One server after the other, each when those before it vote again. */
 TEST(a_kept_lock_outlives_three_servers) { /* R29 */

@@ -592,14 +592,6 @@ TEST(a_waiters_attempt_ends_with_its_ttl) { /* R10 R9 */
   CHECK(now() - began <= 20);
 }
 
-/* ---- The line: a value says how long its holder had waited since its first wake-up ---- */
-
-static long age_in_value(void) {
-  const struct key *key = fake_key_at(&fake, 0, "r");
-  const unsigned char *age = key ? key->value + 20 : NULL;
-  return age && key->value_size == 23 ? age[0] * 65536L + age[1] * 256L + age[2] : 0;
-}
-
 /* After a long hold another's short one, during which ours comes: that wait is of other times. */
 static void a_newcomer(int fenced) {
   int64_t start, sum = 0;
