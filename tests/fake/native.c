@@ -2,10 +2,6 @@
  * tried it; by the script elsewhere, and where an error refuses the command later (R21). */
 #include "fixture.h"
 
-static const struct fake_command *release_at(int server, int k) {
-  return fake_nth(&fake, server, FAKE_RELEASE, k);
-}
-
 static int is_native(int server) {
   redlock_server_info info;
   CHECK_EQ(redlock_server_status(&rl, server, &info), REDLOCK_OK);
@@ -16,7 +12,7 @@ static int is_native(int server) {
 static int natives(int server) {
   int k = 0, count = 0;
   const struct fake_command *c;
-  while ((c = release_at(server, k++)) != NULL) count += c->native;
+  while ((c = fake_nth(&fake, server, FAKE_RELEASE, k++)) != NULL) count += c->native;
   return count;
 }
 
@@ -30,18 +26,11 @@ static void world_native(int count) {
   ready_and_warm();
 }
 
-static void world_native_and_waking(int count) {
-  prepare_native(count);
-  SET_SERVERS(0, count - 1, store.refuse_hello, 0);
-  ready_and_warm();
-}
-
-/* The user loses the right while the connections stand, and a lock is held. */
-static void world_refusing(int count) {
+static void hold_natively(int count) {
   world_native(count);
   hold("r", 60000);
   run_for(10);
-  SET_SERVERS(0, count - 1, store.refuse_natives, 1);
+  forget_log();
 }
 
 /* Of five servers no two are alike, and each lock's commands leave for all of them at once. */
@@ -89,7 +78,9 @@ TEST(a_native_release_finds_only_its_own_value) { /* R21 */
 
 /* It compares all that the SET stored, so the age behind the value too (R26). */
 TEST(a_waiters_value_is_found) { /* R21 R26 */
-  world_native_and_waking(3);
+  prepare_native(3);
+  SET_SERVERS(0, 2, store.refuse_hello, 0);
+  ready_and_warm();
   occupy(0, 2, "r", 60000);
   start_and_send(&lock, "r", 10000, 30000);
   run_for(100);
@@ -166,12 +157,13 @@ TEST(each_connection_tries) {
   end_without_a_key();
 }
 
-/* If an error refuses it all the same, no release is lost: the script follows on a new connection,
-   its vote counts, and the server's own command is not tried again. */
+/* If an error refuses it all the same, for the user has lost the right, no release is lost: the
+   script follows on a new connection, its vote counts, and the server's own command is not tried
+   again. */
 TEST(a_refused_release_is_sent_as_a_script) { /* R21 R7 R12 */
   int i;
-  world_refusing(5);
-  forget_log();
+  hold_natively(5);
+  SET_SERVERS(0, 4, store.refuse_natives, 1);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   take_and_release("s", 60000);
   reset(0, 4, FAKE_FIN);
@@ -181,7 +173,7 @@ TEST(a_refused_release_is_sent_as_a_script) { /* R21 R7 R12 */
   run_for(10);
   for (i = 0; i < 5; i++) {
     CHECK_EQ(fake_count(&fake, i, FAKE_RELEASE), 4);
-    CHECK(release_at(i, 0)->native && !release_at(i, 1)->native);
+    CHECK(fake_nth(&fake, i, FAKE_RELEASE, 0)->native);
     CHECK_EQ(natives(i), 1);
     CHECK_EQ(is_native(i), 0);
   }
@@ -221,10 +213,7 @@ TEST(errors_to_a_native_release_stand) { /* R10 R15 R27 */
                                        "-WRONGTYPE no string\r\n", "-\r\n"};
   size_t k;
   for (k = 0; k < sizeof errors / sizeof errors[0]; k++) {
-    world_native(3);
-    hold("r", 60000);
-    run_for(10);
-    forget_log();
+    hold_natively(3);
     servers_answer(0, 2, FAKE_RELEASE, -1, errors[k]);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
     CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
@@ -235,10 +224,7 @@ TEST(errors_to_a_native_release_stand) { /* R10 R15 R27 */
 
 /* Who refuses the script as well is asked twice in all, and the vote is an error then. */
 TEST(an_error_to_the_script_stands) { /* R10 R21 R27 */
-  world_native(3);
-  hold("r", 60000);
-  run_for(10);
-  forget_log();
+  hold_natively(3);
   servers_answer(0, 2, FAKE_RELEASE, -1, "-NOPERM\r\n");
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
@@ -248,9 +234,7 @@ TEST(an_error_to_the_script_stands) { /* R10 R21 R27 */
 
 /* While it waits for the script's answer, the round is open, and ends in its time. */
 TEST(the_vote_of_a_refused_release_is_open) { /* R10 R23 */
-  world_native(3);
-  hold("r", 60000);
-  run_for(10);
+  hold_natively(3);
   fake_answer(&fake, FAKE_ANY, FAKE_RELEASE, 3, "-NOPERM\r\n"); /* one each */
   servers_answer(0, 2, FAKE_RELEASE, -1, NULL);
   CHECK_IN_MS(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM, SERVER_TIMEOUT);
