@@ -150,20 +150,6 @@ TEST(a_quorum_that_comes_too_late_frees_the_lock) { /* R28 R1 */
   end_without_a_key();
 }
 
-TEST(servers_that_forgot_cast_no_vote) { /* R28 R24 */
-  int i;
-  prepare(3);
-  options.max_ttl_ms = TTL;
-  SET_SERVERS(0, 2, started_at, now() - TTL - 3000);
-  ready_and_warm();
-  give();
-  restart(0, 2);
-  for (i = 0; i < 3; i++)
-    fake_put(&fake, i, "r", "01234567890123456789", TTL); /* as if it were there */
-  CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, "01234567890123456789"), REDLOCK_NO_QUORUM);
-  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
-}
-
 /* In line, with its SET out, and decided, when another lock has been returned first. */
 TEST(an_adoption_that_is_cancelled_or_that_close_ends_is_rolled_back) { /* R28 R7 */
   int way;

@@ -239,7 +239,8 @@ TEST(chance_tells_apart_who_came_at_once) { /* R26 */
   for (turn = 0; turn < TURNS; turn++) {
     hold_with_age(0);
     begin(&rl, &lock);
-    hold_with_age(0);
+    pass_for(LONG_AGO);
+    hold_with_age(0); /* the first wake-up */
     pass_for(LONG_AGO);
     let_go();
     while (lock.status == REDLOCK_PENDING) pass();

@@ -200,26 +200,6 @@ TEST(a_server_says_yes_by_one_name_alone) { /* R5 */
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
 }
 
-/* It moves while an extension is under way, and another server takes its place. */
-TEST(a_server_that_moves_votes_once) { /* R5 */
-  prepare_started(3, 1000000);
-  fake.server[2].refuses = 1;
-  ready_and_hold(2000);
-  run_for(500);
-  fake_freeze(&fake, 0);
-  fake.server[2].refuses = 0;
-  fake.server[2].connect_ms = 20;
-  fake.server[2].run_id = fake.server[1].run_id;
-  CHECK_EQ(redlock_start_extend(&rl, &lock, 5000), REDLOCK_PENDING);
-  run_for(1);
-  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_YES);
-  fake.server[1].run_id += 0x1000;
-  fake_reset(&fake, 1, FAKE_RST);
-  fake_answer(&fake, 2, FAKE_EXTEND, -1, ":1\r\n"); /* it has the value */
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "x", 1000, 0), REDLOCK_PENDING); /* so they connect */
-  CHECK(finish(&lock) != REDLOCK_OK);
-}
-
 TEST(servers_may_change_names) { /* R5 R24 */
   unsigned first;
   prepare_started(3, 1000000);
