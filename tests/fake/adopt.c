@@ -248,6 +248,12 @@ static void fenced_world(int count) {
   ready();
 }
 
+static void fenced_given_world(int count) {
+  fenced_world(count);
+  warm();
+  give();
+}
+
 /* The first of a client asks for the clocks before, and changes nothing by that. */
 TEST(an_adopted_locks_token_is_greater) { /* R28 R25 */
   int first;
@@ -268,9 +274,7 @@ TEST(an_adopted_locks_token_is_greater) { /* R28 R25 */
 TEST(taken_is_what_a_majority_says) { /* R23 R28 */
   int gone;
   for (gone = 0; gone <= 3; gone++) {
-    fenced_world(5);
-    warm();
-    give();
+    fenced_given_world(5);
     forget_key(0, gone - 1, "r");
     take_away(3, 4);
     CHECK_EQ(adopt(), gone == 0 ? REDLOCK_OK : gone < 3 ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN);
@@ -287,9 +291,7 @@ static void raise_counters(int first, int last, uint64_t by) {
 
 /* One had set it already, and rolls back: the others grant the second round. */
 TEST(a_low_token_is_raised_at_once) { /* R28 R25 */
-  fenced_world(5);
-  warm();
-  give();
+  fenced_given_world(5);
   raise_counters(1, 4, 3000000);
   CHECK_EQ(adopt(), REDLOCK_OK);
   CHECK_EQ(sets(1), 2);
@@ -301,9 +303,7 @@ TEST(a_low_token_is_raised_at_once) { /* R28 R25 */
 
 /* No token fits, of whatever round; but the lock is there, and a later attempt may have it. */
 TEST(refused_tokens_do_not_say_that_it_is_taken) { /* R28 R23 R25 */
-  fenced_world(3);
-  warm();
-  give();
+  fenced_given_world(3);
   raise_counters(0, 2, 2 * TTL * 500);
   CHECK_EQ(adopt(), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_LOW);

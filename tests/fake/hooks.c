@@ -267,13 +267,14 @@ TEST(hooks_that_return_more_than_was_asked) { /* R16: as a connection that broke
   }
 }
 
-/* The clock is stepped by so much at the k-th reading: a suspended machine. */
+/* The clock is stepped by so much at the k-th call of a hook: a suspended machine. */
+static int step_hook;
 static long step_at;
 static int64_t step_ms;
 
-static void step_clock(struct fake *f, enum fake_hook hook, int server) {
+static void step_at_hook(struct fake *f, enum fake_hook hook, int server) {
   (void)server;
-  if (hook == FAKE_NOW && f->calls[FAKE_NOW] == step_at) f->now_ms += step_ms;
+  if ((int)hook == step_hook && f->calls[hook] == step_at) f->now_ms += step_ms;
 }
 
 /* The clock jumps over the lock's end, and not over the keys'. */
@@ -282,8 +283,9 @@ TEST(an_extension_that_lapses_anywhere_is_expired) { /* R19 */
     redlock_status got;
     world_with_lock(3, TTL);
     fake.calls[FAKE_NOW] = 0;
+    step_hook = FAKE_NOW;
     step_ms = VALID(TTL);
-    fake.on_call = step_clock;
+    fake.on_call = step_at_hook;
     got = redlock_extend(&rl, &lock, TTL);
     CHECK(got == REDLOCK_OK || got == REDLOCK_EXPIRED);
     if (got == REDLOCK_EXPIRED) CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
@@ -311,13 +313,6 @@ TEST(the_clock_is_the_last_that_a_grant_asks) { /* R1 */
   CHECK_EQ(last_hook, FAKE_NOW);
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   CHECK_EQ(last_hook, FAKE_NOW);
-}
-
-static int step_hook;
-
-static void step_at_hook(struct fake *f, enum fake_hook hook, int server) {
-  (void)server;
-  if ((int)hook == step_hook && f->calls[hook] == step_at) f->now_ms += step_ms;
 }
 
 /* Wherever the pause comes, a grant that is handed over is never said to be longer than it is. */

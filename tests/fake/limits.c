@@ -161,31 +161,23 @@ TEST(a_release_of_an_expired_lock_does_not_wait) { /* R10 */
 }
 
 /* While a blocking call goes on, grants pile up in the queue; then they are all cancelled, some
-   granted, some under way, some in line. */
-static void pile_up_and_cancel(void) {
-  int i;
-  start_many();
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
-  run_for(2000);
-  CHECK_EQ(handed_count, 0);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-}
-
+   granted, some under way, some in line. Or the ring is full of rounds that one slow server still
+   has to decide. */
 TEST(cancelled_grants_are_released_though_the_ring_was_full) { /* R7 R11 */
-  world_with_lock(3, 60000);
-  pile_up_and_cancel();
-}
-
-/* The same with the ring full of rounds that one slow server still has to decide. */
-TEST(cancelled_grants_are_released_behind_slow_rounds) { /* R7 R11 */
-  int i;
-  world(3);
-  for (i = MANY - 40; i < MANY; i++)
-    occupy(1, 1, numbered(i), 1000);
-  hold("r", 60000);
-  fake.server[2].reply_ms = 40;
-  pile_up_and_cancel();
+  int slow, i;
+  for (slow = 0; slow < 2; slow++) {
+    world(3);
+    if (slow)
+      for (i = MANY - 40; i < MANY; i++) occupy(1, 1, numbered(i), 1000);
+    hold("r", 60000);
+    if (slow) fake.server[2].reply_ms = 40;
+    start_many();
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    for (i = 0; i < MANY; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
+    run_for(2000);
+    CHECK_EQ(handed_count, 0);
+    CHECK_EQ(fake_live_keys(&fake), 0);
+  }
 }
 
 /* Grants that nobody can take hold all the room while a blocking call needs some; then they are
@@ -213,21 +205,15 @@ TEST(grants_that_close_withdraws_are_released) { /* R7 R11 */
   end_without_a_key();
 }
 
-/* Far more releases are started than the ring has room for, on servers that are well. */
-static void start_releases(int count) {
-  int i;
-  for (i = 0; i < count; i++)
-    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 60000, 0), REDLOCK_OK);
-  run_for(10);
-  for (i = 0; i < count; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
-}
-
+/* Far more than the ring has room for, on servers that are well. */
 TEST(started_releases_leave_though_they_are_cancelled_or_the_client_closed) { /* R21 R11 */
   int i, closes;
   for (closes = 0; closes < 2; closes++) {
     world(3);
-    start_releases(200);
-    for (i = 0; i < 200 && !closes; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
+    start_many();
+    run_for(2000);
+    for (i = 0; i < MANY; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+    for (i = 0; i < MANY && !closes; i++) CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
     if (closes) redlock_close(&rl);
     else run_for(100);
     end_without_a_key();

@@ -15,6 +15,11 @@ static void wait_for_held(int first, int last) {
   CHECK_EQ(lock.status, REDLOCK_PENDING);
 }
 
+static void wait_in_a_world_of(int count) {
+  world_waking(count);
+  wait_for_held(0, count - 1);
+}
+
 static void release_at(int first, int last) { forget_key(first, last, "r"); }
 
 /* From now on it asks no more often than once in a fall-back. */
@@ -26,22 +31,15 @@ static void is_not_polled(int server) {
 
 static void comes_soon(void) { CHECK_WITHIN_MS(finish(&lock), REDLOCK_OK, A_MOMENT); }
 
+/* Where locks are held for a moment, the second attempt gets them, and nobody had to be told: the
+   first two attempts are plain, and the next ones tracked. */
 TEST(waiting_costs_next_to_nothing) { /* R26 */
-  world_waking(5);
-  wait_for_held(0, 4);
+  int i;
+  wait_in_a_world_of(5);
   CHECK(sets(0) <= 3);
   run_for(LONG);
   CHECK(sets(0) <= 2 + LONG / 1000 && sets(0) >= 2 + LONG / 2000);
   CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 0); /* TAKEN holds nothing */
-}
-
-/* Where locks are held for a moment, the second attempt gets them, and nobody had to be told. */
-TEST(the_first_two_attempts_are_plain_and_the_next_ones_tracked) { /* R26 */
-  int i;
-  world_waking(3);
-  wait_for_held(0, 2);
-  run_for(LONG);
-  CHECK(sets(0) > 4);
   for (i = 0; i < sets(0); i++) CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, i)->tracked, i > 1);
 }
 
@@ -124,8 +122,7 @@ TEST(a_majority_that_wakes_no_one_is_polled) { /* R26 */
 TEST(a_quorum_of_pushes_wakes) { /* R26 */
   int many;
   for (many = 0; many < 2; many++) {
-    world_waking(5);
-    wait_for_held(0, 4);
+    wait_in_a_world_of(5);
     run_for(LONG);
     forget_log();
     release_at(3, 3); /* with the two whose TAKEN came late: a quorum may be free */
@@ -198,8 +195,7 @@ TEST(a_much_slower_server_is_not_waited_for) { /* R6 R16 R26 */
 
 TEST(pushes_of_other_names_wake_no_one) { /* R26 */
   int i;
-  world_waking(3);
-  wait_for_held(0, 2);
+  wait_in_a_world_of(3);
   forget_log();
   for (i = 0; i < 20 * 3; i++)
     fake_push(&fake, i % 3, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nq\r\n"
@@ -214,8 +210,7 @@ TEST(pushes_of_other_names_wake_no_one) { /* R26 */
 
 TEST(a_push_of_all_names_wakes_all) { /* R26: FLUSHALL */
   int i;
-  world_waking(3);
-  wait_for_held(0, 2);
+  wait_in_a_world_of(3);
   for (i = 0; i < 3; i++) fake_flush(&fake, i);
   comes_soon();
 }
@@ -313,8 +308,7 @@ TEST(a_client_that_never_waits_is_not_remembered) { /* R26 */
 
 /* Behind a write Redis 7 sets whatever it is asked to. */
 TEST(a_tracked_attempt_needs_memory) { /* R26 */
-  world_waking(3);
-  wait_for_held(0, 2);
+  wait_in_a_world_of(3);
   run_for(FALLBACK_MS);
   SET_SERVERS(0, 2, store.error, STORE_ERROR_OOM);
   release_at(0, 2);
@@ -338,8 +332,7 @@ TEST(a_waiter_behind_a_kept_lock_is_woken) { /* R26 */
 /* The push was lost with its connection: that it is ready again counts as one. */
 TEST(a_new_connection_counts_as_a_push) { /* R26 R14 */
   int i;
-  world_waking(3);
-  wait_for_held(0, 2);
+  wait_in_a_world_of(3);
   run_for(FALLBACK_MS + 1);
   reset(0, 1, FAKE_RST);
   for (i = 0; i < 3; i++) fake.server[i].store.keys = 0; /* in silence */
@@ -574,7 +567,3 @@ TEST(answers_that_come_too_late_are_polled) { /* R26 R9 */
   run_for(LONG);
   CHECK(sets(0) < LONG / 50 && sets(0) > LONG / 500);
 }
-
-#ifndef REDLOCK_NO_FENCING
-
-#endif
