@@ -86,7 +86,7 @@ enum minority { OCCUPIED, DEAD, FROZEN, SLOW_AND_OCCUPIED, SLOW_AND_DEAD, MINORI
 static void put_minority(enum minority how, int first, int second) {
   if (how == OCCUPIED || how == SLOW_AND_OCCUPIED) occupy(first, first, "r", 60000);
   if (how == DEAD || how == SLOW_AND_DEAD) fake.server[first].refuses = 1;
-  if (how == FROZEN) fake_freeze(&fake, first);
+  if (how == FROZEN) freeze(first, first);
   if (how >= SLOW_AND_OCCUPIED) fake.server[second].reply_ms = 4;
 }
 
@@ -320,7 +320,7 @@ TEST(clocks_may_be_a_quarter_apart) { /* R25 */
     prepare_fenced(3);
     fake.server[off].wall_us = QUARTER_US - 5 * MS;
     ready_and_warm();
-    fake_freeze(&fake, (off + 1) % 3); /* so that it is needed */
+    freeze((off + 1) % 3, (off + 1) % 3); /* so that it is needed */
     CHECK_EQ(take("r"), REDLOCK_OK);
     CHECK_EQ(sets(off), 1);
   }

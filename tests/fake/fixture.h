@@ -317,9 +317,7 @@ static inline void servers_answer(int first, int last, int kind, int times, cons
   for (; first <= last; first++) fake_answer(&fake, first, kind, times, bytes);
 }
 
-static inline void freeze(int first, int last) {
-  for (; first <= last; first++) fake_freeze(&fake, first);
-}
+static inline void freeze(int first, int last) { SET_SERVERS(first, last, thaw_at, FAKE_NEVER); }
 
 static inline void thaw(int first, int last) {
   for (; first <= last; first++) fake_thaw(&fake, first);

@@ -133,7 +133,7 @@ TEST(no_extension_follows_a_refused_handshake) { /* R4 */
   fake.server[0].reply_ms = SERVER_TIMEOUT / 2; /* so that the extension is still under way */
   fake.server[2].store.databases = 1;
   fake.server[2].socket_room = handshake;
-  fake_freeze(&fake, 2);
+  freeze(2, 2);
   fake_reset(&fake, 2, FAKE_RST);
   CHECK(redlock_step(&rl) == NULL);
   CHECK_EQ(redlock_start_extend(&rl, &lock, 60000), REDLOCK_PENDING);
@@ -168,7 +168,7 @@ TEST(a_silent_handshake_is_given_up) { /* R14 R27 */
   redlock_fd want[3];
   prepare_urls(3, ":secret@", "");
   ask_password(NULL, "secret");
-  fake_freeze(&fake, 2);
+  freeze(2, 2);
   ready();
   take_and_release("r", 100);
   run_for(5000);

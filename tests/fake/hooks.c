@@ -143,7 +143,7 @@ TEST(nobody_waits_for_room_without_a_clock) { /* R10 */
   CHECK_EQ(redlock_acquire(&rl, &other, "o", 60000, 0), REDLOCK_OK);
   hold(name, 60);
   last_reading = now() + redlock_remaining_ms(&rl, &lock);
-  fake_freeze(&fake, 0);
+  freeze(0, 0);
   fake.server[0].socket_room = 10;
   run_for(20);
   for (k = 0; k < REDLOCK_MAX_COMMANDS; k++) /* none is answered there */

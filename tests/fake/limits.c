@@ -81,7 +81,7 @@ TEST(hundreds_of_starts_wait_for_room) { /* R11 R1 */
 TEST(hundreds_are_granted_beside_a_stalled_server) { /* R11 R13 R16 */
   int i;
   world(5);
-  fake_freeze(&fake, 2);
+  freeze(2, 2);
   start_many();
   CHECK(wait_for_all() < 1000);
   all_came_to(REDLOCK_OK);

@@ -109,7 +109,7 @@ TEST(the_form_does_not_change_within_a_release) { /* R8 */
   size_t room;
   for (room = 190; room < 680; room += 3) {
     prepare_native(3);
-    fake_freeze(&fake, 0);
+    freeze(0, 0);
     fake.server[0].socket_room = room;
     ready();
     take_and_release("r", 60000);

@@ -184,7 +184,7 @@ TEST(a_server_says_yes_by_one_name_alone) { /* R5 */
   fake.server[2].run_id = fake.server[0].run_id;
   fake.server[2].connect_ms = 20;
   ready_and_hold(5000);
-  fake_freeze(&fake, 1);
+  freeze(1, 1);
   CHECK_EQ(redlock_start_extend(&rl, &lock, 9000), REDLOCK_PENDING);
   run_for(5);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_YES);

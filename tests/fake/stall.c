@@ -52,7 +52,7 @@ static void sleep_before_the_last_send(struct fake *f, enum fake_hook hook, int 
 
 TEST(a_set_that_left_late_is_undone_all_the_same) { /* R13 R7 */
   world(5);
-  fake_freeze(&fake, 4);
+  freeze(4, 4);
   fake.on_call = sleep_before_the_last_send;
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_EXPIRED);
   run_for(100);
@@ -72,7 +72,7 @@ static void no_clock_after_the_last_send(struct fake *f, enum fake_hook hook, in
 
 TEST(a_late_set_is_undone_though_a_clock_failed) { /* R13 R7 */
   world(5);
-  fake_freeze(&fake, 4);
+  freeze(4, 4);
   fake.on_call = no_clock_after_the_last_send;
   hold("r", 60000);
   run_for(5000);
@@ -158,7 +158,7 @@ TEST(a_late_handshake_is_heard) { /* R13 R4 R16 R11 */
     prepare(5);
     options.max_ttl_ms = 60000;
     ready();
-    fake_freeze(&fake, 4);
+    freeze(4, 4);
     take_and_release("r", 60000);
     start_timing();
     for (i = 0; i < 99; i++) take_and_release("r", 60000);
@@ -179,7 +179,7 @@ TEST(a_late_handshake_is_heard) { /* R13 R4 R16 R11 */
 TEST(bytes_that_cannot_be_sent_end_the_connection) { /* R13: a ring behind */
   int i, slow = 0;
   world(5);
-  fake_freeze(&fake, 4);
+  freeze(4, 4);
   fake.server[4].socket_room = 10;
   for (i = 0; i < 400; i++) {
     int64_t start = now();
@@ -234,7 +234,7 @@ TEST(full_sockets_decide_at_once) { /* R6 R13 R14 R16 */
 /* The connection is kept for the longer lock; the shorter one's SET is in its socket in part. */
 TEST(a_release_is_never_too_old_behind_its_set) { /* R7 R13 */
   world(5);
-  fake_freeze(&fake, 4);
+  freeze(4, 4);
   take_and_release("long", 60000);
   leave_room(4, 10);
   take_and_release("short", 500);
@@ -250,7 +250,7 @@ TEST(a_release_is_never_too_old_behind_its_set) { /* R7 R13 */
    outstanding, and comes when the release is older than its ttl. */
 static void let_the_release_age(int64_t ttl_ms) {
   world(5);
-  fake_freeze(&fake, 4);
+  freeze(4, 4);
   take_and_release("long", 60000);
   leave_room(4, 76);
   CHECK_EQ(redlock_acquire(&rl, &lock, "short", (uint32_t)ttl_ms, 0), REDLOCK_OK);

@@ -111,7 +111,7 @@ static int64_t close_takes(int state) {
   fake.server[2].refuses = state == DOWN;
   ready_and_hold(60000);
   run_for(5);
-  if (state == STALLED || state == SILENT) fake_freeze(&fake, 2);
+  if (state == STALLED || state == SILENT) freeze(2, 2);
   if (state == ALL_SLOW) SET_SERVERS(0, 2, reply_ms, 10);
   if (state == ALL_FULL) SET_SERVERS(0, 2, socket_room, 5);
   if (state < ALL_SLOW) CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);

@@ -362,7 +362,7 @@ TEST(a_stalled_server_that_caught_up_counts_as_a_push) { /* R26 R13 */
   for (asked = 0; asked < 2; asked++) {
     world_waking(3);
     if (asked) wait_for_held(1, 2);
-    fake_freeze(&fake, 0);
+    freeze(0, 0);
     if (!asked) CHECK_EQ(redlock_acquire(&rl, &other, "other", 60000, 0), REDLOCK_OK);
     if (!asked) CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
     run_for(asked ? 3 * FALLBACK_MS : SERVER_TIMEOUT + 2);
@@ -448,7 +448,7 @@ static void put_into(int i, int state) {
   if (state == DEAD) fake.server[i].refuses = 1;
   if (state == ERRING) fake_answer(&fake, i, FAKE_SET, -1, "-OOM command not allowed.\r\n");
   if (state == YOUNG) fake.server[i].started_at = 999000;
-  if (state == MUTE) fake_freeze(&fake, i);
+  if (state == MUTE) freeze(i, i);
 }
 
 /* A waiter there asks no more often than once in a fall-back, and ends soon after the release. An

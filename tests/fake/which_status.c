@@ -9,7 +9,7 @@ static const char *const LOADING = "-LOADING Redis is loading the dataset in mem
 static void arrange(int server, char answer, int kind) {
   if (answer == 'n' && kind == FAKE_SET) occupy(server, server, "r", 100000);
   if (answer == 'n' && kind != FAKE_SET) fake_forget(&fake, server, "r");
-  if (answer == 't') fake_freeze(&fake, server);
+  if (answer == 't') freeze(server, server);
   if (answer == 'e') fake_answer(&fake, server, kind, -1, LOADING);
   if (answer != 'u') return;
   fake.server[server].refuses = 1;
