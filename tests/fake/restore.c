@@ -106,8 +106,8 @@ TEST(the_value_replaces_nobody_elses) { /* R29 */
   CHECK(fake_key_is(&fake, 0, "r", "foreign"));
 }
 
-/* It had another's key when the lock was taken, and answered when that was decided: in time, or too
-   late to vote. Each extension asks whether it is gone. Then another server may restart. */
+/* It had another's key when the lock was taken, and answers so late. Each extension asks whether it
+   is gone. Then another server may restart. */
 static void refills(int64_t reply_ms) {
   old_world();
   fake.server[2].reply_ms = reply_ms;
