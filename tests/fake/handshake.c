@@ -122,34 +122,6 @@ TEST(no_set_reaches_the_wrong_database) { /* R4 */
   CHECK_EQ(lock.votes[2] == REDLOCK_VOTE_YES, 0);
 }
 
-/* The connection to the last server is lost, and the next one is not let into its database: the
-   socket takes the handshake and nothing more until the refusal is known. */
-TEST(no_extension_follows_a_refused_handshake) { /* R4 */
-  const size_t handshake = sizeof "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n" - 1;
-  prepare_urls(3, "", "/3");
-  ready_and_hold(60000);
-  run_for(5);
-  forget_log();
-  fake.server[0].reply_ms = SERVER_TIMEOUT / 2; /* so that the extension is still under way */
-  fake.server[2].store.databases = 1;
-  fake.server[2].socket_room = handshake;
-  freeze(2, 2);
-  fake_reset(&fake, 2, FAKE_RST);
-  CHECK(redlock_step(&rl) == NULL);
-  CHECK_EQ(redlock_start_extend(&rl, &lock, 60000), REDLOCK_PENDING);
-  run_for(5);
-  fake.server[2].socket_room = 0;
-  fake_thaw(&fake, 2);
-  run_for(5);
-  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_ERROR);
-  fake.server[2].socket_room = SIZE_MAX;
-  CHECK_EQ(finish(&lock), REDLOCK_OK);
-  run_for(5);
-  CHECK(fake_count(&fake, 2, FAKE_SELECT) >= 1);
-  CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 0);
-  CHECK(strstr(redlock_server_error(&rl, 2), "DB index") != NULL);
-}
-
 /* Each of its replies is owed once, however many pieces it leaves in. */
 TEST(a_handshake_in_pieces_owes_no_more) { /* R13 */
   int i;

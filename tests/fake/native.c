@@ -180,31 +180,6 @@ TEST(a_refused_release_is_sent_as_a_script) { /* R21 R7 R12 */
   end_without_a_key();
 }
 
-/* What was under way behind it is put back too, as after any lost connection. */
-TEST(many_releases_refused_at_once_are_sent_as_scripts) { /* R7 R8 R12 */
-  enum { MANY = 12 };
-  static redlock_lock many[MANY];
-  int i;
-  world_native(3);
-  for (i = 0; i < MANY; i++)
-    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 60000, 0), REDLOCK_OK);
-  run_for(10);
-  SET_SERVERS(0, 2, store.refuse_natives, 1);
-  fake.server[2].reply_ms = 7;
-  for (i = 0; i < MANY; i++) {
-    CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
-    fake_sleep(&fake, i % 3 == 0);
-    take_all(&rl);
-  }
-  run_for(SERVER_TIMEOUT);
-  for (i = 0; i < MANY; i++) {
-    CHECK(many[i].status == REDLOCK_OK || many[i].status == REDLOCK_NO_QUORUM);
-    CHECK_EQ(fake_holders(&fake, numbered(i)), 0);
-  }
-  run_for(20);
-  end_without_a_key();
-}
-
 /* Only rights and unknown commands are a matter of the form: any other error stands, as it would
    for a script. */
 TEST(errors_to_a_native_release_stand) { /* R10 R15 R27 */

@@ -231,22 +231,8 @@ TEST(full_sockets_decide_at_once) { /* R6 R13 R14 R16 */
   }
 }
 
-/* The connection is kept for the longer lock; the shorter one's SET is in its socket in part. */
-TEST(a_release_is_never_too_old_behind_its_set) { /* R7 R13 */
-  world(5);
-  freeze(4, 4);
-  take_and_release("long", 60000);
-  leave_room(4, 10);
-  take_and_release("short", 500);
-  run_for(1000);
-  fake.server[4].socket_room = SIZE_MAX;
-  fake_thaw(&fake, 4);
-  run_for(5);
-  CHECK_EQ(sets(4), 2);
-  end_without_a_key();
-}
-
-/* All of the short one's SET fits, and nothing of its release. The SET's reply is the last that is
+/* The connection is kept for the longer lock. All of the shorter one's SET fits in its socket, and
+   nothing of its release. The SET's reply is the last that is
    outstanding, and comes when the release is older than its ttl. */
 static void let_the_release_age(int64_t ttl_ms) {
   world(5);

@@ -149,21 +149,6 @@ TEST(pushes_while_voting_count) { /* R26 */
   CHECK(now() - fake_nth(&fake, 0, FAKE_SET, 2)->at <= A_MOMENT);
 }
 
-/* It is freed after the refusal, and before anything that may follow it. */
-TEST(a_release_just_after_the_refusal_is_noticed) { /* R26 */
-  world_waking(3);
-  SET_SERVERS(0, 2, reply_ms, 5);
-  occupy(0, 2, "r", HELD_MS);
-  start_waiter();
-  while (sets(2) < 3) { /* whatever the first ones may have read changes all the time */
-    release_at(0, 2);
-    occupy(0, 2, "r", HELD_MS);
-    run_for(1);
-  }
-  release_at(0, 2);
-  comes_soon();
-}
-
 TEST(a_taken_that_comes_later_needs_no_release) { /* R7 R26 */
   int i;
   world_waking(5);
@@ -270,19 +255,6 @@ TEST(pushes_between_replies_leave_each_vote_as_it_is) { /* R4 R8 R26 */
   }
 }
 
-/* Each extension of a kept lock is pushed, and it is still taken. */
-TEST(an_extension_is_pushed_and_no_more) { /* R26 */
-  world_waking(3);
-  CHECK_EQ(redlock_acquire(&rl, &other, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
-  start_waiter();
-  run_for(LONG);
-  CHECK_EQ(lock.status, REDLOCK_PENDING);
-  CHECK(sets(0) >= 20 && sets(0) <= 3 + 4 * LONG / 500);
-  CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
-  comes_soon();
-}
-
 TEST(a_release_by_the_same_client_wakes) { /* R26 */
   world_waking(3);
   CHECK_EQ(redlock_acquire(&rl, &other, "r", 60000, 0), REDLOCK_OK);
@@ -316,17 +288,6 @@ TEST(a_tracked_attempt_needs_memory) { /* R26 */
   CHECK_EQ(fake_holders(&fake, "r"), 0);
   SET_SERVERS(0, 2, store.error, 0);
   CHECK_EQ(finish(&lock), REDLOCK_OK);
-}
-
-/* Those who wait stand before all others: behind them there is nobody to tell. */
-TEST(a_waiter_behind_a_kept_lock_is_woken) { /* R26 */
-  world_waking(3);
-  CHECK_EQ(redlock_acquire(&rl, &other, "kept", 60000, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_keep(&rl, &other, 0), REDLOCK_OK);
-  wait_for_held(0, 2);
-  run_for(FALLBACK_MS + 1);
-  release_at(0, 2);
-  comes_soon();
 }
 
 /* The push was lost with its connection: that it is ready again counts as one. */
