@@ -31,22 +31,6 @@ TEST(a_taken_lock_is_rolled_back_where_it_may_be_set) { /* R7 */
   CHECK_EQ(fake_live_keys(&fake), 3);
 }
 
-/* While it stands still it gets no further SET, and no release for one that it did not get. */
-TEST(an_attempt_is_rolled_back_only_where_it_went) { /* R7 */
-  world(3);
-  occupy(0, 1, "r", 60000);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
-  run_for(5);
-  freeze(2, 2);
-  run_for(2000);
-  thaw(2, 2);
-  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
-  run_for(5);
-  CHECK(sets(2) > 1);
-  CHECK(sets(2) < sets(0));
-  CHECK_EQ(sets(2), fake_count(&fake, 2, FAKE_RELEASE));
-}
-
 TEST(a_roll_back_leaves_at_once_and_is_not_waited_for) { /* R7 */
   world(5);
   occupy(0, 2, "r", 10000);
