@@ -20,23 +20,6 @@ TEST(a_kept_lock_is_extended_at_half_of_its_validity) { /* R20 */
   CHECK_EQ(fake_holders(&fake, "r"), 5);
 }
 
-/* Those that fall due first are extended first, however many wait for room. */
-TEST(many_are_kept_in_turn) { /* R11 R19 */
-  static redlock_lock many[80];
-  int i;
-  prepare(3);
-  options.server_timeout_ms = 1000;
-  ready();
-  for (i = 0; i < 80; i++) {
-    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 1000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
-  }
-  SET_SERVERS(0, 2, reply_ms, 100);
-  run_for(20000);
-  CHECK_EQ(handed_count, 0); /* none was lost */
-  CHECK_EQ(fake_live_keys(&fake), 80 * 3);
-}
-
 TEST(no_limit_asked_for_is_that_of_the_options) { /* R20 */
   held_for_kept(1000, 2000);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);

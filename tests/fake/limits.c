@@ -78,20 +78,6 @@ TEST(hundreds_of_starts_wait_for_room) { /* R11 R1 */
   end_without_a_key();
 }
 
-TEST(hundreds_are_granted_beside_a_stalled_server) { /* R11 R13 R16 */
-  int i;
-  world(5);
-  freeze(2, 2);
-  start_many();
-  CHECK(wait_for_all() < 1000);
-  all_came_to(REDLOCK_OK);
-  for (i = 0; i < MANY; i++) (void)redlock_start_release(&rl, &many[i]);
-  run_for(5000);
-  fake_thaw(&fake, 2);
-  run_for(20000);
-  end_without_a_key();
-}
-
 TEST(hundreds_cancelled_in_the_queue_leave_nothing) { /* R11 */
   int i;
   world(3);

@@ -60,15 +60,6 @@ TEST(slow_attempts_back_off_longer) { /* R9 */
   CHECK(longest_back_off_ms(2, 14) <= 20 + 1 + 42);
 }
 
-TEST(max_attempts_is_exact) { /* R9 */
-  uint32_t n;
-  for (n = 1; n <= 4; n++) {
-    prepare(3);
-    try_in_vain(n);
-    CHECK_EQ(sets(0), n);
-  }
-}
-
 /* Servers hang, or say TAKEN, or tell waiters too. */
 TEST(wait_ms_is_kept) { /* R9 R10 R26 */
   enum { HANG, POLLED, TELL, HOWS };
