@@ -13,15 +13,14 @@ static void prepare_urls(int count, const char *user, const char *path) {
   }
 }
 
-static void ask_password(const char *username, const char *password) {
-  SET_SERVERS(0, fake.servers - 1, store.username, username);
+static void ask_password(const char *password) {
   SET_SERVERS(0, fake.servers - 1, store.password, password);
 }
 
 TEST(a_handshake_goes_alone_in_one_round_trip) { /* R4 */
   const struct fake_command *auth, *select, *set;
   prepare_urls(3, ":secret@", "/3");
-  ask_password(NULL, "secret");
+  ask_password("secret");
   SET_SERVERS(0, 2, request_ms, 10);
   ready();
   start_timing();
@@ -41,7 +40,7 @@ TEST(a_handshake_goes_alone_in_one_round_trip) { /* R4 */
 TEST(a_connection_lost_in_its_handshake_is_not_made_again_in_vain) { /* R27 */
   int opens;
   prepare_urls(1, ":secret@", "/3");
-  ask_password(NULL, "secret");
+  ask_password("secret");
   fake.server[0].cut_in = 5;
   fake.server[0].cuts = 1000;
   fake.server[0].send_chunk = 3;
@@ -60,7 +59,7 @@ TEST(a_long_password_leaves_in_pieces) {
   static char password[70000];
   memset(password, 'p', sizeof password - 1);
   prepare(3);
-  ask_password(NULL, password);
+  ask_password(password);
   options.password = password;
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -69,7 +68,7 @@ TEST(a_long_password_leaves_in_pieces) {
 TEST(a_wrong_password_is_kept_and_told) { /* R4 R15 */
   int i;
   prepare(3);
-  ask_password(NULL, "secret");
+  ask_password("secret");
   options.password = "guess";
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
@@ -126,7 +125,7 @@ TEST(no_set_reaches_the_wrong_database) { /* R4 */
 TEST(a_handshake_in_pieces_owes_no_more) { /* R13 */
   int i;
   prepare_urls(3, ":secret@", "/3");
-  ask_password(NULL, "secret");
+  ask_password("secret");
   SET_SERVERS(0, 2, send_chunk, 7);
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
@@ -139,7 +138,7 @@ TEST(a_handshake_in_pieces_owes_no_more) { /* R13 */
 TEST(a_silent_handshake_is_given_up) { /* R14 R27 */
   redlock_fd want[3];
   prepare_urls(3, ":secret@", "");
-  ask_password(NULL, "secret");
+  ask_password("secret");
   freeze(2, 2);
   ready();
   take_and_release("r", 100);
@@ -152,7 +151,7 @@ TEST(a_silent_handshake_is_given_up) { /* R14 R27 */
 TEST(an_answer_to_what_has_not_left_is_none) { /* R4 R8 */
   int i;
   prepare(3);
-  ask_password(NULL, "secret");
+  ask_password("secret");
   options.password = "secret";
   for (i = 0; i < 3; i++) {
     fake.server[i].send_chunk = fake.server[i].socket_room = 5;

@@ -5,9 +5,8 @@ enum { CALLS = 200, TTL = 2000 };
 
 static int is_defined(redlock_status got) { return got >= REDLOCK_SYSTEM && got <= REDLOCK_OK; }
 
-/* Something of everything: take, extend, keep, be refused, wait, free. No lock without the caller's
-   knowing: unless it was told OK, no quorum of servers may keep the key once the roll-backs have had
-   their time. */
+/* Something of everything: take, extend, keep, be refused, wait, free. Unless the caller was told
+   OK, no quorum of servers may keep the key once the roll-backs have had their time. */
 static void life(void) {
   redlock_status got = redlock_acquire(&rl, &lock, "r", TTL, 300);
   CHECK(is_defined(got));
