@@ -483,19 +483,6 @@ TEST(a_round_that_asks_for_clocks_ends_in_time) { /* R10 R16 R25 */
   CHECK_EQ(set(1, TRIES - 1)->token, 0);
 }
 
-/* One said yes, one refused the token, and the third had its time. */
-TEST(no_round_begins_when_a_silent_server_took_the_time) { /* R25 R10 R7 */
-  fenced(3);
-  count(1, 1, "r:fence", wall_us(0) + QUARTER_US + SECOND_US);
-  freeze(2, 2);
-  CHECK_IN_MS(take("r"), REDLOCK_TAKEN, SERVER_TIMEOUT);
-  CHECK_EQ(lock.votes[1], REDLOCK_VOTE_LOW);
-  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_TIMEOUT);
-  run_for(10);
-  CHECK_EQ(sets(0), 1);
-  CHECK_EQ(fake_holders(&fake, "r"), 0);
-}
-
 /* Nobody tells when a counter is within reach again: it is polled, more and more rarely. */
 static void a_refused_waiter(int stepped_back) {
   prepare_fenced(3);

