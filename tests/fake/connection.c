@@ -134,23 +134,6 @@ TEST(a_slow_server_gets_a_granted_set_while_it_is_young) { /* R12 (b) */
 
 TEST(a_slow_server_gets_no_set_that_was_released) { connect_late(30, 1, 0); } /* R12 (b) */
 
-/* It was opened for a command that grew old before it stood; the server may have closed it. */
-TEST(an_unused_connection_serves_or_is_replaced) { /* R14 R16 */
-  int closed;
-  for (closed = 0; closed < 2; closed++) {
-    world(1);
-    fake.server[0].connect_ms = SERVER_TIMEOUT + 10;
-    fake_reset(&fake, 0, FAKE_RST);
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-    run_for(5000);
-    CHECK_EQ(fake.server[0].connections, 2);
-    fake.server[0].connect_ms = 0;
-    if (closed) fake_reset(&fake, 0, FAKE_FIN);
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, closed ? 100 : 0), REDLOCK_OK);
-    CHECK_EQ(fake.server[0].connections, 2 + closed);
-  }
-}
-
 TEST(late_replies_of_many_commands_are_dropped) { /* R8 R13 */
   int i;
   world(5);
