@@ -84,7 +84,7 @@ static void pass_attempts(const redlock_lock *l, int count, long age_ms) {
   }
 }
 
-/* How long it takes until the old one gets what is free now, in ms, and lets go; at most a minute. */
+/* How long, in ms, until the old one gets what is free now, and lets go: a minute at most. */
 static int64_t time_to_win(void) {
   int64_t start = now(), end_ms;
   let_go();
