@@ -46,21 +46,22 @@ static int64_t open_gap(int server, int k) {
   return -1;
 }
 
-TEST(backoff_grows_and_is_bounded) { /* R14 */
+TEST(backoff_is_random_and_grows_and_is_bounded) { /* R14 */
   int opens, k, early = 0;
-  int64_t most = 0;
+  int64_t most = 0, least = 20000; /* of the long ones */
   prepare(3);
   fake.server[2].refuses = 1;
   ready();
-  use_for(120000);
+  use_for(400000);
   opens = fake.server[2].connections;
-  CHECK(opens >= 5 && opens <= 400);
+  CHECK(opens > 300 && opens <= 1200);
   for (k = 1; k < opens; k++) {
     if (open_gap(2, k) > most) most = open_gap(2, k);
     early += open_gap(2, k) < 60;
+    if (k > 20 && open_gap(2, k) < least) least = open_gap(2, k);
   }
   CHECK(early <= 6); /* soon at first, then not any more */
-  CHECK(most > 400 && most <= 20000);
+  CHECK(least >= 500 && most > least + 300 && most <= 20000); /* also after hundreds of failures */
   fake.server[2].refuses = 0;
   use_for(most * 3);
   forget_log();
@@ -83,69 +84,19 @@ TEST(a_slow_connect_has_its_whole_time) { /* R14 R27 */
   CHECK_EQ(fake.server[1].connections, 1);
 }
 
-TEST(backoff_is_random) { /* R14 */
-  int64_t gap[2][6];
-  int run, k;
-  for (run = 0; run < 2; run++) {
-    prepare(3);
-    fake.seed = (uint64_t)run * 12345;
-    fake.server[2].refuses = 1;
-    ready();
-    for (k = 0; k < 4000; k++) run_for(5), (void)redlock_acquire(&rl, &lock, "r", 1000, 0);
-    for (k = 0; k < 6; k++) gap[run][k] = open_gap(2, k + 1);
-  }
-  CHECK(memcmp(gap[0], gap[1], sizeof gap[0]) != 0);
-}
-
-TEST(a_black_hole_has_one_attempt_pending) { /* R14 */
-  prepare(3);
-  fake.server[2].connect_ms = FAKE_NEVER;
-  ready();
-  use_for(60000);
-  CHECK(fake_open_count(&fake) <= 3);
-  CHECK(fake.server[2].connections > 3 && fake.server[2].connections < 60);
-}
-
-TEST(an_acquire_without_a_descriptor_fails) { /* R14 R23 */
-  prepare(5);
-  SET_SERVERS(0, 4, open_fails, 1);
-  ready();
-  CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM, SERVER_TIMEOUT);
-  SET_SERVERS(0, 4, open_fails, 0);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_OK);
-}
-
-TEST(a_lost_connection_voids_what_it_owed) { /* R12 */
-  world(3);
-  fake.server[2].reply_ms = 30;
-  occupy(0, 0, "r", 1000); /* so that the third server is needed */
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
-  run_for(10);
-  fake_reset(&fake, 2, FAKE_RST);
-  run_for(20);
-  CHECK_EQ(handed_count, 1);
-  CHECK_EQ(lock.status, REDLOCK_TAKEN);
-  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_UNREACHABLE);
-  run_for(2000);
-  CHECK_EQ(sets(2), 1); /* not again */
-}
-
 enum { HANDSHAKE = 140 }; /* bytes ahead of the first SET */
 
 TEST(a_set_goes_once_whatever_byte_was_the_last) { /* R12 */
   size_t k;
   for (k = 0; k < 130 + HANDSHAKE; k++) {
-    size_t i, before = 0;
+    const struct fake_command *set;
     prepare(3);
     fake.server[2].cut_in = k;
     fake.server[2].cuts = 1;
-    ready();
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+    ready_and_hold(1000);
     run_for(45);
-    for (i = 0; i < fake.logged; i++)
-      before += fake.log[i].server == 2 && fake.log[i].kind == FAKE_SET &&
-                fake.log[i].connection > 1;
-    CHECK(k <= HANDSHAKE || before == 0); /* some byte had left: never on another connection */
+    set = fake_nth(&fake, 2, FAKE_SET, 0);
+    CHECK(k <= HANDSHAKE || !set || set->connection == 1); /* some byte of it had left there */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     run_for(1500);
     end_without_a_key();
@@ -155,8 +106,7 @@ TEST(a_set_goes_once_whatever_byte_was_the_last) { /* R12 */
 TEST(an_old_release_is_not_sent_any_more) { /* R12 (a): younger than its ttl */
   world_with_lock(3, 1000);
   run_for(2);
-  fake.server[2].refuses = 1;
-  fake_reset(&fake, 2, FAKE_RST);
+  take_away(2, 2);
   run_for(1);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   run_for(3000);
@@ -184,37 +134,11 @@ TEST(a_slow_server_gets_a_granted_set_while_it_is_young) { /* R12 (b) */
 
 TEST(a_slow_server_gets_no_set_that_was_released) { connect_late(30, 1, 0); } /* R12 (b) */
 
-TEST(a_connection_that_ends_while_idle_is_made_again) { /* R12 R14 R16 */
-  world(3);
-  restart(0, 1);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_OK);
-  reset(0, 1, FAKE_FIN); /* an idle timeout of the server's */
-  run_for(1000);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2000), REDLOCK_OK);
-}
-
-/* It was opened for a command that grew old before it stood; the server may have closed it. */
-TEST(an_unused_connection_serves_or_is_replaced) { /* R14 R16 */
-  int closed;
-  for (closed = 0; closed < 2; closed++) {
-    world(1);
-    fake.server[0].connect_ms = SERVER_TIMEOUT + 10;
-    fake_reset(&fake, 0, FAKE_RST);
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-    run_for(5000);
-    CHECK_EQ(fake.server[0].connections, 2);
-    fake.server[0].connect_ms = 0;
-    if (closed) fake_reset(&fake, 0, FAKE_FIN);
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, closed ? 100 : 0), REDLOCK_OK);
-    CHECK_EQ(fake.server[0].connections, 2 + closed);
-  }
-}
-
-TEST(late_replies_of_many_commands_are_dropped) { /* R8 */
+TEST(late_replies_of_many_commands_are_dropped) { /* R8 R13 */
   int i;
   world(5);
   fake.server[4].reply_ms = 45;
-  for (i = 0; i < 40; i++) take_and_release("r", 1000);
+  for (i = 0; i < 500; i++) take_and_release("r", 1000); /* owing much is no reason to close */
   occupy(2, 4, "busy", 10000); /* while OKs for other locks are on their way */
   CHECK_EQ(redlock_acquire(&rl, &lock, "busy", 1000, 0), REDLOCK_TAKEN);
   run_for(200);

@@ -79,17 +79,6 @@ TEST(the_locks_value_is_not_shown) { /* R15 */
   }
 }
 
-TEST(an_error_is_gone_after_a_good_reply) { /* R15 */
-  world(3);
-  fake_answer(&fake, 0, FAKE_SET, 1, errors[0]);
-  hold("r", 1000);
-  run_for(5);
-  CHECK(is_kept(0, errors[0]));
-  CHECK_EQ(redlock_acquire(&rl, &other, "s", 1000, 0), REDLOCK_OK);
-  run_for(5);
-  CHECK(strcmp(redlock_server_error(&rl, 0), "") == 0);
-}
-
 /* The roll-back behind a refused SET is answered well, for it has nothing to delete. That does not
    say that the next SET will be taken. */
 TEST(a_roll_back_that_finds_nothing_leaves_the_error) { /* R15 R7 */

@@ -68,7 +68,7 @@ struct fake_command {
   struct fake_text key, value;
   long long ttl_ms;
   int fenced; /* a SET by the script of R25 */
-  long long token, max_ttl_ms;
+  long long token;
   int tracked; /* a SET by a script that reads the key if it is refused */
   int adopts; /* a SET that wants another value to be there (R28) */
   int native; /* a release by a command of the server's own */
@@ -113,7 +113,6 @@ struct fake_server {
   const char *greeting;            /* said before anything was asked ... */
   int hangs_up;                    /* ... and then the connection ends */
   int loses_pushes, pushes;
-  int64_t reap_ms;                 /* so long after a key has expired it is seen to */
   int64_t wall_us;                 /* its wall clock less the others' */
   int64_t started_at;
   unsigned run_id;
@@ -148,14 +147,12 @@ struct fake {
   long calls[FAKE_HOOKS], most_calls; /* more of one hook: the client never ends */
   int fail_hook; /* FAKE_ANY = none */
   long fail_from, fail_until;
-  int clock_stays; /* io->wait takes no time: for what must end without it */
   void (*on_call)(struct fake *f, enum fake_hook hook, int server);
   redlock_lock *watched[FAKE_WATCHED]; /* a step without a reason does not change them */
   int idle;          /* such a step is under way: no hook may act */
   int64_t named_at;  /* when the client said there will be something to do */
   unsigned wanted[FAKE_SERVERS]; /* the events it said it waits for */
   int idle_waits;    /* waits in a row without an act or time between */
-  long reasons;
   char misuse[112]; /* the first breach of redlock_io's contract; "" = none */
 };
 

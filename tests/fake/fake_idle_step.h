@@ -63,7 +63,6 @@ static inline void fake_check_reason(struct fake *f, struct fake_client *client,
     f->now_ms = (f->named_at < until ? f->named_at : until) - 1;
     fake_idle_step(f, client);
     f->now_ms = now;
-    f->reasons++;
   }
   f->idle = 0;
 }

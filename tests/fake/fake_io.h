@@ -169,8 +169,7 @@ static inline int64_t fake_next_expiry(const struct fake *f, int server) {
   int i;
   if (!fake_read_count(f, server)) return next;
   for (i = 0; i < s->store.keys; i++)
-    if (s->store.key[i].used)
-      next = fake_sooner(f, next, s->store.key[i].expires_ms + 1 + s->reap_ms);
+    if (s->store.key[i].used) next = fake_sooner(f, next, s->store.key[i].expires_ms + 1);
   return next;
 }
 
@@ -213,7 +212,6 @@ static inline int fake_wait(void *ctx, const redlock_fd *want, int count, int64_
   int64_t end = timeout_ms < 0 ? FAKE_NEVER : f->now_ms + timeout_ms;
   int ready;
   if (fake_enter(f, FAKE_WAIT, -1)) return -1;
-  if (f->clock_stays) return 0;
   fake_check_spin(f);
   while ((ready = fake_ready_count(f, client, want, count)) == 0 && f->now_ms < end) {
     int64_t next = fake_next_event(f);

@@ -64,10 +64,6 @@ static inline struct fake_rule *fake_answer(struct fake *f, int server, int kind
   return r;
 }
 
-static inline void fake_freeze(struct fake *f, int server) {
-  f->server[server].thaw_at = FAKE_NEVER;
-}
-
 static inline void fake_thaw(struct fake *f, int server) {
   f->server[server].thaw_at = f->now_ms;
   fake_run(f);
@@ -98,13 +94,9 @@ static inline void fake_put(struct fake *f, int server, const char *key, const c
   (void)store_put(&f->server[server].store, 0, arg_of(key), arg_of(value), ttl_ms);
 }
 
-static inline struct key *fake_key_in(struct fake *f, int server, int db, const char *key) {
-  f->server[server].store.now_ms = f->now_ms;
-  return store_find(&f->server[server].store, db, arg_of(key));
-}
-
 static inline struct key *fake_key_at(struct fake *f, int server, const char *key) {
-  return fake_key_in(f, server, 0, key);
+  f->server[server].store.now_ms = f->now_ms;
+  return store_find(&f->server[server].store, 0, arg_of(key));
 }
 
 static inline void fake_forget(struct fake *f, int server, const char *key) {

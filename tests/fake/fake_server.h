@@ -39,9 +39,7 @@ static inline void fake_describe_script(struct fake_command *c, const struct fak
   c->adopts = (c->fenced || c->tracked) &&
              (c->value.size < a->arg[at + 1].size ||
               memcmp(c->value.byte, a->arg[at + 1].at, a->arg[at + 1].size) != 0);
-  if (!c->fenced) return;
-  c->token = fake_arg_number(a, 8);
-  c->max_ttl_ms = fake_arg_number(a, 9);
+  if (c->fenced) c->token = fake_arg_number(a, 8);
 }
 
 static inline void fake_describe(struct fake_command *c, const struct fake_args *a) {
@@ -154,15 +152,13 @@ static inline void fake_run(struct fake *f) {
   for (i = f->connections; i-- > 0;) {
     struct fake_connection *c = &f->connection[i];
     struct fake_args args;
-    int got = FAKE_PART;
+    long got = 0;
     if (f->server[c->server].thaw_at > f->now_ms) continue;
-    while (c->in.next < c->in.end &&
-           (got = fake_read_command(&c->in, f->now_ms, &args)) == FAKE_WHOLE)
+    while (c->in.next < c->in.end && (got = fake_read_command(&c->in, f->now_ms, &args)) > 0)
       fake_execute(f, c, &args);
-    if (got == FAKE_MALFORMED) {
-      fake_misuse(f, "malformed command", c->server);
-      c->in.next = c->in.end;
-    }
+    if (got >= 0) continue;
+    fake_misuse(f, "malformed command", c->server);
+    c->in.next = c->in.end;
   }
 }
 

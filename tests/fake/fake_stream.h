@@ -34,15 +34,14 @@ struct fake_args {
   int64_t at; /* when its last byte arrived */
 };
 
-enum { FAKE_MALFORMED = -1, FAKE_PART = 0, FAKE_WHOLE = 1 };
-
-/* Takes one command that has arrived by `now` off the stream. */
-static inline int fake_read_command(struct fake_stream *s, int64_t now, struct fake_args *a) {
+/* Takes one command that has arrived by `now` off the stream; returns its size. 0 = not all of it
+   has, < 0 = it is malformed. */
+static inline long fake_read_command(struct fake_stream *s, int64_t now, struct fake_args *a) {
   long used = request_parse(s->byte + s->next, fake_stream_ready(s, now), a->arg, &a->count);
-  if (used <= 0) return used ? FAKE_MALFORMED : FAKE_PART;
+  if (used <= 0) return used;
   s->next += (size_t)used;
   a->at = s->at[s->next - 1];
-  return FAKE_WHOLE;
+  return used;
 }
 
 static inline long long fake_arg_number(const struct fake_args *a, int i) {

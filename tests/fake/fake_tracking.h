@@ -50,15 +50,14 @@ static inline void fake_invalidate(struct fake *f, int server, struct arg name, 
   }
 }
 
-/* What has expired is seen: all of it in time, or one key that is looked at. */
+/* What has expired is seen: all of it, or one key that is looked at. */
 static inline void fake_reap(struct fake *f, int server, const struct fake_text *name, int64_t at) {
   struct fake_server *s = &f->server[server];
   int i;
   for (i = 0; i < s->store.keys; i++) {
     struct key *key = &s->store.key[i];
     struct arg its = {key->name, key->name_size};
-    int same = name && fake_text_is(name, its);
-    if (!key->used || at <= key->expires_ms + (same ? 0 : s->reap_ms) || (name && !same)) continue;
+    if (!key->used || at <= key->expires_ms || (name && !fake_text_is(name, its))) continue;
     key->used = 0;
     fake_invalidate(f, server, its, at, NULL);
   }

@@ -104,6 +104,14 @@ static inline int64_t elapsed_ms(void) { return now() - timed_from; }
     CHECK(elapsed_ms() <= (ms)); \
   } while (0)
 
+/* It was kept, and is returned once, since it is lost or its time is up. */
+static inline void is_lost_once(const redlock_lock *l, redlock_status why) {
+  CHECK_EQ(handed_count, 1);
+  CHECK(handed[0] == l);
+  CHECK_EQ(l->operation, REDLOCK_LOST);
+  CHECK_EQ(l->status, why);
+}
+
 static inline void take_all(redlock *client) {
   redlock_lock *l;
   while ((l = redlock_step(client)) != NULL) note(l);
@@ -187,7 +195,6 @@ static inline void world_waking(int count) {
 static inline int sets(int server) { return fake_count(&fake, server, FAKE_SET); }
 
 /* Of the calls of this hook from now on, the first of which is 1, these fail. */
-
 static inline void fail_calls(int hook, long from, long until) {
   fake.calls[hook] = 0;
   fake.fail_hook = hook;
@@ -264,6 +271,20 @@ static inline void release_into_a_full_socket(void) {
 
 /* ---- What happens to servers first to last ---- */
 
+/* Replies take 1 ms from the first, 2 from the next, and so on. */
+static inline void answer_in_turn(void) {
+  int i;
+  for (i = 0; i < fake.servers; i++) fake.server[i].reply_ms = i + 1;
+}
+
+/* They are gone, and stay away. */
+static inline void take_away(int first, int last) {
+  for (; first <= last; first++) {
+    fake.server[first].refuses = 1;
+    fake_reset(&fake, first, FAKE_RST);
+  }
+}
+
 /* Another client's key. */
 static inline void occupy(int first, int last, const char *key, int64_t ttl_ms) {
   for (; first <= last; first++) fake_put(&fake, first, key, "foreign", ttl_ms);
@@ -278,6 +299,19 @@ static inline int keys_are(int first, int last, const char *key, const char *val
   for (; first <= last; first++)
     if (!fake_key_is(&fake, first, key, value)) return 0;
   return 1;
+}
+
+/* The key begins with the lock's value. */
+static inline int has_value_of(int server, const char *key, const redlock_lock *l) {
+  const struct key *found = fake_key_at(&fake, server, key);
+  return found && found->value_size >= 20 && memcmp(found->value, l->value, 20) == 0;
+}
+
+/* How long the holder of "r" had waited since its first wake-up; 0 = its value does not say. */
+static inline long age_in_value(void) {
+  const struct key *key = fake_key_at(&fake, 0, "r");
+  const unsigned char *age = key ? key->value + 20 : NULL;
+  return age && key->value_size == 23 ? age[0] * 65536L + age[1] * 256L + age[2] : 0;
 }
 
 /* It fails where it is written. */
@@ -296,9 +330,7 @@ static inline void servers_answer(int first, int last, int kind, int times, cons
   for (; first <= last; first++) fake_answer(&fake, first, kind, times, bytes);
 }
 
-static inline void freeze(int first, int last) {
-  for (; first <= last; first++) fake_freeze(&fake, first);
-}
+static inline void freeze(int first, int last) { SET_SERVERS(first, last, thaw_at, FAKE_NEVER); }
 
 static inline void thaw(int first, int last) {
   for (; first <= last; first++) fake_thaw(&fake, first);

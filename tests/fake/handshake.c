@@ -13,15 +13,14 @@ static void prepare_urls(int count, const char *user, const char *path) {
   }
 }
 
-static void ask_password(const char *username, const char *password) {
-  SET_SERVERS(0, fake.servers - 1, store.username, username);
+static void ask_password(const char *password) {
   SET_SERVERS(0, fake.servers - 1, store.password, password);
 }
 
 TEST(a_handshake_goes_alone_in_one_round_trip) { /* R4 */
   const struct fake_command *auth, *select, *set;
   prepare_urls(3, ":secret@", "/3");
-  ask_password(NULL, "secret");
+  ask_password("secret");
   SET_SERVERS(0, 2, request_ms, 10);
   ready();
   start_timing();
@@ -37,27 +36,11 @@ TEST(a_handshake_goes_alone_in_one_round_trip) { /* R4 */
   CHECK(!fake_key_at(&fake, 0, "r")); /* database 3, not 0 */
 }
 
-TEST(a_password_is_said_once_for_each_connection) {
-  prepare_urls(3, ":secret@", "/3");
-  ask_password(NULL, "secret");
-  ready_and_warm();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  run_for(2);
-  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 0);
-  fake_reset(&fake, 0, FAKE_RST);
-  run_for(1000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
-  run_for(1000);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
-  CHECK_EQ(fake_count(&fake, 0, FAKE_AUTH), 1);
-  CHECK_EQ(fake_count(&fake, 1, FAKE_AUTH), 0);
-}
-
 /* A connection that is lost in the middle of its handshake is not made again for nothing. */
 TEST(a_connection_lost_in_its_handshake_is_not_made_again_in_vain) { /* R27 */
   int opens;
   prepare_urls(1, ":secret@", "/3");
-  ask_password(NULL, "secret");
+  ask_password("secret");
   fake.server[0].cut_in = 5;
   fake.server[0].cuts = 1000;
   fake.server[0].send_chunk = 3;
@@ -76,7 +59,7 @@ TEST(a_long_password_leaves_in_pieces) {
   static char password[70000];
   memset(password, 'p', sizeof password - 1);
   prepare(3);
-  ask_password(NULL, password);
+  ask_password(password);
   options.password = password;
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
@@ -85,7 +68,7 @@ TEST(a_long_password_leaves_in_pieces) {
 TEST(a_wrong_password_is_kept_and_told) { /* R4 R15 */
   int i;
   prepare(3);
-  ask_password(NULL, "secret");
+  ask_password("secret");
   options.password = "guess";
   ready();
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
@@ -138,53 +121,12 @@ TEST(no_set_reaches_the_wrong_database) { /* R4 */
   CHECK_EQ(lock.votes[2] == REDLOCK_VOTE_YES, 0);
 }
 
-/* The connection to the last server is lost, and the next one is not let into its database: the
-   socket takes the handshake and nothing more until the refusal is known. */
-TEST(no_extension_follows_a_refused_handshake) { /* R4 */
-  const size_t handshake = sizeof "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n" - 1;
-  prepare_urls(3, "", "/3");
-  ready_and_hold(60000);
-  run_for(5);
-  forget_log();
-  fake.server[0].reply_ms = SERVER_TIMEOUT / 2; /* so that the extension is still under way */
-  fake.server[2].store.databases = 1;
-  fake.server[2].socket_room = handshake;
-  fake_freeze(&fake, 2);
-  fake_reset(&fake, 2, FAKE_RST);
-  CHECK(redlock_step(&rl) == NULL);
-  CHECK_EQ(redlock_start_extend(&rl, &lock, 60000), REDLOCK_PENDING);
-  run_for(5);
-  fake.server[2].socket_room = 0;
-  fake_thaw(&fake, 2);
-  run_for(5);
-  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_ERROR);
-  fake.server[2].socket_room = SIZE_MAX;
-  CHECK_EQ(finish(&lock), REDLOCK_OK);
-  run_for(5);
-  CHECK(fake_count(&fake, 2, FAKE_SELECT) >= 1);
-  CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 0);
-  CHECK(strstr(redlock_server_error(&rl, 2), "DB index") != NULL);
-}
-
-/* Each of its replies is owed once, however many pieces it leaves in. */
-TEST(a_handshake_in_pieces_owes_no_more) { /* R13 */
-  int i;
-  prepare_urls(3, ":secret@", "/3");
-  ask_password(NULL, "secret");
-  SET_SERVERS(0, 2, send_chunk, 7);
-  ready();
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
-  run_for(2 * SERVER_TIMEOUT);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].connections, 1);
-}
-
 /* Nobody needs the server any more that was asked who it is and says nothing. */
-TEST(a_silent_handshake_is_given_up) { /* R14 R27 */
+TEST(a_silent_handshake_is_given_up) { /* R13 R14 R27 */
   redlock_fd want[3];
   prepare_urls(3, ":secret@", "");
-  ask_password(NULL, "secret");
-  fake_freeze(&fake, 2);
+  ask_password("secret");
+  freeze(2, 2);
   ready();
   take_and_release("r", 100);
   run_for(5000);
@@ -196,7 +138,7 @@ TEST(a_silent_handshake_is_given_up) { /* R14 R27 */
 TEST(an_answer_to_what_has_not_left_is_none) { /* R4 R8 */
   int i;
   prepare(3);
-  ask_password(NULL, "secret");
+  ask_password("secret");
   options.password = "secret";
   for (i = 0; i < 3; i++) {
     fake.server[i].send_chunk = fake.server[i].socket_room = 5;

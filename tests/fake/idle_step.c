@@ -39,15 +39,21 @@ TEST(r14_a_connect_that_hangs_is_given_up_in_time_for_an_acquire) {
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
 }
 
-/* Two releases fill the ring but for what is spared, the others wait in the queue. */
-TEST(r11_a_cancel_that_frees_room_wakes_the_queue) {
-  static redlock_lock many[5];
-  char name[] = "a";
-  int64_t start;
+static redlock_lock many[5];
+
+/* The first two with that ttl. */
+static void hold_five(uint32_t ttl_ms) {
   int i;
   slow_world();
-  for (i = 0; i < 5; i++, name[0]++)
-    CHECK_EQ(redlock_acquire(&rl, &many[i], name, 60000, 0), REDLOCK_OK);
+  for (i = 0; i < 5; i++)
+    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), i < 2 ? ttl_ms : 60000, 0), REDLOCK_OK);
+}
+
+/* Two releases fill the ring but for what is spared, the others wait in the queue. */
+TEST(r11_a_cancel_that_frees_room_wakes_the_queue) {
+  int64_t start;
+  int i;
+  hold_five(60000);
   freeze(0, 2);
   for (i = 0; i < 5; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
   run_for(10);
@@ -96,12 +102,8 @@ TEST(r11_a_part_of_a_command_pins_that_command_alone) {
    A release that waits for room is dropped when it is cancelled, and its value lives until its
    ttl. */
 TEST(r11_a_cancelled_release_without_room_is_dropped) {
-  static redlock_lock many[5];
-  char name[] = "a";
   int i;
-  slow_world();
-  for (i = 0; i < 5; i++, name[0]++)
-    CHECK_EQ(redlock_acquire(&rl, &many[i], name, i < 2 ? 2000 : 60000, 0), REDLOCK_OK);
+  hold_five(2000);
   for (i = 0; i < 2; i++) CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
   run_for(10);
   freeze(0, 2);
@@ -111,7 +113,7 @@ TEST(r11_a_cancelled_release_without_room_is_dropped) {
   thaw(0, 2);
   run_for(10);
   CHECK(many[2].status == REDLOCK_OK && many[3].status == REDLOCK_OK);
-  CHECK_EQ(fake_holders(&fake, "e"), 3);
+  CHECK_EQ(fake_holders(&fake, numbered(4)), 3);
   CHECK(redlock_remaining_ms(&rl, &many[0]) > 0 && redlock_remaining_ms(&rl, &many[1]) > 0);
   hold("next", 1000);
 }

@@ -20,23 +20,6 @@ TEST(a_kept_lock_is_extended_at_half_of_its_validity) { /* R20 */
   CHECK_EQ(fake_holders(&fake, "r"), 5);
 }
 
-/* Those that fall due first are extended first, however many wait for room. */
-TEST(many_are_kept_in_turn) { /* R11 R19 */
-  static redlock_lock many[80];
-  int i;
-  prepare(3);
-  options.server_timeout_ms = 1000;
-  ready();
-  for (i = 0; i < 80; i++) {
-    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 1000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
-  }
-  SET_SERVERS(0, 2, reply_ms, 100);
-  run_for(20000);
-  CHECK_EQ(handed_count, 0); /* none was lost */
-  CHECK_EQ(fake_live_keys(&fake), 80 * 3);
-}
-
 TEST(no_limit_asked_for_is_that_of_the_options) { /* R20 */
   held_for_kept(1000, 2000);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
@@ -46,8 +29,7 @@ TEST(no_limit_asked_for_is_that_of_the_options) { /* R20 */
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
   CHECK_EQ(redlock_keep(&rl, &lock, 1), REDLOCK_OK); /* while it is kept, too */
   run_for(2000);
-  CHECK_EQ(handed_count, 1);
-  CHECK_EQ(lock.status, REDLOCK_LIMIT);
+  is_lost_once(&lock, REDLOCK_LIMIT);
 }
 
 TEST(a_short_outage_is_survived) { /* R19 */
@@ -88,10 +70,7 @@ TEST(the_loss_is_returned_once) { /* R19 R22 */
     else forget_key(0, 4, "r");
     if (paused) CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
     run_for(5000);
-    CHECK_EQ(handed_count, 1);
-    CHECK(handed[0] == &lock);
-    CHECK_EQ(lock.operation, REDLOCK_LOST);
-    CHECK_EQ(lock.status, REDLOCK_EXPIRED);
+    is_lost_once(&lock, REDLOCK_EXPIRED);
     CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
     CHECK_EQ(fake_holders(&fake, "r"), 0);
   }
@@ -104,13 +83,10 @@ TEST(a_long_outage_loses_it_at_the_deadline) { /* R19 */
   deadline = now() + redlock_remaining_ms(&rl, &lock);
   while (!handed_count && now() < deadline + 1000) note(redlock_wait(&rl, 5000));
   CHECK_EQ(now(), deadline);
-  CHECK_EQ(handed_count, 1);
-  CHECK_EQ(lock.operation, REDLOCK_LOST);
-  CHECK_EQ(lock.status, REDLOCK_EXPIRED);
   thaw(0, 4);
   run_for(100);
   CHECK_EQ(fake_holders(&fake, "r"), 0); /* released everywhere */
-  CHECK_EQ(handed_count, 1);
+  is_lost_once(&lock, REDLOCK_EXPIRED);
 }
 
 /* Of the call, or of the options. */
@@ -125,13 +101,10 @@ TEST(the_limit_is_returned_once) { /* R20 */
     CHECK_EQ(redlock_keep(&rl, &lock, of_options ? 0 : 3000), REDLOCK_OK);
     grant = fake_nth(&fake, 0, FAKE_SET, 0)->at;
     while (!handed_count && now() < grant + 20000) note(redlock_wait(&rl, 20000));
-    CHECK_EQ(handed_count, 1);
-    CHECK_EQ(lock.operation, REDLOCK_LOST);
-    CHECK_EQ(lock.status, REDLOCK_LIMIT);
     CHECK(now() <= grant + 3000);
     CHECK(now() + redlock_remaining_ms(&rl, &lock) <= grant + 3000);
     run_for(5000);
-    CHECK_EQ(handed_count, 1);
+    is_lost_once(&lock, REDLOCK_LIMIT);
     CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
   }
 }
@@ -143,36 +116,27 @@ TEST(a_limit_that_is_past_already_ends_it) { /* R20 */
   end_at = now() + redlock_remaining_ms(&rl, &lock);
   CHECK_EQ(redlock_keep(&rl, &lock, 300), REDLOCK_OK);
   run_for(1000);
-  CHECK_EQ(handed_count, 1);
-  CHECK_EQ(lock.operation, REDLOCK_LOST);
-  CHECK_EQ(lock.status, REDLOCK_LIMIT);
+  is_lost_once(&lock, REDLOCK_LIMIT);
   CHECK_EQ(now() + redlock_remaining_ms(&rl, &lock), end_at); /* as it was: no more, no less */
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
 }
 
-TEST(a_release_ends_the_keeping) {
-  int extensions;
-  held_for_kept(1000, 0);
-  run_for(2000);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  extensions = fake_count(&fake, FAKE_ANY, FAKE_EXTEND);
-  run_for(5000);
-  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), extensions);
-  CHECK_EQ(fake_live_keys(&fake), 0);
-  CHECK_EQ(handed_count, 0);
-}
-
-TEST(a_cancel_ends_the_keeping_and_leaves_the_lock_held) {
-  int extensions;
-  held_for_kept(1000, 0);
-  run_for(2000);
-  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
-  CHECK_EQ(lock.status, REDLOCK_OK); /* no operation was pending, so none was cancelled */
-  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
-  extensions = fake_count(&fake, FAKE_ANY, FAKE_EXTEND);
-  run_for(2000);
-  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), extensions);
-  CHECK_EQ(handed_count, 0);
+/* A cancel leaves it held. */
+TEST(a_release_or_a_cancel_ends_the_keeping) {
+  int cancels;
+  for (cancels = 0; cancels < 2; cancels++) {
+    held_for_kept(1000, 0);
+    run_for(2000);
+    if (cancels) CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+    else CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    CHECK_EQ(lock.status, REDLOCK_OK); /* no operation was pending, so none was cancelled */
+    CHECK_EQ(redlock_remaining_ms(&rl, &lock) > 0, cancels);
+    forget_log();
+    run_for(5000);
+    CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 0);
+    CHECK_EQ(handed_count, 0);
+    CHECK_EQ(fake_live_keys(&fake), 0); /* released, or at its end */
+  }
 }
 
 /* Grants that nobody can take fill the ring, while the caller is in a blocking call. */
@@ -210,13 +174,6 @@ TEST(a_release_hands_the_loss_back) { /* R21 */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
   memset(&lock, 0xa5, sizeof lock);
   CHECK(redlock_wait(&rl, 0) == NULL);
-}
-
-TEST(hundreds_of_steps_wait_only_when_due) { /* no busy loop */
-  held_for_kept(1000, 0);
-  fake.calls[FAKE_WAIT] = 0;
-  run_for(10000);
-  CHECK(fake.calls[FAKE_WAIT] < 21 * 8);
 }
 
 /* Nobody waits for the release of a lock that is given up, and the next thing to do by the clock is

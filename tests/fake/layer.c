@@ -21,6 +21,14 @@ static char hosts[256];
 
 /* ---- the layer ---- */
 
+static int fails_at; /* the hook that fails for server 0, if any */
+
+static int fails(int hook, int server) {
+  if (fake.idle || server != 0 || fails_at != hook) return 0;
+  ends[0].why = "a bad certificate";
+  return 1;
+}
+
 static int layer_open(void *ctx, int server, intptr_t fd, const char *host) {
   struct end *e = &ends[server];
   CHECK(ctx == &fake && !e->open);
@@ -31,7 +39,7 @@ static int layer_open(void *ctx, int server, intptr_t fd, const char *host) {
   e->size = sizeof HELLO - 1;
   snprintf(hosts + strlen(hosts), sizeof hosts - strlen(hosts), "%s ", host);
   opens++;
-  return 0;
+  return fails(FAKE_OPEN, server) ? -1 : 0;
 }
 
 static int flush(int server) {
@@ -59,7 +67,7 @@ static int shake(int server) {
 static int layer_send(void *ctx, int server, const void *data, size_t size) {
   struct end *e = &ends[server];
   (void)ctx;
-  if (flush(server) || shake(server)) return -1;
+  if (fails(FAKE_SEND, server) || flush(server) || shake(server)) return -1;
   if (!e->is_ready || e->size || fake.idle) return 0;
   if (size > HELD) size = HELD;
   memcpy(e->held, data, size);
@@ -69,7 +77,7 @@ static int layer_send(void *ctx, int server, const void *data, size_t size) {
 
 static int layer_recv(void *ctx, int server, void *data, size_t size) {
   (void)ctx;
-  if (flush(server) || shake(server)) return -1;
+  if (fails(FAKE_RECV, server) || flush(server) || shake(server)) return -1;
   return ends[server].is_ready ? fake_recv(&fake.client[0], server, data, size) : 0;
 }
 
@@ -96,9 +104,12 @@ static const char *layer_error(void *ctx, int server) {
 
 /* ---- */
 
-/* Of three servers the first two are behind the layer. */
-static void layered_end(void);
+static void layered_end(void) {
+  end();
+  CHECK_EQ(closes, opens);
+}
 
+/* Of three servers the first two are behind the layer. */
 static void layered_prepare(void) {
   static const redlock_layer good = {
     layer_open, layer_send, layer_recv, layer_close, layer_want, layer_error, &fake
@@ -108,6 +119,7 @@ static void layered_prepare(void) {
   check.after = layered_end;
   memset(ends, 0, sizeof ends);
   opens = closes = 0;
+  fails_at = FAKE_ANY;
   hosts[0] = '\0';
   layer = good;
   options.tls = &layer;
@@ -117,11 +129,6 @@ static void layered_prepare(void) {
 static void layered_world(void) {
   layered_prepare();
   ready_and_warm();
-}
-
-static void layered_end(void) {
-  end();
-  CHECK_EQ(closes, opens);
 }
 
 TEST(a_list_may_mix_both_kinds) {
@@ -181,36 +188,12 @@ TEST(close_waits_for_what_a_layer_holds_back) { /* R21 */
   CHECK_EQ(fake_live_keys(&fake), 0);
 }
 
-static int fails_at; /* a hook */
-
-static int failing_open(void *ctx, int server, intptr_t fd, const char *host) {
-  int result = layer_open(ctx, server, fd, host);
-  if (server != 0 || fails_at != FAKE_OPEN) return result;
-  ends[0].why = "a bad certificate";
-  return -1;
-}
-
-static int failing_send(void *ctx, int server, const void *data, size_t size) {
-  if (fake.idle || server != 0 || fails_at != FAKE_SEND) return layer_send(ctx, server, data, size);
-  ends[0].why = "a bad certificate";
-  return -1;
-}
-
-static int failing_recv(void *ctx, int server, void *data, size_t size) {
-  if (fake.idle || server != 0 || fails_at != FAKE_RECV) return layer_recv(ctx, server, data, size);
-  ends[0].why = "a bad certificate";
-  return -1;
-}
-
 TEST(a_layer_says_why_it_failed) { /* R15 */
   static const int hooks[] = {FAKE_OPEN, FAKE_SEND, FAKE_RECV};
   size_t i;
   for (i = 0; i < sizeof hooks / sizeof hooks[0]; i++) {
     layered_prepare();
     fails_at = hooks[i];
-    layer.open = failing_open;
-    layer.send = failing_send;
-    layer.recv = failing_recv;
     ready_and_hold(1000);
     run_for(5);
     CHECK_EQ(lock.votes[0], REDLOCK_VOTE_UNREACHABLE);
@@ -257,7 +240,6 @@ TEST(a_layer_says_what_an_answer_waits_for) { /* R15 */
 TEST(a_layer_is_not_asked_where_it_is_not_open) { /* R15 */
   layered_prepare();
   fails_at = FAKE_RECV;
-  layer.recv = failing_recv;
   ready_and_hold(1000);
   run_for(5);
   fake.server[0].open_fails = 1;

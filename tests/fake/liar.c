@@ -87,7 +87,7 @@ static void begin(int count, int fencing, const struct lie *lie) {
   SET_SERVERS(0, count - 1, store.refuse_hello, 0);
   for (i = 0; i < liars; i++)
     if (lie) tell_lies(i, lie);
-    else fake_freeze(&fake, i);
+    else freeze(i, i);
   pushed = lie ? lie->push : NULL;
   fake.on_call = go_on_lying;
   ready();
@@ -184,7 +184,7 @@ TEST(one_liar_and_one_lost_connection_give_two_holders) {
   warm();
   fake.on_call = NULL;
   ready_rival();
-  fake_freeze(&fake, 2);
+  freeze(2, 2);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rival, &other, "r", TTL, 0), REDLOCK_TAKEN); /* not by the lie alone */
   fake.server[2].thaw_at = 0;

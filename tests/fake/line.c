@@ -5,7 +5,8 @@
 
 #include <limits.h>
 
-enum { TTL = 60000, LONG_AGO = 1000, TURNS = 60, GREATEST = (1 << 24) - 1, OFTEN = 33 };
+enum { TTL = 60000, LONG_AGO = 1000, TURNS = 60, GREATEST = (1 << 24) - 1, OFTEN = 33,
+       SAYING = 23 };
 
 static redlock *const young = &rival;
 static redlock_lock its;
@@ -32,46 +33,33 @@ static void pass_for(int64_t ms) {
   while (now() < end_ms) pass();
 }
 
-/* What the holder's value says at one server: that it had waited for so long. */
-static void say_age(int server, long age_ms) {
+/* What the holder's value says at one server: that it had waited for so long. If it is of another
+   size than a waiter's, another program's is there, and says nothing. */
+static void say_age(int server, long age_ms, size_t size) {
   struct key *key = fake_key_at(&fake, server, "r");
-  memset(key->value, 'h', 20);
+  memset(key->value, '~', size);
+  key->value_size = size;
+  if (size != SAYING) return;
   key->value[20] = (unsigned char)(age_ms >> 16);
   key->value[21] = (unsigned char)(age_ms >> 8);
   key->value[22] = (unsigned char)age_ms;
-  key->value_size = 23;
 }
 
 /* The holder's key changes, which tells whoever waits. */
-static void hold_with_age(long age_ms) {
+static void hold_with(long age_ms, size_t size) {
   int i;
   occupy(0, 2, "r", TTL);
-  for (i = 0; i < 3; i++) say_age(i, age_ms);
+  for (i = 0; i < 3; i++) say_age(i, age_ms, size);
 }
 
-/* Another program's key, with a value of that size. */
-static void hold_with_size(size_t size) {
-  int i;
-  occupy(0, 2, "r", TTL);
-  for (i = 0; i < 3; i++) {
-    struct key *key = fake_key_at(&fake, i, "r");
-    memset(key->value, '~', size);
-    key->value_size = size;
-  }
-}
+static void hold_with_age(long age_ms) { hold_with(age_ms, SAYING); }
 
-static void let_go(void) {
-  forget_key(0, 2, "r");
-}
+static void let_go(void) { forget_key(0, 2, "r"); }
 
-static long age_in_value(void) {
-  const struct key *key = fake_key_at(&fake, 0, "r");
-  const unsigned char *age = key ? key->value + 20 : NULL;
-  return age && key->value_size == 23 ? age[0] * 65536L + age[1] * 256L + age[2] : 0;
-}
-
+/* It waits, and has tried in vain. */
 static void begin(redlock *client, redlock_lock *lock_of_it) {
   CHECK_EQ(redlock_start_acquire(client, lock_of_it, "r", TTL, REDLOCK_FOREVER), REDLOCK_PENDING);
+  pass_for(50);
 }
 
 static int has_tried(int client, size_t since) {
@@ -96,13 +84,14 @@ static void pass_attempts(const redlock_lock *l, int count, long age_ms) {
   }
 }
 
-/* How long it takes until the old one gets what is free now, in ms; at most a minute. */
+/* How long, in ms, until the old one gets what is free now, and lets go: a minute at most. */
 static int64_t time_to_win(void) {
-  int64_t start = now();
+  int64_t start = now(), end_ms;
   let_go();
   while (lock.status == REDLOCK_PENDING && now() < start + 60000) pass();
-  CHECK_EQ(lock.status, REDLOCK_OK);
-  return now() - start;
+  end_ms = now();
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  return end_ms - start;
 }
 
 static void end_of_turn(void) {
@@ -117,11 +106,9 @@ static void end_of_turn(void) {
 static void wait_old_and_young(void) {
   hold_with_age(LONG_AGO);
   begin(&rl, &lock);
-  pass_for(50);
   hold_with_age(LONG_AGO);
   pass_for(LONG_AGO);
   begin(young, &its);
-  pass_for(50);
   pass_attempts(&its, 8, LONG_AGO);
   CHECK(lock.status == REDLOCK_PENDING && its.status == REDLOCK_PENDING);
 }
@@ -158,10 +145,8 @@ TEST(no_age_keeps_a_waiter_away) { /* R26 */
     for (turn = 0; turn < 20; turn++) {
       hold_with_age(ages[k]);
       begin(&rl, &lock);
-      pass_for(50);
       if (turn % 5 == 0) pass_attempts(&lock, OFTEN, ages[k]);
       CHECK(time_to_win() <= 1100);
-      CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     }
 }
 
@@ -171,34 +156,28 @@ TEST(a_value_of_another_size_tells_no_age) { /* R26 */
   int k;
   world_of_two();
   for (size = 1; size <= 40; size += size == 22 ? 2 : 1) {
-    hold_with_size(size);
+    hold_with(0, size);
     begin(&rl, &lock);
-    pass_for(50);
     for (k = 0; k < OFTEN; k++) {
-      hold_with_size(size);
+      hold_with(0, size);
       pass_attempt(&lock);
     }
     CHECK(time_to_win() <= 60);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
 }
 
 /* The holder changes often, and one of three tells another age than the others: how long the lock
    is free then. */
 static int64_t time_beside_a_liar(int liar, long age_ms, long its_age_ms) {
-  int64_t backed_off_ms;
   int k;
   hold_with_age(0);
   begin(&rl, &lock);
-  pass_for(50);
   for (k = 0; k < OFTEN; k++) {
     hold_with_age(age_ms);
-    say_age(liar, its_age_ms);
+    say_age(liar, its_age_ms, SAYING);
     pass_attempt(&lock);
   }
-  backed_off_ms = time_to_win();
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  return backed_off_ms;
+  return time_to_win();
 }
 
 /* It says that the holder is very old, whichever server it is. */
@@ -225,10 +204,8 @@ TEST(a_waiter_of_a_few_attempts_hardly_backs_off) { /* R26 */
     int before = sets(0);
     hold_with_age(GREATEST);
     begin(&rl, &lock);
-    pass_for(50);
     CHECK_EQ(sets(0) - before, 3);
     CHECK(time_to_win() <= 60);
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
 }
 
@@ -241,11 +218,9 @@ TEST(a_newcomer_makes_nobody_try_sooner) { /* R26 */
   for (turn = 0; turn < 20; turn++) {
     hold_with_age(0);
     begin(&rl, &lock);
-    pass_for(50);
     pass_attempts(&lock, OFTEN, 100000);
     pass_attempts(&lock, 2, 0);
     backed_off_ms += time_to_win();
-    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
   CHECK(backed_off_ms >= 20 * 250);
 }
@@ -258,8 +233,8 @@ TEST(chance_tells_apart_who_came_at_once) { /* R26 */
   for (turn = 0; turn < TURNS; turn++) {
     hold_with_age(0);
     begin(&rl, &lock);
-    pass_for(50);
-    hold_with_age(0);
+    pass_for(LONG_AGO);
+    hold_with_age(0); /* the first wake-up */
     pass_for(LONG_AGO);
     let_go();
     while (lock.status == REDLOCK_PENDING) pass();

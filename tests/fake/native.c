@@ -2,10 +2,6 @@
  * tried it; by the script elsewhere, and where an error refuses the command later (R21). */
 #include "fixture.h"
 
-static const struct fake_command *release_at(int server, int k) {
-  return fake_nth(&fake, server, FAKE_RELEASE, k);
-}
-
 static int is_native(int server) {
   redlock_server_info info;
   CHECK_EQ(redlock_server_status(&rl, server, &info), REDLOCK_OK);
@@ -16,7 +12,7 @@ static int is_native(int server) {
 static int natives(int server) {
   int k = 0, count = 0;
   const struct fake_command *c;
-  while ((c = release_at(server, k++)) != NULL) count += c->native;
+  while ((c = fake_nth(&fake, server, FAKE_RELEASE, k++)) != NULL) count += c->native;
   return count;
 }
 
@@ -30,18 +26,11 @@ static void world_native(int count) {
   ready_and_warm();
 }
 
-static void world_native_and_waking(int count) {
-  prepare_native(count);
-  SET_SERVERS(0, count - 1, store.refuse_hello, 0);
-  ready_and_warm();
-}
-
-/* The user loses the right while the connections stand, and a lock is held. */
-static void world_refusing(int count) {
+static void hold_natively(int count) {
   world_native(count);
   hold("r", 60000);
   run_for(10);
-  SET_SERVERS(0, count - 1, store.refuse_natives, 1);
+  forget_log();
 }
 
 /* Of five servers no two are alike, and each lock's commands leave for all of them at once. */
@@ -89,7 +78,9 @@ TEST(a_native_release_finds_only_its_own_value) { /* R21 */
 
 /* It compares all that the SET stored, so the age behind the value too (R26). */
 TEST(a_waiters_value_is_found) { /* R21 R26 */
-  world_native_and_waking(3);
+  prepare_native(3);
+  SET_SERVERS(0, 2, store.refuse_hello, 0);
+  ready_and_warm();
   occupy(0, 2, "r", 60000);
   start_and_send(&lock, "r", 10000, 30000);
   run_for(100);
@@ -118,7 +109,7 @@ TEST(the_form_does_not_change_within_a_release) { /* R8 */
   size_t room;
   for (room = 190; room < 680; room += 3) {
     prepare_native(3);
-    fake_freeze(&fake, 0);
+    freeze(0, 0);
     fake.server[0].socket_room = room;
     ready();
     take_and_release("r", 60000);
@@ -166,12 +157,13 @@ TEST(each_connection_tries) {
   end_without_a_key();
 }
 
-/* If an error refuses it all the same, no release is lost: the script follows on a new connection,
-   its vote counts, and the server's own command is not tried again. */
+/* If an error refuses it all the same, for the user has lost the right, no release is lost: the
+   script follows on a new connection, its vote counts, and the server's own command is not tried
+   again. */
 TEST(a_refused_release_is_sent_as_a_script) { /* R21 R7 R12 */
   int i;
-  world_refusing(5);
-  forget_log();
+  hold_natively(5);
+  SET_SERVERS(0, 4, store.refuse_natives, 1);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   take_and_release("s", 60000);
   reset(0, 4, FAKE_FIN);
@@ -181,35 +173,10 @@ TEST(a_refused_release_is_sent_as_a_script) { /* R21 R7 R12 */
   run_for(10);
   for (i = 0; i < 5; i++) {
     CHECK_EQ(fake_count(&fake, i, FAKE_RELEASE), 4);
-    CHECK(release_at(i, 0)->native && !release_at(i, 1)->native);
+    CHECK(fake_nth(&fake, i, FAKE_RELEASE, 0)->native);
     CHECK_EQ(natives(i), 1);
     CHECK_EQ(is_native(i), 0);
   }
-  end_without_a_key();
-}
-
-/* What was under way behind it is put back too, as after any lost connection. */
-TEST(many_releases_refused_at_once_are_sent_as_scripts) { /* R7 R8 R12 */
-  enum { MANY = 12 };
-  static redlock_lock many[MANY];
-  int i;
-  world_native(3);
-  for (i = 0; i < MANY; i++)
-    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 60000, 0), REDLOCK_OK);
-  run_for(10);
-  SET_SERVERS(0, 2, store.refuse_natives, 1);
-  fake.server[2].reply_ms = 7;
-  for (i = 0; i < MANY; i++) {
-    CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
-    fake_sleep(&fake, i % 3 == 0);
-    take_all(&rl);
-  }
-  run_for(SERVER_TIMEOUT);
-  for (i = 0; i < MANY; i++) {
-    CHECK(many[i].status == REDLOCK_OK || many[i].status == REDLOCK_NO_QUORUM);
-    CHECK_EQ(fake_holders(&fake, numbered(i)), 0);
-  }
-  run_for(20);
   end_without_a_key();
 }
 
@@ -221,10 +188,7 @@ TEST(errors_to_a_native_release_stand) { /* R10 R15 R27 */
                                        "-WRONGTYPE no string\r\n", "-\r\n"};
   size_t k;
   for (k = 0; k < sizeof errors / sizeof errors[0]; k++) {
-    world_native(3);
-    hold("r", 60000);
-    run_for(10);
-    forget_log();
+    hold_natively(3);
     servers_answer(0, 2, FAKE_RELEASE, -1, errors[k]);
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
     CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
@@ -235,10 +199,7 @@ TEST(errors_to_a_native_release_stand) { /* R10 R15 R27 */
 
 /* Who refuses the script as well is asked twice in all, and the vote is an error then. */
 TEST(an_error_to_the_script_stands) { /* R10 R21 R27 */
-  world_native(3);
-  hold("r", 60000);
-  run_for(10);
-  forget_log();
+  hold_natively(3);
   servers_answer(0, 2, FAKE_RELEASE, -1, "-NOPERM\r\n");
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
@@ -248,9 +209,7 @@ TEST(an_error_to_the_script_stands) { /* R10 R21 R27 */
 
 /* While it waits for the script's answer, the round is open, and ends in its time. */
 TEST(the_vote_of_a_refused_release_is_open) { /* R10 R23 */
-  world_native(3);
-  hold("r", 60000);
-  run_for(10);
+  hold_natively(3);
   fake_answer(&fake, FAKE_ANY, FAKE_RELEASE, 3, "-NOPERM\r\n"); /* one each */
   servers_answer(0, 2, FAKE_RELEASE, -1, NULL);
   CHECK_IN_MS(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM, SERVER_TIMEOUT);

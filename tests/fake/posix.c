@@ -183,19 +183,14 @@ enum { PATIENT_MS = 5000 };
 /* A client whose one server is well, and has been used. server_timeout_ms: 0 = the default. */
 static redlock_options options;
 
-static void begin_served_as_told(void) {
+static void begin_served(uint32_t server_timeout_ms) {
   static char list[32]; /* it must outlive the client */
   check.after = put_away;
+  options.server_timeout_ms = server_timeout_ms;
   open_listener(list);
   CHECK_EQ(redlock_init(&rl, list, &options), REDLOCK_OK);
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-}
-
-static void begin_served(uint32_t server_timeout_ms) {
-  memset(&options, 0, sizeof options);
-  options.server_timeout_ms = server_timeout_ms;
-  begin_served_as_told();
 }
 
 /* The client hears of it. */
@@ -438,10 +433,8 @@ static void on_closing(void *ctx, int server, intptr_t fd) {
 TEST(a_child_closes_without_a_word) { /* R17 */
   int told = -1;
   pid_t child;
-  memset(&options, 0, sizeof options);
-  options.server_timeout_ms = PATIENT_MS;
   options.closing = on_closing;
-  begin_served_as_told();
+  begin_served(PATIENT_MS);
   farewells = 0;
   child = fork();
   if (child == 0) {
@@ -451,5 +444,6 @@ TEST(a_child_closes_without_a_word) { /* R17 */
   CHECK(child > 0 && waitpid(child, &told, 0) == child);
   CHECK(WIFEXITED(told) && WEXITSTATUS(told) == 0);
   put_away();
+  options.closing = NULL;
   CHECK_EQ(farewells, 1);
 }

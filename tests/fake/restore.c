@@ -10,6 +10,11 @@ static void prepare_old(int count) {
   SET_SERVERS(0, count - 1, started_at, now() - 1000000);
 }
 
+static void old_world(void) {
+  prepare_old(3);
+  ready_and_warm();
+}
+
 /* All servers are old, and our client holds "r" on them. */
 static void hold_on_old(int count) {
   prepare_old(count);
@@ -17,6 +22,11 @@ static void hold_on_old(int count) {
   hold("r", TTL);
   run_for(10);
   forget_log();
+}
+
+static void extend(void) {
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  run_for(10);
 }
 
 static void keep_on_old(int count) {
@@ -30,18 +40,19 @@ static void restart_seen(int server) {
   warm();
 }
 
-static int has_our_value(int server) {
-  const struct key *key = fake_key_at(&fake, server, "r");
-  return key && key->value_size == sizeof lock.value &&
-         memcmp(key->value, lock.value, sizeof lock.value) == 0;
+static void hold_and_restart(void) {
+  hold_on_old(3);
+  restart_seen(0);
 }
 
+static int has_our_value(int server) { return has_value_of(server, "r", &lock); }
+
 /* One server after the other, each when those before it vote again. */
-static void outlives_all(int count) {
+TEST(a_kept_lock_outlives_three_servers) { /* R29 */
   int i, turn;
-  keep_on_old(count);
+  keep_on_old(3);
   for (turn = 0; turn < 3; turn++)
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < 3; i++) {
       restart(i, i);
       run_for(MAX_TTL + TTL);
       CHECK_EQ(handed_count, 0);
@@ -53,44 +64,24 @@ static void outlives_all(int count) {
   end_without_a_key();
 }
 
-TEST(a_kept_lock_outlives_three_servers) { outlives_all(3); } /* R29 */
-
 /* Two of three at once. */
 TEST(a_quorum_that_restarts_at_once_loses_the_lock) { /* R29 R24 */
   keep_on_old(3);
   restart(0, 1);
   run_for(2 * TTL);
-  CHECK_EQ(handed_count, 1);
-  CHECK_EQ(lock.operation, REDLOCK_LOST);
-  CHECK_EQ(lock.status, REDLOCK_EXPIRED);
-}
-
-TEST(a_client_without_max_ttl_sends_nothing_again) { /* R29 R12 */
-  prepare(3);
-  ready_and_warm();
-  hold("r", TTL);
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
-  run_for(10);
-  forget_log();
-  restart(0, 0);
-  run_for(10 * TTL);
-  CHECK_EQ(sets(FAKE_ANY), 0);
-  CHECK_EQ(handed_count, 0);
+  is_lost_once(&lock, REDLOCK_EXPIRED);
 }
 
 TEST(the_value_goes_ahead_of_the_extension) { /* R29 */
-  hold_on_old(3);
-  restart_seen(0);
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
-  run_for(10);
+  hold_and_restart();
+  extend();
   CHECK_EQ(fake_nth(&fake, 0, FAKE_SET, 0)->ttl_ms, TTL);
   CHECK_EQ(fake_nth(&fake, 0, FAKE_EXTEND, 0), fake_nth(&fake, 0, FAKE_SET, 0) + 1);
 }
 
 /* Its key is there when the extension runs; but the others do not make a quorum. */
 TEST(the_value_makes_no_extension_succeed) { /* R29 R24 */
-  hold_on_old(3);
-  restart_seen(0);
+  hold_and_restart();
   freeze(1, 1);
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_NO_QUORUM);
   CHECK(has_our_value(0));
@@ -107,44 +98,40 @@ TEST(only_a_restarted_server_gets_the_value) { /* R29: what an operator deletes 
 }
 
 TEST(the_value_replaces_nobody_elses) { /* R29 */
-  hold_on_old(3);
-  restart_seen(0);
+  hold_and_restart();
   occupy(0, 0, "r", FOREVER);
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
-  run_for(10);
+  extend();
   CHECK_EQ(sets(0), 2);
   CHECK(fake_key_is(&fake, 0, "r", "foreign"));
 }
 
 /* It had another's key when the lock was taken, and answered when that was decided: in time, or too
    late to vote. Each extension asks whether it is gone. Then another server may restart. */
-static void refills(int64_t reply_ms) {
-  prepare_old(3);
-  ready_and_warm();
-  fake.server[2].reply_ms = reply_ms;
-  occupy(2, 2, "r", FOREVER);
-  hold("r", TTL);
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
-  run_for(TTL);
-  CHECK(fake_key_is(&fake, 2, "r", "foreign"));
-  forget_key(2, 2, "r");
-  run_for(TTL);
-  CHECK(has_our_value(2));
-  forget_log();
-  run_for(TTL);
-  CHECK_EQ(sets(2), 0);
-  restart(0, 0);
-  run_for(TTL);
-  CHECK_EQ(handed_count, 0);
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-  run_for(10);
-  end_without_a_key();
+TEST(a_server_that_had_anothers_key_gets_the_value) { /* R29 */
+  int late;
+  for (late = 0; late < 2; late++) {
+    old_world();
+    fake.server[2].reply_ms = late ? 30 : 1;
+    occupy(2, 2, "r", FOREVER);
+    hold("r", TTL);
+    CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+    run_for(TTL);
+    CHECK(fake_key_is(&fake, 2, "r", "foreign"));
+    forget_key(2, 2, "r");
+    run_for(TTL);
+    CHECK(has_our_value(2));
+    forget_log();
+    run_for(TTL);
+    CHECK_EQ(sets(2), 0);
+    restart(0, 0);
+    run_for(TTL);
+    CHECK_EQ(handed_count, 0);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(10);
+    end_without_a_key();
+  }
 }
-
-TEST(a_server_that_had_anothers_key_gets_the_value) { refills(1); } /* R29 */
-
-TEST(a_server_that_tells_too_late_of_anothers_key_gets_the_value) { refills(30); } /* R29 */
 
 /* All servers restart with their keys, one after the other: ours is there, so SETs set nothing. */
 static void keeps_on_reloaded(void) {
@@ -170,15 +157,13 @@ TEST(what_an_operator_deletes_stays_deleted_behind_restarts) { /* R19 R29 */
   keeps_on_reloaded();
   forget_key(0, 2, "r");
   run_for(TTL);
-  CHECK_EQ(handed_count, 1);
-  CHECK_EQ(lock.operation, REDLOCK_LOST);
+  is_lost_once(&lock, REDLOCK_EXPIRED);
   end_without_a_key();
 }
 
 /* Of three one has another's key, and the operator deletes that, and ours on one of two. */
 TEST(the_value_is_no_vote_where_anothers_was) { /* R19 R29 */
-  prepare_old(3);
-  ready_and_warm();
+  old_world();
   occupy(2, 2, "r", FOREVER);
   hold("r", TTL);
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK); /* it says that ours is not there */
@@ -189,20 +174,19 @@ TEST(the_value_is_no_vote_where_anothers_was) { /* R19 R29 */
 }
 
 /* Without a quarantine nothing is put where it was not. */
-TEST(without_max_ttl_no_server_is_sent_the_value_again) { /* R29 */
+TEST(without_max_ttl_no_server_is_sent_the_value_again) { /* R29 R12 */
   prepare(3);
   ready_and_warm();
   occupy(2, 2, "r", FOREVER);
+  SET_SERVERS(0, 1, reply_ms, 3); /* that of the third is heard before the grant */
   hold("r", TTL);
   forget_key(2, 2, "r");
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
-  run_for(10);
+  extend();
   CHECK_EQ(sets(2), 1);
 }
 
 TEST(the_release_goes_behind_the_value) { /* R29 R7 */
-  hold_on_old(3);
-  restart_seen(0);
+  hold_and_restart();
   SET_SERVERS(0, 0, request_ms, 20);
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
@@ -214,8 +198,7 @@ TEST(the_release_goes_behind_the_value) { /* R29 R7 */
 
 /* It stalls with the value: a stalled server gets releases of what it was sent. */
 TEST(the_release_goes_behind_the_value_of_a_stalled_server) { /* R29 R13 */
-  prepare_old(3);
-  ready_and_warm();
+  old_world();
   restart_seen(0);
   hold("r", TTL);
   freeze(0, 0);
@@ -230,8 +213,7 @@ TEST(the_release_goes_behind_the_value_of_a_stalled_server) { /* R29 R13 */
 
 /* It waits in front of a full socket, and meets a life for which it was not meant. */
 TEST(the_value_goes_to_no_later_life) { /* R29 R12 */
-  hold_on_old(3);
-  restart_seen(0);
+  hold_and_restart();
   freeze(0, 0);
   leave_room(0, 0);
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
@@ -240,8 +222,7 @@ TEST(the_value_goes_to_no_later_life) { /* R29 R12 */
   thaw(0, 0);
   run_for(SERVER_TIMEOUT);
   CHECK_EQ(sets(0), 0);
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
-  run_for(10);
+  extend();
   CHECK_EQ(sets(0), 1);
 }
 
@@ -266,9 +247,7 @@ TEST(the_value_goes_as_a_plain_set_with_tokens_too) { /* R29 R25 */
   ready_and_warm();
   hold("r", TTL);
   restart_seen(0);
-  forget_log();
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
-  run_for(10);
+  extend();
   CHECK(has_our_value(0));
   CHECK(!fake_nth(&fake, 0, FAKE_SET, 0)->fenced);
   CHECK(!fake_key_at(&fake, 0, "r:fence"));
@@ -299,8 +278,7 @@ TEST(who_does_not_hold_the_lock_sends_nothing_to_the_restarted) { /* R29 */
   CHECK_EQ(other.votes[0], REDLOCK_VOTE_QUARANTINED);
   CHECK(strstr(redlock_server_error(&rival, 0), "restarted") != NULL);
   CHECK_EQ(sets_of_rival(0), 0);
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
-  run_for(10);
+  extend();
   CHECK(has_our_value(0));
 }
 
@@ -331,8 +309,7 @@ TEST(a_newcomer_does_not_wait_for_the_restarted) { /* R29 R6 */
 
 /* An extension by less leaves the others their longer ttl (R18), and so it does this one. */
 TEST(the_value_lasts_as_long_as_the_hold) { /* R29 R18 */
-  hold_on_old(3);
-  restart_seen(0);
+  hold_and_restart();
   CHECK_EQ(redlock_extend(&rl, &lock, TTL / 4), REDLOCK_OK);
   run_for(TTL / 2);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
@@ -364,8 +341,7 @@ TEST(a_restart_may_be_heard_of_at_any_time) { /* R29 */
 
 /* It had been sent the SET of the round that took the lock, in its earlier life. */
 TEST(a_server_that_restarts_within_the_round_gets_the_value) { /* R29 */
-  prepare_old(3);
-  ready_and_warm();
+  old_world();
   SET_SERVERS(1, 2, reply_ms, 10);
   start_and_send(&lock, "r", TTL, 0);
   run_for(2);
@@ -384,15 +360,14 @@ static void extend_often(void) {
   int i;
   for (i = 0; i < 4; i++) {
     run_for(500);
-    CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+    extend();
   }
   CHECK(has_our_value(0));
 }
 
 /* What is left out once, since the server stalls, the next extension makes up for. */
 TEST(a_stall_is_made_up_for) { /* R29 R13 */
-  hold_on_old(3);
-  restart_seen(0);
+  hold_and_restart();
   freeze(0, 0);
   CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
   CHECK_EQ(redlock_extend(&rl, &other, TTL), REDLOCK_OK); /* its SET is awaited */
@@ -406,8 +381,7 @@ TEST(no_room_is_made_up_for) { /* R29 R11 */
   static redlock_lock many[20];
   int i, k;
   for (k = 12; k < 17; k++) {
-    hold_on_old(3);
-    restart_seen(0);
+    hold_and_restart();
     CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
     run_for(10);
     SET_SERVERS(0, 2, request_ms, 10);
@@ -449,16 +423,14 @@ TEST(the_release_follows_the_value_though_the_first_set_is_withheld) { /* R29 R1
 
 /* It votes again when the lock is first extended: it gets the value then. */
 TEST(a_server_without_a_vote_at_the_grant_is_not_forgotten) { /* R29 */
-  prepare_old(3);
-  ready_and_warm();
+  old_world();
   restart_seen(0);
   run_for(MAX_TTL - TTL / 4);
   hold("r", TTL);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
   run_for(TTL / 2);
   forget_log();
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
-  run_for(10);
+  extend();
   CHECK(has_our_value(0));
   CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
   restart(1, 1);
@@ -480,8 +452,7 @@ TEST(an_adopted_lock_is_restored_too) { /* R29 R28 */
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, given), REDLOCK_OK);
   run_for(10);
   CHECK_EQ(sets(0), 1);
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
-  run_for(10);
+  extend();
   CHECK_EQ(sets(0), 2);
   CHECK(fake_nth(&fake, 0, FAKE_SET, 0)->adopts && !fake_nth(&fake, 0, FAKE_SET, 1)->adopts);
   CHECK(has_our_value(0));
@@ -503,14 +474,12 @@ TEST(an_adoption_does_not_wait_for_a_server_without_a_vote) { /* R6 R28 */
 
 TEST(what_was_adopted_there_is_not_sent_again) { /* R29 R28 */
   char given[20];
-  hold_on_old(3);
-  restart_seen(0);
+  hold_and_restart();
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   memcpy(given, lock.value, sizeof given);
   forget_log();
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", TTL, given), REDLOCK_OK);
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
-  run_for(10);
+  extend();
   CHECK_EQ(sets(0), 1);
   CHECK(has_our_value(0));
 }

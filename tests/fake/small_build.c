@@ -33,7 +33,7 @@ TEST(an_error_is_cut_where_its_room_ends) { /* R15 */
 
 TEST(what_we_say_ourselves_is_cut_too) { /* R15 */
   world(3);
-  fake_freeze(&fake, 0);
+  freeze(0, 0);
   hold("r", 1000);
   run_for(SERVER_TIMEOUT + 2);
   CHECK_EQ(strlen(redlock_server_error(&rl, 0)), REDLOCK_MAX_ERROR - 1);

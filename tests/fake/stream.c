@@ -33,18 +33,6 @@ TEST(tiny_reads_and_writes_are_enough) { /* R8: short writes */
   life();
 }
 
-TEST(merged_replies_go_to_their_commands) { /* R8 */
-  world(3);
-  SET_SERVERS(0, 2, reply_ms, 10);
-  occupy(0, 2, "busy", 1000);
-  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
-  CHECK_EQ(redlock_start_acquire(&rl, &other, "busy", 1000, 0), REDLOCK_PENDING);
-  run_for(12);
-  CHECK_EQ(handed_count, 2);
-  CHECK_EQ(lock.status, REDLOCK_OK);
-  CHECK_EQ(other.status, REDLOCK_TAKEN);
-}
-
 /* So many connections of each of these break at that byte. */
 static void cut(int first, int last, int cuts, int inward, size_t at, enum fake_end how) {
   for (; first <= last; first++) {
