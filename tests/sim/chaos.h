@@ -49,11 +49,6 @@ static void heal_clock(struct clock *c) {
   c->set_back = 0;
 }
 
-static void chaos_promotion(struct server *s) {
-  s->store.failed_over = 1;
-  server_forget(s, KEEP_SOME);
-}
-
 static void chaos_clog(ns length) {
   int client = (int)below((uint32_t)W.cfg.clients), server = (int)below((uint32_t)W.cfg.servers);
   W.clogged[client][server] = W.now + length;
@@ -92,7 +87,7 @@ static void chaos_strike(int kind, int server, ns length) {
     case F_SERVER_STEP: chaos_clock_step(&s->clock); break;
     case F_CLIENT_STEP: chaos_clock_step(&W.client[server % W.cfg.clients].clock); break;
     case F_FLUSHALL: server_forget(s, KEEP_NONE); break;
-    case F_PROMOTION: chaos_promotion(s); break;
+    case F_PROMOTION: server_forget(s, KEEP_SOME); break;
     default: break;
   }
 }
@@ -119,7 +114,7 @@ static void chaos(void) {
   chaos_strike(kind, server, length);
 }
 
-/* ---- the end of the triers' world: a majority stalls, and is there again at healing ---- */
+/* ---- the end of the singles' world: a majority stalls, and is there again at healing ---- */
 
 /* Long enough to be given up, and short beside a ttl. */
 static ns stall_length(void) {
@@ -131,19 +126,19 @@ static void on_stall(void) {
   int i, from = (int)below((uint32_t)W.cfg.servers);
   ns length = W.cfg.duration - W.now + SEC;
   if (W.healed) return;
-  for (i = 0; i < count && !W.without[F_FREEZE]; i++) {
+  for (i = 0; i < count; i++) {
     int server = (from + i) % W.cfg.servers;
     T->fault[F_FREEZE]++;
     note(N_FAULT, F_FREEZE, server, length);
     server_freeze(server, length);
   }
-  triers_hurry();
+  singles_hurry();
 }
 
 static void on_calm(void) {
   int i;
-  for (i = 0; i < W.cfg.triers; i++) {
-    W.client[i].trier = 0;
+  for (i = 0; i < W.cfg.singles; i++) {
+    W.client[i].single = 0;
     wind_down(&W.client[i]);
   }
 }
@@ -233,8 +228,8 @@ static void on_heal(void) {
     heal_clock(&W.client[i].clock);
     wind_down(&W.client[i]);
   }
-  if (W.cfg.triers) schedule(W.now + trying_time(), EV_CALM, 0, 0);
-  schedule(W.now + trying_time() + (W.winding == 1 ? quiet_time() : 0), EV_PROBE, 0, 0);
+  if (W.cfg.singles) schedule(W.now + attempts_time(), EV_CALM, 0, 0);
+  schedule(W.now + attempts_time() + (W.winding == 1 ? quiet_time() : 0), EV_PROBE, 0, 0);
 }
 
 /* One waiter for each resource, on whatever client is alive. */

@@ -25,7 +25,7 @@ static ns awakening(void) { return between(1 * US, 40 * US); }
 static void client_ready(struct client *c, int entry) {
   if (!c->alive || !is_ready(c, entry)) return;
   if (c->in_wait) c->woken = 1;
-  else if (!c->busy && !c->paused && !c->trier)
+  else if (!c->busy && !c->single)
     client_wake_at(c, larger(W.now + awakening(), c->paused_until));
 }
 
@@ -151,8 +151,8 @@ static ns library_due(struct client *c) {
 static void client_arm(struct client *c) {
   ns when;
   int i;
-  if (!c->alive || c->paused || W.failed) return;
-  when = c->trier ? NEVER : library_due(c);
+  if (!c->alive || W.failed) return;
+  when = c->single ? NEVER : library_due(c);
   for (i = 0; i < c->slots; i++) when = smaller(when, c->slot[i].due);
   if (when == NEVER && c->paused_until <= W.now) return;
   client_wake_at(c, larger(larger(when, W.now), c->paused_until) + awakening());
@@ -223,12 +223,12 @@ static void client_pause(struct client *c) {
 static void client_wake(struct client *c, uint32_t turn) {
   if (turn != c->wake_turn) return;
   c->wake = NEVER;
-  if (!c->alive || c->busy || c->paused) return;
+  if (!c->alive || c->busy) return;
   if (W.now < c->paused_until) {
     client_wake_at(c, c->paused_until);
     return;
   }
-  if (c->trier && W.depth > 0) { /* it blocks, and another one stands still in a call already */
+  if (c->single && W.depth > 0) { /* it blocks, and another one stands still in a call already */
     client_wake_at(c, W.now + between(MS, 10 * MS));
     return;
   }
@@ -239,7 +239,7 @@ static void client_wake(struct client *c, uint32_t turn) {
   c->happened = 0;
   c->busy = 1;
   actor_act(c);
-  if (c->alive && !c->trier) client_step(c);
+  if (c->alive && !c->single) client_step(c);
   c->busy = 0;
   client_pause(c);
   client_arm(c);

@@ -69,7 +69,7 @@ static void draw_odds(struct config *k) {
   for (i = 0; i < FIRST_OF_TOKENS; i++) {
     int shift = (int)below(10);
     W.odds[i] = below(5) < 2 ? 0 : 30000u >> shift;
-    if ((i >= FIRST_OUT_OF_MODEL && !k->out_of_model) || W.without[i]) W.odds[i] = 0;
+    if (i >= FIRST_OUT_OF_MODEL && !k->out_of_model) W.odds[i] = 0;
   }
   W.odds[F_SPLIT] *= 8;
   W.odds[F_SHORT_READ] *= 8;
@@ -116,10 +116,10 @@ static void draw_natives(struct config *k) {
   k->no_natives_from = r >> 1 & 1 ? 0 : (ns)(r >> 8 & 0xfff) * 10 * MS;
 }
 
-static void draw_triers(struct config *k) {
+static void draw_singles(struct config *k) {
   uint64_t x = W.seed ^ 0x7219, r = splitmix(&x);
   if (k->out_of_model || r % 4) return;
-  k->triers = (int)smaller(1 + (int64_t)(r >> 32 & 1), k->clients);
+  k->singles = (int)smaller(1 + (int64_t)(r >> 32 & 1), k->clients);
 }
 
 /* Some seeds make worlds in which each lock has a token: short ttls, few resources and many grants.
@@ -152,7 +152,7 @@ static void draw_fenced(struct config *k) {
   each_entry_is_a_server(k);
   for (i = 0; i < FIRST_OF_TOKENS && calm; i++) W.odds[i] /= 64; /* many grants */
   for (i = FIRST_OUT_OF_MODEL; i < FIRST_OF_TOKENS; i++) W.odds[i] = 0;
-  for (i = FIRST_OF_TOKENS; i < FAULT_COUNT; i++) W.odds[i] = !W.without[i] && !one_in(4);
+  for (i = FIRST_OF_TOKENS; i < FAULT_COUNT; i++) W.odds[i] = !one_in(4);
   for (i = F_WALLS_FORWARD; i <= F_WALL_CRAWLS && !k->broken; i++) W.odds[i] = 0;
 }
 
@@ -275,7 +275,7 @@ static void draw_config(void) {
   draw_kinds(k);
   draw_wakes(k);
   draw_natives(k);
-  if (!k->fenced && !k->hands && !k->waiters && !k->rolls) draw_triers(k);
+  if (!k->fenced && !k->hands && !k->waiters && !k->rolls) draw_singles(k);
 }
 
 /* Two in three clocks are as far off as they may be. */
@@ -290,8 +290,8 @@ static int draw_ppm(void) {
 static void print_config(FILE *f) {
   const struct config *k = &W.cfg;
   int i;
-  fprintf(f, "servers %d, clients %d (%d only try), resources %d, slots %d, %s ring, db %d, "
-          "password %s\n", k->servers, k->clients, k->triers, k->resources, k->slots,
+  fprintf(f, "servers %d, clients %d (%d of single attempts), resources %d, slots %d, %s ring, "
+          "db %d, password %s\n", k->servers, k->clients, k->singles, k->resources, k->slots,
           k->small ? "small" : "default", k->db, k->password ? k->password : "none");
   fputs("kinds of servers:", f);
   for (i = 0; i < k->servers; i++)
@@ -314,7 +314,7 @@ static void print_config(FILE *f) {
   if (k->fenced) fprintf(f, "fenced%s\n", k->broken ? ", exclusion broken on purpose" : "");
   fprintf(f, "faults, per million:");
   for (i = 0; i < FAULT_COUNT; i++)
-    if (W.odds[i]) fprintf(f, " [%s] %u;", fault_text(i), W.odds[i]);
+    if (W.odds[i]) fprintf(f, " [%s] %u;", fault_text[i], W.odds[i]);
   putc('\n', f);
 }
 

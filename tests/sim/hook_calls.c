@@ -11,7 +11,7 @@ static int run_with(uint64_t fails_at) {
   draw_config();
   memset(W.odds, 0, sizeof W.odds);
   W.cfg.clients = 2;
-  W.cfg.triers = W.cfg.out_of_model = 0;
+  W.cfg.singles = W.cfg.out_of_model = 0;
   W.cfg.slots = W.cfg.resources = 1;
   W.cfg.duration = 2 * SEC;
   W.hook_fails_at = fails_at;

@@ -60,23 +60,13 @@ static int usage(void) {
     printf("  %-15s %s\n", word, options[i].text);
   }
   puts("  --logs=DIR      where the log of a failed run goes; by default the current folder\n"
-       "  --wall-clock    the clients' clock is stepped, as a wall clock is: a planted bug\n"
-       "  --without=FAULT ...  one of:");
-  for (i = 0; i < FAULT_COUNT; i++) printf(" %s", fault_name(i));
-  puts("");
+       "  --wall-clock    the clients' clock is stepped, as a wall clock is: a planted bug");
   return 2;
 }
 
 static const char *value_of_option(const char *arg, const char *name) {
   size_t size = strlen(name);
   return strncmp(arg, name, size) == 0 ? arg + size : NULL;
-}
-
-static int take_without(const char *name) {
-  int i;
-  for (i = 0; i < FAULT_COUNT; i++)
-    if (strcmp(name, fault_name(i)) == 0) return W.without[i] = 1;
-  return 0;
 }
 
 static int take_option(const char *arg) {
@@ -90,7 +80,6 @@ static int take_option(const char *arg) {
     return 1;
   }
   if ((v = value_of_option(arg, "--logs=")) != NULL) opt.logs = v;
-  else if ((v = value_of_option(arg, "--without=")) != NULL) return take_without(v);
   else if (strcmp(arg, "--wall-clock") == 0) W.cfg.wall_clock = 1;
   else return 0;
   return 1;

@@ -150,8 +150,8 @@ static inline void on_connect(int i, uint32_t id) {
     return;
   }
   if (is_blocked(n, UP) || is_blocked(n, DOWN)) {
-    n->tries++;
-    schedule(W.now + (W.healed ? SEC : SEC << smaller(n->tries - 1, 3)), EV_CONNECT, i, id);
+    n->attempts++;
+    schedule(W.now + (W.healed ? SEC : SEC << smaller(n->attempts - 1, 3)), EV_CONNECT, i, id);
     return;
   }
   if (s->down) {

@@ -1,7 +1,7 @@
-/* paces.h: how often waiters try in worlds of strangers (strangers.h), by R26's words: with pushes
- * at work a waiter sends next to nothing while the lock is held, whichever servers hold its key,
- * are down, err or are in quarantine, as long as a quorum tells. What is true of the servers counts
- * here, whatever a client knows of them. */
+/* paces.h: how many attempts waiters make in worlds of strangers (strangers.h), by R26's words:
+ * with pushes at work a waiter sends next to nothing while the lock is held, whichever servers hold
+ * its key, are down, err or are in quarantine, as long as a quorum tells. What is true of the
+ * servers counts here, whatever a client knows of them. */
 #ifndef SIM_PACES_H
 #define SIM_PACES_H
 
@@ -31,17 +31,17 @@ static inline ns tells_since(const struct client *c, int entry, int resource) {
   return fit == NEVER || (k && k->list) || !W.conn[c->conn[entry]].session.tracks ? NEVER : fit;
 }
 
-/* Since when the key has been there, and nobody who is just trying has set it; NEVER = not so. What
+/* Since when the key has been there, and no attempt under way has set it; NEVER = not so. What
  * an attempt leaves behind where a server refuses its release is one that nobody holds. */
 static inline ns held_since(int server, int resource) {
   const struct key *k = key_of(&W.server[server], resource, W.cfg.db);
   long value = k ? value_of(k->value, k->value_size) : -1;
-  ns tried;
+  ns over;
   if (!k) return NEVER;
   if (value < 0) return larger(k->set_at, W.server[server].troubled_at);
   if (W.grant[resource].value == value) return larger(k->set_at, W.grant[resource].begin);
-  tried = W.value[value].drawn + 2 * ((ns)W.cfg.server_timeout_ms + 2) * MS;
-  return tried <= W.now ? tried : NEVER;
+  over = W.value[value].drawn + 2 * ((ns)W.cfg.server_timeout_ms + 2) * MS;
+  return over <= W.now ? over : NEVER;
 }
 
 /* ---- a quorum of them ---- */
@@ -75,7 +75,7 @@ static inline void check_pace(const struct client *c, struct pace *p, ns since, 
   }
   if (p->from == NEVER) return;
   if (c->drawn - p->drawn > most + c->heard - p->heard)
-    violation("R26: client %d has tried %u times in %lld ms, though %s", c->index,
+    violation("R26: client %d has made %u attempts in %lld ms, though %s", c->index,
               c->drawn - p->drawn, (long long)((W.now - p->from) / MS), why);
   if (W.now - p->from < length) return;
   T->paces++;
@@ -96,9 +96,9 @@ static inline void check_told(struct client *c, const struct slot *s) {
 
 enum { POLLED_S = 10, GROWN_S = 3 };
 
-/* Nobody tries more often than who polls: back-offs that have grown (R9) last half of the longest,
- * on average. Where a server cannot vote a vote that is missing may be taken for one that tells,
- * and two attempts follow each back-off: that is not looked at. */
+/* Nobody makes more attempts than who polls: back-offs that have grown (R9) last half of the
+ * longest, on average. Where a server cannot vote a vote that is missing may be taken for one that
+ * tells, and two attempts follow each back-off: that is not looked at. */
 static inline void check_polled(struct client *c) {
   unsigned back_offs = POLLED_S * 1000 / (W.cfg.retry_max_ms / 2);
   ns since = larger(c->asked + GROWN_S * SEC, c->pushed_at);

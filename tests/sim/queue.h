@@ -18,7 +18,7 @@ enum {
   EV_REBIRTH,  /* client, life */
   EV_STALL,    /* most servers freeze until healing */
   EV_HEAL,
-  EV_CALM,     /* the triers become like the others */
+  EV_CALM,     /* the singles become like the others */
   EV_PROBE,
   EV_CLOCKS,   /* of the servers, in tokens' worlds */
   EV_STRANGER, /* resource */

@@ -58,13 +58,13 @@ static const struct {
                  {"adoptions", offsetof(struct totals, adoptions)},
                  {"attempts to adopt that failed", offsetof(struct totals, adoptions_refused)},
                  {"waiters that must be granted", offsetof(struct totals, probes)},
-                 {"tries that must find a quorum", offsetof(struct totals, tries_checked)}};
+                 {"attempts that must find a quorum", offsetof(struct totals, attempts_checked)}};
 
 static int print_coverage(const struct totals *t) {
   char ending[64];
   int i, k, missing = 0;
   puts("faults:");
-  for (i = 0; i < FAULT_COUNT; i++) missing += print_count(fault_text(i), t->fault[i]);
+  for (i = 0; i < FAULT_COUNT; i++) missing += print_count(fault_text[i], t->fault[i]);
   puts("error replies:");
   for (i = 1; i < STORE_ERRORS; i++) missing += print_count(store_error(i), t->error_reply[i]);
   puts("statuses:");
@@ -89,11 +89,11 @@ static void print_totals(const struct totals *t, double seconds) {
          (unsigned long long)t->runs, seconds, (double)t->simulated_ms / 86400e3,
          (double)t->client_ms / 86400e3, (double)t->client_ms / 86400e3 / 365.25);
   printf("%llu operations (%.0f a second), %llu grants, %llu extensions, %llu blocking calls, %llu "
-         "roll-backs, %llu waiters and %llu tries after healing, %llu events\n",
+         "roll-backs, %llu waiters and %llu attempts after healing, %llu events\n",
          (unsigned long long)t->operations, (double)t->operations / (seconds > 0 ? seconds : 1),
          (unsigned long long)t->grants, (unsigned long long)t->extensions,
          (unsigned long long)t->blocking, (unsigned long long)t->rolled_back,
-         (unsigned long long)t->probes, (unsigned long long)t->tries_checked,
+         (unsigned long long)t->probes, (unsigned long long)t->attempts_checked,
          (unsigned long long)t->events);
   printf("%llu adoptions, %llu attempts at one that failed\n", (unsigned long long)t->adoptions,
          (unsigned long long)t->adoptions_refused);

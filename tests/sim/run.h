@@ -92,8 +92,8 @@ static void start_clients(void) {
     c->rl = rl;
     c->index = i;
     c->lib = W.cfg.small ? &lib_small : &lib_default;
-    c->trier = i < W.cfg.triers;
-    c->slots = c->trier ? 1 : W.cfg.slots;
+    c->single = i < W.cfg.singles;
+    c->slots = c->single ? 1 : W.cfg.slots;
     c->clock.local = between(10000000, 20000000) * SEC;
     c->clock.local += between(0, SEC);
     c->clock.ppm = draw_ppm();
@@ -115,7 +115,7 @@ static int run_world(void) {
   if (W.cfg.fenced) schedule(0, EV_CLOCKS, 0, 0);
   if (W.cfg.waiters) strangers_come();
   if (W.cfg.rolls) schedule(SEC, EV_ROLL, 0, 0);
-  if (W.cfg.triers) schedule(W.cfg.duration - stall_length(), EV_STALL, 0, 0);
+  if (W.cfg.singles) schedule(W.cfg.duration - stall_length(), EV_STALL, 0, 0);
   schedule(W.cfg.duration, EV_HEAL, 0, 0);
   if (setjmp(W.leave) == 0) {
     W.can_leave = 1;

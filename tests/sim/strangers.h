@@ -4,7 +4,7 @@
  *
  * The oracle is R26's own words, in true time: soon after the lock is free at a quorum that tells,
  * some waiter has it: within the plain range, and a second more only where others wait too. How
- * often waiters try meanwhile is looked at in paces.h. */
+ * many attempts waiters make meanwhile is looked at in paces.h. */
 #ifndef SIM_STRANGERS_H
 #define SIM_STRANGERS_H
 

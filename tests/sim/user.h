@@ -14,9 +14,9 @@ static ns think(void) { return W.now + skewed(10 * US, W.cfg.think_max); }
 
 /* When the user of an idle lock wants it again. */
 static ns next_start(const struct slot *s) {
-  int trier = W.client[s->client].trier;
-  if (trier && (W.hurry || s->lock.status == REDLOCK_NO_QUORUM)) return try_again();
-  return W.winding && !trier ? NEVER : think();
+  int single = W.client[s->client].single;
+  if (single && (W.hurry || s->lock.status == REDLOCK_NO_QUORUM)) return next_attempt();
+  return W.winding && !single ? NEVER : think();
 }
 
 static void set_bound(struct client *c, struct slot *s, int64_t more_ms) {
@@ -41,7 +41,7 @@ static void become_idle(struct slot *s) {
 }
 
 /* Only the single waiter of the end does not give up. */
-static void become_idle_or_try_later(struct slot *s) {
+static void become_idle_or_ask_again(struct slot *s) {
   if (!s->probe) {
     become_idle(s);
     return;
@@ -79,7 +79,7 @@ static void check_classification(const struct slot *s) {
 
 static ns when_to_act(struct slot *s, int64_t left_ms) {
   if (s->probe) return W.now;
-  if (W.hurry && W.client[s->client].trier) return try_again();
+  if (W.hurry && W.client[s->client].single) return next_attempt();
   if (one_in(8)) return W.now + skewed(0, left_ms * 3 * MS); /* perhaps too late */
   if ((W.cfg.fenced || W.cfg.hands) && !one_in(8)) return W.now + skewed(0, MS);
   return W.now + skewed(0, left_ms * MS);
@@ -89,7 +89,7 @@ static void on_acquired(struct client *c, struct slot *s) {
   int64_t left = remaining_of(c, s);
   redlock_status status = s->lock.status;
   check_classification(s);
-  check_try(c, s);
+  check_attempt(c, s);
   s->bound_ms = -1;
   if (status == REDLOCK_OK) {
     if (left <= 0) slot_fails(s, "R1", "is handed a lock whose validity has passed");
@@ -111,7 +111,7 @@ static void on_acquired(struct client *c, struct slot *s) {
   if (status != REDLOCK_TAKEN && status != REDLOCK_NO_QUORUM && status != REDLOCK_EXPIRED &&
       status != REDLOCK_SYSTEM)
     slot_fails(s, "status", "gets %d from acquire", status);
-  become_idle_or_try_later(s);
+  become_idle_or_ask_again(s);
 }
 
 static void on_extended(struct client *c, struct slot *s) {
@@ -182,7 +182,7 @@ static void returned(struct client *c, struct slot *s, redlock_status status, ns
 }
 
 static int may_block(const struct client *c) {
-  if (c->trier) return 1;
+  if (c->single) return 1;
   return W.depth == 0 && !W.winding && !W.odds[F_CLIENT_STEP] && one_in(8);
 }
 
@@ -203,7 +203,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   int blocks = wait_ms != REDLOCK_FOREVER && may_block(c);
   ns began = W.now;
   redlock_status status;
-  if (c->trier) trier_looks(c);
+  if (c->single) single_looks(c);
   c->pushed_at = c->asked = W.now;
   s->wait_ms = wait_ms;
   s->value = -1;
@@ -233,7 +233,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   forget(s);
   count_status(REDLOCK_ACQUIRE, status);
   if (status != REDLOCK_SYSTEM) slot_fails(s, "status", "gets %d from start_acquire", status);
-  become_idle_or_try_later(s);
+  become_idle_or_ask_again(s);
 }
 
 /* An extension that was refused at once changed nothing. */
@@ -398,7 +398,7 @@ static uint32_t draw_wait(void) {
 }
 
 static void act_idle(struct client *c, struct slot *s) {
-  if (W.winding && !s->probe && !c->trier) {
+  if (W.winding && !s->probe && !c->single) {
     s->due = NEVER;
     return;
   }
@@ -412,7 +412,7 @@ static void act_idle(struct client *c, struct slot *s) {
                                   : (uint32_t)skewed(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
   s->adopts = wants_to_adopt(s);
   start_acquire(c, s, s->probe || is_keeper(c) ? REDLOCK_FOREVER
-                      : c->trier || s->adopts ? 0 : draw_wait());
+                      : c->single || s->adopts ? 0 : draw_wait());
 }
 
 static void act_held(struct client *c, struct slot *s) {
@@ -421,7 +421,7 @@ static void act_held(struct client *c, struct slot *s) {
     else start_release(c, s);
     return;
   }
-  if (s->probe || c->trier || W.winding == 1 || W.cfg.rolls || (W.cfg.waiters && !one_in(4))) {
+  if (s->probe || c->single || W.winding == 1 || W.cfg.rolls || (W.cfg.waiters && !one_in(4))) {
     start_release(c, s);
     return;
   }

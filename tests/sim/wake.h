@@ -1,6 +1,6 @@
 /* wake.h: the invariant of wake-ups (R26): where pushes arrive, no waiter backs off for long
  * while the lock is free on a quorum of servers that it reaches. And its converse: who gets
- * no push does not try again and again.
+ * no push does not make attempt after attempt.
  *
  * A server counts for a client when the resource is free there, and the client has read a push that
  * says so, or the end of a handshake that came later than the last SET. */
@@ -25,11 +25,11 @@ static inline void wake_sent(struct conn *n, int resource) {
 static inline void wake_noted(struct server *s, struct conn *n, int argc, const struct arg *argv,
                               const struct reply *r, const struct effect *e) {
   int i, resource = resource_of(e->name, e->name_size), command = store_command_of(argc, argv);
-  int tries = command == C_DELIFEQ && store_is_trial(argc, argv);
+  int trial = command == C_DELIFEQ && store_is_trial(argc, argv);
   int tells = command == C_INFO && arg_is(argv[3], "uptime_in_seconds");
-  int last = W.cfg.quarantine_ms ? tells : tries;
+  int last = W.cfg.quarantine_ms ? tells : trial;
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
-  if (!last || r->size == 0 || (r->at[0] == '-' && !tries)) return;
+  if (!last || r->size == 0 || (r->at[0] == '-' && !trial)) return;
   n->ready_at = W.now;
   for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
 }
@@ -134,11 +134,11 @@ static inline void check_woken(const struct client *c, const struct slot *s) {
                        "on a quorum of servers", (long long)((W.now - since) / MS), s->resource);
 }
 
-/* With the default back-offs, which grow to retry_max_ms in 2 s, nobody tries often for nothing, in
- * worlds with quarantine, dead servers and crowds too: a push of one server is worth a few
- * attempts, of each waiter. Where it polls, two attempts may follow each back-off: a plain one, and
- * one that makes the servers track the key. In worlds of tokens an attempt may draw three values:
- * there it is looked at only while nothing is heard. */
+/* With the default back-offs, which grow to retry_max_ms in 2 s, nobody makes many
+ * attempts for nothing, in worlds with quarantine, dead servers and crowds too: a push of one
+ * server is worth a few attempts, of each waiter. Where it polls, two attempts may follow each
+ * back-off: a plain one, and one that makes the servers track the key. In worlds of tokens an
+ * attempt may draw three values: there it is looked at only while nothing is heard. */
 static inline void check_rate(const struct client *c) {
   unsigned oldest = c->drawn % DRAWS;
   uint32_t heard = c->heard - c->heard_at[oldest];
@@ -148,13 +148,13 @@ static inline void check_rate(const struct client *c) {
   if (c->slots > slots || c->drawn < DRAWS) return;
   if (first < since + 3 * SEC || c->last_draw - first > SEC) return;
   if (heard * 4 * (uint32_t)c->slots >= DRAWS) return;
-  violation("R26: client %d has tried %d times in %lld ms, and heard %u times",
+  violation("R26: client %d has made %d attempts in %lld ms, and heard %u times",
             c->index, DRAWS, (long long)((c->last_draw - first) / MS), heard);
 }
 
 static inline void check_wakes(const struct client *c) {
   int i;
-  if (W.cfg.out_of_model || c->trier || has_alias()) return;
+  if (W.cfg.out_of_model || c->single || has_alias()) return;
   check_rate(c);
   for (i = 0; i < c->slots && W.cfg.light; i++)
     if (c->slot[i].state == S_ACQUIRING && c->slot[i].lock.status == REDLOCK_PENDING)

@@ -85,7 +85,7 @@ struct conn {
   int refused;           /* its handshake was */
   ns ready_at;           /* when its handshake was answered */
   int fd;
-  int tries;
+  int attempts;
   struct session session;
   struct wake_up wake_up[MAX_RESOURCES];
   struct pipe pipe[2];
@@ -158,8 +158,7 @@ struct client {
   int busy;             /* it is inside a call, or thinking: no wake-up now */
   int in_wait;          /* it is inside io->wait ... */
   int woken;            /* ... which shall return */
-  int trier;            /* see single_attempt_client.h */
-  int paused;           /* a scenario holds it still */
+  int single;            /* see single_attempt_client.h */
   uint32_t life;        /* grows with each rebirth */
   struct clock clock;
   const struct lib *lib;
@@ -173,8 +172,8 @@ struct client {
   int last_fd[MAX_SERVERS];
   unsigned want[MAX_SERVERS];
   ns clog_ends[MAX_SERVERS]; /* for which end of a clog a wake-up is in the queue */
-  ns reach_since[MAX_SERVERS]; /* since when a trier can reach it, after healing; or NEVER */
-  int reaches_quorum;        /* a trier's attempt must not end with NO_QUORUM */
+  ns reach_since[MAX_SERVERS]; /* since when a single can reach it, after healing; or NEVER */
+  int reaches_quorum;        /* a single's attempt must not end with NO_QUORUM */
   ns wake;                   /* when the wake-up in the queue is due */
   uint32_t wake_turn;        /* older wake-ups are void */
   ns paused_until;
@@ -189,7 +188,7 @@ struct client {
   unsigned drawn;
   uint32_t heard_at[DRAWS];  /* how much it had heard of by then, and ... */
   uint32_t heard;            /* ... by now: pushes, and ends of handshakes */
-  struct pace told, polled;  /* how often it tries */
+  struct pace told, polled;  /* how many attempts it makes */
   ns free_at;                /* since when what it waits for has been free; NEVER = it is not */
   ns asked;                  /* since when it has been asked for nothing */
   ns pushed_at;              /* since when no push has come, and it asked for nothing */
@@ -228,7 +227,7 @@ enum { GIVEN = 4 };
 struct given {
   char value[GIVEN][20];
   unsigned count;
-  int tries; /* how often the last one is still worth a try */
+  int attempts; /* how often the last one is still worth an attempt */
 };
 
 /* Another program that takes a resource now and then: strangers.h. */
@@ -246,7 +245,7 @@ struct event {
 
 struct config {
   int servers, clients, resources, slots;
-  int triers; /* how many of the clients */
+  int singles; /* how many of the clients */
   int entry_server[MAX_SERVERS]; /* which server the k-th entry of the list leads to */
   enum store_kind kind[MAX_SERVERS];
   unsigned no_hello, no_tracking; /* servers that wake no one */
@@ -277,22 +276,21 @@ enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
 
 /* Counted over all runs; plain numbers, so that a worker can keep them in shared memory. */
 struct totals {
-  uint64_t runs, events, operations, grants, extensions, probes, rolled_back, messages;
+  uint64_t runs, events, operations, grants, extensions, probes, rolled_back;
   uint64_t simulated_ms, client_ms;
   uint64_t fault[FAULT_COUNT];
   uint64_t status[OPERATIONS][STATUSES]; /* by operation; REDLOCK_PENDING - status is the place */
   uint64_t vote[VOTES];
   uint64_t error_reply[STORE_ERRORS];
-  uint64_t blocking, tries_checked, reasons, wakes, hash;
+  uint64_t blocking, attempts_checked, reasons, wakes, hash;
   uint64_t adoptions, adoptions_refused;
   uint64_t strangers, lies, paces, frees, rolls;
-  uint64_t fenced_runs, broken_runs, tokens, broken_tokens, second_rounds;
+  uint64_t fenced_runs, broken_runs, tokens, broken_tokens;
   uint64_t seed; /* under way */
 };
 
 static struct world {
   /* What stays from one run to the next. */
-  int without[FAULT_COUNT]; /* switched off by hand, to look at something */
   FILE *log;
   struct value *value;
   int can_leave;            /* run_world is to be left at once by `leave` */
@@ -310,7 +308,7 @@ static struct world {
   int idle;                   /* R27: the step that is taken must do nothing */
   ns healed_at;
   ns strikes_at;              /* when a server's clock or memory is next seen to: fencing.h */
-  int hurry;                  /* triers try all the time */
+  int hurry;                  /* singles make attempts all the time */
   int depth;
   int failed, running;
   char message[MESSAGE_BYTES];
@@ -410,7 +408,7 @@ static inline void write_note(int kind, int64_t a, int64_t b, int64_t c) {
   fprintf(W.log, "%12lld.%06lld ms  %*s", (long long)(W.now / MS), (long long)(W.now % MS),
           W.depth * 2, "");
   if (kind == N_FAULT)
-    fprintf(W.log, "fault: %s at %lld, for %lld ms", fault_text((int)a), (long long)b,
+    fprintf(W.log, "fault: %s at %lld, for %lld ms", fault_text[(int)a], (long long)b,
             (long long)(c / MS));
   else
     fprintf(W.log, text[kind], (long long)a, (long long)b, (long long)c);
