@@ -8,6 +8,8 @@
 
 typedef int64_t ns; /* true time, which no one in the world can read */
 
+typedef unsigned long long big; /* a seed or a count, as printf writes it everywhere */
+
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
 #define SEC INT64_C(1000000000)

@@ -128,8 +128,8 @@ static void start_real(void) {
   has_getex = strncmp(ask_real("GETEX nosuch\r\n"), "-ERR unknown", 12) != 0;
   if (*ask_real("DELEX nosuch IFEQ x\r\n") == ':') learn_release(STORE_DELEX, "DELEX $k IFEQ $v");
   if (*ask_real("DELIFEQ nosuch x\r\n") == ':') learn_release(STORE_DELIFEQ, "DELIFEQ $k $v");
-  printf("  the real server is of the kind %s, releases by %.7s%s\n", store_kind_text(kind),
-         native_release, is_old ? ", but is old: it gets only what the header sends" : "");
+  printf("  the real server is of the kind %s, releases by %.*s%s\n", store_kind_text(kind),
+         (int)strcspn(native_release, " "), native_release, is_old ? ", but is old: it gets only what the header sends" : "");
 }
 
 /* ---- the scripts, as they are sent or as the header's comments spell them out ---- */

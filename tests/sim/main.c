@@ -11,19 +11,19 @@
 #include "regression_seeds.h"
 #include "report.h"
 
-enum { MAX_JOBS = 64, HANG_S = 60, TAIL_BYTES = 9000 };
+enum { MAX_JOBS = 64, HANG_S = 60 };
 
 static struct {
-  uint64_t seed, runs, seconds, jobs, kept, grants, adoptions;
-  uint64_t coverage, replay, hash, silent, mixed, always; /* always: bits of each seed */
+  big seed, runs, seconds, jobs, kept, grants, adoptions;
+  big coverage, replay, hash, silent, mixed, always; /* always: bits of each seed */
   const char *logs; /* a folder */
-  uint64_t *over;   /* shared: no seed is begun any more */
+  big *over;        /* shared: no seed is begun any more */
 } opt;
 
 /* What takes a number, and what is on or off, or adds a bit to each seed. */
 static const struct option {
   const char *name;
-  uint64_t *number, *flag, bit;
+  big *number, *flag, bit;
   const char *text;
 } options[] = {
     {"--seed=", &opt.seed, NULL, 0, "the first seed; by default the time"},
@@ -87,29 +87,11 @@ static int take_option(const char *arg) {
 
 /* ---- one run, shown ---- */
 
-static void print_tail(const char *path) {
-  char text[TAIL_BYTES + 1], *from = text;
-  size_t size;
-  long length;
-  FILE *f = fopen(path, "r");
-  if (!f) return;
-  fseek(f, 0, SEEK_END);
-  length = ftell(f);
-  if (length > TAIL_BYTES) fseek(f, length - TAIL_BYTES, SEEK_SET);
-  else rewind(f);
-  size = fread(text, 1, TAIL_BYTES, f);
-  text[size] = 0;
-  fclose(f);
-  if (length > TAIL_BYTES && (from = strchr(text, '\n')) == NULL) from = text;
-  fputs(from, stdout);
-}
-
 /* The same seed again, this time with its log. */
-static void show_failure(uint64_t seed) {
-  char path[512];
+static void show_failure(big seed) {
+  char path[512], command[600];
   struct totals spare, *counted = T;
-  snprintf(path, sizeof path, "%s/sim-%llu.log", opt.logs ? opt.logs : ".",
-           (unsigned long long)seed);
+  snprintf(path, sizeof path, "%s/sim-%llu.log", opt.logs ? opt.logs : ".", seed);
   W.log = fopen(path, "w");
   if (!W.log) return;
   T = &spare;
@@ -119,11 +101,13 @@ static void show_failure(uint64_t seed) {
   fclose(W.log);
   W.log = NULL;
   printf("\nthe end of %s:\n", path);
-  print_tail(path);
+  fflush(stdout);
+  snprintf(command, sizeof command, "tail -n 120 '%s'", path);
+  if (system(command)) puts("(no tail)");
   puts("");
   print_config(stdout);
-  printf("\nFAILED with seed %llu: %s\n  again: make sim SEED=%llu\n", (unsigned long long)seed,
-         W.message, (unsigned long long)seed);
+  printf("\nFAILED with seed %llu: %s\n  again: make sim SEED=%llu\n", seed, W.message,
+         seed);
   fflush(stdout);
 }
 
@@ -131,21 +115,21 @@ static int replay(void) {
   int good;
   W.log = stdout;
   good = run_seed(opt.seed);
-  printf("seed %llu: %s\n", (unsigned long long)opt.seed, good ? "no violation" : W.message);
+  printf("seed %llu: %s\n", opt.seed, good ? "no violation" : W.message);
   return !good;
 }
 
 /* ---- many runs ---- */
 
 /* Which worlds the i-th seed makes where none is wanted alone. */
-static uint64_t bits_at(uint64_t i) {
+static big bits_at(big i) {
   return (i % 4 == 3 ? FENCED_SEED : 0) + (i % 8 >= 6 ? HANDED_SEED : 0) +
          (i % 16 == 5 ? CROWD_SEED : 0) + (i % 16 == 9 ? WAITER_SEED : 0) +
          (i % 16 == 13 ? ROLLING_SEED : 0);
 }
 
 /* The i-th seed of all jobs; 0 = it is over. */
-static uint64_t seed_at(uint64_t i, double end) {
+static big seed_at(big i, double end) {
   if (i < opt.kept) return kept_seeds[i];
   i -= opt.kept;
   if (opt.runs ? i >= opt.runs : now_s() >= end || *opt.over) return 0;
@@ -159,13 +143,13 @@ static void limit_time(void) {
 }
 
 static void worker(int job, struct totals *shared, double end) {
-  uint64_t i;
+  big i;
   T = shared;
-  for (i = (uint64_t)job; (T->seed = seed_at(i, end)) != 0; i += (uint64_t)opt.jobs) {
-    uint64_t seed = T->seed;
+  for (i = (big)job; (T->seed = seed_at(i, end)) != 0; i += opt.jobs) {
+    big seed = T->seed;
     limit_time();
     if (run_seed(seed)) continue;
-    if (opt.silent) printf("seed %llu: %s\n", (unsigned long long)seed, W.message);
+    if (opt.silent) printf("seed %llu: %s\n", seed, W.message);
     else show_failure(seed);
     fflush(stdout);
     _exit(1);
@@ -185,7 +169,7 @@ static int reap(pid_t *pids, const struct totals *shared) {
     if (!pids[i] || waitpid(pids[i], &status, WNOHANG) != pids[i]) continue;
     pids[i] = 0;
     if (WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM)
-      printf("FAILED: seed %llu ended by signal %d%s\n", (unsigned long long)shared[i].seed,
+      printf("FAILED: seed %llu ended by signal %d%s\n", shared[i].seed,
              WTERMSIG(status), WTERMSIG(status) == SIGVTALRM ? ": it hangs" : "");
     if (!WIFEXITED(status) || WEXITSTATUS(status)) bad = 1;
   }
@@ -246,7 +230,7 @@ int main(int argc, char **argv) {
   for (i = 1; i < argc; i++)
     if (!take_option(argv[i])) return usage();
   if (argc > 1 && opt.kept) opt.seconds = 0;
-  if (!opt.seed) opt.seed = (uint64_t)time(NULL) % 10000000 * 10000;
+  if (!opt.seed) opt.seed = (big)time(NULL) % 10000000 * 10000;
   if (!opt.runs) opt.mixed = 1;
   if (opt.replay) return replay();
   if (opt.jobs < 1 || opt.jobs > MAX_JOBS) return usage();
@@ -254,16 +238,16 @@ int main(int argc, char **argv) {
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 3;
   opt.over = &shared[MAX_JOBS].runs;
-  if (!opt.silent) printf("seeds from %llu on\n", (unsigned long long)opt.seed);
+  if (!opt.silent) printf("seeds from %llu on\n", opt.seed);
   bad = run_jobs(shared, begin);
   sum_up(shared, &sum);
-  if (!opt.silent) print_totals(&sum, now_s() - begin);
+  if (!opt.silent) print_totals(&sum);
   if (opt.coverage && !bad && print_coverage(&sum)) {
     puts("FAILED: something never happened");
     bad = 1;
   }
-  if (opt.hash) printf("hash %016llx\n", (unsigned long long)sum.hash);
+  if (opt.hash) printf("hash %016llx\n", sum.hash);
   if (sum.runs) sum.runs -= (unsigned)bad;
-  printf("%llu passed, %d failed\n", (unsigned long long)sum.runs, bad);
+  printf("%llu passed, %d failed\n", sum.runs, bad);
   return bad;
 }

@@ -132,10 +132,10 @@ static inline int run_seed(uint64_t seed) {
   if (W.log) print_config(W.log);
   good = run_world();
   T->runs++;
-  T->fenced_runs += (uint64_t)W.cfg.fenced;
-  T->broken_runs += (uint64_t)W.cfg.broken;
-  T->simulated_ms += (uint64_t)(W.now / MS);
-  T->client_ms += (uint64_t)(W.now / MS) * (uint64_t)W.cfg.clients;
+  T->fenced_runs += (unsigned)W.cfg.fenced;
+  T->broken_runs += (unsigned)W.cfg.broken;
+  T->simulated_ms += (big)(W.now / MS);
+  T->client_ms += (big)(W.now / MS) * (big)W.cfg.clients;
   T->hash = T->hash * 31 + W.hash;
   return good;
 }

@@ -274,19 +274,46 @@ struct config {
 
 enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
 
+/* What checks look at: `make sim` fails if one of these never happened. */
+#define OCCASIONS(X)                                     \
+  X(reasons, "steps before their time")                  \
+  X(wakes, "waiters that know a quorum to be free")      \
+  X(strangers, "holds of other programs")                \
+  X(lies, "lies about ages")                             \
+  X(paces, "times in which few attempts are due")        \
+  X(frees, "looks at locks that are free")               \
+  X(rolls, "restarts under a kept lock")                 \
+  X(adoptions, "adoptions")                              \
+  X(adoptions_refused, "attempts to adopt that failed")  \
+  X(probes, "waiters that must be granted")              \
+  X(attempts_checked, "attempts that must find a quorum")
+
+/* And what else the report tells. */
+#define FIGURES(X)                                       \
+  X(runs, "seeds")                                       \
+  X(events, "events")                                    \
+  X(operations, "operations")                            \
+  X(blocking, "blocking calls")                          \
+  X(grants, "grants")                                    \
+  X(extensions, "extensions")                            \
+  X(rolled_back, "roll-backs")                           \
+  X(simulated_ms, "ms of simulated time")                \
+  X(client_ms, "ms of client time")                      \
+  X(fenced_runs, "seeds with tokens")                    \
+  X(tokens, "tokens")                                    \
+  X(broken_runs, "seeds with exclusion broken")          \
+  X(broken_tokens, "tokens there")
+
 /* Counted over all runs; plain numbers, so that a worker can keep them in shared memory. */
 struct totals {
-  uint64_t runs, events, operations, grants, extensions, probes, rolled_back;
-  uint64_t simulated_ms, client_ms;
-  uint64_t fault[FAULT_COUNT];
-  uint64_t status[OPERATIONS][STATUSES]; /* by operation; REDLOCK_PENDING - status is the place */
-  uint64_t vote[VOTES];
-  uint64_t error_reply[STORE_ERRORS];
-  uint64_t blocking, attempts_checked, reasons, wakes, hash;
-  uint64_t adoptions, adoptions_refused;
-  uint64_t strangers, lies, paces, frees, rolls;
-  uint64_t fenced_runs, broken_runs, tokens, broken_tokens;
-  uint64_t seed; /* under way */
+#define X(name, text) big name;
+  FIGURES(X)
+  OCCASIONS(X)
+#undef X
+  big fault[FAULT_COUNT];
+  big status[OPERATIONS][STATUSES]; /* REDLOCK_PENDING - status is the place */
+  big vote[VOTES], error_reply[STORE_ERRORS];
+  big hash, seed; /* seed: under way */
 };
 
 static struct world {
@@ -300,7 +327,7 @@ static struct world {
   struct conn conn[MAX_CONNS];       /* as far as `conns`, a high-water mark */
   struct event heap[MAX_EVENTS];
   /* What a run begins without. */
-  uint64_t seed;
+  big seed;
   struct rng rng;
   ns now;
   uint32_t odds[FAULT_COUNT]; /* per million opportunities */
