@@ -143,9 +143,6 @@ static void on_calm(void) {
   }
 }
 
-/* A replica that becomes master again with its data: the connections stay. */
-static void on_promote(int server) { W.server[server].store.replica = 0; }
-
 static void on_admit(int server) {
   struct store *s = &W.server[server].store;
   if (!W.server[server].sick) s->refuse_auth = s->refuse_select = s->refuse_info = 0;

@@ -287,7 +287,7 @@ static void client_start(struct client *c) {
   fill_options(c, inline_password);
   memset(c->rl, 0xa5, c->lib->size);
   for (i = 0; i < MAX_SERVERS; i++) {
-    c->conn[i] = -1;
+    c->conn[i] = NULL;
     c->want[i] = 0;
     c->last_fd[i] = 0;
     c->last_generation[i] = 0;
@@ -314,15 +314,19 @@ static void client_start(struct client *c) {
   client_wake_at(c, W.now + awakening());
 }
 
+static void client_reborn(struct client *c, uint32_t life) {
+  if (!c->alive && c->life == life) client_start(c);
+}
+
 /* The process dies: its kernel closes its sockets, or its whole host is gone without a word. */
 static void client_die(struct client *c) {
   int i, kind, host = one_in(3);
   c->alive = 0;
   c->life++; /* what it leaves behind has no owner any more */
   for (i = 0; i < W.cfg.servers; i++) {
-    struct conn *n = c->conn[i] >= 0 ? &W.conn[c->conn[i]] : NULL;
+    struct conn *n = c->conn[i];
     if (!n) continue;
-    c->conn[i] = -1;
+    c->conn[i] = NULL;
     excuse(n);
     kind = host ? CHUNK_DATA : one_in(2) ? CHUNK_FIN : CHUNK_RST;
     pipe_end(n, UP, kind, one_in(2));
@@ -339,7 +343,7 @@ static void client_close(struct client *c) {
   ns began = W.now;
   c->busy = c->closing = 1;
   c->lib->close(c->rl);
-  for (i = 0; i < W.cfg.servers; i++) open += c->conn[i] >= 0;
+  for (i = 0; i < W.cfg.servers; i++) open += c->conn[i] != NULL;
   if (open) violation("close: client %d leaves %d connections open", c->index, open);
   if (W.depth == 0 && W.odds[F_PAUSE_INSIDE] == 0 && !W.cfg.out_of_model && /* its clock may step */
       client_ms(c) - before > (int64_t)W.cfg.server_timeout_ms + 2)

@@ -305,13 +305,9 @@ static void print_config(FILE *f) {
           k->ttl_min_ms, k->ttl_max_ms, k->max_hold_ms, k->quarantine_ms,
           (long long)(k->latency_min / US), (long long)(k->latency_max / US),
           (long long)(k->duration / SEC), k->out_of_model ? "; OUT OF MODEL" : "");
-  if (k->hands) fputs("locks change hands\n", f);
-  if (k->crowd) fputs("a crowd waits\n", f);
-  if (k->waiters)
-    fprintf(f, "strangers hold; %d liars%s%s\n", k->liars, k->errs ? ", errors" : "",
-            k->restarts ? ", restarts" : "");
-  if (k->rolls) fputs("servers restart one by one under a kept lock\n", f);
-  if (k->fenced) fprintf(f, "fenced%s\n", k->broken ? ", exclusion broken on purpose" : "");
+  fprintf(f, "hands %d, crowd %d, waiters %d (liars %d, errs %d, restarts %d), rolls %d, fenced %d, "
+          "broken %d\n", k->hands, k->crowd, k->waiters, k->liars, k->errs, k->restarts, k->rolls,
+          k->fenced, k->broken);
   fprintf(f, "faults, per million:");
   for (i = 0; i < FAULT_COUNT; i++)
     if (W.odds[i]) fprintf(f, " [%s] %u;", fault_text[i], W.odds[i]);

@@ -38,11 +38,11 @@ static void hook_pause(struct client *c) {
 static int hook_fails(void) { return !W.quiet && ++W.hooks == W.hook_fails_at; }
 
 static struct conn *conn_of(struct client *c, int entry) {
-  if (entry < 0 || entry >= W.cfg.servers || c->conn[entry] < 0) {
+  if (entry < 0 || entry >= W.cfg.servers || !c->conn[entry]) {
     violation("io: client %d uses entry %d, which is not open", c->index, entry);
     return NULL;
   }
-  return &W.conn[c->conn[entry]];
+  return c->conn[entry];
 }
 
 /* The lowest number that is free, as POSIX does: numbers are used again at once. */
@@ -51,7 +51,7 @@ static int lowest_fd(const struct client *c) {
   while (again) {
     again = 0;
     for (i = 0; i < W.cfg.servers; i++)
-      if (c->conn[i] >= 0 && W.conn[c->conn[i]].fd == fd) again = 1;
+      if (c->conn[i] && c->conn[i]->fd == fd) again = 1;
     fd += again;
   }
   return fd;
@@ -67,7 +67,7 @@ static intptr_t io_open(void *ctx, int entry, const char *host, const char *port
            W.cfg.entry_server[entry]);
   if (strcmp(host, want) || strcmp(port, "6379"))
     violation("io: client %d opens %s:%s for entry %d", c->index, host, port, entry);
-  if (c->conn[entry] >= 0)
+  if (c->conn[entry])
     violation("io: client %d opens entry %d, which was not closed", c->index, entry);
   c->happened = 1;
   hook_pause(c);
@@ -75,7 +75,7 @@ static intptr_t io_open(void *ctx, int entry, const char *host, const char *port
   n = conn_new(c->index, entry);
   if (!n) return -1;
   n->fd = lowest_fd(c);
-  c->conn[entry] = conn_index(n);
+  c->conn[entry] = n;
   note(N_OPEN, c->index, entry, n->id);
   return n->fd;
 }
@@ -158,7 +158,7 @@ static void io_close(void *ctx, int entry) {
   c->happened = 1;
   note(N_CLOSE, c->index, entry, n->id);
   unread = n->pipe[DOWN].arrived != n->pipe[DOWN].read;
-  c->conn[entry] = -1;
+  c->conn[entry] = NULL;
   if (n->backlogged || n->pipe[DOWN].over || c->closing) excuse(n);
   if (has_alias()) excuse(n); /* a known gap: a twin's late SET is not undone */
   if (n->state == CONN_OPEN) {
@@ -193,11 +193,9 @@ static void look_at_fds(struct client *c, const redlock_fd *want, int count) {
 }
 
 static int is_ready(const struct client *c, int entry) {
-  const struct conn *n;
+  const struct conn *n = c->conn[entry];
   unsigned want = c->want[entry];
-  if (!want || c->conn[entry] < 0) return 0;
-  n = &W.conn[c->conn[entry]];
-  if (n->state == CONN_OPENING) return 0;
+  if (!want || !n || n->state == CONN_OPENING) return 0;
   if (n->state == CONN_REFUSED || n->pipe[DOWN].over == CHUNK_RST) return 1;
   if ((want & REDLOCK_READ) && (n->pipe[DOWN].arrived != n->pipe[DOWN].read || n->pipe[DOWN].over))
     return 1;
@@ -210,14 +208,12 @@ static int any_ready(const struct client *c) {
   return ready;
 }
 
-static void on_writable(int client, int entry) { client_ready(&W.client[client], entry); }
-
 static void watch_clogs(struct client *c) {
   int i;
   for (i = 0; i < W.cfg.servers; i++) {
     ns until;
-    if (!(c->want[i] & REDLOCK_WRITE) || c->conn[i] < 0) continue;
-    until = W.clogged[c->index][W.conn[c->conn[i]].server];
+    if (!(c->want[i] & REDLOCK_WRITE) || !c->conn[i]) continue;
+    until = W.clogged[c->index][c->conn[i]->server];
     if (until <= W.now || until == c->clog_ends[i]) continue;
     c->clog_ends[i] = until;
     schedule(until, EV_WRITABLE, c->index * MAX_SERVERS + i, 0);
@@ -229,7 +225,7 @@ static int io_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout
   ns until = timeout_ms < 0 ? W.now + 3600 * SEC : client_when(c, client_ms(c) + timeout_ms);
   int i, ready, all = 0;
   look_at_fds(c, want, count);
-  for (i = 0; i < W.cfg.servers; i++) all += c->conn[i] >= 0;
+  for (i = 0; i < W.cfg.servers; i++) all += c->conn[i] != NULL;
   if (all != count) violation("wait: client %d has %d connections and waits for %d", c->index, all,
                               count);
   if (W.failed || !W.running || hook_fails() || fault(F_WAIT_FAILED)) return -1;

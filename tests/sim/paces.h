@@ -18,7 +18,7 @@ static inline ns fit_since(const struct server *s) {
 
 /* Since when it has been so for this client, which is connected to it, and trusts its memory. */
 static inline ns fit_for(const struct client *c, int entry) {
-  const struct conn *n = c->conn[entry] >= 0 ? &W.conn[c->conn[entry]] : NULL;
+  const struct conn *n = c->conn[entry];
   if (!n || n->state != CONN_OPEN || n->silent || n->server_gone || !n->ready_at) return NEVER;
   if (W.now < doubted_until(n)) return NEVER;
   return larger(larger(n->ready_at, doubted_until(n)), fit_since(&W.server[n->server]));
@@ -28,7 +28,7 @@ static inline ns fit_for(const struct client *c, int entry) {
 static inline ns tells_since(const struct client *c, int entry, int resource) {
   ns fit = fit_for(c, entry);
   const struct key *k = key_of(&W.server[W.cfg.entry_server[entry]], resource, W.cfg.db);
-  return fit == NEVER || (k && k->list) || !W.conn[c->conn[entry]].session.tracks ? NEVER : fit;
+  return fit == NEVER || (k && k->list) || !c->conn[entry]->session.tracks ? NEVER : fit;
 }
 
 /* Since when the key has been there, and no attempt under way has set it; NEVER = not so. What
@@ -89,7 +89,7 @@ static inline void check_told(struct client *c, const struct slot *s) {
   ns since = larger(told_since(c, s->resource), taken_since(s->resource));
   int i;
   for (i = 0; i < W.cfg.servers && since < NEVER; i++)
-    if (c->conn[i] >= 0) since = larger(since, W.conn[c->conn[i]].ready_at);
+    if (c->conn[i]) since = larger(since, c->conn[i]->ready_at);
   check_pace(c, &c->told, larger(since, c->asked), TOLD_S * SEC, TOLD_MOST,
              "a quorum tells, and whoever holds the lock has not changed");
 }

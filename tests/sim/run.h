@@ -4,31 +4,12 @@
 
 #include "config.h"
 
-static void dispatch(const struct event *e) {
-  switch (e->kind) {
-    case EV_WAKE: client_wake(&W.client[e->a], e->b); break;
-    case EV_CONNECT: on_connect(e->a, e->b); break;
-    case EV_DELIVER: on_deliver(e->a / 2, e->a % 2, e->b); break;
-    case EV_WRITABLE: on_writable(e->a / MAX_SERVERS, e->a % MAX_SERVERS); break;
-    case EV_CHAOS: chaos(); break;
-    case EV_THAW: server_thaw(e->a); break;
-    case EV_RESTART: server_restart(e->a); break;
-    case EV_PROMOTE: on_promote(e->a); break;
-    case EV_ADMIT: on_admit(e->a); break;
-    case EV_REAP: server_reap(e->a); break;
-    case EV_REBIRTH:
-      if (!W.client[e->a].alive && W.client[e->a].life == e->b) client_start(&W.client[e->a]);
-      break;
-    case EV_STALL: on_stall(); break;
-    case EV_HEAL: on_heal(); break;
-    case EV_CALM: on_calm(); break;
-    case EV_PROBE: on_probe(); break;
-    case EV_CLOCKS: on_clocks(); break;
-    case EV_STRANGER: on_stranger(e->a); break;
-    case EV_TROUBLE: on_trouble(); break;
-    case EV_FREE: on_free(); break;
-    case EV_ROLL: on_roll(e->a); break;
-    default: on_end();
+static void dispatch(int kind, int a, uint32_t b) {
+  switch (kind) {
+#define X(name, what) \
+  case EV_##name: what; break;
+    EVENTS(X)
+#undef X
   }
 }
 
@@ -38,7 +19,7 @@ static void run_until(ns until, const int *stop) {
     struct event e = next_event();
     W.now = e.when;
     T->events++;
-    dispatch(&e);
+    dispatch(e.kind, e.a, e.b);
     if (stop && *stop) return;
   }
   if (!W.failed && W.running) W.now = larger(W.now, until);

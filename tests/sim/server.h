@@ -59,9 +59,7 @@ static inline void server_reap(int server) {
     if (W.conn[i].server_gone) continue;
     for (k = c->reads; k-- > 0;) {
       struct read read = c->read[k];
-      struct arg name;
-      name.at = read.name;
-      name.size = read.size;
+      struct arg name = {read.name, read.size};
       if (!read.present || store_find(&s->store, c->db, name)) continue;
       server_push(server, read.name, read.size, NULL);
       k = c->reads;
@@ -73,11 +71,9 @@ static inline void server_reap(int server) {
 static inline void server_follow(struct conn *n, const struct effect *e) {
   struct server *s = &W.server[n->server];
   struct key *k;
-  struct arg name;
-  if (e->changed) server_push(n->server, e->subject, e->subject_size, n);
-  if (session_has(&n->session, e->subject, e->subject_size) < 0) return;
-  name.at = e->subject;
-  name.size = e->subject_size;
+  struct arg name = {e->subject, e->subject_size};
+  if (e->changed) server_push(n->server, name.at, name.size, n);
+  if (session_has(&n->session, name.at, name.size) < 0) return;
   k = store_find(&s->store, n->session.db, name);
   if (!k || k->reaped_ms == k->expires_ms) return;
   k->reaped_ms = k->expires_ms;

@@ -48,7 +48,7 @@ static int is_prompt(const struct conn *n) {
  * the connection, once. */
 static int is_within_reach(const struct client *c, int entry) {
   const struct server *s = &W.server[W.cfg.entry_server[entry]];
-  const struct conn *n = c->conn[entry] >= 0 ? &W.conn[c->conn[entry]] : NULL;
+  const struct conn *n = c->conn[entry];
   if (s->sick || s->down || is_frozen(s) || (W.cfg.quarantine_ms && s->incarnation)) return 0;
   if (W.cfg.no_natives_from && W.cfg.no_natives >> (s - W.server) & 1) return 0;
   if (!n || n->state == CONN_REFUSED || n->pipe[DOWN].over) return 1;

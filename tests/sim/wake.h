@@ -59,7 +59,7 @@ static inline ns doubted_until(const struct conn *n) {
  * not. Who did not answer the last attempt, or in vain, counts only when it was heard later; who
  * cannot vote now, or lies, does not. */
 static inline ns wake_knows(const struct client *c, const struct slot *s, int entry) {
-  const struct conn *n = c->conn[entry] >= 0 ? &W.conn[c->conn[entry]] : NULL;
+  const struct conn *n = c->conn[entry];
   struct server *server = &W.server[W.cfg.entry_server[entry]];
   const struct wake_up *t;
   ns round = ((ns)W.cfg.server_timeout_ms + 2) * MS;

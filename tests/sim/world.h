@@ -167,7 +167,7 @@ struct client {
   redlock_io io;
   redlock_options options;
   char list[MAX_SERVERS * 64];
-  int conn[MAX_SERVERS];     /* index of the connection of each entry, or -1 */
+  struct conn *conn[MAX_SERVERS]; /* of each entry, or NULL */
   uint32_t last_generation[MAX_SERVERS];
   int last_fd[MAX_SERVERS];
   unsigned want[MAX_SERVERS];
