@@ -4,9 +4,6 @@
 #ifndef SIM_HANDOVER_H
 #define SIM_HANDOVER_H
 
-static void become_idle(struct slot *s);
-static void forget(struct slot *s);
-
 /* Some who do nothing look at once whether there is something to adopt. */
 static void wake_adopters(void) {
   int i, k;
@@ -33,9 +30,7 @@ static void hand_over(struct client *c, struct slot *s) {
     s->due = client_when(c, s->deadline_ms + 1) + skewed(0, left * MS);
     return;
   }
-  s->value = -1;
-  forget(s);
-  become_idle(s);
+  let_lie(s);
 }
 
 /* Whether it shall adopt, and what: mostly what is new. */

@@ -169,7 +169,7 @@ static void io_close(void *ctx, int entry) {
   }
   n->client_gone = 1;
   n->closed_at = W.now;
-  excuse_old(n);
+  excuse_keys(n, 1); /* what is old by now it need not have released there (R13) */
   conn_tidy(n);
 }
 

@@ -28,12 +28,6 @@ static void print_progress(const struct totals *t, double seconds) {
   fflush(stdout);
 }
 
-/* Which status an operation can end with. INVALID stands for every call out of order. */
-static int is_expected(int operation, int status) {
-  static const char *const expected[OPERATIONS] = {"7", "123458", "13468", "13458", "468"};
-  return strchr(expected[operation], '0' + status) != NULL;
-}
-
 /* 1 = it never happened */
 static int print_count(const char *what, big times) {
   printf("  %-40.40s %14llu%s\n", what, times, times ? "" : "  NEVER");

@@ -131,7 +131,7 @@ struct slot {
   redlock_lock lock;
   enum slot_state state;
   int client, index, resource;
-  uint32_t ttl_ms, wait_ms;
+  uint32_t ttl_ms;
   ns due;               /* when the actor does the next thing with it */
   int64_t deadline_ms;  /* as last seen, on the client's clock; 0 = none */
   int64_t granted_ms;   /* on the client's clock */
@@ -458,13 +458,14 @@ static inline int fault(int kind) {
   return 1;
 }
 
-/* The first violation ends the run. */
-static
 #ifdef __GNUC__
-    __attribute__((format(printf, 1, 2)))
+#define CHECKED_FORMAT(at) __attribute__((format(printf, at, (at) + 1)))
+#else
+#define CHECKED_FORMAT(at)
 #endif
-    void
-    violation(const char *format, ...) {
+
+/* The first violation ends the run. */
+CHECKED_FORMAT(1) static void violation(const char *format, ...) {
   va_list list;
   if (W.failed) return;
   W.failed = 1;
@@ -474,12 +475,8 @@ static
 }
 
 /* The same, of one slot. */
-static
-#ifdef __GNUC__
-    __attribute__((format(printf, 3, 4)))
-#endif
-    void
-    slot_fails(const struct slot *s, const char *rule, const char *format, ...) {
+CHECKED_FORMAT(3)
+static void slot_fails(const struct slot *s, const char *rule, const char *format, ...) {
   char text[MESSAGE_BYTES];
   va_list list;
   va_start(list, format);
