@@ -3,8 +3,6 @@
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
-#include <stdlib.h>
-
 #include "io.h"
 #include "paces.h"
 

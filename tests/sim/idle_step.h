@@ -61,9 +61,7 @@ static void check_reason(struct client *c) {
   c->named_at = NEVER; /* each is looked at once */
   if (W.cfg.fenced && W.turn % 8) return; /* there, grants count */
   if (when < named_at || c->clock.at > named_at || W.failed) return;
-  if (!before)
-    before = malloc(lib_default.size > lib_small.size ? lib_default.size : lib_small.size);
-  if (!before) exit(3);
+  if (!before) before = room_for_library();
   memcpy(before, c->rl, c->lib->size);
   W.quiet++;
   W.now = when;

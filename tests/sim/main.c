@@ -17,7 +17,10 @@ static struct {
   big seed, runs, seconds, jobs, kept, grants, adoptions;
   big coverage, replay, hash, silent, mixed, always; /* always: bits of each seed */
   const char *logs; /* a folder */
-  big *over;        /* shared: no seed is begun any more */
+  struct {
+    int over; /* no seed is begun any more */
+    struct totals job[MAX_JOBS];
+  } *shared;
 } opt;
 
 /* What takes a number, and what is on or off, or adds a bit to each seed. */
@@ -106,8 +109,7 @@ static void show_failure(big seed) {
   if (system(command)) puts("(no tail)");
   puts("");
   print_config(stdout);
-  printf("\nFAILED with seed %llu: %s\n  again: make sim SEED=%llu\n", seed, W.message,
-         seed);
+  printf("\nFAILED with seed %llu: %s\n  again: make sim SEED=%llu\n", seed, W.message, seed);
   fflush(stdout);
 }
 
@@ -129,10 +131,11 @@ static big bits_at(big i) {
 }
 
 /* The i-th seed of all jobs; 0 = it is over. */
-static big seed_at(big i, double end) {
+static big seed_at(big i, double begin) {
+  if (opt.shared->over) return 0;
   if (i < opt.kept) return kept_seeds[i];
   i -= opt.kept;
-  if (opt.runs ? i >= opt.runs : now_s() >= end || *opt.over) return 0;
+  if (opt.runs ? i >= opt.runs : now_s() >= begin + (double)opt.seconds) return 0;
   return opt.seed + i + (opt.always | (opt.mixed ? bits_at(i) : 0));
 }
 
@@ -142,80 +145,73 @@ static void limit_time(void) {
   setitimer(ITIMER_VIRTUAL, &most, NULL);
 }
 
-static void worker(int job, struct totals *shared, double end) {
+static void sum_up(struct totals *sum) {
   big i;
-  T = shared;
-  for (i = (big)job; (T->seed = seed_at(i, end)) != 0; i += opt.jobs) {
+  memset(sum, 0, sizeof *sum);
+  for (i = 0; i < opt.jobs; i++) totals_add(sum, &opt.shared->job[i]);
+}
+
+/* The first job looks now and then at what all have done. */
+static void look_at_all_jobs(double begin) {
+  static double shown;
+  struct totals sum;
+  double t = now_s() - begin;
+  sum_up(&sum);
+  if ((opt.grants || opt.adoptions) && sum.tokens >= opt.grants && sum.adoptions >= opt.adoptions)
+    opt.shared->over = 1;
+  if (t - shown < (opt.seconds > 600 ? 60 : 10) || opt.silent) return;
+  shown = t;
+  print_progress(&sum, t);
+}
+
+static int work(int job, double begin) {
+  big i;
+  T = &opt.shared->job[job];
+  for (i = (big)job; (T->seed = seed_at(i, begin)) != 0; i += opt.jobs) {
     big seed = T->seed;
     limit_time();
-    if (run_seed(seed)) continue;
-    if (opt.silent) printf("seed %llu: %s\n", seed, W.message);
-    else show_failure(seed);
-    fflush(stdout);
-    _exit(1);
+    if (!run_seed(seed)) {
+      opt.shared->over = 1;
+      if (opt.silent) printf("seed %llu: %s\n", seed, W.message);
+      else show_failure(seed);
+      return 1;
+    }
+    if (job == 0) look_at_all_jobs(begin);
   }
-  _exit(0);
+  return 0;
 }
 
-static void sum_up(const struct totals *shared, struct totals *sum) {
-  int i;
-  memset(sum, 0, sizeof *sum);
-  for (i = 0; i < (int)opt.jobs; i++) totals_add(sum, &shared[i]);
+/* Any of the jobs has ended; 1 = badly. */
+static int reap(const pid_t *pids) {
+  int status, job = 0;
+  pid_t pid = wait(&status);
+  if (pid < 0) return 1;
+  while (pids[job] != pid) job++;
+  if (WIFSIGNALED(status))
+    printf("FAILED: seed %llu ended by signal %d%s\n", opt.shared->job[job].seed,
+           WTERMSIG(status), WTERMSIG(status) == SIGVTALRM ? ": it hangs" : "");
+  opt.shared->over |= status != 0;
+  return status != 0;
 }
 
-static int reap(pid_t *pids, const struct totals *shared) {
-  int i, status, bad = 0;
-  for (i = 0; i < (int)opt.jobs; i++) {
-    if (!pids[i] || waitpid(pids[i], &status, WNOHANG) != pids[i]) continue;
-    pids[i] = 0;
-    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM)
-      printf("FAILED: seed %llu ended by signal %d%s\n", shared[i].seed,
-             WTERMSIG(status), WTERMSIG(status) == SIGVTALRM ? ": it hangs" : "");
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) bad = 1;
-  }
-  return bad;
-}
-
-static int alive(const pid_t *pids) {
-  int i, count = 0;
-  for (i = 0; i < (int)opt.jobs; i++) count += pids[i] != 0;
-  return count;
-}
-
-static int enough(const struct totals *shared) {
-  struct totals sum;
-  sum_up(shared, &sum);
-  return sum.tokens >= opt.grants && sum.adoptions >= opt.adoptions;
-}
-
-static int run_jobs(struct totals *shared, double begin) {
-  static pid_t pids[MAX_JOBS];
-  struct timespec tick = {0, 20000000};
-  struct totals sum;
-  double shown = begin;
+static int run_jobs(double begin) {
+  pid_t pids[MAX_JOBS];
   int i, bad = 0;
   fflush(stdout);
   for (i = 0; i < (int)opt.jobs; i++) {
     pids[i] = fork();
-    if (pids[i] == 0) worker(i, &shared[i], begin + (double)opt.seconds);
-    if (pids[i] < 0) return 1;
+    if (pids[i] == 0) {
+      bad = work(i, begin);
+      fflush(stdout);
+      _exit(bad);
+    }
   }
-  while (alive(pids)) {
-    nanosleep(&tick, NULL);
-    bad |= reap(pids, shared);
-    for (i = 0; i < (int)opt.jobs && bad; i++)
-      if (pids[i]) kill(pids[i], SIGTERM);
-    if ((opt.grants || opt.adoptions) && enough(shared)) *opt.over = 1;
-    if (now_s() - shown < (opt.seconds > 600 ? 60 : 10) || opt.silent) continue;
-    shown = now_s();
-    sum_up(shared, &sum);
-    print_progress(&sum, shown - begin);
-  }
+  for (i = 0; i < (int)opt.jobs; i++) bad |= reap(pids);
   return bad;
 }
 
 int main(int argc, char **argv) {
-  struct totals *shared, sum;
+  struct totals sum;
   double begin = now_s();
   int i, bad;
   opt.seconds = 60;
@@ -234,13 +230,12 @@ int main(int argc, char **argv) {
   if (!opt.runs) opt.mixed = 1;
   if (opt.replay) return replay();
   if (opt.jobs < 1 || opt.jobs > MAX_JOBS) return usage();
-  shared = (struct totals *)mmap(NULL, (MAX_JOBS + 1) * sizeof *shared, PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return 3;
-  opt.over = &shared[MAX_JOBS].runs;
+  opt.shared = mmap(NULL, sizeof *opt.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                    -1, 0);
+  if (opt.shared == MAP_FAILED) return 3;
   if (!opt.silent) printf("seeds from %llu on\n", opt.seed);
-  bad = run_jobs(shared, begin);
-  sum_up(shared, &sum);
+  bad = run_jobs(begin);
+  sum_up(&sum);
   if (!opt.silent) print_totals(&sum);
   if (opt.coverage && !bad && print_coverage(&sum)) {
     puts("FAILED: something never happened");

@@ -35,8 +35,7 @@ static void world_reset(uint64_t seed) {
   W.running = 1;
   for (i = 0; i < MAX_CONNS; i++) W.conn[i].state = CONN_FREE;
   for (i = 0; i < MAX_RESOURCES; i++) W.grant[i].value = -1;
-  if (!W.value) W.value = (struct value *)malloc(MAX_VALUES * sizeof *W.value);
-  if (!W.value) exit(3);
+  if (!W.value) W.value = (struct value *)room_for(MAX_VALUES * sizeof *W.value);
 }
 
 static void start_servers(void) {
@@ -65,10 +64,7 @@ static void start_clients(void) {
   int i;
   for (i = 0; i < W.cfg.clients; i++) {
     struct client *c = &W.client[i];
-    void *rl = c->rl;
-    size_t most = lib_default.size > lib_small.size ? lib_default.size : lib_small.size;
-    if (!rl) rl = malloc(most);
-    if (!rl) exit(3);
+    redlock *rl = c->rl ? c->rl : room_for_library();
     memset(c, 0, sizeof *c);
     c->rl = rl;
     c->index = i;
@@ -82,16 +78,11 @@ static void start_clients(void) {
   }
 }
 
-/* Faults on at the begin must not need what draws them. */
-static void world_start(void) {
+/* The world that was drawn, from begin to end; 0 = something is wrong. */
+static int run_world(void) {
   start_servers();
   start_clients();
   note(N_RUN, (int64_t)(W.seed >> 1), W.cfg.servers, W.cfg.clients);
-}
-
-/* The world that was drawn, from begin to end; 0 = something is wrong. */
-static int run_world(void) {
-  world_start();
   schedule(skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
   if (W.cfg.fenced) schedule(0, EV_CLOCKS, 0, 0);
   if (W.cfg.waiters) strangers_come();

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base.h"
@@ -162,7 +163,7 @@ struct client {
   uint32_t life;        /* grows with each rebirth */
   struct clock clock;
   const struct lib *lib;
-  void *rl;
+  redlock *rl;
   unsigned clocks;       /* readings of its clock */
   redlock_io io;
   redlock_options options;
@@ -361,6 +362,17 @@ static struct world {
 
 static struct totals totals_of_this_process;
 static struct totals *T = &totals_of_this_process;
+
+/* For as long as the process runs. */
+static inline void *room_for(size_t size) {
+  void *room = calloc(1, size);
+  if (!room) exit(3);
+  return room;
+}
+
+static inline redlock *room_for_library(void) {
+  return (redlock *)room_for((size_t)larger((int64_t)lib_default.size, (int64_t)lib_small.size));
+}
 
 /* ---- chance ---- */
 
