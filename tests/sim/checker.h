@@ -113,18 +113,24 @@ static inline ns holds_until(struct server *s, int resource, long value) {
   return k->expires_ms ? larger(until, clock_when(&s->clock, (k->expires_ms + 1) * MS)) : NEVER;
 }
 
+/* The n-th of these times. */
+static inline ns nth_earliest(ns *times, int count, int n) {
+  int i, k;
+  for (i = 1; i < count; i++) {
+    ns t = times[i];
+    for (k = i; k > 0 && times[k - 1] > t; k--) times[k] = times[k - 1];
+    times[k] = t;
+  }
+  return times[n - 1];
+}
+
 /* Until when a majority does. */
 static inline ns majority_until(int resource, long value) {
-  ns until[MAX_SERVERS], t;
-  uint32_t mask = voters();
-  int i, k, n = 0;
-  for (i = 0; i < MAX_SERVERS; i++) {
-    if (!(mask >> i & 1)) continue;
-    t = holds_until(&W.server[i], resource, value);
-    for (k = n++; k > 0 && until[k - 1] < t; k--) until[k] = until[k - 1];
-    until[k] = t;
-  }
-  return n < quorum() ? 0 : until[quorum() - 1];
+  ns until[MAX_SERVERS] = {0};
+  int i, n = 0;
+  for (i = 0; i < MAX_SERVERS; i++)
+    if (voters() >> i & 1) until[n++] = holds_until(&W.server[i], resource, value);
+  return n < quorum() ? 0 : nth_earliest(until, n, n - quorum() + 1);
 }
 
 /* Invariant 2, for the whole rest of the grant at once: keys only go as they are seen to go. */

@@ -211,10 +211,11 @@ static void client_pause(struct client *c) {
   ns length = 0;
   if (fault(F_PAUSE_BETWEEN)) length = skewed(1, (ns)W.cfg.server_timeout_ms * MS * 3);
   if (fault(F_SUSPEND)) length = skewed(MS, (ns)W.cfg.ttl_max_ms * MS * 2);
-  if (length) note(N_PAUSE, c->index, length, -1);
-  if (length) c->paused_until = W.now + length;
-  if (length) c->stood = W.now + length;
-  if (length) allow_one_more_round(c, W.now + length);
+  if (length) {
+    note(N_PAUSE, c->index, length, -1);
+    c->paused_until = c->stood = W.now + length;
+    allow_one_more_round(c, W.now + length);
+  }
   if (!W.cfg.light) forgive(c, length); /* the queue has stood still too (R11) */
 }
 

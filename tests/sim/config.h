@@ -306,8 +306,8 @@ static void print_config(FILE *f) {
           (long long)(k->latency_min / US), (long long)(k->latency_max / US),
           (long long)(k->duration / SEC), k->out_of_model ? "; OUT OF MODEL" : "");
   fprintf(f, "hands %d, crowd %d, waiters %d (liars %d, errs %d, restarts %d), rolls %d, "
-          "fenced %d, broken %d\n", k->hands, k->crowd, k->waiters, k->liars, k->errs, k->restarts, k->rolls,
-          k->fenced, k->broken);
+          "fenced %d, broken %d\n", k->hands, k->crowd, k->waiters, k->liars, k->errs,
+          k->restarts, k->rolls, k->fenced, k->broken);
   fprintf(f, "faults, per million:");
   for (i = 0; i < FAULT_COUNT; i++)
     if (W.odds[i]) fprintf(f, " [%s] %u;", fault_text[i], W.odds[i]);

@@ -22,9 +22,10 @@ static void note_promise(struct client *c) {
 }
 
 /* A hook is called in a step that has nothing to do. */
-static void acts_early(struct client *c, const char *what) {
+static int acts_early(struct client *c, const char *what) {
   violation("R27: client %d %s, and it named %lld ms more for the next thing to do", c->index, what,
             (long long)(c->named_ms - client_ms(c)));
+  return -1;
 }
 
 /* The moment to look at: before what was named, and not before the client was left alone. */

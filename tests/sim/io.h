@@ -37,6 +37,13 @@ static void hook_pause(struct client *c) {
 /* Whether this very hook call is the one to fail. */
 static int hook_fails(void) { return !W.quiet && ++W.hooks == W.hook_fails_at; }
 
+/* The same, of one that loses its connection by it. */
+static int hook_breaks(struct conn *n) {
+  int fails = hook_fails();
+  if (fails) conn_break(n, CHUNK_RST, 0);
+  return fails;
+}
+
 static struct conn *conn_of(struct client *c, int entry) {
   if (entry < 0 || entry >= W.cfg.servers || !c->conn[entry]) {
     violation("io: client %d uses entry %d, which is not open", c->index, entry);
@@ -61,8 +68,7 @@ static intptr_t io_open(void *ctx, int entry, const char *host, const char *port
   struct client *c = (struct client *)ctx;
   struct conn *n;
   char want[16];
-  if (W.idle) acts_early(c, "opens a connection");
-  if (W.idle) return -1;
+  if (W.idle) return acts_early(c, "opens a connection");
   snprintf(want, sizeof want, "%c%d", W.cfg.entry_server[entry] == entry ? 's' : 't',
            W.cfg.entry_server[entry]);
   if (strcmp(host, want) || strcmp(port, "6379"))
@@ -92,13 +98,9 @@ static int io_send(void *ctx, int entry, const void *data, size_t size) {
   struct conn *n = conn_of(c, entry);
   size_t room;
   if (!n || size == 0 || size > 65536) return -1;
-  if (W.idle && !(c->want[entry] & REDLOCK_WRITE)) acts_early(c, "sends");
-  if (W.idle) return 0;
+  if (W.idle) return c->want[entry] & REDLOCK_WRITE ? 0 : acts_early(c, "sends");
   hook_pause(c);
-  if (hook_fails()) {
-    conn_break(n, CHUNK_RST, 0);
-    return -1;
-  }
+  if (hook_breaks(n)) return -1;
   if (n->state == CONN_OPENING) return 0;
   if (n->state == CONN_REFUSED || n->pipe[DOWN].over == CHUNK_RST) return -1;
   room = fault(F_EINTR) ? 0 : room_to_send(c, n);
@@ -123,10 +125,7 @@ static int io_recv(void *ctx, int entry, void *data, size_t size) {
   if (!n || size == 0) return -1;
   if (W.idle) return 0;
   hook_pause(c);
-  if (hook_fails()) {
-    conn_break(n, CHUNK_RST, 0);
-    return -1;
-  }
+  if (hook_breaks(n)) return -1;
   if (n->state == CONN_OPENING || fault(F_EINTR)) return 0;
   if (n->state == CONN_REFUSED) {
     c->happened = 1;
@@ -260,8 +259,7 @@ static int io_entropy(void *ctx, void *data, size_t size) {
   unsigned char *to = (unsigned char *)data;
   size_t i;
   c->lib->check(c->rl);
-  if (W.idle) acts_early(c, "asks for entropy");
-  if (W.idle) return -1;
+  if (W.idle) return acts_early(c, "asks for entropy");
   c->happened = 1; /* an attempt begins, though it may end before anything is sent */
   hook_pause(c);
   if (hook_fails() || fault(F_NO_ENTROPY)) return -1;

@@ -51,7 +51,7 @@ static inline ns told_since(const struct client *c, int resource) {
   ns since[MAX_SERVERS] = {0};
   int i;
   for (i = 0; i < W.cfg.servers; i++) since[i] = tells_since(c, i, resource);
-  return nth_earliest(since, quorum());
+  return nth_earliest(since, W.cfg.servers, quorum());
 }
 
 /* Since when nobody can get the lock, whoever else may be free. */
@@ -59,7 +59,7 @@ static inline ns taken_since(int resource) {
   ns since[MAX_SERVERS] = {0};
   int i;
   for (i = 0; i < W.cfg.servers; i++) since[i] = held_since(W.cfg.entry_server[i], resource);
-  return nth_earliest(since, W.cfg.servers - quorum() + 1);
+  return nth_earliest(since, W.cfg.servers, W.cfg.servers - quorum() + 1);
 }
 
 /* ---- the clients ---- */

@@ -29,14 +29,11 @@ static inline void note_refusal(struct conn *n, int argc, const struct arg *argv
 static inline void server_push(int server, const unsigned char *name, size_t size,
                                const struct conn *by) {
   char out[STORE_NAME + 64];
-  struct reply r;
   int i;
   for (i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[i];
-    if (n->state != CONN_OPEN || n->server != server || n->server_gone) continue;
-    if (!session_forgets(&n->session, name, size)) continue;
-    r.at = out;
-    r.size = 0;
+    struct reply r = {out, 0};
+    if (!stands_at(n, server) || !session_forgets(&n->session, name, size)) continue;
     reply_push(&r, name, size);
     if (n != by || !n->session.noloop) pipe_write(n, DOWN, r.at, (uint32_t)r.size);
     wake_sent(n, resource_of(name, size)); /* by the own reply, if there is no push */
@@ -55,8 +52,7 @@ static inline void server_reap(int server) {
   s->store.now_ms = server_ms(s);
   for (i = 0; i < W.conns; i++) {
     struct session *c = &W.conn[i].session;
-    if (W.conn[i].state != CONN_OPEN || W.conn[i].server != server) continue;
-    if (W.conn[i].server_gone) continue;
+    if (!stands_at(&W.conn[i], server)) continue;
     for (k = c->reads; k-- > 0;) {
       struct read read = c->read[k];
       struct arg name = {read.name, read.size};
@@ -242,8 +238,7 @@ static inline void server_restore(struct server *s) {
 static inline void server_forget(struct server *s, int kept) {
   int i;
   if (kept == KEEP_IMAGE) server_restore(s);
-  if (kept == KEEP_IMAGE) return;
-  for (i = 0; i < s->store.keys; i++)
+  else for (i = 0; i < s->store.keys; i++)
     if (kept == KEEP_NONE || one_in(2)) s->store.key[i].used = 0;
 }
 
@@ -262,7 +257,7 @@ static inline void server_crash(int server, int kept, int host, ns length) {
   }
   for (i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[i];
-    if (n->state != CONN_OPEN || n->server != server || n->server_gone) continue;
+    if (!stands_at(n, server)) continue;
     if (!host) conn_break(n, CHUNK_RST, 1);
     else {
       excuse(n);

@@ -74,22 +74,11 @@ static inline ns wake_knows(const struct client *c, const struct slot *s, int en
   return t->read;
 }
 
-/* Since when so many have been so: the latest of the first of them. */
-static inline ns nth_earliest(ns *since, int n) {
-  int i, k;
-  for (i = 1; i < W.cfg.servers; i++) {
-    ns t = since[i];
-    for (k = i; k > 0 && since[k - 1] > t; k--) since[k] = since[k - 1];
-    since[k] = t;
-  }
-  return since[n - 1];
-}
-
 static inline ns wake_since(const struct client *c, const struct slot *s) {
   ns known[MAX_SERVERS] = {0};
   int i;
   for (i = 0; i < W.cfg.servers; i++) known[i] = wake_knows(c, s, i);
-  return nth_earliest(known, quorum());
+  return nth_earliest(known, W.cfg.servers, quorum());
 }
 
 /* Whether the lock of a resource, or what is left of one, was given to somebody who had waited. */
