@@ -49,19 +49,18 @@ static void heal_clock(struct clock *c) {
   c->set_back = 0;
 }
 
-static void chaos_clog(ns length) {
-  int client = (int)below((uint32_t)W.cfg.clients), server = (int)below((uint32_t)W.cfg.servers);
-  W.clogged[client][server] = W.now + length;
-}
-
 static void chaos_strike(int kind, int server, ns length) {
   struct server *s = &W.server[server];
+  int i;
   switch (kind) {
     case F_PARTITION_UP:
     case F_PARTITION_DOWN:
     case F_PARTITION_BOTH: chaos_partition(kind, length); break;
     case F_SILENT_DROP: chaos_silent_drop(); break;
-    case F_CLOG: chaos_clog(length); break;
+    case F_CLOG:
+      i = (int)below((uint32_t)W.cfg.clients);
+      W.clogged[i][below((uint32_t)W.cfg.servers)] = W.now + length;
+      break;
     case F_FREEZE: server_freeze(server, length); break;
     case F_CRASH_ALL:
     case F_CRASH_SOME:
@@ -103,7 +102,7 @@ static void chaos(void) {
   ns length = skewed(MS, smaller((ns)W.cfg.ttl_max_ms * 2 * MS, 60 * SEC));
   if (W.healed) return;
   schedule(W.now + skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
-  if (W.cfg.wall_clock) chaos_clock_step(&W.client[server % W.cfg.clients].clock);
+  if (W.wall_clock) chaos_clock_step(&W.client[server % W.cfg.clients].clock);
   if (W.turn > MAX_TURNS) schedule(W.now, EV_HEAL, 0, 0);
   if (W.odds[kind] == 0 || W.cfg.entry_server[server] != server) return;
   /* those that are counted where they are felt */

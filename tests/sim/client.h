@@ -59,12 +59,6 @@ static void lock_is_lost(struct client *c, struct slot *s) {
   s->deadline_ms = 0;
 }
 
-static void check_hold(const struct slot *s, int64_t deadline_ms) {
-  if (s->hold_ms && deadline_ms > s->granted_ms + s->hold_ms)
-    slot_fails(s, "R20", "is extended to %lld ms of hold, the limit is %lld",
-               (long long)(deadline_ms - s->granted_ms), (long long)s->hold_ms);
-}
-
 static void look_at_lock(struct client *c, struct slot *s) {
   int64_t left = remaining_of(c, s), deadline_ms;
   if (s->state != S_HELD && s->state != S_KEPT && s->state != S_EXTENDING) {
@@ -92,7 +86,9 @@ static void look_at_lock(struct client *c, struct slot *s) {
     slot_fails(s, "R18", "has its deadline shortened by %lld ms",
                (long long)(s->deadline_ms - deadline_ms));
   if (s->state == S_HELD) slot_fails(s, "R22", "has its deadline moved with nothing pending");
-  check_hold(s, deadline_ms);
+  if (s->hold_ms && deadline_ms > s->granted_ms + s->hold_ms)
+    slot_fails(s, "R20", "is extended to %lld ms of hold, the limit is %lld",
+               (long long)(deadline_ms - s->granted_ms), (long long)s->hold_ms);
   s->deadline_ms = deadline_ms;
   grant_extends(s, client_when(c, deadline_ms));
 }

@@ -84,6 +84,11 @@ static void draw_odds(struct config *k) {
   W.odds[F_WAIT_FAILED] /= 8;
 }
 
+static void make_faults_rare(void) {
+  int i;
+  for (i = 0; i < FIRST_OF_TOKENS; i++) W.odds[i] /= 64;
+}
+
 /* Two names for one server are seen through only where INFO is asked for, and answered. */
 static void draw_alias(struct config *k) {
   if (k->servers < 3 || !k->quarantine_ms || !W.odds[F_ALIAS] || !one_in(4)) return;
@@ -150,7 +155,7 @@ static void draw_fenced(struct config *k) {
   k->duration = between(10, 120) * SEC;
   k->orphans_checked = 0;
   each_entry_is_a_server(k);
-  for (i = 0; i < FIRST_OF_TOKENS && calm; i++) W.odds[i] /= 64; /* many grants */
+  if (calm) make_faults_rare(); /* many grants */
   for (i = FIRST_OUT_OF_MODEL; i < FIRST_OF_TOKENS; i++) W.odds[i] = 0;
   for (i = FIRST_OF_TOKENS; i < FAULT_COUNT; i++) W.odds[i] = !one_in(4);
   for (i = F_WALLS_FORWARD; i <= F_WALL_CRAWLS && !k->broken; i++) W.odds[i] = 0;
@@ -158,18 +163,16 @@ static void draw_fenced(struct config *k) {
 
 /* In others locks change hands: several users for few resources, and in most of them few faults. */
 static void draw_handed(struct config *k) {
-  int i;
   k->hands = 1;
   k->resources = (int)between(1, 3);
   k->clients = (int)larger(k->clients, between(3, FEW_CLIENTS));
   k->slots = (int)smaller(k->slots, between(1, 6));
   k->think_max = skewed(50 * US, 20 * MS);
-  for (i = 0; i < FIRST_OF_TOKENS && W.seed % 4; i++) W.odds[i] /= 64;
+  if (W.seed % 4) make_faults_rare();
 }
 
 /* And in others a crowd waits for one lock, 20 to 60 of them, with few faults in most. */
 static void draw_crowd(struct config *k) {
-  int i;
   k->crowd = k->light = 1;
   k->small = 0;
   k->resources = 1;
@@ -181,7 +184,7 @@ static void draw_crowd(struct config *k) {
   k->think_max = skewed(MS, 50 * MS);
   k->duration = between(5, 30) * SEC;
   each_entry_is_a_server(k);
-  for (i = 0; i < FIRST_OF_TOKENS && W.seed % 4; i++) W.odds[i] /= 64;
+  if (W.seed % 4) make_faults_rare();
 }
 
 static void draw_good_network(struct config *k) {
@@ -266,10 +269,8 @@ static void draw_world(struct config *k) {
 
 static void draw_config(void) {
   struct config *k = &W.cfg;
-  int wall = k->wall_clock;
   memset(k, 0, sizeof *k);
-  k->wall_clock = wall;
-  k->out_of_model = one_in(8) && !wall;
+  k->out_of_model = one_in(8) && !W.wall_clock;
   draw_world(k);
   draw_names();
   draw_kinds(k);

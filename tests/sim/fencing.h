@@ -126,29 +126,21 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
   return e.kind == EFFECT_SET && quarantined_until(s) <= W.now;
 }
 
-static int can_be_asked(const struct server *s) {
-  return !s->down && !is_frozen(s) && !s->store.replica;
-}
-
 /* All it reaches at once; then it lets go, but of what it forgets. */
 static void stranger_comes(void) {
   int resource = (int)below((uint32_t)W.cfg.resources), yes = 0, i;
   int64_t token = strange_token(resource);
   struct key *set[MAX_SERVERS];
   for (i = 0; i < W.cfg.servers; i++) {
+    struct server *s = &W.server[i];
     set[i] = NULL;
-    if (can_be_asked(&W.server[i]) && !one_in(8))
-      yes += ask_for_stranger(&W.server[i], resource, token, &set[i]);
+    if (!s->down && !is_frozen(s) && !s->store.replica && !one_in(8))
+      yes += ask_for_stranger(s, resource, token, &set[i]);
   }
   T->fault[F_OTHER_TOKEN]++;
   if (yes >= quorum()) check_order(-1, 0, resource, (uint64_t)token, W.now);
   for (i = 0; i < W.cfg.servers; i++)
     if (set[i] && !one_in(8)) set[i]->used = 0;
-}
-
-static void server_takes_image(struct server *s) {
-  memcpy(s->image, s->store.key, sizeof s->image);
-  s->image_keys = s->store.keys;
 }
 
 static void clocks_strike(int kind, int server) {
@@ -186,7 +178,9 @@ static void on_clocks(void) {
       clock_set(&s->clock, W.now, 0, 0);
     }
     clock_slews(s);
-    if (one_in(16)) server_takes_image(s);
+    if (!one_in(16)) continue;
+    memcpy(s->image, s->store.key, sizeof s->image);
+    s->image_keys = s->store.keys;
   }
   if (!W.healed && W.cfg.broken && W.odds[F_WALLS_FORWARD]) clocks_go_forward();
   if (!W.healed && W.odds[F_OTHER_TOKEN]) stranger_comes();

@@ -44,6 +44,7 @@ static const struct option {
     {"--handed", NULL, &opt.always, HANDED_SEED, "locks change hands only; else two of eight"},
     {"--crowd", NULL, &opt.always, CROWD_SEED, "a crowd waits only; else one of sixteen"},
     {"--waiters", NULL, &opt.always, WAITER_SEED, "few waiters and strangers; else one of sixteen"},
+    {"--wall-clock", NULL, &W.wall_clock, 1, "a planted bug: the clients' clock is stepped"},
     {"--rolling", NULL, &opt.always, ROLLING_SEED, "rolling restarts; else one of sixteen"}};
 
 enum { OPTIONS = sizeof options / sizeof options[0] };
@@ -62,8 +63,7 @@ static int usage(void) {
     snprintf(word, sizeof word, "%s%s", options[i].name, options[i].number ? "N" : "");
     printf("  %-15s %s\n", word, options[i].text);
   }
-  puts("  --logs=DIR      where the log of a failed run goes; by default the current folder\n"
-       "  --wall-clock    the clients' clock is stepped, as a wall clock is: a planted bug");
+  puts("  --logs=DIR      where the log of a failed run goes; by default the current folder");
   return 2;
 }
 
@@ -83,7 +83,6 @@ static int take_option(const char *arg) {
     return 1;
   }
   if ((v = value_of_option(arg, "--logs=")) != NULL) opt.logs = v;
-  else if (strcmp(arg, "--wall-clock") == 0) W.cfg.wall_clock = 1;
   else return 0;
   return 1;
 }

@@ -94,14 +94,4 @@ static inline void check_token(struct slot *s, long value) {
   check_order(s->client, s->index, s->resource, token, value < 0 ? 0 : W.value[value].drawn);
 }
 
-static inline void check_same_token(const struct slot *s) {
-  if (s->lock.token != s->token)
-    slot_fails(s, "invariant 7", "has another token after an extension");
-}
-
-static inline void check_no_token(const struct slot *s) {
-  if (s->lock.token)
-    slot_fails(s, "invariant 7", "has a token without a lock (status %d)", s->lock.status);
-}
-
 #endif

@@ -117,7 +117,8 @@ static void on_acquired(struct client *c, struct slot *s) {
     T->probes++;
     return;
   }
-  check_no_token(s);
+  if (s->lock.token)
+    slot_fails(s, "invariant 7", "has a token without a lock (status %d)", s->lock.status);
   T->adoptions_refused += (unsigned)s->adopts;
   if (left) slot_fails(s, "R22", "has no lock, and %lld ms remain", (long long)left);
   become_idle_or_ask_again(s);
@@ -127,7 +128,8 @@ static void on_extended(struct client *c, struct slot *s) {
   redlock_status status = s->lock.status;
   s->bound_ms = -1;
   look_at_lock(c, s);
-  check_same_token(s);
+  if (s->lock.token != s->token)
+    slot_fails(s, "invariant 7", "has another token after an extension");
   s->state = S_HELD;
   s->due = when_to_act(s, remaining_of(c, s));
   if (status == REDLOCK_OK && remaining_of(c, s) <= 0)

@@ -22,9 +22,10 @@ static inline void wake_sent(struct conn *n, int resource) {
 
 /* A command has been answered: a resource has been set, or a connection is ready, if this was the
  * last of its handshake. */
-static inline void wake_noted(struct server *s, struct conn *n, int argc, const struct arg *argv,
-                              const struct reply *r, const struct effect *e) {
-  int i, resource = resource_of(e->name, e->name_size), command = store_command_of(argc, argv);
+static inline void wake_noted(struct server *s, struct conn *n, int command, int argc,
+                              const struct arg *argv, const struct reply *r,
+                              const struct effect *e) {
+  int i, resource = resource_of(e->name, e->name_size);
   int trial = command == C_DELIFEQ && store_is_trial(argc, argv);
   int tells = command == C_INFO && arg_is(argv[3], "uptime_in_seconds");
   int last = W.cfg.quarantine_ms ? tells : trial;

@@ -263,7 +263,6 @@ struct config {
   ns think_max, chaos_every, duration;
   uint32_t window;
   int out_of_model, orphans_checked;
-  int wall_clock;                /* a planted bug: now_ms is stepped as a wall clock is */
   int fenced;                    /* every lock has a token: fencing.h ... */
   int broken;                    /* ... though exclusion is broken on purpose */
   int hands;                     /* locks change hands: handover.h */
@@ -320,6 +319,7 @@ struct totals {
 static struct world {
   /* What stays from one run to the next. */
   FILE *log;
+  big wall_clock;           /* a planted bug: now_ms is stepped as a wall clock is */
   struct value *value;
   int can_leave;            /* run_world is to be left at once by `leave` */
   jmp_buf leave;
