@@ -278,7 +278,7 @@ static void on_end(void) {
   }
   if (W.probes_left)
     violation("invariant 4: %d waiters are not granted their lock %lld ms after healing",
-              W.probes_left, (long long)(probe_bound() / MS));
+              W.probes_left, probe_bound() / MS);
   else if (W.winding != 4) {
     W.winding = 4; /* the last ones come to rest */
     for (i = 0; i < W.cfg.clients; i++) wind_down(&W.client[i]);

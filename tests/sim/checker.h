@@ -142,7 +142,7 @@ static inline void check_majority(int resource, const char *when) {
   if (until >= g->end) return;
   violation("invariant 2: %s, value %ld of resource %d (client %d) is granted until %lld ns, but a "
             "majority of servers holds it only until %lld ns", when, g->value, resource, g->client,
-            (long long)g->end, (long long)until);
+            g->end, until);
 }
 
 /* What was just granted: the one look at what the header keeps for itself. Whether that value is
@@ -204,7 +204,7 @@ static inline void grant_begins(struct slot *s, ns end) {
   if (g->value >= 0 && g->end > W.now) T->fault[F_BROKEN_EXCLUSION] += (unsigned)W.cfg.broken;
   if (g->value >= 0 && g->end > W.now && !W.cfg.out_of_model)
     slot_fails(s, "invariant 1", "is granted resource %d while client %d slot %d holds it until "
-                                 "%lld ns", s->resource, g->client, g->slot, (long long)g->end);
+                                 "%lld ns", s->resource, g->client, g->slot, g->end);
   W.value[value].state = V_GRANTED;
   g->begin = W.now;
   grant_stands(s, end, "at the grant");

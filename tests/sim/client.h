@@ -80,7 +80,7 @@ static void look_at_lock(struct client *c, struct slot *s) {
   if (s->value >= 0 && W.grant[s->resource].value == s->value && W.now > W.grant[s->resource].end &&
       !W.cfg.out_of_model && deadline_ms == s->deadline_ms)
     slot_fails(s, "R2", "holds on %lld ns after the end of its grant",
-               (long long)(W.now - W.grant[s->resource].end));
+               W.now - W.grant[s->resource].end);
   if (deadline_ms == s->deadline_ms || W.cfg.out_of_model) return;
   if (deadline_ms < s->deadline_ms)
     slot_fails(s, "R18", "has its deadline shortened by %lld ms",
@@ -120,7 +120,7 @@ static void check_spin(struct client *c) {
   if (++c->idle_wakes < SPIN_LIMIT) return;
   if (W.now - c->idle_since < SEC)
     violation("spin: client %d woke %d times in %lld ns to do nothing", c->index, SPIN_LIMIT,
-              (long long)(W.now - c->idle_since));
+              W.now - c->idle_since);
   c->idle_wakes = 0;
 }
 
@@ -342,7 +342,7 @@ static void client_close(struct client *c) {
   if (open) violation("close: client %d leaves %d connections open", c->index, open);
   if (W.depth == 0 && W.odds[F_PAUSE_INSIDE] == 0 && !W.cfg.out_of_model && /* its clock may step */
       client_ms(c) - before > (int64_t)W.cfg.server_timeout_ms + 2)
-    violation("close: client %d took %lld ns", c->index, (long long)(W.now - began));
+    violation("close: client %d took %lld ns", c->index, W.now - began);
   c->alive = 0;
   c->life++;
   c->busy = 0;

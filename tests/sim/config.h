@@ -304,8 +304,7 @@ static void print_config(FILE *f) {
           k->rho_ppm);
   fprintf(f, "ttl %u to %u, max hold %u, quarantine %u ms; latency %lld to %lld us; %lld s%s\n",
           k->ttl_min_ms, k->ttl_max_ms, k->max_hold_ms, k->quarantine_ms,
-          (long long)(k->latency_min / US), (long long)(k->latency_max / US),
-          (long long)(k->duration / SEC), k->out_of_model ? "; OUT OF MODEL" : "");
+          k->latency_min / US, k->latency_max / US, k->duration / SEC, k->out_of_model ? "; OUT OF MODEL" : "");
   fprintf(f, "hands %d, crowd %d, waiters %d (liars %d, errs %d, restarts %d), rolls %d, "
           "fenced %d, broken %d\n", k->hands, k->crowd, k->waiters, k->liars, k->errs,
           k->restarts, k->rolls, k->fenced, k->broken);

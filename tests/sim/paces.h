@@ -76,7 +76,7 @@ static inline void check_pace(const struct client *c, struct pace *p, ns since, 
   if (p->from == NEVER) return;
   if (c->drawn - p->drawn > most + c->heard - p->heard)
     violation("R26: client %d has made %u attempts in %lld ms, though %s", c->index,
-              c->drawn - p->drawn, (long long)((W.now - p->from) / MS), why);
+              c->drawn - p->drawn, (W.now - p->from) / MS, why);
   if (W.now - p->from < length) return;
   T->paces++;
   p->from = NEVER;

@@ -72,7 +72,7 @@ static void single_looks(struct client *c) {
 static void check_attempt(const struct client *c, const struct slot *s) {
   if (c->single && c->reaches_quorum && s->lock.status == REDLOCK_NO_QUORUM)
     slot_fails(s, "invariant 4", "finds no quorum in one attempt, though a majority has been "
-                                 "within reach for %lld ms", (long long)(reach_bound() / MS));
+                                 "within reach for %lld ms", reach_bound() / MS);
 }
 
 #endif

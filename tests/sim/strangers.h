@@ -143,7 +143,7 @@ static void check_free(struct client *c) {
   T->frees++;
   if (W.now <= c->free_at + wake_bound(s)) return;
   violation("R26: resource %d has been free for %lld ms at a quorum that tells client %d, and "
-            "nobody has it", s->resource, (long long)((W.now - c->free_at) / MS), c->index);
+            "nobody has it", s->resource, (W.now - c->free_at) / MS, c->index);
 }
 
 /* Strangers let go when the world heals. */

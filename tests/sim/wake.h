@@ -121,7 +121,7 @@ static inline void check_woken(const struct client *c, const struct slot *s) {
   T->wakes++;
   if (W.now <= since + wake_bound(s)) return;
   slot_fails(s, "R26", "backs off still, though it has known for %lld ms that resource %d is free "
-                       "on a quorum of servers", (long long)((W.now - since) / MS), s->resource);
+                       "on a quorum of servers", (W.now - since) / MS, s->resource);
 }
 
 /* With the default back-offs, which grow to retry_max_ms in 2 s, nobody makes many
@@ -139,7 +139,7 @@ static inline void check_rate(const struct client *c) {
   if (first < since + 3 * SEC || c->last_draw - first > SEC) return;
   if (heard * 4 * (uint32_t)c->slots >= DRAWS) return;
   violation("R26: client %d has made %d attempts in %lld ms, and heard %u times",
-            c->index, DRAWS, (long long)((c->last_draw - first) / MS), heard);
+            c->index, DRAWS, (c->last_draw - first) / MS, heard);
 }
 
 static inline void check_wakes(const struct client *c) {

@@ -444,8 +444,7 @@ static inline void write_note(int kind, int64_t a, int64_t b, int64_t c) {
       NOTES(X)
 #undef X
   };
-  fprintf(W.log, "%12lld.%06lld ms  %*s", (long long)(W.now / MS), (long long)(W.now % MS),
-          W.depth * 2, "");
+  fprintf(W.log, "%12lld.%06lld ms  %*s", W.now / MS, W.now % MS, W.depth * 2, "");
   if (kind == N_FAULT)
     fprintf(W.log, "fault: %s at %lld, for %lld ms", fault_text[(int)a], (long long)b,
             (long long)(c / MS));
