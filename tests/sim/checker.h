@@ -73,11 +73,9 @@ static inline int resource_of(const unsigned char *name, size_t size) {
 
 /* ---- who holds what ---- */
 
-static inline uint32_t voters(void) {
-  uint32_t mask = 0;
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) mask |= UINT32_C(1) << W.cfg.entry_server[i];
-  return mask;
+/* It is in the list by its own name. */
+static inline int is_voter(int server) {
+  return server < W.cfg.servers && W.cfg.entry_server[server] == server;
 }
 
 static inline int quorum(void) { return W.cfg.servers / 2 + 1; }
@@ -129,7 +127,7 @@ static inline ns majority_until(int resource, long value) {
   ns until[MAX_SERVERS] = {0};
   int i, n = 0;
   for (i = 0; i < MAX_SERVERS; i++)
-    if (voters() >> i & 1) until[n++] = holds_until(&W.server[i], resource, value);
+    if (is_voter(i)) until[n++] = holds_until(&W.server[i], resource, value);
   return n < quorum() ? 0 : nth_earliest(until, n, n - quorum() + 1);
 }
 
@@ -234,12 +232,7 @@ static inline void grant_ends(struct slot *s) {
 
 /* ---- what servers are told ---- */
 
-static inline int has_alias(void) {
-  int i;
-  for (i = 0; i < W.cfg.servers; i++)
-    if (W.cfg.entry_server[i] != i) return 1;
-  return 0;
-}
+static inline int has_alias(void) { return !is_voter(W.cfg.servers - 1); }
 
 /* R13: a connection may be replaced when its youngest SET is one ttl old. */
 static inline int is_old(const struct value *v, ns when) {
@@ -342,7 +335,7 @@ static inline void check_orphans_of(int server) {
 static inline void check_orphans(void) {
   int i;
   for (i = 0; i < MAX_SERVERS; i++)
-    if ((voters() >> i & 1) && !W.server[i].sick) check_orphans_of(i);
+    if (is_voter(i) && !W.server[i].sick) check_orphans_of(i);
 }
 
 #endif

@@ -42,8 +42,8 @@ static int64_t remaining_of(struct client *c, struct slot *s) {
 static int holders(const struct slot *s) {
   int i, count = 0;
   for (i = 0; i < MAX_SERVERS; i++) {
-    struct key *k = (voters() >> i & 1) ? key_of(&W.server[i], s->resource, W.cfg.db) : NULL;
-    count += k && value_of(k->value, k->value_size) == s->value;
+    struct key *k = key_of(&W.server[i], s->resource, W.cfg.db);
+    count += k && is_voter(i) && value_of(k->value, k->value_size) == s->value;
   }
   return count;
 }

@@ -291,24 +291,13 @@ static int draw_ppm(void) {
 static void print_config(FILE *f) {
   const struct config *k = &W.cfg;
   int i;
-  fprintf(f, "servers %d, clients %d (%d of single attempts), resources %d, slots %d, %s ring, "
-          "db %d, password %s\n", k->servers, k->clients, k->singles, k->resources, k->slots,
-          k->small ? "small" : "default", k->db, k->password ? k->password : "none");
-  fputs("kinds of servers:", f);
+#define X(type, name) fprintf(f, #name " %lld, ", (long long)k->name);
+  SETTINGS(X)
+#undef X
+  fprintf(f, "password %s\nkinds of servers:", k->password ? k->password : "none");
   for (i = 0; i < k->servers; i++)
-    fprintf(f, " %s%s%s%s", store_kind_text(k->kind[i]), k->natives[i] ? "+native" : "",
-            k->no_natives >> i & 1 ? " (refused)" : "",
-            (k->no_hello | k->no_tracking) >> i & 1 ? " (pushes nothing)" : "");
-  fprintf(f, "\nserver timeout %u, retry %u to %u ms, attempts %u, drift %u ppm, rho %d ppm\n",
-          k->server_timeout_ms, k->retry_min_ms, k->retry_max_ms, k->max_attempts, k->drift_ppm,
-          k->rho_ppm);
-  fprintf(f, "ttl %u to %u, max hold %u, quarantine %u ms; latency %lld to %lld us; %lld s%s\n",
-          k->ttl_min_ms, k->ttl_max_ms, k->max_hold_ms, k->quarantine_ms,
-          k->latency_min / US, k->latency_max / US, k->duration / SEC, k->out_of_model ? "; OUT OF MODEL" : "");
-  fprintf(f, "hands %d, crowd %d, waiters %d (liars %d, errs %d, restarts %d), rolls %d, "
-          "fenced %d, broken %d\n", k->hands, k->crowd, k->waiters, k->liars, k->errs,
-          k->restarts, k->rolls, k->fenced, k->broken);
-  fprintf(f, "faults, per million:");
+    fprintf(f, " %s%s", store_kind_text(k->kind[i]), k->natives[i] ? "+native" : "");
+  fprintf(f, "\nfaults, per million:");
   for (i = 0; i < FAULT_COUNT; i++)
     if (W.odds[i]) fprintf(f, " [%s] %u;", fault_text[i], W.odds[i]);
   putc('\n', f);

@@ -7,8 +7,6 @@
 
 #include "wake.h"
 
-/* ---- the servers ---- */
-
 /* Since when a server has been fit to answer; NEVER = it is not. */
 static inline ns fit_since(const struct server *s) {
   if (s->down || s->frozen_until || s->liar || s->store.replica || W.now < s->error_until)
@@ -44,8 +42,6 @@ static inline ns held_since(int server, int resource) {
   return over <= W.now ? over : NEVER;
 }
 
-/* ---- a quorum of them ---- */
-
 /* Since when a quorum has told the client. */
 static inline ns told_since(const struct client *c, int resource) {
   ns since[MAX_SERVERS] = {0};
@@ -61,8 +57,6 @@ static inline ns taken_since(int resource) {
   for (i = 0; i < W.cfg.servers; i++) since[i] = held_since(W.cfg.entry_server[i], resource);
   return nth_earliest(since, W.cfg.servers, W.cfg.servers - quorum() + 1);
 }
-
-/* ---- the clients ---- */
 
 /* While nothing has changed since then: at most so many attempts in so long, and one more for each
  * push that is heard, of servers that do not count. */

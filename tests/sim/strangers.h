@@ -10,8 +10,6 @@
 
 #include "fencing.h"
 
-/* ---- what they hold ---- */
-
 static struct arg name_of(int resource) { return arg_of(W.name[resource]); }
 
 static void stranger_tells(int server, int resource, int64_t size) {
@@ -97,8 +95,6 @@ static void on_stranger(int resource) {
   schedule(next, EV_STRANGER, resource, 0);
 }
 
-/* ---- troubles ---- */
-
 static void on_trouble(void) {
   int server = (int)below((uint32_t)W.cfg.servers);
   struct server *s = &W.server[server];
@@ -115,8 +111,6 @@ static void on_trouble(void) {
     server_crash(server, kept, 0, length);
   }
 }
-
-/* ---- the oracle ---- */
 
 /* More than the back-off that a push costs which an earlier trouble has lost. */
 enum { BACK_OFF_S = 3 };

@@ -244,32 +244,36 @@ struct event {
   uint32_t b;
 };
 
+/* What a seed decides, as far as it is one number: the report of a failure tells them all. */
+#define SETTINGS(X)                                                                               \
+  X(int, servers) X(int, clients) X(int, resources) X(int, slots)                                 \
+  X(int, singles) /* how many of the clients: single_attempt_client.h */                          \
+  X(unsigned, no_hello) X(unsigned, no_tracking) /* servers that wake no one */                   \
+  X(unsigned, no_natives) /* servers where the user may not run them, from then on: */            \
+  X(ns, no_natives_from)                                                                          \
+  X(int, db) X(int, small) X(int, light)                                                          \
+  X(uint32_t, server_timeout_ms) X(uint32_t, retry_min_ms) X(uint32_t, retry_max_ms)              \
+  X(uint32_t, max_attempts) X(uint32_t, drift_ppm) X(uint32_t, max_hold_ms)                       \
+  X(uint32_t, quarantine_ms) /* max_ttl_ms */                                                     \
+  X(uint32_t, ttl_min_ms) X(uint32_t, ttl_max_ms) X(int, rho_ppm)                                 \
+  X(ns, latency_min) X(ns, latency_max) X(ns, think_max) X(ns, chaos_every) X(ns, duration)       \
+  X(uint32_t, window) X(int, out_of_model) X(int, orphans_checked)                                \
+  X(int, fenced)  /* every lock has a token: fencing.h ... */                                     \
+  X(int, broken)  /* ... though exclusion is broken on purpose */                                 \
+  X(int, hands)   /* locks change hands: handover.h */                                            \
+  X(int, crowd)   /* many wait for one resource (R26) */                                          \
+  X(int, waiters) /* some wait, and strangers hold: strangers.h; with these troubles: */          \
+  X(int, liars) X(int, errs) X(int, restarts)                                                     \
+  X(int, rolls)   /* one keeps a lock while the servers restart: rolling.h */
+
 struct config {
-  int servers, clients, resources, slots;
-  int singles; /* how many of the clients */
+#define X(type, name) type name;
+  SETTINGS(X)
+#undef X
   int entry_server[MAX_SERVERS]; /* which server the k-th entry of the list leads to */
   enum store_kind kind[MAX_SERVERS];
-  unsigned no_hello, no_tracking; /* servers that wake no one */
-  unsigned natives[MAX_SERVERS];  /* STORE_DELEX, STORE_DELIFEQ: they know them */
-  unsigned no_natives;            /* servers where the user may not run them ... */
-  ns no_natives_from;             /* ... from then on */
-  int db, small, light;
+  unsigned natives[MAX_SERVERS]; /* STORE_DELEX, STORE_DELIFEQ: they know them */
   const char *password;          /* NULL = none is asked for */
-  uint32_t server_timeout_ms, retry_min_ms, retry_max_ms, max_attempts, drift_ppm, max_hold_ms;
-  uint32_t quarantine_ms;        /* max_ttl_ms */
-  uint32_t ttl_min_ms, ttl_max_ms;
-  int rho_ppm;
-  ns latency_min, latency_max;
-  ns think_max, chaos_every, duration;
-  uint32_t window;
-  int out_of_model, orphans_checked;
-  int fenced;                    /* every lock has a token: fencing.h ... */
-  int broken;                    /* ... though exclusion is broken on purpose */
-  int hands;                     /* locks change hands: handover.h */
-  int crowd;                     /* many wait for one resource (R26) */
-  int waiters;                   /* some wait, and strangers hold: strangers.h ... */
-  int liars, errs, restarts;     /* ... with these troubles */
-  int rolls;                     /* one keeps a lock while the servers restart: rolling.h */
 };
 
 enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
