@@ -215,9 +215,7 @@ static void break_connection(int c, int entry, int how) {
 /* R29: in its next life the server may get each SET again; and if it has lost its memory, no key of
    what is held is left there that might stay. */
 static void forget_sets(int c, int entry, int forgets) {
-  struct value v;
-  memset(&v, 0, sizeof v);
-  v.client = (uint8_t)(c + 1);
+  struct value v = {.client = (uint8_t)(c + 1)};
   for (v.number = 0; v.number < VALUES && cfg.max_ttl; v.number++) {
     const struct user *u = user_with(&v);
     int gone = SENT | RAN | (forgets && u && !u->given ? LOST_ON | EXCUSED : 0);

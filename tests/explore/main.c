@@ -106,16 +106,16 @@ static int read_options(int argc, char **argv) {
 
 static void begin_client(int c) {
   static const char *const lists[] = {"", "a", "a,b", "a,b,c"};
-  redlock_options options;
-  io_begin(c);
-  memset(&options, 0, sizeof options);
-  options.io = &io[c];
-  options.server_timeout_ms = (uint32_t)cfg.timeout;
-  options.retry_delay_max_ms = 2;
-  options.drift_ppm = (uint32_t)cfg.ppm;
-  options.max_ttl_ms = (uint32_t)cfg.max_ttl;
-  options.max_hold_ms = (uint32_t)cfg.max_hold;
-  options.fencing = (uint32_t)cfg.fencing;
+  redlock_options options = {.io = &io[c],
+                             .server_timeout_ms = (uint32_t)cfg.timeout,
+                             .retry_delay_max_ms = 2,
+                             .drift_ppm = (uint32_t)cfg.ppm,
+                             .max_ttl_ms = (uint32_t)cfg.max_ttl,
+                             .max_hold_ms = (uint32_t)cfg.max_hold,
+                             .fencing = (uint32_t)cfg.fencing};
+  number[c] = c;
+  io[c] = world_io;
+  io[c].ctx = &number[c];
   if (redlock_init(&W.side[c].rl, lists[cfg.servers], &options) != REDLOCK_OK)
     fail("redlock_init refuses the options");
 }

@@ -54,10 +54,8 @@ static int64_t wall_ms(void) {
 /* ---- the real one ---- */
 
 static void connect_link(struct link *l) {
-  struct sockaddr_un at;
+  struct sockaddr_un at = {.sun_family = AF_UNIX};
   if (l->fd >= 0) close(l->fd);
-  memset(&at, 0, sizeof at);
-  at.sun_family = AF_UNIX;
   snprintf(at.sun_path, sizeof at.sun_path, "%s", real.socket);
   l->fd = socket(AF_UNIX, SOCK_STREAM, 0);
   if (l->fd < 0 || connect(l->fd, (struct sockaddr *)&at, sizeof at)) {
@@ -317,13 +315,12 @@ static void simulate(struct link *by, const struct message *m, struct reply *r,
   struct link *beside = by == &own ? &other : &own;
   const unsigned char *bytes = (const unsigned char *)m->bytes;
   struct arg argv[STORE_ARGS];
-  struct effect e;
+  struct effect e = {0};
   char spare[STORE_REPLY];
   struct reply own_push = {spare, 0};
   int argc = 0;
   CHECK_EQ(request_parse(bytes, below((uint32_t)m->size), argv, &argc), 0);
   CHECK_EQ(request_parse(bytes, m->size, argv, &argc), (long)m->size);
-  memset(&e, 0, sizeof e);
   store.now_ms = wall_ms();
   store_run(&store, &by->session, argc, argv, r, &e);
   if (!e.changed) return;

@@ -103,13 +103,9 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
   struct arg argv[] = {arg_of("EVAL"), store_known_text, arg_of("2"), arg_of(W.name[resource]),
                        {NULL, 0}, value, {NULL, 0}, value, {NULL, 0}, {NULL, 0}};
   struct reply r = {out, 0};
-  struct session session;
-  struct effect e;
+  struct session session = {.db = W.cfg.db, .authed = 1};
+  struct effect e = {0};
   if (!store_known_script.is_fenced) return 0;
-  memset(&session, 0, sizeof session);
-  memset(&e, 0, sizeof e);
-  session.db = W.cfg.db;
-  session.authed = 1;
   snprintf(counter, sizeof counter, "%.*s:fence", STORE_NAME, W.name[resource]);
   snprintf(ttl, sizeof ttl, "%lu", (unsigned long)W.cfg.ttl_min_ms);
   snprintf(text, sizeof text, "%lld", (long long)token);

@@ -40,17 +40,13 @@ static inline int event_before(const struct event *a, const struct event *b) {
 }
 
 static inline void schedule(ns when, int kind, int a, uint32_t b) {
-  struct event e;
+  struct event e = {larger(when, W.now), W.turn, kind, a, b};
   int at = W.events;
   if (at == MAX_EVENTS) {
     violation("simulator: too many events");
     return;
   }
-  e.when = larger(when, W.now);
-  e.turn = W.turn++;
-  e.kind = kind;
-  e.a = a;
-  e.b = b;
+  W.turn++;
   W.events++;
   for (; at > 0 && event_before(&e, &W.heap[(at - 1) / 2]); at = (at - 1) / 2)
     W.heap[at] = W.heap[(at - 1) / 2];

@@ -137,9 +137,8 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   struct server *s = &W.server[n->server];
   static char out[STORE_REPLY];
   struct reply r = {out, 0};
-  struct effect e;
+  struct effect e = {0};
   int command = store_command_of(argc, argv);
-  memset(&e, 0, sizeof e);
   s->store.now_ms = server_ms(s);
   s->store.now_us = clock_at(&s->clock, W.now) / US;
   s->store.error = W.now < s->error_until ? s->error : 0;
