@@ -110,7 +110,7 @@ static void check_pending(int c, int l) {
   int yes = votes_of(lock, REDLOCK_VOTE_YES);
   int none = votes_of(lock, REDLOCK_VOTE_NONE);
   int once = u->call == ACQUIRE || u->call == ADOPT, e;
-  int64_t most = u->call == WAIT ? cfg.wait + cfg.timeout : cfg.timeout;
+  int64_t most = u->call == WAIT ? cfg.wait + TIMEOUT : TIMEOUT;
   if (u->state != PENDING || RING < 8 || W.side[c].upset) return;
   for (e = 0; e < cfg.servers; e++)
     none -= lock->votes[e] == REDLOCK_VOTE_NONE && is_known_quarantined(c, e);
@@ -131,7 +131,7 @@ static void check_overdue(int c) {
   int e;
   for (e = 0; e < cfg.servers; e++) {
     struct connection *k = &W.side[c].to[e];
-    int64_t due = k->owed_since + cfg.timeout + W.side[c].behind, end;
+    int64_t due = k->owed_since + TIMEOUT + W.side[c].behind, end;
     if (!is_owed(k) || k->slow || W.now <= due) continue;
     k->overdue = 1;
     end = later(due + 1, later(k->keep_until, k->opened_at + RL_CONNECT_TIMEOUT_MS));

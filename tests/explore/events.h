@@ -134,7 +134,7 @@ static void call_close(int c) {
     for (e = 0; e < cfg.servers && !acquires(&W.side[c].user[l]); e++) *fate_of(&v, e) |= EXCUSED;
   }
   redlock_close(&W.side[c].rl);
-  if (W.now > began + cfg.timeout + RL_CLOSE_TIMEOUT_MS)
+  if (W.now > began + TIMEOUT + RL_CLOSE_TIMEOUT_MS)
     fail("R10: redlock_close takes longer than a time-out and 50 ms");
   for (e = 0; e < cfg.servers; e++)
     if (W.side[c].to[e].open) fail("R14: redlock_close leaves a connection");

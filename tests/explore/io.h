@@ -43,8 +43,8 @@ static int64_t held_for(const struct user *u) {
 /* The process is paused within a call: just before the clock is read, or bytes pass. */
 static void pause_within(void) {
   if (idle || !chooses_fault('i')) return;
-  SAY("      the process is paused for %d ms\n", cfg.pause);
-  time_passes(cfg.pause);
+  SAY("      the process is paused for %d ms\n", PAUSE);
+  time_passes(PAUSE);
 }
 
 /* The first byte of a command leaves: R7, R12, R13. */
@@ -152,8 +152,8 @@ static void pause_behind(int entry, struct connection *k) {
     queue_take(&k->in, &m);
     execute(entry, &m, k);
   }
-  SAY("      the process is paused for %d ms behind the send\n", cfg.pause);
-  time_passes(cfg.pause);
+  SAY("      the process is paused for %d ms behind the send\n", PAUSE);
+  time_passes(PAUSE);
 }
 
 static void lose_replies(struct connection *k) {
