@@ -45,15 +45,14 @@ static int waits_for_no_more(struct client *c) {
 }
 
 static void take_idle_step(struct client *c) {
-  static redlock_lock locks[MAX_SLOTS];
-  int i;
-  for (i = 0; i < c->slots; i++) memcpy(&locks[i], &c->slot[i].lock, sizeof locks[i]);
+  static struct slot before[MAX_SLOTS];
+  size_t size = (size_t)c->slots * sizeof *before;
+  memcpy(before, c->slot, size);
   if (c->lib->step(c->rl)) acts_early(c, "returns a lock");
-  for (i = 0; i < c->slots; i++)
-    if (memcmp(&locks[i], &c->slot[i].lock, sizeof locks[i])) acts_early(c, "changes a lock");
+  if (memcmp(before, c->slot, size)) acts_early(c, "changes a lock");
   if (!waits_for_no_more(c)) acts_early(c, "waits for more");
   if (time_named(c) < c->named_ms) acts_early(c, "would have had something to do earlier");
-  for (i = 0; i < c->slots; i++) memcpy(&c->slot[i].lock, &locks[i], sizeof locks[i]);
+  memcpy(c->slot, before, size);
 }
 
 static void check_reason(struct client *c) {

@@ -17,7 +17,7 @@ static inline ns fit_since(const struct server *s) {
 /* Since when it has been so for this client, which is connected to it, and trusts its memory. */
 static inline ns fit_for(const struct client *c, int entry) {
   const struct conn *n = c->conn[entry];
-  if (!n || n->state != CONN_OPEN || n->silent || n->server_gone || !n->ready_at) return NEVER;
+  if (!n || !stands_at(n, n->server) || n->silent || !n->ready_at) return NEVER;
   if (W.now < doubted_until(n)) return NEVER;
   return larger(larger(n->ready_at, doubted_until(n)), fit_since(&W.server[n->server]));
 }

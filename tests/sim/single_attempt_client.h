@@ -52,8 +52,7 @@ static int is_within_reach(const struct client *c, int entry) {
   if (s->sick || s->down || is_frozen(s) || (W.cfg.quarantine_ms && s->incarnation)) return 0;
   if (W.cfg.no_natives_from && W.cfg.no_natives >> (s - W.server) & 1) return 0;
   if (!n || n->state == CONN_REFUSED || n->pipe[DOWN].over) return 1;
-  return n->state == CONN_OPEN && !n->silent && !n->server_gone &&
-         n->incarnation == s->incarnation && is_prompt(n);
+  return stands_at(n, n->server) && !n->silent && n->incarnation == s->incarnation && is_prompt(n);
 }
 
 /* Before each attempt: must it find a majority? */

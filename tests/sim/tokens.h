@@ -43,19 +43,15 @@ static inline int token_is_new(int resource, uint64_t token) {
 /* The greatest token that was returned before then. */
 static inline uint64_t most_before(int resource, ns when) {
   const struct handed *h = tokens.handed[resource];
-  long low = 0, high = tokens.count[resource];
-  while (low < high) {
-    long middle = (low + high) / 2;
-    if (h[middle].at < when) low = middle + 1;
-    else high = middle;
-  }
-  return low ? h[low - 1].most : 0;
+  long n = tokens.count[resource];
+  while (n > 0 && h[n - 1].at >= when) n--;
+  return n ? h[n - 1].most : 0;
 }
 
 static inline void token_note(int resource, uint64_t token) {
   struct handed *h = tokens.handed[resource];
   long n = tokens.count[resource];
-  uint64_t most = n ? h[n - 1].most : 0;
+  uint64_t most = most_before(resource, NEVER);
   if (n == MAX_GRANTS) return;
   if (!h) {
     h = (struct handed *)room_for(MAX_GRANTS * sizeof *h);

@@ -64,8 +64,7 @@ static inline ns wake_knows(const struct client *c, const struct slot *s, int en
   struct server *server = &W.server[W.cfg.entry_server[entry]];
   const struct wake_up *t;
   ns round = ((ns)W.cfg.server_timeout_ms + 2) * MS;
-  if (!n || n->state != CONN_OPEN || !n->session.tracks) return NEVER;
-  if (n->server_gone || n->silent) return NEVER;
+  if (!n || !stands_at(n, n->server) || n->silent || !n->session.tracks) return NEVER;
   t = &n->wake_up[s->resource];
   if (!t->read || t->turn < server->set_turn[s->resource]) return NEVER;
   if (key_of(server, s->resource, n->session.db)) return NEVER;
