@@ -5,7 +5,7 @@
 #include "rolling.h"
 
 static void chaos_partition(int kind, ns length) {
-  int client = (int)below((uint32_t)W.cfg.clients), server = (int)below((uint32_t)W.cfg.servers);
+  int client = pick(W.cfg.clients), server = pick(W.cfg.servers);
   int whole = one_in(3), i; /* the server's link, or one client's way to it */
   for (i = 0; i < W.cfg.clients; i++) {
     if (!whole && i != client) continue;
@@ -15,7 +15,7 @@ static void chaos_partition(int kind, ns length) {
 }
 
 static void chaos_silent_drop(void) {
-  int i, from = W.conns ? (int)below((uint32_t)W.conns) : 0;
+  int i, from = pick(W.conns);
   for (i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[(from + i) % W.conns];
     if (n->state != CONN_OPEN || n->client_gone) continue;
@@ -58,7 +58,7 @@ static void chaos_strike(int kind, int server, ns length) {
     case F_PARTITION_BOTH: chaos_partition(kind, length); break;
     case F_SILENT_DROP: chaos_silent_drop(); break;
     case F_CLOG:
-      i = (int)below((uint32_t)W.cfg.clients);
+      i = pick(W.cfg.clients);
       W.clogged[i][below((uint32_t)W.cfg.servers)] = W.now + length;
       break;
     case F_FREEZE: server_freeze(server, length); break;
@@ -98,7 +98,7 @@ static void chaos(void) {
       F_REPLICA,      F_ERROR_REPLY,    F_AUTH_REFUSED,   F_SELECT_REFUSED, F_INFO_REFUSED,
       F_SERVER_STEP,  F_CLIENT_STEP,    F_FLUSHALL,       F_PROMOTION,    F_AMNESIA};
   int kind = kinds[below((uint32_t)(sizeof kinds / sizeof kinds[0]))];
-  int server = (int)below((uint32_t)W.cfg.servers);
+  int server = pick(W.cfg.servers);
   ns length = skewed(MS, smaller((ns)W.cfg.ttl_max_ms * 2 * MS, 60 * SEC));
   if (W.healed) return;
   schedule(W.now + skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
@@ -122,7 +122,7 @@ static ns stall_length(void) {
 
 static void on_stall(void) {
   int count = (int)between(W.cfg.servers - quorum() + 1, W.cfg.servers);
-  int i, from = (int)below((uint32_t)W.cfg.servers);
+  int i, from = pick(W.cfg.servers);
   ns length = W.cfg.duration - W.now + SEC;
   if (W.healed) return;
   for (i = 0; i < count; i++) {
@@ -230,7 +230,7 @@ static void on_heal(void) {
 
 /* One waiter for each resource, on whatever client is alive. */
 static void probe(int resource) {
-  int i, k, from = (int)below((uint32_t)W.cfg.clients);
+  int i, k, from = pick(W.cfg.clients);
   for (k = 0; k < W.cfg.clients; k++) {
     struct client *c = &W.client[(from + k) % W.cfg.clients];
     if (!c->alive) continue;

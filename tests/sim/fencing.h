@@ -21,13 +21,14 @@ static int wild_servers(void) {
 
 /* At most a sixteenth of max_ttl_ms from each other; one may be far off. */
 static void clock_begins(struct server *s) {
-  ns apart = max_ttl() / 32, far = one_in(2) ? max_ttl() : 3600 * SEC;
+  ns apart = max_ttl() / 32, far = one_in(2) ? max_ttl() : 3600 * SEC, sign;
   s->ahead = INT64_C(1700000000) * SEC;
   s->clock.local = s->ahead + between(-apart, apart);
   if (W.cfg.servers < 3 || wild_servers() || W.odds[F_WILD_CLOCK] == 0 || !one_in(4)) return;
   T->fault[F_WILD_CLOCK]++;
   s->wild = 1;
-  s->clock.local += (one_in(2) ? 1 : -1) * between(max_ttl() / 2, far);
+  sign = one_in(2) ? 1 : -1;
+  s->clock.local += sign * between(max_ttl() / 2, far);
 }
 
 /* NTP slews it, at the rate that clocks may differ by. */
@@ -124,7 +125,7 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
 
 /* All it reaches at once; then it lets go, but of what it forgets. */
 static void stranger_comes(void) {
-  int resource = (int)below((uint32_t)W.cfg.resources), yes = 0, i;
+  int resource = pick(W.cfg.resources), yes = 0, i;
   int64_t token = strange_token(resource);
   struct key *set[MAX_SERVERS];
   for (i = 0; i < W.cfg.servers; i++) {
@@ -139,14 +140,17 @@ static void stranger_comes(void) {
     if (set[i] && !one_in(8)) set[i]->used = 0;
 }
 
+/* Compilers differ in which argument they draw first: here one is drawn before. */
 static void clocks_strike(int kind, int server) {
   struct server *s = &W.server[server];
+  ns length;
   if (W.odds[kind] == 0) return;
   switch (kind) {
     case F_OLD_IMAGE:
       if (s->down) return;
       T->fault[F_OLD_IMAGE]++;
-      server_crash(server, KEEP_IMAGE, (int)below(2), skewed(MS, 2 * max_ttl()));
+      length = skewed(MS, 2 * max_ttl());
+      server_crash(server, KEEP_IMAGE, (int)below(2), length);
       break;
     case F_OTHER_TOKEN: stranger_comes(); break;
     case F_WALLS_FORWARD: clocks_go_forward(); break;
@@ -182,8 +186,8 @@ static void on_clocks(void) {
   if (!W.healed && W.odds[F_OTHER_TOKEN]) stranger_comes();
   if (!W.healed && W.now >= W.strikes_at) {
     W.strikes_at = W.now + skewed(MS, 8 * (max_ttl() + 2 * SEC));
-    clocks_strike(FIRST_OF_TOKENS + (int)below(FAULT_COUNT - FIRST_OF_TOKENS),
-                  (int)below((uint32_t)W.cfg.servers));
+    i = pick(W.cfg.servers);
+    clocks_strike(FIRST_OF_TOKENS + pick(FAULT_COUNT - FIRST_OF_TOKENS), i);
   }
   for (i = 0; i < W.cfg.servers; i++)
     if (W.server[i].crawls_until) next = smaller(next, W.server[i].crawls_until);

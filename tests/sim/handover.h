@@ -10,7 +10,7 @@ static void wake_adopters(void) {
   for (i = 0; i < W.cfg.clients; i++) {
     struct client *c = &W.client[i];
     if (!c->alive || c->single || one_in(2)) continue;
-    k = (int)below((uint32_t)c->slots);
+    k = pick(c->slots);
     if (c->slot[k].state != S_IDLE || c->slot[k].probe) continue;
     c->slot[k].due = W.now + skewed(0, 2 * MS);
     if (!c->busy) client_wake_at(c, larger(c->slot[k].due, c->paused_until));

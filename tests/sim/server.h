@@ -199,7 +199,7 @@ static void server_input(struct conn *n) {
 /* ---- what happens to servers ---- */
 
 static inline void server_serve_all(int server) {
-  int i, from = W.conns ? (int)below((uint32_t)W.conns) : 0;
+  int i, from = pick(W.conns);
   for (i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[(from + i) % W.conns];
     if (n->state == CONN_OPEN && n->server == server) server_input(n);

@@ -49,7 +49,7 @@ static int stranger_takes(int resource) {
   struct stranger *t = &W.stranger[resource];
   unsigned char bytes[STORE_VALUE];
   struct arg value;
-  int from = (int)below((uint32_t)W.cfg.servers), list = one_in(6), i;
+  int from = pick(W.cfg.servers), list = one_in(6), i;
   int count = one_in(2) ? W.cfg.servers : (int)between(1, W.cfg.servers);
   for (i = 0; i < count; i++)
     if (!stranger_may_put((from + i) % W.cfg.servers, resource)) return 0;
@@ -96,7 +96,7 @@ static void on_stranger(int resource) {
 }
 
 static void on_trouble(void) {
-  int server = (int)below((uint32_t)W.cfg.servers);
+  int server = pick(W.cfg.servers);
   struct server *s = &W.server[server];
   ns length = skewed(MS, 3 * SEC);
   if (W.healed) return;

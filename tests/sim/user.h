@@ -402,7 +402,7 @@ static void act_idle(struct client *c, struct slot *s) {
     return;
   }
   s->adopts = 0;
-  if (!s->probe) s->resource = (int)below((uint32_t)W.cfg.resources);
+  if (!s->probe) s->resource = pick(W.cfg.resources);
   s->ttl_ms = s->probe || W.hurry ? W.cfg.ttl_max_ms
                                   : (uint32_t)skewed(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
   s->adopts = wants_to_adopt(s);

@@ -386,6 +386,9 @@ static inline uint32_t below(uint32_t n) {
   return (uint32_t)(((chance64() >> 32) * (uint64_t)n) >> 32);
 }
 
+/* One of so many; 0 if there is none. */
+static inline int pick(int n) { return n ? (int)below((uint32_t)n) : 0; }
+
 static inline int64_t between(int64_t low, int64_t high) {
   if (high <= low) return low;
   return low + (int64_t)(chance64() % (uint64_t)(high - low + 1));
