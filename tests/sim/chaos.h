@@ -59,7 +59,7 @@ static void chaos_strike(int kind, int server, ns length) {
     case F_SILENT_DROP: chaos_silent_drop(); break;
     case F_CLOG:
       i = pick(W.cfg.clients);
-      W.clogged[i][below((uint32_t)W.cfg.servers)] = W.now + length;
+      W.clogged[i][pick(W.cfg.servers)] = W.now + length;
       break;
     case F_FREEZE: server_freeze(server, length); break;
     case F_CRASH_ALL:

@@ -233,13 +233,13 @@ static void put(struct message *m, const char *word) {
 /* The request of these words, separated by blanks. */
 static void say(struct message *m, const char *format, ...) {
   char words[256], *word;
-  const char *at = words;
+  const char *at;
   va_list list;
   int count = 1;
   va_start(list, format);
   vsnprintf(words, sizeof words, format, list);
   va_end(list);
-  while ((at = strchr(at, ' ')) != NULL) count++, at++;
+  for (at = words; *at; at++) count += *at == ' ';
   m->size = (size_t)snprintf(m->bytes, TEXT, "*%d\r\n", count);
   for (word = strtok(words, " "); word; word = strtok(NULL, " ")) {
     word = alternative(word);
