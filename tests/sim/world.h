@@ -345,7 +345,7 @@ static struct world {
   int failed, running;
   char message[MESSAGE_BYTES];
   uint64_t hash;
-  uint64_t hooks, hook_fails_at; /* the k-th hook call fails */
+  big hooks, hook_fails_at; /* the k-th hook call fails */
   char name[MAX_RESOURCES][REDLOCK_MAX_RESOURCE + 1];
   struct server server[MAX_SERVERS];
   int conns;
