@@ -97,7 +97,7 @@ struct store {
   int64_t now_ms, now_us; /* its own wall clock */
   int64_t started_s;
   char run_id[41];
-  int replica, failed_over;
+  int replica;
   const char *username, *password; /* NULL = default, none */
   enum store_kind kind;
   int databases;

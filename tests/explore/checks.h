@@ -37,9 +37,9 @@ static int is_step_due(int c) {
 
 /* ---- In every state -------------------------------------------------------------------------- */
 
-static int votes_of(const redlock_lock *lock, redlock_vote least, redlock_vote most) {
+static int votes_of(const redlock_lock *lock, redlock_vote vote) {
   int e, n = 0;
-  for (e = 0; e < cfg.servers; e++) n += lock->votes[e] >= least && lock->votes[e] <= most;
+  for (e = 0; e < cfg.servers; e++) n += lock->votes[e] == vote;
   return n;
 }
 
@@ -99,7 +99,7 @@ static int is_known_quarantined(int c, int entry) {
 
 /* Whether votes to come tell TAKEN from NO_QUORUM: an adoption waits for them (R16, R23). */
 static int is_open_adoption(const redlock_lock *lock, int none) {
-  int taken = votes_of(lock, REDLOCK_VOTE_TAKEN, REDLOCK_VOTE_TAKEN);
+  int taken = votes_of(lock, REDLOCK_VOTE_TAKEN);
   return lock->adopts && taken <= spare() && taken + none > spare();
 }
 
@@ -107,10 +107,10 @@ static int is_open_adoption(const redlock_lock *lock, int none) {
 static void check_pending(int c, int l) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
-  int yes = votes_of(lock, REDLOCK_VOTE_YES, REDLOCK_VOTE_YES);
-  int none = votes_of(lock, REDLOCK_VOTE_NONE, REDLOCK_VOTE_NONE);
+  int yes = votes_of(lock, REDLOCK_VOTE_YES);
+  int none = votes_of(lock, REDLOCK_VOTE_NONE);
   int once = u->call == ACQUIRE || u->call == ADOPT, e;
-  int64_t most = u->call == WAIT ? cfg.wait + cfg.timeout : cfg.timeout;
+  int64_t most = u->call == WAIT ? cfg.wait + TIMEOUT : TIMEOUT;
   if (u->state != PENDING || RING < 8 || W.side[c].upset) return;
   for (e = 0; e < cfg.servers; e++)
     none -= lock->votes[e] == REDLOCK_VOTE_NONE && is_known_quarantined(c, e);
@@ -131,7 +131,7 @@ static void check_overdue(int c) {
   int e;
   for (e = 0; e < cfg.servers; e++) {
     struct connection *k = &W.side[c].to[e];
-    int64_t due = k->owed_since + cfg.timeout + W.side[c].behind, end;
+    int64_t due = k->owed_since + TIMEOUT + W.side[c].behind, end;
     if (!is_owed(k) || k->slow || W.now <= due) continue;
     k->overdue = 1;
     end = later(due + 1, later(k->keep_until, k->opened_at + RL_CONNECT_TIMEOUT_MS));
@@ -180,11 +180,9 @@ struct tally {
 };
 
 static struct tally tally_of(const redlock_lock *lock) {
-  struct tally t;
-  t.yes = votes_of(lock, REDLOCK_VOTE_YES, REDLOCK_VOTE_YES);
-  t.taken = votes_of(lock, REDLOCK_VOTE_TAKEN, REDLOCK_VOTE_TAKEN);
-  t.low = votes_of(lock, REDLOCK_VOTE_LOW, REDLOCK_VOTE_LOW);
-  t.absent = votes_of(lock, REDLOCK_VOTE_TIMEOUT, REDLOCK_VOTE_CLOCK);
+  struct tally t = {votes_of(lock, REDLOCK_VOTE_YES), votes_of(lock, REDLOCK_VOTE_TAKEN),
+                    votes_of(lock, REDLOCK_VOTE_LOW), 0};
+  t.absent = cfg.servers - t.yes - t.taken - votes_of(lock, REDLOCK_VOTE_NONE);
   return t;
 }
 

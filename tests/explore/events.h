@@ -134,7 +134,7 @@ static void call_close(int c) {
     for (e = 0; e < cfg.servers && !acquires(&W.side[c].user[l]); e++) *fate_of(&v, e) |= EXCUSED;
   }
   redlock_close(&W.side[c].rl);
-  if (W.now > began + cfg.timeout + RL_CLOSE_TIMEOUT_MS)
+  if (W.now > began + TIMEOUT + RL_CLOSE_TIMEOUT_MS)
     fail("R10: redlock_close takes longer than a time-out and 50 ms");
   for (e = 0; e < cfg.servers; e++)
     if (W.side[c].to[e].open) fail("R14: redlock_close leaves a connection");
@@ -215,9 +215,7 @@ static void break_connection(int c, int entry, int how) {
 /* R29: in its next life the server may get each SET again; and if it has lost its memory, no key of
    what is held is left there that might stay. */
 static void forget_sets(int c, int entry, int forgets) {
-  struct value v;
-  memset(&v, 0, sizeof v);
-  v.client = (uint8_t)(c + 1);
+  struct value v = {.client = (uint8_t)(c + 1)};
   for (v.number = 0; v.number < VALUES && cfg.max_ttl; v.number++) {
     const struct user *u = user_with(&v);
     int gone = SENT | RAN | (forgets && u && !u->given ? LOST_ON | EXCUSED : 0);

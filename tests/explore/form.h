@@ -88,7 +88,7 @@ static void put_user(int c, const struct user *u) {
   put8(u->call);
   if (cfg.twice) put8(u->giver);
   if (cfg.fencing) put_token(u->token);
-  if (u->state == PENDING) put_time(u->begun_at, now, cfg.timeout + 2);
+  if (u->state == PENDING) put_time(u->begun_at, now, TIMEOUT + 2);
   if (u->state == PENDING && (u->call == EXTEND || u->call == SHORTEN)) put_time(u->end, now, 0);
   if (cfg.max_hold) put_time(u->granted_at, W.now, cfg.max_hold + cfg.ttl + 2);
 }
@@ -234,7 +234,7 @@ static void put_server_of(int c, const rl_server *s, uint32_t head) {
     put_time(s->votes_from_ms, now, 200);
   }
   put_time(s->at.give_up_ms, now, 0);
-  put_time(s->timed_since_ms, now, cfg.timeout + 2);
+  put_time(s->timed_since_ms, now, TIMEOUT + 2);
   put64(s->clock_offset_us);
   put_parser(&s->parser);
 }
@@ -299,7 +299,7 @@ static void put_connection(int c, int e) {
   put_time(k->keep_until, W.now, 0);
   if (k->open) put_time(k->opened_at, W.now, RL_CONNECT_TIMEOUT_MS + 1);
   if (is_owed(k))
-    put_time(k->owed_since, W.now, cfg.timeout + W.side[c].behind + 2);
+    put_time(k->owed_since, W.now, TIMEOUT + W.side[c].behind + 2);
   put_replies(k);
   put_queue(&k->in);
   for (z = 0; z < LOST; z++) put_queue(&W.side[c].lost[e][z]);

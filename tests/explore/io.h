@@ -43,8 +43,8 @@ static int64_t held_for(const struct user *u) {
 /* The process is paused within a call: just before the clock is read, or bytes pass. */
 static void pause_within(void) {
   if (idle || !chooses_fault('i')) return;
-  SAY("      the process is paused for %d ms\n", cfg.pause);
-  time_passes(cfg.pause);
+  SAY("      the process is paused for %d ms\n", PAUSE);
+  time_passes(PAUSE);
 }
 
 /* The first byte of a command leaves: R7, R12, R13. */
@@ -152,8 +152,8 @@ static void pause_behind(int entry, struct connection *k) {
     queue_take(&k->in, &m);
     execute(entry, &m, k);
   }
-  SAY("      the process is paused for %d ms behind the send\n", cfg.pause);
-  time_passes(cfg.pause);
+  SAY("      the process is paused for %d ms behind the send\n", PAUSE);
+  time_passes(PAUSE);
 }
 
 static void lose_replies(struct connection *k) {
@@ -344,7 +344,7 @@ static int64_t hook_now(void *ctx) {
 
 static int hook_entropy(void *ctx, void *data, size_t size) {
   struct side *side = enter(ctx);
-  struct value v;
+  struct value v = {.client = (uint8_t)(*(int *)ctx + 1)};
   if (idle) fail("R27: an idle step asks for entropy");
   if (chooses_fault('e')) {
     SAY("      there is no entropy\n");
@@ -354,8 +354,6 @@ static int hook_entropy(void *ctx, void *data, size_t size) {
   memset(data, 0, size);
   if (size == 4) return 0; /* a random number: the least */
   if (size != RL_VALUE_BYTES) fail("R3: a value is not 20 random bytes");
-  memset(&v, 0, sizeof v);
-  v.client = (uint8_t)(*(int *)ctx + 1);
   while (side->drawn >> v.number & 1) v.number++;
   if (v.number == VALUES) fail("world: too many values");
   side->drawn |= 1u << v.number;
@@ -365,18 +363,8 @@ static int hook_entropy(void *ctx, void *data, size_t size) {
   return 0;
 }
 
+static const redlock_io world_io = {hook_open, hook_send, hook_recv,    hook_close,
+                                    hook_wait, hook_now,  hook_entropy, NULL};
 static redlock_io io[CLIENTS];
-
-static void io_begin(int c) {
-  number[c] = c;
-  io[c].open = hook_open;
-  io[c].send = hook_send;
-  io[c].recv = hook_recv;
-  io[c].close = hook_close;
-  io[c].wait = hook_wait;
-  io[c].now_ms = hook_now;
-  io[c].entropy = hook_entropy;
-  io[c].ctx = &number[c];
-}
 
 #endif

@@ -26,7 +26,6 @@ static const struct {
     {"in_turn", &cfg.in_turn, 0, "1 = of what servers may do at once, one order is tried"},
     {"held", &cfg.held, 0, "1 = the first client holds its first lock at first, 2 = keeps it"},
     {"twice", &cfg.twice, 0, "1 = what was handed over may be adopted again"},
-    {"timeout", &cfg.timeout, 3, "server_timeout_ms"},
     {"ttl", &cfg.ttl, 10, "of the first lock"},
     {"ttl2", &cfg.ttl2, 0, "of the second; 0 = the same"},
     {"shorter", &cfg.shorter, 0, "of the call s"},
@@ -35,9 +34,7 @@ static const struct {
     {"max_ttl", &cfg.max_ttl, 0, "max_ttl_ms"},
     {"fencing", &cfg.fencing, 0, "1 = tokens"},
     {"max_hold", &cfg.max_hold, 0, "max_hold_ms"},
-    {"pause", &cfg.pause, 7, "ms of the fault i"},
     {"finish", &cfg.finish, 60, "ms in which a world left to itself decides all; 0 = do not look"},
-    {"every", &cfg.every, 4, "... of each n-th state"},
     {"still", &cfg.still, 0, "ms for which a waiter in a world without changes is watched (R26)"},
     {"seconds", &cfg.seconds, 600, "of processor time at most"},
     {"megabytes", &cfg.megabytes, 5000, "for worlds to be visited, at most"},
@@ -106,16 +103,16 @@ static int read_options(int argc, char **argv) {
 
 static void begin_client(int c) {
   static const char *const lists[] = {"", "a", "a,b", "a,b,c"};
-  redlock_options options;
-  io_begin(c);
-  memset(&options, 0, sizeof options);
-  options.io = &io[c];
-  options.server_timeout_ms = (uint32_t)cfg.timeout;
-  options.retry_delay_max_ms = 2;
-  options.drift_ppm = (uint32_t)cfg.ppm;
-  options.max_ttl_ms = (uint32_t)cfg.max_ttl;
-  options.max_hold_ms = (uint32_t)cfg.max_hold;
-  options.fencing = (uint32_t)cfg.fencing;
+  redlock_options options = {.io = &io[c],
+                             .server_timeout_ms = TIMEOUT,
+                             .retry_delay_max_ms = 2,
+                             .drift_ppm = (uint32_t)cfg.ppm,
+                             .max_ttl_ms = (uint32_t)cfg.max_ttl,
+                             .max_hold_ms = (uint32_t)cfg.max_hold,
+                             .fencing = (uint32_t)cfg.fencing};
+  number[c] = c;
+  io[c] = world_io;
+  io[c].ctx = &number[c];
   if (redlock_init(&W.side[c].rl, lists[cfg.servers], &options) != REDLOCK_OK)
     fail("redlock_init refuses the options");
 }

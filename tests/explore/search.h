@@ -4,7 +4,6 @@
 #ifndef EXPLORE_SEARCH_H
 #define EXPLORE_SEARCH_H
 
-#include <sys/mman.h>
 #include <time.h>
 
 #include "finish.h"
@@ -57,16 +56,17 @@ static void make_room(void) {
   free(old);
 }
 
-/* How each state was reached. */
+/* How each state was reached; and until it has been visited, its world. */
 struct origin {
-  uint32_t parent;
+  uint32_t parent, world_size;
   struct event event;
   uint64_t digits;
+  uint8_t *world;
 };
 
 static struct {
   struct origin *at;
-  size_t room;
+  size_t room, bytes; /* of the worlds */
 } origins;
 
 /* The choices made within an event: four bits each, and how many. */
@@ -105,60 +105,44 @@ union flat {
 
 static union flat base, packed;
 
-/* A ring of bytes. */
-static struct {
-  uint8_t *at;
-  size_t room, head, tail, used;
-} frontier;
-
-static void frontier_put(const void *data, size_t size) {
-  size_t left = frontier.room - frontier.tail, n = size < left ? size : left;
-  memcpy(frontier.at + frontier.tail, data, n);
-  memcpy(frontier.at, (const char *)data + n, size - n);
-  frontier.tail = (frontier.tail + size) % frontier.room;
-  frontier.used += size;
-}
-
-static void frontier_get(void *data, size_t size) {
-  size_t left = frontier.room - frontier.head, n = size < left ? size : left;
-  memcpy(data, frontier.at + frontier.head, n);
-  memcpy((char *)data + n, frontier.at, size - n);
-  frontier.head = (frontier.head + size) % frontier.room;
-  frontier.used -= size;
-}
-
-/* 0 = there is no room. */
-static int push_world(void) {
-  static uint8_t bits[BITMAP];
-  static uint64_t diff[WORDS];
-  size_t i, used = (world_size() + 7) / 8;
-  uint32_t n = 0;
-  memset(bits, 0, sizeof bits);
+/* The world as the last state's: a bit for each word that differs from the first one's, then those.
+   0 = there is no room. */
+static int keep_world(void) {
+  static struct {
+    uint8_t bits[BITMAP];
+    uint64_t diff[WORDS];
+  } all;
+  struct origin *o = &origins.at[found.states - 1];
+  size_t i, n = 0;
+  memset(all.bits, 0, sizeof all.bits);
   world_copy(&packed.world, &W);
-  for (i = 0; i < used; i++)
+  for (i = 0; i < (world_size() + 7) / 8; i++)
     if (packed.word[i] != base.word[i]) {
-      bits[i / 8] = (uint8_t)(bits[i / 8] | 1 << i % 8);
-      diff[n++] = packed.word[i];
+      all.bits[i / 8] = (uint8_t)(all.bits[i / 8] | 1 << i % 8);
+      all.diff[n++] = packed.word[i];
     }
-  if (frontier.used + 4 + BITMAP + n * 8 > frontier.room) return 0;
-  frontier_put(&n, 4);
-  frontier_put(bits, (used + 7) / 8);
-  frontier_put(diff, n * 8);
+  o->world_size = (uint32_t)(BITMAP + n * 8);
+  origins.bytes += o->world_size;
+  if (origins.bytes > (size_t)cfg.megabytes << 20) return 0;
+  o->world = (uint8_t *)malloc(o->world_size);
+  if (!o->world) out_of_memory();
+  memcpy(o->world, all.bits, BITMAP);
+  memcpy(o->world + BITMAP, all.diff, n * 8);
   return 1;
 }
 
-static void pop_world(struct world *to) {
-  static uint8_t bits[BITMAP];
-  static uint64_t diff[WORDS];
-  size_t i, used = (world_size() + 7) / 8;
-  uint32_t n = 0, count;
-  frontier_get(&count, 4);
-  frontier_get(bits, (used + 7) / 8);
-  frontier_get(diff, count * 8u);
-  memcpy(&packed, &base, used * 8);
-  for (i = 0; i < used; i++)
-    if (bits[i / 8] >> i % 8 & 1) packed.word[i] = diff[n++];
+static void take_world(struct origin *o, struct world *to) {
+  const uint8_t *next = o->world + BITMAP;
+  size_t i;
+  memcpy(&packed, &base, sizeof packed);
+  for (i = 0; i < (world_size() + 7) / 8; i++)
+    if (o->world[i / 8] >> i % 8 & 1) {
+      memcpy(&packed.word[i], next, 8);
+      next += 8;
+    }
   world_copy(to, &packed.world);
+  free(o->world);
+  origins.bytes -= o->world_size;
 }
 
 /* ---- A violation ----------------------------------------------------------------------------- */
@@ -209,22 +193,8 @@ static int caught(uint32_t at, const struct event *last, uint64_t digits, int le
 
 static void audit_keep(uint64_t h);
 
-static void search_begin(void) {
-  memcpy(&base, &root, sizeof root);
-  frontier.room = (size_t)cfg.megabytes << 20;
-  frontier.at = (uint8_t *)mmap(NULL, frontier.room, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (frontier.at == MAP_FAILED) out_of_memory();
-  make_room();
-  world_copy(&W, &root);
-  (void)insert(state_hash());
-  found.states = 1;
-  found.complete = 1;
-  (void)push_world();
-}
-
 static void note_origin(uint32_t parent, struct event e) {
-  if (found.states + 1 > origins.room) {
+  if (found.states == origins.room) {
     origins.room = origins.room ? 2 * origins.room : 1 << 16;
     origins.at = (struct origin *)realloc(origins.at, origins.room * sizeof *origins.at);
     if (!origins.at) out_of_memory();
@@ -236,12 +206,23 @@ static void note_origin(uint32_t parent, struct event e) {
   make_room();
 }
 
-/* A new state, left to itself: twice, as it heals and as it is. 0 = a violation. */
+static void search_begin(void) {
+  static const struct event none;
+  memcpy(&base, &root, sizeof root);
+  make_room();
+  world_copy(&W, &root);
+  (void)insert(state_hash());
+  found.complete = 1;
+  note_origin(0, none);
+  (void)keep_world();
+}
+
+/* One in four new states, left to itself: twice, as it heals and as it is. 0 = a violation. */
 static int try_finish(uint64_t h) {
   static struct world kept;
   static volatile int heals;
   int used = choices.used;
-  if (!cfg.finish || (h >> 20) % (unsigned)cfg.every != 0) return 1;
+  if (!cfg.finish || (h >> 20) % 4 != 0) return 1;
   world_copy(&kept, &W);
   if (setjmp(failed)) {
     int bad = caught((uint32_t)(found.states - 1), NULL, 0, 1 + heals);
@@ -275,7 +256,7 @@ static int expand(const struct world *now, uint32_t at, const struct event *even
     if (!insert(h)) continue;
     note_origin(at, *event);
     forget_values();
-    if (!push_world()) {
+    if (!keep_world()) {
       printf("  no memory for more\n");
       found.complete = 0;
       return 0;
@@ -289,13 +270,13 @@ static int expand(const struct world *now, uint32_t at, const struct event *even
 static int goes_on(uint32_t at, double began) {
   static double shown;
   double t = seconds() - began;
-  if (frontier.used > found.most_bytes) found.most_bytes = frontier.used;
+  if (origins.bytes > found.most_bytes) found.most_bytes = origins.bytes;
   if (at % 1024) return 1;
   if (t - shown > 30) {
     shown = t;
     printf("  %.0f s: %lu states, %lu visited, depth %lu, %.2f GB\n", t,
            (unsigned long)found.states, (unsigned long)at, found.depth,
-           (double)frontier.used / 1e9);
+           (double)origins.bytes / 1e9);
     fflush(stdout);
   }
   if (t < cfg.seconds) return 1;
@@ -316,7 +297,7 @@ static int search(void) {
       found.depth++;
       level_end = (uint32_t)found.states;
     }
-    pop_world(&now);
+    take_world(&origins.at[at], &now);
     world_copy(&W, &now);
     if (setjmp(failed)) {
       (void)caught(at, NULL, 0, 0);

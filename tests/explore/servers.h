@@ -230,11 +230,10 @@ static void shorten_error(struct reply *r) {
 static void execute(int entry, const struct command *m, struct connection *k) {
   char bytes[STORE_REPLY];
   struct reply r = {bytes, 0};
-  struct effect e;
+  struct effect e = {0};
   struct session *session = write_session(k);
   int server = server_of(entry), lies;
   struct value old;
-  memset(&e, 0, sizeof e);
   expire(server);
   old = W.server[server].key[m->resource].value;
   write_store(server);

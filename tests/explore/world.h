@@ -19,7 +19,9 @@ enum {
   QUEUE = 8,     /* commands that wait in front of a server, on each connection: then it is full */
   LOST = 2,      /* lost connections whose commands the server may still execute */
   OUT = 256,     /* bytes of replies that wait in front of a client */
-  NEVER = 255    /* of a count: without limit */
+  NEVER = 255,   /* of a count: without limit */
+  TIMEOUT = 3,   /* server_timeout_ms */
+  PAUSE = 7      /* ms of the fault i */
 };
 
 static void fail(const char *what);
@@ -159,8 +161,8 @@ static struct world W;
 /* What the worlds of one run have in common: main.c has the options. */
 static struct {
   int clients, locks, servers, faults, calls, calls2, ticks, jumps, slips, push, warm, twins, liar,
-      foreign, natives, in_turn, young, held, twice, timeout, ttl, ttl2, shorter, wait, ppm,
-      max_ttl, fencing, max_hold, pause, finish, every, still, seconds, megabytes, audit;
+      foreign, natives, in_turn, young, held, twice, ttl, ttl2, shorter, wait, ppm,
+      max_ttl, fencing, max_hold, finish, still, seconds, megabytes, audit;
   const char *may, *may2, *kinds;
 } cfg;
 

@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int64_t ns; /* true time, which no one in the world can read */
+typedef long long ns; /* true time, which no one in the world can read */
+
+typedef unsigned long long big; /* a seed or a count, as printf writes it everywhere */
 
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)

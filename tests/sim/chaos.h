@@ -5,7 +5,7 @@
 #include "rolling.h"
 
 static void chaos_partition(int kind, ns length) {
-  int client = (int)below((uint32_t)W.cfg.clients), server = (int)below((uint32_t)W.cfg.servers);
+  int client = pick(W.cfg.clients), server = pick(W.cfg.servers);
   int whole = one_in(3), i; /* the server's link, or one client's way to it */
   for (i = 0; i < W.cfg.clients; i++) {
     if (!whole && i != client) continue;
@@ -15,7 +15,7 @@ static void chaos_partition(int kind, ns length) {
 }
 
 static void chaos_silent_drop(void) {
-  int i, from = W.conns ? (int)below((uint32_t)W.conns) : 0;
+  int i, from = pick(W.conns);
   for (i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[(from + i) % W.conns];
     if (n->state != CONN_OPEN || n->client_gone) continue;
@@ -49,24 +49,18 @@ static void heal_clock(struct clock *c) {
   c->set_back = 0;
 }
 
-static void chaos_promotion(struct server *s) {
-  s->store.failed_over = 1;
-  server_forget(s, KEEP_SOME);
-}
-
-static void chaos_clog(ns length) {
-  int client = (int)below((uint32_t)W.cfg.clients), server = (int)below((uint32_t)W.cfg.servers);
-  W.clogged[client][server] = W.now + length;
-}
-
 static void chaos_strike(int kind, int server, ns length) {
   struct server *s = &W.server[server];
+  int i;
   switch (kind) {
     case F_PARTITION_UP:
     case F_PARTITION_DOWN:
     case F_PARTITION_BOTH: chaos_partition(kind, length); break;
     case F_SILENT_DROP: chaos_silent_drop(); break;
-    case F_CLOG: chaos_clog(length); break;
+    case F_CLOG:
+      i = pick(W.cfg.clients);
+      W.clogged[i][pick(W.cfg.servers)] = W.now + length;
+      break;
     case F_FREEZE: server_freeze(server, length); break;
     case F_CRASH_ALL:
     case F_CRASH_SOME:
@@ -92,7 +86,7 @@ static void chaos_strike(int kind, int server, ns length) {
     case F_SERVER_STEP: chaos_clock_step(&s->clock); break;
     case F_CLIENT_STEP: chaos_clock_step(&W.client[server % W.cfg.clients].clock); break;
     case F_FLUSHALL: server_forget(s, KEEP_NONE); break;
-    case F_PROMOTION: chaos_promotion(s); break;
+    case F_PROMOTION: server_forget(s, KEEP_SOME); break;
     default: break;
   }
 }
@@ -104,11 +98,11 @@ static void chaos(void) {
       F_REPLICA,      F_ERROR_REPLY,    F_AUTH_REFUSED,   F_SELECT_REFUSED, F_INFO_REFUSED,
       F_SERVER_STEP,  F_CLIENT_STEP,    F_FLUSHALL,       F_PROMOTION,    F_AMNESIA};
   int kind = kinds[below((uint32_t)(sizeof kinds / sizeof kinds[0]))];
-  int server = (int)below((uint32_t)W.cfg.servers);
+  int server = pick(W.cfg.servers);
   ns length = skewed(MS, smaller((ns)W.cfg.ttl_max_ms * 2 * MS, 60 * SEC));
   if (W.healed) return;
   schedule(W.now + skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
-  if (W.cfg.wall_clock) chaos_clock_step(&W.client[server % W.cfg.clients].clock);
+  if (W.wall_clock) chaos_clock_step(&W.client[server % W.cfg.clients].clock);
   if (W.turn > MAX_TURNS) schedule(W.now, EV_HEAL, 0, 0);
   if (W.odds[kind] == 0 || W.cfg.entry_server[server] != server) return;
   /* those that are counted where they are felt */
@@ -119,7 +113,7 @@ static void chaos(void) {
   chaos_strike(kind, server, length);
 }
 
-/* ---- the end of the triers' world: a majority stalls, and is there again at healing ---- */
+/* ---- the end of the singles' world: a majority stalls, and is there again at healing ---- */
 
 /* Long enough to be given up, and short beside a ttl. */
 static ns stall_length(void) {
@@ -128,28 +122,25 @@ static ns stall_length(void) {
 
 static void on_stall(void) {
   int count = (int)between(W.cfg.servers - quorum() + 1, W.cfg.servers);
-  int i, from = (int)below((uint32_t)W.cfg.servers);
+  int i, from = pick(W.cfg.servers);
   ns length = W.cfg.duration - W.now + SEC;
   if (W.healed) return;
-  for (i = 0; i < count && !W.without[F_FREEZE]; i++) {
+  for (i = 0; i < count; i++) {
     int server = (from + i) % W.cfg.servers;
     T->fault[F_FREEZE]++;
     note(N_FAULT, F_FREEZE, server, length);
     server_freeze(server, length);
   }
-  triers_hurry();
+  singles_hurry();
 }
 
 static void on_calm(void) {
   int i;
-  for (i = 0; i < W.cfg.triers; i++) {
-    W.client[i].trier = 0;
+  for (i = 0; i < W.cfg.singles; i++) {
+    W.client[i].single = 0;
     wind_down(&W.client[i]);
   }
 }
-
-/* A replica that becomes master again with its data: the connections stay. */
-static void on_promote(int server) { W.server[server].store.replica = 0; }
 
 static void on_admit(int server) {
   struct store *s = &W.server[server].store;
@@ -233,13 +224,13 @@ static void on_heal(void) {
     heal_clock(&W.client[i].clock);
     wind_down(&W.client[i]);
   }
-  if (W.cfg.triers) schedule(W.now + trying_time(), EV_CALM, 0, 0);
-  schedule(W.now + trying_time() + (W.winding == 1 ? quiet_time() : 0), EV_PROBE, 0, 0);
+  if (W.cfg.singles) schedule(W.now + attempts_time(), EV_CALM, 0, 0);
+  schedule(W.now + attempts_time() + (W.winding == 1 ? quiet_time() : 0), EV_PROBE, 0, 0);
 }
 
 /* One waiter for each resource, on whatever client is alive. */
 static void probe(int resource) {
-  int i, k, from = (int)below((uint32_t)W.cfg.clients);
+  int i, k, from = pick(W.cfg.clients);
   for (k = 0; k < W.cfg.clients; k++) {
     struct client *c = &W.client[(from + k) % W.cfg.clients];
     if (!c->alive) continue;
@@ -287,7 +278,7 @@ static void on_end(void) {
   }
   if (W.probes_left)
     violation("invariant 4: %d waiters are not granted their lock %lld ms after healing",
-              W.probes_left, (long long)(probe_bound() / MS));
+              W.probes_left, probe_bound() / MS);
   else if (W.winding != 4) {
     W.winding = 4; /* the last ones come to rest */
     for (i = 0; i < W.cfg.clients; i++) wind_down(&W.client[i]);

@@ -35,7 +35,7 @@ static inline uint32_t get32(const unsigned char *from) {
 }
 
 /* 0 = drawn, -1 = the run is too busy even when healed: it ends, with no verdict on its waiters. */
-static inline int value_draw(const struct client *c, unsigned char *out) {
+static inline int value_draw(struct client *c, unsigned char *out) {
   struct value *v = &W.value[W.values];
   int i;
   if (W.values == MAX_VALUES / 2) schedule(W.now, EV_HEAL, 0, 0); /* a busy run ends early */
@@ -48,9 +48,8 @@ static inline int value_draw(const struct client *c, unsigned char *out) {
   v->life = c->life;
   v->resource = -1;
   v->drawn = W.now;
-  W.client[c->index].last_draw = W.now;
-  W.client[c->index].heard_at[W.client[c->index].drawn % DRAWS] = W.client[c->index].heard;
-  W.client[c->index].draws[W.client[c->index].drawn++ % DRAWS] = W.now;
+  c->last_draw = c->draws[c->drawn % DRAWS] = W.now;
+  c->heard_at[c->drawn++ % DRAWS] = c->heard;
   put32(out, (uint32_t)W.values);
   put32(out + 4, value_seal((uint32_t)W.values));
   for (i = 8; i < VALUE_BYTES; i++) out[i] = (unsigned char)below(256);
@@ -74,11 +73,9 @@ static inline int resource_of(const unsigned char *name, size_t size) {
 
 /* ---- who holds what ---- */
 
-static inline uint32_t voters(void) {
-  uint32_t mask = 0;
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) mask |= UINT32_C(1) << W.cfg.entry_server[i];
-  return mask;
+/* It is in the list by its own name. */
+static inline int is_voter(int server) {
+  return server < W.cfg.servers && W.cfg.entry_server[server] == server;
 }
 
 static inline int quorum(void) { return W.cfg.servers / 2 + 1; }
@@ -114,18 +111,24 @@ static inline ns holds_until(struct server *s, int resource, long value) {
   return k->expires_ms ? larger(until, clock_when(&s->clock, (k->expires_ms + 1) * MS)) : NEVER;
 }
 
+/* The n-th of these times. */
+static inline ns nth_earliest(ns *times, int count, int n) {
+  int i, k;
+  for (i = 1; i < count; i++) {
+    ns t = times[i];
+    for (k = i; k > 0 && times[k - 1] > t; k--) times[k] = times[k - 1];
+    times[k] = t;
+  }
+  return times[n - 1];
+}
+
 /* Until when a majority does. */
 static inline ns majority_until(int resource, long value) {
-  ns until[MAX_SERVERS], t;
-  uint32_t mask = voters();
-  int i, k, n = 0;
-  for (i = 0; i < MAX_SERVERS; i++) {
-    if (!(mask >> i & 1)) continue;
-    t = holds_until(&W.server[i], resource, value);
-    for (k = n++; k > 0 && until[k - 1] < t; k--) until[k] = until[k - 1];
-    until[k] = t;
-  }
-  return n < quorum() ? 0 : until[quorum() - 1];
+  ns until[MAX_SERVERS] = {0};
+  int i, n = 0;
+  for (i = 0; i < MAX_SERVERS; i++)
+    if (is_voter(i)) until[n++] = holds_until(&W.server[i], resource, value);
+  return n < quorum() ? 0 : nth_earliest(until, n, n - quorum() + 1);
 }
 
 /* Invariant 2, for the whole rest of the grant at once: keys only go as they are seen to go. */
@@ -137,7 +140,7 @@ static inline void check_majority(int resource, const char *when) {
   if (until >= g->end) return;
   violation("invariant 2: %s, value %ld of resource %d (client %d) is granted until %lld ns, but a "
             "majority of servers holds it only until %lld ns", when, g->value, resource, g->client,
-            (long long)g->end, (long long)until);
+            g->end, until);
 }
 
 /* What was just granted: the one look at what the header keeps for itself. Whether that value is
@@ -172,6 +175,15 @@ static inline void check_votes(const struct slot *s, long value) {
 
 #include "tokens.h"
 
+static inline void grant_stands(const struct slot *s, ns end, const char *when) {
+  struct grant *g = &W.grant[s->resource];
+  g->value = s->value;
+  g->client = s->client;
+  g->slot = s->index;
+  g->end = end;
+  check_majority(s->resource, when);
+}
+
 static inline void grant_begins(struct slot *s, ns end) {
   struct grant *g = &W.grant[s->resource];
   long value = granted_value(s);
@@ -190,14 +202,10 @@ static inline void grant_begins(struct slot *s, ns end) {
   if (g->value >= 0 && g->end > W.now) T->fault[F_BROKEN_EXCLUSION] += (unsigned)W.cfg.broken;
   if (g->value >= 0 && g->end > W.now && !W.cfg.out_of_model)
     slot_fails(s, "invariant 1", "is granted resource %d while client %d slot %d holds it until "
-                                 "%lld ns", s->resource, g->client, g->slot, (long long)g->end);
+                                 "%lld ns", s->resource, g->client, g->slot, g->end);
   W.value[value].state = V_GRANTED;
-  g->value = value;
-  g->client = s->client;
-  g->slot = s->index;
   g->begin = W.now;
-  g->end = end;
-  check_majority(s->resource, "at the grant");
+  grant_stands(s, end, "at the grant");
 }
 
 static inline void grant_extends(struct slot *s, ns end) {
@@ -208,11 +216,7 @@ static inline void grant_extends(struct slot *s, ns end) {
   if (g->value != s->value && g->value >= 0 && g->end > W.now)
     slot_fails(s, "invariant 1", "extends resource %d while client %d slot %d holds it",
                s->resource, g->client, g->slot);
-  g->value = s->value;
-  g->client = s->client;
-  g->slot = s->index;
-  g->end = end;
-  check_majority(s->resource, "after an extension");
+  grant_stands(s, end, "after an extension");
 }
 
 /* It was released, or is known to be lost: from now on no one wants the value. */
@@ -228,12 +232,7 @@ static inline void grant_ends(struct slot *s) {
 
 /* ---- what servers are told ---- */
 
-static inline int has_alias(void) {
-  int i;
-  for (i = 0; i < W.cfg.servers; i++)
-    if (W.cfg.entry_server[i] != i) return 1;
-  return 0;
-}
+static inline int has_alias(void) { return !is_voter(W.cfg.servers - 1); }
 
 /* R13: a connection may be replaced when its youngest SET is one ttl old. */
 static inline int is_old(const struct value *v, ns when) {
@@ -280,11 +279,10 @@ static inline void check_delete(struct conn *n, struct effect *e) {
   if (old < 0 || resource < 0) return;
   if (old != given || W.value[old].client != n->client)
     violation("invariant 3: client %d removes value %ld of client %d from server %d", n->client,
-              old,
-              W.value[old].client, n->server);
+              old, W.value[old].client, n->server);
   if (W.value[old].state == V_FRESH) T->rolled_back++;
-  if (W.grant[resource].value == old) check_majority(resource, "after a release that no one "
-      "called");
+  if (W.grant[resource].value == old)
+    check_majority(resource, "after a release that no one called");
 }
 
 static inline void check_effect(struct server *s, struct conn *n, struct effect *e) {
@@ -294,25 +292,22 @@ static inline void check_effect(struct server *s, struct conn *n, struct effect 
   if (e->kind == EFFECT_DELETED || e->kind == EFFECT_BLIND) check_delete(n, e);
 }
 
-/* The world broke a connection: what its SETs left behind is no one's fault. */
-static inline void excuse(struct conn *n) {
-  struct store *s = &W.server[n->server].store;
-  int i;
-  if (n->excused) return;
-  n->excused = 1;
-  for (i = 0; i < s->keys; i++)
-    if (s->key[i].used && s->key[i].owner == n->id) s->key[i].excused = 1;
-}
-
-/* The client closed it: what is old by then it need not have released there. */
-static inline void excuse_old(const struct conn *n) {
+/* What its SETs left behind, or what is old of that, is no one's fault. */
+static inline void excuse_keys(const struct conn *n, int only_old) {
   struct store *s = &W.server[n->server].store;
   int i;
   for (i = 0; i < s->keys; i++) {
     struct key *k = &s->key[i];
     long v = value_of(k->value, k->value_size);
-    if (k->used && k->owner == n->id && v >= 0 && is_old(&W.value[v], W.now)) k->excused = 1;
+    if (!k->used || k->owner != n->id) continue;
+    if (!only_old || (v >= 0 && is_old(&W.value[v], W.now))) k->excused = 1;
   }
+}
+
+/* The world broke a connection. */
+static inline void excuse(struct conn *n) {
+  if (!n->excused) excuse_keys(n, 0);
+  n->excused = 1;
 }
 
 /* ---- R7: nothing is left behind ---- */
@@ -320,8 +315,7 @@ static inline void excuse_old(const struct conn *n) {
 static inline int is_wanted(long value) {
   const struct value *v = &W.value[value];
   const struct client *c = &W.client[v->client];
-  if (v->state == V_GRANTED || !c->alive || c->life != v->life) return 1;
-  return 0;
+  return v->state == V_GRANTED || !c->alive || c->life != v->life;
 }
 
 static inline void check_orphans_of(int server) {
@@ -341,7 +335,7 @@ static inline void check_orphans_of(int server) {
 static inline void check_orphans(void) {
   int i;
   for (i = 0; i < MAX_SERVERS; i++)
-    if ((voters() >> i & 1) && !W.server[i].sick) check_orphans_of(i);
+    if (is_voter(i) && !W.server[i].sick) check_orphans_of(i);
 }
 
 #endif

@@ -3,8 +3,6 @@
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
-#include <stdlib.h>
-
 #include "io.h"
 #include "paces.h"
 
@@ -25,7 +23,7 @@ static ns awakening(void) { return between(1 * US, 40 * US); }
 static void client_ready(struct client *c, int entry) {
   if (!c->alive || !is_ready(c, entry)) return;
   if (c->in_wait) c->woken = 1;
-  else if (!c->busy && !c->paused && !c->trier)
+  else if (!c->busy && !c->single)
     client_wake_at(c, larger(W.now + awakening(), c->paused_until));
 }
 
@@ -44,8 +42,8 @@ static int64_t remaining_of(struct client *c, struct slot *s) {
 static int holders(const struct slot *s) {
   int i, count = 0;
   for (i = 0; i < MAX_SERVERS; i++) {
-    struct key *k = (voters() >> i & 1) ? key_of(&W.server[i], s->resource, W.cfg.db) : NULL;
-    count += k && value_of(k->value, k->value_size) == s->value;
+    struct key *k = key_of(&W.server[i], s->resource, W.cfg.db);
+    count += k && is_voter(i) && value_of(k->value, k->value_size) == s->value;
   }
   return count;
 }
@@ -59,12 +57,6 @@ static void lock_is_lost(struct client *c, struct slot *s) {
                (long long)(s->deadline_ms - client_ms(c)));
   grant_ends(s);
   s->deadline_ms = 0;
-}
-
-static void check_hold(const struct slot *s, int64_t deadline_ms) {
-  if (s->hold_ms && deadline_ms > s->granted_ms + s->hold_ms)
-    slot_fails(s, "R20", "is extended to %lld ms of hold, the limit is %lld",
-               (long long)(deadline_ms - s->granted_ms), (long long)s->hold_ms);
 }
 
 static void look_at_lock(struct client *c, struct slot *s) {
@@ -88,13 +80,15 @@ static void look_at_lock(struct client *c, struct slot *s) {
   if (s->value >= 0 && W.grant[s->resource].value == s->value && W.now > W.grant[s->resource].end &&
       !W.cfg.out_of_model && deadline_ms == s->deadline_ms)
     slot_fails(s, "R2", "holds on %lld ns after the end of its grant",
-               (long long)(W.now - W.grant[s->resource].end));
+               W.now - W.grant[s->resource].end);
   if (deadline_ms == s->deadline_ms || W.cfg.out_of_model) return;
   if (deadline_ms < s->deadline_ms)
     slot_fails(s, "R18", "has its deadline shortened by %lld ms",
                (long long)(s->deadline_ms - deadline_ms));
   if (s->state == S_HELD) slot_fails(s, "R22", "has its deadline moved with nothing pending");
-  check_hold(s, deadline_ms);
+  if (s->hold_ms && deadline_ms > s->granted_ms + s->hold_ms)
+    slot_fails(s, "R20", "is extended to %lld ms of hold, the limit is %lld",
+               (long long)(deadline_ms - s->granted_ms), (long long)s->hold_ms);
   s->deadline_ms = deadline_ms;
   grant_extends(s, client_when(c, deadline_ms));
 }
@@ -126,7 +120,7 @@ static void check_spin(struct client *c) {
   if (++c->idle_wakes < SPIN_LIMIT) return;
   if (W.now - c->idle_since < SEC)
     violation("spin: client %d woke %d times in %lld ns to do nothing", c->index, SPIN_LIMIT,
-              (long long)(W.now - c->idle_since));
+              W.now - c->idle_since);
   c->idle_wakes = 0;
 }
 
@@ -151,8 +145,8 @@ static ns library_due(struct client *c) {
 static void client_arm(struct client *c) {
   ns when;
   int i;
-  if (!c->alive || c->paused || W.failed) return;
-  when = c->trier ? NEVER : library_due(c);
+  if (!c->alive || W.failed) return;
+  when = c->single ? NEVER : library_due(c);
   for (i = 0; i < c->slots; i++) when = smaller(when, c->slot[i].due);
   if (when == NEVER && c->paused_until <= W.now) return;
   client_wake_at(c, larger(larger(when, W.now), c->paused_until) + awakening());
@@ -213,22 +207,23 @@ static void client_pause(struct client *c) {
   ns length = 0;
   if (fault(F_PAUSE_BETWEEN)) length = skewed(1, (ns)W.cfg.server_timeout_ms * MS * 3);
   if (fault(F_SUSPEND)) length = skewed(MS, (ns)W.cfg.ttl_max_ms * MS * 2);
-  if (length) note(N_PAUSE, c->index, length, -1);
-  if (length) c->paused_until = W.now + length;
-  if (length) c->stood = W.now + length;
-  if (length) allow_one_more_round(c, W.now + length);
+  if (length) {
+    note(N_PAUSE, c->index, length, -1);
+    c->paused_until = c->stood = W.now + length;
+    allow_one_more_round(c, W.now + length);
+  }
   if (!W.cfg.light) forgive(c, length); /* the queue has stood still too (R11) */
 }
 
 static void client_wake(struct client *c, uint32_t turn) {
   if (turn != c->wake_turn) return;
   c->wake = NEVER;
-  if (!c->alive || c->busy || c->paused) return;
+  if (!c->alive || c->busy) return;
   if (W.now < c->paused_until) {
     client_wake_at(c, c->paused_until);
     return;
   }
-  if (c->trier && W.depth > 0) { /* it blocks, and another one stands still in a call already */
+  if (c->single && W.depth > 0) { /* it blocks, and another one stands still in a call already */
     client_wake_at(c, W.now + between(MS, 10 * MS));
     return;
   }
@@ -239,7 +234,7 @@ static void client_wake(struct client *c, uint32_t turn) {
   c->happened = 0;
   c->busy = 1;
   actor_act(c);
-  if (c->alive && !c->trier) client_step(c);
+  if (c->alive && !c->single) client_step(c);
   c->busy = 0;
   client_pause(c);
   client_arm(c);
@@ -287,7 +282,7 @@ static void client_start(struct client *c) {
   fill_options(c, inline_password);
   memset(c->rl, 0xa5, c->lib->size);
   for (i = 0; i < MAX_SERVERS; i++) {
-    c->conn[i] = -1;
+    c->conn[i] = NULL;
     c->want[i] = 0;
     c->last_fd[i] = 0;
     c->last_generation[i] = 0;
@@ -314,15 +309,19 @@ static void client_start(struct client *c) {
   client_wake_at(c, W.now + awakening());
 }
 
+static void client_reborn(struct client *c, uint32_t life) {
+  if (!c->alive && c->life == life) client_start(c);
+}
+
 /* The process dies: its kernel closes its sockets, or its whole host is gone without a word. */
 static void client_die(struct client *c) {
   int i, kind, host = one_in(3);
   c->alive = 0;
   c->life++; /* what it leaves behind has no owner any more */
   for (i = 0; i < W.cfg.servers; i++) {
-    struct conn *n = c->conn[i] >= 0 ? &W.conn[c->conn[i]] : NULL;
+    struct conn *n = c->conn[i];
     if (!n) continue;
-    c->conn[i] = -1;
+    c->conn[i] = NULL;
     excuse(n);
     kind = host ? CHUNK_DATA : one_in(2) ? CHUNK_FIN : CHUNK_RST;
     pipe_end(n, UP, kind, one_in(2));
@@ -339,11 +338,11 @@ static void client_close(struct client *c) {
   ns began = W.now;
   c->busy = c->closing = 1;
   c->lib->close(c->rl);
-  for (i = 0; i < W.cfg.servers; i++) open += c->conn[i] >= 0;
+  for (i = 0; i < W.cfg.servers; i++) open += c->conn[i] != NULL;
   if (open) violation("close: client %d leaves %d connections open", c->index, open);
   if (W.depth == 0 && W.odds[F_PAUSE_INSIDE] == 0 && !W.cfg.out_of_model && /* its clock may step */
       client_ms(c) - before > (int64_t)W.cfg.server_timeout_ms + 2)
-    violation("close: client %d took %lld ns", c->index, (long long)(W.now - began));
+    violation("close: client %d took %lld ns", c->index, W.now - began);
   c->alive = 0;
   c->life++;
   c->busy = 0;

@@ -69,7 +69,7 @@ static void draw_odds(struct config *k) {
   for (i = 0; i < FIRST_OF_TOKENS; i++) {
     int shift = (int)below(10);
     W.odds[i] = below(5) < 2 ? 0 : 30000u >> shift;
-    if ((i >= FIRST_OUT_OF_MODEL && !k->out_of_model) || W.without[i]) W.odds[i] = 0;
+    if (i >= FIRST_OUT_OF_MODEL && !k->out_of_model) W.odds[i] = 0;
   }
   W.odds[F_SPLIT] *= 8;
   W.odds[F_SHORT_READ] *= 8;
@@ -82,6 +82,11 @@ static void draw_odds(struct config *k) {
   W.odds[F_CLIENT_CRASH] /= 64;
   W.odds[F_NO_CLOCK] /= 64;
   W.odds[F_WAIT_FAILED] /= 8;
+}
+
+static void make_faults_rare(void) {
+  int i;
+  for (i = 0; i < FIRST_OF_TOKENS; i++) W.odds[i] /= 64;
 }
 
 /* Two names for one server are seen through only where INFO is asked for, and answered. */
@@ -116,10 +121,10 @@ static void draw_natives(struct config *k) {
   k->no_natives_from = r >> 1 & 1 ? 0 : (ns)(r >> 8 & 0xfff) * 10 * MS;
 }
 
-static void draw_triers(struct config *k) {
+static void draw_singles(struct config *k) {
   uint64_t x = W.seed ^ 0x7219, r = splitmix(&x);
   if (k->out_of_model || r % 4) return;
-  k->triers = (int)smaller(1 + (int64_t)(r >> 32 & 1), k->clients);
+  k->singles = (int)smaller(1 + (int64_t)(r >> 32 & 1), k->clients);
 }
 
 /* Some seeds make worlds in which each lock has a token: short ttls, few resources and many grants.
@@ -150,26 +155,24 @@ static void draw_fenced(struct config *k) {
   k->duration = between(10, 120) * SEC;
   k->orphans_checked = 0;
   each_entry_is_a_server(k);
-  for (i = 0; i < FIRST_OF_TOKENS && calm; i++) W.odds[i] /= 64; /* many grants */
+  if (calm) make_faults_rare(); /* many grants */
   for (i = FIRST_OUT_OF_MODEL; i < FIRST_OF_TOKENS; i++) W.odds[i] = 0;
-  for (i = FIRST_OF_TOKENS; i < FAULT_COUNT; i++) W.odds[i] = !W.without[i] && !one_in(4);
+  for (i = FIRST_OF_TOKENS; i < FAULT_COUNT; i++) W.odds[i] = !one_in(4);
   for (i = F_WALLS_FORWARD; i <= F_WALL_CRAWLS && !k->broken; i++) W.odds[i] = 0;
 }
 
 /* In others locks change hands: several users for few resources, and in most of them few faults. */
 static void draw_handed(struct config *k) {
-  int i;
   k->hands = 1;
   k->resources = (int)between(1, 3);
   k->clients = (int)larger(k->clients, between(3, FEW_CLIENTS));
   k->slots = (int)smaller(k->slots, between(1, 6));
   k->think_max = skewed(50 * US, 20 * MS);
-  for (i = 0; i < FIRST_OF_TOKENS && W.seed % 4; i++) W.odds[i] /= 64;
+  if (W.seed % 4) make_faults_rare();
 }
 
 /* And in others a crowd waits for one lock, 20 to 60 of them, with few faults in most. */
 static void draw_crowd(struct config *k) {
-  int i;
   k->crowd = k->light = 1;
   k->small = 0;
   k->resources = 1;
@@ -181,7 +184,7 @@ static void draw_crowd(struct config *k) {
   k->think_max = skewed(MS, 50 * MS);
   k->duration = between(5, 30) * SEC;
   each_entry_is_a_server(k);
-  for (i = 0; i < FIRST_OF_TOKENS && W.seed % 4; i++) W.odds[i] /= 64;
+  if (W.seed % 4) make_faults_rare();
 }
 
 static void draw_good_network(struct config *k) {
@@ -266,16 +269,14 @@ static void draw_world(struct config *k) {
 
 static void draw_config(void) {
   struct config *k = &W.cfg;
-  int wall = k->wall_clock;
   memset(k, 0, sizeof *k);
-  k->wall_clock = wall;
-  k->out_of_model = one_in(8) && !wall;
+  k->out_of_model = one_in(8) && !W.wall_clock;
   draw_world(k);
   draw_names();
   draw_kinds(k);
   draw_wakes(k);
   draw_natives(k);
-  if (!k->fenced && !k->hands && !k->waiters && !k->rolls) draw_triers(k);
+  if (!k->fenced && !k->hands && !k->waiters && !k->rolls) draw_singles(k);
 }
 
 /* Two in three clocks are as far off as they may be. */
@@ -290,31 +291,15 @@ static int draw_ppm(void) {
 static void print_config(FILE *f) {
   const struct config *k = &W.cfg;
   int i;
-  fprintf(f, "servers %d, clients %d (%d only try), resources %d, slots %d, %s ring, db %d, "
-          "password %s\n", k->servers, k->clients, k->triers, k->resources, k->slots,
-          k->small ? "small" : "default", k->db, k->password ? k->password : "none");
-  fputs("kinds of servers:", f);
+#define X(type, name) fprintf(f, #name " %lld, ", (long long)k->name);
+  SETTINGS(X)
+#undef X
+  fprintf(f, "password %s\nkinds of servers:", k->password ? k->password : "none");
   for (i = 0; i < k->servers; i++)
-    fprintf(f, " %s%s%s%s", store_kind_text(k->kind[i]), k->natives[i] ? "+native" : "",
-            k->no_natives >> i & 1 ? " (refused)" : "",
-            (k->no_hello | k->no_tracking) >> i & 1 ? " (pushes nothing)" : "");
-  fprintf(f, "\nserver timeout %u, retry %u to %u ms, attempts %u, drift %u ppm, rho %d ppm\n",
-          k->server_timeout_ms, k->retry_min_ms, k->retry_max_ms, k->max_attempts, k->drift_ppm,
-          k->rho_ppm);
-  fprintf(f, "ttl %u to %u, max hold %u, quarantine %u ms; latency %lld to %lld us; %lld s%s\n",
-          k->ttl_min_ms, k->ttl_max_ms, k->max_hold_ms, k->quarantine_ms,
-          (long long)(k->latency_min / US), (long long)(k->latency_max / US),
-          (long long)(k->duration / SEC), k->out_of_model ? "; OUT OF MODEL" : "");
-  if (k->hands) fputs("locks change hands\n", f);
-  if (k->crowd) fputs("a crowd waits\n", f);
-  if (k->waiters)
-    fprintf(f, "strangers hold; %d liars%s%s\n", k->liars, k->errs ? ", errors" : "",
-            k->restarts ? ", restarts" : "");
-  if (k->rolls) fputs("servers restart one by one under a kept lock\n", f);
-  if (k->fenced) fprintf(f, "fenced%s\n", k->broken ? ", exclusion broken on purpose" : "");
-  fprintf(f, "faults, per million:");
+    fprintf(f, " %s%s", store_kind_text(k->kind[i]), k->natives[i] ? "+native" : "");
+  fprintf(f, "\nfaults, per million:");
   for (i = 0; i < FAULT_COUNT; i++)
-    if (W.odds[i]) fprintf(f, " [%s] %u;", fault_text(i), W.odds[i]);
+    if (W.odds[i]) fprintf(f, " [%s] %u;", fault_text[i], W.odds[i]);
   putc('\n', f);
 }
 

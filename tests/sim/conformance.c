@@ -33,6 +33,10 @@ static struct rng rng;
 static struct server real;
 static enum store_kind kind; /* what the real one is */
 static unsigned natives;     /* of releases: the commands that it knows */
+
+#define RELEASE "EVAL $l 1 $k $v" /* see word_for */
+static const char *native_release = RELEASE; /* by such a command, if there is one */
+
 static int is_old;           /* before 7.0: other words for errors, and PX may overflow */
 static int has_getex;        /* 6.2 and later */
 static struct key keys[ROOM];
@@ -50,10 +54,8 @@ static int64_t wall_ms(void) {
 /* ---- the real one ---- */
 
 static void connect_link(struct link *l) {
-  struct sockaddr_un at;
+  struct sockaddr_un at = {.sun_family = AF_UNIX};
   if (l->fd >= 0) close(l->fd);
-  memset(&at, 0, sizeof at);
-  at.sun_family = AF_UNIX;
   snprintf(at.sun_path, sizeof at.sun_path, "%s", real.socket);
   l->fd = socket(AF_UNIX, SOCK_STREAM, 0);
   if (l->fd < 0 || connect(l->fd, (struct sockaddr *)&at, sizeof at)) {
@@ -108,6 +110,11 @@ static enum store_kind learn_kind(void) {
   return strncmp(second, "-NOAUTH", 7) == 0 ? KIND_REDIS_8 : KIND_REDIS_7;
 }
 
+static void learn_release(unsigned command, const char *line) {
+  natives |= command;
+  native_release = line;
+}
+
 /* Without GETEX (before 6.2) releases read by GET, which is remembered. */
 static void start_real(void) {
   server_start(&real, "");
@@ -117,12 +124,10 @@ static void start_real(void) {
   is_old = server_info(&real, "redis_version:") < 7;
   reconnect();
   has_getex = strncmp(ask_real("GETEX nosuch\r\n"), "-ERR unknown", 12) != 0;
-  if (*ask_real("DELEX nosuch IFEQ x\r\n") == ':') natives |= STORE_DELEX;
-  if (*ask_real("DELIFEQ nosuch x\r\n") == ':') natives |= STORE_DELIFEQ;
-  printf("  the real server is of the kind %s, knows%s%s%s%s\n", store_kind_text(kind),
-         natives & STORE_DELEX ? " DELEX" : "", natives & STORE_DELIFEQ ? " DELIFEQ" : "",
-         natives ? "" : " neither DELEX nor DELIFEQ",
-         is_old ? ", but old: it gets only what the header sends" : "");
+  if (*ask_real("DELEX nosuch IFEQ x\r\n") == ':') learn_release(STORE_DELEX, "DELEX $k IFEQ $v");
+  if (*ask_real("DELIFEQ nosuch x\r\n") == ':') learn_release(STORE_DELIFEQ, "DELIFEQ $k $v");
+  printf("  the real server is of the kind %s, releases by %.*s%s\n", store_kind_text(kind),
+         (int)strcspn(native_release, " "), native_release, is_old ? ", but is old: it gets only what the header sends" : "");
 }
 
 /* ---- the scripts, as they are sent or as the header's comments spell them out ---- */
@@ -161,132 +166,103 @@ static void read_scripts(void) {
   for (i = LOCK; i <= FENCED; i++) read_readable(scripts[i].name, scripts[i].readable);
 }
 
-/* ---- random commands ---- */
+/* ---- commands, as lines ---- */
 
 struct message {
   char bytes[TEXT];
   size_t size;
 };
 
-static void put(struct message *m, const char *bytes, size_t size) {
-  m->size += (size_t)snprintf(m->bytes + m->size, TEXT - m->size, "$%lu\r\n", (unsigned long)size);
-  memcpy(m->bytes + m->size, bytes, size);
-  memcpy(m->bytes + m->size + size, "\r\n", 2);
-  m->size += size + 2;
-}
-
-static void begin(struct message *m, int words) {
-  m->size = (size_t)snprintf(m->bytes, TEXT, "*%d\r\n", words);
-}
-
 /* Values as the header draws them: 20 bytes of anything. */
 enum { VALUE = 20 };
 static const char values[3][VALUE + 1] = {"\0\1\2\r\n$5\r\n*3+OK -ERR", "aaaaaaaaaaaaaaaaaaaa",
                                           "aaaaaaaaaaaaaaaaaaab"};
 
-static void word(struct message *m, const char *text) {
-  put(m, text, text == values[0] ? VALUE : strlen(text));
-}
+static const char *other_script; /* $x */
 
-/* The request of so many of these words. */
-static void say(struct message *m, int words, ...) {
-  va_list list;
-  va_start(list, words);
-  begin(m, words);
-  while (words-- > 0) word(m, va_arg(list, const char *));
-  va_end(list);
-}
+#define ANY_OF(texts) texts[below(sizeof texts / sizeof texts[0])]
 
-static const char *a_value(void) { return values[below(3)]; }
-
-static const char *a_name(void) {
-  static const char *const names[] = {"a", "resource:42", "with space", "\r\n", "list"};
-  return names[below(5)];
-}
-
-static const char *a_ttl(void) {
-  static const char *const ttl[] = {"30000", "60000", "45000", "120000", "31000"};
-  return ttl[below(5)];
-}
-
-static void make_set(struct message *m) {
-  say(m, 6, below(4) ? "SET" : "set", a_name(), a_value(), "PX", a_ttl(), below(4) ? "NX" : "nx");
-}
-
-static void make_bad_set(struct message *m) {
-  static const char *const texts[] = {"0", "-1", "abc", "9223372036854775807", "1.5", "", "007",
-                                      "99999999999999999999"};
-  const char *bad = texts[below(8)];
-  if (below(2)) say(m, 5, "SET", a_name(), a_value(), "PX", below(2) ? bad : a_ttl());
-  else if (below(4)) say(m, 6, "SET", a_name(), a_value(), "PX", bad, "NX");
-  else say(m, 6, "SET", a_name(), a_value(), "PX", a_ttl(), "PX"); /* a syntax error */
-}
-
-static void make_release(struct message *m) {
-  unsigned native = below(2) ? natives : 0;
-  if (native & STORE_DELEX) say(m, 4, "DELEX", a_name(), "IFEQ", a_value());
-  else if (native) say(m, 3, "DELIFEQ", a_name(), a_value());
-  else say(m, 5, "EVAL", scripts[LOCK].sent, "1", a_name(), a_value());
-}
-
-static void make_extend(struct message *m) {
-  say(m, 6, "EVAL", scripts[LOCK].sent, "1", a_name(), a_value(), a_ttl());
-}
-
-static void make_look(struct message *m) { say(m, 2, below(3) == 1 ? "DEL" : "GET", a_name()); }
-
-static void make_odd(struct message *m) {
-  static const char *const select[] = {"0", "3", "15", "16", "-1", "x", "99999"};
-  switch (below(6)) {
-    case 0:
-    case 1: say(m, 2, "SELECT", select[below(7)]); break;
-    case 2: say(m, 2, "AUTH", "secret"); break;
-    case 3: say(m, 3, "AUTH", below(2) ? "default" : "other", "wrong"); break;
-    case 4: say(m, 3, "NOSUCH", "arg1", "arg2"); break;
-    default: say(m, 1, below(2) ? "SET" : "EVAL");
+/* What stands for a word "$...", by its letter. */
+static const char *word_for(char letter) {
+  static const char *const names[] = {"a", "resource:42", "with space", "\r\n", "list"},
+                    *const ttls[] = {"30000", "60000", "45000", "120000", "31000"},
+                    *const bad_ttls[] = {"0", "-1", "abc", "9223372036854775807", "1.5", "", "007",
+                                         "99999999999999999999"};
+  static char fresh[VALUE + 6], number[VALUE + 1];
+  static unsigned attempts, longer = 200000;
+  switch (letter) {
+    case 'l': return scripts[LOCK].sent;
+    case 'i': return scripts[INFO].sent;
+    case 'x': return other_script;
+    case 'k': return ANY_OF(names);
+    case 't': return ANY_OF(ttls);
+    case 'b': return ANY_OF(bad_ttls);
+    case 'v': return ANY_OF(values);
+    case '1': return values[1];
+    case 'n': /* a value of its own, as each attempt has; an age has three bytes */
+      snprintf(fresh, VALUE + 1 + below(5), "%020uages", ++attempts);
+      return fresh;
+    case 's': /* its beginning; or an older one (R28) */
+    case 'o':
+      snprintf(number, sizeof number, "%020u", attempts - (letter == 'o' ? 1 + below(6) : 0));
+      return number;
+    case 'h': /* whether an extension changes anything must not be chance */
+      snprintf(number, sizeof number, "%u", below(2) ? 1000 : ++longer);
+      return number;
+    default: return "";
   }
 }
 
-/* With a value of its own, as each attempt has. */
-static void make_attempt(struct message *m) {
-  static unsigned attempt;
-  char value[VALUE + 6], same[VALUE + 1], old[VALUE + 1];
-  snprintf(old, sizeof old, "%020u", attempt - below(6));
-  snprintf(value, VALUE + 1 + below(5), "%020uages", ++attempt); /* an age has three bytes */
-  snprintf(same, sizeof same, "%.20s", value);
-  say(m, 7, "EVAL", scripts[LOCK].sent, "1", a_name(), value, a_ttl(),
-      below(3) == 0 ? old /* R28 */ : below(4) == 0 ? a_value() : same);
+/* One of "a|b|c", in its place. */
+static char *alternative(char *word) {
+  uint32_t n = 1, i;
+  for (i = 0; word[i]; i++) n += word[i] == '|';
+  for (n = below(n); n > 0; n--) word = strchr(word, '|') + 1;
+  word[strcspn(word, "|")] = 0;
+  return word;
 }
 
-/* Only what the header sends. */
+static void put(struct message *m, const char *word) {
+  size_t size = word == values[0] ? VALUE : strlen(word);
+  m->size += (size_t)snprintf(m->bytes + m->size, TEXT - m->size, "$%lu\r\n", (unsigned long)size);
+  memcpy(m->bytes + m->size, word, size);
+  memcpy(m->bytes + m->size + size, "\r\n", 2);
+  m->size += size + 2;
+}
+
+/* The request of these words, separated by blanks. */
+static void say(struct message *m, const char *format, ...) {
+  char words[256], *word;
+  const char *at;
+  va_list list;
+  int count = 1;
+  va_start(list, format);
+  vsnprintf(words, sizeof words, format, list);
+  va_end(list);
+  for (at = words; *at; at++) count += *at == ' ';
+  m->size = (size_t)snprintf(m->bytes, TEXT, "*%d\r\n", count);
+  for (word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+    word = alternative(word);
+    put(m, *word == '$' ? word_for(word[1]) : word);
+  }
+}
+
+#define SET "SET|SET|SET|set $k $v PX $t NX|NX|NX|nx"
+#define ATTEMPT "EVAL $l 1 $k $n $t $s|$o|$v"
+
+/* Only what the header sends; the last one not to an old server. */
 static void make_own(struct message *m) {
-  if (!is_old && below(4) == 0) make_attempt(m);
-  else if (below(2)) make_set(m);
-  else if (below(2)) make_release(m);
-  else make_extend(m);
+  const char *const lines[] = {SET, SET, RELEASE, native_release, "EVAL $l 1 $k $v $t", ATTEMPT};
+  say(m, lines[below(is_old ? 5 : 6)]);
 }
 
 static void make(struct message *m) {
-  if (is_old) make_own(m);
-  else switch (below(14)) {
-    case 0:
-    case 1:
-    case 2: make_set(m); break;
-    case 3: make_bad_set(m); break;
-    case 4:
-    case 5:
-    case 6: make_release(m); break;
-    case 7:
-    case 8: make_extend(m); break;
-    case 9: make_look(m); break;
-    case 10:
-      if (below(8) == 0) say(m, 3, "RPUSH", "list", "x");
-      else make_look(m);
-      break;
-    case 11:
-    case 12: make_attempt(m); break;
-    default: make_odd(m);
-  }
+  static const char *const others[] = {
+      "SET $k $v PX $b", "SET $k $v PX $t", "SET $k $v PX $b NX", "SET $k $v PX $t PX", "GET $k",
+      "GET $k", "GET $k", "GET $k", "DEL $k", "DEL $k", "RPUSH list x", "SET|EVAL", "AUTH secret",
+      "SELECT 0|3|15|16|-1|x|99999", "AUTH default|other wrong", "NOSUCH arg1 arg2"};
+  if (is_old || below(4)) make_own(m);
+  else say(m, ANY_OF(others));
 }
 
 /* ---- the comparison ---- */
@@ -339,13 +315,12 @@ static void simulate(struct link *by, const struct message *m, struct reply *r,
   struct link *beside = by == &own ? &other : &own;
   const unsigned char *bytes = (const unsigned char *)m->bytes;
   struct arg argv[STORE_ARGS];
-  struct effect e;
+  struct effect e = {0};
   char spare[STORE_REPLY];
   struct reply own_push = {spare, 0};
   int argc = 0;
   CHECK_EQ(request_parse(bytes, below((uint32_t)m->size), argv, &argc), 0);
   CHECK_EQ(request_parse(bytes, m->size, argv, &argc), (long)m->size);
-  memset(&e, 0, sizeof e);
   store.now_ms = wall_ms();
   store_run(&store, &by->session, argc, argv, r, &e);
   if (!e.changed) return;
@@ -392,18 +367,9 @@ static int exchange(struct message *m, int count) {
   return 1;
 }
 
-/* One request of these words, separated by blanks; $lock is the script, and $1 a value. */
 static int ask(struct link *by, const char *line) {
   struct message m;
-  char words[256], *one;
-  const char *at;
-  int count = 1;
-  snprintf(words, sizeof words, "%s", line);
-  for (at = line; *at; at++) count += *at == ' ';
-  begin(&m, count);
-  for (one = strtok(words, " "); one; one = strtok(NULL, " "))
-    word(&m, strcmp(one, "$lock") == 0 ? scripts[LOCK].sent : strcmp(one, "$1") == 0 ? values[1]
-                                                                                     : one);
+  say(&m, line);
   return exchange_batch(by, &m, 1, 1);
 }
 
@@ -460,16 +426,13 @@ TEST(a_server_with_a_password_answers_alike) {
 
 /* Redis 8 leaves a reply out: a client that sends anything before AUTH must not count on one. */
 TEST(a_refused_auth_behind_other_replies_is_answered_alike) {
+  static const char *const lines[] = {"AUTH wrong", "GET a",       "AUTH wrong", "NOSUCH a",
+                                      "AUTH secret", "AUTH wrong", "SELECT 1"};
   struct message m[7];
+  int i;
   NEEDS_7();
   begin_with_password();
-  say(&m[0], 2, "AUTH", "wrong");
-  say(&m[1], 2, "GET", "a");
-  say(&m[2], 2, "AUTH", "wrong");
-  say(&m[3], 2, "NOSUCH", "a");
-  say(&m[4], 2, "AUTH", "secret");
-  say(&m[5], 2, "AUTH", "wrong");
-  say(&m[6], 2, "SELECT", "1");
+  for (i = 0; i < 7; i++) say(&m[i], lines[i]);
   exchange_batch(&own, m, 7, 0);
   server_want_password(&real, "");
 }
@@ -484,7 +447,6 @@ static void run_own(int count) {
 
 /* R24's script too. */
 TEST(a_replica_answers_alike) {
-  struct message m;
   NEEDS_7();
   begin_test();
   run_random(200);
@@ -492,8 +454,7 @@ TEST(a_replica_answers_alike) {
   store.replica = 1;
   for (; store.keys > 0 && store.key[store.keys - 1].used == 0; store.keys--) {}
   run_own(300);
-  say(&m, 5, "EVAL", scripts[INFO].sent, "0", "run_id", "16");
-  (void)exchange(&m, 1);
+  (void)ask(&own, "EVAL $i 0 run_id 16");
   server_command(&real, "REPLICAOF NO ONE");
 }
 
@@ -535,40 +496,33 @@ TEST(times_to_live_are_the_same) {
   begin_test();
   if (!ask(&own, "SET short $1 PX 15000 NX")) return;
   for (i = 0; i < sizeof ttls / sizeof ttls[0]; i++) {
-    say(&m, 6, "EVAL", scripts[LOCK].sent, "1", "short", values[1], ttls[i]);
+    say(&m, "EVAL $l 1 short $1 %s", ttls[i]);
     if (!exchange(&m, 1)) return;
-    say(&m, 2, "PTTL", "short");
+    say(&m, "PTTL short");
     numbers_are_near(&m, MARGIN_MS);
   }
 }
 
-static void info_is_near(const char *line, const char *base, int64_t margin) {
-  struct message m;
-  say(&m, 5, "EVAL", scripts[INFO].sent, "0", line, base);
-  numbers_are_near(&m, margin);
-}
-
 TEST(the_run_id_and_the_uptime_are_told_as_numbers) { /* R24 */
   const char *line;
+  struct message m;
   begin_test();
   store.started_s = wall_ms() / 1000 - server_info(&real, "uptime_in_seconds:");
   line = server_command(&real, "INFO server");
   line = line ? strstr(line, "run_id:") : NULL;
   if (!CHECK(line != NULL)) return;
   memcpy(store.run_id, line + 7, 40);
-  info_is_near("run_id", "16", 0);
-  info_is_near("uptime_in_seconds", "10", 2);
+  say(&m, "EVAL $i 0 run_id 16");
+  numbers_are_near(&m, 0);
+  say(&m, "EVAL $i 0 uptime_in_seconds 10");
+  numbers_are_near(&m, 2);
 }
 
 /* What the handshake tries: one that it has finds no key, and any other is an error. */
 TEST(a_trial_is_answered_alike) {
-  struct message m;
   NEEDS_7();
   begin_test();
-  say(&m, 4, "DELEX", "redlock", "IFEQ", "");
-  (void)exchange(&m, 1);
-  say(&m, 3, "DELIFEQ", "redlock", "");
-  (void)exchange(&m, 1);
+  if (ask(&own, "DELEX redlock IFEQ $0")) ask(&own, "DELIFEQ redlock $0");
 }
 
 /* ---- pushes (R26) ---- */
@@ -592,19 +546,10 @@ static int begin_resp3(struct link *l, int noloop) {
 
 /* What waiters, holders and other programs send: who asks reads, or changes what the other read. */
 static void make_tracked(struct message *m) {
-  static unsigned longer = 200000; /* whether an extension changes anything must not be chance */
-  char ttl[16];
-  snprintf(ttl, sizeof ttl, "%u", below(2) ? 1000 : ++longer);
-  switch (below(8)) {
-    case 0: say(m, 5, "SET", a_name(), a_value(), "PX", a_ttl()); break;
-    case 1: say(m, 2, "DEL", a_name()); break;
-    case 2: say(m, 2, "GET", a_name()); break;
-    case 3: say(m, 3, "RPUSH", below(8) ? "another" : "list", "x"); break;
-    case 4: make_release(m); break;
-    case 5: say(m, 6, "EVAL", scripts[LOCK].sent, "1", a_name(), a_value(), ttl); break;
-    case 6: make_set(m); break;
-    default: make_attempt(m);
-  }
+  const char *const lines[] = {"SET $k $v PX $t", "DEL $k", "GET $k", SET, RELEASE, native_release,
+                               "RPUSH another|another|another|list x", ATTEMPT,
+                               "EVAL $l 1 $k $v $h"};
+  say(m, ANY_OF(lines));
 }
 
 static void pushes_are_the_same(int noloop) {
@@ -636,10 +581,10 @@ TEST(an_expiry_and_a_flush_are_pushed_alike) { /* R26 */
   begin_test();
   if (!begin_resp3(&own, 0)) return;
   ask(&other, "SET r x PX 150");
-  ask(&own, "EVAL $lock 1 r $1 30000 $1");
+  ask(&own, "EVAL $l 1 r $1 30000 $1");
   expect_push("r", &expiry); /* within the patience of a read */
   ask(&other, "SET r x PX 50000");
-  ask(&own, "EVAL $lock 1 r $1 30000 $1");
+  ask(&own, "EVAL $l 1 r $1 30000 $1");
   server_command(&real, "FLUSHALL");
   expect_push(NULL, &flush);
 }
@@ -652,9 +597,9 @@ TEST(nothing_is_pushed_without_hello) { /* R26 */
   send_all(&own, m.bytes, m.size, 0);
   expect(&own, &r, &m);
   ask(&other, "SET r x PX 50000");
-  ask(&own, "EVAL $lock 1 r $1 30000 $1");
+  ask(&own, "EVAL $l 1 r $1 30000 $1");
   ask(&other, "DEL r");
-  ask(&own, "EVAL $lock 1 r $1");
+  ask(&own, "EVAL $l 1 r $1");
 }
 
 /* ---- the fenced script (R25), in both spellings ---- */
@@ -686,7 +631,8 @@ static void put_key(const char *key, const char *value) {
 }
 
 static void say_fenced(struct message *m, const char *script, const struct fenced_world *w) {
-  say(m, 10, "EVAL", script, "2", "k", "f", values[1], "30000", w->beginning, w->token, "60000");
+  other_script = script;
+  say(m, "EVAL $x 2 k f $1 30000 %s %s 60000", w->beginning, w->token);
 }
 
 /* The answers, and both keys behind them. A script that fails says where, each in its own words. */
@@ -722,7 +668,7 @@ static void compare_spellings(const struct fenced_world *w) {
     if (!fenced_is_alike(i ? longer : shorter, w))
       printf("    lock %s, counter %s, beginning %s, token %s\n", w->lock, w->counter,
              w->beginning, w->token);
-    say(&m, 2, "PTTL", i ? "k" : "f");
+    say(&m, i ? "PTTL k" : "PTTL f");
     numbers_are_near(&m, MARGIN_MS);
   }
 }

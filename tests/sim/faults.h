@@ -75,15 +75,10 @@ enum fault {
 
 enum { FIRST_OUT_OF_MODEL = F_SERVER_STEP, FIRST_OF_TOKENS = F_OLD_IMAGE };
 
-static const struct {
-  const char *name, *text;
-} fault_words[] = {
-#define X(name, text) {#name, text},
+static const char *const fault_text[] = {
+#define X(name, text) text,
     FAULTS(X)
 #undef X
 };
-
-static inline const char *fault_text(int fault) { return fault_words[fault].text; }
-static inline const char *fault_name(int fault) { return fault_words[fault].name; }
 
 #endif

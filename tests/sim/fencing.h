@@ -21,13 +21,14 @@ static int wild_servers(void) {
 
 /* At most a sixteenth of max_ttl_ms from each other; one may be far off. */
 static void clock_begins(struct server *s) {
-  ns apart = max_ttl() / 32, far = one_in(2) ? max_ttl() : 3600 * SEC;
+  ns apart = max_ttl() / 32, far = one_in(2) ? max_ttl() : 3600 * SEC, sign;
   s->ahead = INT64_C(1700000000) * SEC;
   s->clock.local = s->ahead + between(-apart, apart);
   if (W.cfg.servers < 3 || wild_servers() || W.odds[F_WILD_CLOCK] == 0 || !one_in(4)) return;
   T->fault[F_WILD_CLOCK]++;
   s->wild = 1;
-  s->clock.local += (one_in(2) ? 1 : -1) * between(max_ttl() / 2, far);
+  sign = one_in(2) ? 1 : -1;
+  s->clock.local += sign * between(max_ttl() / 2, far);
 }
 
 /* NTP slews it, at the rate that clocks may differ by. */
@@ -103,13 +104,9 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
   struct arg argv[] = {arg_of("EVAL"), store_known_text, arg_of("2"), arg_of(W.name[resource]),
                        {NULL, 0}, value, {NULL, 0}, value, {NULL, 0}, {NULL, 0}};
   struct reply r = {out, 0};
-  struct session session;
-  struct effect e;
+  struct session session = {.db = W.cfg.db, .authed = 1};
+  struct effect e = {0};
   if (!store_known_script.is_fenced) return 0;
-  memset(&session, 0, sizeof session);
-  memset(&e, 0, sizeof e);
-  session.db = W.cfg.db;
-  session.authed = 1;
   snprintf(counter, sizeof counter, "%.*s:fence", STORE_NAME, W.name[resource]);
   snprintf(ttl, sizeof ttl, "%lu", (unsigned long)W.cfg.ttl_min_ms);
   snprintf(text, sizeof text, "%lld", (long long)token);
@@ -126,19 +123,16 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
   return e.kind == EFFECT_SET && quarantined_until(s) <= W.now;
 }
 
-static int can_be_asked(const struct server *s) {
-  return !s->down && !is_frozen(s) && !s->store.replica;
-}
-
 /* All it reaches at once; then it lets go, but of what it forgets. */
 static void stranger_comes(void) {
-  int resource = (int)below((uint32_t)W.cfg.resources), yes = 0, i;
+  int resource = pick(W.cfg.resources), yes = 0, i;
   int64_t token = strange_token(resource);
   struct key *set[MAX_SERVERS];
   for (i = 0; i < W.cfg.servers; i++) {
+    struct server *s = &W.server[i];
     set[i] = NULL;
-    if (can_be_asked(&W.server[i]) && !one_in(8))
-      yes += ask_for_stranger(&W.server[i], resource, token, &set[i]);
+    if (!s->down && !is_frozen(s) && !s->store.replica && !one_in(8))
+      yes += ask_for_stranger(s, resource, token, &set[i]);
   }
   T->fault[F_OTHER_TOKEN]++;
   if (yes >= quorum()) check_order(-1, 0, resource, (uint64_t)token, W.now);
@@ -146,19 +140,17 @@ static void stranger_comes(void) {
     if (set[i] && !one_in(8)) set[i]->used = 0;
 }
 
-static void server_takes_image(struct server *s) {
-  memcpy(s->image, s->store.key, sizeof s->image);
-  s->image_keys = s->store.keys;
-}
-
+/* Compilers differ in which argument they draw first: here one is drawn before. */
 static void clocks_strike(int kind, int server) {
   struct server *s = &W.server[server];
+  ns length;
   if (W.odds[kind] == 0) return;
   switch (kind) {
     case F_OLD_IMAGE:
       if (s->down) return;
       T->fault[F_OLD_IMAGE]++;
-      server_crash(server, KEEP_IMAGE, (int)below(2), skewed(MS, 2 * max_ttl()));
+      length = skewed(MS, 2 * max_ttl());
+      server_crash(server, KEEP_IMAGE, (int)below(2), length);
       break;
     case F_OTHER_TOKEN: stranger_comes(); break;
     case F_WALLS_FORWARD: clocks_go_forward(); break;
@@ -186,14 +178,16 @@ static void on_clocks(void) {
       clock_set(&s->clock, W.now, 0, 0);
     }
     clock_slews(s);
-    if (one_in(16)) server_takes_image(s);
+    if (!one_in(16)) continue;
+    memcpy(s->image, s->store.key, sizeof s->image);
+    s->image_keys = s->store.keys;
   }
   if (!W.healed && W.cfg.broken && W.odds[F_WALLS_FORWARD]) clocks_go_forward();
   if (!W.healed && W.odds[F_OTHER_TOKEN]) stranger_comes();
   if (!W.healed && W.now >= W.strikes_at) {
     W.strikes_at = W.now + skewed(MS, 8 * (max_ttl() + 2 * SEC));
-    clocks_strike(FIRST_OF_TOKENS + (int)below(FAULT_COUNT - FIRST_OF_TOKENS),
-                  (int)below((uint32_t)W.cfg.servers));
+    i = pick(W.cfg.servers);
+    clocks_strike(FIRST_OF_TOKENS + pick(FAULT_COUNT - FIRST_OF_TOKENS), i);
   }
   for (i = 0; i < W.cfg.servers; i++)
     if (W.server[i].crawls_until) next = smaller(next, W.server[i].crawls_until);

@@ -1,19 +1,16 @@
 /* handover.h: users who hand their locks over, and users who adopt them (R28). A giver stops: it
  * forgets its lock, or it is paused until its time is over and then does what it likes. Of the last
- * values given away anyone may try any, at any time, alone or at once. */
+ * values given away anyone may adopt any, at any time, alone or at once. */
 #ifndef SIM_HANDOVER_H
 #define SIM_HANDOVER_H
-
-static void become_idle(struct slot *s);
-static void forget(struct slot *s);
 
 /* Some who do nothing look at once whether there is something to adopt. */
 static void wake_adopters(void) {
   int i, k;
   for (i = 0; i < W.cfg.clients; i++) {
     struct client *c = &W.client[i];
-    if (!c->alive || c->trier || one_in(2)) continue;
-    k = (int)below((uint32_t)c->slots);
+    if (!c->alive || c->single || one_in(2)) continue;
+    k = pick(c->slots);
     if (c->slot[k].state != S_IDLE || c->slot[k].probe) continue;
     c->slot[k].due = W.now + skewed(0, 2 * MS);
     if (!c->busy) client_wake_at(c, larger(c->slot[k].due, c->paused_until));
@@ -26,16 +23,14 @@ static void hand_over(struct client *c, struct slot *s) {
   struct grant *g = &W.grant[s->resource];
   int64_t left = s->deadline_ms - client_ms(c);
   memcpy(t->value[t->count++ % GIVEN], s->lock.value, sizeof s->lock.value);
-  t->tries = 6;
+  t->attempts = 6;
   if (g->value == s->value) g->value = -1;
   wake_adopters();
   if (left > 0 && one_in(4)) { /* it is only paused */
     s->due = client_when(c, s->deadline_ms + 1) + skewed(0, left * MS);
     return;
   }
-  s->value = -1;
-  forget(s);
-  become_idle(s);
+  let_lie(s);
 }
 
 /* Whether it shall adopt, and what: mostly what is new. */
@@ -44,9 +39,9 @@ static int wants_to_adopt(struct slot *s) {
   unsigned known = t->count < GIVEN ? t->count : GIVEN, back = 1;
   if (!W.cfg.hands || s->probe || W.hurry || known == 0) return 0;
   if (strlen(W.name[s->resource]) > REDLOCK_MAX_RESOURCE - sizeof s->given) return 0;
-  if (t->tries == 0 && !one_in(32)) return 0;
-  if (t->tries == 0) back = 1 + below(known);
-  else t->tries--;
+  if (t->attempts == 0 && !one_in(32)) return 0;
+  if (t->attempts == 0) back = 1 + below(known);
+  else t->attempts--;
   memcpy(s->given, t->value[(t->count - back) % GIVEN], sizeof s->given);
   return 1;
 }
@@ -54,7 +49,7 @@ static int wants_to_adopt(struct slot *s) {
 /* R28: granted just now. */
 static void check_adoption(const struct slot *s) {
   long old = value_of((const unsigned char *)(const void *)s->given, sizeof s->given);
-  W.given[s->resource].tries = 0;
+  W.given[s->resource].attempts = 0;
   if (!s->adopts) return;
   T->adoptions++;
   if (old < 0 || W.cfg.out_of_model) return;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# hash.sh BUILD FLAGS... : the event logs of the same seeds have the same hash, run twice, with gcc
-# and clang, with and without optimising.
+# hash.sh BUILD FLAGS... : the event logs of the same seeds, of each sort of world, have the same
+# hashes, run twice, with gcc and clang, with and without optimising.
 set -eu
 
 here=$(dirname "$0") build=$1 passed=0 failed=0 skipped=0 first=
@@ -24,7 +24,9 @@ for cc in gcc clang; do
   for level in -O0 -O2; do
     compile $cc $level "$@"
     for again in 1 2; do
-      hash=$("$build/sim" --seed=77 --runs=60 --silent --hash | sed -n 's/^hash //p')
+      hash=$(for world in '' --handed --fencing --waiters --rolling; do
+        "$build/sim" --seed=77 --runs=20 $world --silent --hash | sed -n 's/^hash //p'
+      done | tr '\n' ' ')
       first=${first:-$hash}
       [ -n "$hash" ] && [ "$hash" = "$first" ] && good=1 || good=0
       passed=$((passed + good)) failed=$((failed + 1 - good))

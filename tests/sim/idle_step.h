@@ -22,9 +22,10 @@ static void note_promise(struct client *c) {
 }
 
 /* A hook is called in a step that has nothing to do. */
-static void acts_early(struct client *c, const char *what) {
+static int acts_early(struct client *c, const char *what) {
   violation("R27: client %d %s, and it named %lld ms more for the next thing to do", c->index, what,
             (long long)(c->named_ms - client_ms(c)));
+  return -1;
 }
 
 /* The moment to look at: before what was named, and not before the client was left alone. */
@@ -44,15 +45,14 @@ static int waits_for_no_more(struct client *c) {
 }
 
 static void take_idle_step(struct client *c) {
-  static redlock_lock locks[MAX_SLOTS];
-  int i;
-  for (i = 0; i < c->slots; i++) memcpy(&locks[i], &c->slot[i].lock, sizeof locks[i]);
+  static struct slot before[MAX_SLOTS];
+  size_t size = (size_t)c->slots * sizeof *before;
+  memcpy(before, c->slot, size);
   if (c->lib->step(c->rl)) acts_early(c, "returns a lock");
-  for (i = 0; i < c->slots; i++)
-    if (memcmp(&locks[i], &c->slot[i].lock, sizeof locks[i])) acts_early(c, "changes a lock");
+  if (memcmp(before, c->slot, size)) acts_early(c, "changes a lock");
   if (!waits_for_no_more(c)) acts_early(c, "waits for more");
   if (time_named(c) < c->named_ms) acts_early(c, "would have had something to do earlier");
-  for (i = 0; i < c->slots; i++) memcpy(&c->slot[i].lock, &locks[i], sizeof locks[i]);
+  memcpy(c->slot, before, size);
 }
 
 static void check_reason(struct client *c) {
@@ -61,9 +61,7 @@ static void check_reason(struct client *c) {
   c->named_at = NEVER; /* each is looked at once */
   if (W.cfg.fenced && W.turn % 8) return; /* there, grants count */
   if (when < named_at || c->clock.at > named_at || W.failed) return;
-  if (!before)
-    before = malloc(lib_default.size > lib_small.size ? lib_default.size : lib_small.size);
-  if (!before) exit(3);
+  if (!before) before = room_for_library();
   memcpy(before, c->rl, c->lib->size);
   W.quiet++;
   W.now = when;

@@ -37,12 +37,19 @@ static void hook_pause(struct client *c) {
 /* Whether this very hook call is the one to fail. */
 static int hook_fails(void) { return !W.quiet && ++W.hooks == W.hook_fails_at; }
 
+/* The same, of one that loses its connection by it. */
+static int hook_breaks(struct conn *n) {
+  int fails = hook_fails();
+  if (fails) conn_break(n, CHUNK_RST, 0);
+  return fails;
+}
+
 static struct conn *conn_of(struct client *c, int entry) {
-  if (entry < 0 || entry >= W.cfg.servers || c->conn[entry] < 0) {
+  if (entry < 0 || entry >= W.cfg.servers || !c->conn[entry]) {
     violation("io: client %d uses entry %d, which is not open", c->index, entry);
     return NULL;
   }
-  return &W.conn[c->conn[entry]];
+  return c->conn[entry];
 }
 
 /* The lowest number that is free, as POSIX does: numbers are used again at once. */
@@ -51,7 +58,7 @@ static int lowest_fd(const struct client *c) {
   while (again) {
     again = 0;
     for (i = 0; i < W.cfg.servers; i++)
-      if (c->conn[i] >= 0 && W.conn[c->conn[i]].fd == fd) again = 1;
+      if (c->conn[i] && c->conn[i]->fd == fd) again = 1;
     fd += again;
   }
   return fd;
@@ -61,13 +68,12 @@ static intptr_t io_open(void *ctx, int entry, const char *host, const char *port
   struct client *c = (struct client *)ctx;
   struct conn *n;
   char want[16];
-  if (W.idle) acts_early(c, "opens a connection");
-  if (W.idle) return -1;
+  if (W.idle) return acts_early(c, "opens a connection");
   snprintf(want, sizeof want, "%c%d", W.cfg.entry_server[entry] == entry ? 's' : 't',
            W.cfg.entry_server[entry]);
   if (strcmp(host, want) || strcmp(port, "6379"))
     violation("io: client %d opens %s:%s for entry %d", c->index, host, port, entry);
-  if (c->conn[entry] >= 0)
+  if (c->conn[entry])
     violation("io: client %d opens entry %d, which was not closed", c->index, entry);
   c->happened = 1;
   hook_pause(c);
@@ -75,7 +81,7 @@ static intptr_t io_open(void *ctx, int entry, const char *host, const char *port
   n = conn_new(c->index, entry);
   if (!n) return -1;
   n->fd = lowest_fd(c);
-  c->conn[entry] = conn_index(n);
+  c->conn[entry] = n;
   note(N_OPEN, c->index, entry, n->id);
   return n->fd;
 }
@@ -92,13 +98,9 @@ static int io_send(void *ctx, int entry, const void *data, size_t size) {
   struct conn *n = conn_of(c, entry);
   size_t room;
   if (!n || size == 0 || size > 65536) return -1;
-  if (W.idle && !(c->want[entry] & REDLOCK_WRITE)) acts_early(c, "sends");
-  if (W.idle) return 0;
+  if (W.idle) return c->want[entry] & REDLOCK_WRITE ? 0 : acts_early(c, "sends");
   hook_pause(c);
-  if (hook_fails()) {
-    conn_break(n, CHUNK_RST, 0);
-    return -1;
-  }
+  if (hook_breaks(n)) return -1;
   if (n->state == CONN_OPENING) return 0;
   if (n->state == CONN_REFUSED || n->pipe[DOWN].over == CHUNK_RST) return -1;
   room = fault(F_EINTR) ? 0 : room_to_send(c, n);
@@ -123,10 +125,7 @@ static int io_recv(void *ctx, int entry, void *data, size_t size) {
   if (!n || size == 0) return -1;
   if (W.idle) return 0;
   hook_pause(c);
-  if (hook_fails()) {
-    conn_break(n, CHUNK_RST, 0);
-    return -1;
-  }
+  if (hook_breaks(n)) return -1;
   if (n->state == CONN_OPENING || fault(F_EINTR)) return 0;
   if (n->state == CONN_REFUSED) {
     c->happened = 1;
@@ -158,7 +157,7 @@ static void io_close(void *ctx, int entry) {
   c->happened = 1;
   note(N_CLOSE, c->index, entry, n->id);
   unread = n->pipe[DOWN].arrived != n->pipe[DOWN].read;
-  c->conn[entry] = -1;
+  c->conn[entry] = NULL;
   if (n->backlogged || n->pipe[DOWN].over || c->closing) excuse(n);
   if (has_alias()) excuse(n); /* a known gap: a twin's late SET is not undone */
   if (n->state == CONN_OPEN) {
@@ -169,7 +168,7 @@ static void io_close(void *ctx, int entry) {
   }
   n->client_gone = 1;
   n->closed_at = W.now;
-  excuse_old(n);
+  excuse_keys(n, 1); /* what is old by now it need not have released there (R13) */
   conn_tidy(n);
 }
 
@@ -193,11 +192,9 @@ static void look_at_fds(struct client *c, const redlock_fd *want, int count) {
 }
 
 static int is_ready(const struct client *c, int entry) {
-  const struct conn *n;
+  const struct conn *n = c->conn[entry];
   unsigned want = c->want[entry];
-  if (!want || c->conn[entry] < 0) return 0;
-  n = &W.conn[c->conn[entry]];
-  if (n->state == CONN_OPENING) return 0;
+  if (!want || !n || n->state == CONN_OPENING) return 0;
   if (n->state == CONN_REFUSED || n->pipe[DOWN].over == CHUNK_RST) return 1;
   if ((want & REDLOCK_READ) && (n->pipe[DOWN].arrived != n->pipe[DOWN].read || n->pipe[DOWN].over))
     return 1;
@@ -210,14 +207,12 @@ static int any_ready(const struct client *c) {
   return ready;
 }
 
-static void on_writable(int client, int entry) { client_ready(&W.client[client], entry); }
-
 static void watch_clogs(struct client *c) {
   int i;
   for (i = 0; i < W.cfg.servers; i++) {
     ns until;
-    if (!(c->want[i] & REDLOCK_WRITE) || c->conn[i] < 0) continue;
-    until = W.clogged[c->index][W.conn[c->conn[i]].server];
+    if (!(c->want[i] & REDLOCK_WRITE) || !c->conn[i]) continue;
+    until = W.clogged[c->index][c->conn[i]->server];
     if (until <= W.now || until == c->clog_ends[i]) continue;
     c->clog_ends[i] = until;
     schedule(until, EV_WRITABLE, c->index * MAX_SERVERS + i, 0);
@@ -229,7 +224,7 @@ static int io_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout
   ns until = timeout_ms < 0 ? W.now + 3600 * SEC : client_when(c, client_ms(c) + timeout_ms);
   int i, ready, all = 0;
   look_at_fds(c, want, count);
-  for (i = 0; i < W.cfg.servers; i++) all += c->conn[i] >= 0;
+  for (i = 0; i < W.cfg.servers; i++) all += c->conn[i] != NULL;
   if (all != count) violation("wait: client %d has %d connections and waits for %d", c->index, all,
                               count);
   if (W.failed || !W.running || hook_fails() || fault(F_WAIT_FAILED)) return -1;
@@ -264,8 +259,7 @@ static int io_entropy(void *ctx, void *data, size_t size) {
   unsigned char *to = (unsigned char *)data;
   size_t i;
   c->lib->check(c->rl);
-  if (W.idle) acts_early(c, "asks for entropy");
-  if (W.idle) return -1;
+  if (W.idle) return acts_early(c, "asks for entropy");
   c->happened = 1; /* an attempt begins, though it may end before anything is sent */
   hook_pause(c);
   if (hook_fails() || fault(F_NO_ENTROPY)) return -1;

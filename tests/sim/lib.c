@@ -6,18 +6,13 @@ void sim_assert(int truth, const char *text);
 #include "lib.h"
 #include "tests/invariants.h"
 
-static void call_close(void *rl) { redlock_close((redlock *)rl); }
-
-#define X(type, name, parameters, arguments) \
-  static type call_##name parameters { return redlock_##name arguments; }
-LIB_CALLS(X)
-#undef X
-
-static void check(void *rl) { rl_check((redlock *)rl); }
+static redlock_status init(redlock *rl, const char *servers, const redlock_options *options) {
+  return redlock_init(rl, servers, options);
+}
 
 const struct lib LIB = {
-    sizeof(redlock), call_close, check,
-#define X(type, name, parameters, arguments) call_##name,
-    LIB_CALLS(X)
-#undef X
-};
+    sizeof(redlock),       init,                redlock_close,         redlock_acquire,
+    redlock_start_acquire, redlock_adopt,       redlock_start_adopt,   redlock_extend,
+    redlock_start_extend,  redlock_keep,        redlock_release,       redlock_start_release,
+    redlock_cancel,        redlock_step,        redlock_step_on,       redlock_timeout_ms,
+    redlock_fds,           redlock_remaining_ms, rl_check};

@@ -11,19 +11,22 @@
 #include "regression_seeds.h"
 #include "report.h"
 
-enum { MAX_JOBS = 64, HANG_S = 60, TAIL_BYTES = 9000 };
+enum { MAX_JOBS = 64, HANG_S = 60 };
 
 static struct {
-  uint64_t seed, runs, seconds, jobs, kept, grants, adoptions;
-  uint64_t coverage, replay, hash, silent, mixed, always; /* always: bits of each seed */
+  big seed, runs, seconds, jobs, kept, grants, adoptions;
+  big coverage, replay, hash, silent, mixed, always; /* always: bits of each seed */
   const char *logs; /* a folder */
-  uint64_t *over;   /* shared: no seed is begun any more */
+  struct {
+    int over; /* no seed is begun any more */
+    struct totals job[MAX_JOBS];
+  } *shared;
 } opt;
 
 /* What takes a number, and what is on or off, or adds a bit to each seed. */
 static const struct option {
   const char *name;
-  uint64_t *number, *flag, bit;
+  big *number, *flag, bit;
   const char *text;
 } options[] = {
     {"--seed=", &opt.seed, NULL, 0, "the first seed; by default the time"},
@@ -41,6 +44,7 @@ static const struct option {
     {"--handed", NULL, &opt.always, HANDED_SEED, "locks change hands only; else two of eight"},
     {"--crowd", NULL, &opt.always, CROWD_SEED, "a crowd waits only; else one of sixteen"},
     {"--waiters", NULL, &opt.always, WAITER_SEED, "few waiters and strangers; else one of sixteen"},
+    {"--wall-clock", NULL, &W.wall_clock, 1, "a planted bug: the clients' clock is stepped"},
     {"--rolling", NULL, &opt.always, ROLLING_SEED, "rolling restarts; else one of sixteen"}};
 
 enum { OPTIONS = sizeof options / sizeof options[0] };
@@ -59,24 +63,13 @@ static int usage(void) {
     snprintf(word, sizeof word, "%s%s", options[i].name, options[i].number ? "N" : "");
     printf("  %-15s %s\n", word, options[i].text);
   }
-  puts("  --logs=DIR      where the log of a failed run goes; by default the current folder\n"
-       "  --wall-clock    the clients' clock is stepped, as a wall clock is: a planted bug\n"
-       "  --without=FAULT ...  one of:");
-  for (i = 0; i < FAULT_COUNT; i++) printf(" %s", fault_name(i));
-  puts("");
+  puts("  --logs=DIR      where the log of a failed run goes; by default the current folder");
   return 2;
 }
 
 static const char *value_of_option(const char *arg, const char *name) {
   size_t size = strlen(name);
   return strncmp(arg, name, size) == 0 ? arg + size : NULL;
-}
-
-static int take_without(const char *name) {
-  int i;
-  for (i = 0; i < FAULT_COUNT; i++)
-    if (strcmp(name, fault_name(i)) == 0) return W.without[i] = 1;
-  return 0;
 }
 
 static int take_option(const char *arg) {
@@ -90,37 +83,17 @@ static int take_option(const char *arg) {
     return 1;
   }
   if ((v = value_of_option(arg, "--logs=")) != NULL) opt.logs = v;
-  else if ((v = value_of_option(arg, "--without=")) != NULL) return take_without(v);
-  else if (strcmp(arg, "--wall-clock") == 0) W.cfg.wall_clock = 1;
   else return 0;
   return 1;
 }
 
 /* ---- one run, shown ---- */
 
-static void print_tail(const char *path) {
-  char text[TAIL_BYTES + 1], *from = text;
-  size_t size;
-  long length;
-  FILE *f = fopen(path, "r");
-  if (!f) return;
-  fseek(f, 0, SEEK_END);
-  length = ftell(f);
-  if (length > TAIL_BYTES) fseek(f, length - TAIL_BYTES, SEEK_SET);
-  else rewind(f);
-  size = fread(text, 1, TAIL_BYTES, f);
-  text[size] = 0;
-  fclose(f);
-  if (length > TAIL_BYTES && (from = strchr(text, '\n')) == NULL) from = text;
-  fputs(from, stdout);
-}
-
 /* The same seed again, this time with its log. */
-static void show_failure(uint64_t seed) {
-  char path[512];
+static void show_failure(big seed) {
+  char path[512], command[600];
   struct totals spare, *counted = T;
-  snprintf(path, sizeof path, "%s/sim-%llu.log", opt.logs ? opt.logs : ".",
-           (unsigned long long)seed);
+  snprintf(path, sizeof path, "%s/sim-%llu.log", opt.logs ? opt.logs : ".", seed);
   W.log = fopen(path, "w");
   if (!W.log) return;
   T = &spare;
@@ -130,11 +103,12 @@ static void show_failure(uint64_t seed) {
   fclose(W.log);
   W.log = NULL;
   printf("\nthe end of %s:\n", path);
-  print_tail(path);
+  fflush(stdout);
+  snprintf(command, sizeof command, "tail -n 120 '%s'", path);
+  if (system(command)) puts("(no tail)");
   puts("");
   print_config(stdout);
-  printf("\nFAILED with seed %llu: %s\n  again: make sim SEED=%llu\n", (unsigned long long)seed,
-         W.message, (unsigned long long)seed);
+  printf("\nFAILED with seed %llu: %s\n  again: make sim SEED=%llu\n", seed, W.message, seed);
   fflush(stdout);
 }
 
@@ -142,24 +116,25 @@ static int replay(void) {
   int good;
   W.log = stdout;
   good = run_seed(opt.seed);
-  printf("seed %llu: %s\n", (unsigned long long)opt.seed, good ? "no violation" : W.message);
+  printf("seed %llu: %s\n", opt.seed, good ? "no violation" : W.message);
   return !good;
 }
 
 /* ---- many runs ---- */
 
 /* Which worlds the i-th seed makes where none is wanted alone. */
-static uint64_t bits_at(uint64_t i) {
+static big bits_at(big i) {
   return (i % 4 == 3 ? FENCED_SEED : 0) + (i % 8 >= 6 ? HANDED_SEED : 0) +
          (i % 16 == 5 ? CROWD_SEED : 0) + (i % 16 == 9 ? WAITER_SEED : 0) +
          (i % 16 == 13 ? ROLLING_SEED : 0);
 }
 
 /* The i-th seed of all jobs; 0 = it is over. */
-static uint64_t seed_at(uint64_t i, double end) {
+static big seed_at(big i, double begin) {
+  if (opt.shared->over) return 0;
   if (i < opt.kept) return kept_seeds[i];
   i -= opt.kept;
-  if (opt.runs ? i >= opt.runs : now_s() >= end || *opt.over) return 0;
+  if (opt.runs ? i >= opt.runs : now_s() >= begin + (double)opt.seconds) return 0;
   return opt.seed + i + (opt.always | (opt.mixed ? bits_at(i) : 0));
 }
 
@@ -169,80 +144,73 @@ static void limit_time(void) {
   setitimer(ITIMER_VIRTUAL, &most, NULL);
 }
 
-static void worker(int job, struct totals *shared, double end) {
-  uint64_t i;
-  T = shared;
-  for (i = (uint64_t)job; (T->seed = seed_at(i, end)) != 0; i += (uint64_t)opt.jobs) {
-    uint64_t seed = T->seed;
-    limit_time();
-    if (run_seed(seed)) continue;
-    if (opt.silent) printf("seed %llu: %s\n", (unsigned long long)seed, W.message);
-    else show_failure(seed);
-    fflush(stdout);
-    _exit(1);
-  }
-  _exit(0);
-}
-
-static void sum_up(const struct totals *shared, struct totals *sum) {
-  int i;
+static void sum_up(struct totals *sum) {
+  big i;
   memset(sum, 0, sizeof *sum);
-  for (i = 0; i < (int)opt.jobs; i++) totals_add(sum, &shared[i]);
+  for (i = 0; i < opt.jobs; i++) totals_add(sum, &opt.shared->job[i]);
 }
 
-static int reap(pid_t *pids, const struct totals *shared) {
-  int i, status, bad = 0;
-  for (i = 0; i < (int)opt.jobs; i++) {
-    if (!pids[i] || waitpid(pids[i], &status, WNOHANG) != pids[i]) continue;
-    pids[i] = 0;
-    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM)
-      printf("FAILED: seed %llu ended by signal %d%s\n", (unsigned long long)shared[i].seed,
-             WTERMSIG(status), WTERMSIG(status) == SIGVTALRM ? ": it hangs" : "");
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) bad = 1;
+/* The first job looks now and then at what all have done. */
+static void look_at_all_jobs(double begin) {
+  static double shown;
+  struct totals sum;
+  double t = now_s() - begin;
+  sum_up(&sum);
+  if ((opt.grants || opt.adoptions) && sum.tokens >= opt.grants && sum.adoptions >= opt.adoptions)
+    opt.shared->over = 1;
+  if (t - shown < (opt.seconds > 600 ? 60 : 10) || opt.silent) return;
+  shown = t;
+  print_progress(&sum, t);
+}
+
+static int work(int job, double begin) {
+  big i;
+  T = &opt.shared->job[job];
+  for (i = (big)job; (T->seed = seed_at(i, begin)) != 0; i += opt.jobs) {
+    big seed = T->seed;
+    limit_time();
+    if (!run_seed(seed)) {
+      opt.shared->over = 1;
+      if (opt.silent) printf("seed %llu: %s\n", seed, W.message);
+      else show_failure(seed);
+      return 1;
+    }
+    if (job == 0) look_at_all_jobs(begin);
   }
-  return bad;
+  return 0;
 }
 
-static int alive(const pid_t *pids) {
-  int i, count = 0;
-  for (i = 0; i < (int)opt.jobs; i++) count += pids[i] != 0;
-  return count;
+/* Any of the jobs has ended; 1 = badly. */
+static int reap(const pid_t *pids) {
+  int status, job = 0;
+  pid_t pid = wait(&status);
+  if (pid < 0) return 1;
+  while (pids[job] != pid) job++;
+  if (WIFSIGNALED(status))
+    printf("FAILED: seed %llu ended by signal %d%s\n", opt.shared->job[job].seed,
+           WTERMSIG(status), WTERMSIG(status) == SIGVTALRM ? ": it hangs" : "");
+  opt.shared->over |= status != 0;
+  return status != 0;
 }
 
-static int enough(const struct totals *shared) {
-  struct totals sum;
-  sum_up(shared, &sum);
-  return sum.tokens >= opt.grants && sum.adoptions >= opt.adoptions;
-}
-
-static int run_jobs(struct totals *shared, double begin) {
-  static pid_t pids[MAX_JOBS];
-  struct timespec tick = {0, 20000000};
-  struct totals sum;
-  double shown = begin;
+static int run_jobs(double begin) {
+  pid_t pids[MAX_JOBS];
   int i, bad = 0;
   fflush(stdout);
   for (i = 0; i < (int)opt.jobs; i++) {
     pids[i] = fork();
-    if (pids[i] == 0) worker(i, &shared[i], begin + (double)opt.seconds);
-    if (pids[i] < 0) return 1;
+    if (pids[i] == 0) {
+      bad = work(i, begin);
+      fflush(stdout);
+      _exit(bad);
+    }
   }
-  while (alive(pids)) {
-    nanosleep(&tick, NULL);
-    bad |= reap(pids, shared);
-    for (i = 0; i < (int)opt.jobs && bad; i++)
-      if (pids[i]) kill(pids[i], SIGTERM);
-    if ((opt.grants || opt.adoptions) && enough(shared)) *opt.over = 1;
-    if (now_s() - shown < (opt.seconds > 600 ? 60 : 10) || opt.silent) continue;
-    shown = now_s();
-    sum_up(shared, &sum);
-    print_progress(&sum, shown - begin);
-  }
+  for (i = 0; i < (int)opt.jobs; i++) bad |= reap(pids);
   return bad;
 }
 
 int main(int argc, char **argv) {
-  struct totals *shared, sum;
+  struct totals sum;
   double begin = now_s();
   int i, bad;
   opt.seconds = 60;
@@ -257,24 +225,23 @@ int main(int argc, char **argv) {
   for (i = 1; i < argc; i++)
     if (!take_option(argv[i])) return usage();
   if (argc > 1 && opt.kept) opt.seconds = 0;
-  if (!opt.seed) opt.seed = (uint64_t)time(NULL) % 10000000 * 10000;
+  if (!opt.seed) opt.seed = (big)time(NULL) % 10000000 * 10000;
   if (!opt.runs) opt.mixed = 1;
   if (opt.replay) return replay();
   if (opt.jobs < 1 || opt.jobs > MAX_JOBS) return usage();
-  shared = (struct totals *)mmap(NULL, (MAX_JOBS + 1) * sizeof *shared, PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return 3;
-  opt.over = &shared[MAX_JOBS].runs;
-  if (!opt.silent) printf("seeds from %llu on\n", (unsigned long long)opt.seed);
-  bad = run_jobs(shared, begin);
-  sum_up(shared, &sum);
-  if (!opt.silent) print_totals(&sum, now_s() - begin);
+  opt.shared = mmap(NULL, sizeof *opt.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                    -1, 0);
+  if (opt.shared == MAP_FAILED) return 3;
+  if (!opt.silent) printf("seeds from %llu on\n", opt.seed);
+  bad = run_jobs(begin);
+  sum_up(&sum);
+  if (!opt.silent) print_totals(&sum);
   if (opt.coverage && !bad && print_coverage(&sum)) {
     puts("FAILED: something never happened");
     bad = 1;
   }
-  if (opt.hash) printf("hash %016llx\n", (unsigned long long)sum.hash);
+  if (opt.hash) printf("hash %016llx\n", sum.hash);
   if (sum.runs) sum.runs -= (unsigned)bad;
-  printf("%llu passed, %d failed\n", (unsigned long long)sum.runs, bad);
+  printf("%llu passed, %d failed\n", sum.runs, bad);
   return bad;
 }

@@ -17,6 +17,10 @@ static inline struct conn *conn_at(int i, uint32_t id) {
   return n->state != CONN_FREE && n->id == id ? n : NULL;
 }
 
+static inline int stands_at(const struct conn *n, int server) {
+  return n->state == CONN_OPEN && n->server == server && !n->server_gone;
+}
+
 static inline int conn_index(const struct conn *n) { return (int)(n - W.conn); }
 
 static inline ns latency(void) {
@@ -150,8 +154,8 @@ static inline void on_connect(int i, uint32_t id) {
     return;
   }
   if (is_blocked(n, UP) || is_blocked(n, DOWN)) {
-    n->tries++;
-    schedule(W.now + (W.healed ? SEC : SEC << smaller(n->tries - 1, 3)), EV_CONNECT, i, id);
+    n->attempts++;
+    schedule(W.now + (W.healed ? SEC : SEC << smaller(n->attempts - 1, 3)), EV_CONNECT, i, id);
     return;
   }
   if (s->down) {

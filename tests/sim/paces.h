@@ -1,13 +1,11 @@
-/* paces.h: how often waiters try in worlds of strangers (strangers.h), by R26's words: with pushes
- * at work a waiter sends next to nothing while the lock is held, whichever servers hold its key,
- * are down, err or are in quarantine, as long as a quorum tells. What is true of the servers counts
- * here, whatever a client knows of them. */
+/* paces.h: how many attempts waiters make in worlds of strangers (strangers.h), by R26's words:
+ * with pushes at work a waiter sends next to nothing while the lock is held, whichever servers hold
+ * its key, are down, err or are in quarantine, as long as a quorum tells. What is true of the
+ * servers counts here, whatever a client knows of them. */
 #ifndef SIM_PACES_H
 #define SIM_PACES_H
 
 #include "wake.h"
-
-/* ---- the servers ---- */
 
 /* Since when a server has been fit to answer; NEVER = it is not. */
 static inline ns fit_since(const struct server *s) {
@@ -18,8 +16,8 @@ static inline ns fit_since(const struct server *s) {
 
 /* Since when it has been so for this client, which is connected to it, and trusts its memory. */
 static inline ns fit_for(const struct client *c, int entry) {
-  const struct conn *n = c->conn[entry] >= 0 ? &W.conn[c->conn[entry]] : NULL;
-  if (!n || n->state != CONN_OPEN || n->silent || n->server_gone || !n->ready_at) return NEVER;
+  const struct conn *n = c->conn[entry];
+  if (!n || !stands_at(n, n->server) || n->silent || !n->ready_at) return NEVER;
   if (W.now < doubted_until(n)) return NEVER;
   return larger(larger(n->ready_at, doubted_until(n)), fit_since(&W.server[n->server]));
 }
@@ -28,30 +26,28 @@ static inline ns fit_for(const struct client *c, int entry) {
 static inline ns tells_since(const struct client *c, int entry, int resource) {
   ns fit = fit_for(c, entry);
   const struct key *k = key_of(&W.server[W.cfg.entry_server[entry]], resource, W.cfg.db);
-  return fit == NEVER || (k && k->list) || !W.conn[c->conn[entry]].session.tracks ? NEVER : fit;
+  return fit == NEVER || (k && k->list) || !c->conn[entry]->session.tracks ? NEVER : fit;
 }
 
-/* Since when the key has been there, and nobody who is just trying has set it; NEVER = not so. What
+/* Since when the key has been there, and no attempt under way has set it; NEVER = not so. What
  * an attempt leaves behind where a server refuses its release is one that nobody holds. */
 static inline ns held_since(int server, int resource) {
   const struct key *k = key_of(&W.server[server], resource, W.cfg.db);
   long value = k ? value_of(k->value, k->value_size) : -1;
-  ns tried;
+  ns over;
   if (!k) return NEVER;
   if (value < 0) return larger(k->set_at, W.server[server].troubled_at);
   if (W.grant[resource].value == value) return larger(k->set_at, W.grant[resource].begin);
-  tried = W.value[value].drawn + 2 * ((ns)W.cfg.server_timeout_ms + 2) * MS;
-  return tried <= W.now ? tried : NEVER;
+  over = W.value[value].drawn + 2 * ((ns)W.cfg.server_timeout_ms + 2) * MS;
+  return over <= W.now ? over : NEVER;
 }
-
-/* ---- a quorum of them ---- */
 
 /* Since when a quorum has told the client. */
 static inline ns told_since(const struct client *c, int resource) {
   ns since[MAX_SERVERS] = {0};
   int i;
   for (i = 0; i < W.cfg.servers; i++) since[i] = tells_since(c, i, resource);
-  return nth_earliest(since, quorum());
+  return nth_earliest(since, W.cfg.servers, quorum());
 }
 
 /* Since when nobody can get the lock, whoever else may be free. */
@@ -59,10 +55,8 @@ static inline ns taken_since(int resource) {
   ns since[MAX_SERVERS] = {0};
   int i;
   for (i = 0; i < W.cfg.servers; i++) since[i] = held_since(W.cfg.entry_server[i], resource);
-  return nth_earliest(since, W.cfg.servers - quorum() + 1);
+  return nth_earliest(since, W.cfg.servers, W.cfg.servers - quorum() + 1);
 }
-
-/* ---- the clients ---- */
 
 /* While nothing has changed since then: at most so many attempts in so long, and one more for each
  * push that is heard, of servers that do not count. */
@@ -75,8 +69,8 @@ static inline void check_pace(const struct client *c, struct pace *p, ns since, 
   }
   if (p->from == NEVER) return;
   if (c->drawn - p->drawn > most + c->heard - p->heard)
-    violation("R26: client %d has tried %u times in %lld ms, though %s", c->index,
-              c->drawn - p->drawn, (long long)((W.now - p->from) / MS), why);
+    violation("R26: client %d has made %u attempts in %lld ms, though %s", c->index,
+              c->drawn - p->drawn, (W.now - p->from) / MS, why);
   if (W.now - p->from < length) return;
   T->paces++;
   p->from = NEVER;
@@ -89,16 +83,16 @@ static inline void check_told(struct client *c, const struct slot *s) {
   ns since = larger(told_since(c, s->resource), taken_since(s->resource));
   int i;
   for (i = 0; i < W.cfg.servers && since < NEVER; i++)
-    if (c->conn[i] >= 0) since = larger(since, W.conn[c->conn[i]].ready_at);
+    if (c->conn[i]) since = larger(since, c->conn[i]->ready_at);
   check_pace(c, &c->told, larger(since, c->asked), TOLD_S * SEC, TOLD_MOST,
              "a quorum tells, and whoever holds the lock has not changed");
 }
 
 enum { POLLED_S = 10, GROWN_S = 3 };
 
-/* Nobody tries more often than who polls: back-offs that have grown (R9) last half of the longest,
- * on average. Where a server cannot vote a vote that is missing may be taken for one that tells,
- * and two attempts follow each back-off: that is not looked at. */
+/* Nobody makes more attempts than who polls: back-offs that have grown (R9) last half of the
+ * longest, on average. Where a server cannot vote a vote that is missing may be taken for one that
+ * tells, and two attempts follow each back-off: that is not looked at. */
 static inline void check_polled(struct client *c) {
   unsigned back_offs = POLLED_S * 1000 / (W.cfg.retry_max_ms / 2);
   ns since = larger(c->asked + GROWN_S * SEC, c->pushed_at);

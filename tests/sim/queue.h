@@ -4,28 +4,35 @@
 
 #include "world.h"
 
-enum {
-  EV_WAKE,     /* client, turn */
-  EV_CONNECT,  /* connection, id */
-  EV_DELIVER,  /* connection * 2 + direction, id */
-  EV_WRITABLE, /* client * MAX_SERVERS + entry */
-  EV_CHAOS,
-  EV_THAW,     /* server */
-  EV_RESTART,  /* server */
-  EV_PROMOTE,  /* server: a replica becomes master again */
-  EV_REAP,     /* server: keys that have expired are seen to */
-  EV_ADMIT,    /* server: it refuses no handshake any more */
-  EV_REBIRTH,  /* client, life */
-  EV_STALL,    /* most servers freeze until healing */
-  EV_HEAL,
-  EV_CALM,     /* the triers become like the others */
-  EV_PROBE,
-  EV_CLOCKS,   /* of the servers, in tokens' worlds */
-  EV_STRANGER, /* resource */
-  EV_TROUBLE,  /* of a server, in worlds of strangers */
-  EV_FREE,     /* whether locks are free there, and for how long */
-  EV_ROLL,     /* server: the next to restart, in worlds of rolling restarts */
-  EV_END
+/* Each kind, and what happens: a, b are the event's own. A connection is told with its id. */
+#define EVENTS(X)                                                                  \
+  X(WAKE, client_wake(&W.client[a], b))                                            \
+  X(CONNECT, on_connect(a, b))                                                     \
+  X(DELIVER, on_deliver(a / 2, a % 2, b))                                          \
+  X(WRITABLE, client_ready(&W.client[a / MAX_SERVERS], a % MAX_SERVERS))           \
+  X(CHAOS, chaos())                                                                \
+  X(THAW, server_thaw(a))                                                          \
+  X(RESTART, server_restart(a))                                                    \
+  X(PROMOTE, W.server[a].store.replica = 0) /* with its data: connections stay */  \
+  X(REAP, server_reap(a))                   /* keys that have expired */           \
+  X(ADMIT, on_admit(a))                     /* no handshake is refused any more */ \
+  X(REBIRTH, client_reborn(&W.client[a], b))                                       \
+  X(STALL, on_stall())                      /* most servers freeze until healing */ \
+  X(HEAL, on_heal())                                                               \
+  X(CALM, on_calm())                        /* the singles become like others */   \
+  X(PROBE, on_probe())                                                             \
+  X(CLOCKS, on_clocks())                    /* of servers, in tokens' worlds */    \
+  X(STRANGER, on_stranger(a))               /* a resource's */                     \
+  X(TROUBLE, on_trouble())                  /* of a server, beside strangers */    \
+  X(FREE, on_free())                        /* whether locks are, for how long */  \
+  X(ROLL, on_roll(a))                       /* the next server to restart */       \
+  X(END, on_end())
+
+enum event_kind {
+#define X(name, what) EV_##name,
+  EVENTS(X)
+#undef X
+  EVENT_KINDS
 };
 
 static inline int event_before(const struct event *a, const struct event *b) {
@@ -33,17 +40,13 @@ static inline int event_before(const struct event *a, const struct event *b) {
 }
 
 static inline void schedule(ns when, int kind, int a, uint32_t b) {
-  struct event e;
+  struct event e = {larger(when, W.now), W.turn, kind, a, b};
   int at = W.events;
   if (at == MAX_EVENTS) {
     violation("simulator: too many events");
     return;
   }
-  e.when = larger(when, W.now);
-  e.turn = W.turn++;
-  e.kind = kind;
-  e.a = a;
-  e.b = b;
+  W.turn++;
   W.events++;
   for (; at > 0 && event_before(&e, &W.heap[(at - 1) / 2]); at = (at - 1) / 2)
     W.heap[at] = W.heap[(at - 1) / 2];

@@ -4,31 +4,12 @@
 
 #include "config.h"
 
-static void dispatch(const struct event *e) {
-  switch (e->kind) {
-    case EV_WAKE: client_wake(&W.client[e->a], e->b); break;
-    case EV_CONNECT: on_connect(e->a, e->b); break;
-    case EV_DELIVER: on_deliver(e->a / 2, e->a % 2, e->b); break;
-    case EV_WRITABLE: on_writable(e->a / MAX_SERVERS, e->a % MAX_SERVERS); break;
-    case EV_CHAOS: chaos(); break;
-    case EV_THAW: server_thaw(e->a); break;
-    case EV_RESTART: server_restart(e->a); break;
-    case EV_PROMOTE: on_promote(e->a); break;
-    case EV_ADMIT: on_admit(e->a); break;
-    case EV_REAP: server_reap(e->a); break;
-    case EV_REBIRTH:
-      if (!W.client[e->a].alive && W.client[e->a].life == e->b) client_start(&W.client[e->a]);
-      break;
-    case EV_STALL: on_stall(); break;
-    case EV_HEAL: on_heal(); break;
-    case EV_CALM: on_calm(); break;
-    case EV_PROBE: on_probe(); break;
-    case EV_CLOCKS: on_clocks(); break;
-    case EV_STRANGER: on_stranger(e->a); break;
-    case EV_TROUBLE: on_trouble(); break;
-    case EV_FREE: on_free(); break;
-    case EV_ROLL: on_roll(e->a); break;
-    default: on_end();
+static void dispatch(int kind, int a, uint32_t b) {
+  switch (kind) {
+#define X(name, what) \
+  case EV_##name: what; break;
+    EVENTS(X)
+#undef X
   }
 }
 
@@ -38,7 +19,7 @@ static void run_until(ns until, const int *stop) {
     struct event e = next_event();
     W.now = e.when;
     T->events++;
-    dispatch(&e);
+    dispatch(e.kind, e.a, e.b);
     if (stop && *stop) return;
   }
   if (!W.failed && W.running) W.now = larger(W.now, until);
@@ -54,8 +35,7 @@ static void world_reset(uint64_t seed) {
   W.running = 1;
   for (i = 0; i < MAX_CONNS; i++) W.conn[i].state = CONN_FREE;
   for (i = 0; i < MAX_RESOURCES; i++) W.grant[i].value = -1;
-  if (!W.value) W.value = (struct value *)malloc(MAX_VALUES * sizeof *W.value);
-  if (!W.value) exit(3);
+  if (!W.value) W.value = (struct value *)room_for(MAX_VALUES * sizeof *W.value);
 }
 
 static void start_servers(void) {
@@ -84,16 +64,13 @@ static void start_clients(void) {
   int i;
   for (i = 0; i < W.cfg.clients; i++) {
     struct client *c = &W.client[i];
-    void *rl = c->rl;
-    size_t most = lib_default.size > lib_small.size ? lib_default.size : lib_small.size;
-    if (!rl) rl = malloc(most);
-    if (!rl) exit(3);
+    redlock *rl = c->rl ? c->rl : room_for_library();
     memset(c, 0, sizeof *c);
     c->rl = rl;
     c->index = i;
     c->lib = W.cfg.small ? &lib_small : &lib_default;
-    c->trier = i < W.cfg.triers;
-    c->slots = c->trier ? 1 : W.cfg.slots;
+    c->single = i < W.cfg.singles;
+    c->slots = c->single ? 1 : W.cfg.slots;
     c->clock.local = between(10000000, 20000000) * SEC;
     c->clock.local += between(0, SEC);
     c->clock.ppm = draw_ppm();
@@ -101,21 +78,16 @@ static void start_clients(void) {
   }
 }
 
-/* Faults on at the begin must not need what draws them. */
-static void world_start(void) {
+/* The world that was drawn, from begin to end; 0 = something is wrong. */
+static int run_world(void) {
   start_servers();
   start_clients();
   note(N_RUN, (int64_t)(W.seed >> 1), W.cfg.servers, W.cfg.clients);
-}
-
-/* The world that was drawn, from begin to end; 0 = something is wrong. */
-static int run_world(void) {
-  world_start();
   schedule(skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
   if (W.cfg.fenced) schedule(0, EV_CLOCKS, 0, 0);
   if (W.cfg.waiters) strangers_come();
   if (W.cfg.rolls) schedule(SEC, EV_ROLL, 0, 0);
-  if (W.cfg.triers) schedule(W.cfg.duration - stall_length(), EV_STALL, 0, 0);
+  if (W.cfg.singles) schedule(W.cfg.duration - stall_length(), EV_STALL, 0, 0);
   schedule(W.cfg.duration, EV_HEAL, 0, 0);
   if (setjmp(W.leave) == 0) {
     W.can_leave = 1;
@@ -132,10 +104,10 @@ static inline int run_seed(uint64_t seed) {
   if (W.log) print_config(W.log);
   good = run_world();
   T->runs++;
-  T->fenced_runs += (uint64_t)W.cfg.fenced;
-  T->broken_runs += (uint64_t)W.cfg.broken;
-  T->simulated_ms += (uint64_t)(W.now / MS);
-  T->client_ms += (uint64_t)(W.now / MS) * (uint64_t)W.cfg.clients;
+  T->fenced_runs += (unsigned)W.cfg.fenced;
+  T->broken_runs += (unsigned)W.cfg.broken;
+  T->simulated_ms += (big)(W.now / MS);
+  T->client_ms += (big)(W.now / MS) * (big)W.cfg.clients;
   T->hash = T->hash * 31 + W.hash;
   return good;
 }

@@ -14,9 +14,7 @@ static inline void server_new_run_id(struct server *s) {
 static inline int is_frozen(const struct server *s) { return s->frozen_until > W.now; }
 
 /* A server that refuses a SELECT or an AUTH still runs what comes next. */
-static inline void note_refusal(struct conn *n, int argc, const struct arg *argv,
-                                const struct reply *r) {
-  int command = store_command_of(argc, argv);
+static inline void note_refusal(struct conn *n, int command, const struct reply *r) {
   if (command != C_AUTH && command != C_SELECT && command != C_INFO) return;
   if (r->size && r->at[0] != '-') return;
   n->refused = 1;
@@ -29,14 +27,11 @@ static inline void note_refusal(struct conn *n, int argc, const struct arg *argv
 static inline void server_push(int server, const unsigned char *name, size_t size,
                                const struct conn *by) {
   char out[STORE_NAME + 64];
-  struct reply r;
   int i;
   for (i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[i];
-    if (n->state != CONN_OPEN || n->server != server || n->server_gone) continue;
-    if (!session_forgets(&n->session, name, size)) continue;
-    r.at = out;
-    r.size = 0;
+    struct reply r = {out, 0};
+    if (!stands_at(n, server) || !session_forgets(&n->session, name, size)) continue;
     reply_push(&r, name, size);
     if (n != by || !n->session.noloop) pipe_write(n, DOWN, r.at, (uint32_t)r.size);
     wake_sent(n, resource_of(name, size)); /* by the own reply, if there is no push */
@@ -55,13 +50,10 @@ static inline void server_reap(int server) {
   s->store.now_ms = server_ms(s);
   for (i = 0; i < W.conns; i++) {
     struct session *c = &W.conn[i].session;
-    if (W.conn[i].state != CONN_OPEN || W.conn[i].server != server) continue;
-    if (W.conn[i].server_gone) continue;
+    if (!stands_at(&W.conn[i], server)) continue;
     for (k = c->reads; k-- > 0;) {
       struct read read = c->read[k];
-      struct arg name;
-      name.at = read.name;
-      name.size = read.size;
+      struct arg name = {read.name, read.size};
       if (!read.present || store_find(&s->store, c->db, name)) continue;
       server_push(server, read.name, read.size, NULL);
       k = c->reads;
@@ -73,11 +65,9 @@ static inline void server_reap(int server) {
 static inline void server_follow(struct conn *n, const struct effect *e) {
   struct server *s = &W.server[n->server];
   struct key *k;
-  struct arg name;
-  if (e->changed) server_push(n->server, e->subject, e->subject_size, n);
-  if (session_has(&n->session, e->subject, e->subject_size) < 0) return;
-  name.at = e->subject;
-  name.size = e->subject_size;
+  struct arg name = {e->subject, e->subject_size};
+  if (e->changed) server_push(n->server, name.at, name.size, n);
+  if (session_has(&n->session, name.at, name.size) < 0) return;
   k = store_find(&s->store, n->session.db, name);
   if (!k || k->reaped_ms == k->expires_ms) return;
   k->reaped_ms = k->expires_ms;
@@ -118,11 +108,11 @@ static inline void server_reply(struct conn *n, const struct reply *r) {
 
 /* R16: asked how long the holder of a lock had waited, a liar says that it was for hours: always,
  * or where there is one. It may well push. */
-static inline int server_lies(struct server *s, struct conn *n, int argc, const struct arg *argv) {
+static inline int server_lies(struct server *s, struct conn *n, int command, int argc,
+                              const struct arg *argv) {
   static char age[] = "$3\r\n\177\177\177\r\n";
   struct reply r = {age, sizeof age - 1};
-  if (!s->liar || store_command_of(argc, argv) != C_EVAL || script_of(argc, argv) != SCRIPT_TRACKED)
-    return 0;
+  if (!s->liar || command != C_EVAL || script_of(argc, argv) != SCRIPT_TRACKED) return 0;
   if (s->liar == LIES_WHERE_HELD && !store_find(&s->store, n->session.db, argv[3])) return 0;
   T->lies++;
   session_reads(&n->session, argv[3], 1);
@@ -132,9 +122,8 @@ static inline int server_lies(struct server *s, struct conn *n, int argc, const 
 
 /* A right was withdrawn while the server was frozen or in trouble: the client has retired the
  * release by then, and cannot know which one is refused. */
-static inline void excuse_withdrawn(struct server *s, const struct conn *n, int argc,
+static inline void excuse_withdrawn(struct server *s, const struct conn *n, int command,
                                     const struct arg *argv, const struct reply *r) {
-  int command = store_command_of(argc, argv);
   struct key *k;
   long v;
   if (!s->store.refuse_natives || (command != C_DELEX && command != C_DELIFEQ)) return;
@@ -148,27 +137,27 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   struct server *s = &W.server[n->server];
   static char out[STORE_REPLY];
   struct reply r = {out, 0};
-  struct effect e;
-  memset(&e, 0, sizeof e);
+  struct effect e = {0};
+  int command = store_command_of(argc, argv);
   s->store.now_ms = server_ms(s);
   s->store.now_us = clock_at(&s->clock, W.now) / US;
   s->store.error = W.now < s->error_until ? s->error : 0;
   s->store.refuse_natives =
       W.now >= W.cfg.no_natives_from && (W.cfg.no_natives >> n->server & 1) != 0;
-  if (store_fails(&s->store, store_command_of(argc, argv))) {
+  if (store_fails(&s->store, command)) {
     T->error_reply[s->store.error]++;
     T->fault[F_ERROR_REPLY]++;
   }
   if (s->store.error || s->store.replica) s->excuse = s->troubled_at = W.now;
-  if (server_lies(s, n, argc, argv)) return;
+  if (server_lies(s, n, command, argc, argv)) return;
   store_run(&s->store, &n->session, argc, argv, &r, &e);
-  note_refusal(n, argc, argv, &r);
-  excuse_withdrawn(s, n, argc, argv, &r);
+  note_refusal(n, command, &r);
+  excuse_withdrawn(s, n, command, argv, &r);
   check_effect(s, n, &e);
   server_chatter(n);
   if (r.size) server_reply(n, &r);
   server_follow(n, &e);
-  wake_noted(s, n, argc, argv, &r, &e);
+  wake_noted(s, n, command, argc, argv, &r, &e);
 }
 
 /* Runs one request; 0 = there is none. */
@@ -210,7 +199,7 @@ static void server_input(struct conn *n) {
 /* ---- what happens to servers ---- */
 
 static inline void server_serve_all(int server) {
-  int i, from = W.conns ? (int)below((uint32_t)W.conns) : 0;
+  int i, from = pick(W.conns);
   for (i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[(from + i) % W.conns];
     if (n->state == CONN_OPEN && n->server == server) server_input(n);
@@ -235,20 +224,14 @@ static inline void server_thaw(int server) {
 
 enum { KEEP_ALL, KEEP_SOME, KEEP_NONE, KEEP_IMAGE };
 
-/* As it was when the image was taken: RDB from before, or an AOF that lacks its tail. */
-static inline void server_restore(struct server *s) {
-  int i;
-  memcpy(s->store.key, s->image, sizeof s->image);
-  s->store.keys = s->image_keys;
-  for (i = 0; i < s->store.keys; i++) s->store.key[i].excused = 1;
-}
-
+/* KEEP_IMAGE: it is as it was then: RDB from before, or an AOF that lacks its tail. */
 static inline void server_forget(struct server *s, int kept) {
-  int i;
-  if (kept == KEEP_IMAGE) server_restore(s);
-  if (kept == KEEP_IMAGE) return;
+  int i, image = kept == KEEP_IMAGE;
+  if (image) memcpy(s->store.key, s->image, sizeof s->image);
+  if (image) s->store.keys = s->image_keys;
   for (i = 0; i < s->store.keys; i++)
-    if (kept == KEEP_NONE || one_in(2)) s->store.key[i].used = 0;
+    if (image) s->store.key[i].excused = 1;
+    else if (kept == KEEP_NONE || one_in(2)) s->store.key[i].used = 0;
 }
 
 /* A process that dies resets its connections; a host that dies says nothing. */
@@ -266,7 +249,7 @@ static inline void server_crash(int server, int kept, int host, ns length) {
   }
   for (i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[i];
-    if (n->state != CONN_OPEN || n->server != server || n->server_gone) continue;
+    if (!stands_at(n, server)) continue;
     if (!host) conn_break(n, CHUNK_RST, 1);
     else {
       excuse(n);

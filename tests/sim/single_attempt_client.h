@@ -1,4 +1,4 @@
-/* single_attempt_client.h: clients whose user only tries: blocking acquires of one attempt, one
+/* single_attempt_client.h: clients whose user makes but single attempts: blocking acquires, one
  * after another, with short thinking between and no step. The library hears nothing but what such
  * a call lets it hear. Invariant 4 for them: after healing, a majority within reach ends NO_QUORUM
  * soon, not a ttl later. */
@@ -9,16 +9,16 @@
 
 enum { BACKOFF_MOST = 1024 }; /* ms: the header's own, between two connections */
 
-static ns try_again(void) { return W.now + skewed(MS, 100 * MS); }
+static ns next_attempt(void) { return W.now + skewed(MS, 100 * MS); }
 
-/* From here on they try all the time. */
-static void triers_hurry(void) {
+/* From here on they make attempts all the time. */
+static void singles_hurry(void) {
   int i, k;
   W.hurry = 1;
   for (i = 0; i < W.cfg.clients; i++) {
     struct client *c = &W.client[i];
-    if (!c->trier || !c->alive || c->busy) continue;
-    for (k = 0; k < c->slots; k++) c->slot[k].due = try_again();
+    if (!c->single || !c->alive || c->busy) continue;
+    for (k = 0; k < c->slots; k++) c->slot[k].due = next_attempt();
     client_wake_at(c, larger(W.now, c->paused_until));
   }
 }
@@ -32,8 +32,8 @@ static ns reach_bound(void) {
 
 /* How long they go on after healing: what was under way arrives, the bound passes, and they are
  * watched for a while. */
-static ns trying_time(void) {
-  return W.cfg.triers ? RETRANSMIT_MOST * MS + reach_bound() + 2 * SEC : 0;
+static ns attempts_time(void) {
+  return W.cfg.singles ? RETRANSMIT_MOST * MS + reach_bound() + 2 * SEC : 0;
 }
 
 /* Nothing that was sent before healing is late any more. */
@@ -48,16 +48,15 @@ static int is_prompt(const struct conn *n) {
  * the connection, once. */
 static int is_within_reach(const struct client *c, int entry) {
   const struct server *s = &W.server[W.cfg.entry_server[entry]];
-  const struct conn *n = c->conn[entry] >= 0 ? &W.conn[c->conn[entry]] : NULL;
+  const struct conn *n = c->conn[entry];
   if (s->sick || s->down || is_frozen(s) || (W.cfg.quarantine_ms && s->incarnation)) return 0;
   if (W.cfg.no_natives_from && W.cfg.no_natives >> (s - W.server) & 1) return 0;
   if (!n || n->state == CONN_REFUSED || n->pipe[DOWN].over) return 1;
-  return n->state == CONN_OPEN && !n->silent && !n->server_gone &&
-         n->incarnation == s->incarnation && is_prompt(n);
+  return stands_at(n, n->server) && !n->silent && n->incarnation == s->incarnation && is_prompt(n);
 }
 
 /* Before each attempt: must it find a majority? */
-static void trier_looks(struct client *c) {
+static void single_looks(struct client *c) {
   int i, sure = 0, settled = W.healed && W.now >= W.healed_at + RETRANSMIT_MOST * MS;
   for (i = 0; i < W.cfg.servers; i++) {
     ns *since = &c->reach_since[i];
@@ -66,13 +65,13 @@ static void trier_looks(struct client *c) {
     sure += *since <= W.now - reach_bound();
   }
   c->reaches_quorum = sure >= quorum() && !has_alias();
-  T->tries_checked += (unsigned)c->reaches_quorum;
+  T->attempts_checked += (unsigned)c->reaches_quorum;
 }
 
-static void check_try(const struct client *c, const struct slot *s) {
-  if (c->trier && c->reaches_quorum && s->lock.status == REDLOCK_NO_QUORUM)
+static void check_attempt(const struct client *c, const struct slot *s) {
+  if (c->single && c->reaches_quorum && s->lock.status == REDLOCK_NO_QUORUM)
     slot_fails(s, "invariant 4", "finds no quorum in one attempt, though a majority has been "
-                                 "within reach for %lld ms", (long long)(reach_bound() / MS));
+                                 "within reach for %lld ms", reach_bound() / MS);
 }
 
 #endif

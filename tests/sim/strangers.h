@@ -4,13 +4,11 @@
  *
  * The oracle is R26's own words, in true time: soon after the lock is free at a quorum that tells,
  * some waiter has it: within the plain range, and a second more only where others wait too. How
- * often waiters try meanwhile is looked at in paces.h. */
+ * many attempts waiters make meanwhile is looked at in paces.h. */
 #ifndef SIM_STRANGERS_H
 #define SIM_STRANGERS_H
 
 #include "fencing.h"
-
-/* ---- what they hold ---- */
 
 static struct arg name_of(int resource) { return arg_of(W.name[resource]); }
 
@@ -51,7 +49,7 @@ static int stranger_takes(int resource) {
   struct stranger *t = &W.stranger[resource];
   unsigned char bytes[STORE_VALUE];
   struct arg value;
-  int from = (int)below((uint32_t)W.cfg.servers), list = one_in(6), i;
+  int from = pick(W.cfg.servers), list = one_in(6), i;
   int count = one_in(2) ? W.cfg.servers : (int)between(1, W.cfg.servers);
   for (i = 0; i < count; i++)
     if (!stranger_may_put((from + i) % W.cfg.servers, resource)) return 0;
@@ -97,10 +95,8 @@ static void on_stranger(int resource) {
   schedule(next, EV_STRANGER, resource, 0);
 }
 
-/* ---- troubles ---- */
-
 static void on_trouble(void) {
-  int server = (int)below((uint32_t)W.cfg.servers);
+  int server = pick(W.cfg.servers);
   struct server *s = &W.server[server];
   ns length = skewed(MS, 3 * SEC);
   if (W.healed) return;
@@ -115,8 +111,6 @@ static void on_trouble(void) {
     server_crash(server, kept, 0, length);
   }
 }
-
-/* ---- the oracle ---- */
 
 /* More than the back-off that a push costs which an earlier trouble has lost. */
 enum { BACK_OFF_S = 3 };
@@ -143,7 +137,7 @@ static void check_free(struct client *c) {
   T->frees++;
   if (W.now <= c->free_at + wake_bound(s)) return;
   violation("R26: resource %d has been free for %lld ms at a quorum that tells client %d, and "
-            "nobody has it", s->resource, (long long)((W.now - c->free_at) / MS), c->index);
+            "nobody has it", s->resource, (W.now - c->free_at) / MS, c->index);
 }
 
 /* Strangers let go when the world heals. */

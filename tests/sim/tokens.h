@@ -4,8 +4,6 @@
 #ifndef SIM_TOKENS_H
 #define SIM_TOKENS_H
 
-#include <stdlib.h>
-
 enum { TOKEN_PLACES = 1 << 20, MAX_GRANTS = 1 << 18 };
 
 /* What was returned: when, and the greatest token by then. */
@@ -21,12 +19,6 @@ static struct {
   uint32_t *run, runs;            /* in which run each place was filled */
 } tokens;
 
-static inline void *token_room(size_t size) {
-  void *room = calloc(1, size);
-  if (!room) exit(3);
-  return room;
-}
-
 static inline void tokens_reset(void) {
   tokens.runs++;
   memset(tokens.count, 0, sizeof tokens.count);
@@ -37,8 +29,8 @@ static inline int token_is_new(int resource, uint64_t token) {
   uint64_t key = token * MAX_RESOURCES + (unsigned)resource, x = key;
   uint32_t at;
   if (!tokens.place) {
-    tokens.place = (uint64_t *)token_room(TOKEN_PLACES * sizeof *tokens.place);
-    tokens.run = (uint32_t *)token_room(TOKEN_PLACES * sizeof *tokens.run);
+    tokens.place = (uint64_t *)room_for(TOKEN_PLACES * sizeof *tokens.place);
+    tokens.run = (uint32_t *)room_for(TOKEN_PLACES * sizeof *tokens.run);
   }
   for (at = (uint32_t)splitmix(&x) % TOKEN_PLACES; tokens.run[at] == tokens.runs;
        at = (at + 1) % TOKEN_PLACES)
@@ -51,22 +43,18 @@ static inline int token_is_new(int resource, uint64_t token) {
 /* The greatest token that was returned before then. */
 static inline uint64_t most_before(int resource, ns when) {
   const struct handed *h = tokens.handed[resource];
-  long low = 0, high = tokens.count[resource];
-  while (low < high) {
-    long middle = (low + high) / 2;
-    if (h[middle].at < when) low = middle + 1;
-    else high = middle;
-  }
-  return low ? h[low - 1].most : 0;
+  long n = tokens.count[resource];
+  while (n > 0 && h[n - 1].at >= when) n--;
+  return n ? h[n - 1].most : 0;
 }
 
 static inline void token_note(int resource, uint64_t token) {
   struct handed *h = tokens.handed[resource];
   long n = tokens.count[resource];
-  uint64_t most = n ? h[n - 1].most : 0;
+  uint64_t most = most_before(resource, NEVER);
   if (n == MAX_GRANTS) return;
   if (!h) {
-    h = (struct handed *)token_room(MAX_GRANTS * sizeof *h);
+    h = (struct handed *)room_for(MAX_GRANTS * sizeof *h);
     tokens.handed[resource] = h;
   }
   h[n].at = W.now;
@@ -100,16 +88,6 @@ static inline void check_token(struct slot *s, long value) {
   T->tokens++;
   T->broken_tokens += (unsigned)W.cfg.broken;
   check_order(s->client, s->index, s->resource, token, value < 0 ? 0 : W.value[value].drawn);
-}
-
-static inline void check_same_token(const struct slot *s) {
-  if (s->lock.token != s->token)
-    slot_fails(s, "invariant 7", "has another token after an extension");
-}
-
-static inline void check_no_token(const struct slot *s) {
-  if (s->lock.token)
-    slot_fails(s, "invariant 7", "has a token without a lock (status %d)", s->lock.status);
 }
 
 #endif

@@ -6,6 +6,13 @@
 
 #include "single_attempt_client.h"
 
+/* Which status an operation can end with, as a place in the totals. Operation 0, and INVALID, stand
+ * for every call out of order. */
+static int is_expected(int operation, int place) {
+  static const char *const expected[OPERATIONS] = {"7", "123458", "13468", "13458", "468"};
+  return strchr(expected[operation], '0' + place) != NULL;
+}
+
 static void count_status(int operation, redlock_status status) {
   T->status[operation][REDLOCK_PENDING - status]++;
 }
@@ -14,9 +21,9 @@ static ns think(void) { return W.now + skewed(10 * US, W.cfg.think_max); }
 
 /* When the user of an idle lock wants it again. */
 static ns next_start(const struct slot *s) {
-  int trier = W.client[s->client].trier;
-  if (trier && (W.hurry || s->lock.status == REDLOCK_NO_QUORUM)) return try_again();
-  return W.winding && !trier ? NEVER : think();
+  int single = W.client[s->client].single;
+  if (single && (W.hurry || s->lock.status == REDLOCK_NO_QUORUM)) return next_attempt();
+  return W.winding && !single ? NEVER : think();
 }
 
 static void set_bound(struct client *c, struct slot *s, int64_t more_ms) {
@@ -41,13 +48,20 @@ static void become_idle(struct slot *s) {
 }
 
 /* Only the single waiter of the end does not give up. */
-static void become_idle_or_try_later(struct slot *s) {
+static void become_idle_or_ask_again(struct slot *s) {
   if (!s->probe) {
     become_idle(s);
     return;
   }
   s->state = S_IDLE;
   s->due = W.now + 100 * MS;
+}
+
+/* Nobody wants it any more, and nobody says so: its keys stay. */
+static void let_lie(struct slot *s) {
+  s->value = -1;
+  forget(s);
+  become_idle(s);
 }
 
 #include "handover.h"
@@ -65,9 +79,7 @@ static void check_classification(const struct slot *s) {
     T->vote[v]++;
     yes += v == REDLOCK_VOTE_YES;
     gone += v == REDLOCK_VOTE_TAKEN;
-    absent += v == REDLOCK_VOTE_TIMEOUT || v == REDLOCK_VOTE_UNREACHABLE ||
-              v == REDLOCK_VOTE_ERROR || v == REDLOCK_VOTE_QUARANTINED ||
-              v == REDLOCK_VOTE_CLOCK;
+    absent += v >= REDLOCK_VOTE_TIMEOUT && v != REDLOCK_VOTE_LOW;
   }
   if ((status == REDLOCK_OK || status == REDLOCK_EXPIRED) && yes < quorum())
     slot_fails(s, "R5", "says %d with %d votes", status, yes);
@@ -79,7 +91,7 @@ static void check_classification(const struct slot *s) {
 
 static ns when_to_act(struct slot *s, int64_t left_ms) {
   if (s->probe) return W.now;
-  if (W.hurry && W.client[s->client].trier) return try_again();
+  if (W.hurry && W.client[s->client].single) return next_attempt();
   if (one_in(8)) return W.now + skewed(0, left_ms * 3 * MS); /* perhaps too late */
   if ((W.cfg.fenced || W.cfg.hands) && !one_in(8)) return W.now + skewed(0, MS);
   return W.now + skewed(0, left_ms * MS);
@@ -89,7 +101,7 @@ static void on_acquired(struct client *c, struct slot *s) {
   int64_t left = remaining_of(c, s);
   redlock_status status = s->lock.status;
   check_classification(s);
-  check_try(c, s);
+  check_attempt(c, s);
   s->bound_ms = -1;
   if (status == REDLOCK_OK) {
     if (left <= 0) slot_fails(s, "R1", "is handed a lock whose validity has passed");
@@ -105,28 +117,23 @@ static void on_acquired(struct client *c, struct slot *s) {
     T->probes++;
     return;
   }
-  check_no_token(s);
+  if (s->lock.token)
+    slot_fails(s, "invariant 7", "has a token without a lock (status %d)", s->lock.status);
   T->adoptions_refused += (unsigned)s->adopts;
   if (left) slot_fails(s, "R22", "has no lock, and %lld ms remain", (long long)left);
-  if (status != REDLOCK_TAKEN && status != REDLOCK_NO_QUORUM && status != REDLOCK_EXPIRED &&
-      status != REDLOCK_SYSTEM)
-    slot_fails(s, "status", "gets %d from acquire", status);
-  become_idle_or_try_later(s);
+  become_idle_or_ask_again(s);
 }
 
 static void on_extended(struct client *c, struct slot *s) {
   redlock_status status = s->lock.status;
-  int was_kept = s->state == S_KEPT;
   s->bound_ms = -1;
   look_at_lock(c, s);
-  check_same_token(s);
+  if (s->lock.token != s->token)
+    slot_fails(s, "invariant 7", "has another token after an extension");
   s->state = S_HELD;
   s->due = when_to_act(s, remaining_of(c, s));
-  if (status == REDLOCK_OK && (was_kept || remaining_of(c, s) <= 0))
+  if (status == REDLOCK_OK && remaining_of(c, s) <= 0)
     slot_fails(s, "R1", "is handed an extension whose validity has passed");
-  if (status == REDLOCK_INVALID || status == REDLOCK_TAKEN || status == REDLOCK_CANCELLED ||
-      (was_kept && status == REDLOCK_NO_QUORUM))
-    slot_fails(s, "status", "gets %d from an extension", status);
   if (status != REDLOCK_EXPIRED) return;
   if (remaining_of(c, s)) slot_fails(s, "R19", "is lost, and still remains");
   lock_is_lost(c, s);
@@ -150,19 +157,15 @@ static void actor_returned(struct client *c, struct slot *s) {
     return;
   }
   count_status((int)s->lock.operation, status);
-  if (s->state == S_ACQUIRING) {
-    on_acquired(c, s);
-  } else if (s->state == S_RELEASING) {
-    if (status != REDLOCK_OK && status != REDLOCK_EXPIRED && status != REDLOCK_NO_QUORUM &&
-        status != REDLOCK_SYSTEM)
-      slot_fails(s, "status", "gets %d from release", status);
-    become_idle(s);
-  } else {
-    if (s->state == S_KEPT && is_keeper(c))
-      violation("R29: the kept lock is lost, though no two servers lacked a vote at once: status "
-                "%d", status);
-    on_extended(c, s);
-  }
+  if (!is_expected((int)s->lock.operation, REDLOCK_PENDING - status) ||
+      status == REDLOCK_CANCELLED)
+    slot_fails(s, "status", "gets %d from operation %d", status, s->lock.operation);
+  if (s->state == S_KEPT && is_keeper(c))
+    violation("R29: the kept lock is lost, though no two servers lacked a vote at once: status %d",
+              status);
+  if (s->state == S_ACQUIRING) on_acquired(c, s);
+  else if (s->state == S_RELEASING) become_idle(s);
+  else on_extended(c, s);
 }
 
 /* A blocking call has returned. */
@@ -182,7 +185,7 @@ static void returned(struct client *c, struct slot *s, redlock_status status, ns
 }
 
 static int may_block(const struct client *c) {
-  if (c->trier) return 1;
+  if (c->single) return 1;
   return W.depth == 0 && !W.winding && !W.odds[F_CLIENT_STEP] && one_in(8);
 }
 
@@ -203,9 +206,8 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   int blocks = wait_ms != REDLOCK_FOREVER && may_block(c);
   ns began = W.now;
   redlock_status status;
-  if (c->trier) trier_looks(c);
+  if (c->single) single_looks(c);
   c->pushed_at = c->asked = W.now;
-  s->wait_ms = wait_ms;
   s->value = -1;
   s->deadline_ms = 0;
   memset(&s->lock, s->probe ? 0 : (int)below(256), sizeof s->lock); /* it need not be zeroed */
@@ -219,11 +221,9 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   c->happened = 1;
   s->lock.status = REDLOCK_PENDING;
   status = ask_library(c, s, blocks, wait_ms);
-  if (blocks) {
-    if (s->lock.status != REDLOCK_PENDING) {
-      returned(c, s, status, began);
-      return;
-    } /* else it never began */
+  if (blocks && s->lock.status != REDLOCK_PENDING) { /* else it never began */
+    returned(c, s, status, began);
+    return;
   }
   note(N_STARTED, c->index, s->index, status);
   if (status == REDLOCK_PENDING) {
@@ -233,7 +233,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   forget(s);
   count_status(REDLOCK_ACQUIRE, status);
   if (status != REDLOCK_SYSTEM) slot_fails(s, "status", "gets %d from start_acquire", status);
-  become_idle_or_try_later(s);
+  become_idle_or_ask_again(s);
 }
 
 /* An extension that was refused at once changed nothing. */
@@ -249,28 +249,27 @@ static void on_not_started(struct client *c, struct slot *s, redlock_status stat
 
 static void start_extend(struct client *c, struct slot *s) {
   uint32_t ttl = (uint32_t)between(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
+  int blocks;
   ns began = W.now;
   redlock_status status;
   note(N_EXTEND, c->index, s->index, ttl);
   set_bound(c, s, W.cfg.server_timeout_ms + 3); /* a lost one waits for room for its release */
   s->due = NEVER;
   c->happened = 1;
-  if (may_block(c)) {
-    s->state = S_EXTENDING;
-    status = c->lib->extend(c->rl, &s->lock, ttl);
-    if (s->lock.operation == REDLOCK_EXTEND && s->lock.status == status &&
-        status != REDLOCK_LIMIT &&
-        s->lock.status != REDLOCK_PENDING) {
-      returned(c, s, status, began);
-      return;
-    }
-  } else {
-    status = c->lib->start_extend(c->rl, &s->lock, ttl);
-    s->state = status == REDLOCK_PENDING ? S_EXTENDING : S_HELD;
-    if (status == REDLOCK_PENDING && one_in(8)) s->due = think();
+  blocks = may_block(c);
+  if (blocks) s->state = S_EXTENDING;
+  status = (blocks ? c->lib->extend : c->lib->start_extend)(c->rl, &s->lock, ttl);
+  if (blocks && s->lock.operation == REDLOCK_EXTEND && s->lock.status == status &&
+      status != REDLOCK_LIMIT && status != REDLOCK_PENDING) {
+    returned(c, s, status, began);
+    return;
   }
   note(N_STARTED, c->index, s->index, status);
-  if (status == REDLOCK_PENDING) return;
+  if (!blocks) s->state = status == REDLOCK_PENDING ? S_EXTENDING : S_HELD;
+  if (status == REDLOCK_PENDING) {
+    if (!blocks && one_in(8)) s->due = think();
+    return;
+  }
   look_at_lock(c, s);
   s->state = S_HELD;
   on_not_started(c, s, status);
@@ -290,15 +289,11 @@ static void start_release(struct client *c, struct slot *s) {
   s->deadline_ms = 0;
   set_bound(c, s, W.cfg.server_timeout_ms + 3);
   blocks = !acquiring && may_block(c);
-  if (blocks) {
-    s->state = S_RELEASING;
-    status = c->lib->release(c->rl, &s->lock);
-    if (s->lock.operation == REDLOCK_RELEASE && s->lock.status == status) {
-      returned(c, s, status, began);
-      return;
-    }
-  } else {
-    status = c->lib->start_release(c->rl, &s->lock);
+  if (blocks) s->state = S_RELEASING;
+  status = (blocks ? c->lib->release : c->lib->start_release)(c->rl, &s->lock);
+  if (blocks && s->lock.operation == REDLOCK_RELEASE && s->lock.status == status) {
+    returned(c, s, status, began);
+    return;
   }
   note(N_STARTED, c->index, s->index, status);
   count_status(REDLOCK_RELEASE, status);
@@ -398,7 +393,7 @@ static uint32_t draw_wait(void) {
 }
 
 static void act_idle(struct client *c, struct slot *s) {
-  if (W.winding && !s->probe && !c->trier) {
+  if (W.winding && !s->probe && !c->single) {
     s->due = NEVER;
     return;
   }
@@ -407,47 +402,38 @@ static void act_idle(struct client *c, struct slot *s) {
     return;
   }
   s->adopts = 0;
-  if (!s->probe) s->resource = (int)below((uint32_t)W.cfg.resources);
+  if (!s->probe) s->resource = pick(W.cfg.resources);
   s->ttl_ms = s->probe || W.hurry ? W.cfg.ttl_max_ms
                                   : (uint32_t)skewed(W.cfg.ttl_min_ms, W.cfg.ttl_max_ms);
   s->adopts = wants_to_adopt(s);
   start_acquire(c, s, s->probe || is_keeper(c) ? REDLOCK_FOREVER
-                      : c->trier || s->adopts ? 0 : draw_wait());
+                      : c->single || s->adopts ? 0 : draw_wait());
 }
 
 static void act_held(struct client *c, struct slot *s) {
+  uint32_t what;
   if (is_keeper(c)) { /* with time for an extension, at least */
     if (remaining_of(c, s) > 2 * (int64_t)W.cfg.server_timeout_ms) keep(c, s);
     else start_release(c, s);
     return;
   }
-  if (s->probe || c->trier || W.winding == 1 || W.cfg.rolls || (W.cfg.waiters && !one_in(4))) {
+  if (s->probe || c->single || W.winding == 1 || W.cfg.rolls || (W.cfg.waiters && !one_in(4))) {
     start_release(c, s);
     return;
   }
-  if (W.winding) { /* just forget it */
-    s->value = -1;
-    forget(s);
-    become_idle(s);
+  if (W.winding) {
+    let_lie(s);
     return;
   }
   if (W.cfg.hands && s->value >= 0 && !one_in(4)) {
     hand_over(c, s);
     return;
   }
-  switch (W.cfg.fenced && !one_in(16) ? 0 : below(8)) { /* there, many grants count */
-    case 0:
-    case 1:
-    case 2: start_release(c, s); break;
-    case 3:
-    case 4:
-    case 5: start_extend(c, s); break;
-    case 6: keep(c, s); break;
-    default: /* abandoned: it lapses by itself */
-      s->value = -1;
-      forget(s);
-      become_idle(s);
-  }
+  what = W.cfg.fenced && !one_in(16) ? 0 : below(8); /* there, many grants count */
+  if (what < 3) start_release(c, s);
+  else if (what < 6) start_extend(c, s);
+  else if (what < 7) keep(c, s);
+  else let_lie(s); /* it lapses by itself */
 }
 
 static void act_pending(struct client *c, struct slot *s) {

@@ -1,6 +1,6 @@
 /* wake.h: the invariant of wake-ups (R26): where pushes arrive, no waiter backs off for long
  * while the lock is free on a quorum of servers that it reaches. And its converse: who gets
- * no push does not try again and again.
+ * no push does not make attempt after attempt.
  *
  * A server counts for a client when the resource is free there, and the client has read a push that
  * says so, or the end of a handshake that came later than the last SET. */
@@ -22,14 +22,15 @@ static inline void wake_sent(struct conn *n, int resource) {
 
 /* A command has been answered: a resource has been set, or a connection is ready, if this was the
  * last of its handshake. */
-static inline void wake_noted(struct server *s, struct conn *n, int argc, const struct arg *argv,
-                              const struct reply *r, const struct effect *e) {
-  int i, resource = resource_of(e->name, e->name_size), command = store_command_of(argc, argv);
-  int tries = command == C_DELIFEQ && store_is_trial(argc, argv);
+static inline void wake_noted(struct server *s, struct conn *n, int command, int argc,
+                              const struct arg *argv, const struct reply *r,
+                              const struct effect *e) {
+  int i, resource = resource_of(e->name, e->name_size);
+  int trial = command == C_DELIFEQ && store_is_trial(argc, argv);
   int tells = command == C_INFO && arg_is(argv[3], "uptime_in_seconds");
-  int last = W.cfg.quarantine_ms ? tells : tries;
+  int last = W.cfg.quarantine_ms ? tells : trial;
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
-  if (!last || r->size == 0 || (r->at[0] == '-' && !tries)) return;
+  if (!last || r->size == 0 || (r->at[0] == '-' && !trial)) return;
   n->ready_at = W.now;
   for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
 }
@@ -59,12 +60,11 @@ static inline ns doubted_until(const struct conn *n) {
  * not. Who did not answer the last attempt, or in vain, counts only when it was heard later; who
  * cannot vote now, or lies, does not. */
 static inline ns wake_knows(const struct client *c, const struct slot *s, int entry) {
-  const struct conn *n = c->conn[entry] >= 0 ? &W.conn[c->conn[entry]] : NULL;
+  const struct conn *n = c->conn[entry];
   struct server *server = &W.server[W.cfg.entry_server[entry]];
   const struct wake_up *t;
   ns round = ((ns)W.cfg.server_timeout_ms + 2) * MS;
-  if (!n || n->state != CONN_OPEN || !n->session.tracks) return NEVER;
-  if (n->server_gone || n->silent) return NEVER;
+  if (!n || !stands_at(n, n->server) || n->silent || !n->session.tracks) return NEVER;
   t = &n->wake_up[s->resource];
   if (!t->read || t->turn < server->set_turn[s->resource]) return NEVER;
   if (key_of(server, s->resource, n->session.db)) return NEVER;
@@ -74,22 +74,11 @@ static inline ns wake_knows(const struct client *c, const struct slot *s, int en
   return t->read;
 }
 
-/* Since when so many have been so: the latest of the first of them. */
-static inline ns nth_earliest(ns *since, int n) {
-  int i, k;
-  for (i = 1; i < W.cfg.servers; i++) {
-    ns t = since[i];
-    for (k = i; k > 0 && since[k - 1] > t; k--) since[k] = since[k - 1];
-    since[k] = t;
-  }
-  return since[n - 1];
-}
-
 static inline ns wake_since(const struct client *c, const struct slot *s) {
   ns known[MAX_SERVERS] = {0};
   int i;
   for (i = 0; i < W.cfg.servers; i++) known[i] = wake_knows(c, s, i);
-  return nth_earliest(known, quorum());
+  return nth_earliest(known, W.cfg.servers, quorum());
 }
 
 /* Whether the lock of a resource, or what is left of one, was given to somebody who had waited. */
@@ -131,14 +120,14 @@ static inline void check_woken(const struct client *c, const struct slot *s) {
   T->wakes++;
   if (W.now <= since + wake_bound(s)) return;
   slot_fails(s, "R26", "backs off still, though it has known for %lld ms that resource %d is free "
-                       "on a quorum of servers", (long long)((W.now - since) / MS), s->resource);
+                       "on a quorum of servers", (W.now - since) / MS, s->resource);
 }
 
-/* With the default back-offs, which grow to retry_max_ms in 2 s, nobody tries often for nothing, in
- * worlds with quarantine, dead servers and crowds too: a push of one server is worth a few
- * attempts, of each waiter. Where it polls, two attempts may follow each back-off: a plain one, and
- * one that makes the servers track the key. In worlds of tokens an attempt may draw three values:
- * there it is looked at only while nothing is heard. */
+/* With the default back-offs, which grow to retry_max_ms in 2 s, nobody makes many
+ * attempts for nothing, in worlds with quarantine, dead servers and crowds too: a push of one
+ * server is worth a few attempts, of each waiter. Where it polls, two attempts may follow each
+ * back-off: a plain one, and one that makes the servers track the key. In worlds of tokens an
+ * attempt may draw three values: there it is looked at only while nothing is heard. */
 static inline void check_rate(const struct client *c) {
   unsigned oldest = c->drawn % DRAWS;
   uint32_t heard = c->heard - c->heard_at[oldest];
@@ -148,13 +137,13 @@ static inline void check_rate(const struct client *c) {
   if (c->slots > slots || c->drawn < DRAWS) return;
   if (first < since + 3 * SEC || c->last_draw - first > SEC) return;
   if (heard * 4 * (uint32_t)c->slots >= DRAWS) return;
-  violation("R26: client %d has tried %d times in %lld ms, and heard %u times",
-            c->index, DRAWS, (long long)((c->last_draw - first) / MS), heard);
+  violation("R26: client %d has made %d attempts in %lld ms, and heard %u times",
+            c->index, DRAWS, (c->last_draw - first) / MS, heard);
 }
 
 static inline void check_wakes(const struct client *c) {
   int i;
-  if (W.cfg.out_of_model || c->trier || has_alias()) return;
+  if (W.cfg.out_of_model || c->single || has_alias()) return;
   check_rate(c);
   for (i = 0; i < c->slots && W.cfg.light; i++)
     if (c->slot[i].state == S_ACQUIRING && c->slot[i].lock.status == REDLOCK_PENDING)

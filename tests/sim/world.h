@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base.h"
@@ -85,7 +86,7 @@ struct conn {
   int refused;           /* its handshake was */
   ns ready_at;           /* when its handshake was answered */
   int fd;
-  int tries;
+  int attempts;
   struct session session;
   struct wake_up wake_up[MAX_RESOURCES];
   struct pipe pipe[2];
@@ -131,7 +132,7 @@ struct slot {
   redlock_lock lock;
   enum slot_state state;
   int client, index, resource;
-  uint32_t ttl_ms, wait_ms;
+  uint32_t ttl_ms;
   ns due;               /* when the actor does the next thing with it */
   int64_t deadline_ms;  /* as last seen, on the client's clock; 0 = none */
   int64_t granted_ms;   /* on the client's clock */
@@ -158,23 +159,22 @@ struct client {
   int busy;             /* it is inside a call, or thinking: no wake-up now */
   int in_wait;          /* it is inside io->wait ... */
   int woken;            /* ... which shall return */
-  int trier;            /* see single_attempt_client.h */
-  int paused;           /* a scenario holds it still */
+  int single;            /* see single_attempt_client.h */
   uint32_t life;        /* grows with each rebirth */
   struct clock clock;
   const struct lib *lib;
-  void *rl;
+  redlock *rl;
   unsigned clocks;       /* readings of its clock */
   redlock_io io;
   redlock_options options;
   char list[MAX_SERVERS * 64];
-  int conn[MAX_SERVERS];     /* index of the connection of each entry, or -1 */
+  struct conn *conn[MAX_SERVERS]; /* of each entry, or NULL */
   uint32_t last_generation[MAX_SERVERS];
   int last_fd[MAX_SERVERS];
   unsigned want[MAX_SERVERS];
   ns clog_ends[MAX_SERVERS]; /* for which end of a clog a wake-up is in the queue */
-  ns reach_since[MAX_SERVERS]; /* since when a trier can reach it, after healing; or NEVER */
-  int reaches_quorum;        /* a trier's attempt must not end with NO_QUORUM */
+  ns reach_since[MAX_SERVERS]; /* since when a single can reach it, after healing; or NEVER */
+  int reaches_quorum;        /* a single's attempt must not end with NO_QUORUM */
   ns wake;                   /* when the wake-up in the queue is due */
   uint32_t wake_turn;        /* older wake-ups are void */
   ns paused_until;
@@ -189,7 +189,7 @@ struct client {
   unsigned drawn;
   uint32_t heard_at[DRAWS];  /* how much it had heard of by then, and ... */
   uint32_t heard;            /* ... by now: pushes, and ends of handshakes */
-  struct pace told, polled;  /* how often it tries */
+  struct pace told, polled;  /* how many attempts it makes */
   ns free_at;                /* since when what it waits for has been free; NEVER = it is not */
   ns asked;                  /* since when it has been asked for nothing */
   ns pushed_at;              /* since when no push has come, and it asked for nothing */
@@ -228,7 +228,7 @@ enum { GIVEN = 4 };
 struct given {
   char value[GIVEN][20];
   unsigned count;
-  int tries; /* how often the last one is still worth a try */
+  int attempts; /* how often the last one is still worth an attempt */
 };
 
 /* Another program that takes a resource now and then: strangers.h. */
@@ -244,56 +244,86 @@ struct event {
   uint32_t b;
 };
 
+/* What a seed decides, as far as it is one number: the report of a failure tells them all. */
+#define SETTINGS(X)                                                                               \
+  X(int, servers) X(int, clients) X(int, resources) X(int, slots)                                 \
+  X(int, singles) /* how many of the clients: single_attempt_client.h */                          \
+  X(unsigned, no_hello) X(unsigned, no_tracking) /* servers that wake no one */                   \
+  X(unsigned, no_natives) /* servers where the user may not run them, from then on: */            \
+  X(ns, no_natives_from)                                                                          \
+  X(int, db) X(int, small) X(int, light)                                                          \
+  X(uint32_t, server_timeout_ms) X(uint32_t, retry_min_ms) X(uint32_t, retry_max_ms)              \
+  X(uint32_t, max_attempts) X(uint32_t, drift_ppm) X(uint32_t, max_hold_ms)                       \
+  X(uint32_t, quarantine_ms) /* max_ttl_ms */                                                     \
+  X(uint32_t, ttl_min_ms) X(uint32_t, ttl_max_ms) X(int, rho_ppm)                                 \
+  X(ns, latency_min) X(ns, latency_max) X(ns, think_max) X(ns, chaos_every) X(ns, duration)       \
+  X(uint32_t, window) X(int, out_of_model) X(int, orphans_checked)                                \
+  X(int, fenced)  /* every lock has a token: fencing.h ... */                                     \
+  X(int, broken)  /* ... though exclusion is broken on purpose */                                 \
+  X(int, hands)   /* locks change hands: handover.h */                                            \
+  X(int, crowd)   /* many wait for one resource (R26) */                                          \
+  X(int, waiters) /* some wait, and strangers hold: strangers.h; with these troubles: */          \
+  X(int, liars) X(int, errs) X(int, restarts)                                                     \
+  X(int, rolls)   /* one keeps a lock while the servers restart: rolling.h */
+
 struct config {
-  int servers, clients, resources, slots;
-  int triers; /* how many of the clients */
+#define X(type, name) type name;
+  SETTINGS(X)
+#undef X
   int entry_server[MAX_SERVERS]; /* which server the k-th entry of the list leads to */
   enum store_kind kind[MAX_SERVERS];
-  unsigned no_hello, no_tracking; /* servers that wake no one */
-  unsigned natives[MAX_SERVERS];  /* STORE_DELEX, STORE_DELIFEQ: they know them */
-  unsigned no_natives;            /* servers where the user may not run them ... */
-  ns no_natives_from;             /* ... from then on */
-  int db, small, light;
+  unsigned natives[MAX_SERVERS]; /* STORE_DELEX, STORE_DELIFEQ: they know them */
   const char *password;          /* NULL = none is asked for */
-  uint32_t server_timeout_ms, retry_min_ms, retry_max_ms, max_attempts, drift_ppm, max_hold_ms;
-  uint32_t quarantine_ms;        /* max_ttl_ms */
-  uint32_t ttl_min_ms, ttl_max_ms;
-  int rho_ppm;
-  ns latency_min, latency_max;
-  ns think_max, chaos_every, duration;
-  uint32_t window;
-  int out_of_model, orphans_checked;
-  int wall_clock;                /* a planted bug: now_ms is stepped as a wall clock is */
-  int fenced;                    /* every lock has a token: fencing.h ... */
-  int broken;                    /* ... though exclusion is broken on purpose */
-  int hands;                     /* locks change hands: handover.h */
-  int crowd;                     /* many wait for one resource (R26) */
-  int waiters;                   /* some wait, and strangers hold: strangers.h ... */
-  int liars, errs, restarts;     /* ... with these troubles */
-  int rolls;                     /* one keeps a lock while the servers restart: rolling.h */
 };
 
 enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
 
+/* What checks look at: `make sim` fails if one of these never happened. */
+#define OCCASIONS(X)                                     \
+  X(reasons, "steps before their time")                  \
+  X(wakes, "waiters that know a quorum to be free")      \
+  X(strangers, "holds of other programs")                \
+  X(lies, "lies about ages")                             \
+  X(paces, "times in which few attempts are due")        \
+  X(frees, "looks at locks that are free")               \
+  X(rolls, "restarts under a kept lock")                 \
+  X(adoptions, "adoptions")                              \
+  X(adoptions_refused, "attempts to adopt that failed")  \
+  X(probes, "waiters that must be granted")              \
+  X(attempts_checked, "attempts that must find a quorum")
+
+/* And what else the report tells. */
+#define FIGURES(X)                                       \
+  X(runs, "seeds")                                       \
+  X(events, "events")                                    \
+  X(operations, "operations")                            \
+  X(blocking, "blocking calls")                          \
+  X(grants, "grants")                                    \
+  X(extensions, "extensions")                            \
+  X(rolled_back, "roll-backs")                           \
+  X(simulated_ms, "ms of simulated time")                \
+  X(client_ms, "ms of client time")                      \
+  X(fenced_runs, "seeds with tokens")                    \
+  X(tokens, "tokens")                                    \
+  X(broken_runs, "seeds with exclusion broken")          \
+  X(broken_tokens, "tokens there")
+
 /* Counted over all runs; plain numbers, so that a worker can keep them in shared memory. */
 struct totals {
-  uint64_t runs, events, operations, grants, extensions, probes, rolled_back, messages;
-  uint64_t simulated_ms, client_ms;
-  uint64_t fault[FAULT_COUNT];
-  uint64_t status[OPERATIONS][STATUSES]; /* by operation; REDLOCK_PENDING - status is the place */
-  uint64_t vote[VOTES];
-  uint64_t error_reply[STORE_ERRORS];
-  uint64_t blocking, tries_checked, reasons, wakes, hash;
-  uint64_t adoptions, adoptions_refused;
-  uint64_t strangers, lies, paces, frees, rolls;
-  uint64_t fenced_runs, broken_runs, tokens, broken_tokens, second_rounds;
-  uint64_t seed; /* under way */
+#define X(name, text) big name;
+  FIGURES(X)
+  OCCASIONS(X)
+#undef X
+  big fault[FAULT_COUNT];
+  big status[OPERATIONS][STATUSES]; /* REDLOCK_PENDING - status is the place */
+  big vote[VOTES], error_reply[STORE_ERRORS];
+  big hash, seed; /* seed: under way */
 };
 
 static struct world {
   /* What stays from one run to the next. */
-  int without[FAULT_COUNT]; /* switched off by hand, to look at something */
   FILE *log;
+  big wall_clock;           /* a planted bug: now_ms is stepped as a wall clock is */
   struct value *value;
   int can_leave;            /* run_world is to be left at once by `leave` */
   jmp_buf leave;
@@ -302,7 +332,7 @@ static struct world {
   struct conn conn[MAX_CONNS];       /* as far as `conns`, a high-water mark */
   struct event heap[MAX_EVENTS];
   /* What a run begins without. */
-  uint64_t seed;
+  big seed;
   struct rng rng;
   ns now;
   uint32_t odds[FAULT_COUNT]; /* per million opportunities */
@@ -310,12 +340,12 @@ static struct world {
   int idle;                   /* R27: the step that is taken must do nothing */
   ns healed_at;
   ns strikes_at;              /* when a server's clock or memory is next seen to: fencing.h */
-  int hurry;                  /* triers try all the time */
+  int hurry;                  /* singles make attempts all the time */
   int depth;
   int failed, running;
   char message[MESSAGE_BYTES];
   uint64_t hash;
-  uint64_t hooks, hook_fails_at; /* the k-th hook call fails */
+  big hooks, hook_fails_at; /* the k-th hook call fails */
   char name[MAX_RESOURCES][REDLOCK_MAX_RESOURCE + 1];
   struct server server[MAX_SERVERS];
   int conns;
@@ -337,6 +367,17 @@ static struct world {
 static struct totals totals_of_this_process;
 static struct totals *T = &totals_of_this_process;
 
+/* For as long as the process runs. */
+static inline void *room_for(size_t size) {
+  void *room = calloc(1, size);
+  if (!room) exit(3);
+  return room;
+}
+
+static inline redlock *room_for_library(void) {
+  return (redlock *)room_for((size_t)larger((int64_t)lib_default.size, (int64_t)lib_small.size));
+}
+
 /* ---- chance ---- */
 
 static inline uint64_t chance64(void) { return rng_next(&W.rng); }
@@ -344,6 +385,9 @@ static inline uint64_t chance64(void) { return rng_next(&W.rng); }
 static inline uint32_t below(uint32_t n) {
   return (uint32_t)(((chance64() >> 32) * (uint64_t)n) >> 32);
 }
+
+/* One of so many; 0 if there is none. */
+static inline int pick(int n) { return n ? (int)below((uint32_t)n) : 0; }
 
 static inline int64_t between(int64_t low, int64_t high) {
   if (high <= low) return low;
@@ -407,10 +451,9 @@ static inline void write_note(int kind, int64_t a, int64_t b, int64_t c) {
       NOTES(X)
 #undef X
   };
-  fprintf(W.log, "%12lld.%06lld ms  %*s", (long long)(W.now / MS), (long long)(W.now % MS),
-          W.depth * 2, "");
+  fprintf(W.log, "%12lld.%06lld ms  %*s", W.now / MS, W.now % MS, W.depth * 2, "");
   if (kind == N_FAULT)
-    fprintf(W.log, "fault: %s at %lld, for %lld ms", fault_text((int)a), (long long)b,
+    fprintf(W.log, "fault: %s at %lld, for %lld ms", fault_text[(int)a], (long long)b,
             (long long)(c / MS));
   else
     fprintf(W.log, text[kind], (long long)a, (long long)b, (long long)c);
@@ -433,13 +476,14 @@ static inline int fault(int kind) {
   return 1;
 }
 
-/* The first violation ends the run. */
-static
 #ifdef __GNUC__
-    __attribute__((format(printf, 1, 2)))
+#define CHECKED_FORMAT(at) __attribute__((format(printf, at, (at) + 1)))
+#else
+#define CHECKED_FORMAT(at)
 #endif
-    void
-    violation(const char *format, ...) {
+
+/* The first violation ends the run. */
+CHECKED_FORMAT(1) static void violation(const char *format, ...) {
   va_list list;
   if (W.failed) return;
   W.failed = 1;
@@ -449,12 +493,8 @@ static
 }
 
 /* The same, of one slot. */
-static
-#ifdef __GNUC__
-    __attribute__((format(printf, 3, 4)))
-#endif
-    void
-    slot_fails(const struct slot *s, const char *rule, const char *format, ...) {
+CHECKED_FORMAT(3)
+static void slot_fails(const struct slot *s, const char *rule, const char *format, ...) {
   char text[MESSAGE_BYTES];
   va_list list;
   va_start(list, format);
