@@ -94,9 +94,13 @@ static inline void fake_put(struct fake *f, int server, const char *key, const c
   (void)store_put(&f->server[server].store, 0, arg_of(key), arg_of(value), ttl_ms);
 }
 
-static inline struct key *fake_key_at(struct fake *f, int server, const char *key) {
+static inline struct key *fake_key_in(struct fake *f, int server, int db, const char *key) {
   f->server[server].store.now_ms = f->now_ms;
-  return store_find(&f->server[server].store, 0, arg_of(key));
+  return store_find(&f->server[server].store, db, arg_of(key));
+}
+
+static inline struct key *fake_key_at(struct fake *f, int server, const char *key) {
+  return fake_key_in(f, server, 0, key);
 }
 
 static inline void fake_forget(struct fake *f, int server, const char *key) {
