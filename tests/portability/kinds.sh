@@ -192,8 +192,8 @@ paint() {
 }
 
 # painted RUNNER COMPILER FLAG... : the stack that is really taken is within what the call graph
-# says, the hooks with it and 64 bytes for libc, and nearer to it than its largest frame is large.
-# The control takes a little more than the graph of the first build knows.
+# says, the hooks with it and 64 bytes for libc, and no farther from it than its largest frame is
+# large. The control takes a little more than the graph of the first build knows.
 painted() {
   need_both "$@"
   paint "$@" || return 1
@@ -207,7 +207,7 @@ painted() {
   really=$taken
   paint "$@" -DGREEDY=$most || return 1
   echo "$really bytes taken, over $least, at most $most; the control $taken"
-  [ "$really" -gt $least ] && [ "$really" -le $most ] && [ "$taken" -gt $most ]
+  [ "$really" -ge $least ] && [ "$really" -le $most ] && [ "$taken" -gt $most ]
 }
 
 # lacks_one WANTED EDIT FLAG... : musl's headers with one edit, as a board's are; what the client
