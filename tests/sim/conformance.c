@@ -127,7 +127,8 @@ static void start_real(void) {
   if (*ask_real("DELEX nosuch IFEQ x\r\n") == ':') learn_release(STORE_DELEX, "DELEX $k IFEQ $v");
   if (*ask_real("DELIFEQ nosuch x\r\n") == ':') learn_release(STORE_DELIFEQ, "DELIFEQ $k $v");
   printf("  the real server is of the kind %s, releases by %.*s%s\n", store_kind_text(kind),
-         (int)strcspn(native_release, " "), native_release, is_old ? ", but is old: it gets only what the header sends" : "");
+         (int)strcspn(native_release, " "), native_release,
+         is_old ? ", but is old: it gets only what the header sends" : "");
 }
 
 /* ---- the scripts, as they are sent or as the header's comments spell them out ---- */
