@@ -556,6 +556,7 @@ static void make_tracked(struct message *m) {
 static void pushes_are_the_same(int noloop) {
   struct message m;
   int i;
+  if (is_old) SKIP("before 7.0 some pushes leave behind the reply");
   begin_test();
   if (!begin_resp3(&own, noloop) || !begin_resp3(&other, 0)) return;
   for (i = 0; i < COMMANDS; i++) {
