@@ -411,8 +411,7 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl);
    or it lasts until its ttl ends. Before closing, it gives roll-backs and releases (unless the
    command ring has no room for them) and extensions up to one server_timeout_ms to leave on open
    connections, all servers together. It waits for replies for at most 50 ms of that, and for none
-   of a server that is overdue. In a forked child it only closes
-   descriptors (R17). */
+   of a server that is overdue. In a forked child it only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
@@ -2066,9 +2065,9 @@ static int rl_has_second_address(const rl_server *s) {
 }
 
 /* R14: how long to wait before reconnecting, in ms: not at all after the first failure (servers
-   close idle connections), then for a time that is random, growing and bounded (the
-   longest, if entropy fails). If this connection
-   never stood, switches to the name's other address; the second is tried at once. */
+   close idle connections), then for a time that is random, growing and bounded (the longest, if
+   entropy fails). If this connection never stood, switches to the name's other address; the second
+   is tried at once. */
 static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
   uint32_t half;
   int64_t random;
@@ -2495,16 +2494,15 @@ static redlock_lock *rl_find_held(const redlock *rl, const rl_command *c) {
    nothing, and then, to the extension, that ours is not there. The first alone does not tell, for
    ours may be what is there: a server may keep its keys when it restarts. The second alone does not
    either: what was deleted there stays so (R19). */
-static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
+static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, int says_no) {
   redlock_lock *lock = RL_MAX_TTL(rl) && c->kind != RL_TASK_RELEASE ? rl_find_held(rl, c) : RL_NULL;
   rl_mask refused;
   if (!lock) return;
   refused = lock->is.hold.refused_by & s->bit;
   rl_mask_remove(&lock->is.hold.refused_by, s->bit);
-  if (c->kind == RL_TASK_EXTEND && vote == REDLOCK_VOTE_TAKEN)
-    rl_mask_remove(&lock->maybe_set, refused);
-  if (c->kind == RL_TASK_SET && vote != REDLOCK_VOTE_YES && vote != REDLOCK_VOTE_ERROR)
-    lock->is.hold.refused_by |= s->bit;
+  if (!says_no) return;
+  if (c->kind == RL_TASK_EXTEND) rl_mask_remove(&lock->maybe_set, refused);
+  else lock->is.hold.refused_by |= s->bit;
 }
 
 /* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
@@ -2512,8 +2510,8 @@ static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, re
    vote. */
 static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
   redlock_vote vote = rl_vote_of(rl, s, c, reply), *its;
-  int sets_nothing = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
-  rl_note_key(rl, s, c, vote);
+  int says_no = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
+  rl_note_key(rl, s, c, says_no);
   if (vote == REDLOCK_VOTE_ERROR) {
     if (reply != RL_REPLY_ERROR) rl_set_error(s, rl_error_protocol);
   } else {
@@ -2523,7 +2521,7 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
     if (rl_is_quarantined(s, c->t1_ms)) vote = REDLOCK_VOTE_QUARANTINED;
   }
   if (!c->lock) return;
-  if (c->kind == RL_TASK_SET && sets_nothing) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
+  if (c->kind == RL_TASK_SET && says_no) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
   its = &c->lock->votes[s->index];
   if (c->kind == RL_TASK_EXTEND && *its == REDLOCK_VOTE_QUARANTINED) return; /* R29 */
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
@@ -2797,8 +2795,8 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
                                        announce that this changes
      RL_REST_ONCE   plain              its turn: random, up to twice what the attempt took, and more
                                        for a newcomer (rl_draw_rest). The first attempt has just
-                                       failed: where locks are held for a moment,
-                                       being told costs more than asking again
+                                       failed: where locks are held for a moment, being told
+                                       costs more than asking again
      RL_REST_TURN   tracked            its turn, and more in a queue (rl_line_ms). The servers do
                                        not track the key yet, or a quorum may be free
      RL_REST_ERRING tracked            as POLL: a quorum would push but for errors
