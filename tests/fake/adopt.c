@@ -118,6 +118,20 @@ TEST(a_paused_giver_changes_nothing) { /* R28 R19 R21 */
   }
 }
 
+/* Its extension is under way; the adoption overtakes it. */
+TEST(what_is_still_under_way_finds_nothing) { /* R28 */
+  given_world(3);
+  SET_SERVERS(0, 2, request_ms, 20);
+  CHECK_EQ(redlock_start_extend(giver, &given, 6 * TTL), REDLOCK_PENDING);
+  (void)redlock_step(giver);
+  CHECK_EQ(redlock_cancel(giver, &given), REDLOCK_OK);
+  SET_SERVERS(0, 2, request_ms, 0);
+  CHECK_EQ(adopt(), REDLOCK_OK);
+  run_for(30);
+  CHECK(fake_pttl(&fake, 0, "r") <= TTL);
+  check_adopted();
+}
+
 /* ---- Failure --------------------------------------------------------------------------------- */
 
 /* What the first try took is gone, and a quorum is left. */
@@ -140,6 +154,22 @@ TEST(a_quorum_that_comes_too_late_frees_the_lock) { /* R28 R1 */
   CHECK_EQ(redlock_adopt(&rl, &lock, "r", 40, given.value), REDLOCK_NO_QUORUM);
   run_for(200);
   end_without_a_key();
+}
+
+/* Some byte of it had left: it is not sent again, and a release follows. */
+TEST(an_adoption_goes_once_whatever_byte_was_the_last) { /* R28 R12 */
+  size_t k;
+  for (k = 0; k < 700; k += k / 8 + 1) {
+    given_world(3);
+    fake.server[2].cut_in = fake.connection[fake.client[0].connection[2]].took + k;
+    fake.server[2].cuts = 1;
+    CHECK_EQ(adopt(), REDLOCK_OK);
+    run_for(100);
+    CHECK(sets(2) <= 1);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(2 * TTL);
+    end_without_a_key();
+  }
 }
 
 /* In line, with its SET out, and decided, when another lock has been returned first. */
@@ -260,6 +290,20 @@ TEST(an_adopted_locks_token_is_greater) { /* R28 R25 */
     CHECK_EQ(other.token, 0);
     check_adopted();
   }
+}
+
+/* One of five never had it, and two are slow: the near ones do not decide. */
+TEST(a_minority_does_not_decide_the_first_of_a_client) { /* R16 R28 R25 */
+  int never, slow;
+  for (never = 0; never < 5; never++)
+    for (slow = 0; slow < 5; slow++) {
+      fenced_world(5);
+      give();
+      forget_key(never, never, "r");
+      fake.server[slow].reply_ms = 4;
+      fake.server[(slow + 1) % 5].reply_ms = 3;
+      CHECK_EQ(adopt(), REDLOCK_OK);
+    }
 }
 
 /* What a minority says, beside servers that say nothing of it, proves nothing. */

@@ -84,6 +84,15 @@ TEST(a_slow_connect_has_its_whole_time) { /* R14 R27 */
   CHECK_EQ(fake.server[1].connections, 1);
 }
 
+TEST(an_acquire_without_a_descriptor_fails) { /* R14 R23 */
+  prepare(5);
+  SET_SERVERS(0, 4, open_fails, 1);
+  ready();
+  CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM, SERVER_TIMEOUT);
+  SET_SERVERS(0, 4, open_fails, 0);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_OK);
+}
+
 enum { HANDSHAKE = 140 }; /* bytes ahead of the first SET */
 
 TEST(a_set_goes_once_whatever_byte_was_the_last) { /* R12 */
@@ -133,6 +142,32 @@ TEST(a_slow_server_gets_a_granted_set_while_it_is_young) { /* R12 (b) */
 }
 
 TEST(a_slow_server_gets_no_set_that_was_released) { connect_late(30, 1, 0); } /* R12 (b) */
+
+TEST(a_connection_that_ends_while_idle_is_made_again) { /* R12 R14 R16 */
+  world(3);
+  restart(0, 1);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 5000), REDLOCK_OK);
+  reset(0, 1, FAKE_FIN); /* an idle timeout of the server's */
+  run_for(1000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 2000), REDLOCK_OK);
+}
+
+/* It was opened for a command that grew old before it stood; the server may have closed it. */
+TEST(an_unused_connection_serves_or_is_replaced) { /* R14 R16 */
+  int closed;
+  for (closed = 0; closed < 2; closed++) {
+    world(1);
+    fake.server[0].connect_ms = SERVER_TIMEOUT + 10;
+    fake_reset(&fake, 0, FAKE_RST);
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+    run_for(5000);
+    CHECK_EQ(fake.server[0].connections, 2);
+    fake.server[0].connect_ms = 0;
+    if (closed) fake_reset(&fake, 0, FAKE_FIN);
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, closed ? 100 : 0), REDLOCK_OK);
+    CHECK_EQ(fake.server[0].connections, 2 + closed);
+  }
+}
 
 TEST(late_replies_of_many_commands_are_dropped) { /* R8 R13 */
   int i;

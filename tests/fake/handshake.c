@@ -36,6 +36,22 @@ TEST(a_handshake_goes_alone_in_one_round_trip) { /* R4 */
   CHECK(!fake_key_at(&fake, 0, "r")); /* database 3, not 0 */
 }
 
+TEST(a_password_is_said_once_for_each_connection) {
+  prepare_urls(3, ":secret@", "/3");
+  ask_password("secret");
+  ready_and_warm();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  run_for(2);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_AUTH), 0);
+  fake_reset(&fake, 0, FAKE_RST);
+  run_for(1000);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
+  run_for(1000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_AUTH), 1);
+  CHECK_EQ(fake_count(&fake, 1, FAKE_AUTH), 0);
+}
+
 /* A connection that is lost in the middle of its handshake is not made again for nothing. */
 TEST(a_connection_lost_in_its_handshake_is_not_made_again_in_vain) { /* R27 */
   int opens;
@@ -119,6 +135,34 @@ TEST(no_set_reaches_the_wrong_database) { /* R4 */
   run_for(20);
   CHECK_EQ(fake_live_keys(&fake), 2); /* in database 3 of the others */
   CHECK_EQ(lock.votes[2] == REDLOCK_VOTE_YES, 0);
+}
+
+/* The connection to the last server is lost, and the next one is not let into its database: the
+   socket takes the handshake and nothing more until the refusal is known. */
+TEST(no_extension_follows_a_refused_handshake) { /* R4 */
+  const size_t handshake = sizeof "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n" - 1;
+  prepare_urls(3, "", "/3");
+  ready_and_hold(60000);
+  run_for(5);
+  forget_log();
+  fake.server[0].reply_ms = SERVER_TIMEOUT / 2; /* so that the extension is still under way */
+  fake.server[2].store.databases = 1;
+  fake.server[2].socket_room = handshake;
+  freeze(2, 2);
+  fake_reset(&fake, 2, FAKE_RST);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 60000), REDLOCK_PENDING);
+  run_for(5);
+  fake.server[2].socket_room = 0;
+  thaw(2, 2);
+  run_for(5);
+  CHECK_EQ(lock.votes[2], REDLOCK_VOTE_ERROR);
+  fake.server[2].socket_room = SIZE_MAX;
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  run_for(5);
+  CHECK(fake_count(&fake, 2, FAKE_SELECT) >= 1);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 0);
+  CHECK(strstr(redlock_server_error(&rl, 2), "DB index") != NULL);
 }
 
 /* Nobody needs the server any more that was asked who it is and says nothing. */

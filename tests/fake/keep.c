@@ -20,6 +20,23 @@ TEST(a_kept_lock_is_extended_at_half_of_its_validity) { /* R20 */
   CHECK_EQ(fake_holders(&fake, "r"), 5);
 }
 
+/* Those that fall due first are extended first, however many wait for room. */
+TEST(many_are_kept_in_turn) { /* R11 R19 */
+  static redlock_lock many[80];
+  int i;
+  prepare(3);
+  options.server_timeout_ms = 1000;
+  ready();
+  for (i = 0; i < 80; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 1000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
+  }
+  SET_SERVERS(0, 2, reply_ms, 100);
+  run_for(20000);
+  CHECK_EQ(handed_count, 0); /* none was lost */
+  CHECK_EQ(fake_live_keys(&fake), 80 * 3);
+}
+
 TEST(no_limit_asked_for_is_that_of_the_options) { /* R20 */
   held_for_kept(1000, 2000);
   CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
@@ -174,6 +191,13 @@ TEST(a_release_hands_the_loss_back) { /* R21 */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_EXPIRED);
   memset(&lock, 0xa5, sizeof lock);
   CHECK(redlock_wait(&rl, 0) == NULL);
+}
+
+TEST(hundreds_of_steps_wait_only_when_due) { /* no busy loop */
+  held_for_kept(1000, 0);
+  fake.calls[FAKE_WAIT] = 0;
+  run_for(10000);
+  CHECK(fake.calls[FAKE_WAIT] < 21 * 8);
 }
 
 /* Nobody waits for the release of a lock that is given up, and the next thing to do by the clock is

@@ -245,3 +245,17 @@ TEST(a_command_that_left_in_part_stays_in_the_ring) { /* R11 R12 */
   CHECK_EQ(fake_count(&fake, 0, FAKE_OTHER), 0);
   end_without_a_key();
 }
+
+TEST(hundreds_are_granted_beside_a_stalled_server) { /* R11 R13 R16 */
+  int i;
+  world(5);
+  freeze(2, 2);
+  start_many();
+  CHECK(wait_for_all() < 1000);
+  all_came_to(REDLOCK_OK);
+  for (i = 0; i < MANY; i++) (void)redlock_start_release(&rl, &many[i]);
+  run_for(5000);
+  thaw(2, 2);
+  run_for(20000);
+  end_without_a_key();
+}

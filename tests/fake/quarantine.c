@@ -228,6 +228,14 @@ TEST(an_entry_that_lost_its_server_votes_by_uptime) { /* R5 R24 */
   }
 }
 
+TEST(a_client_without_max_ttl_asks_for_no_info) { /* R24 */
+  prepare(3);
+  fake.server[0].started_at = now();
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 100000000, 0), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_INFO), 0);
+}
+
 TEST(no_question_is_added_to_later_ones) { /* R24 */
   prepare_started(3, 1000000);
   ready_and_warm();

@@ -49,6 +49,18 @@ TEST(a_frozen_server_runs_the_set_then_the_release) { /* R7 */
   end_with_all_undone();
 }
 
+TEST(half_a_set_in_a_full_socket_is_undone_behind_it) { /* R7 */
+  world(5);
+  freeze(0, 4);
+  SET_SERVERS(0, 4, socket_room, 17);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
+  run_for(200);
+  SET_SERVERS(0, 4, socket_room, SIZE_MAX);
+  thaw(0, 4);
+  run_for(20);
+  end_with_all_undone();
+}
+
 TEST(a_server_that_got_nothing_gets_no_set_later) { /* R7 R12 */
   prepare(5);
   SET_SERVERS(0, 4, connect_ms, 80);

@@ -80,6 +80,16 @@ TEST(a_release_of_a_pending_acquire_is_a_cancel) { /* R7 */
   }
 }
 
+TEST(the_resource_is_copied) {
+  char name[8] = "r";
+  world(3);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, name, 1000, 0), REDLOCK_PENDING);
+  name[0] = 'x';
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  end_without_a_key();
+}
+
 TEST(close_rolls_back_what_is_pending) { /* R7 */
   world(3);
   hold("held", 60000);
@@ -232,6 +242,24 @@ TEST(fds_are_those_that_were_opened) {
   CHECK_EQ(redlock_acquire(&rl, &other, "t", 1000, 0), REDLOCK_OK);
   count = redlock_fds(&rl, want, 8);
   CHECK(count == 3 && want[0].generation > generation);
+}
+
+TEST(a_loop_needs_only_step_and_timeout) {
+  int turns;
+  redlock_lock *got = NULL;
+  world(3);
+  occupy(0, 2, "r", 500);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 2000), REDLOCK_PENDING);
+  for (turns = 0; turns < 4000 && !got; turns++) {
+    int64_t wait_ms = redlock_timeout_ms(&rl);
+    redlock_fd want[8];
+    int count = redlock_fds(&rl, want, 8);
+    CHECK(wait_ms >= 0);
+    (void)fake.client[0].io.wait(fake.client[0].io.ctx, want, count, wait_ms);
+    got = redlock_step(&rl);
+  }
+  CHECK(got == &lock && lock.status == REDLOCK_OK);
+  CHECK(turns < 8 * sets(0)); /* none of them idle */
 }
 
 /* How often each server was asked for bytes. */
@@ -420,4 +448,35 @@ TEST(the_next_call_forgets_why_one_was_invalid) {
   CHECK(redlock_step(&rl) == NULL);
   CHECK_EQ(redlock_server_error(&rl, -1)[0], 0);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+TEST(each_decision_comes_once) {
+  world(3);
+  occupy(0, 2, "b", 10000);
+  start_two(1000);
+  run_for(100);
+  CHECK_EQ(handed_count, 2);
+  CHECK(handed[0] != handed[1]);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK_EQ(other.status, REDLOCK_TAKEN);
+  handed_count = 0;
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_PENDING);
+  run_for(100);
+  CHECK_EQ(handed_count, 1);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  run_for(100);
+  CHECK_EQ(handed_count, 2);
+  CHECK_EQ(lock.operation, REDLOCK_RELEASE);
+}
+
+TEST(a_blocking_call_returns_its_own_lock_alone) {
+  world(3);
+  start_two(1000);
+  CHECK_EQ(redlock_acquire(&rl, &third, "c", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &third), REDLOCK_OK);
+  CHECK_EQ(redlock_timeout_ms(&rl), 0); /* the queue is not empty */
+  take_all(&rl);
+  CHECK_EQ(handed_count, 2);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK_EQ(other.status, REDLOCK_OK);
 }
