@@ -6,7 +6,7 @@
 
 #include "wall.h"
 
-enum { N = 3, OLD_S = 60, FIRST = 10, SECOND = 1, ADDED = 0, REFUSED = 2, TRIES = 10 };
+enum { N = 3, OLD_S = 60, FIRST = 10, SECOND = 1, ADDED = 0, REFUSED = 2, ATTEMPTS = 10 };
 
 struct store {
   const char *program;
@@ -60,8 +60,8 @@ static int gets_lock(const struct adding *one) {
    is slow, or stands still, its acquire may fail, and it ends. Then another one is started. */
 static struct adding start_adding(const struct store *s, int amount, const char *unchecked) {
   struct adding one = start_once(s, amount, unchecked);
-  int tries;
-  for (tries = 1; tries < TRIES && !gets_lock(&one); tries++) {
+  int attempts;
+  for (attempts = 1; attempts < ATTEMPTS && !gets_lock(&one); attempts++) {
     end_of(one.pid);
     close(one.enter);
     one = start_once(s, amount, unchecked);
