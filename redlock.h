@@ -338,8 +338,7 @@ typedef struct rl_waiter {
 typedef struct rl_hold {
   int64_t grant_t1_ms;     /* T1 of the grant */
   uint32_t max_hold_ms;    /* 0 = no limit */
-  rl_mask refused_by;      /* servers where the last SET set nothing, and the extension behind it is
-                              not answered yet (R29) */
+  rl_mask answered_by;     /* servers that have answered the last SET that they were sent (R29) */
 } rl_hold;
 
 /* One lock. Read status, operation, votes, token and value; `user`, at its end, is yours.
@@ -352,10 +351,9 @@ typedef struct redlock_lock {
   int8_t last_result;          /* the status of the last finished attempt */
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
-  rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
-                                  that a SET was appended for. A bit is cleared when a SET has set
-                                  nothing (once held: rl_note_key), and when a life began after the
-                                  last T1 */
+  rl_mask maybe_set;           /* servers that may hold this attempt's value: they were sent a SET.
+                                  A bit is cleared when the SET has set nothing (once held:
+                                  rl_note_key), and when a life began after the last T1 */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
@@ -374,7 +372,7 @@ typedef struct redlock_lock {
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
   uint32_t attempts;
   uint32_t hash;               /* of the resource */
-  uint32_t set_place;          /* ring index of its last attempt's SET */
+  uint32_t set_place;          /* ring index of its last SET */
   int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* when its phase ends at the latest */
@@ -496,8 +494,9 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
    released or cancelled. An extension that fails is tried again after retry_delay_max_ms, or half
    of the remaining time if that is less, until the deadline. A lock that cannot be kept is returned
    with the operation REDLOCK_LOST: with LIMIT it is still held for a moment, since no further
-   extension would gain anything. With max_ttl_ms it outlives servers that restart one by one, each
-   when those before it vote again and one extension more has been made (R29). max_hold_ms counts
+   extension would gain anything. With max_ttl_ms, what servers lose one by one (they restart, or
+   are cut off for longer than the ttl) is set again, and the lock outlives that, each when those
+   before it vote again and two extensions more have been made (R29). max_hold_ms counts
    from T1 of the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also
    while an extension is pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
@@ -718,7 +717,7 @@ struct redlock {
    R10 Each operation has a deadline. Nothing blocks but io->wait.
    R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
    R12 Replies of a lost connection are void. A SET is never sent twice to one life of a server,
-       which ends with its restart.
+       which ends with its restart; but see R29.
    R13 A stalled server gets releases only, and nobody waits for it.
    R14 Reconnects back off at random. No SIGPIPE; close on exec.
    R15 Each server's last error is kept.
@@ -736,9 +735,9 @@ struct redlock {
        to nothing while the lock is held. A crowd waits in line.
    R27 A step has a reason: a reply, room to send, or a timer.
    R28 An adoption sets its value only over the given one. A value is adopted at most once.
-   R29 With max_ttl_ms, a server that does not hold a held lock's key, since it has restarted or had
-       another's, is sent the value ahead of the next extension. Until a server that has restarted
-       votes, nobody asks it for a new lock.
+   R29 With max_ttl_ms, a server that does not hold a held lock's key, since it has restarted, was
+       not sent it or has lost it, is sent the value ahead of the next extension. Until a server
+       that has restarted votes, nobody asks it for a new lock.
 
    ---- A map ------------------------------------------------------------------------------------
 
@@ -825,8 +824,9 @@ struct redlock {
    first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
    release. A retry, or an extra round (R25), is another command, with another value. Only
    rl_restore appends another SET of the same value (R29): for servers that were not sent it in this
-   life, or have another's key (maybe_set). What starts later than a SET's own T1 is not
-   sent it.
+   life, or have answered it and then said that it is not there (maybe_set, rl_note_key). So that
+   it knows, with max_ttl_ms a SET that is unsent at the grant, or when the extension behind it
+   ends, is not sent any more. What starts later than a SET's own T1 is not sent it.
 
    A failed round (rl_fail_round) or a cancelled one (rl_cancel) leaves nothing behind where no byte
    of its SET was sent, or the server said TAKEN, LOW or CLOCK: nothing was set there. Elsewhere a
@@ -1887,16 +1887,26 @@ static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
   return RL_HAS_QUARANTINE && t1_ms < s->votes_from_ms;
 }
 
-/* Withholds the SET of the lock's last attempt from those of the servers that were sent no byte of
-   it; returns them. It is being released: then they need no release either (R12); but a SET of
-   rl_restore leaves, and its release behind it. Or such a SET follows now (R29). Of a lock of
-   another client, its place is another's. */
-static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock, rl_mask from) {
+/* The held lock that a command is about, also if its round has ended: by its value; NULL = none in
+   a list of this client. */
+static redlock_lock *rl_find_held(const redlock *rl, const rl_command *c) {
+  const rl_link *list = rl->lists;
+  redlock_lock *lock = c->lock;
+  for (; !lock && list != rl->lists + RL_LISTS; list++)
+    for (lock = rl_list_first(list); lock; lock = rl_list_next(list, lock))
+      if (lock->deadline_ms && memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0) break;
+  return lock && lock->deadline_ms ? lock : RL_NULL;
+}
+
+/* Withholds the lock's last SET from the servers that were sent no byte of it; returns them. The
+   lock is being released: then they need no release either (R12). Or an extension has ended, and
+   the next one restores there (R29). Of a lock of another client, its place is another's. */
+static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock) {
   rl_command *set = rl_command_at(rl, lock->set_place);
   rl_mask withheld = 0;
   if (lock->set_place - rl->ring_head < rl_ring_count(rl) && set->kind == RL_TASK_SET &&
       memcmp(rl_value_of(set), lock->value, RL_VALUE_BYTES) == 0)
-    withheld = set->unsent_to & from;
+    withheld = set->unsent_to;
   rl_mask_remove(&set->unsent_to, withheld);
   return withheld;
 }
@@ -1909,7 +1919,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   rl_command *c = rl_command_at(rl, rl->ring_tail);
   rl_writer w = {c->args, 0, sizeof c->args, 0};
   int restores = RL_HAS_QUARANTINE && kind == RL_TASK_SET && lock->deadline_ms; /* R29 */
-  if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock, to));
+  if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock));
   rl->ring_tail++; /* not before: its slot is not a command yet */
   REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
   rl_put_bulk(&w, lock->resource, lock->resource_size);
@@ -2027,6 +2037,7 @@ static void rl_update_open_rounds(redlock *rl, const rl_server *s, redlock_vote 
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
     redlock_lock *lock = rl_command_at(rl, place)->lock;
     if (!lock || (votes && lock->votes[s->index] != REDLOCK_VOTE_NONE)) continue;
+    if (vote == REDLOCK_VOTE_QUARANTINED && !rl_is_quarantined(s, lock->t1_ms)) continue;
     if (votes) lock->votes[s->index] = vote;
     rl_evaluate_round(rl, lock);
   }
@@ -2263,8 +2274,9 @@ static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
 
 /* R13: the server may hold our value for ttl_ms from now on: the connection is kept that long, for
    the roll-back. */
-static void rl_on_set_sent(rl_server *s, const rl_command *c, int64_t now_ms) {
-  if (c->lock) c->lock->maybe_set |= s->bit;
+static void rl_on_set_sent(const redlock *rl, rl_server *s, const rl_command *c, int64_t now_ms) {
+  redlock_lock *lock = c->lock || !RL_MAX_TTL(rl) ? c->lock : rl_find_held(rl, c); /* restored */
+  if (lock) lock->maybe_set |= s->bit;
   if (s->at.give_up_ms < now_ms + c->ttl_ms) s->at.give_up_ms = now_ms + c->ttl_ms;
 }
 
@@ -2281,7 +2293,7 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
       c->awaited_from |= s->bit;
       rl_expect_replies(rl, s, 1);
       if (c->kind == RL_TASK_SET && now_ms < 0) now_ms = rl_read_clock_forward(rl);
-      if (c->kind == RL_TASK_SET) rl_on_set_sent(s, c, now_ms);
+      if (c->kind == RL_TASK_SET) rl_on_set_sent(rl, s, c, now_ms);
     }
     sent -= step;
     s->sent_bytes = RL_CAST(uint32_t, step < left ? s->sent_bytes + step : 0);
@@ -2441,7 +2453,7 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
     s->state = RL_STATE_READY;
     rl_clear_error(rl, s);
     rl_on_maybe_free(rl, s, 0); /* R26 */
-    if (rl_is_quarantined(s, rl->now_ms)) rl_update_open_rounds(rl, s, REDLOCK_VOTE_QUARANTINED);
+    rl_update_open_rounds(rl, s, REDLOCK_VOTE_QUARANTINED);
   }
 }
 
@@ -2479,30 +2491,17 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
   if (w->ages[last] > w->holder_age) w->holder_age = w->ages[last];
 }
 
-/* The held lock that a command is about, also if its round has ended: by its value; NULL = none in
-   a list of this client. */
-static redlock_lock *rl_find_held(const redlock *rl, const rl_command *c) {
-  const rl_link *list = rl->lists;
-  redlock_lock *lock = c->lock;
-  for (; !lock && list != rl->lists + RL_LISTS; list++)
-    for (lock = rl_list_first(list); lock; lock = rl_list_next(list, lock))
-      if (lock->deadline_ms && memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0) break;
-  return lock && lock->deadline_ms ? lock : RL_NULL;
-}
-
-/* R29: a server may be sent a held lock's value again once it has said two things: that a SET set
-   nothing, and then, to the extension, that ours is not there. The first alone does not tell, for
-   ours may be what is there: a server may keep its keys when it restarts. The second alone does not
-   either: what was deleted there stays so (R19). */
-static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, int says_no) {
+/* R29: a server may be sent a held lock's value again once it has answered the last SET, whatever
+   it said, and then says to an extension that ours is not there. An unanswered SET may still come
+   to put it there, by an earlier connection; a second one could do that again, when what the first
+   had put there had been adopted (R28). */
+static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
   redlock_lock *lock = RL_MAX_TTL(rl) && c->kind != RL_TASK_RELEASE ? rl_find_held(rl, c) : RL_NULL;
-  rl_mask refused;
   if (!lock) return;
-  refused = lock->is.hold.refused_by & s->bit;
-  rl_mask_remove(&lock->is.hold.refused_by, s->bit);
-  if (!says_no) return;
-  if (c->kind == RL_TASK_EXTEND) rl_mask_remove(&lock->maybe_set, refused);
-  else lock->is.hold.refused_by |= s->bit;
+  if (c->kind == RL_TASK_SET || vote == REDLOCK_VOTE_YES)
+    lock->is.hold.answered_by |= s->bit;
+  else if (vote == REDLOCK_VOTE_TAKEN)
+    rl_mask_remove(&lock->maybe_set, lock->is.hold.answered_by & s->bit);
 }
 
 /* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
@@ -2511,7 +2510,7 @@ static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, in
 static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
   redlock_vote vote = rl_vote_of(rl, s, c, reply), *its;
   int says_no = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
-  rl_note_key(rl, s, c, says_no);
+  rl_note_key(rl, s, c, vote);
   if (vote == REDLOCK_VOTE_ERROR) {
     if (reply != RL_REPLY_ERROR) rl_set_error(s, rl_error_protocol);
   } else {
@@ -2727,6 +2726,7 @@ static rl_command *rl_end_round(redlock *rl, redlock_lock *lock) {
   rl_command *c = lock->command;
   REDLOCK_ASSERT(c->lock == lock);
   c->lock = RL_NULL;
+  if (RL_MAX_TTL(rl) && c->kind == RL_TASK_EXTEND) (void)rl_withhold_set(rl, lock);
   rl_set_phase(rl, lock, RL_PHASE_BACKOFF);
   return c;
 }
@@ -2952,6 +2952,19 @@ static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status 
                           status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
 }
 
+/* The servers whose votes are answers to the SET of the round. */
+static rl_mask rl_answered_by(const redlock *rl, const redlock_lock *lock) {
+  const rl_server *s;
+  rl_mask answered = 0;
+  for (s = rl->server; s != rl->server_end; s++) {
+    redlock_vote vote = lock->votes[s->index];
+    if (vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_TAKEN || vote == REDLOCK_VOTE_ERROR ||
+        rl_is_token_refused(vote))
+      answered |= s->bit;
+  }
+  return answered;
+}
+
 /* A quorum said yes to a SET or an extension. R1: the clock is read after the last of them. */
 static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   int64_t deadline = lock->t1_ms + rl_validity_ms(rl, lock->round_ttl_ms);
@@ -2965,13 +2978,14 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   } else if (status != REDLOCK_OK) {
     rl_fail_round(rl, lock, status, 0);
   } else {
-    const rl_command *c = rl_end_round(rl, lock);
-    lock->maybe_set |= c->unsent_to; /* servers that may still be sent it */
+    rl_command *c = rl_end_round(rl, lock);
+    if (RL_MAX_TTL(rl)) c->unsent_to = 0; /* an extension sends it (R29) */
+    lock->maybe_set |= c->unsent_to;      /* servers that may still be sent it */
     rl_store_token(lock, c);
     lock->deadline_ms = deadline;
     lock->is.hold.grant_t1_ms = lock->t1_ms;
     lock->is.hold.max_hold_ms = rl->options.max_hold_ms;
-    lock->is.hold.refused_by = 0;
+    lock->is.hold.answered_by = rl_answered_by(rl, lock);
     lock->ever_granted = 1;
     lock->wake_mode = RL_WAKE_POLL;
     rl_decide(rl, lock, REDLOCK_OK);
@@ -3042,13 +3056,28 @@ static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status s
   rl_fail_round(rl, lock, status, may_grant);
 }
 
+/* When the round ends at the latest: a later YES would be too late. */
+static int64_t rl_round_due_ms(const redlock *rl, const redlock_lock *lock) {
+  int64_t due =
+      rl_is_extra_round(lock) ? lock->timer_ms : lock->t1_ms + rl->options.server_timeout_ms;
+  int64_t end = lock->task == RL_TASK_EXTEND ? lock->deadline_ms : lock->t1_ms + lock->round_ttl_ms;
+  return lock->task != RL_TASK_RELEASE && end < due ? end : due;
+}
+
+/* A late YES has made a quorum possible again: the round that lingers has all its time back. */
+static void rl_reopen_round(redlock *rl, redlock_lock *lock) {
+  lock->lingers = 0;
+  lock->timer_ms = rl_round_due_ms(rl, lock);
+  rl_arm_timer(rl, lock->timer_ms);
+}
+
 /* Ends the round once its votes have decided it. */
 static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
   rl_tally t = rl_count_votes(rl, lock);
   redlock_status status =
       rl_judge(lock->task, lock->adopts, &t, rl->quorum, rl->server_count - rl->quorum);
   if (status == REDLOCK_PENDING) {
-    lock->lingers = 0;
+    if (lock->lingers) rl_reopen_round(rl, lock);
   } else if (lock->task == RL_TASK_RELEASE) {
     (void)rl_end_round(rl, lock);
     rl_decide(rl, lock, status);
@@ -3117,12 +3146,11 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_write_age(lock, rl_waiter_age(rl, lock));
 }
 
-/* R29: ahead of an extension, sends a held lock's value to the servers that are ready and may hold
-   no key of it: they have restarted, had no vote at the grant, or had another's key. So the others
-   may restart next. It is a plain SET NX with the longest ttl, and its reply is no vote. Each life
-   of a server is sent it once, and again only if another's key is there (rl_note_key), or the value
-   could be adopted twice (R28). Returns those that had a vote in the last round: in this one they
-   have none, so that no extension succeeds by what has just been put there. */
+/* R29: ahead of an extension, sends a held lock's value to the servers that are ready and do not
+   hold it: they have restarted, had no vote at the grant, were not sent it, or have lost it
+   (rl_note_key). So the others may restart next. It is a plain SET NX with the longest ttl, and its
+   reply is no vote. Returns those that had a vote in the last round: in this one they have none, so
+   that no extension succeeds by what has just been put there. */
 static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
@@ -3134,16 +3162,13 @@ static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
   }
   rl_mask_remove(&to, lock->maybe_set);
   if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return 0;
-  lock->maybe_set |= to;
-  (void)rl_withhold_set(rl, lock, to);
+  rl_mask_remove(&lock->is.hold.answered_by, to);
+  lock->set_place = rl->ring_tail;
   (void)rl_append_command(rl, lock, RL_TASK_SET, to);
   return to & voted;
 }
 
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
-  int64_t due =
-      rl_is_extra_round(lock) ? lock->timer_ms : rl->now_ms + rl->options.server_timeout_ms;
-  int64_t end = lock->task == RL_TASK_EXTEND ? lock->deadline_ms : rl->now_ms + lock->round_ttl_ms;
   rl_mask voteless = 0; /* of this round */
   const rl_server *s;
   if (lock->task == RL_TASK_SET) rl_begin_attempt(rl, lock);
@@ -3151,12 +3176,11 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   lock->command = rl_append_for_all(rl, lock, lock->task);
   lock->command->lock = lock;
   lock->t1_ms = rl->now_ms;
-  if (lock->task != RL_TASK_RELEASE && end < due) due = end; /* a later YES would be too late */
   for (s = rl->server; s != rl->server_end; s++)
     lock->votes[s->index] = voteless & s->bit ? REDLOCK_VOTE_QUARANTINED
                                               : rl_initial_vote(rl, s, lock->command);
   lock->maybe_free = 0;
-  rl_set_timer(rl, lock, RL_PHASE_VOTING, due);
+  rl_set_timer(rl, lock, RL_PHASE_VOTING, rl_round_due_ms(rl, lock));
   rl_evaluate_round(rl, lock);
 }
 

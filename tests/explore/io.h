@@ -60,8 +60,7 @@ static void note_sent(int c, int entry, const struct command *m) {
   if (m->sort != RELEASES && (k->cut ? k->was_overdue : k->overdue))
     fail("R13: a stalled server gets more than releases");
   if (m->sort != SETS) return;
-  if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)) &&
-      !is_quarantined(server_of(entry))) /* R29: what is sent again, its release follows */
+  if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)))
     fail("R12: a SET is sent although its lock is not wanted any more");
   if (u && is_quarantined(server_of(entry)) && !names_a_value(m, &named)) {
     if (acquires(u) && !held_for(u))
@@ -70,7 +69,7 @@ static void note_sent(int c, int entry, const struct command *m) {
       fail("R29: a value is sent again with a token");
   }
   if ((*fate & SENT) && (*fate & (RAN | SAID_NO | SAID_YES)) != (RAN | SAID_NO))
-    fail("R12: a SET is sent again to one life of a server that has not said it set nothing");
+    fail("R12: a SET is sent again to one life of a server that has not said ours is not there");
   if (*fate & RELEASE_SENT) fail("R7: a SET is sent behind its own roll-back");
   *fate = (uint8_t)((*fate | SENT) & ~RAN);
   if (k->keep_until < W.now + m->ttl) k->keep_until = W.now + m->ttl;

@@ -213,6 +213,8 @@ static void note_effect(int entry, const struct command *m, const struct effect 
   uint8_t *fate = fate_of(&m->value, entry);
   if (e->kind == EFFECT_BLIND) fail("R21: a key is deleted or extended, whatever its value");
   if (m->sort == RELEASES && r->size && r->at[0] == '-') *fate |= EXCUSED;
+  if (cfg.max_ttl && m->sort == EXTENDS && (*fate & RAN) && strchr("$_", r->at[0]))
+    *fate &= (uint8_t)~(SENT | RAN); /* R29: it is not there, and may be sent again */
   if (m->sort != SETS) return;
   if (*fate & RAN) fail("R12: a SET is executed twice in one life of a server");
   *fate = (uint8_t)(*fate | RAN | (says_yes(m, r) ? SAID_YES : SAID_NO));

@@ -174,21 +174,36 @@ static inline int fake_count(const struct fake *f, int server, int kind) {
 }
 
 /* Whether it may put a value there. One that the server refused has not: it was said that another's
-   is there, or that the given one is not. */
+   is there, that the given one is not, or that the token will not do. */
 static inline int fake_sets(const struct fake_command *c) {
-  return c->kind == FAKE_SET && c->answer[0] != '$' && c->answer[0] != '_';
+  long long number = c->answer[0] == ':' ? strtoll(c->answer + 1, NULL, 10) : 0;
+  if (c->fenced && (number < 0 || number >= c->token)) return 0;
+  return c->kind == FAKE_SET && !strchr("$_-", c->answer[0]);
 }
 
-/* True when no server ran two SETs with one value (R12); or, by_life, none of its lives (R29). */
-static inline int fake_no_set_twice(const struct fake *f, int by_life) {
+/* Whether that server has told an extension since, before another command, that it is not there. */
+static inline int fake_told_missing(const struct fake_command *since,
+                                    const struct fake_command *before) {
+  const struct fake_command *c;
+  for (c = since; c < before; c++)
+    if (c->kind == FAKE_EXTEND && c->server == since->server &&
+        fake_text_same(&c->value, &since->value) && strchr("$_", c->answer[0]))
+      return 1;
+  return 0;
+}
+
+/* True when no server ran two SETs with one value (R12); or, may_restore, none that it had no reason
+   for (R29): a new life, or that the value was not set there, or is not there any more. */
+static inline int fake_no_set_twice(const struct fake *f, int may_restore) {
   size_t i, k;
   for (i = 0; i < f->logged; i++) {
     const struct fake_command *a = &f->log[i];
     for (k = 0; a->kind == FAKE_SET && k < i; k++) {
       const struct fake_command *b = &f->log[k];
       if (b->kind != FAKE_SET || a->server != b->server) continue;
-      if (by_life && !(a->life == b->life && fake_sets(a) && fake_sets(b))) continue;
-      if (fake_text_same(&a->value, &b->value)) return 0;
+      if (!fake_text_same(&a->value, &b->value)) continue;
+      if (!may_restore || (a->life == b->life && fake_sets(b) && !fake_told_missing(b, a)))
+        return 0;
     }
   }
   return 1;

@@ -270,6 +270,12 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   v->young_until[server] = quarantined_until(s);
 }
 
+/* R12: the value may be set there again. */
+static inline void note_missing(const struct conn *n, const struct effect *e) {
+  long index = value_of(e->value, e->value_size);
+  if (index >= 0) W.value[index].set_life[n->server] = -1;
+}
+
 static inline void check_delete(struct conn *n, struct effect *e) {
   long old = value_of(e->old.value, e->old.value_size), given = value_of(e->value, e->value_size);
   int resource = resource_of(e->name, e->name_size);
@@ -289,6 +295,7 @@ static inline void check_effect(struct server *s, struct conn *n, struct effect 
   note(N_COMMAND, n->server, e->kind, e->kind ? value_of(e->value, e->value_size) : -1);
   if (e->key) e->key->set_at = W.now; /* set, or extended */
   if (e->kind == EFFECT_SET || e->kind == EFFECT_SET_REFUSED) check_set(s, n, e);
+  if (e->kind == EFFECT_NOT_EXTENDED) note_missing(n, e);
   if (e->kind == EFFECT_DELETED || e->kind == EFFECT_BLIND) check_delete(n, e);
 }
 
