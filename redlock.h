@@ -41,35 +41,37 @@
      (When something is due by the clock, a step reads from all of them anyway.) Stop watching a
      descriptor before it is closed: options.closing tells you in time.
 
-   OPTIONS, for the compiler: the same in every file that includes the header, or it does not link;
-   sizes are plain numbers
+   OPTIONS, for the compiler: the same in every file that includes the header
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
      REDLOCK_MAX_RESOURCE   128   bytes of a resource's name (1 to 4096)
      REDLOCK_MAX_COMMANDS   32    size of the command ring; a power of two, 4 or more
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
      REDLOCK_NO_POSIX             no system sockets and no options.tls: options.io must be given
-     REDLOCK_NO_DNS               numeric addresses only, no getaddrinfo: saves 52 bytes per server
-     REDLOCK_NO_TEXTS             every error text is ""
+     REDLOCK_NO_DNS               numeric addresses only, no getaddrinfo: saves 48 bytes per server
+     REDLOCK_NO_TEXTS             every error text is "", but "built with other REDLOCK_ sizes"
      REDLOCK_NO_QUARANTINE        no max_ttl_ms: if servers restart at will, two clients may hold
                                   one lock (R24); two entries with one run_id go unnoticed (R5)
      REDLOCK_NO_FENCING           no fencing tokens (R25); implied by REDLOCK_NO_QUARANTINE
      REDLOCK_NO_URL               no redis:// in the list: database 0 only, one password for all,
                                   no options.tls
-     REDLOCK_STATIC               every function is static to the file
+     REDLOCK_STATIC               all functions are static: define REDLOCK_IMPLEMENTATION in each
+                                  file
      REDLOCK_API                  what precedes each function, for a DLL; in C++ with extern "C"
      REDLOCK_ASSERT(truth)        checks invariants, as assert would; does nothing by default
-   The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
-   and lock then take about 1 KB together on 32 bits. For W locks in flight at once, allow
-   2 W + 2 commands: each takes about 64 bytes plus REDLOCK_MAX_RESOURCE. (REDLOCK_RING_BYTES of
-   0.1.0 is ignored.)
+   Sizes are plain numbers. Two files that see locks of different sizes do not link, and
+   redlock_init refuses a client of another size. The smallest useful sizes are 3, 16, 4 and 16:
+   with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client and lock then take about 1 KB together on
+   32 bits. For W locks in flight at once, allow 2 W + 2 commands, of REDLOCK_MAX_RESOURCE and about
+   80 bytes each (70 on 32 bits). (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
-     layer must outlive the client. One client belongs to one thread and one process (R17);
-     clients share nothing. A call while another is blocked or steps is INVALID, as far as can be
-     told without a mutex. Do not move or copy a client after redlock_init: every call on the copy
-     is INVALID. A lock belongs to the client while it is pending, kept, or decided but not yet
-     returned by redlock_step or redlock_wait: until then do not move, copy or free it.
+     layer must outlive the client. One client belongs to one thread and one process (R17; with an
+     io of your own, nothing notices a forked child); clients share nothing. A call while another is
+     blocked or steps is INVALID, as far as can be told without a mutex. Do not move or copy a
+     client after redlock_init: every call on the copy is INVALID. A lock belongs to the client
+     while it is pending, kept, or decided but not yet returned by redlock_step or redlock_wait:
+     until then do not move, copy or free it.
 
    ERRORS
      Calls return a redlock_status; its comments below say what to do about each.
@@ -296,8 +298,8 @@ typedef struct redlock_options {
                                   all clients and at least 4 * server_timeout_ms, and servers whose
                                   clocks agree within a quarter of it */
 #endif
-  const char *username;        /* for entries of the list without one; NULL = none */
-  const char *password;
+  const char *username;        /* for entries of the list without user and password; NULL = none */
+  const char *password;        /* for those without one; NULL = none */
   const redlock_io *io;        /* NULL = the sockets of the system, POSIX or Windows */
   const redlock_layer *tls;    /* for rediss:// in the list; NULL = none */
   /* Each may be NULL. The first two replace those of the io, be it yours or the system's. */
@@ -402,7 +404,8 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
                                               size_t lock_size);
 
 /* Looks the names up again, which may block; reconnects to a server whose address has changed.
-   INVALID if two entries turn out to be one address. With your own io: does nothing, OK. */
+   INVALID if two entries turn out to be one address: the later one then has none. With your own
+   io: does nothing, OK. */
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
 /* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
@@ -443,10 +446,11 @@ REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const 
 REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms);
 
 /* Deletes the key on every server where its value is still ours (R21). Whatever this returns, the
-   lock is no longer held from the call on. OK: a quorum has deleted it; the others are not waited
-   for, and what a new connection must carry to them may leave with a later call only. EXPIRED: it
-   was no longer ours; if servers had said so before, nothing is sent. NO_QUORUM: too few servers
-   answered; on the others its ttl frees the lock, if the release does not reach them before. */
+   lock is no longer held from the call on. OK: a quorum has deleted it, or did not have it; the
+   others are not waited for, and what a new connection must carry to them may leave with a later
+   call only. EXPIRED: it was no longer ours; if servers had said so before, nothing is sent.
+   NO_QUORUM: too few servers answered; on the others its ttl frees the lock, if the release does
+   not reach them before. */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
 /* The same without blocking: redlock_step does the rest. PENDING on success. Other
@@ -524,7 +528,7 @@ typedef struct redlock_server_info {
                               it is not known */
 } redlock_server_info;
 
-/* Fills *info; INVALID if there is no such server. */
+/* Fills *info; INVALID, without a text, if there is no such server. */
 REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
                                                  redlock_server_info *info);
 
@@ -722,7 +726,7 @@ struct redlock {
    R14 Reconnects back off at random. No SIGPIPE; close on exec.
    R15 Each server's last error is kept.
    R16 A minority changes neither the outcome nor, noticeably, the time, whatever it says.
-   R17 In a forked child no call does anything.
+   R17 In a forked child no call does anything (the sockets of the system).
    R18 An extension needs a quorum in time, checks the owner, and never shortens.
    R19 A failed extension changes nothing, unless it proves that the lock is lost.
    R20 max_hold_ms bounds the whole hold.

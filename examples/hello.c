@@ -28,6 +28,7 @@ static const char *advice(redlock_status status) {
   switch (status) {
     case REDLOCK_TAKEN: return "another client holds it: wait longer, or try later";
     case REDLOCK_NO_QUORUM: return "a majority of the servers must answer: see below";
+    case REDLOCK_EXPIRED: return "it took longer than the lock lasts: give it a longer ttl";
     case REDLOCK_INVALID: return "check the list of servers and the arguments";
     default: return "try again";
   }

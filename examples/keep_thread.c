@@ -86,6 +86,7 @@ static redlock_status keep_until_over(struct keeper *k, redlock *rl, redlock_loc
   if (status == REDLOCK_OK) return redlock_release(rl, lock);
   set_status(k, status);
   stop_work(k);
+  (void)redlock_release(rl, lock); /* after LIMIT it is still held */
   return status;
 }
 

@@ -80,8 +80,12 @@ static void start_next(redlock_lock *lock) {
   (void)snprintf(resource, sizeof resource, "order:%ld", count.started); /* it is copied */
   status = redlock_start_acquire(&client, lock, resource, TTL_MS, WAIT_MS);
   count.started++;
-  if (status == REDLOCK_PENDING) count.in_flight++;
-  else fprintf(stderr, "%s: %s\n", resource, redlock_server_error(&client, -1));
+  if (status == REDLOCK_PENDING) {
+    count.in_flight++;
+  } else {
+    count.refused++;
+    fprintf(stderr, "%s: %s\n", resource, redlock_server_error(&client, -1));
+  }
 }
 
 /* lock->operation says what was decided, lock->status how it ended. */

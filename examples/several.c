@@ -52,6 +52,7 @@ int main(int argc, char **argv) {
     done++;
     (void)redlock_wait(&client, 0); /* extends the locks when it is time */
   }
+  if (status == REDLOCK_OK && done < PIECES) status = REDLOCK_EXPIRED; /* one is lost */
   if (status == REDLOCK_INVALID) puts(redlock_server_error(&client, -1));
   while (count > 0) (void)redlock_release(&client, &locks[--count]); /* those that are held */
   redlock_close(&client);

@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* As short as they may be, for the show: yours will be longer. Every client has the same
-   max_ttl_ms, and every server's clock is kept right by NTP, within a quarter of it. */
+   max_ttl_ms, and every server's clock is kept right by NTP, within an eighth of it. */
 enum { TTL_MS = 1000, MAX_TTL_MS = 1000, WAIT_MS = 10000 };
 enum { ADDED, FAILED, REFUSED };
 
@@ -120,9 +120,10 @@ static int add(PGconn *db, uint64_t token, long long amount) {
 
 static int take_and_add(redlock *rl, PGconn *db, long long amount) {
   redlock_lock lock;
+  redlock_status status = redlock_acquire(rl, &lock, "invoice:42", TTL_MS, WAIT_MS);
   int result;
-  if (redlock_acquire(rl, &lock, "invoice:42", TTL_MS, WAIT_MS) != REDLOCK_OK) {
-    fprintf(stderr, "acquire: %s\n", redlock_strerror(lock.status));
+  if (status != REDLOCK_OK) { /* after INVALID nothing is in the lock, not even its status */
+    fprintf(stderr, "acquire: %s\n", redlock_strerror(status));
     return FAILED;
   }
   result = add(db, lock.token, amount);

@@ -16,7 +16,10 @@ static redlock_lock lock; /* it must not move while the client has it */
 static long left, granted, refused;
 
 static void start_next(void) {
-  if (left-- > 0) (void)redlock_start_acquire(&client, &lock, "loop", TTL_MS, WAIT_MS);
+  while (left-- > 0) {
+    if (redlock_start_acquire(&client, &lock, "loop", TTL_MS, WAIT_MS) == REDLOCK_PENDING) return;
+    refused++; /* it will not be returned by a step */
+  }
 }
 
 /* What was decided says l->operation, how it ended says l->status. */
@@ -39,7 +42,7 @@ static int begin(int argc, char **argv, void (*closing)(void *ctx, int server, i
   status = redlock_init(&client, servers, &options);
   left = argc > 2 ? strtol(argv[2], NULL, 10) : 1000;
   if (status == REDLOCK_OK) start_next();
-  else fprintf(stderr, "init: %s\n", redlock_strerror(status));
+  else fprintf(stderr, "init: %s\n", redlock_server_error(&client, -1));
   return status == REDLOCK_OK;
 }
 

@@ -1,6 +1,6 @@
 # manual.awk: makes redlock(3) of redlock.h: its first comment, whose headings are in capitals, and
 # then each declaration of the public part with its comment. What is private does not appear, nor
-# do the numbers of rules, such as (R7): tests/README.md, which has them, is not installed.
+# do the numbers of rules, such as (R7): what explains them is no part of the manual.
 #
 #   awk -v date=2026-11-22 -f manual.awk redlock.h >redlock.3
 
@@ -26,7 +26,10 @@ function section(text) {
   print roff(capital(text) ":")
 }
 
-function capital(text) { return toupper(substr(text, 1, 1)) substr(text, 2) }
+# But not a name such as max_ttl_ms.
+function capital(text) {
+  return text ~ /^[a-z]+_/ ? text : toupper(substr(text, 1, 1)) substr(text, 2)
+}
 
 # TEXTS MEANING, in two columns of which the second begins at 45
 function error(text) {
@@ -117,7 +120,8 @@ function block(from) {
 }
 
 {
-  sub(/ Numbers such as .*tests\/README\.md\./, "")
+  if (/^   in front of the map, far below\.$/) next
+  sub(/ Numbers such as .* name the rules that stand$/, "")
   gsub(/ \(R[0-9]+( to R[0-9]+)?\)/, "")
   gsub(/\(R[0-9]+; /, "(")
 }

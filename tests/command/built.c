@@ -181,7 +181,7 @@ TEST(manual_is_made_of_the_public_part) {
   CHECK_EQ(shell("cd $here/../../.. && make -s BUILD=$work $work/redlock.3 && "
                  "! grep -nE '(^|[^a-z])(rl_|RL_)' $work/redlock.3"), 0);
   /* Nor does it point to what is not installed. */
-  CHECK_EQ(shell("! grep -nE '(^|[^A-Z])R[0-9]|tests/' $work/redlock.3"), 0);
+  CHECK_EQ(shell("! grep -nE '(^|[^A-Z])R[0-9]|tests/|far below' $work/redlock.3"), 0);
   CHECK_EQ(shell("sed '/^#endif .* REDLOCK_H/,$d' $here/../../../redlock.h | "
                  "grep -oE 'redlock_[a-z_]+\\(' | sort -u | "
                  "while read -r call; do grep -qF \"$call\" $work/redlock.3 || echo $call; "
