@@ -165,16 +165,21 @@ TEST(what_an_operator_deletes_stays_deleted_behind_restarts) { /* R19 R29 */
   end_without_a_key();
 }
 
-/* Of three one has another's key, and the operator deletes that, and ours on one of two. */
+/* Of three one has another's key, and the operator deletes that, and ours on one of two. Its answer
+   is the first or the last that is read. */
 TEST(the_value_is_no_vote_where_anothers_was) { /* R19 R29 */
-  old_world();
-  occupy(2, 2, "r", FOREVER);
-  hold("r", TTL);
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK); /* it says that ours is not there */
-  forget_key(1, 2, "r");
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_NO_QUORUM);
-  CHECK(has_our_value(2));
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  int its;
+  for (its = 0; its <= 2; its += 2) {
+    old_world();
+    occupy(its, its, "r", FOREVER);
+    hold("r", TTL);
+    CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK); /* it says that ours is not there */
+    forget_key(its, its, "r");
+    forget_key(1, 1, "r");
+    CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_NO_QUORUM);
+    CHECK(has_our_value(its));
+    CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  }
 }
 
 /* Without a quarantine nothing is put where it was not. */
