@@ -67,6 +67,19 @@ TEST(r11_a_cancel_that_frees_room_wakes_the_queue) {
   end_without_a_key();
 }
 
+/* The ring is full of releases that nobody answers when a waiter's back-off is over. */
+TEST(r9_a_waiter_without_room_waits_no_longer_than_it_may) {
+  int i;
+  hold_five(60000);
+  occupy(0, 2, "r", 60000);
+  start_and_send(&lock, "r", 1000, 200);
+  run_for(1);
+  freeze(0, 2);
+  for (i = 0; i < 5; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  CHECK_WITHIN_MS(finish(&lock), REDLOCK_TAKEN, 200);
+  CHECK_EQ(sets(0), 6); /* it made one attempt */
+}
+
 /* Server 2 has set a key and takes no more bytes: the release waits for it until it is too old. */
 TEST(r11_a_command_that_ages_out_wakes_the_queue) {
   slow_world();

@@ -318,3 +318,30 @@ TEST(a_server_that_was_spared_all_is_asked_again) { /* R13 */
   occupy(0, 1, "next", 60000); /* so that it is needed */
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
 }
+
+/* A lock that waits keeps two connects under way, which hang. That is known by now: the next lock
+   does not find it out anew. */
+TEST(a_connect_that_is_overdue_is_not_waited_for) { /* R6 R13 R16 */
+  prepare(3);
+  SET_SERVERS(1, 2, connect_ms, FAKE_NEVER);
+  ready();
+  start_and_send(&other, "other", 60000, 60000);
+  run_for(2 * SERVER_TIMEOUT);
+  CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM, 1);
+  votes_are(&lock, 1, 2, REDLOCK_VOTE_UNREACHABLE);
+  CHECK_EQ(other.status, REDLOCK_PENDING);
+}
+
+/* Its first answer is overdue, though its socket has become full since. */
+TEST(a_socket_that_becomes_full_gives_no_more_time) { /* R13 R16 */
+  world(3);
+  freeze(2, 2);
+  hold("a", 60000);
+  run_for(SERVER_TIMEOUT - 10);
+  leave_room(2, 20);
+  hold("b", 60000);
+  run_for(12);
+  occupy(0, 0, "r", 60000); /* so that it is needed */
+  CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_TAKEN, 1);
+  votes_are(&lock, 2, 2, REDLOCK_VOTE_TIMEOUT);
+}
