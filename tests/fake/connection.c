@@ -152,6 +152,20 @@ TEST(a_slow_server_gets_no_set_that_is_older_than_its_ttl) { /* R12 (b) */
 
 TEST(a_slow_server_gets_no_set_that_was_released) { connect_late(30, 1, 0); } /* R12 (b) */
 
+/* Two are away, and are not to be tried again yet. */
+TEST(a_round_that_is_lost_as_it_begins_asks_nobody) { /* R6 R14 */
+  world(3);
+  take_away(1, 2);
+  while (fake.calls[FAKE_OPEN] < 16) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+    run_for(1);
+  }
+  run_for(1);
+  forget_log();
+  CHECK_IN_MS(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM, 0);
+  CHECK_EQ(sets(0), 0);
+}
+
 /* They have got the SET, and are back at once: their answers are void all the same. */
 TEST(a_majority_that_is_lost_decides_at_once) { /* R6 R12 R23 */
   world(3);

@@ -111,6 +111,19 @@ TEST(r11_a_part_of_a_command_pins_that_command_alone) {
   CHECK(elapsed_ms() <= 1);
 }
 
+/* The ring has no room for other releases; what nobody waits for may take what is spared. */
+TEST(r11_a_cancelled_release_takes_the_last_room) {
+  int i;
+  hold_five(60000);
+  freeze(0, 2);
+  for (i = 0; i < 5; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  run_for(10);
+  CHECK_EQ(redlock_cancel(&rl, &many[4]), REDLOCK_OK);
+  thaw(0, 2);
+  run_for(10);
+  end_without_a_key();
+}
+
 /* The ring is full of rounds that nobody answers: two releases, and extensions of two kept locks.
    A release that waits for room is dropped when it is cancelled, and its value lives until its
    ttl. */

@@ -101,6 +101,22 @@ TEST(only_a_restarted_server_gets_the_value) { /* R29: what an operator deletes 
   CHECK_EQ(sets(FAKE_ANY), 0);
 }
 
+/* Whenever its first attempts failed. */
+TEST(what_an_operator_deletes_of_a_lock_that_waited_stays_deleted) { /* R19 R29 */
+  int k;
+  for (k = 0; k < 16; k++) {
+    old_world();
+    fake_sleep(&fake, k);
+    occupy(0, 2, "r", 20);
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 1000), REDLOCK_OK);
+    forget_log();
+    forget_key(0, 0, "r");
+    extend();
+    extend();
+    CHECK_EQ(sets(FAKE_ANY), 0);
+  }
+}
+
 TEST(the_value_replaces_nobody_elses) { /* R29 */
   hold_and_restart();
   occupy(0, 0, "r", FOREVER);
@@ -384,6 +400,19 @@ TEST(a_stall_is_made_up_for) { /* R29 R13 */
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   thaw(0, 0);
   extend_often();
+}
+
+TEST(a_stalled_server_is_not_sent_the_value) { /* R29 R13 */
+  size_t moved;
+  hold_and_restart();
+  freeze(0, 0);
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &other, TTL), REDLOCK_OK); /* its SET is awaited */
+  run_for(SERVER_TIMEOUT + 10);
+  moved = fake.connection[fake.client[0].connection[0]].took;
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(fake.connection[fake.client[0].connection[0]].took, moved);
 }
 
 TEST(no_room_is_made_up_for) { /* R29 R11 */

@@ -83,6 +83,20 @@ TEST(a_late_set_is_undone_though_a_clock_failed) { /* R13 R7 */
   end_without_a_key();
 }
 
+/* It was not connected yet when the others granted the lock. */
+TEST(a_set_that_left_behind_the_grant_is_undone_too) { /* R13 R7 */
+  prepare(3);
+  fake.server[2].connect_ms = 20;
+  freeze(2, 2);
+  ready_and_hold(60000);
+  run_for(3 * SERVER_TIMEOUT);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  thaw(2, 2);
+  run_for(10);
+  CHECK_EQ(sets(2), 1);
+  end_without_a_key();
+}
+
 /* The bytes that leave for the last server from now on need so long. */
 static redlock_status take_sending_for(int64_t ms, const char *resource) {
   fake.server[4].request_ms = ms;
