@@ -137,6 +137,15 @@ TEST(the_limit_is_returned_once) { /* R20 */
   }
 }
 
+TEST(a_lock_that_was_returned_can_be_kept_again) { /* R20 */
+  held_for_kept(1000, 2000);
+  while (!handed_count) note(redlock_wait(&rl, 1000));
+  is_lost_once(&lock, REDLOCK_LIMIT);
+  CHECK_EQ(redlock_keep(&rl, &lock, 100000), REDLOCK_OK);
+  run_for(5000);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+}
+
 TEST(a_limit_that_is_past_already_ends_it) { /* R20 */
   int64_t end_at;
   held_for_kept(2000, 0);

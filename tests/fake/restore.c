@@ -153,6 +153,21 @@ TEST(a_server_that_had_anothers_key_gets_the_value) { /* R29 */
   }
 }
 
+TEST(what_is_deleted_where_anothers_key_was_stays_deleted) { /* R19 R29 */
+  old_world();
+  occupy(2, 2, "r", FOREVER);
+  hold("r", TTL);
+  extend();
+  forget_key(2, 2, "r");
+  extend();
+  CHECK(has_our_value(2));
+  forget_log();
+  forget_key(2, 2, "r");
+  extend();
+  extend();
+  CHECK_EQ(sets(2), 0);
+}
+
 /* All servers restart with their keys, one after the other: ours is there, so SETs set nothing. */
 static void keeps_on_reloaded(void) {
   int i;

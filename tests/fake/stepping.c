@@ -168,6 +168,19 @@ TEST(close_waits_for_nobody_in_vain) { /* R10 R13 R16 R21 */
 
 /* The sockets take a few bytes at a time; or the servers have closed the idle connections, and
    nobody has heard of it yet. */
+/* Nothing reads the clock between the pause and the close. */
+TEST(close_waits_as_long_behind_a_pause) { /* R21 */
+  world_with_lock(3, 60000);
+  run_for(5);
+  fake_sleep(&fake, 10000);
+  fake.server[1].reply_ms = 10;
+  fake.server[2].reply_ms = 20;
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  start_timing();
+  redlock_close(&rl);
+  CHECK_EQ(elapsed_ms(), 20);
+}
+
 TEST(close_waits_until_all_has_left) { /* R14 R21 */
   int lost;
   for (lost = 0; lost < 2; lost++) {
