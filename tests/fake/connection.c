@@ -203,8 +203,8 @@ TEST(an_unused_connection_serves_or_is_replaced) { /* R14 R16 */
   }
 }
 
-/* It is the first, and the server has closed it as it does with any that is idle: no SET goes there,
-   and the next connection is made at once. */
+/* It is the first, and the server has closed it as it does with any that is idle: no SET goes
+   there, and the next connection is made at once. */
 TEST(an_unused_connection_that_was_closed_is_no_failure) { /* R14 R16 */
   prepare(1);
   fake.server[0].connect_ms = SERVER_TIMEOUT + 10;
