@@ -32,6 +32,18 @@ TEST(an_extension_that_failed_goes_to_nobody_later) { /* R19 */
   CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 0);
 }
 
+TEST(an_extension_of_a_lost_lock_goes_to_nobody_later) { /* R19 R12 */
+  world_with_lock(3, TTL);
+  run_for(2);
+  fake.server[2].connect_ms = 20;
+  fake_reset(&fake, 2, FAKE_RST);
+  forget_key(0, 1, "r");
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_EXPIRED);
+  run_for(100);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 0);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_RELEASE), 1);
+}
+
 TEST(an_extension_past_the_limit_asks_for_nothing) { /* R20 */
   int64_t granted;
   int late;

@@ -141,7 +141,41 @@ TEST(a_slow_server_gets_a_granted_set_while_it_is_young) { /* R12 (b) */
   connect_late(SERVER_TIMEOUT + 10, 0, 0);
 }
 
+/* What it would set would outlive the lock. */
+TEST(a_slow_server_gets_no_set_that_is_older_than_its_ttl) { /* R12 (b) */
+  prepare(3);
+  fake.server[2].connect_ms = SERVER_TIMEOUT - 20;
+  ready_and_hold(SERVER_TIMEOUT - 25);
+  run_for(2000);
+  CHECK_EQ(sets(2), 0);
+}
+
 TEST(a_slow_server_gets_no_set_that_was_released) { connect_late(30, 1, 0); } /* R12 (b) */
+
+/* Two are away, and are not to be tried again yet. */
+TEST(a_round_that_is_lost_as_it_begins_asks_nobody) { /* R6 R14 */
+  world(3);
+  take_away(1, 2);
+  while (fake.calls[FAKE_OPEN] < 16) {
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+    run_for(1);
+  }
+  run_for(1);
+  forget_log();
+  CHECK_IN_MS(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM, 0);
+  CHECK_EQ(sets(0), 0);
+}
+
+/* They have got the SET, and are back at once: their answers are void all the same. */
+TEST(a_majority_that_is_lost_decides_at_once) { /* R6 R12 R23 */
+  world(3);
+  freeze(2, 2);
+  start_and_send(&lock, "r", 1000, 0);
+  reset(0, 1, FAKE_RST);
+  CHECK_IN_MS(finish(&lock), REDLOCK_NO_QUORUM, 0);
+  votes_are(&lock, 0, 1, REDLOCK_VOTE_UNREACHABLE);
+  CHECK_EQ(fake_open_count(&fake), 3);
+}
 
 TEST(a_connection_that_ends_while_idle_is_made_again) { /* R12 R14 R16 */
   world(3);
@@ -169,6 +203,20 @@ TEST(an_unused_connection_serves_or_is_replaced) { /* R14 R16 */
   }
 }
 
+/* It is the first, and the server has closed it as it does with any that is idle: no SET goes
+   there, and the next connection is made at once. */
+TEST(an_unused_connection_that_was_closed_is_no_failure) { /* R14 R16 */
+  prepare(1);
+  fake.server[0].connect_ms = SERVER_TIMEOUT + 10;
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(5000);
+  fake.server[0].connect_ms = 0;
+  fake_reset(&fake, 0, FAKE_FIN);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(fake.server[0].connections, 2);
+}
+
 TEST(late_replies_of_many_commands_are_dropped) { /* R8 R13 */
   int i;
   world(5);
@@ -190,4 +238,28 @@ TEST(many_locks_share_one_send_for_each_server) {
   CHECK_EQ(handed_count, 10);
   CHECK(fake.calls[FAKE_SEND] <= 2 * 3); /* two when the ring wraps */
   for (i = 0; i < 10; i++) CHECK_EQ(many[i].status, REDLOCK_OK);
+}
+
+static int sends_fail;
+
+static int send_in_vain(void *ctx, int server, const void *data, size_t size) {
+  return sends_fail && server < 2 ? -1 : fake_send(ctx, server, data, size);
+}
+
+/* Nothing else is wrong with these connections: no poll or recv says that they are broken. */
+TEST(a_send_that_fails_ends_the_connection) { /* R14 R16 */
+  static redlock_io io;
+  prepare(3);
+  io = *options.io;
+  io.send = send_in_vain;
+  options.io = &io;
+  sends_fail = 0;
+  ready_and_warm();
+  fake.most_calls = 10000;
+  sends_fail = 1;
+  CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM, 1);
+  votes_are(&lock, 0, 1, REDLOCK_VOTE_UNREACHABLE);
+  sends_fail = 0;
+  run_for(1000);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
 }

@@ -154,3 +154,16 @@ TEST(who_hangs_up_unanswered_may_want_tls) { /* R15 */
   if (!CHECK(strstr(redlock_server_error(&rl, 1), "no connection")))
     printf("    %s\n", redlock_server_error(&rl, 1));
 }
+
+/* What it said on an earlier connection is no news of the next. */
+TEST(an_error_of_an_earlier_connection_gives_way) { /* R15 */
+  world(3);
+  fake_answer(&fake, 0, FAKE_SET, 1, errors[0]);
+  take_and_release("r", 1000);
+  run_for(5);
+  CHECK(is_kept(0, errors[0]));
+  take_away(0, 0);
+  take_and_release("r", 1000);
+  run_for(50);
+  CHECK(strcmp(redlock_server_error(&rl, 0), "no connection") == 0);
+}

@@ -127,3 +127,26 @@ TEST(a_failure_that_is_heard_too_late_ends_the_hold) { /* R19 */
   run_for(5);
   CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
 }
+
+/* Two are extended in one turn, and one of them is returned: the other one's time runs out before
+   it is, while its keys still live. One server never had them. */
+TEST(an_extension_that_lapses_in_the_queue_is_expired) { /* R1 R19 */
+  redlock_lock *second;
+  world(3);
+  occupy(0, 0, "a", 60000);
+  occupy(0, 0, "b", 60000);
+  hold("a", 1000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "b", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_extend(&rl, &other, 1000), REDLOCK_PENDING);
+  second = still_queued();
+  forget_log();
+  fake_sleep(&fake, VALID(1000));
+  CHECK_EQ(fake_live_keys(&fake), 6);
+  run_for(1);
+  CHECK_EQ(handed_count, 1);
+  CHECK(handed[0] == second && second->status == REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, second), 0);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3); /* everywhere */
+  CHECK_EQ(fake_live_keys(&fake), 4);
+}

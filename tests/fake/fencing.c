@@ -68,6 +68,18 @@ TEST(tokens_rise_in_one_round_trip_each) { /* R25 */
   }
 }
 
+/* The answers to the round that only asks for them. */
+TEST(a_clock_that_was_not_known_is_not_off) { /* R25 R15 */
+  int i;
+  prepare_fenced(5);
+  ready();
+  start_and_send(&lock, "r", 1000, 0);
+  run_for(2);
+  CHECK_EQ(sets(0), 2);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+  for (i = 0; i < 5; i++) CHECK_EQ(redlock_server_error(&rl, i)[0], 0);
+}
+
 TEST(the_first_of_a_client_takes_two_rounds) { /* R25 */
   prepare_fenced(5);
   ready();

@@ -194,3 +194,22 @@ TEST(an_answer_to_what_has_not_left_is_none) { /* R4 R8 */
   run_for(200);
   CHECK_EQ(sets(FAKE_ANY), 0);
 }
+
+/* A server says as much as the whole handshake gets before it has taken all of it: none of that is
+   an answer. */
+TEST(no_answer_comes_ahead_of_its_question) { /* R4 R8 */
+  prepare(3);
+  freeze(2, 2);
+  fake.server[2].socket_room = 10;
+  fake.server[2].greeting = "-ERR 1\r\n-ERR 2\r\n-ERR 3\r\n-ERR 4\r\n";
+  ready_and_hold(60000);
+  run_for(5);
+  CHECK(fake.server[2].connections > 1);
+  fake.server[2].greeting = NULL;
+  fake.server[2].socket_room = SIZE_MAX;
+  thaw(2, 2);
+  run_for(1000);
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", 60000, 0), REDLOCK_OK);
+  run_for(5);
+  CHECK_EQ(fake_holders(&fake, "s"), 3);
+}

@@ -192,6 +192,20 @@ TEST(no_grant_is_handed_over_without_a_clock) { /* R1 R7 */
   CHECK_EQ(fake_holders(&fake, lost == &lock ? "a" : "b"), 0);
 }
 
+/* The steps that return the others are asked nothing new. */
+TEST(what_failed_is_said_with_each_lock) {
+  world(3);
+  start_two(TTL);
+  CHECK(redlock_step(&rl) == NULL);
+  fail_clock_at(1);
+  CHECK(redlock_step(&rl) != NULL);
+  CHECK(redlock_step(&rl) != NULL);
+  CHECK(lock.status == REDLOCK_SYSTEM && other.status == REDLOCK_SYSTEM);
+  CHECK(strcmp(redlock_server_error(&rl, -1), "our clock failed") == 0);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_server_error(&rl, -1)[0], 0);
+}
+
 TEST(an_extension_handed_over_without_a_clock_is_still_held) { /* R19 */
   redlock_lock *unsure;
   world(3);

@@ -67,6 +67,19 @@ TEST(r11_a_cancel_that_frees_room_wakes_the_queue) {
   end_without_a_key();
 }
 
+/* The ring is full of releases that nobody answers when a waiter's back-off is over. */
+TEST(r9_a_waiter_without_room_waits_no_longer_than_it_may) {
+  int i;
+  hold_five(60000);
+  occupy(0, 2, "r", 60000);
+  start_and_send(&lock, "r", 1000, 200);
+  run_for(1);
+  freeze(0, 2);
+  for (i = 0; i < 5; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  CHECK_WITHIN_MS(finish(&lock), REDLOCK_TAKEN, 200);
+  CHECK_EQ(sets(0), 6); /* it made one attempt */
+}
+
 /* Server 2 has set a key and takes no more bytes: the release waits for it until it is too old. */
 TEST(r11_a_command_that_ages_out_wakes_the_queue) {
   slow_world();
@@ -96,6 +109,19 @@ TEST(r11_a_part_of_a_command_pins_that_command_alone) {
   start_timing();
   hold("c", 60000);
   CHECK(elapsed_ms() <= 1);
+}
+
+/* The ring has no room for other releases; what nobody waits for may take what is spared. */
+TEST(r11_a_cancelled_release_takes_the_last_room) {
+  int i;
+  hold_five(60000);
+  freeze(0, 2);
+  for (i = 0; i < 5; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  run_for(10);
+  CHECK_EQ(redlock_cancel(&rl, &many[4]), REDLOCK_OK);
+  thaw(0, 2);
+  run_for(10);
+  end_without_a_key();
 }
 
 /* The ring is full of rounds that nobody answers: two releases, and extensions of two kept locks.

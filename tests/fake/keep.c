@@ -20,6 +20,17 @@ TEST(a_kept_lock_is_extended_at_half_of_its_validity) { /* R20 */
   CHECK_EQ(fake_holders(&fake, "r"), 5);
 }
 
+TEST(a_kept_lock_is_extended_by_its_longest_ttl) { /* R18 */
+  const struct fake_command *first;
+  world_with_lock(5, 2000);
+  CHECK_EQ(redlock_extend(&rl, &lock, 200), REDLOCK_OK); /* it leaves the longer one */
+  forget_log();
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  run_for(1100);
+  first = fake_nth(&fake, 0, FAKE_EXTEND, 0);
+  CHECK(first && first->ttl_ms == 2000);
+}
+
 /* Those that fall due first are extended first, however many wait for room. */
 TEST(many_are_kept_in_turn) { /* R11 R19 */
   static redlock_lock many[80];
@@ -126,6 +137,15 @@ TEST(the_limit_is_returned_once) { /* R20 */
   }
 }
 
+TEST(a_lock_that_was_returned_can_be_kept_again) { /* R20 */
+  held_for_kept(1000, 2000);
+  while (!handed_count) note(redlock_wait(&rl, 1000));
+  is_lost_once(&lock, REDLOCK_LIMIT);
+  CHECK_EQ(redlock_keep(&rl, &lock, 100000), REDLOCK_OK);
+  run_for(5000);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+}
+
 TEST(a_limit_that_is_past_already_ends_it) { /* R20 */
   int64_t end_at;
   held_for_kept(2000, 0);
@@ -181,6 +201,16 @@ TEST(a_clock_that_fails_does_not_put_the_loss_off) { /* R19 R27 */
   CHECK(redlock_step(&rl) == &lock);
   CHECK_EQ(lock.operation, REDLOCK_LOST);
   CHECK_EQ(lock.status, REDLOCK_EXPIRED);
+}
+
+/* Without a clock nobody can keep it. It is held on. */
+TEST(a_clock_that_fails_ends_the_keeping) { /* R2 R22 */
+  held_for_kept(1000, 0);
+  run_for(10);
+  fail_calls(FAKE_NOW, 1, 1);
+  take_all(&rl);
+  is_lost_once(&lock, REDLOCK_SYSTEM);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
 }
 
 TEST(a_release_hands_the_loss_back) { /* R21 */

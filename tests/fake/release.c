@@ -147,3 +147,18 @@ TEST(a_lock_of_an_earlier_client_is_released_alone) { /* R12 R21 */
   CHECK_EQ(other.status, REDLOCK_OK);
   CHECK_EQ(fake_holders(&fake, "r"), 0);
 }
+
+/* Its place in the ring of the earlier client is that of its own extension in the next one's: that
+   is no SET, and withheld from nobody. */
+TEST(an_extension_is_not_withheld_as_if_it_were_the_set) { /* R12 R18 R21 */
+  world(3);
+  redlock_close(&rl);
+  ready_and_hold(60000);
+  redlock_close(&rl);
+  ready();
+  fake.server[2].connect_ms = 20;
+  CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(50);
+  end_without_a_key();
+}

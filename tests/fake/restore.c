@@ -114,6 +114,22 @@ TEST(a_quorum_that_lost_the_key_loses_the_lock) { /* R29 R19 */
   end_without_a_key();
 }
 
+/* Whenever its first attempts failed. */
+TEST(what_an_operator_deletes_of_a_lock_that_waited_stays_deleted) { /* R19 R29 */
+  int k;
+  for (k = 0; k < 16; k++) {
+    old_world();
+    fake_sleep(&fake, k);
+    occupy(0, 2, "r", 20);
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 1000), REDLOCK_OK);
+    forget_log();
+    forget_key(0, 0, "r");
+    extend();
+    extend();
+    CHECK_EQ(sets(FAKE_ANY), 0);
+  }
+}
+
 TEST(the_value_replaces_nobody_elses) { /* R29 */
   hold_and_restart();
   occupy(0, 0, "r", FOREVER);
@@ -150,6 +166,21 @@ TEST(a_server_that_had_anothers_key_gets_the_value) { /* R29 */
   }
 }
 
+TEST(what_is_deleted_where_anothers_key_was_stays_deleted) { /* R19 R29 */
+  old_world();
+  occupy(2, 2, "r", FOREVER);
+  hold("r", TTL);
+  extend();
+  forget_key(2, 2, "r");
+  extend();
+  CHECK(has_our_value(2));
+  forget_log();
+  forget_key(2, 2, "r");
+  extend();
+  extend();
+  CHECK_EQ(sets(2), 0);
+}
+
 /* All servers restart with their keys, one after the other: ours is there, so SETs set nothing. */
 static void keeps_on_reloaded(void) {
   int i;
@@ -178,16 +209,21 @@ TEST(what_an_operator_deletes_stays_deleted_behind_restarts) { /* R19 R29 */
   end_without_a_key();
 }
 
-/* Of three one has another's key, and the operator deletes that, and ours on one of two. */
+/* Of three one has another's key, and the operator deletes that, and ours on one of two. Its answer
+   is the first or the last that is read. */
 TEST(the_value_is_no_vote_where_anothers_was) { /* R19 R29 */
-  old_world();
-  occupy(2, 2, "r", FOREVER);
-  hold("r", TTL);
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK); /* it says that ours is not there */
-  forget_key(1, 2, "r");
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_NO_QUORUM);
-  CHECK(has_our_value(2));
-  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  int its;
+  for (its = 0; its <= 2; its += 2) {
+    old_world();
+    occupy(its, its, "r", FOREVER);
+    hold("r", TTL);
+    CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK); /* it says that ours is not there */
+    forget_key(its, its, "r");
+    forget_key(1, 1, "r");
+    CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_NO_QUORUM);
+    CHECK(has_our_value(its));
+    CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  }
 }
 
 /* Without a quarantine nothing is put where it was not. */
@@ -392,6 +428,19 @@ TEST(a_stall_is_made_up_for) { /* R29 R13 */
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   thaw(0, 0);
   extend_often();
+}
+
+TEST(a_stalled_server_is_not_sent_the_value) { /* R29 R13 */
+  size_t moved;
+  hold_and_restart();
+  freeze(0, 0);
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &other, TTL), REDLOCK_OK); /* its SET is awaited */
+  run_for(SERVER_TIMEOUT + 10);
+  moved = fake.connection[fake.client[0].connection[0]].took;
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(fake.connection[fake.client[0].connection[0]].took, moved);
 }
 
 TEST(no_room_is_made_up_for) { /* R29 R11 */

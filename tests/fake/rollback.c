@@ -117,3 +117,27 @@ TEST(each_retry_is_rolled_back_with_its_own_value) { /* R7 R3 */
   }
   CHECK(!fake_key_at(&fake, 0, "r"));
 }
+
+/* The caller makes no other call. */
+TEST(a_roll_back_leaves_before_the_call_returns) { /* R7 */
+  world(3);
+  fail_calls(FAKE_WAIT, 1, 1);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_SYSTEM);
+  CHECK_EQ(sets(FAKE_ANY), 3);
+  fake_sleep(&fake, 5);
+  end_without_a_key();
+}
+
+/* The process stood still, and a server is back when the SET would have run out, not its release:
+   that is as old as the cancel. */
+TEST(a_roll_back_is_as_old_as_the_cancel) { /* R7 R12 (a) */
+  world(3);
+  start_and_send(&lock, "r", 1000, 0);
+  take_away(2, 2);
+  fake_sleep(&fake, 900);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  run_for(300);
+  fake.server[2].refuses = 0;
+  run_for(600);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_RELEASE), 1);
+}

@@ -83,6 +83,20 @@ TEST(a_late_set_is_undone_though_a_clock_failed) { /* R13 R7 */
   end_without_a_key();
 }
 
+/* It was not connected yet when the others granted the lock. */
+TEST(a_set_that_left_behind_the_grant_is_undone_too) { /* R13 R7 */
+  prepare(3);
+  fake.server[2].connect_ms = 20;
+  freeze(2, 2);
+  ready_and_hold(60000);
+  run_for(3 * SERVER_TIMEOUT);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  thaw(2, 2);
+  run_for(10);
+  CHECK_EQ(sets(2), 1);
+  end_without_a_key();
+}
+
 /* The bytes that leave for the last server from now on need so long. */
 static redlock_status take_sending_for(int64_t ms, const char *resource) {
   fake.server[4].request_ms = ms;
@@ -317,4 +331,31 @@ TEST(a_server_that_was_spared_all_is_asked_again) { /* R13 */
   fake.server[4].socket_room = SIZE_MAX;
   occupy(0, 1, "next", 60000); /* so that it is needed */
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
+}
+
+/* A lock that waits keeps two connects under way, which hang. That is known by now: the next lock
+   does not find it out anew. */
+TEST(a_connect_that_is_overdue_is_not_waited_for) { /* R6 R13 R16 */
+  prepare(3);
+  SET_SERVERS(1, 2, connect_ms, FAKE_NEVER);
+  ready();
+  start_and_send(&other, "other", 60000, 60000);
+  run_for(2 * SERVER_TIMEOUT);
+  CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM, 1);
+  votes_are(&lock, 1, 2, REDLOCK_VOTE_UNREACHABLE);
+  CHECK_EQ(other.status, REDLOCK_PENDING);
+}
+
+/* Its first answer is overdue, though its socket has become full since. */
+TEST(a_socket_that_becomes_full_gives_no_more_time) { /* R13 R16 */
+  world(3);
+  freeze(2, 2);
+  hold("a", 60000);
+  run_for(SERVER_TIMEOUT - 10);
+  leave_room(2, 20);
+  hold("b", 60000);
+  run_for(12);
+  occupy(0, 0, "r", 60000); /* so that it is needed */
+  CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_TAKEN, 1);
+  votes_are(&lock, 2, 2, REDLOCK_VOTE_TIMEOUT);
 }

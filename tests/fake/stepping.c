@@ -47,6 +47,30 @@ TEST(a_cancelled_extension_leaves_the_lock_held) { /* R19 */
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
 }
 
+/* One server has no room for it yet. */
+TEST(a_cancelled_extension_is_still_sent) { /* R12 R19 */
+  world_with_lock(3, 10000);
+  run_for(5);
+  fake.server[2].socket_room = 0;
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 20000), REDLOCK_PENDING);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+  fake.server[2].socket_room = SIZE_MAX;
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_EXTEND), 3);
+}
+
+/* It was decided, and not returned: its caller has never held it. */
+TEST(a_grant_that_is_cancelled_was_never_held) { /* R7 */
+  redlock_lock *second;
+  world(3);
+  start_two(10000);
+  second = still_queued();
+  CHECK_EQ(redlock_cancel(&rl, second), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, second, 10000), REDLOCK_INVALID);
+  CHECK_EQ(redlock_release(&rl, second), REDLOCK_INVALID);
+}
+
 /* Two are decided in one turn, and the caller asks again for the one it has not got back yet. */
 TEST(a_second_release_of_a_decided_one_is_told) { /* R21 */
   redlock_lock *second;
@@ -144,6 +168,19 @@ TEST(close_waits_for_nobody_in_vain) { /* R10 R13 R16 R21 */
 
 /* The sockets take a few bytes at a time; or the servers have closed the idle connections, and
    nobody has heard of it yet. */
+/* Nothing reads the clock between the pause and the close. */
+TEST(close_waits_as_long_behind_a_pause) { /* R21 */
+  world_with_lock(3, 60000);
+  run_for(5);
+  fake_sleep(&fake, 10000);
+  fake.server[1].reply_ms = 10;
+  fake.server[2].reply_ms = 20;
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  start_timing();
+  redlock_close(&rl);
+  CHECK_EQ(elapsed_ms(), 20);
+}
+
 TEST(close_waits_until_all_has_left) { /* R14 R21 */
   int lost;
   for (lost = 0; lost < 2; lost++) {

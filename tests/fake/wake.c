@@ -337,6 +337,50 @@ TEST(servers_that_err_are_polled) { /* R26 */
   CHECK(sets(0) > 40 && sets(0) < LONG / 50);
 }
 
+/* Each attempt finds the lock free, and its quorum when the time is up: no push will tell that the
+   servers are faster again. */
+TEST(a_quorum_that_comes_late_is_polled_for) { /* R26 R1 */
+  int i;
+  world_waking(3);
+  SET_SERVERS(0, 2, reply_ms, 40);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 40, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(LONG);
+  CHECK(sets(0) > 40);
+  for (i = 0; i < sets(0); i++) CHECK(!fake_nth(&fake, 0, FAKE_SET, i)->tracked);
+  SET_SERVERS(0, 2, reply_ms, 1);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+}
+
+/* The process stands still within its first attempt, for a hundred seconds. */
+TEST(a_pause_makes_no_back_off_longer) { /* R9 R26 */
+  world_waking(3);
+  occupy(0, 2, "r", HELD_MS);
+  start_waiter();
+  CHECK(redlock_step(&rl) == NULL);
+  fake_sleep(&fake, 100000);
+  run_for(4 * SERVER_TIMEOUT);
+  CHECK(sets(0) >= 2);
+}
+
+/* It is told just before its time is up: the last attempt is made then, and not in its turn. */
+TEST(a_push_makes_no_wait_longer) { /* R9 R26 */
+  int i, k, before;
+  for (k = 1; k <= 10; k++) {
+    world_waking(3);
+    SET_SERVERS(0, 2, reply_ms, 20);
+    occupy(0, 2, "r", HELD_MS);
+    start_timing();
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 1000), REDLOCK_PENDING);
+    run_for(1000 - 20 - k); /* a push takes as long as a reply */
+    before = sets(0);
+    fake.seed = (uint64_t)k; /* for another turn */
+    for (i = 0; i < 3; i++) fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n_\r\n");
+    CHECK_EQ(finish(&lock), REDLOCK_TAKEN);
+    CHECK(elapsed_ms() <= 1000 + SERVER_TIMEOUT);
+    CHECK_EQ(sets(0), before + 1);
+  }
+}
+
 TEST(lost_pushes_cost_a_back_off) { /* R26 */
   prepare_waking(3);
   SET_SERVERS(0, 2, loses_pushes, 1);

@@ -123,3 +123,19 @@ TEST(votes_tell_how_each_server_failed) { /* R23 */
   CHECK_EQ(lock.votes[3], REDLOCK_VOTE_UNREACHABLE);
   CHECK_EQ(lock.votes[4], REDLOCK_VOTE_ERROR);
 }
+
+/* They have the same time, and the last two alone got the SET: one connect hangs, and one server
+   says nothing to the handshake. */
+TEST(votes_tell_whether_the_set_got_there) { /* R10 R23 */
+  prepare(5);
+  SET_SERVERS(0, 4, store.password, "secret");
+  options.password = "secret";
+  fake.server[1].connect_ms = FAKE_NEVER;
+  freeze(2, 2);
+  servers_answer(3, 4, FAKE_SET, 1, NULL);
+  ready();
+  CHECK_IN_MS(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM, SERVER_TIMEOUT);
+  votes_are(&lock, 0, 0, REDLOCK_VOTE_YES);
+  votes_are(&lock, 1, 2, REDLOCK_VOTE_UNREACHABLE);
+  votes_are(&lock, 3, 4, REDLOCK_VOTE_TIMEOUT);
+}
