@@ -2956,15 +2956,14 @@ static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status 
                           status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
 }
 
-/* The servers whose votes are answers to the SET of the round. */
+/* The servers that have answered the SET of the round; those that said no need no mention, since
+   they are not in maybe_set. */
 static rl_mask rl_answered_by(const redlock *rl, const redlock_lock *lock) {
   const rl_server *s;
   rl_mask answered = 0;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
-    if (vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_TAKEN || vote == REDLOCK_VOTE_ERROR ||
-        rl_is_token_refused(vote))
-      answered |= s->bit;
+    if (vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_ERROR) answered |= s->bit;
   }
   return answered;
 }

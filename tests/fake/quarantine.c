@@ -36,6 +36,21 @@ TEST(a_young_server_does_not_vote) { /* R24 */
     }
 }
 
+/* Its SET would be void, since T1 is in the quarantine. */
+TEST(one_that_ends_in_the_handshake_is_not_waited_for) { /* R6 R24 */
+  prepare_started(3, 1000000);
+  options.server_timeout_ms = 3000;
+  fake.server[0].started_at = now() - MAX_TTL - 1000;
+  fake.server[0].connect_ms = 1500;
+  occupy(1, 1, "r", 60000);
+  ready();
+  start_timing();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 5000, 0), REDLOCK_TAKEN);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
+  CHECK_EQ(sets(0), 0);
+  CHECK(elapsed_ms() < options.server_timeout_ms);
+}
+
 /* Without a clock nobody knows since when it has been up. */
 TEST(whose_uptime_no_clock_times_does_not_vote) { /* R24 R2 */
   prepare_started(3, 1000000);

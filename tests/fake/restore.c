@@ -114,22 +114,6 @@ TEST(a_quorum_that_lost_the_key_loses_the_lock) { /* R29 R19 */
   end_without_a_key();
 }
 
-/* Whenever its first attempts failed. */
-TEST(what_an_operator_deletes_of_a_lock_that_waited_stays_deleted) { /* R19 R29 */
-  int k;
-  for (k = 0; k < 16; k++) {
-    old_world();
-    fake_sleep(&fake, k);
-    occupy(0, 2, "r", 20);
-    CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 1000), REDLOCK_OK);
-    forget_log();
-    forget_key(0, 0, "r");
-    extend();
-    extend();
-    CHECK_EQ(sets(FAKE_ANY), 0);
-  }
-}
-
 TEST(the_value_replaces_nobody_elses) { /* R29 */
   hold_and_restart();
   occupy(0, 0, "r", FOREVER);
@@ -164,21 +148,6 @@ TEST(a_server_that_had_anothers_key_gets_the_value) { /* R29 */
     run_for(10);
     end_without_a_key();
   }
-}
-
-TEST(what_is_deleted_where_anothers_key_was_stays_deleted) { /* R19 R29 */
-  old_world();
-  occupy(2, 2, "r", FOREVER);
-  hold("r", TTL);
-  extend();
-  forget_key(2, 2, "r");
-  extend();
-  CHECK(has_our_value(2));
-  forget_log();
-  forget_key(2, 2, "r");
-  extend();
-  extend();
-  CHECK_EQ(sets(2), 0);
 }
 
 /* All servers restart with their keys, one after the other: ours is there, so SETs set nothing. */
@@ -290,6 +259,145 @@ TEST(a_server_that_comes_late_gets_the_value_too) { /* R29 */
   run_for(MAX_TTL);
   CHECK(has_our_value(0));
   CHECK_EQ(sets(0), 1);
+}
+
+/* ---- Who does not hold it yet, or any more ---- */
+
+/* Long after all is well again, server 1 restarts: then server 0 must hold the key. */
+static void outlives_a_restart(void) {
+  run_for(2 * MAX_TTL);
+  CHECK_EQ(handed_count, 0);
+  CHECK(has_our_value(0));
+  restart(1, 1);
+  run_for(MAX_TTL + 2 * TTL);
+  CHECK_EQ(handed_count, 0);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+}
+
+static void keep(void) {
+  hold("r", TTL);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+}
+
+static void keep_and_restart(void) {
+  old_world();
+  keep();
+  restart_seen(0);
+}
+
+TEST(a_server_that_connects_late_gets_the_value) { /* R29 */
+  prepare_old(3);
+  fake.server[0].connect_ms = 1000;
+  ready();
+  keep();
+  run_for(2000);
+  fake.server[0].connect_ms = 0;
+  outlives_a_restart();
+}
+
+TEST(a_server_that_refused_at_the_grant_gets_the_value) { /* R29 */
+  old_world();
+  take_away(0, 0);
+  keep();
+  run_for(500);
+  fake.server[0].refuses = 0;
+  outlives_a_restart();
+}
+
+/* Other locks have taken its slot in the ring, while a handshake was not over. */
+TEST(a_server_whose_set_was_retired_gets_the_value) { /* R29 R11 */
+  int i;
+  prepare_old(3);
+  fake.server[0].reply_ms = 40;
+  ready();
+  keep();
+  for (i = 0; i < 30; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &other, numbered(i), 1000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
+  }
+  fake.server[0].reply_ms = 1;
+  outlives_a_restart();
+}
+
+TEST(the_value_that_a_stall_kept_back_is_sent_later) { /* R29 R13 */
+  keep_and_restart();
+  freeze(0, 0);
+  leave_room(0, 0);
+  run_for(TTL / 2 + 200);
+  fake.server[0].socket_room = 1000000;
+  thaw(0, 0);
+  outlives_a_restart();
+}
+
+TEST(the_value_that_a_lost_connection_kept_back_is_sent_later) { /* R29 R12 */
+  keep_and_restart();
+  fake.server[0].socket_room = 0;
+  while (!fake_count(&fake, 1, FAKE_EXTEND)) run_for(1);
+  take_away(0, 0);
+  run_for(4 * SERVER_TIMEOUT);
+  fake.server[0].refuses = 0;
+  fake.server[0].socket_room = 1000000;
+  outlives_a_restart();
+}
+
+/* It is withheld when its extension has ended, and the next one brings another. */
+TEST(the_value_that_waits_is_sent_once) { /* R29 R12 */
+  int i;
+  hold_and_restart();
+  fake.server[0].socket_room = 0;
+  for (i = 0; i < 3; i++) CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  fake.server[0].socket_room = 1000000;
+  extend();
+  extend();
+  CHECK_EQ(sets(0), 1);
+}
+
+/* At the grant, or when the value comes again. */
+TEST(a_server_that_answered_with_an_error_gets_the_value) { /* R29 R15 */
+  static const char text[] = "-NOREPLICAS Not enough good replicas to write.\r\n";
+  old_world();
+  fake_answer(&fake, 0, FAKE_SET, 1, text);
+  keep();
+  outlives_a_restart();
+  keep_and_restart();
+  fake_answer(&fake, 0, FAKE_SET, 2, text);
+  fake_answer(&fake, 0, FAKE_EXTEND, 2, text);
+  outlives_a_restart();
+}
+
+/* Its key has run out there. Perhaps it answered late, when its lock was neither kept nor being
+   extended. */
+TEST(a_server_that_was_cut_off_for_a_ttl_gets_the_value) { /* R29 */
+  int late;
+  for (late = 0; late < 2; late++) {
+    old_world();
+    fake.server[0].reply_ms = late ? 20 : 1;
+    hold("r", TTL);
+    run_for(40);
+    CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+    run_for(TTL);
+    take_away(0, 0);
+    run_for(2 * TTL);
+    fake.server[0].refuses = 0;
+    fake.server[0].reply_ms = 1;
+    outlives_a_restart();
+  }
+}
+
+/* Its answer is lost with a connection, and it may still come to set the value. */
+TEST(a_set_that_was_not_answered_is_not_sent_again) { /* R29 R12 R28 */
+  int i;
+  hold_and_restart();
+  freeze(0, 0);
+  CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
+  reset(0, 0, FAKE_RST);
+  thaw(0, 0);
+  for (i = 0; i < 4; i++) {
+    warm();
+    extend();
+  }
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_QUARANTINED);
+  CHECK_EQ(sets(0), 0);
 }
 
 /* ---- Tokens ---- */

@@ -511,3 +511,30 @@ TEST(answers_that_come_too_late_are_polled) { /* R26 R9 */
   run_for(LONG);
   CHECK(sets(0) < LONG / 50 && sets(0) > LONG / 500);
 }
+
+/* A waiter's round fails while server 0, which was sent the SET, is overdue with an earlier answer
+   (TIMEOUT): 1 and 2 say TAKEN. It lingers. Server 0 says yes after all: with 3 and 4, whose answers
+   take 30 ms of their 50, that may be a quorum. They are not late. */
+TEST(a_round_that_is_open_again_has_its_whole_time) { /* R6 R10 R26 */
+  int sets_before;
+  world_waking(5);
+  occupy(0, 4, "r", HELD_MS);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(300);
+  freeze(0, 0);
+  CHECK_EQ(redlock_start_acquire(&rl, &other, "o", 60000, 0), REDLOCK_PENDING);
+  run_for(8);
+  SET_SERVERS(1, 2, reply_ms, 5);
+  SET_SERVERS(3, 4, reply_ms, 30);
+  forget_key(0, 0, "r");
+  forget_key(3, 4, "r");
+  fake_push(&fake, 1, ">2\r\n$10\r\ninvalidate\r\n_\r\n"); /* a third of the pushes that wake it */
+  for (sets_before = sets(3); sets(3) == sets_before;) run_for(1);
+  while (lock.votes[0] != REDLOCK_VOTE_TIMEOUT) run_for(1);
+  votes_are(&lock, 1, 2, REDLOCK_VOTE_TAKEN);
+  votes_are(&lock, 3, 4, REDLOCK_VOTE_NONE);
+  fake_thaw(&fake, 0);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(redlock_server_error(&rl, 3)[0], 0);
+  CHECK_EQ(sets(3), sets_before + 1); /* by this attempt */
+}
