@@ -40,7 +40,7 @@ TEST(a_young_server_does_not_vote) { /* R24 */
 TEST(one_that_ends_in_the_handshake_is_not_waited_for) { /* R6 R24 */
   prepare_started(3, 1000000);
   options.server_timeout_ms = 3000;
-  fake.server[0].started_at = now() - MAX_TTL - 1000;
+  fake.server[0].started_at = now() - MAX_TTL - 2000;
   fake.server[0].connect_ms = 1500;
   occupy(1, 1, "r", 60000);
   ready();
