@@ -829,8 +829,8 @@ struct redlock {
    release. A retry, or an extra round (R25), is another command, with another value. Only
    rl_restore appends another SET of the same value (R29): for servers that were not sent it in this
    life, or have answered it and then said that it is not there (maybe_set, rl_note_key). So that
-   it knows, with max_ttl_ms a SET that is unsent at the grant, or when the extension behind it
-   ends, is not sent any more. What starts later than a SET's own T1 is not sent it.
+   it knows, with max_ttl_ms what is unsent of a SET when its lock leaves the client's lists is not
+   sent any more (rl_leave). What starts later than a SET's own T1 is not sent it.
 
    A failed round (rl_fail_round) or a cancelled one (rl_cancel) leaves nothing behind where no byte
    of its SET was sent, or the server said TAKEN, LOW or CLOCK: nothing was set there. Elsewhere a
@@ -1903,8 +1903,8 @@ static redlock_lock *rl_find_held(const redlock *rl, const rl_command *c) {
 }
 
 /* Withholds the lock's last SET from the servers that were sent no byte of it; returns them. The
-   lock is being released: then they need no release either (R12). Or an extension has ended, and
-   the next one restores there (R29). Of a lock of another client, its place is another's. */
+   lock is being released: then they need no release either (R12). Or an extension restores it
+   there, now or later (R29). Of a lock of another client, its place is another's. */
 static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock) {
   rl_command *set = rl_command_at(rl, lock->set_place);
   rl_mask withheld = 0;
@@ -2730,7 +2730,6 @@ static rl_command *rl_end_round(redlock *rl, redlock_lock *lock) {
   rl_command *c = lock->command;
   REDLOCK_ASSERT(c->lock == lock);
   c->lock = RL_NULL;
-  if (RL_MAX_TTL(rl) && c->kind == RL_TASK_EXTEND) (void)rl_withhold_set(rl, lock);
   rl_set_phase(rl, lock, RL_PHASE_BACKOFF);
   return c;
 }
@@ -2981,9 +2980,8 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   } else if (status != REDLOCK_OK) {
     rl_fail_round(rl, lock, status, 0);
   } else {
-    rl_command *c = rl_end_round(rl, lock);
-    if (RL_MAX_TTL(rl)) c->unsent_to = 0; /* an extension sends it (R29) */
-    lock->maybe_set |= c->unsent_to;      /* servers that may still be sent it */
+    const rl_command *c = rl_end_round(rl, lock);
+    if (!RL_MAX_TTL(rl)) lock->maybe_set |= c->unsent_to; /* they may still be sent it */
     rl_store_token(lock, c);
     lock->deadline_ms = deadline;
     lock->is.hold.grant_t1_ms = lock->t1_ms;
@@ -3165,6 +3163,7 @@ static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
   }
   rl_mask_remove(&to, lock->maybe_set);
   if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return 0;
+  (void)rl_withhold_set(rl, lock);
   rl_mask_remove(&lock->is.hold.answered_by, to);
   lock->set_place = rl->ring_tail;
   (void)rl_append_command(rl, lock, RL_TASK_SET, to);
@@ -3302,6 +3301,13 @@ static void rl_release_detached(redlock *rl, redlock_lock *lock) {
     (void)rl_append_for_all(rl, lock, RL_TASK_RELEASE);
 }
 
+/* Takes a lock out of the client's lists. R29: with max_ttl_ms, what is unsent of its SET is not
+   sent any more, since nobody could note that it was. */
+static void rl_leave(redlock *rl, redlock_lock *lock) {
+  if (RL_MAX_TTL(rl)) (void)rl_withhold_set(rl, lock);
+  rl_set_phase(rl, lock, RL_PHASE_IDLE);
+}
+
 /* Takes a lock out of the client, as documented at redlock_cancel. What is unsent of a SET is not
    sent any more; of an extension, until it is too old. */
 static void rl_cancel(redlock *rl, redlock_lock *lock) {
@@ -3311,7 +3317,7 @@ static void rl_cancel(redlock *rl, redlock_lock *lock) {
     rl_command *c = rl_end_round(rl, lock);
     if (c->kind == RL_TASK_SET) c->unsent_to = 0;
   }
-  rl_set_phase(rl, lock, RL_PHASE_IDLE);
+  rl_leave(rl, lock);
   rl->work_pending = 1; /* R11: there may be room now */
   if (voting && lock->has_reserved_slot) rl_roll_back(rl, lock);
   else if (unsent || lock->has_reserved_slot) rl_release_detached(rl, lock);
@@ -3465,7 +3471,7 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
     rl_roll_back(rl, lock);
   }
   rl_free_reserved_slot(rl, lock);
-  rl_set_phase(rl, lock, RL_PHASE_IDLE);
+  rl_leave(rl, lock);
   lock->urgent = 0;
   rl->last_returned = lock;
   return 1;
