@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Can a value be adopted twice if its holder sends it again to restarted servers (R28, R29)?
 
-A count of o's, without time: keys never expire, votes of young servers count, messages take any
+A count of o's, without time: keys expire by the rule 'again' alone, votes of young servers count, messages take any
 time. All of that allows more than the servers do, so 'holds' is safe; 'broken' says what the rule
 is for. N servers; the giver G holds o at all of them (or its SET for the last is still under way),
 may hand it over at any moment, and each server may restart: its key and what its connections
@@ -11,7 +11,9 @@ come at any time, or never. Violation: both B and C are granted.
 
 rule  'never'   no SET but the first
       'life'    G sends one SET of o to each life of a server (R29)
-      'again'   and another once the last one has run there and set nothing (R29)
+      'again'   and another once the last one has run there, and o is missing: another's key stood
+                there, or o was deleted or has run out, which it may do at any time (R29)
+      'unheard' the same, though the last one may still be under way
       'young'   G may send several to one life, as long as it is young
 taken  where the first SET is still under way, another's key may stand, and go
 stops  G sends nothing more once it has handed over; False: it goes on"""
@@ -58,11 +60,15 @@ class Hand:
                     yield 'G sends o to %d' % i, at(i, (v, sets + 1, keeps, sb, sc))
             if self.rule == 'young' and may:
                 yield '%d is old' % i, at(i, (v, sets, 0, sb, sc))
+            if self.rule in ('again', 'unheard'):
+                if v == 'o':
+                    yield 'o runs out at %d' % i, at(i, ('-', sets, may, sb, sc))
+                elif sends and not may and (sets == 0 or self.rule == 'unheard'):
+                    yield 'G hears that o is missing at %d' % i, at(i, (v, sets, 1, sb, sc))
             if v == 'x':
                 yield "another's key goes at %d" % i, at(i, ('-', sets, may, sb, sc))
             if sets:
-                again = 1 if self.rule == 'again' and v != '-' else may
-                yield 'SET o at %d' % i, at(i, ('o' if v == '-' else v, sets - 1, again, sb, sc))
+                yield 'SET o at %d' % i, at(i, ('o' if v == '-' else v, sets - 1, may, sb, sc))
                 yield 'SET o to %d is lost' % i, at(i, (v, sets - 1, may, sb, sc))
             for k, x in ((0, sb), (1, sc)):
                 mine = 'bc'[k]
@@ -116,11 +122,13 @@ run('one SET to each life, G stops; one restart', 'holds', rule='life', restarts
 run('one SET to each life, G stops; one restart, a SET under way', 'holds', rule='life',
     restarts=1)
 run('the same without an extension that was won', 'holds', rule='life', restarts=1, wins=False)
-run('another SET where the last set nothing, G stops; one restart', 'holds', rule='again', restarts=1,
+run('another SET where o is missing, G stops; one restart', 'holds', rule='again', restarts=1,
     late=0)
 run("the same, a SET under way that meets another's key", 'holds', rule='again', restarts=1,
     taken=True)
 run('the same without an extension that was won', 'holds', rule='again', restarts=1, wins=False)
+run('another SET where o is missing, though the last may be under way', 'broken', rule='unheard',
+    restarts=1, late=0)
 run('several SETs to one life, while it is young', 'broken', rule='young', restarts=1, late=0)
 run('one SET to each life, G does not stop', 'broken', rule='life', stops=False, restarts=1, late=0,
     wins=False)
@@ -129,6 +137,6 @@ run('the same, after won extensions alone', 'broken', rule='life', stops=False, 
 if explore.LONG:
     run('one SET to each life, G stops; two restarts', 'holds', rule='life', restarts=2, late=0,
         wins=False)
-    run('another SET where the last set nothing, G stops; two restarts', 'holds', rule='again',
+    run('another SET where o is missing, G stops; two restarts', 'holds', rule='again',
         restarts=2, late=0, wins=False)
 explore.end()
