@@ -192,8 +192,8 @@ static inline int fake_told_missing(const struct fake_command *since,
   return 0;
 }
 
-/* True when no server ran two SETs with one value (R12); or, may_restore, none that it had no reason
-   for (R29): a new life, or that the value was not set there, or is not there any more. */
+/* True when no server ran two SETs with one value (R12); or, may_restore, none without a reason
+   (R29): a new life, or that the value was not set there, or is not there any more. */
 static inline int fake_no_set_twice(const struct fake *f, int may_restore) {
   size_t i, k;
   for (i = 0; i < f->logged; i++) {

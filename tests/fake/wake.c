@@ -513,8 +513,8 @@ TEST(answers_that_come_too_late_are_polled) { /* R26 R9 */
 }
 
 /* A waiter's round fails while server 0, which was sent the SET, is overdue with an earlier answer
-   (TIMEOUT): 1 and 2 say TAKEN. It lingers. Server 0 says yes after all: with 3 and 4, whose answers
-   take 30 ms of their 50, that may be a quorum. They are not late. */
+   (TIMEOUT): 1 and 2 say TAKEN. It lingers. Server 0 says yes after all: with 3 and 4, whose
+   answers take 30 ms of their 50, that may be a quorum. They are not late. */
 TEST(a_round_that_is_open_again_has_its_whole_time) { /* R6 R10 R26 */
   int sets_before;
   world_waking(5);
