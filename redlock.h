@@ -2933,6 +2933,7 @@ static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status
 /* The lock is no longer ours. It is decided once its release is in the ring. */
 static void rl_abandon(redlock *rl, redlock_lock *lock) {
   if (lock->phase == RL_PHASE_VOTING) rl_end_round(rl, lock)->unsent_to = 0;
+  if (RL_MAX_TTL(rl)) (void)rl_withhold_set(rl, lock);
   lock->deadline_ms = 0;
   rl_enqueue(rl, lock, RL_TASK_ABANDON);
 }
@@ -2956,7 +2957,7 @@ static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status 
 }
 
 /* The servers that have answered the SET of the round; those that said no need no mention, since
-   they are not in maybe_set. */
+   they are not in maybe_set. An ERROR may be that of a handshake before the SET. */
 static rl_mask rl_answered_by(const redlock *rl, const redlock_lock *lock) {
   const rl_server *s;
   rl_mask answered = 0;
@@ -2964,6 +2965,7 @@ static rl_mask rl_answered_by(const redlock *rl, const redlock_lock *lock) {
     redlock_vote vote = lock->votes[s->index];
     if (vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_ERROR) answered |= s->bit;
   }
+  rl_mask_remove(&answered, lock->command->awaited_from);
   return answered;
 }
 

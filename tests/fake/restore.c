@@ -401,6 +401,51 @@ TEST(a_set_that_was_not_answered_is_not_sent_again) { /* R29 R12 R28 */
   CHECK_EQ(sets(0), 0);
 }
 
+/* An ERROR of its first handshake is no answer to the SET that the second has let out. */
+TEST(an_error_of_a_handshake_answers_no_set) { /* R29 R12 R28 */
+  int i;
+  prepare_old(3);
+  fake_answer(&fake, 0, FAKE_INFO, 1, "-LOADING Redis is loading the dataset in memory\r\n");
+  SET_SERVERS(1, 2, reply_ms, 15);
+  ready();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_PENDING);
+  while (fake_count(&fake, 0, FAKE_INFO) < 4) run_for(1);
+  fake.server[0].request_ms = 400;
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
+  reset(0, 0, FAKE_FIN); /* the SET arrives all the same */
+  fake.server[0].request_ms = 0;
+  for (i = 0; i < 4; i++) extend();
+  run_for(500);
+  CHECK_EQ(sets(0), 1);
+}
+
+/* Two say that it is not there, while the value waits for a full socket, and the release for a full
+   ring. Then the server takes bytes, and stands still. */
+TEST(the_value_of_a_lost_lock_does_not_leave) { /* R29 R7 R13 */
+  static redlock_lock many[40];
+  int i;
+  hold_and_restart();
+  fake.server[0].thaw_at = now() + 60;
+  CHECK_EQ(redlock_acquire(&rl, &other, "s", TTL, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_extend(&rl, &other, TTL), REDLOCK_OK);
+  leave_room(0, 0);
+  fake_sleep(&fake, 10);
+  SET_SERVERS(1, 2, reply_ms, 30);
+  forget_key(1, 2, "r");
+  CHECK_EQ(redlock_start_extend(&rl, &lock, TTL), REDLOCK_PENDING);
+  memset(many, 0, sizeof many);
+  for (i = 0; i < 40; i++)
+    CHECK_EQ(redlock_start_acquire(&rl, &many[i], numbered(i), 1000, 0), REDLOCK_PENDING);
+  run_for(31);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+  fake.server[0].socket_room = 1000000;
+  fake.server[0].thaw_at = now() + 600;
+  run_for(800);
+  CHECK_EQ(lock.status, REDLOCK_EXPIRED);
+  CHECK(!fake_key_at(&fake, 0, "r"));
+}
+
 /* ---- Tokens ---- */
 
 TEST(the_value_goes_as_a_plain_set_with_tokens_too) { /* R29 R25 */
