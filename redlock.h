@@ -2958,14 +2958,14 @@ static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status 
 
 /* The servers that have answered the SET of the round; those that said no need no mention, since
    they are not in maybe_set. An ERROR may be that of a handshake before the SET. */
-static rl_mask rl_answered_by(const redlock *rl, const redlock_lock *lock) {
+static rl_mask rl_answered_by(const redlock *rl, const redlock_lock *lock, const rl_command *set) {
   const rl_server *s;
   rl_mask answered = 0;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
     if (vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_ERROR) answered |= s->bit;
   }
-  rl_mask_remove(&answered, lock->command->awaited_from);
+  rl_mask_remove(&answered, set->awaited_from | set->unsent_to);
   return answered;
 }
 
@@ -2988,7 +2988,7 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     lock->deadline_ms = deadline;
     lock->is.hold.grant_t1_ms = lock->t1_ms;
     lock->is.hold.max_hold_ms = rl->options.max_hold_ms;
-    lock->is.hold.answered_by = rl_answered_by(rl, lock);
+    lock->is.hold.answered_by = rl_answered_by(rl, lock, c);
     lock->ever_granted = 1;
     lock->wake_mode = RL_WAKE_POLL;
     rl_decide(rl, lock, REDLOCK_OK);

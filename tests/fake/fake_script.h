@@ -178,7 +178,7 @@ static inline int fake_count(const struct fake *f, int server, int kind) {
 static inline int fake_sets(const struct fake_command *c) {
   long long number = c->answer[0] == ':' ? strtoll(c->answer + 1, NULL, 10) : 0;
   if (c->fenced && (number < 0 || number >= c->token)) return 0;
-  return c->kind == FAKE_SET && !strchr("$_-", c->answer[0]);
+  return c->kind == FAKE_SET && !(c->answer[0] && strchr("$_-", c->answer[0]));
 }
 
 /* Whether that server has told an extension since, before another command, that it is not there. */
@@ -187,7 +187,8 @@ static inline int fake_told_missing(const struct fake_command *since,
   const struct fake_command *c;
   for (c = since; c < before; c++)
     if (c->kind == FAKE_EXTEND && c->server == since->server &&
-        fake_text_same(&c->value, &since->value) && strchr("$_", c->answer[0]))
+        fake_text_same(&c->value, &since->value) && c->answer[0] &&
+        strchr("$_", c->answer[0]))
       return 1;
   return 0;
 }
