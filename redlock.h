@@ -353,9 +353,10 @@ typedef struct redlock_lock {
   int8_t last_result;          /* the status of the last finished attempt */
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
-  rl_mask maybe_set;           /* servers that may hold this attempt's value: they were sent a SET.
-                                  A bit is cleared when the SET has set nothing (once held:
-                                  rl_note_key), and when a life began after the last T1 */
+  rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
+                                  that a SET was appended for. A bit is cleared when a SET has set
+                                  nothing or was given up (once held: rl_note_key,
+                                  rl_note_dropped), and when a life began after the last T1 */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
@@ -576,6 +577,7 @@ typedef struct rl_command {
   uint16_t wire_size;   /* bytes, as it was encoded last */
   uint16_t args_size;   /* of `args`, without what the SET replaces */
   rl_mask unsent_to;    /* servers that must still be sent it, and were sent no byte of it */
+  rl_mask dropped;      /* servers that were, until that was given up */
   rl_mask awaited_from; /* servers that were sent it on this connection and have not replied */
   uint8_t kind;         /* RL_TASK_ */
   uint8_t form;         /* RL_FORM_, of a SET */
@@ -828,9 +830,8 @@ struct redlock {
    first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
    release. A retry, or an extra round (R25), is another command, with another value. Only
    rl_restore appends another SET of the same value (R29): for servers that were not sent it in this
-   life, or have answered it and then said that it is not there (maybe_set, rl_note_key). So that
-   it knows, with max_ttl_ms what is unsent of a SET when its lock leaves the client's lists is not
-   sent any more (rl_leave). What starts later than a SET's own T1 is not sent it.
+   life (rl_note_dropped), or have answered it and then said that it is not there (rl_note_key).
+   What starts later than a SET's own T1 is not sent it.
 
    A failed round (rl_fail_round) or a cancelled one (rl_cancel) leaves nothing behind where no byte
    of its SET was sent, or the server said TAKEN, LOW or CLOCK: nothing was set there. Elsewhere a
@@ -1902,17 +1903,28 @@ static redlock_lock *rl_find_held(const redlock *rl, const rl_command *c) {
   return lock && lock->deadline_ms ? lock : RL_NULL;
 }
 
-/* Withholds the lock's last SET from the servers that were sent no byte of it; returns them. The
-   lock is being released: then they need no release either (R12). Or an extension restores it
-   there, now or later (R29). Of a lock of another client, its place is another's. */
+/* Gives up what is unsent of a command; returns the servers. */
+static rl_mask rl_drop_unsent(rl_command *c, rl_mask from) {
+  rl_mask unsent = c->unsent_to & from;
+  rl_mask_remove(&c->unsent_to, unsent);
+  c->dropped |= unsent;
+  return unsent;
+}
+
+/* The lock's last SET, if it is in the ring; else NULL. Of a lock of another client, its place is
+   another's. */
+static rl_command *rl_last_set(redlock *rl, const redlock_lock *lock) {
+  rl_command *c = rl_command_at(rl, lock->set_place);
+  int is_its = lock->set_place - rl->ring_head < rl_ring_count(rl) && c->kind == RL_TASK_SET &&
+               memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0;
+  return is_its ? c : RL_NULL;
+}
+
+/* The lock is being released: the servers that were sent no byte of its SET need neither (R12).
+   Returns them. */
 static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock) {
-  rl_command *set = rl_command_at(rl, lock->set_place);
-  rl_mask withheld = 0;
-  if (lock->set_place - rl->ring_head < rl_ring_count(rl) && set->kind == RL_TASK_SET &&
-      memcmp(rl_value_of(set), lock->value, RL_VALUE_BYTES) == 0)
-    withheld = set->unsent_to;
-  rl_mask_remove(&set->unsent_to, withheld);
-  return withheld;
+  rl_command *set = rl_last_set(rl, lock);
+  return set ? rl_drop_unsent(set, set->unsent_to) : RL_CAST(rl_mask, 0);
 }
 
 /* Appends a command for these servers. A release withholds the lock's SET from those where all of
@@ -1942,7 +1954,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   c->t1_ms = rl->now_ms;
   c->ttl_ms = kind == RL_TASK_RELEASE || restores ? lock->longest_ttl_ms : lock->round_ttl_ms;
   c->unsent_to = to;
-  c->awaited_from = 0;
+  c->awaited_from = c->dropped = 0;
   rl_propose_token(rl, c);
   rl->work_pending = 1;
   return c;
@@ -1981,7 +1993,7 @@ static void rl_skip_unneeded(redlock *rl, rl_server *s) {
   for (; s->send_next != rl->ring_tail; s->send_next++) {
     rl_command *c = rl_command_at(rl, s->send_next);
     if (s->sent_bytes || rl_must_send(rl, s, c)) return;
-    rl_mask_remove(&c->unsent_to, s->bit);
+    (void)rl_drop_unsent(c, s->bit);
   }
 }
 
@@ -2278,9 +2290,8 @@ static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
 
 /* R13: the server may hold our value for ttl_ms from now on: the connection is kept that long, for
    the roll-back. */
-static void rl_on_set_sent(const redlock *rl, rl_server *s, const rl_command *c, int64_t now_ms) {
-  redlock_lock *lock = c->lock || !RL_MAX_TTL(rl) ? c->lock : rl_find_held(rl, c); /* restored */
-  if (lock) lock->maybe_set |= s->bit;
+static void rl_on_set_sent(rl_server *s, const rl_command *c, int64_t now_ms) {
+  if (c->lock) c->lock->maybe_set |= s->bit;
   if (s->at.give_up_ms < now_ms + c->ttl_ms) s->at.give_up_ms = now_ms + c->ttl_ms;
 }
 
@@ -2297,7 +2308,7 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
       c->awaited_from |= s->bit;
       rl_expect_replies(rl, s, 1);
       if (c->kind == RL_TASK_SET && now_ms < 0) now_ms = rl_read_clock_forward(rl);
-      if (c->kind == RL_TASK_SET) rl_on_set_sent(rl, s, c, now_ms);
+      if (c->kind == RL_TASK_SET) rl_on_set_sent(s, c, now_ms);
     }
     sent -= step;
     s->sent_bytes = RL_CAST(uint32_t, step < left ? s->sent_bytes + step : 0);
@@ -2657,7 +2668,7 @@ static void rl_mark_stalled(redlock *rl, rl_server *s) {
   }
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
     rl_command *c = rl_command_at(rl, place);
-    if (c->kind != RL_TASK_RELEASE) rl_mask_remove(&c->unsent_to, s->bit);
+    if (c->kind != RL_TASK_RELEASE) (void)rl_drop_unsent(c, s->bit);
   }
   rl_update_open_rounds(rl, s, REDLOCK_VOTE_TIMEOUT);
 }
@@ -2679,11 +2690,18 @@ static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_comman
   return (s->send_next == rl->ring_head && s->sent_bytes) || rl_must_send(rl, s, first);
 }
 
+/* R29: the servers that a held lock's last SET was given up for do not hold it, and may be sent
+   another; this is noted once. */
+static void rl_note_dropped(redlock_lock *lock, rl_command *set) {
+  rl_mask_remove(&lock->maybe_set, set->unsent_to | set->dropped);
+  set->unsent_to = set->dropped = 0;
+}
+
 /* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
    that accepts no more bytes is disconnected. A healthy one is waited for, until the command is too
    old or, if that cannot be (part of it was sent; rl_must_send), until a reply is overdue. */
 static int rl_retire_oldest(redlock *rl) {
-  const rl_command *c = rl_command_at(rl, rl->ring_head);
+  rl_command *c = rl_command_at(rl, rl->ring_head);
   rl_server *s;
   if (rl_ring_count(rl) == 0 || c->lock) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
@@ -2698,6 +2716,10 @@ static int rl_retire_oldest(redlock *rl) {
     if (c->awaited_from & s->bit) s->stale_replies++;
     if (s->reply_next == rl->ring_head) s->reply_next++;
     if (s->send_next == rl->ring_head) s->send_next++;
+  }
+  if (RL_MAX_TTL(rl) && c->kind == RL_TASK_SET && (c->unsent_to | c->dropped)) {
+    redlock_lock *lock = rl_find_held(rl, c);
+    if (lock) rl_note_dropped(lock, c);
   }
   rl->ring_head++;
   return 1;
@@ -2933,7 +2955,6 @@ static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status
 /* The lock is no longer ours. It is decided once its release is in the ring. */
 static void rl_abandon(redlock *rl, redlock_lock *lock) {
   if (lock->phase == RL_PHASE_VOTING) rl_end_round(rl, lock)->unsent_to = 0;
-  if (RL_MAX_TTL(rl)) (void)rl_withhold_set(rl, lock);
   lock->deadline_ms = 0;
   rl_enqueue(rl, lock, RL_TASK_ABANDON);
 }
@@ -2983,7 +3004,7 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     rl_fail_round(rl, lock, status, 0);
   } else {
     const rl_command *c = rl_end_round(rl, lock);
-    if (!RL_MAX_TTL(rl)) lock->maybe_set |= c->unsent_to; /* they may still be sent it */
+    lock->maybe_set |= c->unsent_to; /* servers that may still be sent it */
     rl_store_token(lock, c);
     lock->deadline_ms = deadline;
     lock->is.hold.grant_t1_ms = lock->t1_ms;
@@ -3157,7 +3178,9 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
 static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
+  rl_command *set = rl_last_set(rl, lock);
   rl_mask to = 0, voted = 0;
+  if (set) rl_note_dropped(lock, set);
   for (s = rl->server; s != rl->server_end; s++) {
     if (rl_is_quarantined(s, started_since_ms)) rl_mask_remove(&lock->maybe_set, s->bit);
     if (!rl_is_quarantined(s, lock->t1_ms)) voted |= s->bit;
@@ -3165,7 +3188,7 @@ static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
   }
   rl_mask_remove(&to, lock->maybe_set);
   if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return 0;
-  (void)rl_withhold_set(rl, lock);
+  lock->maybe_set |= to;
   rl_mask_remove(&lock->is.hold.answered_by, to);
   lock->set_place = rl->ring_tail;
   (void)rl_append_command(rl, lock, RL_TASK_SET, to);
@@ -3303,13 +3326,6 @@ static void rl_release_detached(redlock *rl, redlock_lock *lock) {
     (void)rl_append_for_all(rl, lock, RL_TASK_RELEASE);
 }
 
-/* Takes a lock out of the client's lists. R29: with max_ttl_ms, what is unsent of its SET is not
-   sent any more, since nobody could note that it was. */
-static void rl_leave(redlock *rl, redlock_lock *lock) {
-  if (RL_MAX_TTL(rl)) (void)rl_withhold_set(rl, lock);
-  rl_set_phase(rl, lock, RL_PHASE_IDLE);
-}
-
 /* Takes a lock out of the client, as documented at redlock_cancel. What is unsent of a SET is not
    sent any more; of an extension, until it is too old. */
 static void rl_cancel(redlock *rl, redlock_lock *lock) {
@@ -3319,7 +3335,7 @@ static void rl_cancel(redlock *rl, redlock_lock *lock) {
     rl_command *c = rl_end_round(rl, lock);
     if (c->kind == RL_TASK_SET) c->unsent_to = 0;
   }
-  rl_leave(rl, lock);
+  rl_set_phase(rl, lock, RL_PHASE_IDLE);
   rl->work_pending = 1; /* R11: there may be room now */
   if (voting && lock->has_reserved_slot) rl_roll_back(rl, lock);
   else if (unsent || lock->has_reserved_slot) rl_release_detached(rl, lock);
@@ -3473,7 +3489,7 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
     rl_roll_back(rl, lock);
   }
   rl_free_reserved_slot(rl, lock);
-  rl_leave(rl, lock);
+  rl_set_phase(rl, lock, RL_PHASE_IDLE);
   lock->urgent = 0;
   rl->last_returned = lock;
   return 1;

@@ -131,10 +131,16 @@ static void put_operation(const redlock_lock *k, int64_t now) {
 /* A place in the ring, from the oldest command that lives. */
 static void put_place(uint32_t place, uint32_t head) { put8((int)((place - head) & (RING - 1))); }
 
+/* What is still of use of a SET that servers were not sent (R29). */
+static int dropped_of(const rl_command *k) {
+  return cfg.max_ttl && k->kind == RL_TASK_SET ? k->dropped : 0;
+}
+
 /* Where the SET stands, if there are servers that have not been sent it. */
 static void put_unsent_set(redlock *rl, const redlock_lock *lock, uint32_t head) {
   const rl_command *set = rl_command_at(rl, lock->set_place);
-  if (lock->set_place - rl->ring_head >= rl_ring_count(rl) || !set->unsent_to) put8(RING);
+  if (lock->set_place - rl->ring_head >= rl_ring_count(rl) || !(set->unsent_to | dropped_of(set)))
+    put8(RING);
   else put_place(lock->set_place, head);
 }
 
@@ -178,7 +184,7 @@ static void put_list(int c, const rl_link *list) {
 static int is_dead_command(redlock *rl, uint32_t place) {
   const rl_command *k = rl_command_at(rl, place);
   const rl_server *s;
-  if (k->lock || k->unsent_to || k->awaited_from) return 0;
+  if (k->lock || k->unsent_to || k->awaited_from || dropped_of(k)) return 0;
   for (s = rl->server; s != rl->server_end; s++)
     if (s->send_next == place && s->sent_bytes) return 0;
   return 1;
@@ -188,7 +194,8 @@ static void put_command(int c, const rl_command *k) {
   const char *value = k->args + 12; /* "$1\r\nr\r\n$20\r\n" */
   put8(k->kind | k->form << 2 | (k->lock ? 1 + (int)(k->lock - W.side[c].lock) : 0) << 4);
   put8(k->unsent_to | k->awaited_from << 4);
-  if (!k->lock && !k->unsent_to && !k->awaited_from) return;
+  if (cfg.max_ttl) put8(dropped_of(k));
+  if (!k->lock && !k->unsent_to && !k->awaited_from && !dropped_of(k)) return;
   put_time(k->t1_ms, clock_of(c), 200);
   put16((int)k->ttl_ms);
   put8(k->args[4]);

@@ -321,6 +321,24 @@ TEST(a_server_whose_set_was_retired_gets_the_value) { /* R29 R11 */
   outlives_a_restart();
 }
 
+/* It was given up before the value came, and is retired behind that. */
+TEST(the_value_is_sent_once_though_its_first_set_was_given_up) { /* R29 R12 */
+  int i;
+  prepare_old(3);
+  fake.server[0].connect_ms = 1000;
+  ready();
+  keep();
+  run_for(TTL);
+  CHECK(has_our_value(0));
+  for (i = 0; i < 30; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &other, numbered(i), 1000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
+  }
+  forget_log();
+  run_for(2 * TTL);
+  CHECK_EQ(sets(FAKE_ANY), 0);
+}
+
 TEST(the_value_that_a_stall_kept_back_is_sent_later) { /* R29 R13 */
   keep_and_restart();
   freeze(0, 0);
@@ -342,7 +360,7 @@ TEST(the_value_that_a_lost_connection_kept_back_is_sent_later) { /* R29 R12 */
   outlives_a_restart();
 }
 
-/* When its lock is returned it is withheld, for nobody could note then that it was sent. */
+/* Each extension gives up what the one before has not sent. */
 TEST(the_value_that_waits_is_sent_once) { /* R29 R12 */
   int i;
   hold_and_restart();
@@ -422,7 +440,7 @@ TEST(an_error_of_a_handshake_answers_no_set) { /* R29 R12 R28 */
 
 /* Two say that it is not there, while the value waits for a full socket, and the release for a full
    ring. Then the server takes bytes, and stands still. */
-TEST(the_value_of_a_lost_lock_does_not_leave) { /* R29 R7 R13 */
+TEST(the_value_of_a_lost_lock_is_rolled_back) { /* R29 R7 R13 */
   static redlock_lock many[40];
   int i;
   hold_and_restart();

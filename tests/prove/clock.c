@@ -101,7 +101,7 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   c.kind = any(u8);
   c.lock = RL_NULL;
   prove(rl_send_expiry_ms(&rl, &c) >= c.t1_ms && rl_send_expiry_ms(&rl, &c) <= c.t1_ms + c.ttl_ms);
-  rl_on_set_sent(&rl, s, &c, rl_read_clock_forward(&rl));
+  rl_on_set_sent(s, &c, rl_read_clock_forward(&rl));
   prove(s->at.give_up_ms >= c.t1_ms + c.ttl_ms);
   due = rl_server_timer_ms(&rl, s);
   prove(due >= 0);
