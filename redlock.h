@@ -582,8 +582,9 @@ typedef struct rl_command {
   uint8_t kind;         /* RL_TASK_ */
   uint8_t form;         /* RL_FORM_, of a SET */
   uint8_t age_size;     /* bytes of the age behind the value (R26) */
-  char args[REDLOCK_MAX_RESOURCE + 39]; /* resource and value, encoded as RESP; then what the SET
-                                           replaces (R28) */
+  /* Resource and value, encoded as RESP; then what the SET replaces (R28). Short names have at most
+     two digits in their length. */
+  char args[REDLOCK_MAX_RESOURCE + (REDLOCK_MAX_RESOURCE < 100 ? 37 : 39)];
 } rl_command;
 
 /* private: where the reply parser stands */

@@ -50,8 +50,8 @@ x86-64 POSIX unfenced | text | 22470 | measured, and 150 to spare: addresses, na
 x86-64 POSIX reduced | text | 17600 | measured, and 150 to spare
 x86-64 POSIX unfenced | client | 8650 | two pages and a server's error text or three
 x86-64 POSIX default | stack | 2700 | a piece of output of 2 048, and 650 around it
-header all code | lines | 2615 | measured, and 8 to spare: what comes in must let something go
-header all code | functions | 259 | measured, and 2 to spare"
+header all code | lines | 2628 | measured, and 8 to spare: what comes in must let something go
+header all code | functions | 261 | measured, and 2 to spare"
 unfenced=-DREDLOCK_NO_FENCING
 reduced="-DREDLOCK_NO_TEXTS -DREDLOCK_NO_QUARANTINE -DREDLOCK_NO_URL"
 

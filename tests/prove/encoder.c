@@ -78,7 +78,7 @@ void the_longest_command_fits(void) {
   given(kind <= RL_TASK_RELEASE);
   lock.adopts = any(u8) & 1;
   lock.wake_mode = any(u8);
-  lock.is.wait.first_woken_ms = any(u32);
+  lock.age_size = any(u8) & 1 ? sizeof lock.age : 0;
   lock.resource_size = any(u16);
   given(lock.resource_size >= 1 && lock.resource_size <= REDLOCK_MAX_RESOURCE);
   if (lock.adopts) given(lock.resource_size + RL_VALUE_BYTES <= REDLOCK_MAX_RESOURCE);
@@ -149,7 +149,7 @@ void a_command_reads_back(void) {
   lock.resource_size = 12;
   lock.wake_mode = ARMED;
   lock.adopts = ADOPTS;
-  lock.is.wait.first_woken_ms = TOLD;
+  lock.age_size = TOLD ? sizeof lock.age : 0;
   lock.longest_ttl_ms = lock.round_ttl_ms = UINT32_MAX;
   rl.options.fencing = FENCED;
   rl.options.max_ttl_ms = UINT32_MAX;
