@@ -235,8 +235,9 @@ static inline void grant_ends(struct slot *s) {
 static inline int has_alias(void) { return !is_voter(W.cfg.servers - 1); }
 
 /* R13: a connection may be replaced when its youngest SET is one ttl old. */
-static inline int is_old(const struct value *v, ns when) {
-  return v->drawn + (v->ttl_ms - v->ttl_ms / 5) * MS <= when;
+static inline int is_old(const struct value *v, int server, ns when) {
+  int64_t ttl_ms = v->ttl_ms[server];
+  return v->drawn + (ttl_ms - ttl_ms / 5) * MS <= when;
 }
 
 static inline void check_set(struct server *s, struct conn *n, struct effect *e) {
@@ -259,12 +260,12 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   if (v->state == V_OVER && v->over < W.now && v->sent == 0)
     violation("R3: value %ld was used and given up before", index);
   v->resource = resource;
-  v->ttl_ms = e->ttl_ms;
+  v->ttl_ms[server] = e->ttl_ms; /* a longer one elsewhere keeps no connection here (R29) */
   v->sent |= UINT32_C(1) << server;
   v->set_life[server] = e->kind == EFFECT_SET ? (int64_t)s->incarnation : -1;
   if (e->kind != EFFECT_SET) return;
   e->key->owner = n->id;
-  e->key->excused = n->excused || (n->closed_at && is_old(v, n->closed_at));
+  e->key->excused = n->excused || (n->closed_at && is_old(v, server, n->closed_at));
   if (n->session.db != W.cfg.db || n->refused) return;
   v->yes |= UINT32_C(1) << server;
   v->young_until[server] = quarantined_until(s);
@@ -307,7 +308,7 @@ static inline void excuse_keys(const struct conn *n, int only_old) {
     struct key *k = &s->key[i];
     long v = value_of(k->value, k->value_size);
     if (!k->used || k->owner != n->id) continue;
-    if (!only_old || (v >= 0 && is_old(&W.value[v], W.now))) k->excused = 1;
+    if (!only_old || (v >= 0 && is_old(&W.value[v], n->server, W.now))) k->excused = 1;
   }
 }
 

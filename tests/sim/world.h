@@ -211,7 +211,7 @@ struct value {
   int64_t set_life[MAX_SERVERS]; /* each one's incarnation when it did it last; -1 = refused it */
   uint32_t yes;        /* servers that did it and may vote */
   ns young_until[MAX_SERVERS]; /* until when such a yes does not count: it had forgotten */
-  int64_t ttl_ms;
+  int64_t ttl_ms[MAX_SERVERS]; /* of the last SET that each was sent */
   int adopted;         /* a lock was adopted by it (R28) */
   ns drawn, over;      /* over: since when no one wants it any more */
 };
