@@ -2046,8 +2046,9 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock);
 /* R26: the resource may be free on that server; below, in "Locks: timers". */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash);
 
-/* Sets this server's vote in each open round where it has not voted, and evaluates those. With
-   NONE it sets nothing, and evaluates all open rounds: the caller has changed votes. */
+/* Sets this server's vote in each open round where it has not voted, and evaluates those;
+   QUARANTINED in those alone that began in its quarantine. With NONE it sets nothing, and evaluates
+   all open rounds: the caller has changed votes. */
 static void rl_update_open_rounds(redlock *rl, const rl_server *s, redlock_vote vote) {
   int votes = vote != REDLOCK_VOTE_NONE;
   uint32_t place;

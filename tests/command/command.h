@@ -128,10 +128,15 @@ static inline int told(const char *file, const char *words) {
   return strstr(read_work(file), words) != NULL;
 }
 
+/* Until the file says one or the other, or for a minute. */
+static inline void await_either(const char *file, const char *words, const char *others) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  while (!told(file, words) && !told(file, others) && timing_ms() < end) sleep_ms(20);
+}
+
 /* Until the file says it, or the test fails. */
 static inline int await_words(const char *file, const char *words) {
-  int64_t end = timing_ms() + LIMIT_MS;
-  while (!told(file, words) && timing_ms() < end) sleep_ms(20);
+  await_either(file, words, words);
   if (CHECK(told(file, words))) return 1;
   printf("    said: %s\n", read_work(file));
   return 0;

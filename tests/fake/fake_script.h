@@ -173,12 +173,17 @@ static inline int fake_count(const struct fake *f, int server, int kind) {
   return k;
 }
 
+/* Whether the answer begins with one of these signs. */
+static inline int fake_answer_is(const struct fake_command *c, const char *signs) {
+  return c->answer[0] && strchr(signs, c->answer[0]);
+}
+
 /* Whether it may put a value there. One that the server refused has not: it was said that another's
    is there, that the given one is not, or that the token will not do. */
 static inline int fake_sets(const struct fake_command *c) {
   long long number = c->answer[0] == ':' ? strtoll(c->answer + 1, NULL, 10) : 0;
   if (c->fenced && (number < 0 || number >= c->token)) return 0;
-  return c->kind == FAKE_SET && !(c->answer[0] && strchr("$_-", c->answer[0]));
+  return c->kind == FAKE_SET && !fake_answer_is(c, "$_-");
 }
 
 /* Whether that server has told an extension since, before another command, that it is not there. */
@@ -187,8 +192,7 @@ static inline int fake_told_missing(const struct fake_command *since,
   const struct fake_command *c;
   for (c = since; c < before; c++)
     if (c->kind == FAKE_EXTEND && c->server == since->server &&
-        fake_text_same(&c->value, &since->value) && c->answer[0] &&
-        strchr("$_", c->answer[0]))
+        fake_text_same(&c->value, &since->value) && fake_answer_is(c, "$_"))
       return 1;
   return 0;
 }

@@ -24,6 +24,11 @@ static void hold_on_old(int count) {
   forget_log();
 }
 
+static void keep(void) {
+  hold("r", TTL);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+}
+
 static void extend(void) {
   CHECK_EQ(redlock_extend(&rl, &lock, TTL), REDLOCK_OK);
   run_for(10);
@@ -131,8 +136,7 @@ TEST(a_server_that_had_anothers_key_gets_the_value) { /* R29 */
     old_world();
     fake.server[2].reply_ms = late ? 30 : 1;
     occupy(2, 2, "r", FOREVER);
-    hold("r", TTL);
-    CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+    keep();
     run_for(TTL);
     CHECK(fake_key_is(&fake, 2, "r", "foreign"));
     forget_key(2, 2, "r");
@@ -276,15 +280,18 @@ static void outlives_a_restart(void) {
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
 }
 
-static void keep(void) {
-  hold("r", TTL);
-  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+static void keep_and_restart(void) {
+  keep_on_old(3);
+  restart_seen(0);
 }
 
-static void keep_and_restart(void) {
-  old_world();
-  keep();
-  restart_seen(0);
+/* Other locks take the slots of all earlier commands. */
+static void retire_all(void) {
+  int i;
+  for (i = 0; i < REDLOCK_MAX_COMMANDS; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &other, numbered(i), 1000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
+  }
 }
 
 TEST(a_server_that_connects_late_gets_the_value) { /* R29 */
@@ -306,34 +313,26 @@ TEST(a_server_that_refused_at_the_grant_gets_the_value) { /* R29 */
   outlives_a_restart();
 }
 
-/* Other locks have taken its slot in the ring, while a handshake was not over. */
+/* While a handshake was not over. */
 TEST(a_server_whose_set_was_retired_gets_the_value) { /* R29 R11 */
-  int i;
   prepare_old(3);
   fake.server[0].reply_ms = 40;
   ready();
   keep();
-  for (i = 0; i < 30; i++) {
-    CHECK_EQ(redlock_acquire(&rl, &other, numbered(i), 1000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
-  }
+  retire_all();
   fake.server[0].reply_ms = 1;
   outlives_a_restart();
 }
 
 /* It was given up before the value came, and is retired behind that. */
 TEST(the_value_is_sent_once_though_its_first_set_was_given_up) { /* R29 R12 */
-  int i;
   prepare_old(3);
   fake.server[0].connect_ms = 1000;
   ready();
   keep();
   run_for(TTL);
   CHECK(has_our_value(0));
-  for (i = 0; i < 30; i++) {
-    CHECK_EQ(redlock_acquire(&rl, &other, numbered(i), 1000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
-  }
+  retire_all();
   forget_log();
   run_for(2 * TTL);
   CHECK_EQ(sets(FAKE_ANY), 0);

@@ -30,10 +30,7 @@ static int own_values(void) {
 /* All of them, once the slowest one has set it: an adoption returns with a quorum. */
 static int own_values_settle(void) {
   int looks;
-  for (looks = 0; looks < REAL_LOOKS && own_values() != N; looks++) {
-    redlock_wait(&rl, REAL_LOOK_MS);
-    poll(NULL, 0, REAL_LOOK_MS); /* the wait may return at once */
-  }
+  for (looks = 0; looks < REAL_LOOKS && own_values() != N; looks++) real_let_settle(&rl);
   return own_values();
 }
 

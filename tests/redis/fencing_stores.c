@@ -50,9 +50,7 @@ static struct adding start_once(const struct store *s, int amount, const char *u
 
 /* Until it has read, or has told that it got no lock: 0. */
 static int gets_lock(const struct adding *one) {
-  int64_t end = timing_ms() + LIMIT_MS;
-  while (!told(one->said, "press Enter") && !told(one->said, "acquire: ") && timing_ms() < end)
-    sleep_ms(20);
+  await_either(one->said, "press Enter", "acquire: ");
   return !told(one->said, "acquire: ");
 }
 

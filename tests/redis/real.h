@@ -107,13 +107,17 @@ static inline int real_keys(int n, const char *resource) {
   return count;
 }
 
-/* The number of keys, once it is the wanted one: what was sent after the decision needs a moment,
-   and the client a step. */
+/* Before another look: what was sent after the decision needs a moment, and the client a step. */
+static inline void real_let_settle(redlock *rl) {
+  if (rl) redlock_wait(rl, REAL_LOOK_MS);
+  poll(NULL, 0, REAL_LOOK_MS); /* nothing to wait on: the news is in another process */
+}
+
+/* The number of keys, once it is the wanted one. */
 static inline int real_keys_settle(redlock *rl, int n, const char *resource, int wanted) {
   int looks, count = real_keys(n, resource);
   for (looks = 0; looks < REAL_LOOKS && count != wanted; looks++) {
-    if (rl) redlock_wait(rl, REAL_LOOK_MS);
-    poll(NULL, 0, REAL_LOOK_MS); /* nothing to wait on: the news is in another process */
+    real_let_settle(rl);
     count = real_keys(n, resource);
   }
   return count;
