@@ -212,9 +212,9 @@ typedef enum redlock_vote {
   REDLOCK_VOTE_TAKEN,       /* another value is there, or ours is missing */
   REDLOCK_VOTE_TIMEOUT,     /* no answer within server_timeout_ms */
   REDLOCK_VOTE_UNREACHABLE, /* no connection, lost before the answer, or its handshake not over */
-  REDLOCK_VOTE_ERROR,       /* an error reply, or a failed AUTH, SELECT or INFO */
-  REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24), or has just been sent
-                               a held lock's value again (R29) */
+  REDLOCK_VOTE_ERROR,       /* an error reply, to the handshake too (AUTH, SELECT, INFO...) */
+  REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24), or lost a held lock's key,
+                               and has just been sent the value again (R29) */
   REDLOCK_VOTE_LOW,         /* it has seen a greater token (R25) */
   REDLOCK_VOTE_CLOCK        /* its clock is too far from the others', or we did not know it yet;
                                after both another token is tried at once, twice (R25) */
@@ -436,7 +436,8 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    the adopter has let go. OK: the lock has a new value, and a new token; max_hold_ms counts
    anew. TAKEN: more than a minority of the servers say that it is not held under that value any
    more. Any failed attempt may end the lock: it deletes what it took over, and a giver that has not
-   stopped loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again.
+   stopped loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try
+   again: what is left may still be enough.
    resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
@@ -619,8 +620,9 @@ typedef struct rl_parser {
                         it, rl_prepare clears it when nothing is left to send or outstanding. A
                         stalled server that is blocked loses its connection when the ring needs
                         room.
-     handshake_failed   rl_fail_handshake sets it, a handshake that succeeds clears it. Without a
-                        connection the server votes ERROR, not UNREACHABLE, and `error` stays.
+     handshake_failed   rl_fail_handshake sets it, a handshake that succeeds clears it. While
+                        the server is away (rl_reach) it votes ERROR, not UNREACHABLE, and `error`
+                        stays.
      error_is_theirs    `error` is in the server's own words. Each byte of an error reply sets it, a
                         good reply or a new connection clears it. Ours do not replace it.
      address_index      which of the name's addresses is in use; changed by a connect that fails,
@@ -743,7 +745,8 @@ struct redlock {
    R27 A step has a reason: a reply, room to send, or a timer.
    R28 An adoption sets its value only over the given one. A value is adopted at most once.
    R29 With max_ttl_ms, a server that does not hold a held lock's key, since it has restarted, was
-       not sent it or has lost it, is sent the value ahead of the next extension. Until a server
+       not sent it or has lost it, is sent the value ahead of the next extension; but not while an
+       earlier SET may still arrive, since its reply was lost with the connection. Until a server
        that has restarted votes, nobody asks it for a new lock.
 
    ---- A map ------------------------------------------------------------------------------------
@@ -765,7 +768,8 @@ struct redlock {
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls
      QUEUED -> BACKOFF    rl_on_lock_timer: an extra round found no room in time
      any -> QUEUED        rl_abandon, when the lock is lost (R19): it is decided as soon as its
-                          release is in the ring, which nobody waits for. An open round ends first
+                          release is in the ring; nobody waits for the replies. An open round
+                          ends first
      any -> IDLE          rl_cancel; if the clock has failed, rl_fail_all decides the lock then
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
@@ -817,7 +821,8 @@ struct redlock {
    A release is encoded for each server in the form that it takes (release_form): the handshake has
    tried its own commands. Should such a release be refused later, rl_retry_refused_form disconnects
    the server, which gets scripts from then on, and puts the release back: its vote stays open, for
-   the script's reply.
+   the script's reply. (Other votes that await this server become UNREACHABLE, as with any lost
+   connection.)
 
    A reply is late when its round has ended: it casts no vote, though it may still say something
    about the server. If its command is still in the ring, rl_on_command_reply finds that it has no
@@ -844,9 +849,11 @@ struct redlock {
    A key remains on a server until its ttl ends
      - where the connection was lost behind its SET, and the release cannot follow in time: it is
        sent on the next connection for as long as it is younger than its ttl (R12);
-     - if the ring needs the release's slot while the server has no connection (rl_pins_oldest);
-     - if a frozen server runs, at its thaw, a SET whose connection was given up (R13), or refuses a
-       release in its own form that was retired meanwhile: the right to it had been withdrawn.
+     - if the ring needs the release's slot while the server has no connection (rl_pins_oldest), or
+       is frozen and its socket is full (rl_retire_oldest);
+     - if a frozen server runs, at its thaw, a SET whose connection was given up (R13);
+     - if the right to the server's own form is withdrawn, and a release is refused that was retired
+       meanwhile. The later ones are scripts (rl_retry_refused_form).
    An extension that failed leaves a longer ttl where a server said yes. The counter NAME:fence
    stays for max_ttl_ms behind the last token that was accepted (R25). Nothing else remains.
 
@@ -2070,7 +2077,8 @@ static void rl_update_open_rounds(redlock *rl, const rl_server *s, redlock_vote 
                                                      handshake                in the handshake)
      RL_REACH_STALLED   TIMEOUT                      releases alone (R13)     -
 
-   A server in quarantine begins a new lock's round with QUARANTINED: no SET for it (R29). */
+   A server in quarantine begins the round of any SET with QUARANTINED, and is sent it only if it
+   adopts (R28, R29). */
 typedef enum rl_reach { RL_REACH_AWAY, RL_REACH_COMING, RL_REACH_HERE, RL_REACH_STALLED } rl_reach;
 
 static rl_reach rl_reach_of(const redlock *rl, const rl_server *s) {
@@ -2118,12 +2126,12 @@ static void rl_close_fd(redlock *rl, const rl_server *s) {
   (rl->io->close)(rl->io_ctx, s->index);
 }
 
-/* Ends the connection, whatever the reason. R12: outstanding replies will not come; only
-   releases are sent again. R5: a YES in an open round, unless it is a release's, is withdrawn,
-   since the server may now be behind another entry and say yes there too. All open rounds are
-   evaluated: on return any lock may be decided, in another list or elsewhere in its own, and
-   roll-backs may have been appended. Nothing is sent, received or retired here, and no lock
-   leaves the client. */
+/* Ends the connection, whatever the reason. R12: outstanding replies will not come, so that votes
+   which await one become UNREACHABLE; only releases are sent again. R5: a YES in an open round,
+   unless it is a release's, is withdrawn, since the server may now be behind another entry and say
+   yes there too. All open rounds are evaluated: on return any lock may be decided, in another list
+   or elsewhere in its own, and roll-backs may have been appended. Nothing is sent, received or
+   retired here, and no lock leaves the client. */
 static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   uint32_t place, delay;
   redlock_vote *its;
@@ -2290,8 +2298,8 @@ static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
   return place == w->end;
 }
 
-/* R13: the server may hold our value for ttl_ms from now on: the connection is kept that long, for
-   the roll-back. */
+/* The server may hold our value for ttl_ms from now on: maybe_set says so, and the connection is
+   kept that long, for the roll-back (R13). */
 static void rl_on_set_sent(rl_server *s, const rl_command *c, int64_t now_ms) {
   if (c->lock) c->lock->maybe_set |= s->bit;
   if (s->at.give_up_ms < now_ms + c->ttl_ms) s->at.give_up_ms = now_ms + c->ttl_ms;
@@ -2377,7 +2385,7 @@ static int64_t rl_server_timer_ms(const redlock *rl, const rl_server *s) {
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
 
-/* R4: the handshake failed: the server votes ERROR from now until one succeeds; but where its SET
+/* R4: the handshake failed: the server votes ERROR while it is away (rl_reach); but where its SET
    had left, behind optional commands, rl_disconnect votes UNREACHABLE first. Unless this reply is
    an error, our own words replace those of an earlier one, which refused nothing (R15). */
 static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
@@ -2424,7 +2432,8 @@ static void rl_clear_error(const redlock *rl, rl_server *s) {
   if (rl_is_quarantined(s, rl->now_ms)) rl_set_error(s, "restarted: no vote for max_ttl_ms");
 }
 
-/* Whether an error says that the server does not know the command or permit it: ERR, NO... */
+/* Whether an error says that the server does not know the command or permit it: ERR, NOPERM,
+   NOAUTH. Its first letter decides. */
 static int rl_is_refusal(const rl_server *s) {
   return s->parser.hash == 'E' || s->parser.hash == 'N';
 }
@@ -2509,9 +2518,9 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
 }
 
 /* R29: a server may be sent a held lock's value again once it has answered the last SET, whatever
-   it said, and then says to an extension that ours is not there. An unanswered SET may still come
-   to put it there, by an earlier connection; a second one could do that again, when what the first
-   had put there had been adopted (R28). */
+   it said, or said YES to an extension since, and then says to one that ours is not there. An
+   unanswered SET may still come to put it there, by an earlier connection; a second one could do
+   that again, when what the first had put there had been adopted (R28). */
 static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
   redlock_lock *lock = RL_MAX_TTL(rl) && c->kind != RL_TASK_RELEASE ? rl_find_held(rl, c) : RL_NULL;
   if (!lock) return;
@@ -2550,15 +2559,16 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
 }
 
 /* Whether the reply refuses the server's own form of a release: the trial was good, but the user's
-   rights have changed since. Any other error would refuse a script too. Then that release, and
-   those that await a reply, are sent again on a new connection, as scripts. */
+   rights have changed since. Any other error would refuse a script too. Then that release, whose
+   vote stays open, and all that await a reply are sent again on a new connection, as scripts. NULL:
+   it replies to a retired command, maybe a release; later ones must not fail as that did. */
 static int rl_retry_refused_form(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
-  if (reply != RL_REPLY_ERROR || c->kind != RL_TASK_RELEASE || !s->release_form ||
+  if (reply != RL_REPLY_ERROR || (c && c->kind != RL_TASK_RELEASE) || !s->release_form ||
       !rl_is_refusal(s))
     return 0;
   rl_disconnect(rl, s, rl_error_lost);
   s->wants_scripts = 1;
-  c->unsent_to |= s->bit;
+  if (c) c->unsent_to |= s->bit;
   return 1;
 }
 
@@ -2580,6 +2590,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
   }
   if (s->stale_replies) {
     s->stale_replies--;
+    (void)rl_retry_refused_form(rl, s, RL_NULL, reply);
   } else {
     do {
       REDLOCK_ASSERT(s->reply_next != s->send_next + 1);
@@ -2936,9 +2947,8 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
 
 /* Ends a failed round, and releases its value everywhere; what an adoption has replaced is gone
    there. Then either an extra round of the same attempt follows at once, to all servers, with a new
-   value and token; or the attempt has failed. refused: whether another token may do (R25), since
-   those that said YES, those that refused only the token (LOW or CLOCK) and those whose vote is
-   open would make a quorum. */
+   value and token; or the attempt has failed. refused: whether another token may do (R25): a quorum
+   has said YES, has refused only the token (LOW or CLOCK), or may still do either. */
 static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
   rl_end_round(rl, lock)->unsent_to = 0;
   rl_roll_back(rl, lock);
@@ -3069,8 +3079,8 @@ static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
   return t;
 }
 
-/* An attempt to acquire has failed. A round that only asks for the clocks goes on until a quorum of
-   them is known, or the minority that replies first would decide (R16). */
+/* An attempt to acquire has failed. A round that only asks for the clocks goes on until more are
+   known than a minority has, or the first to reply would decide (R16). */
 static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status status,
                                const rl_tally *t) {
   int may_grant = t->yes + t->none + t->refused >= rl->quorum; /* with another token */
@@ -3173,10 +3183,10 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
 }
 
 /* R29: ahead of an extension, sends a held lock's value to the servers that are ready and do not
-   hold it: they have restarted, had no vote at the grant, were not sent it, or have lost it
-   (rl_note_key). So the others may restart next. It is a plain SET NX with the longest ttl, and its
-   reply is no vote. Returns those that had a vote in the last round: in this one they have none, so
-   that no extension succeeds by what has just been put there. */
+   hold it: they have restarted (noted here, also while they are away), had no vote at the grant,
+   were not sent it, or have lost it (rl_note_key). So the others may restart next. It is a plain
+   SET NX with the longest ttl, and its reply is no vote. Returns those that were in no quarantine
+   at the last T1: they have no vote in this round. The others vote once theirs is over. */
 static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;

@@ -36,6 +36,7 @@ struct key {
   int64_t set_at;         /* for the checker: when that was, or it was extended ... */
   uint32_t owner;         /* ... the connection that set it ... */
   int excused;            /* ... and whether that was broken by no fault of the client */
+  int refused;            /* a native release of it was (the simulator's) */
 };
 
 /* What a command did, for the checker. */

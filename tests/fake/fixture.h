@@ -230,6 +230,15 @@ static inline void take_and_release(const char *resource, uint32_t ttl_ms) {
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
 }
 
+/* Other locks take the slots of all earlier commands. */
+static inline void retire_all(void) {
+  int i;
+  for (i = 0; i < REDLOCK_MAX_COMMANDS; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &other, numbered(i), 1000, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
+  }
+}
+
 /* Its SETs are out, and nothing was heard of them yet. */
 static inline void start_and_send(redlock_lock *l, const char *resource, uint32_t ttl_ms,
                                   uint32_t wait_ms) {

@@ -180,6 +180,20 @@ TEST(a_refused_release_is_sent_as_a_script) { /* R21 R7 R12 */
   end_without_a_key();
 }
 
+/* Also if so much is under way all the time that each release is retired before the server's answer
+   comes. Its key stays, but no later one. */
+TEST(a_refusal_that_comes_late_is_the_last) { /* R21 R11 */
+  int turn;
+  world_native(3);
+  SET_SERVERS(0, 0, store.refuse_natives, 1);
+  fake.server[0].reply_ms = 200;
+  for (turn = 0; turn < 4; turn++) retire_all(); /* the first answers have come */
+  CHECK(natives(0) > 0);
+  forget_log();
+  for (turn = 0; turn < 6; turn++) retire_all();
+  CHECK_EQ(natives(0), 0);
+}
+
 /* Only rights and unknown commands are a matter of the form: any other error stands, as it would
    for a script. */
 TEST(errors_to_a_native_release_stand) { /* R10 R15 R27 */

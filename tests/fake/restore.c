@@ -285,15 +285,6 @@ static void keep_and_restart(void) {
   restart_seen(0);
 }
 
-/* Other locks take the slots of all earlier commands. */
-static void retire_all(void) {
-  int i;
-  for (i = 0; i < REDLOCK_MAX_COMMANDS; i++) {
-    CHECK_EQ(redlock_acquire(&rl, &other, numbered(i), 1000, 0), REDLOCK_OK);
-    CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
-  }
-}
-
 TEST(a_server_that_connects_late_gets_the_value) { /* R29 */
   prepare_old(3);
   fake.server[0].connect_ms = 1000;

@@ -265,6 +265,7 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   v->set_life[server] = e->kind == EFFECT_SET ? (int64_t)s->incarnation : -1;
   if (e->kind != EFFECT_SET) return;
   e->key->owner = n->id;
+  e->key->refused = 0;
   e->key->excused = n->excused || (n->closed_at && is_old(v, server, n->closed_at));
   if (n->session.db != W.cfg.db || n->refused) return;
   v->yes |= UINT32_C(1) << server;
@@ -300,15 +301,17 @@ static inline void check_effect(struct server *s, struct conn *n, struct effect 
   if (e->kind == EFFECT_DELETED || e->kind == EFFECT_BLIND) check_delete(n, e);
 }
 
-/* What its SETs left behind, or what is old of that, is no one's fault. */
-static inline void excuse_keys(const struct conn *n, int only_old) {
+/* What its SETs left behind is no one's fault. Or what is old of that, and what could not be
+ * released in the form that the client knew. */
+static inline void excuse_keys(const struct conn *n, int only_some) {
   struct store *s = &W.server[n->server].store;
   int i;
   for (i = 0; i < s->keys; i++) {
     struct key *k = &s->key[i];
     long v = value_of(k->value, k->value_size);
     if (!k->used || k->owner != n->id) continue;
-    if (!only_old || (v >= 0 && is_old(&W.value[v], n->server, W.now))) k->excused = 1;
+    if (!only_some || k->refused || (v >= 0 && is_old(&W.value[v], n->server, W.now)))
+      k->excused = 1;
   }
 }
 

@@ -120,8 +120,9 @@ static inline int server_lies(struct server *s, struct conn *n, int command, int
   return 1;
 }
 
-/* A right was withdrawn while the server was frozen or in trouble: the client has retired the
- * release by then, and cannot know which one is refused. */
+/* A right was withdrawn: if the client has retired the release by then, since much was under way or
+ * the server was frozen or in trouble, it cannot know which one is refused. It must send no more of
+ * that kind, and so begin a new connection. */
 static inline void excuse_withdrawn(struct server *s, const struct conn *n, int command,
                                     const struct arg *argv, const struct reply *r) {
   struct key *k;
@@ -130,7 +131,9 @@ static inline void excuse_withdrawn(struct server *s, const struct conn *n, int 
   if (r->size == 0 || r->at[0] != '-') return;
   k = store_find(&s->store, n->session.db, argv[1]);
   v = k ? value_of(k->value, k->value_size) : -1;
-  if (v >= 0 && k->owner == n->id && W.value[v].drawn <= s->troubled_at) k->excused = 1;
+  if (v < 0 || k->owner != n->id) return;
+  if (W.value[v].drawn <= s->troubled_at) k->excused = 1;
+  k->refused = 1;
 }
 
 static inline void server_run(struct conn *n, int argc, const struct arg *argv) {
