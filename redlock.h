@@ -502,8 +502,9 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
    with the operation REDLOCK_LOST: with LIMIT it is still held for a moment, since no further
    extension would gain anything. With max_ttl_ms, what servers lose one by one (they restart, or
    are cut off for longer than the ttl) is set again, and the lock outlives that, each when those
-   before it vote again and two extensions more have been made (R29). max_hold_ms counts
-   from T1 of the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also
+   before it vote again and two extensions more have been made (R29). Keep a lock before you take
+   the next: what a slow server answers to its SET in between is not noted. max_hold_ms counts from
+   T1 of the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also
    while an extension is pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
@@ -851,6 +852,8 @@ struct redlock {
        sent on the next connection for as long as it is younger than its ttl (R12);
      - if the ring needs the release's slot while the server has no connection (rl_pins_oldest), or
        is frozen and its socket is full (rl_retire_oldest);
+     - if a server restarts with its keys and freezes before the next extension: the release does
+       not go there (rl_restore);
      - if a frozen server runs, at its thaw, a SET whose connection was given up (R13);
      - if the right to the server's own form is withdrawn, and a release is refused that was retired
        meanwhile. The later ones are scripts (rl_retry_refused_form).
