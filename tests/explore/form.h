@@ -162,7 +162,7 @@ static void put_lock(int c, int l, uint32_t head) {
   put_time(k->deadline_ms ? k->deadline_ms : INT64_MAX, now, 0);
   put16((int)k->longest_ttl_ms);
   if (k->ever_granted && cfg.max_hold) put_time(k->is.hold.grant_t1_ms, now, 2000);
-  if (k->deadline_ms && cfg.max_ttl) put8(k->is.hold.answered_by);
+  if (k->deadline_ms && cfg.max_ttl) put8(k->is.hold.answered_by | k->maybe_set << 4);
   put_token(k->token);
   if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, 0);
   put_unsent_set(&W.side[c].rl, k, head);
