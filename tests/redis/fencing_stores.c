@@ -44,7 +44,8 @@ static struct adding start_once(const struct store *s, int amount, const char *u
   one.enter = open(in_work(fifo), O_RDWR | O_CLOEXEC);
   /* gcc 12's search for leaks, at the end, sometimes goes on for ever */
   snprintf(line, sizeof line, "ASAN_OPTIONS=detect_leaks=0 exec $here/../examples/fencing/%s "
-           "$REDLOCK_SERVERS %.500s %d %s <$work/%s", s->program, s->where, amount, unchecked, fifo);
+           "$REDLOCK_SERVERS %.500s %d %s <$work/%s",
+           s->program, s->where, amount, unchecked, fifo);
   one.pid = start_line(line, one.said);
   return one;
 }
