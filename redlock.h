@@ -436,9 +436,8 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    the adopter has let go. OK: the lock has a new value, and a new token; max_hold_ms counts
    anew. TAKEN: more than a minority of the servers say that it is not held under that value any
    more. Any failed attempt may end the lock: it deletes what it took over, and a giver that has not
-   stopped loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try
-   again: what is left may still be enough.
-   resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
+   stopped loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again:
+   what is left may still be enough. resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
@@ -621,8 +620,8 @@ typedef struct rl_parser {
                         it, rl_prepare clears it when nothing is left to send or outstanding. A
                         stalled server that is blocked loses its connection when the ring needs
                         room.
-     handshake_failed   rl_fail_handshake sets it, a handshake that succeeds clears it. While
-                        the server is away (rl_reach) it votes ERROR, not UNREACHABLE, and `error`
+     handshake_failed   rl_fail_handshake sets it, a handshake that succeeds clears it. While the
+                        server is away (rl_reach) it votes ERROR, not UNREACHABLE, and `error`
                         stays.
      error_is_theirs    `error` is in the server's own words. Each byte of an error reply sets it, a
                         good reply or a new connection clears it. Ours do not replace it.

@@ -181,10 +181,14 @@ static void put_list(int c, const rl_link *list) {
 
 /* ---- The ring and the connections ------------------------------------------------------------ */
 
+static int is_of_use(const rl_command *k) {
+  return k->lock || k->unsent_to || k->awaited_from || dropped_of(k);
+}
+
 static int is_dead_command(redlock *rl, uint32_t place) {
   const rl_command *k = rl_command_at(rl, place);
   const rl_server *s;
-  if (k->lock || k->unsent_to || k->awaited_from || dropped_of(k)) return 0;
+  if (is_of_use(k)) return 0;
   for (s = rl->server; s != rl->server_end; s++)
     if (s->send_next == place && s->sent_bytes) return 0;
   return 1;
@@ -195,7 +199,7 @@ static void put_command(int c, const rl_command *k) {
   put8(k->kind | k->form << 2 | (k->lock ? 1 + (int)(k->lock - W.side[c].lock) : 0) << 4);
   put8(k->unsent_to | k->awaited_from << 4);
   if (cfg.max_ttl) put8(dropped_of(k));
-  if (!k->lock && !k->unsent_to && !k->awaited_from && !dropped_of(k)) return;
+  if (!is_of_use(k)) return;
   put_time(k->t1_ms, clock_of(c), 200);
   put16((int)k->ttl_ms);
   put8(k->args[4]);
