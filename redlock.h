@@ -103,8 +103,8 @@
      the same server as another entry       correct the list
      clock is off                           set its clock: tokens need it (R25)
      restarted                              nothing: it votes again when max_ttl_ms, and up to
-                                            2 s more, have passed since its start; or since
-                                            we heard of it, if we knew its run_id before (R24)
+                                            2 s more, have passed since its start; or, if we
+                                            knew it before, since we heard of the restart (R24)
      a part, such as LOADI                  the connection broke within an error: try again
      @user_script                           Redis before 7.0 puts this before the error of a script
 
@@ -354,9 +354,10 @@ typedef struct redlock_lock {
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
   rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
-                                  that a SET was appended for. A bit is cleared when a SET has set
-                                  nothing or was given up (once held: rl_note_key,
-                                  rl_note_dropped), and when a life began after the last T1 */
+                                  that get no further SET of it. A bit is cleared when the server
+                                  says that it has not got the value, when the SET was given up
+                                  (once held: rl_note_key, rl_note_dropped), and when the server
+                                  has restarted since the last T1 */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
@@ -410,9 +411,9 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
 /* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
-   or it lasts until its ttl ends. Before closing, it gives roll-backs and releases (unless the
-   command ring has no room for them) and extensions up to one server_timeout_ms to leave on open
-   connections, all servers together. It waits for replies for at most 50 ms of that, and for none
+   or it lasts until its ttl ends. Before that, roll-backs, extensions, and releases that have found
+   room in the command ring get up to one server_timeout_ms, all servers together, to leave on open
+   connections. It waits for replies for at most 50 ms of that, and for none
    of a server that is overdue. In a forked child it only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
@@ -431,12 +432,12 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
    its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
    is one attempt to acquire, but a server grants it only if that value is still there, and puts
    a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
-   the giver still sends finds nothing: an OK to its own release proves nothing. A giver that goes
-   on extending, though, gives its value to servers that restart: it may be adopted once more, after
-   the adopter has let go. OK: the lock has a new value, and a new token; max_hold_ms counts
-   anew. TAKEN: more than a minority of the servers say that it is not held under that value any
-   more. Any failed attempt may end the lock: it deletes what it took over, and a giver that has not
-   stopped loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again:
+   the giver still sends finds nothing: an OK to its own release proves nothing. If the giver goes
+   on extending, though, it gives its value to servers that restart: that value may be adopted once
+   more, after the adopter has let go. OK: the lock has a new value, and a new token; max_hold_ms
+   counts anew. TAKEN: more than a minority of the servers say that it is not held under that value
+   any more. Any failed attempt may end the lock: it deletes what it took over, and a giver that has
+   not stopped loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again:
    what is left may still be enough. resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
@@ -499,12 +500,13 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
    released or cancelled. An extension that fails is tried again after retry_delay_max_ms, or half
    of the remaining time if that is less, until the deadline. A lock that cannot be kept is returned
    with the operation REDLOCK_LOST: with LIMIT it is still held for a moment, since no further
-   extension would gain anything. With max_ttl_ms, what servers lose one by one (they restart, or
-   are cut off for longer than the ttl) is set again, and the lock outlives that, each when those
-   before it vote again and two extensions more have been made (R29). Keep a lock before you take
-   the next: what a slow server answers to its SET in between is not noted. max_hold_ms counts from
-   T1 of the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also
-   while an extension is pending). */
+   extension would gain anything. With max_ttl_ms, a server that loses the key (it restarts, or is
+   cut off for longer than the ttl) is sent it again. So all servers may lose it, one after the
+   other, if each loss comes only when the servers before it vote again and two more extensions
+   have been made (R29). Call this right after the grant, before any other call: until then, what a
+   slow server answers to the SET is not noted. max_hold_ms counts from T1 of the grant; 0 = that
+   of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also while an extension is
+   pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
@@ -690,8 +692,8 @@ struct redlock {
   const char *local_error;  /* what last failed here: a call, clock, entropy or wait; or NULL */
   const redlock_lock *last_returned; /* unless it is in a list again: saves a search of them all */
 #ifndef REDLOCK_NO_FENCING
-  uint64_t last_token;      /* the last token proposed, or a counter that refused it, unless that is
-                               greater by a quarter of max_ttl_ms: then it lies (R25) */
+  uint64_t last_token;      /* the last token proposed, or the counter that refused it; a counter
+                               that is greater by a quarter of max_ttl_ms lies (R25) */
 #endif
   redlock_options options;
   long owner_pid;           /* the process that called redlock_init (R17) */
@@ -745,9 +747,10 @@ struct redlock {
    R27 A step has a reason: a reply, room to send, or a timer.
    R28 An adoption sets its value only over the given one. A value is adopted at most once.
    R29 With max_ttl_ms, a server that does not hold a held lock's key, since it has restarted, was
-       not sent it or has lost it, is sent the value ahead of the next extension; but not while an
-       earlier SET may still arrive, since its reply was lost with the connection. Until a server
-       that has restarted votes, nobody asks it for a new lock.
+       not sent it or has lost it, is sent the value ahead of the next extension. If the reply to
+       that SET is lost with the connection, it is not sent again, since it may still arrive: not
+       before the server restarts, or has said YES to an extension and then lost the key. Until a
+       server that has restarted votes, nobody asks it for a new lock.
 
    ---- A map ------------------------------------------------------------------------------------
 
@@ -776,9 +779,9 @@ struct redlock {
 
    A round that is not decided ends after server_timeout_ms, or with its ttl or deadline if that is
    earlier (rl_start_round): rl_on_lock_timer calls rl_on_round_timeout. A missing vote becomes
-   TIMEOUT; or UNREACHABLE if no byte of the command went to its server, be it only because that has
-   not answered the handshake yet. The error text is the same. A round is judged as it begins, too:
-   if its first votes decide it, it ends before anything is sent to anyone.
+   TIMEOUT; or UNREACHABLE if no byte of the command went to its server, even if only because that
+   has not answered the handshake yet. The error text is the same. A round is judged as it begins,
+   too: if its first votes decide it, it ends before anything is sent to anyone.
 
    A server's life is its state, in the comment of rl_server. One that freezes: its own timer runs
    out (rl_on_server_timer, rl_mark_stalled), server_timeout_ms after its timed command was sent or,
@@ -1087,7 +1090,7 @@ struct redlock {
 #define RL_FENCING(rl) ((rl)->options.fencing)
 
 /* R25: a SET with a second key, the counter: the last token that this server accepted for the
-   resource. The counter is written before the lock, so that no lock exists without it.
+   resource. The counter is written before the lock, so that no server grants one without it.
    RL_FENCED_SCRIPT:
      local key, counter, value, ttl, beginning, token, max_ttl = KEYS[1], KEYS[2], unpack(ARGV)
      local there = redis.pcall('get', key)
@@ -1983,8 +1986,8 @@ static int rl_may_be_set(const redlock *rl, const rl_server *s, const rl_command
   return s->outstanding || rl->now_ms < s->timed_since_ms + c->ttl_ms;
 }
 
-/* R29: whether a server must not be sent a SET after all, since it has started after T1, or has no
-   vote in that round: only what is held is restored there, and what is adopted, replaced. */
+/* R29: whether a server must not be sent a SET after all, since it has started after T1, or is in
+   quarantine: what is held is restored there too, and what is adopted, replaced. */
 static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_command *c) {
   int asks = c->lock && c->form != RL_FORM_SWAP;
   (void)rl;
@@ -2412,8 +2415,8 @@ static int rl_claim_server(redlock *rl, rl_server *s) {
 /* R24: when the server started. The clock is read again: a reading from before the reply would make
    the server seem older. A restart that we saw (the entry had another run_id before) is timed by
    our clock; else it is now - uptime + 2 s, but never in the future. A negative uptime means that
-   the server's clock was set back. The server votes max_ttl_ms + 1 later: what we hear of now
-   started after each T1 of this millisecond (R29). */
+   the server's clock was set back. The server votes max_ttl_ms + 1 later, so that a restart
+   that we hear of now is later than each T1 of this millisecond (R29). */
 static const char *rl_take_identity(redlock *rl, rl_server *s) {
   int64_t uptime_s = s->parser.negative ? 0 : RL_CAST(int64_t, RL_LOW32(s->parser.number));
   int64_t start_ms;
@@ -2521,8 +2524,8 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
 
 /* R29: a server may be sent a held lock's value again once it has answered the last SET, whatever
    it said, or said YES to an extension since, and then says to one that ours is not there. An
-   unanswered SET may still come to put it there, by an earlier connection; a second one could do
-   that again, when what the first had put there had been adopted (R28). */
+   unanswered SET may still come by an earlier connection; with a second one under way, one could
+   put the value back after what the other had put there was adopted (R28). */
 static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
   redlock_lock *lock = RL_MAX_TTL(rl) && c->kind != RL_TASK_RELEASE ? rl_find_held(rl, c) : RL_NULL;
   if (!lock) return;
@@ -2656,8 +2659,8 @@ static void rl_on_broken_send(redlock *rl, rl_server *s) {
 }
 
 /* Sends what is unsent to all servers. Votes that a stalled server still lacks are filled here:
-   only one that is connecting has any, the others were given TIMEOUT when they stalled, or when the
-   round began. Nothing is received before the output is off the stack: two such buffers at once
+   only one that is connecting lacks any; the others were given TIMEOUT when they stalled, or when
+   the round began. Nothing is received before the output is off the stack: two such buffers at once
    would be the deepest frame of all. */
 static void rl_flush(redlock *rl) {
   rl_server *s;
@@ -3187,8 +3190,8 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
 /* R29: ahead of an extension, sends a held lock's value to the servers that are ready and do not
    hold it: they have restarted (noted here, also while they are away), had no vote at the grant,
    were not sent it, or have lost it (rl_note_key). So the others may restart next. It is a plain
-   SET NX with the longest ttl, and its reply is no vote. Returns those that were in no quarantine
-   at the last T1: they have no vote in this round. The others vote once theirs is over. */
+   SET NX with the longest ttl, and its reply is no vote. Returns those of them that had a vote
+   at the last T1: they have none in this round. The others have none while in quarantine. */
 static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
