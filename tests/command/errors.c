@@ -154,8 +154,8 @@ TEST(a_sentinel_is_told) {
 /* By its run_id, which --max-ttl and --status ask for. */
 TEST(a_server_that_is_listed_under_two_names_is_told) { /* R5 */
   use_servers("127.0.0.1:%d,unix:%s", real.at[0].port, real.at[0].socket);
-  CHECK_SAYS("it is the same server as another one in the list: list it once", 121,
-             "$redlock -n --max-ttl 200ms -t 200ms job -- true");
+  CHECK_SAYS_ONCE("it is the same server as another one in the list: list it once", 121,
+                  "$redlock -n --max-ttl 200ms -t 200ms job -- true");
   CHECK_SAYS("the same server as one above: list it once", 121, "$redlock --status");
   CHECK(speaks_plainly("output"));
 }

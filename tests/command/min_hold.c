@@ -5,27 +5,32 @@ enum { SERVERS = 3, LOST = 122 };
 
 static int is_taken(const char *key) { return shell("$redlock -n %s -- true", key) == 120; }
 
-/* Every server keeps the lock for more than 1 s from now on, and for no longer than this. */
+/* Every server keeps the lock for more than 20 s from now on, and for no longer than this. */
 static int is_kept(const char *key, long most_ms) {
   char command[64];
   int i, good = is_taken(key);
   snprintf(command, sizeof command, "PTTL %s", key);
   for (i = 0; i < real.count; i++) {
     long left = server_number(&real.at[i], command);
-    good = good && left > 1000 && left <= most_ms;
+    good = good && left > 20000 && left <= most_ms;
   }
   return good;
 }
 
 TEST(the_lock_outlasts_command_and_a_ttl_is_never_shortened) {
-  CHECK_PRINTS("", 0, "$redlock -t 1s --min-hold 60s job -- true");
+  CHECK_PRINTS("", 0, "$redlock -t 20s --min-hold 60s job -- true");
   CHECK_PRINTS("", 0, "$redlock -t 60s --min-hold 1s other -- true");
   CHECK(is_held("job") && is_kept("job", 60000) && is_held("other") && is_kept("other", 60000));
 }
 
 TEST(the_lock_is_free_when_the_time_is_over) {
-  int64_t from = timing_ms();
-  CHECK_EQ(shell("$redlock -t 200ms --min-hold 700ms job -- true"), 0);
+  int64_t from;
+  int status, left = 10; /* times that a busy machine may be too slow for such a lock */
+  do {
+    from = timing_ms();
+    status = shell("$redlock -t 200ms --min-hold 700ms job -- true");
+  } while ((status != 0 || *output()) && --left);
+  CHECK(status == 0 && !*output());
   CHECK_EQ(shell("$redlock -w 30s job -- true"), 0);
   CHECK(timing_ms() - from >= 700);
 }

@@ -16,8 +16,13 @@ TEST(a_ticket_is_good_once) { /* R28 */
 }
 
 TEST(an_extension_is_for_its_own_ttl) {
-  CHECK_EQ(shell("$redlock -t 1s --extend $($redlock -t 20s --take job)"), 0);
-  CHECK_EQ(shell("$redlock -w 10s job true"), 0);
+  int i, shorter = 0;
+  CHECK_EQ(shell("$redlock -t 19s --extend $($redlock -t 60s --take job)"), 0);
+  for (i = 0; i < real.count; i++) {
+    long left = server_number(&real.at[i], "PTTL job");
+    shorter += left > 0 && left <= 19000;
+  }
+  CHECK(shorter > real.count / 2);
 }
 
 TEST(a_name_may_be_anything) {
@@ -61,10 +66,11 @@ TEST(no_left_over_file_is_in_the_way) {
 
 /* It is kept for longer than the ttl that it was taken for, and then free. */
 TEST(a_ticket_can_be_run_under) { /* R28 */
-  CHECK_EQ(shell("T=$($redlock -t 20s --take 'a job') && $redlock -t 1s --run \"$T\" -- sh -c '"
-                 "echo \"<$REDLOCK_RESOURCE>\"; sleep 1.5; $redlock -n \"a job\" -- true; "
-                 "test $? = 120 && exit 7'"), 7);
-  CHECK(says("<a job>\n") && is_released("\"a job\""));
+  CHECK_SAYS_ONCE("<a job>\n", 7,
+                  "T=$($redlock -t 20s --take 'a job') && $redlock -t 1s --run \"$T\" -- sh -c '"
+                  "echo \"<$REDLOCK_RESOURCE>\"; sleep 1.5; $redlock -n \"a job\" -- true; "
+                  "test $? = 120 && exit 7'");
+  CHECK(await_holders("\"a job\"", 0));
   CHECK_EQ(shell("T=$($redlock --take job) && $redlock --run $T -c 'exit 8'; test $? = 8 && "
                  "$redlock --run $T -- echo wrong"), LOST);
   CHECK(says("lock 'job' is not held by this ticket") && !says("wrong\n"));
@@ -75,7 +81,7 @@ TEST(a_ticket_can_be_run_under) { /* R28 */
 /* Its file holds the next ticket meanwhile: after a crash it can be adopted again. Whoever has the
    file may end it from elsewhere. */
 TEST(a_ticket_in_a_file_can_be_run_under) { /* R28 */
-  static const char run[] = "-t 2s --run --ticket-file $work/ticket";
+  static const char run[] = "-t 6s --run --ticket-file $work/ticket";
   pid_t pid;
   CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job && cp $work/ticket $work/old && "
                  "$redlock %s -- cmp -s $work/ticket $work/old", run), 1);
@@ -146,8 +152,8 @@ static unsigned long long token(const char *file) {
 
 /* An extension does not wait until servers that have just started vote. */
 TEST(each_ticket_has_a_greater_token) { /* R25 R28 */
-  static const char step[] = "$redlock -t 1s --max-ttl 1s --fencing %s";
-  CHECK_EQ(shell("until $redlock -t 1s --max-ttl 2s --status | grep '3 of 3'; do sleep 0.1; done"),
+  static const char step[] = "$redlock -t 6s --max-ttl 6s --fencing %s";
+  CHECK_EQ(shell("until $redlock -t 6s --max-ttl 7s --status | grep '3 of 3'; do sleep 0.1; done"),
            0);
   CHECK_EQ(shell(step, "--take job >$work/one"), 0);
   CHECK_EQ(shell(step, "--extend $(cat $work/one) >$work/two"), 0);
