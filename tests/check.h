@@ -110,6 +110,10 @@ static void check_start(int argc, char **argv) {
 }
 
 static int check_end(void) {
+  if (check.argc > 1 && check.passed + check.failed + check.skipped == 0) {
+    check.failed = 1;
+    puts("  FAIL  no test has such a name");
+  }
   printf("%d passed, %d failed", check.passed, check.failed);
   if (check.skipped) printf(", %d skipped", check.skipped);
   puts("");
