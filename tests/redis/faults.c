@@ -128,10 +128,10 @@ TEST(a_thawed_server_holds_no_orphan_of_a_client_that_goes_on) { /* R7 R8 R13 */
 static redlock_lock locks[LOCKS];
 static int decided[LOCKS];
 
-/* Each decision is returned once: as many as there are locks, and then none. Where a busy machine
-   kept a server from answering a release in time, its key goes all the same. */
+/* Each decision is returned once: as many as there are locks, and then none. A busy machine may
+   keep a server from answering some releases in time: their keys go all the same. */
 static void await_all(redlock_operation operation) {
-  int i, left = LOCKS;
+  int i, left = LOCKS, late = 0;
   int64_t end = timing_ms() + REAL_WAIT_MS;
   memset(decided, 0, sizeof decided);
   while (left > 0 && timing_ms() < end) {
@@ -140,10 +140,11 @@ static void await_all(redlock_operation operation) {
     left--;
     ++*(int *)back->user;
     CHECK_EQ(back->operation, operation);
-    if (operation != REDLOCK_RELEASE || back->status != REDLOCK_NO_QUORUM)
-      CHECK_EQ(back->status, REDLOCK_OK);
+    if (operation == REDLOCK_RELEASE && back->status == REDLOCK_NO_QUORUM) late++;
+    else CHECK_EQ(back->status, REDLOCK_OK);
   }
   CHECK_EQ(left, 0);
+  CHECK(late < LOCKS / 2);
   for (i = 0; i < LOCKS; i++) CHECK_EQ(decided[i], 1);
   CHECK(redlock_wait(&rl, 0) == NULL);
 }
