@@ -70,15 +70,17 @@ static void open_signal_pipe(void) {
   }
 }
 
+static int read_signal(void) {
+  unsigned char number;
+  return read(signal_pipe[0], &number, 1) == 1 ? number : 0;
+}
+
 static void reap(void);
 
 int next_signal(void) {
-  unsigned char number;
-  while (read(signal_pipe[0], &number, 1) == 1) {
-    if (number != SIGCHLD) return number;
-    reap();
-  }
-  return 0;
+  int number;
+  while ((number = read_signal()) == SIGCHLD) reap();
+  return number;
 }
 
 void catch_signals(void) {
@@ -215,12 +217,24 @@ static void stop_with_command(void) {
   set_action(SIGTSTP, on_signal);
 }
 
+static void pass_on(int number) {
+  SAY_MORE("passing signal %d on to COMMAND", number);
+  signal_command(number);
+}
+
 static void guard_lock(void);
 
-/* If a SIGTERM is due, it must be there before COMMAND runs again. */
+/* What ends COMMAND must be there before it runs again: a SIGTERM that is due, and a ^C, or COMMAND
+   reads the line typed behind it. A ^Z comes after SIGCONT, which would undo it. A SIGCHLD says
+   nothing new: reap is our caller. */
 static void continue_command(void) {
+  int number, stops = 0;
   guard_lock();
+  while ((number = read_signal()) != 0)
+    if (number == SIGTSTP) stops = 1;
+    else if (number != SIGCHLD) pass_on(number);
   signal_command(SIGCONT);
+  if (stops) pass_on(SIGTSTP);
 }
 
 static void on_command_stopped(int number) {
@@ -313,11 +327,8 @@ static void reap(void) {
 
 static void take_signals(void) {
   int number;
-  while ((number = next_signal()) != 0) {
-    if (run.ended) continue;
-    SAY_MORE("passing signal %d on to COMMAND", number);
-    signal_command(number);
-  }
+  while ((number = next_signal()) != 0)
+    if (!run.ended) pass_on(number);
 }
 
 /* When COMMAND is stopped, what it started has to go too. */

@@ -72,7 +72,8 @@ TEST(command_reads_from_the_terminal) {
   CHECK(is_released("job"));
 }
 
-/* ^C, while it runs or reads; and a line, for a reader that began to wait just behind it. */
+/* ^C, while it runs or reads; and a line, for a reader that began to wait just behind it. No reader
+   gets the line before the ^C. */
 static void interrupt(const char *body) {
   char line[LINE];
   pid_t pid;
