@@ -71,6 +71,8 @@ void say(const char *format, ...)
   __attribute__((format(printf, 1, 2)))
 #endif
   ;
+void keep_unsaid(void); /* from here on nothing waits until stderr has room, */
+void say_unsaid(void);  /* and here what found none is said */
 #define SAY_MORE(...) (set.verbose ? say(__VA_ARGS__) : (void)0)
 
 enum { EXPLANATION = 640 };

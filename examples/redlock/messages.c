@@ -8,6 +8,36 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What finds no room while the lock is held is said when it is released. */
+static struct {
+  int keeps;
+  size_t size;
+  char lines[4096];
+} unsaid;
+
+static void put(const char *lines, size_t size) {
+  if (write(STDERR_FILENO, lines, size) < 0) return; /* no one is listening */
+}
+
+void keep_unsaid(void) { unsaid.keeps = 1; }
+
+void say_unsaid(void) {
+  if (unsaid.size) put(unsaid.lines, unsaid.size);
+  unsaid.keeps = 0;
+  unsaid.size = 0;
+}
+
+static int has_room(void) {
+  struct pollfd out = poll_entry(STDERR_FILENO, POLLOUT);
+  return poll(&out, 1, 0) != 0;
+}
+
+static void keep(const char *line, size_t size) {
+  if (size > sizeof unsaid.lines - unsaid.size) return;
+  memcpy(unsaid.lines + unsaid.size, line, size);
+  unsaid.size += size;
+}
+
 /* One write each, so that they do not mix with what COMMAND prints. */
 void say(const char *format, ...) {
   char line[1024] = "redlock: ";
@@ -18,7 +48,8 @@ void say(const char *format, ...) {
   va_end(arguments);
   size = strlen(line);
   line[size++] = '\n';
-  if (write(STDERR_FILENO, line, size) < 0) return; /* no one is listening */
+  if (unsaid.keeps && (unsaid.size || !has_room())) keep(line, size);
+  else put(line, size);
 }
 
 const char *in_units(int64_t ms, char text[16]) {

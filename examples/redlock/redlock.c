@@ -46,9 +46,15 @@ int count_votes(redlock_vote vote) {
 
 /* ---- The loop's one wait --------------------------------------------------------------------- */
 
+/* As the library's: where it can, it goes on while the machine is suspended. */
 int64_t now_ms(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+#if defined(__linux__) || defined(__OpenBSD__)
+  const clockid_t clock = CLOCK_BOOTTIME;
+#else
+  const clockid_t clock = CLOCK_MONOTONIC;
+#endif
+  struct timespec t = {0, 0};
+  (void)clock_gettime(clock, &t);
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
@@ -63,6 +69,9 @@ struct pollfd poll_entry(int fd, short events) {
   return entry;
 }
 
+/* The longest poll: its timeout stands still while the machine is suspended. */
+enum { LOOK_MS = 1000 };
+
 /* Until a server, a signal or the clock has something for us, at most limit_ms (-1 = no limit). */
 void wait_for_news(int64_t limit_ms) {
   struct pollfd fds[1 + REDLOCK_MAX_SERVERS];
@@ -73,7 +82,7 @@ void wait_for_news(int64_t limit_ms) {
   for (i = 0; i < count; i++)
     fds[i + 1] = poll_entry((int)want[i].fd,
                             want[i].events & REDLOCK_WRITE ? POLLIN | POLLOUT : POLLIN);
-  if (timeout > 60000) timeout = 60000;
+  if (timeout < 0 || timeout > LOOK_MS) timeout = LOOK_MS;
   (void)poll(fds, (nfds_t)count + 1, (int)timeout);
 }
 

@@ -46,16 +46,30 @@ static void catch_signal(int number) {
     set_action(number, on_signal);
 }
 
-/* What COMMAND is to have again. */
-static struct sigaction old_broken_pipe, old_background;
+/* A message to a closed stderr must not end us while we hold a lock; we pass the terminal on while
+   we are in the background; and a pager in our group that is stopped for reading does not stop us,
+   for COMMAND would run on. */
+static const int ignored[] = {SIGPIPE, SIGTTOU, SIGTTIN};
+enum { IGNORED = sizeof ignored / sizeof *ignored };
 
-/* A message to a closed stderr must not end us while we hold a lock; and we pass the terminal on
-   while we are in the background. */
+/* What COMMAND is to have again. */
+static struct sigaction old_action[IGNORED];
+static sigset_t old_mask;
+
 static void ignore_signals(void) {
-  (void)sigaction(SIGPIPE, NULL, &old_broken_pipe);
-  (void)sigaction(SIGTTOU, NULL, &old_background);
-  set_action(SIGPIPE, SIG_IGN);
-  set_action(SIGTTOU, SIG_IGN);
+  int i;
+  for (i = 0; i < IGNORED; i++) {
+    (void)sigaction(ignored[i], NULL, &old_action[i]);
+    set_action(ignored[i], SIG_IGN);
+  }
+}
+
+/* A process may be started with all signals blocked; then COMMAND's end would not be heard of. */
+static void unblock_children(void) {
+  sigset_t children;
+  (void)sigemptyset(&children);
+  (void)sigaddset(&children, SIGCHLD);
+  (void)sigprocmask(SIG_UNBLOCK, &children, &old_mask);
 }
 
 static void open_signal_pipe(void) {
@@ -88,6 +102,7 @@ void catch_signals(void) {
   ignore_signals();
   open_signal_pipe();
   set_action(SIGCHLD, on_signal);
+  unblock_children();
   for (i = 0; i < HANDED_ON; i++) catch_signal(handed_on[i]);
 }
 
@@ -160,18 +175,17 @@ static const char *slip_of_command(int error) {
 }
 
 /* In the child. All signals are blocked until none of our handlers is left. */
-static void become_command(pid_t parent, const sigset_t *mask) {
-  int error;
+static void become_command(pid_t parent) {
+  int error, i;
   (void)setpgid(0, 0);
 #ifdef __linux__
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody extends the lock after our death */
 #endif
   if (getppid() != parent) _exit(EXIT_SYSTEM);
   reset_signals();
-  (void)sigaction(SIGPIPE, &old_broken_pipe, NULL);
-  (void)sigaction(SIGTTOU, &old_background, NULL);
+  for (i = 0; i < IGNORED; i++) (void)sigaction(ignored[i], &old_action[i], NULL);
   set_environment();
-  (void)sigprocmask(SIG_SETMASK, mask, NULL);
+  (void)sigprocmask(SIG_SETMASK, &old_mask, NULL);
   (void)execvp(set.command[0], set.command);
   error = errno;
   say("cannot run '%s': %s%s", set.command[0], strerror(error), slip_of_command(error));
@@ -185,7 +199,7 @@ static void start_command(void) {
   (void)sigfillset(&all);
   (void)sigprocmask(SIG_BLOCK, &all, &mask);
   run.child = fork();
-  if (run.child == 0) become_command(parent, &mask);
+  if (run.child == 0) become_command(parent);
   if (run.child > 0) (void)setpgid(run.child, run.child); /* so does the child: whoever is first */
   (void)sigprocmask(SIG_SETMASK, &mask, NULL);
   if (run.child > 0) return;
@@ -207,41 +221,52 @@ static void move_terminal(pid_t source, pid_t target) {
   if (owns_terminal(source)) (void)tcsetpgrp(run.tty, target);
 }
 
-/* COMMAND was stopped from the terminal, so the shell expects its whole job to stop. The lock is
-   not extended meanwhile; continue_command looks at it first. In a group that no shell controls
-   the kernel ignores this SIGTSTP, and we go on at once. */
-static void stop_with_command(void) {
-  move_terminal(run.child, getpgrp());
-  set_action(SIGTSTP, SIG_DFL);
-  (void)kill(0, SIGTSTP);
-  set_action(SIGTSTP, on_signal);
-}
-
 static void pass_on(int number) {
   SAY_MORE("passing signal %d on to COMMAND", number);
   signal_command(number);
 }
 
-static void guard_lock(void);
-
-/* What ends COMMAND must be there before it runs again: a SIGTERM that is due, and a ^C, or COMMAND
-   reads the line typed behind it. A ^Z comes after SIGCONT, which would undo it. A SIGCHLD says
-   nothing new: reap is our caller. */
-static void continue_command(void) {
+/* All that has come, except SIGTSTP; returns whether that has come. A SIGCHLD tells nothing new,
+   since reap is what calls this. */
+static int pass_on_waiting(void) {
   int number, stops = 0;
-  guard_lock();
   while ((number = read_signal()) != 0)
     if (number == SIGTSTP) stops = 1;
     else if (number != SIGCHLD) pass_on(number);
+  return stops;
+}
+
+/* COMMAND was stopped from the terminal, so the shell expects its whole job to stop, and a redlock
+   around this one must see the same cause. The lock is not extended meanwhile; continue_command
+   looks at it first. In a group that no shell controls the kernel ignores this signal, and we go on
+   at once. */
+static void stop_with_command(int number) {
+  struct sigaction old;
+  move_terminal(run.child, getpgrp());
+  (void)pass_on_waiting();
+  (void)sigaction(number, NULL, &old);
+  set_action(number, SIG_DFL);
+  (void)kill(0, number);
+  (void)sigaction(number, &old, NULL);
+}
+
+static void guard_lock(void);
+
+/* What ends COMMAND must be there before it runs again: a SIGTERM that is due; and a ^C, or COMMAND
+   reads the line typed behind it. A ^Z comes after SIGCONT, which would undo it. */
+static void continue_command(void) {
+  int stops;
+  guard_lock();
+  stops = pass_on_waiting();
   signal_command(SIGCONT);
-  if (stops) pass_on(SIGTSTP);
+  if (stops && !run.stopping) pass_on(SIGTSTP);
 }
 
 static void on_command_stopped(int number) {
   int wants = number == SIGTTIN || number == SIGTTOU;
   int had = owns_terminal(run.child);
   if (run.tty < 0 || (!wants && number != SIGTSTP)) return; /* a debugger or a person did it */
-  if (!wants || !owns_terminal(getpgrp())) stop_with_command();
+  if (!wants || !owns_terminal(getpgrp())) stop_with_command(number);
   if (wants || had) move_terminal(getpgrp(), run.child);
   continue_command();
 }
@@ -291,8 +316,8 @@ static void guard_lock(void) {
   if (run.stopping) {
     if (run.killed || now_ms() < run.kill_at_ms) return;
     run.killed = 1;
-    SAY_MORE("COMMAND did not stop in time: killing it");
     signal_command(SIGKILL);
+    SAY_MORE("COMMAND did not stop in time: it is killed");
   } else if (!run.ended && left <= margin_ms()) {
     stop_command(over ? EXIT_MAX_HOLD : EXIT_LOST); /* first of all */
     if (over) say("lock '%s' has been held for --max-hold: stopping COMMAND", set.resource);
@@ -346,6 +371,7 @@ static int hold(void) {
     return EXIT_LOST;
   }
   start_command();
+  keep_unsaid();
   SAY_MORE("COMMAND runs as process %ld", (long)run.child);
   while (must_go_on()) {
     guard_lock();
@@ -398,6 +424,9 @@ static int let_go(int exit_status) {
 }
 
 int run_command(void) {
+  int status;
   run.tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
-  return let_go(hold());
+  status = let_go(hold());
+  say_unsaid();
+  return status;
 }

@@ -78,11 +78,18 @@ static int read_ticket(const char *text) {
 
 /* ---- Its file -------------------------------------------------------------------------------- */
 
-static void read_file(void) {
+static int read_file(char text[TICKET + 1]) {
   int fd = open(set.ticket_file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  ssize_t got = fd < 0 ? -1 : read(fd, ticket, TICKET);
+  ssize_t got = fd < 0 ? -1 : read(fd, text, TICKET);
   if (fd >= 0) (void)close(fd);
-  if (got < 0) usage("there is no ticket in the file '%s'", set.ticket_file);
+  text[got < 0 ? 0 : got] = '\0';
+  return got >= 0;
+}
+
+/* If it still holds ours: when the lock was lost, the next one's may stand there by now. */
+static void remove_own_file(void) {
+  char text[TICKET + 1];
+  if (read_file(text) && strcmp(text, ticket) == 0) (void)unlink(set.ticket_file);
 }
 
 /* The old ticket or the new one is there, whole, whatever happens; and nobody else can read it. */
@@ -111,16 +118,19 @@ static int hand_out(void) {
 /* ---- The steps ------------------------------------------------------------------------------- */
 
 void take_ticket(const char *text) {
-  if (!text) read_file();
+  if (!text && !read_file(ticket))
+    usage("there is no ticket in the file '%s'", set.ticket_file);
   if (!read_ticket(text ? text : ticket))
     usage("%s", "this is no ticket: give what --take or --extend has printed, or --ticket-file");
   if (set.has_token && !set.fencing && set.step != RELEASE)
     usage("%s", "this ticket has a token: give --fencing and --max-ttl, as all of its lock must");
 }
 
+/* The file first: after the release the next one's ticket may stand there. */
 static int release_taken(void) {
-  redlock_status status = redlock_release(&client, &lock);
+  redlock_status status;
   if (set.ticket_file) (void)unlink(set.ticket_file);
+  status = redlock_release(&client, &lock);
   if (status == REDLOCK_OK) return 0;
   if (status == REDLOCK_EXPIRED) return EXIT_LOST;
   say("could not release lock '%s' on most servers: it expires by itself within %ld ms",
@@ -131,9 +141,10 @@ static int release_taken(void) {
 
 /* What nobody could extend or release is not to be held. */
 static int drop_taken(void) {
-  say("cannot write the ticket of lock '%s': %s; the lock is released", set.resource,
-      strerror(errno));
-  (void)redlock_release(&client, &lock);
+  int error = errno;
+  int released = redlock_release(&client, &lock) == REDLOCK_OK;
+  say("cannot write the ticket of lock '%s': %s; the lock %s", set.resource, strerror(error),
+      released ? "is released" : "expires by itself");
   return EXIT_SYSTEM;
 }
 
@@ -145,6 +156,6 @@ int take_step(void) {
   if (!hand_out()) return drop_taken();
   if (set.step != RUN_TICKET) return 0;
   status = run_command();
-  (void)unlink(set.ticket_file);
+  remove_own_file();
   return status;
 }

@@ -114,22 +114,55 @@ TEST(a_suspended_holder_has_lost_it) { /* R2 */
   check_ends(pid, 122, "is lost: it expired while this machine was suspended");
 }
 
-/* What says "took lock" waits for a log that takes no more. */
-TEST(a_lock_that_ran_out_starts_no_command) {
-  char said[LINE];
-  size_t size = 0;
-  int log[2];
-  pid_t pid;
+/* A pipe that takes no more. */
+static void fill_log(int log[2]) {
   CHECK(pipe(log) == 0 && fcntl(log[1], F_SETFL, O_NONBLOCK) == 0);
   while (write(log[1], "", 1) == 1) continue;
   CHECK(fcntl(log[1], F_SETFL, 0) == 0);
+}
+
+/* What is said behind that, to its end. */
+static void read_log(int log[2], char said[LINE]) {
+  size_t size = 0;
+  close(log[1]);
+  while (size < LINE - 1 && read(log[0], said + size, 1) == 1) size += said[size] != '\0';
+  said[size] = '\0';
+  close(log[0]);
+}
+
+static int await_end_of_process(pid_t pid) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  while (kill(pid, 0) == 0 && timing_ms() < end) sleep_ms(10);
+  return kill(pid, 0) != 0;
+}
+
+/* It is told why when there is room again. */
+TEST(a_log_that_nobody_reads_keeps_no_command_alive) {
+  char said[LINE];
+  int log[2];
+  pid_t pid;
+  fill_log(log);
+  pid = start("exec $redlock -t 3s job -- sh -c 'trap \"\" TERM; echo $$ >$work/pid; "
+              "touch $work/runs; until test -e $work/end; do sleep 0.02; done' 2>&%d", log[1]);
+  CHECK(await_file("runs"));
+  servers_command(&real, 5, "DEL job");
+  CHECK(await_end_of_process((pid_t)atoi(read_work("pid"))));
+  let_it_end();
+  read_log(log, said);
+  CHECK(strstr(said, "lock 'job' is lost"));
+  CHECK_EQ(end_of(pid), 122);
+}
+
+/* What says "took lock" waits for a log that takes no more. */
+TEST(a_lock_that_ran_out_starts_no_command) {
+  char said[LINE];
+  int log[2];
+  pid_t pid;
+  fill_log(log);
   pid = start("exec $redlock -v -t 1s job -- touch $work/runs 2>&%d", log[1]);
   while (holders("job") == 0 && expired_keys() == 0) sleep_ms(10);
   while (holders("job") > 0) sleep_ms(10);
-  close(log[1]);
-  while (size < sizeof said && read(log[0], said + size, 1) == 1) size += said[size] != '\0';
-  said[size < sizeof said ? size : 0] = '\0';
-  close(log[0]);
+  read_log(log, said);
   CHECK_EQ(end_of(pid), 122);
   CHECK(strstr(said, "'job' expired before COMMAND could start") && !exists("runs"));
 }

@@ -125,6 +125,25 @@ TEST(stopped_jobs_lose_the_lock) {
   stop_and_continue("-t 2s", "while :; do :; done", 2500, "", 122);
 }
 
+/* A line that ends by itself, and in which the shell sees no job stopped. */
+static void check_line(const char *line, int expected) {
+  pid_t pid = start_shell(line);
+  if (pid < 0) SKIP("no pseudo terminal");
+  close(open(in_work("continue"), O_CREAT | O_WRONLY, 0600));
+  type("hello\n");
+  CHECK_EQ(shell_ends(pid), expected);
+  CHECK(!exists("stopped") && !exists("odd"));
+}
+
+TEST(two_locks_give_command_the_terminal) {
+  check_line("exec $redlock a -- $redlock b -- sh -c 'read x; test $x = hello && exit 5'", 5);
+}
+
+/* A pager beside us in a pipeline that reads from the background stops its whole process group. */
+TEST(a_pager_stops_no_guard) {
+  check_line("exec $redlock job -- sh -c 'kill -TTIN $PPID; kill -TTOU $PPID; exit 5'", 5);
+}
+
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "shell") == 0) return be_shell(argv[2]);
   return command_main(argc, argv, 3);

@@ -97,6 +97,16 @@ TEST(a_ticket_in_a_file_can_be_run_under) { /* R28 */
   CHECK(is_released("job"));
 }
 
+/* The next holder's ticket may stand in that file before the loss is noticed. */
+TEST(a_lost_lock_takes_no_others_ticket_away) { /* R28 */
+  static const char file[] = "--ticket-file $work/ticket";
+  CHECK_EQ(shell("$redlock --take %s job && $redlock -t 6s --run %s -- sh -c '"
+                 "$redlock --release %s && $redlock --take %s job && exec sleep 60'", file, file,
+                 file, file), LOST);
+  CHECK_EQ(shell("$redlock --release %s", file), 0);
+  CHECK(is_released("job"));
+}
+
 /* ---- what goes wrong ---- */
 
 /* Two servers refuse it before anything is changed there. */

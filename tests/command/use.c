@@ -67,6 +67,24 @@ TEST(command_gets_no_files_and_its_own_signals) {
                       "| cmp - $work/before");
 }
 
+static int become_blocked(char **program) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, NULL);
+  execvp(*program, program);
+  return 127;
+}
+
+/* As a daemon's thread may start it. */
+TEST(blocked_signals_hide_no_end) {
+  static const char mask[] = "sed -n /^SigBlk/p /proc/self/status";
+  CHECK_EQ(shell("$self blocked $redlock job -- sh -c 'exit 5'"), 5);
+  CHECK(is_released("job"));
+  if (access("/proc/self/status", R_OK)) SKIP("no /proc");
+  CHECK_PRINTS("", 0, "$self blocked %s >$work/before; "
+                      "$self blocked $redlock job -- %s | cmp - $work/before", mask, mask);
+}
+
 /* ---- when there is no lock ---- */
 
 TEST(a_lock_that_is_taken_is_told) {
@@ -275,4 +293,7 @@ TEST(a_status_needs_info_and_locks_do_not) {
   CHECK(!says("NOPERM"));
 }
 
-int main(int argc, char **argv) { return command_main(argc, argv, 5); }
+int main(int argc, char **argv) {
+  if (argc > 2 && strcmp(argv[1], "blocked") == 0) return become_blocked(argv + 2);
+  return command_main(argc, argv, 5);
+}
