@@ -50,10 +50,23 @@
 
 static int sockets[REDLOCK_MAX_SERVERS]; /* by the server's place in the list */
 
-/* Not yet, or broken? While it connects, it says EINPROGRESS. */
+/* Not yet, or broken? While it connects, lwIP says EINPROGRESS. */
 static int result_of(int result) {
   if (result >= 0) return result;
   return errno == EWOULDBLOCK || errno == EAGAIN || errno == EINPROGRESS ? 0 : -1;
+}
+
+/* Zephyr says ENOTCONN while it connects, and later too if that has failed. */
+static int result_at(int server, int result) {
+#ifdef __ZEPHYR__
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (result < 0 && errno == ENOTCONN &&
+      zsock_getsockopt(sockets[server], SOL_SOCKET, SO_ERROR, &error, &size) == 0 && !error)
+    return 0;
+#endif
+  (void)server;
+  return result_of(result);
 }
 
 static void set_option(int fd, int level, int option) {
@@ -85,14 +98,14 @@ static intptr_t net_open(void *ctx, int server, const char *host, const char *po
 /* What lwIP takes now may be a part of a command: the rest comes with the next call. */
 static int net_send(void *ctx, int server, const void *data, size_t size) {
   (void)ctx;
-  return result_of((int)lwip_send(sockets[server], data, size, 0));
+  return result_at(server, (int)lwip_send(sockets[server], data, size, 0));
 }
 
 /* From lwIP, 0 means that the other side has closed; from here it means nothing yet. */
 static int net_recv(void *ctx, int server, void *data, size_t size) {
   int got = (int)lwip_recv(sockets[server], data, size, 0);
   (void)ctx;
-  return got == 0 ? -1 : result_of(got);
+  return got == 0 ? -1 : result_at(server, got);
 }
 
 static void net_close(void *ctx, int server) {

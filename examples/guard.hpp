@@ -42,8 +42,13 @@ public:
   explicit operator bool() const noexcept { return remaining_ms() > 0; }
   int64_t remaining_ms() const noexcept { return redlock_remaining_ms(client_, lock_.get()); }
 
-  // How the last call ended; INVALID if there is no lock.
-  redlock_status status() const noexcept { return lock_ ? lock_->status : refusal_; }
+  // How the acquire, the keeping or the release ended; EXPIRED when the lock's time is over;
+  // INVALID if there is no lock. Why an extension failed, extend alone says.
+  redlock_status status() const noexcept {
+    if (!lock_) return refusal_;
+    const bool is_over = lock_->operation != REDLOCK_RELEASE && !*this;
+    return lock_->status == REDLOCK_OK && is_over ? REDLOCK_EXPIRED : lock_->status;
+  }
 
   redlock_status extend(uint32_t ttl_ms) noexcept {
     return redlock_extend(client_, lock_.get(), ttl_ms);

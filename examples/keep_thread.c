@@ -28,23 +28,38 @@ enum { TTL_MS = 2000, WAIT_MS = 3000, NUDGE_MS = 10 };
 struct keeper {
   const char *servers, *resource;
   pthread_t thread, worker;
-  int over[2];           /* a pipe: its end is closed when the work is over */
+  int over[2];           /* a pipe: a byte comes when the work is over */
   pthread_mutex_t mutex; /* for what follows */
   pthread_cond_t changed;
   redlock_status status; /* PENDING until the lock is taken; OK = it is ours; else why not */
+  int64_t end_ms;        /* until then, by now_ms */
 };
 
-static void set_status(struct keeper *k, redlock_status status) {
+/* It goes on while the machine is suspended, where a clock does. */
+static int64_t now_ms(void) {
+#if defined(__linux__) || defined(__OpenBSD__)
+  const clockid_t clock = CLOCK_BOOTTIME;
+#else
+  const clockid_t clock = CLOCK_MONOTONIC;
+#endif
+  struct timespec t = {0, 0};
+  clock_gettime(clock, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void set_status(struct keeper *k, redlock_status status, int64_t end_ms) {
   pthread_mutex_lock(&k->mutex);
   k->status = status;
+  k->end_ms = end_ms;
   pthread_cond_signal(&k->changed);
   pthread_mutex_unlock(&k->mutex);
 }
 
+/* By the clock too: a pause of the machine may end for the work before it does for the keeper. */
 static redlock_status get_status(struct keeper *k) {
   redlock_status status;
   pthread_mutex_lock(&k->mutex);
-  status = k->status;
+  status = k->status == REDLOCK_OK && now_ms() >= k->end_ms ? REDLOCK_EXPIRED : k->status;
   pthread_mutex_unlock(&k->mutex);
   return status;
 }
@@ -78,13 +93,21 @@ static void stop_work(struct keeper *k) {
   while (!is_over(k, NUDGE_MS)) pthread_kill(k->worker, SIGUSR1);
 }
 
+/* The clock first: too early an end does no harm. */
+static void tell_hold(struct keeper *k, const redlock *rl, const redlock_lock *lock) {
+  int64_t now = now_ms();
+  set_status(k, REDLOCK_OK, now + redlock_remaining_ms(rl, lock));
+}
+
 /* Extends the lock until the work is over, then releases it. Returns how that ended. */
 static redlock_status keep_until_over(struct keeper *k, redlock *rl, redlock_lock *lock) {
   redlock_status status = redlock_keep(rl, lock, 0); /* 0: no limit but the options' own */
-  while (status == REDLOCK_OK && !wait_for_news(k, rl))
+  while (status == REDLOCK_OK && !wait_for_news(k, rl)) {
     if (redlock_step(rl) == lock) status = lock->status; /* only a loss returns it */
+    else tell_hold(k, rl, lock);
+  }
   if (status == REDLOCK_OK) return redlock_release(rl, lock);
-  set_status(k, status);
+  set_status(k, status, 0);
   stop_work(k);
   (void)redlock_release(rl, lock); /* after LIMIT it is still held */
   return status;
@@ -97,11 +120,11 @@ static void *keep(void *keeper) {
   redlock_status status = redlock_init(&rl, k->servers, NULL);
   if (status == REDLOCK_OK) {
     status = redlock_acquire(&rl, &lock, k->resource, TTL_MS, WAIT_MS);
-    set_status(k, status);
+    if (status == REDLOCK_OK) tell_hold(k, &rl, &lock);
     if (status == REDLOCK_OK) status = keep_until_over(k, &rl, &lock);
   }
   if (status == REDLOCK_INVALID) fprintf(stderr, "%s\n", redlock_server_error(&rl, -1));
-  set_status(k, status);
+  set_status(k, status, 0);
   redlock_close(&rl);
   return NULL;
 }
@@ -110,9 +133,10 @@ static void on_nudge(int number) { (void)number; }
 
 /* The work is over. OK = it was under the lock from beginning to end. */
 static redlock_status keeper_stop(struct keeper *k) {
-  close(k->over[1]);
+  while (write(k->over[1], "", 1) < 0 && errno == EINTR) continue;
   pthread_join(k->thread, NULL);
   close(k->over[0]);
+  close(k->over[1]);
   return k->status;
 }
 

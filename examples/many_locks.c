@@ -33,18 +33,24 @@ static struct {
 /* ---- epoll ----------------------------------------------------------------------------------- */
 
 static int epoll_fd;
-static redlock_fd watched[REDLOCK_MAX_SERVERS]; /* what epoll knows; generation 0 = nothing */
+static redlock_fd watched[REDLOCK_MAX_SERVERS]; /* what epoll knows; events 0 = nothing */
+
+/* A word from the client before it closes a descriptor. If a forked child has it too, epoll would
+   tell of it for ever. */
+static void on_closing(void *ctx, int server, intptr_t fd) {
+  (void)ctx;
+  (void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, (int)fd, NULL);
+  watched[server].events = 0;
+}
 
 static void watch(const redlock_fd *want) {
   redlock_fd *known = &watched[want->server];
   struct epoll_event event;
-  int same = known->generation == want->generation, action = same ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-  if (same && known->events == want->events) return;
+  int action = known->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  if (known->events == want->events) return;
   event.events = EPOLLIN;
   if (want->events & REDLOCK_WRITE) event.events |= EPOLLOUT;
   event.data.u64 = (uint64_t)want->server;
-  /* A new generation is a new socket, even if it has the old one's number: epoll dropped that one
-     when it was closed. Modifying it would fail, or change another server's. */
   if (epoll_ctl(epoll_fd, action, (int)want->fd, &event) != 0) perror("epoll_ctl");
   *known = *want;
 }
@@ -128,11 +134,13 @@ static void explain(void) {
 
 int main(int argc, char **argv) {
   const char *servers = argc > 1 ? argv[1] : getenv("REDLOCK_SERVERS");
+  redlock_options options = {0};
   redlock_status status;
   count.wanted = argc > 2 ? strtol(argv[2], NULL, 10) : 10000;
   epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  options.closing = on_closing;
   if (!servers) servers = "127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381";
-  status = redlock_init(&client, servers, NULL);
+  status = redlock_init(&client, servers, &options);
   if (status != REDLOCK_OK || epoll_fd < 0) {
     fprintf(stderr, "init: %s\n", redlock_strerror(status));
     explain();

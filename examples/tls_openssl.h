@@ -28,6 +28,8 @@ static int tls_result(tls *t, int server, int result) {
     if (result > 0) return result;
     if (SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ) return 0;
   }
+  /* A command that counts as unsent must not leave with the next call. */
+  if (SSL_is_init_finished(ssl)) (void)BIO_reset(SSL_get_wbio(ssl));
   if (t->error[server]) return -1; /* the first failure says why */
   t->error[server] = ERR_reason_error_string(error);
   if (ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED)

@@ -162,6 +162,18 @@ static int port_is_free(int port) {
   return free;
 }
 
+/* While the server is dead, another of these programs might take its port. So each binds its
+   ports on 127.0.0.2 too, for as long as it runs. */
+static int reserve(int port) {
+  struct sockaddr_in at = loopback(port);
+  int fd = open_socket(AF_INET), one_address;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+  if (bind(fd, (struct sockaddr *)&at, sizeof at) == 0) return 1;
+  one_address = errno == EADDRNOTAVAIL; /* not on Linux */
+  close(fd);
+  return one_address;
+}
+
 /* Below the range that systems take for outgoing connections: a client that tries a dead server's
    port again and again would one day meet itself there. */
 static int free_port(void) {
@@ -172,7 +184,7 @@ static int free_port(void) {
     int port;
     state = state * 1664525u + 1013904223u;
     port = 15000 + (int)((state >> 8) % 17000);
-    if (port_is_free(port)) return port;
+    if (port_is_free(port) && reserve(port)) return port;
   }
   fail("no free port");
   return 0;

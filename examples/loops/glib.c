@@ -6,13 +6,25 @@
 
 static GMainLoop *loop;
 static GSource *source;
-static gpointer tags[REDLOCK_MAX_SERVERS]; /* a descriptor in the source; NULL = none */
+static struct {
+  gpointer tag; /* a descriptor in the source; NULL = none */
+  GIOCondition events;
+} watched[REDLOCK_MAX_SERVERS];
 
 /* A word from the client before it closes a descriptor: GLib must not watch it any more. */
 static void on_closing(void *ctx, int server, intptr_t fd) {
   (void)ctx, (void)fd;
-  if (tags[server]) g_source_remove_unix_fd(source, tags[server]);
-  tags[server] = NULL;
+  if (watched[server].tag) g_source_remove_unix_fd(source, watched[server].tag);
+  watched[server].tag = NULL;
+}
+
+/* Told only what is new: each word to GLib wakes its loop, which asks again. */
+static void watch(const redlock_fd *want) {
+  GIOCondition events = want->events & REDLOCK_WRITE ? G_IO_IN | G_IO_OUT : G_IO_IN;
+  gpointer tag = watched[want->server].tag;
+  if (!tag) watched[want->server].tag = g_source_add_unix_fd(source, (gint)want->fd, events);
+  else if (watched[want->server].events != events) g_source_modify_unix_fd(source, tag, events);
+  watched[want->server].events = events;
 }
 
 /* Asked before each poll: so nothing has to be told after a step. */
@@ -20,20 +32,17 @@ static gboolean prepare(GSource *s, gint *timeout) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   int64_t ms = redlock_timeout_ms(&client);
   int i = redlock_fds(&client, want, REDLOCK_MAX_SERVERS);
-  while (i-- > 0) {
-    GIOCondition events = want[i].events & REDLOCK_WRITE ? G_IO_IN | G_IO_OUT : G_IO_IN;
-    gpointer *tag = &tags[want[i].server];
-    if (*tag) g_source_modify_unix_fd(s, *tag, events);
-    else *tag = g_source_add_unix_fd(s, (gint)want[i].fd, events);
-  }
+  while (i-- > 0) watch(&want[i]);
   *timeout = (gint)(ms > 60000 ? 60000 : ms);
+  (void)s;
   return ms == 0;
 }
 
 static uint32_t ready_servers(void) {
   uint32_t ready = 0, i;
   for (i = 0; i < REDLOCK_MAX_SERVERS; i++)
-    if (tags[i] && g_source_query_unix_fd(source, tags[i])) ready |= UINT32_C(1) << i;
+    if (watched[i].tag && g_source_query_unix_fd(source, watched[i].tag))
+      ready |= UINT32_C(1) << i;
   return ready;
 }
 

@@ -47,8 +47,10 @@ static void step(uint32_t ready) {
 
 static void on_time(uv_timer_t *t) { (void)t, step(0); }
 static void on_ready(uv_poll_t *poll, int status, int events) {
-  (void)status, (void)events; /* an error is ready too: the client finds out */
-  step(UINT32_C(1) << ((struct watched *)poll)->server);
+  struct watched *w = (struct watched *)poll;
+  (void)events; /* an error is ready too: the client finds out */
+  if (status < 0) w->events = 0; /* libuv no longer watches it */
+  step(UINT32_C(1) << w->server);
 }
 
 int main(int argc, char **argv) {

@@ -295,8 +295,8 @@ TEST(a_verbose_waiter_tells_who_it_is_and_what_it_waits_for) {
   await_words("waiter", " UTC: it is taken\n");
   servers_kill(&real, 2);
   await_words("waiter", "still waiting for lock 'job': 2 of 3 servers are unavailable");
-  servers_mend(&real);
   terminate(holder);
+  servers_mend(&real);
   CHECK_EQ(end_of(waiter), 0);
   snprintf(expected, sizeof expected, "redlock: process %ld on ", (long)waiter);
   CHECK(told("waiter", expected));

@@ -81,7 +81,7 @@ TEST(a_ticket_can_be_run_under) { /* R28 */
 /* Its file holds the next ticket meanwhile: after a crash it can be adopted again. Whoever has the
    file may end it from elsewhere. */
 TEST(a_ticket_in_a_file_can_be_run_under) { /* R28 */
-  static const char run[] = "-t 6s --run --ticket-file $work/ticket";
+  static const char run[] = "-t 12s --run --ticket-file $work/ticket";
   pid_t pid;
   CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job && cp $work/ticket $work/old && "
                  "$redlock %s -- cmp -s $work/ticket $work/old", run), 1);
@@ -100,7 +100,7 @@ TEST(a_ticket_in_a_file_can_be_run_under) { /* R28 */
 /* The next holder's ticket may stand in that file before the loss is noticed. */
 TEST(a_lost_lock_takes_no_others_ticket_away) { /* R28 */
   static const char file[] = "--ticket-file $work/ticket";
-  CHECK_EQ(shell("$redlock --take %s job && $redlock -t 6s --run %s -- sh -c '"
+  CHECK_EQ(shell("$redlock --take %s job && $redlock -t 12s --run %s -- sh -c '"
                  "$redlock --release %s && $redlock --take %s job && exec sleep 60'", file, file,
                  file, file), LOST);
   CHECK_EQ(shell("$redlock --release %s", file), 0);
@@ -162,9 +162,9 @@ static unsigned long long token(const char *file) {
 
 /* An extension does not wait until servers that have just started vote. */
 TEST(each_ticket_has_a_greater_token) { /* R25 R28 */
-  static const char step[] = "$redlock -t 6s --max-ttl 6s --fencing %s";
-  CHECK_EQ(shell("until $redlock -t 6s --max-ttl 7s --status | grep '3 of 3'; do sleep 0.1; done"),
-           0);
+  static const char step[] = "$redlock -t 12s --max-ttl 12s --fencing %s";
+  CHECK_EQ(shell("until $redlock -t 12s --max-ttl 13s --status | grep '3 of 3'; "
+                 "do sleep 0.1; done"), 0);
   CHECK_EQ(shell(step, "--take job >$work/one"), 0);
   CHECK_EQ(shell(step, "--extend $(cat $work/one) >$work/two"), 0);
   CHECK(token("one") > 1000000000000000);

@@ -60,12 +60,17 @@ static struct story play(int number) {
   return story;
 }
 
-/* Again where the machine was so slow that the lock ran out before the servers were back. */
+/* The machine was so slow that the lock ran out before the servers were back, or before the second
+   client had one that it must get too early. */
+static int proves_nothing(int number, struct story story) {
+  return story.left_ms == 0 || (number == CONTROL && story.early_ms == 0);
+}
+
 static void judge(int number) {
   struct story story;
   int tries = 0;
   do story = play(number);
-  while (story.left_ms == 0 && ++tries < TRIES);
+  while (proves_nothing(number, story) && ++tries < TRIES);
   printf("    run %d: %ld ms left, the second client waits %ld ms\n", number, (long)story.left_ms,
          (long)story.took_ms);
   CHECK(story.left_ms > 0);

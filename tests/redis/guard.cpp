@@ -39,9 +39,17 @@ static void one_that_is_taken_says_so() {
   redlock_guard first = take("r"), second(&client, "r", REAL_TTL_MS, 0), none(&client, "", 1, 0);
   CHECK(!second && second.status() == REDLOCK_TAKEN && second.remaining_ms() == 0);
   CHECK_EQ(second.release(), REDLOCK_INVALID);
-  CHECK(first && first.release() == REDLOCK_OK);
+  CHECK(first && first.release() == REDLOCK_OK && first.status() == REDLOCK_OK);
   CHECK(!first && first.release() == REDLOCK_EXPIRED);
   CHECK(!none && none.status() == REDLOCK_INVALID);
+}
+
+static void it_says_when_its_time_is_over() {
+  redlock_guard guard(&client, "r", 1000, REAL_WAIT_MS);
+  while (guard) poll(nullptr, 0, 10);
+  CHECK_EQ(guard.status(), REDLOCK_EXPIRED);
+  (void)guard.release(); // its keys may still be there, or not
+  CHECK_EQ(take("r").release(), REDLOCK_OK);
 }
 
 /* What was refused or moved away has nothing to release, and says nothing of that. */
@@ -99,6 +107,7 @@ static void tests() {
   real_open(&client, N, REAL_PATIENT_MS);
   RUN(it_is_held_until_its_scope_ends);
   RUN(one_that_is_taken_says_so);
+  RUN(it_says_when_its_time_is_over);
   RUN(the_reason_outlives_the_guard);
   RUN(an_exception_releases_it);
   RUN(it_moves_and_what_it_held_is_released);
