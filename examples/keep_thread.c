@@ -106,7 +106,11 @@ static redlock_status keep_until_over(struct keeper *k, redlock *rl, redlock_loc
     if (redlock_step(rl) == lock) status = lock->status; /* only a loss returns it */
     else tell_hold(k, rl, lock);
   }
-  if (status == REDLOCK_OK) return redlock_release(rl, lock);
+  if (status == REDLOCK_OK) {
+    int in_time = redlock_remaining_ms(rl, lock) > 0;
+    status = redlock_release(rl, lock);
+    return status == REDLOCK_OK && !in_time ? REDLOCK_EXPIRED : status;
+  }
   set_status(k, status, 0);
   stop_work(k);
   (void)redlock_release(rl, lock); /* after LIMIT it is still held */
@@ -144,6 +148,7 @@ static redlock_status keeper_stop(struct keeper *k) {
    is nothing to stop. Both strings must outlive k. */
 static redlock_status keeper_start(struct keeper *k, const char *servers, const char *resource) {
   struct sigaction nudge;
+  redlock_status status;
   memset(&nudge, 0, sizeof nudge); /* no SA_RESTART: calls must return */
   nudge.sa_handler = on_nudge;
   sigaction(SIGUSR1, &nudge, NULL);
@@ -162,7 +167,9 @@ static redlock_status keeper_start(struct keeper *k, const char *servers, const 
   pthread_mutex_lock(&k->mutex);
   while (k->status == REDLOCK_PENDING) pthread_cond_wait(&k->changed, &k->mutex);
   pthread_mutex_unlock(&k->mutex);
-  return get_status(k) == REDLOCK_OK ? REDLOCK_OK : keeper_stop(k);
+  status = get_status(k);
+  if (status != REDLOCK_OK) (void)keeper_stop(k);
+  return status;
 }
 
 /* ---- The work -------------------------------------------------------------------------------- */

@@ -167,6 +167,9 @@ static int port_is_free(int port) {
 static int reserve(int port) {
   struct sockaddr_in at = loopback(port);
   int fd = open_socket(AF_INET), one_address;
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, 100); /* a shell line names the low ones */
+  close(fd);
+  fd = high;
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
   if (bind(fd, (struct sockaddr *)&at, sizeof at) == 0) return 1;
   one_address = errno == EADDRNOTAVAIL; /* not on Linux */

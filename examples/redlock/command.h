@@ -72,7 +72,7 @@ void say(const char *format, ...)
 #endif
   ;
 void keep_unsaid(void); /* from here on nothing waits until stderr has room, */
-void say_unsaid(void);  /* and here what found none is said */
+void say_unsaid(void);  /* and here what still found none is said */
 #define SAY_MORE(...) (set.verbose ? say(__VA_ARGS__) : (void)0)
 
 enum { EXPLANATION = 640 };
@@ -118,6 +118,7 @@ int run_command(void);  /* to its end, then releases the lock; returns the exit 
 /* ---- ticket.c ---- */
 
 void take_ticket(const char *text); /* of --extend, --run and --release; NULL = that in the file */
+void remove_ticket_file(void);
 int take_step(void);                /* the lock is taken: the rest; returns the exit status */
 
 /* ---- label.c ---- */

@@ -3,12 +3,18 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-/* What finds no room while the lock is held is said when it is released. */
+/* How long a message may keep the guard away: less than its slack. */
+enum { WRITE_MS = 10 };
+
+/* While the lock is held, no message waits until stderr has room: COMMAND would have no guard. What
+   found no room is said before the next message, or after the release. */
 static struct {
   int keeps;
   size_t size;
@@ -16,26 +22,74 @@ static struct {
 } unsaid;
 
 static void put(const char *lines, size_t size) {
-  if (write(STDERR_FILENO, lines, size) < 0) return; /* no one is listening */
+  while (size > 0) {
+    ssize_t said = write(STDERR_FILENO, lines, size);
+    if (said < 0 && errno != EINTR) return; /* no one is listening */
+    if (said < 0) continue;
+    lines += said;
+    size -= (size_t)said;
+  }
 }
 
 void keep_unsaid(void) { unsaid.keeps = 1; }
 
 void say_unsaid(void) {
-  if (unsaid.size) put(unsaid.lines, unsaid.size);
+  put(unsaid.lines, unsaid.size);
   unsaid.keeps = 0;
   unsaid.size = 0;
 }
 
 static int has_room(void) {
   struct pollfd out = poll_entry(STDERR_FILENO, POLLOUT);
-  return poll(&out, 1, 0) != 0;
+  return poll(&out, 1, 0) > 0;
 }
 
+static void on_alarm(int number) { (void)number; }
+
+/* A terminal with room for a part of a line takes that part and waits for more room. A timer ends
+   this; it repeats, for the first may come before the write. */
+static ssize_t write_in_time(const char *lines, size_t size) {
+  static const struct itimerval timer = {{0, WRITE_MS * 1000}, {0, WRITE_MS * 1000}};
+  struct itimerval old_timer;
+  struct sigaction action, old_action;
+  sigset_t alarms, old_mask;
+  ssize_t said;
+  int error;
+  memset(&action, 0, sizeof action); /* no SA_RESTART: the write must return */
+  action.sa_handler = on_alarm;
+  (void)sigemptyset(&alarms);
+  (void)sigaddset(&alarms, SIGALRM);
+  (void)sigaction(SIGALRM, &action, &old_action);
+  (void)sigprocmask(SIG_UNBLOCK, &alarms, &old_mask);
+  (void)setitimer(ITIMER_REAL, &timer, &old_timer);
+  said = write(STDERR_FILENO, lines, size);
+  error = errno;
+  (void)setitimer(ITIMER_REAL, &old_timer, NULL); /* of whoever started us */
+  (void)sigprocmask(SIG_SETMASK, &old_mask, NULL);
+  (void)sigaction(SIGALRM, &old_action, NULL);
+  errno = error;
+  return said;
+}
+
+static void forget(size_t size) {
+  unsaid.size -= size;
+  memmove(unsaid.lines, unsaid.lines + size, unsaid.size);
+}
+
+/* The oldest lines give way. */
 static void keep(const char *line, size_t size) {
-  if (size > sizeof unsaid.lines - unsaid.size) return;
+  while (size > sizeof unsaid.lines - unsaid.size)
+    forget((size_t)((char *)memchr(unsaid.lines, '\n', unsaid.size) - unsaid.lines) + 1);
   memcpy(unsaid.lines + unsaid.size, line, size);
   unsaid.size += size;
+}
+
+static void say_what_fits(void) {
+  ssize_t said;
+  if (!has_room()) return;
+  said = write_in_time(unsaid.lines, unsaid.size);
+  if (said < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  forget(said < 0 ? unsaid.size : (size_t)said); /* or no one is listening */
 }
 
 /* One write each, so that they do not mix with what COMMAND prints. */
@@ -48,8 +102,12 @@ void say(const char *format, ...) {
   va_end(arguments);
   size = strlen(line);
   line[size++] = '\n';
-  if (unsaid.keeps && (unsaid.size || !has_room())) keep(line, size);
-  else put(line, size);
+  if (unsaid.keeps) {
+    keep(line, size);
+    say_what_fits();
+  } else {
+    put(line, size);
+  }
 }
 
 const char *in_units(int64_t ms, char text[16]) {

@@ -411,7 +411,9 @@ static void say_let_go(redlock_status status, int is_left) {
 /* COMMAND has ended. If the lock is gone now, COMMAND was not alone to the end. */
 static int let_go(int exit_status) {
   int64_t rest = rest_ms();
-  redlock_status status = rest > 0 ? leave_lock(rest) : redlock_release(&client, &lock);
+  redlock_status status;
+  remove_ticket_file();
+  status = rest > 0 ? leave_lock(rest) : redlock_release(&client, &lock);
   if (status != REDLOCK_EXPIRED) {
     say_let_go(status, rest > 0);
   } else if (!run.stopping && exit_status != EXIT_LOST) {

@@ -86,10 +86,11 @@ static int read_file(char text[TICKET + 1]) {
   return got >= 0;
 }
 
-/* If it still holds ours: when the lock was lost, the next one's may stand there by now. */
-static void remove_own_file(void) {
+/* Before the release, and if it still holds ours: else the next one's may stand there by now. */
+void remove_ticket_file(void) {
   char text[TICKET + 1];
-  if (read_file(text) && strcmp(text, ticket) == 0) (void)unlink(set.ticket_file);
+  if (!set.ticket_file || !read_file(text)) return;
+  if (strcmp(text, ticket) == 0) (void)unlink(set.ticket_file);
 }
 
 /* The old ticket or the new one is there, whole, whatever happens; and nobody else can read it. */
@@ -126,10 +127,9 @@ void take_ticket(const char *text) {
     usage("%s", "this ticket has a token: give --fencing and --max-ttl, as all of its lock must");
 }
 
-/* The file first: after the release the next one's ticket may stand there. */
 static int release_taken(void) {
   redlock_status status;
-  if (set.ticket_file) (void)unlink(set.ticket_file);
+  remove_ticket_file();
   status = redlock_release(&client, &lock);
   if (status == REDLOCK_OK) return 0;
   if (status == REDLOCK_EXPIRED) return EXIT_LOST;
@@ -150,12 +150,8 @@ static int drop_taken(void) {
 
 /* With the next ticket in its file whoever comes after a crash or a reboot can go on. */
 int take_step(void) {
-  int status;
   if (set.step == RELEASE) return release_taken();
   if (set.step == RUN_TICKET && !set.ticket_file) return run_command();
   if (!hand_out()) return drop_taken();
-  if (set.step != RUN_TICKET) return 0;
-  status = run_command();
-  remove_own_file();
-  return status;
+  return set.step == RUN_TICKET ? run_command() : 0;
 }

@@ -174,6 +174,16 @@ static inline pid_t start_holder(const char *options_and_name) {
 
 static inline void let_it_end(void) { shell("touch $work/end"); }
 
+/* A COMMAND that takes no SIGTERM and notes its process id; await_death: until it is killed. */
+#define DEAF "sh -c 'trap \"\" TERM; echo $$ >$work/pid; touch $work/runs; " UNTIL_END "'"
+
+static inline int await_death(void) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  pid_t pid = (pid_t)atoi(read_work("pid"));
+  while (kill(pid, 0) == 0 && timing_ms() < end) sleep_ms(10);
+  return kill(pid, 0) != 0;
+}
+
 static inline void terminate(pid_t pid) {
   kill(pid, SIGTERM);
   CHECK_EQ(end_of(pid), 128 + SIGTERM);

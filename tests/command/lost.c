@@ -130,26 +130,19 @@ static void read_log(int log[2], char said[LINE]) {
   close(log[0]);
 }
 
-static int await_end_of_process(pid_t pid) {
-  int64_t end = timing_ms() + LIMIT_MS;
-  while (kill(pid, 0) == 0 && timing_ms() < end) sleep_ms(10);
-  return kill(pid, 0) != 0;
-}
-
 /* It is told why when there is room again. */
 TEST(a_log_that_nobody_reads_keeps_no_command_alive) {
   char said[LINE];
   int log[2];
   pid_t pid;
   fill_log(log);
-  pid = start("exec $redlock -t 3s job -- sh -c 'trap \"\" TERM; echo $$ >$work/pid; "
-              "touch $work/runs; until test -e $work/end; do sleep 0.02; done' 2>&%d", log[1]);
+  pid = start("exec $redlock -t 3s job -- " DEAF " 2>&%d", log[1]);
   CHECK(await_file("runs"));
   servers_command(&real, 5, "DEL job");
-  CHECK(await_end_of_process((pid_t)atoi(read_work("pid"))));
+  CHECK(await_death());
   let_it_end();
   read_log(log, said);
-  CHECK(strstr(said, "lock 'job' is lost"));
+  CHECK(strstr(said, "stopping COMMAND"));
   CHECK_EQ(end_of(pid), 122);
 }
 

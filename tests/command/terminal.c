@@ -144,6 +144,39 @@ TEST(a_pager_stops_no_guard) {
   check_line("exec $redlock job -- sh -c 'kill -TTIN $PPID; kill -TTOU $PPID; exit 5'", 5);
 }
 
+/* A terminal that nobody reads, full but for `left` bytes; `master` is its other end. *room is how
+   much it takes in all; negative = this measures it. */
+static int open_terminal(int *room, int left) {
+  int tty, taken = 0;
+  master = posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0 || grantpt(master) || unlockpt(master)) return -1;
+  fcntl(master, F_SETFD, FD_CLOEXEC);
+  tty = open(ptsname(master), O_RDWR | O_NOCTTY);
+  fcntl(tty, F_SETFL, O_NONBLOCK);
+  while ((*room < 0 || taken < *room - left) && write(tty, "x", 1) == 1) taken++;
+  if (*room < 0) *room = taken;
+  fcntl(tty, F_SETFL, 0);
+  return tty;
+}
+
+/* It takes the line with the longest name but for its end, which waits. */
+TEST(a_terminal_with_little_room_keeps_no_command_alive) {
+  char byte;
+  int room = -1, tty = open_terminal(&room, 0);
+  pid_t pid;
+  if (tty < 0) SKIP("no pseudo terminal");
+  close(tty);
+  close(master);
+  tty = open_terminal(&room, 1);
+  pid = start("exec $redlock -t 3s %0128d -- " DEAF " 2>&%d", 1, tty);
+  CHECK(await_file("runs"));
+  servers_command(&real, 3, "FLUSHALL");
+  CHECK(await_death());
+  close(tty);
+  while (read(master, &byte, 1) == 1) continue;
+  CHECK_EQ(shell_ends(pid), 122);
+}
+
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "shell") == 0) return be_shell(argv[2]);
   return command_main(argc, argv, 3);
