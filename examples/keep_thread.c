@@ -124,8 +124,10 @@ static void *keep(void *keeper) {
   redlock_status status = redlock_init(&rl, k->servers, NULL);
   if (status == REDLOCK_OK) {
     status = redlock_acquire(&rl, &lock, k->resource, TTL_MS, WAIT_MS);
-    if (status == REDLOCK_OK) tell_hold(k, &rl, &lock);
-    if (status == REDLOCK_OK) status = keep_until_over(k, &rl, &lock);
+    if (status == REDLOCK_OK) {
+      tell_hold(k, &rl, &lock);
+      status = keep_until_over(k, &rl, &lock);
+    }
   }
   if (status == REDLOCK_INVALID) fprintf(stderr, "%s\n", redlock_server_error(&rl, -1));
   set_status(k, status, 0);

@@ -33,26 +33,25 @@ static struct {
 /* ---- epoll ----------------------------------------------------------------------------------- */
 
 static int epoll_fd;
-static redlock_fd watched[REDLOCK_MAX_SERVERS]; /* what epoll knows; events 0 = nothing */
+static unsigned watched[REDLOCK_MAX_SERVERS]; /* the events that epoll knows of; 0 = none */
 
 /* A word from the client before it closes a descriptor. If a forked child has it too, epoll would
    tell of it for ever. */
 static void on_closing(void *ctx, int server, intptr_t fd) {
   (void)ctx;
   (void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, (int)fd, NULL);
-  watched[server].events = 0;
+  watched[server] = 0;
 }
 
 static void watch(const redlock_fd *want) {
-  redlock_fd *known = &watched[want->server];
   struct epoll_event event;
-  int action = known->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-  if (known->events == want->events) return;
+  int action = watched[want->server] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  if (watched[want->server] == want->events) return;
   event.events = EPOLLIN;
   if (want->events & REDLOCK_WRITE) event.events |= EPOLLOUT;
   event.data.u64 = (uint64_t)want->server;
   if (epoll_ctl(epoll_fd, action, (int)want->fd, &event) != 0) perror("epoll_ctl");
-  *known = *want;
+  watched[want->server] = want->events;
 }
 
 static void watch_all(void) {

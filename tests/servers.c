@@ -162,14 +162,14 @@ static int port_is_free(int port) {
   return free;
 }
 
+enum { RESERVED_FDS = 100 }; /* from there on: a shell can name descriptors below 10 alone */
+
 /* While the server is dead, another of these programs might take its port. So each binds its
    ports on 127.0.0.2 too, for as long as it runs. */
 static int reserve(int port) {
   struct sockaddr_in at = loopback(port);
-  int fd = open_socket(AF_INET), one_address;
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, 100); /* a shell line names the low ones */
-  close(fd);
-  fd = high;
+  int low = open_socket(AF_INET), fd = fcntl(low, F_DUPFD_CLOEXEC, RESERVED_FDS), one_address;
+  close(low);
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
   if (bind(fd, (struct sockaddr *)&at, sizeof at) == 0) return 1;
   one_address = errno == EADDRNOTAVAIL; /* not on Linux */

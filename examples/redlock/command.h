@@ -118,7 +118,7 @@ int run_command(void);  /* to its end, then releases the lock; returns the exit 
 /* ---- ticket.c ---- */
 
 void take_ticket(const char *text); /* of --extend, --run and --release; NULL = that in the file */
-void remove_ticket_file(void);
+void remove_ticket_file(void);      /* before the lock's release; only if it holds our ticket */
 int take_step(void);                /* the lock is taken: the rest; returns the exit status */
 
 /* ---- label.c ---- */

@@ -86,7 +86,7 @@ static int read_file(char text[TICKET + 1]) {
   return got >= 0;
 }
 
-/* Before the release, and if it still holds ours: else the next one's may stand there by now. */
+/* After a loss, or after the release, the next one's may stand there. */
 void remove_ticket_file(void) {
   char text[TICKET + 1];
   if (!set.ticket_file || !read_file(text)) return;

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -182,6 +183,16 @@ static inline int await_death(void) {
   pid_t pid = (pid_t)atoi(read_work("pid"));
   while (kill(pid, 0) == 0 && timing_ms() < end) sleep_ms(10);
   return kill(pid, 0) != 0;
+}
+
+/* Writes to a pipe or a terminal that nobody reads, until it takes no more or has taken so many
+   bytes; returns how many it took. */
+static inline int fill(int fd, int most) {
+  int taken = 0;
+  CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+  while (taken < most && write(fd, "", 1) == 1) taken++;
+  CHECK(fcntl(fd, F_SETFL, 0) == 0);
+  return taken;
 }
 
 static inline void terminate(pid_t pid) {

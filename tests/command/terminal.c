@@ -46,10 +46,15 @@ static int be_shell(const char *line) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Opens `master`; returns whether there are pseudo terminals. */
+static int open_master(void) {
+  master = posix_openpt(O_RDWR | O_NOCTTY);
+  return master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0;
+}
+
 static pid_t start_shell(const char *line) {
   pid_t pid;
-  master = posix_openpt(O_RDWR | O_NOCTTY);
-  if (master < 0 || grantpt(master) || unlockpt(master)) return -1;
+  if (!open_master()) return -1;
   pid = fork();
   if (pid == 0) become_shell(line);
   return pid;
@@ -144,30 +149,24 @@ TEST(a_pager_stops_no_guard) {
   check_line("exec $redlock job -- sh -c 'kill -TTIN $PPID; kill -TTOU $PPID; exit 5'", 5);
 }
 
-/* A terminal that nobody reads, full but for `left` bytes; `master` is its other end. *room is how
-   much it takes in all; negative = this measures it. */
-static int open_terminal(int *room, int left) {
-  int tty, taken = 0;
-  master = posix_openpt(O_RDWR | O_NOCTTY);
-  if (master < 0 || grantpt(master) || unlockpt(master)) return -1;
+/* One that nobody reads, until `master` is read. */
+static int open_idle_terminal(void) {
+  if (!open_master()) return -1;
   fcntl(master, F_SETFD, FD_CLOEXEC);
-  tty = open(ptsname(master), O_RDWR | O_NOCTTY);
-  fcntl(tty, F_SETFL, O_NONBLOCK);
-  while ((*room < 0 || taken < *room - left) && write(tty, "x", 1) == 1) taken++;
-  if (*room < 0) *room = taken;
-  fcntl(tty, F_SETFL, 0);
-  return tty;
+  return open(ptsname(master), O_RDWR | O_NOCTTY);
 }
 
 /* It takes the line with the longest name but for its end, which waits. */
 TEST(a_terminal_with_little_room_keeps_no_command_alive) {
   char byte;
-  int room = -1, tty = open_terminal(&room, 0);
+  int room, tty = open_idle_terminal();
   pid_t pid;
   if (tty < 0) SKIP("no pseudo terminal");
+  room = fill(tty, INT_MAX);
   close(tty);
   close(master);
-  tty = open_terminal(&room, 1);
+  tty = open_idle_terminal();
+  CHECK_EQ(fill(tty, room - 1), room - 1);
   pid = start("exec $redlock -t 3s %0128d -- " DEAF " 2>&%d", 1, tty);
   CHECK(await_file("runs"));
   servers_command(&real, 3, "FLUSHALL");
