@@ -1,9 +1,9 @@
 /* redlock.h - 1.1.0 - the Redlock distributed lock in one C header - MIT-0
 
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze or
-   reply late; with max_ttl_ms, also while they restart. C99 and C++98, nothing beyond libc. No
-   malloc, no threads, no globals, no floating point. Numbers such as (R7) name the rules that stand
-   in front of the map, far below.
+   reply late; with max_ttl_ms, also while they restart. C90 with stdint.h, and C++98; beyond that
+   only libc. No malloc, no threads, no globals, no floating point. Numbers such as (R7) name the
+   rules that stand in front of the map, far below.
 
    WHAT TO DO
      In ONE file:        #define REDLOCK_IMPLEMENTATION
@@ -143,9 +143,18 @@
 #define REDLOCK_NO_FENCING /* tokens need the quarantine */
 #endif
 
+/* private: no warning of what a file does not call; C90 has no word for that, most compilers do */
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define RL_INLINE inline
+#elif defined(__GNUC__) || defined(_MSC_VER)
+#define RL_INLINE __inline
+#else
+#define RL_INLINE
+#endif
+
 #ifdef REDLOCK_API /* yours */
 #elif defined(REDLOCK_STATIC)
-#define REDLOCK_API static inline
+#define REDLOCK_API static RL_INLINE
 #elif defined(__cplusplus)
 #define REDLOCK_API extern "C"
 #else
@@ -565,7 +574,7 @@ typedef uint32_t rl_integer;
 #define RL_LOW32(number) (number)
 #else
 typedef uint64_t rl_integer;
-#define RL_LOW32(number) RL_CAST(uint32_t, number)
+#define RL_LOW32(number) ((uint32_t)(number))
 #endif
 
 /* private: one command in the ring, from T1 until it is retired. Only its two arguments are stored;
@@ -997,20 +1006,10 @@ struct redlock {
 #define REDLOCK_ASSERT(truth) ((void)(0 && (truth))) /* compiled, and never evaluated */
 #endif
 
-#ifdef __cplusplus
-#define RL_CAST(type, value) static_cast<type>(value)
-#else
-#define RL_CAST(type, value) ((type)(value))
-#endif
 #ifdef __GNUC__
 #define RL_NOINLINE __attribute__((noinline)) /* its buffer leaves the stack when it returns */
 #else
 #define RL_NOINLINE
-#endif
-#if defined(__cplusplus) && __cplusplus >= 201103L
-#define RL_NULL nullptr
-#else
-#define RL_NULL NULL
 #endif
 
 /* ---- Configuration, checked ------------------------------------------------------------------ */
@@ -1220,11 +1219,11 @@ static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
 
 static uint32_t rl_limit(uint32_t number, uint32_t most) { return number < most ? number : most; }
 
-static void rl_mask_remove(rl_mask *set, rl_mask other) { *set = RL_CAST(rl_mask, *set & ~other); }
+static void rl_mask_remove(rl_mask *set, rl_mask other) { *set = (rl_mask)(*set & ~other); }
 
 static int rl_mask_count(rl_mask set) {
   int count = 0;
-  for (; set; count++) set = RL_CAST(rl_mask, set & (set - 1));
+  for (; set; count++) set = (rl_mask)(set & (set - 1));
   return count;
 }
 
@@ -1258,9 +1257,9 @@ static void rl_span_copy(char *to, rl_span t) {
 
 /* The value of a hex digit; above 15 if it is none. */
 static uint32_t rl_hex_digit(char c) {
-  if (c >= '0' && c <= '9') return RL_CAST(uint32_t, c - '0');
-  c = RL_CAST(char, c | 32);
-  return c >= 'a' ? RL_CAST(uint32_t, c - 'a' + 10) : 16;
+  if (c >= '0' && c <= '9') return (uint32_t)(c - '0');
+  c = (char)(c | 32);
+  return c >= 'a' ? (uint32_t)(c - 'a' + 10) : 16;
 }
 
 /* The number in t, or `limit` if there is none or it is too large. */
@@ -1280,14 +1279,14 @@ static char rl_pop_digit(rl_integer *number) {
   uint32_t low = *number;
   *number = low / 10;
 #else
-  uint32_t high = RL_CAST(uint32_t, *number >> 32), low = RL_CAST(uint32_t, *number), middle = 0;
+  uint32_t high = (uint32_t)(*number >> 32), low = (uint32_t)*number, middle = 0;
   if (high) { /* only tokens are that large */
     middle = high % 10 << 16 | low >> 16;
     low = middle % 10 << 16 | (low & 65535);
   }
-  *number = RL_CAST(uint64_t, high / 10) << 32 | (middle / 10 << 16 | low / 10);
+  *number = (uint64_t)(high / 10) << 32 | (middle / 10 << 16 | low / 10);
 #endif
-  return RL_CAST(char, '0' + low % 10);
+  return (char)('0' + low % 10);
 }
 
 /* Writes decimal digits, at most RL_MAX_DIGITS, that end before at; returns the first. */
@@ -1307,6 +1306,15 @@ typedef struct rl_writer {
   size_t total;        /* bytes of the whole message so far */
 } rl_writer;
 
+static rl_writer rl_writer_make(char *at, size_t skip, size_t room) {
+  rl_writer w;
+  w.at = at;
+  w.skip = skip;
+  w.room = room;
+  w.total = 0;
+  return w;
+}
+
 static void rl_put(rl_writer *w, const char *bytes, size_t size) {
   size_t dropped = rl_min(size, w->skip);
   w->total += size;
@@ -1323,11 +1331,11 @@ static void rl_put_raw(rl_writer *w, const char *text) { rl_put(w, text, strlen(
 /* The header of a bulk string: "$20\r\n" */
 static void rl_put_bulk_header(rl_writer *w, size_t size) {
   char head[RL_MAX_DIGITS + 3];
-  char *at = rl_format_decimal(head + 1 + RL_MAX_DIGITS, RL_CAST(uint32_t, size));
+  char *at = rl_format_decimal(head + 1 + RL_MAX_DIGITS, (uint32_t)size);
   *--at = '$';
   head[RL_MAX_DIGITS + 1] = '\r';
   head[RL_MAX_DIGITS + 2] = '\n';
-  rl_put(w, at, RL_CAST(size_t, head + sizeof head - at));
+  rl_put(w, at, (size_t)(head + sizeof head - at));
 }
 
 /* One bulk string: "$3\r\nSET\r\n" */
@@ -1346,7 +1354,7 @@ static void rl_put_script(rl_writer *w, const char *script) {
 static void rl_put_bulk_number(rl_writer *w, rl_integer number) {
   char digits[RL_MAX_DIGITS];
   const char *at = rl_format_decimal(digits + RL_MAX_DIGITS, number);
-  rl_put_bulk(w, at, RL_CAST(size_t, digits + RL_MAX_DIGITS - at));
+  rl_put_bulk(w, at, (size_t)(digits + RL_MAX_DIGITS - at));
 }
 
 /* A bulk string from a part of a URL, with %XX decoded. */
@@ -1358,7 +1366,7 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
   for (; at != end; at++) {
     char byte = *at;
     if (byte == '%') {
-      byte = RL_CAST(char, rl_hex_digit(at[1]) * 16 + rl_hex_digit(at[2]));
+      byte = (char)(rl_hex_digit(at[1]) * 16 + rl_hex_digit(at[2]));
       at += 2;
     }
     rl_put(w, &byte, 1);
@@ -1416,7 +1424,7 @@ static const char *rl_value_of(const rl_command *c) {
 #else
 static void rl_put_fenced_part(rl_writer *w, const redlock *rl, const rl_command *c, char part) {
   const char *name = strchr(c->args, '\n') + 1;
-  size_t size = RL_CAST(size_t, c->args + rl_resource_args_size(c) - 2 - name);
+  size_t size = (size_t)(c->args + rl_resource_args_size(c) - 2 - name);
   if (part == *RL_FENCED) {
     rl_put_script(w, RL_FENCED_SCRIPT);
   } else if (part == *RL_COUNTER) {
@@ -1447,7 +1455,7 @@ static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
   const char *at = rl_spelling(rl, c, release_form), *part;
   for (;; at = part + 1) {
     for (part = at; *part > RL_LAST_PART;) part++;
-    rl_put(w, at, RL_CAST(size_t, part - at));
+    rl_put(w, at, (size_t)(part - at));
     if (*part == 0) return;
     rl_put_part(w, rl, c, *part);
   }
@@ -1471,7 +1479,7 @@ enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK };
 
 /* Hash of a resource's name or of a string in a reply. No two strings of two bytes collide, so +OK
    is recognised exactly; two names that collide cost a useless attempt. */
-static uint32_t rl_hash(uint32_t hash, char c) { return hash * 257 + RL_CAST(unsigned char, c); }
+static uint32_t rl_hash(uint32_t hash, char c) { return hash * 257 + (unsigned char)c; }
 
 /* Digits that do not fit are ignored: no number that matters is that large. */
 static rl_reply rl_parse_line(rl_parser *p, char c) {
@@ -1490,7 +1498,7 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
     p->negative = 1;
   } else {
     if (c < '0' || c > '9') return RL_PARSE_INVALID;
-    if (p->count < RL_MAX_DIGITS) p->number = p->number * 10 + RL_CAST(uint32_t, c - '0');
+    if (p->count < RL_MAX_DIGITS) p->number = p->number * 10 + (uint32_t)(c - '0');
   }
   return RL_PARSE_MORE;
 }
@@ -1528,7 +1536,7 @@ static rl_reply rl_parse_byte(rl_parser *p, char c) {
     case RL_AT_TYPE:
       p->number = p->count = p->negative = 0;
       p->hash = 0;
-      p->type = RL_CAST(uint8_t, c);
+      p->type = (uint8_t)c;
       if (p->elements_left == 0) p->outer_type = p->type;
       p->state = RL_AT_LINE;
       return RL_PARSE_MORE;
@@ -1578,7 +1586,7 @@ static int rl_parse_host(rl_span t, rl_endpoint *out) {
   out->host = rl_span_make(t.at, end);
   if (end == 0 || end >= RL_HOST_BYTES || (v6 && end == t.size)) return 0;
   if (rl_span_find(out->host, "/@?#;") < end) return 0; /* not in a host name */
-  t = rl_span_skip(t, end + RL_CAST(size_t, v6));
+  t = rl_span_skip(t, end + (size_t)v6);
   if (t.size == 0) return 1;
   out->port = rl_parse_number(rl_span_skip(t, 1), 65536) % 65536;
   return *t.at == ':' && out->port;
@@ -1625,7 +1633,7 @@ static void rl_copy_host_port(const rl_server *s, char host[RL_HOST_BYTES], char
   *port = 0;
   if (t.port) {
     const char *at = rl_format_decimal(digits + RL_MAX_DIGITS, t.port);
-    rl_span_copy(port, rl_span_make(at, RL_CAST(size_t, digits + RL_MAX_DIGITS - at)));
+    rl_span_copy(port, rl_span_make(at, (size_t)(digits + RL_MAX_DIGITS - at)));
   }
 }
 
@@ -1686,7 +1694,7 @@ static int rl_read_entropy(redlock *rl, void *data, size_t size) {
 static int64_t rl_random(redlock *rl, uint32_t span) {
   uint32_t r;
   if (!rl_read_entropy(rl, &r, sizeof r)) return -1;
-  return RL_CAST(int64_t, (r * (RL_CAST(uint64_t, span) + 1)) >> 32);
+  return (int64_t)((r * ((uint64_t)span + 1)) >> 32);
 }
 
 /* R1: how long a ttl is valid, counted from T1: minus ceil(ttl * ppm / 1e6) + 2 for drift, and
@@ -1695,7 +1703,7 @@ static int64_t rl_validity_ms(const redlock *rl, uint32_t ttl_ms) {
   uint32_t ppm = rl->options.drift_ppm, rest = ttl_ms % 1000000; /* 32 bits hold every step */
   uint32_t drift = (rest % 1000 * ppm + 999) / 1000;
   drift = ttl_ms / 1000000 * ppm + (rest / 1000 * ppm + drift + 999) / 1000;
-  return RL_CAST(int64_t, ttl_ms) - drift - 2 - RL_CLOCK_STEP_MS;
+  return (int64_t)ttl_ms - drift - 2 - RL_CLOCK_STEP_MS;
 }
 
 static void rl_init_lists(redlock *rl) {
@@ -1705,13 +1713,12 @@ static void rl_init_lists(redlock *rl) {
 
 /* The first lock of a list, NULL = none. link is a lock's first member. */
 static redlock_lock *rl_list_first(const rl_link *list) {
-  return list->next == list ? RL_NULL : RL_CAST(redlock_lock *, RL_CAST(void *, list->next));
+  return list->next == list ? NULL : (redlock_lock *)(void *)list->next;
 }
 
 /* The next one of the same list, NULL = none. */
 static redlock_lock *rl_list_next(const rl_link *list, const redlock_lock *lock) {
-  return lock->link.next == list ? RL_NULL
-                                 : RL_CAST(redlock_lock *, RL_CAST(void *, lock->link.next));
+  return lock->link.next == list ? NULL : (redlock_lock *)(void *)lock->link.next;
 }
 
 /* The first lock in these lists, NULL = none. */
@@ -1772,7 +1779,7 @@ static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
   lock->link.next = &rl->lists[list];
   lock->link.prev = rl->lists[list].prev;
   lock->link.prev->next = rl->lists[list].prev = &lock->link;
-  if (rl->last_returned == lock) rl->last_returned = RL_NULL;
+  if (rl->last_returned == lock) rl->last_returned = NULL;
 }
 
 /* Whether the lock is in a list of this client. Does not read *lock, which may be uninitialised. */
@@ -1816,11 +1823,11 @@ static int rl_is_extra_round(const redlock_lock *lock) {
 /* The clock_offset_us of a clock that shows what ours does: a slower one has less. */
 #define RL_ZERO_OFFSET_US (UINT64_C(1) << 63)
 
-static uint64_t rl_us(int64_t ms) { return RL_CAST(uint64_t, ms) * 1000; }
+static uint64_t rl_us(int64_t ms) { return (uint64_t)ms * 1000; }
 
 /* A quarter of max_ttl_ms, in microseconds. */
 static uint64_t rl_token_margin_us(const redlock *rl) {
-  return RL_CAST(uint64_t, rl->options.max_ttl_ms) * 250;
+  return (uint64_t)rl->options.max_ttl_ms * 250;
 }
 
 /* The clock_offset_us of the quorum-th slowest server clock: a minority of wrong clocks cannot
@@ -1880,7 +1887,7 @@ static int rl_asks_clocks(const rl_command *c) { return c->token == 0; }
 
 static int64_t rl_offset_us(const redlock *rl, const rl_server *s) {
   uint64_t ahead = rl_quorum_offset_us(rl);
-  return ahead && s->clock_offset_us ? RL_CAST(int64_t, s->clock_offset_us - ahead) : 0;
+  return ahead && s->clock_offset_us ? (int64_t)(s->clock_offset_us - ahead) : 0;
 }
 
 #endif
@@ -1913,7 +1920,7 @@ static redlock_lock *rl_find_held(const redlock *rl, const rl_command *c) {
   for (; !lock && list != rl->lists + RL_LISTS; list++)
     for (lock = rl_list_first(list); lock; lock = rl_list_next(list, lock))
       if (lock->deadline_ms && memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0) break;
-  return lock && lock->deadline_ms ? lock : RL_NULL;
+  return lock && lock->deadline_ms ? lock : NULL;
 }
 
 /* Gives up what is unsent of a command; returns the servers. */
@@ -1930,14 +1937,14 @@ static rl_command *rl_last_set(redlock *rl, const redlock_lock *lock) {
   rl_command *c = rl_command_at(rl, lock->set_place);
   int is_its = lock->set_place - rl->ring_head < rl_ring_count(rl) && c->kind == RL_TASK_SET &&
                memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0;
-  return is_its ? c : RL_NULL;
+  return is_its ? c : NULL;
 }
 
 /* The lock is being released: the servers that were sent no byte of its SET need neither (R12).
    Returns them. */
 static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock) {
   rl_command *set = rl_last_set(rl, lock);
-  return set ? rl_drop_unsent(set, set->unsent_to) : RL_CAST(rl_mask, 0);
+  return set ? rl_drop_unsent(set, set->unsent_to) : (rl_mask)0;
 }
 
 /* Appends a command for these servers. A release withholds the lock's SET from those where all of
@@ -1946,7 +1953,7 @@ static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock) {
 static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint8_t kind,
                                      rl_mask to) {
   rl_command *c = rl_command_at(rl, rl->ring_tail);
-  rl_writer w = {c->args, 0, sizeof c->args, 0};
+  rl_writer w = rl_writer_make(c->args, 0, sizeof c->args);
   int restores = RL_HAS_QUARANTINE && kind == RL_TASK_SET && lock->deadline_ms; /* R29 */
   if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock));
   rl->ring_tail++; /* not before: its slot is not a command yet */
@@ -1957,9 +1964,9 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   rl_put(&w, lock->value, RL_VALUE_BYTES);
   rl_put(&w, lock->age, c->age_size);
   rl_put_raw(&w, "\r\n");
-  c->args_size = RL_CAST(uint16_t, w.total);
+  c->args_size = (uint16_t)w.total;
   if (lock->adopts) rl_put(&w, lock->resource + RL_REPLACED_AT, RL_VALUE_BYTES);
-  c->lock = RL_NULL;
+  c->lock = NULL;
   c->kind = kind;
   c->form = lock->wake_mode || RL_FENCING(rl) ? RL_FORM_TRACKED : RL_FORM_PLAIN;
   if (lock->adopts) c->form = RL_FORM_SWAP;
@@ -2031,7 +2038,7 @@ static int rl_uses_tls(const rl_server *s) { return RL_HAS_TLS && s->over_tls; }
 /* Sets the error of a connection; the TLS layer's own words come first. */
 static void rl_set_connection_error(const redlock *rl, rl_server *s, const char *why) {
   const redlock_layer *tls = rl->options.tls;
-  const char *its = rl_uses_tls(s) && s->fd >= 0 ? tls->error(tls->ctx, s->index) : RL_NULL;
+  const char *its = rl_uses_tls(s) && s->fd >= 0 ? tls->error(tls->ctx, s->index) : NULL;
   if (RL_HAS_TLS && why == rl_error_lost && s->state > RL_STATE_CONNECTING && !s->parser.type)
     why = rl_error_hangs_up;
   rl_set_error(s, its ? its : why);
@@ -2120,7 +2127,7 @@ static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
   if (s->failures <= 1) return 0;
   half = RL_BACKOFF_FIRST_MS / 2u << rl_min(s->failures - 2u, RL_BACKOFF_DOUBLINGS);
   random = rl_random(rl, half);
-  return half + (random < 0 ? half : RL_CAST(uint32_t, random));
+  return half + (random < 0 ? half : (uint32_t)random);
 }
 
 static void rl_close_fd(redlock *rl, const rl_server *s) {
@@ -2158,7 +2165,7 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
     rl_mask awaited = c->awaited_from & s->bit;
     rl_mask_remove(&c->awaited_from, s->bit);
     if (c->kind == RL_TASK_RELEASE) c->unsent_to |= awaited;
-    its = c->lock ? &c->lock->votes[s->index] : RL_NULL;
+    its = c->lock ? &c->lock->votes[s->index] : NULL;
     if (its && (awaited || (*its == REDLOCK_VOTE_YES && c->kind != RL_TASK_RELEASE)))
       *its = REDLOCK_VOTE_UNREACHABLE;
   }
@@ -2186,8 +2193,8 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
   const redlock_layer *tls = rl->options.tls; /* hooks in parentheses: lwIP's send is a macro */
   int sent = rl_uses_tls(s) ? (tls->send)(tls->ctx, s->index, data, size)
                             : (rl->io->send)(rl->io_ctx, s->index, data, size);
-  int part = sent < RL_CAST(int, size);
-  if (RL_CAST(size_t, sent) > size) { /* below zero too */
+  int part = sent < (int)size;
+  if ((size_t)sent > size) { /* below zero too */
     s->send_blocked = RL_SEND_BROKEN;
     return 0;
   }
@@ -2197,8 +2204,8 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
   }
   if (part && s->state != RL_STATE_CONNECTING && s->outstanding == 0 && !s->send_blocked)
     rl_restart_reply_timer(rl, s);
-  s->send_blocked = RL_CAST(uint8_t, part);
-  return RL_CAST(size_t, sent);
+  s->send_blocked = (uint8_t)part;
+  return (size_t)sent;
 }
 
 /* A credential: from the entry, percent-encoded, or else from the options. */
@@ -2235,13 +2242,13 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
                 "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n"
                 RL_DELEX_HEAD RL_TRIAL_KEY RL_DELEX_IFEQ RL_TRIAL_VALUE
                 RL_DELIFEQ_HEAD RL_TRIAL_KEY RL_TRIAL_VALUE);
-  if (RL_MAX_TTL(rl) == 0) return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES);
+  if (RL_MAX_TTL(rl) == 0) return (uint8_t)(replies + RL_OPTIONAL_REPLIES);
   rl_put_raw(w, "*5");
   rl_put_script(w, RL_INFO_SCRIPT);
   rl_put_raw(w, RL_NO_KEY "$6\r\nrun_id\r\n$2\r\n16\r\n*5");
   rl_put_script(w, RL_INFO_SCRIPT);
   rl_put_raw(w, RL_NO_KEY "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
-  return RL_CAST(uint8_t, replies + RL_OPTIONAL_REPLIES + 2);
+  return (uint8_t)(replies + RL_OPTIONAL_REPLIES + 2);
 }
 
 /* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless
@@ -2250,9 +2257,9 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
 RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
   char piece[RL_HANDSHAKE_BYTES];
   while (s->state < RL_STATE_HANDSHAKE_SENT) {
-    rl_writer w = {piece, s->sent_bytes, sizeof piece, 0};
+    rl_writer w = rl_writer_make(piece, s->sent_bytes, sizeof piece);
     uint8_t replies = rl_put_handshake(rl, s, &w);
-    size_t size = RL_CAST(size_t, w.at - piece), sent;
+    size_t size = (size_t)(w.at - piece), sent;
     if (size == 0) { /* all of it was sent */
       s->state = replies == RL_OPTIONAL_REPLIES ? RL_STATE_READY : RL_STATE_HANDSHAKE_SENT;
       s->sent_bytes = 0;
@@ -2264,7 +2271,7 @@ RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
       s->handshake_replies = replies;
       rl_expect_replies(rl, s, replies);
     }
-    s->sent_bytes += RL_CAST(uint32_t, sent);
+    s->sent_bytes += (uint32_t)sent;
   }
 }
 
@@ -2279,7 +2286,7 @@ typedef struct rl_output {
 
 /* Encodes what this server gets next. The last command may be cut. */
 static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
-  rl_writer out = {w->data, s->sent_bytes, sizeof w->data, 0};
+  rl_writer out = rl_writer_make(w->data, s->sent_bytes, sizeof w->data);
   w->first = w->end = s->send_next;
   w->sent = s->sent_bytes;
   w->release_form = s->release_form;
@@ -2287,7 +2294,7 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
     rl_command *c = rl_command_at(rl, w->end++);
     size_t before = out.total;
     rl_put_command(&out, rl, c, w->release_form);
-    c->wire_size = RL_CAST(uint16_t, out.total - before);
+    c->wire_size = (uint16_t)(out.total - before);
   } while (out.room && w->end != rl->ring_tail &&
            rl_must_send(rl, s, rl_command_at(rl, w->end)));
   w->size = sizeof w->data - out.room;
@@ -2326,7 +2333,7 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
       if (c->kind == RL_TASK_SET) rl_on_set_sent(s, c, now_ms);
     }
     sent -= step;
-    s->sent_bytes = RL_CAST(uint32_t, step < left ? s->sent_bytes + step : 0);
+    s->sent_bytes = (uint32_t)(step < left ? s->sent_bytes + step : 0);
     if (step == left) s->send_next++;
   }
 }
@@ -2418,7 +2425,7 @@ static int rl_claim_server(redlock *rl, rl_server *s) {
    the server's clock was set back. The server votes max_ttl_ms + 1 later, so that a restart
    that we hear of now is later than each T1 of this millisecond (R29). */
 static const char *rl_take_identity(redlock *rl, rl_server *s) {
-  int64_t uptime_s = s->parser.negative ? 0 : RL_CAST(int64_t, RL_LOW32(s->parser.number));
+  int64_t uptime_s = s->parser.negative ? 0 : (int64_t)RL_LOW32(s->parser.number);
   int64_t start_ms;
   if (!rl_claim_server(rl, s)) return rl_error_same_server;
   if (!rl_update_now(rl)) return rl_error_clock;
@@ -2427,7 +2434,7 @@ static const char *rl_take_identity(redlock *rl, rl_server *s) {
     start_ms += RL_UPTIME_SLACK_MS - uptime_s * 1000;
   if (s->run_id != s->reported_run_id) s->votes_from_ms = start_ms + RL_MAX_TTL(rl) + 1;
   s->run_id = s->reported_run_id;
-  return RL_NULL;
+  return NULL;
 }
 
 /* Clears the error, after a good reply; a server in quarantine then has that as its error. */
@@ -2450,12 +2457,12 @@ static int rl_is_refusal(const rl_server *s) {
 static const char *rl_take_optional_reply(rl_server *s, rl_reply reply, int left) {
   if (left >= 2) {
     s->tracking =
-        RL_CAST(uint8_t, s->tracking + (reply == (left == 3 ? RL_REPLY_OTHER : RL_REPLY_OK)));
-    return reply == RL_REPLY_ERROR && !rl_is_refusal(s) ? rl_error_protocol : RL_NULL;
+        (uint8_t)(s->tracking + (reply == (left == 3 ? RL_REPLY_OTHER : RL_REPLY_OK)));
+    return reply == RL_REPLY_ERROR && !rl_is_refusal(s) ? rl_error_protocol : NULL;
   }
   if (s->parser.outer_type == ':' && !s->wants_scripts && !s->sent_bytes)
     s->release_form = left ? RL_RELEASE_DELEX : RL_RELEASE_DELIFEQ;
-  return RL_NULL;
+  return NULL;
 }
 
 /* What is wrong with a reply to the handshake; NULL = nothing. Its last two replies are R24's, the
@@ -2464,14 +2471,14 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, rl_reply r
   int left = s->handshake_replies - (RL_MAX_TTL(rl) ? 2 : 0);
   if (s->handshake_replies == 0 && s->state < RL_STATE_HANDSHAKE_SENT)
     return rl_error_protocol; /* a reply to what was not sent yet */
-  if (left >= RL_OPTIONAL_REPLIES) return reply == RL_REPLY_OK ? RL_NULL : rl_error_protocol;
+  if (left >= RL_OPTIONAL_REPLIES) return reply == RL_REPLY_OK ? NULL : rl_error_protocol;
   if (left >= 0) return rl_take_optional_reply(s, reply, left);
   if (reply == RL_REPLY_NIL) return "not a master: list plain masters only";
   if (s->parser.outer_type != ':') return "no run_id or uptime in its INFO";
   if (s->handshake_replies == 0) return rl_take_identity(rl, s);
   s->reported_run_id = RL_LOW32(s->parser.number);
   if (s->reported_run_id == 0) s->reported_run_id = 1; /* 0 means none */
-  return RL_NULL;
+  return NULL;
 }
 
 static void rl_on_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
@@ -2527,7 +2534,7 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
    unanswered SET may still come by an earlier connection; with a second one under way, one could
    put the value back after what the other had put there was adopted (R28). */
 static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
-  redlock_lock *lock = RL_MAX_TTL(rl) && c->kind != RL_TASK_RELEASE ? rl_find_held(rl, c) : RL_NULL;
+  redlock_lock *lock = RL_MAX_TTL(rl) && c->kind != RL_TASK_RELEASE ? rl_find_held(rl, c) : NULL;
   if (!lock) return;
   if (c->kind == RL_TASK_SET || vote == REDLOCK_VOTE_YES)
     lock->is.hold.answered_by |= s->bit;
@@ -2595,7 +2602,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
   }
   if (s->stale_replies) {
     s->stale_replies--;
-    (void)rl_retry_refused_form(rl, s, RL_NULL, reply);
+    (void)rl_retry_refused_form(rl, s, NULL, reply);
   } else {
     do {
       REDLOCK_ASSERT(s->reply_next != s->send_next + 1);
@@ -2625,7 +2632,7 @@ RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
   for (turn = 0; turn < RL_MAX_RECEIVES; turn++) {
     got = rl_uses_tls(s) ? (tls->recv)(tls->ctx, s->index, data, sizeof data)
                          : (rl->io->recv)(rl->io_ctx, s->index, data, sizeof data);
-    if (RL_CAST(unsigned, got) > RL_RECEIVE_BYTES) rl_disconnect(rl, s, rl_error_lost);
+    if ((unsigned)got > RL_RECEIVE_BYTES) rl_disconnect(rl, s, rl_error_lost);
     for (k = 0; k < got && s->state != RL_STATE_CLOSED; k++) rl_on_byte(rl, s, data[k]);
     if (s->state == RL_STATE_CLOSED || got < RL_RECEIVE_BYTES) return;
   }
@@ -2769,7 +2776,7 @@ typedef struct rl_tally {
 static rl_command *rl_end_round(redlock *rl, redlock_lock *lock) {
   rl_command *c = lock->command;
   REDLOCK_ASSERT(c->lock == lock);
-  c->lock = RL_NULL;
+  c->lock = NULL;
   rl_set_phase(rl, lock, RL_PHASE_BACKOFF);
   return c;
 }
@@ -2857,13 +2864,13 @@ static int rl_next_rest(const redlock *rl, const redlock_lock *lock, const rl_ou
 }
 
 static uint32_t rl_waiting_ms(const redlock *rl, const redlock_lock *lock) {
-  return RL_CAST(uint32_t, rl->now_ms) - lock->is.wait.began_ms;
+  return (uint32_t)rl->now_ms - lock->is.wait.began_ms;
 }
 
 /* R9: the least spread of a random back-off: more than twice what the last attempt took, so that
    colliding clients come apart. */
 static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t took = lock->is.wait.attempt_end_ms - RL_CAST(uint32_t, lock->t1_ms);
+  uint32_t took = lock->is.wait.attempt_end_ms - (uint32_t)lock->t1_ms;
   uint32_t least = 2 * rl_limit(took, rl->options.server_timeout_ms) + 1; /* else it was paused */
   return rl_waiting_ms(rl, lock) < RL_NEWCOMER_MS ? least + RL_NEWCOMER_SPREAD_MS : least;
 }
@@ -2872,10 +2879,10 @@ static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
    added at random, so that waiters that were woken together differ; the random number is the
    value's last byte, since a label may come first. */
 static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock *lock) {
-  uint32_t age = RL_CAST(uint32_t, rl->now_ms) - lock->is.wait.first_woken_ms;
+  uint32_t age = (uint32_t)rl->now_ms - lock->is.wait.first_woken_ms;
   if (!lock->is.wait.first_woken_ms) return 0;
   age = rl_limit(age, RL_MAX_AGE_MS);
-  return age + (age * RL_CAST(unsigned char, lock->value[RL_VALUE_BYTES - 1]) >> 9);
+  return age + (age * (unsigned char)lock->value[RL_VALUE_BYTES - 1] >> 9);
 }
 
 /* R26: how much longer a waiter's turn may be because others are in line. Whoever is younger than
@@ -2885,7 +2892,7 @@ static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock *lock) {
    one holder kept waiting are all of one age, until it lets go: their value's luck tells them apart
    (rl_waiter_age). */
 static uint32_t rl_line_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t rested = RL_CAST(uint32_t, rl->now_ms) - lock->is.wait.attempt_end_ms;
+  uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
   uint32_t own = rl_waiter_age(rl, lock) + RL_LINE_HEAD_START * rested, behind = 0;
   uint32_t tries = rl_limit(lock->attempts, RL_LINE_TRIES);
   if (own < lock->is.wait.holder_age) behind = lock->is.wait.holder_age - own;
@@ -2920,7 +2927,7 @@ static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
 /* R26: notes when the first wake-up came: a quorum may be free. */
 static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
   if (!lock->is.wait.first_woken_ms && rl_mask_count(lock->maybe_free) >= rl->quorum)
-    lock->is.wait.first_woken_ms = RL_CAST(uint32_t, rl->now_ms - 1) | 1; /* not 0 */
+    lock->is.wait.first_woken_ms = (uint32_t)(rl->now_ms - 1) | 1; /* not 0 */
 }
 
 /* R9: schedules the next attempt, or ends the acquire if it has no time or attempts left, or no
@@ -2932,10 +2939,10 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   int rest;
   lock->extra_rounds = 0;
   if (rl->now_ms >= last || (attempts && lock->attempts >= attempts)) {
-    rl_decide(rl, lock, RL_CAST(redlock_status, lock->last_result));
+    rl_decide(rl, lock, (redlock_status)lock->last_result);
     return;
   }
-  lock->is.wait.attempt_end_ms = RL_CAST(uint32_t, rl->now_ms);
+  lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
   lock->maybe_free = o.free |= lock->maybe_free;
   rest = rl_next_rest(rl, lock, &o);
   lock->wake_mode = rest == RL_REST_PUSH ? RL_WAKE_PUSH : rest > RL_REST_ONCE ? RL_WAKE_TRACK
@@ -2957,7 +2964,7 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
 static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
   rl_end_round(rl, lock)->unsent_to = 0;
   rl_roll_back(rl, lock);
-  lock->last_result = RL_CAST(int8_t, status);
+  lock->last_result = (int8_t)status;
   if (status == REDLOCK_SYSTEM) {
     rl_decide(rl, lock, status);
   } else if (RL_HAS_FENCING && refused && lock->extra_rounds < RL_MAX_EXTRA_ROUNDS &&
@@ -2980,7 +2987,7 @@ static void rl_abandon(redlock *rl, redlock_lock *lock) {
    later than in longest_ms. */
 static void rl_schedule_extension(redlock *rl, redlock_lock *lock, uint32_t longest_ms) {
   int64_t left = lock->deadline_ms - rl->now_ms;
-  uint32_t delay = left > 0 ? RL_CAST(uint32_t, left) / 2 + 1 : 0;
+  uint32_t delay = left > 0 ? (uint32_t)left / 2 + 1 : 0;
   rl_set_timer(rl, lock, RL_PHASE_KEPT, rl->now_ms + rl_limit(delay, longest_ms));
 }
 
@@ -3139,7 +3146,7 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
 static uint32_t rl_clip_ttl(const redlock *rl, const redlock_lock *lock, uint32_t ttl_ms) {
   int64_t left = lock->is.hold.grant_t1_ms + lock->is.hold.max_hold_ms - rl->now_ms;
   if (lock->is.hold.max_hold_ms == 0 || ttl_ms <= left) return ttl_ms;
-  ttl_ms = left > 0 ? RL_CAST(uint32_t, left) : 0;
+  ttl_ms = left > 0 ? (uint32_t)left : 0;
   return rl->now_ms + rl_validity_ms(rl, ttl_ms) > lock->deadline_ms ? ttl_ms : 0;
 }
 
@@ -3169,7 +3176,7 @@ static rl_command *rl_append_for_all(redlock *rl, const redlock_lock *lock, uint
 /* Writes the age that goes behind the value, as three bytes, the highest first. */
 static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   char *at = lock->age + sizeof lock->age;
-  for (; at != lock->age; age_ms >>= 8) *--at = RL_CAST(char, age_ms & 255);
+  for (; at != lock->age; age_ms >>= 8) *--at = (char)(age_ms & 255);
 }
 
 /* Prepares an attempt to acquire, or an extra round of one: room for its roll-back (R7), and the
@@ -3241,7 +3248,7 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
     rl_decide(rl, lock, REDLOCK_LIMIT);
   } else if (lock->task == RL_TASK_SET && lock->attempts && !rl_is_extra_round(lock) &&
              rl->now_ms > lock->is.wait.last_start_ms) {
-    rl_decide(rl, lock, RL_CAST(redlock_status, lock->last_result));
+    rl_decide(rl, lock, (redlock_status)lock->last_result);
   } else if (lock->task == RL_TASK_SET && !rl_read_entropy(rl, lock->value, RL_VALUE_BYTES)) {
     rl_decide(rl, lock, REDLOCK_SYSTEM); /* R3: fails closed */
   } else {
@@ -3252,7 +3259,7 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
 /* Makes room in the ring for the first queued lock; NULL = there is none, or no room. */
 static redlock_lock *rl_admit_next(redlock *rl) {
   redlock_lock *lock = rl_first_queued(rl);
-  return lock && rl_make_room(rl, lock, lock->task) ? lock : RL_NULL;
+  return lock && rl_make_room(rl, lock, lock->task) ? lock : NULL;
 }
 
 /* ---- Locks: timers --------------------------------------------------------------------------- */
@@ -3308,7 +3315,7 @@ static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
   } else if (rl_is_extra_round(lock)) {
     rl_schedule_retry(rl, lock); /* the ring had no room in time */
   } else if (lock->task == RL_TASK_SET) {
-    rl_decide(rl, lock, RL_CAST(redlock_status, lock->last_result)); /* R9: no room in time */
+    rl_decide(rl, lock, (redlock_status)lock->last_result); /* R9: no room in time */
   } else {
     lock->round_ttl_ms = lock->longest_ttl_ms;
     rl_enqueue(rl, lock, RL_TASK_EXTEND);
@@ -3359,7 +3366,7 @@ static void rl_cancel(redlock *rl, redlock_lock *lock) {
   if (lock->task == RL_TASK_SET) {
     lock->ever_granted = 0;
     lock->deadline_ms = 0;
-    rl_store_token(lock, RL_NULL);
+    rl_store_token(lock, NULL);
   }
   if (!keeping) lock->status = REDLOCK_CANCELLED;
   lock->kept = lock->urgent = 0;
@@ -3370,7 +3377,7 @@ static void rl_cancel(redlock *rl, redlock_lock *lock) {
    would end that. */
 static void rl_fail_all(redlock *rl) {
   redlock_lock *lock;
-  while ((lock = rl_first_undecided(rl)) != RL_NULL) {
+  while ((lock = rl_first_undecided(rl)) != NULL) {
     uint8_t kept = lock->kept;
     rl_cancel(rl, lock);
     lock->kept = kept; /* so that its loss is reported */
@@ -3389,7 +3396,7 @@ static void rl_run_passes(redlock *rl) {
   for (pass = 0; pass < RL_MAX_PASSES; pass++) {
     rl->work_pending = 0;
     if (rl->now_ms >= rl->timer_ms || !rl_first_active(rl)) rl_on_timers(rl);
-    while ((lock = rl_admit_next(rl)) != RL_NULL) rl_start_task(rl, lock);
+    while ((lock = rl_admit_next(rl)) != NULL) rl_start_task(rl, lock);
     rl_flush(rl);
     for (s = rl->server; s != rl->server_end; s++) rl_arm_timer(rl, rl_server_timer_ms(rl, s));
     if (!rl_admit_next(rl) && !rl->work_pending) return;
@@ -3406,7 +3413,7 @@ static void rl_process(redlock *rl) {
   int64_t now_ms;
   if (!rl_update_now(rl)) rl_fail_all(rl);
   do { /* again only if a reply made us read the clock, and a timer has expired */
-    rl_mask ready = rl->now_ms >= rl->timer_ms ? RL_CAST(rl_mask, -1) : rl->readable;
+    rl_mask ready = rl->now_ms >= rl->timer_ms ? (rl_mask)-1 : rl->readable;
     now_ms = rl->now_ms;
     rl->readable = 0;
     for (s = rl->server; s != rl->server_end; s++)
@@ -3452,7 +3459,7 @@ static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
 
 /* Whether the lock is decided; NULL = any lock. */
 static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
-  return lock ? lock->phase == RL_PHASE_DECIDED : rl_first_decided(rl) != RL_NULL;
+  return lock ? lock->phase == RL_PHASE_DECIDED : rl_first_decided(rl) != NULL;
 }
 
 /* Waits, at most limit_ms (-1 = no limit); 0 = it failed. */
@@ -3463,7 +3470,7 @@ static int rl_poll(redlock *rl, int64_t limit_ms) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   int64_t timeout = rl_timeout_ms(rl);
   int count = rl_fds(rl, want, REDLOCK_MAX_SERVERS);
-  if (rl->options.io) rl->readable = RL_CAST(rl_mask, -1); /* a custom io does not say which */
+  if (rl->options.io) rl->readable = (rl_mask)-1; /* a custom io does not say which */
   if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
   return rl->io->wait(rl->io_ctx, want, count, timeout) >= 0;
 }
@@ -3502,7 +3509,7 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
       return 0;
     }
     lock->deadline_ms = 0;
-    rl_store_token(lock, RL_NULL);
+    rl_store_token(lock, NULL);
     rl_roll_back(rl, lock);
   }
   rl_free_reserved_slot(rl, lock);
@@ -3541,9 +3548,9 @@ static int rl_system_close_socket(rl_socket fd) { return closesocket(fd); }
 
 /* A connection that failed reads like one that is still being made, but for SO_ERROR. */
 static int rl_system_would_block(rl_socket fd) {
-  int error = WSAGetLastError(), problem = 0, size = RL_CAST(int, sizeof problem);
+  int error = WSAGetLastError(), problem = 0, size = (int)sizeof problem;
   void *to = &problem;
-  if (error == WSAENOTCONN) (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, RL_CAST(char *, to), &size);
+  if (error == WSAENOTCONN) (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, (char *)to, &size);
   return problem == 0 && (error == WSAEWOULDBLOCK || error == WSAENOTCONN);
 }
 
@@ -3551,19 +3558,19 @@ static int rl_system_is_connecting(void) { return WSAGetLastError() == WSAEWOULD
 
 /* Before Windows 10 2004 it does not report a refused connection: the time-outs do. */
 static int rl_system_poll(struct pollfd *fds, int count, int timeout_ms) {
-  if (count) return WSAPoll(fds, RL_CAST(ULONG, count), timeout_ms);
-  Sleep(RL_CAST(DWORD, timeout_ms)); /* -1 is INFINITE */
+  if (count) return WSAPoll(fds, (ULONG)count, timeout_ms);
+  Sleep((DWORD)timeout_ms); /* -1 is INFINITE */
   return 0;
 }
 
 /* Non-blocking, not inherited by children; -1 = failed. */
 static intptr_t rl_system_socket(int family) {
   u_long on = 1;
-  rl_socket fd = WSASocketW(family, SOCK_STREAM, 0, RL_NULL, 0,
+  rl_socket fd = WSASocketW(family, SOCK_STREAM, 0, NULL, 0,
                             WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
   if (fd == INVALID_SOCKET) return -1;
-  (void)ioctlsocket(fd, RL_CAST(long, FIONBIO), &on);
-  return RL_CAST(intptr_t, fd);
+  (void)ioctlsocket(fd, (long)FIONBIO, &on);
+  return (intptr_t)fd;
 }
 
 /* R2. It counts sleep and hibernation, in steps far below 1 ms. */
@@ -3577,7 +3584,7 @@ static int64_t rl_system_now_ms(void *ctx) {
 
 static int rl_system_entropy(void *ctx, void *data, size_t size) { /* R3 */
   (void)ctx;
-  return BCryptGenRandom(RL_NULL, RL_CAST(UCHAR *, data), RL_CAST(ULONG, size),
+  return BCryptGenRandom(NULL, (UCHAR *)data, (ULONG)size,
                          BCRYPT_USE_SYSTEM_PREFERRED_RNG);
 }
 
@@ -3608,9 +3615,9 @@ static int rl_system_is_connecting(void) { return errno == EINPROGRESS || errno 
 
 static int rl_system_poll(struct pollfd *fds, int count, int timeout_ms) {
 #ifdef ESP_PLATFORM
-  int ready = poll(fds, RL_CAST(nfds_t, count), timeout_ms); /* it refuses NULL */
+  int ready = poll(fds, (nfds_t)count, timeout_ms); /* it refuses NULL */
 #else
-  int ready = poll(count ? fds : RL_NULL, RL_CAST(nfds_t, count), timeout_ms); /* lwIP wants NULL */
+  int ready = poll(count ? fds : NULL, (nfds_t)count, timeout_ms); /* lwIP wants NULL */
 #endif
   return ready < 0 && errno == EINTR ? 0 : ready;
 }
@@ -3642,7 +3649,7 @@ static int64_t rl_system_now_ms(void *ctx) {
   (void)ctx;
   if (clock_gettime(clock, &t) != 0) return -1;
   now_ms = t.tv_sec;
-  return now_ms * 1000 + RL_CAST(int32_t, t.tv_nsec) / 1000000;
+  return now_ms * 1000 + (int32_t)t.tv_nsec / 1000000;
 }
 
 /* R3: how many bytes were drawn. Before Linux's pool is ready it fails, rather than block. */
@@ -3679,10 +3686,10 @@ static ssize_t rl_system_draw(void *data, size_t size) {
 
 static int rl_system_entropy(void *ctx, void *data, size_t size) {
   (void)ctx;
-  return rl_system_draw(data, size) == RL_CAST(ssize_t, size) ? 0 : -1;
+  return rl_system_draw(data, size) == (ssize_t)size ? 0 : -1;
 }
 
-static long rl_system_process(void) { return RL_CAST(long, getpid()); }
+static long rl_system_process(void) { return (long)getpid(); }
 
 static long rl_system_start(void) { return rl_system_process(); }
 
@@ -3716,7 +3723,7 @@ static rl_address rl_normalise_address(const rl_sockaddr *a) {
     memcpy(out.ip, &a->v6.sin6_addr, 16);
     if (out.ip[0] == 0xfe && (out.ip[1] & 0xc0) == 0x80) /* only link-local addresses have a
                                                             scope */
-      out.scope = RL_CAST(uint32_t, a->v6.sin6_scope_id);
+      out.scope = (uint32_t)a->v6.sin6_scope_id;
     out.port = a->v6.sin6_port;
   } else {
     memcpy(out.ip, rl_v4_mapped, 12);
@@ -3734,15 +3741,15 @@ static rl_address rl_normalise_address(const rl_sockaddr *a) {
 static socklen_t rl_make_sockaddr(rl_sockaddr *a, const rl_address *from) {
   if (rl_is_v4(from)) {
     a->v4.sin_family = AF_INET;
-    a->v4.sin_port = RL_CAST(uint16_t, from->port);
+    a->v4.sin_port = (uint16_t)from->port;
     memcpy(&a->v4.sin_addr, from->ip + 12, 4);
-    return RL_CAST(socklen_t, sizeof a->v4);
+    return (socklen_t)sizeof a->v4;
   }
   a->v6.sin6_family = AF_INET6;
-  a->v6.sin6_port = RL_CAST(uint16_t, from->port);
+  a->v6.sin6_port = (uint16_t)from->port;
   a->v6.sin6_scope_id = from->scope;
   memcpy(&a->v6.sin6_addr, from->ip, 16);
-  return RL_CAST(socklen_t, sizeof a->v6);
+  return (socklen_t)sizeof a->v6;
 }
 
 #ifdef REDLOCK_NO_DNS
@@ -3758,7 +3765,7 @@ static rl_address rl_address_of(const rl_server *s) {
   memset(&a, 0, sizeof a);
   (void)rl_parse_entry(s->entry, &t);
   rl_span_copy(host, t.host);
-  number = htons(RL_CAST(uint16_t, t.port));
+  number = htons((uint16_t)t.port);
   a.any.sa_family = AF_INET;
   a.v4.sin_port = number;
   if (inet_pton(AF_INET, host, &a.v4.sin_addr) == 1) return rl_normalise_address(&a);
@@ -3795,7 +3802,7 @@ static int rl_lookup_host(const char *host, const char *port, rl_address found[R
     rl_address spelt;
     if (one->ai_family != AF_INET && one->ai_family != AF_INET6) continue;
     memset(&a, 0, sizeof a);
-    memcpy(&a, one->ai_addr, rl_min(RL_CAST(size_t, one->ai_addrlen), sizeof a));
+    memcpy(&a, one->ai_addr, rl_min((size_t)one->ai_addrlen, sizeof a));
     spelt = rl_normalise_address(&a);
     if (!rl_is_same_address(&found[0], &spelt)) found[kept++] = spelt;
   }
@@ -3857,15 +3864,15 @@ static void rl_system_set_options(rl_socket fd) {
   for (; i < count; i++) {
     const int *option = rl_socket_options[i];
     const void *value = &option[2];
-    (void)setsockopt(fd, option[0], option[1], RL_CAST(const char *, value), sizeof *option);
+    (void)setsockopt(fd, option[0], option[1], (const char *)value, sizeof *option);
   }
 }
 
 static intptr_t rl_system_open(void *ctx, int server, const char *host, const char *port) {
-  rl_server *s = &RL_CAST(redlock *, ctx)->server[server];
+  rl_server *s = &((redlock *)ctx)->server[server];
   size_t size = strlen(host) + 1;
   rl_sockaddr a;
-  socklen_t length = RL_CAST(socklen_t, sizeof a.local);
+  socklen_t length = (socklen_t)sizeof a.local;
   intptr_t fd;
   (void)port;
   memset(&a, 0, sizeof a);
@@ -3883,19 +3890,19 @@ static intptr_t rl_system_open(void *ctx, int server, const char *host, const ch
   }
   fd = rl_system_socket(a.any.sa_family);
   if (fd < 0) return -1;
-  rl_system_set_options(RL_CAST(rl_socket, fd));
-  if (connect(RL_CAST(rl_socket, fd), &a.any, length) == 0) return fd;
+  rl_system_set_options((rl_socket)fd);
+  if (connect((rl_socket)fd, &a.any, length) == 0) return fd;
   if (rl_system_is_connecting()) return fd;
-  (void)rl_system_close_socket(RL_CAST(rl_socket, fd));
+  (void)rl_system_close_socket((rl_socket)fd);
   return -1;
 }
 
 static rl_socket rl_system_fd(void *ctx, int server) {
-  return RL_CAST(rl_socket, RL_CAST(const redlock *, ctx)->server[server].fd);
+  return (rl_socket)((const redlock *)ctx)->server[server].fd;
 }
 
 static int rl_system_result(rl_socket fd, intptr_t result) {
-  if (result >= 0) return RL_CAST(int, result);
+  if (result >= 0) return (int)result;
   return rl_system_would_block(fd) ? 0 : -1;
 }
 
@@ -3908,13 +3915,13 @@ static int rl_system_send(void *ctx, int server, const void *data, size_t size) 
 #endif
   rl_socket fd = rl_system_fd(ctx, server);
   return rl_system_result(fd,
-                          send(fd, RL_CAST(const char *, data), RL_CAST(uint16_t, size), flags));
+                          send(fd, (const char *)data, (uint16_t)size, flags));
 }
 
 static int rl_system_recv(void *ctx, int server, void *data, size_t size) {
   rl_socket fd = rl_system_fd(ctx, server);
   intptr_t got;
-  got = recv(fd, RL_CAST(char *, data), RL_CAST(uint16_t, size), 0);
+  got = recv(fd, (char *)data, (uint16_t)size, 0);
   return got == 0 ? -1 : rl_system_result(fd, got);
 }
 
@@ -3923,17 +3930,17 @@ static void rl_system_close(void *ctx, int server) {
 }
 
 static int rl_system_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
-  redlock *rl = RL_CAST(redlock *, ctx);
+  redlock *rl = (redlock *)ctx;
   struct pollfd fds[REDLOCK_MAX_SERVERS];
   int i, ready;
   for (i = 0; i < count; i++) {
-    fds[i].fd = RL_CAST(rl_socket, want[i].fd);
+    fds[i].fd = (rl_socket)want[i].fd;
     fds[i].events = POLLIN;
     fds[i].revents = 0;
     if (want[i].events & REDLOCK_WRITE) fds[i].events |= POLLOUT;
   }
   if (timeout_ms > 60000) timeout_ms = 60000; /* returning early is allowed, overflow is not */
-  ready = rl_system_poll(fds, count, RL_CAST(int, timeout_ms));
+  ready = rl_system_poll(fds, count, (int)timeout_ms);
   for (i = 0; ready >= 0 && i < count; i++)
     if (fds[i].revents) rl->readable |= rl->server[want[i].server].bit;
   return ready;
@@ -3941,7 +3948,7 @@ static int rl_system_wait(void *ctx, const redlock_fd *want, int count, int64_t 
 
 static const redlock_io rl_system = {
   rl_system_open, rl_system_send, rl_system_recv, rl_system_close,
-  rl_system_wait, rl_system_now_ms, rl_system_entropy, RL_NULL
+  rl_system_wait, rl_system_now_ms, rl_system_entropy, NULL
 };
 
 #define RL_SYSTEM_IO (&rl_system)
@@ -3953,7 +3960,7 @@ static int rl_is_forked(const redlock *rl) {
 
 #else
 
-#define RL_SYSTEM_IO RL_NULL
+#define RL_SYSTEM_IO NULL
 #define rl_system_start() 0
 #define rl_is_forked(rl) 0
 #define rl_system_resolve(rl, s) 1
@@ -4013,7 +4020,7 @@ static const char *rl_take_entry(redlock *rl, rl_server *s) {
     (void)rl_parse_entry(other->entry, &its);
     if (rl_span_equal(t.host, its.host) && t.port == its.port) return rl_error_listed_twice;
   }
-  return !o->io && !rl_system_resolve(rl, s) ? rl_error_listed_twice : RL_NULL;
+  return !o->io && !rl_system_resolve(rl, s) ? rl_error_listed_twice : NULL;
 }
 
 /* Takes the entries of the list; a problem with one is that server's error too. */
@@ -4027,7 +4034,7 @@ static redlock_status rl_init_servers(redlock *rl, const char *list) {
     }
     rl->server_end++;
     s->index = rl->server_count++;
-    s->bit = RL_CAST(rl_mask, UINT32_C(1) << s->index);
+    s->bit = (rl_mask)(UINT32_C(1) << s->index);
     s->fd = -1;
     s->entry = list;
     problem = rl_take_entry(rl, s);
@@ -4037,7 +4044,7 @@ static redlock_status rl_init_servers(redlock *rl, const char *list) {
     }
     list += rl_entry_span(list).size;
   }
-  rl->quorum = RL_CAST(uint8_t, rl->server_count / 2 + 1); /* R5 */
+  rl->quorum = (uint8_t)(rl->server_count / 2 + 1); /* R5 */
   return rl->server_count ? REDLOCK_OK : rl_invalid(rl, "the list of servers is empty");
 }
 
@@ -4070,7 +4077,7 @@ static redlock_status rl_begin_call(redlock *rl, const void *lock) {
   if (!rl_is_initialised(rl)) return rl_invalid(rl, "no client: moved, closed, or init failed");
   if (rl_is_forked(rl)) return rl_invalid(rl, "the client is another process's");
   if (rl->in_call) return rl_invalid(rl, "another call is under way");
-  rl->local_error = RL_NULL;
+  rl->local_error = NULL;
   return lock ? REDLOCK_OK : rl_invalid(rl, "lock is NULL");
 }
 
@@ -4104,17 +4111,17 @@ REDLOCK_API void redlock_close(redlock *rl) {
   int64_t start, left;
   if (!rl_is_initialised(rl)) return;
   if (rl_is_forked(rl)) {
-    rl->options.closing = RL_NULL;
+    rl->options.closing = NULL;
   } else {
     rl->in_call = 1; /* hooks, and other threads, come too late */
     (void)rl_update_now(rl);
     start = rl->now_ms;
-    while ((lock = rl_first_undecided(rl)) != RL_NULL) rl_cancel(rl, lock);
-    while ((lock = rl_first_decided(rl)) != RL_NULL) rl_cancel(rl, lock);
+    while ((lock = rl_first_undecided(rl)) != NULL) rl_cancel(rl, lock);
+    while ((lock = rl_first_decided(rl)) != NULL) rl_cancel(rl, lock);
     rl_run_passes(rl);
     for (s = rl->server; s != rl->server_end; s++)
       while ((left = rl_linger_ms(rl, s, start)) > 0)
-        if (!rl_wait(rl, RL_NULL, left) || !rl_update_now(rl)) start = INT64_MIN / 2;
+        if (!rl_wait(rl, NULL, left) || !rl_update_now(rl)) start = INT64_MIN / 2;
   }
   for (s = rl->server; s != rl->server_end; s++) rl_close_fd(rl, s);
   memset(rl, 0, sizeof *rl);
@@ -4155,9 +4162,9 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   lock->status = REDLOCK_SYSTEM;
   if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
   lock->longest_ttl_ms = lock->round_ttl_ms = ttl_ms;
-  lock->is.wait.began_ms = RL_CAST(uint32_t, rl->now_ms);
+  lock->is.wait.began_ms = (uint32_t)rl->now_ms;
   lock->is.wait.last_start_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
-  lock->resource_size = RL_CAST(uint16_t, size);
+  lock->resource_size = (uint16_t)size;
   memcpy(lock->resource, resource, size);
   lock->hash = hash;
   return rl_start_operation(rl, lock, RL_TASK_SET, REDLOCK_ACQUIRE);
@@ -4249,7 +4256,7 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
    and what was said of this side stays. */
 static int rl_begin_step(redlock *rl) {
   if (!rl_is_usable(rl) || rl->in_call) return 0;
-  if (!rl_first_decided(rl)) rl->local_error = RL_NULL;
+  if (!rl_first_decided(rl)) rl->local_error = NULL;
   return rl->in_call = 1;
 }
 
@@ -4257,14 +4264,14 @@ static int rl_begin_step(redlock *rl) {
 static redlock_lock *rl_end_step(redlock *rl) {
   redlock_lock *lock;
   rl->in_call = 0;
-  while ((lock = rl_first_decided(rl)) != RL_NULL)
+  while ((lock = rl_first_decided(rl)) != NULL)
     if (rl_hand_back(rl, lock)) return lock;
-  return RL_NULL;
+  return NULL;
 }
 
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready) {
-  if (!rl_begin_step(rl)) return RL_NULL;
-  rl->readable |= RL_CAST(rl_mask, ready);
+  if (!rl_begin_step(rl)) return NULL;
+  rl->readable |= (rl_mask)ready;
   if (!rl_first_decided(rl)) rl_process(rl);
   return rl_end_step(rl);
 }
@@ -4272,9 +4279,9 @@ REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready) {
 REDLOCK_API redlock_lock *redlock_step(redlock *rl) { return redlock_step_on(rl, UINT32_MAX); }
 
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
-  if (!rl_begin_step(rl)) return RL_NULL;
+  if (!rl_begin_step(rl)) return NULL;
   if (timeout_ms < 0 && !rl_first_undecided(rl)) timeout_ms = 0;
-  (void)rl_wait(rl, RL_NULL, timeout_ms);
+  (void)rl_wait(rl, NULL, timeout_ms);
   return rl_end_step(rl);
 }
 
@@ -4317,7 +4324,7 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 
 REDLOCK_API const char *redlock_strerror(redlock_status status) {
   if (!RL_HAS_TEXTS) return "";
-  switch (RL_CAST(int, status)) {
+  switch ((int)status) {
     case REDLOCK_OK: return "ok";
     case REDLOCK_PENDING: return "not decided yet";
     case REDLOCK_TAKEN: return "taken";
@@ -4332,7 +4339,7 @@ REDLOCK_API const char *redlock_strerror(redlock_status status) {
 }
 
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {
-  if (!rl || server < -1 || server >= rl->server_count) return RL_NULL;
+  if (!rl || server < -1 || server >= rl->server_count) return NULL;
   if (rl->server_count == RL_SIZE_MISMATCH) return "built with other REDLOCK_ sizes";
   if (server < 0) return rl->local_error ? rl->local_error : "";
   return rl->server[server].error;

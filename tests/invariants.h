@@ -61,7 +61,7 @@ static void rl_check_ring(redlock *rl) {
                  rl_ring_count(rl) + reserved <= REDLOCK_MAX_COMMANDS);
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
     const rl_command *c = rl_command_at(rl, place);
-    rounds -= c->lock != RL_NULL;
+    rounds -= c->lock != NULL;
     REDLOCK_ASSERT(!(c->unsent_to & c->awaited_from));
   }
   REDLOCK_ASSERT(rounds == 0);

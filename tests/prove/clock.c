@@ -99,7 +99,7 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   c.t1_ms = earlier(&rl);
   c.ttl_ms = any(u32);
   c.kind = any(u8);
-  c.lock = RL_NULL;
+  c.lock = NULL;
   prove(rl_send_expiry_ms(&rl, &c) >= c.t1_ms && rl_send_expiry_ms(&rl, &c) <= c.t1_ms + c.ttl_ms);
   rl_on_set_sent(s, &c, rl_read_clock_forward(&rl));
   prove(s->at.give_up_ms >= c.t1_ms + c.ttl_ms);

@@ -18,8 +18,6 @@ preamble() {
   cat <<'C'
 #include <stddef.h>
 #include <stdint.h>
-#define RL_CAST(type, value) ((type)(value))
-#define RL_CAST(type, value) ((type)(value))
 #define RL_CLOCK_STEP_MS 1
 typedef struct { uint32_t drift_ppm; } redlock_options;
 typedef struct { redlock_options options; } redlock;

@@ -14,7 +14,9 @@ only_gxx=-Wuseless-cast
 # What clang adds later than the -Weverything that is promised (14) is turned off, where known.
 everything="-Weverything -Wno-padded -Wno-declaration-after-statement -Wno-unknown-warning-option
             -Wno-unsafe-buffer-usage -Wno-switch-default -Wno-pre-c11-compat"
-no_cxx98="-Wno-c++98-compat -Wno-c++98-compat-pedantic"
+# No cast of C++ is one of C.
+no_cxx98="-Wno-c++98-compat -Wno-c++98-compat-pedantic -Wno-old-style-cast
+          -Wno-zero-as-null-pointer-constant"
 configurations="-DPLAIN -DREDLOCK_STATIC -DREDLOCK_NO_DNS -DREDLOCK_NO_POSIX -DWITH_ASSERT
                 -DREDLOCK_NO_TEXTS -DREDLOCK_NO_QUARANTINE -DREDLOCK_NO_FENCING -DREDLOCK_NO_URL"
 
@@ -118,6 +120,9 @@ is_clean_of_everything() {
   esac
 }
 
+# C90 as strict as it goes, and with the flags of FreeRTOS-Plus-TCP, which has it from gcc alone.
+c90_takes_it() { compile "$1" "$2" -Wall -Wextra -pedantic-errors; }
+
 # The same with the public part alone, as all files but one see it.
 public_part_is_clean() {
   driver=$(driver_of "$1" "$2")
@@ -201,7 +206,8 @@ static_leaves_no_name_outside() {
 }
 
 unused_static_functions_are_no_news() {
-  need "$1" && link_and_run "$1" -std=c99 -DREDLOCK_STATIC -Wunused "$work/static.c"
+  need "$1" && link_and_run "$1" -std=c99 -DREDLOCK_STATIC -Wunused "$work/static.c" &&
+    link_and_run "$1" -std=c90 -DREDLOCK_STATIC -Wunused "$work/static.c"
 }
 
 # ---- What the object file holds ------------------------------------------------------------------
@@ -422,6 +428,10 @@ for standard in c99 c11 c17 c2x c++98 c++11 c++20; do
   run "gcc_$standard" is_clean gcc $standard
   run "clang_$standard" is_clean clang $standard
   run "clang_everything_$standard" is_clean_of_everything $standard
+done
+for standard in c90 gnu90; do
+  run "gcc_$standard" c90_takes_it gcc $standard
+  run "clang_$standard" c90_takes_it clang $standard
 done
 run public_part_gcc public_part_is_clean gcc c99
 run public_part_clang public_part_is_clean clang c99
