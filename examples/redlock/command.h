@@ -41,6 +41,7 @@ int count_servers(void);
 int quorum(void);
 int count_votes(redlock_vote vote);
 int64_t now_ms(void);
+void say_unreleased(void); /* that the lock could not be released, and why */
 struct pollfd poll_entry(int fd, short events);
 void wait_for_news(int64_t limit_ms); /* at most so long, -1 = no limit */
 

@@ -399,12 +399,12 @@ static redlock_status leave_lock(int64_t rest) {
 static void say_let_go(redlock_status status, int is_left) {
   if (status == REDLOCK_OK && !is_left) SAY_MORE("released lock '%s'", set.resource);
   if (status == REDLOCK_OK || status == REDLOCK_LIMIT || run.stopping) return;
-  if (is_left)
-    say("could not keep lock '%s' for --min-hold on most servers: it may be free in %ld ms",
-        set.resource, (long)redlock_remaining_ms(&client, &lock));
-  else
-    say("could not release lock '%s' on most servers: it expires by itself within %ld ms",
-        set.resource, (long)set.ttl_ms);
+  if (!is_left) {
+    say_unreleased();
+    return;
+  }
+  say("could not keep lock '%s' for --min-hold on most servers: it may be free in %ld ms",
+      set.resource, (long)redlock_remaining_ms(&client, &lock));
   say_servers();
 }
 

@@ -133,9 +133,7 @@ static int release_taken(void) {
   status = redlock_release(&client, &lock);
   if (status == REDLOCK_OK) return 0;
   if (status == REDLOCK_EXPIRED) return EXIT_LOST;
-  say("could not release lock '%s' on most servers: it expires by itself within %ld ms",
-      set.resource, (long)set.ttl_ms);
-  say_servers();
+  say_unreleased();
   return EXIT_NO_QUORUM;
 }
 

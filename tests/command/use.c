@@ -269,10 +269,42 @@ TEST(the_status_tells_what_is_wrong_with_each_server) {
 
 /* Inside the scripts too, where what was denied must not be taken for an answer. */
 TEST(a_right_that_a_script_lacks_is_told) {
-  use_ann("~job +@all -pttl");
-  CHECK_SAYS_ONCE("+pttl", 122, "$redlock -t 500ms job -- sleep 9");
   use_ann("~other ~other:fence +@all -time");
   CHECK_SAYS("+time", NO_QUORUM, "$redlock --fencing --max-ttl 1s -t 1s -w 4s other -- true");
+}
+
+/* No COMMAND, and no ticket, is for a lock that could not be kept. */
+static void is_not_held(const char *what) {
+  CHECK_SAYS(what, NO_QUORUM, "$redlock job -- echo wrong");
+  CHECK(says("cannot keep lock 'job': ") && !says("wrong\n"));
+  servers_command(&real, real.count, "DEL job"); /* what could not be released */
+  CHECK_SAYS(what, NO_QUORUM, "$redlock --take job");
+  CHECK(!says("job/"));
+  servers_command(&real, real.count, "DEL job");
+}
+
+TEST(a_lock_that_could_not_be_extended_is_not_held) {
+  static const char *const rights[] = {"eval", "pttl", "pexpire"};
+  struct server odd;
+  size_t i;
+  for (i = 0; i < sizeof rights / sizeof *rights; i++) {
+    char all_but[32];
+    snprintf(all_but, sizeof all_but, "~job +@all -%s", rights[i]);
+    use_ann(all_but);
+    is_not_held("this user needs +");
+  }
+  server_start(&odd, "--rename-command EVAL nothing");
+  use_servers("127.0.0.1:%d", odd.port);
+  is_not_held("it lacks or renames a command that locks need: SET EVAL");
+  server_kill(&odd);
+}
+
+/* A server may be slow just then: it is asked again while COMMAND runs. */
+TEST(an_extension_that_only_fails_now_stops_nothing) {
+  use_ann("~job +@all -eval");
+  servers_command(&real, 2, "ACL SETUSER ann +eval");
+  server_freeze(&real.at[4]);
+  CHECK_PRINTS("hello\n", 0, "$redlock -n job -- echo hello 2>$work/said");
 }
 
 TEST(a_status_needs_info_and_locks_do_not) {
