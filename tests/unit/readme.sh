@@ -8,7 +8,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/check.sh"
 unset MAKEFLAGS MAKELEVEL MFLAGS README_IS_READ # those of `make test` are not the reader's
 
-documents="README.md examples/README.md tests/README.md tests/sim/README.md tests/bench/README.md"
+documents="README.md examples/README.md examples/operations.md examples/safety.md tests/README.md
+           tests/sim/README.md tests/bench/README.md"
 posix=-D_POSIX_C_SOURCE=200809L
 flags="-Wall -Wextra -Wpedantic -Werror -I$root"
 
@@ -165,9 +166,9 @@ the_cron_line_is_understood() {
   [ $? = 121 ]
 }
 
-# What `redlock --status` says of a restart, as examples/README.md quotes it.
+# What `redlock --status` says of a restart, as examples/operations.md quotes it.
 status_is_quoted_as_it_is() {
-  tr '\n' ' ' <"$root/examples/README.md" | grep -o '`[a-z ]*all vote: [^`]*`' |
+  tr '\n' ' ' <"$root/examples/operations.md" | grep -o '`[a-z ]*all vote: [^`]*`' |
     tr '`' '"' >"$work/quoted"
   [ "$(wc -l <"$work/quoted")" = 2 ] || { cat "$work/quoted"; return 1; }
   while IFS= read -r quoted; do
@@ -207,9 +208,9 @@ make_targets_exist() {
 # reads TEXT : what `make readme` says of that README alone
 reads() {
   printf '%s\n' "$1" >"$work/repository/README.md"
-  : >"$work/repository/examples/README.md"
-  : >"$work/repository/tests/README.md"
-  : >"$work/repository/tests/bench/README.md"
+  for document in $documents; do
+    [ "$document" = README.md ] || : >"$work/repository/$document"
+  done
   (cd "$work/repository" && tests/run-readme >"$work/said" 2>&1)
 }
 
