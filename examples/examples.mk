@@ -149,6 +149,7 @@ $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
 	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o -o $@
 
+$(BUILD)/tests/command/demo: | $(BUILD)/demo
 $(BUILD)/tests/command/denied: | $(BUILD)/tests/command/refuse.so
 $(BUILD)/tests/command/fencing: | $(BUILD)/tests/command/wall.so
 
