@@ -98,6 +98,8 @@
      self-signed certificate, unable to get the layer does not trust the server's authority
      hostname mismatch, IP address mismatch list it by the name or number in its certificate
      name not found                         check the list and DNS, then redlock_resolve
+     (the name) has 3 addresses             it is several servers: list each by an address or a
+                                            name of its own; one IPv4 and one IPv6 address are one
      no answer within server_timeout_ms     is it frozen, overloaded, or too far away for that time?
      not an answer of Redis                 check host and port; does this port want TLS?
      the same server as another entry       correct the list
@@ -241,8 +243,10 @@ typedef struct redlock_fd {
 /* The outside world, for those who bring sockets, a clock or a simulator of their own. Only wait
    may block, and no hook may call the client. */
 typedef struct redlock_io {
-  /* Starts connecting to host and port (for unix:, host starts with '/' and port is ""). Returns a
-     number of your choice, or < 0 = failed. Both strings are valid only during the call. */
+  /* Starts connecting to host and port (for unix:, host starts with '/' and port is ""). All
+     clients must find the same server there (R5). Returns a number of your choice, or < 0 = failed;
+     so no pointer: above 0x80000000 on 32 bits it is negative (Socket_t of FreeRTOS+TCP is one). A
+     stack that takes bytes while it connects is fine. Both strings are valid during the call. */
   intptr_t (*open)(void *ctx, int server, const char *host, const char *port);
   /* Returns how many bytes it accepted; < 0 = broken; 0 = none, also while connecting. It must
      never send a byte that it did not count: the next call may offer others in its place. */
@@ -405,7 +409,8 @@ typedef struct redlock redlock; /* the client; its members stand at the end, and
    host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db], rediss:// for the same over
    options.tls, and unix:/path; port 6379 by default. It is not copied, since it may be of any
    length: it must outlive the client, so no temporary string will do. Looks names up, which may
-   block; a name that is not found makes its server unreachable. A user needs a
+   block; a name that is not found makes its server unreachable, and one that has several addresses
+   of one family, so that clients may find different servers there, is refused (R5). A user needs a
    password, in the list or in the options. options may be NULL. Returns OK, INVALID
    (redlock_server_error says which entry and why), or SYSTEM if the clock fails. */
 #define redlock_init(rl, servers, options) \
@@ -415,8 +420,9 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
                                               size_t lock_size);
 
 /* Looks the names up again, which may block; reconnects to a server whose address has changed.
-   INVALID if two entries turn out to be one address: the later one then has none. With your own
-   io: does nothing, OK. */
+   INVALID if two entries turn out to be one address, or a name has several by now: then the later
+   one, or that one, has none until a later call finds it mended. With your own io: does nothing,
+   OK. */
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
 /* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
@@ -728,7 +734,8 @@ struct redlock {
    R4  A yes is exactly OK, or 1 from an extension or a release, to the round's own command. None
        leaves before the handshake has succeeded, unless all of that is optional (no password, no
        database, no max_ttl_ms): then it leaves right behind it.
-   R5  The quorum is N/2 + 1 of the servers in the list, which are all different.
+   R5  The quorum is N/2 + 1 of the servers in the list, which are all different; each entry is one
+       server, the same one for all clients.
    R6  A round ends when no vote that is missing can change the outcome. The failed round of a
        waiter that is to be woken lingers, if nobody said yes.
    R7  A failed attempt is rolled back at once, behind its SET. Room for that is reserved.
@@ -739,7 +746,7 @@ struct redlock {
    R12 Replies of a lost connection are void. A SET is never sent twice to one life of a server,
        which ends with its restart; but see R29.
    R13 A stalled server gets releases only, and nobody waits for it.
-   R14 Reconnects back off at random. No SIGPIPE; close on exec.
+   R14 Reconnects back off at random. No SIGPIPE; close on exec; never descriptor 0, 1 or 2.
    R15 Each server's last error is kept.
    R16 A minority changes neither the outcome nor, noticeably, the time, whatever it says.
    R17 In a forked child no call does anything (the sockets of the system).
@@ -2024,6 +2031,7 @@ static const char rl_error_hangs_up[] = "it hangs up: is it rediss://?";
 static const char rl_error_timeout[] = "no answer within server_timeout_ms";
 static const char rl_error_protocol[] = "not an answer of Redis";
 static const char rl_error_same_server[] = "the same server as another entry";
+static const char rl_error_listed_twice[] = "this address is in the list twice";
 
 /* Sets an error in our words. It does not replace the server's own words on this connection, which
    say more, nor a failed handshake's error, which stays until a handshake succeeds. */
@@ -2035,7 +2043,8 @@ static void rl_set_error(rl_server *s, const char *text) {
 /* Whether its bytes go through options.tls. */
 static int rl_uses_tls(const rl_server *s) { return RL_HAS_TLS && s->over_tls; }
 
-/* Sets the error of a connection; the TLS layer's own words come first. */
+/* Sets the error of a connection; the TLS layer's own words come first. A server that hangs up
+   without a word may want TLS, unless it has spoken on an earlier connection. */
 static void rl_set_connection_error(const redlock *rl, rl_server *s, const char *why) {
   const redlock_layer *tls = rl->options.tls;
   const char *its = rl_uses_tls(s) && s->fd >= 0 ? tls->error(tls->ctx, s->index) : NULL;
@@ -2371,7 +2380,8 @@ RL_NOINLINE static int rl_connect(redlock *rl, rl_server *s) {
   rl_copy_host_port(s, host, port);
   s->generation++;
   s->error_is_theirs = 0;
-  memset(&s->parser, 0, sizeof s->parser);
+  s->parser.state = RL_AT_TYPE;
+  s->parser.elements_left = 0;
   rl_restart_reply_timer(rl, s);
   s->fd = rl->io->open(rl->io_ctx, s->index, host, port);
   s->state = s->fd < 0 ? RL_STATE_CLOSED : RL_STATE_CONNECTING;
@@ -3622,17 +3632,26 @@ static int rl_system_poll(struct pollfd *fds, int count, int timeout_ms) {
   return ready < 0 && errno == EINTR ? 0 : ready;
 }
 
-/* Non-blocking, closed on exec (R14); -1 = failed. */
+/* Non-blocking, closed on exec (R14); -1 = failed. Never 0, 1 or 2: a program that has closed those
+   and prints would send that to a server, as a command. (A stack without F_DUPFD_CLOEXEC counts its
+   sockets apart.) */
 static intptr_t rl_system_socket(int family) {
 #if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK) && !defined(__NuttX__) /* it may ignore them */
-  return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 #else
   int fd = socket(family, SOCK_STREAM, 0);
   if (fd < 0) return -1;
   (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
   (void)fcntl(fd, F_SETFL, O_NONBLOCK);
-  return fd;
 #endif
+#ifdef F_DUPFD_CLOEXEC
+  if (fd >= 0 && fd < 3) {
+    int low = fd;
+    fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+    (void)close(low);
+  }
+#endif
+  return fd;
 }
 
 /* R2: a clock that counts suspend. */
@@ -3774,13 +3793,15 @@ static rl_address rl_address_of(const rl_server *s) {
   return inet_pton(AF_INET6, host, &a.v6.sin6_addr) == 1 ? rl_normalise_address(&a) : none;
 }
 
-/* 0 = it is the address of an earlier entry (R5). */
+/* 0 = it is the address of an earlier entry (R5), and its error says so. */
 static int rl_system_resolve(redlock *rl, rl_server *s) {
   rl_address own = rl_address_of(s);
   const rl_server *other = rl->server;
   for (; other != s; other++) {
     rl_address its = rl_address_of(other);
-    if (own.port && rl_is_same_address(&own, &its)) return 0;
+    if (!own.port || !rl_is_same_address(&own, &its)) continue;
+    rl_set_error(s, rl_error_listed_twice);
+    return 0;
   }
   return 1;
 }
@@ -3789,25 +3810,63 @@ static int rl_system_resolve(redlock *rl, rl_server *s) {
 
 static rl_address rl_address_of(const rl_server *s) { return s->addresses[s->address_index]; }
 
-/* Looks a name up, and keeps its first addresses. If none is found, the old ones stay. */
+/* One of a name's addresses; port 0 = it is of a family that we do not know. */
+static rl_address rl_address_in(const struct addrinfo *one) {
+  rl_sockaddr a;
+  rl_address none;
+  memset(&none, 0, sizeof none);
+  if (one->ai_family != AF_INET && one->ai_family != AF_INET6) return none;
+  memset(&a, 0, sizeof a);
+  memcpy(&a, one->ai_addr, rl_min((size_t)one->ai_addrlen, sizeof a));
+  return rl_normalise_address(&a);
+}
+
+/* Whether an address was among the answers before `end`. */
+static int rl_is_answered(const struct addrinfo *all, const struct addrinfo *end,
+                          const rl_address *address) {
+  for (; all != end; all = all->ai_next) {
+    rl_address its = rl_address_in(all);
+    if (rl_is_same_address(&its, address)) return 1;
+  }
+  return 0;
+}
+
+/* Looks a name up, keeps its first addresses, and returns how many it has. If it has none, the old
+   ones stay. */
 static int rl_lookup_host(const char *host, const char *port, rl_address found[RL_MAX_ADDRESSES]) {
   struct addrinfo hints, *all, *one;
-  int kept = 0;
+  int count = 0;
   memset(&hints, 0, sizeof hints);
   hints.ai_socktype = SOCK_STREAM;
   if (getaddrinfo(host, port, &hints, &all) != 0) return 0;
-  memset(found, 0, RL_MAX_ADDRESSES * sizeof *found);
-  for (one = all; one && kept < RL_MAX_ADDRESSES; one = one->ai_next) {
-    rl_sockaddr a;
-    rl_address spelt;
-    if (one->ai_family != AF_INET && one->ai_family != AF_INET6) continue;
-    memset(&a, 0, sizeof a);
-    memcpy(&a, one->ai_addr, rl_min((size_t)one->ai_addrlen, sizeof a));
-    spelt = rl_normalise_address(&a);
-    if (!rl_is_same_address(&found[0], &spelt)) found[kept++] = spelt;
+  for (one = all; one; one = one->ai_next) {
+    rl_address its = rl_address_in(one);
+    if (its.port == 0 || rl_is_answered(all, one, &its)) continue;
+    if (count == 0) memset(found, 0, RL_MAX_ADDRESSES * sizeof *found);
+    if (count < RL_MAX_ADDRESSES) found[count] = its;
+    count++;
   }
   freeaddrinfo(all);
-  return 1;
+  return count;
+}
+
+/* R5: an entry must be one server, the same one for all clients. A name with several addresses
+   leads one client here and the next one there. An IPv4 and an IPv6 address are taken for one
+   server's. */
+static int rl_is_several(const rl_server *s, int count) {
+  return count > 2 || (count == 2 && rl_is_v4(&s->addresses[0]) == rl_is_v4(&s->addresses[1]));
+}
+
+static void rl_set_several_error(rl_server *s, const char *host, int count) {
+  rl_writer w = rl_writer_make(s->error, 0, REDLOCK_MAX_ERROR - 1);
+  char digits[RL_MAX_DIGITS];
+  const char *at = rl_format_decimal(digits + RL_MAX_DIGITS, (uint32_t)count);
+  if (!RL_HAS_TEXTS) return;
+  rl_put_raw(&w, host);
+  rl_put_raw(&w, " has ");
+  rl_put(&w, at, (size_t)(digits + RL_MAX_DIGITS - at));
+  rl_put_raw(&w, " addresses: list each server by an address or a name of its own");
+  *w.at = 0;
 }
 
 /* Whether s has an address in common with an entry before it (R5). */
@@ -3823,26 +3882,30 @@ static int rl_shares_address(const redlock *rl, const rl_server *s) {
 }
 
 /* Looks a server's name up. A connection to an address that is no longer its own is closed: another
-   entry may be there by now. 0 = it is the address of an earlier entry, and then this one has none:
-   two votes would be worse than none (R5). */
+   entry may be there by now. 0 = it has the address of an earlier entry, or several: then it is
+   left with none, since two votes would be worse than none (R5), and its error says so. */
 static int rl_system_resolve(redlock *rl, rl_server *s) {
   rl_address used = rl_address_of(s);
   char host[RL_HOST_BYTES], port[6];
   uint8_t second;
-  int known;
+  int count, several, refused;
   rl_copy_host_port(s, host, port);
   if (*host == '/') return 1;
-  if (!rl_lookup_host(host, port, s->addresses) && used.port == 0)
-    rl_set_error(s, "name not found");
-  known = rl_shares_address(rl, s);
-  if (known) memset(s->addresses, 0, sizeof s->addresses);
+  count = rl_lookup_host(host, port, s->addresses);
+  if (count == 0 && used.port == 0) rl_set_error(s, "name not found");
+  several = rl_is_several(s, count);
+  refused = several || rl_shares_address(rl, s);
+  if (refused) memset(s->addresses, 0, sizeof s->addresses);
   second = used.port && rl_is_same_address(&used, &s->addresses[1]);
   if (s->fd >= 0 && !rl_is_same_address(&used, &s->addresses[second])) {
     (void)rl_update_now(rl);
     rl_disconnect(rl, s, rl_error_lost);
   }
   s->address_index = second;
-  return !known;
+  if (refused) s->error_is_theirs = s->handshake_failed = 0; /* its words may be another server's */
+  if (several) rl_set_several_error(s, host, count);
+  else if (refused) rl_set_error(s, rl_error_listed_twice);
+  return !refused;
 }
 
 #endif
@@ -3969,7 +4032,6 @@ static int rl_is_forked(const redlock *rl) {
 
 /* ---- The public calls ------------------------------------------------------------------------ */
 
-static const char rl_error_listed_twice[] = "this address is in the list twice";
 static const char rl_error_too_many[] = "more servers than REDLOCK_MAX_SERVERS";
 static const char rl_error_not_held[] = "the lock is not held";
 static const char rl_error_busy[] = "the lock is busy"; /* pending, kept, or decided */
@@ -4020,7 +4082,7 @@ static const char *rl_take_entry(redlock *rl, rl_server *s) {
     (void)rl_parse_entry(other->entry, &its);
     if (rl_span_equal(t.host, its.host) && t.port == its.port) return rl_error_listed_twice;
   }
-  return !o->io && !rl_system_resolve(rl, s) ? rl_error_listed_twice : NULL;
+  return NULL;
 }
 
 /* Takes the entries of the list; a problem with one is that server's error too. */
@@ -4038,10 +4100,9 @@ static redlock_status rl_init_servers(redlock *rl, const char *list) {
     s->fd = -1;
     s->entry = list;
     problem = rl_take_entry(rl, s);
-    if (problem) {
-      rl_set_error(s, problem);
-      return rl_invalid(rl, problem);
-    }
+    if (problem) rl_set_error(s, problem);
+    else if (!rl->options.io && !rl_system_resolve(rl, s)) problem = s->error;
+    if (problem) return rl_invalid(rl, problem);
     list += rl_entry_span(list).size;
   }
   rl->quorum = (uint8_t)(rl->server_count / 2 + 1); /* R5 */
@@ -4085,11 +4146,8 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
   redlock_status status = rl_begin_call(rl, rl);
   int i;
   if (status != REDLOCK_OK) return status;
-  for (i = 0; !rl->options.io && i < rl->server_count; i++) {
-    if (rl_system_resolve(rl, &rl->server[i])) continue;
-    rl_set_error(&rl->server[i], rl_error_listed_twice);
-    status = rl_invalid(rl, rl_error_listed_twice);
-  }
+  for (i = 0; !rl->options.io && i < rl->server_count; i++)
+    if (!rl_system_resolve(rl, &rl->server[i])) status = rl_invalid(rl, rl->server[i].error);
   return status;
 }
 

@@ -38,6 +38,16 @@ TEST(want_of_a_clock_of_chance_or_memory_is_told) {
   CHECK(is_released("job"));
 }
 
+TEST(a_name_of_several_servers_is_told) { /* R5 */
+  static const char *const uses[] = {"--status", "--status job", "job -- true"};
+  size_t i;
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  for (i = 0; i < sizeof uses / sizeof *uses; i++)
+    CHECK_SAYS("server 'locks.example:7001': locks.example has 3 addresses: list each server by an "
+               "address or a name of its own\n", 125,
+               REFUSING "names $redlock -s locks.example:7001 %s", uses[i]);
+}
+
 /* R1: one server's answer makes the quorum; from a second one it would not come in time. */
 TEST(an_answer_that_comes_too_late_is_told) {
   if (cannot_refuse()) SKIP("no library can be loaded first");

@@ -141,10 +141,10 @@ TEST(an_error_is_read_after_a_failed_send) { /* R15 */
 
 /* As a port does that wants TLS, when it is spoken to without. */
 TEST(who_hangs_up_unanswered_may_want_tls) { /* R15 */
-  world(3);
+  prepare(3);
   fake.server[0].cut_in = 1;
   fake.server[0].cuts = INT_MAX;
-  hold("r", 1000);
+  ready_and_hold(1000);
   run_for(100);
   if (!CHECK(strstr(redlock_server_error(&rl, 0), "rediss://")))
     printf("    %s\n", redlock_server_error(&rl, 0));
@@ -153,6 +153,14 @@ TEST(who_hangs_up_unanswered_may_want_tls) { /* R15 */
   run_for(1);
   if (!CHECK(strstr(redlock_server_error(&rl, 1), "no connection")))
     printf("    %s\n", redlock_server_error(&rl, 1));
+  fake.server[2].cut_in = 1; /* many reconnect at once: it has spoken before */
+  fake.server[2].cuts = INT_MAX;
+  fake_reset(&fake, 2, FAKE_RST);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(100);
+  CHECK(fake.server[2].connections > 2);
+  if (!CHECK(strstr(redlock_server_error(&rl, 2), "no connection")))
+    printf("    %s\n", redlock_server_error(&rl, 2));
 }
 
 /* What it said on an earlier connection is no news of the next. */

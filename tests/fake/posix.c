@@ -125,13 +125,20 @@ static void put_away(void) {
   interrupted_sends = interrupted_recvs = is_only_asked = poll_fails = 0;
 }
 
+/* The server's descriptor is never 0, 1 or 2 either. */
+static int accept_high(void) {
+  int low = accept(listener, NULL, NULL), high = fcntl(low, F_DUPFD, 3);
+  close(low);
+  return high;
+}
+
 /* Answers the one command that has come, or HELLO, CLIENT, DELEX, DELIFEQ and the SET behind
    them. */
 static void serve(void) {
   char bytes[1024];
   ssize_t size;
   const char *reply;
-  if (connection < 0) connection = accept(listener, NULL, NULL);
+  if (connection < 0) connection = accept_high();
   size = recv(connection, bytes, sizeof bytes, MSG_DONTWAIT);
   if (!CHECK(size > 8)) return;
   reply = memcmp(bytes + 4, "$3\r\nSET", 7) == 0 ? "+OK\r\n" : ":1\r\n";
@@ -281,20 +288,52 @@ TEST(a_wait_in_vain_asks_no_server) {
   is_only_asked = 0;
 }
 
-/* A program that has closed its input gets descriptor 0 for a socket. */
-TEST(descriptor_zero_is_as_good_as_any) {
-  int input = dup(STDIN_FILENO);
+/* What a program prints that has closed its output must not go to a server, as a command. */
+static int standard[3]; /* copies of 0, 1, 2 */
+
+static void close_standard(int closed) { /* a bit for each */
+  int i;
+  fflush(stdout);
+  for (i = 0; i < 3; i++)
+    if (closed & 1 << i) close(i);
+}
+
+static void reopen_standard(int closed) {
+  int i;
+  for (i = 0; i < 3; i++)
+    if (closed & 1 << i) dup2(standard[i], i);
+}
+
+static int is_closed(int fd) { return fcntl(fd, F_GETFD) < 0; }
+
+/* Connects anew; returns the descriptor. Nothing may be printed meanwhile. */
+static int descriptor_with(int closed, int *flags, int *status) {
   redlock_fd want;
-  if (input < 0) SKIP("its input is closed");
-  begin_served(PATIENT_MS);
+  int ok, i;
   hang_up();
-  close(STDIN_FILENO);
-  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 10000, 0), REDLOCK_OK);
-  CHECK_EQ(redlock_fds(&rl, &want, 1), 1);
-  CHECK_EQ(want.fd, STDIN_FILENO);
+  close_standard(closed);
+  ok = redlock_acquire(&rl, &lock, "r", 10000, 0) == REDLOCK_OK;
+  ok &= redlock_release(&rl, &lock) == REDLOCK_OK && redlock_fds(&rl, &want, 1) == 1;
+  for (i = 0; i < 3; i++) ok &= is_closed(i) == (closed >> i & 1);
+  *flags = ok ? fcntl((int)want.fd, F_GETFD) : -1;
+  *status = ok ? fcntl((int)want.fd, F_GETFL) : -1;
+  reopen_standard(closed);
+  CHECK(ok);
+  return ok ? (int)want.fd : -1;
+}
+
+TEST(a_socket_is_never_a_standard_descriptor) { /* R14 */
+  int closed, i, flags, status;
+  for (i = 0; i < 3; i++)
+    if ((standard[i] = fcntl(i, F_DUPFD, 10)) < 0) SKIP("one of them is closed");
+  begin_served(PATIENT_MS);
+  for (closed = 0; closed < 8; closed++) {
+    if (!CHECK(descriptor_with(closed, &flags, &status) > 2)) printf("    closed: %d\n", closed);
+    CHECK(flags & FD_CLOEXEC);
+    CHECK(status & O_NONBLOCK);
+  }
   put_away();
-  CHECK(fcntl(STDIN_FILENO, F_GETFD) < 0); /* it is closed as any */
-  CHECK(dup2(input, STDIN_FILENO) == STDIN_FILENO && close(input) == 0);
+  for (i = 0; i < 3; i++) close(standard[i]);
 }
 
 TEST(a_reset_is_heard_of) { /* R14 */

@@ -1,10 +1,11 @@
 /* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random", "memory",
- * "tls" or "speed" (an hour passes with its second OK, a SET's: the first is the handshake's); if
- * REFUSE_FROM names a file, once that is there. */
+ * "tls", "names" (each has three addresses) or "speed" (an hour passes with its second OK, a SET's:
+ * the first is the handshake's); if REFUSE_FROM names a file, once that is there. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -42,6 +43,23 @@ int setenv(const char *name, const char *value, int overwrite) {
   int (*next)(const char *, const char *, int);
   *(void **)&next = dlsym(RTLD_NEXT, "setenv");
   return refuses("memory") ? -1 : next(name, value, overwrite);
+}
+
+int getaddrinfo(const char *name, const char *port, const struct addrinfo *hints,
+                struct addrinfo **found) {
+  static const char *const addresses[] = {"127.0.0.3", "127.0.0.2", "127.0.0.1"};
+  int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+  struct addrinfo *all = NULL;
+  size_t i;
+  *(void **)&next = dlsym(RTLD_NEXT, "getaddrinfo");
+  if (!refuses("names")) return next(name, port, hints, found);
+  for (i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+    int failed = next(addresses[i], port, hints, found);
+    if (failed) return failed;
+    (*found)->ai_next = all;
+    all = *found;
+  }
+  return 0;
 }
 
 void *SSL_CTX_new(const void *method) {
