@@ -72,6 +72,11 @@ void say(const char *format, ...)
   __attribute__((format(printf, 1, 2)))
 #endif
   ;
+void print_line(const char *format, ...) /* to stdout; as with say, nothing in it moves a cursor */
+#ifdef __GNUC__
+  __attribute__((format(printf, 1, 2)))
+#endif
+  ;
 void keep_unsaid(void); /* from here on nothing waits until stderr has room, */
 void say_unsaid(void);  /* and here what still found none is said */
 #define SAY_MORE(...) (set.verbose ? say(__VA_ARGS__) : (void)0)

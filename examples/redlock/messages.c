@@ -3,11 +3,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* How long a message may keep the guard away: less than its slack. */
@@ -92,6 +96,27 @@ static void say_what_fits(void) {
   forget(said < 0 ? unsaid.size : (size_t)said); /* or no one is listening */
 }
 
+/* A name, a label or a server's words may hold what a terminal obeys, as its two bytes of UTF-8
+   too. */
+static void disarm(char *line) {
+  for (; *line; line++) {
+    int is_pair = *line == '\xC2' && (line[1] & '\xE0') == '\x80';
+    if (is_pair) line[1] = '?';
+    if (is_pair || iscntrl((unsigned char)*line)) *line = '?';
+  }
+}
+
+/* To stdout. */
+void print_line(const char *format, ...) {
+  char line[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  disarm(line);
+  (void)puts(line);
+}
+
 /* One write each, so that they do not mix with what COMMAND prints. */
 void say(const char *format, ...) {
   char line[1024] = "redlock: ";
@@ -100,6 +125,7 @@ void say(const char *format, ...) {
   va_start(arguments, format);
   (void)vsnprintf(line + head, sizeof line - head - 1, format, arguments);
   va_end(arguments);
+  disarm(line);
   size = strlen(line);
   line[size++] = '\n';
   if (unsaid.keeps) {
@@ -177,7 +203,8 @@ const char *in_words(const char *error) {
   static const char *const known[][2] = {
     {"no connection", "no connection: is it running, and is the address right?"},
     {"no descriptor", "no connection: too many open files: raise the limit (ulimit -n)"},
-    {"it hangs up", "it hangs up without a word: does this port want TLS? Else see its log"},
+    {"it hangs up", "it hangs up without a word: does this port want TLS? Is it perhaps a proxy? "
+                    "Else see its log"},
     {"no answer within", "no answer in time: is it frozen, overloaded, too far away?"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
                                "want TLS?"},
@@ -220,9 +247,33 @@ static int is_out_of_range(struct name port) {
   return number == 0 || number > 65535;
 }
 
+static int is_scheme(struct name scheme, const char *text) {
+  return scheme.size == (int)strlen(text) && strncmp(scheme.at, text, strlen(text)) == 0;
+}
+
+/* Those that others write. */
+static const char *slip_of_scheme(struct name scheme) {
+  static const char *const known[][2] = {
+    {"redis", NULL}, {"rediss", NULL}, {"unix", NULL},
+    {"valkey", "valkey:// is unknown here: write redis://"},
+    {"valkeys", "valkeys:// is unknown here: write rediss://"},
+    {"redis+unix", "redis+unix:// is unknown here: write unix:/path"},
+    {"redis-socket", "redis-socket:// is unknown here: write unix:/path"},
+    {"tcp", "tcp:// is unknown here: write redis://, or host:port alone"}
+  };
+  size_t i;
+  for (i = 0; i < sizeof known / sizeof *known; i++)
+    if (is_scheme(scheme, known[i][0])) return known[i][1];
+  return "what stands before :// is unknown here: write redis://, rediss:// or unix:, in small "
+         "letters";
+}
+
 /* Of a malformed entry the commonest slips have words of their own. */
 const char *slip_of(struct name entry) {
-  struct name url = url_of(entry), host = url.size ? url : entry;
+  struct name url = url_of(entry), host = url.size ? url : entry, scheme = entry;
+  scheme.size -= url.size + 3;
+  if (url.size && slip_of_scheme(scheme)) return slip_of_scheme(scheme);
+  if (find(url, '/') < host_of(url)) return "in user and password write / as %2F";
   host = from(host, host_of(host));
   host.size = find(host, '/');
   if (find(host, ';') < host.size) return "separate servers by commas, not by ;";
@@ -245,6 +296,7 @@ static const char misnamed[] = "list it by the name or address that its certific
 static const char renamed[] = "it lacks or renames a command that locks need: SET EVAL GET DEL "
                               "PTTL PEXPIRE; with --max-ttl also INFO, with --fencing also TIME "
                               "(or is it a sentinel?)";
+static const char proxy[] = "it is perhaps a proxy: list the masters themselves";
 
 /* A server's own words, by how they begin or, after a *, by a part of them. These stay until
    somebody mends it (R15) ... */
@@ -269,6 +321,8 @@ static const char *const lasting[][2] = {
   {"WRONGTYPE", "something else uses this name: choose another"},
   {"ERR unknown command", renamed},
   {"*command called from", renamed},
+  {"*nsupported command", proxy},
+  {"*non deterministic", "it is older than Redis 5: leave out --fencing"},
   {"ERR DB", "check the database's number"},
   {"self-signed certificate", distrusted},
   {"unable to get", distrusted},
@@ -361,6 +415,65 @@ int is_about_rights(const char *error) { return find_advice(error, lasting, LAST
 
 int is_about_key(const char *error) { return advice_for(error) == key; }
 
+/* As a socket's address, where that is plain; returns its size, else 0. */
+static socklen_t address_of(struct name entry, struct sockaddr_storage *to) {
+  struct addrinfo hints, *found;
+  char host[256], *port;
+  socklen_t size;
+  memset(&hints, 0, sizeof hints);
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV; /* nothing is looked up */
+  if (entry.size && *entry.at == '[') entry = from(entry, 1);
+  entry.size = find(entry, '/');
+  (void)snprintf(host, sizeof host, "%.*s", entry.size, entry.at);
+  port = strchr(host, ']');
+  if (port) *port++ = 0;
+  else port = strchr(host, ':');
+  if (port && *port == ':') *port++ = 0;
+  if (getaddrinfo(host, port && *port ? port : "6379", &hints, &found) != 0) return 0;
+  size = found->ai_addrlen;
+  memcpy(to, found->ai_addr, size);
+  freeaddrinfo(found);
+  return size;
+}
+
+static socklen_t path_of(struct name entry, struct sockaddr_storage *to) {
+  struct sockaddr_un path;
+  memset(&path, 0, sizeof path);
+  path.sun_family = AF_UNIX;
+  entry = from(entry, 5);
+  if (entry.size > 2 && strncmp(entry.at, "//", 2) == 0) entry = from(entry, 2);
+  (void)snprintf(path.sun_path, sizeof path.sun_path, "%.*s", entry.size, entry.at);
+  memcpy(to, &path, sizeof path);
+  return sizeof path;
+}
+
+/* Why this system lets nobody connect to it, 0 = it does. A datagram's socket asks for the route
+   and sends nothing; a path is tried. */
+static int system_error(int server) {
+  struct sockaddr_storage at;
+  struct name entry = entry_of(server);
+  int path = is_path(entry), fd, error = 0;
+  socklen_t size = path ? path_of(entry, &at) : address_of(name_of(server), &at);
+  if (size == 0) return 0;
+  fd = socket(at.ss_family, path ? SOCK_STREAM : SOCK_DGRAM, 0);
+  if (fd < 0) return errno;
+  (void)fcntl(fd, F_SETFL, O_NONBLOCK); /* and no COMMAND starts meanwhile */
+  if (connect(fd, (const struct sockaddr *)&at, size) != 0) error = errno;
+  (void)close(fd);
+  return error == ECONNREFUSED || error == EAGAIN || error == EMFILE ? 0 : error;
+}
+
+/* Of a server without a connection, in the system's words if it has any. */
+static int unreachable_words(int server, char text[EXPLANATION]) {
+  int error = system_error(server);
+  const char *advice = is_path(entry_of(server))
+    ? "is the path right, and may this user and this service see it and open it?"
+    : "see this machine's addresses and routes";
+  if (!error) return 0;
+  (void)snprintf(text, EXPLANATION, "no connection: %s: %s", strerror(error), advice);
+  return (int)strlen("no connection");
+}
+
 /* A socket needs a descriptor. */
 static int is_out_of_descriptors(void) {
   int fd = dup(STDERR_FILENO);
@@ -378,9 +491,13 @@ int explain(int server, char text[EXPLANATION]) {
   if (vote == REDLOCK_VOTE_QUARANTINED && !info.quarantine_ms) info.quarantine_ms = 1; /* since */
   if ((!*error || strncmp(error, "restarted", 9) == 0) && info.quarantine_ms)
     return quarantine_words(info.quarantine_ms, text);
+  if (strncmp(error, "restarted", 9) == 0) return 0; /* it votes now */
   if (!*error && (vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR))
     error = info.connected ? "no answer within" : "no connection"; /* connected too late to vote */
-  if (strcmp(error, "no connection") == 0 && is_out_of_descriptors()) error = "no descriptor";
+  if (strcmp(error, "no connection") == 0) {
+    if (is_out_of_descriptors()) error = "no descriptor";
+    else if ((size = unreachable_words(server, text)) > 0) return size;
+  }
   words = in_words(error);
   size = words != error ? (int)strcspn(words, ":") : bare_size(error);
   if (words != error) (void)snprintf(text, EXPLANATION, "%s", words);

@@ -113,6 +113,9 @@ static const char *words_for(struct name entry, const char *error) {
   return slip ? slip : in_words(error);
 }
 
+static const char bad_list[] = "the list of servers is not valid: correct --servers or "
+                               "REDLOCK_SERVERS";
+
 static void say_bad_list(void) {
   const char *error = redlock_server_error(&client, -1);
   int i;
@@ -129,6 +132,18 @@ static void say_bad_list(void) {
   }
 }
 
+/* A blank for the colon makes a host of it: 0.0.27.89. */
+static void refuse_bare_port(void) {
+  int i;
+  for (i = 0; i < count_servers(); i++) {
+    struct name name = name_of(i);
+    if (name.size > 5 || (int)strspn(name.at, "0123456789") < name.size) continue;
+    if (is_secret(set.servers)) say("server %d of the list is a number: write host:port", i + 1);
+    else say("server '%.*s' is a number: write host:port", name.size, name.at);
+    usage("%s", bad_list);
+  }
+}
+
 static void open_client(void) {
   redlock_options options;
   redlock_status status;
@@ -141,13 +156,16 @@ static void open_client(void) {
   options.tls = tls_layer();
   if (!set.no_label) options.entropy = labelled_entropy;
   status = redlock_init(&client, set.servers, &options);
-  if (status == REDLOCK_OK) return;
+  if (status == REDLOCK_OK) {
+    refuse_bare_port();
+    return;
+  }
   if (status != REDLOCK_INVALID) {
     say("this system's clock cannot be read, and no lock is safe without: see clock_gettime(2)");
     exit(EXIT_SYSTEM);
   }
   say_bad_list();
-  usage("%s", "the list of servers is not valid: correct --servers or REDLOCK_SERVERS");
+  usage("%s", bad_list);
 }
 
 /* ---- The lock -------------------------------------------------------------------------------- */

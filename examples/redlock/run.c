@@ -113,6 +113,7 @@ static struct run {
   int ended, status;  /* as waitpid tells it */
   int stopping;       /* the exit status that says why it is stopped; 0 = it is not */
   int killed;
+  int paused;         /* it was, from the terminal, until just now */
   int64_t kill_at_ms;
   int64_t since_ms;   /* when the lock was granted, or a little later */
   int64_t end_ms;     /* when --max-hold is over */
@@ -167,9 +168,22 @@ static void set_environment(void) {
   if (!open_list || setenv("REDLOCK_SERVERS", open_list, 1) != 0) (void)unsetenv("REDLOCK_SERVERS");
 }
 
+/* Whether COMMAND is there: then it is something else that is missing. */
+static int is_there(void) {
+  const char *at = getenv("PATH");
+  char path[4096];
+  if (strchr(set.command[0], '/')) return access(set.command[0], X_OK) == 0;
+  for (; at && *at; at += strcspn(at, ":"), at += *at == ':') {
+    (void)snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(at, ":"), at, set.command[0]);
+    if (access(path, X_OK) == 0) return 1;
+  }
+  return 0;
+}
+
 /* Why there is no such file, where that is not plain. */
 static const char *slip_of_command(int error) {
   if (error != ENOENT) return "";
+  if (is_there()) return ": it is there, but not the interpreter that its first line (#!) names";
   if (strchr(set.command[0], ' ')) return ": if it is a shell's line, write -c before it";
   return strchr(set.command[0], '/') ? "" : ": it is not in PATH";
 }
@@ -189,7 +203,7 @@ static void become_command(pid_t parent) {
   (void)execvp(set.command[0], set.command);
   error = errno;
   say("cannot run '%s': %s%s", set.command[0], strerror(error), slip_of_command(error));
-  _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
+  _exit(error == ENOENT && !is_there() ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
 }
 
 static void start_command(void) {
@@ -248,6 +262,7 @@ static void stop_with_command(int number) {
   set_action(number, SIG_DFL);
   (void)kill(0, number);
   (void)sigaction(number, &old, NULL);
+  run.paused = 1;
 }
 
 static void guard_lock(void);
@@ -257,6 +272,7 @@ static void guard_lock(void);
 static void continue_command(void) {
   int stops;
   guard_lock();
+  run.paused = 0;
   stops = pass_on_waiting();
   signal_command(SIGCONT);
   if (stops && !run.stopping) pass_on(SIGTSTP);
@@ -292,6 +308,9 @@ static void stop_command(int exit_status) {
 static void say_loss(int64_t left) {
   if (lock.operation == REDLOCK_LOST && lock.status == REDLOCK_SYSTEM)
     say("giving up lock '%s': this system's clock cannot be read; stopping COMMAND", set.resource);
+  else if (run.paused)
+    say("lock '%s' is lost: it ran out while the job was stopped (^Z); stopping COMMAND",
+        set.resource);
   else if (count_votes(REDLOCK_VOTE_TAKEN) > count_servers() - quorum())
     say("lock '%s' is lost: most servers no longer have its key (restarted empty, flushed, deleted "
         "by hand?); stopping COMMAND", set.resource);

@@ -100,7 +100,7 @@ static const char script[] =
   "local v,left=try(named,'GET',key),try(named,'PTTL',key)try(named,'PEXPIRE',key,'x')"
   "try(false,'DEL','" NO_KEY "')"
   "if fenced then local f=key..':fence' "
-  "try(named,'SET',f,'x','NX','XX')try(named,'GET',f)try(true,'TIME')end "
+  "try(true,'TIME')try(named,'GET',f)try(named,'SET',f,'x','NX','XX')end " /* as a token does */
   "local i=redis.pcall('INFO')local lines=wrong..'\\n'..refusal(i,'INFO')"
   "i=type(i)=='table'and''or i:gsub('\\nrole:slave','\\nrole:replica')"
   "for f in((i:find('\\nvalkey_version')and'valkey'or'redis')..'_version role run_id "
@@ -108,7 +108,7 @@ static const char script[] =
   "lines=lines..'\\n'..(i:match('\\n'..f..':([^\\r]*)')or'')end "
   "if named and type(v)=='string'and type(left)=='number'then lines=lines..'\\n'.."
   "redis.sha1hex(v:sub(1,20))..'\\n'..(v:match('^'..('[ -~]'):rep(8))or''):gsub(' +$','')..'\\n'.."
-  "(left>0 and left or'')end return lines";
+  "(left~=0 and left or'')end return lines"; /* -1 = it has no ttl */
 
 static char request[sizeof script + 2 * MAX_RESOURCE + 220];
 static size_t request_size;
@@ -256,6 +256,9 @@ static void ask_all(int count) {
 static void judge_info(struct report *r) {
   const struct report *above;
   if (strcmp(r->line[ROLE], "replica") == 0) deny(r, "it is a replica", "list masters only");
+  else if (*r->line[ROLE] && strcmp(r->line[ROLE], "master") != 0)
+    deny(r, "it is no plain master", "list masters that replicate nothing (KeyDB: no "
+         "active-replica)");
   if (*r->line[MODE] && strcmp(r->line[MODE], "standalone") != 0)
     deny(r, "it is part of a cluster", "list plain masters only");
   if (r->is_sentinel) deny(r, "it is a sentinel", "list the masters themselves, and no replicas");
@@ -323,7 +326,14 @@ static void compare_clocks(int count) {
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
+enum { NO_TTL = -1 };
+
 static long left_ms(const struct report *r) { return strtol(r->line[LEFT], NULL, 10); }
+
+static int lasts_longer(const struct report *r, const struct report *other) {
+  if (left_ms(other) == NO_TTL) return 0;
+  return left_ms(r) == NO_TTL || left_ms(r) > left_ms(other);
+}
 
 /* The value of the named lock that most servers have: of those, the one that keeps it longest. */
 static const struct report *find_holder(int count, int *most) {
@@ -332,7 +342,7 @@ static const struct report *find_holder(int count, int *most) {
     int same = 0;
     for (other = reports; other != end; other++)
       same += *r->line[HOLDER] && strcmp(r->line[HOLDER], other->line[HOLDER]) == 0;
-    if (same < *most || (same == *most && left_ms(r) <= left_ms(holder))) continue;
+    if (same < *most || (same == *most && !lasts_longer(r, holder))) continue;
     *most = same;
     holder = r;
   }
@@ -370,14 +380,28 @@ static void print_row(const struct report *r, struct name name, int width) {
   if (r->round_trip_us >= 0)
     (void)snprintf(trip, sizeof trip, "%ld.%02ld ms", (long)(r->round_trip_us / 1000),
                    (long)(r->round_trip_us % 1000 / 10));
-  printf("%-*.*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s%s\n", width, name.size, name.at,
-         r->reached ? "yes" : "NO", or_else(r->line[VERSION], "-"), or_else(r->line[ROLE], "-"),
-         uptime, trip, clock, r->wrong ? r->words : "ok", r->wrong ? "" : r->hint);
+  print_line("%-*.*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s%s", width, name.size, name.at,
+             r->reached ? "yes" : "NO", or_else(r->line[VERSION], "-"), or_else(r->line[ROLE], "-"),
+             uptime, trip, clock, r->wrong ? r->words : "ok", r->wrong ? "" : r->hint);
+}
+
+/* Of the lock that is named. */
+static void print_holder(int count) {
+  char label[32] = "", left[96] = "";
+  int has = 0;
+  const struct report *holder = find_holder(count, &has);
+  if (*holder->line[LABEL])
+    (void)snprintf(label, sizeof label, ", labelled '%.8s'", holder->line[LABEL]);
+  if (left_ms(holder) == NO_TTL)
+    (void)snprintf(left, sizeof left, ", which never ends by itself (it has no ttl): delete it by "
+                   "hand if nobody holds it");
+  else if (left_ms(holder))
+    (void)snprintf(left, sizeof left, ", for %lds at most", (left_ms(holder) + 999) / 1000);
+  print_line("%d of %d servers have lock '%s'%s%s", has, count, set.resource, label, left);
 }
 
 static void print_table(int count, int votes) {
-  int i, width = 6, has = 0;
-  const struct report *holder = find_holder(count, &has);
+  int i, width = 6;
   for (i = 0; i < count; i++)
     if (name_of(i).size > width) width = name_of(i).size;
   printf("%-*s  %-5s  %-8s  %-7s  %8s  %10s  %8s  %s\n", width, "SERVER", "REACH", "VERSION",
@@ -388,11 +412,10 @@ static void print_table(int count, int votes) {
   if (set.max_ttl_ms) /* R29 */
     puts(votes == count ? "all vote: the next server can be restarted, and kept locks stay"
                         : "not all vote: restart no server, or kept locks may be lost");
-  if (!set.resource) return;
-  printf("%d of %d servers have lock '%s'", has, count, set.resource);
-  if (*holder->line[LABEL]) printf(", labelled '%s'", holder->line[LABEL]);
-  if (left_ms(holder)) printf(", for %lds at most", (left_ms(holder) + 999) / 1000);
-  putchar('\n');
+  if (count % 2 == 0)
+    printf("%d servers bear the loss of %d, as %d would: list an odd number\n", count,
+           count - quorum(), count - 1);
+  if (set.resource) print_holder(count);
 }
 
 /* ---- The same as JSON ------------------------------------------------------------------------ */

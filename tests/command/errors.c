@@ -91,6 +91,7 @@ TEST(what_servers_answer_is_explained) { /* R15 */
     {"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
      "value: something else uses this name: choose another"},
     {"-ERR DB index is out of range\r\n", "range: check the database's number"},
+    {"-unsupported command 'HELLO'\r\n", "command 'HELLO': it is perhaps a proxy: list"},
     {"-SOMETHING else.\r\n", "SOMETHING else: see its log"}
   };
   enum { KNOWN = sizeof known / sizeof *known };

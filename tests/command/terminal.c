@@ -100,8 +100,8 @@ static void stop_and_continue(const char *options, const char *body, int pause_m
                               const char *typed, int expected) {
   char line[LINE];
   pid_t pid;
-  snprintf(line, sizeof line, "exec $redlock -q %s job -- sh -c 'touch $work/runs; %s'", options,
-           body);
+  snprintf(line, sizeof line, "exec $redlock -q %s job -- sh -c 'touch $work/runs; %s' 2>$work/said",
+           options, body);
   pid = start_shell(line);
   if (pid < 0) SKIP("no pseudo terminal");
   CHECK(await_file("runs"));
@@ -128,6 +128,7 @@ TEST(stopped_readers_go_on) {
 
 TEST(stopped_jobs_lose_the_lock) {
   stop_and_continue("-t 2s", "while :; do :; done", 2500, "", 122);
+  CHECK(told("said", "lock 'job' is lost: it ran out while the job was stopped (^Z)"));
 }
 
 /* A line that ends by itself, and in which the shell sees no job stopped. */
