@@ -13,20 +13,22 @@
      Windows: link ws2_32 and bcrypt; in the one file, include this before windows.h.
 
    HELLO
-     #define REDLOCK_IMPLEMENTATION
+     #define REDLOCK_IMPLEMENTATION // in one file of your program
      #include "redlock.h"
+     #include <stdio.h>
 
      int main(void) {
        redlock rl;
        redlock_lock lock;
-       // the list is not copied: it must outlive rl. NULL: every option has its default, and
-       // max_ttl_ms is off; set it if two holders would corrupt data
-       if (redlock_init(&rl, "10.0.0.1,10.0.0.2,10.0.0.3", NULL)) return 1;
+       // NULL: default options; set max_ttl_ms if two holders would do harm
+       if (redlock_init(&rl, "127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003", NULL)) return 1;
        // hold it for at most 10 s, even if this process dies; wait for up to 3 s
-       if (redlock_acquire(&rl, &lock, "invoice:42", 10000, 3000) == REDLOCK_OK) {
-         // your work, within redlock_remaining_ms(&rl, &lock)
-         redlock_release(&rl, &lock);
+       redlock_status status = redlock_acquire(&rl, &lock, "invoice:42", 10000, 3000);
+       if (status == REDLOCK_OK) {
+         printf("locked for %ld ms\n", (long)redlock_remaining_ms(&rl, &lock)); // your work
+         status = redlock_release(&rl, &lock);
        }
+       printf("%s\n", redlock_strerror(status));
        redlock_close(&rl);
      }
 

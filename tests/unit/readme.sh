@@ -41,12 +41,13 @@ static redlock_options options;
 static int pending;
 static void on_decided(redlock_lock *decided) { (void)decided; }
 static void store(uint64_t token) { (void)token; }
+static int work(void) { return 0; }
 static void fragment(void) {
 C
   cat "$1"
   echo '}'
   echo 'int main(void) { (void)rl; (void)lock; (void)options; (void)pending;'
-  echo '  (void)on_decided; (void)store; fragment(); return 0; }'
+  echo '  (void)on_decided; (void)store; (void)work; fragment(); return 0; }'
 }
 
 has_openssl() {
@@ -74,11 +75,17 @@ c_compiles() {
   need cc && compile_each && compile_each -std=gnu99 && compile_each -std=c99 $posix
 }
 
-# Nobody listens on that port.
+# In a network of its own nobody listens.
 hello_says_why() {
   need cc && blocks c >/dev/null && cc $posix $flags -x c "$work/c-1" -o "$work/hello" || return
-  ! "$work/hello" 127.0.0.1:1 >"$work/said" && cat "$work/said" &&
-    grep -qx 'no quorum' "$work/said" && grep -q '^  server 0: no connection$' "$work/said"
+  can_be_apart && apart "$work/hello" >"$work/said" && cat "$work/said" && grep -qx 'no quorum' "$work/said"
+}
+
+# One hello: in the header, and in the README.
+hello_is_the_headers() {
+  blocks c >/dev/null
+  awk '/^   HELLO$/ { inside = 1; next } /^   [A-Z]/ { inside = 0 } inside { sub(/^     /, ""); print }' \
+    "$root/redlock.h" | sed '$d' | diff - "$work/c-1"
 }
 
 # cmake_builds [LINES] : README's first program, with the lines of examples/README.md in $work/lines
@@ -271,6 +278,7 @@ folders_are_listed() {
 
 run c_compiles c_compiles
 run hello_says_why hello_says_why
+run hello_is_the_headers hello_is_the_headers
 run cmake_lines_work cmake_lines_work
 run commands_run commands_run
 run the_cron_line_is_understood the_cron_line_is_understood
