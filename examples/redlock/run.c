@@ -114,14 +114,28 @@ static struct run {
   int stopping;       /* the exit status that says why it is stopped; 0 = it is not */
   int killed;
   int paused;         /* it was, from the terminal, until just now */
+  int foreign;        /* a part of COMMAND may not be signalled, and that is told */
   int64_t kill_at_ms;
   int64_t since_ms;   /* when the lock was granted, or a little later */
   int64_t end_ms;     /* when --max-hold is over */
   int tty;            /* the terminal, -1 = none */
 } run;
 
-/* COMMAND and all that it started, unless that left its process group. */
-static void signal_command(int number) { (void)kill(-run.child, number); }
+/* As sudo(8) makes it. Returns 1. */
+static int note_foreign(void) {
+  if (!run.foreign)
+    say("'%s', or a part of it, runs as another user (sudo?), and no signal can stop it: run "
+        "redlock itself as that user (sudo redlock ...)", set.command[0]);
+  return run.foreign = 1;
+}
+
+/* COMMAND and all that it started, unless that left its process group. Returns whether a part of
+   it got the signal. */
+static int signal_command(int number) {
+  if (kill(-run.child, number) == 0) return 1;
+  if (errno == EPERM) (void)note_foreign();
+  return 0;
+}
 
 /* Only what exec would not reset. */
 static void reset_signals(void) {
@@ -236,8 +250,7 @@ static void move_terminal(pid_t source, pid_t target) {
 }
 
 static void pass_on(int number) {
-  SAY_MORE("passing signal %d on to COMMAND", number);
-  signal_command(number);
+  if (signal_command(number)) SAY_MORE("passed signal %d on to COMMAND", number);
 }
 
 /* All that has come, except SIGTSTP; returns whether that has come. A SIGCHLD tells nothing new,
@@ -274,7 +287,7 @@ static void continue_command(void) {
   guard_lock();
   run.paused = 0;
   stops = pass_on_waiting();
-  signal_command(SIGCONT);
+  (void)signal_command(SIGCONT);
   if (stops && !run.stopping) pass_on(SIGTSTP);
 }
 
@@ -301,8 +314,8 @@ static int64_t margin_ms(void) { return set.kill_ms + slack_ms(); }
 static void stop_command(int exit_status) {
   run.stopping = exit_status;
   run.kill_at_ms = now_ms() + set.kill_ms;
-  signal_command(SIGTERM);
-  signal_command(SIGCONT); /* a stopped process gets it only then */
+  (void)signal_command(SIGTERM);
+  (void)signal_command(SIGCONT); /* a stopped process gets it only then */
 }
 
 static void say_loss(int64_t left) {
@@ -335,8 +348,7 @@ static void guard_lock(void) {
   if (run.stopping) {
     if (run.killed || now_ms() < run.kill_at_ms) return;
     run.killed = 1;
-    signal_command(SIGKILL);
-    SAY_MORE("COMMAND did not stop in time: it is killed");
+    if (signal_command(SIGKILL)) SAY_MORE("COMMAND did not stop in time: it is killed");
   } else if (!run.ended && left <= margin_ms()) {
     stop_command(over ? EXIT_MAX_HOLD : EXIT_LOST); /* first of all */
     if (over) say("lock '%s' has been held for --max-hold: stopping COMMAND", set.resource);
@@ -347,7 +359,7 @@ static void guard_lock(void) {
 /* How long until guard_lock has something to do. */
 static int64_t guard_due_ms(void) {
   int64_t due;
-  if (run.ended) return GROUP_LOOK_MS;
+  if (run.ended) return run.foreign ? -1 : GROUP_LOOK_MS;
   if (run.killed) return -1;
   if (run.stopping) due = run.kill_at_ms - now_ms();
   else due = redlock_remaining_ms(&client, &lock) - margin_ms();
@@ -375,9 +387,17 @@ static void take_signals(void) {
     if (!run.ended) pass_on(number);
 }
 
-/* When COMMAND is stopped, what it started has to go too. */
+/* When COMMAND is stopped, what it started has to go too. What is killed is gone in a moment. */
 static int must_go_on(void) {
-  return !run.ended || (run.stopping && !run.killed && kill(-run.child, 0) == 0);
+  if (!run.ended || !run.stopping) return !run.ended;
+  if (kill(-run.child, 0) == 0) return now_ms() < run.kill_at_ms + slack_ms();
+  return errno == EPERM && note_foreign();
+}
+
+/* While something works that cannot be stopped, the lock is kept, or taken again if it is lost. */
+static void hold_on(void) {
+  if (lock.status == REDLOCK_PENDING || redlock_keep(&client, &lock, 0) == REDLOCK_OK) return;
+  (void)redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms, REDLOCK_FOREVER);
 }
 
 static int hold(void) {
@@ -397,6 +417,7 @@ static int hold(void) {
     wait_for_news(guard_due_ms());
     take_signals();
     (void)redlock_step(&client); /* a loss shows in the time that remains */
+    if (run.stopping && run.foreign) hold_on();
   }
   move_terminal(run.child, getpgrp());
   if (run.stopping) return run.stopping;

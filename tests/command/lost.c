@@ -197,6 +197,72 @@ TEST(max_hold_stops_command) { /* R20 */
   CHECK_SAYS_ONCE("", 124, "$redlock -m 300ms job -- sleep 15");
 }
 
+/* ---- what may not be signalled ---- */
+
+/* A part of COMMAND that runs as another user, as behind sudo(8), under a redlock that may not
+   signal it. */
+#define PART "setpriv --reuid 54321 --clear-groups sh -c \"echo \\$\\$ >&3; exec sleep 60\""
+
+static pid_t start_foreign(const char *options, const char *command) {
+  pid_t pid = start("exec setpriv --bounding-set -kill $redlock -v %s job -- %s 3>$work/pid",
+                    options, command);
+  await_words("pid", "\n");
+  return pid;
+}
+
+static const char cannot_stop[] = "runs as another user (sudo?), and no signal can stop it";
+
+static int no_other_user(void) {
+  return shell("setpriv --bounding-set -kill setpriv --reuid 54321 --clear-groups true") != 0;
+}
+
+/* It is told, and the lock is there again, until the part ends. */
+static void check_outlived(pid_t pid, int status) {
+  await_words("background", cannot_stop);
+  CHECK(is_held("job"));
+  kill((pid_t)atoi(read_work("pid")), SIGKILL);
+  check_ends(pid, status, cannot_stop);
+  CHECK(is_released("job"));
+}
+
+TEST(a_command_that_cannot_be_stopped_is_waited_for) {
+  static const char *const commands[] = {
+    PART, "sh -c 'trap \"\" TERM; " PART "; sleep 60'", "sh -c '" PART " & wait'"
+  };
+  size_t i;
+  if (no_other_user()) SKIP("no other user can run it");
+  for (i = 0; i < sizeof commands / sizeof *commands; i++) {
+    pid_t pid;
+    fresh();
+    pid = start_foreign("-t 3s", commands[i]);
+    servers_command(&real, 5, "FLUSHALL");
+    await_words("background", "'job' is lost");
+    check_outlived(pid, 122);
+  }
+}
+
+/* The first extension comes before COMMAND, the third after the ttl. */
+TEST(a_max_hold_that_cannot_be_enforced_ends_no_lock) { /* R20 */
+  int64_t end = timing_ms() + LIMIT_MS;
+  pid_t pid;
+  if (no_other_user()) SKIP("no other user can run it");
+  pid = start_foreign("-t 2s -m 2s", PART);
+  await_words("background", "held for --max-hold");
+  while (server_info(&real.at[0], "cmdstat_pexpire:calls=") < 3 && timing_ms() < end) sleep_ms(2);
+  check_outlived(pid, 124);
+  CHECK(!told("background", "it is killed"));
+}
+
+TEST(a_signal_that_does_not_arrive_is_told) {
+  pid_t pid;
+  if (no_other_user()) SKIP("no other user can run it");
+  pid = start_foreign("", PART);
+  kill(pid, SIGTERM);
+  await_words("background", cannot_stop);
+  CHECK(!told("background", "passed signal") && is_held("job"));
+  check_outlived(pid, 128 + SIGKILL);
+}
+
 /* ---- signals and crashes ---- */
 
 TEST(signals_are_handed_on) {
