@@ -125,7 +125,27 @@ int run_command(void);  /* to its end, then releases the lock; returns the exit 
 
 void take_ticket(const char *text); /* of --extend, --run and --release; NULL = that in the file */
 void remove_ticket_file(void);      /* before the lock's release; only if it holds our ticket */
+redlock_status release_ticket(void);
 int take_step(void);                /* the lock is taken: the rest; returns the exit status */
+
+/* ---- ask.c: what the library has no call for, over the client's own connections ---- */
+
+#define NO_KEY "redlock --status" /* where no lock is named; nothing is done to it */
+
+struct answer {
+  int fd;                   /* -1 = nothing is asked, or no longer */
+  const redlock_layer *layer; /* NULL = no TLS */
+  size_t got;
+  char text[8192];          /* its replies, ending in 0 */
+  const char *reply[4];     /* where each begins */
+  int64_t asked_us, took_us; /* -1 = not all have come */
+};
+
+extern struct answer answers[REDLOCK_MAX_SERVERS];
+
+const char *key_or_none(void);
+void connect_all(void);     /* nothing is outstanding then */
+void ask_all(const char *request, size_t size, int replies); /* of each that is connected */
 
 /* ---- label.c ---- */
 

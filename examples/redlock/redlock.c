@@ -346,6 +346,12 @@ static void try_extension(void) {
   finish(EXIT_NO_QUORUM);
 }
 
+static void release_and_exit(void) {
+  redlock_status status = release_ticket();
+  if (status != REDLOCK_OK) explain_refusal(status);
+  finish(0);
+}
+
 /* ---- Main ------------------------------------------------------------------------------------ */
 
 /* If one of the three is closed, the next socket would get its number, and our messages or
@@ -365,9 +371,10 @@ int main(int argc, char **argv) {
   take_arguments(argv + 1);
   open_client();
   if (set.status) show_status();
+  if (set.step == RELEASE) release_and_exit();
   catch_signals();
   acquire();
-  if (set.step != EXTEND && set.step != RELEASE) try_extension();
+  if (set.step != EXTEND) try_extension();
   status = set.step ? take_step() : run_command();
   finish(status);
   return status;

@@ -2,18 +2,9 @@
  * wrong. What a lock does not need to know is then asked over the client's own connections. */
 #include "command.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0 /* there SIGPIPE ends us, as it would end any other command */
-#endif
-
-enum { LIMIT_MS = 2000, PAUSE_MS = 20 };
-#define NO_KEY "redlock --status"
 #define MOST_US (INT64_C(1) << 53) /* no clock shows more */
 
 /* What a server answers, a line each. The first two say why it refuses, or nothing. */
@@ -23,12 +14,8 @@ enum {
 };
 
 struct report {
-  int fd;              /* -1 = nothing is asked, or no longer */
-  const redlock_layer *layer; /* NULL = no TLS */
-  size_t got;
-  char text[8192];     /* its replies, ending in 0 */
   char line[LINES][REDLOCK_MAX_ERROR];
-  int64_t asked_us, round_trip_us; /* -1 = it did not answer */
+  int64_t asked_us, round_trip_us; /* as its answer has them */
   int64_t ahead_us;    /* its wall clock: first less our clock, in the end less the others' */
   char hint[160];      /* what more rights would give; "" = nothing */
   int reached, votes, is_sentinel;
@@ -37,12 +24,6 @@ struct report {
 };
 
 static struct report reports[REDLOCK_MAX_SERVERS];
-
-static int64_t now_us(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 /* What is found first stands. */
 static void complain(struct report *r, const char *error, const char *advice) {
@@ -56,38 +37,10 @@ static void deny(struct report *r, const char *error, const char *advice) {
   r->votes = 0;
 }
 
-/* ---- What the client finds ------------------------------------------------------------------- */
-
-/* Whether it has answered the handshake, or is known not to. */
-static int is_settled(int server) {
-  redlock_server_info info;
-  (void)redlock_server_status(&client, server, &info);
-  return info.connected || *redlock_server_error(&client, server);
-}
-
-/* To take over what nobody holds changes nothing, and connects to all. A quorum decides that, and
-   does not wait for the others: so it is tried again until all are settled. */
-static void connect_all(int count) {
-  static const char nobody[sizeof lock.value] = "";
-  int64_t end = now_ms() + LIMIT_MS, next = 0;
-  int settled = 0;
-  while (settled < count && now_ms() < end) {
-    if (now_ms() >= next) { /* while the last one is pending it is INVALID */
-      (void)redlock_start_adopt(&client, &lock, set.resource ? set.resource : NO_KEY, set.ttl_ms,
-                                nobody);
-      next = now_ms() + PAUSE_MS;
-    }
-    (void)redlock_wait(&client, PAUSE_MS);
-    for (settled = 0; settled < count && is_settled(settled);) settled++;
-  }
-  while (redlock_timeout_ms(&client) >= 0 && now_ms() < end) /* until no reply is to come */
-    (void)redlock_wait(&client, PAUSE_MS);
-}
-
 /* ---- What the servers are asked -------------------------------------------------------------- */
 
 /* Tries each command that locks need, so that what is denied or renamed is found, and nothing is
-   changed: NX and XX exclude each other, no ttl is "x", and the key that is deleted is nobody's.
+   changed: NX and XX exclude each other, no ttl is "x", and the key that is deleted is not there.
    What is denied of a key matters if the lock is named. The value itself is a secret. Some servers
    do not say what they deny a script. */
 static const char script[] =
@@ -98,7 +51,8 @@ static const char script[] =
   "if wrong==''and not r:find('syntax error')and not r:find('not an integer')"
   "and(matters or not r:find('key'))then wrong=r end return a end "
   "local v,left=try(named,'GET',key),try(named,'PTTL',key)try(named,'PEXPIRE',key,'x')"
-  "try(false,'DEL','" NO_KEY "')"
+  "local there=redis.pcall('PTTL','" NO_KEY "')"
+  "if there==-2 or type(there)=='table'then try(false,'DEL','" NO_KEY "')end "
   "if fenced then local f=key..':fence' "
   "try(true,'TIME')try(named,'GET',f)try(named,'SET',f,'x','NX','XX')end " /* as a token does */
   "local i=redis.pcall('INFO')local lines=wrong..'\\n'..refusal(i,'INFO')"
@@ -118,30 +72,13 @@ static size_t request_size;
 enum { SET_REPLY, HELLO_REPLY, TRACKING_REPLY, SCRIPT_REPLY, REPLIES };
 
 static void write_request(void) {
-  const char *key = set.resource ? set.resource : NO_KEY;
+  const char *key = key_or_none();
   int size = (int)strlen(key);
   request_size = (size_t)snprintf(request, sizeof request,
     "*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$1\r\nx\r\n$2\r\nNX\r\n$2\r\nXX\r\n"
     "*1\r\n$5\r\nHELLO\r\n*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$1\r\nx\r\n"
     "*6\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n0\r\n$%d\r\n%s\r\n$1\r\n%d\r\n$1\r\n%d\r\n",
     size, key, (int)sizeof script - 1, script, size, key, set.resource != NULL, set.fencing);
-}
-
-/* Past one whole reply, or NULL when more of it is to come. */
-static const char *past_reply(const char *at, const char *end) {
-  const char *line = strstr(at, "\r\n");
-  long size;
-  if (!line) return NULL;
-  line += 2;
-  if (!strchr("$*>%", *at)) return line;
-  size = strtol(at + 1, NULL, 10);
-  if (*at != '$') {
-    if (*at == '%') size *= 2; /* a key and a value */
-    for (; line && size > 0; size--) line = past_reply(line, end);
-    return line;
-  }
-  if (size < 0) return line;
-  return size + 2 <= end - line ? line + size + 2 : NULL;
 }
 
 /* A key matters if the lock is named. */
@@ -180,75 +117,15 @@ static void take_hello(struct report *r, const char *hello, const char *tracking
   if (strncmp(tracking, "-NOPERM", 7) == 0) add_hint(r, "+client|tracking", wake);
 }
 
-/* What a waiter is told may come between them. */
-static void read_replies(struct report *r) {
-  const char *at = r->text, *reply[REPLIES], *next;
-  int count = 0;
-  for (; count < REPLIES && (next = past_reply(at, r->text + r->got)) != NULL; at = next)
-    if (*at != '>') reply[count++] = at;
-  if (count < REPLIES) return;
-  r->fd = -1;
-  r->round_trip_us = now_us() - r->asked_us;
+static void take_replies(struct report *r, const struct answer *a) {
+  const char *const *reply = a->reply;
+  r->asked_us = a->asked_us;
+  r->round_trip_us = a->took_us;
+  if (a->took_us < 0) return;
   take_hello(r, reply[HELLO_REPLY], reply[TRACKING_REPLY]);
   if (*reply[SET_REPLY] == '-') take_error(r, reply[SET_REPLY] + 1);
   if (*reply[SCRIPT_REPLY] == '$') take_lines(r, strchr(reply[SCRIPT_REPLY], '\n') + 1);
   else if (!*r->line[REFUSAL]) take_error(r, reply[SCRIPT_REPLY] + 1); /* the script is refused */
-}
-
-static void receive(struct report *r, int server) {
-  const redlock_layer *tls = r->layer;
-  char *to = r->text + r->got;
-  size_t room = sizeof r->text - 1 - r->got;
-  ssize_t got = tls ? tls->recv(tls->ctx, server, to, room) : recv(r->fd, to, room, 0);
-  if (got > 0) {
-    r->got += (size_t)got;
-    read_replies(r);
-  } else if (got < 0 ? tls || (errno != EAGAIN && errno != EINTR) : !tls) {
-    r->fd = -1; /* it hung up */
-  }
-}
-
-/* The socket's buffer is empty: all fits, or the connection is lost. */
-static void send_request(struct report *r, int server) {
-  const redlock_layer *tls = r->layer;
-  ssize_t sent;
-  r->asked_us = now_us();
-  sent = tls ? tls->send(tls->ctx, server, request, request_size)
-             : send(r->fd, request, request_size, MSG_NOSIGNAL);
-  if (sent != (ssize_t)request_size) r->fd = -1;
-}
-
-/* Those that the client has reached and awaits no reply from. */
-static void begin_asking(void) {
-  redlock_fd fds[REDLOCK_MAX_SERVERS];
-  redlock_server_info info;
-  int i, count = redlock_fds(&client, fds, REDLOCK_MAX_SERVERS);
-  write_request();
-  for (i = 0; i < count; i++) {
-    int server = fds[i].server;
-    struct report *r = &reports[server];
-    (void)redlock_server_status(&client, server, &info);
-    if (!info.connected || strstr(redlock_server_error(&client, server), "no answer")) continue;
-    r->fd = (int)fds[i].fd;
-    if (strncmp(entry_of(server).at, "rediss://", 9) == 0) r->layer = tls_layer();
-    send_request(r, server);
-  }
-}
-
-static void ask_all(int count) {
-  struct pollfd fds[REDLOCK_MAX_SERVERS];
-  int64_t end = now_ms() + LIMIT_MS;
-  int i, open = 1;
-  begin_asking();
-  while (open && now_ms() < end) {
-    for (open = i = 0; i < count; i++) {
-      fds[i] = poll_entry(reports[i].fd, POLLIN); /* poll skips -1 */
-      open += reports[i].fd >= 0;
-    }
-    if (open) (void)poll(fds, (nfds_t)count, (int)(end - now_ms()));
-    for (i = 0; i < count; i++)
-      if (open && fds[i].revents) receive(&reports[i], i);
-  }
 }
 
 /* ---- The judgement --------------------------------------------------------------------------- */
@@ -475,13 +352,13 @@ static void print_json(int count, int votes) {
 
 void show_status(void) {
   int i, votes = 0, count = count_servers();
+  connect_all();
+  write_request();
+  ask_all(request, request_size, REPLIES);
   for (i = 0; i < count; i++) {
-    reports[i].fd = -1;
-    reports[i].round_trip_us = -1;
+    take_replies(&reports[i], &answers[i]);
+    judge(&reports[i], i);
   }
-  connect_all(count);
-  ask_all(count);
-  for (i = 0; i < count; i++) judge(&reports[i], i);
   compare_clocks(count);
   for (i = 0; i < count; i++) votes += reports[i].votes;
   (set.json ? print_json : print_table)(count, votes);

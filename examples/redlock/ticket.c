@@ -127,14 +127,53 @@ void take_ticket(const char *text) {
     usage("%s", "this ticket has a token: give --fencing and --max-ttl, as all of its lock must");
 }
 
-static int release_taken(void) {
-  redlock_status status;
+/* Compares and deletes: the library's release does so with all of a value, and a ticket has only its
+   beginning. It takes no memory, which servers may lack. */
+static void ask_for_release(void) {
+  static const char script[] = "local v=redis.call('get',KEYS[1])"
+                               "return v and v:sub(1,20)==ARGV[1]and redis.call('del',KEYS[1])or 0";
+  char request[sizeof script + MAX_RESOURCE + VALUE + 100];
+  int size = snprintf(request, sizeof request,
+                      "*5\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n1\r\n$%d\r\n%s\r\n$%d\r\n",
+                      (int)sizeof script - 1, script, (int)strlen(set.resource), set.resource,
+                      (int)VALUE);
+  memcpy(request + size, set.value, VALUE);
+  memcpy(request + size + VALUE, "\r\n", 2);
+  ask_all(request, (size_t)size + VALUE + 2, 1);
+}
+
+static int count_replies(const char *begin) {
+  int i, count = 0;
+  for (i = 0; i < count_servers(); i++)
+    count += answers[i].took_us >= 0 && strncmp(answers[i].reply[0], begin, strlen(begin)) == 0;
+  return count;
+}
+
+/* What the client itself has not met. */
+static void say_refusals(void) {
+  char error[REDLOCK_MAX_ERROR];
+  int i;
+  for (i = 0; i < count_servers(); i++) {
+    const char *reply = answers[i].reply[0];
+    if (answers[i].took_us < 0 || *reply != '-') continue;
+    (void)snprintf(error, sizeof error, "%.*s", (int)strcspn(reply + 1, "\r\n"), reply + 1);
+    say("%.*s refuses the release: %.*s: %s", name_of(i).size, name_of(i).at, bare_size(error),
+        error, advice_for(error));
+  }
+}
+
+/* If it fails, whoever has the ticket may try again. */
+redlock_status release_ticket(void) {
+  int deleted;
+  connect_all();
   remove_ticket_file();
-  status = redlock_release(&client, &lock);
-  if (status == REDLOCK_OK) return 0;
-  if (status == REDLOCK_EXPIRED) return EXIT_LOST;
-  say_unreleased();
-  return EXIT_NO_QUORUM;
+  ask_for_release();
+  deleted = count_replies(":1");
+  if (deleted >= quorum()) return REDLOCK_OK;
+  if (count_replies(":0") > count_servers() - quorum()) return REDLOCK_TAKEN;
+  if (set.ticket_file) (void)write_file();
+  say_refusals();
+  return REDLOCK_NO_QUORUM;
 }
 
 /* What nobody could extend or release is not to be held. */
@@ -148,7 +187,6 @@ static int drop_taken(void) {
 
 /* With the next ticket in its file whoever comes after a crash or a reboot can go on. */
 int take_step(void) {
-  if (set.step == RELEASE) return release_taken();
   if (set.step == RUN_TICKET && !set.ticket_file) return run_command();
   if (!hand_out()) return drop_taken();
   return set.step == RUN_TICKET ? run_command() : 0;

@@ -227,6 +227,11 @@ TEST(a_status_says_that_releases_need_a_script) { /* R21 */
   CHECK_EQ(says(what) != 0, server_native_release(s) != NULL);
 }
 
+TEST(a_status_changes_nothing) {
+  CHECK_EQ(shell("$redlock -t 20s 'redlock --status' -- $redlock --status"), 0);
+  CHECK_EQ(shell("$redlock -t 20s 'redlock --status' -- $redlock --status 'redlock --status'"), 0);
+}
+
 /* The value is a secret, less a label that it may begin with. */
 TEST(a_status_tells_who_holds_a_lock) {
   int i;

@@ -120,6 +120,33 @@ TEST(a_ticket_can_outlive_a_missing_quorum) { /* R28 */
   CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
 }
 
+/* A release takes no memory; and one ticket's is known by its beginning, whatever a wait has put
+   behind it (R26). */
+TEST(a_ticket_is_released_on_full_servers) {
+  pid_t waiter, holder = start_command("-t 20s job", UNTIL_END);
+  waiter = start_line("exec $redlock -v -t 20s --take --ticket-file $work/ticket job", "waiter");
+  await_words("waiter", "UTC: it is taken\n");
+  let_it_end();
+  CHECK_EQ(end_of(holder), 0);
+  CHECK_EQ(end_of(waiter), 0);
+  servers_command(&real, real.count, "CONFIG SET maxmemory 1");
+  CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
+  servers_command(&real, real.count, "CONFIG SET maxmemory 0");
+  CHECK(!exists("ticket") && is_released("job"));
+}
+
+/* It is still there, to try again with. */
+TEST(a_release_that_is_refused_is_told) {
+  CHECK_EQ(shell("$redlock --take --ticket-file $work/ticket job"), 0);
+  use_ann("~* +@all -del");
+  CHECK_SAYS("refuses the release: ", NO_QUORUM,
+             "$redlock --release --ticket-file $work/ticket");
+  CHECK(says("this user needs +"));
+  use_ann("~* +@all");
+  CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
+  CHECK(is_released("job"));
+}
+
 /* A ticket is a secret: no message repeats it. */
 TEST(what_is_no_ticket_is_refused) {
 #define DIGITS "012345678901234567890123456789012345678"

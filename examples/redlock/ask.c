@@ -1,0 +1,139 @@
+/* ask.c: what the library has no call for, asked over the client's own connections. */
+#include "command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0 /* there SIGPIPE ends us, as it would end any other command */
+#endif
+
+enum { LIMIT_MS = 2000, PAUSE_MS = 20 };
+
+struct answer answers[REDLOCK_MAX_SERVERS];
+
+static int64_t now_us(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* ---- Connections ----------------------------------------------------------------------------- */
+
+const char *key_or_none(void) { return set.resource ? set.resource : NO_KEY; }
+
+/* Whether it has answered the handshake, or is known not to. */
+static int is_settled(int server) {
+  redlock_server_info info;
+  (void)redlock_server_status(&client, server, &info);
+  return info.connected || *redlock_server_error(&client, server);
+}
+
+/* To take over what nobody holds changes nothing, and connects to all. A quorum decides that, and
+   does not wait for the others: so it is tried again until all are settled. */
+void connect_all(void) {
+  static const char nobody[sizeof lock.value] = "";
+  int64_t end = now_ms() + LIMIT_MS, next = 0;
+  int settled = 0, count = count_servers();
+  while (settled < count && now_ms() < end) {
+    if (now_ms() >= next) { /* while the last one is pending it is INVALID */
+      (void)redlock_start_adopt(&client, &lock, key_or_none(), set.ttl_ms, nobody);
+      next = now_ms() + PAUSE_MS;
+    }
+    (void)redlock_wait(&client, PAUSE_MS);
+    for (settled = 0; settled < count && is_settled(settled);) settled++;
+  }
+  while (redlock_timeout_ms(&client) >= 0 && now_ms() < end) /* until no reply is to come */
+    (void)redlock_wait(&client, PAUSE_MS);
+}
+
+/* ---- The question ---------------------------------------------------------------------------- */
+
+/* Past one whole reply, or NULL when more of it is to come. */
+static const char *past_reply(const char *at, const char *end) {
+  const char *line = strstr(at, "\r\n");
+  long size;
+  if (!line) return NULL;
+  line += 2;
+  if (!strchr("$*>%", *at)) return line;
+  size = strtol(at + 1, NULL, 10);
+  if (*at != '$') {
+    if (*at == '%') size *= 2; /* a key and a value */
+    for (; line && size > 0; size--) line = past_reply(line, end);
+    return line;
+  }
+  if (size < 0) return line;
+  return size + 2 <= end - line ? line + size + 2 : NULL;
+}
+
+/* What a waiter is told may come between them. */
+static void read_replies(struct answer *a, int replies) {
+  const char *at = a->text, *next;
+  int count = 0;
+  for (; count < replies && (next = past_reply(at, a->text + a->got)) != NULL; at = next)
+    if (*at != '>') a->reply[count++] = at;
+  if (count < replies) return;
+  a->fd = -1;
+  a->took_us = now_us() - a->asked_us;
+}
+
+static void receive(struct answer *a, int server, int replies) {
+  const redlock_layer *tls = a->layer;
+  char *to = a->text + a->got;
+  size_t room = sizeof a->text - 1 - a->got;
+  ssize_t got = tls ? tls->recv(tls->ctx, server, to, room) : recv(a->fd, to, room, 0);
+  if (got > 0) {
+    a->got += (size_t)got;
+    read_replies(a, replies);
+  } else if (got < 0 ? tls || (errno != EAGAIN && errno != EINTR) : !tls) {
+    a->fd = -1; /* it hung up */
+  }
+}
+
+/* The socket's buffer is empty: all fits, or the connection is lost. */
+static void send_request(struct answer *a, int server, const char *request, size_t size) {
+  const redlock_layer *tls = a->layer;
+  ssize_t sent;
+  a->asked_us = now_us();
+  sent = tls ? tls->send(tls->ctx, server, request, size)
+             : send(a->fd, request, size, MSG_NOSIGNAL);
+  if (sent != (ssize_t)size) a->fd = -1;
+}
+
+/* Those that the client has reached and awaits no reply from. */
+static void begin_asking(const char *request, size_t size) {
+  redlock_fd fds[REDLOCK_MAX_SERVERS];
+  redlock_server_info info;
+  int i, count = redlock_fds(&client, fds, REDLOCK_MAX_SERVERS);
+  for (i = 0; i < count; i++) {
+    int server = fds[i].server;
+    struct answer *a = &answers[server];
+    (void)redlock_server_status(&client, server, &info);
+    if (!info.connected || strstr(redlock_server_error(&client, server), "no answer")) continue;
+    a->fd = (int)fds[i].fd;
+    if (strncmp(entry_of(server).at, "rediss://", 9) == 0) a->layer = tls_layer();
+    send_request(a, server, request, size);
+  }
+}
+
+void ask_all(const char *request, size_t size, int replies) {
+  struct pollfd fds[REDLOCK_MAX_SERVERS];
+  int64_t end = now_ms() + LIMIT_MS;
+  int i, open = 1, count = count_servers();
+  for (i = 0; i < count; i++) {
+    answers[i].fd = -1;
+    answers[i].took_us = -1;
+  }
+  begin_asking(request, size);
+  while (open && now_ms() < end) {
+    for (open = i = 0; i < count; i++) {
+      fds[i] = poll_entry(answers[i].fd, POLLIN); /* poll skips -1 */
+      open += answers[i].fd >= 0;
+    }
+    if (open) (void)poll(fds, (nfds_t)count, (int)(end - now_ms()));
+    for (i = 0; i < count; i++)
+      if (open && fds[i].revents) receive(&answers[i], i, replies);
+  }
+}
