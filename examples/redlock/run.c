@@ -163,6 +163,22 @@ static char *put_open_list(char *to) {
   return to;
 }
 
+/* A service manager speaks to the process that it has started: what it names us for is meant for
+   COMMAND, which gets our descriptors. */
+static void rename_process(const char *variable, pid_t parent) {
+  const char *named = getenv(variable);
+  char ours[24];
+  if (!named || strtol(named, NULL, 10) != (long)parent) return;
+  (void)snprintf(ours, sizeof ours, "%ld", (long)getpid());
+  (void)setenv(variable, ours, 1);
+}
+
+static void pass_service_on(pid_t parent) {
+  rename_process("LISTEN_PID", parent);
+  rename_process("WATCHDOG_PID", parent);
+  (void)unsetenv("LISTEN_PIDFDID"); /* it says the same in another way, which need not be there */
+}
+
 /* COMMAND is told no password; if it runs a redlock itself, there are password files. */
 static void set_environment(void) {
   const char *list = getenv("REDLOCK_SERVERS");
@@ -213,6 +229,7 @@ static void become_command(pid_t parent) {
   reset_signals();
   for (i = 0; i < IGNORED; i++) (void)sigaction(ignored[i], &old_action[i], NULL);
   set_environment();
+  pass_service_on(parent);
   (void)sigprocmask(SIG_SETMASK, &old_mask, NULL);
   (void)execvp(set.command[0], set.command);
   error = errno;

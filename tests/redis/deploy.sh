@@ -79,13 +79,27 @@ passwords_are_filled_in_as_the_configuration_says() {
     [ "$(grep -c '^user.*#[0-9a-f]\{64\} ' redis.conf)" = 2 ]
 }
 
-unit_is_good() {
-  need systemd-analyze && has_server || return
-  sed "s|/usr/bin/redis-server|$REDIS_SERVER|" "$deploy/redlock.service" >"$work/redlock.service"
-  systemd-analyze verify "$work/redlock.service" >"$work/said" 2>&1
+# is_good UNIT
+is_good() {
+  SYSTEMD_UNIT_PATH=$work: systemd-analyze verify "$1" >"$work/said" 2>&1
   status=$?
   cat "$work/said"
-  [ $status = 0 ] && ! grep -i "redlock.service" "$work/said"
+  [ $status = 0 ] && ! grep -i "redlock-server.service" "$work/said"
+}
+
+# As it stands, with chrony, and as its comment makes it Valkey's.
+unit_is_good() {
+  need systemd-analyze && has_server || return
+  unit=$work/redlock-server.service
+  sed "s|/usr/bin/redis-server|$REDIS_SERVER|" "$deploy/redlock-server.service" >"$unit"
+  is_good "$unit" || return
+  printf '[Service]\nType=oneshot\nExecStart=/bin/true\n' >"$work/chrony-wait.service"
+  sed -i 's/^#\([A-Z][a-z]*=chrony-wait\)/\1/' "$unit"
+  [ "$(grep -c '^[RA][a-z]*=chrony-wait.service$' "$unit")" = 2 ] && is_good "$unit" || return
+  cp "$deploy/redlock-server.service" "$unit"
+  sed -n 's|^#   \(sed -i .*\) .*|\1 "$1"|p' "$unit" >"$work/recipe"
+  sh "$work/recipe" "$unit" && grep '^ExecStart=/usr/bin/valkey-server /etc/redlock/' "$unit" &&
+    [ "$(grep -c '^\(User\|Group\)=valkey$' "$unit")" = 2 ]
 }
 
 # certificate NAME : one that its own key signs, for 127.0.0.1
