@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEFAULT_TTL_MS = 30000 };
+enum {
+  DEFAULT_TTL_MS = 30000,
+  UNIT_FROM = 1000 /* so many seconds may well be meant as milliseconds */
+};
 
 struct settings set;
 
@@ -85,6 +88,8 @@ static uint32_t duration(const char *text) {
   ms = unit_ms(point + more);
   if (digits + more < 1 + (more > 0) || ms == 0)
     usage("'%s' is not a time: write 30s, 0.5s, 500ms, 5m or 1h", text);
+  if (!point[more] && number >= UNIT_FROM)
+    usage("'%s' needs a unit: without one it is in seconds; 30s and 30000ms are the same", text);
   sum = (uint64_t)number * ms + (more ? part_of(point + 1, ms) : 0);
   if (errno || number > INT32_MAX / ms || sum > INT32_MAX)
     usage("'%s' is too long: 24d is the most", text);

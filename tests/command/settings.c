@@ -14,7 +14,7 @@ TEST(a_shell_line_is_run) {
 TEST(flocks_names_and_decimals_are_understood) {
   static const char *const waits[] = {"--nb", "-w 0.05", "-w .05s", "-w 0.001m",
                                       "-w 0.0000000001", "--timeout 0.3"};
-  static const char *const ttls[] = {"0.2s", "0.1999" /* rounded up */, "1."};
+  static const char *const ttls[] = {"0.2s", "0.1999" /* rounded up */, "1.", "999.9", "30000ms"};
   size_t i;
   int64_t from = 0;
   pid_t pid = start_holder("-t 5s job");
@@ -40,6 +40,8 @@ TEST(the_longest_ttl_may_stand_in_the_environment) {
   CHECK_SAYS("s of --max-ttl 3600s: it votes in 3", 121, "$redlock --max-ttl 1h --status");
   setenv("REDLOCK_MAX_TTL", "3 s", 1);
   CHECK_SAYS("'3 s' is not a time", 125, "$redlock --status");
+  setenv("REDLOCK_MAX_TTL", "30000", 1);
+  CHECK_SAYS("'30000' needs a unit", 125, "$redlock --status");
   setenv("REDLOCK_MAX_TTL", "", 1);
   CHECK_EQ(shell(left, "", "29... ms"), 0);
   unsetenv("REDLOCK_MAX_TTL");
