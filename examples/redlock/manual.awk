@@ -1,13 +1,59 @@
 # manual.awk: makes redlock(3) of redlock.h: its first comment, whose headings are in capitals, and
 # then each declaration of the public part with its comment. What is private does not appear, nor
-# do the numbers of rules, such as (R7): what explains them is no part of the manual.
+# do the numbers of rules, such as (R7): what explains them is no part of the manual. Lines of code are
+# broken where a page of 80 columns ends.
 #
 #   awk -v date=2026-11-22 -f manual.awk redlock.h >redlock.3
 
 function roff(text) {
+  gsub(/\001/, " ", text)
   gsub(/\\/, "\\e", text)
   gsub(/-/, "\\-", text)
   return text ~ /^[.\047]/ ? "\\&" text : text
+}
+
+# ---- Lines of code, 73 columns wide ---------------------------------------------------------------
+
+function spaces(count) { return sprintf("%" count "s", "") }
+
+# Where `what` stands last, so that what is before it fits; 0 = nowhere behind the indent.
+function last(text, what, indent, room, at) {
+  for (at = room + 1; at > indent + 1; at--)
+    if (substr(text, at - length(what) + 1, length(what)) == what) return at
+  return 0
+}
+
+# What does not fit stands below `indent`, behind `more`; in front of a break stands `tail`. Code
+# breaks behind a comma, if there is one.
+function broken(text, indent, more, tail, is_code, at) {
+  while (length(text) > 73) {
+    at = is_code ? last(text, ", ", indent, 73 - length(tail)) : 0
+    if (!at) at = last(text, " ", indent, 73 - length(tail))
+    if (!at) break
+    print roff(substr(text, 1, at - 1) tail)
+    text = spaces(indent) more substr(text, at + 1)
+  }
+  print roff(text)
+}
+
+# Below the first parameter, or a little further in.
+function code(text, tail, at) {
+  at = index(text, "(")
+  if (text ~ /^ *[a-z_ ]*[(][*]/) at = index(text, ")(") + 1
+  if (text ~ /^ *if /) at = index(text, "redlock_acquire(") + 15
+  if (at < 5 || at > 45) at = match(text, /[^ ]/) + 3
+  broken(text, at, "", tail, 1)
+}
+
+# CODE, then what a comment says: beside the code, or below where that leaves no room.
+function commented(before, text, column) {
+  column = length(before)
+  if (column > 36) {
+    print roff(substr(before, 1, match(before, / *$/) - 1))
+    before = "    "
+    column = 4
+  }
+  broken(before "/* " text "\001*/", column, "   ", "", 0) # that blank is no place to break at
 }
 
 function literal(on) {
@@ -61,7 +107,10 @@ function head(text, indent) {
   if (text ~ /^REDLOCK_/ && heading ~ /^OPTIONS/) { option(text); return }
   if (in_option && indent < 10) { in_option = 0; print ".PP" }
   literal(heading ~ /^(HELLO|WHAT TO DO)/)
-  print (is_literal ? substr("                    ", 1, indent - 5) : "") roff(text)
+  if (!is_literal) print roff(text)
+  else if (text ~ /^[/][/]/) broken(spaces(indent - 5) text, indent - 5, "// ", "", 0)
+  else if (heading ~ /^WHAT TO DO/) broken(spaces(indent - 5) text, indent - 5, "  ", "", 0)
+  else code(spaces(indent - 5) text, "")
 }
 
 # ---- The declarations ----------------------------------------------------------------------------
@@ -90,12 +139,52 @@ function declaration(from, i, line, up_to, shift) {
       print "  /* ... */"
       continue
     }
-    if (shift) sub(/^            /, "", line) # what was aligned with REDLOCK_API stays aligned
     if (sub(/^REDLOCK_API /, "", line)) shift = 1
-    if (line ~ /;$/) shift = 0
-    print roff(line)
+    if (shift) { # a prototype, which may be cut anew
+      sub(/^ +/, "", line)
+      joined = joined (joined == "" ? "" : " ") line
+      if (line !~ /;$/) continue
+      line = joined
+      joined = ""
+      shift = 0
+    }
+    if (line ~ /[/][*]/) i = with_comment(line, i)
+    else code(line, line ~ /sizeof/ ? " \\" : "")
   }
   literal(0)
+}
+
+# Returns the number of its last line.
+function with_comment(line, i, before, text) {
+  before = substr(line, 1, index(line, "/*") - 1)
+  text = substr(line, length(before) + 3)
+  while (text !~ /[*][/] *$/ && i < count) {
+    line = lines[++i]
+    sub(/^ */, "", line)
+    text = text " " line
+  }
+  sub(/^ */, "", text)
+  sub(/ *[*][/] *$/, "", text)
+  if (match(text, /^[0-9]+( [0-9]+)?; /)) text = "default " substr(text, 1, RLENGTH - 2) ":" substr(text, RLENGTH)
+  commented(before, text)
+  return i
+}
+
+# Every function, as it is called.
+function synopsis(line, text) {
+  print ".SH SYNOPSIS\n.nf\n#define REDLOCK_IMPLEMENTATION /* in one file of the program */"
+  print "#include \"redlock.h\"\n"
+  while ((getline line <ARGV[1]) > 0 && line !~ /^[/][*] ---- Private/) {
+    if (!sub(/^REDLOCK_API /, "", line) && text == "") continue
+    sub(/^ +/, "", line)
+    text = text (text == "" ? "" : " ") line
+    if (line !~ /;$/) continue
+    if (sub(/_sized[(]/, "(", text)) sub(/, size_t client_size, size_t lock_size/, "", text)
+    code(text, "")
+    text = ""
+  }
+  close(ARGV[1])
+  print ".fi"
 }
 
 function is_function(i) {
@@ -120,15 +209,17 @@ function block(from) {
 }
 
 {
-  if (/^   in front of the map, far below\.$/) next
-  sub(/ Numbers such as .* name the rules that stand$/, "")
+  if (/^   .*in front of the map, far below\.$/) next
+  sub(/ Numbers such as .* name the.*$/, "")
   gsub(/ \(R[0-9]+( to R[0-9]+)?\)/, "")
   gsub(/\(R[0-9]+; /, "(")
 }
 NR == 1 {
   split($0, title, " - ")
   print ".TH REDLOCK 3 \"" date "\" \"redlock " title[2] "\"\n.nh\n.ad l"
-  print ".SH NAME\nredlock \\- " title[3] "\n.SH DESCRIPTION"
+  print ".SH NAME\nredlock \\- " title[3]
+  synopsis()
+  print ".SH DESCRIPTION"
   part = "head"
   next
 }

@@ -195,6 +195,26 @@ TEST(manual_is_made_of_the_public_part) {
                  "grep -x \"$(grep -c '^[.]B \"' $work/redlock.3)\""), 0);
 }
 
+TEST(manual_begins_with_every_call) {
+  CHECK_EQ(shell("cd $here/../../.. && make -s BUILD=$work $work/redlock.3 && "
+                 "sed -n '/^.SH SYNOPSIS/,/^.SH DESCRIPTION/p' $work/redlock.3 >$work/synopsis && "
+                 "sed '/^#endif .* REDLOCK_H/,$d' redlock.h | sed -n '/^REDLOCK_API/p' | "
+                 "grep -oE 'redlock_[a-z_]+[(]' | sed s/_sized// | while read -r call; do "
+                 "grep -qF \" $call\" $work/synopsis || grep -qF \"*$call\" $work/synopsis || "
+                 "echo $call; done"), 0);
+  CHECK(!*output());
+  CHECK_EQ(shell("grep -c '^redlock_status redlock_acquire(' $work/synopsis"), 0);
+  CHECK_EQ(shell("grep -c 'uint32_t server_timeout_ms; */. default 250: ' $work/redlock.3"), 0);
+}
+
+TEST(manuals_fit_a_page_of_80_columns) {
+  if (shell("command -v groff") != 0) SKIP("no groff");
+  CHECK_EQ(shell("cd $here/../../.. && make -s BUILD=$work $work/redlock.3 && "
+                 "for each in $work/redlock.3 examples/redlock/redlock.1; do "
+                 "groff -man -Tascii -P-cbou -rLL=80n $each | awk 'length($0) > 80'; done"), 0);
+  if (!CHECK(!*output())) printf("%s", output());
+}
+
 /* Folders that a packager names are heard, and what was installed can be taken away again. */
 TEST(install_goes_where_it_is_told) {
   const char *where = "DESTDIR=$work/root PREFIX=/p MANDIR=/m INCLUDEDIR=/i BUILD=$here/../..";

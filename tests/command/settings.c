@@ -174,9 +174,33 @@ TEST(a_script_locks_itself) {
                  "examples/redlock/redlock.1 >$work/script && chmod +x $work/script && "
                  "ln -s \"$(realpath $redlock)\" $work/redlock"), 0);
   CHECK_PRINTS("only one of these runs at a time\n", 0, "PATH=$work:$PATH $work/script");
+  CHECK_PRINTS("only one of these runs at a time\n", 0, "cd $work && PATH=$work:$PATH sh script");
+  CHECK_PRINTS("only one of these runs at a time\n", 0,
+               "cd $work && chmod -x script && PATH=$work:$PATH sh ./script");
   pid = start_holder("nightly");
-  CHECK_EQ(shell("PATH=$work:$PATH $work/script"), 120);
+  CHECK_EQ(shell("PATH=$work:$PATH sh $work/script"), 120);
   terminate(pid);
+}
+
+/* The manual's deployment in steps, where too few servers answer the second one: its ticket still
+   releases the lock. */
+TEST(a_ticket_outlives_a_step_that_fails) {
+  CHECK_EQ(shell("sed -n '/^    T=/,/^.fi/{s/^    //;s/\\\\-/-/g;/^.fi/!p;}' "
+                 "examples/redlock/redlock.1 >$work/steps && test $(wc -l <$work/steps) = 4"), 0);
+  CHECK_EQ(shell("printf '#!/bin/sh\ncase $* in *--extend*) exit 121 ;; *) exec %%s \"$@\" ;; "
+                 "esac\n' \"$(realpath $redlock)\" >$work/redlock; printf '#!/bin/sh\n' >$work/make; "
+                 "chmod +x $work/redlock $work/make"), 0);
+  CHECK_PRINTS("", 0, "PATH=$work:$PATH sh $work/steps");
+  CHECK(is_released("deploy:shop"));
+}
+
+/* Every option has a line of its own, or stands beside others of its kind. */
+TEST(the_help_explains_each_step) {
+  static const char *const steps[] = {"status", "take", "extend", "run", "release"};
+  size_t i;
+  for (i = 0; i < sizeof steps / sizeof *steps; i++)
+    CHECK_EQ(shell("$redlock --help | grep -qE '^      --%s  +[a-z]'", steps[i]), 0);
+  CHECK_PRINTS("", 0, "$redlock --help | awk 'length($0) > 80'");
 }
 
 /* In its environment, with the servers and the folder of this test. */
