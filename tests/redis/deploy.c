@@ -4,7 +4,11 @@
 
 #include "tests/deployed.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
 enum { SERVERS = 3, SHORT_MS = 1200, NEVER_S = 5 };
 
@@ -122,6 +126,7 @@ TEST(a_lock_outlives_a_crash_of_all_servers) {
 /* Which of them says so, the clock decides. */
 TEST(a_full_server_refuses_and_throws_nothing_out) {
   int i, full = 0;
+  long room = server_info(&real.at[0], "maxmemory:");
   real_open_with(&rl, SERVERS, as_locks(REAL_PATIENT_MS));
   real_hold(&rl, &lock, SERVERS, "deploy");
   servers_command(&real, SERVERS, "CONFIG SET maxmemory 1");
@@ -129,8 +134,57 @@ TEST(a_full_server_refuses_and_throws_nothing_out) {
   for (i = 0; i < SERVERS; i++) full += strncmp(redlock_server_error(&rl, i), "OOM", 3) == 0;
   CHECK(full >= real_quorum(SERVERS));
   CHECK_EQ(real_keys(SERVERS, "deploy"), SERVERS);
-  servers_command(&real, SERVERS, "CONFIG SET maxmemory 64mb");
+  servers_command(&real, SERVERS, "CONFIG SET maxmemory %ld", room);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+static int dial(int port) {
+  struct sockaddr_in at;
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  memset(&at, 0, sizeof at);
+  at.sin_family = AF_INET;
+  at.sin_port = htons((unsigned short)port);
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at)) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+/* Whether the client of this connection gets a lock. */
+static int gets_a_lock(int fd, int number) {
+  char text[128], *at = text;
+  int size = snprintf(text, sizeof text, "AUTH locks %s\r\nSET lock:%d x NX PX 60000\r\n",
+                      DEPLOYED_LOCKS, number);
+  size_t got = 0, wanted = strlen("+OK\r\n+OK\r\n");
+  if (write(fd, text, (size_t)size) != size) return 0;
+  while (got < wanted) {
+    ssize_t more = read(fd, at + got, wanted - got);
+    if (more <= 0) return 0;
+    got += (size_t)more;
+  }
+  return memcmp(text, "+OK\r\n+OK\r\n", wanted) == 0;
+}
+
+/* So many as redis.conf says, side by side: connections take far more memory than locks. */
+TEST(five_thousand_clients_find_room) {
+  enum { CLIENTS = 5000, OTHERS = 200 };
+  static int fds[CLIENTS];
+  struct rlimit files;
+  int i, granted = 0;
+  if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_max < CLIENTS + OTHERS)
+    SKIP("too few descriptors");
+  files.rlim_cur = CLIENTS + OTHERS;
+  if (setrlimit(RLIMIT_NOFILE, &files)) SKIP("too few descriptors");
+  if (strtol(server_command(&real.at[0], "CONFIG GET maxclients") + strlen("maxclients "), NULL, 10)
+      < CLIENTS + OTHERS) SKIP("the server may open too few");
+  for (i = 0; i < CLIENTS; i++) {
+    fds[i] = dial(real.at[0].port);
+    granted += fds[i] >= 0 && gets_a_lock(fds[i], i);
+  }
+  CHECK_EQ(granted, CLIENTS);
+  for (i = 0; i < CLIENTS; i++) close(fds[i]);
 }
 
 /* As it stands in the folder nobody knows the passwords, not even the server. */

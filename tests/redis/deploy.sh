@@ -10,7 +10,8 @@ deploy=$work/deploy
 three=$deploy/three
 folder=$work/three
 first=$((20000 + $$ % 10000))
-trap '"$three" stop "$folder" >/dev/null 2>&1; rm -rf "$work"' EXIT
+server=
+trap '"$three" stop "$folder" >/dev/null 2>&1; kill $server 2>/dev/null; rm -rf "$work"' EXIT
 
 # As the server under test takes it.
 cp -r "$root/examples/deploy" "$deploy" && "$root/tests/deployed-conf" >"$deploy/redis.conf" || exit
@@ -77,6 +78,41 @@ passwords_are_filled_in_as_the_configuration_says() {
     cmp redis.conf "$deploy/redis.conf" && [ "$(grep -c 'null' "$work/said")" = 2 ] || return
   locks=a operator=b sh ./recipe && ! grep '^user.*@[A-Z]*@' redis.conf &&
     [ "$(grep -c '^user.*#[0-9a-f]\{64\} ' redis.conf)" = 2 ]
+}
+
+# logs_in PASSWORD : as the clients' user
+logs_in() {
+  [ "$(REDISCLI_AUTH=$1 "$(has_cli)" -p "$port" --user locks --no-auth-warning get job 2>&1)" = "" ]
+}
+
+# start_configured : redis.conf in $work, on $port; returns when it answers
+start_configured() {
+  (cd "$work" && exec "$REDIS_SERVER" redis.conf --port "$port" --logfile log) &
+  server=$!
+  until REDISCLI_AUTH=x "$(has_cli)" -p "$port" --user operator --no-auth-warning ping |
+    grep -q PONG; do kill -0 $server && sleep 0.1 || return; done 2>/dev/null
+}
+
+stop_configured() {
+  kill $server && wait $server
+  server=
+}
+
+# As its comment says: without a restart, and the next restart knows it too.
+a_new_password_outlives_a_restart() {
+  has_server && has_cli || return
+  port=$((first + 600)) new=new
+  sed "s/#@[A-Z]*@/#$(printf x | sha256sum | cut -c 1-64)/" "$deploy/redis.conf" >"$work/redis.conf"
+  sed -n '/^# A new password/,/^user/s/^#   //p' "$deploy/redis.conf" >"$work/recipe"
+  start_configured && logs_in x || return
+  for rule in '>new' '<x'; do
+    REDISCLI_AUTH=x "$(has_cli)" -p "$port" --user operator --no-auth-warning acl setuser locks "$rule"
+  done
+  logs_in new && ! logs_in x && (cd "$work" && new=$new sh ./recipe) || return
+  stop_configured && start_configured && logs_in new && ! logs_in x
+  status=$?
+  stop_configured
+  return $status
 }
 
 # is_good UNIT
@@ -146,6 +182,7 @@ run three_says_that_nothing_was_started three_says_that_nothing_was_started
 run three_names_the_port_to_change three_names_the_port_to_change
 run passwords_are_filled_in_as_the_configuration_says \
   passwords_are_filled_in_as_the_configuration_says
+run a_new_password_outlives_a_restart a_new_password_outlives_a_restart
 run unit_is_good unit_is_good
 run tls_lines_can_be_taken_in tls_lines_can_be_taken_in
 
