@@ -62,6 +62,7 @@ extern struct settings {
 } set;
 
 void take_arguments(char **words);
+int renew_password(void); /* if a server refuses it, and its file has another one by now */
 void usage(const char *format, const char *what);
 void print_and_exit(int status);
 

@@ -434,6 +434,7 @@ static int hold(void) {
     wait_for_news(guard_due_ms());
     take_signals();
     (void)redlock_step(&client); /* a loss shows in the time that remains */
+    (void)renew_password();
     if (run.stopping && run.foreign) hold_on();
   }
   move_terminal(run.child, getpgrp());

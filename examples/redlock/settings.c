@@ -122,20 +122,27 @@ static int exit_code(const char *text) {
 
 /* ---- The password ---------------------------------------------------------------------------- */
 
-static char password[512];
+enum { PASSWORD = 512, AGAIN_MS = 1000 /* between two looks at the file */ };
 
-/* The file's first line. */
-static void read_password(int fd, const char *path) {
+static char password[PASSWORD], own_path[1024];
+static const char *password_path; /* where it came from; NULL = from no file */
+
+/* The file's first line. NULL = well, else what is wrong, of the file. */
+static const char *load_password(int fd, char to[PASSWORD]) {
   ssize_t got, size = 0;
-  while ((got = read(fd, password + size, sizeof password - 1 - (size_t)size)) > 0) size += got;
+  while ((got = read(fd, to + size, PASSWORD - 1 - (size_t)size)) > 0) size += got;
   (void)close(fd);
-  if (got < 0) usage("cannot read the password file '%s': it must be a file", path);
-  password[size] = 0;
-  if (size == sizeof password - 1)
-    usage("the password in '%s' is too long: 510 bytes are the most", path);
-  password[strcspn(password, "\r\n")] = 0;
-  if (!*password)
-    usage("the password file '%s' is empty: write the password in its first line", path);
+  if (got < 0) return "cannot read the password file '%s': it must be a file";
+  to[size] = 0;
+  if (size == PASSWORD - 1) return "the password in '%s' is too long: 510 bytes are the most";
+  to[strcspn(to, "\r\n")] = 0;
+  return *to ? NULL : "the password file '%s' is empty: write the password in its first line";
+}
+
+static void read_password(int fd, const char *path) {
+  const char *wrong = load_password(fd, password);
+  if (wrong) usage(wrong, path);
+  password_path = path;
   set.password = password;
 }
 
@@ -147,26 +154,69 @@ static void take_password_file(const char *path) {
   read_password(fd, path);
 }
 
+/* Whether it is this user's: sudo(8) may leave HOME as it was. */
+static int is_own(int fd, struct stat *file) {
+  return fstat(fd, file) == 0 && file->st_uid == geteuid();
+}
+
+static int is_open_to_others(const struct stat *file) {
+  return (file->st_mode & (S_IRWXG | S_IRWXO)) != 0;
+}
+
 /* The user's own, if there is one: for nobody else's eyes, as with ssh(1). */
 static void take_own_password(void) {
   const char *base = getenv("XDG_CONFIG_HOME"), *below = "";
-  char path[1024];
   struct stat file;
   int fd;
   if (!base || *base != '/') {
     base = getenv("HOME");
     below = "/.config";
   }
-  if (!base || snprintf(path, sizeof path, "%s%s/redlock/password", base, below) >= 1024) return;
-  fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (!base || snprintf(own_path, sizeof own_path, "%s%s/redlock/password", base, below) >=
+                 (int)sizeof own_path) return;
+  fd = open(own_path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return;
-  if (fstat(fd, &file) != 0 || file.st_uid != geteuid()) {
-    (void)close(fd); /* sudo(8) may leave HOME as it was */
+  if (!is_own(fd, &file)) {
+    (void)close(fd);
     return;
   }
-  if (file.st_mode & (S_IRWXG | S_IRWXO))
-    usage("'%s' is open to other users: chmod 600 it, and change the password", path);
-  read_password(fd, path);
+  if (is_open_to_others(&file))
+    usage("'%s' is open to other users: chmod 600 it, and change the password", own_path);
+  read_password(fd, own_path);
+}
+
+/* A pipe has no second password. */
+static int load_password_again(char to[PASSWORD]) {
+  struct stat file;
+  int fd = open(password_path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), own;
+  if (fd < 0) return 0;
+  own = is_own(fd, &file);
+  if (!S_ISREG(file.st_mode) || (password_path == own_path && (!own || is_open_to_others(&file)))) {
+    (void)close(fd);
+    return 0;
+  }
+  return load_password(fd, to) == NULL;
+}
+
+static int is_password_refused(void) {
+  const char *error;
+  int i;
+  for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++)
+    if (strncmp(error, "WRONGPASS", 9) == 0 || strncmp(error, "ERR invalid password", 20) == 0)
+      return 1;
+  return 0;
+}
+
+/* The client takes what stands here for the next connection. */
+int renew_password(void) {
+  static int64_t again_ms;
+  char now[PASSWORD];
+  if (!password_path || !is_password_refused() || now_ms() < again_ms) return 0;
+  again_ms = now_ms() + AGAIN_MS;
+  if (!load_password_again(now) || strcmp(now, password) == 0) return 0;
+  SAY_MORE("a server refuses the password: its file has a new one");
+  (void)strcpy(password, now);
+  return 1;
 }
 
 /* ---- Options --------------------------------------------------------------------------------- */

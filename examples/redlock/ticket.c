@@ -127,7 +127,7 @@ void take_ticket(const char *text) {
     usage("%s", "this ticket has a token: give --fencing and --max-ttl, as all of its lock must");
 }
 
-/* Compares and deletes: the library's release does so with all of a value, and a ticket has only its
+/* Compares and deletes. The library's release compares all of a value, and a ticket has only its
    beginning. It takes no memory, which servers may lack. */
 static void ask_for_release(void) {
   static const char script[] = "local v=redis.call('get',KEYS[1])"

@@ -111,6 +111,36 @@ TEST(the_users_own_password_is_read) {
   want_password(3, "");
 }
 
+/* One holds the lock, another waits for it, while the servers' password changes and they lose their
+   connections; the file follows when both have been refused. */
+TEST(a_password_that_changes_is_read_again) {
+  static const char run[] = "exec $redlock -v -t 12s --password-file $work/password job -- %s";
+  int64_t end = timing_ms() + LIMIT_MS;
+  pid_t holder, waiter;
+  char line[LINE];
+  want_password(3, "first");
+  shell("echo first >$work/password");
+  snprintf(line, sizeof line, run, "sh -c 'touch $work/runs; " UNTIL_END "'");
+  holder = start_line(line, "background");
+  CHECK(await_file("runs"));
+  snprintf(line, sizeof line, run, "true");
+  waiter = start_line(line, "waiter");
+  await_words("waiter", "it is taken\n");
+  want_password(3, "second");
+  servers_command(&real, 3, "CONFIG RESETSTAT");
+  servers_command(&real, 3, "CLIENT KILL TYPE normal SKIPME yes");
+  while (server_info(&real.at[0], "errorstat_WRONGPASS:count=") < 2 && timing_ms() < end)
+    sleep_ms(10);
+  shell("echo second >$work/password");
+  await_words("background", "a server refuses the password: its file has a new one");
+  await_words("waiter", "a server refuses the password: its file has a new one");
+  while (server_info(&real.at[0], "cmdstat_pexpire:calls=") < 1 && timing_ms() < end) sleep_ms(10);
+  let_it_end();
+  CHECK_EQ(end_of(holder), 0);
+  CHECK_EQ(end_of(waiter), 0);
+  want_password(3, "");
+}
+
 /* With what the list has besides. */
 TEST(a_password_is_not_told_to_command) {
   char expected[SERVERS_LIST];
