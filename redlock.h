@@ -226,8 +226,7 @@ typedef enum redlock_vote {
   REDLOCK_VOTE_TIMEOUT,     /* no answer within server_timeout_ms */
   REDLOCK_VOTE_UNREACHABLE, /* no connection, lost before the answer, or its handshake not over */
   REDLOCK_VOTE_ERROR,       /* an error reply, to the handshake too (AUTH, SELECT, INFO...) */
-  REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24), or lost a held lock's key,
-                               and has just been sent the value again (R29) */
+  REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24) */
   REDLOCK_VOTE_LOW,         /* it has seen a greater token (R25) */
   REDLOCK_VOTE_CLOCK        /* its clock is too far from the others', or we did not know it yet;
                                after both another token is tried at once, twice (R25) */
@@ -367,12 +366,10 @@ typedef struct redlock_lock {
   uint8_t kept, has_reserved_slot, urgent;
   int8_t last_result;          /* the status of the last finished attempt */
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
-  uint8_t wake_mode;           /* RL_WAKE_: how a waiting acquire learns when to retry (R26) */
-  rl_mask maybe_set;           /* servers that may hold this attempt's value; of a held lock, those
-                                  that get no further SET of it. A bit is cleared when the server
-                                  says that it has not got the value, when the SET was given up
-                                  (once held: rl_note_key, rl_note_dropped), and when the server
-                                  has restarted since the last T1 */
+  uint8_t tracks;              /* its next attempt makes the servers track the key (R26) */
+  rl_mask maybe_set;           /* servers that were sent a byte of a SET of this value, and may hold
+                                  it. A bit is cleared when the server says that it does not (once
+                                  held: rl_note_key), and when it has restarted since the last T1 */
   rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
@@ -391,7 +388,6 @@ typedef struct redlock_lock {
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
   uint32_t attempts;
   uint32_t hash;               /* of the resource */
-  uint32_t set_place;          /* ring index of its last SET */
   int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* when its phase ends at the latest */
@@ -428,10 +424,10 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
 /* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
-   or it lasts until its ttl ends. Before that, roll-backs, extensions, and releases that have found
-   room in the command ring get up to one server_timeout_ms, all servers together, to leave on open
-   connections. It waits for replies for at most 50 ms of that, and for none
-   of a server that is overdue. In a forked child it only closes descriptors (R17). */
+   or it lasts until its ttl ends. Before that, roll-backs, and releases that have found room in the
+   command ring, get up to one server_timeout_ms, all servers together, to leave on open
+   connections. It waits for replies for at most 50 ms of that, and for none of a server that is
+   overdue. In a forked child it only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
@@ -441,7 +437,9 @@ REDLOCK_API void redlock_close(redlock *rl);
    lock may be free (R26); without that it polls. Returns OK, TAKEN, NO_QUORUM, EXPIRED (the quorum
    came too late, or the grant ran out before it could be returned, also with REDLOCK_FOREVER),
    INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
-   everything in it except `user` is overwritten. */
+   everything in it except `user` is overwritten. OK: a quorum holds the key. A server that could
+   not be sent it by then, since it was still connecting or took no bytes, does not hold it before
+   the first extension that reaches it (R29). */
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms);
 
@@ -459,13 +457,15 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
-/* Extends a held lock to ttl_ms from now; never shortens it (R18). NO_QUORUM changes nothing: try
-   again until redlock_remaining_ms is 0 (R19). EXPIRED: the lock is lost. LIMIT: it cannot be
-   extended any further, because of max_hold_ms. INVALID, among others, while it is kept. */
+/* Extends a held lock to ttl_ms from now; never shortens it (R18). A server that does not hold its
+   key yet is given it (R29). NO_QUORUM changes nothing: try again until redlock_remaining_ms is 0
+   (R19). EXPIRED: the lock is lost. LIMIT: it cannot be extended any further, because of
+   max_hold_ms. INVALID, among others, while it is kept. */
 REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms);
 
-/* Deletes the key on every server where its value is still ours (R21). Whatever this returns, the
-   lock is no longer held from the call on. OK: a quorum has deleted it, or did not have it; the
+/* Deletes the key on every server that may hold it, where its value is still ours (R21). Whatever
+   this returns, the lock is no longer held from the call on. OK: a quorum has deleted it, or did
+   not have it; the
    others are not waited for, and what a new connection must carry to them may leave with a later
    call only. EXPIRED: it was no longer ours; if servers had said so before, nothing is sent.
    NO_QUORUM: too few servers answered; on the others its ttl frees the lock, if the release does
@@ -487,14 +487,13 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
 
 /* Takes the lock out of the client at once; it will not be returned by redlock_step. A pending
    acquire, or a grant not yet returned, is rolled back, by the next step: this sends nothing. After
-   a pending extension or a keep, the lock is still held. A pending release goes on unattended, or
-   is dropped if it still finds no room in the command ring. Returns OK, or INVALID if nothing was
-   pending. */
+   a pending extension or a keep, the lock is still held; what is unsent of that is not sent. A
+   pending release goes on unattended, or is dropped if it still finds no room in the command ring.
+   Returns OK, or INVALID if nothing was pending. */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
 
 /* Does what is due. Returns a lock that has just been decided, or NULL; each decision is returned
-   exactly once. Call it until it returns NULL. Then redlock_timeout_ms says when to call again: at
-   once, if an extension's success came too late to be returned, and the lock is given up. */
+   exactly once. Call it until it returns NULL. Then redlock_timeout_ms says when to call again. */
 REDLOCK_API redlock_lock *redlock_step(redlock *rl);
 
 /* The same for an event loop that knows which servers are ready: one bit for each (0 = none, else
@@ -570,7 +569,6 @@ enum {
   RL_LIST_URGENT,  /* waiting for room in the ring, before the others (R11): blocking calls wait for
                       these locks, or they are kept */
   RL_LIST_QUEUED,  /* waiting for room in the ring */
-  RL_LIST_WOKEN,   /* voting or backing off, and to be told of pushes (R26) */
   RL_LIST_ACTIVE,  /* voting, backing off or kept */
   RL_LIST_DECIDED, /* to be returned by redlock_step or redlock_wait */
   RL_LISTS
@@ -593,14 +591,16 @@ typedef struct rl_command {
   uint64_t token;       /* proposed fencing token; 0 = none: only asks for the clock (R25) */
 #endif
   redlock_lock *lock;   /* the lock whose round this is; NULL = the round has ended */
-  uint32_t ttl_ms;
+  uint32_t ttl_ms;      /* that an extension asks for */
+  uint32_t longest_ttl_ms; /* the lock's: a SET asks for it, and a release need not be sent later */
   uint16_t wire_size;   /* bytes, as it was encoded last */
   uint16_t args_size;   /* of `args`, without what the SET replaces */
   rl_mask unsent_to;    /* servers that must still be sent it, and were sent no byte of it */
-  rl_mask dropped;      /* servers that were, until that was given up */
+  rl_mask sets_at;      /* servers for which it is a SET: of an attempt, all; of an extension, those
+                           that do not hold the value (R29); of a release, none */
   rl_mask awaited_from; /* servers that were sent it on this connection and have not replied */
   uint8_t kind;         /* RL_TASK_ */
-  uint8_t form;         /* RL_FORM_, of a SET */
+  uint8_t form;         /* RL_FORM_, where nothing else is said: see rl_form_for */
   uint8_t age_size;     /* bytes of the age behind the value (R26) */
   /* Resource and value, encoded as RESP; then what the SET replaces (R28). Short names have at most
      two digits in their length. */
@@ -739,14 +739,15 @@ struct redlock {
    R5  The quorum is N/2 + 1 of the servers in the list, which are all different; each entry is one
        server, the same one for all clients.
    R6  A round ends when no vote that is missing can change the outcome. The failed round of a
-       waiter that is to be woken lingers, if nobody said yes.
-   R7  A failed attempt is rolled back at once, behind its SET. Room for that is reserved.
+       waiter that is to be woken lingers, if nobody said yes (R16, R25).
+   R7  A failed attempt and a lost lock are rolled back at once, behind what may have set or
+       lengthened the key. Room for that is reserved.
    R8  Replies are matched by position. Late ones are dropped, surplus ones end the connection.
    R9  Retries back off at random, within wait_ms and max_attempts.
    R10 Each operation has a deadline. Nothing blocks but io->wait.
    R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
-   R12 Replies of a lost connection are void. A SET is never sent twice to one life of a server,
-       which ends with its restart; but see R29.
+   R12 Replies of a lost connection are void. What is decided is not sent, but for releases. A SET
+       is never sent twice to one life of a server, which ends with its restart; but see R29.
    R13 A stalled server gets releases only, and nobody waits for it.
    R14 Reconnects back off at random. No SIGPIPE; close on exec; never descriptor 0, 1 or 2.
    R15 Each server's last error is kept.
@@ -755,7 +756,7 @@ struct redlock {
    R18 An extension needs a quorum in time, checks the owner, and never shortens.
    R19 A failed extension changes nothing, unless it proves that the lock is lost.
    R20 max_hold_ms bounds the whole hold.
-   R21 A release compares and deletes, on all servers.
+   R21 A release compares and deletes, on all servers that may hold the key.
    R22 How long a lock is still held depends on its deadline alone.
    R23 The votes tell TAKEN, NO_QUORUM and EXPIRED apart.
    R24 A server that started less than max_ttl_ms before a command's T1 casts no vote.
@@ -764,11 +765,12 @@ struct redlock {
        to nothing while the lock is held. A crowd waits in line.
    R27 A step has a reason: a reply, room to send, or a timer.
    R28 An adoption sets its value only over the given one. A value is adopted at most once.
-   R29 With max_ttl_ms, a server that does not hold a held lock's key, since it has restarted, was
-       not sent it or has lost it, is sent the value ahead of the next extension. If the reply to
-       that SET is lost with the connection, it is not sent again, since it may still arrive: not
-       before the server restarts, or has said YES to an extension and then lost the key. Until a
-       server that has restarted votes, nobody asks it for a new lock.
+   R29 For a server that does not hold a held lock's key, the extension is a plain SET: it was not
+       sent the value, or has said no when the lock was taken; with max_ttl_ms also if it has
+       restarted or has lost the key. If the reply to that SET is lost with the connection, it is
+       not sent again, since it may still arrive: not before the server restarts, or has said YES
+       to an extension and then lost the key. Until a server that has restarted votes, nobody asks
+       it for a new lock.
 
    ---- A map ------------------------------------------------------------------------------------
 
@@ -778,7 +780,7 @@ struct redlock {
      IDLE -> QUEUED       rl_start_operation, for every call that starts something
      QUEUED -> VOTING     rl_start_task, once the ring has room; T1 is taken there (R1, R11)
      QUEUED -> DECIDED    rl_start_task, without a round: no entropy, no time left, LIMIT, a lock
-                          that was lost; rl_on_lock_timer: no room in time
+                          that has run out; rl_on_lock_timer: no room in time
      VOTING -> BACKOFF    rl_end_round, whatever follows: rl_evaluate_round has judged the votes
      BACKOFF -> DECIDED   rl_decide
      BACKOFF -> QUEUED    rl_fail_round, for an extra round (R25); rl_on_lock_timer, when the
@@ -788,9 +790,6 @@ struct redlock {
      IDLE -> KEPT         redlock_keep; KEPT -> QUEUED rl_on_lock_timer, to be extended
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls
      QUEUED -> BACKOFF    rl_on_lock_timer: an extra round found no room in time
-     any -> QUEUED        rl_abandon, when the lock is lost (R19): it is decided as soon as its
-                          release is in the ring; nobody waits for the replies. An open round
-                          ends first
      any -> IDLE          rl_cancel; if the clock has failed, rl_fail_all decides the lock then
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
@@ -805,7 +804,7 @@ struct redlock {
    out (rl_on_server_timer, rl_mark_stalled), server_timeout_ms after its timed command was sent or,
    if it has replied since, after that reply. Open rounds get its TIMEOUT, later ones begin with it
    (rl_initial_vote; one that is still connecting gets UNREACHABLE, in later rounds from rl_flush),
-   and it is sent releases only (rl_append_for_all). The ring goes on: replies to retired commands
+   and it is sent releases only (rl_recipients). The ring goes on: replies to retired commands
    are counted in stale_replies. If its socket is full, and the oldest command in the ring must
    still go there, rl_retire_oldest disconnects it to make room. If its last outstanding reply
    comes, it is back (rl_reply_arrived). If not, it is disconnected once each SET that it was sent
@@ -820,12 +819,14 @@ struct redlock {
      I1  A lock that is not IDLE is in one list, that of its phase. QUEUED: by `urgent`.
      I2  VOTING: its command is in the ring, is of its task, and knows the lock. No other command
          knows one.
-     I3  Each acquire has a slot reserved for its roll-back, from its SET until it is rolled back or
-         returned. Commands and reserved slots together always have room in the ring.
+     I3  Each acquire and each extension has a slot reserved for the release behind it, from its
+         round's start until it is rolled back or returned; that of a kept lock until the round
+         ends. Commands and reserved slots together always have room in the ring.
      I4  Only what was granted has a deadline; and with fencing, what has a deadline has a token.
-     I5  A kept lock is urgent, and is held: its task is EXTEND. Or it is lost: ABANDON.
-     I6  Only an acquire that has made an attempt has a wake mode.
-     I7  A command is either unsent or awaited at a server, or neither: never both.
+     I5  A kept lock is urgent, and is held: its task is EXTEND.
+     I6  Only an acquire that has made an attempt tracks.
+     I7  A command is either unsent or awaited at a server, or neither: never both. If its round has
+         ended, only a release is unsent.
      I8  At each server, what stands before send_next in the ring was sent or never will be, and of
          what stands before reply_next, nothing is awaited.
      I9  outstanding counts the replies of the handshake, the stale ones and the awaited ones, and
@@ -855,17 +856,16 @@ struct redlock {
 
    A SET is never sent twice to one life of a server (R12): it is sent to those in unsent_to, the
    first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
-   release. A retry, or an extra round (R25), is another command, with another value. Only
-   rl_restore appends another SET of the same value (R29): for servers that were not sent it in this
-   life (rl_note_dropped), or have answered it and then said that it is not there (rl_note_key).
-   What starts later than a SET's own T1 is not sent it.
+   release. A retry, or an extra round (R25), is another command, with another value. Only an
+   extension sends the same value again (R29, rl_without_key): to servers that were not sent it in
+   this life, or have answered it and then said that it is not there (rl_note_key). What starts
+   later than a SET's own T1 is not sent it.
 
    A failed round (rl_fail_round) or a cancelled one (rl_cancel) leaves nothing behind where no byte
    of its SET was sent, or the server said TAKEN, LOW or CLOCK: nothing was set there. Elsewhere a
-   release follows the SET, in the slot reserved for that (rl_roll_back). A grant that is cancelled
-   before it was returned goes the same way (rl_release_detached). A cancelled extension is still
-   sent, while it is young. An extra round (R25) has a new value and token, and the time of the
-   first; it does not count as an attempt.
+   release follows, in the slot reserved for that (rl_roll_back). A grant that is cancelled before
+   it was returned and a lock that is lost (rl_abandon) go the same way. An extra round (R25) has a
+   new value and token, and the time of the first; it does not count as an attempt.
 
    A key remains on a server until its ttl ends
      - where the connection was lost behind its SET, and the release cannot follow in time: it is
@@ -873,7 +873,7 @@ struct redlock {
      - if the ring needs the release's slot while the server has no connection (rl_pins_oldest), or
        is frozen and its socket is full (rl_retire_oldest);
      - if a server restarts with its keys and freezes before the next extension: the release does
-       not go there (rl_restore);
+       not go there (rl_without_key);
      - if a frozen server runs, at its thaw, a SET whose connection was given up (R13);
      - if the right to the server's own form is withdrawn, and a release is refused that was retired
        meanwhile. The later ones are scripts (rl_retry_refused_form).
@@ -919,13 +919,13 @@ struct redlock {
    therefore a hint: all that it can do is to end a back-off, and without it the timer does. rl_look
    counts the servers that would push, rl_next_rest says what follows a failed attempt. If a quorum
    would, the next attempt but one is RL_FORM_TRACKED, which makes the servers track the key. If
-   that fails too, the lock backs off until they push (RL_WAKE_PUSH). The parser reports a push as
+   that fails too, the lock backs off until they push. The parser reports a push as
    RL_PUSH; rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer
    to its turn, if that is earlier. If all who are told tried at once, none would find a quorum; so
    each value carries an age, how long its holder had waited since a first push, and whoever is
    younger than the latest holders lets others go first, for a second at most (rl_line_ms). An age
    counts from the first wake-up, not from the call. A server that connects, or is no longer
-   stalled, counts as if it had pushed every key, to those in RL_LIST_WOKEN: a waiter that polls is
+   stalled, counts as if it had pushed every key, to those that track: a waiter that polls is
    told of nothing. A push that comes while an attempt is open counts when that has failed, unless
    its server votes later: then the vote is newer.
 
@@ -937,13 +937,12 @@ struct redlock {
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
      rl_send_to_all  each turn sends something, or finds one more server idle
-     rl_run_passes   each start takes a lock out of `queued`, or makes its extension an ABANDON, and
-                     the start of that takes it out
+     rl_run_passes   each start takes a lock out of `queued`
      rl_process      repeats only if a reply read the clock and a timer is due by then; no round
                      starts meanwhile, so these replies run out
      rl_block        a round ends by its timer, a wait by its deadline (R10; REDLOCK_FOREVER has
-                     none); in the queue, the ring's oldest command becomes too old, or its server
-                     stalls and is disconnected: that makes room
+                     none); in the queue, what the oldest command waits for takes bytes, or stalls
+                     and is disconnected: that makes room
      redlock_close   by the clock (rl_linger_ms) */
 
 #include <string.h>
@@ -1206,22 +1205,16 @@ enum {
   RL_PHASE_KEPT,    /* to be extended in time */
   RL_PHASE_DECIDED  /* waits to be returned */
 };
-enum { RL_TASK_SET, RL_TASK_EXTEND, RL_TASK_RELEASE, RL_TASK_ABANDON }; /* ABANDON: a lost lock */
-enum {
-  RL_FORM_PLAIN,    /* SET NX PX */
-  RL_FORM_TRACKED,  /* by script: the server tracks the key; TAKEN brings the holder's age */
-  RL_FORM_SWAP      /* by script, over a given value (R28) */
-};
-/* How releases are encoded for a server. */
-enum {
-  RL_RELEASE_SCRIPT, /* EVAL: every server knows it */
-  RL_RELEASE_DELEX,  /* Redis 8.4 */
-  RL_RELEASE_DELIFEQ /* Valkey 9.0 */
-};
-enum {
-  RL_WAKE_POLL,     /* no wake-ups: retries by timer */
-  RL_WAKE_TRACK,    /* the next attempt makes the servers track the key */
-  RL_WAKE_PUSH      /* backs off until servers push a change */
+enum { RL_TASK_SET, RL_TASK_EXTEND, RL_TASK_RELEASE };
+enum { /* how a command is spelled; the first three are rl_server.release_form too */
+  RL_RELEASE_SCRIPT,  /* every server knows it */
+  RL_RELEASE_DELEX,   /* Redis 8.4 */
+  RL_RELEASE_DELIFEQ, /* Valkey 9.0 */
+  RL_FORM_EXTEND,     /* by script */
+  RL_FORM_PLAIN,      /* SET NX PX */
+  RL_FORM_TRACKED,    /* a SET by script: the server tracks the key; TAKEN brings the holder's age.
+                         With fencing, all SETs of attempts */
+  RL_FORM_SWAP        /* a SET by script, over a given value (R28) */
 };
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
@@ -1385,36 +1378,9 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 
 /* ---- RESP: the commands ---------------------------------------------------------------------- */
 
-/* A command's spelling. What differs from lock to lock is one byte in it, for rl_put_part. */
-#define RL_SCRIPT "\1"    /* EVAL of RL_LOCK_SCRIPT */
-#define RL_FENCED "\2"    /* EVAL of RL_FENCED_SCRIPT */
-#define RL_RESOURCE "\3"
-#define RL_VALUE "\4"     /* all that the SET stores or stored, the age too */
-#define RL_ARGS "\5"      /* RL_RESOURCE RL_VALUE */
-#define RL_TTL "\6"
-#define RL_BEGINNING "\7" /* of what the SET replaces; of its own value, if no key must be there */
-#define RL_COUNTER "\10"  /* the second key of a fenced SET: the resource's name and ":fence" */
-#define RL_TOKEN "\11"    /* its further arguments: the token, and max_ttl_ms */
-#define RL_LAST_PART '\11' /* no byte of RESP itself is less */
 #define RL_NO_KEY "$1\r\n0\r\n" /* how many of a script's arguments are keys */
 #define RL_ONE_KEY "$1\r\n1\r\n"
 #define RL_TWO_KEYS "$1\r\n2\r\n"
-
-/* release_form: how a release is spelled for this server. */
-static const char *rl_spelling(const redlock *rl, const rl_command *c, int release_form) {
-  (void)rl;
-  if (c->kind == RL_TASK_EXTEND) return "*6" RL_SCRIPT RL_ONE_KEY RL_ARGS RL_TTL;
-  if (c->kind == RL_TASK_RELEASE) {
-    if (release_form == RL_RELEASE_DELEX)
-      return RL_DELEX_HEAD RL_RESOURCE RL_DELEX_IFEQ RL_VALUE;
-    return release_form ? RL_DELIFEQ_HEAD RL_ARGS : "*5" RL_SCRIPT RL_ONE_KEY RL_ARGS;
-  }
-  if (!c->form) return RL_SET_HEAD RL_ARGS "$2\r\nNX\r\n$2\r\nPX\r\n" RL_TTL;
-  if (RL_FENCING(rl))
-    return "*10" RL_FENCED RL_TWO_KEYS RL_RESOURCE RL_COUNTER RL_VALUE RL_TTL RL_BEGINNING
-           RL_TOKEN;
-  return "*7" RL_SCRIPT RL_ONE_KEY RL_ARGS RL_TTL RL_BEGINNING;
-}
 
 /* How many bytes of `args` are the resource; the value follows. */
 static size_t rl_resource_args_size(const rl_command *c) {
@@ -1428,45 +1394,84 @@ static const char *rl_value_of(const rl_command *c) {
   return c->args + rl_resource_args_size(c) + RL_VALUE_HEADER;
 }
 
+/* How the command is spelled for a server: a release in the server's own form; an extension, where
+   the value is missing, as a plain SET (R29). */
+static int rl_form_for(const rl_command *c, const rl_server *s) {
+  if (c->kind == RL_TASK_RELEASE) return s->release_form;
+  return c->kind == RL_TASK_EXTEND && (c->sets_at & s->bit) ? RL_FORM_PLAIN : c->form;
+}
+
+static void rl_put_resource(rl_writer *w, const rl_command *c) {
+  rl_put(w, c->args, rl_resource_args_size(c));
+}
+
+/* All that a SET stores or stored, the age too. */
+static void rl_put_value(rl_writer *w, const rl_command *c) {
+  size_t at = rl_resource_args_size(c);
+  rl_put(w, c->args + at, c->args_size - at);
+}
+
+/* The beginning of what a SET replaces; of its own value, if no key must be there. */
+static void rl_put_beginning(rl_writer *w, const rl_command *c) {
+  rl_put_bulk(w, c->form == RL_FORM_SWAP ? c->args + c->args_size : rl_value_of(c), RL_VALUE_BYTES);
+}
+
 #ifdef REDLOCK_NO_FENCING
-#define rl_put_fenced_part(w, rl, c, part) ((void)(rl))
+#define rl_put_fenced_set(w, rl, c) ((void)(rl))
 #else
-static void rl_put_fenced_part(rl_writer *w, const redlock *rl, const rl_command *c, char part) {
+/* Its second key, the counter, is the resource's name and ":fence". */
+static void rl_put_fenced_set(rl_writer *w, const redlock *rl, const rl_command *c) {
   const char *name = strchr(c->args, '\n') + 1;
   size_t size = (size_t)(c->args + rl_resource_args_size(c) - 2 - name);
-  if (part == *RL_FENCED) {
-    rl_put_script(w, RL_FENCED_SCRIPT);
-  } else if (part == *RL_COUNTER) {
-    rl_put_bulk_header(w, size + 6);
-    rl_put(w, name, size);
-    rl_put_raw(w, ":fence\r\n");
-  } else {
-    rl_put_bulk_number(w, c->token);
-    rl_put_bulk_number(w, rl->options.max_ttl_ms);
-  }
+  rl_put_raw(w, "*10");
+  rl_put_script(w, RL_FENCED_SCRIPT);
+  rl_put_raw(w, RL_TWO_KEYS);
+  rl_put_resource(w, c);
+  rl_put_bulk_header(w, size + 6);
+  rl_put(w, name, size);
+  rl_put_raw(w, ":fence\r\n");
+  rl_put_value(w, c);
+  rl_put_bulk_number(w, c->longest_ttl_ms);
+  rl_put_beginning(w, c);
+  rl_put_bulk_number(w, c->token);
+  rl_put_bulk_number(w, rl->options.max_ttl_ms);
 }
 #endif
 
-static void rl_put_part(rl_writer *w, const redlock *rl, const rl_command *c, char part) {
-  size_t resource = rl_resource_args_size(c);
-  size_t own = c->form == RL_FORM_SWAP ? 0u : RL_VALUE_BYTES + 2u + c->age_size;
-  if (part == *RL_SCRIPT) rl_put_script(w, RL_LOCK_SCRIPT);
-  else if (part == *RL_ARGS) rl_put(w, c->args, c->args_size);
-  else if (part == *RL_RESOURCE) rl_put(w, c->args, resource);
-  else if (part == *RL_VALUE) rl_put(w, c->args + resource, c->args_size - resource);
-  else if (part == *RL_TTL) rl_put_bulk_number(w, c->ttl_ms);
-  else if (part == *RL_BEGINNING) rl_put_bulk(w, c->args + c->args_size - own, RL_VALUE_BYTES);
-  else rl_put_fenced_part(w, rl, c, part);
+/* The lock script, behind how many words the command has: resource and value are its first two
+   arguments. */
+static void rl_put_lock_script(rl_writer *w, const char *words, const rl_command *c) {
+  rl_put_raw(w, words);
+  rl_put_script(w, RL_LOCK_SCRIPT);
+  rl_put_raw(w, RL_ONE_KEY);
+  rl_put(w, c->args, c->args_size);
 }
 
-static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
-                           int release_form) {
-  const char *at = rl_spelling(rl, c, release_form), *part;
-  for (;; at = part + 1) {
-    for (part = at; *part > RL_LAST_PART;) part++;
-    rl_put(w, at, (size_t)(part - at));
-    if (*part == 0) return;
-    rl_put_part(w, rl, c, *part);
+static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c, int form) {
+  if (form == RL_RELEASE_SCRIPT) {
+    rl_put_lock_script(w, "*5", c);
+  } else if (form == RL_RELEASE_DELEX) {
+    rl_put_raw(w, RL_DELEX_HEAD);
+    rl_put_resource(w, c);
+    rl_put_raw(w, RL_DELEX_IFEQ);
+    rl_put_value(w, c);
+  } else if (form == RL_RELEASE_DELIFEQ) {
+    rl_put_raw(w, RL_DELIFEQ_HEAD);
+    rl_put(w, c->args, c->args_size);
+  } else if (form == RL_FORM_EXTEND) {
+    rl_put_lock_script(w, "*6", c);
+    rl_put_bulk_number(w, c->ttl_ms);
+  } else if (form == RL_FORM_PLAIN) {
+    rl_put_raw(w, RL_SET_HEAD);
+    rl_put(w, c->args, c->args_size);
+    rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
+    rl_put_bulk_number(w, c->longest_ttl_ms);
+  } else if (RL_FENCING(rl)) {
+    rl_put_fenced_set(w, rl, c);
+  } else {
+    rl_put_lock_script(w, "*7", c);
+    rl_put_bulk_number(w, c->longest_ttl_ms);
+    rl_put_beginning(w, c);
   }
 }
 
@@ -1744,7 +1749,7 @@ static redlock_lock *rl_first_queued(const redlock *rl) {
 
 /* A lock that is voting, backing off or kept, NULL = none. */
 static redlock_lock *rl_first_active(const redlock *rl) {
-  return rl_first_lock(rl, RL_LIST_WOKEN, RL_LIST_ACTIVE);
+  return rl_list_first(&rl->lists[RL_LIST_ACTIVE]);
 }
 
 /* The next lock to be returned, NULL = none. */
@@ -1767,7 +1772,7 @@ static int rl_may_follow(uint8_t phase, uint8_t next) {
     RL_WAY(BACKOFF), /* VOTING */
     RL_WAY(BACKOFF) | RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* BACKOFF */
     RL_WAY(QUEUED) | RL_WAY(IDLE), /* KEPT */
-    RL_WAY(QUEUED) | RL_WAY(IDLE) /* DECIDED */
+    RL_WAY(IDLE) /* DECIDED */
   };
   return ways[phase] >> next & 1;
 }
@@ -1784,7 +1789,7 @@ static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
   lock->phase = phase;
   if (phase == RL_PHASE_IDLE) return;
   if (phase == RL_PHASE_QUEUED) list = lock->urgent ? RL_LIST_URGENT : RL_LIST_QUEUED;
-  else if (phase != RL_PHASE_DECIDED) list = lock->wake_mode ? RL_LIST_WOKEN : RL_LIST_ACTIVE;
+  else if (phase != RL_PHASE_DECIDED) list = RL_LIST_ACTIVE;
   lock->link.next = &rl->lists[list];
   lock->link.prev = rl->lists[list].prev;
   lock->link.prev->next = rl->lists[list].prev = &lock->link;
@@ -1932,39 +1937,12 @@ static redlock_lock *rl_find_held(const redlock *rl, const rl_command *c) {
   return lock && lock->deadline_ms ? lock : NULL;
 }
 
-/* Gives up what is unsent of a command; returns the servers. */
-static rl_mask rl_drop_unsent(rl_command *c, rl_mask from) {
-  rl_mask unsent = c->unsent_to & from;
-  rl_mask_remove(&c->unsent_to, unsent);
-  c->dropped |= unsent;
-  return unsent;
-}
-
-/* The lock's last SET, if it is in the ring; else NULL. Of a lock of another client, its place is
-   another's. */
-static rl_command *rl_last_set(redlock *rl, const redlock_lock *lock) {
-  rl_command *c = rl_command_at(rl, lock->set_place);
-  int is_its = lock->set_place - rl->ring_head < rl_ring_count(rl) && c->kind == RL_TASK_SET &&
-               memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0;
-  return is_its ? c : NULL;
-}
-
-/* The lock is being released: the servers that were sent no byte of its SET need neither (R12).
-   Returns them. */
-static rl_mask rl_withhold_set(redlock *rl, const redlock_lock *lock) {
-  rl_command *set = rl_last_set(rl, lock);
-  return set ? rl_drop_unsent(set, set->unsent_to) : (rl_mask)0;
-}
-
-/* Appends a command for these servers. A release withholds the lock's SET from those where all of
-   it is still unsent, and is not for those; servers that were never to get the SET are asked, and
-   find nothing. The caller has made sure that there is room. */
+/* Appends a command for these servers. The caller has made sure that there is room. As long as its
+   round is open it is sent; behind that, only if it is a release. */
 static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint8_t kind,
                                      rl_mask to) {
   rl_command *c = rl_command_at(rl, rl->ring_tail);
   rl_writer w = rl_writer_make(c->args, 0, sizeof c->args);
-  int restores = RL_HAS_QUARANTINE && kind == RL_TASK_SET && lock->deadline_ms; /* R29 */
-  if (kind == RL_TASK_RELEASE) rl_mask_remove(&to, rl_withhold_set(rl, lock));
   rl->ring_tail++; /* not before: its slot is not a command yet */
   REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
   rl_put_bulk(&w, lock->resource, lock->resource_size);
@@ -1977,44 +1955,35 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   if (lock->adopts) rl_put(&w, lock->resource + RL_REPLACED_AT, RL_VALUE_BYTES);
   c->lock = NULL;
   c->kind = kind;
-  c->form = lock->wake_mode || RL_FENCING(rl) ? RL_FORM_TRACKED : RL_FORM_PLAIN;
+  c->form = lock->tracks || RL_FENCING(rl) ? RL_FORM_TRACKED : RL_FORM_PLAIN;
   if (lock->adopts) c->form = RL_FORM_SWAP;
-  if (restores) c->form = RL_FORM_PLAIN;
+  if (kind == RL_TASK_EXTEND) c->form = RL_FORM_EXTEND;
   c->t1_ms = rl->now_ms;
-  c->ttl_ms = kind == RL_TASK_RELEASE || restores ? lock->longest_ttl_ms : lock->round_ttl_ms;
+  c->ttl_ms = lock->round_ttl_ms;
+  c->longest_ttl_ms = lock->longest_ttl_ms;
   c->unsent_to = to;
-  c->awaited_from = c->dropped = 0;
+  c->awaited_from = 0;
+  c->sets_at = (rl_mask)(kind == RL_TASK_SET ? -1 : 0);
   rl_propose_token(rl, c);
   rl->work_pending = 1;
   return c;
 }
 
-/* When a command whose round has ended is too old to be sent (R12); but see rl_may_be_set. */
-static int64_t rl_send_expiry_ms(const redlock *rl, const rl_command *c) {
-  uint32_t limit = rl->options.server_timeout_ms;
-  return c->t1_ms + (c->kind == RL_TASK_RELEASE || c->ttl_ms < limit ? c->ttl_ms : limit);
-}
-
-/* Whether the key that c releases may be there on this connection, however old c is: its SET may be
-   one that has not been replied to, or it was set as late as the last reply (R7). */
-static int rl_may_be_set(const redlock *rl, const rl_server *s, const rl_command *c) {
-  if (c->kind != RL_TASK_RELEASE || s->state != RL_STATE_READY) return 0;
-  return s->outstanding || rl->now_ms < s->timed_since_ms + c->ttl_ms;
-}
-
 /* R29: whether a server must not be sent a SET after all, since it has started after T1, or is in
    quarantine: what is held is restored there too, and what is adopted, replaced. */
 static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_command *c) {
-  int asks = c->lock && c->form != RL_FORM_SWAP;
+  int asks = c->kind == RL_TASK_SET && c->form != RL_FORM_SWAP;
   (void)rl;
-  return c->kind == RL_TASK_SET &&
-         rl_is_quarantined(s, c->t1_ms + (asks ? 0u : RL_MAX_TTL(rl)));
+  return (c->sets_at & s->bit) && rl_is_quarantined(s, c->t1_ms + (asks ? 0u : RL_MAX_TTL(rl)));
 }
 
-/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). */
+/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). A release that
+   waits for a connection is given up when the key has run out. On one that stands it may follow a
+   SET that waited as long as it did: there it has no age (R7). */
 static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
+  int waits = !c->lock && s->state != RL_STATE_READY;
   if (!(c->unsent_to & s->bit) || rl_is_set_void(rl, s, c)) return 0;
-  return c->lock || rl_may_be_set(rl, s, c) || rl->now_ms < rl_send_expiry_ms(rl, c);
+  return !waits || rl->now_ms < c->t1_ms + c->longest_ttl_ms;
 }
 
 /* Moves send_next to what this server must get next, or to the tail. */
@@ -2022,7 +1991,7 @@ static void rl_skip_unneeded(redlock *rl, rl_server *s) {
   for (; s->send_next != rl->ring_tail; s->send_next++) {
     rl_command *c = rl_command_at(rl, s->send_next);
     if (s->sent_bytes || rl_must_send(rl, s, c)) return;
-    (void)rl_drop_unsent(c, s->bit);
+    rl_mask_remove(&c->unsent_to, s->bit);
   }
 }
 
@@ -2291,7 +2260,7 @@ typedef struct rl_output {
   uint32_t first, end; /* indices: the first, and one past the last */
   size_t sent;         /* bytes of the first command that were sent before */
   size_t size;         /* in bytes; 0 = there are none */
-  int release_form;    /* that it was encoded with */
+  const rl_server *to; /* whom it was encoded for */
   char data[RL_OUTPUT_BYTES];
 } rl_output;
 
@@ -2300,11 +2269,11 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
   rl_writer out = rl_writer_make(w->data, s->sent_bytes, sizeof w->data);
   w->first = w->end = s->send_next;
   w->sent = s->sent_bytes;
-  w->release_form = s->release_form;
+  w->to = s;
   do {
     rl_command *c = rl_command_at(rl, w->end++);
     size_t before = out.total;
-    rl_put_command(&out, rl, c, w->release_form);
+    rl_put_command(&out, rl, c, rl_form_for(c, s));
     c->wire_size = (uint16_t)(out.total - before);
   } while (out.room && w->end != rl->ring_tail &&
            rl_must_send(rl, s, rl_command_at(rl, w->end)));
@@ -2313,19 +2282,23 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
 
 /* Whether the output, encoded for another server, is exactly what this one gets next. */
 static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
-  uint32_t place;
+  uint32_t place = w->first;
   if (w->size == 0 || s->send_next != w->first || s->sent_bytes != w->sent) return 0;
-  if (s->release_form != w->release_form) return 0;
-  place = w->first + (w->sent != 0);
-  while (place != w->end && rl_must_send(rl, s, rl_command_at(rl, place))) place++;
-  return place == w->end;
+  for (; place != w->end; place++) {
+    const rl_command *c = rl_command_at(rl, place);
+    int begun = place == w->first && w->sent;
+    if (rl_form_for(c, s) != rl_form_for(c, w->to)) return 0;
+    if (!begun && !rl_must_send(rl, s, c)) return 0;
+  }
+  return 1;
 }
 
 /* The server may hold our value for ttl_ms from now on: maybe_set says so, and the connection is
    kept that long, for the roll-back (R13). */
 static void rl_on_set_sent(rl_server *s, const rl_command *c, int64_t now_ms) {
-  if (c->lock) c->lock->maybe_set |= s->bit;
-  if (s->at.give_up_ms < now_ms + c->ttl_ms) s->at.give_up_ms = now_ms + c->ttl_ms;
+  int64_t end_ms = now_ms + c->longest_ttl_ms;
+  c->lock->maybe_set |= s->bit;
+  if (s->at.give_up_ms < end_ms) s->at.give_up_ms = end_ms;
 }
 
 /* Accounts for bytes that were sent. From its first byte on, a command is not sent to this server
@@ -2340,8 +2313,10 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
       rl_mask_remove(&c->unsent_to, s->bit);
       c->awaited_from |= s->bit;
       rl_expect_replies(rl, s, 1);
-      if (c->kind == RL_TASK_SET && now_ms < 0) now_ms = rl_read_clock_forward(rl);
-      if (c->kind == RL_TASK_SET) rl_on_set_sent(s, c, now_ms);
+      if (c->sets_at & s->bit) {
+        if (now_ms < 0) now_ms = rl_read_clock_forward(rl);
+        rl_on_set_sent(s, c, now_ms);
+      }
     }
     sent -= step;
     s->sent_bytes = (uint32_t)(step < left ? s->sent_bytes + step : 0);
@@ -2511,11 +2486,11 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
    YES, to a SET. An integer above 0: YES, to an extension or a release. 0: TAKEN to a release,
    which may be a native one; an ERROR to an extension, since the script never says it. */
 static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
-  int sets = c->kind == RL_TASK_SET;
+  int sets = c->sets_at & s->bit;
   if (reply == RL_REPLY_NIL || s->parser.outer_type == '$') return REDLOCK_VOTE_TAKEN;
   if (reply == RL_REPLY_OTHER && c->kind == RL_TASK_RELEASE && s->parser.outer_type == ':')
     return REDLOCK_VOTE_TAKEN; /* of a native one */
-  if (sets && c->form && RL_FENCING(rl)) return rl_fenced_vote(rl, s, c);
+  if (c->kind == RL_TASK_SET && RL_FENCING(rl)) return rl_fenced_vote(rl, s, c);
   return reply == (sets ? RL_REPLY_OK : RL_REPLY_POSITIVE) ? REDLOCK_VOTE_YES : REDLOCK_VOTE_ERROR;
 }
 
@@ -2541,14 +2516,14 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
   if (w->ages[last] > w->holder_age) w->holder_age = w->ages[last];
 }
 
-/* R29: a server may be sent a held lock's value again once it has answered the last SET, whatever
-   it said, or said YES to an extension since, and then says to one that ours is not there. An
-   unanswered SET may still come by an earlier connection; with a second one under way, one could
-   put the value back after what the other had put there was adopted (R28). */
+/* R29: with max_ttl_ms, a server may be sent a held lock's value again once it has answered the
+   last SET, whatever it said, or said YES to an extension since, and then says to one that ours is
+   not there. An unanswered SET may still come by an earlier connection; with a second one under
+   way, one could put the value back after what the other had put there was adopted (R28). */
 static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
   redlock_lock *lock = RL_MAX_TTL(rl) && c->kind != RL_TASK_RELEASE ? rl_find_held(rl, c) : NULL;
   if (!lock) return;
-  if (c->kind == RL_TASK_SET || vote == REDLOCK_VOTE_YES)
+  if ((c->sets_at & s->bit) || vote == REDLOCK_VOTE_YES)
     lock->is.hold.answered_by |= s->bit;
   else if (vote == REDLOCK_VOTE_TAKEN)
     rl_mask_remove(&lock->maybe_set, lock->is.hold.answered_by & s->bit);
@@ -2572,7 +2547,6 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   if (!c->lock) return;
   if (c->kind == RL_TASK_SET && says_no) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
   its = &c->lock->votes[s->index];
-  if (c->kind == RL_TASK_EXTEND && *its == REDLOCK_VOTE_QUARANTINED) return; /* R29 */
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
   if (c->kind == RL_TASK_SET && s->parser.outer_type == '$' &&
@@ -2597,9 +2571,7 @@ static int rl_retry_refused_form(redlock *rl, rl_server *s, rl_command *c, rl_re
 }
 
 /* R8: matches a reply to its command, by position. Replies to retired commands are dropped here;
-   those to a round that has ended, in rl_on_command_reply. R7: if a full socket keeps a release
-   back, the last reply is timed by the clock as it is now: the process may have been paused since
-   now_ms, and the key been set meanwhile. */
+   those to a round that has ended, in rl_on_command_reply. */
 static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
   int stalled = s->stalled;
   rl_command *c;
@@ -2624,7 +2596,6 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     if (rl_retry_refused_form(rl, s, c, reply)) return;
     rl_on_command_reply(rl, s, c, reply);
   }
-  if (s->outstanding == 0 && s->send_blocked) s->timed_since_ms = rl_read_clock_forward(rl);
   if (stalled && !s->stalled) rl_on_maybe_free(rl, s, 0); /* R26 */
 }
 
@@ -2658,7 +2629,8 @@ RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
    it would be lost. */
 static void rl_prepare(redlock *rl, rl_server *s) {
   rl_skip_unneeded(rl, s);
-  if (s->state != RL_STATE_HANDSHAKE && !rl_needs_connection(rl, s)) {
+  if ((s->state == RL_STATE_CLOSED || s->state >= RL_STATE_HANDSHAKE_SENT) &&
+      !rl_needs_connection(rl, s)) {
     if (s->outstanding == 0) s->stalled = s->send_blocked = 0; /* it has caught up */
     return;
   }
@@ -2705,7 +2677,7 @@ static void rl_mark_stalled(redlock *rl, rl_server *s) {
   }
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
     rl_command *c = rl_command_at(rl, place);
-    if (c->kind != RL_TASK_RELEASE) (void)rl_drop_unsent(c, s->bit);
+    if (c->kind != RL_TASK_RELEASE) rl_mask_remove(&c->unsent_to, s->bit);
   }
   rl_update_open_rounds(rl, s, REDLOCK_VOTE_TIMEOUT);
 }
@@ -2727,26 +2699,15 @@ static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_comman
   return (s->send_next == rl->ring_head && s->sent_bytes) || rl_must_send(rl, s, first);
 }
 
-/* R29: the servers that a held lock's last SET was given up for do not hold it, and may be sent
-   another; this is noted once. */
-static void rl_note_dropped(redlock_lock *lock, rl_command *set) {
-  rl_mask_remove(&lock->maybe_set, set->unsent_to | set->dropped);
-  set->unsent_to = set->dropped = 0;
-}
-
 /* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
-   that accepts no more bytes is disconnected. A healthy one is waited for, until the command is too
-   old or, if that cannot be (part of it was sent; rl_must_send), until a reply is overdue. */
+   that accepts no more bytes is disconnected. A healthy one is waited for, until it is overdue. */
 static int rl_retire_oldest(redlock *rl) {
   rl_command *c = rl_command_at(rl, rl->ring_head);
   rl_server *s;
   if (rl_ring_count(rl) == 0 || c->lock) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (!rl_pins_oldest(rl, s, c)) continue;
-    if (!s->stalled || !s->send_blocked) {
-      if (rl->now_ms < rl_send_expiry_ms(rl, c)) rl_arm_timer(rl, rl_send_expiry_ms(rl, c));
-      return 0;
-    }
+    if (!s->stalled || !s->send_blocked) return 0;
     rl_disconnect(rl, s, rl_error_timeout);
   }
   for (s = rl->server; s != rl->server_end; s++) {
@@ -2754,20 +2715,16 @@ static int rl_retire_oldest(redlock *rl) {
     if (s->reply_next == rl->ring_head) s->reply_next++;
     if (s->send_next == rl->ring_head) s->send_next++;
   }
-  if (RL_MAX_TTL(rl) && c->kind == RL_TASK_SET && (c->unsent_to | c->dropped)) {
-    redlock_lock *lock = rl_find_held(rl, c);
-    if (lock) rl_note_dropped(lock, c);
-  }
   rl->ring_head++;
   return 1;
 }
 
-/* Makes room in the ring for a task; 0 = there is none. An acquire needs two slots, one of them for
-   its roll-back (R7), all else one. The last RL_URGENT_SLOTS are for what is urgent: blocking
-   calls, kept locks, releases by rl_release_detached. What redlock_start_release starts is not: it
+/* Makes room in the ring for a task; 0 = there is none. What may set or lengthen a key needs two
+   slots, one of them for the release behind it (R7). The last RL_URGENT_SLOTS are for what is
+   urgent: blocking calls, kept locks, roll-backs. What redlock_start_release starts is not: it
    queues behind what was started before it. */
 static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
-  uint32_t need = task == RL_TASK_SET ? 2 : 1;
+  uint32_t need = task == RL_TASK_RELEASE ? 1 : 2;
   if (!lock->urgent) need += RL_URGENT_SLOTS;
   while (rl_ring_count(rl) + rl->reserved_slots + need > REDLOCK_MAX_COMMANDS)
     if (!rl_retire_oldest(rl)) return 0;
@@ -2784,11 +2741,13 @@ typedef struct rl_tally {
   int refused;   /* only the token was; counted among the others too (R25) */
 } rl_tally;
 
-/* Ends the round: votes that still come do not count. Returns its command. */
+/* Ends the round: votes that still come do not count. R12: what is decided is not sent, but for a
+   release. Returns the command. */
 static rl_command *rl_end_round(redlock *rl, redlock_lock *lock) {
   rl_command *c = lock->command;
   REDLOCK_ASSERT(c->lock == lock);
   c->lock = NULL;
+  if (c->kind != RL_TASK_RELEASE) c->unsent_to = 0;
   rl_set_phase(rl, lock, RL_PHASE_BACKOFF);
   return c;
 }
@@ -2812,17 +2771,26 @@ static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
   int64_t end = INT64_MAX;
   lock->task = task;
   rl->work_pending = 1;
-  if (task == RL_TASK_EXTEND) end = lock->deadline_ms;
-  else if (rl_is_extra_round(lock)) end = lock->timer_ms;
+  if (rl_is_extra_round(lock)) end = lock->timer_ms;
   else if (task == RL_TASK_SET && lock->attempts) end = lock->is.wait.last_start_ms;
   rl_set_timer(rl, lock, RL_PHASE_QUEUED, end);
 }
 
-/* R7: appends a release for every server in maybe_set, behind the SET. It leaves with the next
-   flush: in this step, or after a cancel in the next. */
+/* R7: lets go of the value wherever it may be: appends a release that nobody waits for. Behind what
+   may have set or lengthened the key, its slot is reserved. A release that is still queued has
+   none: if the ring is full, a flush may free one, and no queued lock can take that first; else
+   the value expires by its ttl. It leaves with the next flush: in this step, or after a cancel in
+   the next. */
 static void rl_roll_back(redlock *rl, redlock_lock *lock) {
+  int room = lock->has_reserved_slot;
   rl_free_reserved_slot(rl, lock);
-  if (lock->maybe_set) rl_append_command(rl, lock, RL_TASK_RELEASE, lock->maybe_set);
+  if (!lock->maybe_set) return;
+  if (!room) {
+    lock->urgent = 1;
+    if (!rl_make_room(rl, lock, RL_TASK_RELEASE)) rl_flush(rl);
+    room = rl_make_room(rl, lock, RL_TASK_RELEASE);
+  }
+  if (room) (void)rl_append_command(rl, lock, RL_TASK_RELEASE, lock->maybe_set);
   lock->maybe_set = 0;
 }
 
@@ -2866,7 +2834,7 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
 enum { RL_REST_POLL, RL_REST_ONCE, RL_REST_TURN, RL_REST_ERRING, RL_REST_PUSH };
 
 static int rl_next_rest(const redlock *rl, const redlock_lock *lock, const rl_outlook *o) {
-  int tracked = lock->wake_mode != RL_WAKE_POLL;
+  int tracked = lock->tracks;
   if (o->refused >= rl->quorum || lock->last_result == REDLOCK_EXPIRED ||
       o->tell + (tracked ? o->erring : 0) < rl->quorum)
     return RL_REST_POLL;
@@ -2957,8 +2925,7 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
   lock->maybe_free = o.free |= lock->maybe_free;
   rest = rl_next_rest(rl, lock, &o);
-  lock->wake_mode = rest == RL_REST_PUSH ? RL_WAKE_PUSH : rest > RL_REST_ONCE ? RL_WAKE_TRACK
-                                                                               : RL_WAKE_POLL;
+  lock->tracks = rest > RL_REST_ONCE;
   due = rl_draw_rest(rl, lock, rest);
   if (rest == RL_REST_ONCE || rest == RL_REST_TURN) rl_note_wake_up(rl, lock);
   if (due < 0) {
@@ -2974,7 +2941,7 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
    value and token; or the attempt has failed. refused: whether another token may do (R25): a quorum
    has said YES, has refused only the token (LOW or CLOCK), or may still do either. */
 static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
-  rl_end_round(rl, lock)->unsent_to = 0;
+  (void)rl_end_round(rl, lock);
   rl_roll_back(rl, lock);
   lock->last_result = (int8_t)status;
   if (status == REDLOCK_SYSTEM) {
@@ -2988,11 +2955,12 @@ static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status
   }
 }
 
-/* The lock is no longer ours. It is decided once its release is in the ring. */
+/* R19: the lock is lost. What is left of it is released. */
 static void rl_abandon(redlock *rl, redlock_lock *lock) {
-  if (lock->phase == RL_PHASE_VOTING) rl_end_round(rl, lock)->unsent_to = 0;
   lock->deadline_ms = 0;
-  rl_enqueue(rl, lock, RL_TASK_ABANDON);
+  if (lock->phase == RL_PHASE_VOTING) (void)rl_end_round(rl, lock);
+  rl_roll_back(rl, lock);
+  rl_decide(rl, lock, REDLOCK_EXPIRED);
 }
 
 /* Schedules a kept lock's next extension: after half of its remaining time, but no
@@ -3003,14 +2971,17 @@ static void rl_schedule_extension(redlock *rl, redlock_lock *lock, uint32_t long
   rl_set_timer(rl, lock, RL_PHASE_KEPT, rl->now_ms + rl_limit(delay, longest_ms));
 }
 
-/* R19: a failed extension leaves everything as it was. */
+/* R19: a failed extension leaves everything as it was. Until it is returned, its slot stays
+   reserved: it may run out meanwhile. */
 static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status status) {
-  rl_command *c = rl_end_round(rl, lock);
-  if (status != REDLOCK_OK) c->unsent_to = 0;
-  if (!lock->kept) rl_decide(rl, lock, status);
-  else
-    rl_schedule_extension(rl, lock,
-                          status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
+  (void)rl_end_round(rl, lock);
+  if (!lock->kept) {
+    rl_decide(rl, lock, status);
+    return;
+  }
+  rl_free_reserved_slot(rl, lock);
+  rl_schedule_extension(rl, lock,
+                        status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
 }
 
 /* The servers that have answered the SET of the round; those that said no need no mention, since
@@ -3022,8 +2993,8 @@ static rl_mask rl_answered_by(const redlock *rl, const redlock_lock *lock, const
     redlock_vote vote = lock->votes[s->index];
     if (vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_ERROR) answered |= s->bit;
   }
-  rl_mask_remove(&answered, set->awaited_from | set->unsent_to);
-  return answered;
+  rl_mask_remove(&answered, set->awaited_from);
+  return answered & lock->maybe_set;
 }
 
 /* A quorum said yes to a SET or an extension. R1: the clock is read after the last of them. */
@@ -3040,25 +3011,25 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     rl_fail_round(rl, lock, status, 0);
   } else {
     const rl_command *c = rl_end_round(rl, lock);
-    lock->maybe_set |= c->unsent_to; /* servers that may still be sent it */
     rl_store_token(lock, c);
     lock->deadline_ms = deadline;
     lock->is.hold.grant_t1_ms = lock->t1_ms;
     lock->is.hold.max_hold_ms = rl->options.max_hold_ms;
     lock->is.hold.answered_by = rl_answered_by(rl, lock, c);
     lock->ever_granted = 1;
-    lock->wake_mode = RL_WAKE_POLL;
+    lock->tracks = 0;
     rl_decide(rl, lock, REDLOCK_OK);
   }
 }
 
-/* R6, R7: whether a waiter's round that has failed, without a YES, lingers for the missing votes: a
+/* R16, R25: whether a waiter's round that has failed, without a YES, lingers for the missing votes.
+   Without them a minority that lies would hurry the waiters, and decide rounds with tokens. And a
    server that votes TAKEN needs no roll-back. It lingers for as long again as the round has taken;
-   but if a token was refused, until the end of the round: without the other votes a minority that
-   refuses could make the lock try again at once (R25). */
+   but if a token was refused, until the end of the round: else a minority that refuses could make
+   the lock try again at once. */
 static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
   int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
-  if (!lock->wake_mode || rl->now_ms >= lock->timer_ms) return 0;
+  if (!lock->tracks || rl->now_ms >= lock->timer_ms) return 0;
   if (due_ms < lock->timer_ms && !refused) lock->timer_ms = due_ms;
   rl_arm_timer(rl, lock->timer_ms);
   return 1;
@@ -3162,27 +3133,27 @@ static uint32_t rl_clip_ttl(const redlock *rl, const redlock_lock *lock, uint32_
   return rl->now_ms + rl_validity_ms(rl, ttl_ms) > lock->deadline_ms ? ttl_ms : 0;
 }
 
-/* A server's vote when the round starts; NONE = its reply decides. One in quarantine has no vote in
-   what takes a lock, and one that the SET is withheld from is not asked to release: ours is missing
-   there. */
+/* A server's vote when the round starts; NONE = its reply decides. Where the value cannot be, a
+   release is not sent: ours is missing there. */
 static redlock_vote rl_initial_vote(const redlock *rl, const rl_server *s, const rl_command *c) {
   rl_reach reach = rl_reach_of(rl, s);
   if (reach == RL_REACH_STALLED) return REDLOCK_VOTE_TIMEOUT;
   if (reach == RL_REACH_AWAY) return rl_disconnected_vote(s);
-  if (c->kind == RL_TASK_SET && rl_is_quarantined(s, rl->now_ms)) return REDLOCK_VOTE_QUARANTINED;
+  if (rl_is_quarantined(s, rl->now_ms)) return REDLOCK_VOTE_QUARANTINED;
   return c->unsent_to & s->bit ? REDLOCK_VOTE_NONE : REDLOCK_VOTE_TAKEN;
 }
 
-/* Appends the lock's command for every server that can get it. A disconnected one gets it if it
-   reconnects in time; a stalled one only if it was sent a SET that this undoes (R13). */
-static rl_command *rl_append_for_all(redlock *rl, const redlock_lock *lock, uint8_t kind) {
-  rl_mask to = kind == RL_TASK_RELEASE ? lock->maybe_set : 0;
+/* The servers that the lock's next command is for. A disconnected one gets it if it reconnects in
+   time, a stalled one nothing but a release (R13), which goes where the value may be. */
+static rl_mask rl_recipients(const redlock *rl, const redlock_lock *lock) {
+  rl_mask to = 0;
   const rl_server *s;
+  if (lock->task == RL_TASK_RELEASE) return lock->maybe_set;
   for (s = rl->server; s != rl->server_end; s++)
     if (rl_reach_of(rl, s) != RL_REACH_STALLED &&
-        (kind != RL_TASK_SET || lock->adopts || !rl_is_quarantined(s, rl->now_ms)))
+        (lock->task == RL_TASK_EXTEND || lock->adopts || !rl_is_quarantined(s, rl->now_ms)))
       to |= s->bit;
-  return rl_append_command(rl, lock, kind, to);
+  return to;
 }
 
 /* Writes the age that goes behind the value, as three bytes, the highest first. */
@@ -3191,13 +3162,10 @@ static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   for (; at != lock->age; age_ms >>= 8) *--at = (char)(age_ms & 255);
 }
 
-/* Prepares an attempt to acquire, or an extra round of one: room for its roll-back (R7), and the
-   age that goes behind its value, if it has been woken (R26). */
+/* Prepares an attempt to acquire, or an extra round of one: the age that goes behind its value, if
+   it has been woken (R26). */
 static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
-  lock->has_reserved_slot = 1;
-  rl->reserved_slots++;
-  lock->set_place = rl->ring_tail;
   if (lock->attempts < UINT32_MAX && !rl_is_extra_round(lock)) lock->attempts++;
   lock->lingers = 0;
   w->holder_age -= w->holder_age / RL_HOLDER_AGE_DECAY;
@@ -3206,42 +3174,31 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_write_age(lock, rl_waiter_age(rl, lock));
 }
 
-/* R29: ahead of an extension, sends a held lock's value to the servers that are ready and do not
-   hold it: they have restarted (noted here, also while they are away), had no vote at the grant,
-   were not sent it, or have lost it (rl_note_key). So the others may restart next. It is a plain
-   SET NX with the longest ttl, and its reply is no vote. Returns those of them that had a vote
-   at the last T1: they have none in this round. The others have none while in quarantine. */
-static rl_mask rl_restore(redlock *rl, redlock_lock *lock) {
+/* R29: the servers that do not hold a held lock's value: they were not sent it, said that they have
+   not got it (rl_note_key), or have restarted (noted here). For them the extension is a plain SET
+   NX with the longest ttl; so the others may restart next. */
+static rl_mask rl_without_key(const redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
-  rl_command *set = rl_last_set(rl, lock);
-  rl_mask to = 0, voted = 0;
-  if (set) rl_note_dropped(lock, set);
-  for (s = rl->server; s != rl->server_end; s++) {
+  for (s = rl->server; s != rl->server_end; s++)
     if (rl_is_quarantined(s, started_since_ms)) rl_mask_remove(&lock->maybe_set, s->bit);
-    if (!rl_is_quarantined(s, lock->t1_ms)) voted |= s->bit;
-    if (s->state == RL_STATE_READY && !s->stalled) to |= s->bit;
-  }
-  rl_mask_remove(&to, lock->maybe_set);
-  if (!to || !rl_make_room(rl, lock, RL_TASK_SET)) return 0;
-  lock->maybe_set |= to;
-  rl_mask_remove(&lock->is.hold.answered_by, to);
-  lock->set_place = rl->ring_tail;
-  (void)rl_append_command(rl, lock, RL_TASK_SET, to);
-  return to & voted;
+  lock->is.hold.answered_by &= lock->maybe_set;
+  return (rl_mask)~lock->maybe_set;
 }
 
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
-  rl_mask voteless = 0; /* of this round */
+  rl_command *c;
   const rl_server *s;
   if (lock->task == RL_TASK_SET) rl_begin_attempt(rl, lock);
-  if (RL_MAX_TTL(rl) && lock->task == RL_TASK_EXTEND) voteless = rl_restore(rl, lock);
-  lock->command = rl_append_for_all(rl, lock, lock->task);
-  lock->command->lock = lock;
+  c = rl_append_command(rl, lock, lock->task, rl_recipients(rl, lock));
+  c->lock = lock;
+  lock->command = c;
+  if (lock->task == RL_TASK_EXTEND) c->sets_at = rl_without_key(rl, lock);
+  lock->has_reserved_slot = lock->task != RL_TASK_RELEASE; /* R7 */
+  rl->reserved_slots += lock->has_reserved_slot;
   lock->t1_ms = rl->now_ms;
   for (s = rl->server; s != rl->server_end; s++)
-    lock->votes[s->index] = voteless & s->bit ? REDLOCK_VOTE_QUARANTINED
-                                              : rl_initial_vote(rl, s, lock->command);
+    lock->votes[s->index] = rl_initial_vote(rl, s, c);
   lock->maybe_free = 0;
   rl_set_timer(rl, lock, RL_PHASE_VOTING, rl_round_due_ms(rl, lock));
   rl_evaluate_round(rl, lock);
@@ -3251,10 +3208,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
 static void rl_start_task(redlock *rl, redlock_lock *lock) {
   REDLOCK_ASSERT(lock->phase == RL_PHASE_QUEUED); /* else it was overwritten while it was pending */
   if (lock->task == RL_TASK_EXTEND) lock->round_ttl_ms = rl_clip_ttl(rl, lock, lock->round_ttl_ms);
-  if (lock->task == RL_TASK_ABANDON) {
-    (void)rl_append_for_all(rl, lock, RL_TASK_RELEASE);
-    rl_decide(rl, lock, REDLOCK_EXPIRED);
-  } else if (lock->task == RL_TASK_EXTEND && rl->now_ms >= lock->deadline_ms) {
+  if (lock->task == RL_TASK_EXTEND && rl->now_ms >= lock->deadline_ms) {
     rl_abandon(rl, lock);
   } else if (lock->task == RL_TASK_EXTEND && lock->round_ttl_ms == 0) {
     rl_decide(rl, lock, REDLOCK_LIMIT);
@@ -3281,7 +3235,7 @@ static redlock_lock *rl_admit_next(redlock *rl) {
    they count as servers that push (R26). */
 static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   const rl_command *c = lock->command;
-  int overdue = !lock->lingers || !lock->wake_mode ||
+  int overdue = !lock->lingers || !lock->tracks ||
                 rl->now_ms - lock->t1_ms >= rl->options.server_timeout_ms;
   rl_server *s;
   for (s = rl->server; s != rl->server_end && overdue; s++) {
@@ -3298,15 +3252,14 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
    retries soon. While an attempt is open this is only noted: rl_next_rest decides, when that has
    failed. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
-  const rl_link *woken = &rl->lists[RL_LIST_WOKEN];
-  redlock_lock *lock = rl_list_first(woken);
-  for (; lock; lock = rl_list_next(woken, lock)) {
+  const rl_link *active = &rl->lists[RL_LIST_ACTIVE];
+  redlock_lock *lock = rl_list_first(active);
+  for (; lock; lock = rl_list_next(active, lock)) {
     int64_t due_ms;
-    if (hash && hash != lock->hash) continue;
+    if (!lock->tracks || (hash && hash != lock->hash)) continue;
     if (lock->maybe_free & s->bit) continue;
     lock->maybe_free |= s->bit;
     if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
-    lock->wake_mode = RL_WAKE_TRACK;
     if (lock->phase != RL_PHASE_BACKOFF) continue;
     due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
     rl_note_wake_up(rl, lock);
@@ -3320,8 +3273,6 @@ static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
     rl_arm_timer(rl, lock->timer_ms);
   } else if (lock->phase == RL_PHASE_BACKOFF) {
     rl_enqueue(rl, lock, RL_TASK_SET);
-  } else if (lock->task == RL_TASK_EXTEND && rl->now_ms >= lock->deadline_ms) {
-    rl_abandon(rl, lock); /* R19 */
   } else if (lock->phase == RL_PHASE_VOTING) {
     rl_on_round_timeout(rl, lock);
   } else if (rl_is_extra_round(lock)) {
@@ -3351,30 +3302,15 @@ static void rl_on_timers(redlock *rl) {
 
 /* ---- Locks: the way out ---------------------------------------------------------------------- */
 
-/* Sends a release that nobody waits for. If the ring is full, this flushes, which may free a slot,
-   and no queued lock can take that first. If there is still none, the value expires by its ttl. */
-static void rl_release_detached(redlock *rl, redlock_lock *lock) {
-  int room = lock->has_reserved_slot;
-  rl_free_reserved_slot(rl, lock);
-  lock->urgent = 1;
-  if (!room && !rl_make_room(rl, lock, RL_TASK_RELEASE)) rl_flush(rl);
-  if (room || rl_make_room(rl, lock, RL_TASK_RELEASE))
-    (void)rl_append_for_all(rl, lock, RL_TASK_RELEASE);
-}
-
-/* Takes a lock out of the client, as documented at redlock_cancel. What is unsent of a SET is not
-   sent any more; of an extension, until it is too old. */
+/* Takes a lock out of the client, as documented at redlock_cancel. */
 static void rl_cancel(redlock *rl, redlock_lock *lock) {
-  int unsent = lock->phase == RL_PHASE_QUEUED && lock->task >= RL_TASK_RELEASE;
-  int voting = lock->phase == RL_PHASE_VOTING, keeping = lock->phase == RL_PHASE_KEPT;
-  if (voting) {
-    rl_command *c = rl_end_round(rl, lock);
-    if (c->kind == RL_TASK_SET) c->unsent_to = 0;
-  }
+  int keeping = lock->phase == RL_PHASE_KEPT;
+  int unsent = lock->task == RL_TASK_RELEASE && lock->phase == RL_PHASE_QUEUED;
+  if (lock->phase == RL_PHASE_VOTING) (void)rl_end_round(rl, lock);
   rl_set_phase(rl, lock, RL_PHASE_IDLE);
   rl->work_pending = 1; /* R11: there may be room now */
-  if (voting && lock->has_reserved_slot) rl_roll_back(rl, lock);
-  else if (unsent || lock->has_reserved_slot) rl_release_detached(rl, lock);
+  if (lock->task == RL_TASK_SET || unsent) rl_roll_back(rl, lock);
+  else rl_free_reserved_slot(rl, lock);
   if (lock->task == RL_TASK_SET) {
     lock->ever_granted = 0;
     lock->deadline_ms = 0;
@@ -3393,7 +3329,7 @@ static void rl_fail_all(redlock *rl) {
     uint8_t kept = lock->kept;
     rl_cancel(rl, lock);
     lock->kept = kept; /* so that its loss is reported */
-    rl_decide(rl, lock, lock->task == RL_TASK_ABANDON ? REDLOCK_EXPIRED : REDLOCK_SYSTEM);
+    rl_decide(rl, lock, REDLOCK_SYSTEM);
   }
 }
 
@@ -3449,8 +3385,8 @@ static int64_t rl_timeout_ms(const redlock *rl) {
 /* What to poll a connection for. */
 static unsigned rl_poll_events(const redlock *rl, const rl_server *s) {
   const redlock_layer *tls = rl->options.tls;
-  int writes = s->state == RL_STATE_HANDSHAKE ||
-               (s->state != RL_STATE_HANDSHAKE_SENT && rl_needs_connection(rl, s));
+  int writes = s->state < RL_STATE_HANDSHAKE_SENT ||
+               (s->state == RL_STATE_READY && s->send_next != rl->ring_tail);
   unsigned events = writes ? REDLOCK_READ | REDLOCK_WRITE : REDLOCK_READ;
   return rl_uses_tls(s) ? tls->want(tls->ctx, s->index, events) : events;
 }
@@ -3509,17 +3445,12 @@ static redlock_status rl_confirm_status(redlock *rl, const redlock_lock *lock) {
   return rl->now_ms < lock->deadline_ms ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
 
-/* Returns a decided lock to the caller. A grant that has run out is returned as EXPIRED, its
-   roll-back appended. 0 = not yet: an extension that has run out is abandoned, and decided again
-   once its release is in the ring. R19: one that cannot be checked leaves the lock as it was. */
-static int rl_hand_back(redlock *rl, redlock_lock *lock) {
+/* Returns a decided lock to the caller. What has run out is rolled back, and returned as EXPIRED.
+   R19: an extension that cannot be checked leaves the lock as it was. */
+static void rl_hand_back(redlock *rl, redlock_lock *lock) {
   redlock_status decided = lock->status;
   lock->status = rl_confirm_status(rl, lock);
   if (lock->status != decided && (lock->task == RL_TASK_SET || lock->status == REDLOCK_EXPIRED)) {
-    if (!lock->has_reserved_slot) {
-      rl_abandon(rl, lock);
-      return 0;
-    }
     lock->deadline_ms = 0;
     rl_store_token(lock, NULL);
     rl_roll_back(rl, lock);
@@ -3528,7 +3459,6 @@ static int rl_hand_back(redlock *rl, redlock_lock *lock) {
   rl_set_phase(rl, lock, RL_PHASE_IDLE);
   lock->urgent = 0;
   rl->last_returned = lock;
-  return 1;
 }
 
 /* The blocking calls: steps until the caller's own lock is decided. Others stay decided, to be
@@ -3538,12 +3468,12 @@ static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status s
   if (status != REDLOCK_PENDING) return status;
   lock->urgent = rl->work_pending = rl->in_call = 1; /* as an urgent lock it may have room now */
   if (lock->phase == RL_PHASE_QUEUED) rl_set_phase(rl, lock, RL_PHASE_QUEUED);
-  while (!rl_is_decided(rl, lock) || !rl_hand_back(rl, lock)) {
-    REDLOCK_ASSERT(lock->phase != RL_PHASE_IDLE);
-    if (rl_wait(rl, lock, -1)) continue;
+  while (!rl_is_decided(rl, lock) && rl_wait(rl, lock, -1)) REDLOCK_ASSERT(lock->phase);
+  if (rl_is_decided(rl, lock)) {
+    rl_hand_back(rl, lock);
+  } else {
     rl_cancel(rl, lock);
     lock->status = REDLOCK_SYSTEM;
-    break;
   }
   if (lock->status != REDLOCK_OK && rl->work_pending) rl_process(rl); /* sends roll-backs now */
   rl->in_call = 0;
@@ -4322,11 +4252,10 @@ static int rl_begin_step(redlock *rl) {
 
 /* Returns the next decided lock, NULL = none. */
 static redlock_lock *rl_end_step(redlock *rl) {
-  redlock_lock *lock;
+  redlock_lock *lock = rl_first_decided(rl);
   rl->in_call = 0;
-  while ((lock = rl_first_decided(rl)) != NULL)
-    if (rl_hand_back(rl, lock)) return lock;
-  return NULL;
+  if (lock) rl_hand_back(rl, lock);
+  return lock;
 }
 
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready) {

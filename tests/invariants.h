@@ -16,19 +16,27 @@ static void rl_check_grant(const redlock *rl, const redlock_lock *lock) {
   REDLOCK_ASSERT(lock->extra_rounds <= RL_MAX_EXTRA_ROUNDS);
 }
 
+/* I3: where a slot must be reserved, and where none may be. */
+static void rl_check_slot(const redlock_lock *lock) {
+  int releases = lock->task == RL_TASK_RELEASE;
+  if (lock->phase == RL_PHASE_VOTING) REDLOCK_ASSERT(lock->has_reserved_slot != releases);
+  if (lock->phase == RL_PHASE_DECIDED && lock->status == REDLOCK_OK)
+    REDLOCK_ASSERT(lock->has_reserved_slot != releases);
+  if (lock->phase == RL_PHASE_QUEUED || lock->phase == RL_PHASE_KEPT)
+    REDLOCK_ASSERT(!lock->has_reserved_slot);
+}
+
 /* I1, I5, I6. */
 static void rl_check_lock(const redlock_lock *lock, int list) {
   static const uint8_t phases[RL_LISTS] = {
-    1 << RL_PHASE_QUEUED, 1 << RL_PHASE_QUEUED, 1 << RL_PHASE_VOTING | 1 << RL_PHASE_BACKOFF,
+    1 << RL_PHASE_QUEUED, 1 << RL_PHASE_QUEUED,
     1 << RL_PHASE_VOTING | 1 << RL_PHASE_BACKOFF | 1 << RL_PHASE_KEPT, 1 << RL_PHASE_DECIDED
   };
   REDLOCK_ASSERT(phases[list] >> lock->phase & 1);
   REDLOCK_ASSERT(list > RL_LIST_QUEUED || lock->urgent == (list == RL_LIST_URGENT));
   REDLOCK_ASSERT(!lock->kept || lock->urgent);
-  REDLOCK_ASSERT(!lock->kept || (lock->deadline_ms && lock->task == RL_TASK_EXTEND) ||
-                 lock->task == RL_TASK_ABANDON);
-  REDLOCK_ASSERT(lock->wake_mode <= RL_WAKE_PUSH &&
-                 (lock->attempts || lock->wake_mode == RL_WAKE_POLL));
+  REDLOCK_ASSERT(!lock->kept || (lock->deadline_ms && lock->task == RL_TASK_EXTEND));
+  REDLOCK_ASSERT(lock->attempts || !lock->tracks);
 }
 
 /* I1 to I6: each lock in its list; returns how many rounds are open, and counts reserved slots. */
@@ -43,6 +51,7 @@ static uint32_t rl_check_locks(redlock *rl, uint32_t *reserved) {
       REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
       rl_check_lock(lock, i);
       rl_check_grant(rl, lock);
+      rl_check_slot(lock);
       *reserved += lock->has_reserved_slot;
       if (lock->phase != RL_PHASE_VOTING) continue;
       rounds++;
@@ -63,6 +72,7 @@ static void rl_check_ring(redlock *rl) {
     const rl_command *c = rl_command_at(rl, place);
     rounds -= c->lock != NULL;
     REDLOCK_ASSERT(!(c->unsent_to & c->awaited_from));
+    REDLOCK_ASSERT(c->lock || c->kind == RL_TASK_RELEASE || !c->unsent_to);
   }
   REDLOCK_ASSERT(rounds == 0);
 }

@@ -14,11 +14,11 @@
 #if defined(__x86_64__) && defined(__LP64__) && !defined(REDLOCK_NO_FENCING) && \
     !defined(ANY_SIZE) /* a planted bug may change one */
 #define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
-SIZE_IS(redlock_lock, 208);
+SIZE_IS(redlock_lock, 200);
 SIZE_IS(rl_command, 104);
 SIZE_IS(rl_parser, 24);
 SIZE_IS(rl_server, 144);
-SIZE_IS(redlock, 712 + RING * sizeof(rl_command));
+SIZE_IS(redlock, 696 + RING * sizeof(rl_command));
 #endif
 
 static struct {
@@ -99,7 +99,7 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
   int i;
   put_time(w->last_start_ms, now, 0);
   put16(within(now32 - w->began_ms, 0, 4000));
-  if (k->wake_mode || w->first_woken_ms) {
+  if (k->tracks || w->first_woken_ms) {
     put16(w->first_woken_ms ? 1 + within(now32 - w->first_woken_ms, 0, 30000) : 0);
     put16(within(now32 - w->attempt_end_ms, 0, 2000));
     put16(within(w->holder_age, 0, 30000));
@@ -114,11 +114,11 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
 static void put_operation(const redlock_lock *k, int64_t now) {
   int e;
   put8(k->last_result);
-  put8((int)k->operation | k->wake_mode << 4 | k->lingers << 7);
+  put8((int)k->operation | k->tracks << 4 | k->lingers << 7);
   put8((int)k->status);
   put8(k->maybe_set);
   put8(k->maybe_free);
-  if (k->phase == RL_PHASE_VOTING || k->phase == RL_PHASE_DECIDED || k->wake_mode)
+  if (k->phase == RL_PHASE_VOTING || k->phase == RL_PHASE_DECIDED || k->tracks)
     for (e = 0; e < cfg.servers; e++) put8((int)k->votes[e]);
   put16((int)k->round_ttl_ms);
   put8((int)within(k->attempts, 0, 33));
@@ -130,19 +130,6 @@ static void put_operation(const redlock_lock *k, int64_t now) {
 
 /* A place in the ring, from the oldest command that lives. */
 static void put_place(uint32_t place, uint32_t head) { put8((int)((place - head) & (RING - 1))); }
-
-/* What is still of use of a SET that servers were not sent (R29). */
-static int dropped_of(const rl_command *k) {
-  return cfg.max_ttl && k->kind == RL_TASK_SET ? k->dropped : 0;
-}
-
-/* Where the SET stands, if there are servers that have not been sent it. */
-static void put_unsent_set(redlock *rl, const redlock_lock *lock, uint32_t head) {
-  const rl_command *set = rl_command_at(rl, lock->set_place);
-  if (lock->set_place - rl->ring_head >= rl_ring_count(rl) || !(set->unsent_to | dropped_of(set)))
-    put8(RING);
-  else put_place(lock->set_place, head);
-}
 
 static void put_lock(int c, int l, uint32_t head) {
   const redlock_lock *k = &W.side[c].lock[l];
@@ -162,10 +149,9 @@ static void put_lock(int c, int l, uint32_t head) {
   put_time(k->deadline_ms ? k->deadline_ms : INT64_MAX, now, 0);
   put16((int)k->longest_ttl_ms);
   if (k->ever_granted && cfg.max_hold) put_time(k->is.hold.grant_t1_ms, now, 2000);
-  if (k->deadline_ms && cfg.max_ttl) put8(k->is.hold.answered_by | k->maybe_set << 4);
+  if (k->deadline_ms) put8((cfg.max_ttl ? k->is.hold.answered_by : 0) | k->maybe_set << 4);
   put_token(k->token);
   if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, 0);
-  put_unsent_set(&W.side[c].rl, k, head);
   put8(k->age_size);
   for (i = 0; i < k->age_size; i++) put8(k->age[i]);
   if (k->phase == RL_PHASE_IDLE) return;
@@ -182,7 +168,7 @@ static void put_list(int c, const rl_link *list) {
 /* ---- The ring and the connections ------------------------------------------------------------ */
 
 static int is_of_use(const rl_command *k) {
-  return k->lock || k->unsent_to || k->awaited_from || dropped_of(k);
+  return k->lock || k->unsent_to || k->awaited_from;
 }
 
 static int is_dead_command(redlock *rl, uint32_t place) {
@@ -198,10 +184,11 @@ static void put_command(int c, const rl_command *k) {
   const char *value = k->args + 12; /* "$1\r\nr\r\n$20\r\n" */
   put8(k->kind | k->form << 2 | (k->lock ? 1 + (int)(k->lock - W.side[c].lock) : 0) << 4);
   put8(k->unsent_to | k->awaited_from << 4);
-  if (cfg.max_ttl) put8(dropped_of(k));
   if (!is_of_use(k)) return;
+  if (k->kind == RL_TASK_EXTEND) put8(k->sets_at & ((1 << cfg.servers) - 1));
   put_time(k->t1_ms, clock_of(c), 200);
   put16((int)k->ttl_ms);
+  put16((int)k->longest_ttl_ms);
   put8(k->args[4]);
   put_raw_value(value, k->age_size);
   if (k->kind != RL_TASK_SET) return;

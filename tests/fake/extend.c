@@ -105,13 +105,16 @@ TEST(max_hold_bounds_all_extensions) { /* R20 */
   CHECK(redlock_remaining_ms(&rl, &lock) > 0); /* it stands until its deadline */
 }
 
-/* It took no bytes while a quorum decided. */
-TEST(a_slow_server_is_extended_too) { /* R18 */
+/* It took no bytes while a quorum decided: what is decided is not sent, and the next one is. */
+TEST(a_slow_server_is_extended_by_the_next_one) { /* R12 R18 */
   world_with_lock(3, 1000);
   run_for(500);
   fake.server[2].socket_room = 0;
   CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
   fake.server[2].socket_room = SIZE_MAX;
+  run_for(5);
+  CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 0);
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_OK);
   run_for(5);
   CHECK(fake_pttl(&fake, 2, "r") > 900);
 }
@@ -147,6 +150,6 @@ TEST(an_extension_that_lapses_in_the_queue_is_expired) { /* R1 R19 */
   CHECK_EQ(handed_count, 1);
   CHECK(handed[0] == second && second->status == REDLOCK_EXPIRED);
   CHECK_EQ(redlock_remaining_ms(&rl, second), 0);
-  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3); /* everywhere */
+  CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3); /* where it may be */
   CHECK_EQ(fake_live_keys(&fake), 4);
 }

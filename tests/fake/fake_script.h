@@ -197,9 +197,9 @@ static inline int fake_told_missing(const struct fake_command *since,
   return 0;
 }
 
-/* True when that server ran no two SETs with one value (R12); or, may_restore, none without a
-   reason (R29): a new life, or that the value was not set there, or is not there any more. */
-static inline int fake_no_set_twice_at(const struct fake *f, int server, int may_restore) {
+/* True when that server ran no two SETs with one value (R12) without a reason (R29): that the first
+   has set nothing; or, with max_ttl_ms, a new life, or that it is not there any more. */
+static inline int fake_no_set_twice_at(const struct fake *f, int server, int max_ttl) {
   size_t i, k;
   for (i = 0; i < f->logged; i++) {
     const struct fake_command *a = &f->log[i];
@@ -207,17 +207,17 @@ static inline int fake_no_set_twice_at(const struct fake *f, int server, int may
       const struct fake_command *b = &f->log[k];
       if (b->kind != FAKE_SET || b->server != server) continue;
       if (!fake_text_same(&a->value, &b->value)) continue;
-      if (!may_restore || (a->life == b->life && fake_sets(b) && !fake_told_missing(b, a)))
-        return 0;
+      if (!fake_sets(b)) continue;
+      if (!max_ttl || (a->life == b->life && !fake_told_missing(b, a))) return 0;
     }
   }
   return 1;
 }
 
-static inline int fake_no_set_twice(const struct fake *f, int may_restore) {
+static inline int fake_no_set_twice(const struct fake *f, int max_ttl) {
   int i;
   for (i = 0; i < f->servers; i++)
-    if (!fake_no_set_twice_at(f, i, may_restore)) return 0;
+    if (!fake_no_set_twice_at(f, i, max_ttl)) return 0;
   return 1;
 }
 

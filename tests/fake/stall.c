@@ -83,12 +83,14 @@ TEST(a_late_set_is_undone_though_a_clock_failed) { /* R13 R7 */
   end_without_a_key();
 }
 
-/* It was not connected yet when the others granted the lock. */
-TEST(a_set_that_left_behind_the_grant_is_undone_too) { /* R13 R7 */
+/* It was not connected yet when the others granted the lock, and is given the value later. */
+TEST(a_set_that_left_with_an_extension_is_undone_too) { /* R13 R7 */
   prepare(3);
   fake.server[2].connect_ms = 20;
   freeze(2, 2);
   ready_and_hold(60000);
+  run_for(30);
+  CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_OK);
   run_for(3 * SERVER_TIMEOUT);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   thaw(2, 2);

@@ -39,7 +39,7 @@ void as_long_again_never_overflows(void) { /* R6 */
   static redlock_lock lock;
   read_clock(&rl);
   lock.t1_ms = earlier(&rl);
-  lock.wake_mode = any(u8);
+  lock.tracks = any(u8);
   lock.timer_ms = earlier(&rl) + any(u32);
   if (!rl_defer_failure(&rl, &lock, any(int))) return;
   prove(lock.timer_ms > rl.now_ms && rl.timer_ms <= lock.timer_ms);
@@ -87,6 +87,7 @@ void a_server_is_never_taken_for_older(void) {
 void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   static redlock rl;
   rl_server *s = rl.server;
+  redlock_lock lock;
   rl_command c;
   int64_t due;
   read_clock(&rl);
@@ -96,13 +97,16 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   s->outstanding = any(u32);
   s->at.give_up_ms = earlier(&rl) + any(u32);
   s->timed_since_ms = earlier(&rl);
+  s->bit = c.unsent_to = 1;
   c.t1_ms = earlier(&rl);
-  c.ttl_ms = any(u32);
-  c.kind = any(u8);
-  c.lock = NULL;
-  prove(rl_send_expiry_ms(&rl, &c) >= c.t1_ms && rl_send_expiry_ms(&rl, &c) <= c.t1_ms + c.ttl_ms);
+  c.longest_ttl_ms = any(u32);
+  c.sets_at = 0;
+  c.lock = NULL; /* it is a release */
+  if (rl_must_send(&rl, s, &c))
+    prove(s->state == RL_STATE_READY || rl.now_ms - c.t1_ms < c.longest_ttl_ms);
+  c.lock = &lock;
   rl_on_set_sent(s, &c, rl_read_clock_forward(&rl));
-  prove(s->at.give_up_ms >= c.t1_ms + c.ttl_ms);
+  prove(s->at.give_up_ms >= c.t1_ms + c.longest_ttl_ms);
   due = rl_server_timer_ms(&rl, s);
   prove(due >= 0);
   reaches(due == INT64_MAX);

@@ -77,7 +77,7 @@ void the_longest_command_fits(void) {
   uint8_t kind = any(u8);
   given(kind <= RL_TASK_RELEASE);
   lock.adopts = any(u8) & 1;
-  lock.wake_mode = any(u8);
+  lock.tracks = any(u8);
   lock.age_size = any(u8) & 1 ? sizeof lock.age : 0;
   lock.resource_size = any(u16);
   given(lock.resource_size >= 1 && lock.resource_size <= REDLOCK_MAX_RESOURCE);
@@ -136,18 +136,22 @@ static size_t end_of_command(const char *at, size_t size, int *words) {
 #ifndef FORM
 #define FORM RL_RELEASE_SCRIPT
 #endif
+#ifndef RESTORES
+#define RESTORES 0
+#endif
 #ifndef WORDS
 #define WORDS 6
 #endif
 void a_command_reads_back(void) {
   char message[700];
   rl_writer w = {message, 0, sizeof message, 0};
+  rl_server s = {.bit = 1};
   rl_command *c;
   int words = 0, i;
   for (i = 0; i < REDLOCK_MAX_RESOURCE; i++) lock.resource[i] = any(char);
   for (i = 0; i < RL_VALUE_BYTES; i++) lock.value[i] = any(char);
   lock.resource_size = 12;
-  lock.wake_mode = ARMED;
+  lock.tracks = ARMED;
   lock.adopts = ADOPTS;
   lock.age_size = TOLD ? sizeof lock.age : 0;
   lock.longest_ttl_ms = lock.round_ttl_ms = UINT32_MAX;
@@ -155,7 +159,9 @@ void a_command_reads_back(void) {
   rl.options.max_ttl_ms = UINT32_MAX;
   c = encoded(KIND);
   c->token = UINT64_MAX;
-  rl_put_command(&w, &rl, c, FORM);
+  s.release_form = FORM;
+  if (RESTORES) c->sets_at = s.bit;
+  rl_put_command(&w, &rl, c, rl_form_for(c, &s));
   prove(w.total <= sizeof message);
   prove(end_of_command(message, w.total, &words) == w.total && words == WORDS);
   for (i = 0; ADOPTS && i < RL_VALUE_BYTES; i++) /* its last word */

@@ -254,7 +254,7 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   if ((v->sent >> server & 1) && v->set_life[server] == s->incarnation && !has_alias() &&
       !W.odds[F_CLIENT_STEP])
     violation("R12: the SET of value %ld is sent to server %d twice in one life", index, server);
-  if ((v->sent >> server & 1) && !W.cfg.quarantine_ms && !has_alias())
+  if ((v->sent >> server & 1) && v->set_life[server] >= 0 && !W.cfg.quarantine_ms && !has_alias())
     violation("R29: without max_ttl_ms the SET of value %ld is sent to server %d again", index,
               server);
   if (v->state == V_OVER && v->over < W.now && v->sent == 0)
