@@ -31,6 +31,13 @@ static void on_signal(int number) {
   errno = saved;
 }
 
+static volatile sig_atomic_t continued;
+
+static void on_continue(int number) {
+  continued = 1;
+  on_signal(number);
+}
+
 static void set_action(int number, void (*handler)(int)) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
@@ -64,12 +71,17 @@ static void ignore_signals(void) {
   }
 }
 
-/* A process may be started with all signals blocked; then COMMAND's end would not be heard of. */
-static void unblock_children(void) {
-  sigset_t children;
-  (void)sigemptyset(&children);
-  (void)sigaddset(&children, SIGCHLD);
-  (void)sigprocmask(SIG_UNBLOCK, &children, &old_mask);
+/* A process may be started with all signals blocked; then COMMAND's end would not be heard of, nor
+   what is to be passed on. */
+static void unblock_signals(void) {
+  sigset_t heard;
+  int i;
+  (void)sigemptyset(&heard);
+  (void)sigaddset(&heard, SIGCHLD);
+  (void)sigaddset(&heard, SIGTSTP);
+  (void)sigaddset(&heard, SIGCONT);
+  for (i = 0; i < HANDED_ON; i++) (void)sigaddset(&heard, handed_on[i]);
+  (void)sigprocmask(SIG_UNBLOCK, &heard, &old_mask);
 }
 
 static void open_signal_pipe(void) {
@@ -102,8 +114,8 @@ void catch_signals(void) {
   ignore_signals();
   open_signal_pipe();
   set_action(SIGCHLD, on_signal);
-  unblock_children();
   for (i = 0; i < HANDED_ON; i++) catch_signal(handed_on[i]);
+  unblock_signals();
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -115,6 +127,8 @@ static struct run {
   int killed;
   int paused;         /* it was, from the terminal, until just now */
   int foreign;        /* a part of COMMAND may not be signalled, and that is told */
+  int told_to_stop;   /* by a SIGTSTP that was passed on */
+  int refused;        /* the terminal, which nobody can give to it */
   int64_t kill_at_ms;
   int64_t since_ms;   /* when the lock was granted, or a little later */
   int64_t end_ms;     /* when --max-hold is over */
@@ -147,6 +161,7 @@ static void reset_signals(void) {
   }
   set_action(SIGCHLD, SIG_DFL);
   set_action(SIGTSTP, SIG_DFL);
+  set_action(SIGCONT, SIG_DFL);
 }
 
 /* The list in use, without its passwords; returns its end. */
@@ -241,6 +256,7 @@ static void start_command(void) {
   sigset_t all, mask;
   pid_t parent = getpid();
   catch_signal(SIGTSTP);
+  set_action(SIGCONT, on_continue);
   (void)sigfillset(&all);
   (void)sigprocmask(SIG_BLOCK, &all, &mask);
   run.child = fork();
@@ -266,7 +282,10 @@ static void move_terminal(pid_t source, pid_t target) {
   if (owns_terminal(source)) (void)tcsetpgrp(run.tty, target);
 }
 
+/* With a terminal, continue_command is what continues COMMAND. */
 static void pass_on(int number) {
+  if (number == SIGCONT && run.tty >= 0) return;
+  if (number == SIGTSTP) run.told_to_stop = 1;
   if (signal_command(number)) SAY_MORE("passed signal %d on to COMMAND", number);
 }
 
@@ -283,16 +302,18 @@ static int pass_on_waiting(void) {
 /* COMMAND was stopped from the terminal, so the shell expects its whole job to stop, and a redlock
    around this one must see the same cause. The lock is not extended meanwhile; continue_command
    looks at it first. In a group that no shell controls the kernel ignores this signal, and we go on
-   at once. */
-static void stop_with_command(int number) {
+   at once. Returns whether we were stopped. */
+static int stop_with_command(int number) {
   struct sigaction old;
   move_terminal(run.child, getpgrp());
   (void)pass_on_waiting();
   (void)sigaction(number, NULL, &old);
   set_action(number, SIG_DFL);
+  continued = 0;
   (void)kill(0, number);
   (void)sigaction(number, &old, NULL);
-  run.paused = 1;
+  run.paused = continued;
+  return continued;
 }
 
 static void guard_lock(void);
@@ -302,17 +323,31 @@ static void guard_lock(void);
 static void continue_command(void) {
   int stops;
   guard_lock();
-  run.paused = 0;
+  run.paused = run.told_to_stop = 0;
   stops = pass_on_waiting();
   (void)signal_command(SIGCONT);
   if (stops && !run.stopping) pass_on(SIGTSTP);
 }
 
+/* The kernel hangs up on those who are stopped when the last shell that could continue them goes.
+   Who does not end by that stays stopped, or it would ask again at once. */
+static void refuse_terminal(void) {
+  if (run.refused++) return;
+  say("COMMAND wants the terminal, and no shell is left to give it: it gets SIGHUP");
+  (void)signal_command(SIGHUP);
+  (void)signal_command(SIGCONT);
+}
+
+/* Some programs stop themselves when they are told to. */
 static void on_command_stopped(int number) {
   int wants = number == SIGTTIN || number == SIGTTOU;
   int had = owns_terminal(run.child);
+  if (number == SIGSTOP && (had || run.told_to_stop)) number = SIGTSTP;
   if (run.tty < 0 || (!wants && number != SIGTSTP)) return; /* a debugger or a person did it */
-  if (!wants || !owns_terminal(getpgrp())) stop_with_command(number);
+  if ((!wants || !owns_terminal(getpgrp())) && !stop_with_command(number) && wants) {
+    refuse_terminal();
+    return;
+  }
   if (wants || had) move_terminal(getpgrp(), run.child);
   continue_command();
 }

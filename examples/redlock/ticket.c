@@ -93,6 +93,19 @@ void remove_ticket_file(void) {
   if (strcmp(text, ticket) == 0) (void)unlink(set.ticket_file);
 }
 
+/* Not every folder can be read, or synced. */
+static int sync_folder(void) {
+  char path[4096];
+  const char *slash = strrchr(set.ticket_file, '/');
+  int size = slash ? (int)(slash - set.ticket_file) + 1 : 0, fd, failed;
+  (void)snprintf(path, sizeof path, "%.*s.", size, set.ticket_file);
+  fd = open(path, O_RDONLY | O_CLOEXEC);
+  failed = fd >= 0 && fsync(fd) != 0 && errno == EIO;
+  if (fd >= 0) (void)close(fd);
+  if (failed) errno = EIO;
+  return !failed;
+}
+
 /* The old ticket or the new one is there, whole, whatever happens; and nobody else can read it. */
 static int write_file(void) {
   char path[4096];
@@ -107,7 +120,7 @@ static int write_file(void) {
   good = write(fd, ticket, size) == (ssize_t)size && fsync(fd) == 0;
   good = close(fd) == 0 && good && rename(path, set.ticket_file) == 0;
   if (!good) (void)unlink(path);
-  return good;
+  return good && sync_folder();
 }
 
 static int hand_out(void) {

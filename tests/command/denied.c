@@ -48,6 +48,14 @@ TEST(a_name_of_several_servers_is_told) { /* R5 */
                REFUSING "names $redlock -s locks.example:7001 %s", uses[i]);
 }
 
+/* A ticket that a crash takes away is none. */
+TEST(a_folder_that_cannot_be_synced_is_told) {
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  CHECK_SAYS("cannot write the ticket of lock 'job': Input/output error; the lock is released", 123,
+             REFUSING "folder $redlock --take --ticket-file $work/ticket job");
+  CHECK(is_released("job"));
+}
+
 /* R1: one server's answer makes the quorum; from a second one it would not come in time. */
 TEST(an_answer_that_comes_too_late_is_told) {
   if (cannot_refuse()) SKIP("no library can be loaded first");

@@ -131,6 +131,12 @@ TEST(stopped_jobs_lose_the_lock) {
   CHECK(told("said", "lock 'job' is lost: it ran out while the job was stopped (^Z)"));
 }
 
+/* SIGSTOP is no stop from the terminal, but what ^Z made of it is. */
+TEST(programs_that_stop_themselves_go_on) {
+  stop_and_continue("-t 20s", "trap \"kill -STOP $$\" TSTP; until test -f $work/continue; do :; "
+                    "done; exit 8", 100, "", 8);
+}
+
 /* A line that ends by itself, and in which the shell sees no job stopped. */
 static void check_line(const char *line, int expected) {
   pid_t pid = start_shell(line);
@@ -148,6 +154,17 @@ TEST(two_locks_give_command_the_terminal) {
 /* A pager beside us in a pipeline that reads from the background stops its whole process group. */
 TEST(a_pager_stops_no_guard) {
   check_line("exec $redlock job -- sh -c 'kill -TTIN $PPID; kill -TTOU $PPID; exit 5'", 5);
+}
+
+/* In the background, when the shell that put it there is gone. */
+TEST(a_terminal_that_nobody_gives_is_not_asked_for_again_and_again) {
+  pid_t pid = start_shell("set -m; sh -c '$redlock -v -t 20s job -- cat /dev/tty 2>$work/said & ' & "
+                          "wait; until test -e $work/end; do sleep 0.02; done");
+  if (pid < 0) SKIP("no pseudo terminal");
+  await_words("said", "COMMAND wants the terminal, and no shell is left to give it");
+  await_words("said", "released lock 'job'");
+  let_it_end();
+  CHECK_EQ(shell_ends(pid), 0);
 }
 
 /* One that nobody reads, until `master` is read. */

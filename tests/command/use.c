@@ -85,6 +85,29 @@ TEST(blocked_signals_hide_no_end) {
                       "$self blocked $redlock job -- %s | cmp - $work/before", mask, mask);
 }
 
+/* Before COMMAND runs and while it does. */
+TEST(blocked_signals_still_end_it) {
+  pid_t waiter, holder = start("exec $self blocked $redlock job -- " DEAF);
+  CHECK(await_file("runs"));
+  waiter = start_line("exec $self blocked $redlock -v job -- true", "waiter");
+  await_words("waiter", "UTC: it is taken\n");
+  terminate(waiter);
+  kill(holder, SIGTERM);
+  let_it_end();
+  CHECK_EQ(end_of(holder), 0);
+}
+
+/* As where no shell is in control: in a session of its own, which has none. */
+TEST(a_stop_without_a_terminal_is_undone) {
+  pid_t pid = start("exec $self alone $redlock -v job -- sh -c 'touch $work/runs; " UNTIL_END "'");
+  CHECK(await_file("runs"));
+  kill(pid, SIGTSTP);
+  await_words("background", "passed signal ");
+  kill(pid, SIGCONT);
+  let_it_end();
+  check_ends(pid, 0, "released lock");
+}
+
 /* ---- when there is no lock ---- */
 
 TEST(a_lock_that_is_taken_is_told) {
@@ -329,7 +352,14 @@ TEST(a_status_needs_info_and_locks_do_not) {
   CHECK(!says("NOPERM"));
 }
 
+static int become_alone(char **program) {
+  setsid();
+  execvp(*program, program);
+  return 127;
+}
+
 int main(int argc, char **argv) {
+  if (argc > 2 && strcmp(argv[1], "alone") == 0) return become_alone(argv + 2);
   if (argc > 2 && strcmp(argv[1], "blocked") == 0) return become_blocked(argv + 2);
   return command_main(argc, argv, 5);
 }

@@ -1,6 +1,6 @@
 /* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random", "memory",
  * "tls", "names" (each has three addresses) or "speed" (an hour passes with its second OK, a SET's:
- * the first is the handshake's); if REFUSE_FROM names a file, once that is there. */
+ * the first is the handshake's) or "folder" (to sync one); if REFUSE_FROM names a file, once that is there. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +34,13 @@ ssize_t recv(int fd, void *data, size_t size, int flags) {
   for (i = 0; i + 5 <= got && refuses("speed"); i++)
     if (memcmp((char *)data + i, "+OK\r\n", 5) == 0) oks++;
   return got;
+}
+
+int fsync(int fd) {
+  struct stat file;
+  int fails = refuses("folder") && fstat(fd, &file) == 0 && S_ISDIR(file.st_mode);
+  if (fails) errno = EIO;
+  return fails ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
 ssize_t getrandom(void *data, size_t size, unsigned flags) {
