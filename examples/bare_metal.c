@@ -16,7 +16,8 @@
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 
-#ifdef __ZEPHYR__ /* raise CONFIG_NET_SOCKETS_POLL_MAX to the number of servers */
+#ifdef __ZEPHYR__ /* raise CONFIG_ZVFS_POLL_MAX (before 4.0: CONFIG_NET_SOCKETS_POLL_MAX) to the
+                     number of servers */
 #include <errno.h>
 #include <fcntl.h>
 #include <zephyr/kernel.h>

@@ -34,6 +34,7 @@ public:
     lock_.swap(from.lock_);
     return *this;
   }
+  // Swallows EXPIRED: to know whether all of the work was done under the lock, call release().
   ~redlock_guard() {
     if (lock_) release(); // else redlock_server_error(client, -1) would no longer say what it did
   }
@@ -54,7 +55,8 @@ public:
     return redlock_extend(client_, lock_.get(), ttl_ms);
   }
 
-  // Before the scope ends. EXPIRED: the work took longer than the lock was ours.
+  // Before the scope ends: what std::unique_lock calls unlock(). (Its own release() forgets the
+  // mutex, and leaves it locked.) EXPIRED: the work took longer than the lock was ours.
   redlock_status release() noexcept { return redlock_release(client_, lock_.get()); }
 
   redlock_lock *get() const noexcept { return lock_.get(); } // for redlock_keep, and its token

@@ -17,9 +17,13 @@ enum { TTL_MS = 10000 };
 
 static const char *list;
 
-static int explain(const redlock *rl, redlock_status status) {
-  fprintf(stderr, "%s\n", redlock_strerror(status));
-  if (status == REDLOCK_INVALID) fprintf(stderr, "  %s\n", redlock_server_error(rl, -1));
+/* Why a call failed: on this side (-1), and on each server that has something to say. */
+static int explain(const redlock *rl, const char *what, redlock_status status) {
+  const char *error;
+  int i;
+  fprintf(stderr, "%s: %s\n", what, redlock_strerror(status));
+  for (i = -1; (error = redlock_server_error(rl, i)) != NULL; i++)
+    if (*error) fprintf(stderr, "  server %d: %s\n", i, error);
   return 1;
 }
 
@@ -34,7 +38,7 @@ static int give(int to) {
   if (status == REDLOCK_OK) {
     puts("first: takes the lock, begins the work, hands it over");
     sent = write(to, lock.value, sizeof lock.value);
-  } else explain(&rl, status);
+  } else explain(&rl, "acquire", status);
   redlock_close(&rl);
   return sent != sizeof lock.value;
 }
@@ -45,7 +49,7 @@ static int come_late(const char ticket[20]) {
   redlock_lock lock;
   redlock_status status;
   status = redlock_init(&rl, list, NULL);
-  if (status != REDLOCK_OK) return explain(&rl, status);
+  if (status != REDLOCK_OK) return explain(&rl, "init", status);
   status = redlock_adopt(&rl, &lock, "job:42", TTL_MS, ticket);
   printf("third: has the same ticket: %s\n", redlock_strerror(status));
   redlock_close(&rl);
@@ -74,7 +78,7 @@ static int adopt(const char ticket[20]) {
   redlock_status status;
   int failed = 1;
   status = redlock_init(&rl, list, NULL);
-  if (status != REDLOCK_OK) return explain(&rl, status);
+  if (status != REDLOCK_OK) return explain(&rl, "init", status);
   status = redlock_adopt(&rl, &lock, "job:42", TTL_MS, ticket);
   printf("second: adopts it: %s\n", redlock_strerror(status));
   if (status == REDLOCK_OK) {

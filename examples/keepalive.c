@@ -41,13 +41,12 @@ static int work(redlock *rl, redlock_lock *lock) {
   return piece;
 }
 
+/* Why a call failed: on this side (-1), and on each server that has something to say. */
 static int explain(const redlock *rl, const char *what, redlock_status status) {
   const char *error;
   int i;
   fprintf(stderr, "%s: %s\n", what, redlock_strerror(status));
-  error = redlock_server_error(rl, -1); /* on this side */
-  if (*error) fprintf(stderr, "  %s\n", error);
-  for (i = 0; (error = redlock_server_error(rl, i)) != NULL; i++)
+  for (i = -1; (error = redlock_server_error(rl, i)) != NULL; i++)
     if (*error) fprintf(stderr, "  server %d: %s\n", i, error);
   return 1;
 }

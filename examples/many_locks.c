@@ -28,6 +28,7 @@ static struct {
   long started, wanted; /* acquires so far, and in all */
   long in_flight;
   long granted, refused;
+  redlock_status refusal; /* the last one */
 } count;
 
 /* ---- epoll ----------------------------------------------------------------------------------- */
@@ -89,7 +90,7 @@ static void start_next(redlock_lock *lock) {
     count.in_flight++;
   } else {
     count.refused++;
-    fprintf(stderr, "%s: %s\n", resource, redlock_server_error(&client, -1));
+    count.refusal = status;
   }
 }
 
@@ -105,6 +106,7 @@ static void on_decided(redlock_lock *lock) {
     }
   } else if (lock->operation == REDLOCK_ACQUIRE) {
     count.refused++;
+    count.refusal = lock->status;
     if (lock->status == REDLOCK_NO_QUORUM && count.granted == 0)
       count.wanted = count.started; /* there was never a quorum: see lock->votes */
   }
@@ -123,12 +125,14 @@ static void run(void) {
   }
 }
 
-static void explain(void) {
-  const char *error = redlock_server_error(&client, -1); /* on this side */
+/* Why a call failed: on this side (-1), and on each server that has something to say. */
+static int explain(const redlock *rl, const char *what, redlock_status status) {
+  const char *error;
   int i;
-  if (*error) fprintf(stderr, "  %s\n", error);
-  for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++)
+  fprintf(stderr, "%s: %s\n", what, redlock_strerror(status));
+  for (i = -1; (error = redlock_server_error(rl, i)) != NULL; i++)
     if (*error) fprintf(stderr, "  server %d: %s\n", i, error);
+  return 1;
 }
 
 int main(int argc, char **argv) {
@@ -140,14 +144,11 @@ int main(int argc, char **argv) {
   options.closing = on_closing;
   if (!servers) servers = "127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381";
   status = redlock_init(&client, servers, &options);
-  if (status != REDLOCK_OK || epoll_fd < 0) {
-    fprintf(stderr, "init: %s\n", redlock_strerror(status));
-    explain();
-    return 1;
-  }
+  if (epoll_fd < 0) return perror("epoll_create1"), 1;
+  if (status != REDLOCK_OK) return explain(&client, "init", status);
   run();
   printf("%ld granted and released, %ld refused\n", count.granted, count.refused);
-  if (count.refused) explain();
+  if (count.refused) (void)explain(&client, "the last refusal", count.refusal);
   redlock_close(&client);
   (void)close(epoll_fd);
   return count.refused != 0;

@@ -17,13 +17,12 @@
 static tls t;
 static redlock client;
 
-static int explain(redlock_status status) {
+/* Why a call failed: on this side (-1), and on each server that has something to say. */
+static int explain(const redlock *rl, const char *what, redlock_status status) {
   const char *error;
   int i;
-  fprintf(stderr, "%s\n", redlock_strerror(status));
-  error = redlock_server_error(&client, -1); /* on this side */
-  if (*error) fprintf(stderr, "  %s\n", error);
-  for (i = 0; (error = redlock_server_error(&client, i)) != NULL; i++)
+  fprintf(stderr, "%s: %s\n", what, redlock_strerror(status));
+  for (i = -1; (error = redlock_server_error(rl, i)) != NULL; i++)
     if (*error) fprintf(stderr, "  server %d: %s\n", i, error);
   return 1;
 }
@@ -43,9 +42,9 @@ static int run(const char *servers) {
   options.tls = &t.layer;
   options.server_timeout_ms = 1000; /* a handshake takes two round trips, and arithmetic */
   status = redlock_init(&client, servers, &options);
-  if (status != REDLOCK_OK) return explain(status);
+  if (status != REDLOCK_OK) return explain(&client, "init", status);
   status = redlock_acquire(&client, &lock, "invoice:42", 10000, 3000);
-  if (status != REDLOCK_OK) return explain(status);
+  if (status != REDLOCK_OK) return explain(&client, "acquire", status);
   printf("held for %d ms\n", (int)redlock_remaining_ms(&client, &lock));
   (void)redlock_release(&client, &lock);
   return 0;

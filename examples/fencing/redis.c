@@ -1,29 +1,27 @@
 /* redis.c: adds to a total in a Redis server under a lock, and that server refuses a holder whose
  * lock has gone to another one. Copy from here.
  *
- *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I../.. redis.c -o redis
+ *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I../.. redis.c -lhiredis -o redis
  *   ./redis 10.0.0.1,10.0.0.2,10.0.0.3 10.0.0.9 6379 10
  *
  * The storage, 10.0.0.9 here, is one master of its own. It keeps tokens for as long as it keeps
  * data: what it may lose, it loses together.
  *
- * It reads the total, then waits for Enter: that is the work. Leave it there for more than a
- * second, run it in a second terminal too, and then press Enter here: it is refused, for the
+ * It reads the total, then waits for Enter: that is the work. Leave it there for more than ten
+ * seconds, run it in a second terminal too, and then press Enter here: it is refused, for the
  * other's token is greater. With `unchecked` as a last argument it is not, and the other's addition
  * is lost. */
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 
-#include <netdb.h>
+#include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-/* As short as they may be, for the show: yours will be longer. Every client has the same
-   max_ttl_ms, and every server's clock is kept right by NTP, within an eighth of it. */
-enum { TTL_MS = 1000, MAX_TTL_MS = 1000, WAIT_MS = 10000 };
+/* Every client has the same max_ttl_ms, and every server's clock is kept right by NTP, within an
+   eighth of it. */
+enum { TTL_MS = 10000, MAX_TTL_MS = 300000, WAIT_MS = 30000 };
 enum { ADDED, FAILED, REFUSED };
 
 static int unchecked;
@@ -41,74 +39,40 @@ static const char script[] =
 static const char unchecked_script[] =
     "if ARGV[2] then redis.call('set', KEYS[1], ARGV[2]) end "
     "return redis.call('get', KEYS[1]) or '0'";
+#define EVAL "EVAL %s 2 invoice:42:total invoice:42:token" /* token [total] */
 
 static void fail(const char *what) {
   fprintf(stderr, "redis: %s\n", what);
   exit(FAILED);
 }
 
-struct storage {
-  FILE *to, *from; /* one connection */
-};
-
-static void open_storage(struct storage *db, const char *host, const char *port) {
-  struct addrinfo hints, *found;
-  int fd;
-  memset(&hints, 0, sizeof hints);
-  hints.ai_socktype = SOCK_STREAM;
-  if (getaddrinfo(host, port, &hints, &found)) fail("no such host");
-  fd = socket(found->ai_family, found->ai_socktype, 0);
-  if (fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen)) fail("no connection");
-  freeaddrinfo(found);
-  db->to = fdopen(fd, "w");
-  db->from = fdopen(dup(fd), "r");
-  if (!db->to || !db->from) fail("no memory");
-}
-
-static void close_storage(struct storage *db) {
-  fclose(db->to);
-  fclose(db->from);
-}
-
-static void send_word(FILE *to, const char *word) {
-  fprintf(to, "$%zu\r\n%s\r\n", strlen(word), word);
-}
-
-static void send_number(FILE *to, long long number) {
-  char text[24];
-  snprintf(text, sizeof text, "%lld", number);
-  send_word(to, text);
-}
-
-/* EVAL script 2 invoice:42:total invoice:42:token token [total] */
-static void send_script(FILE *to, uint64_t token, const long long *total) {
-  fprintf(to, "*%d\r\n", total ? 7 : 6);
-  send_word(to, "EVAL");
-  send_word(to, unchecked ? unchecked_script : script);
-  send_word(to, "2");
-  send_word(to, "invoice:42:total");
-  send_word(to, "invoice:42:token");
-  send_number(to, (long long)token);
-  if (total) send_number(to, *total);
-  fflush(to);
+static redisContext *open_storage(const char *host, int port) {
+  redisContext *db = redisConnect(host, port);
+  if (!db || db->err) fail(db ? db->errstr : "no memory");
+  return db;
 }
 
 /* What is stored then. 0 = refused. */
-static int ask(struct storage *db, uint64_t token, const long long *total, long long *stored) {
-  char line[64];
-  send_script(db->to, token, total);
-  if (!fgets(line, sizeof line, db->from)) fail("connection lost");
-  if (strcmp(line, "$-1\r\n") == 0) return 0;
-  if (line[0] != '$' || !fgets(line, sizeof line, db->from)) fail(line);
-  *stored = atoll(line);
-  return 1;
+static int ask(redisContext *db, uint64_t token, const long long *total, long long *stored) {
+  const char *which = unchecked ? unchecked_script : script;
+  unsigned long long number = token;
+  redisReply *reply;
+  int accepted;
+  if (total) reply = redisCommand(db, EVAL " %llu %lld", which, number, *total);
+  else reply = redisCommand(db, EVAL " %llu", which, number);
+  if (!reply) fail(db->errstr);
+  if (reply->type == REDIS_REPLY_ERROR) fail(reply->str);
+  accepted = reply->type == REDIS_REPLY_STRING;
+  if (accepted) *stored = atoll(reply->str);
+  freeReplyObject(reply);
+  return accepted;
 }
 
-static int read_total(struct storage *db, uint64_t token, long long *total) {
+static int read_total(redisContext *db, uint64_t token, long long *total) {
   return ask(db, token, NULL, total);
 }
 
-static int write_total(struct storage *db, uint64_t token, long long total) {
+static int write_total(redisContext *db, uint64_t token, long long total) {
   return ask(db, token, &total, &total);
 }
 
@@ -121,7 +85,7 @@ static void work(void) {
 
 /* A look at redlock_remaining_ms before the write would make a refusal rare, not impossible: the
    pause may come right behind it. */
-static int add(struct storage *db, uint64_t token, long long amount) {
+static int add(redisContext *db, uint64_t token, long long amount) {
   long long total;
   if (!read_total(db, token, &total)) return REFUSED;
   printf("token %llu, the total is %lld: press Enter\n", (unsigned long long)token, total);
@@ -133,7 +97,7 @@ static int add(struct storage *db, uint64_t token, long long amount) {
   return ADDED;
 }
 
-static int take_and_add(redlock *rl, struct storage *db, long long amount) {
+static int take_and_add(redlock *rl, redisContext *db, long long amount) {
   redlock_lock lock;
   redlock_status status = redlock_acquire(rl, &lock, "invoice:42", TTL_MS, WAIT_MS);
   int result;
@@ -150,7 +114,7 @@ static int take_and_add(redlock *rl, struct storage *db, long long amount) {
 int main(int argc, char **argv) {
   redlock_options options;
   redlock rl;
-  struct storage db;
+  redisContext *db;
   int result;
   if (argc < 5) {
     fprintf(stderr, "usage: redis SERVERS HOST PORT AMOUNT [unchecked]\n");
@@ -164,9 +128,9 @@ int main(int argc, char **argv) {
     fprintf(stderr, "init: %s\n", redlock_server_error(&rl, -1));
     return FAILED;
   }
-  open_storage(&db, argv[2], argv[3]);
-  result = take_and_add(&rl, &db, strtoll(argv[4], NULL, 10));
-  close_storage(&db);
+  db = open_storage(argv[2], atoi(argv[3]));
+  result = take_and_add(&rl, db, strtoll(argv[4], NULL, 10));
+  redisFree(db);
   redlock_close(&rl);
   return result;
 }

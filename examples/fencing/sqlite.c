@@ -4,8 +4,8 @@
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I../.. sqlite.c -lsqlite3 -o sqlite
  *   ./sqlite 10.0.0.1,10.0.0.2,10.0.0.3 invoices.db 10
  *
- * It reads the total, then waits for Enter: that is the work. Leave it there for more than a
- * second, run it in a second terminal too, and then press Enter here: it is refused, for the
+ * It reads the total, then waits for Enter: that is the work. Leave it there for more than ten
+ * seconds, run it in a second terminal too, and then press Enter here: it is refused, for the
  * other's token is greater. With `unchecked` as a last argument it is not, and the other's addition
  * is lost. */
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As short as they may be, for the show: yours will be longer. Every client has the same
-   max_ttl_ms, and every server's clock is kept right by NTP, within an eighth of it. */
-enum { TTL_MS = 1000, MAX_TTL_MS = 1000, WAIT_MS = 10000 };
+/* Every client has the same max_ttl_ms, and every server's clock is kept right by NTP, within an
+   eighth of it. */
+enum { TTL_MS = 10000, MAX_TTL_MS = 300000, WAIT_MS = 30000 };
 enum { ADDED, FAILED, REFUSED };
 
 static const char schema[] =

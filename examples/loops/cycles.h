@@ -1,19 +1,19 @@
 /* cycles.h: what the three examples do with their loop: a lock is taken, used and released, again
- * and again. In your program this is its own work; copy libuv.c, libevent.c or glib.c. */
+ * and again. In your program its own work stands here. */
 #ifndef CYCLES_H
 #define CYCLES_H
-
-#define REDLOCK_IMPLEMENTATION /* in one file of the program only */
-#include "redlock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { TTL_MS = 10000, WAIT_MS = 30000 };
 
-static redlock client;
 static redlock_lock lock; /* it must not move while the client has it */
 static long left, granted, refused;
+
+static void end_loop(void);
+
+static int is_done(void) { return left < 0; }
 
 static void start_next(void) {
   while (left-- > 0) {
@@ -29,11 +29,11 @@ static void on_decided(redlock_lock *l) {
   refused += l->operation == REDLOCK_ACQUIRE && !taken;
   if (taken) (void)redlock_start_release(&client, l); /* here the work would begin */
   else start_next();
+  if (is_done()) end_loop();
 }
 
-static int is_done(void) { return left < 0; }
-
-/* PROGRAM SERVERS CYCLES; closing is told of each descriptor that is about to be closed. */
+/* PROGRAM SERVERS CYCLES; closing is told of each descriptor that is about to be closed. Then the
+   first cycle is under way, unless none can be. */
 static int begin(int argc, char **argv, void (*closing)(void *ctx, int server, intptr_t fd)) {
   const char *servers = argc > 1 ? argv[1] : "127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381";
   redlock_options options = {0};

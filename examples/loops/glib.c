@@ -1,15 +1,21 @@
-/* glib.c: redlock.h in GLib's main loop, as a source of its own. Copy from here.
+/* glib.c: redlock.h in GLib's main loop, as a source. Copy what stands from here to here.
  *
  *   cc -I../.. glib.c $(pkg-config --cflags --libs glib-2.0) -o glib && ./glib host1,host2,host3 */
-#include "cycles.h"
+#define REDLOCK_IMPLEMENTATION /* in one file of the program only */
+#include "redlock.h"
+
+/* ---- from here: the client in the loop ------------------------------------------------------- */
+
 #include <glib.h>
 
-static GMainLoop *loop;
+static redlock client; /* redlock_init is yours, with options.closing = on_closing */
 static GSource *source;
 static struct {
   gpointer tag; /* a descriptor in the source; NULL = none */
   GIOCondition events;
 } watched[REDLOCK_MAX_SERVERS];
+
+static void on_decided(redlock_lock *l); /* yours: what a step has returned */
 
 /* A word from the client before it closes a descriptor: GLib must not watch it any more. */
 static void on_closing(void *ctx, int server, intptr_t fd) {
@@ -27,7 +33,7 @@ static void watch(const redlock_fd *want) {
   watched[want->server].events = events;
 }
 
-/* Asked before each poll: so nothing has to be told after a step. */
+/* Asked before each poll: so nothing has to be told after a step, or after a call of yours. */
 static gboolean prepare(GSource *s, gint *timeout) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   int64_t ms = redlock_timeout_ms(&client);
@@ -53,16 +59,28 @@ static gboolean check(GSource *s) {
 static gboolean dispatch(GSource *s, GSourceFunc callback, gpointer data) {
   redlock_lock *l = redlock_step_on(&client, ready_servers());
   for (; l; l = redlock_step_on(&client, 0)) on_decided(l);
-  if (is_done()) g_main_loop_quit(loop);
   return (void)s, (void)callback, (void)data, G_SOURCE_CONTINUE;
 }
 
-int main(int argc, char **argv) {
+/* After redlock_init; NULL = the default context. */
+static void join_loop(GMainContext *context) {
   static GSourceFuncs functions = {prepare, check, dispatch, NULL, NULL, NULL};
+  source = g_source_new(&functions, sizeof *source);
+  g_source_attach(source, context);
+}
+
+/* ---- to here --------------------------------------------------------------------------------- */
+
+#include "cycles.h"
+
+static GMainLoop *loop;
+
+static void end_loop(void) { g_main_loop_quit(loop); }
+
+int main(int argc, char **argv) {
   if (!begin(argc, argv, on_closing)) return 1;
   loop = g_main_loop_new(NULL, FALSE);
-  source = g_source_new(&functions, sizeof *source);
-  g_source_attach(source, NULL);
-  g_main_loop_run(loop);
+  join_loop(NULL);
+  if (!is_done()) g_main_loop_run(loop);
   return end();
 }

@@ -1,12 +1,19 @@
-/* libevent.c: redlock.h in a loop of libevent. Copy from here.
+/* libevent.c: redlock.h in a loop of libevent. Copy what stands from here to here.
  *
  *   cc -I../.. libevent.c -levent_core -o libevent && ./libevent host1,host2,host3 */
-#include "cycles.h"
-#include <event2/event.h>
+#define REDLOCK_IMPLEMENTATION /* in one file of the program only */
+#include "redlock.h"
 
+/* ---- from here: the client in the loop ------------------------------------------------------- */
+
+#include <event2/event.h>
+#include <stdlib.h>
+
+static redlock client; /* redlock_init is yours, with options.closing = on_closing */
 static struct event_base *base;
 static struct event *timer, *watched[REDLOCK_MAX_SERVERS];
 
+static void on_decided(redlock_lock *l); /* yours: what a step has returned */
 static void on_ready(evutil_socket_t fd, short what, void *server);
 
 /* A word from the client before it closes a descriptor: libevent must not watch it any more. */
@@ -25,7 +32,8 @@ static void watch(const redlock_fd *want) {
   if (!*e || event_add(*e, NULL) != 0) abort();
 }
 
-/* Every step ends with a look at what to wait for now. */
+/* Every step ends with a look at what to wait for now. Call step(0) after calls that start, cancel,
+   keep or resolve, but not within on_decided. */
 static void step(uint32_t ready) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   redlock_lock *l = redlock_step_on(&client, ready);
@@ -39,7 +47,6 @@ static void step(uint32_t ready) {
   t.tv_usec = (suseconds_t)(timeout % 1000 * 1000);
   if (timeout < 0) event_del(timer);
   else event_add(timer, &t);
-  if (is_done()) event_base_loopbreak(base);
 }
 
 static void on_ready(evutil_socket_t fd, short what, void *server) {
@@ -47,11 +54,23 @@ static void on_ready(evutil_socket_t fd, short what, void *server) {
   step(what & EV_TIMEOUT ? 0 : UINT32_C(1) << (intptr_t)server);
 }
 
-int main(int argc, char **argv) {
-  base = event_base_new();
-  if (!base || !begin(argc, argv, on_closing)) return 1;
+/* After redlock_init. 0 = no memory. */
+static int join_loop(struct event_base *loop) {
+  base = loop;
   timer = event_new(base, -1, 0, on_ready, NULL);
-  step(0);
-  event_base_dispatch(base);
+  if (timer) step(0);
+  return timer != NULL;
+}
+
+/* ---- to here --------------------------------------------------------------------------------- */
+
+#include "cycles.h"
+
+static void end_loop(void) { event_base_loopbreak(base); }
+
+int main(int argc, char **argv) {
+  struct event_base *loop = event_base_new();
+  if (!loop || !begin(argc, argv, on_closing) || !join_loop(loop)) return 1;
+  if (!is_done()) event_base_dispatch(loop);
   return end();
 }

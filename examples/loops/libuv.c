@@ -1,14 +1,22 @@
-/* libuv.c: redlock.h in a loop of libuv. Copy from here.
+/* libuv.c: redlock.h in a loop of libuv. Copy what stands from here to here.
  *
  *   cc -I../.. libuv.c -luv -o libuv && ./libuv host1,host2,host3 */
-#include "cycles.h"
+#define REDLOCK_IMPLEMENTATION /* in one file of the program only */
+#include "redlock.h"
+
+/* ---- from here: the client in the loop ------------------------------------------------------- */
+
+#include <stdlib.h>
 #include <uv.h>
 
+static redlock client; /* redlock_init is yours, with options.closing = on_closing */
 static uv_timer_t timer;
 static struct watched {
   uv_poll_t poll; /* first: libuv hands this back */
   int server, events;
 } *watched[REDLOCK_MAX_SERVERS];
+
+static void on_decided(redlock_lock *l); /* yours: what a step has returned */
 static void on_ready(uv_poll_t *poll, int status, int events);
 static void on_time(uv_timer_t *t);
 static void on_closed(uv_handle_t *handle) { free(handle); }
@@ -31,7 +39,8 @@ static void watch(const redlock_fd *want) {
   if (w->events != events) uv_poll_start(&w->poll, w->events = events, on_ready);
 }
 
-/* Every step ends with a look at what to wait for now. */
+/* Every step ends with a look at what to wait for now. Call step(0) after calls that start, cancel,
+   keep or resolve, but not within on_decided. */
 static void step(uint32_t ready) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   redlock_lock *l = redlock_step_on(&client, ready);
@@ -42,7 +51,6 @@ static void step(uint32_t ready) {
   timeout = redlock_timeout_ms(&client);
   if (timeout < 0) uv_timer_stop(&timer);
   else uv_timer_start(&timer, on_time, (uint64_t)timeout, 0);
-  if (is_done()) uv_stop(uv_default_loop());
 }
 
 static void on_time(uv_timer_t *t) { (void)t, step(0); }
@@ -53,10 +61,21 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
   step(UINT32_C(1) << w->server);
 }
 
-int main(int argc, char **argv) {
-  if (!begin(argc, argv, on_closing)) return 1;
+/* After redlock_init. */
+static void join_loop(void) {
   uv_timer_init(uv_default_loop(), &timer);
   step(0);
-  uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+}
+
+/* ---- to here --------------------------------------------------------------------------------- */
+
+#include "cycles.h"
+
+static void end_loop(void) { uv_stop(uv_default_loop()); }
+
+int main(int argc, char **argv) {
+  if (!begin(argc, argv, on_closing)) return 1;
+  join_loop();
+  if (!is_done()) uv_run(uv_default_loop(), UV_RUN_DEFAULT);
   return end();
 }
