@@ -188,7 +188,7 @@ TEST(what_an_acl_denies_is_told) {
 }
 
 /* Each right that the options need, and the keys of a lock that is named. Again where the machine
-   is too busy for the 50 ms that a server has. */
+   is too busy for the time that a server has. */
 static void status_says(const char *ann, const char *options, int exit_status, const char *what) {
   int tries = 0, status;
   give_ann(ann);

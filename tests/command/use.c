@@ -125,6 +125,17 @@ TEST(a_lock_that_is_taken_is_told) {
   CHECK_EQ(end_of(pid), 0);
 }
 
+/* A quarter of a second is no trouble with a ttl of 5 s: one time of ten, as a machine may add much
+   to it. */
+TEST(slow_servers_are_waited_for) {
+  int status, left = 10;
+  do {
+    servers_command(&real, real.count, "CLIENT PAUSE 250");
+    status = shell("$redlock -n -t 5s job -- true");
+  } while (status && --left);
+  CHECK(left > 0);
+}
+
 /* As many are told as are listed, also where fewer had voted when it was decided. */
 TEST(a_missing_quorum_is_told) {
   char expected[64];
