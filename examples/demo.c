@@ -626,8 +626,8 @@ static int show_all(int argc, char **argv) {
 int main(int argc, char **argv) {
   int status;
   setvbuf(stdout, NULL, _IOLBF, 0);
-  if (servers_missing()) {
-    fprintf(stderr, "demo: %s\n", servers_missing());
+  if (deployed_missing()) {
+    fprintf(stderr, "demo: %s\n", deployed_missing());
     return 1;
   }
   servers_start(&servers, SERVERS, deployed_args());

@@ -18,6 +18,13 @@
   "s/@LOCKS@/f6d0138a13395fd247e35df2324747790f45664bd073697698fe228186dd0560/;" \
   "s/@OPERATOR@/d63d520c9bdd7984231393adc9d241f5e1088529d522f77be8d532d50f7aae5a/;}'"
 
+/* NULL when the server can be deployed so, else why not. */
+static inline const char *deployed_missing(void) {
+  if (servers_missing()) return servers_missing();
+  return system(DEPLOYED_CONF " >/dev/null 2>&1") ? "this server knows no users: Redis 6 and later do"
+                                                  : NULL;
+}
+
 /* The last argument for servers_start. */
 static inline const char *deployed_args(void) {
   static char path[SERVERS_PATH];

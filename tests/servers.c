@@ -462,6 +462,15 @@ void servers_command(const struct servers *set, int count, const char *format, .
   }
 }
 
+int server_has_users(const struct server *s) { return *server_command(s, "ACL WHOAMI") != '-'; }
+
+/* "-ERR Error running script (call to f_..." or "-@user_script: 1: ...": none begins as it should. */
+int server_has_old_errors(const struct server *s) {
+  return strncmp(server_command(s, "EVAL \"return redis.call('nosuch')\" 0"), "-ERR Un", 7) != 0;
+}
+
+int server_takes_empty(const struct server *s) { return *server_command(s, "ECHO \"\"") != '-'; }
+
 const char *server_native_release(const struct server *s) {
   if (*server_command(s, "DELIFEQ none x") != '-') return "delifeq";
   return *server_command(s, "DELEX none IFEQ x") != '-' ? "delex" : NULL;

@@ -52,6 +52,9 @@ const char *server_command(const struct server *s, const char *format, ...)
   __attribute__((format(printf, 2, 3)))
 #endif
   ;
+int server_has_users(const struct server *s);  /* and ACLs: Redis 6 and later */
+int server_has_old_errors(const struct server *s); /* of scripts: before Redis 7, and KeyDB */
+int server_takes_empty(const struct server *s); /* "" in an inline command: not Redis 2.8 */
 const char *server_native_release(const struct server *s); /* "delex", "delifeq", or NULL */
 void server_want_password(struct server *s, const char *password); /* "" = none; logs in with it */
 long server_number(const struct server *s, const char *command); /* the reply; -1 = not a number */

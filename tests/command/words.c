@@ -116,6 +116,16 @@ TEST(whatever_is_no_plain_master_is_told) {
   CHECK_EQ(end_of(pid), 128 + SIGKILL);
 }
 
+/* Before Redis 5 no script may write behind TIME. */
+TEST(a_server_that_can_give_no_tokens_is_told) { /* R25 */
+  static const char what[] = "it is older than Redis 5: leave out --fencing";
+  if (*server_command(&real.at[0], "EVAL \"redis.call('time') redis.call('del','x')\" 0") != '-')
+    SKIP("this one can");
+  CHECK_EQ(shell("until $redlock --max-ttl 1s --status | grep -q '3 of 3'; do sleep 0.1; done"), 0);
+  CHECK_SAYS(what, 121, "$redlock --fencing --max-ttl 1s -t 1s --status");
+  CHECK_SAYS(what, 121, "$redlock --fencing --max-ttl 1s -t 1s job -- true");
+}
+
 /* ---- the wait ---- */
 
 /* Some of the waiters begin so long before their servers vote that the trouble would be told just

@@ -58,6 +58,7 @@ TEST(a_server_is_found_by_its_host_url_or_socket) {
   takes_a_lock("127.0.0.1", "", "db0", NULL, NULL);
   takes_a_lock("redis://127.0.0.1", "/5", "db5", NULL, NULL);
   takes_a_lock(SOCKETS, "", "db0", NULL, NULL);
+  if (!server_has_users(&real.at[0])) return; /* before Redis 6 */
   takes_a_lock("redis://bob:s3cret@127.0.0.1", "/3", "db3", NULL, NULL);
   takes_a_lock("127.0.0.1", "", "db0", "bob", "s3cret");
   takes_a_lock("redis://bob:s3cret@127.0.0.1", "", "db0", "nobody", "wrong");
@@ -65,6 +66,7 @@ TEST(a_server_is_found_by_its_host_url_or_socket) {
 
 TEST(a_password_stands_in_the_url_or_the_options) {
   int i;
+  if (!server_takes_empty(&real.at[0])) SKIP("this server's password cannot be taken away");
   for (i = 0; i < N; i++) server_want_password(&real.at[i], "right");
   takes_a_lock("127.0.0.1", "", "db0", NULL, "right");
   takes_a_lock("redis://:right@127.0.0.1", "", "db0", NULL, NULL);

@@ -14,9 +14,13 @@ server=
 trap '"$three" stop "$folder" >/dev/null 2>&1; kill $server 2>/dev/null; rm -rf "$work"' EXIT
 
 # As the server under test takes it.
-cp -r "$root/examples/deploy" "$deploy" && "$root/tests/deployed-conf" >"$deploy/redis.conf" || exit
+cp -r "$root/examples/deploy" "$deploy" || exit
+"$root/tests/deployed-conf" >"$deploy/redis.conf" 2>"$work/why" || [ $? = 77 ] || exit
 
 has_cli() { command -v redis-cli || command -v valkey-cli || skip "no redis-cli"; }
+
+# takes_users : else it has no configuration
+takes_users() { [ ! -s "$work/why" ] || skip "$(cat "$work/why")"; }
 
 # start_three : on ports that are free
 start_three() {
@@ -30,7 +34,7 @@ start_three() {
 }
 
 three_servers_can_be_tried_out() {
-  has_server && has_cli || return
+  has_server && has_cli && takes_users || return
   start_three || return
   . "$work/env"
   [ "$(echo "$REDLOCK_SERVERS" | tr , '\n' | grep -c '^redis://locks:.*@127.0.0.1:')" = 3 ] &&
@@ -39,7 +43,7 @@ three_servers_can_be_tried_out() {
 
 # A second start finds them as they are; stop leaves none.
 three_servers_are_started_once_and_stopped() {
-  has_server && has_cli || return
+  has_server && has_cli && takes_users || return
   start_three && cp "$work/env" "$work/before" && start_three && cmp "$work/before" "$work/env" ||
     return
   . "$work/env"
@@ -49,21 +53,21 @@ three_servers_are_started_once_and_stopped() {
 
 # Another one's server has another password: it is left alone.
 three_never_stops_a_server_of_others() {
-  has_server && has_cli || return
+  has_server && has_cli && takes_users || return
   start_three && cp -r "$folder" "$work/other" || return
   printf 'locks=x\noperator=x\n' >"$work/other/passwords"
   "$three" stop "$work/other" && . "$work/env" && "$root/build/redlock" try -- true
 }
 
 three_says_that_nothing_was_started() {
-  has_server && has_cli || return
+  has_server && has_cli && takes_users || return
   ! "$three" stop "$work/none" 2>"$work/said" && grep -q "nothing was started in $work/none" \
     "$work/said" && [ ! -e "$work/none" ]
 }
 
 # A port that others have; without its pauses.
 three_names_the_port_to_change() {
-  has_server && has_cli && start_three || return
+  has_server && has_cli && takes_users && start_three || return
   mkdir -p "$work/bin" && printf '#!/bin/sh\n' >"$work/bin/sleep" && chmod 755 "$work/bin/sleep"
   ! PATH=$work/bin:$PATH "$three" start "$work/second" 2>"$work/said" &&
     cat "$work/said" && grep "is the port free? Else set FIRST_PORT to another" "$work/said"
@@ -87,7 +91,7 @@ logs_in() {
 
 # start_configured : redis.conf in $work, on $port; returns when it answers
 start_configured() {
-  (cd "$work" && exec "$REDIS_SERVER" redis.conf --port "$port" --logfile log) &
+  (cd "$work" && exec "$REDIS_SERVER" redis.conf --port "$port" --logfile password.log) &
   server=$!
   until REDISCLI_AUTH=x "$(has_cli)" -p "$port" --user operator --no-auth-warning ping |
     grep -q PONG; do kill -0 $server && sleep 0.1 || return; done 2>/dev/null
@@ -100,7 +104,7 @@ stop_configured() {
 
 # As its comment says: without a restart, and the next restart knows it too.
 a_new_password_outlives_a_restart() {
-  has_server && has_cli || return
+  has_server && has_cli && takes_users || return
   port=$((first + 600)) new=new
   sed "s/#@[A-Z]*@/#$(printf x | sha256sum | cut -c 1-64)/" "$deploy/redis.conf" >"$work/redis.conf"
   sed -n '/^# A new password/,/^user/s/^#   //p' "$deploy/redis.conf" >"$work/recipe"
@@ -121,6 +125,15 @@ is_good() {
   status=$?
   cat "$work/said"
   [ $status = 0 ] && ! grep -i "redlock-server.service" "$work/said"
+}
+
+# One whose version tells nothing, as builds of what is to come have it.
+what_a_server_can_do_is_asked() {
+  has_server && takes_users || return
+  printf '#!/bin/sh\n[ "$1" != --version ] || { echo "Valkey server v=255.255.255"; exit; }\n' >"$work/next"
+  printf 'exec "%s" "$@"\n' "$REDIS_SERVER" >>"$work/next" && chmod 755 "$work/next"
+  REDIS_SERVER=$work/next "$root/tests/deployed-conf" >"$work/asked" &&
+    cmp "$deploy/redis.conf" "$work/asked"
 }
 
 # As it stands, with chrony, and as its comment makes it Valkey's.
@@ -153,7 +166,7 @@ ask_tls() {
 
 # The lines that wait behind a #, without it.
 tls_lines_can_be_taken_in() {
-  has_server && has_cli && need openssl || return
+  has_server && has_cli && takes_users && need openssl || return
   certificate server || skip "this openssl cannot make a certificate" || return
   hash=$(printf x | sha256sum | cut -c 1-64)
   port=$((first + 500))
@@ -183,6 +196,7 @@ run three_names_the_port_to_change three_names_the_port_to_change
 run passwords_are_filled_in_as_the_configuration_says \
   passwords_are_filled_in_as_the_configuration_says
 run a_new_password_outlives_a_restart a_new_password_outlives_a_restart
+run what_a_server_can_do_is_asked what_a_server_can_do_is_asked
 run unit_is_good unit_is_good
 run tls_lines_can_be_taken_in tls_lines_can_be_taken_in
 

@@ -129,6 +129,7 @@ static int is_left_alone(const struct value *v) {
 
 TEST(a_string_of_any_bytes_is_taken_and_stays) { /* R4 R21 R26 R28 */
   int i, good = 1;
+  if (!server_takes_empty(&real.at[0])) SKIP("this server takes no empty value like this");
   dial();
   for (i = 0; i < VALUES && good; i++) {
     struct value v = draw();
@@ -147,7 +148,7 @@ TEST(another_type_is_an_error_and_stays) { /* R4 R15 R21 R28 */
   int i;
   for (k = 0; k < sizeof keys / sizeof *keys; k++) {
     heal();
-    server_command(&real.at[0], "%s", keys[k][0]);
+    if (*server_command(&real.at[0], "%s", keys[k][0]) == '-') continue; /* it has no such type */
     dial();
     ask_everything();
     for (i = 0; i < CALLS; i++) CHECK(strncmp(hear().text, "-WRONGTYPE ", 11) == 0);
