@@ -5,9 +5,12 @@
  *   ./redlock -s 10.0.0.1,10.0.0.2,10.0.0.3 -n nightly -- ./backup.sh
  *
  * The manual is redlock.1; settings.c reads the command line, messages.c says what is wrong, run.c
- * runs COMMAND, ticket.c hands locks on, label.c says whose they are, status.c is --status. One
- * poll loop waits for the servers, for signals and for COMMAND. */
+ * runs COMMAND, ticket.c hands locks on, label.c says whose they are, lookup.c looks names up,
+ * status.c is --status, and ask.c asks what the library does not. One poll loop waits for the
+ * servers, for signals and for COMMAND. */
 #define REDLOCK_IMPLEMENTATION
+#define getaddrinfo look_up /* lookup.c */
+#define freeaddrinfo forget_look_up
 #include "command.h"
 
 #include <errno.h>
@@ -29,6 +32,7 @@ enum {
 
 redlock client;
 redlock_lock lock;
+static int64_t started_ms;
 
 int count_servers(void) {
   int count = 0;
@@ -301,10 +305,17 @@ static void begin_waiting(void) {
   waiting.well_ms = waiting.hope_ms = waiting.since_ms;
 }
 
+/* What looking up names has left of it. */
+static uint32_t wait_left_ms(void) {
+  int64_t left = set.wait_ms + started_ms - now_ms();
+  if (set.wait_ms == REDLOCK_FOREVER) return REDLOCK_FOREVER;
+  return left > 0 ? (uint32_t)left : 0;
+}
+
 static redlock_status start_acquire(void) {
   if (set.step > TAKE)
     return redlock_start_adopt(&client, &lock, set.resource, set.ttl_ms, set.value);
-  return redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms - 1, set.wait_ms);
+  return redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms - 1, wait_left_ms());
 }
 
 static void acquire(void) {
@@ -370,6 +381,7 @@ int main(int argc, char **argv) {
   int status;
   occupy_standard_files();
   if (argc < 1) return EXIT_USAGE;
+  started_ms = now_ms();
   take_arguments(argv + 1);
   open_client();
   if (set.status) show_status();

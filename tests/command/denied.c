@@ -56,6 +56,20 @@ TEST(a_folder_that_cannot_be_synced_is_told) {
   CHECK(is_released("job"));
 }
 
+/* By a name server: each of the two would keep it for 8 s. */
+TEST(names_that_are_swallowed_keep_no_quorum_away) {
+  int64_t from = timing_ms();
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  CHECK_PRINTS("job\n", 0, REFUSING "swallowed $redlock -n -s 127.0.0.1:%d,swallowed.example:1,"
+               "127.0.0.1:%d,swallowed.example.com:1,localhost:%d job -- printenv REDLOCK_RESOURCE "
+               "| cat", real.at[0].port, real.at[1].port, real.at[2].port);
+  CHECK(timing_ms() - from < 8000);
+  from = timing_ms();
+  CHECK_EQ(shell(REFUSING "swallowed $redlock -w 2s -s 127.0.0.1:%d,swallowed.example:1,"
+                 "swallowed.example.com:1 job -- true", real.at[0].port), 121);
+  CHECK(timing_ms() - from < 8000);
+}
+
 /* R1: one server's answer makes the quorum; from a second one it would not come in time. */
 TEST(an_answer_that_comes_too_late_is_told) {
   if (cannot_refuse()) SKIP("no library can be loaded first");

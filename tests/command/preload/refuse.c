@@ -1,6 +1,7 @@
 /* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random", "memory",
- * "tls", "names" (each has three addresses) or "speed" (an hour passes with its second OK, a SET's:
- * the first is the handshake's) or "folder" (to sync one); if REFUSE_FROM names a file, once that is there. */
+ * "tls", "names" (each has three addresses), "swallowed" (a look-up of such a name takes 8 s),
+ * "folder" (to sync one) or "speed" (an hour passes with its second OK, a SET's: the first is the
+ * handshake's); if REFUSE_FROM names a file, once that is there. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -60,7 +61,9 @@ int getaddrinfo(const char *name, const char *port, const struct addrinfo *hints
   struct addrinfo *all = NULL;
   size_t i;
   *(void **)&next = dlsym(RTLD_NEXT, "getaddrinfo");
-  if (!refuses("names")) return next(name, port, hints, found);
+  if (refuses("swallowed") && strncmp(name, "swallowed", 9) == 0 &&
+      !(hints->ai_flags & AI_NUMERICHOST)) sleep(8);
+  if (!refuses("names") || hints->ai_flags & AI_NUMERICHOST) return next(name, port, hints, found);
   for (i = 0; i < sizeof addresses / sizeof *addresses; i++) {
     int failed = next(addresses[i], port, hints, found);
     if (failed) return failed;
