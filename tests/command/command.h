@@ -105,7 +105,7 @@ static inline int shell(const char *format, ...) {
   } while (0)
 
 /* One time of ten will do: a busy machine may be too slow for a lock that lasts for less than a
-   second, or for a server that has 50 ms, as with each ttl up to 3 s. */
+   second, or for a server that has a tenth of a short ttl. */
 #define CHECK_SAYS_ONCE(what, status, ...)                                        \
   do {                                                                            \
     int left = 10;                                                                \
