@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every client has the same max_ttl_ms, and every server's clock is kept right by NTP, within an
-   eighth of it. */
+/* Every client has the same max_ttl_ms, and every server's clock is kept right by NTP, within a
+   tenth of it. */
 enum { TTL_MS = 10000, MAX_TTL_MS = 300000, WAIT_MS = 30000 };
 enum { ADDED, FAILED, REFUSED };
 

@@ -161,14 +161,18 @@ TEST(a_server_that_had_anothers_key_gets_the_value) { /* R29 */
   }
 }
 
+static void restart_with_keys(int server) {
+  reset(server, server, FAKE_RST);
+  fake.server[server].run_id += 0x100;
+  fake.server[server].started_at = now();
+}
+
 /* All servers restart with their keys, one after the other: ours is there, so SETs set nothing. */
 static void keeps_on_reloaded(void) {
   int i;
   keep_on_old(3);
   for (i = 0; i < 3; i++) {
-    fake_reset(&fake, i, FAKE_RST);
-    fake.server[i].run_id += 0x100;
-    fake.server[i].started_at = now();
+    restart_with_keys(i);
     run_for(MAX_TTL + TTL);
   }
   forget_log();
@@ -744,4 +748,53 @@ TEST(what_was_adopted_there_is_not_sent_again) { /* R29 R28 */
   extend();
   CHECK_EQ(sets(0), 1);
   CHECK(has_our_value(0));
+}
+
+/* The giver sends its value to server 1, which has restarted; that connection is lost, and the SET
+   is late. B adopts the value, but does not reach server 2, and lets go. Then the SET comes, and C
+   adopts the value. Returns how many of the two have held the lock. */
+static int adopted_behind_a_late_set(void (*restarts)(int)) {
+  static redlock_lock b, c;
+  struct arg value = {NULL, 0};
+  int count = 0;
+  keep_on_old(3);
+  ready_rival();
+  restarts(1);
+  CHECK_EQ(redlock_acquire(&rl, &other, "warm", TTL, 0), REDLOCK_OK); /* it connects again */
+  freeze(1, 1);
+  forget_log();
+  run_for(TTL / 2 + 10); /* an extension, and the SET */
+  reset(1, 1, FAKE_RST);
+  thaw(1, 1);
+  run_for(MAX_TTL + TTL);
+  CHECK_EQ(sets(1), 0);
+  CHECK_EQ(handed_count, 0);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK); /* the giver stops */
+
+  freeze(2, 2);
+  if (redlock_adopt(&rival, &b, "r", TTL, lock.value) == REDLOCK_OK) {
+    count++;
+    CHECK_EQ(redlock_release(&rival, &b), REDLOCK_OK);
+  }
+  reset(2, 2, FAKE_RST); /* what B sent there is lost */
+  thaw(2, 2);
+  fake_sleep(&fake, 10);
+  CHECK(!fake_key_at(&fake, 1, "r"));
+
+  value.at = (const unsigned char *)lock.value;
+  value.size = sizeof lock.value;
+  fake_set_store(&fake.server[1], now());
+  (void)store_put(&fake.server[1].store, 0, arg_of("r"), value, TTL);
+  return count + (redlock_adopt(&rival, &c, "r", TTL, lock.value) == REDLOCK_OK);
+}
+
+/* As adoption.py proves: where the SET is under way, the value is not. */
+TEST(a_late_set_gives_no_second_adoption) { /* R28 R29 */
+  CHECK_EQ(adopted_behind_a_late_set(restart_seen), 1);
+}
+
+/* What R28 asks for: here the value is where the SET is under way, and is adopted twice, one after
+   the other. */
+TEST(a_server_that_restarts_with_its_keys_may_give_a_second_adoption) { /* R28 R29 */
+  CHECK_EQ(adopted_behind_a_late_set(restart_with_keys), 2);
 }

@@ -88,6 +88,8 @@ print('What a clock may lose for the sake of tokens (F2), with the quarantine by
 half, loss = Reals('half loss')
 lemma('max_ttl_ms * (1 / 2 - rho / (1 + rho)): then W + B <= Q', rates + quarantine + [
     half * 2 == max_ttl, (half - loss) * hi == rho * max_ttl], half + loss <= QA)
+lemma('within a tenth of max_ttl_ms, by uptime, at 8.33 %: W + 2 B <= Q', rates + quarantine + [
+    rho * 10000 == 833, half * 2 == max_ttl, loss * 10 == 2 * max_ttl], half + 2 * loss <= QA)
 lemma('half of max_ttl_ms', rates + quarantine + half_percent + [
     half * 2 == max_ttl, loss == half], half + loss <= QA, 'refuted')
 induct.end()

@@ -3,8 +3,9 @@
 keys and restarts, in real time (R1 R3 R4 R5 R7 R12 R18 R21 R24 R28 R29).
 
 At no moment of true time do two attempts to acquire, each a holder of its own with its own value,
-both believe that they hold the lock; but for a holder whose value somebody adopted before it had
-stopped: that one is not counted.
+both believe that they hold the lock. One thing is excepted: a giver that has not stopped when it is
+adopted believes on, by the rounds that it had won, until their deadline. A round that it wins with
+votes from after that (its value was put back, the adopter has let go) excludes all others again.
 
 This is one theorem for locks, extensions, adoptions and restored keys, for the model allows more
 than any of them needs:
@@ -41,7 +42,7 @@ Att, Val, Rnd, Srv = [DeclareSort(n) for n in 'Att Val Rnd Srv'.split()]
 Bool, Real = BoolSort(), RealSort()
 attempt, value_of = Function('attempt', Rnd, Att), Function('value_of', Att, Val)
 extends, adopts = Function('extends', Rnd, Bool), Function('adopts', Rnd, Bool)
-adopted = Function('adopted', Rnd, Val)         # what an adoption replaces
+replaced = Function('replaced', Rnd, Val)       # what an adoption replaces
 V, L, QA = Function('V', Rnd, Real), Function('L', Rnd, Real), z3.Const('QA', Real)
 quorums = induct.Quorums(Srv)
 Quo, of = quorums.sort, quorums.of
@@ -69,7 +70,7 @@ class Redlock(induct.Model):
     stops_first = True          # R21: not held from the release on
     swap_compares = True        # R28: only over the given value
     giver_stops = False         # True: nobody adopts before the giver has stopped
-    excepts_the_giver = True    # that goes on though its value was adopted
+    excepts_the_giver = True    # that goes on, by rounds whose votes were adopted
     server_rate, client_rate = 1, 1     # as scaled: the worst that is allowed
 
     def signature(self):
@@ -80,7 +81,7 @@ class Redlock(induct.Model):
             'known': (Rnd, Srv, Real),                                      # started, at T1
             'present': (Srv, Bool), 'value': (Srv, Val), 'expiry': (Srv, Real),
             'voted': (Rnd, Srv, Bool), 'granted': (Rnd, Bool), 'quorum': (Rnd, Quo),
-            'stopped': (Att, Bool), 'excepted': (Att, Bool), 'lapsed': (Att, Bool)}
+            'stopped': (Att, Bool), 'lapsed': (Att, Bool), 'adopted': (Rnd, Bool)}
 
     def axioms(self):
         facts = [forall(Rnd, lambda r: And(V(r) > 0, L(r) > 0, Not(And(extends(r), adopts(r)))))]
@@ -97,7 +98,8 @@ class Redlock(induct.Model):
     def initial(self, s):
         return And(forall(Rnd, lambda r: Not(Or(s.begun(r), s.granted(r)))),
                    forall(Rnd, Srv, lambda r, x: Not(s.voted(r, x))),
-                   forall(Att, lambda a: Not(Or(s.stopped(a), s.excepted(a), s.lapsed(a)))),
+                   forall(Rnd, lambda r: Not(s.adopted(r))),
+                   forall(Att, lambda a: Not(Or(s.stopped(a), s.lapsed(a)))),
                    forall(Srv, lambda x: s.started(x) <= s.now))
 
     def left(self, s, r):
@@ -105,9 +107,8 @@ class Redlock(induct.Model):
         return s.read(r) + V(r) - s.client_clock(attempt(r))
 
     def out(self, s, r):
-        """Its holder has stopped, or is excepted."""
-        a = attempt(r)
-        return Or(s.stopped(a), s.excepted(a) if self.excepts_the_giver else False)
+        """Its holder has stopped, or one of its votes was adopted."""
+        return Or(s.stopped(attempt(r)), s.adopted(r) if self.excepts_the_giver else False)
 
     def dead(self, s, r):
         return Or(self.out(s, r), self.left(s, r) <= 0)
@@ -189,6 +190,9 @@ class Redlock(induct.Model):
                   'earlier life': s.t1(r) >= s.known(r, x) + QA}[self.quarantine]
         return s.but(voted=(r, x, Or(s.voted(r, x), counts)))
 
+    def said_yes(self, s, r, x):
+        return s.voted(r, x)
+
     def write(self, s, r, x):
         s = s.but(present=(x, True), value=(x, value_of(attempt(r))),
                   expiry=(x, s.server_clock(x) + L(r)))
@@ -201,13 +205,14 @@ class Redlock(induct.Model):
 
     def execute_swap(self, s):
         r, x = self.any('r', Rnd), self.any('x', Srv)
-        givers = lambda a: value_of(a) == adopted(r)
         needs = [s.begun(r), adopts(r), s.present(x),
-                 Or(s.value(x) == adopted(r), not self.swap_compares)]
+                 Or(s.value(x) == replaced(r), not self.swap_compares)]
         if self.giver_stops:
-            needs.append(forall(Att, lambda a: Implies(givers(a), s.stopped(a))))
+            needs.append(forall(Att, lambda a: Implies(
+                value_of(a) == replaced(r), s.stopped(a))))
         return needs, self.write(s, r, x).but(
-            excepted=lambda a: Or(s.excepted(a), And(givers(a), Not(s.stopped(a)))))
+            adopted=lambda q: Or(s.adopted(q), And(
+                self.said_yes(s, q, x), value_of(attempt(q)) == replaced(r), q != r)))
 
     def execute_extension(self, s):
         r, x = self.any('r', Rnd), self.any('x', Srv)
@@ -301,6 +306,9 @@ class JudgedAtTheAnswer(Redlock):
     def vote(self, s, r, x):
         return s.but(said=(r, x, True),
                      life=(r, x, If(s.said(r, x), s.life(r, x), s.started(x))))
+
+    def said_yes(self, s, r, x):
+        return s.said(r, x)
 
     def count(self, s):
         r, x = self.any('r', Rnd), self.any('x', Srv)
@@ -397,7 +405,12 @@ possible('a server restarts, is given the value, and later extends it', a_holds 
                        on('appear', S1, v=value_of(a))] + at(A2, S2) + grant(A2, Q2),
          lambda m, s: m.holds(s, A2), [Not(of(Q2, S1))])
 possible('a lock is handed over', a_holds + [stops(a), begins(D)] + at(D, S0, S1) + grant(D, Q2),
-         lambda m, s: And(m.holds(s, D), adopted(D) == value_of(a)))
+         lambda m, s: And(m.holds(s, D), replaced(D) == value_of(a)))
+possible('a giver goes on, and holds it again when the adopter has let go', a_holds + [begins(D)] +
+         at(D, S0, S1) + grant(D, Q0) + [stops(d), on('release', S0, a=d), on('release', S1, a=d),
+                                         on('appear', S0, v=value_of(a)),
+                                         on('appear', S1, v=value_of(a)), begins(A2)] +
+         at(A2, S0, S1) + grant(A2, Q0), lambda m, s: And(m.holds(s, A2), s.adopted(A)))
 
 print('a rule taken away')
 runs_out = a_holds + [on('expire', S1)] + c_holds
@@ -416,7 +429,7 @@ dropped('R5: the quorum is N/2', acquires(A, Q0, S0) + acquires(C, Q1, S1), 1,
         [Not(of(Q0, S2)), Not(of(Q1, S2))], quorums_meet=False)
 dropped("R8: an answer to another attempt's SET counts", [begins(C)] + at(C, S1) + [
     stops(c), on('release', S1, a=c)] + a_holds + [
-        begins(D), on('stale_answer', S1, r=D, earlier=C), on('appear', S2, v=adopted(D))] +
+        begins(D), on('stale_answer', S1, r=D, earlier=C), on('appear', S2, v=replaced(D))] +
         at(D, S2) + grant(D, Q1), own_reply=False)
 dropped('a SET without NX', a_holds + c_holds, nx=False)
 dropped('R18: an extension does not compare', lost + acquires(C, Q1, S0, S1) + at(A2, S0, S1) +
@@ -441,7 +454,7 @@ dropped('R24: extensions are not judged', a_holds + [begins(C)] + at(C, S2) + [
 dropped('R24: judged by a life that has ended', a_holds + [begins(C), on('restart', S1, **EMPTY)] +
         at(C, S1, S2) + grant(C, Q1), quarantine='earlier life')
 dropped('R28: an adoption does not compare', a_holds + at(A, S2) + [begins(D)] + at(D, S1, S2) +
-        grant(D, Q1), more=[adopted(D) != value_of(a)], swap_compares=False)
+        grant(D, Q1), more=[replaced(D) != value_of(a)], swap_compares=False)
 dropped('R28: the giver goes on, and is counted', a_holds + [begins(D)] + at(D, S0, S1) +
         grant(D, Q1), excepts_the_giver=False)
 dropped("R29: the value is restored over another's", lost + acquires(C, Q1, S0, S1) + [

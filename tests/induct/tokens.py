@@ -14,7 +14,7 @@ is silent as if it had restarted is covered, too.
   B           what a clock may lose (F2): in any 2 A of true time it goes on by that time less B
   Q           the quarantine in true time: max_ttl_ms / (1 + rho), where a client's clock that runs
               fast by rho measures it
-Asked is only  W + B <= A  and  W + B <= Q. So a clock may lose A * (1 / (1 + rho) - 1 / 2).
+Asked is only  W + B <= Q, and so  W + B <= A: a clock may lose A * (1 / (1 + rho) - 1 / 2).
 
 The invariants: a token that was accepted is guarded, until the server can accept no smaller one in
 a vote that counts: by the counter, which is at least it and lives until the clock has passed it by
@@ -42,8 +42,7 @@ class Tokens(induct.Model):
     counter = True              # and above the counter
     strict = True               # above, not equal
     counter_lives = True        # for A; False: it goes at any time
-    counter_covers = True       # W + B <= A
-    quarantine_covers = True    # W + B <= Q; by uptime, W + 2 B <= Q
+    covers = True               # W + B <= Q; by uptime, W + 2 B <= Q
     flushes = False             # FLUSHALL, eviction, a promoted replica
     clocks = True               # F2
     running = False             # F2 is said of the times of a run alone
@@ -61,9 +60,7 @@ class Tokens(induct.Model):
 
     def axioms(self):
         facts = [W >= 0, B >= 0, A > 0, Q >= 0, Q <= A]
-        if self.counter_covers:
-            facts.append(W + B <= A)
-        if self.quarantine_covers:
+        if self.covers:
             facts.append(W + (2 * B if self.quarantine == 'uptime' else B) <= Q)
         if self.quorums_meet:
             facts.append(quorums.share())
@@ -199,7 +196,7 @@ def f2_holds_at_any_distance():
     """By induction on the distance: from times that are up to D apart to those up to D + 2 A."""
     x, D, t, u = z3.Const('x', Srv), z3.Real('D'), z3.Real('t'), z3.Real('u')
     f2, no_less, more = Tokens.f2(x, t, u)
-    some = [A > 0, W >= 0, B >= 0, W + B <= A, W + B <= Q, Q <= A]
+    some = [A > 0, W >= 0, B >= 0, W + B <= Q, Q <= A]
     up_to_d = [Implies(u <= v + D, fact) for v in (t, t + 2 * A)
                for fact in Tokens.f2(x, v, u)[1:]]
     step = some + up_to_d + [Tokens.f2(x, t, t + 2 * A)[0], D >= 2 * A, u <= t + D + 2 * A]
@@ -267,13 +264,12 @@ dropped('R5: the quorum is N/2', induct.timed(granted(X, Q0, S0) + granted(Y, Q1
         smallest_quorum=1, quorums_meet=False)
 dropped('R24: no quarantine', between('restart'), quarantine=None)
 dropped('R24: the quarantine is too short for W + B', between('restart'), [Q == 7, B == 4],
-        quarantine_covers=False)
+        covers=False)
 dropped('R24: by uptime, and only W + B <= Q', between('restart'), [W + B <= Q],
-        quarantine='uptime', quarantine_covers=False)
+        quarantine='uptime', covers=False)
 dropped('R24: timed by a clock 0.5 % fast, though a clock loses A / 2', between('restart'),
-        [Q * 1005 == 8 * 1000, B == 4], quarantine_covers=False)
-dropped('F2: a clock loses more than A - W', between('expire'), [B == 5], counter_covers=False,
-        quarantine_covers=False)
+        [Q * 1005 == 8 * 1000, B == 4], covers=False)
+dropped('F2: a clock loses more than A - W', between('expire'), [B == 5], covers=False)
 dropped('F2: a clock loses anything', between('expire'), clocks=False)
 dropped('FLUSHALL, eviction, or a promoted replica', between('flush'), flushes=True)
 dropped('a token may be far ahead of the clock', between('restart'), window=False)
