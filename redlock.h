@@ -115,8 +115,8 @@
    WHAT NO CLIENT CAN PROMISE
      A process that pauses after the grant can outlive its lock: where that matters, the resource
      itself must refuse its writes, by the lock's token (R25). If a server's clock is stepped
-     forward, its keys expire early. A server that restarts empty has forgotten its locks: set
-     max_ttl_ms (R24).
+     forward, its keys expire early, and if it has restarted, it seems old enough to vote. A server
+     that restarts empty has forgotten its locks: set max_ttl_ms (R24).
 
    LICENCE
      MIT No Attribution (MIT-0); see LICENSE. */
@@ -298,7 +298,8 @@ typedef struct redlock_layer {
 typedef struct redlock_options {
   uint32_t server_timeout_ms;  /* 250; how long one server may take to connect, complete the
                                   handshake and reply (R10). Allow four round trips, six with TLS. A
-                                  long one costs nothing while a quorum replies */
+                                  long one costs nothing while a quorum replies. With max_ttl_ms
+                                  at most 100 s, or 6 s if clocks drift by 8.33 % (R24) */
   uint32_t retry_delay_min_ms; /* 0; shortest back-off of a waiting acquire that polls (R9) */
   uint32_t retry_delay_max_ms; /* 200; longest. It is random; with a minimum of 0, short at first,
                                   then longer. With wake-ups it waits for those instead (R26) */
@@ -446,14 +447,16 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
 /* Takes a held lock over from another client, of any process, host or boot (R28). The giver passes
    its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
    is one attempt to acquire, but a server grants it only if that value is still there, and puts
-   a fresh one in its place. So of all who try at most one succeeds, and only once, and whatever
-   the giver still sends finds nothing: an OK to its own release proves nothing. If the giver goes
-   on extending, though, it gives its value to servers that restart: that value may be adopted once
-   more, after the adopter has let go. OK: the lock has a new value, and a new token; max_hold_ms
-   counts anew. TAKEN: more than a minority of the servers say that it is not held under that value
-   any more. Any failed attempt may end the lock: it deletes what it took over, and a giver that has
-   not stopped loses the lock without being told. After NO_QUORUM, EXPIRED or a cancel, try again:
-   what is left may still be enough. resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
+   a fresh one in its place. So of all who try at most one succeeds, and only once; but if a server
+   restarts with its keys while a SET of the giver is late, two may, one after the other. A giver
+   that goes on believes until the deadline that it had, and an OK to its release proves nothing.
+   With max_ttl_ms it puts its value back where no key is: an OK to an extension is then a lock like
+   any other, for a majority has the value again; and that may be adopted once more. OK: the lock
+   has a new value, and a new token; max_hold_ms counts anew. TAKEN: more than a minority of the
+   servers say that it is not held under that value any more. Any failed attempt may end the lock:
+   it deletes what it took over, and a giver that has not stopped loses the lock without being told.
+   After NO_QUORUM, EXPIRED or a cancel, try again: what is left may still be enough. resource: at
+   most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
@@ -727,6 +730,8 @@ struct redlock {
 /* ---- The rules --------------------------------------------------------------------------------
 
    What each line of the code answers to. The project's tests/README.md says which tests show it.
+   Exclusion, adoption and tokens (R1, R18, R24, R25, R28, R29) are proved for any number of clients
+   and servers; tests/induct has the invariants, in words too.
 
    R1  T1 is taken before the SET leaves; a lock is valid for ttl - drift - 2 ms - one step of the
        clock (1 ms) from T1 on, checked after the last vote that counts, and again when it is
@@ -759,12 +764,14 @@ struct redlock {
    R21 A release compares and deletes, on all servers that may hold the key.
    R22 How long a lock is still held depends on its deadline alone.
    R23 The votes tell TAKEN, NO_QUORUM and EXPIRED apart.
-   R24 A server that started less than max_ttl_ms before a command's T1 casts no vote.
+   R24 A server that started less than max_ttl_ms before a command's T1 casts no vote, neither in a
+       new lock nor in an extension.
    R25 With fencing, a grant that was asked for after another was returned has the greater token.
    R26 Wake-ups are hints: none grants, and a lost one costs a wait. With them a waiter sends next
        to nothing while the lock is held. A crowd waits in line.
    R27 A step has a reason: a reply, room to send, or a timer.
-   R28 An adoption sets its value only over the given one. A value is adopted at most once.
+   R28 An adoption sets its value only over the given one. A value is adopted at most once, if its
+       giver has stopped and servers restart empty.
    R29 For a server that does not hold a held lock's key, the extension is a plain SET: it was not
        sent the value, or has said no when the lock was taken; with max_ttl_ms also if it has
        restarted or has lost the key. If the reply to that SET is lost with the connection, it is
@@ -899,7 +906,8 @@ struct redlock {
    who lets a ttl pass before a start: services are restarted by programs. So the clients wait. No
    ttl is longer than max_ttl_ms; so whatever a server may have forgotten has run out once it is
    that old, and until then its votes do not count. The handshake asks for its run_id, which tells
-   of a restart, and for its uptime. Where these leave a doubt, it counts as younger than it is.
+   of a restart, and for its uptime. Where these leave a doubt, it counts as younger than it is. But
+   servers reckon their uptime by the wall clock: one that is set after the start makes them older.
 
    Why tokens come from clocks (R25): a token must be greater than that of every grant before, but
    two quorums may share only one server. A counter on one server is lost with it. A counter on each

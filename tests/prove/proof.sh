@@ -12,6 +12,29 @@ out=$(mktemp -d "${TMPDIR:-/tmp}/redlock-prove-XXXXXX")
 trap 'rm -rf "$out"' EXIT
 trap 'exit 1' INT TERM HUP
 
+# A file that says "replaces: NAME..." has functions of its own in their place; the header's are
+# then called NAME_itself.
+replaced=$(sed -n 's/^ *replaces: \([a-z_ ]*\).*/\1/p' "$here/$file.c" | tr '\n' ' ')
+if [ -n "$replaced" ]; then
+  awk -v names="$replaced" '
+    BEGIN { for (n = split(names, each, " "); n; n--) replaced[each[n]] = 1 }
+    /^static .*\(/ && !head {
+      name = $0
+      sub(/\(.*/, "", name)
+      sub(/.*[ *]/, "", name)
+      head = name in replaced
+    }
+    !head { print; next }
+    { text = text $0 "\n" }
+    /[;{]/ {
+      declared = text
+      if (sub(/ {.*/, ";\n", declared)) { printf "%s", declared; sub(name, name "_itself", text) }
+      printf "%s", text
+      text = head = ""
+    }' "${HEADER:-.}/redlock.h" >"$out/redlock.h"
+  HEADER=$out
+fi
+
 checks='--unwinding-assertions --pointer-overflow-check'
 [ -z "${REACH:-}" ] || checks='-DREACH --no-standard-checks --no-unwinding-assertions'
 measure=

@@ -1,0 +1,199 @@
+/* votes.c: the steps of the models that tests/induct proves, as the header takes them, from any
+   state: a reply becomes a vote, a quorum becomes a deadline, and what a client knows of a key
+   changes. What would follow a step is left out: proof.sh puts the functions below in the place of
+   the header's, which are then called NAME_itself.
+   replaces: rl_evaluate_round rl_find_held rl_set_error rl_clear_error rl_note_age rl_validity_ms
+   replaces: rl_update_now rl_end_round rl_decide rl_finish_extension rl_abandon rl_fail_round
+   replaces: rl_on_failed_round rl_reopen_round rl_store_token rl_answered_by */
+#include "inside.h"
+
+static redlock rl;
+static redlock_lock lock;
+static rl_command command;
+
+static void rl_evaluate_round(redlock *client, redlock_lock *l) { (void)client, (void)l; }
+static void rl_set_error(rl_server *s, const char *text) { (void)s, (void)text; }
+static void rl_clear_error(const redlock *client, rl_server *s) { (void)client, (void)s; }
+static void rl_note_age(const redlock *client, redlock_lock *l, uint32_t age) {
+  (void)client, (void)l, (void)age;
+}
+
+/* One of three servers. */
+enum { SERVERS = 3 };
+
+static rl_server *any_server(void) {
+  int i;
+  rl_server *s = rl.server + 1;
+  for (i = 0; i < SERVERS; i++) {
+    rl.server[i].bit = (rl_mask)(1u << i);
+    rl.server[i].index = (uint8_t)i;
+    rl.server[i].votes_from_ms = any(i64);
+    lock.votes[i] = (redlock_vote)(any(u8) % (REDLOCK_VOTE_CLOCK + 1));
+  }
+  rl.server_count = SERVERS;
+  rl.server_end = rl.server + SERVERS;
+  rl.options.fencing = any(u8) & 1;
+  rl.options.max_ttl_ms = any(u32);
+  lock.t1_ms = any(i64);
+  lock.maybe_set = any(u8);
+  lock.is.hold.answered_by = any(u8);
+  given(lock.t1_ms >= 0 && lock.t1_ms < INT64_MAX / 2);
+  return s;
+}
+
+/* Of any kind; of this lock's round or, if it is late, of one that has ended. */
+static void any_command(int is_late) {
+  command.kind = any(u8) % (RL_TASK_RELEASE + 1);
+  command.sets_at = any(u8);
+  given(command.kind != RL_TASK_SET || command.sets_at == (rl_mask)-1);
+  given(command.kind != RL_TASK_RELEASE || command.sets_at == 0);
+  command.t1_ms = any(i64);
+  command.token = any(u64);
+  command.lock = is_late ? NULL : &lock;
+  given(is_late || command.t1_ms == lock.t1_ms);
+}
+
+static redlock_lock *rl_find_held(const redlock *client, const rl_command *c) {
+  (void)client, (void)c;
+  return lock.deadline_ms ? &lock : NULL;
+}
+
+static rl_reply any_reply(rl_server *s) {
+  rl_reply reply = (rl_reply)(RL_REPLY_OK + any(u8) % (RL_REPLY_OTHER - RL_REPLY_OK + 1));
+  s->parser.outer_type = any(char);
+  s->parser.negative = any(u8) & 1;
+  s->parser.number = any_integer();
+  return reply;
+}
+
+/* R4: OK to a SET; 1 to another script; with tokens, a number below the one proposed. */
+static int is_yes(const rl_server *s, rl_reply reply) {
+  int sets = (command.sets_at >> s->index) & 1;
+  if (s->parser.outer_type == '$') return 0;
+  if (command.kind == RL_TASK_SET && rl.options.fencing)
+    return s->parser.outer_type == ':' && !s->parser.negative && s->parser.number > 0 &&
+           s->parser.number < command.token && reply != RL_REPLY_NIL;
+  return reply == (sets ? RL_REPLY_OK : RL_REPLY_POSITIVE);
+}
+
+/* Only a yes to this round's own command makes one, from a server that has a vote. */
+void a_vote_is_a_yes_that_counts(void) { /* R4 R8 R24 */
+  rl_server *s = any_server();
+  rl_reply reply = any_reply(s);
+  redlock_vote before[SERVERS];
+  int i, is_late = any(u8) & 1;
+  any_command(is_late);
+  lock.deadline_ms = any(u8) & 1;
+  for (i = 0; i < SERVERS; i++) before[i] = lock.votes[i];
+  rl_on_command_reply(&rl, s, &command, reply);
+  for (i = 0; i < SERVERS; i++)
+    if (lock.votes[i] == REDLOCK_VOTE_YES && before[i] != REDLOCK_VOTE_YES)
+      prove(i == s->index && !is_late && is_yes(s, reply) && lock.t1_ms >= s->votes_from_ms);
+  reaches(lock.votes[s->index] == REDLOCK_VOTE_YES && before[s->index] == REDLOCK_VOTE_NONE);
+}
+
+static int64_t validity; /* that it is R1's is wp.sh's proof */
+static int64_t rl_validity_ms(const redlock *client, uint32_t ttl_ms) {
+  (void)client, (void)ttl_ms;
+  return validity;
+}
+
+static int works;
+static int rl_update_now(redlock *client) {
+  int64_t later = any(i64);
+  given(later >= client->now_ms);
+  if (works) client->now_ms = later;
+  return works;
+}
+
+static rl_command *rl_end_round(redlock *client, redlock_lock *l) {
+  (void)client, (void)l;
+  return &command;
+}
+static void rl_decide(redlock *client, redlock_lock *l, redlock_status status) {
+  (void)client;
+  l->status = status;
+}
+static void rl_finish_extension(redlock *client, redlock_lock *l, redlock_status status) {
+  rl_decide(client, l, status);
+}
+static void rl_abandon(redlock *client, redlock_lock *l) { (void)client, (void)l; }
+static void rl_fail_round(redlock *client, redlock_lock *l, redlock_status status, int refused) {
+  (void)client, (void)l, (void)status, (void)refused;
+}
+static void rl_on_failed_round(redlock *client, redlock_lock *l, redlock_status status,
+                               const rl_tally *t) {
+  (void)client, (void)l, (void)status, (void)t;
+}
+static void rl_reopen_round(redlock *client, redlock_lock *l) { (void)client, (void)l; }
+static void rl_store_token(redlock_lock *l, const rl_command *c) { (void)l, (void)c; }
+static rl_mask rl_answered_by(const redlock *client, const redlock_lock *l, const rl_command *c) {
+  (void)client, (void)l, (void)c;
+  return any(u8);
+}
+
+/* What it takes to hold a lock, or to hold it for longer. */
+void a_deadline_needs_a_quorum_in_time(void) { /* R1 R5 R18 R22 */
+  int64_t before, deadline;
+  int i, yes = 0;
+  (void)any_server();
+  rl.quorum = SERVERS / 2 + 1;
+  rl.now_ms = any(i64);
+  lock.task = any(u8) % (RL_TASK_RELEASE + 1);
+  lock.adopts = any(u8) & 1;
+  before = lock.deadline_ms = lock.task == RL_TASK_SET ? 0 : any(i64);
+  validity = any(i64);
+  works = any(u8) & 1;
+  given(before >= 0 && before < INT64_MAX / 2 && rl.now_ms >= lock.t1_ms);
+  given(validity >= -3 && validity <= UINT32_MAX);
+  deadline = lock.t1_ms + validity;
+  for (i = 0; i < SERVERS; i++) yes += lock.votes[i] == REDLOCK_VOTE_YES;
+  rl_evaluate_round_itself(&rl, &lock);
+  if (lock.deadline_ms != before) {
+    prove(lock.task != RL_TASK_RELEASE && yes >= 2);
+    prove(lock.deadline_ms == deadline && deadline > before);
+    prove(works && rl.now_ms < (lock.task == RL_TASK_SET ? deadline : before));
+  }
+  reaches(lock.deadline_ms != before && before);
+  reaches(lock.deadline_ms != before && !before);
+}
+
+/* As `process` in tests/induct/adoption.py says it of one value and server. */
+void a_reply_tells_of_the_key(void) { /* R29 */
+  rl_server *s = any_server();
+  rl_reply reply = any_reply(s);
+  rl_mask maybe = lock.maybe_set, answered = lock.is.hold.answered_by;
+  int to_set, yes, missing;
+  any_command(any(u8) & 1);
+  lock.deadline_ms = 1;
+  given(rl.options.max_ttl_ms && command.kind != RL_TASK_RELEASE);
+  to_set = (command.sets_at >> s->index) & 1;
+  yes = is_yes(s, reply);
+  missing = !yes && (to_set || (answered & s->bit));
+  rl_on_command_reply(&rl, s, &command, reply);
+  prove(!(lock.is.hold.answered_by & s->bit) == !((answered & s->bit) || to_set || yes));
+  prove((lock.maybe_set & s->bit) == (maybe & s->bit) || missing);
+  prove(!(lock.maybe_set & ~maybe));
+  prove(((lock.maybe_set ^ maybe) & ~s->bit) == 0);
+  prove(((lock.is.hold.answered_by ^ answered) & ~s->bit) == 0);
+  reaches((lock.maybe_set ^ maybe) && !to_set);
+  reaches((lock.is.hold.answered_by ^ answered) && !to_set);
+}
+
+/* As `notice` and `send` say it: an extension is a SET only where maybe_set is clear. */
+void a_value_is_sent_where_it_is_not(void) { /* R29 R12 */
+  rl_server *s = any_server();
+  rl_mask maybe = lock.maybe_set, answered = lock.is.hold.answered_by, to;
+  int restarted = lock.t1_ms + rl.options.max_ttl_ms < s->votes_from_ms;
+  to = rl_without_key(&rl, &lock);
+  prove(!(to & lock.maybe_set & s->bit));
+  prove(!(to & lock.is.hold.answered_by & s->bit));
+  prove((lock.maybe_set & s->bit) == (restarted ? 0 : maybe & s->bit));
+  prove(!(lock.is.hold.answered_by & ~answered));
+  any_command(0);
+  given(command.kind == RL_TASK_EXTEND);
+  command.sets_at = to;
+  rl_on_set_sent(s, &command, 0);
+  prove(lock.maybe_set & s->bit);
+  reaches((to & s->bit) && (maybe & s->bit));
+}
