@@ -98,16 +98,17 @@ void a_yes_is_its_own_reply(void) {
   given(c.kind <= RL_TASK_RELEASE);
   c.token = any(u64);
   rl.options.fencing = any(u32);
-  c.form = any(u8);
-  given(c.form || c.kind != RL_TASK_SET || !rl.options.fencing); /* plain: no round's (R29) */
+  s.bit = 1;
+  c.sets_at = c.kind == RL_TASK_SET || (c.kind == RL_TASK_EXTEND && (any(u8) & 1)); /* R29 */
   reply = rl_parse(&s.parser, any(char));
   if (reply < RL_REPLY_OK || reply == RL_PUSH) return;
   vote = rl_vote_of(&rl, &s, &c, reply);
   reaches(vote == REDLOCK_VOTE_YES && c.kind == RL_TASK_SET && rl.options.fencing);
   reaches(vote == REDLOCK_VOTE_YES && c.kind == RL_TASK_RELEASE);
+  reaches(vote == REDLOCK_VOTE_YES && c.kind == RL_TASK_EXTEND && c.sets_at);
   reaches(vote == REDLOCK_VOTE_TAKEN);
   if (vote != REDLOCK_VOTE_YES) return;
-  if (c.kind != RL_TASK_SET || rl.options.fencing)
+  if (!c.sets_at || (c.kind == RL_TASK_SET && rl.options.fencing))
     prove(s.parser.outer_type == ':' && s.parser.number > 0 && !s.parser.negative);
   else prove(s.parser.outer_type == '+' && s.parser.count == 2 && s.parser.hash == 'O' * 257 + 'K');
   if (c.kind == RL_TASK_SET && rl.options.fencing) prove(s.parser.number < c.token);
