@@ -17,7 +17,7 @@
      #include "redlock.h"
      #include <stdio.h>
 
-     int main(void) {
+     int main(int argc, char **argv) {
        redlock rl;
        redlock_lock lock;
        // NULL: default options; set max_ttl_ms if two holders would do harm
@@ -42,6 +42,17 @@
      up, call redlock_step_on with the servers that are ready, then with 0 until it returns NULL.
      (When something is due by the clock, a step reads from all of them anyway.) Stop watching a
      descriptor before it is closed: options.closing tells you in time.
+
+   RECIPES
+     A lock in an object that is freed, such as a request of a pool, must leave the client before:
+     redlock_start_release, then redlock_cancel, whatever it waits for, and whatever they return. A
+     release that is due needs no struct: the next step sends it, or redlock_close.
+     A minimum hold, though the work was short: redlock_cancel if the lock is kept, redlock_extend
+     to the rest of that time, and no release; redlock_close leaves it held. That time must be
+     shorter than the period of the work: with a hold of 60 s and a job of each minute, the lock of
+     one minute still stands when the next one begins, and nobody runs the job.
+     A retry count and a delay, as other libraries have them, are wait_ms = count * delay: servers
+     wake who waits, so the delay itself need not be said.
 
    OPTIONS, for the compiler: the same in every file that includes the header
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
@@ -70,10 +81,13 @@
      The caller owns every struct; the list of servers, the strings in the options, the io and the
      layer must outlive the client. One client belongs to one thread and one process (R17; with an
      io of your own, nothing notices a forked child); clients share nothing. A call while another is
-     blocked or steps is INVALID, as far as can be told without a mutex. Do not move or copy a
-     client after redlock_init: every call on the copy is INVALID. A lock belongs to the client
-     while it is pending, kept, or decided but not yet returned by redlock_step or redlock_wait:
-     until then do not move, copy or free it.
+     blocked or steps is INVALID, as far as can be told without a mutex. Threads may share a client
+     if a mutex of yours is held around every call, also those that only ask, and wherever a lock's
+     members are read; a blocking call keeps the others out for as long as it takes. The options are
+     copied. Neither they nor the list can be changed later: close the client, and begin anew. Do
+     not move or copy a client after redlock_init: every call on the copy is INVALID. A lock belongs
+     to the client while it is pending, kept, or decided but not yet returned by redlock_step or
+     redlock_wait: until then do not move, copy or free it.
 
    ERRORS
      Calls return a redlock_status; its comments below say what to do about each.
@@ -215,8 +229,8 @@ typedef enum redlock_operation {
   REDLOCK_ACQUIRE = 1,
   REDLOCK_EXTEND,
   REDLOCK_RELEASE,
-  REDLOCK_LOST /* a kept lock is returned, for good: EXPIRED, LIMIT or SYSTEM says why. After the
-                  last two it is still held for redlock_remaining_ms */
+  REDLOCK_LOST /* a kept lock is returned, for good: EXPIRED, LIMIT, NO_QUORUM or SYSTEM says why.
+                  After all but EXPIRED it is still held for redlock_remaining_ms */
 } redlock_operation;
 
 typedef enum redlock_vote {
@@ -324,6 +338,9 @@ typedef struct redlock_options {
      be the parent's. It must not call the client. */
   void (*closing)(void *ctx, int server, intptr_t fd);
   void *ctx;                   /* passed to these three */
+  uint32_t keep_margin_ms;     /* 0; how long before its deadline a kept lock that could not be
+                                  extended is returned: the time to stop the work in (R20). Each
+                                  ttl_ms must be longer than twice that, and its drift */
 } redlock_options;
 
 /* private: a set of servers, one bit each */
@@ -425,10 +442,12 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
 REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
 /* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
-   or it lasts until its ttl ends. Before that, roll-backs, and releases that have found room in the
-   command ring, get up to one server_timeout_ms, all servers together, to leave on open
-   connections. It waits for replies for at most 50 ms of that, and for none of a server that is
-   overdue. In a forked child it only closes descriptors (R17). */
+   or it lasts until its ttl ends. (Handlers at a program's exit may run in another order than you
+   think, often last in, first out: let one handler do both.) Before that, roll-backs, and releases
+   that have found room in the command ring, those too that were started and then cancelled, get up
+   to one server_timeout_ms, all servers together, to leave on open connections. It waits for
+   replies for at most 50 ms of that, and for none of a server that is overdue. In a forked child it
+   only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
@@ -515,17 +534,21 @@ REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 /* What to poll for: fills up to capacity entries and returns how many there are. */
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
-/* Keeps a held lock: redlock_step extends it, when half of its remaining time is over, until it is
-   released or cancelled. An extension that fails is tried again after retry_delay_max_ms, or half
-   of the remaining time if that is less, until the deadline. A lock that cannot be kept is returned
-   with the operation REDLOCK_LOST: with LIMIT it is still held for a moment, since no further
-   extension would gain anything. With max_ttl_ms, a server that loses the key (it restarts, or is
-   cut off for longer than the ttl) is sent it again. So all servers may lose it, one after the
-   other, if each loss comes only when the servers before it vote again and two more extensions
-   have been made (R29). Call this right after the grant, before any other call: until then, what a
-   slow server answers to the SET is not noted. max_hold_ms counts from T1 of the grant; 0 = that
-   of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also while an extension is
-   pending). */
+/* Keeps a held lock: redlock_step extends it, when half of the time until its end is over, until it
+   is released or cancelled. Its end is its deadline less options.keep_margin_ms. An extension that
+   fails is tried again after retry_delay_max_ms, or half of the time until the end if that is less.
+   A lock that cannot be kept is returned with the operation REDLOCK_LOST. EXPIRED: it is lost.
+   NO_QUORUM, with a margin: no extension has succeeded; stop the work before redlock_remaining_ms
+   is 0, and release it. LIMIT: the same, a little before its end, for no extension would gain
+   anything.
+   A long hold needs max_ttl_ms: without it, two of three servers that restart empty, one after the
+   other as in every upgrade, end it, though never two were out at once. With it, a server that
+   loses the key (it restarts, or is cut off for longer than the ttl) is sent it again. So all
+   servers may lose it, one after the other, if each loss comes only when the servers before it vote
+   again and two more extensions have been made (R29). Call this right after the grant, before any
+   other call: until then, what a slow server answers to the SET is not noted. max_hold_ms counts
+   from T1 of the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also
+   while an extension is pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
@@ -760,7 +783,8 @@ struct redlock {
    R17 In a forked child no call does anything (the sockets of the system).
    R18 An extension needs a quorum in time, checks the owner, and never shortens.
    R19 A failed extension changes nothing, unless it proves that the lock is lost.
-   R20 max_hold_ms bounds the whole hold.
+   R20 max_hold_ms bounds the whole hold. A kept lock that could not be extended is returned
+       keep_margin_ms before its deadline, still held.
    R21 A release compares and deletes, on all servers that may hold the key.
    R22 How long a lock is still held depends on its deadline alone.
    R23 The votes tell TAKEN, NO_QUORUM and EXPIRED apart.
@@ -794,7 +818,9 @@ struct redlock {
                           back-off is over: rl_schedule_retry drew it (R9), and rl_on_maybe_free may
                           have ended it (R26)
      BACKOFF -> KEPT      rl_finish_extension
-     IDLE -> KEPT         redlock_keep; KEPT -> QUEUED rl_on_lock_timer, to be extended
+     IDLE -> KEPT         redlock_keep
+     KEPT -> QUEUED       rl_on_lock_timer, to be extended; KEPT or QUEUED -> DECIDED, if it could
+                          not be, and keep_margin_ms is left
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls
      QUEUED -> BACKOFF    rl_on_lock_timer: an extra round found no room in time
      any -> IDLE          rl_cancel; if the clock has failed, rl_fail_all decides the lock then
@@ -830,7 +856,8 @@ struct redlock {
          round's start until it is rolled back or returned; that of a kept lock until the round
          ends. Commands and reserved slots together always have room in the ring.
      I4  Only what was granted has a deadline; and with fencing, what has a deadline has a token.
-     I5  A kept lock is urgent, and is held: its task is EXTEND.
+     I5  A kept lock is urgent, and is held: its task is EXTEND. Its timer is not later than the end
+         of its keeping, unless that has passed.
      I6  Only an acquire that has made an attempt tracks.
      I7  A command is either unsent or awaited at a server, or neither: never both. If its round has
          ended, only a release is unsent.
@@ -1779,7 +1806,7 @@ static int rl_may_follow(uint8_t phase, uint8_t next) {
     RL_WAY(QUEUED) | RL_WAY(VOTING) | RL_WAY(BACKOFF) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* QUEUED */
     RL_WAY(BACKOFF), /* VOTING */
     RL_WAY(BACKOFF) | RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* BACKOFF */
-    RL_WAY(QUEUED) | RL_WAY(IDLE), /* KEPT */
+    RL_WAY(QUEUED) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* KEPT */
     RL_WAY(IDLE) /* DECIDED */
   };
   return ways[phase] >> next & 1;
@@ -2768,7 +2795,15 @@ static void rl_decide(redlock *rl, redlock_lock *lock, redlock_status status) {
   rl_set_phase(rl, lock, RL_PHASE_DECIDED);
 }
 
+/* R20: when a kept lock is given up that could not be extended. */
+static int64_t rl_end_of_keeping_ms(const redlock *rl, const redlock_lock *lock) {
+  return lock->deadline_ms - rl->options.keep_margin_ms;
+}
+
+/* A kept lock's timer runs out at the end of its keeping, if not before. */
 static void rl_set_timer(redlock *rl, redlock_lock *lock, uint8_t phase, int64_t due_ms) {
+  int64_t end = rl_end_of_keeping_ms(rl, lock);
+  if (lock->kept && rl->now_ms < end && end < due_ms) due_ms = end;
   rl_set_phase(rl, lock, phase);
   lock->timer_ms = due_ms;
   rl_arm_timer(rl, due_ms);
@@ -2971,10 +3006,10 @@ static void rl_abandon(redlock *rl, redlock_lock *lock) {
   rl_decide(rl, lock, REDLOCK_EXPIRED);
 }
 
-/* Schedules a kept lock's next extension: after half of its remaining time, but no
-   later than in longest_ms. */
+/* Schedules a kept lock's next extension: after half of the time until its end, but no later than
+   in longest_ms. */
 static void rl_schedule_extension(redlock *rl, redlock_lock *lock, uint32_t longest_ms) {
-  int64_t left = lock->deadline_ms - rl->now_ms;
+  int64_t left = rl_end_of_keeping_ms(rl, lock) - rl->now_ms;
   uint32_t delay = left > 0 ? (uint32_t)left / 2 + 1 : 0;
   rl_set_timer(rl, lock, RL_PHASE_KEPT, rl->now_ms + rl_limit(delay, longest_ms));
 }
@@ -3287,6 +3322,8 @@ static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
     rl_schedule_retry(rl, lock); /* the ring had no room in time */
   } else if (lock->task == RL_TASK_SET) {
     rl_decide(rl, lock, (redlock_status)lock->last_result); /* R9: no room in time */
+  } else if (rl->now_ms >= rl_end_of_keeping_ms(rl, lock) && rl->now_ms < lock->deadline_ms) {
+    rl_decide(rl, lock, REDLOCK_NO_QUORUM); /* R20 */
   } else {
     lock->round_ttl_ms = lock->longest_ttl_ms;
     rl_enqueue(rl, lock, RL_TASK_EXTEND);
@@ -4125,10 +4162,12 @@ REDLOCK_API void redlock_close(redlock *rl) {
   memset(rl, 0, sizeof *rl);
 }
 
-static redlock_status rl_accept_ttl(redlock *rl, uint32_t ttl_ms) {
+/* margin_ms: twice that must be left of it. */
+static redlock_status rl_accept_ttl(redlock *rl, uint32_t ttl_ms, uint32_t margin_ms) {
   if (RL_MAX_TTL(rl) && ttl_ms > RL_MAX_TTL(rl))
     return rl_invalid(rl, "ttl_ms is above max_ttl_ms"); /* R24 */
-  return rl_validity_ms(rl, ttl_ms) > 0 ? REDLOCK_OK : rl_invalid(rl, "ttl_ms is too short");
+  if (rl_validity_ms(rl, ttl_ms) > 2 * (int64_t)margin_ms) return REDLOCK_OK;
+  return rl_invalid(rl, "ttl_ms is too short, or keep_margin_ms too long");
 }
 
 /* Begins an operation. The next step or wait encodes it when it can be sent; T1 is taken then. */
@@ -4148,7 +4187,7 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   redlock_status status = rl_begin_call(rl, lock);
   size_t size = 0;
   uint32_t hash = 0;
-  if (status == REDLOCK_OK) status = rl_accept_ttl(rl, ttl_ms);
+  if (status == REDLOCK_OK) status = rl_accept_ttl(rl, ttl_ms, rl->options.keep_margin_ms);
   if (status != REDLOCK_OK) return status;
   while (resource && size <= REDLOCK_MAX_RESOURCE && resource[size])
     hash = rl_hash(hash, resource[size++]);
@@ -4200,7 +4239,7 @@ static redlock_status rl_begin_held(redlock *rl, const redlock_lock *lock) {
 
 REDLOCK_API redlock_status redlock_start_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms) {
   redlock_status status = rl_begin_held(rl, lock);
-  if (status == REDLOCK_OK) status = rl_accept_ttl(rl, ttl_ms);
+  if (status == REDLOCK_OK) status = rl_accept_ttl(rl, ttl_ms, 0);
   if (status != REDLOCK_OK) return status;
   if (lock->kept) return rl_invalid(rl, rl_error_busy);
   if (rl_clip_ttl(rl, lock, ttl_ms) == 0) return REDLOCK_LIMIT;

@@ -27,15 +27,17 @@ static void rl_check_slot(const redlock_lock *lock) {
 }
 
 /* I1, I5, I6. */
-static void rl_check_lock(const redlock_lock *lock, int list) {
+static void rl_check_lock(const redlock *rl, const redlock_lock *lock, int list) {
   static const uint8_t phases[RL_LISTS] = {
     1 << RL_PHASE_QUEUED, 1 << RL_PHASE_QUEUED,
     1 << RL_PHASE_VOTING | 1 << RL_PHASE_BACKOFF | 1 << RL_PHASE_KEPT, 1 << RL_PHASE_DECIDED
   };
+  int64_t end = lock->deadline_ms - rl->options.keep_margin_ms;
   REDLOCK_ASSERT(phases[list] >> lock->phase & 1);
   REDLOCK_ASSERT(list > RL_LIST_QUEUED || lock->urgent == (list == RL_LIST_URGENT));
   REDLOCK_ASSERT(!lock->kept || lock->urgent);
   REDLOCK_ASSERT(!lock->kept || (lock->deadline_ms && lock->task == RL_TASK_EXTEND));
+  REDLOCK_ASSERT(!lock->kept || lock->timer_ms <= end || end <= rl->now_ms);
   REDLOCK_ASSERT(lock->attempts || !lock->tracks);
 }
 
@@ -49,7 +51,7 @@ static uint32_t rl_check_locks(redlock *rl, uint32_t *reserved) {
     REDLOCK_ASSERT(list->next->prev == list && list->prev->next == list);
     for (; lock; lock = rl_list_next(list, lock)) {
       REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
-      rl_check_lock(lock, i);
+      rl_check_lock(rl, lock, i);
       rl_check_grant(rl, lock);
       rl_check_slot(lock);
       *reserved += lock->has_reserved_slot;

@@ -31,6 +31,16 @@ static uint32_t ready_servers(int c) {
   return ready;
 }
 
+/* R20: whoever runs has been told of a kept lock's end before time goes on. */
+static void check_margins(void) {
+  int c, l;
+  for (c = 0; c < cfg.clients; c++)
+    for (l = 0; l < cfg.locks; l++)
+      if (W.side[c].user[l].state == KEPT && !W.side[c].paused && !W.side[c].closed &&
+          holds(c, l) <= cfg.margin && holds(c, l) > 0)
+        fail("R20: a lock is still kept with the margin left");
+}
+
 static int is_step_due(int c) {
   return !W.side[c].paused && !W.side[c].closed && (timeout_of(c) == 0 || ready_servers(c));
 }
@@ -320,6 +330,9 @@ static void check_returned(int c, redlock_lock *lock) {
   } else {
     check_not_lost(lock);
     if (lock->status == REDLOCK_EXPIRED && holds(c, l)) fail("R19: lost, and held");
+    if (lock->status == REDLOCK_LIMIT && !cfg.max_hold) fail("R20: LIMIT, but there is none");
+    if (lock->status == REDLOCK_NO_QUORUM && holds(c, l) > cfg.margin)
+      fail("R20: given up with more than the margin left");
   }
   u->state = is_still_held(lock) ? HELD : IDLE;
   if (u->state == IDLE) u->granted_at = 0;

@@ -333,6 +333,7 @@ static int64_t next_instant(void) {
 /* slips: clients whose clock stands still meanwhile. */
 static void tick(int64_t ms, int slips) {
   int c;
+  check_margins();
   time_passes(ms);
   for (c = 0; c < cfg.clients; c++)
     if (slips >> c & 1) {

@@ -18,7 +18,7 @@ SIZE_IS(redlock_lock, 200);
 SIZE_IS(rl_command, 104);
 SIZE_IS(rl_parser, 24);
 SIZE_IS(rl_server, 144);
-SIZE_IS(redlock, 696 + RING * sizeof(rl_command));
+SIZE_IS(redlock, 704 + RING * sizeof(rl_command));
 #endif
 
 static struct {

@@ -34,6 +34,7 @@ static const struct {
     {"max_ttl", &cfg.max_ttl, 0, "max_ttl_ms"},
     {"fencing", &cfg.fencing, 0, "1 = tokens"},
     {"max_hold", &cfg.max_hold, 0, "max_hold_ms"},
+    {"margin", &cfg.margin, 0, "keep_margin_ms"},
     {"finish", &cfg.finish, 60, "ms in which a world left to itself decides all; 0 = do not look"},
     {"still", &cfg.still, 0, "ms for which a waiter in a world without changes is watched (R26)"},
     {"seconds", &cfg.seconds, 600, "of processor time at most"},
@@ -109,7 +110,8 @@ static void begin_client(int c) {
                              .drift_ppm = (uint32_t)cfg.ppm,
                              .max_ttl_ms = (uint32_t)cfg.max_ttl,
                              .max_hold_ms = (uint32_t)cfg.max_hold,
-                             .fencing = (uint32_t)cfg.fencing};
+                             .fencing = (uint32_t)cfg.fencing,
+                             .keep_margin_ms = (uint32_t)cfg.margin};
   number[c] = c;
   io[c] = world_io;
   io[c].ctx = &number[c];

@@ -162,7 +162,7 @@ static struct world W;
 static struct {
   int clients, locks, servers, faults, calls, calls2, ticks, jumps, slips, push, warm, twins, liar,
       foreign, natives, in_turn, young, held, twice, ttl, ttl2, shorter, wait, ppm,
-      max_ttl, fencing, max_hold, finish, still, seconds, megabytes, audit;
+      max_ttl, fencing, max_hold, margin, finish, still, seconds, megabytes, audit;
   const char *may, *may2, *kinds;
 } cfg;
 

@@ -144,3 +144,44 @@ TEST(r11_a_cancelled_release_without_room_is_dropped) {
   CHECK(redlock_remaining_ms(&rl, &many[0]) > 0 && redlock_remaining_ms(&rl, &many[1]) > 0);
   hold("next", 1000);
 }
+
+static int64_t end_ms;
+
+/* The ring is full of rounds that nobody answers: two releases, and extensions of two locks that
+   last for longer. Then the lock is to be extended. */
+static void keep_without_room(uint32_t margin_ms) {
+  int i;
+  prepare(3);
+  options.server_timeout_ms = LONG_TIMEOUT;
+  options.keep_margin_ms = margin_ms;
+  ready_and_warm();
+  for (i = 0; i < 4; i++)
+    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 4000, 0), REDLOCK_OK);
+  for (i = 0; i < 2; i++) CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
+  run_for(1600); /* not yet half of it */
+  hold("r", 1000);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  end_ms = now() + redlock_remaining_ms(&rl, &lock);
+  freeze(0, 2);
+  for (i = 2; i < 4; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+}
+
+TEST(r20_want_of_room_is_told_with_the_margin_left) {
+  enum { MARGIN = 300 };
+  keep_without_room(MARGIN);
+  while (!handed_count && now() < end_ms) note(redlock_wait(&rl, -1));
+  is_lost_once(&lock, REDLOCK_NO_QUORUM);
+  CHECK_EQ(now(), end_ms - MARGIN);
+}
+
+/* Its loss is told when its release has room. */
+TEST(r27_a_lost_lock_waits_for_room_without_a_timer) {
+  int turns;
+  keep_without_room(0);
+  for (turns = 0; turns < 100 && now() <= end_ms; turns++) note(redlock_wait(&rl, -1));
+  CHECK(now() > end_ms && turns < 100);
+  thaw(0, 2);
+  run_for(10);
+  CHECK_EQ(lock.operation, REDLOCK_LOST);
+  CHECK_EQ(lock.status, REDLOCK_EXPIRED);
+}

@@ -38,6 +38,7 @@ static void choose_options(uint8_t byte, uint8_t times_byte) {
   if (byte & 16) o->max_hold_ms = 300;
   if (byte & 32) world.db = 1;
   if (byte & 64) world.may_lie = 1;
+  if (times_byte >> 6 == 3) o->keep_margin_ms = 20;
   world.tells = times_byte >> 4 & 1;
   if ((times_byte & 32) == 0) return;
   o->fencing = 1;

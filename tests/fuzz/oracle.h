@@ -22,7 +22,7 @@ static inline void is_legal(const redlock_lock *lock, redlock_status status,
   switch (status) {
     case REDLOCK_OK: FUZZ_CHECK(!lost); break;
     case REDLOCK_TAKEN: FUZZ_CHECK(acquires); break;
-    case REDLOCK_NO_QUORUM: FUZZ_CHECK(!lost); break;
+    case REDLOCK_NO_QUORUM: FUZZ_CHECK(!lost || world.options.keep_margin_ms); break;
     case REDLOCK_EXPIRED: break;
     case REDLOCK_CANCELLED: FUZZ_CHECK(operation == REDLOCK_RELEASE); break;
     case REDLOCK_LIMIT: FUZZ_CHECK(operation == REDLOCK_EXTEND || lost); break;
@@ -60,6 +60,12 @@ static inline void started(struct slot *s, redlock_status status, redlock_operat
   FUZZ_CHECK(s->lock.status == REDLOCK_PENDING && s->lock.operation == operation);
 }
 
+/* R20: not before so much is left. */
+static inline void is_told_in_time(const struct user *u, const redlock_lock *lock) {
+  if (lock->operation == REDLOCK_LOST && lock->status == REDLOCK_NO_QUORUM)
+    FUZZ_CHECK(redlock_remaining_ms(&u->rl, lock) <= world.options.keep_margin_ms);
+}
+
 /* Step or wait gave this one back: it was owed, and is no more. */
 static inline void handed(struct user *u, redlock_lock *lock) {
   struct slot *s = u->slot;
@@ -69,6 +75,7 @@ static inline void handed(struct user *u, redlock_lock *lock) {
   FUZZ_CHECK(lock->operation == (s->kept ? REDLOCK_LOST : s->operation));
   FUZZ_CHECK(lock->status != REDLOCK_CANCELLED && lock->status != REDLOCK_INVALID);
   is_legal(lock, lock->status, lock->operation);
+  is_told_in_time(u, lock);
   if (lock->operation == REDLOCK_ACQUIRE) granted(s);
   s->pending = s->kept = 0;
 }

@@ -114,14 +114,18 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
 }
 
 /* A kept lock's next extension comes before its deadline, while it is held. */
-void a_kept_lock_is_extended_in_time(void) {
+void a_kept_lock_is_extended_in_time(void) { /* R20 */
   static redlock rl;
   static redlock_lock lock;
+  int64_t end;
   read_clock(&rl);
   lock.deadline_ms = earlier(&rl) + any(u32);
+  rl.options.keep_margin_ms = any(u32);
+  lock.kept = 1;
   rl_schedule_extension(&rl, &lock, any(u32));
+  end = lock.deadline_ms - rl.options.keep_margin_ms;
   prove(lock.timer_ms >= rl.now_ms);
-  if (lock.deadline_ms > rl.now_ms) prove(lock.timer_ms <= lock.deadline_ms);
+  if (end > rl.now_ms) prove(lock.timer_ms <= end);
   reaches(lock.timer_ms > rl.now_ms + UINT32_MAX / 3);
 }
 

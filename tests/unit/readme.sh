@@ -88,6 +88,40 @@ hello_is_the_headers() {
     "$root/redlock.h" | sed '$d' | diff - "$work/c-1"
 }
 
+# What is copied from one example is what stands in the next.
+explain_is_one_text() {
+  for each in $(grep -l '^static [a-z]* explain(' "$root"/examples/*.c); do
+    sed -n '/^static [a-z]* explain(/,/^}/p' "$each" >"$work/explain"
+    [ -e "$work/one" ] || cp "$work/explain" "$work/one"
+    cmp "$work/explain" "$work/one" >&2 || return
+    echo "$each"
+  done >"$work/said"
+  [ "$(wc -l <"$work/said")" -ge 4 ] || { cat "$work/said"; return 1; }
+}
+
+# Behind it only what the glue says that is the reader's.
+loop_can_be_copied() {
+  { echo '#define REDLOCK_IMPLEMENTATION'; echo '#include "redlock.h"'
+    sed -n '/^\/\* ---- from here/,/^\/\* ---- to here/p' "$root/examples/loops/$1.c"
+    echo 'static void on_decided(redlock_lock *l) { (void)l; }'
+    echo "int main(void) { redlock_options options = {0}; options.closing = on_closing;"
+    echo "  return redlock_init(&client, \"127.0.0.1:1\", &options) || ($3, 0); }"; } \
+    >"$work/$1.c"
+  # shellcheck disable=SC2046 # a list of flags
+  cc -std=c99 $posix $flags "$work/$1.c" $(pkg-config --cflags --libs "$2") -o "$work/$1" &&
+    "$work/$1"
+}
+
+loops_can_be_copied() {
+  need cc && need pkg-config || return
+  for each in 'libuv libuv join_loop()' 'libevent libevent_core join_loop(event_base_new())' \
+    'glib glib-2.0 join_loop(NULL)'; do
+    set -- $each
+    pkg-config --exists "$2" || { echo "note: no $2"; continue; }
+    loop_can_be_copied "$@" || return
+  done
+}
+
 # cmake_builds [LINES] : README's first program, with the lines of examples/README.md in $work/lines
 cmake_builds() {
   rm -rf "$work/cmake"
@@ -279,6 +313,8 @@ folders_are_listed() {
 run c_compiles c_compiles
 run hello_says_why hello_says_why
 run hello_is_the_headers hello_is_the_headers
+run explain_is_one_text explain_is_one_text
+run loops_can_be_copied loops_can_be_copied
 run cmake_lines_work cmake_lines_work
 run commands_run commands_run
 run the_cron_line_is_understood the_cron_line_is_understood
