@@ -636,11 +636,15 @@ typedef struct rl_command {
 /* private: where the reply parser stands */
 typedef struct rl_parser {
   uint8_t state, negative;
-  uint8_t type;           /* first byte of the current element: + - : $ * % > _ */
+  uint8_t type;           /* first byte of the current element */
   uint8_t outer_type;     /* first byte of the outermost reply */
-  uint32_t count;         /* bytes read of the line; in a bulk string, bytes still to come */
+  uint16_t count;         /* bytes read of the line; in a bulk string, bytes still to come */
+  uint8_t nested;         /* in the aggregate, another one has begun; before that: */
+  uint8_t words;          /* RL_WORD_: what stands in it */
   uint32_t hash;          /* of a simple or bulk string; of an error, its first byte */
   uint32_t elements_left; /* elements of the aggregate still to come; 0 = not inside one */
+  uint32_t before;        /* hash of the element in front of this one, while not nested */
+  uint32_t version;       /* 0x080400 of a bulk string that is 8.4.0 */
   rl_integer number;
 } rl_parser;
 
@@ -697,8 +701,7 @@ typedef struct rl_server {
   uint32_t outstanding;     /* replies still to come on this connection */
   uint32_t stale_replies;   /* of those, the next so many answer retired commands */
   uint32_t timed_reply;     /* replies to come, up to and including the timed one */
-  uint32_t run_id;          /* first digits of its run_id; 0 = not known */
-  uint32_t reported_run_id; /* of this handshake, not checked yet */
+  uint32_t run_id;          /* hash of its run_id; 0 = not known */
   intptr_t fd;              /* -1 = closed */
   union {
     int64_t reconnect_ms;   /* CLOSED: not to be connected before */
@@ -1111,18 +1114,15 @@ struct redlock {
   "return v==w and(t and(redis.call('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"         \
   "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,24)"
 
-/* R24: one number from INFO: the first digits of run_id, or the uptime; nil from a replica or a
-   Cluster's node, a string if there is no such number. Both are cut to eight digits, which makes an
-   uptime too low, and that is safe.
-   RL_INFO_SCRIPT:
-     local name, base = unpack(ARGV)
-     local info = redis.call('info')
-     if not info:find('role:master') or info:find('mode:cluster') then return false end
-     local digits = info:match(name .. ':(%-?%w+)') or ''
-     return tonumber(digits:sub(1, 8), base) or '' */
+/* R24: who the server is, and for how long it has run. If INFO lacks one of these, fewer than two
+   are returned. */
+#ifdef REDLOCK_NO_QUARANTINE
+#define RL_INFO_SCRIPT ""
+#else
 #define RL_INFO_SCRIPT                                                                             \
-  "local i=redis.call('info')return i:find('role:master')and not i:find('mode:cluster')and"        \
-  "(tonumber((i:match(ARGV[1]..':(%-?%w+)')or''):sub(1,8),ARGV[2])or'')"
+  "local i=redis.call('info','server')"                                                            \
+  "return{i:match'run_id:(%w+)',tonumber(i:match'uptime_in_seconds:(%-?%d+)')}"
+#endif
 
 #ifdef REDLOCK_NO_FENCING
 #define RL_HAS_FENCING 0
@@ -1167,8 +1167,6 @@ struct redlock {
 #define RL_DELEX_HEAD "*4\r\n$5\r\nDELEX\r\n"
 #define RL_DELEX_IFEQ "$4\r\nIFEQ\r\n"
 #define RL_DELIFEQ_HEAD "*3\r\n$7\r\nDELIFEQ\r\n"
-#define RL_TRIAL_KEY "$7\r\nredlock\r\n" /* need not exist */
-#define RL_TRIAL_VALUE "$0\r\n\r\n"
 
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
 #if defined(CONFIG_USEC_PER_TICK) && !defined(CONFIG_SCHED_TICKLESS) && \
@@ -1184,8 +1182,7 @@ enum {
   RL_VALUE_HEADER = 5,          /* "$20\r\n", or "$23\r\n" */
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
-  RL_HANDSHAKE_BYTES = 144,     /* the handshake is sent in chunks of this: all that is optional */
-  RL_OPTIONAL_REPLIES = 4,      /* to HELLO, CLIENT TRACKING, DELEX and DELIFEQ */
+  RL_HANDSHAKE_BYTES = 132,     /* the handshake is sent in chunks of this: all that each gets */
   /* Commands are encoded in chunks of this, on the stack. */
 #ifdef REDLOCK_NO_POSIX
   RL_OUTPUT_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512,
@@ -1210,7 +1207,7 @@ enum {
   RL_MAX_AGE_MS = 1 << 23,      /* with a half of it added, an age fits into three bytes */
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
   RL_MAX_LINE = 4096,           /* longest line accepted; Redis sends none longer */
-  RL_MAX_SIZE_DIGITS = 5,       /* of a bulk string's or aggregate's size; we ask for none larger */
+  RL_MAX_SIZE_DIGITS = 4,       /* of a bulk string's or aggregate's size; we ask for none larger */
   RL_BACKOFF_FIRST_MS = 16,     /* the first back-off of a server takes a half to all of this, */
   RL_BACKOFF_DOUBLINGS = 6,     /* and each failure doubles it, so often: at last 512 to 1 024 ms */
   RL_CONNECT_TIMEOUT_MS = 2000, /* a connect that hangs is given up after this, or after
@@ -1232,6 +1229,7 @@ enum {
   RL_STATE_CLOSED, RL_STATE_CONNECTING, RL_STATE_HANDSHAKE, RL_STATE_HANDSHAKE_SENT, RL_STATE_READY
 };
 enum { RL_SEND_BROKEN = 2 }; /* rl_server.send_blocked */
+enum { RL_TRACKS = 2 };      /* rl_server.tracking */
 enum {
   RL_PHASE_IDLE,    /* in no list */
   RL_PHASE_QUEUED,  /* waits for room in the ring */
@@ -1250,6 +1248,10 @@ enum { /* how a command is spelled; the first three are rl_server.release_form t
   RL_FORM_TRACKED,    /* a SET by script: the server tracks the key; TAKEN brings the holder's age.
                          With fencing, all SETs of attempts */
   RL_FORM_SWAP        /* a SET by script, over a given value (R28) */
+};
+enum {
+  RL_OWN_FORM_SINCE = 0x080400, /* 8.4.0: Redis; Valkey has no release between 8.1 and 9.0 */
+  RL_OWN_FORM_UNTIL = 0xff0000  /* builds between two releases say 255.255.255 */
 };
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
@@ -1517,10 +1519,11 @@ typedef enum rl_reply {
   RL_PARSE_ERROR_TEXT, /* the same, and the byte is part of an error's text */
   RL_PARSE_INVALID,    /* not RESP */
   RL_REPLY_OK,         /* exactly +OK; from here on a reply is complete */
+  RL_REPLY_STATUS,     /* another simple string */
   RL_REPLY_NIL,
   RL_REPLY_POSITIVE,
   RL_REPLY_ERROR,
-  RL_REPLY_OTHER,      /* well formed, but not what we asked for */
+  RL_REPLY_OTHER,      /* well formed: what it is, the parser's members say */
   RL_PUSH              /* not a reply: a push; hash is that of its last element, 0 = nil */
 } rl_reply;
 
@@ -1529,6 +1532,19 @@ enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK };
 /* Hash of a resource's name or of a string in a reply. No two strings of two bytes collide, so +OK
    is recognised exactly; two names that collide cost a useless attempt. */
 static uint32_t rl_hash(uint32_t hash, char c) { return hash * 257 + (unsigned char)c; }
+
+/* The hash of a word, known to the compiler. */
+#define RL_HASH_2(a, b) ((a) * 257u + (b))
+#define RL_HASH_OK RL_HASH_2('O', 'K')
+#define RL_HASH_4(a, b, c, d) (RL_HASH_2(a, b) * (257u * 257u) + RL_HASH_2(c, d))
+#define RL_HASH_6(a, b, c, d, e, f) (RL_HASH_4(a, b, c, d) * (257u * 257u) + RL_HASH_2(e, f))
+#define RL_HASH_REDIS RL_HASH_6(0, 'r', 'e', 'd', 'i', 's')
+#define RL_HASH_VALKEY RL_HASH_6('v', 'a', 'l', 'k', 'e', 'y')
+#define RL_HASH_MASTER RL_HASH_6('m', 'a', 's', 't', 'e', 'r')
+#define RL_HASH_STANDALONE                                                                         \
+  ((RL_HASH_6('s', 't', 'a', 'n', 'd', 'a') * (257u * 257u) + RL_HASH_2('l', 'o')) *               \
+       (257u * 257u) + RL_HASH_2('n', 'e'))
+#define RL_HASH_REDLOCK (RL_HASH_6('r', 'e', 'd', 'l', 'o', 'c') * 257u + 'k')
 
 /* Digits that do not fit are ignored: no number that matters is that large. */
 static rl_reply rl_parse_line(rl_parser *p, char c) {
@@ -1546,7 +1562,7 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
   } else if (c == '-' && p->count == 1) {
     p->negative = 1;
   } else {
-    if (c < '0' || c > '9') return RL_PARSE_INVALID;
+    if (c < '0' || c > '9') return p->elements_left ? RL_PARSE_MORE : RL_PARSE_INVALID;
     if (p->count < RL_MAX_DIGITS) p->number = p->number * 10 + (uint32_t)(c - '0');
   }
   return RL_PARSE_MORE;
@@ -1556,35 +1572,50 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
    it is no RESP3 nil. */
 static rl_reply rl_parse_line_end(rl_parser *p) {
   uint32_t number = RL_LOW32(p->number);
+  static const char types[] = "$=*~>%|";
+  enum { RL_LIST = 2, RL_MAP = 5, RL_UNSIZED = 7 };
+  int kind = 0;
   p->state = RL_AT_TYPE;
   if (p->type == '-') return RL_REPLY_ERROR;
   if (p->type == '+')
-    return p->count == 2 && p->hash == 'O' * 257 + 'K' ? RL_REPLY_OK : RL_REPLY_OTHER;
+    return p->count == 2 && p->hash == RL_HASH_OK ? RL_REPLY_OK : RL_REPLY_STATUS;
   if (p->type == '_')
     return p->count ? RL_PARSE_INVALID : p->negative ? RL_REPLY_OTHER : RL_REPLY_NIL;
   if (p->count == p->negative) return RL_PARSE_INVALID;
   if (p->type == ':') return p->negative || !p->number ? RL_REPLY_OTHER : RL_REPLY_POSITIVE;
+  while (kind < RL_UNSIZED && types[kind] != p->type) kind++;
+  if (kind == RL_UNSIZED) return p->elements_left ? RL_REPLY_OTHER : RL_PARSE_INVALID;
   if (p->count > RL_MAX_SIZE_DIGITS) return RL_PARSE_INVALID;
-  if (p->negative) return number == 1 && p->type == '$' ? RL_REPLY_NIL : RL_PARSE_INVALID;
-  if (p->type == '$') {
+  if (kind < RL_LIST) {
+    if (p->negative) return number == 1 ? RL_REPLY_NIL : RL_PARSE_INVALID;
     p->type = '_';
     p->negative = 1;
-    p->count = number;
+    p->count = (uint16_t)number;
     p->state = number ? RL_AT_BULK : RL_AT_LINE;
     return RL_PARSE_MORE;
   }
-  if (p->type == '%') number *= 2;
-  else if (p->type != '*' && p->type != '>') return RL_PARSE_INVALID;
+  if (p->negative) return RL_PARSE_INVALID;
+  if (kind >= RL_MAP) number = 2 * number + (uint32_t)(kind - RL_MAP);
+  p->nested = p->elements_left != 0;
+  if (!p->nested) p->words = 0;
   p->elements_left += number + (p->elements_left == 0);
   return RL_REPLY_OTHER;
+}
+
+/* A byte of a bulk string, which may be a version. */
+static void rl_parse_bulk_byte(rl_parser *p, char c) {
+  uint32_t digit = (uint32_t)(c - '0');
+  p->hash = rl_hash(p->hash, c);
+  p->version = digit > 9 ? p->version << 8 : p->version + (p->version & 255) * 9 + digit;
 }
 
 /* Parses one byte. RL_REPLY_OK and what follows it mean: a reply, or an element, is complete. */
 static rl_reply rl_parse_byte(rl_parser *p, char c) {
   switch (p->state) {
     case RL_AT_TYPE:
+      if (!p->nested) p->before = p->hash;
       p->number = p->count = p->negative = 0;
-      p->hash = 0;
+      p->hash = p->version = 0;
       p->type = (uint8_t)c;
       if (p->elements_left == 0) p->outer_type = p->type;
       p->state = RL_AT_LINE;
@@ -1592,17 +1623,36 @@ static rl_reply rl_parse_byte(rl_parser *p, char c) {
     case RL_AT_LINE: return rl_parse_line(p, c);
     case RL_AT_LF: return c == '\n' ? rl_parse_line_end(p) : RL_PARSE_INVALID;
     default:
-      p->hash = rl_hash(p->hash, c);
+      rl_parse_bulk_byte(p, c);
       if (--p->count == 0) p->state = RL_AT_LINE;
       return RL_PARSE_MORE;
   }
 }
 
-/* The same, but an aggregate is reported once, at its end. */
+/* What HELLO's map may hold that matters. */
+enum { RL_WORD_MASTER = 1, RL_WORD_STANDALONE = 2, RL_WORD_REDIS = 4, RL_WORD_VALKEY = 8,
+       RL_WORD_NEW = 16 }; /* a version that has the server's own command for releases */
+
+static void rl_note_word(rl_parser *p) {
+  uint32_t words = p->words;
+  if (p->hash == RL_HASH_MASTER) words |= RL_WORD_MASTER;
+  if (p->hash == RL_HASH_STANDALONE) words |= RL_WORD_STANDALONE;
+  if (p->hash == RL_HASH_REDIS) words |= RL_WORD_REDIS;
+  if (p->hash == RL_HASH_VALKEY) words |= RL_WORD_VALKEY;
+  if (p->version >= RL_OWN_FORM_SINCE && p->version < RL_OWN_FORM_UNTIL) words |= RL_WORD_NEW;
+  p->words = (uint8_t)words;
+}
+
+/* The same, but an aggregate is reported once, at its end. R8: no simple string and no error stands
+   in a reply: where it has an element too few, the next reply would. */
 static rl_reply rl_parse(rl_parser *p, char c) {
   rl_reply reply = rl_parse_byte(p, c);
-  if (p->elements_left == 0 || reply == RL_PARSE_INVALID) return reply;
-  if (reply < RL_REPLY_OK || --p->elements_left) return RL_PARSE_MORE;
+  if (p->elements_left == 0 || reply == RL_PARSE_MORE) return reply;
+  if (reply <= RL_REPLY_STATUS && (p->outer_type != '>' || reply == RL_PARSE_INVALID))
+    return RL_PARSE_INVALID;
+  if (reply == RL_PARSE_ERROR_TEXT) return RL_PARSE_MORE;
+  if (!p->nested) rl_note_word(p);
+  if (--p->elements_left) return RL_PARSE_MORE;
   return p->outer_type == '>' ? RL_PUSH : RL_REPLY_OTHER;
 }
 
@@ -2229,46 +2279,64 @@ static void rl_put_credential(rl_writer *w, const rl_span *encoded, const char *
   else rl_put_bulk(w, option, strlen(option));
 }
 
+/* The handshake: what every connection begins with. rl_put_handshake and rl_on_handshake_reply walk
+   this table, and look no further. */
+enum { RL_ASK_AUTH, RL_ASK_SELECT, RL_ASK_HELLO, RL_ASK_TRACKING, RL_ASK_INFO, RL_ASK_PROOF };
+enum { RL_ASKED_OF_ALL = 3 }; /* HELLO, TRACKING and PROOF */
+
+/* R8: a SET may leave behind the handshake, so its replies prove that they are what they seem. Each
+   has one form; and the last is a word that is the reply to nothing else. With one too many or too
+   few before it, another reply stands in its place. */
+/* Each begins with the type of its reply, in which + is OK. To those of RL_OPTIONAL a refusal is good,
+   too. What follows is RESP, or its beginning; behind RL_ASK_INFO, a script. */
+static const char *const rl_handshake[] = {
+  "+\r\n$4\r\nAUTH\r\n",         /* if there is a password */
+  "+*2\r\n$6\r\nSELECT\r\n",    /* if there is a database */
+  "%*4\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$7\r\nSETNAME\r\n$7\r\nredlock\r\n",
+  "+*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n", /* R26 */
+  "*" RL_INFO_SCRIPT,             /* R24: with max_ttl_ms */
+  "+return{ok='redlock'}"
+};
+
 /* AUTH, if there is a password; returns how many replies it gets. */
 static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w) {
   const redlock_options *o = &rl->options;
   int has_user = t->user.size || (!t->password.size && *o->username);
   if (!t->password.size && !*o->password) return 0;
-  rl_put_raw(w, has_user ? "*3\r\n$4\r\nAUTH\r\n" : "*2\r\n$4\r\nAUTH\r\n");
+  rl_put_raw(w, has_user ? "*3" : "*2");
+  rl_put_raw(w, rl_handshake[RL_ASK_AUTH] + 1);
   if (has_user) rl_put_credential(w, &t->user, o->username);
   rl_put_credential(w, &t->password, o->password);
   return 1;
 }
 
-/* Encodes the handshake, which comes first on every connection: AUTH, SELECT, HELLO 3, CLIENT
-   TRACKING, a trial of its own commands for releases, and with a quarantine run_id and uptime. The
-   trial changes nothing: no lock's value is empty. Returns how many replies it gets. */
+/* Encodes the handshake; returns how many replies it gets. */
 static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies;
+  int question;
   rl_endpoint t;
   (void)rl_parse_entry(s->entry, &t);
   replies = rl_put_auth(rl, &t, w);
-  if (t.database) {
-    rl_put_raw(w, "*2\r\n$6\r\nSELECT\r\n");
-    rl_put_bulk_number(w, t.database);
+  for (question = RL_ASK_SELECT; question <= RL_ASK_PROOF; question++) {
+    const char *words = rl_handshake[question] + 1;
+    if (question == RL_ASK_SELECT && !t.database) continue;
+    if (question == RL_ASK_INFO && !RL_MAX_TTL(rl)) continue;
     replies++;
+    if (question < RL_ASK_INFO) {
+      rl_put_raw(w, words);
+      if (question == RL_ASK_SELECT) rl_put_bulk_number(w, t.database);
+    } else {
+      rl_put_raw(w, "*3");
+      rl_put_script(w, words);
+      rl_put_raw(w, RL_NO_KEY);
+    }
   }
-  rl_put_raw(w, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
-                "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n"
-                RL_DELEX_HEAD RL_TRIAL_KEY RL_DELEX_IFEQ RL_TRIAL_VALUE
-                RL_DELIFEQ_HEAD RL_TRIAL_KEY RL_TRIAL_VALUE);
-  if (RL_MAX_TTL(rl) == 0) return (uint8_t)(replies + RL_OPTIONAL_REPLIES);
-  rl_put_raw(w, "*5");
-  rl_put_script(w, RL_INFO_SCRIPT);
-  rl_put_raw(w, RL_NO_KEY "$6\r\nrun_id\r\n$2\r\n16\r\n*5");
-  rl_put_script(w, RL_INFO_SCRIPT);
-  rl_put_raw(w, RL_NO_KEY "$17\r\nuptime_in_seconds\r\n$2\r\n10\r\n");
-  return (uint8_t)(replies + RL_OPTIONAL_REPLIES + 2);
+  return replies;
 }
 
-/* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless
-   all of it is optional. If a server in trouble refuses that, a SET behind it is rolled back like
-   any that a lost connection leaves. */
+/* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless it
+   asks for nothing that a SET depends on. If it fails then, a SET behind it is rolled back like any
+   that a lost connection leaves. */
 RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
   char piece[RL_HANDSHAKE_BYTES];
   while (s->state < RL_STATE_HANDSHAKE_SENT) {
@@ -2276,7 +2344,7 @@ RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
     uint8_t replies = rl_put_handshake(rl, s, &w);
     size_t size = (size_t)(w.at - piece), sent;
     if (size == 0) { /* all of it was sent */
-      s->state = replies == RL_OPTIONAL_REPLIES ? RL_STATE_READY : RL_STATE_HANDSHAKE_SENT;
+      s->state = replies == RL_ASKED_OF_ALL ? RL_STATE_READY : RL_STATE_HANDSHAKE_SENT;
       s->sent_bytes = 0;
       return;
     }
@@ -2434,7 +2502,7 @@ static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
    0 = it is. */
 static int rl_claim_server(redlock *rl, rl_server *s) {
   rl_server *other = rl->server, *loser;
-  while (other != rl->server_end && (other == s || other->run_id != s->reported_run_id)) other++;
+  while (other != rl->server_end && (other == s || other->run_id != s->parser.before)) other++;
   if (other == rl->server_end) return 1;
   loser = other->state == RL_STATE_READY ? s : other;
   loser->run_id = 0;
@@ -2447,15 +2515,15 @@ static int rl_claim_server(redlock *rl, rl_server *s) {
    the server's clock was set back. The server votes max_ttl_ms + 1 later, so that a restart
    that we hear of now is later than each T1 of this millisecond (R29). */
 static const char *rl_take_identity(redlock *rl, rl_server *s) {
-  int64_t uptime_s = s->parser.negative ? 0 : (int64_t)RL_LOW32(s->parser.number);
-  int64_t start_ms;
+  const rl_parser *p = &s->parser;
+  uint32_t uptime_s = p->negative ? 0 : rl_limit(RL_LOW32(p->number), UINT32_MAX / 1000);
+  uint32_t age_ms = uptime_s * 1000 > RL_UPTIME_SLACK_MS && s->run_id == 0
+                        ? uptime_s * 1000 - RL_UPTIME_SLACK_MS : 0;
+  if (p->type != ':' || p->nested || !p->before) return "no run_id or uptime in its INFO";
   if (!rl_claim_server(rl, s)) return rl_error_same_server;
   if (!rl_update_now(rl)) return rl_error_clock;
-  start_ms = rl->now_ms;
-  if (s->run_id == 0 && uptime_s * 1000 > RL_UPTIME_SLACK_MS)
-    start_ms += RL_UPTIME_SLACK_MS - uptime_s * 1000;
-  if (s->run_id != s->reported_run_id) s->votes_from_ms = start_ms + RL_MAX_TTL(rl) + 1;
-  s->run_id = s->reported_run_id;
+  if (s->run_id != p->before) s->votes_from_ms = rl->now_ms - age_ms + RL_MAX_TTL(rl) + 1;
+  s->run_id = p->before;
   return NULL;
 }
 
@@ -2472,44 +2540,48 @@ static int rl_is_refusal(const rl_server *s) {
   return s->parser.hash == 'E' || s->parser.hash == 'N';
 }
 
-/* A reply to what is optional, of which `left` more are to come: HELLO, CLIENT TRACKING (R26),
-   DELEX and DELIFEQ. A server that does not know or permit them sends no wake-ups, or gets
-   scripts, and that is no error. Any other error to the first two means trouble: the handshake
-   fails, and is tried again. */
-static const char *rl_take_optional_reply(rl_server *s, rl_reply reply, int left) {
-  if (left >= 2) {
-    s->tracking =
-        (uint8_t)(s->tracking + (reply == (left == 3 ? RL_REPLY_OTHER : RL_REPLY_OK)));
-    return reply == RL_REPLY_ERROR && !rl_is_refusal(s) ? rl_error_protocol : NULL;
+/* What is wrong with HELLO's reply; NULL = nothing. From the server's kind and version follows how
+   it releases (R21); one that we do not know gets scripts. */
+static const char *rl_take_hello(rl_server *s) {
+  int words = s->parser.words;
+  if (!(words & RL_WORD_MASTER) || !(words & RL_WORD_STANDALONE))
+    return "not a master: list plain masters only";
+  s->tracking = 1; /* with CLIENT TRACKING 2 */
+  if (words & RL_WORD_NEW && !s->wants_scripts && !s->sent_bytes)
+    s->release_form = words & RL_WORD_REDIS ? RL_RELEASE_DELEX : words & RL_WORD_VALKEY ? RL_RELEASE_DELIFEQ : RL_RELEASE_SCRIPT;
+  return NULL;
+}
+
+/* What is wrong with the reply to that question, or with a pair of HELLO's; NULL = nothing. That a
+   server does not know what is optional, or does not permit it, is no error: it sends no wake-ups,
+   and gets scripts. */
+static const char *rl_take_answer(redlock *rl, rl_server *s, int question) {
+  const rl_parser *p = &s->parser;
+  uint32_t good = RL_HASH_OK;
+  if (p->outer_type == '-') {
+    if ((question != RL_ASK_HELLO && question != RL_ASK_TRACKING) || !rl_is_refusal(s))
+      return rl_error_protocol;
+    if (question == RL_ASK_TRACKING) s->error_is_theirs = (uint8_t)(s->error[0] = 0);
+    return NULL;
   }
-  if (s->parser.outer_type == ':' && !s->wants_scripts && !s->sent_bytes)
-    s->release_form = left ? RL_RELEASE_DELEX : RL_RELEASE_DELIFEQ;
-  return NULL;
+  if (p->outer_type != *rl_handshake[question]) return rl_error_protocol;
+  switch (question) {
+    case RL_ASK_HELLO: return rl_take_hello(s);
+    case RL_ASK_INFO: return RL_HAS_QUARANTINE ? rl_take_identity(rl, s) : NULL;
+    case RL_ASK_TRACKING: s->tracking = (uint8_t)(s->tracking * 2); break;
+    case RL_ASK_PROOF: good = s->state < RL_STATE_HANDSHAKE_SENT ? 0 : RL_HASH_REDLOCK;
+  }
+  return p->hash == good ? NULL : rl_error_protocol;
 }
 
-/* What is wrong with a reply to the handshake; NULL = nothing. Its last two replies are R24's, the
-   four before them the optional ones. */
-static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
-  int left = s->handshake_replies - (RL_MAX_TTL(rl) ? 2 : 0);
-  if (s->handshake_replies == 0 && s->state < RL_STATE_HANDSHAKE_SENT)
-    return rl_error_protocol; /* a reply to what was not sent yet */
-  if (left >= RL_OPTIONAL_REPLIES) return reply == RL_REPLY_OK ? NULL : rl_error_protocol;
-  if (left >= 0) return rl_take_optional_reply(s, reply, left);
-  if (reply == RL_REPLY_NIL) return "not a master: list plain masters only";
-  if (s->parser.outer_type != ':') return "no run_id or uptime in its INFO";
-  if (s->handshake_replies == 0) return rl_take_identity(rl, s);
-  s->reported_run_id = RL_LOW32(s->parser.number);
-  if (s->reported_run_id == 0) s->reported_run_id = 1; /* 0 means none */
-  return NULL;
-}
-
-static void rl_on_handshake_reply(redlock *rl, rl_server *s, rl_reply reply) {
-  const char *problem;
-  s->handshake_replies--;
-  problem = rl_take_handshake_reply(rl, s, reply);
+/* The questions are counted from the last one; AUTH alone counts as SELECT, which is answered
+   alike. */
+static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
+  int left = --s->handshake_replies;
+  const char *problem = rl_take_answer(rl, s, RL_ASK_PROOF - left - (left && !RL_MAX_TTL(rl)));
   if (problem) {
     rl_fail_handshake(rl, s, problem);
-  } else if (s->handshake_replies == 0) {
+  } else if (left == 0) {
     s->state = RL_STATE_READY;
     rl_clear_error(rl, s);
     rl_on_maybe_free(rl, s, 0); /* R26 */
@@ -2572,7 +2644,7 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   int says_no = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
   rl_note_key(rl, s, c, vote);
   if (vote == REDLOCK_VOTE_ERROR) {
-    if (reply != RL_REPLY_ERROR) rl_set_error(s, rl_error_protocol);
+    if (reply != RL_REPLY_ERROR) rl_disconnect(rl, s, rl_error_protocol); /* R8: not its reply */
   } else {
     s->failures = 0; /* a roll-back that finds nothing must not clear the error of its SET */
     if (c->kind != RL_TASK_RELEASE || vote == REDLOCK_VOTE_YES) rl_clear_error(rl, s);
@@ -2616,7 +2688,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
   }
   rl_reply_arrived(rl, s);
   if (s->handshake_replies) {
-    rl_on_handshake_reply(rl, s, reply);
+    rl_on_handshake_reply(rl, s);
     return;
   }
   if (s->stale_replies) {
@@ -2851,7 +2923,7 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
   const rl_server *s;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
-    int refused = rl_is_token_refused(vote), tracks = s->tracking == 2;
+    int refused = rl_is_token_refused(vote), tracks = s->tracking == RL_TRACKS;
     if (vote < REDLOCK_VOTE_TAKEN || refused) o.free |= s->bit;
     o.refused += refused;
     o.tell += tracks && (vote <= REDLOCK_VOTE_TAKEN || refused);
@@ -4375,10 +4447,13 @@ REDLOCK_API const char *redlock_strerror(redlock_status status) {
 }
 
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {
+  const rl_server *s;
   if (!rl || server < -1 || server >= rl->server_count) return NULL;
   if (rl->server_count == RL_SIZE_MISMATCH) return "built with other REDLOCK_ sizes";
   if (server < 0) return rl->local_error ? rl->local_error : "";
-  return rl->server[server].error;
+  s = &rl->server[server];
+  return RL_HAS_TEXTS && s->handshake_replies && !s->error[0] ? "has not answered the handshake yet"
+                                                       : s->error;
 }
 
 REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
@@ -4389,8 +4464,8 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
     return REDLOCK_INVALID;
   s = &rl->server[server];
   if (RL_MAX_TTL(rl) && s->run_id) left = s->votes_from_ms - rl_read_clock_forward(rl);
-  info->connected = s->state == RL_STATE_READY && s->handshake_replies == 0;
-  info->tracking = s->tracking == 2;
+  info->connected = s->state == RL_STATE_READY && !s->handshake_replies;
+  info->tracking = s->tracking == RL_TRACKS;
   info->native_release = s->release_form != RL_RELEASE_SCRIPT;
   info->quarantine_ms = left > 0 ? left : 0;
   info->clock_offset_us = rl_offset_us(rl, s);

@@ -31,6 +31,7 @@ static inline inside_reply inside_parse(inside_parser *parser, char byte) {
     case RL_REPLY_NIL: return INSIDE_NIL;
     case RL_REPLY_POSITIVE: return INSIDE_POSITIVE;
     case RL_REPLY_ERROR: return INSIDE_ERROR;
+    case RL_REPLY_STATUS:
     case RL_REPLY_OTHER: return INSIDE_OTHER;
     case RL_PUSH: return INSIDE_PUSHED;
   }

@@ -107,12 +107,13 @@ struct store {
   int refuse_hello, refuse_tracking, refuse_getex;
   unsigned natives;       /* STORE_DELEX, STORE_DELIFEQ: it knows them */
   int refuse_natives;     /* ... but the user may not run them */
-  int cluster;            /* INFO says so; it is told nothing else of it */
+  int cluster;            /* HELLO says so; it is told nothing else of it */
+  const char *version;    /* what HELLO says; NULL = one that fits its commands */
   int hide_run_id, hide_uptime; /* INFO does not tell that much */
   int fail_write;         /* which write of R25's script finds no memory; 0 = none */
 };
 
-enum { STORE_ERRORS = 19, STORE_ERROR_OOM = 4, STORE_ERROR_READONLY = 9, STORE_ERROR_NOAUTH = 10,
+enum { STORE_ERRORS = 19, STORE_ERROR_LOADING = 1, STORE_ERROR_BUSY = 2, STORE_ERROR_OOM = 4, STORE_ERROR_READONLY = 9, STORE_ERROR_NOAUTH = 10,
        STORE_ERROR_WRONGTYPE = 15, STORE_ERROR_ASKED = 17 };
 
 /* R15, word for word. The kinds that come unasked stand last. */
@@ -374,11 +375,13 @@ static inline int script_has(struct arg script, const char *word) {
   return 0;
 }
 
-enum script { SCRIPT_RELEASE, SCRIPT_EXTEND, SCRIPT_TRACKED, SCRIPT_FENCED, SCRIPT_INFO };
+enum script { SCRIPT_RELEASE, SCRIPT_EXTEND, SCRIPT_TRACKED, SCRIPT_FENCED, SCRIPT_INFO,
+              SCRIPT_PROOF };
 
 /* Which of them it is, by the words in it and by its arguments. A planted bug takes words away. */
 static inline enum script script_of(int argc, const struct arg *argv) {
   if (script_has(argv[1], "'info'")) return SCRIPT_INFO;
+  if (script_has(argv[1], "{ok=")) return SCRIPT_PROOF;
   if (argc == 10 && script_has(argv[1], "KEYS[2]")) return SCRIPT_FENCED;
   if (argc == 7) return SCRIPT_TRACKED;
   return argc > 5 && script_has(argv[1], "pexpire") ? SCRIPT_EXTEND : SCRIPT_RELEASE;
@@ -556,7 +559,7 @@ static inline void store_forget_counter(struct store *s, int db, struct arg reso
 static inline void store_native(struct store *s, struct session *c, const struct arg *argv,
                                 const char *no_string, struct reply *r, struct effect *e) {
   struct key *k = store_find(s, c->db, argv[0]);
-  if (argv[1].size) store_note(e, EFFECT_NOT_DELETED, argv[0], argv[1]);
+  store_note(e, EFFECT_NOT_DELETED, argv[0], argv[1]);
   if (s->replica) {
     e->kind = EFFECT_NONE;
     reply_error(r, store_error(STORE_ERROR_READONLY));
@@ -678,26 +681,25 @@ static inline void store_select(struct store *s, struct session *c, const struct
   }
 }
 
-/* R24's script, of which only its argument is looked at: run_id 16, or uptime_in_seconds 10. Eight
- * digits of either count. */
-static inline void store_info(struct store *s, struct session *c, int argc, const struct arg *argv,
-                              struct reply *r) {
-  long long uptime_s = s->now_ms / 1000 - s->started_s;
-  int asks_run_id = argc > 3 && arg_is(argv[3], "run_id");
-  char digits[24];
+/* R24's script: as many of run_id and uptime as there are, up to the first that is missing. */
+static inline void store_info(struct store *s, struct reply *r) {
   if (s->refuse_info) {
     reply_error(r, "ERR The user executing the script can't run this command or subcommand");
-  } else if (s->replica || s->cluster) {
-    reply_nil(r, c);
-  } else if (asks_run_id ? s->hide_run_id : s->hide_uptime) {
-    reply_bulk(r, "", 0);
-  } else if (asks_run_id) {
-    snprintf(digits, sizeof digits, "%.8s", s->run_id);
-    reply_integer(r, (int64_t)strtoll(digits, NULL, 16));
+  } else if (s->hide_run_id) {
+    reply_text(r, "*0\r\n");
   } else {
-    snprintf(digits, 9, "%lld", uptime_s);
-    reply_integer(r, (int64_t)strtoll(digits, NULL, 10));
+    reply_text(r, s->hide_uptime ? "*1\r\n" : "*2\r\n");
+    reply_bulk(r, s->run_id, strlen(s->run_id));
+    if (!s->hide_uptime) reply_integer(r, s->now_ms / 1000 - s->started_s);
   }
+}
+
+/* The script that ends a handshake returns its own word. */
+static inline void store_prove(const struct arg *argv, struct reply *r) {
+  const unsigned char *from = argv[1].at + strcspn((const char *)argv[1].at, "'") + 1;
+  reply_text(r, "+");
+  reply_bytes(r, from, strcspn((const char *)from, "'"));
+  reply_text(r, "\r\n");
 }
 
 /* Only for conformance, to look at what the others did. */
@@ -726,6 +728,17 @@ static inline void store_look(struct store *s, struct session *c, int what, stru
   }
 }
 
+/* What it calls itself: the first release that has its commands, or one before. */
+static inline void reply_name(struct reply *r, const struct store *s) {
+  int is_valkey = s->natives & STORE_DELIFEQ || (s->kind == KIND_VALKEY && !s->natives);
+  const char *version = is_valkey ? s->natives ? "9.0.0" : "8.1.4"
+                        : s->natives ? "8.4.0" : s->kind == KIND_REDIS_7 ? "7.0.15" : "8.2.12";
+  if (s->version) version = s->version;
+  reply_text(r, is_valkey ? "$6\r\nserver\r\n$6\r\nvalkey\r\n" : "$6\r\nserver\r\n$5\r\nredis\r\n");
+  reply_text(r, "$7\r\nversion\r\n");
+  reply_bulk(r, version, strlen(version));
+}
+
 /* A map in which a list of maps stands, as where there are modules. */
 static inline void store_hello(struct store *s, struct session *c, struct reply *r) {
   if (s->refuse_hello) {
@@ -733,9 +746,13 @@ static inline void store_hello(struct store *s, struct session *c, struct reply 
     return;
   }
   c->resp3 = 1;
-  reply_text(r, "%4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n"
-                "$4\r\nrole\r\n$6\r\nmaster\r\n"
-                "$7\r\nmodules\r\n");
+  reply_text(r, "%7\r\n");
+  reply_name(r, s);
+  reply_text(r, "$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:7\r\n$4\r\nmode\r\n");
+  reply_text(r, s->cluster ? "$7\r\ncluster\r\n" : "$10\r\nstandalone\r\n");
+  reply_text(r, "$4\r\nrole\r\n");
+  reply_text(r, s->replica ? "$7\r\nreplica\r\n" : "$6\r\nmaster\r\n");
+  reply_text(r, "$7\r\nmodules\r\n");
   reply_text(r, s->kind == KIND_REDIS_7 ? "*0\r\n"
                 : "*1\r\n%2\r\n$4\r\nname\r\n$2\r\nvs\r\n$4\r\nargs\r\n*1\r\n$0\r\n\r\n");
 }
@@ -763,7 +780,7 @@ static inline void store_unknown(int argc, const struct arg *argv, struct reply 
 }
 
 enum { C_SET, C_EVAL, C_AUTH, C_SELECT, C_INFO, C_GET, C_PTTL, C_DEL, C_RPUSH, C_PING, C_FLUSHALL,
-       C_HELLO, C_CLIENT, C_DELEX, C_DELIFEQ };
+       C_PROOF, C_HELLO, C_CLIENT, C_DELEX, C_DELIFEQ };
 
 static const struct store_command {
   const char *name;
@@ -771,7 +788,7 @@ static const struct store_command {
 } store_commands[] = {{"set", 3, 99},    {"eval", 3, 99}, {"auth", 2, 3},   {"select", 2, 2},
                       {"", 3, 99},        {"get", 2, 2},   {"pttl", 2, 2},   {"del", 2, 99},
                       {"rpush", 3, 99},  {"ping", 1, 2},  {"flushall", 1, 2},
-                      {"hello", 1, 99},  {"client", 3, 99}, {"delex", 4, 4},
+                      {"", 3, 99},       {"hello", 1, 99},  {"client", 3, 99}, {"delex", 4, 4},
                       {"delifeq", 3, 3}};
 
 /* Whether the server has the command. */
@@ -780,24 +797,22 @@ static inline int store_knows(const struct store *s, int command) {
   return command >= 0 && (command != C_DELIFEQ || s->natives & STORE_DELIFEQ);
 }
 
-/* Whether the command is one of a server's own for releases, tried in the handshake: no lock has an
-   empty value. */
-static inline int store_is_trial(int argc, const struct arg *argv) {
-  return (arg_is(argv[0], "delex") || arg_is(argv[0], "delifeq")) && argv[argc - 1].size == 0;
-}
-
-/* A script that asks for INFO counts as that. */
+/* The scripts of a handshake count as commands of their own. */
 static inline int store_command_of(int argc, const struct arg *argv) {
-  int i;
+  int i, command = -1;
+  enum script script;
   for (i = 0; i < (int)(sizeof store_commands / sizeof store_commands[0]); i++)
-    if (arg_is(argv[0], store_commands[i].name))
-      return i == C_EVAL && argc > 1 && script_of(argc, argv) == SCRIPT_INFO ? C_INFO : i;
-  return -1;
+    if (arg_is(argv[0], store_commands[i].name)) command = i;
+  if (command != C_EVAL || argc < 2) return command;
+  script = script_of(argc, argv);
+  return script == SCRIPT_INFO ? C_INFO : script == SCRIPT_PROOF ? C_PROOF : command;
 }
 
-/* An error that this server has for every command with a key. OOM lets a script that frees pass. */
+/* An error that this server has for every command with a key. OOM lets a script that frees pass;
+   what stops all scripts stops the one that ends a handshake. */
 static inline int store_fails(const struct store *s, int command) {
   int native = command == C_DELEX || command == C_DELIFEQ;
+  if (command == C_PROOF) return s->error == STORE_ERROR_LOADING || s->error == STORE_ERROR_BUSY;
   if (!s->error || (command != C_SET && command != C_EVAL && !native)) return 0;
   return command == C_SET || s->error != STORE_ERROR_OOM;
 }
@@ -853,7 +868,8 @@ static inline void store_run(struct store *s, struct session *c, int argc, const
       case C_EVAL: store_eval(s, c, argc, argv, r, e); break;
       case C_AUTH: store_auth(s, c, argc, argv, r); break;
       case C_SELECT: store_select(s, c, argv, r); break;
-      case C_INFO: store_info(s, c, argc, argv, r); break;
+      case C_INFO: store_info(s, r); break;
+      case C_PROOF: store_prove(argv, r); break;
       case C_HELLO: store_hello(s, c, r); break;
       case C_CLIENT: store_tracking(s, c, argc, argv, r); break;
       case C_DELEX: store_delex(s, c, argv, r, e); break;

@@ -205,12 +205,20 @@ static void put_parser(const rl_parser *p) {
   put16(p->count);
   put16(p->hash & 65535);
   put8((int)p->elements_left);
+  put8(p->nested | p->words << 1);
+  put16(p->before & 65535);
+  put64(p->version);
   put64(p->number);
 }
 
 /* R24: a run_id that is not known, that of the server now, or an older one. */
 static int run_known(const rl_server *s, uint32_t id) {
-  return id == 0 ? 0 : id == run_id_of(server_of(s->index)) ? 1 : 2;
+  char text[41];
+  const char *at = text;
+  uint32_t hash = 0;
+  write_run_id(text, server_of(s->index));
+  while (*at) hash = rl_hash(hash, *at++);
+  return id == 0 ? 0 : id == hash ? 1 : 2;
 }
 
 static void put_server_of(int c, const rl_server *s, uint32_t head) {
@@ -228,7 +236,6 @@ static void put_server_of(int c, const rl_server *s, uint32_t head) {
   put8((int)s->timed_reply);
   if (cfg.max_ttl) {
     put8(run_known(s, s->run_id));
-    if (s->handshake_replies == 1) put8(run_known(s, s->reported_run_id));
     put_time(s->votes_from_ms, now, 200);
   }
   put_time(s->at.give_up_ms, now, 0);

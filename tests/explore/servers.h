@@ -90,8 +90,8 @@ static void write_key(struct arg name, const void *value, size_t size, int64_t e
   k->expires_ms = expires;
 }
 
-static unsigned run_id_of(int server) {
-  return 0x1000 * ((unsigned)server + 1) + W.server[server].run;
+static void write_run_id(char text[41], int server) {
+  snprintf(text, 41, "%08x%032d", 0x1000 * ((unsigned)server + 1) + W.server[server].run, 0);
 }
 
 static void write_store(int server) {
@@ -102,8 +102,9 @@ static void write_store(int server) {
   store.now_ms = W.now;
   store.now_us = wall_us(server);
   store.started_s = W.now / 1000 - (W.now - s->started) / 1000;
-  snprintf(store.run_id, sizeof store.run_id, "%08x%032d", run_id_of(server), 0);
-  store.refuse_hello = !cfg.push;
+  write_run_id(store.run_id, server);
+  store.refuse_hello = !cfg.push && !cfg.natives;
+  store.refuse_tracking = !cfg.push;
   store.natives = (unsigned)cfg.natives;
   store.error = s->failing == 1 ? ERROR : 0;
   store.fail_write = s->failing > 1 ? s->failing - 1 : 0;

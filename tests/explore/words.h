@@ -132,7 +132,6 @@ static int names_a_value(const struct command *m, struct value *old) {
 
 static enum sort sort_of(const struct command *m) {
   static const enum sort scripts[] = {RELEASES, EXTENDS, SETS, SETS, ASKS};
-  if (store_is_trial(m->argc, m->argv)) return ASKS;
   switch (store_command_of(m->argc, m->argv)) {
     case C_SET: return SETS;
     case C_EVAL: return scripts[script_of(m->argc, m->argv)];

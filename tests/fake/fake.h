@@ -39,7 +39,7 @@ enum fake_hook {
 
 enum fake_kind {
   FAKE_SET, FAKE_RELEASE, FAKE_EXTEND, FAKE_AUTH, FAKE_SELECT, FAKE_INFO, FAKE_OTHER,
-  FAKE_HELLO, FAKE_TRACKING, FAKE_TRIAL /* every connection begins with these: FAKE_ANY leaves them
+  FAKE_HELLO, FAKE_TRACKING, FAKE_PROOF /* every connection begins with these: FAKE_ANY leaves them
                                            out */
 };
 
@@ -84,6 +84,7 @@ struct fake_connection {
   enum fake_end end;
   struct fake_stream in, out;
   size_t took, gave; /* bytes in either direction */
+  int replies;       /* to commands */
   struct session session;
 };
 
@@ -148,6 +149,8 @@ struct fake {
   int fail_hook; /* FAKE_ANY = none */
   long fail_from, fail_until;
   void (*on_call)(struct fake *f, enum fake_hook hook, int server);
+  /* sees each reply, the connection's first, second and so on, and may change it */
+  void (*on_reply)(struct fake *f, const struct fake_connection *c, struct reply *r);
   redlock_lock *watched[FAKE_WATCHED]; /* a step without a reason does not change them */
   int idle;          /* such a step is under way: no hook may act */
   int64_t named_at;  /* when the client said there will be something to do */

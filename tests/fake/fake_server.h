@@ -5,13 +5,13 @@
 static inline enum fake_kind fake_kind_of(const struct fake_args *a) {
   static const enum fake_kind scripts[] = {FAKE_RELEASE, FAKE_EXTEND, FAKE_SET, FAKE_SET,
                                            FAKE_INFO};
-  if (store_is_trial(a->count, a->arg)) return FAKE_TRIAL;
   switch (store_command_of(a->count, a->arg)) {
     case C_SET: return FAKE_SET;
     case C_EVAL: return scripts[script_of(a->count, a->arg)];
     case C_AUTH: return FAKE_AUTH;
     case C_SELECT: return FAKE_SELECT;
     case C_INFO: return FAKE_INFO;
+    case C_PROOF: return FAKE_PROOF;
     case C_HELLO: return FAKE_HELLO;
     case C_CLIENT: return FAKE_TRACKING;
     case C_DELEX:
@@ -133,6 +133,8 @@ static inline void fake_execute(struct fake *f, struct fake_connection *c,
   rule = fake_rule_for(f, command);
   if (!rule || rule->runs) store_run(&s->store, &c->session, a->count, a->arg, &r, &e);
   if (c->session.reads == STORE_READS) fake_misuse(f, "STORE_READS is too small", c->server);
+  if (f->on_reply) f->on_reply(f, c, &r);
+  c->replies++;
   answer.at = (const unsigned char *)r.at;
   answer.size = r.size;
   if (rule) answer = fake_rule_answer(rule, &c->session);

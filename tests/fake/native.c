@@ -1,5 +1,5 @@
-/* native.c: releases by a command of the server's own, DELEX or DELIFEQ, where the handshake has
- * tried it; by the script elsewhere, and where an error refuses the command later (R21). */
+/* native.c: releases by a command of the server's own, DELEX or DELIFEQ, where HELLO says that it is
+ * new enough; by the script elsewhere, and where an error refuses the command later (R21). */
 #include "fixture.h"
 
 static int is_native(int server) {
@@ -18,6 +18,8 @@ static int natives(int server) {
 
 static void prepare_native(int count) {
   prepare(count);
+  SET_SERVERS(0, count - 1, store.refuse_hello, 0);
+  SET_SERVERS(0, count - 1, store.refuse_tracking, 1);
   SET_SERVERS(0, count - 1, store.natives, STORE_DELEX);
 }
 
@@ -37,12 +39,11 @@ static void hold_natively(int count) {
 TEST(each_server_gets_what_it_knows) { /* R21 R8 */
   static const int native[] = {1, 1, 0, 1, 0};
   int i;
-  prepare(5);
-  fake.server[0].store.natives = STORE_DELEX;
+  prepare_native(5);
   fake.server[1].store.natives = STORE_DELIFEQ;
+  fake.server[2].store.natives = 0;
   fake.server[3].store.natives = STORE_DELEX | STORE_DELIFEQ;
-  fake.server[4].store.natives = STORE_DELEX;
-  fake.server[4].store.refuse_natives = 1;
+  fake.server[4].store.refuse_hello = 1;
   ready_and_warm();
   take_and_release("r", 10000);
   start_two(10000);
@@ -79,7 +80,7 @@ TEST(a_native_release_finds_only_its_own_value) { /* R21 */
 /* It compares all that the SET stored, so the age behind the value too (R26). */
 TEST(a_waiters_value_is_found) { /* R21 R26 */
   prepare_native(3);
-  SET_SERVERS(0, 2, store.refuse_hello, 0);
+  SET_SERVERS(0, 2, store.refuse_tracking, 0);
   ready_and_warm();
   occupy(0, 2, "r", 60000);
   start_and_send(&lock, "r", 10000, 30000);
@@ -121,33 +122,56 @@ TEST(the_form_does_not_change_within_a_release) { /* R8 */
   }
 }
 
-/* Whatever a server says to it, the handshake goes on: it gets scripts. */
-TEST(an_error_to_the_trial_is_no_trouble) { /* R4 R15 */
-  static const char *const answers[] = {"-READONLY You can't write\r\n", "-MISCONF no disk\r\n",
-                                        "-unsupported command\r\n", "-\r\n", "+OK\r\n",
-                                        "$-1\r\n", "*0\r\n"};
+/* What calls itself so knows the command: Redis from 8.4 on, Valkey from 9.0 on. */
+TEST(the_version_tells_the_form) {
+  static const struct {
+    const char *version;
+    int natives, native;
+  } servers_say[] = {
+    {"8.4.0", STORE_DELEX, 1},   {"8.3.9", STORE_DELEX, 0},    {"8.10.0", STORE_DELEX, 1},
+    {"8.0.15", STORE_DELEX, 0},  {"7.0.15", STORE_DELEX, 0},   {"7.9.255", STORE_DELEX, 0},
+    {"9.0.0", STORE_DELEX, 1},   {"10.0.0", STORE_DELEX, 1},   {"8.4.0-rc1", STORE_DELEX, 0},
+    {"8.4", STORE_DELEX, 0},     {"", STORE_DELEX, 0},        
+    {"7.8.4.0", STORE_DELEX, 0}, {"255.255.255", STORE_DELEX, 0}, {"unstable", STORE_DELEX, 0},
+    {"9.0.0", STORE_DELIFEQ, 1}, {"9.1.2", STORE_DELIFEQ, 1},  {"8.1.4", STORE_DELIFEQ, 0},
+    {"7.2.11", STORE_DELIFEQ, 0}, {"10.0.0", STORE_DELIFEQ, 1}
+  };
   size_t k;
-  for (k = 0; k < sizeof answers / sizeof answers[0]; k++) {
+  for (k = 0; k < sizeof servers_say / sizeof *servers_say; k++) {
     prepare_native(3);
-    servers_answer(0, 2, FAKE_TRIAL, 2, answers[k]);
+    SET_SERVERS(0, 2, store.natives, (unsigned)servers_say[k].natives);
+    SET_SERVERS(0, 2, store.version, servers_say[k].version);
     ready_and_warm();
     take_and_release("r", 60000);
     run_for(10);
-    CHECK_EQ(natives(0), 0);
+    if (!CHECK_EQ(natives(0), servers_say[k].native)) printf("    %s\n", servers_say[k].version);
+    CHECK_EQ(is_native(0), servers_say[k].native);
     CHECK_EQ(redlock_server_error(&rl, 0)[0], '\0');
     end_without_a_key();
   }
 }
 
-/* A new connection tries anew. */
-TEST(each_connection_tries) {
-  int i;
+/* A kind of server that we do not know gets scripts, whatever its version. */
+TEST(an_unknown_server_gets_scripts) {
   prepare_native(3);
-  SET_SERVERS(0, 2, store.refuse_natives, 1);
+  servers_answer(0, 2, FAKE_HELLO, -1,
+                 "%4\r\n$6\r\nserver\r\n$6\r\nkeydb!\r\n$7\r\nversion\r\n$5\r\n9.9.9\r\n"
+                 "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n");
   ready_and_warm();
   take_and_release("r", 60000);
   run_for(10);
-  SET_SERVERS(0, 2, store.refuse_natives, 0);
+  CHECK_EQ(natives(0), 0);
+}
+
+/* A new connection may find another release of the server. */
+TEST(each_connection_is_told_the_version) {
+  int i;
+  prepare_native(3);
+  SET_SERVERS(0, 2, store.natives, 0);
+  ready_and_warm();
+  take_and_release("r", 60000);
+  run_for(10);
+  SET_SERVERS(0, 2, store.natives, STORE_DELEX);
   reset(0, 2, FAKE_FIN);
   run_for(10);
   warm();

@@ -132,7 +132,7 @@ static int accept_high(void) {
   return high;
 }
 
-/* Answers the one command that has come, or HELLO, CLIENT, DELEX, DELIFEQ and the SET behind
+/* Answers the one command that has come, or HELLO, CLIENT, the proof and the SET behind
    them. */
 static void serve(void) {
   char bytes[1024];
@@ -142,7 +142,7 @@ static void serve(void) {
   size = recv(connection, bytes, sizeof bytes, MSG_DONTWAIT);
   if (!CHECK(size > 8)) return;
   reply = memcmp(bytes + 4, "$3\r\nSET", 7) == 0 ? "+OK\r\n" : ":1\r\n";
-  if (memcmp(bytes + 4, "$5\r\nHELLO", 9) == 0) reply = "-ERR\r\n-ERR\r\n-ERR\r\n-ERR\r\n+OK\r\n";
+  if (memcmp(bytes + 4, "$5\r\nHELLO", 9) == 0) reply = "-ERR\r\n-ERR\r\n+redlock\r\n+OK\r\n";
   CHECK(send(connection, reply, strlen(reply), 0) == (ssize_t)strlen(reply));
 }
 

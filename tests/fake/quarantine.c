@@ -105,6 +105,7 @@ TEST(only_a_plain_master_votes) { /* R24 R15: loudly */
   int how;
   for (how = 0; how < 3; how++) {
     prepare_started(3, 1000000);
+    SET_SERVERS(0, 2, store.refuse_hello, 0);
     SET_SERVERS(0, 1, store.replica, how == 0);
     SET_SERVERS(0, 1, store.cluster, how == 1);
     SET_SERVERS(0, 1, store.refuse_info, how == 2);
@@ -117,13 +118,41 @@ TEST(only_a_plain_master_votes) { /* R24 R15: loudly */
   }
 }
 
-/* Nor is an array that ends in a number the number that was asked for. */
-TEST(an_array_tells_no_run_id) { /* R4 R24 */
-  int i, k;
-  for (k = 0; k < 2; k++) { /* nor the uptime */
+/* Its reply has one form: a string and a number. */
+TEST(nothing_else_tells_run_id_and_uptime) { /* R4 R24 */
+  static const char *const answers[] = {
+    ":123456\r\n", "$6\r\n123456\r\n", "+OK\r\n", "_\r\n", "*0\r\n", "*1\r\n:123456\r\n",
+    "*1\r\n$2\r\nab\r\n", "*2\r\n$2\r\nab\r\n$2\r\ncd\r\n", "*2\r\n_\r\n:123456\r\n",
+    "*2\r\n$2\r\nab\r\n*1\r\n:123456\r\n", "%1\r\n$2\r\nab\r\n:123456\r\n"
+  };
+  size_t k;
+  int i;
+  for (k = 0; k < sizeof answers / sizeof *answers; k++) {
     prepare_started(3, 1000000);
-    for (i = 0; i < 2; i++) fake_answer(&fake, i, FAKE_INFO, -1, "*1\r\n:123456\r\n")->skip = k;
+    for (i = 0; i < 2; i++) fake_answer(&fake, i, FAKE_INFO, -1, answers[k]);
     ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+    CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
+    CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+  }
+}
+
+/* Also where nothing is asked of INFO. */
+TEST(what_calls_itself_no_plain_master_gets_no_lock) { /* R4 R15 */
+  int how;
+  for (how = 0; how < 3; how++) {
+    prepare(3);
+    SET_SERVERS(0, 2, store.refuse_hello, 0);
+    SET_SERVERS(0, 1, store.replica, how == 0);
+    SET_SERVERS(0, 1, store.cluster, how == 1);
+    if (how == 2) /* a sentinel, which tells no role */
+      servers_answer(0, 1, FAKE_HELLO, -1,
+                     "%3\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n"
+                     "$4\r\nmode\r\n$8\r\nsentinel\r\n");
+    ready();
+    CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
+    run_for(20);
+    CHECK(strstr(redlock_server_error(&rl, 0), "not a master") != NULL);
     CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
     CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
   }
@@ -143,12 +172,13 @@ TEST(a_refused_wake_up_request_hides_nothing) { /* R15 R24 R26 */
       if (k) fake_answer(&fake, i, FAKE_HELLO, -1, no_hello);
       fake_answer(&fake, i, FAKE_TRACKING, -1, no_tracking);
     }
-    fake.server[0].store.replica = 1;
+    fake.server[0].store.replica = !k;
+    fake.server[0].store.refuse_info = k; /* who says nothing of itself */
     fake.server[2].run_id = fake.server[1].run_id;
     ready();
     for (i = 0; i < 3; i++) {
       CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM);
-      CHECK(strcmp(redlock_server_error(&rl, 0), "not a master: list plain masters only") == 0);
+      CHECK(strstr(redlock_server_error(&rl, 0), k ? "The user executing" : "not a master") != NULL);
       CHECK(strcmp(redlock_server_error(&rl, 1), "") == 0);
       CHECK(strcmp(redlock_server_error(&rl, 2), "the same server as another entry") == 0);
       run_for(100);

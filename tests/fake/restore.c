@@ -471,7 +471,7 @@ TEST(an_error_of_a_handshake_answers_no_set) { /* R29 R12 R28 */
   SET_SERVERS(1, 2, reply_ms, 15);
   ready();
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_PENDING);
-  while (fake_count(&fake, 0, FAKE_INFO) < 4) run_for(1);
+  while (fake_count(&fake, 0, FAKE_INFO) < 2) run_for(1);
   fake.server[0].request_ms = 400;
   CHECK_EQ(finish(&lock), REDLOCK_OK);
   CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);

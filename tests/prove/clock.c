@@ -70,17 +70,18 @@ void a_server_is_never_taken_for_older(void) {
   int was_known;
   read_clock(&rl);
   s->run_id = any(u32);
-  s->reported_run_id = any(u32);
+  s->parser.before = any(u32);
   s->parser.number = any_integer();
   s->parser.negative = any(u8) & 1;
   uptime_s = s->parser.negative ? 0 : (uint32_t)s->parser.number;
-  given(s->run_id != s->reported_run_id);
+  given(s->run_id != s->parser.before);
   was_known = s->run_id != 0;
   if (was_known) uptime_s = 0; /* its restart is timed by us */
   if (rl_take_identity(&rl, s)) return;
   start_ms = rl.now_ms - (int64_t)uptime_s * 1000 + (was_known ? 0 : 2000);
   if (start_ms > rl.now_ms) start_ms = rl.now_ms; /* it has started */
-  prove(s->votes_from_ms == start_ms + rl.options.max_ttl_ms + 1);
+  prove(s->votes_from_ms >= start_ms + rl.options.max_ttl_ms + 1);
+  if (uptime_s < 4294967) prove(s->votes_from_ms == start_ms + rl.options.max_ttl_ms + 1);
   reaches(s->votes_from_ms < 0);
 }
 

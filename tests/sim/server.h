@@ -160,7 +160,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   server_chatter(n);
   if (r.size) server_reply(n, &r);
   server_follow(n, &e);
-  wake_noted(s, n, command, argc, argv, &r, &e);
+  wake_noted(s, n, command, &r, &e);
 }
 
 /* Runs one request; 0 = there is none. */

@@ -22,15 +22,11 @@ static inline void wake_sent(struct conn *n, int resource) {
 
 /* A command has been answered: a resource has been set, or a connection is ready, if this was the
  * last of its handshake. */
-static inline void wake_noted(struct server *s, struct conn *n, int command, int argc,
-                              const struct arg *argv, const struct reply *r,
-                              const struct effect *e) {
+static inline void wake_noted(struct server *s, struct conn *n, int command,
+                              const struct reply *r, const struct effect *e) {
   int i, resource = resource_of(e->name, e->name_size);
-  int trial = command == C_DELIFEQ && store_is_trial(argc, argv);
-  int tells = command == C_INFO && arg_is(argv[3], "uptime_in_seconds");
-  int last = W.cfg.quarantine_ms ? tells : trial;
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
-  if (!last || r->size == 0 || (r->at[0] == '-' && !trial)) return;
+  if (command != C_PROOF || r->size == 0 || r->at[0] == '-') return;
   n->ready_at = W.now;
   for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
 }

@@ -44,13 +44,17 @@ TEST(a_set_is_spelled_so) {
   CHECK_EQ(wire.server[0].sent_size, strlen(want));
 }
 
-/* By a command of the server's own, where it answered the trial of that. */
+/* By a command of the server's own, where HELLO tells that it has one. */
+#define HELLO(server)                                                                              \
+  "%4\r\n$6\r\nserver\r\n" server "\r\n$7\r\nversion\r\n$5\r\n9.1.2\r\n"                             \
+  "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n"
+
 TEST(a_release_is_spelled_so) {
   int form;
   for (form = 0; form < 3; form++) {
     begin_letters();
-    if (form == 1) wire.delex = ":0\r\n";
-    if (form == 2) wire.delifeq = ":0\r\n";
+    if (form == 1) wire.hello = HELLO("$5\r\nredis");
+    if (form == 2) wire.hello = HELLO("$6\r\nvalkey");
     hold();
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
     add(form == 1 ? "*4\r\n$5\r\nDELEX\r\n" NAME "$4\r\nIFEQ\r\n" VALUE
@@ -119,15 +123,10 @@ TEST(auth_and_select_are_spelled_so) {
   handshake_is("a", "*3\r\n$4\r\nAUTH\r\n$3\r\nyou\r\n$8\r\nother%41\r\n");
 }
 
-/* R24's questions. */
-#define ASKS(size, word, base)                                                                     \
-  "*5\r\n$4\r\nEVAL\r\n$155\r\n" INSIDE_INFO_SCRIPT "\r\n$1\r\n0\r\n" \
-  "$" size "\r\n" word "\r\n$2\r\n" base "\r\n"
-
 TEST(the_whole_handshake_keeps_its_order) {
   begin_letters();
   options.max_ttl_ms = 5000;
   handshake_is("redis://u:p@a/9",
                "*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$1\r\np\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n9\r\n"
-               ASKS("6", "run_id", "16") ASKS("17", "uptime_in_seconds", "10"));
+               "*3\r\n$4\r\nEVAL\r\n$110\r\n" INSIDE_INFO_SCRIPT "\r\n$1\r\n0\r\n");
 }

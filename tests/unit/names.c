@@ -293,7 +293,7 @@ static void lock_once(int listener) {
   connection = step_until_called(listener);
   step_until_asked(connection);
   /* the handshake's too */
-  CHECK_EQ(send(connection, "-ERR\r\n-ERR\r\n-ERR\r\n-ERR\r\n+OK\r\n", 29, 0), 29);
+  CHECK_EQ(send(connection, "-ERR\r\n-ERR\r\n+redlock\r\n+OK\r\n", 27, 0), 27);
   while (lock.status == REDLOCK_PENDING) (void)redlock_wait(&rl, 10000);
   CHECK_EQ(lock.status, REDLOCK_OK);
   close(connection);

@@ -38,16 +38,15 @@ static struct {
   unsigned char entropy;           /* the first byte of the next value, or all bytes if ... */
   int entropy_stays;
   const char *set, *eval, *auth, *select; /* the answers, as raw bytes */
-  const char *delex, *delifeq;     /* ... when the handshake tries them */
+  const char *hello;               /* ... to the question who it is */
   int forgets;                     /* no command is kept that was answered */
   long calls[WIRE_HOOKS];
   struct wire_server server[REDLOCK_MAX_SERVERS];
 } wire;
 
-/* How the question for what INFO tells begins. */
-#define WIRE_INFO "$4\r\nEVAL\r\n$155\r\nlocal i=redis.call('info')"
-
-#define WIRE_TRIAL_KEY "$7\r\nredlock\r\n"
+/* How the question for what INFO tells begins, and the handshake's last one. */
+#define WIRE_INFO "$4\r\nEVAL\r\n$110\r\nlocal i=redis.call('info',"
+#define WIRE_PROOF "$4\r\nEVAL\r\n$20\r\nreturn{ok='redlock'}\r\n"
 
 /* ---- The commands, as a server reads them ---------------------------------------------------- */
 
@@ -83,10 +82,10 @@ static inline const char *wire_answer(const unsigned char *command, size_t size)
     wire.set_at_ms = wire.now_ms;
     return wire.set;
   }
-  if (wire_is(command, size, WIRE_INFO)) return ":9999\r\n"; /* as run_id, and as uptime */
+  if (wire_is(command, size, WIRE_INFO)) return "*2\r\n$4\r\n1234\r\n:9999\r\n";
+  if (wire_is(command, size, WIRE_PROOF)) return "+redlock\r\n";
   if (wire_is(command, size, "$4\r\nEVAL\r\n")) return wire.eval;
-  if (wire_is(command, size, "$5\r\nDELEX\r\n" WIRE_TRIAL_KEY)) return wire.delex;
-  if (wire_is(command, size, "$7\r\nDELIFEQ\r\n" WIRE_TRIAL_KEY)) return wire.delifeq;
+  if (wire_is(command, size, "$5\r\nHELLO\r\n")) return wire.hello;
   if (wire_is(command, size, "$5\r\nDELEX\r\n")) return wire.eval;
   if (wire_is(command, size, "$7\r\nDELIFEQ\r\n")) return wire.eval;
   if (wire_is(command, size, "$4\r\nAUTH\r\n")) return wire.auth;
@@ -94,13 +93,12 @@ static inline const char *wire_answer(const unsigned char *command, size_t size)
   return "-ERR unknown command\r\n";
 }
 
-/* HELLO, CLIENT TRACKING and the two trials, which every connection begins with, leave no trace: no
- * test here is about them, and a server may refuse them all. */
+/* HELLO, CLIENT TRACKING and the proof, which every connection begins with, leave no trace: no test
+ * here is about them. */
 static inline int wire_is_unseen(const unsigned char *command, size_t size) {
   return wire_is(command, size, "$5\r\nHELLO\r\n") ||
          wire_is(command, size, "$6\r\nCLIENT\r\n") ||
-         wire_is(command, size, "$5\r\nDELEX\r\n" WIRE_TRIAL_KEY) ||
-         wire_is(command, size, "$7\r\nDELIFEQ\r\n" WIRE_TRIAL_KEY);
+         wire_is(command, size, WIRE_PROOF);
 }
 
 static inline void wire_drop(struct wire_server *s, size_t size) {
@@ -206,7 +204,7 @@ static inline void wire_reset(void) {
   wire.now_ms = 1000000;
   wire.set = wire.auth = wire.select = "+OK\r\n";
   wire.eval = ":1\r\n";
-  wire.delex = wire.delifeq = "-ERR unknown command\r\n";
+  wire.hello = "-ERR unknown command\r\n";
 }
 
 static inline void wire_forget_calls(void) { memset(wire.calls, 0, sizeof wire.calls); }
