@@ -148,6 +148,12 @@ const char *key_or_none(void);
 void connect_all(void);     /* nothing is outstanding then */
 void ask_all(const char *request, size_t size, int replies); /* of each that is connected */
 
+/* ---- lookup.c: names, which nothing waits for once the client is open ---- */
+
+int is_by_name(int server);
+void follow_names(void); /* looks up those of servers that stay away, and follows them */
+int name_words(int server, char text[EXPLANATION]); /* as explain: what became of its name */
+
 /* ---- label.c ---- */
 
 int labelled_entropy(void *ctx, void *data, size_t size); /* of redlock_options */

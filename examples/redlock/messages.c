@@ -485,7 +485,7 @@ int explain(int server, char text[EXPLANATION]) {
   const char *error = redlock_server_error(&client, server), *words;
   redlock_vote vote = lock.votes[server];
   redlock_server_info info;
-  int size;
+  int size, has_advice;
   (void)redlock_server_status(&client, server, &info);
   if (vote == REDLOCK_VOTE_TIMEOUT) error = "no answer within";
   if (vote == REDLOCK_VOTE_QUARANTINED && !info.quarantine_ms) info.quarantine_ms = 1; /* since */
@@ -496,11 +496,13 @@ int explain(int server, char text[EXPLANATION]) {
     error = info.connected ? "no answer within" : "no connection"; /* connected too late to vote */
   if (strcmp(error, "no connection") == 0) {
     if (is_out_of_descriptors()) error = "no descriptor";
+    else if ((size = name_words(server, text)) > 0) return size;
     else if ((size = unreachable_words(server, text)) > 0) return size;
   }
   words = in_words(error);
-  size = words != error ? (int)strcspn(words, ":") : bare_size(error);
-  if (words != error) (void)snprintf(text, EXPLANATION, "%s", words);
+  has_advice = words != error || strstr(error, " addresses: ");
+  size = has_advice ? (int)strcspn(words, ":") : bare_size(error);
+  if (has_advice) (void)snprintf(text, EXPLANATION, "%s", words);
   else if (*error) (void)snprintf(text, EXPLANATION, "%.*s: %s", size, error, advice_for(error));
   return size;
 }

@@ -25,9 +25,8 @@
 enum {
   TELL_MS = 1000,        /* then --verbose tells who waits; and what has been wrong for so long, */
   TELL_AGAIN_MS = 60000, /* and again so often */
-  HOPELESS_MS = 1000,    /* then what only a person can mend is waited for no longer; a server
+  HOPELESS_MS = 1000     /* then what only a person can mend is waited for no longer; a server
                             without a connection is tried at least once more in that time */
-  LOOK_UP_MS = 2000      /* between two look-ups of names, while a server is in trouble */
 };
 
 redlock client;
@@ -236,7 +235,6 @@ static void explain_refusal(redlock_status status) {
 static struct {
   time_t since;        /* by the wall clock */
   int64_t since_ms;
-  int64_t look_up_ms;  /* when names are looked up next */
   int64_t tell_ms;     /* when --verbose tells next */
   int64_t well_ms;     /* when a quorum was last seen without trouble */
   int64_t trouble_ms;  /* when trouble is told next */
@@ -288,19 +286,9 @@ static void tell_who_waits(void) {
       t.tm_min, t.tm_sec, is_quorum_troubled() ? "too few servers can vote" : "it is taken");
 }
 
-/* A server may have moved. Looking up blocks, and so may take a tenth of the time at most. */
-static void look_up_names(void) {
-  int64_t from = now_ms(), took;
-  if (from < waiting.look_up_ms || count_complaints() == 0) return;
-  (void)redlock_resolve(&client); /* what is wrong then shows as that server's error */
-  took = now_ms() - from;
-  waiting.look_up_ms = now_ms() + (took * 9 > LOOK_UP_MS ? took * 9 : LOOK_UP_MS);
-}
-
 static void begin_waiting(void) {
   waiting.since = time(NULL);
   waiting.since_ms = now_ms();
-  waiting.look_up_ms = waiting.since_ms + LOOK_UP_MS;
   waiting.tell_ms = waiting.since_ms + TELL_MS;
   waiting.well_ms = waiting.hope_ms = waiting.since_ms;
 }
@@ -339,7 +327,7 @@ static void acquire(void) {
       tell_trouble();
       tell_nested();
       tell_who_waits();
-      look_up_names();
+      follow_names();
     }
   }
   if (status != REDLOCK_OK) explain_refusal(status);

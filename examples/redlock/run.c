@@ -418,6 +418,54 @@ static int64_t guard_due_ms(void) {
   return due < 0 ? 0 : due;
 }
 
+/* ---- What the lock stands on ----------------------------------------------------------------- */
+
+enum { BARE_MS = 5000 }; /* then it is told: by then a name that leads elsewhere is looked up */
+
+static struct {
+  int lacks[REDLOCK_MAX_SERVERS]; /* of those whose last answer was that it has no such key */
+  int is_bare, is_told;           /* no more than a quorum is well */
+  int64_t since_ms;
+} stand;
+
+/* A round ends with a quorum's votes, and does not hear the others. */
+static int is_missing(int server) {
+  redlock_server_info info;
+  redlock_vote vote = lock.votes[server];
+  (void)redlock_server_status(&client, server, &info);
+  if (vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_TAKEN)
+    stand.lacks[server] = vote == REDLOCK_VOTE_TAKEN;
+  return stand.lacks[server] || !info.connected || info.quarantine_ms > 0 ||
+         *redlock_server_error(&client, server);
+}
+
+static void say_bare(int has, int count) {
+  int i;
+  say("lock '%s' stands on %d of %d servers: %s", set.resource, has, count,
+      has < quorum() ? "too few to extend it" : "the loss of one more ends it");
+  say_servers();
+  for (i = 0; i < count; i++)
+    if (stand.lacks[i]) say("  %.*s: it does not have the lock", name_of(i).size, name_of(i).at);
+}
+
+/* Whoever looks after the servers should know before the next one is stopped. One that is back has
+   the key with the next extension, and so within a ttl. */
+static void watch_quorum(void) {
+  int i, is_bare, count = count_servers(), has = count;
+  if (count == quorum() || run.stopping || run.ended) return;
+  for (i = 0; i < count; i++) has -= is_missing(i);
+  is_bare = has <= quorum();
+  if (is_bare != stand.is_bare) stand.since_ms = now_ms();
+  stand.is_bare = is_bare;
+  if (stand.is_told == is_bare) return;
+  if (now_ms() - stand.since_ms < (is_bare ? BARE_MS : (int64_t)set.ttl_ms)) return;
+  stand.is_told = is_bare;
+  if (is_bare) say_bare(has, count);
+  else SAY_MORE("lock '%s' stands on %d of %d servers again", set.resource, has, count);
+}
+
+/* ---- Holding, to the end --------------------------------------------------------------------- */
+
 /* COMMAND, and whatever else has become our child: process 1 gets all orphans. */
 static void reap(void) {
   int status;
@@ -470,6 +518,8 @@ static int hold(void) {
     take_signals();
     (void)redlock_step(&client); /* a loss shows in the time that remains */
     (void)renew_password();
+    follow_names();
+    watch_quorum();
     if (run.stopping && run.foreign) hold_on();
   }
   move_terminal(run.child, getpgrp());

@@ -277,6 +277,21 @@ static void print_holder(int count) {
   print_line("%d of %d servers have lock '%s'%s%s", has, count, set.resource, label, left);
 }
 
+/* Names were looked up just now; other clients may know older addresses. */
+static void print_restarts(int count, int votes) { /* R29 */
+  int i, has = 0, names = 0;
+  if (set.resource) (void)find_holder(count, &has);
+  for (i = 0; i < count; i++) names += is_by_name(i);
+  if (votes < count) puts("not all vote: restart no server, or kept locks may be lost");
+  else if (has > 0 && has < count)
+    print_line("all vote, but not all have lock '%s': restart none that has it, or it may be lost",
+               set.resource);
+  else if (names)
+    puts("all vote: the next server can be restarted, and kept locks stay, if servers keep their "
+         "addresses or clients look names up again (redlock does, within 10s)");
+  else puts("all vote: the next server can be restarted, and kept locks stay");
+}
+
 static void print_table(int count, int votes) {
   int i, width = 6;
   for (i = 0; i < count; i++)
@@ -286,9 +301,7 @@ static void print_table(int count, int votes) {
   for (i = 0; i < count; i++) print_row(&reports[i], name_of(i), width);
   printf("%d of %d servers can vote, %d are needed: %s\n", votes, count, quorum(),
          votes >= quorum() ? "locks can be taken" : "NO SAFE LOCK CAN BE TAKEN");
-  if (set.max_ttl_ms) /* R29 */
-    puts(votes == count ? "all vote: the next server can be restarted, and kept locks stay"
-                        : "not all vote: restart no server, or kept locks may be lost");
+  if (set.max_ttl_ms) print_restarts(count, votes);
   if (count % 2 == 0)
     printf("%d servers bear the loss of %d, as %d would: list an odd number\n", count,
            count - quorum(), count - 1);

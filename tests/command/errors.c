@@ -321,20 +321,6 @@ TEST(a_wait_for_restarted_servers_is_told) { /* R24 */
   CHECK(!told("waiter", "it is taken"));
 }
 
-/* Names that move: in a mount namespace /etc/hosts is ours. */
-TEST(names_are_looked_up_again_in_the_wait) {
-  pid_t waiter;
-  shell("echo 127.0.0.9 a.redlock b.redlock c.redlock >$work/hosts");
-  if (shell("unshare -rm sh -c 'mount --bind $work/hosts /etc/hosts && getent hosts a.redlock'"))
-    SKIP("no mount namespaces");
-  waiter = start("unshare -rm sh -c 'mount --bind $work/hosts /etc/hosts && exec $redlock -w 15s "
-                 "-s a.redlock:%d,b.redlock:%d,c.redlock:%d job -- true'", real.at[0].port,
-                 real.at[1].port, real.at[2].port);
-  await_words("background", "still waiting for lock 'job': 3 of 3 servers are unavailable");
-  shell("echo 127.0.0.1 a.redlock b.redlock c.redlock >$work/hosts");
-  CHECK_EQ(end_of(waiter), 0);
-}
-
 /* ---- process 1 ---- */
 
 TEST(process_1_reaps_orphans) {

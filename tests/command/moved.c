@@ -1,0 +1,177 @@
+/* moved.c: servers that come back under their names, but at other addresses, as a pod or container
+ * that is made anew. In a mount namespace of its own /etc/hosts is ours. */
+#include "tests/command/command.h"
+
+enum { SERVERS = 3 };
+
+static const char here[] = "127.0.0.1", there[] = "127.0.0.3", nowhere[] = "127.0.0.9";
+
+/* Where a.redlock, b.redlock and c.redlock lead; "" = nowhere. */
+static void lead(const char *a, const char *b, const char *c) {
+  const char *const to[SERVERS] = {a, b, c};
+  char lines[LINE] = "", address[64];
+  int i, used = 0, taken;
+  for (i = 0; i < SERVERS; i++) {
+    const char *at = to[i];
+    for (; sscanf(at, "%63s%n", address, &taken) == 1; at += taken)
+      used += snprintf(lines + used, sizeof lines - (size_t)used, "%s %c.redlock\n", address,
+                       "abc"[i]);
+  }
+  shell("printf '127.0.0.1 localhost\n%s' >$work/hosts", lines);
+}
+
+static const char *missing(void) {
+  lead(here, here, here);
+  return shell("unshare -rm sh -c 'mount --bind $work/hosts /etc/hosts && getent hosts a.redlock'")
+           ? "no mount namespaces" : NULL;
+}
+
+/* A redlock that knows the servers by their names. */
+static pid_t start_named(const char *options, const char *command) {
+  return start("exec unshare -rm sh -c 'mount --bind $work/hosts /etc/hosts && exec $redlock -v %s "
+               "-s a.redlock:%d,b.redlock:%d,c.redlock:%d job -- %s'", options, real.at[0].port,
+               real.at[1].port, real.at[2].port, command);
+}
+
+static pid_t start_named_holder(const char *options) {
+  pid_t pid = start_named(options, "sh -c \"touch $work/runs; " UNTIL_END "\"");
+  CHECK(await_file("runs"));
+  return pid;
+}
+
+static void restart_there(int server) {
+  struct server *s = &real.at[server];
+  snprintf(s->args, sizeof s->args, "--bind %s", there);
+  server_restart(s);
+  s->args[0] = 0;
+}
+
+/* Until a client is connected, beside us who ask. */
+static int await_client(int server) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  while (server_info(&real.at[server], "connected_clients:") < 2 && timing_ms() < end) sleep_ms(20);
+  return server_info(&real.at[server], "connected_clients:") >= 2;
+}
+
+/* What comes next finds all of them where they were. */
+static void let_all_end(pid_t holder, const char *what) {
+  let_it_end();
+  check_ends(holder, 0, what);
+  servers_kill(&real, SERVERS);
+}
+
+static int times_told(const char *words) {
+  const char *at = read_work("background");
+  int times = 0;
+  for (; (at = strstr(at, words)) != NULL; at++) times++;
+  return times;
+}
+
+/* The lock stands on all servers again, for the so manieth time, or it is gone. */
+static int await_recovery(int times) {
+  static const char again[] = "lock 'job' stands on 3 of 3 servers again";
+  int64_t end = timing_ms() + LIMIT_MS;
+  while (times_told(again) < times && !told("background", "stopping COMMAND") &&
+         timing_ms() < end) sleep_ms(20);
+  return times_told(again) == times && is_held("job");
+}
+
+/* With the second one the lock would be lost, if it were not on the first one again. */
+TEST(a_rolling_restart_to_other_addresses_keeps_the_lock) { /* R29 */
+  pid_t holder;
+  int i;
+  if (missing()) SKIP(missing());
+  holder = start_named_holder("-t 3s --max-ttl 4s");
+  for (i = 0; i < 2; i++) {
+    server_kill(&real.at[i]);
+    lead(there, i ? there : here, here);
+    restart_there(i);
+    if (!CHECK(await_recovery(i + 1))) break;
+  }
+  CHECK_EQ(times_told("redlock: this name now leads to another address, 127.0.0.3\n"), 2);
+  let_all_end(holder, "released lock 'job'");
+}
+
+TEST(a_name_that_is_gone_for_a_while_is_followed) {
+  pid_t holder;
+  if (missing()) SKIP(missing());
+  holder = start_named_holder("-t 3s");
+  server_kill(&real.at[0]);
+  lead("", here, here);
+  await_words("background", "lock 'job' stands on 2 of 3 servers: the loss of one more ends it\n");
+  await_words("background", ": its name is no longer found: it was 127.0.0.1; check it, and this ");
+  restart_there(0);
+  lead(there, here, here);
+  CHECK(await_client(0));
+  let_all_end(holder, "a.redlock: this name now leads to another address, 127.0.0.3\n");
+}
+
+/* The name of one that answers is not looked up: nothing that becomes of it does harm. */
+TEST(a_name_that_leads_to_several_is_told_and_left) { /* R5 */
+  pid_t holder;
+  if (missing()) SKIP(missing());
+  holder = start_named_holder("-t 3s");
+  server_kill(&real.at[0]);
+  lead("127.0.0.3 127.0.0.4", "127.0.0.5 127.0.0.6", nowhere);
+  restart_there(0);
+  await_words("background", ": a.redlock has 2 addresses: list each server by an address or a name "
+                            "of its own\n");
+  CHECK(server_info(&real.at[0], "connected_clients:") == 1);
+  lead(there, nowhere, "");
+  CHECK(await_client(0));
+  let_all_end(holder, "released lock 'job'");
+  CHECK(!told("background", "b.redlock") && !told("background", "c.redlock"));
+}
+
+TEST(a_loss_by_names_that_lead_elsewhere_is_told) {
+  pid_t holder;
+  if (missing()) SKIP(missing());
+  holder = start_named_holder("-t 7s");
+  servers_kill(&real, 2);
+  lead(nowhere, nowhere, here);
+  check_ends(holder, 122, "its name now leads to another address: is it running at 127.0.0.9,");
+}
+
+TEST(names_are_looked_up_again_in_the_wait) {
+  pid_t waiter;
+  if (missing()) SKIP(missing());
+  lead(nowhere, nowhere, nowhere);
+  waiter = start_named("-w 30s", "true");
+  await_words("background", "still waiting for lock 'job': 3 of 3 servers are unavailable");
+  lead(here, here, here);
+  CHECK_EQ(end_of(waiter), 0);
+}
+
+/* By a name server, from then on: one that was looked up here, after 3 s, would keep the guard away
+   for 8 s. */
+TEST(names_that_are_swallowed_keep_no_guard_away) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  pid_t holder;
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  holder = start(REFUSING "swallowed REFUSE_FROM=$work/runs exec $redlock -t 2s -s 127.0.0.1:%d,"
+                 "127.0.0.1:%d,swallowed.example:1 job -- sh -c 'touch $work/runs; " UNTIL_END "'",
+                 real.at[0].port, real.at[1].port);
+  while (server_info(&real.at[0], "cmdstat_pexpire:calls=") < 7 && timing_ms() < end) sleep_ms(20);
+  let_it_end();
+  CHECK_EQ(end_of(holder), 0);
+}
+
+/* ---- what --status says of the next restart ---- */
+
+static void await_status(const char *arguments, const char *what) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  do shell("$redlock --status --max-ttl 1s -t 1s %s", arguments);
+  while (!says(what) && timing_ms() < end);
+  if (!CHECK(says(what))) printf("    said: %s\n", output());
+}
+
+TEST(status_says_what_a_restart_would_do) { /* R29 */
+  char names[LINE];
+  await_status("", "all vote: the next server can be restarted, and kept locks stay\n");
+  snprintf(names, sizeof names, "-s localhost:%d", real.at[0].port);
+  await_status(names, "stay, if servers keep their addresses or clients look names up again (");
+  servers_command(&real, 2, "SET job another PX 60000");
+  await_status("job", "all vote, but not all have lock 'job': restart none that has it, or it may");
+}
+
+int main(int argc, char **argv) { return command_main(argc, argv, SERVERS); }
