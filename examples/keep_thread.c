@@ -1,13 +1,11 @@
-/* keep_thread.c: work that blocks for as long as it likes, under a lock that a second thread keeps;
- * when the lock is lost, the work is stopped. Copy from here.
+/* keep_thread.c: work that blocks for as long as it likes, under a lock that a second thread keeps.
+ * Copy the interface and the keeper from here.
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I.. keep_thread.c -pthread -o keep_thread
  *   ./keep_thread 10.0.0.1,10.0.0.2,10.0.0.3 60000
  *
  * The thread has a client of its own, for a client belongs to one thread: it takes the lock,
- * extends it and releases it. The work runs where it always did. If the lock is lost, the
- * thread sends it SIGUSR1 again and again until it ends, so that whatever it blocks in returns with
- * EINTR. If the work cannot be interrupted, perhaps in a library, only _exit is sure to stop it. */
+ * extends it and releases it. The work runs where it always did. */
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 
@@ -21,11 +19,30 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TTL_MS = 2000, WAIT_MS = 3000, NUDGE_MS = 10 };
+/* ---- The interface --------------------------------------------------------------------------- */
+
+struct keeper;
+
+/* OK = the calling thread may work, until keeper_stop. Else why there is no lock: then there is
+   nothing to stop. Both strings must outlive k. When the lock can be kept no longer, MARGIN_MS
+   before its end, the thread is sent that signal, again and again until keeper_stop: so whatever it
+   blocks in returns with EINTR. The signal is optional: with 0 the thread asks keeper_status often
+   enough. If it cannot be interrupted, perhaps in a library, only _exit is sure to stop it. */
+static redlock_status keeper_start(struct keeper *k, const char *servers, const char *resource,
+                                   int signal_number);
+
+/* OK = it is ours. Ask before what must not happen without the lock. */
+static redlock_status keeper_status(struct keeper *k);
+
+/* The work is over. OK = it was under the lock from beginning to end. */
+static redlock_status keeper_stop(struct keeper *k);
 
 /* ---- The keeper ------------------------------------------------------------------------------ */
 
+enum { TTL_MS = 2000, MARGIN_MS = 500, WAIT_MS = 3000, NUDGE_MS = 10 };
+
 struct keeper {
+  int signal_number;
   const char *servers, *resource;
   pthread_t thread, worker;
   int over[2];           /* a pipe: a byte comes when the work is over */
@@ -56,7 +73,7 @@ static void set_status(struct keeper *k, redlock_status status, int64_t end_ms) 
 }
 
 /* By the clock too: a pause of the machine may end for the work before it does for the keeper. */
-static redlock_status get_status(struct keeper *k) {
+static redlock_status keeper_status(struct keeper *k) {
   redlock_status status;
   pthread_mutex_lock(&k->mutex);
   status = k->status == REDLOCK_OK && now_ms() >= k->end_ms ? REDLOCK_EXPIRED : k->status;
@@ -90,7 +107,7 @@ static int is_over(const struct keeper *k, int timeout_ms) {
 
 /* The signal may come just before the work blocks, and do nothing: so there is always another. */
 static void stop_work(struct keeper *k) {
-  while (!is_over(k, NUDGE_MS)) pthread_kill(k->worker, SIGUSR1);
+  while (!is_over(k, k->signal_number ? NUDGE_MS : -1)) pthread_kill(k->worker, k->signal_number);
 }
 
 /* The clock first: too early an end does no harm. */
@@ -113,15 +130,19 @@ static redlock_status keep_until_over(struct keeper *k, redlock *rl, redlock_loc
   }
   set_status(k, status, 0);
   stop_work(k);
-  (void)redlock_release(rl, lock); /* after LIMIT it is still held */
+  (void)redlock_release(rl, lock); /* unless it is EXPIRED it is still held */
   return status;
 }
 
 static void *keep(void *keeper) {
   struct keeper *k = keeper;
+  redlock_options options;
   redlock rl;
   redlock_lock lock;
-  redlock_status status = redlock_init(&rl, k->servers, NULL);
+  redlock_status status;
+  memset(&options, 0, sizeof options);
+  options.keep_margin_ms = MARGIN_MS;
+  status = redlock_init(&rl, k->servers, &options);
   if (status == REDLOCK_OK) {
     status = redlock_acquire(&rl, &lock, k->resource, TTL_MS, WAIT_MS);
     if (status == REDLOCK_OK) {
@@ -137,7 +158,6 @@ static void *keep(void *keeper) {
 
 static void on_nudge(int number) { (void)number; }
 
-/* The work is over. OK = it was under the lock from beginning to end. */
 static redlock_status keeper_stop(struct keeper *k) {
   while (write(k->over[1], "", 1) < 0 && errno == EINTR) continue;
   pthread_join(k->thread, NULL);
@@ -146,14 +166,19 @@ static redlock_status keeper_stop(struct keeper *k) {
   return k->status;
 }
 
-/* OK = the calling thread may work, until keeper_stop. Else why there is no lock: then there
-   is nothing to stop. Both strings must outlive k. */
-static redlock_status keeper_start(struct keeper *k, const char *servers, const char *resource) {
+/* No SA_RESTART: calls must return. */
+static void catch_nudges(int signal_number) {
   struct sigaction nudge;
-  redlock_status status;
-  memset(&nudge, 0, sizeof nudge); /* no SA_RESTART: calls must return */
+  memset(&nudge, 0, sizeof nudge);
   nudge.sa_handler = on_nudge;
-  sigaction(SIGUSR1, &nudge, NULL);
+  if (signal_number) sigaction(signal_number, &nudge, NULL);
+}
+
+static redlock_status keeper_start(struct keeper *k, const char *servers, const char *resource,
+                                   int signal_number) {
+  redlock_status status;
+  catch_nudges(signal_number);
+  k->signal_number = signal_number;
   k->servers = servers;
   k->resource = resource;
   k->worker = pthread_self();
@@ -169,7 +194,7 @@ static redlock_status keeper_start(struct keeper *k, const char *servers, const 
   pthread_mutex_lock(&k->mutex);
   while (k->status == REDLOCK_PENDING) pthread_cond_wait(&k->changed, &k->mutex);
   pthread_mutex_unlock(&k->mutex);
-  status = get_status(k);
+  status = keeper_status(k);
   if (status != REDLOCK_OK) (void)keeper_stop(k);
   return status;
 }
@@ -180,14 +205,14 @@ static redlock_status keeper_start(struct keeper *k, const char *servers, const 
 static int work(struct keeper *k, long ms) {
   struct timespec left = {ms / 1000, ms % 1000 * 1000000};
   while (nanosleep(&left, &left) != 0)
-    if (errno != EINTR || get_status(k) != REDLOCK_OK) return 0;
-  return get_status(k) == REDLOCK_OK; /* look again before what must not happen without the lock */
+    if (errno != EINTR || keeper_status(k) != REDLOCK_OK) return 0;
+  return keeper_status(k) == REDLOCK_OK;
 }
 
 int main(int argc, char **argv) {
   const char *servers = argc > 1 ? argv[1] : "127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381";
   struct keeper keeper;
-  redlock_status status = keeper_start(&keeper, servers, "report:2024");
+  redlock_status status = keeper_start(&keeper, servers, "report:2024", SIGUSR1);
   int done = 0;
   if (status == REDLOCK_OK) {
     done = work(&keeper, argc > 2 ? strtol(argv[2], NULL, 10) : 10000);

@@ -13,8 +13,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { TTL_MS = 5000, WAIT_MS = 3000, PIECES = 100, PIECE_MS = 100 };
+enum { TTL_MS = 5000, WAIT_MS = 3000, PIECES = 100, PIECE_MS = 100, MARGIN_MS = 5 * PIECE_MS };
 
 /* One piece of the work, which can stop after any piece without harm. */
 static void work_on(int piece, int64_t remaining_ms) {
@@ -23,18 +24,14 @@ static void work_on(int piece, int64_t remaining_ms) {
 }
 
 /* Lets the client extend the lock if it is time, without waiting. redlock_wait returns the lock
-   only when it is lost or its max_hold_ms is reached. 0 = stop now. */
-static int is_still_ours(redlock *rl, redlock_lock *lock) {
-  redlock_lock *back = redlock_wait(rl, 0);
-  if (back == lock && lock->operation == REDLOCK_LOST) return 0;
-  return redlock_remaining_ms(rl, lock) > PIECE_MS; /* enough for the next piece */
-}
+   only when it cannot be kept; until then keep_margin_ms is left, enough for a piece. 0 = stop. */
+static int is_still_ours(redlock *rl) { return redlock_wait(rl, 0) == NULL; }
 
-/* Returns how many pieces were done before the lock was lost. If the next run should go on from
+/* Returns how many pieces were done while the lock could be kept. If the next run should go on from
    there, note it in the same place as the results. */
 static int work(redlock *rl, redlock_lock *lock) {
   int piece = 0;
-  while (piece < PIECES && is_still_ours(rl, lock)) {
+  while (piece < PIECES && is_still_ours(rl)) {
     piece++;
     work_on(piece, redlock_remaining_ms(rl, lock));
   }
@@ -59,7 +56,7 @@ static int run(redlock *rl) {
   status = redlock_keep(rl, &lock, 0); /* 0: the limit of the options */
   if (status != REDLOCK_OK) return explain(rl, "keep", status);
   done = work(rl, &lock);
-  if (done < PIECES) fprintf(stderr, "the lock was lost after piece %d: stopped\n", done);
+  if (done < PIECES) fprintf(stderr, "the lock cannot be kept: stopped after piece %d\n", done);
   status = redlock_release(rl, &lock); /* also ends the keeping */
   if (status != REDLOCK_OK) return explain(rl, "release", status);
   return done < PIECES;
@@ -67,11 +64,14 @@ static int run(redlock *rl) {
 
 int main(int argc, char **argv) {
   const char *servers = argc > 1 ? argv[1] : getenv("REDLOCK_SERVERS");
+  redlock_options options;
   redlock rl;
   redlock_status status;
   int result;
+  memset(&options, 0, sizeof options);
+  options.keep_margin_ms = MARGIN_MS;
   if (!servers) servers = "127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381";
-  status = redlock_init(&rl, servers, NULL);
+  status = redlock_init(&rl, servers, &options);
   if (status != REDLOCK_OK) return explain(&rl, "init", status);
   result = run(&rl);
   redlock_close(&rl);

@@ -21,8 +21,8 @@ static struct request {
   int slot;
 } *requests[AT_ONCE];
 
-/* Whatever the lock was about to do, it leaves the client. A release that is due goes on without it:
-   the next step sends that, or redlock_close. */
+/* Whatever the lock was about to do, it leaves the client. A release that is due goes on without
+   it: the next step sends that, or redlock_close. */
 static void drop(struct request *r) {
   (void)redlock_start_release(&client, &r->lock);
   (void)redlock_cancel(&client, &r->lock);

@@ -145,11 +145,28 @@ static void stops_on_a_loss(const char *example, const char *said) {
 }
 
 TEST(keepalive_notices_a_loss) {
-  stops_on_a_loss("keepalive $REDLOCK_SERVERS", "the lock was lost after piece");
+  stops_on_a_loss("keepalive $REDLOCK_SERVERS", "the lock cannot be kept: stopped after piece");
 }
 
 TEST(keep_thread_stops_the_work_on_a_loss) {
   stops_on_a_loss("keep_thread $REDLOCK_SERVERS 600000", "not done: expired");
+}
+
+/* Most servers stand still: it ends while the lock is held, and says so. */
+static void stops_in_time(const char *example, const char *said) {
+  pid_t pid = start("$here/../examples/%s", example);
+  int i;
+  CHECK(is_held("report:2024"));
+  for (i = 0; i < 3; i++) server_freeze(&real.at[i]);
+  check_ends(pid, 1, said);
+}
+
+TEST(keepalive_stops_in_time) { /* R20 */
+  stops_in_time("keepalive $REDLOCK_SERVERS", "the lock cannot be kept: stopped after piece");
+}
+
+TEST(keep_thread_stops_the_work_in_time) { /* R20 */
+  stops_in_time("keep_thread $REDLOCK_SERVERS 600000", "not done: no quorum");
 }
 
 /* Longer than the ttl, so that only an extension from the other thread can keep it. */

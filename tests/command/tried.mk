@@ -13,6 +13,9 @@ $(TRIED): $(BUILD)/tests/%: %.c
 	$(CC) $(TEST_FLAGS) $(LINK) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) \
 	  $(if $(PACKAGE_$(@F)),$$($(PKG_CONFIG) --cflags --libs $(PACKAGE_$(@F)))) -o $@
 
+# assert.h comes before the example's own word for ppoll.
+$(BUILD)/tests/examples/wait_for_child: private STANDARD += -D_GNU_SOURCE=
+
 test-programs: $(TRIED)
 
 -include $(addsuffix .d,$(TRIED))
