@@ -539,8 +539,8 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
    fails is tried again after retry_delay_max_ms, or half of the time until the end if that is less.
    A lock that cannot be kept is returned with the operation REDLOCK_LOST. EXPIRED: it is lost.
    NO_QUORUM, with a margin: no extension has succeeded; stop the work before redlock_remaining_ms
-   is 0, and release it. LIMIT: the same, a little before its end, for no extension would gain
-   anything.
+   is 0, and release it. LIMIT: the same, but no further extension would gain anything; without a
+   margin this is told as soon as it is so.
    A long hold needs max_ttl_ms: without it, two of three servers that restart empty, one after the
    other as in every upgrade, end it, though never two were out at once. With it, a server that
    loses the key (it restarts, or is cut off for longer than the ttl) is sent it again. So all
@@ -824,6 +824,7 @@ struct redlock {
      IDLE -> KEPT         redlock_keep
      KEPT -> QUEUED       rl_on_lock_timer, to be extended; KEPT or QUEUED -> DECIDED, if it could
                           not be, and keep_margin_ms is left
+     QUEUED -> KEPT       rl_start_task, if max_hold_ms allows no more: until keep_margin_ms is left
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls
      QUEUED -> BACKOFF    rl_on_lock_timer: an extra round found no room in time
      any -> IDLE          rl_cancel; if the clock has failed, rl_fail_all decides the lock then
@@ -1853,7 +1854,8 @@ static int rl_may_follow(uint8_t phase, uint8_t next) {
 #define RL_WAY(to) (1 << RL_PHASE_##to)
   static const uint8_t ways[] = {
     RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED), /* IDLE */
-    RL_WAY(QUEUED) | RL_WAY(VOTING) | RL_WAY(BACKOFF) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* QUEUED */
+    RL_WAY(QUEUED) | RL_WAY(VOTING) | RL_WAY(BACKOFF) | RL_WAY(KEPT) | RL_WAY(DECIDED) |
+        RL_WAY(IDLE), /* QUEUED */
     RL_WAY(BACKOFF), /* VOTING */
     RL_WAY(BACKOFF) | RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* BACKOFF */
     RL_WAY(QUEUED) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* KEPT */
@@ -3326,7 +3328,8 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
   if (lock->task == RL_TASK_EXTEND && rl->now_ms >= lock->deadline_ms) {
     rl_abandon(rl, lock);
   } else if (lock->task == RL_TASK_EXTEND && lock->round_ttl_ms == 0) {
-    rl_decide(rl, lock, REDLOCK_LIMIT);
+    if (lock->kept && rl->options.keep_margin_ms) rl_set_timer(rl, lock, RL_PHASE_KEPT, INT64_MAX);
+    else rl_decide(rl, lock, REDLOCK_LIMIT); /* R20: its holder has what is left as a margin */
   } else if (lock->task == RL_TASK_SET && lock->attempts && !rl_is_extra_round(lock) &&
              rl->now_ms > lock->is.wait.last_start_ms) {
     rl_decide(rl, lock, (redlock_status)lock->last_result);
@@ -3395,7 +3398,7 @@ static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
   } else if (lock->task == RL_TASK_SET) {
     rl_decide(rl, lock, (redlock_status)lock->last_result); /* R9: no room in time */
   } else if (rl->now_ms >= rl_end_of_keeping_ms(rl, lock) && rl->now_ms < lock->deadline_ms) {
-    rl_decide(rl, lock, REDLOCK_NO_QUORUM); /* R20 */
+    rl_decide(rl, lock, lock->round_ttl_ms ? REDLOCK_NO_QUORUM : REDLOCK_LIMIT); /* R20 */
   } else {
     lock->round_ttl_ms = lock->longest_ttl_ms;
     rl_enqueue(rl, lock, RL_TASK_EXTEND);
@@ -4239,7 +4242,7 @@ static redlock_status rl_accept_ttl(redlock *rl, uint32_t ttl_ms, uint32_t margi
   if (RL_MAX_TTL(rl) && ttl_ms > RL_MAX_TTL(rl))
     return rl_invalid(rl, "ttl_ms is above max_ttl_ms"); /* R24 */
   if (rl_validity_ms(rl, ttl_ms) > 2 * (int64_t)margin_ms) return REDLOCK_OK;
-  return rl_invalid(rl, "ttl_ms is too short, or keep_margin_ms too long");
+  return rl_invalid(rl, "ttl_ms is too short");
 }
 
 /* Begins an operation. The next step or wait encodes it when it can be sent; T1 is taken then. */

@@ -331,7 +331,8 @@ static void check_returned(int c, redlock_lock *lock) {
     check_not_lost(lock);
     if (lock->status == REDLOCK_EXPIRED && holds(c, l)) fail("R19: lost, and held");
     if (lock->status == REDLOCK_LIMIT && !cfg.max_hold) fail("R20: LIMIT, but there is none");
-    if (lock->status == REDLOCK_NO_QUORUM && holds(c, l) > cfg.margin)
+    if (holds(c, l) > cfg.margin && (lock->status == REDLOCK_NO_QUORUM ||
+                                     (lock->status == REDLOCK_LIMIT && cfg.margin)))
       fail("R20: given up with more than the margin left");
   }
   u->state = is_still_held(lock) ? HELD : IDLE;
