@@ -17,7 +17,7 @@
      #include "redlock.h"
      #include <stdio.h>
 
-     int main(int argc, char **argv) {
+     int main(void) {
        redlock rl;
        redlock_lock lock;
        // NULL: default options; set max_ttl_ms if two holders would do harm

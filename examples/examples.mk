@@ -22,8 +22,8 @@ VERSION    = $(shell sed -n 's/^\#define REDLOCK_VERSION "\(.*\)"/\1/p' redlock.
 EXAMPLES  := $(patsubst examples/%.c,$(BUILD)/examples/%,\
                $(filter-out examples/demo.c examples/bare_metal.c examples/tls.c,\
                  $(wildcard examples/*.c)))
-ifneq ($(shell uname -s),Linux) # it has no epoll
-EXAMPLES  := $(filter-out %/many_locks,$(EXAMPLES))
+ifneq ($(shell uname -s),Linux) # it has no epoll, and perhaps no ppoll
+EXAMPLES  := $(filter-out %/many_locks %/wait_for_child,$(EXAMPLES))
 endif
 COMMAND   := $(wildcard examples/redlock/*.c)
 STATIC_CC ?= musl-gcc

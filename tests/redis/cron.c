@@ -46,6 +46,7 @@ static void await_job(int runs) {
 TEST(two_hosts_never_run_a_job_at_once) { /* R1 R20 R24 */
   pid_t host[HOSTS];
   int i;
+  if (shell("test -x $here/../examples/wait_for_child")) SKIP("it is not built: no ppoll");
   for (i = 0; i < HOSTS; i++) host[i] = start_host();
   CHECK(go_on(JOBS)); /* the servers are young: they vote after three seconds */
   server_kill(&real.at[0]);
