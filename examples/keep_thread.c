@@ -5,7 +5,8 @@
  *   ./keep_thread 10.0.0.1,10.0.0.2,10.0.0.3 60000
  *
  * The thread has a client of its own, for a client belongs to one thread: it takes the lock,
- * extends it and releases it. The work runs where it always did. */
+ * extends it and releases it. The work runs where it always did. A third thread, the guard, stops
+ * the work. */
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 
@@ -39,7 +40,8 @@ static redlock_status keeper_stop(struct keeper *k);
 
 /* ---- The keeper ------------------------------------------------------------------------------ */
 
-enum { TTL_MS = 2000, MARGIN_MS = 500, WAIT_MS = 3000, NUDGE_MS = 10 };
+enum { TTL_MS = 2000, MARGIN_MS = 500, WAIT_MS = 3000, NUDGE_MS = 10, GUARD_MS = 50 };
+enum { LOOK_UP_MS = 3000 };
 
 struct keeper {
   int signal_number;
@@ -49,7 +51,7 @@ struct keeper {
   pthread_mutex_t mutex; /* for what follows */
   pthread_cond_t changed;
   redlock_status status; /* PENDING until the lock is taken; OK = it is ours; else why not */
-  int64_t end_ms;        /* until then, by now_ms */
+  int64_t end_ms;        /* until then, by now_ms: MARGIN_MS before the lock's own end */
 };
 
 /* It goes on while the machine is suspended, where a clock does. */
@@ -105,23 +107,42 @@ static int is_over(const struct keeper *k, int timeout_ms) {
   return poll(&end, 1, timeout_ms) > 0;
 }
 
-/* The signal may come just before the work blocks, and do nothing: so there is always another. */
-static void stop_work(struct keeper *k) {
-  while (!is_over(k, k->signal_number ? NUDGE_MS : -1)) pthread_kill(k->worker, k->signal_number);
+/* It asks keeper_status alone, so nothing that detains the keeper lets the work outlive the lock. The
+   signal may come just before the work blocks, and do nothing: so there is always another. */
+static void *guard(void *keeper) {
+  struct keeper *k = keeper;
+  while (!is_over(k, GUARD_MS))
+    while (keeper_status(k) != REDLOCK_OK && !is_over(k, NUDGE_MS))
+      pthread_kill(k->worker, k->signal_number);
+  return NULL;
 }
 
 /* The clock first: too early an end does no harm. */
 static void tell_hold(struct keeper *k, const redlock *rl, const redlock_lock *lock) {
   int64_t now = now_ms();
-  set_status(k, REDLOCK_OK, now + redlock_remaining_ms(rl, lock));
+  set_status(k, REDLOCK_OK, now + redlock_remaining_ms(rl, lock) - MARGIN_MS);
+}
+
+/* A server that restarts may come back at another address, as a pod or a container does: then its
+   name must be looked up again, or the lock stands on one server fewer for good. That may block,
+   and then nothing extends the lock: if a name server takes too long, the guard stops the work. */
+static void look_up_again(redlock *rl, int64_t *next_ms) {
+  redlock_server_info info;
+  int i, away = 0;
+  if (now_ms() < *next_ms) return;
+  for (i = 0; redlock_server_status(rl, i, &info) == REDLOCK_OK; i++) away += !info.connected;
+  if (away > 0) (void)redlock_resolve(rl);
+  *next_ms = now_ms() + LOOK_UP_MS;
 }
 
 /* Extends the lock until the work is over, then releases it. Returns how that ended. */
 static redlock_status keep_until_over(struct keeper *k, redlock *rl, redlock_lock *lock) {
   redlock_status status = redlock_keep(rl, lock, 0); /* 0: no limit but the options' own */
+  int64_t look_up_ms = now_ms() + LOOK_UP_MS;
   while (status == REDLOCK_OK && !wait_for_news(k, rl)) {
     if (redlock_step(rl) == lock) status = lock->status; /* only a loss returns it */
     else tell_hold(k, rl, lock);
+    look_up_again(rl, &look_up_ms);
   }
   if (status == REDLOCK_OK) {
     int in_time = redlock_remaining_ms(rl, lock) > 0;
@@ -129,8 +150,21 @@ static redlock_status keep_until_over(struct keeper *k, redlock *rl, redlock_loc
     return status == REDLOCK_OK && !in_time ? REDLOCK_EXPIRED : status;
   }
   set_status(k, status, 0);
-  stop_work(k);
+  (void)is_over(k, -1);
   (void)redlock_release(rl, lock); /* unless it is EXPIRED it is still held */
+  return status;
+}
+
+static redlock_status keep_guarded(struct keeper *k, redlock *rl, redlock_lock *lock) {
+  pthread_t thread;
+  redlock_status status;
+  if (pthread_create(&thread, NULL, guard, k) != 0) {
+    (void)redlock_release(rl, lock);
+    return REDLOCK_SYSTEM;
+  }
+  tell_hold(k, rl, lock);
+  status = keep_until_over(k, rl, lock);
+  pthread_join(thread, NULL);
   return status;
 }
 
@@ -145,10 +179,7 @@ static void *keep(void *keeper) {
   status = redlock_init(&rl, k->servers, &options);
   if (status == REDLOCK_OK) {
     status = redlock_acquire(&rl, &lock, k->resource, TTL_MS, WAIT_MS);
-    if (status == REDLOCK_OK) {
-      tell_hold(k, &rl, &lock);
-      status = keep_until_over(k, &rl, &lock);
-    }
+    if (status == REDLOCK_OK) status = keep_guarded(k, &rl, &lock);
   }
   if (status == REDLOCK_INVALID) fprintf(stderr, "%s\n", redlock_server_error(&rl, -1));
   set_status(k, status, 0);
@@ -216,6 +247,7 @@ int main(int argc, char **argv) {
   int done = 0;
   if (status == REDLOCK_OK) {
     done = work(&keeper, argc > 2 ? strtol(argv[2], NULL, 10) : 10000);
+    if (!done) fprintf(stderr, "the work is stopped\n");
     status = keeper_stop(&keeper);
   }
   printf("%s: %s\n", done ? "done" : "not done", redlock_strerror(status));

@@ -16,6 +16,7 @@
 #include <string.h>
 
 enum { TTL_MS = 5000, WAIT_MS = 3000, PIECES = 100, PIECE_MS = 100, MARGIN_MS = 5 * PIECE_MS };
+enum { LOOK_UP_PIECES = 30 };
 
 /* One piece of the work, which can stop after any piece without harm. */
 static void work_on(int piece, int64_t remaining_ms) {
@@ -27,6 +28,17 @@ static void work_on(int piece, int64_t remaining_ms) {
    only when it cannot be kept; until then keep_margin_ms is left, enough for a piece. 0 = stop. */
 static int is_still_ours(redlock *rl) { return redlock_wait(rl, 0) == NULL; }
 
+/* A server that restarts may come back at another address, as a pod or a container does: then its
+   name must be looked up again, or the lock stands on one server fewer for good. That may block, so
+   it is done between two pieces; if a name server takes too long, is_still_ours says that the lock
+   cannot be kept. */
+static void look_up_again(redlock *rl) {
+  redlock_server_info info;
+  int i, away = 0;
+  for (i = 0; redlock_server_status(rl, i, &info) == REDLOCK_OK; i++) away += !info.connected;
+  if (away > 0) (void)redlock_resolve(rl);
+}
+
 /* Returns how many pieces were done while the lock could be kept. If the next run should go on from
    there, note it in the same place as the results. */
 static int work(redlock *rl, redlock_lock *lock) {
@@ -34,6 +46,7 @@ static int work(redlock *rl, redlock_lock *lock) {
   while (piece < PIECES && is_still_ours(rl)) {
     piece++;
     work_on(piece, redlock_remaining_ms(rl, lock));
+    if (piece % LOOK_UP_PIECES == 0) look_up_again(rl);
   }
   return piece;
 }

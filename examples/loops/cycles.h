@@ -5,8 +5,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
-enum { TTL_MS = 10000, WAIT_MS = 30000 };
+enum { TTL_MS = 10000, WAIT_MS = 30000, LOOK_UP_S = 3 };
 
 static redlock_lock lock; /* it must not move while the client has it */
 static long left, granted, refused;
@@ -15,7 +16,22 @@ static void end_loop(void);
 
 static int is_done(void) { return left < 0; }
 
+/* A server that restarts may come back at another address, as a pod or a container does: then its
+   name must be looked up again. That may block the whole loop, and here no lock is held that could
+   run out. If your loop must never block, list addresses, or give the client a thread of its
+   own. */
+static void look_up_again(void) {
+  static time_t last;
+  redlock_server_info info;
+  int i, away = 0;
+  if (time(NULL) - last < LOOK_UP_S) return;
+  for (i = 0; redlock_server_status(&client, i, &info) == REDLOCK_OK; i++) away += !info.connected;
+  if (away > 0) (void)redlock_resolve(&client);
+  last = time(NULL);
+}
+
 static void start_next(void) {
+  look_up_again();
   while (left-- > 0) {
     if (redlock_start_acquire(&client, &lock, "loop", TTL_MS, WAIT_MS) == REDLOCK_PENDING) return;
     refused++; /* it will not be returned by a step */

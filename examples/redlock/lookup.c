@@ -80,10 +80,11 @@ static int is_listed(const struct addresses *in, const struct sockaddr_storage *
 }
 
 static void format_address(const struct lookup *one, char text[64]) {
-  const struct sockaddr *at = (const struct sockaddr *)&one->found.at[0];
-  socklen_t size = at->sa_family == AF_INET ? sizeof(struct sockaddr_in)
-                                            : sizeof(struct sockaddr_in6);
-  if (getnameinfo(at, size, text, 64, NULL, 0, NI_NUMERICHOST) != 0) (void)strcpy(text, "?");
+  const struct sockaddr_storage *at = &one->found.at[0];
+  const void *number = at->ss_family == AF_INET
+    ? (const void *)&((const struct sockaddr_in *)at)->sin_addr
+    : (const void *)&((const struct sockaddr_in6 *)at)->sin6_addr;
+  if (!inet_ntop(at->ss_family, number, text, 64)) (void)strcpy(text, "?");
 }
 
 /* A name that is not found for a while leads where it led before. */

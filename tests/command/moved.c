@@ -26,11 +26,17 @@ static const char *missing(void) {
            ? "no mount namespaces" : NULL;
 }
 
-/* A redlock that knows the servers by their names. */
+/* What $names lists are the servers by their names. */
+static pid_t start_inside(const char *line) {
+  return start("names=a.redlock:%d,b.redlock:%d,c.redlock:%d exec unshare -rm sh -c "
+               "'mount --bind $work/hosts /etc/hosts && exec %s'", real.at[0].port,
+               real.at[1].port, real.at[2].port, line);
+}
+
 static pid_t start_named(const char *options, const char *command) {
-  return start("exec unshare -rm sh -c 'mount --bind $work/hosts /etc/hosts && exec $redlock -v %s "
-               "-s a.redlock:%d,b.redlock:%d,c.redlock:%d job -- %s'", options, real.at[0].port,
-               real.at[1].port, real.at[2].port, command);
+  char line[LINE];
+  snprintf(line, sizeof line, "$redlock -v %s -s $names job -- %s", options, command);
+  return start_inside(line);
 }
 
 static pid_t start_named_holder(const char *options) {
@@ -154,6 +160,47 @@ TEST(names_that_are_swallowed_keep_no_guard_away) {
   while (server_info(&real.at[0], "cmdstat_pexpire:calls=") < 7 && timing_ms() < end) sleep_ms(20);
   let_it_end();
   CHECK_EQ(end_of(holder), 0);
+}
+
+/* ---- examples ---- */
+
+static void follows_a_move(const char *example) {
+  char line[LINE];
+  pid_t pid;
+  if (missing()) SKIP(missing());
+  snprintf(line, sizeof line, "$here/../examples/%s", example);
+  pid = start_inside(line);
+  CHECK(await_client(0));
+  server_kill(&real.at[0]);
+  lead(there, here, here);
+  restart_there(0);
+  CHECK(await_client(0));
+  terminate(pid);
+  server_kill(&real.at[0]);
+}
+
+TEST(keepalive_follows_a_move) { follows_a_move("keepalive $names"); }
+TEST(keep_thread_follows_a_move) { follows_a_move("keep_thread $names 60000"); }
+
+TEST(a_loop_follows_a_move) {
+  if (shell("test -x $here/../examples/loops/libuv")) SKIP("libuv is not installed, or pkg-config");
+  follows_a_move("loops/libuv $names 1000000");
+}
+
+/* The keeper waits for a name server for 8 s, and is not over before. */
+TEST(keep_thread_stops_the_work_while_names_are_looked_up) {
+  int64_t stopped;
+  pid_t pid;
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  pid = start(REFUSING "swallowed REFUSE_FROM=$work/now exec $here/../examples/keep_thread "
+              "swallowed.example:1,127.0.0.1:%d,127.0.0.1:%d 60000", real.at[0].port,
+              real.at[1].port);
+  CHECK(await_client(0));
+  shell("touch $work/now");
+  await_words("background", "the work is stopped\n");
+  stopped = timing_ms();
+  check_ends(pid, 1, "not done: expired\n");
+  CHECK(timing_ms() - stopped > 1000);
 }
 
 /* ---- what --status says of the next restart ---- */
