@@ -107,8 +107,8 @@ static int is_over(const struct keeper *k, int timeout_ms) {
   return poll(&end, 1, timeout_ms) > 0;
 }
 
-/* It asks keeper_status alone, so nothing that detains the keeper lets the work outlive the lock. The
-   signal may come just before the work blocks, and do nothing: so there is always another. */
+/* It asks keeper_status alone, so nothing that detains the keeper lets the work outlive the lock.
+   The signal may come just before the work blocks, and do nothing: so there is always another. */
 static void *guard(void *keeper) {
   struct keeper *k = keeper;
   while (!is_over(k, GUARD_MS))

@@ -52,11 +52,12 @@ static void restart_there(int server) {
   s->args[0] = 0;
 }
 
-/* Until a client is connected, beside us who ask. */
-static int await_client(int server) {
+/* Until so many clients are connected, beside us who ask. */
+static int await_clients(int server, int count) {
   int64_t end = timing_ms() + LIMIT_MS;
-  while (server_info(&real.at[server], "connected_clients:") < 2 && timing_ms() < end) sleep_ms(20);
-  return server_info(&real.at[server], "connected_clients:") >= 2;
+  while (server_info(&real.at[server], "connected_clients:") <= count && timing_ms() < end)
+    sleep_ms(20);
+  return server_info(&real.at[server], "connected_clients:") > count;
 }
 
 /* What comes next finds all of them where they were. */
@@ -108,7 +109,7 @@ TEST(a_name_that_is_gone_for_a_while_is_followed) {
   await_words("background", ": its name is no longer found: it was 127.0.0.1; check it, and this ");
   restart_there(0);
   lead(there, here, here);
-  CHECK(await_client(0));
+  CHECK(await_clients(0, 1));
   let_all_end(holder, "a.redlock: this name now leads to another address, 127.0.0.3\n");
 }
 
@@ -124,7 +125,7 @@ TEST(a_name_that_leads_to_several_is_told_and_left) { /* R5 */
                             "of its own\n");
   CHECK(server_info(&real.at[0], "connected_clients:") == 1);
   lead(there, nowhere, "");
-  CHECK(await_client(0));
+  CHECK(await_clients(0, 1));
   let_all_end(holder, "released lock 'job'");
   CHECK(!told("background", "b.redlock") && !told("background", "c.redlock"));
 }
@@ -164,27 +165,30 @@ TEST(names_that_are_swallowed_keep_no_guard_away) {
 
 /* ---- examples ---- */
 
-static void follows_a_move(const char *example) {
-  char line[LINE];
-  pid_t pid;
+static void follow_a_move(const char *const lines[], int count) {
+  pid_t pids[2];
+  int i;
   if (missing()) SKIP(missing());
-  snprintf(line, sizeof line, "$here/../examples/%s", example);
-  pid = start_inside(line);
-  CHECK(await_client(0));
+  for (i = 0; i < count; i++) pids[i] = start_inside(lines[i]);
+  CHECK(await_clients(0, count));
   server_kill(&real.at[0]);
   lead(there, here, here);
   restart_there(0);
-  CHECK(await_client(0));
-  terminate(pid);
+  CHECK(await_clients(0, count));
+  for (i = 0; i < count; i++) terminate(pids[i]);
   server_kill(&real.at[0]);
 }
 
-TEST(keepalive_follows_a_move) { follows_a_move("keepalive $names"); }
-TEST(keep_thread_follows_a_move) { follows_a_move("keep_thread $names 60000"); }
+TEST(keep_thread_follows_a_move) {
+  static const char *const line = "$here/../examples/keep_thread $names 60000";
+  follow_a_move(&line, 1);
+}
 
-TEST(a_loop_follows_a_move) {
-  if (shell("test -x $here/../examples/loops/libuv")) SKIP("libuv is not installed, or pkg-config");
-  follows_a_move("loops/libuv $names 1000000");
+/* The loop where libuv is installed. */
+TEST(keepalive_and_a_loop_follow_a_move) {
+  static const char *const lines[] = {"$here/../examples/keepalive $names",
+                                      "$here/../examples/loops/libuv $names 1000000"};
+  follow_a_move(lines, shell("test -x $here/../examples/loops/libuv") ? 1 : 2);
 }
 
 /* The keeper waits for a name server for 8 s, and is not over before. */
@@ -195,7 +199,7 @@ TEST(keep_thread_stops_the_work_while_names_are_looked_up) {
   pid = start(REFUSING "swallowed REFUSE_FROM=$work/now exec $here/../examples/keep_thread "
               "swallowed.example:1,127.0.0.1:%d,127.0.0.1:%d 60000", real.at[0].port,
               real.at[1].port);
-  CHECK(await_client(0));
+  CHECK(await_clients(0, 1));
   shell("touch $work/now");
   await_words("background", "the work is stopped\n");
   stopped = timing_ms();
