@@ -314,10 +314,15 @@ typedef struct redlock_options {
                                   handshake and reply (R10). Allow four round trips, six with TLS. A
                                   long one costs nothing while a quorum replies. With max_ttl_ms
                                   at most 100 s, or 6 s if clocks drift by 8.33 % (R24) */
-  uint32_t retry_delay_min_ms; /* 0; shortest back-off of a waiting acquire that polls (R9) */
+  /* What other libraries call retry count and delay: count + 1 as max_attempts; the delay as both
+     of these, or less and more by its jitter. Then wait_ms is REDLOCK_FOREVER. */
+  uint32_t retry_delay_min_ms; /* 0; shortest back-off between two attempts of a waiting acquire */
   uint32_t retry_delay_max_ms; /* 200; longest. It is random; with a minimum of 0, short at first,
-                                  then longer. With wake-ups it waits for those instead (R26) */
-  uint32_t max_attempts;       /* attempts of one acquire; 0 = limited by wait_ms only */
+                                  then longer. Who can be woken waits for that instead (R26), but
+                                  see max_attempts */
+  uint32_t max_attempts;       /* attempts of one acquire, so far apart, also with wake-ups; what is
+                                  tried in between, to be woken or since it was, does not count
+                                  (R9). 0 = limited by wait_ms only */
   uint32_t drift_ppm;          /* 10 000; clock drift to allow for, below 1 000 000 (R1) */
   uint32_t max_hold_ms;        /* longest hold by extension; 0 = no limit (R20) */
   uint32_t max_ttl_ms;         /* longest ttl of any client, the same in all of them; 0 = restart
@@ -362,7 +367,10 @@ typedef struct rl_waiter {
   int64_t last_start_ms;   /* no attempt may start after this, but the first (R9) */
   uint32_t began_ms;       /* when redlock_start_acquire was called */
   uint32_t attempt_end_ms; /* when the last attempt failed */
+  uint32_t paced_ms;       /* when the delays allow the next try (R9) */
+  uint32_t tries_left;     /* how many of those max_attempts allows beyond the next */
   uint32_t first_woken_ms; /* when a wake-up first came; 0 = not yet (R26) */
+  uint32_t vain_since_ms;  /* all wake-ups since then were for nothing (R26) */
   uint32_t holder_age;     /* the age behind the values of the latest holders (R26) */
   uint32_t ages[(REDLOCK_MAX_SERVERS + 1) / 2]; /* the greatest that this round told, descending;
                                                    in base 257: up to 1 % more than ms */
@@ -404,7 +412,8 @@ typedef struct redlock_lock {
   struct rl_command *command;  /* the current round's command, in the ring */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
-  uint32_t attempts;
+  uint16_t attempts;           /* all of them, woken ones too; it stops at its greatest */
+  uint16_t told_age;           /* what the last one was told: another one, another holder (R26) */
   uint32_t hash;               /* of the resource */
   int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
@@ -768,13 +777,14 @@ struct redlock {
        leaves before the handshake has succeeded, unless all of that is optional (no password, no
        database, no max_ttl_ms): then it leaves right behind it.
    R5  The quorum is N/2 + 1 of the servers in the list, which are all different; each entry is one
-       server, the same one for all clients.
+       server, the same one for all clients. Who finds its own value there says that they are not.
    R6  A round ends when no vote that is missing can change the outcome. The failed round of a
        waiter that is to be woken lingers, if nobody said yes (R16, R25).
    R7  A failed attempt and a lost lock are rolled back at once, behind what may have set or
        lengthened the key. Room for that is reserved.
    R8  Replies are matched by position. Late ones are dropped, surplus ones end the connection.
-   R9  Retries back off at random, within wait_ms and max_attempts.
+   R9  Retries back off at random, within wait_ms and max_attempts, which counts those that the
+       delays pace: with wake-ups as without.
    R10 Each operation has a deadline. Nothing blocks but io->wait.
    R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
    R12 Replies of a lost connection are void. What is decided is not sent, but for releases. A SET
@@ -795,7 +805,8 @@ struct redlock {
        new lock nor in an extension.
    R25 With fencing, a grant that was asked for after another was returned has the greater token.
    R26 Wake-ups are hints: none grants, and a lost one costs a wait. With them a waiter sends next
-       to nothing while the lock is held. A crowd waits in line.
+       to nothing while the lock is held: wake-ups for nothing are answered more and more rarely,
+       until it changes hands. A crowd waits in line; where servers cannot keep up, it rests.
    R27 A step has a reason: a reply, room to send, or a timer.
    R28 An adoption sets its value only over the given one. A value is adopted at most once, if its
        giver has stopped and servers restart empty.
@@ -955,18 +966,19 @@ struct redlock {
    holder would be lost with it, and a queue on the servers would be one more thing that a restart
    forgets. So the servers tell, by client tracking, which the handshake turns on: who has read a
    key is sent one push when it changes. A push may be lost, late, or a minority's lie. It is
-   therefore a hint: all that it can do is to end a back-off, and without it the timer does. rl_look
-   counts the servers that would push, rl_next_rest says what follows a failed attempt. If a quorum
-   would, the next attempt but one is RL_FORM_TRACKED, which makes the servers track the key. If
-   that fails too, the lock backs off until they push. The parser reports a push as
-   RL_PUSH; rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's timer
-   to its turn, if that is earlier. If all who are told tried at once, none would find a quorum; so
-   each value carries an age, how long its holder had waited since a first push, and whoever is
-   younger than the latest holders lets others go first, for a second at most (rl_line_ms). An age
-   counts from the first wake-up, not from the call. A server that connects, or is no longer
-   stalled, counts as if it had pushed every key, to those that track: a waiter that polls is
-   told of nothing. A push that comes while an attempt is open counts when that has failed, unless
-   its server votes later: then the vote is newer.
+   therefore a hint: all that it can do is to end a back-off, and without it the timer does. It may
+   be for nothing: extensions are pushed too, and so is what a server with a small table of such
+   keys forgets. So each rest has a floor (rl_floor_ms). rl_look counts the servers that would push,
+   rl_next_rest says what follows a failed attempt. If a quorum would, the next attempt but one is
+   RL_FORM_TRACKED, which makes the servers track the key. If that fails too, the lock backs off
+   until they push. The parser reports a push as RL_PUSH; rl_on_maybe_free adds the server to
+   maybe_free and, at a quorum, sets the lock's timer to its turn, if that is earlier. If all who
+   are told tried at once, none would find a quorum; so each value carries an age, how long its
+   holder had waited since a first push, and whoever is younger than the latest holders lets others
+   go first, for a second at most (rl_line_ms). An age counts from the first wake-up, not from the
+   call. A server that connects, or is no longer stalled, counts as if it had pushed every key, to
+   those that track: a waiter that polls is told of nothing. A push that comes while an attempt is
+   open counts when that has failed, unless its server votes later: then the vote is newer.
 
    work_pending means that another pass has something to do: whoever creates work sets it. Only
    what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
@@ -1204,6 +1216,11 @@ enum {
   RL_LINE_DIVISOR = 512,        /* by their square before: few waiters need no line */
   RL_LINE_HEAD_START = 4,       /* how much more than its age a waiter's last back-off counts: it
                                    tells how long a hold lasts, so the next few are in turn */
+  RL_CROWD_DIVISOR = 64,        /* and rests for up to 16 times what its last attempt took: so a
+                                   thousand do not split each other's votes for ever */
+  RL_CROWD_MS = 256,            /* what it took beyond this is not counted: 4 s are enough */
+  RL_VAIN_MS = 100,             /* whatever is pushed, ten attempts a second are enough; as long */
+  RL_VAIN_MORE_MS = 512,        /* as the holder stays, fewer: its extensions are pushed too */
   RL_HOLDER_AGE_DECAY = 8,      /* each attempt forgets this part: a newcomer may slip in between */
   RL_MAX_AGE_MS = 1 << 23,      /* with a half of it added, an age fits into three bytes */
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
@@ -2646,7 +2663,9 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   int says_no = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
   rl_note_key(rl, s, c, vote);
   if (vote == REDLOCK_VOTE_ERROR) {
-    if (reply != RL_REPLY_ERROR) rl_disconnect(rl, s, rl_error_protocol); /* R8: not its reply */
+    int finds_its_own = c->kind == RL_TASK_SET && c->form && reply == RL_REPLY_POSITIVE; /* R5 */
+    if (finds_its_own) rl_set_error(s, rl_error_same_server);
+    else if (reply != RL_REPLY_ERROR) rl_disconnect(rl, s, rl_error_protocol); /* R8: not its reply */
   } else {
     s->failures = 0; /* a roll-back that finds nothing must not clear the error of its SET */
     if (c->kind != RL_TASK_RELEASE || vote == REDLOCK_VOTE_YES) rl_clear_error(rl, s);
@@ -2960,6 +2979,12 @@ static int rl_next_rest(const redlock *rl, const redlock_lock *lock, const rl_ou
   return tracked && rl_mask_count(o->free) < rl->quorum ? RL_REST_PUSH : RL_REST_TURN;
 }
 
+/* What the last attempt took; the process may have been paused meanwhile. */
+static uint32_t rl_attempt_ms(const redlock *rl, const redlock_lock *lock) {
+  return rl_limit(lock->is.wait.attempt_end_ms - (uint32_t)lock->t1_ms,
+                  rl->options.server_timeout_ms);
+}
+
 static uint32_t rl_waiting_ms(const redlock *rl, const redlock_lock *lock) {
   return (uint32_t)rl->now_ms - lock->is.wait.began_ms;
 }
@@ -2967,8 +2992,7 @@ static uint32_t rl_waiting_ms(const redlock *rl, const redlock_lock *lock) {
 /* R9: the least spread of a random back-off: more than twice what the last attempt took, so that
    colliding clients come apart. */
 static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t took = lock->is.wait.attempt_end_ms - (uint32_t)lock->t1_ms;
-  uint32_t least = 2 * rl_limit(took, rl->options.server_timeout_ms) + 1; /* else it was paused */
+  uint32_t least = 2 * rl_attempt_ms(rl, lock) + 1;
   return rl_waiting_ms(rl, lock) < RL_NEWCOMER_MS ? least + RL_NEWCOMER_SPREAD_MS : least;
 }
 
@@ -2997,6 +3021,20 @@ static uint32_t rl_line_ms(const redlock *rl, const redlock_lock *lock) {
   return rl_limit(behind, RL_PUSH_WAIT_MS);
 }
 
+/* R26: how much longer a waiter rests, whoever pushes. It counts from the last attempt on: who has
+   rested since then is not delayed. The longer wake-ups have been for nothing, the rarer attempts
+   become, until the lock changes hands. And where a crowd wants it, attempts take long, and find
+   nothing but one another: so they become rarer with each. */
+static uint32_t rl_floor_ms(const redlock *rl, const redlock_lock *lock) {
+  uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
+  uint32_t vain = (uint32_t)lock->t1_ms - lock->is.wait.vain_since_ms;
+  uint32_t tries = rl_limit(lock->attempts, RL_LINE_TRIES);
+  uint32_t took = rl_limit(rl_attempt_ms(rl, lock), RL_CROWD_MS);
+  uint32_t floor = took * tries * tries / RL_CROWD_DIVISOR +
+                   rl_limit(vain / 2, RL_VAIN_MS + rl_limit(vain / 8, RL_VAIN_MORE_MS));
+  return floor > rested ? floor - rested : 0;
+}
+
 /* R9: the spread of a back-off that no push ends. */
 static uint32_t rl_poll_spread_ms(const redlock *rl, const redlock_lock *lock, uint32_t most) {
   uint32_t units = rl_waiting_ms(rl, lock) / RL_POLL_UNIT_MS, spread = rl_min_spread_ms(rl, lock);
@@ -3012,7 +3050,8 @@ static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
   if (rest == RL_REST_PUSH) {
     least = spread = RL_PUSH_WAIT_MS;
   } else if (rest == RL_REST_ONCE || rest == RL_REST_TURN) {
-    spread = rl_min_spread_ms(rl, lock) + rl_line_ms(rl, lock);
+    least = rl_floor_ms(rl, lock);
+    spread = rl_min_spread_ms(rl, lock) + rl_line_ms(rl, lock) + least;
   } else {
     least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
     spread = rl_poll_spread_ms(rl, lock, o->retry_delay_max_ms - least);
@@ -3027,23 +3066,50 @@ static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
     lock->is.wait.first_woken_ms = (uint32_t)(rl->now_ms - 1) | 1; /* not 0 */
 }
 
+/* R26: an attempt has failed. Another age shows that the lock has changed hands meanwhile. */
+static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
+  uint16_t age = (uint16_t)lock->is.wait.ages[rl->server_count - rl->quorum];
+  if (age != lock->told_age) lock->is.wait.vain_since_ms = (uint32_t)lock->t1_ms;
+  lock->told_age = age;
+}
+
+/* R9: in how many ms the delays allow the next try; 0 = that time has come. */
+static uint32_t rl_paced_in_ms(const redlock *rl, const redlock_lock *lock) {
+  uint32_t left = lock->is.wait.paced_ms - (uint32_t)rl->now_ms;
+  return left <= rl->options.retry_delay_max_ms ? left : 0;
+}
+
+/* R9: in how many ms the next attempt is due; < 0 = no entropy. Where max_attempts counts, a waiter
+   that is to be woken tries as often as one that polls; wake-ups let it try in between. */
+static int64_t rl_next_try_ms(redlock *rl, redlock_lock *lock, int rest) {
+  int polls = rest == RL_REST_POLL || rest == RL_REST_ERRING;
+  int64_t due, paced = rl_paced_in_ms(rl, lock);
+  if (!polls && !rl->options.max_attempts) return rl_draw_rest(rl, lock, rest);
+  if (paced == 0) paced = rl_draw_rest(rl, lock, RL_REST_POLL);
+  lock->is.wait.paced_ms = (uint32_t)(rl->now_ms + paced);
+  if (paced < 0 || polls || rest == RL_REST_PUSH) return paced;
+  due = rl_draw_rest(rl, lock, rest);
+  return due < paced ? due : paced;
+}
+
 /* R9: schedules the next attempt, or ends the acquire if it has no time or attempts left, or no
    entropy for the rest (SYSTEM). */
 static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
-  uint32_t attempts = rl->options.max_attempts;
-  int64_t last = lock->is.wait.last_start_ms, due;
-  rl_outlook o = rl_look(rl, lock);
+  rl_waiter *w = &lock->is.wait;
+  int64_t last = w->last_start_ms, due;
   int rest;
+  rl_outlook o = rl_look(rl, lock);
   lock->extra_rounds = 0;
-  if (rl->now_ms >= last || (attempts && lock->attempts >= attempts)) {
+  if (rl->now_ms >= last || (rl_paced_in_ms(rl, lock) == 0 && w->tries_left-- == 0)) {
     rl_decide(rl, lock, (redlock_status)lock->last_result);
     return;
   }
-  lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
+  w->attempt_end_ms = (uint32_t)rl->now_ms;
+  rl_note_holder(rl, lock);
   lock->maybe_free = o.free |= lock->maybe_free;
   rest = rl_next_rest(rl, lock, &o);
   lock->tracks = rest > RL_REST_ONCE;
-  due = rl_draw_rest(rl, lock, rest);
+  due = rl_next_try_ms(rl, lock, rest);
   if (rest == RL_REST_ONCE || rest == RL_REST_TURN) rl_note_wake_up(rl, lock);
   if (due < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
@@ -3283,8 +3349,10 @@ static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
    it has been woken (R26). */
 static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
-  if (lock->attempts < UINT32_MAX && !rl_is_extra_round(lock)) lock->attempts++;
+  if (lock->attempts < UINT16_MAX && !rl_is_extra_round(lock)) lock->attempts++;
   lock->lingers = 0;
+  if (rl_mask_count(lock->maybe_free) < rl->quorum)
+    w->vain_since_ms = (uint32_t)rl->now_ms; /* it was not woken */
   w->holder_age -= w->holder_age / RL_HOLDER_AGE_DECAY;
   memset(w->ages, 0, sizeof w->ages);
   lock->age_size = w->first_woken_ms ? sizeof lock->age : 0;
@@ -4274,7 +4342,8 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   lock->status = REDLOCK_SYSTEM;
   if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
   lock->longest_ttl_ms = lock->round_ttl_ms = ttl_ms;
-  lock->is.wait.began_ms = (uint32_t)rl->now_ms;
+  lock->is.wait.began_ms = lock->is.wait.paced_ms = (uint32_t)rl->now_ms;
+  lock->is.wait.tries_left = rl->options.max_attempts - 1; /* of 0: enough for ever */
   lock->is.wait.last_start_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
   lock->resource_size = (uint16_t)size;
   memcpy(lock->resource, resource, size);

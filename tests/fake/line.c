@@ -45,11 +45,13 @@ static void say_age(int server, long age_ms, size_t size) {
   key->value[22] = (unsigned char)age_ms;
 }
 
-/* The holder's key changes, which tells whoever waits. */
+/* The lock changes hands, which tells whoever waits. No two holders waited for exactly as long. */
 static void hold_with(long age_ms, size_t size) {
+  static int holders;
   int i;
+  holders++;
   occupy(0, 2, "r", TTL);
-  for (i = 0; i < 3; i++) say_age(i, age_ms, size);
+  for (i = 0; i < 3; i++) say_age(i, age_ms < 8 ? age_ms + holders % 8 : age_ms - holders % 8, size);
 }
 
 static void hold_with_age(long age_ms) { hold_with(age_ms, SAYING); }
@@ -150,7 +152,7 @@ TEST(no_age_keeps_a_waiter_away) { /* R26 */
     }
 }
 
-/* It is as if nobody waited. */
+/* It is as if nobody waited, whoever held the lock before. */
 TEST(a_value_of_another_size_tells_no_age) { /* R26 */
   size_t size;
   int k;
@@ -159,6 +161,8 @@ TEST(a_value_of_another_size_tells_no_age) { /* R26 */
     hold_with(0, size);
     begin(&rl, &lock);
     for (k = 0; k < OFTEN; k++) {
+      hold_with_age(1);
+      pass_attempt(&lock);
       hold_with(0, size);
       pass_attempt(&lock);
     }
@@ -244,4 +248,21 @@ TEST(chance_tells_apart_who_came_at_once) { /* R26 */
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   }
   CHECK(least <= LONG_AGO * 5 / 4 && most >= least + LONG_AGO / 4);
+}
+
+/* Pushes for nothing make a waiter rest. It wakes at once again when it sees another holder. */
+TEST(another_holder_ends_the_rest_after_wake_ups_for_nothing) { /* R26 */
+  int turn, k, i;
+  world_of_two();
+  for (turn = 0; turn < 20; turn++) {
+    hold_with_age(100);
+    begin(&rl, &lock);
+    for (k = 0; k < 20; k++) {
+      for (i = 0; i < 3; i++) fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n_\r\n");
+      pass_attempt(&lock);
+    }
+    hold_with_age(0);
+    pass_attempt(&lock);
+    CHECK(time_to_win() <= 60);
+  }
 }

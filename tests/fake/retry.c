@@ -129,3 +129,40 @@ TEST(no_attempt_starts_after_the_wait) { /* R9 */
   CHECK_EQ(lock.status, REDLOCK_TAKEN);
   CHECK_EQ(sets(0), 1);
 }
+
+enum { SHORTEST = 100, LONGEST = 300 };
+
+/* As many tries, so far apart: with servers that tell, too, which is what a waiter tries to make use
+   of in between. */
+TEST(max_attempts_and_the_delays_mean_the_same_where_servers_tell) { /* R9 R26 */
+  int tells, n, turn;
+  for (tells = 0; tells < 2; tells++)
+    for (n = 1; n <= 6; n++)
+      for (turn = 0; turn < 5; turn++) {
+        prepare(3);
+        SET_SERVERS(0, 2, store.refuse_hello, !tells);
+        fake.seed += (uint64_t)turn;
+        options.retry_delay_min_ms = SHORTEST;
+        options.retry_delay_max_ms = LONGEST;
+        try_in_vain((uint32_t)n);
+        CHECK(now() - fake_nth(&fake, 0, FAKE_SET, 0)->at >= (n - 1) * SHORTEST);
+        CHECK(now() - fake_nth(&fake, 0, FAKE_SET, 0)->at <= n * (LONGEST + SERVER_TIMEOUT));
+        CHECK(tells || sets(0) == n);
+      }
+}
+
+/* Three attempts, 200 ms apart, as is usual. */
+TEST(a_lock_that_comes_free_between_two_tries_is_taken) { /* R9 R26 */
+  int tells, free_ms;
+  for (tells = 0; tells < 2; tells++)
+    for (free_ms = 20; free_ms < 400; free_ms += 20) {
+      prepare(3);
+      SET_SERVERS(0, 2, store.refuse_hello, !tells);
+      options.max_attempts = 3;
+      options.retry_delay_min_ms = options.retry_delay_max_ms = 200;
+      ready_and_warm();
+      occupy(0, 2, "r", free_ms);
+      CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 1000, REDLOCK_FOREVER), REDLOCK_OK,
+                      tells ? free_ms + 40 : free_ms + 203);
+    }
+}

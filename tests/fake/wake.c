@@ -537,3 +537,77 @@ TEST(a_round_that_is_open_again_has_its_whole_time) { /* R6 R10 R26 */
   CHECK_EQ(redlock_server_error(&rl, 3)[0], 0);
   CHECK_EQ(sets(3), sets_before + 1); /* by this attempt */
 }
+
+enum { A_SECOND = 1000, MOST_A_SECOND = 10 };
+
+/* Each refusal is followed by a push: the servers' table of what was read is too small. */
+static void push_behind_each_refusal(void) {
+  int i;
+  for (i = 0; i < 3; i++)
+    fake_answer(&fake, i, FAKE_SET, -1, "$0\r\n\r\n" PUSH_OF_R)->runs = 1;
+}
+
+/* Nobody asks more often for that, and the more rarely, the longer it lasts. */
+TEST(wake_ups_for_nothing_make_no_storm) { /* R26 */
+  int first;
+  world_waking(3);
+  push_behind_each_refusal();
+  occupy(0, 2, "r", HELD_MS);
+  start_waiter();
+  run_for(A_SECOND);
+  forget_log();
+  run_for(A_SECOND);
+  first = sets(0);
+  CHECK(first <= MOST_A_SECOND);
+  forget_log();
+  run_for(LONG);
+  CHECK(sets(0) < first * LONG / A_SECOND);
+  CHECK(sets(0) >= LONG / FALLBACK_MS); /* it is told, after all */
+  fake.rules = 0;
+  release_at(0, 2);
+  CHECK_WITHIN_MS(finish(&lock), REDLOCK_OK, FALLBACK_MS);
+}
+
+/* A kept lock's extensions are pushed, too: not all of them are answered. */
+TEST(extensions_wake_more_and_more_rarely) { /* R26 */
+  int i, k;
+  world_waking(3);
+  wait_for_held(0, 2);
+  for (k = 0; k < 40; k++) {
+    if (k == 20) forget_log();
+    for (i = 0; i < 3; i++) fake_push(&fake, i, PUSH_OF_R);
+    run_for(A_SECOND / 2);
+  }
+  CHECK(sets(0) <= 20 * 3 / 4);
+}
+
+/* Where an attempt is woken for the first time, the lock is taken at once: also a moment after an
+   attempt that was made because a push might have been lost. */
+TEST(the_fall_back_delays_no_wake_up) { /* R26 */
+  wait_in_a_world_of(3);
+  forget_log();
+  while (sets(0) < LONG / FALLBACK_MS) run_for(1);
+  run_for(2);
+  release_at(0, 2);
+  comes_soon();
+}
+
+/* Three addresses of one server: it sets the lock by one name, and finds that very value by the
+   others. That is told, and its own pushes wake it no more often than it polls. */
+TEST(one_server_by_three_names_is_told_of) { /* R5 R26 */
+  int i;
+  world_waking(3);
+  for (i = 1; i < 3; i++) {
+    fake_answer(&fake, i, FAKE_SET, 2, "$-1\r\n"); /* plain ones */
+    fake_answer(&fake, i, FAKE_SET, -1, ":1\r\n" PUSH_OF_R);
+  }
+  start_waiter();
+  run_for(3 * A_SECOND);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+  for (i = 1; i < 3; i++)
+    CHECK(strcmp(redlock_server_error(&rl, i), "the same server as another entry") == 0);
+  CHECK_EQ(redlock_server_error(&rl, 0)[0], 0);
+  forget_log();
+  run_for(LONG);
+  CHECK(sets(0) < LONG / 50); /* as servers that err are polled */
+}
