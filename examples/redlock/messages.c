@@ -208,7 +208,8 @@ const char *in_words(const char *error) {
     {"no answer within", "no answer in time: is it frozen, overloaded, too far away?"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
                                "want TLS?"},
-    {"not a master", "it is a replica, or part of a cluster: list plain masters only"},
+    {"not a master", "it is no plain master (a replica, a sentinel, part of a cluster): list plain "
+                     "masters only"},
     {"no run_id", "its INFO has no run_id or uptime: --max-ttl needs Redis or Valkey"},
     {"name not found", "the name is not found: check it, and this machine's DNS"},
     {"the same server", "it is the same server as another one in the list: list it once"},
@@ -488,6 +489,8 @@ int explain(int server, char text[EXPLANATION]) {
   int size, has_advice;
   (void)redlock_server_status(&client, server, &info);
   if (vote == REDLOCK_VOTE_TIMEOUT) error = "no answer within";
+  if (vote == REDLOCK_VOTE_NONE && strncmp(error, "has not answered", 16) == 0) return 0; /* nor
+                                                                           was it waited for */
   if (vote == REDLOCK_VOTE_QUARANTINED && !info.quarantine_ms) info.quarantine_ms = 1; /* since */
   if ((!*error || strncmp(error, "restarted", 9) == 0) && info.quarantine_ms)
     return quarantine_words(info.quarantine_ms, text);

@@ -128,7 +128,7 @@ static void server_with_says(const char *args, const char *what) {
 
 TEST(a_server_that_is_set_up_otherwise_is_told) {
   static const char what[] = "it lacks or renames a command that locks need: SET EVAL GET DEL";
-  server_with_says("--cluster-enabled yes", "it is part of a cluster");
+  server_with_says("--cluster-enabled yes", "it is no plain master (");
   server_with_says("--rename-command SET nothing", what);
   if (server_native_release(&real.at[0])) return; /* a lock that is not extended needs no other */
   server_with_says("--rename-command EVAL nothing", what);
@@ -145,8 +145,8 @@ TEST(a_sentinel_is_told) {
               "--port %d --bind 127.0.0.1", port);
   if (!await_words("background", "Sentinel ID is")) return;
   use_servers("127.0.0.1:%d", port);
-  CHECK_SAYS("it is a sentinel: list the masters themselves", 121, "$redlock --status");
-  CHECK_SAYS("(or is it a sentinel?)", 121, "$redlock -n job -- true");
+  CHECK_SAYS("it is no plain master (", 121, "$redlock --status");
+  CHECK_SAYS("it is no plain master (", 121, "$redlock -n job -- true");
   CHECK(says("cannot take lock 'job': the only server is unavailable\n"));
   kill(pid, SIGTERM);
   CHECK_EQ(end_of(pid), 0);

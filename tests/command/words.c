@@ -110,7 +110,7 @@ TEST(whatever_is_no_plain_master_is_told) {
   int port;
   pid_t pid = start_other_role(&port);
   use_servers("127.0.0.1:%d", port);
-  CHECK_SAYS("it is no plain master: list masters that replicate nothing", 121, "$redlock --status");
+  CHECK_SAYS("it is no plain master (", 121, "$redlock --status");
   CHECK(says("NO SAFE LOCK CAN BE TAKEN"));
   kill(pid, SIGKILL);
   CHECK_EQ(end_of(pid), 128 + SIGKILL);
