@@ -79,8 +79,9 @@
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
-     layer must outlive the client. One client belongs to one thread and one process (R17; with an
-     io of your own, nothing notices a forked child); clients share nothing. A call while another is
+     layer must outlive the client. One client belongs to one thread and one process: a forked child
+     gets INVALID from what blocks and, by the next step, for what it starts (R17; with an io of
+     your own, nothing notices a forked child). Clients share nothing. A call while another is
      blocked or steps is INVALID, as far as can be told without a mutex. Threads may share a client
      if a mutex of yours is held around every call, also those that only ask, and wherever a lock's
      members are read; a blocking call keeps the others out for as long as it takes. The options are
@@ -554,10 +555,9 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
    other as in every upgrade, end it, though never two were out at once. With it, a server that
    loses the key (it restarts, or is cut off for longer than the ttl) is sent it again. So all
    servers may lose it, one after the other, if each loss comes only when the servers before it vote
-   again and two more extensions have been made (R29). Call this right after the grant, before any
-   other call: until then, what a slow server answers to the SET is not noted. max_hold_ms counts
-   from T1 of the grant; 0 = that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also
-   while an extension is pending). */
+   again and two more extensions have been made (R29). max_hold_ms counts from T1 of the grant; 0 =
+   that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also while an extension is
+   pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
@@ -634,6 +634,8 @@ typedef struct rl_command {
   rl_mask sets_at;      /* servers for which it is a SET: of an attempt, all; of an extension, those
                            that do not hold the value (R29); of a release, none */
   rl_mask awaited_from; /* servers that were sent it on this connection and have not replied */
+  rl_mask answered_by;  /* notes for its lock until that can take them (R29): servers that have */
+  rl_mask missing_at;   /* answered the SET or hold the value; servers that miss the value */
   uint8_t kind;         /* RL_TASK_ */
   uint8_t form;         /* RL_FORM_, where nothing else is said: see rl_form_for */
   uint8_t age_size;     /* bytes of the age behind the value (R26) */
@@ -650,7 +652,7 @@ typedef struct rl_parser {
   uint16_t count;         /* bytes read of the line; in a bulk string, bytes still to come */
   uint8_t nested;         /* in the aggregate, another one has begun; before that: */
   uint8_t words;          /* RL_WORD_: what stands in it */
-  uint32_t hash;          /* of a simple or bulk string; of an error, its first byte */
+  uint32_t hash;          /* of a simple or bulk string; of an error, its first three bytes */
   uint32_t elements_left; /* elements of the aggregate still to come; 0 = not inside one */
   uint32_t before;        /* hash of the element in front of this one, while not nested */
   uint32_t version;       /* 0x080400 of a bulk string that is 8.4.0 */
@@ -793,7 +795,9 @@ struct redlock {
    R14 Reconnects back off at random. No SIGPIPE; close on exec; never descriptor 0, 1 or 2.
    R15 Each server's last error is kept.
    R16 A minority changes neither the outcome nor, noticeably, the time, whatever it says.
-   R17 In a forked child no call does anything (the sockets of the system).
+   R17 A forked child sends nothing, reads nothing and is granted nothing (the sockets of the
+       system): a step there ends all that is pending as INVALID. A call that only starts something
+       asks the system nothing.
    R18 An extension needs a quorum in time, checks the owner, and never shortens.
    R19 A failed extension changes nothing, unless it proves that the lock is lost.
    R20 max_hold_ms bounds the whole hold. A kept lock that could not be extended is returned
@@ -824,8 +828,8 @@ struct redlock {
 
      IDLE -> QUEUED       rl_start_operation, for every call that starts something
      QUEUED -> VOTING     rl_start_task, once the ring has room; T1 is taken there (R1, R11)
-     QUEUED -> DECIDED    rl_start_task, without a round: no entropy, no time left, LIMIT, a lock
-                          that has run out; rl_on_lock_timer: no room in time
+     QUEUED -> DECIDED    rl_start_task, without a round: no entropy, no time left, LIMIT;
+                          rl_on_lock_timer: no room in time, or a lock that has run out (rl_abandon)
      VOTING -> BACKOFF    rl_end_round, whatever follows: rl_evaluate_round has judged the votes
      BACKOFF -> DECIDED   rl_decide
      BACKOFF -> QUEUED    rl_fail_round, for an extra round (R25); rl_on_lock_timer, when the
@@ -834,32 +838,14 @@ struct redlock {
      BACKOFF -> KEPT      rl_finish_extension
      IDLE -> KEPT         redlock_keep
      KEPT -> QUEUED       rl_on_lock_timer, to be extended; KEPT or QUEUED -> DECIDED, if it could
-                          not be, and keep_margin_ms is left
+                          not be, and keep_margin_ms is left, or it has run out (rl_abandon)
      QUEUED -> KEPT       rl_start_task, if max_hold_ms allows no more: until keep_margin_ms is left
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls
      QUEUED -> BACKOFF    rl_on_lock_timer: an extra round found no room in time
      any -> IDLE          rl_cancel; if the clock has failed, rl_fail_all decides the lock then
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
-
-   A round that is not decided ends after server_timeout_ms, or with its ttl or deadline if that is
-   earlier (rl_start_round): rl_on_lock_timer calls rl_on_round_timeout. A missing vote becomes
-   TIMEOUT; or UNREACHABLE if no byte of the command went to its server, even if only because that
-   has not answered the handshake yet. The error text is the same. A round is judged as it begins,
-   too: if its first votes decide it, it ends before anything is sent to anyone.
-
-   A server's life is its state, in the comment of rl_server. One that freezes: its own timer runs
-   out (rl_on_server_timer, rl_mark_stalled), server_timeout_ms after its timed command was sent or,
-   if it has replied since, after that reply. Open rounds get its TIMEOUT, later ones begin with it
-   (rl_initial_vote; one that is still connecting gets UNREACHABLE, in later rounds from rl_flush),
-   and it is sent releases only (rl_recipients). The ring goes on: replies to retired commands
-   are counted in stale_replies. If its socket is full, and the oldest command in the ring must
-   still go there, rl_retire_oldest disconnects it to make room. If its last outstanding reply
-   comes, it is back (rl_reply_arrived). If not, it is disconnected once each SET that it was sent
-   is one ttl old, and RL_CONNECT_TIMEOUT_MS have passed since rl_connect (at.give_up_ms; it need
-   not pass if the server's name has a second address, which is tried then), and tried anew as R14
-   says; if it is still frozen, its timer runs out again. A connect that hangs while nothing needs
-   it has no timer; when a round needs it, the timer is overdue, and runs out at once.
+   A server's life is its state, in the comment of rl_server.
 
    What holds, whenever a hook is called and whenever a public call has returned. In the tests,
    invariants.h checks each of these then:
@@ -888,59 +874,6 @@ struct redlock {
    moves a server to awaited_from. rl_on_reply finds the command of a reply by its position (R8),
    rl_on_command_reply makes it a vote, rl_evaluate_round counts the votes, and rl_end_round cuts
    the command off its lock. rl_retire_oldest takes commands out at the head.
-
-   A release is encoded for each server in the form that it takes (release_form): the handshake has
-   tried its own commands. Should such a release be refused later, rl_retry_refused_form disconnects
-   the server, which gets scripts from then on, and puts the release back: its vote stays open, for
-   the script's reply. (Other votes that await this server become UNREACHABLE, as with any lost
-   connection.)
-
-   A reply is late when its round has ended: it casts no vote, though it may still say something
-   about the server. If its command is still in the ring, rl_on_command_reply finds that it has no
-   lock, and drops the reply. If the command was retired, rl_on_reply drops it and counts it off
-   stale_replies; if it is an error, its text stays the server's. A reply is not late while its
-   round is open, even if the server's timer has run out for an earlier command, and set TIMEOUT
-   here too: the reply replaces that vote. (A round that begins while the server is stalled never
-   asks it, so that its TIMEOUT stays.)
-
-   A SET is never sent twice to one life of a server (R12): it is sent to those in unsent_to, the
-   first byte takes a server out of that set, and rl_disconnect puts one back only if it is a
-   release. A retry, or an extra round (R25), is another command, with another value. Only an
-   extension sends the same value again (R29, rl_without_key): to servers that were not sent it in
-   this life, or have answered it and then said that it is not there (rl_note_key). What starts
-   later than a SET's own T1 is not sent it.
-
-   A failed round (rl_fail_round) or a cancelled one (rl_cancel) leaves nothing behind where no byte
-   of its SET was sent, or the server said TAKEN, LOW or CLOCK: nothing was set there. Elsewhere a
-   release follows, in the slot reserved for that (rl_roll_back). A grant that is cancelled before
-   it was returned and a lock that is lost (rl_abandon) go the same way. An extra round (R25) has a
-   new value and token, and the time of the first; it does not count as an attempt.
-
-   A key remains on a server until its ttl ends
-     - where the connection was lost behind its SET, and the release cannot follow in time: it is
-       sent on the next connection for as long as it is younger than its ttl (R12);
-     - if the ring needs the release's slot while the server has no connection (rl_pins_oldest), or
-       is frozen and its socket is full (rl_retire_oldest);
-     - if a server restarts with its keys and freezes before the next extension: the release does
-       not go there (rl_without_key);
-     - if a frozen server runs, at its thaw, a SET whose connection was given up (R13);
-     - if the right to the server's own form is withdrawn, and a release is refused that was retired
-       meanwhile. The later ones are scripts (rl_retry_refused_form).
-   An extension that failed leaves a longer ttl where a server said yes. The counter NAME:fence
-   stays for max_ttl_ms behind the last token that was accepted (R25). Nothing else remains.
-
-   In a step, servers are read in the order of the list, and each reply is a vote at once: so a yes
-   that was read decides a round even if another server's end would be read next.
-
-   A lost connection (rl_disconnect) evaluates all open rounds. Where it is the first failure, what
-   was not sent keeps its vote open, for it reconnects at once; but a failed handshake votes ERROR
-   at once (rl_fail_handshake).
-     What may change: any round may end, and its lock changes phase, and so its list or its place
-     there; therefore no walk over a list may call it. A roll-back may be appended, into the slot
-     reserved for it. The server is CLOSED, and its places in the ring begin at the head again.
-     What stays: nothing is sent, received or retired, so pointers into the ring are valid. No lock
-     leaves the client.
-   A caller that still needs the connection looks at the server's state again.
 
    Why the quarantine (R24): a server that restarts empty has forgotten which locks it granted. With
    those that never had the key it makes a quorum for a second holder, while the first still works.
@@ -979,11 +912,6 @@ struct redlock {
    call. A server that connects, or is no longer stalled, counts as if it had pushed every key, to
    those that track: a waiter that polls is told of nothing. A push that comes while an attempt is
    open counts when that has failed, unless its server votes later: then the vote is newer.
-
-   work_pending means that another pass has something to do: whoever creates work sets it. Only
-   what rl_process does before the passes need not, since they follow. Only rl_run_passes clears
-   it, as each pass begins. redlock_timeout_ms is 0 while it is set, a lock is decided, a server is
-   still readable or a timer is due; and if the clock fails while locks are pending.
 
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
@@ -1572,7 +1500,7 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
   }
   if (c == '\n' || ++p->count > RL_MAX_LINE) return RL_PARSE_INVALID;
   if (p->type == '-') {
-    if (p->count == 1) p->hash = rl_hash(0, c);
+    if (p->count <= 3) p->hash = rl_hash(p->hash, c);
     return RL_PARSE_ERROR_TEXT;
   }
   if (p->type == '+') {
@@ -1767,6 +1695,19 @@ static int rl_span_equal(rl_span a, rl_span b) {
 static const char rl_error_clock[] = "our clock failed";
 static const char rl_error_entropy[] = "our entropy failed";
 static const char rl_error_wait[] = "our waiting failed";
+static const char rl_error_forked[] = "the client is another process's";
+
+#ifdef REDLOCK_NO_POSIX
+#define rl_is_forked(rl) 0
+#else
+static long rl_system_process(void);
+
+/* R17: with the sockets of the system, whether this is not the process that the client belongs to.
+   */
+static int rl_is_forked(const redlock *rl) {
+  return !rl->options.io && rl->owner_pid != rl_system_process();
+}
+#endif
 
 static void rl_set_local_error(redlock *rl, const char *what) {
   if (RL_HAS_TEXTS) rl->local_error = what;
@@ -2066,7 +2007,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   c->ttl_ms = lock->round_ttl_ms;
   c->longest_ttl_ms = lock->longest_ttl_ms;
   c->unsent_to = to;
-  c->awaited_from = 0;
+  c->awaited_from = c->answered_by = c->missing_at = 0;
   c->sets_at = (rl_mask)(kind == RL_TASK_SET ? -1 : 0);
   rl_propose_token(rl, c);
   rl->work_pending = 1;
@@ -2226,8 +2167,10 @@ static void rl_close_fd(redlock *rl, const rl_server *s) {
    which await one become UNREACHABLE; only releases are sent again. R5: a YES in an open round,
    unless it is a release's, is withdrawn, since the server may now be behind another entry and say
    yes there too. All open rounds are evaluated: on return any lock may be decided, in another list
-   or elsewhere in its own, and roll-backs may have been appended. Nothing is sent, received or
-   retired here, and no lock leaves the client. */
+   or elsewhere in its own, so no walk over a list may call this; and roll-backs may have been
+   appended. Nothing is sent, received or retired here, so pointers into the ring are valid, and no
+   lock leaves the client. Behind the first failure what was not sent keeps its vote open, for the
+   server is connected to at once. */
 static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   uint32_t place, delay;
   redlock_vote *its;
@@ -2532,16 +2475,21 @@ static int rl_claim_server(redlock *rl, rl_server *s) {
    the server seem older. A restart that we saw (the entry had another run_id before) is timed by
    our clock; else it is now - uptime + 2 s, but never in the future. A negative uptime means that
    the server's clock was set back. The server votes max_ttl_ms + 1 later, so that a restart
-   that we hear of now is later than each T1 of this millisecond (R29). */
+   that we hear of now is later than each T1 of this millisecond (R29). Two run_ids may have one
+   hash: an uptime that is less by more than it may be off tells of the restart. */
 static const char *rl_take_identity(redlock *rl, rl_server *s) {
   const rl_parser *p = &s->parser;
   uint32_t uptime_s = p->negative ? 0 : rl_limit(RL_LOW32(p->number), UINT32_MAX / 1000);
-  uint32_t age_ms = uptime_s * 1000 > RL_UPTIME_SLACK_MS && s->run_id == 0
+  int is_new = s->run_id != p->before;
+  uint32_t age_ms = uptime_s * 1000 > RL_UPTIME_SLACK_MS && (s->run_id == 0 || !is_new)
                         ? uptime_s * 1000 - RL_UPTIME_SLACK_MS : 0;
+  int64_t votes_from_ms;
   if (p->type != ':' || p->nested || !p->before) return "no run_id or uptime in its INFO";
   if (!rl_claim_server(rl, s)) return rl_error_same_server;
   if (!rl_update_now(rl)) return rl_error_clock;
-  if (s->run_id != p->before) s->votes_from_ms = rl->now_ms - age_ms + RL_MAX_TTL(rl) + 1;
+  votes_from_ms = rl->now_ms - age_ms + RL_MAX_TTL(rl) + 1;
+  if (is_new || votes_from_ms - 2 * RL_UPTIME_SLACK_MS > s->votes_from_ms)
+    s->votes_from_ms = votes_from_ms;
   s->run_id = p->before;
   return NULL;
 }
@@ -2553,10 +2501,14 @@ static void rl_clear_error(const redlock *rl, rl_server *s) {
   if (rl_is_quarantined(s, rl->now_ms)) rl_set_error(s, "restarted: no vote for max_ttl_ms");
 }
 
+#define RL_HASH_3(a, b, c) (RL_HASH_2(a, b) * 257u + (c))
+
 /* Whether an error says that the server does not know the command or permit it: ERR, NOPERM,
-   NOAUTH. Its first letter decides. */
+   NOPROTO, NOAUTH. Their first three letters are nobody else's: NOREPLICAS is another trouble. */
 static int rl_is_refusal(const rl_server *s) {
-  return s->parser.hash == 'E' || s->parser.hash == 'N';
+  uint32_t word = s->parser.hash;
+  return word == RL_HASH_3('E', 'R', 'R') || word == RL_HASH_3('N', 'O', 'P') ||
+         word == RL_HASH_3('N', 'O', 'A');
 }
 
 /* What is wrong with HELLO's reply; NULL = nothing. From the server's kind and version follows how
@@ -2646,16 +2598,25 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
    last SET, whatever it said, or said YES to an extension since, and then says to one that ours is
    not there. An unanswered SET may still come by an earlier connection; with a second one under
    way, one could put the value back after what the other had put there was adopted (R28). */
-static void rl_note_key(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
-  redlock_lock *lock = RL_MAX_TTL(rl) && c->kind != RL_TASK_RELEASE ? rl_find_held(rl, c) : NULL;
-  if (!lock) return;
-  if ((c->sets_at & s->bit) || vote == REDLOCK_VOTE_YES)
-    lock->is.hold.answered_by |= s->bit;
-  else if (vote == REDLOCK_VOTE_TAKEN)
-    rl_mask_remove(&lock->maybe_set, lock->is.hold.answered_by & s->bit);
+static void rl_take_notes(redlock_lock *lock, rl_command *c) {
+  lock->is.hold.answered_by |= c->answered_by;
+  rl_mask_remove(&lock->maybe_set, c->missing_at & lock->is.hold.answered_by);
+  c->answered_by = c->missing_at = 0;
 }
 
-/* R4, R24: handles the reply to a command, which may be too late to be a vote. A release that was
+/* Notes that on the command. If no list has its lock (it is held, and nothing is pending), its next
+   extension finds the note in the ring, as long as the command is there. */
+static void rl_note_key(redlock *rl, const rl_server *s, rl_command *c, redlock_vote vote) {
+  redlock_lock *lock;
+  if (!RL_MAX_TTL(rl) || c->kind == RL_TASK_RELEASE) return;
+  if ((c->sets_at & s->bit) || vote == REDLOCK_VOTE_YES) c->answered_by |= s->bit;
+  else if (vote == REDLOCK_VOTE_TAKEN) c->missing_at |= s->bit;
+  lock = rl_find_held(rl, c);
+  if (lock) rl_take_notes(lock, c);
+}
+
+/* R4, R24: handles the reply to a command. If its round has ended it is no vote, though it may say
+   something of the server. While the round is open it replaces even a TIMEOUT. A release that was
    sent again after a lost connection may find nothing because the first one worked: that is no
    vote. */
 static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
@@ -2793,8 +2754,13 @@ static void rl_flush(redlock *rl) {
 
 /* ---- Servers: timers ------------------------------------------------------------------------- */
 
-/* R13: a reply is overdue. From now on the server gets only releases, and no round waits for it. If
-   it has not connected yet, its commands wait for that. */
+/* R13: a reply is overdue: server_timeout_ms after the timed command was sent or, if the server has
+   replied since, after that reply. From now on it gets only releases, and no round waits for it:
+   open ones get its TIMEOUT, later ones begin with it. If it has not connected yet, its commands
+   wait for that. If its last outstanding reply comes, it is back (rl_reply_arrived). If not, it is
+   disconnected once each SET that it was sent is one ttl old (at.give_up_ms), and tried anew as R14
+   says. A connect that hangs while nothing needs it has no timer; when a round needs it, that is
+   overdue, and runs out at once. */
 static void rl_mark_stalled(redlock *rl, rl_server *s) {
   uint32_t place;
   s->stalled = 1;
@@ -2847,14 +2813,19 @@ static int rl_retire_oldest(redlock *rl) {
   return 1;
 }
 
-/* Makes room in the ring for a task; 0 = there is none. What may set or lengthen a key needs two
-   slots, one of them for the release behind it (R7). The last RL_URGENT_SLOTS are for what is
-   urgent: blocking calls, kept locks, roll-backs. What redlock_start_release starts is not: it
-   queues behind what was started before it. */
-static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
+/* Whether the ring has room for a task. What may set or lengthen a key needs two slots, one of them
+   for the release behind it (R7). The last RL_URGENT_SLOTS are for what is urgent: blocking calls,
+   kept locks, a release that is cancelled. What redlock_start_release starts is not: it queues
+   behind what was started before it. */
+static int rl_has_room(const redlock *rl, const redlock_lock *lock, uint8_t task) {
   uint32_t need = task == RL_TASK_RELEASE ? 1 : 2;
   if (!lock->urgent) need += RL_URGENT_SLOTS;
-  while (rl_ring_count(rl) + rl->reserved_slots + need > REDLOCK_MAX_COMMANDS)
+  return rl_ring_count(rl) + rl->reserved_slots + need <= REDLOCK_MAX_COMMANDS;
+}
+
+/* Makes room in the ring for a task; 0 = there is none. */
+static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
+  while (!rl_has_room(rl, lock, task))
     if (!rl_retire_oldest(rl)) return 0;
   return 1;
 }
@@ -2907,26 +2878,34 @@ static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
   int64_t end = INT64_MAX;
   lock->task = task;
   rl->work_pending = 1;
-  if (rl_is_extra_round(lock)) end = lock->timer_ms;
+  if (task == RL_TASK_EXTEND && rl->now_ms < lock->deadline_ms) end = lock->deadline_ms;
+  else if (rl_is_extra_round(lock)) end = lock->timer_ms;
   else if (task == RL_TASK_SET && lock->attempts) end = lock->is.wait.last_start_ms;
   rl_set_timer(rl, lock, RL_PHASE_QUEUED, end);
 }
 
-/* R7: lets go of the value wherever it may be: appends a release that nobody waits for. Behind what
-   may have set or lengthened the key, its slot is reserved. A release that is still queued has
-   none: if the ring is full, a flush may free one, and no queued lock can take that first; else
-   the value expires by its ttl. It leaves with the next flush: in this step, or after a cancel in
-   the next. */
+/* R7: lets go of the value wherever it may be: appends a release that nobody waits for. Where no
+   byte of a SET was sent, or the server said TAKEN, LOW or CLOCK, nothing was set. Behind what may
+   have set or lengthened the key, its slot is reserved. What is still queued has none: if the ring
+   is full, the value expires by its ttl. It leaves with the next flush: in this step, or after a
+   cancel in the next.
+
+   Elsewhere a key remains until its ttl ends
+     - where the connection was lost behind its SET, and the release cannot follow while it is
+       younger than its ttl (rl_must_send);
+     - if the ring needs the release's slot while the server has no connection (rl_pins_oldest), or
+       is frozen and its socket is full (rl_retire_oldest);
+     - if a server restarts with its keys and freezes before the next extension (rl_without_key);
+     - if a frozen server runs, at its thaw, a SET whose connection was given up (R13);
+     - if the right to the server's own form is withdrawn, and a release is refused that was retired
+       meanwhile. The later ones are scripts (rl_retry_refused_form).
+   An extension that failed leaves a longer ttl where a server said yes. The counter NAME:fence
+   stays for max_ttl_ms behind the last token that was accepted (R25). Nothing else remains. */
 static void rl_roll_back(redlock *rl, redlock_lock *lock) {
-  int room = lock->has_reserved_slot;
+  int room = lock->has_reserved_slot || rl_has_room(rl, lock, RL_TASK_RELEASE);
   rl_free_reserved_slot(rl, lock);
-  if (!lock->maybe_set) return;
-  if (!room) {
-    lock->urgent = 1;
-    if (!rl_make_room(rl, lock, RL_TASK_RELEASE)) rl_flush(rl);
-    room = rl_make_room(rl, lock, RL_TASK_RELEASE);
-  }
-  if (room) (void)rl_append_command(rl, lock, RL_TASK_RELEASE, lock->maybe_set);
+  if (room && lock->maybe_set)
+    (void)rl_append_command(rl, lock, RL_TASK_RELEASE, lock->maybe_set);
   lock->maybe_set = 0;
 }
 
@@ -3167,19 +3146,6 @@ static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status 
                         status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
 }
 
-/* The servers that have answered the SET of the round; those that said no need no mention, since
-   they are not in maybe_set. An ERROR may be that of a handshake before the SET. */
-static rl_mask rl_answered_by(const redlock *rl, const redlock_lock *lock, const rl_command *set) {
-  const rl_server *s;
-  rl_mask answered = 0;
-  for (s = rl->server; s != rl->server_end; s++) {
-    redlock_vote vote = lock->votes[s->index];
-    if (vote == REDLOCK_VOTE_YES || vote == REDLOCK_VOTE_ERROR) answered |= s->bit;
-  }
-  rl_mask_remove(&answered, set->awaited_from);
-  return answered & lock->maybe_set;
-}
-
 /* A quorum said yes to a SET or an extension. R1: the clock is read after the last of them. */
 static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   int64_t deadline = lock->t1_ms + rl_validity_ms(rl, lock->round_ttl_ms);
@@ -3193,12 +3159,13 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   } else if (status != REDLOCK_OK) {
     rl_fail_round(rl, lock, status, 0);
   } else {
-    const rl_command *c = rl_end_round(rl, lock);
+    rl_command *c = rl_end_round(rl, lock);
     rl_store_token(lock, c);
     lock->deadline_ms = deadline;
     lock->is.hold.grant_t1_ms = lock->t1_ms;
     lock->is.hold.max_hold_ms = rl->options.max_hold_ms;
-    lock->is.hold.answered_by = rl_answered_by(rl, lock, c);
+    lock->is.hold.answered_by = 0;
+    rl_take_notes(lock, c);
     lock->ever_granted = 1;
     lock->tracks = 0;
     rl_decide(rl, lock, REDLOCK_OK);
@@ -3362,9 +3329,14 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
 /* R29: the servers that do not hold a held lock's value: they were not sent it, said that they have
    not got it (rl_note_key), or have restarted (noted here). For them the extension is a plain SET
    NX with the longest ttl; so the others may restart next. */
-static rl_mask rl_without_key(const redlock *rl, redlock_lock *lock) {
+static rl_mask rl_without_key(redlock *rl, redlock_lock *lock) {
   int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
+  uint32_t place;
+  for (place = rl->ring_head; RL_MAX_TTL(rl) && place != rl->ring_tail; place++) {
+    rl_command *c = rl_command_at(rl, place);
+    if (memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0) rl_take_notes(lock, c);
+  }
   for (s = rl->server; s != rl->server_end; s++)
     if (rl_is_quarantined(s, started_since_ms)) rl_mask_remove(&lock->maybe_set, s->bit);
   lock->is.hold.answered_by &= lock->maybe_set;
@@ -3394,7 +3366,7 @@ static void rl_start_task(redlock *rl, redlock_lock *lock) {
   REDLOCK_ASSERT(lock->phase == RL_PHASE_QUEUED); /* else it was overwritten while it was pending */
   if (lock->task == RL_TASK_EXTEND) lock->round_ttl_ms = rl_clip_ttl(rl, lock, lock->round_ttl_ms);
   if (lock->task == RL_TASK_EXTEND && rl->now_ms >= lock->deadline_ms) {
-    rl_abandon(rl, lock);
+    rl_abandon(rl, lock); /* no step came in time: there is room for its release */
   } else if (lock->task == RL_TASK_EXTEND && lock->round_ttl_ms == 0) {
     if (lock->kept && rl->options.keep_margin_ms) rl_set_timer(rl, lock, RL_PHASE_KEPT, INT64_MAX);
     else rl_decide(rl, lock, REDLOCK_LIMIT); /* R20: its holder has what is left as a margin */
@@ -3416,9 +3388,10 @@ static redlock_lock *rl_admit_next(redlock *rl) {
 
 /* ---- Locks: timers --------------------------------------------------------------------------- */
 
-/* R10: the round's time is up: a missing vote becomes TIMEOUT or UNREACHABLE. If the round had
-   failed already and only lingered, missing votes stay NONE: those servers are not overdue yet, and
-   they count as servers that push (R26). */
+/* R10: the round's time is up: a missing vote becomes TIMEOUT; or UNREACHABLE, if no byte of the
+   command went to its server, even if only because that has not answered the handshake yet. If the
+   round had failed already and only lingered, missing votes stay NONE: those servers are not
+   overdue yet, and they count as servers that push (R26). */
 static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   const rl_command *c = lock->command;
   int overdue = !lock->lingers || !lock->tracks ||
@@ -3467,6 +3440,8 @@ static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
     rl_decide(rl, lock, (redlock_status)lock->last_result); /* R9: no room in time */
   } else if (rl->now_ms >= rl_end_of_keeping_ms(rl, lock) && rl->now_ms < lock->deadline_ms) {
     rl_decide(rl, lock, lock->round_ttl_ms ? REDLOCK_NO_QUORUM : REDLOCK_LIMIT); /* R20 */
+  } else if (lock->phase == RL_PHASE_QUEUED) {
+    rl_abandon(rl, lock); /* R19: no room in time */
   } else {
     lock->round_ttl_ms = lock->longest_ttl_ms;
     rl_enqueue(rl, lock, RL_TASK_EXTEND);
@@ -3497,6 +3472,11 @@ static void rl_cancel(redlock *rl, redlock_lock *lock) {
   if (lock->phase == RL_PHASE_VOTING) (void)rl_end_round(rl, lock);
   rl_set_phase(rl, lock, RL_PHASE_IDLE);
   rl->work_pending = 1; /* R11: there may be room now */
+  lock->urgent = 1;
+  if (unsent && !rl_is_forked(rl) && !rl_make_room(rl, lock, RL_TASK_RELEASE)) {
+    rl_flush(rl); /* this may free a slot, and no queued lock can take that first */
+    (void)rl_make_room(rl, lock, RL_TASK_RELEASE);
+  }
   if (lock->task == RL_TASK_SET || unsent) rl_roll_back(rl, lock);
   else rl_free_reserved_slot(rl, lock);
   if (lock->task == RL_TASK_SET) {
@@ -3508,23 +3488,42 @@ static void rl_cancel(redlock *rl, redlock_lock *lock) {
   lock->kept = lock->urgent = 0;
 }
 
-/* The clock failed, and nothing can be promised without it: everything pending fails. SETs are
-   still rolled back and releases still sent, but nothing waits for their replies, since no timer
-   would end that. */
-static void rl_fail_all(redlock *rl) {
+/* Everything pending fails. If the clock has failed (SYSTEM), nothing can be promised without it:
+   SETs are still rolled back and releases still sent, but nothing waits for their replies, since no
+   timer would end that. */
+static void rl_fail_all(redlock *rl, redlock_status status) {
   redlock_lock *lock;
   while ((lock = rl_first_undecided(rl)) != NULL) {
     uint8_t kept = lock->kept;
     rl_cancel(rl, lock);
     lock->kept = kept; /* so that its loss is reported */
-    rl_decide(rl, lock, REDLOCK_SYSTEM);
+    rl_decide(rl, lock, status);
   }
+}
+
+/* R17: whether this is a forked child, which ends all that it has of its parent's: nothing is sent,
+   and what was decided before is not the child's. Asked by each call that would send, read or
+   return a grant: once. */
+static int rl_ends_in_child(redlock *rl) {
+  redlock_lock *lock;
+  if (!rl_is_forked(rl)) return 0;
+  rl_fail_all(rl, REDLOCK_INVALID);
+  for (lock = rl_first_decided(rl); lock; lock = rl_list_next(&rl->lists[RL_LIST_DECIDED], lock)) {
+    lock->status = REDLOCK_INVALID;
+    lock->deadline_ms = 0;
+  }
+  rl->work_pending = 0;
+  rl->readable = 0;
+  rl->timer_ms = INT64_MAX;
+  rl_set_local_error(rl, rl_error_forked);
+  return 1;
 }
 
 /* ---- One step -------------------------------------------------------------------------------- */
 
-/* Runs timers, starts queued tasks, and sends; again while that creates more to do. Timers come
-   first, so that nothing is sent for a round whose time is up. */
+/* Runs timers, starts queued tasks, and sends; again while that creates more to do: whoever creates
+   work sets work_pending, and only this clears it, as each pass begins. Timers come first, so that
+   nothing is sent for a round whose time is up. */
 static void rl_run_passes(redlock *rl) {
   const rl_server *s;
   redlock_lock *lock;
@@ -3542,12 +3541,14 @@ static void rl_run_passes(redlock *rl) {
 
 /* One step of the client. Reads from the readable servers, or from all if a timer has expired, so
    that the replies that have come are votes even if the process was paused, also while reading (but
-   a grant is judged by the clock as it is then, R1). If a round may start, it also reads from
-   stalled servers: rounds that are decided without them would never see them come back. */
+   a grant is judged by the clock as it is then, R1). Each reply is a vote at once, in the order of
+   the list: a yes that was read decides, even if another server's end would be read next. If a
+   round may start, it also reads from stalled servers: rounds that are decided without them would
+   never see them come back. */
 static void rl_process(redlock *rl) {
   rl_server *s;
   int64_t now_ms;
-  if (!rl_update_now(rl)) rl_fail_all(rl);
+  if (!rl_update_now(rl)) rl_fail_all(rl, REDLOCK_SYSTEM);
   do { /* again only if a reply made us read the clock, and a timer has expired */
     rl_mask ready = rl->now_ms >= rl->timer_ms ? (rl_mask)-1 : rl->readable;
     now_ms = rl->now_ms;
@@ -3625,10 +3626,15 @@ static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
 
 /* ---- Returning locks ------------------------------------------------------------------------- */
 
+/* Whether it was decided that the lock is held, by an acquire or an extension. */
+static int rl_is_grant(const redlock_lock *lock) {
+  return lock->status == REDLOCK_OK && lock->task != RL_TASK_RELEASE;
+}
+
 /* R1: the status to return: a grant or extension that ran out while it waited to be returned is
    EXPIRED. */
 static redlock_status rl_confirm_status(redlock *rl, const redlock_lock *lock) {
-  if (lock->status != REDLOCK_OK || lock->task == RL_TASK_RELEASE) return lock->status;
+  if (!rl_is_grant(lock)) return lock->status;
   if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
   return rl->now_ms < lock->deadline_ms ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
@@ -3652,8 +3658,15 @@ static void rl_hand_back(redlock *rl, redlock_lock *lock) {
 /* The blocking calls: steps until the caller's own lock is decided. Others stay decided, to be
    returned later. */
 static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
-  if (status == REDLOCK_CANCELLED) rl_process(rl);
-  if (status != REDLOCK_PENDING) return status;
+  if (status != REDLOCK_PENDING && status != REDLOCK_CANCELLED) return status;
+  if (rl_ends_in_child(rl)) {
+    if (lock->phase == RL_PHASE_DECIDED) rl_hand_back(rl, lock);
+    return REDLOCK_INVALID;
+  }
+  if (status == REDLOCK_CANCELLED) {
+    rl_process(rl);
+    return status;
+  }
   lock->urgent = rl->work_pending = rl->in_call = 1; /* as an urgent lock it may have room now */
   if (lock->phase == RL_PHASE_QUEUED) rl_set_phase(rl, lock, RL_PHASE_QUEUED);
   while (!rl_is_decided(rl, lock) && rl_wait(rl, lock, -1)) REDLOCK_ASSERT(lock->phase);
@@ -4136,16 +4149,10 @@ static const redlock_io rl_system = {
 
 #define RL_SYSTEM_IO (&rl_system)
 
-/* R17 */
-static int rl_is_forked(const redlock *rl) {
-  return rl->io == RL_SYSTEM_IO && rl->owner_pid != rl_system_process();
-}
-
 #else
 
 #define RL_SYSTEM_IO NULL
 #define rl_system_start() 0
-#define rl_is_forked(rl) 0
 #define rl_system_resolve(rl, s) 1
 
 #endif
@@ -4249,14 +4256,13 @@ REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
   return status;
 }
 
-/* Whether the client is initialised and belongs to this process (R17). */
+/* Whether the client is initialised and belongs to this process: what is asked now and then. */
 static int rl_is_usable(const redlock *rl) { return rl_is_initialised(rl) && !rl_is_forked(rl); }
 
 /* Begins a call: what the last one said of this side is forgotten. OK = the client is usable, no
    other call is under way, and lock is not NULL. */
 static redlock_status rl_begin_call(redlock *rl, const void *lock) {
   if (!rl_is_initialised(rl)) return rl_invalid(rl, "no client: moved, closed, or init failed");
-  if (rl_is_forked(rl)) return rl_invalid(rl, "the client is another process's");
   if (rl->in_call) return rl_invalid(rl, "another call is under way");
   rl->local_error = NULL;
   return lock ? REDLOCK_OK : rl_invalid(rl, "lock is NULL");
@@ -4265,6 +4271,7 @@ static redlock_status rl_begin_call(redlock *rl, const void *lock) {
 REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
   redlock_status status = rl_begin_call(rl, rl);
   int i;
+  if (status == REDLOCK_OK && rl_is_forked(rl)) status = rl_invalid(rl, rl_error_forked);
   if (status != REDLOCK_OK) return status;
   for (i = 0; !rl->options.io && i < rl->server_count; i++)
     if (!rl_system_resolve(rl, &rl->server[i])) status = rl_invalid(rl, rl->server[i].error);
@@ -4434,10 +4441,13 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
 }
 
 /* Begins a call that steps; 0 = it must not. While decided locks are returned nothing is stepped,
-   and what was said of this side stays. */
+   and what was said of this side stays. R17: only what is no grant is returned unasked. */
 static int rl_begin_step(redlock *rl) {
-  if (!rl_is_usable(rl) || rl->in_call) return 0;
-  if (!rl_first_decided(rl)) rl->local_error = NULL;
+  redlock_lock *decided;
+  if (!rl_is_initialised(rl) || rl->in_call) return 0;
+  decided = rl_first_decided(rl);
+  if (!decided) rl->local_error = NULL;
+  if ((!decided || rl_is_grant(decided)) && rl_ends_in_child(rl) && !rl_first_decided(rl)) return 0;
   return rl->in_call = 1;
 }
 
@@ -4466,12 +4476,12 @@ REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
 }
 
 REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl) {
-  if (!rl_is_usable(rl)) return -1;
+  if (!rl_is_initialised(rl)) return -1;
   return rl_first_decided(rl) ? 0 : rl_timeout_ms(rl);
 }
 
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity) {
-  return rl_is_usable(rl) ? rl_fds(rl, fds, capacity) : 0;
+  return rl_is_initialised(rl) ? rl_fds(rl, fds, capacity) : 0;
 }
 
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,

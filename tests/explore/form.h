@@ -15,7 +15,7 @@
     !defined(ANY_SIZE) /* a planted bug may change one */
 #define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
 SIZE_IS(redlock_lock, 216);
-SIZE_IS(rl_command, 104);
+SIZE_IS(rl_command, 112);
 SIZE_IS(rl_parser, 32);
 SIZE_IS(rl_server, 152);
 SIZE_IS(redlock, 728 + RING * sizeof(rl_command));
@@ -170,14 +170,27 @@ static void put_list(int c, const rl_link *list) {
 
 /* ---- The ring and the connections ------------------------------------------------------------ */
 
-static int is_of_use(const rl_command *k) {
-  return k->lock || k->unsent_to || k->awaited_from;
+/* Notes that an extension of a lock will take yet (R29). */
+static int notes_of(int c, const rl_command *k) {
+  int l;
+  for (l = 0; cfg.max_ttl && l < cfg.locks; l++) {
+    const redlock_lock *lock = &W.side[c].lock[l];
+    if (!lock->deadline_ms && k->lock != lock) continue;
+    if (memcmp(rl_value_of(k), lock->value, RL_VALUE_BYTES)) continue;
+    return k->answered_by | k->missing_at << 4;
+  }
+  return 0;
 }
 
-static int is_dead_command(redlock *rl, uint32_t place) {
+static int is_of_use(int c, const rl_command *k) {
+  return k->lock || k->unsent_to || k->awaited_from || notes_of(c, k);
+}
+
+static int is_dead_command(int c, uint32_t place) {
+  redlock *rl = &W.side[c].rl;
   const rl_command *k = rl_command_at(rl, place);
   const rl_server *s;
-  if (is_of_use(k)) return 0;
+  if (is_of_use(c, k)) return 0;
   for (s = rl->server; s != rl->server_end; s++)
     if (s->send_next == place && s->sent_bytes) return 0;
   return 1;
@@ -187,7 +200,8 @@ static void put_command(int c, const rl_command *k) {
   const char *value = k->args + 12; /* "$1\r\nr\r\n$20\r\n" */
   put8(k->kind | k->form << 2 | (k->lock ? 1 + (int)(k->lock - W.side[c].lock) : 0) << 4);
   put8(k->unsent_to | k->awaited_from << 4);
-  if (!is_of_use(k)) return;
+  if (cfg.max_ttl) put8(notes_of(c, k));
+  if (!is_of_use(c, k)) return;
   if (k->kind == RL_TASK_EXTEND) put8(k->sets_at & ((1 << cfg.servers) - 1));
   put_time(k->t1_ms, clock_of(c), 200);
   put16((int)k->ttl_ms);
@@ -253,7 +267,7 @@ static void put_client(int c) {
   int64_t now = clock_of(c);
   rl_server *s;
   int l;
-  while (head != rl->ring_tail && is_dead_command(rl, head)) head++;
+  while (head != rl->ring_tail && is_dead_command(c, head)) head++;
   put8(rl->work_pending | rl->readable << 1);
   put8((int)rl->reserved_slots);
   put_time(rl->timer_ms, now, 0);

@@ -223,7 +223,9 @@ TEST(a_refusal_that_comes_late_is_the_last) { /* R21 R11 */
 TEST(errors_to_a_native_release_stand) { /* R10 R15 R27 */
   static const char *const errors[] = {"-BUSY Redis is busy running a script.\r\n",
                                        "-LOADING Redis is loading\r\n", "-MISCONF no disk\r\n",
-                                       "-WRONGTYPE no string\r\n", "-\r\n"};
+                                       "-WRONGTYPE no string\r\n", "-\r\n",
+                                       "-NOREPLICAS Not enough good replicas to write.\r\n",
+                                       "-EXECABORT no\r\n", "-E\r\n"};
   size_t k;
   for (k = 0; k < sizeof errors / sizeof errors[0]; k++) {
     hold_natively(3);
@@ -232,6 +234,8 @@ TEST(errors_to_a_native_release_stand) { /* R10 R15 R27 */
     CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
     run_for(30000);
     CHECK_EQ(fake_count(&fake, FAKE_ANY, FAKE_RELEASE), 3);
+    CHECK_EQ(fake.server[0].connections, 1);
+    CHECK(is_native(0));
   }
 }
 

@@ -161,6 +161,47 @@ TEST(a_server_that_had_anothers_key_gets_the_value) { /* R29 */
   }
 }
 
+/* Nobody watches the lock when that answer comes: it is held, and not kept yet. */
+TEST(an_answer_between_the_grant_and_the_keeping_is_noted) { /* R29 */
+  old_world();
+  fake.server[2].reply_ms = 5;
+  occupy(2, 2, "r", TTL / 2);
+  hold("r", TTL);
+  run_for(30);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  run_for(3 * TTL);
+  CHECK(has_our_value(2));
+}
+
+/* Each answer of a slow server comes when an extension by hand is over. */
+TEST(what_a_slow_server_says_behind_an_extension_is_noted) { /* R29 */
+  old_world();
+  fake.server[2].reply_ms = 5;
+  hold("r", TTL);
+  extend();
+  forget_key(2, 2, "r");
+  extend();
+  extend();
+  CHECK(has_our_value(2));
+}
+
+/* A lock that is extended by hand, where all servers close idle connections, and the event loop has
+   seen it. */
+TEST(the_value_comes_where_idle_connections_are_closed) { /* R29 R12 */
+  int i;
+  hold_on_old(3);
+  restart(2, 2);
+  run_for(10);
+  for (i = 0; i < 4; i++) {
+    fake_sleep(&fake, 1000);
+    reset(0, 2, FAKE_FIN);
+    run_for(5);
+    extend();
+  }
+  CHECK(has_our_value(2));
+  CHECK_EQ(sets(2), 1);
+}
+
 static void restart_with_keys(int server) {
   reset(server, server, FAKE_RST);
   fake.server[server].run_id += 0x100;

@@ -74,8 +74,8 @@ void a_server_is_never_taken_for_older(void) {
   s->parser.number = any_integer();
   s->parser.negative = any(u8) & 1;
   uptime_s = s->parser.negative ? 0 : (uint32_t)s->parser.number;
-  given(s->run_id != s->parser.before);
-  was_known = s->run_id != 0;
+  s->votes_from_ms = INT64_MIN / 2; /* its start is not known yet, or long ago */
+  was_known = s->run_id != 0 && s->run_id != s->parser.before;
   if (was_known) uptime_s = 0; /* its restart is timed by us */
   if (rl_take_identity(&rl, s)) return;
   start_ms = rl.now_ms - (int64_t)uptime_s * 1000 + (was_known ? 0 : 2000);

@@ -4,7 +4,7 @@
    the header's, which are then called NAME_itself.
    replaces: rl_evaluate_round rl_find_held rl_set_error rl_clear_error rl_note_age rl_validity_ms
    replaces: rl_update_now rl_end_round rl_decide rl_finish_extension rl_abandon rl_fail_round
-   replaces: rl_on_failed_round rl_reopen_round rl_store_token rl_answered_by */
+   replaces: rl_on_failed_round rl_reopen_round rl_store_token */
 #include "inside.h"
 
 static redlock rl;
@@ -127,10 +127,6 @@ static void rl_on_failed_round(redlock *client, redlock_lock *l, redlock_status 
 }
 static void rl_reopen_round(redlock *client, redlock_lock *l) { (void)client, (void)l; }
 static void rl_store_token(redlock_lock *l, const rl_command *c) { (void)l, (void)c; }
-static rl_mask rl_answered_by(const redlock *client, const redlock_lock *l, const rl_command *c) {
-  (void)client, (void)l, (void)c;
-  return any(u8);
-}
 
 /* What it takes to hold a lock, or to hold it for longer. */
 void a_deadline_needs_a_quorum_in_time(void) { /* R1 R5 R18 R22 */
