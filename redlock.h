@@ -1159,6 +1159,7 @@ enum {
   RL_CONNECT_TIMEOUT_MS = 2000, /* a connect that hangs is given up after this, or after
                                    server_timeout_ms if there is a second address, while
                                    something needs the connection; else it has no timer */
+  RL_TWIN_MS = 10000,           /* a server that is listed twice stays away for so long (R5) */
   RL_CLOSE_TIMEOUT_MS = 50,     /* redlock_close waits at most this long for replies */
   RL_KEEPALIVE_S = 60,          /* a quiet connection is probed, so that no NAT drops it */
   RL_UPTIME_SLACK_MS = 2000     /* uptime_in_seconds, and the start it counts from, are cut */
@@ -2615,6 +2616,13 @@ static void rl_note_key(redlock *rl, const rl_server *s, rl_command *c, redlock_
   if (lock) rl_take_notes(lock, c);
 }
 
+/* R5: another entry leads to this server: the value is there by that one. It is asked again much
+   later, since only a person can mend that, so its error stays. */
+static void rl_shun_twin(redlock *rl, rl_server *s) {
+  rl_fail_handshake(rl, s, rl_error_same_server);
+  s->at.reconnect_ms = rl->now_ms + RL_TWIN_MS;
+}
+
 /* R4, R24: handles the reply to a command. If its round has ended it is no vote, though it may say
    something of the server. While the round is open it replaces even a TIMEOUT. A release that was
    sent again after a lost connection may find nothing because the first one worked: that is no
@@ -2624,8 +2632,7 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   int says_no = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
   rl_note_key(rl, s, c, vote);
   if (vote == REDLOCK_VOTE_ERROR) {
-    int finds_its_own = c->kind == RL_TASK_SET && c->form && reply == RL_REPLY_POSITIVE; /* R5 */
-    if (finds_its_own) rl_set_error(s, rl_error_same_server);
+    if (c->kind == RL_TASK_SET && c->form && reply == RL_REPLY_POSITIVE) rl_shun_twin(rl, s);
     else if (reply != RL_REPLY_ERROR) rl_disconnect(rl, s, rl_error_protocol); /* R8: not its reply */
   } else {
     s->failures = 0; /* a roll-back that finds nothing must not clear the error of its SET */

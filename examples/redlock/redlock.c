@@ -25,6 +25,7 @@
 enum {
   TELL_MS = 1000,        /* then --verbose tells who waits; and what has been wrong for so long, */
   TELL_AGAIN_MS = 60000, /* and again so often */
+  SPLIT_MS = 200,        /* for so long, who may not wait tries where the votes were split */
   HOPELESS_MS = 1000     /* then what only a person can mend is waited for no longer; a server
                             without a connection is tried at least once more in that time */
 };
@@ -306,9 +307,9 @@ static redlock_status start_acquire(void) {
   return redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms - 1, wait_left_ms());
 }
 
-static void acquire(void) {
+/* Until that is decided. */
+static redlock_status wait_for_lock(redlock_status status) {
   int number;
-  redlock_status status = start_acquire();
   begin_waiting();
   while (status == REDLOCK_PENDING) {
     wait_for_news(TELL_MS);
@@ -329,6 +330,21 @@ static void acquire(void) {
       tell_who_waits();
       follow_names();
     }
+  }
+  return status;
+}
+
+/* Where some servers said yes and others that it is taken, perhaps nobody has it: two asked at once,
+   or several entries lead to one server. Who may not wait tries again, but for a moment only. */
+static int are_votes_split(redlock_status status) {
+  return set.wait_ms == 0 && status == REDLOCK_TAKEN && count_votes(REDLOCK_VOTE_YES);
+}
+
+static void acquire(void) {
+  redlock_status status = wait_for_lock(start_acquire());
+  if (are_votes_split(status)) {
+    set.wait_ms = (uint32_t)(now_ms() - started_ms) + SPLIT_MS;
+    status = wait_for_lock(start_acquire());
   }
   if (status != REDLOCK_OK) explain_refusal(status);
   SAY_MORE("took lock '%s' after %ld ms with %d of %d votes; it is valid for %ld ms", set.resource,

@@ -152,11 +152,15 @@ TEST(a_sentinel_is_told) {
   CHECK_EQ(end_of(pid), 0);
 }
 
-/* By its run_id, which --max-ttl and --status ask for. */
+/* By its run_id, which --max-ttl and --status ask for; else since it has the lock already. */
 TEST(a_server_that_is_listed_under_two_names_is_told) { /* R5 */
   use_servers("127.0.0.1:%d,unix:%s", real.at[0].port, real.at[0].socket);
   CHECK_SAYS_ONCE("it is the same server as another one in the list: list it once", 121,
                   "$redlock -n --max-ttl 200ms -t 200ms job -- true");
+  CHECK_SAYS_ONCE("it is the same server as another one in the list: list it once", 121,
+                  "$redlock -n -q -E 0 job -- true");
+  CHECK_SAYS_ONCE("it is the same server as another one in the list: list it once", 121,
+                  "$redlock -w 30s job -- true");
   CHECK_SAYS("the same server as one above: list it once", 121, "$redlock --status");
   CHECK(speaks_plainly("output"));
 }
