@@ -124,6 +124,7 @@
      restarted                              nothing: it votes again when max_ttl_ms, and up to
                                             2 s more, have passed since its start; or, if we
                                             knew it before, since we heard of the restart (R24)
+     has not answered the handshake yet     nothing, unless it stays so: is it overloaded?
      a part, such as LOADI                  the connection broke within an error: try again
      @user_script                           Redis before 7.0 puts this before the error of a script
 
@@ -652,7 +653,8 @@ typedef struct rl_parser {
   uint16_t count;         /* bytes read of the line; in a bulk string, bytes still to come */
   uint8_t nested;         /* in the aggregate, another one has begun; before that: */
   uint8_t words;          /* RL_WORD_: what stands in it */
-  uint32_t hash;          /* of a simple or bulk string; of an error, its first three bytes */
+  uint32_t hash;          /* of a simple or bulk string; of an error, its first three bytes; a
+                             number itself, or 0 if it is negative */
   uint32_t elements_left; /* elements of the aggregate still to come; 0 = not inside one */
   uint32_t before;        /* hash of the element in front of this one, while not nested */
   uint32_t version;       /* 0x080400 of a bulk string that is 8.4.0 */
@@ -666,7 +668,7 @@ typedef struct rl_parser {
      HANDSHAKE                         rl_send_bytes, with the first byte
      HANDSHAKE_SENT                    rl_send_handshake, with the last byte
      READY                             rl_on_handshake_reply, when every reply was good; at once, if
-                                       all of the handshake is optional
+                                       it waits for nothing (R4)
 
    The rest, who sets and who clears it, and what it forbids:
 
@@ -687,7 +689,8 @@ typedef struct rl_parser {
                         good reply or a new connection clears it. Ours do not replace it.
      address_index      which of the name's addresses is in use; changed by a connect that fails,
                         and by redlock_resolve.
-     tracking           2 = HELLO and CLIENT TRACKING were accepted: it pushes invalidations (R26).
+     tracking           1 = HELLO was accepted; RL_TRACKS = CLIENT TRACKING too: it pushes
+                        invalidations (R26).
      release_form       RL_RELEASE_: how releases are encoded. The handshake sets it, but not within
                         a command that is cut; rl_disconnect makes it the script again.
      wants_scripts      an error has refused a release in the server's own form, for good: the
@@ -776,15 +779,17 @@ struct redlock {
    R2  The clock is monotonic and counts suspend; its steps are allowed for.
    R3  Each attempt's value begins with fresh random bytes. No entropy, no lock.
    R4  A yes is exactly OK, or 1 from an extension or a release, to the round's own command. None
-       leaves before the handshake has succeeded, unless all of that is optional (no password, no
-       database, no max_ttl_ms): then it leaves right behind it.
+       leaves before the handshake has succeeded, unless that asks for nothing that it depends on
+       (no password, no database, no max_ttl_ms): then it leaves right behind it.
    R5  The quorum is N/2 + 1 of the servers in the list, which are all different; each entry is one
        server, the same one for all clients. Who finds its own value there says that they are not.
    R6  A round ends when no vote that is missing can change the outcome. The failed round of a
        waiter that is to be woken lingers, if nobody said yes (R16, R25).
    R7  A failed attempt and a lost lock are rolled back at once, behind what may have set or
        lengthened the key. Room for that is reserved.
-   R8  Replies are matched by position. Late ones are dropped, surplus ones end the connection.
+   R8  Replies are matched by position. Late ones are dropped. Surplus ones end the connection, and
+       those of a form that their command cannot get, or that are not what the handshake expects: so
+       no position is off.
    R9  Retries back off at random, within wait_ms and max_attempts, which counts those that the
        delays pace: with wake-ups as without.
    R10 Each operation has a deadline. Nothing blocks but io->wait.
@@ -1055,14 +1060,17 @@ struct redlock {
   "return v==w and(t and(redis.call('pttl',k)<t+0 and c('pexpire',k,t)or 1)or c('del',k))"         \
   "or v and v.err and v or(v or w):sub(1,20)==n and c('set',k,w,'PX',t)or v and v:sub(21,24)"
 
-/* R24: who the server is, and for how long it has run. If INFO lacks one of these, fewer than two
-   are returned. */
+/* R24: for how long the server has run, and who it is. Where INFO lacks one of these, fewer than
+   two are returned.
+   RL_INFO_SCRIPT:
+     local info = redis.call('info', 'server')
+     return {tonumber(info:match('uptime_in_seconds:(%-?%d+)')), info:match('run_id:(%w+)')} */
 #ifdef REDLOCK_NO_QUARANTINE
 #define RL_INFO_SCRIPT ""
 #else
 #define RL_INFO_SCRIPT                                                                             \
   "local i=redis.call('info','server')"                                                            \
-  "return{i:match'run_id:(%w+)',tonumber(i:match'uptime_in_seconds:(%-?%d+)')}"
+  "return{tonumber(i:match'uptime_in_seconds:(%-?%d+)'),i:match'run_id:(%w+)'}"
 #endif
 
 #ifdef REDLOCK_NO_FENCING
@@ -1123,7 +1131,7 @@ enum {
   RL_VALUE_HEADER = 5,          /* "$20\r\n", or "$23\r\n" */
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
-  RL_HANDSHAKE_BYTES = 132,     /* the handshake is sent in chunks of this: all that each gets */
+  RL_HANDSHAKE_BYTES = 136,     /* the handshake is sent in chunks of this: what each gets */
   /* Commands are encoded in chunks of this, on the stack. */
 #ifdef REDLOCK_NO_POSIX
   RL_OUTPUT_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512,
@@ -1467,9 +1475,9 @@ typedef enum rl_reply {
   RL_PARSE_INVALID,    /* not RESP */
   RL_REPLY_OK,         /* exactly +OK; from here on a reply is complete */
   RL_REPLY_STATUS,     /* another simple string */
+  RL_REPLY_ERROR,      /* up to here: no element of a reply */
   RL_REPLY_NIL,
   RL_REPLY_POSITIVE,
-  RL_REPLY_ERROR,
   RL_REPLY_OTHER,      /* well formed: what it is, the parser's members say */
   RL_PUSH              /* not a reply: a push; hash is that of its last element, 0 = nil */
 } rl_reply;
@@ -1529,12 +1537,15 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
   if (p->type == '_')
     return p->count ? RL_PARSE_INVALID : p->negative ? RL_REPLY_OTHER : RL_REPLY_NIL;
   if (p->count == p->negative) return RL_PARSE_INVALID;
-  if (p->type == ':') return p->negative || !p->number ? RL_REPLY_OTHER : RL_REPLY_POSITIVE;
+  if (p->type == ':') {
+    p->hash = p->negative ? 0 : number;
+    return p->negative || !p->number ? RL_REPLY_OTHER : RL_REPLY_POSITIVE;
+  }
   while (kind < RL_UNSIZED && types[kind] != p->type) kind++;
   if (kind == RL_UNSIZED) return p->elements_left ? RL_REPLY_OTHER : RL_PARSE_INVALID;
   if (p->count > RL_MAX_SIZE_DIGITS) return RL_PARSE_INVALID;
   if (kind < RL_LIST) {
-    if (p->negative) return number == 1 ? RL_REPLY_NIL : RL_PARSE_INVALID;
+    if (p->negative) return number == 1 && p->type == '$' ? RL_REPLY_NIL : RL_PARSE_INVALID;
     p->type = '_';
     p->negative = 1;
     p->count = (uint16_t)number;
@@ -1576,18 +1587,24 @@ static rl_reply rl_parse_byte(rl_parser *p, char c) {
   }
 }
 
-/* What HELLO's map may hold that matters. */
-enum { RL_WORD_MASTER = 1, RL_WORD_STANDALONE = 2, RL_WORD_REDIS = 4, RL_WORD_VALKEY = 8,
-       RL_WORD_NEW = 16 }; /* a version that has the server's own command for releases */
+/* What a reply may hold that matters: HELLO's in front of its modules, or INFO's. */
+enum {
+  RL_WORD_MASTER = 1,
+  RL_WORD_STANDALONE = 2,
+  RL_WORD_REDIS = 4,
+  RL_WORD_VALKEY = 8,
+  RL_WORD_NEW = 16, /* a version with a command of its own for releases */
+  RL_WORD_NUMBER = 32
+};
 
 static void rl_note_word(rl_parser *p) {
-  uint32_t words = p->words;
-  if (p->hash == RL_HASH_MASTER) words |= RL_WORD_MASTER;
-  if (p->hash == RL_HASH_STANDALONE) words |= RL_WORD_STANDALONE;
-  if (p->hash == RL_HASH_REDIS) words |= RL_WORD_REDIS;
-  if (p->hash == RL_HASH_VALKEY) words |= RL_WORD_VALKEY;
-  if (p->version >= RL_OWN_FORM_SINCE && p->version < RL_OWN_FORM_UNTIL) words |= RL_WORD_NEW;
-  p->words = (uint8_t)words;
+  int word = p->type == ':' ? RL_WORD_NUMBER : 0;
+  if (p->hash == RL_HASH_MASTER) word = RL_WORD_MASTER;
+  if (p->hash == RL_HASH_STANDALONE) word = RL_WORD_STANDALONE;
+  if (p->hash == RL_HASH_REDIS) word = RL_WORD_REDIS;
+  if (p->hash == RL_HASH_VALKEY) word = RL_WORD_VALKEY;
+  if (p->version >= RL_OWN_FORM_SINCE && p->version < RL_OWN_FORM_UNTIL) word = RL_WORD_NEW;
+  p->words = (uint8_t)(p->words | word);
 }
 
 /* The same, but an aggregate is reported once, at its end. R8: no simple string and no error stands
@@ -1595,7 +1612,7 @@ static void rl_note_word(rl_parser *p) {
 static rl_reply rl_parse(rl_parser *p, char c) {
   rl_reply reply = rl_parse_byte(p, c);
   if (p->elements_left == 0 || reply == RL_PARSE_MORE) return reply;
-  if (reply <= RL_REPLY_STATUS && (p->outer_type != '>' || reply == RL_PARSE_INVALID))
+  if (reply <= RL_REPLY_ERROR && (p->outer_type != '>' || reply == RL_PARSE_INVALID))
     return RL_PARSE_INVALID;
   if (reply == RL_PARSE_ERROR_TEXT) return RL_PARSE_MORE;
   if (!p->nested) rl_note_word(p);
@@ -2242,22 +2259,29 @@ static void rl_put_credential(rl_writer *w, const rl_span *encoded, const char *
   else rl_put_bulk(w, option, strlen(option));
 }
 
-/* The handshake: what every connection begins with. rl_put_handshake and rl_on_handshake_reply walk
-   this table, and look no further. */
-enum { RL_ASK_AUTH, RL_ASK_SELECT, RL_ASK_HELLO, RL_ASK_TRACKING, RL_ASK_INFO, RL_ASK_PROOF };
-enum { RL_ASKED_OF_ALL = 3 }; /* HELLO, TRACKING and PROOF */
+/* The handshake, which every connection begins with: what it asks, in this order. R8: each reply
+   has one form, by its type and, if that is +, its text. All of them prove that what follows is
+   what it seems: with an element or a reply too many or too few, another one stands in the place of
+   the last, which is like no other. An error is good in reply to HELLO and to CLIENT TRACKING, if
+   it says that the server does not know or permit that. rl_put_handshake and
+   rl_take_handshake_reply walk this table. */
+enum {
+  RL_ASK_AUTH,
+  RL_ASK_SELECT,
+  RL_ASK_HELLO,
+  RL_ASK_TRACKING,
+  RL_ASK_INFO, /* R24: with max_ttl_ms; without it, RL_ASK_PROOF in its place */
+  RL_ASK_PROOF
+};
+enum { RL_ASKED_OF_ALL = 3 }; /* HELLO, TRACKING and the last */
 
-/* R8: a SET may leave behind the handshake, so its replies prove that they are what they seem. Each
-   has one form; and the last is a word that is the reply to nothing else. With one too many or too
-   few before it, another reply stands in its place. */
-/* Each begins with the type of its reply, in which + is OK. To those of RL_OPTIONAL a refusal is good,
-   too. What follows is RESP, or its beginning; behind RL_ASK_INFO, a script. */
+/* The type of the reply; then what is asked, from RL_ASK_INFO on as a script. */
 static const char *const rl_handshake[] = {
-  "+\r\n$4\r\nAUTH\r\n",         /* if there is a password */
-  "+*2\r\n$6\r\nSELECT\r\n",    /* if there is a database */
+  "+\r\n$4\r\nAUTH\r\n",      /* if there is a password; a user and that follow */
+  "+*2\r\n$6\r\nSELECT\r\n", /* if there is a database, which follows */
   "%*4\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$7\r\nSETNAME\r\n$7\r\nredlock\r\n",
   "+*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n", /* R26 */
-  "*" RL_INFO_SCRIPT,             /* R24: with max_ttl_ms */
+  "*" RL_INFO_SCRIPT,
   "+return{ok='redlock'}"
 };
 
@@ -2283,7 +2307,7 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
   for (question = RL_ASK_SELECT; question <= RL_ASK_PROOF; question++) {
     const char *words = rl_handshake[question] + 1;
     if (question == RL_ASK_SELECT && !t.database) continue;
-    if (question == RL_ASK_INFO && !RL_MAX_TTL(rl)) continue;
+    if (question == (RL_MAX_TTL(rl) ? RL_ASK_PROOF : RL_ASK_INFO)) continue;
     replies++;
     if (question < RL_ASK_INFO) {
       rl_put_raw(w, words);
@@ -2307,7 +2331,8 @@ RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
     uint8_t replies = rl_put_handshake(rl, s, &w);
     size_t size = (size_t)(w.at - piece), sent;
     if (size == 0) { /* all of it was sent */
-      s->state = replies == RL_ASKED_OF_ALL ? RL_STATE_READY : RL_STATE_HANDSHAKE_SENT;
+      s->state = replies == RL_ASKED_OF_ALL && !RL_MAX_TTL(rl) ? RL_STATE_READY
+                                                               : RL_STATE_HANDSHAKE_SENT;
       s->sent_bytes = 0;
       return;
     }
@@ -2465,7 +2490,7 @@ static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
    0 = it is. */
 static int rl_claim_server(redlock *rl, rl_server *s) {
   rl_server *other = rl->server, *loser;
-  while (other != rl->server_end && (other == s || other->run_id != s->parser.before)) other++;
+  while (other != rl->server_end && (other == s || other->run_id != s->parser.hash)) other++;
   if (other == rl->server_end) return 1;
   loser = other->state == RL_STATE_READY ? s : other;
   loser->run_id = 0;
@@ -2480,18 +2505,19 @@ static int rl_claim_server(redlock *rl, rl_server *s) {
    hash: an uptime that is less by more than it may be off tells of the restart. */
 static const char *rl_take_identity(redlock *rl, rl_server *s) {
   const rl_parser *p = &s->parser;
-  uint32_t uptime_s = p->negative ? 0 : rl_limit(RL_LOW32(p->number), UINT32_MAX / 1000);
-  int is_new = s->run_id != p->before;
-  uint32_t age_ms = uptime_s * 1000 > RL_UPTIME_SLACK_MS && (s->run_id == 0 || !is_new)
-                        ? uptime_s * 1000 - RL_UPTIME_SLACK_MS : 0;
+  uint32_t run_id = p->hash, uptime_ms = rl_limit(p->before, UINT32_MAX / 1000) * 1000;
+  int is_new = s->run_id != run_id;
+  uint32_t age_ms = uptime_ms > RL_UPTIME_SLACK_MS && (s->run_id == 0 || !is_new)
+                        ? uptime_ms - RL_UPTIME_SLACK_MS : 0;
   int64_t votes_from_ms;
-  if (p->type != ':' || p->nested || !p->before) return "no run_id or uptime in its INFO";
+  if (!(p->words & RL_WORD_NUMBER) || p->type != '_' || p->nested || !run_id)
+    return "no run_id or uptime in its INFO";
   if (!rl_claim_server(rl, s)) return rl_error_same_server;
   if (!rl_update_now(rl)) return rl_error_clock;
   votes_from_ms = rl->now_ms - age_ms + RL_MAX_TTL(rl) + 1;
   if (is_new || votes_from_ms - 2 * RL_UPTIME_SLACK_MS > s->votes_from_ms)
     s->votes_from_ms = votes_from_ms;
-  s->run_id = p->before;
+  s->run_id = run_id;
   return NULL;
 }
 
@@ -2518,16 +2544,18 @@ static const char *rl_take_hello(rl_server *s) {
   int words = s->parser.words;
   if (!(words & RL_WORD_MASTER) || !(words & RL_WORD_STANDALONE))
     return "not a master: list plain masters only";
-  s->tracking = 1; /* with CLIENT TRACKING 2 */
-  if (words & RL_WORD_NEW && !s->wants_scripts && !s->sent_bytes)
-    s->release_form = words & RL_WORD_REDIS ? RL_RELEASE_DELEX : words & RL_WORD_VALKEY ? RL_RELEASE_DELIFEQ : RL_RELEASE_SCRIPT;
+  s->tracking = 1;
+  if (!(words & RL_WORD_NEW) || s->wants_scripts || s->sent_bytes) return NULL;
+  if (words & RL_WORD_REDIS) s->release_form = RL_RELEASE_DELEX;
+  if (words & RL_WORD_VALKEY) s->release_form = RL_RELEASE_DELIFEQ;
   return NULL;
 }
 
-/* What is wrong with the reply to that question, or with a pair of HELLO's; NULL = nothing. That a
-   server does not know what is optional, or does not permit it, is no error: it sends no wake-ups,
-   and gets scripts. */
-static const char *rl_take_answer(redlock *rl, rl_server *s, int question) {
+/* What is wrong with the reply to that question; NULL = nothing. A server that does not know or
+   permit what is optional sends no wake-ups, and gets scripts: that is no error, and is not told as
+   one. (Any other error means trouble. One that comes unasked is told if the server then hangs
+   up.) */
+static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int question) {
   const rl_parser *p = &s->parser;
   uint32_t good = RL_HASH_OK;
   if (p->outer_type == '-') {
@@ -2541,16 +2569,17 @@ static const char *rl_take_answer(redlock *rl, rl_server *s, int question) {
     case RL_ASK_HELLO: return rl_take_hello(s);
     case RL_ASK_INFO: return RL_HAS_QUARANTINE ? rl_take_identity(rl, s) : NULL;
     case RL_ASK_TRACKING: s->tracking = (uint8_t)(s->tracking * 2); break;
-    case RL_ASK_PROOF: good = s->state < RL_STATE_HANDSHAKE_SENT ? 0 : RL_HASH_REDLOCK;
+    case RL_ASK_PROOF: good = RL_HASH_REDLOCK;
   }
   return p->hash == good ? NULL : rl_error_protocol;
 }
 
-/* The questions are counted from the last one; AUTH alone counts as SELECT, which is answered
-   alike. */
+/* Questions are counted from the last one. AUTH alone counts as SELECT, which is answered alike. A
+   last reply that comes before all of the handshake has left is none. */
 static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
-  int left = --s->handshake_replies;
-  const char *problem = rl_take_answer(rl, s, RL_ASK_PROOF - left - (left && !RL_MAX_TTL(rl)));
+  int left = --s->handshake_replies, ahead = !left && s->state < RL_STATE_HANDSHAKE_SENT;
+  int question = left ? RL_ASK_INFO - left : RL_MAX_TTL(rl) ? RL_ASK_INFO : RL_ASK_PROOF;
+  const char *problem = ahead ? rl_error_protocol : rl_take_handshake_reply(rl, s, question);
   if (problem) {
     rl_fail_handshake(rl, s, problem);
   } else if (left == 0) {
@@ -2561,12 +2590,13 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
   }
 }
 
-/* R4: the vote in a reply to that command. nil, or the string that is found instead: TAKEN. OK:
-   YES, to a SET. An integer above 0: YES, to an extension or a release. 0: TAKEN to a release,
+/* R4: the vote in a reply to that command. nil, or up to four bytes of what is found instead:
+   TAKEN. OK: YES, to a SET. An integer above 0: YES, to an extension or a release. 0: TAKEN to a release,
    which may be a native one; an ERROR to an extension, since the script never says it. */
 static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
   int sets = c->sets_at & s->bit;
-  if (reply == RL_REPLY_NIL || s->parser.outer_type == '$') return REDLOCK_VOTE_TAKEN;
+  if (reply == RL_REPLY_NIL || (s->parser.outer_type == '$' && RL_LOW32(s->parser.number) <= 4))
+    return REDLOCK_VOTE_TAKEN;
   if (reply == RL_REPLY_OTHER && c->kind == RL_TASK_RELEASE && s->parser.outer_type == ':')
     return REDLOCK_VOTE_TAKEN; /* of a native one */
   if (c->kind == RL_TASK_SET && RL_FENCING(rl)) return rl_fenced_vote(rl, s, c);
@@ -2652,7 +2682,7 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   rl_evaluate_round(rl, c->lock);
 }
 
-/* Whether the reply refuses the server's own form of a release: the trial was good, but the user's
+/* Whether the reply refuses the server's own form of a release: it is new enough, but the user's
    rights have changed since. Any other error would refuse a script too. Then that release, whose
    vote stays open, and all that await a reply are sent again on a new connection, as scripts. NULL:
    it replies to a retired command, maybe a release; later ones must not fail as that did. */

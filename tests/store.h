@@ -113,8 +113,9 @@ struct store {
   int fail_write;         /* which write of R25's script finds no memory; 0 = none */
 };
 
-enum { STORE_ERRORS = 19, STORE_ERROR_LOADING = 1, STORE_ERROR_BUSY = 2, STORE_ERROR_OOM = 4, STORE_ERROR_READONLY = 9, STORE_ERROR_NOAUTH = 10,
-       STORE_ERROR_WRONGTYPE = 15, STORE_ERROR_ASKED = 17 };
+enum { STORE_ERRORS = 19, STORE_ERROR_LOADING = 1, STORE_ERROR_BUSY = 2, STORE_ERROR_OOM = 4,
+       STORE_ERROR_READONLY = 9, STORE_ERROR_NOAUTH = 10, STORE_ERROR_WRONGTYPE = 15,
+       STORE_ERROR_ASKED = 17 };
 
 /* R15, word for word. The kinds that come unasked stand last. */
 static inline const char *store_error(int i) {
@@ -681,16 +682,16 @@ static inline void store_select(struct store *s, struct session *c, const struct
   }
 }
 
-/* R24's script: as many of run_id and uptime as there are, up to the first that is missing. */
+/* R24's script: as many of uptime and run_id as there are, up to the first that is missing. */
 static inline void store_info(struct store *s, struct reply *r) {
   if (s->refuse_info) {
     reply_error(r, "ERR The user executing the script can't run this command or subcommand");
-  } else if (s->hide_run_id) {
+  } else if (s->hide_uptime) {
     reply_text(r, "*0\r\n");
   } else {
-    reply_text(r, s->hide_uptime ? "*1\r\n" : "*2\r\n");
-    reply_bulk(r, s->run_id, strlen(s->run_id));
-    if (!s->hide_uptime) reply_integer(r, s->now_ms / 1000 - s->started_s);
+    reply_text(r, s->hide_run_id ? "*1\r\n" : "*2\r\n");
+    reply_integer(r, s->now_ms / 1000 - s->started_s);
+    if (!s->hide_run_id) reply_bulk(r, s->run_id, strlen(s->run_id));
   }
 }
 

@@ -202,6 +202,7 @@ struct name name_of(int i) {
 const char *in_words(const char *error) {
   static const char *const known[][2] = {
     {"no connection", "no connection: is it running, and is the address right?"},
+    {"has not answered the handshake", "has not answered the handshake yet: is it overloaded?"},
     {"no descriptor", "no connection: too many open files: raise the limit (ulimit -n)"},
     {"it hangs up", "it hangs up without a word: does this port want TLS? Is it perhaps a proxy? "
                     "Else see its log"},

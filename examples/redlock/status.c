@@ -64,12 +64,13 @@ static const char script[] =
   "redis.sha1hex(v:sub(1,20))..'\\n'..(v:match('^'..('[ -~]'):rep(8))or''):gsub(' +$','')..'\\n'.."
   "(left~=0 and left or'')end return lines"; /* -1 = it has no ttl */
 
-static char request[sizeof script + 2 * MAX_RESOURCE + 220];
+static char request[sizeof script + 4 * MAX_RESOURCE + 340];
 static size_t request_size;
 
 /* The first alone says what refuses every write: within a script some servers do not ask. The next
-   two say what kind of server it is and whether it may wake waiters, and change nothing. */
-enum { SET_REPLY, HELLO_REPLY, TRACKING_REPLY, SCRIPT_REPLY, REPLIES };
+   two say what kind of server it is and whether it may wake waiters, and two more whether releases
+   may do without a script. They change nothing: no lock's value is empty. */
+enum { SET_REPLY, HELLO_REPLY, TRACKING_REPLY, DELEX_REPLY, DELIFEQ_REPLY, SCRIPT_REPLY, REPLIES };
 
 static void write_request(void) {
   const char *key = key_or_none();
@@ -77,8 +78,11 @@ static void write_request(void) {
   request_size = (size_t)snprintf(request, sizeof request,
     "*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$1\r\nx\r\n$2\r\nNX\r\n$2\r\nXX\r\n"
     "*1\r\n$5\r\nHELLO\r\n*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$1\r\nx\r\n"
+    "*4\r\n$5\r\nDELEX\r\n$%d\r\n%s\r\n$4\r\nIFEQ\r\n$0\r\n\r\n"
+    "*3\r\n$7\r\nDELIFEQ\r\n$%d\r\n%s\r\n$0\r\n\r\n"
     "*6\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n0\r\n$%d\r\n%s\r\n$1\r\n%d\r\n$1\r\n%d\r\n",
-    size, key, (int)sizeof script - 1, script, size, key, set.resource != NULL, set.fencing);
+    size, key, size, key, size, key, (int)sizeof script - 1, script, size, key,
+    set.resource != NULL, set.fencing);
 }
 
 /* A key matters if the lock is named. */
@@ -117,12 +121,21 @@ static void take_hello(struct report *r, const char *hello, const char *tracking
   if (strncmp(tracking, "-NOPERM", 7) == 0) add_hint(r, "+client|tracking", wake);
 }
 
+/* What a server does not know, no user lacks the right to. */
+static void take_native(struct report *r, const char *delex, const char *delifeq) {
+  int is_valkey = strncmp(delifeq, "-NOPERM", 7) == 0 || *delifeq == ':';
+  const char *native = is_valkey ? delifeq : delex;
+  if (strncmp(native, "-NOPERM", 7) != 0 || is_about_key(native + 1)) return;
+  add_hint(r, is_valkey ? "+delifeq" : "+delex", "release without a script");
+}
+
 static void take_replies(struct report *r, const struct answer *a) {
   const char *const *reply = a->reply;
   r->asked_us = a->asked_us;
   r->round_trip_us = a->took_us;
   if (a->took_us < 0) return;
   take_hello(r, reply[HELLO_REPLY], reply[TRACKING_REPLY]);
+  take_native(r, reply[DELEX_REPLY], reply[DELIFEQ_REPLY]);
   if (*reply[SET_REPLY] == '-') take_error(r, reply[SET_REPLY] + 1);
   if (*reply[SCRIPT_REPLY] == '$') take_lines(r, strchr(reply[SCRIPT_REPLY], '\n') + 1);
   else if (!*r->line[REFUSAL]) take_error(r, reply[SCRIPT_REPLY] + 1); /* the script is refused */
@@ -142,13 +155,6 @@ static void judge_info(struct report *r) {
   for (above = reports; above != r; above++)
     if (*r->line[RUN_ID] && strcmp(above->line[RUN_ID], r->line[RUN_ID]) == 0)
       deny(r, "the same server as one above", "list it once");
-}
-
-/* DELEX came with Redis 8.4, DELIFEQ with Valkey 9.0. */
-static int has_native_release(const char *version) {
-  char *minor;
-  long major = strtol(version, &minor, 10);
-  return major > 8 || (major == 8 && *minor == '.' && strtol(minor + 1, NULL, 10) >= 4);
 }
 
 static void deny_in_its_words(struct report *r) {
@@ -177,8 +183,6 @@ static void judge(struct report *r, int server) {
     complain(r, "it may evict locks", "set maxmemory-policy noeviction");
   if (!info.tracking && !strstr(r->hint, "waiters") && strtol(r->line[VERSION], NULL, 10) >= 6)
     complain(r, "waiters are not told when a lock is free", "it lacks HELLO or CLIENT");
-  if (!info.native_release && has_native_release(r->line[VERSION]))
-    add_hint(r, "+delex or +delifeq, and ~redlock", "release without a script");
 }
 
 /* As a lock with a token sees them: against the quorum-th slowest. */

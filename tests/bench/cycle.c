@@ -47,7 +47,9 @@ int main(int argc, char **argv) {
   redlock_options options = {0};
   wire_reset();
   wire.forgets = 1;
-  wire.delex = ":0\r\n"; /* it knows DELEX */
+  wire.hello = "%4\r\n$6\r\nserver\r\n$5\r\nredis\r\n" /* it knows DELEX: */
+               "$7\r\nversion\r\n$5\r\n8.4.0\r\n"
+               "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n";
   options.io = &wire.io;
   if (width < 0 || width > WIDTH || redlock_init(&client, "a,b,c,d,e", &options)) return 1;
   return width ? in_flight(cycles, width) : one_at_a_time(cycles);

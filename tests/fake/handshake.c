@@ -201,7 +201,7 @@ TEST(no_answer_comes_ahead_of_its_question) { /* R4 R8 */
   prepare(3);
   freeze(2, 2);
   fake.server[2].socket_room = 10;
-  fake.server[2].greeting = "-ERR 1\r\n-ERR 2\r\n-ERR 3\r\n-ERR 4\r\n";
+  fake.server[2].greeting = "-ERR 1\r\n-ERR 2\r\n+redlock\r\n";
   ready_and_hold(60000);
   run_for(5);
   CHECK(fake.server[2].connections > 1);
@@ -212,4 +212,62 @@ TEST(no_answer_comes_ahead_of_its_question) { /* R4 R8 */
   CHECK_EQ(redlock_acquire(&rl, &other, "s", 60000, 0), REDLOCK_OK);
   run_for(5);
   CHECK_EQ(fake_holders(&fake, "s"), 3);
+}
+
+/* To each question one form of reply is good, and of an error only one that refuses what the lock
+   does not need. Anything else ends the connection, and is no vote. */
+TEST(nothing_but_its_reply_follows_a_question) { /* R4 R8 */
+  static const int kinds[] = {FAKE_AUTH, FAKE_SELECT, FAKE_HELLO, FAKE_TRACKING, FAKE_INFO,
+                              FAKE_PROOF};
+  static const char *const replies[] = {
+    "+ok\r\n", "+OK!\r\n", "+\r\n", ":1\r\n", "$2\r\nOK\r\n", "$7\r\nredlock\r\n", "_\r\n",
+    "*0\r\n", "*1\r\n:1\r\n", "%0\r\n", "-LOADING\r\n", "-BUSY\r\n", "-DENIED\r\n"
+  };
+  size_t i, k;
+  for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (k = 0; k < sizeof replies / sizeof *replies; k++) {
+      prepare_urls(3, ":secret@", "/3");
+      ask_password("secret");
+      options.max_ttl_ms = kinds[i] == FAKE_INFO ? 60000 : 0;
+      SET_SERVERS(0, 2, store.refuse_hello, 0);
+      servers_answer(0, 1, kinds[i], -1, replies[k]);
+      ready();
+      if (!CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_NO_QUORUM))
+        printf("    question %d: %s\n", (int)i, replies[k]);
+      CHECK_EQ(lock.votes[0], REDLOCK_VOTE_ERROR);
+      CHECK_EQ(sets(0), 0);
+      CHECK(redlock_server_error(&rl, 0)[0] != '\0');
+    }
+}
+
+/* The connection says who it is. */
+TEST(the_handshake_names_the_client) {
+  prepare(3);
+  ready_and_hold(1000);
+  CHECK(strcmp(fake_nth(&fake, 0, FAKE_HELLO, 0)->words, "HELLO 3 SETNAME redlock") == 0);
+}
+
+/* What refuses an optional question is never a server's error: until the rest comes it says so. */
+TEST(a_refusal_of_what_is_optional_is_not_told) { /* R15 */
+  prepare(3);
+  options.max_ttl_ms = 60000;
+  SET_SERVERS(0, 2, store.refuse_tracking, 1);
+  fake_answer(&fake, 2, FAKE_INFO, 1, NULL);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 30000, 0), REDLOCK_OK);
+  run_for(10);
+  CHECK(strcmp(redlock_server_error(&rl, 0), "") == 0);
+  CHECK(strcmp(redlock_server_error(&rl, 2), "has not answered the handshake yet") == 0);
+  run_for(SERVER_TIMEOUT);
+  CHECK(strcmp(redlock_server_error(&rl, 2), "no answer within server_timeout_ms") == 0);
+}
+
+/* But what comes in its place, unasked, and ends the connection is. */
+TEST(a_full_server_is_told) { /* R15 */
+  prepare(3);
+  SET_SERVERS(0, 2, greeting, "-ERR max number of clients reached\r\n");
+  SET_SERVERS(0, 2, hangs_up, 1);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 30000, 100), REDLOCK_NO_QUORUM);
+  CHECK(strstr(redlock_server_error(&rl, 0), "max number of clients") != NULL);
 }

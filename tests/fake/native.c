@@ -1,5 +1,5 @@
-/* native.c: releases by a command of the server's own, DELEX or DELIFEQ, where HELLO says that it is
- * new enough; by the script elsewhere, and where an error refuses the command later (R21). */
+/* native.c: releases by a command of the server's own, DELEX or DELIFEQ, where HELLO says that the
+ * server is new enough; by the script elsewhere, and where an error refuses the command (R21). */
 #include "fixture.h"
 
 static int is_native(int server) {

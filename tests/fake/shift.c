@@ -3,75 +3,28 @@
  * No lock behind it is told another's answer (R4 R8). */
 #include "fixture.h"
 
+#include "../shifts.h"
+
 enum { LOCKS = 3, SLOW_TIMEOUT = 2000 };
 
-enum fault { NONE, TOO_FEW, TOO_MANY, ONE_MORE, MISSING, FAULTS };
-
-static const char *const fault_text[FAULTS] = {"no fault", "an element too few",
-                                               "an element too many", "a reply too many",
-                                               "a reply missing"};
-
-/* Each type. The first few are what stands elsewhere in a handshake, or behind it. */
-static const char *const elements[] = {
-  "+OK\r\n", "-ERR unknown command\r\n", "_\r\n", "+redlock\r\n", "$1\r\nx\r\n", "*0\r\n",
-  "-LOADING\r\n", ":1\r\n", "$-1\r\n", "#t\r\n", ",3.25\r\n", "(34928903284092385093248509\r\n",
-  "=7\r\ntxt:one\r\n", "!9\r\nERR error\r\n", "*2\r\n$1\r\nx\r\n:2\r\n", "~1\r\n:1\r\n",
-  "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n", "|1\r\n$3\r\nttl\r\n:3600\r\n",
-  ">2\r\n$10\r\ninvalidate\r\n_\r\n"
-};
-enum { ELEMENTS = sizeof elements / sizeof *elements, FEW = 6 };
+static const char *const kind_text[SHIFTS] = {"no fault", "an element too few",
+                                              "an element too many", "a reply too many",
+                                              "a reply missing"};
 
 /* Where the fault is: in which reply of a connection, at which of its elements, with which text. */
 static struct {
-  enum fault kind;
+  enum shift kind;
   int reply, element, text;
   int asked, reached; /* there is such a reply, and such a place in it */
 } fault;
 
-/* The end of what begins at at. */
-static size_t end_of(const char *text, size_t at) {
-  long count = strtol(text + at + 1, NULL, 10);
-  int members = strchr("*~>", text[at]) ? (int)count : strchr("%|", text[at]) ? 2 * (int)count : 0;
-  size_t next = at + strcspn(text + at, "\n") + 1;
-  if (strchr("$=!", text[at]) && count >= 0) next += (size_t)count + 2;
-  while (members-- > 0) next = end_of(text, next);
-  return next;
-}
-
-/* Where an element of the reply begins, counted through nested ones; SIZE_MAX = it has fewer. The
-   one behind the last begins at the reply's end. What would stand behind the handshake's last reply
-   stands before a SET's: nobody could tell it from that. */
-static size_t element_at(const char *text, size_t size, int element) {
-  size_t at = strchr("*~%", text[0]) ? strcspn(text, "\n") + 1 : size;
-  while (element-- > 0) {
-    if (at >= size) return SIZE_MAX;
-    at = strchr("*~%", text[at]) ? at + strcspn(text + at, "\n") + 1 : end_of(text, at);
-  }
-  return at;
-}
-
-/* Puts text there, in place of so many bytes. */
-static void replace(struct reply *r, size_t at, size_t bytes, const char *text) {
-  size_t size = strlen(text);
-  memmove(r->at + at + size, r->at + at + bytes, r->size - at - bytes);
-  memcpy(r->at + at, text, size);
-  r->size += size - bytes;
-}
-
-static int is_of_the_handshake(enum fake_kind kind) { return kind > FAKE_EXTEND; }
-
 static void do_wrong(struct fake *f, const struct fake_connection *c, struct reply *r) {
-  size_t at;
-  if (c->replies != fault.reply || !is_of_the_handshake(f->log[f->logged - 1].kind)) return;
+  enum fake_kind kind = f->log[f->logged - 1].kind;
+  if (c->replies != fault.reply || kind <= FAKE_EXTEND) return;
   fault.asked = 1;
-  r->at[r->size] = '\0';
-  at = fault.kind == ONE_MORE ? 0 : element_at(r->at, r->size, fault.element);
-  if (at == SIZE_MAX || (fault.kind == TOO_FEW && at == r->size)) return;
-  if (fault.kind == TOO_MANY && f->log[f->logged - 1].kind == FAKE_PROOF) return;
-  fault.reached = 1;
-  if (fault.kind == TOO_FEW) replace(r, at, end_of(r->at, at) - at, "");
-  else if (fault.kind == MISSING) r->size = 0;
-  else if (fault.kind != NONE) replace(r, at, 0, elements[fault.text]);
+  if (shift_reply(r, fault.kind, fault.element, shift_texts[fault.text],
+                  kind == FAKE_PROOF || kind == FAKE_INFO))
+    fault.reached = 1;
 }
 
 /* What kinds of servers there are, and what they are asked. */
@@ -137,16 +90,17 @@ static int try_fault(const struct manner *m, int count) {
   for (i = 0; i < count; i++) all_true &= is_told_the_truth(i);
   if (!CHECK(all_true))
     printf("    %s: reply %d, element %d: %s: %.*s\n", m->name, fault.reply, fault.element,
-           fault_text[fault.kind], (int)strcspn(elements[fault.text], "\r"), elements[fault.text]);
+           kind_text[fault.kind], (int)strcspn(shift_texts[fault.text], "\r"),
+           shift_texts[fault.text]);
   end();
   return fault.reached;
 }
 
 /* With each text that may be put there; whether there is such a place. */
 static int try_texts(const struct manner *m, int count) {
-  int texts = fault.kind == TOO_FEW || fault.kind == MISSING ? 1
-              : m->gap_ms || count < LOCKS                  ? FEW
-                                                            : ELEMENTS;
+  int texts = fault.kind == SHIFT_TOO_FEW || fault.kind == SHIFT_MISSING ? 1
+              : m->gap_ms || count < LOCKS                  ? SHIFT_FEW
+                                                            : SHIFT_TEXTS;
   for (fault.text = 0; fault.text < texts; fault.text++)
     if (!try_fault(m, count)) return 0;
   return 1;
@@ -154,7 +108,7 @@ static int try_texts(const struct manner *m, int count) {
 
 /* At each element of each reply of the handshake. */
 static void try_places(const struct manner *m, int count) {
-  int within = fault.kind == TOO_FEW || fault.kind == TOO_MANY;
+  int within = fault.kind == SHIFT_TOO_FEW || fault.kind == SHIFT_TOO_MANY;
   fault.reply = 0;
   do {
     fault.asked = fault.element = 0;
@@ -163,7 +117,7 @@ static void try_places(const struct manner *m, int count) {
   CHECK(fault.reply >= 3);
 }
 
-static void try_all(enum fault kind) {
+static void try_all(enum shift kind) {
   int i, count;
   fault.kind = kind;
   for (i = 0; i < MANNERS; i++)
@@ -172,7 +126,7 @@ static void try_all(enum fault kind) {
 
 TEST(true_replies_are_votes) {
   int i;
-  fault.kind = NONE;
+  fault.kind = SHIFT_NONE;
   fault.reply = 0;
   for (i = 0; i < MANNERS; i++) {
     CHECK(try_fault(&manners[i], LOCKS));
@@ -182,7 +136,7 @@ TEST(true_replies_are_votes) {
   }
 }
 
-TEST(an_element_too_few_tells_no_lock_anothers_answer) { try_all(TOO_FEW); }
-TEST(an_element_too_many_tells_no_lock_anothers_answer) { try_all(TOO_MANY); }
-TEST(a_reply_too_many_tells_no_lock_anothers_answer) { try_all(ONE_MORE); }
-TEST(a_missing_reply_tells_no_lock_anothers_answer) { try_all(MISSING); }
+TEST(an_element_too_few_tells_no_lock_anothers_answer) { try_all(SHIFT_TOO_FEW); }
+TEST(an_element_too_many_tells_no_lock_anothers_answer) { try_all(SHIFT_TOO_MANY); }
+TEST(a_reply_too_many_tells_no_lock_anothers_answer) { try_all(SHIFT_ONE_MORE); }
+TEST(a_missing_reply_tells_no_lock_anothers_answer) { try_all(SHIFT_MISSING); }

@@ -70,12 +70,12 @@ void a_server_is_never_taken_for_older(void) {
   int was_known;
   read_clock(&rl);
   s->run_id = any(u32);
-  s->parser.before = any(u32);
-  s->parser.number = any_integer();
-  s->parser.negative = any(u8) & 1;
-  uptime_s = s->parser.negative ? 0 : (uint32_t)s->parser.number;
+  s->parser.type = '_';
+  s->parser.words = any(u8);
+  s->parser.hash = any(u32);
+  s->parser.before = uptime_s = any(u32);
   s->votes_from_ms = INT64_MIN / 2; /* its start is not known yet, or long ago */
-  was_known = s->run_id != 0 && s->run_id != s->parser.before;
+  was_known = s->run_id != 0 && s->run_id != s->parser.hash;
   if (was_known) uptime_s = 0; /* its restart is timed by us */
   if (rl_take_identity(&rl, s)) return;
   start_ms = rl.now_ms - (int64_t)uptime_s * 1000 + (was_known ? 0 : 2000);

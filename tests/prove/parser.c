@@ -4,14 +4,14 @@
 
 /* What is true of a parser between two bytes. */
 static int is_legal(const rl_parser *p) {
-  static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000};
+  static const uint32_t powers[] = {1, 10, 100, 1000, 10000};
   if (p->state > RL_AT_BULK || p->negative > 1) return 0;
   if (p->state == RL_AT_TYPE) return 1;
   if (p->elements_left == 0 && p->outer_type != p->type &&
-      !(p->outer_type == '$' && p->type == '_'))
+      !((p->outer_type == '$' || p->outer_type == '=') && p->type == '_'))
     return 0;
   if (p->state == RL_AT_BULK)
-    return p->type == '_' && p->negative && p->count >= 1 && p->count <= 99999;
+    return p->type == '_' && p->negative && p->count >= 1 && p->count <= 9999;
   if (p->count > RL_MAX_LINE) return 0;
   if (p->type == '+' || p->type == '-') return !p->negative;
   if (p->type == '_') return 1;
@@ -41,17 +41,17 @@ void a_legal_parser_stays_legal(void) {
   reaches(reply == RL_REPLY_OK);
   reaches(reply == RL_PUSH);
   reaches(reply == RL_PARSE_ERROR_TEXT && p.count == RL_MAX_LINE);
-  reaches(reply == RL_PARSE_MORE && p.state == RL_AT_BULK && p.count == 99999);
+  reaches(reply == RL_PARSE_MORE && p.state == RL_AT_BULK && p.count == 9999);
 }
 
 /* Each element ends: this falls with each of its bytes. A line has at most RL_MAX_LINE of them,
-   a bulk five digits' worth. */
+   a bulk four digits' worth. */
 static uint32_t bytes_left(const rl_parser *p) {
   int behind_bulk = p->type == '_' && p->negative;
   if (p->state == RL_AT_TYPE) return 400000;
   if (p->state == RL_AT_LINE) return (behind_bulk ? 1 : 300000) + RL_MAX_LINE - p->count;
   if (p->state == RL_AT_BULK) return 100000 + p->count;
-  return p->type == '$' ? 250000 : 0;
+  return p->type == '$' || p->type == '=' ? 250000 : 0;
 }
 
 void each_element_ends(void) {
@@ -80,6 +80,8 @@ void an_aggregate_is_never_a_yes(void) { /* R4 R26 */
   prove(p.elements_left >= before.elements_left - (ended ? 1 : 0)); /* or as many more as it has */
   if (!ended) prove(p.elements_left == before.elements_left);
   prove(p.outer_type == before.outer_type);
+  if (ended && before.outer_type != '>') /* R8: where it has one too few, the next reply stands */
+    prove(before.type != '+' && before.type != '-');
   reaches(reply == RL_PUSH);
   reaches(reply == RL_REPLY_OTHER);
   reaches(p.elements_left > before.elements_left);

@@ -55,7 +55,7 @@ static void check_refusal(const struct refusal *r) {
 TEST(what_a_server_refuses_is_an_error_vote) { /* R4 R15 */
   static const char want[] = "CONFIG SET requirepass right", none[] = "CONFIG SET requirepass \"\"";
   static const struct refusal refusals[] = {
-    {"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "", "", 0},
+    {"not a master", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "", "", 1},
     {"NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", "",
      "", 0},
     {"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "", "", 0},

@@ -19,6 +19,7 @@ typedef unsigned long long big; /* a seed or a count, as printf writes it everyw
 #define CROWD_SEED (UINT64_C(1) << 42) /* and with this one, one in which a crowd waits */
 #define WAITER_SEED (UINT64_C(1) << 43) /* and with this one, one of strangers.h */
 #define ROLLING_SEED (UINT64_C(1) << 44) /* and with this one, one of rolling.h */
+#define SHIFTED_SEED (UINT64_C(1) << 45) /* with this one, all servers' handshakes shift */
 
 struct rng {
   uint64_t s[4];

@@ -121,6 +121,13 @@ static void draw_natives(struct config *k) {
   k->no_natives_from = r >> 1 & 1 ? 0 : (ns)(r >> 8 & 0xfff) * 10 * MS;
 }
 
+/* In a few worlds, some servers. */
+static void draw_shifts(struct config *k) {
+  uint64_t x = W.seed ^ 0x7368696674, r = splitmix(&x);
+  k->shifts = W.seed & SHIFTED_SEED ? ~0u : r % 16 ? 0 : (unsigned)(r >> 8);
+  W.shift_random = r;
+}
+
 static void draw_singles(struct config *k) {
   uint64_t x = W.seed ^ 0x7219, r = splitmix(&x);
   if (k->out_of_model || r % 4) return;
@@ -276,6 +283,7 @@ static void draw_config(void) {
   draw_kinds(k);
   draw_wakes(k);
   draw_natives(k);
+  draw_shifts(k);
   if (!k->fenced && !k->hands && !k->waiters && !k->rolls) draw_singles(k);
 }
 

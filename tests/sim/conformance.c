@@ -451,7 +451,6 @@ static void run_own(int count) {
   }
 }
 
-/* R24's script too. */
 TEST(a_replica_answers_alike) {
   NEEDS_7();
   begin_test();
@@ -460,7 +459,6 @@ TEST(a_replica_answers_alike) {
   store.replica = 1;
   for (; store.keys > 0 && store.key[store.keys - 1].used == 0; store.keys--) {}
   run_own(300);
-  (void)ask(&own, "EVAL $i 0 run_id 16");
   server_command(&real, "REPLICAOF NO ONE");
 }
 
@@ -482,16 +480,23 @@ TEST(keys_expire_alike) {
   ask(&own, "GET short");
 }
 
-/* Numbers that pass for the same: the same request to both. */
+/* The number in each of them passes for the same, and all else is: the same request to both. */
 static void numbers_are_near(const struct message *m, int64_t margin) {
-  char out[STORE_REPLY + 1], wire[2 * TEXT], answer[64];
+  char out[STORE_REPLY + 1], wire[2 * TEXT], answer[128];
   struct reply r = {out, 0}, told = {wire, 0};
+  char *number = NULL, *at;
   simulate(&own, m, &r, &told);
   out[r.size] = 0;
   send_all(&own, wire, put_on_wire(m, wire), 1);
-  answer[read_some(&own, answer, sizeof answer - 1, 1)] = 0;
-  CHECK(*out == ':' && *answer == ':');
-  CHECK(llabs(strtoll(out + 1, NULL, 10) - strtoll(answer + 1, NULL, 10)) <= margin);
+  for (at = out; *at; at = strchr(at, '\n') + 1) { /* a line at a time */
+    answer[read_some(&own, answer, sizeof answer - 1, 1)] = 0;
+    if (*at != ':' && !CHECK(strncmp(at, answer, strlen(answer)) == 0 && *answer)) return;
+    if (*at != ':') continue;
+    number = at;
+    CHECK(*answer == ':');
+    CHECK(llabs(strtoll(at + 1, NULL, 10) - strtoll(answer + 1, NULL, 10)) <= margin);
+  }
+  CHECK(number != NULL);
 }
 
 /* An extension lengthens, and never shortens. */
@@ -509,7 +514,7 @@ TEST(times_to_live_are_the_same) {
   }
 }
 
-TEST(the_run_id_and_the_uptime_are_told_as_numbers) { /* R24 */
+TEST(the_run_id_and_the_uptime_are_told_alike) { /* R24 */
   const char *line;
   struct message m;
   begin_test();
@@ -518,17 +523,13 @@ TEST(the_run_id_and_the_uptime_are_told_as_numbers) { /* R24 */
   line = line ? strstr(line, "run_id:") : NULL;
   if (!CHECK(line != NULL)) return;
   memcpy(store.run_id, line + 7, 40);
-  say(&m, "EVAL $i 0 run_id 16");
-  numbers_are_near(&m, 0);
-  say(&m, "EVAL $i 0 uptime_in_seconds 10");
+  say(&m, "EVAL $i 0");
   numbers_are_near(&m, 2);
 }
 
-/* What the handshake tries: one that it has finds no key, and any other is an error. */
-TEST(a_trial_is_answered_alike) {
-  NEEDS_7();
+TEST(the_proof_of_a_handshake_is_answered_alike) { /* R8 */
   begin_test();
-  if (ask(&own, "DELEX redlock IFEQ $0")) ask(&own, "DELIFEQ redlock $0");
+  ask(&own, "EVAL return{ok='redlock'} 0");
 }
 
 /* ---- pushes (R26) ---- */

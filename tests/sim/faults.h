@@ -36,6 +36,7 @@
   X(ALIAS, "two names for one server")                  \
   X(HELLO_REFUSED, "HELLO or CLIENT TRACKING refused")  \
   X(PUSH, "push of another name, or of nil")            \
+  X(SHIFTED, "handshake with too little or too much")   \
   /* clients */                                         \
   X(PAUSE_BETWEEN, "pause between two steps")           \
   X(PAUSE_INSIDE, "pause inside a call")                \

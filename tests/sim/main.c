@@ -44,6 +44,7 @@ static const struct option {
     {"--handed", NULL, &opt.always, HANDED_SEED, "locks change hands only; else two of eight"},
     {"--crowd", NULL, &opt.always, CROWD_SEED, "a crowd waits only; else one of sixteen"},
     {"--waiters", NULL, &opt.always, WAITER_SEED, "few waiters and strangers; else one of sixteen"},
+    {"--shifted", NULL, &opt.always, SHIFTED_SEED, "handshakes shift (R8); else in one of sixteen"},
     {"--wall-clock", NULL, &W.wall_clock, 1, "a planted bug: the clients' clock is stepped"},
     {"--rolling", NULL, &opt.always, ROLLING_SEED, "rolling restarts; else one of sixteen"}};
 

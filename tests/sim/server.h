@@ -136,6 +136,26 @@ static inline void excuse_withdrawn(struct server *s, const struct conn *n, int 
   k->refused = 1;
 }
 
+/* R8: a reply of the handshake in eight may have too little or too much, anywhere: always of a sort
+ * that shifts what follows, once a connection, for two might make up for each other. Drawn beside
+ * the rest. */
+static inline int server_shifts(struct server *s, const struct conn *n, int command,
+                                struct reply *r) {
+  uint64_t x;
+  int is_of_the_handshake = command == C_AUTH || command == C_SELECT || command == C_HELLO ||
+                            command == C_CLIENT || command == C_INFO || command == C_PROOF;
+  if (!(W.cfg.shifts >> n->server & 1) || !is_of_the_handshake || n->shifted) return 0;
+  if (W.healed || W.quiet) return 0;
+  x = splitmix(&W.shift_random);
+  if (x % 8 || !shift_reply(r, (enum shift)(1 + (x >> 8) % (SHIFTS - 1)), (int)(x >> 16 & 15),
+                            shift_texts[(x >> 24) % SHIFT_ELEMENTS],
+                            command == (W.cfg.quarantine_ms ? C_INFO : C_PROOF)))
+    return 0;
+  s->excuse = s->troubled_at = W.now;
+  T->fault[F_SHIFTED]++;
+  return 1;
+}
+
 static inline void server_run(struct conn *n, int argc, const struct arg *argv) {
   struct server *s = &W.server[n->server];
   static char out[STORE_REPLY];
@@ -155,12 +175,13 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   if (server_lies(s, n, command, argc, argv)) return;
   store_run(&s->store, &n->session, argc, argv, &r, &e);
   note_refusal(n, command, &r);
+  n->shifted |= server_shifts(s, n, command, &r);
   excuse_withdrawn(s, n, command, argv, &r);
   check_effect(s, n, &e);
   server_chatter(n);
   if (r.size) server_reply(n, &r);
   server_follow(n, &e);
-  wake_noted(s, n, command, &r, &e);
+  if (!n->shifted) wake_noted(s, n, command, &r, &e);
 }
 
 /* Runs one request; 0 = there is none. */

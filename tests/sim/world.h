@@ -13,6 +13,7 @@
 #include "faults.h"
 #include "lib.h"
 #include "../store.h"
+#include "../shifts.h"
 
 enum {
   MAX_SERVERS = REDLOCK_MAX_SERVERS,
@@ -83,7 +84,7 @@ struct conn {
   int excused;           /* the world broke it: what it left behind is no one's fault */
   int backlogged;        /* the last send was not taken whole */
   ns closed_at;          /* by the client; 0 = not yet */
-  int refused;           /* its handshake was */
+  int refused, shifted;  /* its handshake was */
   ns ready_at;           /* when its handshake was answered */
   int fd;
   int attempts;
@@ -251,6 +252,7 @@ struct event {
   X(unsigned, no_hello) X(unsigned, no_tracking) /* servers that wake no one */                   \
   X(unsigned, no_natives) /* servers where the user may not run them, from then on: */            \
   X(ns, no_natives_from)                                                                          \
+  X(unsigned, shifts) /* servers whose handshakes have too little or too much: shifts.h */        \
   X(int, db) X(int, small) X(int, light)                                                          \
   X(uint32_t, server_timeout_ms) X(uint32_t, retry_min_ms) X(uint32_t, retry_max_ms)              \
   X(uint32_t, max_attempts) X(uint32_t, drift_ppm) X(uint32_t, max_hold_ms)                       \
@@ -332,6 +334,7 @@ static struct world {
   struct conn conn[MAX_CONNS];       /* as far as `conns`, a high-water mark */
   struct event heap[MAX_EVENTS];
   /* What a run begins without. */
+  uint64_t shift_random; /* of R8's worlds */
   big seed;
   struct rng rng;
   ns now;

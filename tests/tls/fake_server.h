@@ -62,11 +62,11 @@ static inline int toy_answer(SSL *ssl, const char *asked, int size) {
   int at, used = 0;
   for (at = 0; at + 11 < size; at++) {
     if (memcmp(asked + at, "$3\r\nSET\r\n", 9) == 0) used += sprintf(reply + used, "+OK\r\n");
-    if (memcmp(asked + at, "$4\r\nEVAL\r\n", 10) == 0) used += sprintf(reply + used, ":1\r\n");
+    if (memcmp(asked + at, "$4\r\nEVAL\r\n", 10) == 0)
+      used += sprintf(reply + used, "%s",
+                      memcmp(asked + at + 15, "return{ok=", 10) ? ":1\r\n" : "+redlock\r\n");
     if (memcmp(asked + at, "$5\r\nHELLO\r\n", 11) == 0 ||
-        memcmp(asked + at, "$6\r\nCLIENT\r\n", 12) == 0 ||
-        memcmp(asked + at, "$5\r\nDELEX\r\n", 11) == 0 ||
-        memcmp(asked + at, "$7\r\nDELIFEQ\r\n", 13) == 0)
+        memcmp(asked + at, "$6\r\nCLIENT\r\n", 12) == 0)
       used += sprintf(reply + used, "-ERR unknown command\r\n");
   }
   return used ? SSL_write(ssl, reply, used) : 1;

@@ -82,7 +82,7 @@ static inline const char *wire_answer(const unsigned char *command, size_t size)
     wire.set_at_ms = wire.now_ms;
     return wire.set;
   }
-  if (wire_is(command, size, WIRE_INFO)) return "*2\r\n$4\r\n1234\r\n:9999\r\n";
+  if (wire_is(command, size, WIRE_INFO)) return "*2\r\n:9999\r\n$4\r\n1234\r\n";
   if (wire_is(command, size, WIRE_PROOF)) return "+redlock\r\n";
   if (wire_is(command, size, "$4\r\nEVAL\r\n")) return wire.eval;
   if (wire_is(command, size, "$5\r\nHELLO\r\n")) return wire.hello;
