@@ -88,5 +88,5 @@ include tests/redis/soak.mk tests/sim/sim.mk tests/bench/bench.mk examples/examp
         tests/portability/portability.mk tests/mutants/mutants.mk \
         tests/coverage/coverage.mk tests/fuzz/fuzz.mk examples/fencing/fencing.mk \
         tests/chaos/chaos.mk tests/model/model.mk tests/prove/prove.mk tests/tls/tls.mk \
-        tests/command/tried.mk tests/explore/explore.mk tests/induct/induct.mk
+        tests/command/tried.mk tests/explore/explore.mk tests/fleet/fleet.mk tests/induct/induct.mk
 test-programs: $(SIM_TESTS) $(FUZZ_TESTS) explorers

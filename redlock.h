@@ -118,6 +118,8 @@
      (the name) has 3 addresses             it is several servers: list each by an address or a
                                             name of its own; one IPv4 and one IPv6 address are one
      no answer within server_timeout_ms     is it frozen, overloaded, or too far away for that time?
+                                            If it is well, a firewall or NAT between has forgotten
+                                            the connection: in 6 s there is a new one (R13)
      not an answer of Redis                 check host and port; does this port want TLS?
      the same server as another entry       correct the list
      clock is off                           set its clock: tokens need it (R25)
@@ -663,7 +665,7 @@ typedef struct rl_parser {
 
 /* private: one server and its connection. The states, and who leads there:
 
-     CLOSED, until at.reconnect_ms     rl_disconnect, on any failure
+     CLOSED, until reconnect_ms     rl_disconnect, on any failure
      CONNECTING, no byte sent          rl_connect
      HANDSHAKE                         rl_send_bytes, with the first byte
      HANDSHAKE_SENT                    rl_send_handshake, with the last byte
@@ -706,6 +708,7 @@ typedef struct rl_server {
   uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
   uint8_t error_is_theirs, address_index, tracking;
   uint8_t release_form, wants_scripts;
+  uint16_t patience_ms;     /* stalled: how long it may be silent until it is disconnected */
   rl_parser parser;
   uint32_t sent_bytes;      /* of the handshake, until READY; then of the command at send_next */
   const char *entry;        /* its entry in the caller's list */
@@ -717,10 +720,7 @@ typedef struct rl_server {
   uint32_t timed_reply;     /* replies to come, up to and including the timed one */
   uint32_t run_id;          /* hash of its run_id; 0 = not known */
   intptr_t fd;              /* -1 = closed */
-  union {
-    int64_t reconnect_ms;   /* CLOSED: not to be connected before */
-    int64_t give_up_ms;     /* else: when it is disconnected, if it is stalled then */
-  } at;
+  int64_t reconnect_ms;     /* CLOSED: not to be connected before */
   int64_t timed_since_ms;   /* when its wait began; none outstanding: when last heard from */
   int64_t votes_from_ms;    /* it votes on what begins then or later (R24); 0 = not known yet */
 #ifndef REDLOCK_NO_FENCING
@@ -796,7 +796,9 @@ struct redlock {
    R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
    R12 Replies of a lost connection are void. What is decided is not sent, but for releases. A SET
        is never sent twice to one life of a server, which ends with its restart; but see R29.
-   R13 A stalled server gets releases only, and nobody waits for it.
+   R13 A server whose reply is overdue is stalled: it gets releases only, and nobody waits for it.
+       When a connection that has taken bytes has been silent for 5 to 6 s, it is given up, whatever
+       it carried. The releases of its SETs go first on the next one.
    R14 Reconnects back off at random. No SIGPIPE; close on exec; never descriptor 0, 1 or 2.
    R15 Each server's last error is kept.
    R16 A minority changes neither the outcome nor, noticeably, the time, whatever it says.
@@ -1168,6 +1170,9 @@ enum {
                                    server_timeout_ms if there is a second address, while
                                    something needs the connection; else it has no timer */
   RL_TWIN_MS = 10000,           /* a server that is listed twice stays away for so long (R5) */
+  RL_SILENCE_MS = 5000,         /* a connection that has taken bytes is given up after so long a */
+  RL_SILENCE_SPREAD_MS = 1000,  /* silence, and up to this more: longer than most freezes and storms
+                                   of reconnects, and short for one that a NAT has forgotten */
   RL_CLOSE_TIMEOUT_MS = 50,     /* redlock_close waits at most this long for replies */
   RL_KEEPALIVE_S = 60,          /* a quiet connection is probed, so that no NAT drops it */
   RL_UPTIME_SLACK_MS = 2000     /* uptime_in_seconds, and the start it counts from, are cut */
@@ -2137,7 +2142,7 @@ static void rl_update_open_rounds(redlock *rl, const rl_server *s, redlock_vote 
 typedef enum rl_reach { RL_REACH_AWAY, RL_REACH_COMING, RL_REACH_HERE, RL_REACH_STALLED } rl_reach;
 
 static rl_reach rl_reach_of(const redlock *rl, const rl_server *s) {
-  if (s->state == RL_STATE_CLOSED && rl->now_ms < s->at.reconnect_ms) return RL_REACH_AWAY;
+  if (s->state == RL_STATE_CLOSED && rl->now_ms < s->reconnect_ms) return RL_REACH_AWAY;
   if (s->state < RL_STATE_HANDSHAKE) return RL_REACH_COMING;
   return s->stalled ? RL_REACH_STALLED : RL_REACH_HERE;
 }
@@ -2201,7 +2206,7 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   s->stalled = s->send_blocked = s->handshake_replies = s->tracking = 0;
   s->release_form = RL_RELEASE_SCRIPT;
   s->outstanding = s->stale_replies = s->timed_reply = 0;
-  s->at.reconnect_ms = rl->now_ms + delay;
+  s->reconnect_ms = rl->now_ms + delay;
   s->reply_next = s->send_next = rl->ring_head;
   s->sent_bytes = 0;
   rl->work_pending = 1; /* the first failure is retried at once, others by timer */
@@ -2384,18 +2389,9 @@ static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
   return 1;
 }
 
-/* The server may hold our value for ttl_ms from now on: maybe_set says so, and the connection is
-   kept that long, for the roll-back (R13). */
-static void rl_on_set_sent(rl_server *s, const rl_command *c, int64_t now_ms) {
-  int64_t end_ms = now_ms + c->longest_ttl_ms;
-  c->lock->maybe_set |= s->bit;
-  if (s->at.give_up_ms < end_ms) s->at.give_up_ms = end_ms;
-}
-
 /* Accounts for bytes that were sent. From its first byte on, a command is not sent to this server
    again (R12), except a release whose connection is lost: see rl_disconnect. */
 static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
-  int64_t now_ms = -1;
   while (sent > 0) {
     rl_command *c = rl_command_at(rl, s->send_next);
     size_t left = c->wire_size - s->sent_bytes, step = rl_min(sent, left);
@@ -2404,10 +2400,7 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
       rl_mask_remove(&c->unsent_to, s->bit);
       c->awaited_from |= s->bit;
       rl_expect_replies(rl, s, 1);
-      if (c->sets_at & s->bit) {
-        if (now_ms < 0) now_ms = rl_read_clock_forward(rl);
-        rl_on_set_sent(s, c, now_ms);
-      }
+      if (c->sets_at & s->bit) c->lock->maybe_set |= s->bit;
     }
     sent -= step;
     s->sent_bytes = (uint32_t)(step < left ? s->sent_bytes + step : 0);
@@ -2453,7 +2446,6 @@ RL_NOINLINE static int rl_connect(redlock *rl, rl_server *s) {
   rl_restart_reply_timer(rl, s);
   s->fd = rl->io->open(rl->io_ctx, s->index, host, port);
   s->state = s->fd < 0 ? RL_STATE_CLOSED : RL_STATE_CONNECTING;
-  s->at.give_up_ms = rl->now_ms + (rl_has_second_address(s) ? 0 : RL_CONNECT_TIMEOUT_MS);
   return s->fd >= 0 && !(rl_uses_tls(s) && tls->open(tls->ctx, s->index, s->fd, host));
 }
 
@@ -2468,9 +2460,8 @@ static int64_t rl_server_timer_ms(const redlock *rl, const rl_server *s) {
   if (s->state < RL_STATE_HANDSHAKE ? !rl_needs_connection(rl, s)
                                     : s->outstanding == 0 && !s->send_blocked)
     return INT64_MAX;
-  if (s->state == RL_STATE_CLOSED) return s->at.reconnect_ms;
-  if (s->stalled) return s->at.give_up_ms;
-  return s->timed_since_ms + rl->options.server_timeout_ms + 1;
+  if (s->state == RL_STATE_CLOSED) return s->reconnect_ms;
+  return s->timed_since_ms + (s->stalled ? s->patience_ms : rl->options.server_timeout_ms) + 1;
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
@@ -2650,7 +2641,7 @@ static void rl_note_key(redlock *rl, const rl_server *s, rl_command *c, redlock_
    later, since only a person can mend that, so its error stays. */
 static void rl_shun_twin(redlock *rl, rl_server *s) {
   rl_fail_handshake(rl, s, rl_error_same_server);
-  s->at.reconnect_ms = rl->now_ms + RL_TWIN_MS;
+  s->reconnect_ms = rl->now_ms + RL_TWIN_MS;
 }
 
 /* R4, R24: handles the reply to a command. If its round has ended it is no vote, though it may say
@@ -2742,6 +2733,7 @@ RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
     got = rl_uses_tls(s) ? (tls->recv)(tls->ctx, s->index, data, sizeof data)
                          : (rl->io->recv)(rl->io_ctx, s->index, data, sizeof data);
     if ((unsigned)got > RL_RECEIVE_BYTES) rl_disconnect(rl, s, rl_error_lost);
+    else if (got && s->stalled) s->timed_since_ms = rl->now_ms; /* R13: a sign of life */
     for (k = 0; k < got && s->state != RL_STATE_CLOSED; k++) rl_on_byte(rl, s, data[k]);
     if (s->state == RL_STATE_CLOSED || got < RL_RECEIVE_BYTES) return;
   }
@@ -2763,7 +2755,7 @@ static void rl_prepare(redlock *rl, rl_server *s) {
   if (s->state != RL_STATE_CLOSED && s->outstanding == 0 &&
       rl->now_ms - s->timed_since_ms > rl->options.server_timeout_ms)
     rl_receive(rl, s);
-  if (s->state == RL_STATE_CLOSED && rl->now_ms >= s->at.reconnect_ms && !rl_connect(rl, s))
+  if (s->state == RL_STATE_CLOSED && rl->now_ms >= s->reconnect_ms && !rl_connect(rl, s))
     rl_disconnect(rl, s, rl_error_lost);
   if (s->state == RL_STATE_CONNECTING || s->state == RL_STATE_HANDSHAKE) rl_send_handshake(rl, s);
 }
@@ -2791,16 +2783,32 @@ static void rl_flush(redlock *rl) {
 
 /* ---- Servers: timers ------------------------------------------------------------------------- */
 
+/* R13: how long a stalled server may be silent, from when its wait began, before its connection is
+   given up. A server that says nothing is frozen, or has more to do than it can, or the network
+   between has forgotten the connection. If it is frozen, the SETs in its socket run at the thaw, and
+   what is given up leaves them there; if it is too busy, a new connection costs it the handshake
+   again, and the old one's work is still to do; but what is forgotten never comes back. So it is
+   one time, whatever was sent: longer than servers are usually busy, and no longer than a lock can
+   wait. Random, so that not all clients come back at once. A connect has its own, at most; over TLS
+   it may have taken bytes: the layer's. */
+static uint16_t rl_draw_patience(redlock *rl, const rl_server *s) {
+  int64_t random;
+  if (s->state == RL_STATE_CONNECTING && rl_has_second_address(s)) return 0;
+  if (s->state == RL_STATE_CONNECTING && !rl_uses_tls(s)) return RL_CONNECT_TIMEOUT_MS;
+  random = rl_random(rl, RL_SILENCE_SPREAD_MS);
+  return (uint16_t)(RL_SILENCE_MS + (random < 0 ? 0 : random));
+}
+
 /* R13: a reply is overdue: server_timeout_ms after the timed command was sent or, if the server has
    replied since, after that reply. From now on it gets only releases, and no round waits for it:
    open ones get its TIMEOUT, later ones begin with it. If it has not connected yet, its commands
-   wait for that. If its last outstanding reply comes, it is back (rl_reply_arrived). If not, it is
-   disconnected once each SET that it was sent is one ttl old (at.give_up_ms), and tried anew as R14
-   says. A connect that hangs while nothing needs it has no timer; when a round needs it, that is
-   overdue, and runs out at once. */
+   wait for that. If its last outstanding reply comes, it is back (rl_reply_arrived). If it stays
+   silent, it is disconnected, and tried anew as R14 says. A connect that hangs while nothing needs
+   it has no timer; when a round needs it, that is overdue, and runs out at once. */
 static void rl_mark_stalled(redlock *rl, rl_server *s) {
   uint32_t place;
   s->stalled = 1;
+  s->patience_ms = rl_draw_patience(rl, s);
   rl_set_connection_error(rl, s, rl_error_timeout);
   if (rl_reach_of(rl, s) == RL_REACH_COMING) {
     rl_update_open_rounds(rl, s, REDLOCK_VOTE_UNREACHABLE);
@@ -2815,8 +2823,8 @@ static void rl_mark_stalled(redlock *rl, rl_server *s) {
 
 static void rl_on_server_timer(redlock *rl, rl_server *s) {
   if (s->state == RL_STATE_CLOSED || rl->now_ms < rl_server_timer_ms(rl, s)) return;
-  rl_mark_stalled(rl, s);
-  if (rl->now_ms >= s->at.give_up_ms) rl_disconnect(rl, s, rl_error_timeout);
+  if (!s->stalled) rl_mark_stalled(rl, s);
+  if (rl->now_ms >= rl_server_timer_ms(rl, s)) rl_disconnect(rl, s, rl_error_timeout);
 }
 
 /* ---- Room in the ring (R11) ------------------------------------------------------------------ */
@@ -2933,7 +2941,8 @@ static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
      - if the ring needs the release's slot while the server has no connection (rl_pins_oldest), or
        is frozen and its socket is full (rl_retire_oldest);
      - if a server restarts with its keys and freezes before the next extension (rl_without_key);
-     - if a frozen server runs, at its thaw, a SET whose connection was given up (R13);
+     - if a frozen server runs, at its thaw, a SET whose connection was given up (R13), and the
+       release does not follow it by a later connection, in time;
      - if the right to the server's own form is withdrawn, and a release is refused that was retired
        meanwhile. The later ones are scripts (rl_retry_refused_form).
    An extension that failed leaves a longer ttl where a server said yes. The counter NAME:fence
@@ -3380,6 +3389,13 @@ static rl_mask rl_without_key(redlock *rl, redlock_lock *lock) {
   return (rl_mask)~lock->maybe_set;
 }
 
+/* A round that was decided as it began leaves no command: who waits for silent servers must not use
+   up the ring, where the releases stand that their next connections will carry (R13). */
+static void rl_take_back(redlock *rl, const rl_command *c) {
+  int is_last = c == rl_command_at(rl, rl->ring_tail - 1);
+  if (is_last && !c->lock && !c->unsent_to) rl->ring_tail--;
+}
+
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
   rl_command *c;
   const rl_server *s;
@@ -3396,6 +3412,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   lock->maybe_free = 0;
   rl_set_timer(rl, lock, RL_PHASE_VOTING, rl_round_due_ms(rl, lock));
   rl_evaluate_round(rl, lock);
+  rl_take_back(rl, c);
 }
 
 /* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). */

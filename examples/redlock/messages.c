@@ -206,7 +206,8 @@ const char *in_words(const char *error) {
     {"no descriptor", "no connection: too many open files: raise the limit (ulimit -n)"},
     {"it hangs up", "it hangs up without a word: does this port want TLS? Is it perhaps a proxy? "
                     "Else see its log"},
-    {"no answer within", "no answer in time: is it frozen, overloaded, too far away?"},
+    {"no answer within", "no answer in time: is it frozen, overloaded, too far away? Or a firewall "
+                         "has forgotten the connection: 6 s later there is a new one"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
                                "want TLS?"},
     {"not a master", "it is no plain master (a replica, a sentinel, part of a cluster): list plain "

@@ -135,8 +135,8 @@ static void check_pending(int c, int l) {
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* R13: which replies are overdue; and a connection on which one is, is replaced once its youngest
-   SET is one ttl old. */
+/* R13: which replies are overdue; and a connection on which one is, is replaced after 5 s (the
+   random part is the least). */
 static void check_overdue(int c) {
   int e;
   for (e = 0; e < cfg.servers; e++) {
@@ -144,7 +144,7 @@ static void check_overdue(int c) {
     int64_t due = k->owed_since + TIMEOUT + W.side[c].behind, end;
     if (!is_owed(k) || k->slow || W.now <= due) continue;
     k->overdue = 1;
-    end = later(due + 1, later(k->keep_until, k->opened_at + RL_CONNECT_TIMEOUT_MS));
+    end = later(due, k->owed_since + LEAST_SILENCE) + 1;
     if (k->cut && !k->noted) continue; /* of what, is not known yet: it may be a SET */
     if (W.now > end + W.side[c].behind) fail("R13: a connection that stands still is not given up");
   }

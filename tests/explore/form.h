@@ -255,8 +255,9 @@ static void put_server_of(int c, const rl_server *s, uint32_t head) {
     put8(run_known(s, s->run_id));
     put_time(s->votes_from_ms, now, 200);
   }
-  put_time(s->at.give_up_ms, now, 0);
-  put_time(s->timed_since_ms, now, TIMEOUT + 2);
+  if (s->state == RL_STATE_CLOSED) put_time(s->reconnect_ms, now, 0);
+  if (s->stalled) put16((int)s->patience_ms);
+  put_time(s->timed_since_ms, now, s->stalled ? LEAST_SILENCE + 2 : TIMEOUT + 2);
   put64(s->clock_offset_us);
   put_parser(&s->parser);
 }
@@ -318,10 +319,8 @@ static void put_connection(int c, int e) {
   put8(k->resp3 | k->tracks << 1 | k->noloop << 2 | k->reads << 3);
   put16((int)word[k->cut].size | k->noted << 15 |
         (k->cut && k->was_overdue) << 14);
-  put_time(k->keep_until, W.now, 0);
-  if (k->open) put_time(k->opened_at, W.now, RL_CONNECT_TIMEOUT_MS + 1);
-  if (is_owed(k))
-    put_time(k->owed_since, W.now, TIMEOUT + W.side[c].behind + 2);
+  put8(k->carries);
+  if (is_owed(k)) put_time(k->owed_since, W.now, LEAST_SILENCE + W.side[c].behind + 2);
   put_replies(k);
   put_queue(&k->in);
   for (z = 0; z < LOST; z++) put_queue(&W.side[c].lost[e][z]);

@@ -72,7 +72,7 @@ static void note_sent(int c, int entry, const struct command *m) {
     fail("R12: a SET is sent again to one life of a server that has not said ours is not there");
   if (*fate & RELEASE_SENT) fail("R7: a SET is sent behind its own roll-back");
   *fate = (uint8_t)((*fate | SENT) & ~RAN);
-  if (k->keep_until < W.now + m->ttl) k->keep_until = W.now + m->ttl;
+  k->carries = 1;
 }
 
 /* The commands in some bytes, and where each ends. The last may not be whole. */
@@ -265,7 +265,6 @@ static intptr_t hook_open(void *ctx, int entry, const char *host, const char *po
   memset(k, 0, sizeof *k);
   k->open = 1;
   k->slow = how == 2;
-  k->opened_at = W.now;
   k->greets = 1;
   return 100 + entry;
 }
@@ -295,9 +294,10 @@ static void hook_close(void *ctx, int entry) {
   if (idle) fail("R27: an idle step closes");
   if (!k->open) fail("a connection is closed twice");
   SAY("      c%d s%d: closes\n", c, entry);
-  if (!k->broken && !k->blocked && !k->slow && W.now < k->keep_until && !W.side[c].closed &&
-      server_of(entry) != cfg.liar) /* R8: what is not its reply ends it */
-    fail("R13: a connection is given up before its youngest SET is one ttl old");
+  if (k->carries && !k->broken && !k->blocked && !k->slow && !W.side[c].closed &&
+      server_of(entry) != cfg.liar && /* R8: what is not its reply ends it */
+      (!is_owed(k) || W.now < k->owed_since + LEAST_SILENCE))
+    fail("R13: a connection is given up that was not silent for 5 s");
   if (!W.side[c].closed || k->cut || k->held || k->slow) note_lost(c, entry, LOST_ON);
   note_lost(c, entry, CLOSED_ON);
   leave_to_server(c, entry);

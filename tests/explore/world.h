@@ -80,17 +80,17 @@ struct connection {
   uint8_t overdue;         /* a reply was, when its client had last done all that was due (R13) */
   uint8_t noted;           /* of a command whose beginning was sent it is known what it is ... */
   uint8_t was_overdue;     /* ... and whether a reply was overdue then */
+  uint8_t carries;         /* a SET was sent on it (R13) */
   uint16_t cut;            /* the word that is that beginning; 0 = none */
   uint16_t out_size;
   uint8_t replies;         /* in `out`; the rest are pushes */
-  int64_t keep_until;      /* R13: when the youngest SET on it is one ttl old */
   int64_t owed_since;      /* since when the client has waited for a reply */
-  int64_t opened_at;
   struct queue in;
   char out[OUT];
 };
 
 enum { ENDED = 1, RESET = 2 };
+enum { LEAST_SILENCE = 5000 }; /* ms, of a connection before it is given up (R13) */
 
 struct server {
   uint8_t down;

@@ -79,6 +79,7 @@ struct fake_command {
 struct fake_connection {
   int server, client, number;
   int held;          /* the client has not closed it */
+  int swallowed;     /* what is sent either way is lost, without a word */
   int64_t usable_at; /* when the connect is through */
   int64_t broken_at;
   enum fake_end end;

@@ -105,6 +105,7 @@ static inline int fake_send(void *ctx, int server, const void *data, size_t size
   if (fake_is_broken(f, c)) f->idle_waits = 0;
   if (fake_is_broken(f, c)) return c->end == FAKE_RST ? -1 : (int)size;
   if (size == 0) fake_misuse(f, "sends nothing", server);
+  if (c->swallowed) return f->idle_waits = 0, (int)size;
   size = fake_least(size, fake_send_room(f, c));
   fake_stream_add(&c->in, data, size, f->now_ms + f->server[server].request_ms);
   c->took += size;

@@ -69,6 +69,18 @@ static inline void fake_thaw(struct fake *f, int server) {
   fake_run(f);
 }
 
+/* A firewall forgets all connections that stand to the server; new ones work. */
+static inline void fake_swallow(struct fake *f, int server) {
+  size_t i;
+  fake_run(f);
+  for (i = 0; i < f->connections; i++) {
+    struct fake_connection *c = &f->connection[i];
+    if (c->server != server) continue;
+    c->swallowed = 1;
+    c->out.next = c->out.end;
+  }
+}
+
 /* Ends every connection of a server; what it has not run yet is lost with an RST. */
 static inline void fake_reset(struct fake *f, int server, enum fake_end end) {
   size_t i;

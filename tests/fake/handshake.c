@@ -173,9 +173,20 @@ TEST(a_silent_handshake_is_given_up) { /* R13 R14 R27 */
   freeze(2, 2);
   ready();
   take_and_release("r", 100);
-  run_for(5000);
+  run_for(7000);
   CHECK_EQ(redlock_fds(&rl, want, 3), 2);
   CHECK_EQ(redlock_timeout_ms(&rl), -1);
+}
+
+/* When many connect at once, their handshakes take a server long: each was paid for. */
+TEST(a_late_answer_costs_no_connection) { /* R13 R14 */
+  int i;
+  prepare_urls(3, ":secret@", "");
+  ask_password("secret");
+  SET_SERVERS(0, 2, thaw_at, now() + 4999);
+  ready();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 10000), REDLOCK_OK);
+  for (i = 0; i < 3; i++) CHECK_EQ(fake.server[i].connections, 1);
 }
 
 /* Garbage that looks like its answer comes before all of the handshake has left. */

@@ -147,22 +147,116 @@ TEST(a_stalled_servers_answer_is_heard_before_a_round) { /* R13 R16 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
 }
 
-TEST(a_stalled_connection_is_kept_for_one_ttl) { /* R13 */
-  int64_t sent;
-  stall(4, 4, 5000);
-  sent = now() - SERVER_TIMEOUT - 4;
-  while (now() < sent + 4900) {
-    CHECK_EQ(fake.server[4].connections, 1);
-    use(1);
-    run_for(50);
+/* Of silence, from when the client began to wait. */
+enum { LEAST_SILENCE = 5000, MOST_SILENCE = 6000 };
+
+/* Whatever it carried: no ttl and no age of the connection makes that longer or shorter. */
+TEST(a_silent_connection_is_given_up_after_5_to_6_s) { /* R13 */
+  static const uint32_t ttl[] = {1000, 5000, 60000, 3600000};
+  int64_t least = INT64_MAX, most = 0, began;
+  int i;
+  for (i = 0; i < 40; i++) {
+    world(5);
+    fake.seed += (uint64_t)i;
+    run_for(i % 3 * 10000);
+    freeze(4, 4);
+    began = now();
+    take_and_release("first", ttl[i % 4]);
+    while (fake.server[4].connections == 1 && now() < began + 2 * MOST_SILENCE) {
+      use(1);
+      run_for(10);
+    }
+    if (now() - began < least) least = now() - began;
+    if (now() - began > most) most = now() - began;
+    end();
   }
-  while (now() < sent + 8000) {
-    use(1);
-    run_for(50);
+  CHECK(least >= LEAST_SILENCE && most <= MOST_SILENCE + 20);
+  CHECK(most - least > (MOST_SILENCE - LEAST_SILENCE) / 2); /* at random: not all at once */
+}
+
+/* It gives a sign of life now and then: an answer to one of many that are owed. */
+TEST(an_answer_to_any_begins_the_silence_anew) { /* R13 */
+  int i;
+  world(5);
+  for (i = 1; i <= 4; i++) CHECK_EQ(take_sending_for(i * 4000, numbered(i)), REDLOCK_OK);
+  run_for(17000);
+  CHECK_EQ(fake_open_count(&fake), 5);
+}
+
+/* What comes late on a connection that stood for long is heard: it was paid for (R14). */
+TEST(a_late_answer_to_an_extension_costs_no_connection) { /* R13 R14 */
+  int i;
+  world(5);
+  run_for(10000);
+  hold("r", 60000);
+  run_for(10000);
+  SET_SERVERS(0, 4, thaw_at, now() + LEAST_SILENCE - 1);
+  CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_NO_QUORUM);
+  run_for(LEAST_SILENCE);
+  CHECK_EQ(redlock_extend(&rl, &lock, 60000), REDLOCK_OK);
+  for (i = 0; i < 5; i++) CHECK_EQ(fake.server[i].connections, 1);
+}
+
+/* ---- A firewall forgets connections ---------------------------------------------------------- */
+
+static void swallow(int first, int last) {
+  for (; first <= last; first++) fake_swallow(&fake, first);
+}
+
+/* Whatever the ttl is. */
+TEST(connections_that_were_forgotten_cost_6_s) { /* R13 */
+  static const uint32_t ttl[] = {1000, 60000, 3600000};
+  int i, waits;
+  for (i = 0; i < 6; i++) {
+    int64_t began;
+    world(3);
+    take_and_release("r", ttl[i / 2]);
+    swallow(0, 2);
+    began = now();
+    waits = i % 2 ? 20000 : 0;
+    while (redlock_acquire(&rl, &lock, "r", ttl[i / 2], (uint32_t)waits) != REDLOCK_OK &&
+           now() < began + 60000)
+      fake_sleep(&fake, 500);
+    CHECK(now() - began <= MOST_SILENCE + 1000);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    end_without_a_key();
   }
-  CHECK(fake.server[4].connections >= 2);
-  fake_thaw(&fake, 4);
-  run_for(5);
+}
+
+/* Forgotten before its first extension, or long after. */
+TEST(a_kept_lock_outlives_forgotten_connections) { /* R13 */
+  int i, all;
+  for (i = 0; i < 24; i++) {
+    all = i % 2;
+    world_with_lock(3, i % 4 < 2 ? 15000 : 60000);
+    CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+    run_for(i / 2 * 3000);
+    swallow(0, all ? 2 : 0);
+    run_for(60000);
+    CHECK_EQ(handed_count, 0);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(10000);
+    end_without_a_key();
+  }
+}
+
+/* The SETs are there, and their releases were swallowed: they go first on the next connection. */
+TEST(a_release_that_was_swallowed_goes_first) { /* R13 R7 R12 */
+  int i;
+  world_with_lock(3, 60000);
+  run_for(100);
+  swallow(0, 2);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
+  forget_log();
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 20000), REDLOCK_OK);
+  run_for(MOST_SILENCE);
+  for (i = 0; i < 3; i++) {
+    const struct fake_command *release = fake_nth(&fake, i, FAKE_RELEASE, 0);
+    if (!CHECK(release)) break;
+    CHECK_EQ(release->connection, 2);
+    CHECK(!sets(i) || release < fake_nth(&fake, i, FAKE_SET, 0));
+  }
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   end_without_a_key();
 }
 

@@ -88,7 +88,6 @@ void a_server_is_never_taken_for_older(void) {
 void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   static redlock rl;
   rl_server *s = rl.server;
-  redlock_lock lock;
   rl_command c;
   int64_t due;
   read_clock(&rl);
@@ -96,7 +95,8 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   s->stalled = any(u8);
   s->send_blocked = any(u8);
   s->outstanding = any(u32);
-  s->at.give_up_ms = earlier(&rl) + any(u32);
+  s->reconnect_ms = earlier(&rl) + any(u32);
+  s->patience_ms = any(u16);
   s->timed_since_ms = earlier(&rl);
   s->bit = c.unsent_to = 1;
   c.t1_ms = earlier(&rl);
@@ -105,9 +105,6 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   c.lock = NULL; /* it is a release */
   if (rl_must_send(&rl, s, &c))
     prove(s->state == RL_STATE_READY || rl.now_ms - c.t1_ms < c.longest_ttl_ms);
-  c.lock = &lock;
-  rl_on_set_sent(s, &c, rl_read_clock_forward(&rl));
-  prove(s->at.give_up_ms >= c.t1_ms + c.longest_ttl_ms);
   due = rl_server_timer_ms(&rl, s);
   prove(due >= 0);
   reaches(due == INT64_MAX);

@@ -186,10 +186,5 @@ void a_value_is_sent_where_it_is_not(void) { /* R29 R12 */
   prove(!(to & lock.is.hold.answered_by & s->bit));
   prove((lock.maybe_set & s->bit) == (restarted ? 0 : maybe & s->bit));
   prove(!(lock.is.hold.answered_by & ~answered));
-  any_command(0);
-  given(command.kind == RL_TASK_EXTEND);
-  command.sets_at = to;
-  rl_on_set_sent(s, &command, 0);
-  prove(lock.maybe_set & s->bit);
   reaches((to & s->bit) && (maybe & s->bit));
 }

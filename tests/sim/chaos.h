@@ -199,12 +199,12 @@ static ns quiet_time(void) {
 }
 
 /* Invariant 4: within the longest ttl, the quarantine, backoff and a few retries. The longest ttl
- * counts twice: a frozen SET may have run just now, and a flow that was dropped in silence is given
- * up only when its youngest SET is one ttl old. A delayed restart counts once more. */
+ * counts twice, since a frozen SET may have run just now; a flow that was dropped in silence is
+ * given up after 6 s (R13). A delayed restart counts once more. */
 static ns probe_bound(void) {
   ns ttl = (ns)W.cfg.ttl_max_ms, more = (ns)W.cfg.quarantine_ms;
   ns retry = (ns)W.cfg.retry_max_ms + W.cfg.server_timeout_ms;
-  ns bound = (4 * ttl + (more ? more + 3000 : 0) + 12 * retry + 8000) * MS;
+  ns bound = (3 * ttl + (more ? more + 3000 : 0) + 12 * retry + 14000) * MS;
   return bound + bound / 1000000 * W.cfg.rho_ppm * 2;
 }
 

@@ -234,11 +234,8 @@ static inline void grant_ends(struct slot *s) {
 
 static inline int has_alias(void) { return !is_voter(W.cfg.servers - 1); }
 
-/* R13: a connection may be replaced when its youngest SET is one ttl old. */
-static inline int is_old(const struct value *v, int server, ns when) {
-  int64_t ttl_ms = v->ttl_ms[server];
-  return v->drawn + (ttl_ms - ttl_ms / 5) * MS <= when;
-}
+/* R13: a connection may be given up after 5 s of silence, on a clock that may be fast. */
+static const ns LEAST_SILENCE = 4 * SEC;
 
 static inline void check_set(struct server *s, struct conn *n, struct effect *e) {
   int server = n->server, resource = resource_of(e->name, e->name_size);
@@ -260,13 +257,12 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   if (v->state == V_OVER && v->over < W.now && v->sent == 0)
     violation("R3: value %ld was used and given up before", index);
   v->resource = resource;
-  v->ttl_ms[server] = e->ttl_ms; /* a longer one elsewhere keeps no connection here (R29) */
   v->sent |= UINT32_C(1) << server;
   v->set_life[server] = e->kind == EFFECT_SET ? (int64_t)s->incarnation : -1;
   if (e->kind != EFFECT_SET) return;
   e->key->owner = n->id;
   e->key->refused = 0;
-  e->key->excused = n->excused || (n->closed_at && is_old(v, server, n->closed_at));
+  e->key->excused = n->excused;
   if (n->session.db != W.cfg.db || n->refused) return;
   v->yes |= UINT32_C(1) << server;
   v->young_until[server] = quarantined_until(s);
@@ -301,17 +297,15 @@ static inline void check_effect(struct server *s, struct conn *n, struct effect 
   if (e->kind == EFFECT_DELETED || e->kind == EFFECT_BLIND) check_delete(n, e);
 }
 
-/* What its SETs left behind is no one's fault. Or what is old of that, and what could not be
- * released in the form that the client knew. */
-static inline void excuse_keys(const struct conn *n, int only_some) {
+/* What its SETs left behind is no one's fault. Or what could not be released in the form that the
+ * client knew. */
+static inline void excuse_keys(const struct conn *n, int only_refused) {
   struct store *s = &W.server[n->server].store;
   int i;
   for (i = 0; i < s->keys; i++) {
     struct key *k = &s->key[i];
-    long v = value_of(k->value, k->value_size);
     if (!k->used || k->owner != n->id) continue;
-    if (!only_some || k->refused || (v >= 0 && is_old(&W.value[v], n->server, W.now)))
-      k->excused = 1;
+    if (!only_refused || k->refused) k->excused = 1;
   }
 }
 

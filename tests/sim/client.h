@@ -327,7 +327,6 @@ static void client_die(struct client *c) {
     pipe_end(n, UP, kind, one_in(2));
     n->pipe[DOWN].cut = 1;
     n->client_gone = 1;
-    n->closed_at = W.now;
     conn_tidy(n);
   }
 }

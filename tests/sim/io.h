@@ -110,6 +110,7 @@ static int io_send(void *ctx, int entry, const void *data, size_t size) {
   if (room == 0) return 0;
   note(N_SENT, c->index, n->id, (int64_t)room);
   c->happened = 1;
+  if (!n->heard_at) n->heard_at = W.now;
   pipe_write(n, UP, data, (uint32_t)room);
   if (fault(F_RST)) conn_break(n, CHUNK_RST, (int)below(2));
   hook_pause(c);
@@ -141,6 +142,7 @@ static int io_recv(void *ctx, int entry, void *data, size_t size) {
   if (got == 0) return -1;
   for (i = 0; i < got; i++) to[i] = p->bytes[(p->read + i) & (PIPE_BYTES - 1)];
   p->read += (uint32_t)got;
+  n->heard_at = W.now;
   wake_heard(c, n);
   note(N_GOT, c->index, n->id, (int64_t)got);
   server_input(n);
@@ -160,6 +162,7 @@ static void io_close(void *ctx, int entry) {
   c->conn[entry] = NULL;
   if (n->backlogged || n->pipe[DOWN].over || c->closing) excuse(n);
   if (has_alias()) excuse(n); /* a known gap: a twin's late SET is not undone */
+  if (n->heard_at && W.now - n->heard_at >= LEAST_SILENCE) excuse(n); /* given up (R13) */
   if (n->state == CONN_OPEN) {
     uint32_t all = n->pipe[UP].written;
     pipe_end(n, UP, unread ? CHUNK_RST : CHUNK_FIN, unread);
@@ -167,8 +170,7 @@ static void io_close(void *ctx, int entry) {
     n->pipe[DOWN].cut = 1;
   }
   n->client_gone = 1;
-  n->closed_at = W.now;
-  excuse_keys(n, 1); /* what is old by now it need not have released there (R13) */
+  excuse_keys(n, 1);
   conn_tidy(n);
 }
 

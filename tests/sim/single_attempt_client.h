@@ -43,7 +43,7 @@ static int is_prompt(const struct conn *n) {
 }
 
 /* Whether the client's next round must have this server's answer, once it has listened. Not so a
- * connection that is dead without a word: that costs a ttl (R13); nor one that may be in quarantine
+ * connection that is dead without a word: that costs 6 s (R13); nor one that may be in quarantine
  * still; nor one whose user loses a right, which the first refused release finds out: that costs
  * the connection, once. */
 static int is_within_reach(const struct client *c, int entry) {

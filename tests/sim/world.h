@@ -83,7 +83,7 @@ struct conn {
   int silent;            /* the flow was dropped in silence: nothing ever arrives again */
   int excused;           /* the world broke it: what it left behind is no one's fault */
   int backlogged;        /* the last send was not taken whole */
-  ns closed_at;          /* by the client; 0 = not yet */
+  ns heard_at;           /* when the client last heard something, or first sent; 0 = it never did */
   int refused, shifted;  /* its handshake was */
   ns ready_at;           /* when its handshake was answered */
   int fd;
@@ -212,7 +212,6 @@ struct value {
   int64_t set_life[MAX_SERVERS]; /* each one's incarnation when it did it last; -1 = refused it */
   uint32_t yes;        /* servers that did it and may vote */
   ns young_until[MAX_SERVERS]; /* until when such a yes does not count: it had forgotten */
-  int64_t ttl_ms[MAX_SERVERS]; /* of the last SET that each was sent */
   int adopted;         /* a lock was adopted by it (R28) */
   ns drawn, over;      /* over: since when no one wants it any more */
 };
