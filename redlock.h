@@ -1395,7 +1395,8 @@ static const char *rl_value_of(const rl_command *c) {
    the value is missing, as a plain SET (R29). */
 static int rl_form_for(const rl_command *c, const rl_server *s) {
   if (c->kind == RL_TASK_RELEASE) return s->release_form;
-  return c->kind == RL_TASK_EXTEND && (c->sets_at & s->bit) ? RL_FORM_PLAIN : c->form;
+  if (c->kind == RL_TASK_EXTEND && (c->sets_at & s->bit)) return RL_FORM_PLAIN;
+  return c->form;
 }
 
 static void rl_put_resource(rl_writer *w, const rl_command *c) {
@@ -3106,7 +3107,7 @@ static uint32_t rl_paced_in_ms(const redlock *rl, const redlock_lock *lock) {
 
 /* R9: in how many ms the next attempt is due; < 0 = no entropy. Where max_attempts counts, a waiter
    that is to be woken tries as often as one that polls; wake-ups let it try in between. */
-static int64_t rl_next_try_ms(redlock *rl, redlock_lock *lock, int rest) {
+static int64_t rl_draw_next_try(redlock *rl, redlock_lock *lock, int rest) {
   int polls = rest == RL_REST_POLL || rest == RL_REST_ERRING;
   int64_t due, paced = rl_paced_in_ms(rl, lock);
   if (!polls && !rl->options.max_attempts) return rl_draw_rest(rl, lock, rest);
@@ -3134,7 +3135,7 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   lock->maybe_free = o.free |= lock->maybe_free;
   rest = rl_next_rest(rl, lock, &o);
   lock->tracks = rest > RL_REST_ONCE;
-  due = rl_next_try_ms(rl, lock, rest);
+  due = rl_draw_next_try(rl, lock, rest);
   if (rest == RL_REST_ONCE || rest == RL_REST_TURN) rl_note_wake_up(rl, lock);
   if (due < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);

@@ -21,7 +21,7 @@
 /* NULL when the server can be deployed so, else why not. */
 static inline const char *deployed_missing(void) {
   if (servers_missing()) return servers_missing();
-  return system(DEPLOYED_CONF " >/dev/null 2>&1") ? "this server knows no users: Redis 6 and later do"
+  return system(DEPLOYED_CONF " >/dev/null 2>&1") ? "it knows no users: Redis 6 and later do"
                                                   : NULL;
 }
 

@@ -464,7 +464,8 @@ void servers_command(const struct servers *set, int count, const char *format, .
 
 int server_has_users(const struct server *s) { return *server_command(s, "ACL WHOAMI") != '-'; }
 
-/* "-ERR Error running script (call to f_..." or "-@user_script: 1: ...": none begins as it should. */
+/* "-ERR Error running script (call to f_..." or "-@user_script: 1: ...": none begins as it
+     should. */
 int server_has_old_errors(const struct server *s) {
   return strncmp(server_command(s, "EVAL \"return redis.call('nosuch')\" 0"), "-ERR Un", 7) != 0;
 }

@@ -218,7 +218,8 @@ TEST(a_ticket_outlives_a_step_that_fails) {
   CHECK_EQ(shell("sed -n '/^    T=/,/^.fi/{s/^    //;s/\\\\-/-/g;/^.fi/!p;}' "
                  "examples/redlock/redlock.1 >$work/steps && test $(wc -l <$work/steps) = 4"), 0);
   CHECK_EQ(shell("printf '#!/bin/sh\ncase $* in *--extend*) exit 121 ;; *) exec %%s \"$@\" ;; "
-                 "esac\n' \"$(realpath $redlock)\" >$work/redlock; printf '#!/bin/sh\n' >$work/make; "
+                 "esac\n' \"$(realpath $redlock)\" >$work/redlock; "
+                 "printf '#!/bin/sh\n' >$work/make; "
                  "chmod +x $work/redlock $work/make"), 0);
   CHECK_PRINTS("", 0, "PATH=$work:$PATH sh $work/steps");
   CHECK(is_released("deploy:shop"));

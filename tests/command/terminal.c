@@ -100,8 +100,8 @@ static void stop_and_continue(const char *options, const char *body, int pause_m
                               const char *typed, int expected) {
   char line[LINE];
   pid_t pid;
-  snprintf(line, sizeof line, "exec $redlock -q %s job -- sh -c 'touch $work/runs; %s' 2>$work/said",
-           options, body);
+  snprintf(line, sizeof line,
+           "exec $redlock -q %s job -- sh -c 'touch $work/runs; %s' 2>$work/said", options, body);
   pid = start_shell(line);
   if (pid < 0) SKIP("no pseudo terminal");
   CHECK(await_file("runs"));
@@ -158,7 +158,8 @@ TEST(a_pager_stops_no_guard) {
 
 /* In the background, when the shell that put it there is gone. */
 TEST(a_terminal_that_nobody_gives_is_not_asked_for_again_and_again) {
-  pid_t pid = start_shell("set -m; sh -c '$redlock -v -t 20s job -- cat /dev/tty 2>$work/said & ' & "
+  pid_t pid = start_shell("set -m; "
+                          "sh -c '$redlock -v -t 20s job -- cat /dev/tty 2>$work/said & ' & "
                           "wait; until test -e $work/end; do sleep 0.02; done");
   if (pid < 0) SKIP("no pseudo terminal");
   await_words("said", "COMMAND wants the terminal, and no shell is left to give it");

@@ -49,7 +49,8 @@ TEST(why_a_server_cannot_be_reached_is_told) {
 
 TEST(a_lock_that_never_ends_is_told) {
   static const char never[] = "3 of 3 servers have lock 'job', labelled 'plain te', which never "
-                              "ends by itself (it has no ttl): delete it by hand if nobody holds it";
+                              "ends by itself (it has no ttl): delete it by hand if nobody "
+                              "holds it";
   servers_command(&real, 3, "SET job \"plain text\"");
   CHECK_SAYS(never, 0, "$redlock --status job");
   CHECK_SAYS("\"have_lock\":3,\"left_ms\":-1,", 0, "$redlock --status --json job");

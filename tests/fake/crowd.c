@@ -142,7 +142,8 @@ static void push(int at, const unsigned char *name, size_t size) {
   }
 }
 
-/* One command after another. What it does is done in the order of arrival, its reply comes later. */
+/* One command after another. What it does is done in the order of arrival, its reply comes
+   later. */
 static void serve(struct conn *c) {
   static char text[STORE_REPLY];
   struct server *s = &server[c->server];

@@ -51,7 +51,8 @@ static void hold_with(long age_ms, size_t size) {
   int i;
   holders++;
   occupy(0, 2, "r", TTL);
-  for (i = 0; i < 3; i++) say_age(i, age_ms < 8 ? age_ms + holders % 8 : age_ms - holders % 8, size);
+  for (i = 0; i < 3; i++)
+      say_age(i, age_ms < 8 ? age_ms + holders % 8 : age_ms - holders % 8, size);
 }
 
 static void hold_with_age(long age_ms) { hold_with(age_ms, SAYING); }

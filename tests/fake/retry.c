@@ -132,8 +132,8 @@ TEST(no_attempt_starts_after_the_wait) { /* R9 */
 
 enum { SHORTEST = 100, LONGEST = 300 };
 
-/* As many tries, so far apart: with servers that tell, too, which is what a waiter tries to make use
-   of in between. */
+/* As many tries, so far apart: with servers that tell, too, which is what a waiter tries to make
+   use of in between. */
 TEST(max_attempts_and_the_delays_mean_the_same_where_servers_tell) { /* R9 R26 */
   int tells, n, turn;
   for (tells = 0; tells < 2; tells++)

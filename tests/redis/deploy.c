@@ -64,7 +64,8 @@ TEST(the_user_of_locks_may_send_all_that_a_client_can) {
     "return redis.call('set',KEYS[1]..':fence','7','px','100')\" 1 deploy",
     "EVAL \"redis.call('pttl',KEYS[1]) redis.call('pexpire',KEYS[1],9) redis.call('del',KEYS[1]) "
     "return redis.call('info')\" 1 deploy",
-    "SET deploy:fence 7 PX 60000", "GET deploy:fence", "TIME", "HELLO 3 SETNAME redlock", "CLIENT TRACKING ON",
+    "SET deploy:fence 7 PX 60000", "GET deploy:fence", "TIME", "HELLO 3 SETNAME redlock",
+    "CLIENT TRACKING ON",
     "INFO", "GETEX deploy:fence"
   };
   size_t i, count = sizeof allowed / sizeof *allowed;

@@ -46,7 +46,7 @@ TEST(a_set_is_spelled_so) {
 
 /* By a command of the server's own, where HELLO tells that it has one. */
 #define HELLO(server)                                                                              \
-  "%4\r\n$6\r\nserver\r\n" server "\r\n$7\r\nversion\r\n$5\r\n9.1.2\r\n"                             \
+  "%4\r\n$6\r\nserver\r\n" server "\r\n$7\r\nversion\r\n$5\r\n9.1.2\r\n"                           \
   "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n"
 
 TEST(a_release_is_spelled_so) {

@@ -23,7 +23,7 @@ static const struct reply {
   {"$-1\r\n", INSIDE_NIL, REDLOCK_VOTE_TAKEN},
   {"$0\r\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_TAKEN},
   {"$4\r\n\r\n:1\r\n", INSIDE_OTHER, REDLOCK_VOTE_TAKEN},
-  {"$11\r\n+OK\r\n:1\r\n\r\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR}, /* longer than an age can be */
+  {"$11\r\n+OK\r\n:1\r\n\r\n\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR}, /* longer than an age */
   {"_\r\n", INSIDE_NIL, REDLOCK_VOTE_TAKEN}, /* from here on: RESP3 */
   {"*0\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR},
   {"*2\r\n_\r\n$-1\r\n", INSIDE_OTHER, REDLOCK_VOTE_ERROR},
