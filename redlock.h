@@ -2561,7 +2561,8 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int questi
     case RL_ASK_HELLO: return rl_take_hello(s);
     case RL_ASK_INFO: return RL_HAS_QUARANTINE ? rl_take_identity(rl, s) : NULL;
     case RL_ASK_TRACKING: s->tracking = (uint8_t)(s->tracking * 2); break;
-    case RL_ASK_PROOF: good = RL_HASH_REDLOCK;
+    case RL_ASK_PROOF: good = RL_HASH_REDLOCK; break;
+    default: break; /* RL_ASK_AUTH, RL_ASK_SELECT */
   }
   return p->hash == good ? NULL : rl_error_protocol;
 }
@@ -2583,8 +2584,8 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
 }
 
 /* R4: the vote in a reply to that command. nil, or up to four bytes of what is found instead:
-   TAKEN. OK: YES, to a SET. An integer above 0: YES, to an extension or a release. 0: TAKEN to a release,
-   which may be a native one; an ERROR to an extension, since the script never says it. */
+   TAKEN. OK: YES, to a SET. An integer above 0: YES, to an extension or a release. 0: TAKEN to a
+   release, which may be a native one; an ERROR to an extension, since the script never says it. */
 static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
   int sets = c->sets_at & s->bit;
   if (reply == RL_REPLY_NIL || (s->parser.outer_type == '$' && RL_LOW32(s->parser.number) <= 4))
@@ -2655,7 +2656,7 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   rl_note_key(rl, s, c, vote);
   if (vote == REDLOCK_VOTE_ERROR) {
     if (c->kind == RL_TASK_SET && c->form && reply == RL_REPLY_POSITIVE) rl_shun_twin(rl, s);
-    else if (reply != RL_REPLY_ERROR) rl_disconnect(rl, s, rl_error_protocol); /* R8: not its reply */
+    else if (reply != RL_REPLY_ERROR) rl_disconnect(rl, s, rl_error_protocol); /* R8: not its own */
   } else {
     s->failures = 0; /* a roll-back that finds nothing must not clear the error of its SET */
     if (c->kind != RL_TASK_RELEASE || vote == REDLOCK_VOTE_YES) rl_clear_error(rl, s);
@@ -2786,12 +2787,12 @@ static void rl_flush(redlock *rl) {
 
 /* R13: how long a stalled server may be silent, from when its wait began, before its connection is
    given up. A server that says nothing is frozen, or has more to do than it can, or the network
-   between has forgotten the connection. If it is frozen, the SETs in its socket run at the thaw, and
-   what is given up leaves them there; if it is too busy, a new connection costs it the handshake
-   again, and the old one's work is still to do; but what is forgotten never comes back. So it is
-   one time, whatever was sent: longer than servers are usually busy, and no longer than a lock can
-   wait. Random, so that not all clients come back at once. A connect has its own, at most; over TLS
-   it may have taken bytes: the layer's. */
+   between has forgotten the connection. If it is frozen, the SETs in its socket run at the thaw,
+   and what is given up leaves them there; if it is too busy, a new connection costs it the
+   handshake again, and the old one's work is still to do; but what is forgotten never comes back.
+   So it is one time, whatever was sent: longer than servers are usually busy, and no longer than a
+   lock can wait. Random, so that not all clients come back at once. A connect has its own, at most;
+   over TLS it may have taken bytes: the layer's. */
 static uint16_t rl_draw_patience(redlock *rl, const rl_server *s) {
   int64_t random;
   if (s->state == RL_STATE_CONNECTING && rl_has_second_address(s)) return 0;

@@ -335,7 +335,8 @@ static redlock_status wait_for_lock(redlock_status status) {
 }
 
 /* Where some servers said yes and others that it is taken, perhaps nobody has it: two asked at
-   once, or several entries lead to one server. Who may not wait tries again, but for a moment only. */
+   once, or several entries lead to one server. Who may not wait tries again, but only for a
+   moment. */
 static int are_votes_split(redlock_status status) {
   return set.wait_ms == 0 && status == REDLOCK_TAKEN && count_votes(REDLOCK_VOTE_YES);
 }
