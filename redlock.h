@@ -3108,7 +3108,7 @@ static uint32_t rl_paced_in_ms(const redlock *rl, const redlock_lock *lock) {
 
 /* R9: in how many ms the next attempt is due; < 0 = no entropy. Where max_attempts counts, a waiter
    that is to be woken tries as often as one that polls; wake-ups let it try in between. */
-static int64_t rl_draw_next_try(redlock *rl, redlock_lock *lock, int rest) {
+static int64_t rl_draw_delay(redlock *rl, redlock_lock *lock, int rest) {
   int polls = rest == RL_REST_POLL || rest == RL_REST_ERRING;
   int64_t due, paced = rl_paced_in_ms(rl, lock);
   if (!polls && !rl->options.max_attempts) return rl_draw_rest(rl, lock, rest);
@@ -3136,7 +3136,7 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   lock->maybe_free = o.free |= lock->maybe_free;
   rest = rl_next_rest(rl, lock, &o);
   lock->tracks = rest > RL_REST_ONCE;
-  due = rl_draw_next_try(rl, lock, rest);
+  due = rl_draw_delay(rl, lock, rest);
   if (rest == RL_REST_ONCE || rest == RL_REST_TURN) rl_note_wake_up(rl, lock);
   if (due < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
