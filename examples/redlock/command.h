@@ -138,7 +138,7 @@ struct answer {
   const redlock_layer *layer; /* NULL = no TLS */
   size_t got;
   char text[8192];          /* its replies, ending in 0 */
-  const char *reply[4];     /* where each begins */
+  const char *reply[6];     /* where each begins */
   int64_t asked_us, took_us; /* -1 = not all have come */
 };
 
