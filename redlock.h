@@ -2287,7 +2287,7 @@ static const char *const rl_handshake[] = {
   "+*2\r\n$6\r\nSELECT\r\n", /* if there is a database, which follows */
   "%*4\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$7\r\nSETNAME\r\n$7\r\nredlock\r\n",
   "+*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n", /* R26 */
-  "*" RL_INFO_SCRIPT,
+  ("*" RL_INFO_SCRIPT),
   "+return{ok='redlock'}"
 };
 
