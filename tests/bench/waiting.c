@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { MOST_PROCESSES = 256, WAIT_MS = 60000, START_MS = 200, SETTLED_MS = 150 };
+enum { MOST_PROCESSES = 1024, WAIT_MS = 60000, START_MS = 200, SETTLED_MS = 150 };
 
 enum sort {
   CONTENDS, /* each wants it again and again until the time is over; the last ones still get it */
@@ -340,7 +340,7 @@ int main(int argc, char **argv) {
     if (argc > 3) loads[i].hold_ms = atoi(argv[3]);
     if (argc > 4) loads[i].think_ms = atoi(argv[4]);
     if (argc > 5) loads[i].processes = atoi(argv[5]);
-    if (loads[i].processes < 2 || loads[i].processes > MOST_PROCESSES) bench_die("2 to 256");
+    if (loads[i].processes < 2 || loads[i].processes > MOST_PROCESSES) bench_die("2 to 1024");
     run(&loads[i]);
   }
   servers_stop(&waking);
