@@ -18,7 +18,7 @@ enum {
   VALUES = 24,   /* of each client that stand anywhere at once */
   QUEUE = 8,     /* commands that wait in front of a server, on each connection: then it is full */
   LOST = 2,      /* lost connections whose commands the server may still execute */
-  OUT = 256,     /* bytes of replies that wait in front of a client */
+  OUT = 512,     /* bytes of replies that wait in front of a client */
   NEVER = 255,   /* of a count: without limit */
   TIMEOUT = 3,   /* server_timeout_ms */
   PAUSE = 7      /* ms of the fault i */

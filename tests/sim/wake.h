@@ -102,10 +102,9 @@ static inline void note_queue(struct slot *s) {
 }
 
 /* A short back-off, or a polled one, and its attempt, on a slow clock. Whom wake-ups or attempts
- * for nothing made rest may rest for .7 s more, and for 16 times what an attempt took. A second more
- * only where
- * another acquire of the resource was pending while this one was, or the holder had waited: then
- * there was a queue, and a newcomer cannot tell that it has gone. */
+ * for nothing made rest may rest for .7 s more, and for 16 times what an attempt took. A second
+ * more only where another acquire of the resource was pending while this one was, or the holder had
+ * waited: then there was a queue, and a newcomer cannot tell that it has gone. */
 static inline ns wake_bound(const struct slot *s) {
   ns queue = s->beside || W.asked[s->resource] != s->asked_after ? 1000 : 0;
   ns for_nothing = 700 + 16 * (ns)W.cfg.server_timeout_ms;
