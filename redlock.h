@@ -61,7 +61,7 @@
      REDLOCK_MAX_ERROR      112   bytes of the error text kept for each server (16 or more)
      REDLOCK_NO_POSIX             no system sockets and no options.tls: options.io must be given
      REDLOCK_NO_DNS               numeric addresses only, no getaddrinfo: saves 48 bytes per server
-     REDLOCK_NO_TEXTS             every error text is "", but "built with other REDLOCK_ sizes"
+     REDLOCK_NO_TEXTS             every error text is ""
      REDLOCK_NO_QUARANTINE        no max_ttl_ms: if servers restart at will, two clients may hold
                                   one lock (R24); two entries with one run_id go unnoticed (R5)
      REDLOCK_NO_FENCING           no fencing tokens (R25); implied by REDLOCK_NO_QUARANTINE
@@ -71,8 +71,8 @@
                                   file
      REDLOCK_API                  what precedes each function, for a DLL; in C++ with extern "C"
      REDLOCK_ASSERT(truth)        checks invariants, as assert would; does nothing by default
-   Sizes are plain numbers. Two files that see locks of different sizes do not link, and
-   redlock_init refuses a client of another size. The smallest useful sizes are 3, 16, 4 and 16:
+   Sizes are plain numbers. Two files that see clients or locks of different sizes do not link:
+   their functions have other symbols. The smallest useful sizes are 3, 16, 4 and 16:
    with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client and lock then take about 1 KB together on
    32 bits. For W locks in flight at once, allow 2 W + 2 commands, of REDLOCK_MAX_RESOURCE and about
    80 bytes each (70 on 32 bits). (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
@@ -183,18 +183,31 @@
 #define REDLOCK_API extern
 #endif
 
-/* With other sizes than the defaults, what takes or returns a lock has them in its symbol, so that
-   two files with different ones do not link: each would see another redlock_lock. */
+/* With other sizes than the defaults, what makes a client and what takes or returns a lock has them
+   in its symbol, so that two files with different ones do not link: each would see other structs.
+   */
 #if !defined(REDLOCK_STATIC) && \
-    (REDLOCK_MAX_SERVERS != 7 || REDLOCK_MAX_RESOURCE != 128 || defined(REDLOCK_NO_FENCING))
+    (REDLOCK_MAX_SERVERS != 7 || REDLOCK_MAX_RESOURCE != 128 || REDLOCK_MAX_COMMANDS != 32 || \
+     REDLOCK_MAX_ERROR != 112 || defined(REDLOCK_NO_FENCING) || defined(REDLOCK_NO_POSIX) || \
+     defined(REDLOCK_NO_DNS))
 #ifdef REDLOCK_NO_FENCING
 #define RL_TOKENS n
 #else
 #define RL_TOKENS f
 #endif
-#define RL_PASTE(name, servers, resource, tokens) redlock_##name##_##servers##_##resource##_##tokens
-#define RL_EXPAND(name, servers, resource, tokens) RL_PASTE(name, servers, resource, tokens)
-#define RL_SIZED(name) RL_EXPAND(name, REDLOCK_MAX_SERVERS, REDLOCK_MAX_RESOURCE, RL_TOKENS)
+#ifdef REDLOCK_NO_POSIX
+#define RL_SOCKETS n
+#elif defined(REDLOCK_NO_DNS)
+#define RL_SOCKETS d
+#else
+#define RL_SOCKETS p
+#endif
+#define RL_PASTE(name, s, r, c, e, t, p) redlock_##name##_##s##_##r##_##c##_##e##_##t##p
+#define RL_EXPAND(name, s, r, c, e, t, p) RL_PASTE(name, s, r, c, e, t, p)
+#define RL_SIZED(name)                                                             \
+  RL_EXPAND(name, REDLOCK_MAX_SERVERS, REDLOCK_MAX_RESOURCE, REDLOCK_MAX_COMMANDS, \
+            REDLOCK_MAX_ERROR, RL_TOKENS, RL_SOCKETS)
+#define redlock_init RL_SIZED(init)
 #define redlock_acquire RL_SIZED(acquire)
 #define redlock_adopt RL_SIZED(adopt)
 #define redlock_extend RL_SIZED(extend)
@@ -442,11 +455,13 @@ typedef struct redlock redlock; /* the client; its members stand at the end, and
    of one family, so that clients may find different servers there, is refused (R5). A user needs a
    password, in the list or in the options. options may be NULL. Returns OK, INVALID
    (redlock_server_error says which entry and why), or SYSTEM if the clock fails. */
-#define redlock_init(rl, servers, options) \
-  redlock_init_sized(rl, servers, options, sizeof(redlock), sizeof(redlock_lock))
-REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
-                                              const redlock_options *options, size_t client_size,
-                                              size_t lock_size);
+REDLOCK_API redlock_status redlock_init(redlock *rl, const char *servers,
+                                        const redlock_options *options);
+
+/* What redlock_init called until 1.1: other sizes did link then. */
+#define redlock_init_sized(rl, servers, options, client_size, lock_size) \
+  ((client_size) == sizeof(redlock) && (lock_size) == sizeof(redlock_lock) \
+       ? redlock_init(rl, servers, options) : REDLOCK_INVALID)
 
 /* Looks the names up again, which may block; reconnects to a server whose address has changed.
    INVALID if two entries turn out to be one address, or a name has several by now: then the later
@@ -734,7 +749,7 @@ typedef struct rl_server {
 
 /* private: the client */
 struct redlock {
-  uint8_t server_count;     /* RL_SIZE_MISMATCH is found here, whatever the build's sizes */
+  uint8_t server_count;
   uint8_t quorum;
   uint8_t work_pending;     /* another pass has something to send, start or give room to */
   uint8_t in_call;          /* a call that steps is under way: it refuses all others */
@@ -1128,7 +1143,6 @@ struct redlock {
 #endif
 
 enum {
-  RL_SIZE_MISMATCH = 255,       /* server_count after an init with other struct sizes */
   RL_VALUE_BYTES = 20,
   RL_VALUE_HEADER = 5,          /* "$20\r\n", or "$23\r\n" */
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
@@ -1877,7 +1891,7 @@ static int rl_owns_lock(const redlock *rl, const redlock_lock *lock) {
 /* Whether redlock_init succeeded, and at this address: a copy would share its sockets, and its
    lists would point into the original. */
 static int rl_is_initialised(const redlock *rl) {
-  return rl && rl->server_count != RL_SIZE_MISMATCH && rl->ring == rl->commands;
+  return rl && rl->ring == rl->commands;
 }
 
 /* ---- Fencing tokens (R25) -------------------------------------------------------------------- */
@@ -4222,7 +4236,7 @@ static const char rl_error_busy[] = "the lock is busy"; /* pending, kept, or dec
 /* Refuses a call and keeps the reason, unless the client was built with other sizes: then it may
    have no room for that. */
 static redlock_status rl_invalid(redlock *rl, const char *why) {
-  if (rl && rl->server_count != RL_SIZE_MISMATCH) rl_set_local_error(rl, why);
+  if (rl) rl_set_local_error(rl, why);
   return REDLOCK_INVALID;
 }
 
@@ -4292,15 +4306,10 @@ static redlock_status rl_init_servers(redlock *rl, const char *list) {
   return rl->server_count ? REDLOCK_OK : rl_invalid(rl, "the list of servers is empty");
 }
 
-REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
-                                              const redlock_options *options, size_t client_size,
-                                              size_t lock_size) {
+REDLOCK_API redlock_status redlock_init(redlock *rl, const char *servers,
+                                        const redlock_options *options) {
   redlock_status status;
   if (!rl) return REDLOCK_INVALID;
-  if (client_size != sizeof *rl || lock_size != sizeof(redlock_lock)) {
-    rl->server_count = RL_SIZE_MISMATCH; /* the caller's struct may be smaller than ours */
-    return REDLOCK_INVALID;
-  }
   memset(rl, 0, sizeof *rl);
   rl_init_lists(rl);
   rl->timer_ms = INT64_MAX;
@@ -4587,7 +4596,6 @@ REDLOCK_API const char *redlock_strerror(redlock_status status) {
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {
   const rl_server *s;
   if (!rl || server < -1 || server >= rl->server_count) return NULL;
-  if (rl->server_count == RL_SIZE_MISMATCH) return "built with other REDLOCK_ sizes";
   if (server < 0) return rl->local_error ? rl->local_error : "";
   s = &rl->server[server];
   return RL_HAS_TEXTS && s->handshake_replies && !s->error[0] ? "has not answered the handshake yet"

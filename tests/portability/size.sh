@@ -40,7 +40,7 @@ x86-64 musl | musl-gcc | yes"
 # target, back end, configuration | what | at most | why
 limits="\
 Cortex-M4 none unfenced | text | 15500 | measured, and 100 to spare: INVALID's texts are 650 of it, hand-over 300, the line 300, native releases 670
-Cortex-M4 none default | fencing | 1820 | tokens, for those who have them: the name of the counter is 100 of it
+Cortex-M4 none default | fencing | 1830 | tokens, for those who have them: the name of the counter is 100 of it
 Cortex-M4 none reduced | text | 12400 | measured, and 100 to spare: without texts, quarantine and URLs
 Cortex-M4 none linked | text | 14450 | measured, and 100 to spare: what a program pays that locks and releases
 Cortex-M4 none small | client+lock | 1072 | about 1 KB together
