@@ -293,7 +293,7 @@ static void put_queue(const struct queue *q) {
   }
 }
 
-/* Replies; what a clock says in them is relative to now. */
+/* Replies; what a clock says in them is relative to now. A run_id has more digits. */
 static void put_replies(const struct connection *k) {
   size_t i = 0;
   put16(k->out_size);
@@ -302,11 +302,12 @@ static void put_replies(const struct connection *k) {
     uint64_t said = 0;
     while (digits < k->out_size && k->out[digits] >= '0' && k->out[digits] <= '9')
       said = said * 10 + (uint64_t)(k->out[digits++] - '0');
-    if (digits - i >= TOKEN_DIGITS) {
+    if (digits - i >= TOKEN_DIGITS && digits - i <= RL_MAX_DIGITS) {
       put_token(said);
       i = digits;
     } else {
-      put8(k->out[i++]);
+      do put8(k->out[i++]);
+      while (i < digits);
     }
   }
 }
