@@ -706,8 +706,8 @@ typedef struct rl_parser {
                         good reply or a new connection clears it. Ours do not replace it.
      address_index      which of the name's addresses is in use; changed by a connect that fails,
                         and by redlock_resolve.
-     tracking           1 = HELLO was accepted; RL_TRACKS = CLIENT TRACKING too: it pushes
-                        invalidations (R26).
+     tracking           1 = it pushes invalidations (R26): HELLO was accepted, and CLIENT TRACKING
+                        not refused.
      release_form       RL_RELEASE_: how releases are encoded. The handshake sets it, but not within
                         a command that is cut; rl_disconnect makes it the script again.
      wants_scripts      an error has refused a release in the server's own form, for good: the
@@ -1081,13 +1081,13 @@ struct redlock {
    two are returned.
    RL_INFO_SCRIPT:
      local info = redis.call('info', 'server')
-     return {tonumber(info:match('uptime_in_seconds:(%-?%d+)')), info:match('run_id:(%w+)')} */
+     return {tonumber(info:match('uptime_in_seconds:(%S+)')), info:match('run_id:(%S+)')} */
 #ifdef REDLOCK_NO_QUARANTINE
 #define RL_INFO_SCRIPT ""
 #else
 #define RL_INFO_SCRIPT                                                                             \
   "local i=redis.call('info','server')"                                                            \
-  "return{tonumber(i:match'uptime_in_seconds:(%-?%d+)'),i:match'run_id:(%w+)'}"
+  "return{tonumber(i:match'uptime_in_seconds:(%S+)'),i:match'run_id:(%S+)'}"
 #endif
 
 #ifdef REDLOCK_NO_FENCING
@@ -1203,7 +1203,6 @@ enum {
   RL_STATE_CLOSED, RL_STATE_CONNECTING, RL_STATE_HANDSHAKE, RL_STATE_HANDSHAKE_SENT, RL_STATE_READY
 };
 enum { RL_SEND_BROKEN = 2 }; /* rl_server.send_blocked */
-enum { RL_TRACKS = 2 };      /* rl_server.tracking */
 enum {
   RL_PHASE_IDLE,    /* in no list */
   RL_PHASE_QUEUED,  /* waits for room in the ring */
@@ -1358,8 +1357,9 @@ static void rl_put_bulk(rl_writer *w, const char *at, size_t size) {
   rl_put(w, "\r\n", 2);
 }
 
-/* The call of a script, behind how many words the command has. */
-static void rl_put_script(rl_writer *w, const char *script) {
+/* The call of a script, with how many words the command has: "*5" */
+static void rl_put_script(rl_writer *w, const char *words, const char *script) {
+  rl_put_raw(w, words);
   rl_put_raw(w, "\r\n$4\r\nEVAL\r\n");
   rl_put_bulk(w, script, strlen(script));
 }
@@ -1435,8 +1435,7 @@ static void rl_put_beginning(rl_writer *w, const rl_command *c) {
 static void rl_put_fenced_set(rl_writer *w, const redlock *rl, const rl_command *c) {
   const char *name = strchr(c->args, '\n') + 1;
   size_t size = (size_t)(c->args + rl_resource_args_size(c) - 2 - name);
-  rl_put_raw(w, "*10");
-  rl_put_script(w, RL_FENCED_SCRIPT);
+  rl_put_script(w, "*10", RL_FENCED_SCRIPT);
   rl_put_raw(w, RL_TWO_KEYS);
   rl_put_resource(w, c);
   rl_put_bulk_header(w, size + 6);
@@ -1453,8 +1452,7 @@ static void rl_put_fenced_set(rl_writer *w, const redlock *rl, const rl_command 
 /* The lock script, behind how many words the command has: resource and value are its first two
    arguments. */
 static void rl_put_lock_script(rl_writer *w, const char *words, const rl_command *c) {
-  rl_put_raw(w, words);
-  rl_put_script(w, RL_LOCK_SCRIPT);
+  rl_put_script(w, words, RL_LOCK_SCRIPT);
   rl_put_raw(w, RL_ONE_KEY);
   rl_put(w, c->args, c->args_size);
 }
@@ -1628,13 +1626,11 @@ static void rl_note_word(rl_parser *p) {
 }
 
 /* The same, but an aggregate is reported once, at its end. R8: no simple string and no error stands
-   in a reply: where it has an element too few, the next reply would. */
+   in one: where it has an element too few, the next reply would. */
 static rl_reply rl_parse(rl_parser *p, char c) {
   rl_reply reply = rl_parse_byte(p, c);
   if (p->elements_left == 0 || reply == RL_PARSE_MORE) return reply;
-  if (reply <= RL_REPLY_ERROR && (p->outer_type != '>' || reply == RL_PARSE_INVALID))
-    return RL_PARSE_INVALID;
-  if (reply == RL_PARSE_ERROR_TEXT) return RL_PARSE_MORE;
+  if (reply <= RL_REPLY_ERROR) return RL_PARSE_INVALID;
   if (!p->nested) rl_note_word(p);
   if (--p->elements_left) return RL_PARSE_MORE;
   return p->outer_type == '>' ? RL_PUSH : RL_REPLY_OTHER;
@@ -2290,9 +2286,10 @@ enum {
   RL_ASK_SELECT,
   RL_ASK_HELLO,
   RL_ASK_TRACKING,
-  RL_ASK_INFO, /* R24: with max_ttl_ms; without it, RL_ASK_PROOF in its place */
+  RL_ASK_INFO, /* the last question: R24 with max_ttl_ms, without it */
   RL_ASK_PROOF
 };
+#define RL_ASK_LAST(rl) (RL_MAX_TTL(rl) ? RL_ASK_INFO : RL_ASK_PROOF)
 enum { RL_ASKED_OF_ALL = 3 }; /* HELLO, TRACKING and the last */
 
 /* The type of the reply; then what is asked, from RL_ASK_INFO on as a script. */
@@ -2320,25 +2317,19 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w
 /* Encodes the handshake; returns how many replies it gets. */
 static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer *w) {
   uint8_t replies;
-  int question;
   rl_endpoint t;
   (void)rl_parse_entry(s->entry, &t);
   replies = rl_put_auth(rl, &t, w);
-  for (question = RL_ASK_SELECT; question <= RL_ASK_PROOF; question++) {
-    const char *words = rl_handshake[question] + 1;
-    if (question == RL_ASK_SELECT && !t.database) continue;
-    if (question == (RL_MAX_TTL(rl) ? RL_ASK_PROOF : RL_ASK_INFO)) continue;
+  if (t.database) {
+    rl_put_raw(w, rl_handshake[RL_ASK_SELECT] + 1);
+    rl_put_bulk_number(w, t.database);
     replies++;
-    if (question < RL_ASK_INFO) {
-      rl_put_raw(w, words);
-      if (question == RL_ASK_SELECT) rl_put_bulk_number(w, t.database);
-    } else {
-      rl_put_raw(w, "*3");
-      rl_put_script(w, words);
-      rl_put_raw(w, RL_NO_KEY);
-    }
   }
-  return replies;
+  rl_put_raw(w, rl_handshake[RL_ASK_HELLO] + 1);
+  rl_put_raw(w, rl_handshake[RL_ASK_TRACKING] + 1);
+  rl_put_script(w, "*3", rl_handshake[RL_ASK_LAST(rl)] + 1);
+  rl_put_raw(w, RL_NO_KEY);
+  return (uint8_t)(replies + RL_ASKED_OF_ALL);
 }
 
 /* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless it
@@ -2494,13 +2485,14 @@ static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
 
 /* R5: if two entries lead to one server, takes it from the other one, unless that is connected;
    0 = it is. */
-static int rl_claim_server(redlock *rl, rl_server *s) {
-  rl_server *other = rl->server, *loser;
-  while (other != rl->server_end && (other == s || other->run_id != s->parser.hash)) other++;
-  if (other == rl->server_end) return 1;
-  loser = other->state == RL_STATE_READY ? s : other;
-  loser->run_id = 0;
-  return loser != s;
+static int rl_claim_server(redlock *rl, const rl_server *s) {
+  rl_server *other;
+  for (other = rl->server; other != rl->server_end; other++) {
+    if (other == s || other->run_id != s->parser.hash) continue;
+    if (other->state == RL_STATE_READY) return 0;
+    other->run_id = 0;
+  }
+  return 1;
 }
 
 /* R24: when the server started. The clock is read again: a reading from before the reply would make
@@ -2536,12 +2528,11 @@ static void rl_clear_error(const redlock *rl, rl_server *s) {
 
 #define RL_HASH_3(a, b, c) (RL_HASH_2(a, b) * 257u + (c))
 
-/* Whether an error says that the server does not know the command or permit it: ERR, NOPERM,
-   NOPROTO, NOAUTH. Their first three letters are nobody else's: NOREPLICAS is another trouble. */
+/* Whether an error says that the server does not know the command or permit it: ERR, or NOAUTH to
+   NOPROTO, as far as three letters tell. NOREPLICAS is another trouble. */
 static int rl_is_refusal(const rl_server *s) {
   uint32_t word = s->parser.hash;
-  return word == RL_HASH_3('E', 'R', 'R') || word == RL_HASH_3('N', 'O', 'P') ||
-         word == RL_HASH_3('N', 'O', 'A');
+  return word == RL_HASH_3('E', 'R', 'R') || word - RL_HASH_3('N', 'O', 'A') <= 'P' - 'A';
 }
 
 /* What is wrong with HELLO's reply; NULL = nothing. From the server's kind and version follows how
@@ -2551,9 +2542,9 @@ static const char *rl_take_hello(rl_server *s) {
   if (!(words & RL_WORD_MASTER) || !(words & RL_WORD_STANDALONE))
     return "not a master: list plain masters only";
   s->tracking = 1;
-  if (!(words & RL_WORD_NEW) || s->wants_scripts || s->sent_bytes) return NULL;
-  if (words & RL_WORD_REDIS) s->release_form = RL_RELEASE_DELEX;
-  if (words & RL_WORD_VALKEY) s->release_form = RL_RELEASE_DELIFEQ;
+  if ((words & RL_WORD_NEW) && !s->wants_scripts && !s->sent_bytes)
+    s->release_form = words & RL_WORD_VALKEY ? RL_RELEASE_DELIFEQ
+                      : words & RL_WORD_REDIS ? RL_RELEASE_DELEX : RL_RELEASE_SCRIPT;
   return NULL;
 }
 
@@ -2567,14 +2558,16 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int questi
   if (p->outer_type == '-') {
     if ((question != RL_ASK_HELLO && question != RL_ASK_TRACKING) || !rl_is_refusal(s))
       return rl_error_protocol;
-    if (question == RL_ASK_TRACKING) s->error_is_theirs = (uint8_t)(s->error[0] = 0);
+    if (question == RL_ASK_TRACKING) {
+      s->tracking = s->error_is_theirs = 0;
+      s->error[0] = 0;
+    }
     return NULL;
   }
   if (p->outer_type != *rl_handshake[question]) return rl_error_protocol;
   switch (question) {
     case RL_ASK_HELLO: return rl_take_hello(s);
     case RL_ASK_INFO: return RL_HAS_QUARANTINE ? rl_take_identity(rl, s) : NULL;
-    case RL_ASK_TRACKING: s->tracking = (uint8_t)(s->tracking * 2); break;
     case RL_ASK_PROOF: good = RL_HASH_REDLOCK; break;
     default: break; /* RL_ASK_AUTH, RL_ASK_SELECT */
   }
@@ -2585,7 +2578,7 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int questi
    last reply that comes before all of the handshake has left is none. */
 static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
   int left = --s->handshake_replies, ahead = !left && s->state < RL_STATE_HANDSHAKE_SENT;
-  int question = left ? RL_ASK_INFO - left : RL_MAX_TTL(rl) ? RL_ASK_INFO : RL_ASK_PROOF;
+  int question = left ? RL_ASK_INFO - left : RL_ASK_LAST(rl);
   const char *problem = ahead ? rl_error_protocol : rl_take_handshake_reply(rl, s, question);
   if (problem) {
     rl_fail_handshake(rl, s, problem);
@@ -2985,7 +2978,7 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
   const rl_server *s;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
-    int refused = rl_is_token_refused(vote), tracks = s->tracking == RL_TRACKS;
+    int refused = rl_is_token_refused(vote), tracks = s->tracking;
     if (vote < REDLOCK_VOTE_TAKEN || refused) o.free |= s->bit;
     o.refused += refused;
     o.tell += tracks && (vote <= REDLOCK_VOTE_TAKEN || refused);
@@ -4611,7 +4604,7 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
   s = &rl->server[server];
   if (RL_MAX_TTL(rl) && s->run_id) left = s->votes_from_ms - rl_read_clock_forward(rl);
   info->connected = s->state == RL_STATE_READY && !s->handshake_replies;
-  info->tracking = s->tracking == RL_TRACKS;
+  info->tracking = s->tracking;
   info->native_release = s->release_form != RL_RELEASE_SCRIPT;
   info->quarantine_ms = left > 0 ? left : 0;
   info->clock_offset_us = rl_offset_us(rl, s);

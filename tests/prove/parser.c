@@ -80,7 +80,7 @@ void an_aggregate_is_never_a_yes(void) { /* R4 R26 */
   prove(p.elements_left >= before.elements_left - (ended ? 1 : 0)); /* or as many more as it has */
   if (!ended) prove(p.elements_left == before.elements_left);
   prove(p.outer_type == before.outer_type);
-  if (ended && before.outer_type != '>') /* R8: where it has one too few, the next reply stands */
+  if (ended) /* R8: where it has one too few, the next reply stands */
     prove(before.type != '+' && before.type != '-');
   reaches(reply == RL_PUSH);
   reaches(reply == RL_REPLY_OTHER);

@@ -128,5 +128,5 @@ TEST(the_whole_handshake_keeps_its_order) {
   options.max_ttl_ms = 5000;
   handshake_is("redis://u:p@a/9",
                "*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$1\r\np\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n9\r\n"
-               "*3\r\n$4\r\nEVAL\r\n$110\r\n" INSIDE_INFO_SCRIPT "\r\n$1\r\n0\r\n");
+               "*3\r\n$4\r\nEVAL\r\n$107\r\n" INSIDE_INFO_SCRIPT "\r\n$1\r\n0\r\n");
 }

@@ -76,6 +76,7 @@ TEST(what_no_server_says_is_bad) { /* R8 */
     "#t\r\n", ",1.5\r\n", "(349\r\n", /* of RESP3, but no answer to us */
     "!2\r\nOK\r\n", "$?\r\n", "*10000\r\n", "$1048577\r\n",
     "*1\r\n+OK\r\n", "%1\r\n:1\r\n+x\r\n", "*2\r\n:1\r\n-x", "*1\r\n~1\r\n+OK\r\n", /* too short */
+    ">2\r\n:1\r\n+OK\r\n", ">1\r\n-x", /* so is a push that takes the next reply in */
     "$4294967301\r\n", "$18446744073709551617\r\n"
   };
   size_t i, taken;

@@ -45,7 +45,7 @@ static struct {
 } wire;
 
 /* How the question for what INFO tells begins, and the handshake's last one. */
-#define WIRE_INFO "$4\r\nEVAL\r\n$110\r\nlocal i=redis.call('info',"
+#define WIRE_INFO "$4\r\nEVAL\r\n$107\r\nlocal i=redis.call('info',"
 #define WIRE_PROOF "$4\r\nEVAL\r\n$20\r\nreturn{ok='redlock'}\r\n"
 
 /* ---- The commands, as a server reads them ---------------------------------------------------- */
