@@ -4,7 +4,7 @@
    the header's, which are then called NAME_itself.
    replaces: rl_evaluate_round rl_find_held rl_set_error rl_clear_error rl_note_age rl_validity_ms
    replaces: rl_update_now rl_end_round rl_decide rl_finish_extension rl_abandon rl_fail_round
-   replaces: rl_on_failed_round rl_reopen_round rl_store_token */
+   replaces: rl_on_failed_round rl_reopen_round rl_store_token rl_disconnect rl_expect_replies */
 #include "inside.h"
 
 static redlock rl;
@@ -16,6 +16,13 @@ static void rl_set_error(rl_server *s, const char *text) { (void)s, (void)text; 
 static void rl_clear_error(const redlock *client, rl_server *s) { (void)client, (void)s; }
 static void rl_note_age(const redlock *client, redlock_lock *l, uint32_t age) {
   (void)client, (void)l, (void)age;
+}
+
+/* It gives no YES. */
+static void rl_disconnect(redlock *client, rl_server *s, const char *why) {
+  (void)client, (void)why;
+  if (lock.votes[s->index] == REDLOCK_VOTE_YES)
+    lock.votes[s->index] = REDLOCK_VOTE_UNREACHABLE;
 }
 
 /* One of three servers. */
@@ -58,9 +65,12 @@ static redlock_lock *rl_find_held(const redlock *client, const rl_command *c) {
   return lock.deadline_ms ? &lock : NULL;
 }
 
+/* Any that the parser can tell of: OK and 1 are of their types. */
 static rl_reply any_reply(rl_server *s) {
   rl_reply reply = (rl_reply)(RL_REPLY_OK + any(u8) % (RL_REPLY_OTHER - RL_REPLY_OK + 1));
   s->parser.outer_type = any(char);
+  given(reply != RL_REPLY_OK || s->parser.outer_type == '+');
+  given(reply != RL_REPLY_POSITIVE || s->parser.outer_type == ':');
   s->parser.negative = any(u8) & 1;
   s->parser.number = any_integer();
   return reply;
@@ -187,4 +197,32 @@ void a_value_is_sent_where_it_is_not(void) { /* R29 R12 */
   prove((lock.maybe_set & s->bit) == (restarted ? 0 : maybe & s->bit));
   prove(!(lock.is.hold.answered_by & ~answered));
   reaches((to & s->bit) && (maybe & s->bit));
+}
+
+static void rl_expect_replies(const redlock *client, rl_server *s, uint32_t replies) {
+  (void)client, (void)s, (void)replies;
+}
+
+/* As `send` says it: with the first byte of a SET, the server may have the key. */
+void a_set_that_is_sent_is_noted(void) { /* R7 R12 R29 */
+  rl_server *s = any_server();
+  rl_mask maybe = lock.maybe_set;
+  rl_command *c = rl.commands;
+  size_t sent = any(u16);
+  int begins, to_set;
+  any_command(0);
+  rl.ring = rl.commands;
+  rl.ring_tail = 1;
+  *c = command;
+  c->unsent_to = any(u8);
+  c->wire_size = any(u16);
+  s->sent_bytes = any(u16);
+  begins = s->sent_bytes == 0;
+  to_set = begins && (c->sets_at & s->bit);
+  given(sent > 0 && s->sent_bytes < c->wire_size && sent <= c->wire_size - s->sent_bytes);
+  given(!begins || (c->unsent_to & s->bit));
+  rl_on_bytes_sent(&rl, s, sent);
+  prove(lock.maybe_set == (to_set ? maybe | s->bit : maybe));
+  prove(!(c->unsent_to & s->bit) || !begins);
+  reaches(lock.maybe_set != maybe && command.kind == RL_TASK_EXTEND);
 }
