@@ -112,12 +112,14 @@ static void draw_wakes(struct config *k) {
   if (k->no_hello | k->no_tracking) T->fault[F_HELLO_REFUSED]++;
 }
 
-/* Half of the worlds know nothing but scripts; in the others servers differ. */
+/* Half of the worlds know nothing but scripts; in the others servers differ. In rolling restarts no
+ * right is withdrawn: a refused release ends a connection that a value may be under way on, which
+ * is then not sent again in this life of the server (R29). */
 static void draw_natives(struct config *k) {
   uint64_t x = W.seed ^ 0x64656c, r = splitmix(&x);
   int i;
   for (i = 0; i < k->servers && r % 2; i++) k->natives[i] = (unsigned)(splitmix(&x) % 4);
-  k->no_natives = r >> 3 & 1 ? 0 : (unsigned)(r >> 40);
+  k->no_natives = k->rolls || (r >> 3 & 1) ? 0 : (unsigned)(r >> 40);
   k->no_natives_from = r >> 1 & 1 ? 0 : (ns)(r >> 8 & 0xfff) * 10 * MS;
 }
 

@@ -1,6 +1,7 @@
 /* fencing.h: the servers' wall clocks and memories in worlds of tokens (R25). What is assumed of
- * them holds: a clock loses at most half of max_ttl_ms in twice that time, restarts included (F2).
- * Forwards it may go as it likes. */
+ * them holds (F2): in 2 max_ttl_ms a clock loses less than half of max_ttl_ms, by as much as a fast
+ * clock of a client's shortens the quarantine, restarts included. Forwards it may go as it
+ * likes. */
 #ifndef SIM_FENCING_H
 #define SIM_FENCING_H
 
@@ -37,7 +38,7 @@ static void clock_slews(struct server *s) {
   clock_set(&s->clock, W.now, 0, clock_error(s) > 0 ? -W.cfg.rho_ppm : W.cfg.rho_ppm);
 }
 
-/* What a clock may lose at once. The rest of F2's half is for what rates take, the clients' too. */
+/* What a clock may lose at once. The rest of the half is for what rates take, the clients' too. */
 static ns clock_budget(void) {
   ns rates = max_ttl() / 1000000 * W.cfg.rho_ppm * 4;
   return larger(max_ttl() / 2 - rates - 20 * MS, 0);
