@@ -2124,17 +2124,24 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock);
 /* R26: the resource may be free on that server; below, in "Locks: timers". */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash);
 
-/* Sets this server's vote in each open round where it has not voted, and evaluates those;
-   QUARANTINED in those alone that began in its quarantine. With NONE it sets nothing, and evaluates
-   all open rounds: the caller has changed votes. */
-static void rl_update_open_rounds(redlock *rl, const rl_server *s, redlock_vote vote) {
-  int votes = vote != REDLOCK_VOTE_NONE;
+/* Evaluates all open rounds: the caller has changed votes. */
+static void rl_evaluate_open_rounds(redlock *rl) {
   uint32_t place;
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
     redlock_lock *lock = rl_command_at(rl, place)->lock;
-    if (!lock || (votes && lock->votes[s->index] != REDLOCK_VOTE_NONE)) continue;
+    if (lock) rl_evaluate_round(rl, lock);
+  }
+}
+
+/* Sets this server's vote in each open round where it has not voted, and evaluates those;
+   QUARANTINED in those alone that began in its quarantine. */
+static void rl_fill_votes(redlock *rl, const rl_server *s, redlock_vote vote) {
+  uint32_t place;
+  for (place = rl->ring_head; place != rl->ring_tail; place++) {
+    redlock_lock *lock = rl_command_at(rl, place)->lock;
+    if (!lock || lock->votes[s->index] != REDLOCK_VOTE_NONE) continue;
     if (vote == REDLOCK_VOTE_QUARANTINED && !rl_is_quarantined(s, lock->t1_ms)) continue;
-    if (votes) lock->votes[s->index] = vote;
+    lock->votes[s->index] = vote;
     rl_evaluate_round(rl, lock);
   }
 }
@@ -2230,8 +2237,8 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
     if (its && (awaited || (*its == REDLOCK_VOTE_YES && c->kind != RL_TASK_RELEASE)))
       *its = REDLOCK_VOTE_UNREACHABLE;
   }
-  rl_update_open_rounds(rl, s, REDLOCK_VOTE_NONE);
-  if (delay) rl_update_open_rounds(rl, s, rl_disconnected_vote(s));
+  rl_evaluate_open_rounds(rl);
+  if (delay) rl_fill_votes(rl, s, rl_disconnected_vote(s));
 }
 
 /* ---- Servers: sending ------------------------------------------------------------------------ */
@@ -2480,7 +2487,7 @@ static void rl_fail_handshake(redlock *rl, rl_server *s, const char *why) {
   rl_set_error(s, why);
   s->handshake_failed = 1;
   rl_disconnect(rl, s, why);
-  rl_update_open_rounds(rl, s, REDLOCK_VOTE_ERROR);
+  rl_fill_votes(rl, s, REDLOCK_VOTE_ERROR);
 }
 
 /* R5: if two entries lead to one server, takes it from the other one, unless that is connected;
@@ -2586,7 +2593,7 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
     s->state = RL_STATE_READY;
     rl_clear_error(rl, s);
     rl_on_maybe_free(rl, s, 0); /* R26 */
-    rl_update_open_rounds(rl, s, REDLOCK_VOTE_QUARANTINED);
+    rl_fill_votes(rl, s, REDLOCK_VOTE_QUARANTINED);
   }
 }
 
@@ -2786,7 +2793,7 @@ static void rl_flush(redlock *rl) {
   rl_send_to_all(rl);
   for (s = rl->server; s != rl->server_end; s++) {
     rl_on_broken_send(rl, s);
-    if (s->stalled) rl_update_open_rounds(rl, s, REDLOCK_VOTE_UNREACHABLE);
+    if (s->stalled) rl_fill_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
   }
 }
 
@@ -2820,14 +2827,14 @@ static void rl_mark_stalled(redlock *rl, rl_server *s) {
   s->patience_ms = rl_draw_patience(rl, s);
   rl_set_connection_error(rl, s, rl_error_timeout);
   if (rl_reach_of(rl, s) == RL_REACH_COMING) {
-    rl_update_open_rounds(rl, s, REDLOCK_VOTE_UNREACHABLE);
+    rl_fill_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
     return;
   }
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
     rl_command *c = rl_command_at(rl, place);
     if (c->kind != RL_TASK_RELEASE) rl_mask_remove(&c->unsent_to, s->bit);
   }
-  rl_update_open_rounds(rl, s, REDLOCK_VOTE_TIMEOUT);
+  rl_fill_votes(rl, s, REDLOCK_VOTE_TIMEOUT);
 }
 
 static void rl_on_server_timer(redlock *rl, rl_server *s) {
