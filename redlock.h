@@ -229,8 +229,9 @@
 typedef enum redlock_status {
   REDLOCK_OK = 0,         /* work, within redlock_remaining_ms */
   REDLOCK_PENDING = 1,    /* not decided yet: keep stepping */
-  REDLOCK_TAKEN = -1,     /* another client holds it, or those who try share the votes, or a server
-                             has seen a greater token: try again later, or wait */
+  REDLOCK_TAKEN = -1,     /* another client holds it, or several that try at once have split the
+                             votes, or a server has seen a greater token: try again later, or
+                             wait */
   REDLOCK_NO_QUORUM = -2, /* too few servers voted: redlock_server_error says which and why. After
                              an extension the lock is still held: try again */
   REDLOCK_EXPIRED = -3,   /* its time ran out, or the lock is no longer ours: stop the work */
@@ -259,8 +260,8 @@ typedef enum redlock_vote {
   REDLOCK_VOTE_ERROR,       /* an error reply, to the handshake too (AUTH, SELECT, INFO...) */
   REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24) */
   REDLOCK_VOTE_LOW,         /* it has seen a greater token (R25) */
-  REDLOCK_VOTE_CLOCK        /* its clock is too far from the others', or we did not know it yet;
-                               after both another token is tried at once, twice (R25) */
+  REDLOCK_VOTE_CLOCK        /* its clock is too far from the others', or not known yet. After LOW
+                               and CLOCK another token is tried at once, up to twice (R25) */
 } redlock_vote;
 
 enum { REDLOCK_READ = 1, REDLOCK_WRITE = 2 };
@@ -327,23 +328,24 @@ typedef struct redlock_layer {
 
 /* Zero means the default for every member. */
 typedef struct redlock_options {
-  uint32_t server_timeout_ms;  /* 250; how long one server may take to connect, complete the
-                                  handshake and reply (R10). Allow four round trips, six with TLS. A
-                                  long one costs nothing while a quorum replies. With max_ttl_ms
-                                  at most 100 s, or 6 s if clocks drift by 8.33 % (R24) */
+  uint32_t server_timeout_ms;  /* default 250: how long one server may take to connect, complete
+                                  the handshake and reply (R10). Allow four round trips, six with
+                                  TLS. A long one costs nothing while a quorum replies. At most
+                                  100 s with max_ttl_ms, or 6 s if clocks drift by 8.33 % (R24) */
   /* What other libraries call retry count and delay: count + 1 as max_attempts; the delay as both
      of these, or less and more by its jitter. Then wait_ms is REDLOCK_FOREVER. */
-  uint32_t retry_delay_min_ms; /* 0; shortest back-off between two attempts of a waiting acquire */
-  uint32_t retry_delay_max_ms; /* 200; longest. It is random; with a minimum of 0, short at first,
-                                  then longer. Who can be woken waits for that instead (R26), but
-                                  see max_attempts */
-  uint32_t max_attempts;       /* attempts of one acquire, so far apart, also with wake-ups; what is
-                                  tried in between, to be woken or since it was, does not count
-                                  (R9). 0 = limited by wait_ms only */
-  uint32_t drift_ppm;          /* 10 000; clock drift to allow for, below 1 000 000 (R1) */
-  uint32_t max_hold_ms;        /* longest hold by extension; 0 = no limit (R20) */
-  uint32_t max_ttl_ms;         /* longest ttl of any client, the same in all of them; 0 = restart
-                                  quarantine off (R24) */
+  uint32_t retry_delay_min_ms; /* default 0: shortest back-off between two attempts of a waiting
+                                  acquire */
+  uint32_t retry_delay_max_ms; /* default 200: longest. It is random; with a minimum of 0, short at
+                                  first, then longer. Who can be woken waits for that instead
+                                  (R26), but see max_attempts */
+  uint32_t max_attempts;       /* default 0: limited by wait_ms only. Attempts of one acquire, so
+                                  far apart, also with wake-ups; what is tried in between, to be
+                                  woken or since it was, does not count (R9) */
+  uint32_t drift_ppm;          /* default 10 000: clock drift to allow for, below 1 000 000 (R1) */
+  uint32_t max_hold_ms;        /* default 0: no limit. Longest hold by extension (R20) */
+  uint32_t max_ttl_ms;         /* default 0: restart quarantine off. Longest ttl of any client, the
+                                  same in all of them (R24) */
 #ifndef REDLOCK_NO_FENCING
   uint32_t fencing;            /* 1 = every grant has a token (R25). Needs max_ttl_ms, the same in
                                   all clients and at least 4 * server_timeout_ms, and servers whose
@@ -360,8 +362,8 @@ typedef struct redlock_options {
      be the parent's. It must not call the client. */
   void (*closing)(void *ctx, int server, intptr_t fd);
   void *ctx;                   /* passed to these three */
-  uint32_t keep_margin_ms;     /* 0; how long before its deadline a kept lock that could not be
-                                  extended is returned: the time to stop the work in (R20). Each
+  uint32_t keep_margin_ms;     /* default 0: how long before its deadline a kept lock that could not
+                                  be extended is returned: the time to stop the work in (R20). Each
                                   ttl_ms must be longer than twice that, and its drift */
 } redlock_options;
 
@@ -471,20 +473,20 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
 /* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
    or it lasts until its ttl ends. (Handlers at a program's exit may run in another order than you
-   think, often last in, first out: let one handler do both.) Before that, roll-backs, and releases
-   that have found room in the command ring, those too that were started and then cancelled, get up
-   to one server_timeout_ms, all servers together, to leave on open connections. It waits for
-   replies for at most 50 ms of that, and for none of a server that is overdue. In a forked child it
-   only closes descriptors (R17). */
+   think, often last in, first out: let one handler do both.) Before it closes, roll-backs, and
+   releases that have found room in the command ring, those too that were started and then
+   cancelled, get up to one server_timeout_ms, all servers together, to leave on open connections.
+   It waits for replies for at most 50 ms of that, and for none of a server that is overdue. In a
+   forked child it only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
    wait_ms: 0 = one attempt, REDLOCK_FOREVER = never give up, else keep trying for that long; the
-   call takes at most one server_timeout_ms more, after any wait for room in the command ring, which
-   other pending locks may fill (R11). Redis 6 and later wake a waiting client when the
-   lock may be free (R26); without that it polls. Returns OK, TAKEN, NO_QUORUM, EXPIRED (the quorum
-   came too late, or the grant ran out before it could be returned, also with REDLOCK_FOREVER),
-   INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
+   call takes at most one server_timeout_ms more, plus the time that it waits for room in the
+   command ring, which other pending locks may fill (R11). Redis 6 and later wake a waiting client
+   when the lock may be free (R26); without that it polls. Returns OK, TAKEN, NO_QUORUM, EXPIRED
+   (the quorum came too late, or the grant ran out before it could be returned, also with
+   REDLOCK_FOREVER), INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
    everything in it except `user` is overwritten. OK: a quorum holds the key. A server that could
    not be sent it by then, since it was still connecting or took no bytes, does not hold it before
    the first extension that reaches it (R29). */
@@ -492,18 +494,18 @@ REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, cons
                                            uint32_t ttl_ms, uint32_t wait_ms);
 
 /* Takes a held lock over from another client, of any process, host or boot (R28). The giver passes
-   its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This
-   is one attempt to acquire, but a server grants it only if that value is still there, and puts
-   a fresh one in its place. So of all who try at most one succeeds, and only once; but if a server
-   restarts with its keys while a SET of the giver is late, two may, one after the other. A giver
-   that goes on believes until the deadline that it had, and an OK to its release proves nothing.
-   With max_ttl_ms it puts its value back where no key is: an OK to an extension is then a lock like
-   any other, for a majority has the value again; and that may be adopted once more. OK: the lock
-   has a new value, and a new token; max_hold_ms counts anew. TAKEN: more than a minority of the
-   servers say that it is not held under that value any more. Any failed attempt may end the lock:
-   it deletes what it took over, and a giver that has not stopped loses the lock without being told.
-   After NO_QUORUM, EXPIRED or a cancel, try again: what is left may still be enough. resource: at
-   most REDLOCK_MAX_RESOURCE - 20 bytes. */
+   its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This is
+   one attempt to acquire, but a server grants it only if that value is still there, and puts a
+   fresh one in its place. At most one of all that try succeeds, once; but if a server restarts with
+   its keys while a SET of the giver is late, two may, one after the other. A giver that goes on
+   believes until the deadline that it had, and an OK to its release proves nothing. With max_ttl_ms
+   it puts its value back where no key is: an OK to an extension is then a lock like any other, for
+   a majority has the value again; and that may be adopted once more. OK: the lock has a new value,
+   and a new token; max_hold_ms counts anew. TAKEN: more than a minority of the servers say that it
+   is not held under that value any more. Any failed attempt may end the lock: it deletes what it
+   took over, and a giver that has not stopped loses the lock without being told. After NO_QUORUM,
+   EXPIRED or a cancel, try again: what is left may still be enough. resource: at most
+   REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
@@ -515,15 +517,14 @@ REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint3
 
 /* Deletes the key on every server that may hold it, where its value is still ours (R21). Whatever
    this returns, the lock is no longer held from the call on. OK: a quorum has deleted it, or did
-   not have it; the
-   others are not waited for, and what a new connection must carry to them may leave with a later
-   call only. EXPIRED: it was no longer ours; if servers had said so before, nothing is sent.
+   not have it. It does not wait for the others; if one must be reconnected, its release leaves with
+   a later call. EXPIRED: it was no longer ours; if servers had said so before, nothing is sent.
    NO_QUORUM: too few servers answered; on the others its ttl frees the lock, if the release does
    not reach them before. */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
-/* The same without blocking: redlock_step does the rest. PENDING on success. Other
-   statuses change nothing, but for two: after SYSTEM from an acquire the lock is not held;
+/* The same without blocking: redlock_step does the rest. PENDING on success. Any other status means
+   that nothing has changed, with two exceptions: after SYSTEM from an acquire the lock is not held;
    releasing a lock before its grant cancels it (CANCELLED). wait_ms counts from the call, but the
    first attempt is always made, however long it waits for room in the command ring (R11). */
 REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
@@ -555,8 +556,8 @@ REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready);
    NULL if nothing is pending at all. */
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms);
 
-/* Milliseconds until redlock_step has something to do, even if no server becomes ready; 0 = now,
-   -1 = never. */
+/* Milliseconds until redlock_step has something to do, even if no server becomes ready; 0 = now, -1
+   = never. */
 REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 
 /* What to poll for: fills up to capacity entries and returns how many there are. */
@@ -571,11 +572,10 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
    margin this is told as soon as it is so.
    A long hold needs max_ttl_ms: without it, two of three servers that restart empty, one after the
    other as in every upgrade, end it, though never two were out at once. With it, a server that
-   loses the key (it restarts, or is cut off for longer than the ttl) is sent it again. So all
-   servers may lose it, one after the other, if each loss comes only when the servers before it vote
-   again and two more extensions have been made (R29). max_hold_ms counts from T1 of the grant; 0 =
-   that of the options (R20). Returns OK, EXPIRED, SYSTEM or INVALID (also while an extension is
-   pending). */
+   loses the key (it restarts, or is cut off for longer than the ttl) is sent it again. All servers
+   may lose it one after another, if between two losses the first votes again and two extensions
+   have succeeded (R29). max_hold_ms counts from T1 of the grant; 0 = that of the options (R20).
+   Returns OK, EXPIRED, SYSTEM or INVALID (also while an extension is pending). */
 REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_t max_hold_ms);
 
 /* How long the lock is still ours, in ms; 0 = not held (R22). */
