@@ -1562,15 +1562,14 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
   while (kind < RL_UNSIZED && types[kind] != p->type) kind++;
   if (kind == RL_UNSIZED) return p->elements_left ? RL_REPLY_OTHER : RL_PARSE_INVALID;
   if (p->count > RL_MAX_SIZE_DIGITS) return RL_PARSE_INVALID;
+  if (p->negative) return number == 1 && p->type == '$' ? RL_REPLY_NIL : RL_PARSE_INVALID;
   if (kind < RL_LIST) {
-    if (p->negative) return number == 1 && p->type == '$' ? RL_REPLY_NIL : RL_PARSE_INVALID;
     p->type = '_';
     p->negative = 1;
     p->count = (uint16_t)number;
     p->state = number ? RL_AT_BULK : RL_AT_LINE;
     return RL_PARSE_MORE;
   }
-  if (p->negative) return RL_PARSE_INVALID;
   if (kind >= RL_MAP) number = 2 * number + (uint32_t)(kind - RL_MAP);
   p->nested = p->elements_left != 0;
   if (!p->nested) p->words = 0;
@@ -1578,11 +1577,10 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
   return RL_REPLY_OTHER;
 }
 
-/* A byte of a bulk string, which may be a version. */
-static void rl_parse_bulk_byte(rl_parser *p, char c) {
+/* A version, with one byte more: 0x080400 is 8.4.0. */
+static uint32_t rl_version(uint32_t version, char c) {
   uint32_t digit = (uint32_t)(c - '0');
-  p->hash = rl_hash(p->hash, c);
-  p->version = digit > 9 ? p->version << 8 : p->version + (p->version & 255) * 9 + digit;
+  return digit > 9 ? version << 8 : version + (version & 255) * 9 + digit;
 }
 
 /* Parses one byte. RL_REPLY_OK and what follows it mean: a reply, or an element, is complete. */
@@ -1599,7 +1597,8 @@ static rl_reply rl_parse_byte(rl_parser *p, char c) {
     case RL_AT_LINE: return rl_parse_line(p, c);
     case RL_AT_LF: return c == '\n' ? rl_parse_line_end(p) : RL_PARSE_INVALID;
     default:
-      rl_parse_bulk_byte(p, c);
+      p->hash = rl_hash(p->hash, c);
+      p->version = rl_version(p->version, c);
       if (--p->count == 0) p->state = RL_AT_LINE;
       return RL_PARSE_MORE;
   }
@@ -2286,36 +2285,27 @@ static void rl_put_credential(rl_writer *w, const rl_span *encoded, const char *
    has one form, by its type and, if that is +, its text. All of them prove that what follows is
    what it seems: with an element or a reply too many or too few, another one stands in the place of
    the last, which is like no other. An error is good in reply to HELLO and to CLIENT TRACKING, if
-   it says that the server does not know or permit that. rl_put_handshake and
-   rl_take_handshake_reply walk this table. */
+   it says that the server does not know or permit that. rl_put_handshake asks,
+   rl_take_handshake_reply judges. */
 enum {
-  RL_ASK_AUTH,
-  RL_ASK_SELECT,
-  RL_ASK_HELLO,
-  RL_ASK_TRACKING,
-  RL_ASK_INFO, /* the last question: R24 with max_ttl_ms, without it */
+  RL_ASK_AUTH,     /* if there is a password */
+  RL_ASK_SELECT,   /* if there is a database */
+  RL_ASK_HELLO,    /* who it is; who we are */
+  RL_ASK_TRACKING, /* R26 */
+  RL_ASK_INFO,     /* R24: with max_ttl_ms; without it, RL_ASK_PROOF in its place */
   RL_ASK_PROOF
 };
-#define RL_ASK_LAST(rl) (RL_MAX_TTL(rl) ? RL_ASK_INFO : RL_ASK_PROOF)
-enum { RL_ASKED_OF_ALL = 3 }; /* HELLO, TRACKING and the last */
-
-/* The type of the reply; then what is asked, from RL_ASK_INFO on as a script. */
-static const char *const rl_handshake[] = {
-  "+\r\n$4\r\nAUTH\r\n",      /* if there is a password; a user and that follow */
-  "+*2\r\n$6\r\nSELECT\r\n", /* if there is a database, which follows */
-  "%*4\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$7\r\nSETNAME\r\n$7\r\nredlock\r\n",
-  "+*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n", /* R26 */
-  ("*" RL_INFO_SCRIPT),
-  "+return{ok='redlock'}"
-};
+static const char rl_reply_types[] = "++%+*+"; /* in the same order */
+enum { RL_ASKED_OF_ALL = 3 };                  /* HELLO, TRACKING and the last */
 
 /* AUTH, if there is a password; returns how many replies it gets. */
 static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w) {
+  static const char word_counts[][3] = {"*2", "*3"};
   const redlock_options *o = &rl->options;
   int has_user = t->user.size || (!t->password.size && *o->username);
   if (!t->password.size && !*o->password) return 0;
-  rl_put_raw(w, has_user ? "*3" : "*2");
-  rl_put_raw(w, rl_handshake[RL_ASK_AUTH] + 1);
+  rl_put_raw(w, word_counts[has_user]);
+  rl_put_raw(w, "\r\n$4\r\nAUTH\r\n");
   if (has_user) rl_put_credential(w, &t->user, o->username);
   rl_put_credential(w, &t->password, o->password);
   return 1;
@@ -2326,17 +2316,17 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
   uint8_t replies;
   rl_endpoint t;
   (void)rl_parse_entry(s->entry, &t);
-  replies = rl_put_auth(rl, &t, w);
+  replies = (uint8_t)(RL_ASKED_OF_ALL + rl_put_auth(rl, &t, w));
   if (t.database) {
-    rl_put_raw(w, rl_handshake[RL_ASK_SELECT] + 1);
+    rl_put_raw(w, "*2\r\n$6\r\nSELECT\r\n");
     rl_put_bulk_number(w, t.database);
     replies++;
   }
-  rl_put_raw(w, rl_handshake[RL_ASK_HELLO] + 1);
-  rl_put_raw(w, rl_handshake[RL_ASK_TRACKING] + 1);
-  rl_put_script(w, "*3", rl_handshake[RL_ASK_LAST(rl)] + 1);
+  rl_put_raw(w, "*4\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$7\r\nSETNAME\r\n$7\r\nredlock\r\n"
+                "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n");
+  rl_put_script(w, "*3", RL_MAX_TTL(rl) ? RL_INFO_SCRIPT : "return{ok='redlock'}");
   rl_put_raw(w, RL_NO_KEY);
-  return (uint8_t)(replies + RL_ASKED_OF_ALL);
+  return replies;
 }
 
 /* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless it
@@ -2512,14 +2502,14 @@ static const char *rl_take_identity(redlock *rl, rl_server *s) {
   const rl_parser *p = &s->parser;
   uint32_t run_id = p->hash, uptime_ms = rl_limit(p->before, UINT32_MAX / 1000) * 1000;
   int is_new = s->run_id != run_id;
-  uint32_t age_ms = uptime_ms > RL_UPTIME_SLACK_MS && (s->run_id == 0 || !is_new)
-                        ? uptime_ms - RL_UPTIME_SLACK_MS : 0;
   int64_t votes_from_ms;
   if (!(p->words & RL_WORD_NUMBER) || p->type != '_' || p->nested || !run_id)
     return "no run_id or uptime in its INFO";
   if (!rl_claim_server(rl, s)) return rl_error_same_server;
   if (!rl_update_now(rl)) return rl_error_clock;
-  votes_from_ms = rl->now_ms - age_ms + RL_MAX_TTL(rl) + 1;
+  if (is_new && s->run_id) uptime_ms = 0;
+  votes_from_ms = rl->now_ms + RL_MAX_TTL(rl) + 1;
+  if (uptime_ms > RL_UPTIME_SLACK_MS) votes_from_ms -= uptime_ms - RL_UPTIME_SLACK_MS;
   if (is_new || votes_from_ms - 2 * RL_UPTIME_SLACK_MS > s->votes_from_ms)
     s->votes_from_ms = votes_from_ms;
   s->run_id = run_id;
@@ -2546,7 +2536,7 @@ static int rl_is_refusal(const rl_server *s) {
    it releases (R21); one that we do not know gets scripts. */
 static const char *rl_take_hello(rl_server *s) {
   int words = s->parser.words;
-  if (!(words & RL_WORD_MASTER) || !(words & RL_WORD_STANDALONE))
+  if (~words & (RL_WORD_MASTER | RL_WORD_STANDALONE)) /* either is missing */
     return "not a master: list plain masters only";
   s->tracking = 1;
   if ((words & RL_WORD_NEW) && !s->wants_scripts && !s->sent_bytes)
@@ -2571,7 +2561,7 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int questi
     }
     return NULL;
   }
-  if (p->outer_type != *rl_handshake[question]) return rl_error_protocol;
+  if (p->outer_type != rl_reply_types[question]) return rl_error_protocol;
   switch (question) {
     case RL_ASK_HELLO: return rl_take_hello(s);
     case RL_ASK_INFO: return RL_HAS_QUARANTINE ? rl_take_identity(rl, s) : NULL;
@@ -2585,7 +2575,7 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int questi
    last reply that comes before all of the handshake has left is none. */
 static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
   int left = --s->handshake_replies, ahead = !left && s->state < RL_STATE_HANDSHAKE_SENT;
-  int question = left ? RL_ASK_INFO - left : RL_ASK_LAST(rl);
+  int question = left ? RL_ASK_INFO - left : RL_MAX_TTL(rl) ? RL_ASK_INFO : RL_ASK_PROOF;
   const char *problem = ahead ? rl_error_protocol : rl_take_handshake_reply(rl, s, question);
   if (problem) {
     rl_fail_handshake(rl, s, problem);
