@@ -2566,7 +2566,7 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int questi
     case RL_ASK_HELLO: return rl_take_hello(s);
     case RL_ASK_INFO: return RL_HAS_QUARANTINE ? rl_take_identity(rl, s) : NULL;
     case RL_ASK_PROOF: good = RL_HASH_REDLOCK; break;
-    default: break; /* RL_ASK_AUTH, RL_ASK_SELECT */
+    default: break; /* AUTH, SELECT, TRACKING */
   }
   return p->hash == good ? NULL : rl_error_protocol;
 }
