@@ -337,11 +337,11 @@ typedef struct redlock_options {
   uint32_t retry_delay_min_ms; /* default 0: shortest back-off between two attempts of a waiting
                                   acquire */
   uint32_t retry_delay_max_ms; /* default 200: longest. It is random; with a minimum of 0, short at
-                                  first, then longer. Who can be woken waits for that instead
-                                  (R26), but see max_attempts */
-  uint32_t max_attempts;       /* default 0: limited by wait_ms only. Attempts of one acquire, so
-                                  far apart, also with wake-ups; what is tried in between, to be
-                                  woken or since it was, does not count (R9) */
+                                  first, then longer. Who can be woken waits for that instead,
+                                  unless max_attempts is set (R26) */
+  uint32_t max_attempts;       /* default 0: limited by wait_ms only. Attempts of one acquire. Who
+                                  can be woken makes more, until as many shortest back-offs would
+                                  have passed (R9) */
   uint32_t drift_ppm;          /* default 10 000: clock drift to allow for, below 1 000 000 (R1) */
   uint32_t max_hold_ms;        /* default 0: no limit. Longest hold by extension (R20) */
   uint32_t max_ttl_ms;         /* default 0: restart quarantine off. Longest ttl of any client, the
@@ -386,10 +386,7 @@ typedef struct rl_waiter {
   int64_t last_start_ms;   /* no attempt may start after this, but the first (R9) */
   uint32_t began_ms;       /* when redlock_start_acquire was called */
   uint32_t attempt_end_ms; /* when the last attempt failed */
-  uint32_t paced_ms;       /* when the delays allow the next try (R9) */
-  uint32_t tries_left;     /* how many of those max_attempts allows beyond the next */
-  uint32_t first_woken_ms; /* when a wake-up first came; 0 = not yet (R26) */
-  uint32_t vain_since_ms;  /* all wake-ups since then were for nothing (R26) */
+  uint32_t first_woken_ms; /* when a wake-up first led to an attempt; 0 = not yet (R26) */
   uint32_t holder_age;     /* the age behind the values of the latest holders (R26) */
   uint32_t ages[(REDLOCK_MAX_SERVERS + 1) / 2]; /* the greatest that this round told, descending;
                                                    in base 257: up to 1 % more than ms */
@@ -412,6 +409,8 @@ typedef struct redlock_lock {
   int8_t last_result;          /* the status of the last finished attempt */
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t tracks;              /* its next attempt makes the servers track the key (R26) */
+  uint8_t told_age;            /* the last byte of the age that its last attempt was told (R26) */
+  uint8_t vain;                /* how many of its last attempts were woken for nothing (R26) */
   rl_mask maybe_set;           /* servers that were sent a byte of a SET of this value, and may hold
                                   it. A bit is cleared when the server says that it does not (once
                                   held: rl_note_key), and when it has restarted since the last T1 */
@@ -431,8 +430,7 @@ typedef struct redlock_lock {
   struct rl_command *command;  /* the current round's command, in the ring */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
-  uint16_t attempts;           /* all of them, woken ones too; it stops at its greatest */
-  uint16_t told_age;           /* what the last one was told: another one, another holder (R26) */
+  uint32_t attempts;
   uint32_t hash;               /* of the resource */
   int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
@@ -805,8 +803,8 @@ struct redlock {
    R8  Replies are matched by position. Late ones are dropped. Surplus ones end the connection, and
        those of a form that their command cannot get, or that are not what the handshake expects: so
        no position is off.
-   R9  Retries back off at random, within wait_ms and max_attempts, which counts those that the
-       delays pace: with wake-ups as without.
+   R9  Retries back off at random, within wait_ms and max_attempts; n attempts take no less than
+       n - 1 times the shortest delay, with wake-ups as without.
    R10 Each operation has a deadline. Nothing blocks but io->wait.
    R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
    R12 Replies of a lost connection are void. What is decided is not sent, but for releases. A SET
@@ -1171,8 +1169,8 @@ enum {
   RL_CROWD_DIVISOR = 64,        /* and rests for up to 16 times what its last attempt took: so a
                                    thousand do not split each other's votes for ever */
   RL_CROWD_MS = 256,            /* what it took beyond this is not counted: 4 s are enough */
-  RL_VAIN_MS = 100,             /* whatever is pushed, ten attempts a second are enough; as long */
-  RL_VAIN_MORE_MS = 512,        /* as the holder stays, fewer: its extensions are pushed too */
+  RL_VAIN_MS = 3,               /* n wake-ups for nothing make it rest for n * n times this: for */
+  RL_VAIN_MOST = 14,            /* ten attempts in a second, then one or two, whatever is pushed */
   RL_HOLDER_AGE_DECAY = 8,      /* each attempt forgets this part: a newcomer may slip in between */
   RL_MAX_AGE_MS = 1 << 23,      /* with a half of it added, an age fits into three bytes */
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
@@ -2976,9 +2974,10 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
     int refused = rl_is_token_refused(vote), tracks = s->tracking;
-    if (vote < REDLOCK_VOTE_TAKEN || refused) o.free |= s->bit;
+    int is_free = vote < REDLOCK_VOTE_TAKEN || refused;
+    if (is_free) o.free |= s->bit;
     o.refused += refused;
-    o.tell += tracks && (vote <= REDLOCK_VOTE_TAKEN || refused);
+    o.tell += tracks && (is_free || vote == REDLOCK_VOTE_TAKEN);
     o.erring += tracks && vote == REDLOCK_VOTE_ERROR;
   }
   return o;
@@ -2990,24 +2989,26 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
      RL_REST_POLL   plain              as the options say, growing. No quorum would push; or the
                                        quorum came too late, or refused the token: no push would
                                        announce that this changes
-     RL_REST_ONCE   plain              its turn: random, up to twice what the attempt took, and more
-                                       for a newcomer (rl_draw_rest). The first attempt has just
-                                       failed: where locks are held for a moment, being told
-                                       costs more than asking again
-     RL_REST_TURN   tracked            its turn, and more in a queue (rl_line_ms). The servers do
-                                       not track the key yet, or a quorum may be free
-     RL_REST_ERRING tracked            as POLL: a quorum would push but for errors
-     RL_REST_PUSH   tracked            until they push; that may be lost, so for 1 to 2 s at most */
-enum { RL_REST_POLL, RL_REST_ONCE, RL_REST_TURN, RL_REST_ERRING, RL_REST_PUSH };
+     RL_REST_TURN   tracked            its turn: random, up to twice what the attempt took, and more
+                                       for a newcomer, in a queue (rl_line_ms), or if attempts find
+                                       nothing (rl_floor_ms). The servers do not track the key yet,
+                                       or a quorum may be free
+     RL_REST_PACED  tracked            as POLL: a quorum would push but for errors; or it would, and
+                                       max_attempts counts
+     RL_REST_PUSH   tracked            until they push; that may be lost, so for 1 to 2 s at most
+
+   But the second attempt is plain: where locks are held for a moment, being told costs more than
+   asking again. */
+enum { RL_REST_POLL, RL_REST_TURN, RL_REST_PACED, RL_REST_PUSH };
 
 static int rl_next_rest(const redlock *rl, const redlock_lock *lock, const rl_outlook *o) {
   int tracked = lock->tracks;
   if (o->refused >= rl->quorum || lock->last_result == REDLOCK_EXPIRED ||
       o->tell + (tracked ? o->erring : 0) < rl->quorum)
     return RL_REST_POLL;
-  if (!tracked && lock->attempts == 1) return RL_REST_ONCE;
-  if (o->tell < rl->quorum) return RL_REST_ERRING;
-  return tracked && rl_mask_count(o->free) < rl->quorum ? RL_REST_PUSH : RL_REST_TURN;
+  if (o->tell < rl->quorum) return RL_REST_PACED;
+  if (!tracked || rl_mask_count(o->free) >= rl->quorum) return RL_REST_TURN;
+  return rl->options.max_attempts ? RL_REST_PACED : RL_REST_PUSH;
 }
 
 /* What the last attempt took; the process may have been paused meanwhile. */
@@ -3037,32 +3038,32 @@ static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock *lock) {
   return age + (age * (unsigned char)lock->value[RL_VALUE_BYTES - 1] >> 9);
 }
 
+/* R26: how much a waiter takes the line and the crowd into account: little after a few attempts,
+   since few waiters need neither, and the lock would be left free for nothing. */
+static uint32_t rl_patience(const redlock_lock *lock) {
+  uint32_t tries = rl_limit(lock->attempts, RL_LINE_TRIES);
+  return tries * tries;
+}
+
 /* R26: how much longer a waiter's turn may be because others are in line. Whoever is younger than
    the latest holders were backs off for longer, in proportion to the difference, by at most
-   RL_PUSH_WAIT_MS. It grows with the square of the attempts: after a few only, this adds next to
-   nothing, since few waiters need no line, and it would leave the lock free for nothing. Those that
-   one holder kept waiting are all of one age, until it lets go: their value's luck tells them apart
-   (rl_waiter_age). */
-static uint32_t rl_line_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
+   RL_PUSH_WAIT_MS. Those that one holder kept waiting are all of one age, until it lets go: their
+   value's luck tells them apart (rl_waiter_age). */
+static uint32_t rl_line_ms(const redlock *rl, const redlock_lock *lock, uint32_t rested) {
   uint32_t own = rl_waiter_age(rl, lock) + RL_LINE_HEAD_START * rested, behind = 0;
-  uint32_t tries = rl_limit(lock->attempts, RL_LINE_TRIES);
   if (own < lock->is.wait.holder_age) behind = lock->is.wait.holder_age - own;
-  behind = rl_limit(behind, 2 * RL_PUSH_WAIT_MS) * tries * tries / RL_LINE_DIVISOR;
+  behind = rl_limit(behind, 2 * RL_PUSH_WAIT_MS) * rl_patience(lock) / RL_LINE_DIVISOR;
   return rl_limit(behind, RL_PUSH_WAIT_MS);
 }
 
 /* R26: how much longer a waiter rests, whoever pushes. It counts from the last attempt on: who has
-   rested since then is not delayed. The longer wake-ups have been for nothing, the rarer attempts
-   become, until the lock changes hands. And where a crowd wants it, attempts take long, and find
-   nothing but one another: so they become rarer with each. */
-static uint32_t rl_floor_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
-  uint32_t vain = (uint32_t)lock->t1_ms - lock->is.wait.vain_since_ms;
-  uint32_t tries = rl_limit(lock->attempts, RL_LINE_TRIES);
+   rested since then is not delayed. The more wake-ups in a row were for nothing, the rarer attempts
+   become. And where a crowd wants the lock, attempts take long, and find nothing but one another:
+   so they become rarer with each. */
+static uint32_t rl_floor_ms(const redlock *rl, const redlock_lock *lock, uint32_t rested) {
   uint32_t took = rl_limit(rl_attempt_ms(rl, lock), RL_CROWD_MS);
-  uint32_t floor = took * tries * tries / RL_CROWD_DIVISOR +
-                   rl_limit(vain / 2, RL_VAIN_MS + rl_limit(vain / 8, RL_VAIN_MORE_MS));
+  uint32_t vain = lock->vain;
+  uint32_t floor = took * rl_patience(lock) / RL_CROWD_DIVISOR + RL_VAIN_MS * vain * vain;
   return floor > rested ? floor - rested : 0;
 }
 
@@ -3076,72 +3077,54 @@ static uint32_t rl_poll_spread_ms(const redlock *rl, const redlock_lock *lock, u
 /* Draws how long such a rest lasts, in ms; < 0 = no entropy. */
 static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
   const redlock_options *o = &rl->options;
-  uint32_t least = 0, spread;
+  uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
+  uint32_t least = RL_PUSH_WAIT_MS, spread = RL_PUSH_WAIT_MS;
   int64_t random;
-  if (rest == RL_REST_PUSH) {
-    least = spread = RL_PUSH_WAIT_MS;
-  } else if (rest == RL_REST_ONCE || rest == RL_REST_TURN) {
-    least = rl_floor_ms(rl, lock);
-    spread = rl_min_spread_ms(rl, lock) + rl_line_ms(rl, lock) + least;
-  } else {
-    least = o->retry_delay_min_ms ? o->retry_delay_min_ms : 1;
+  if (rest == RL_REST_TURN) {
+    least = rl_floor_ms(rl, lock, rested);
+    spread = rl_min_spread_ms(rl, lock) + rl_line_ms(rl, lock, rested) + least;
+  } else if (rest != RL_REST_PUSH) {
+    least = o->retry_delay_min_ms + !o->retry_delay_min_ms;
     spread = rl_poll_spread_ms(rl, lock, o->retry_delay_max_ms - least);
   }
   random = rl_random(rl, spread);
   return random < 0 ? random : random + least;
 }
 
-/* R26: notes when the first wake-up came: a quorum may be free. */
-static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
-  if (!lock->is.wait.first_woken_ms && rl_mask_count(lock->maybe_free) >= rl->quorum)
-    lock->is.wait.first_woken_ms = (uint32_t)(rl->now_ms - 1) | 1; /* not 0 */
-}
-
-/* R26: an attempt has failed. Another age shows that the lock has changed hands meanwhile. */
+/* R26: an attempt has failed. If it was told another age, the lock has changed hands: a wake-up was
+   right. */
 static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
-  uint16_t age = (uint16_t)lock->is.wait.ages[rl->server_count - rl->quorum];
-  if (age != lock->told_age) lock->is.wait.vain_since_ms = (uint32_t)lock->t1_ms;
+  uint8_t age = (uint8_t)lock->is.wait.ages[rl->server_count - rl->quorum];
+  if (age != lock->told_age) lock->vain = 0;
   lock->told_age = age;
 }
 
-/* R9: in how many ms the delays allow the next try; 0 = that time has come. */
-static uint32_t rl_paced_in_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t left = lock->is.wait.paced_ms - (uint32_t)rl->now_ms;
-  return left <= rl->options.retry_delay_max_ms ? left : 0;
-}
-
-/* R9: in how many ms the next attempt is due; < 0 = no entropy. Where max_attempts counts, a waiter
-   that is to be woken tries as often as one that polls; wake-ups let it try in between. */
-static int64_t rl_draw_delay(redlock *rl, redlock_lock *lock, int rest) {
-  int polls = rest == RL_REST_POLL || rest == RL_REST_ERRING;
-  int64_t due, paced = rl_paced_in_ms(rl, lock);
-  if (!polls && !rl->options.max_attempts) return rl_draw_rest(rl, lock, rest);
-  if (paced == 0) paced = rl_draw_rest(rl, lock, RL_REST_POLL);
-  lock->is.wait.paced_ms = (uint32_t)(rl->now_ms + paced);
-  if (paced < 0 || polls || rest == RL_REST_PUSH) return paced;
-  due = rl_draw_rest(rl, lock, rest);
-  return due < paced ? due : paced;
+/* R9: whether no further attempt may follow. With wake-ups some come early: they do not use up
+   max_attempts before as many delays have passed, the shortest ones. */
+static int rl_is_last_attempt(const redlock *rl, const redlock_lock *lock) {
+  uint32_t most = rl->options.max_attempts;
+  return rl->now_ms >= lock->is.wait.last_start_ms ||
+         (most && lock->attempts >= most &&
+          rl_waiting_ms(rl, lock) >= (most - 1) * rl->options.retry_delay_min_ms);
 }
 
 /* R9: schedules the next attempt, or ends the acquire if it has no time or attempts left, or no
    entropy for the rest (SYSTEM). */
 static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
-  rl_waiter *w = &lock->is.wait;
-  int64_t last = w->last_start_ms, due;
+  int64_t last = lock->is.wait.last_start_ms, due;
   int rest;
   rl_outlook o = rl_look(rl, lock);
   lock->extra_rounds = 0;
-  if (rl->now_ms >= last || (rl_paced_in_ms(rl, lock) == 0 && w->tries_left-- == 0)) {
+  if (rl_is_last_attempt(rl, lock)) {
     rl_decide(rl, lock, (redlock_status)lock->last_result);
     return;
   }
-  w->attempt_end_ms = (uint32_t)rl->now_ms;
+  lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
   rl_note_holder(rl, lock);
   lock->maybe_free = o.free |= lock->maybe_free;
   rest = rl_next_rest(rl, lock, &o);
-  lock->tracks = rest > RL_REST_ONCE;
-  due = rl_draw_delay(rl, lock, rest);
-  if (rest == RL_REST_ONCE || rest == RL_REST_TURN) rl_note_wake_up(rl, lock);
+  lock->tracks = rest != RL_REST_POLL && lock->attempts > 1;
+  due = rl_draw_rest(rl, lock, rest);
   if (due < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
     return;
@@ -3231,7 +3214,7 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
    the lock try again at once. */
 static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
   int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
-  if (!lock->tracks || rl->now_ms >= lock->timer_ms) return 0;
+  if (!lock->tracks) return 0;
   if (due_ms < lock->timer_ms && !refused) lock->timer_ms = due_ms;
   rl_arm_timer(rl, lock->timer_ms);
   return 1;
@@ -3282,10 +3265,11 @@ static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status s
                                const rl_tally *t) {
   int may_grant = t->yes + t->none + t->refused >= rl->quorum; /* with another token */
   lock->lingers = 1;
-  if (t->none && may_grant && t->refused <= rl->server_count - rl->quorum &&
-      rl_asks_clocks(lock->command) && rl->now_ms < lock->timer_ms)
-    return;
-  if (t->none && !t->yes && rl_defer_failure(rl, lock, t->refused)) return;
+  if (t->none && rl->now_ms < lock->timer_ms) {
+    if (may_grant && t->refused <= rl->server_count - rl->quorum && rl_asks_clocks(lock->command))
+      return;
+    if (!t->yes && rl_defer_failure(rl, lock, t->refused)) return;
+  }
   rl_fail_round(rl, lock, status, may_grant);
 }
 
@@ -3364,14 +3348,27 @@ static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   for (; at != lock->age; age_ms >>= 8) *--at = (char)(age_ms & 255);
 }
 
+/* R26: an attempt begins. If a wake-up led to it, that was for nothing, until another holder shows
+   (rl_note_holder). */
+static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
+  if (rl_mask_count(lock->maybe_free) < rl->quorum) {
+    lock->vain = 0;
+    return;
+  }
+  if (lock->vain < RL_VAIN_MOST) lock->vain++;
+  if (!lock->is.wait.first_woken_ms)
+    lock->is.wait.first_woken_ms = (uint32_t)(rl->now_ms - 1) | 1; /* not 0 */
+}
+
 /* Prepares an attempt to acquire, or an extra round of one: the age that goes behind its value, if
    it has been woken (R26). */
 static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
-  if (lock->attempts < UINT16_MAX && !rl_is_extra_round(lock)) lock->attempts++;
   lock->lingers = 0;
-  if (rl_mask_count(lock->maybe_free) < rl->quorum)
-    w->vain_since_ms = (uint32_t)rl->now_ms; /* it was not woken */
+  if (!rl_is_extra_round(lock)) {
+    lock->attempts++;
+    rl_note_wake_up(rl, lock);
+  }
   w->holder_age -= w->holder_age / RL_HOLDER_AGE_DECAY;
   memset(w->ages, 0, sizeof w->ages);
   lock->age_size = w->first_woken_ms ? sizeof lock->age : 0;
@@ -3455,7 +3452,7 @@ static redlock_lock *rl_admit_next(redlock *rl) {
 static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   const rl_command *c = lock->command;
   int overdue = !lock->lingers || !lock->tracks ||
-                rl->now_ms - lock->t1_ms >= rl->options.server_timeout_ms;
+                (uint32_t)(rl->now_ms - lock->t1_ms) >= rl->options.server_timeout_ms;
   rl_server *s;
   for (s = rl->server; s != rl->server_end && overdue; s++) {
     redlock_vote *vote = &lock->votes[s->index];
@@ -3481,7 +3478,6 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
     if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
     if (lock->phase != RL_PHASE_BACKOFF) continue;
     due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
-    rl_note_wake_up(rl, lock);
     if (due_ms < lock->timer_ms) lock->timer_ms = due_ms;
     rl_arm_timer(rl, due_ms);
   }
@@ -4404,8 +4400,7 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   lock->status = REDLOCK_SYSTEM;
   if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
   lock->longest_ttl_ms = lock->round_ttl_ms = ttl_ms;
-  lock->is.wait.began_ms = lock->is.wait.paced_ms = (uint32_t)rl->now_ms;
-  lock->is.wait.tries_left = rl->options.max_attempts - 1; /* of 0: enough for ever */
+  lock->is.wait.began_ms = (uint32_t)rl->now_ms;
   lock->is.wait.last_start_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
   lock->resource_size = (uint16_t)size;
   memcpy(lock->resource, resource, size);

@@ -103,10 +103,9 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
     put16(w->first_woken_ms ? 1 + within(now32 - w->first_woken_ms, 0, 30000) : 0);
     put16(within(now32 - w->attempt_end_ms, 0, 2000));
     put16(within(w->holder_age, 0, 30000));
-    put16(within(now32 - w->vain_since_ms, 0, 30000));
-    put16(k->told_age);
+    put8(k->vain);
+    put8(k->told_age);
   }
-  put16(within(w->paced_ms - now32, 0, 1000));
   if (k->phase == RL_PHASE_BACKOFF)
     put16(within(w->attempt_end_ms - (uint32_t)k->t1_ms, 0, 9999));
   for (i = 0; i < (SERVERS + 1) / 2 && k->phase == RL_PHASE_VOTING; i++)
