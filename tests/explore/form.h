@@ -14,7 +14,7 @@
 #if defined(__x86_64__) && defined(__LP64__) && !defined(REDLOCK_NO_FENCING) && \
     !defined(ANY_SIZE) /* a planted bug may change one */
 #define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
-SIZE_IS(redlock_lock, 216);
+SIZE_IS(redlock_lock, 208);
 SIZE_IS(rl_command, 112);
 SIZE_IS(rl_parser, 32);
 SIZE_IS(rl_server, 152);
@@ -104,8 +104,8 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
     put16(within(now32 - w->attempt_end_ms, 0, 2000));
     put16(within(w->holder_age, 0, 30000));
     put8(k->vain);
-    put8(k->told_age);
   }
+  put8(k->told_age);
   if (k->phase == RL_PHASE_BACKOFF)
     put16(within(w->attempt_end_ms - (uint32_t)k->t1_ms, 0, 9999));
   for (i = 0; i < (SERVERS + 1) / 2 && k->phase == RL_PHASE_VOTING; i++)

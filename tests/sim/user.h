@@ -213,7 +213,7 @@ static void start_acquire(struct client *c, struct slot *s, uint32_t wait_ms) {
   memset(&s->lock, s->probe ? 0 : (int)below(256), sizeof s->lock); /* it need not be zeroed */
   s->lock.user = s;
   note(N_START, c->index, s->index, s->resource);
-  note_queue(s);
+  note_queue(c, s);
   set_bound(c, s, wait);
   if (wait_ms == REDLOCK_FOREVER) s->bound_ms = -1;
   s->state = S_ACQUIRING;

@@ -89,8 +89,9 @@ static inline int holder_has_waited(int resource) {
 }
 
 /* An acquire begins: who else is waiting for its resource, or was until a moment ago. */
-static inline void note_queue(struct slot *s) {
+static inline void note_queue(const struct client *c, struct slot *s) {
   int i, k;
+  s->drawn_before = c->drawn;
   s->asked_after = ++W.asked[s->resource];
   s->beside = W.stranger[s->resource].like_ours || holder_has_waited(s->resource);
   for (i = 0; i < W.cfg.clients; i++)
@@ -101,15 +102,21 @@ static inline void note_queue(struct slot *s) {
     }
 }
 
-/* A short back-off, or a polled one, and its attempt, on a slow clock. Whom wake-ups or attempts
- * for nothing made rest may rest for .7 s more, and for 16 times what an attempt took. A second
- * more only where another acquire of the resource was pending while this one was, or the holder had
- * waited: then there was a queue, and a newcomer cannot tell that it has gone. */
-static inline ns wake_bound(const struct slot *s) {
+/* How much longer one may rest whose attempts have been for nothing, in ms: the more there were, the
+ * longer; up to 1.2 s, and up to 32 times what an attempt takes where servers cannot keep up. */
+static inline ns rest_for_nothing(const struct client *c, const struct slot *s) {
+  ns attempts = c->drawn - s->drawn_before;
+  ns woken = smaller(attempts, 14), tried = smaller(attempts, 32);
+  return 6 * woken * woken + tried * tried * W.cfg.server_timeout_ms / 32;
+}
+
+/* A short back-off, or a polled one, and its attempt, on a slow clock. A second more only where
+ * another acquire of the resource was pending while this one was, or the holder had waited: then
+ * there was a queue, and a newcomer cannot tell that it has gone. */
+static inline ns wake_bound(const struct client *c, const struct slot *s) {
   ns queue = s->beside || W.asked[s->resource] != s->asked_after ? 1000 : 0;
-  ns for_nothing = 700 + 16 * (ns)W.cfg.server_timeout_ms;
-  return (queue + for_nothing + 16 + W.cfg.retry_max_ms + 4 * ((ns)W.cfg.server_timeout_ms + 2) +
-          40) * MS / 10 * 12;
+  return (queue + rest_for_nothing(c, s) + 16 + W.cfg.retry_max_ms +
+          4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 * 12;
 }
 
 /* Only where no attempt may have to wait for room (R11). */
@@ -117,7 +124,7 @@ static inline void check_woken(const struct client *c, const struct slot *s) {
   ns since = wake_since(c, s);
   if (since == NEVER || since <= larger(c->last_draw, c->stood)) return;
   T->wakes++;
-  if (W.now <= since + wake_bound(s)) return;
+  if (W.now <= since + wake_bound(c, s)) return;
   slot_fails(s, "R26", "backs off still, though it has known for %lld ms that resource %d is free "
                        "on a quorum of servers", (W.now - since) / MS, s->resource);
 }

@@ -146,6 +146,7 @@ struct slot {
   int probe;            /* the single waiter of the end (invariant 4) */
   uint32_t asked_after; /* how many acquires of the resource had begun when this did ... */
   int beside;           /* ... and whether one of them was pending then */
+  unsigned drawn_before; /* how many attempts its client had made by then */
 };
 
 /* The attempts within a time. */
