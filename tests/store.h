@@ -370,9 +370,13 @@ static inline void store_set(struct store *s, struct session *c, int argc, const
 }
 
 static inline int script_has(struct arg script, const char *word) {
-  size_t size = strlen(word), i;
-  for (i = 0; i + size <= script.size; i++)
-    if (script.at[i] == (unsigned char)word[0] && memcmp(script.at + i, word, size) == 0) return 1;
+  const unsigned char *at = script.at, *end = script.at + script.size;
+  size_t size = strlen(word);
+  for (; size <= (size_t)(end - at); at++) {
+    at = (const unsigned char *)memchr(at, word[0], (size_t)(end - at) - size + 1);
+    if (!at) return 0;
+    if (memcmp(at, word, size) == 0) return 1;
+  }
   return 0;
 }
 

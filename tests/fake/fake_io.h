@@ -6,18 +6,13 @@ static inline int fake_is_broken(const struct fake *f, const struct fake_connect
   return c->broken_at <= f->now_ms;
 }
 
-/* What is always true of a client is true whenever it calls a hook. */
-static inline void fake_check(struct fake *f) {
-  int i;
-  for (i = 0; i < FAKE_CLIENTS; i++)
-    if (f->client[i].rl) library_check(f->client[i].rl);
-}
-
-/* Counts the call and lets the script act; true = this one shall fail. */
-static inline int fake_enter(struct fake *f, enum fake_hook hook, int server) {
+/* Counts the call and lets the script act; true = this one shall fail. What is always true of a
+   client is true whenever it calls a hook. An idle step changes nothing that would be checked. */
+static inline int fake_enter(struct fake_client *client, enum fake_hook hook, int server) {
+  struct fake *f = client->fake;
   long k;
-  fake_check(f);
   if (f->idle) return 0;
+  if (client->rl) library_check(client->rl);
   k = ++f->calls[hook];
   if (k > f->most_calls) {
     printf("    the client never stops calling hook %d\n", (int)hook);
@@ -49,7 +44,7 @@ static inline intptr_t fake_open(void *ctx, int server, const char *host, const 
   if (!host || !host[0] || !port) fake_misuse(f, "no host", server);
   if (f->idle) return fake_acts_early(f, "opens", server);
   f->idle_waits = 0;
-  if (fake_enter(f, FAKE_OPEN, server) || s->open_fails) return -1;
+  if (fake_enter(client, FAKE_OPEN, server) || s->open_fails) return -1;
   if (client->connection[server] >= 0) fake_misuse(f, "opened twice", server);
   f->connection = (struct fake_connection *)fake_grow(
       f->connection, &f->connection_room, f->connections + 1, sizeof *f->connection);
@@ -96,7 +91,7 @@ static inline int fake_send(void *ctx, int server, const void *data, size_t size
   struct fake_client *client = (struct fake_client *)ctx;
   struct fake *f = client->fake;
   struct fake_connection *c = fake_current(client, server);
-  int fails = fake_enter(f, FAKE_SEND, server);
+  int fails = fake_enter(client, FAKE_SEND, server);
   if (!c) return -1;
   if (f->idle)
     return f->wanted[server] & REDLOCK_WRITE ? 0 : fake_acts_early(f, "sends", server);
@@ -120,7 +115,7 @@ static inline int fake_recv(void *ctx, int server, void *data, size_t size) {
   struct fake *f = client->fake;
   struct fake_connection *c = fake_current(client, server);
   struct fake_server *s = &f->server[server];
-  int fails = fake_enter(f, FAKE_RECV, server);
+  int fails = fake_enter(client, FAKE_RECV, server);
   if (!c) return -1;
   if (f->idle) return 0;
   if (f->now_ms >= c->usable_at) fake_cut(f, c);
@@ -141,7 +136,7 @@ static inline int fake_recv(void *ctx, int server, void *data, size_t size) {
 static inline void fake_close(void *ctx, int server) {
   struct fake_client *client = (struct fake_client *)ctx;
   struct fake_connection *c = fake_current(client, server);
-  (void)fake_enter(client->fake, FAKE_CLOSE, server);
+  (void)fake_enter(client, FAKE_CLOSE, server);
   if (client->fake->idle) (void)fake_acts_early(client->fake, "closes", server);
   if (!c) return;
   client->fake->idle_waits = 0;
@@ -212,7 +207,7 @@ static inline int fake_wait(void *ctx, const redlock_fd *want, int count, int64_
   struct fake *f = client->fake;
   int64_t end = timeout_ms < 0 ? FAKE_NEVER : f->now_ms + timeout_ms;
   int ready;
-  if (fake_enter(f, FAKE_WAIT, -1)) return -1;
+  if (fake_enter(client, FAKE_WAIT, -1)) return -1;
   fake_check_spin(f);
   while ((ready = fake_ready_count(f, client, want, count)) == 0 && f->now_ms < end) {
     int64_t next = fake_next_event(f);
@@ -226,8 +221,8 @@ static inline int fake_wait(void *ctx, const redlock_fd *want, int count, int64_
 }
 
 static inline int64_t fake_now(void *ctx) {
-  struct fake *f = ((struct fake_client *)ctx)->fake;
-  return fake_enter(f, FAKE_NOW, -1) ? -1 : f->now_ms;
+  struct fake_client *client = (struct fake_client *)ctx;
+  return fake_enter(client, FAKE_NOW, -1) ? -1 : client->fake->now_ms;
 }
 
 /* Not random, but never the same twice. */
@@ -239,11 +234,12 @@ static inline unsigned char fake_random_byte(struct fake *f) {
 }
 
 static inline int fake_entropy(void *ctx, void *data, size_t size) {
-  struct fake *f = ((struct fake_client *)ctx)->fake;
+  struct fake_client *client = (struct fake_client *)ctx;
+  struct fake *f = client->fake;
   unsigned char *to = (unsigned char *)data;
   size_t i;
   if (f->idle) return fake_acts_early(f, "asks for entropy", -1);
-  if (fake_enter(f, FAKE_ENTROPY, -1)) return -1;
+  if (fake_enter(client, FAKE_ENTROPY, -1)) return -1;
   f->idle_waits = 0;
   for (i = 0; i < size; i++)
     to[i] = f->entropy ? f->entropy[i % f->entropy_size] : fake_random_byte(f);
