@@ -123,10 +123,10 @@ static void draw_natives(struct config *k) {
   k->no_natives_from = r >> 1 & 1 ? 0 : (ns)(r >> 8 & 0xfff) * 10 * MS;
 }
 
-/* In a few worlds, some servers. */
+/* In a few worlds, some servers. In rolling restarts none: it would be out all the time. */
 static void draw_shifts(struct config *k) {
   uint64_t x = W.seed ^ 0x7368696674, r = splitmix(&x);
-  k->shifts = W.seed & SHIFTED_SEED ? ~0u : r % 16 ? 0 : (unsigned)(r >> 8);
+  k->shifts = W.seed & SHIFTED_SEED ? ~0u : k->rolls || r % 16 ? 0 : (unsigned)(r >> 8);
   W.shift_random = r;
 }
 
