@@ -425,7 +425,7 @@ typedef struct redlock_lock {
   char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET:
                                   whoever knows it can take the lock over, by redlock_adopt */
   uint16_t resource_size;      /* private, up to user */
-  uint8_t lingers;             /* its round has failed, and waits for the last votes (R6) */
+  uint8_t round_failed;        /* its round has failed, and waits for the last votes (R6) */
   uint8_t extra_rounds;        /* rounds of this attempt after its first (R25) */
   struct rl_command *command;  /* the current round's command, in the ring */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
@@ -716,7 +716,7 @@ typedef struct rl_server {
   rl_mask bit;              /* this server's bit in an rl_mask */
   uint8_t index;            /* in the list */
   uint8_t state;            /* RL_STATE_ */
-  uint8_t failures;         /* connections in a row without a good reply to a command (R14) */
+  uint8_t failed_connections; /* connections in a row without a good reply to a command (R14) */
   uint8_t over_tls;         /* it is reached through options.tls */
   uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
   uint8_t error_is_theirs, address_index, tracking;
@@ -729,7 +729,7 @@ typedef struct rl_server {
   uint32_t send_next;       /* ring index of the next command to send */
   uint32_t reply_next;      /* ring index; no earlier command awaits a reply */
   uint32_t outstanding;     /* replies still to come on this connection */
-  uint32_t stale_replies;   /* of those, the next so many answer retired commands */
+  uint32_t retired_replies;   /* of those, the next so many answer retired commands */
   uint32_t timed_reply;     /* replies to come, up to and including the timed one */
   uint32_t run_id;          /* hash of its run_id; 0 = not known */
   intptr_t fd;              /* -1 = closed */
@@ -884,8 +884,8 @@ struct redlock {
          ended, only a release is unsent.
      I8  At each server, what stands before send_next in the ring was sent or never will be, and of
          what stands before reply_next, nothing is awaited.
-     I9  outstanding counts the replies of the handshake, the stale ones and the awaited ones, and
-         timed_reply is one of them.
+     I9  outstanding counts the replies of the handshake, those to retired commands and the awaited
+         ones, and timed_reply is one of them.
      I10 A server that is CLOSED has no descriptor, and all others have one. Before HANDSHAKE
          nothing is outstanding; what the handshake found out is forgotten (tracking, release_form).
 
@@ -928,10 +928,11 @@ struct redlock {
    maybe_free and, at a quorum, sets the lock's timer to its turn, if that is earlier. If all who
    are told tried at once, none would find a quorum; so each value carries an age, how long its
    holder had waited since a first push, and whoever is younger than the latest holders lets others
-   go first, for a second at most (rl_line_ms). An age counts from the first wake-up, not from the
-   call. A server that connects, or is no longer stalled, counts as if it had pushed every key, to
-   those that track: a waiter that polls is told of nothing. A push that comes while an attempt is
-   open counts when that has failed, unless its server votes later: then the vote is newer.
+   go first, for a second at most (rl_line_ms). An age counts from the first attempt that a wake-up
+   led to, not from the call. A server that connects, or is no longer stalled, counts as if it had
+   pushed every key, to those that track: a waiter that polls is told of nothing. A push that comes
+   while an attempt is open counts when that has failed, unless its server votes later: then the
+   vote is newer.
 
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
@@ -939,7 +940,8 @@ struct redlock {
      rl_run_passes   each start takes a lock out of `queued`
      rl_process      repeats only if a reply read the clock and a timer is due by then; no round
                      starts meanwhile, so these replies run out
-     rl_block        a round ends by its timer, a wait by its deadline (R10; REDLOCK_FOREVER has
+     rl_until_decided
+                     a round ends by its timer, a wait by its deadline (R10; REDLOCK_FOREVER has
                      none); in the queue, what the oldest command waits for takes bytes, or stalls
                      and is disconnected: that makes room
      redlock_close   by the clock (rl_linger_ms) */
@@ -2187,8 +2189,8 @@ static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
     s->address_index = !s->address_index;
     if (s->address_index) return 0;
   }
-  if (s->failures <= 1) return 0;
-  half = RL_BACKOFF_FIRST_MS / 2u << rl_min(s->failures - 2u, RL_BACKOFF_DOUBLINGS);
+  if (s->failed_connections <= 1) return 0;
+  half = RL_BACKOFF_FIRST_MS / 2u << rl_min(s->failed_connections - 2u, RL_BACKOFF_DOUBLINGS);
   random = rl_random(rl, half);
   return half + (random < 0 ? half : (uint32_t)random);
 }
@@ -2214,13 +2216,13 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   redlock_vote *its;
   rl_set_connection_error(rl, s, why);
   rl_close_fd(rl, s);
-  if (s->failures < 255) s->failures++;
+  if (s->failed_connections < 255) s->failed_connections++;
   delay = rl_plan_reconnect(rl, s);
   s->fd = -1;
   s->state = RL_STATE_CLOSED;
   s->stalled = s->send_blocked = s->handshake_replies = s->tracking = 0;
   s->release_form = RL_RELEASE_SCRIPT;
-  s->outstanding = s->stale_replies = s->timed_reply = 0;
+  s->outstanding = s->retired_replies = s->timed_reply = 0;
   s->reconnect_ms = rl->now_ms + delay;
   s->reply_next = s->send_next = rl->ring_head;
   s->sent_bytes = 0;
@@ -2660,7 +2662,8 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
     if (c->kind == RL_TASK_SET && c->form && reply == RL_REPLY_POSITIVE) rl_shun_twin(rl, s);
     else if (reply != RL_REPLY_ERROR) rl_disconnect(rl, s, rl_error_protocol); /* R8: not its own */
   } else {
-    s->failures = 0; /* a roll-back that finds nothing must not clear the error of its SET */
+    s->failed_connections = 0;
+    /* a roll-back that finds nothing must not clear the error of its SET */
     if (c->kind != RL_TASK_RELEASE || vote == REDLOCK_VOTE_YES) rl_clear_error(rl, s);
     if (vote == REDLOCK_VOTE_CLOCK && !rl_asks_clocks(c)) rl_set_error(s, "clock is off");
     if (rl_is_quarantined(s, c->t1_ms)) vote = REDLOCK_VOTE_QUARANTINED;
@@ -2705,8 +2708,8 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     rl_on_handshake_reply(rl, s);
     return;
   }
-  if (s->stale_replies) {
-    s->stale_replies--;
+  if (s->retired_replies) {
+    s->retired_replies--;
     (void)rl_retry_refused_form(rl, s, NULL, reply);
   } else {
     do {
@@ -2854,7 +2857,7 @@ static int rl_retire_oldest(redlock *rl) {
     rl_disconnect(rl, s, rl_error_timeout);
   }
   for (s = rl->server; s != rl->server_end; s++) {
-    if (c->awaited_from & s->bit) s->stale_replies++;
+    if (c->awaited_from & s->bit) s->retired_replies++;
     if (s->reply_next == rl->ring_head) s->reply_next++;
     if (s->send_next == rl->ring_head) s->send_next++;
   }
@@ -3264,7 +3267,7 @@ static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
 static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status status,
                                const rl_tally *t) {
   int may_grant = t->yes + t->none + t->refused >= rl->quorum; /* with another token */
-  lock->lingers = 1;
+  lock->round_failed = 1;
   if (t->none && rl->now_ms < lock->timer_ms) {
     if (may_grant && t->refused <= rl->server_count - rl->quorum && rl_asks_clocks(lock->command))
       return;
@@ -3283,7 +3286,7 @@ static int64_t rl_round_due_ms(const redlock *rl, const redlock_lock *lock) {
 
 /* A late YES has made a quorum possible again: the round that lingers has all its time back. */
 static void rl_reopen_round(redlock *rl, redlock_lock *lock) {
-  lock->lingers = 0;
+  lock->round_failed = 0;
   lock->timer_ms = rl_round_due_ms(rl, lock);
   rl_arm_timer(rl, lock->timer_ms);
 }
@@ -3294,7 +3297,7 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
   redlock_status status =
       rl_judge(lock->task, lock->adopts, &t, rl->quorum, rl->server_count - rl->quorum);
   if (status == REDLOCK_PENDING) {
-    if (lock->lingers) rl_reopen_round(rl, lock);
+    if (lock->round_failed) rl_reopen_round(rl, lock);
   } else if (lock->task == RL_TASK_RELEASE) {
     (void)rl_end_round(rl, lock);
     rl_decide(rl, lock, status);
@@ -3364,7 +3367,7 @@ static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
    it has been woken (R26). */
 static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
-  lock->lingers = 0;
+  lock->round_failed = 0;
   if (!rl_is_extra_round(lock)) {
     lock->attempts++;
     rl_note_wake_up(rl, lock);
@@ -3451,7 +3454,7 @@ static redlock_lock *rl_admit_next(redlock *rl) {
    overdue yet, and they count as servers that push (R26). */
 static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   const rl_command *c = lock->command;
-  int overdue = !lock->lingers || !lock->tracks ||
+  int overdue = !lock->round_failed || !lock->tracks ||
                 (uint32_t)(rl->now_ms - lock->t1_ms) >= rl->options.server_timeout_ms;
   rl_server *s;
   for (s = rl->server; s != rl->server_end && overdue; s++) {
@@ -3669,7 +3672,7 @@ static int rl_poll(redlock *rl, int64_t limit_ms) {
 }
 
 /* Unless the lock is decided: waits, and steps. 0 = waiting failed. */
-static int rl_wait(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
+static int rl_wait_and_step(redlock *rl, const redlock_lock *lock, int64_t limit_ms) {
   int waited;
   if (rl_is_decided(rl, lock)) return 1; /* what the caller starts next is sent together */
   if (rl->work_pending) rl_process(rl);
@@ -3713,7 +3716,7 @@ static void rl_hand_back(redlock *rl, redlock_lock *lock) {
 
 /* The blocking calls: steps until the caller's own lock is decided. Others stay decided, to be
    returned later. */
-static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status status) {
+static redlock_status rl_until_decided(redlock *rl, redlock_lock *lock, redlock_status status) {
   if (status != REDLOCK_PENDING && status != REDLOCK_CANCELLED) return status;
   if (rl_ends_in_child(rl)) {
     if (lock->phase == RL_PHASE_DECIDED) rl_hand_back(rl, lock);
@@ -3725,7 +3728,7 @@ static redlock_status rl_block(redlock *rl, redlock_lock *lock, redlock_status s
   }
   lock->urgent = rl->work_pending = rl->in_call = 1; /* as an urgent lock it may have room now */
   if (lock->phase == RL_PHASE_QUEUED) rl_set_phase(rl, lock, RL_PHASE_QUEUED);
-  while (!rl_is_decided(rl, lock) && rl_wait(rl, lock, -1)) REDLOCK_ASSERT(lock->phase);
+  while (!rl_is_decided(rl, lock) && rl_wait_and_step(rl, lock, -1)) REDLOCK_ASSERT(lock->phase);
   if (rl_is_decided(rl, lock)) {
     rl_hand_back(rl, lock);
   } else {
@@ -4357,7 +4360,7 @@ REDLOCK_API void redlock_close(redlock *rl) {
     rl_run_passes(rl);
     for (s = rl->server; s != rl->server_end; s++)
       while ((left = rl_linger_ms(rl, s, start)) > 0)
-        if (!rl_wait(rl, NULL, left) || !rl_update_now(rl)) start = INT64_MIN / 2;
+        if (!rl_wait_and_step(rl, NULL, left) || !rl_update_now(rl)) start = INT64_MIN / 2;
   }
   for (s = rl->server; s != rl->server_end; s++) rl_close_fd(rl, s);
   memset(rl, 0, sizeof *rl);
@@ -4521,7 +4524,7 @@ REDLOCK_API redlock_lock *redlock_step(redlock *rl) { return redlock_step_on(rl,
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms) {
   if (!rl_begin_step(rl)) return NULL;
   if (timeout_ms < 0 && !rl_first_undecided(rl)) timeout_ms = 0;
-  (void)rl_wait(rl, NULL, timeout_ms);
+  (void)rl_wait_and_step(rl, NULL, timeout_ms);
   return rl_end_step(rl);
 }
 
@@ -4536,23 +4539,23 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity) {
 
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms) {
-  return rl_block(rl, lock, redlock_start_acquire(rl, lock, resource, ttl_ms, wait_ms));
+  return rl_until_decided(rl, lock, redlock_start_acquire(rl, lock, resource, ttl_ms, wait_ms));
 }
 
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]) {
-  return rl_block(rl, lock, redlock_start_adopt(rl, lock, resource, ttl_ms, value));
+  return rl_until_decided(rl, lock, redlock_start_adopt(rl, lock, resource, ttl_ms, value));
 }
 
 REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms) {
-  return rl_block(rl, lock, redlock_start_extend(rl, lock, ttl_ms));
+  return rl_until_decided(rl, lock, redlock_start_extend(rl, lock, ttl_ms));
 }
 
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock) {
   redlock_status status = redlock_start_release(rl, lock);
   if (status == REDLOCK_EXPIRED && lock->phase != RL_PHASE_IDLE)
     status = REDLOCK_PENDING; /* then returns its loss */
-  return rl_block(rl, lock, status);
+  return rl_until_decided(rl, lock, status);
 }
 
 REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *lock) {

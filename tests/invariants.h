@@ -81,7 +81,7 @@ static void rl_check_ring(redlock *rl) {
 
 /* I8, I9, I10. */
 static void rl_check_server(redlock *rl, const rl_server *s) {
-  uint32_t place = rl->ring_head, outstanding = s->handshake_replies + s->stale_replies;
+  uint32_t place = rl->ring_head, outstanding = s->handshake_replies + s->retired_replies;
   uint32_t send_next = s->send_next - rl->ring_head, reply_next = s->reply_next - rl->ring_head;
   REDLOCK_ASSERT((s->state == RL_STATE_CLOSED) == (s->fd < 0));
   REDLOCK_ASSERT(s->state >= RL_STATE_HANDSHAKE ||

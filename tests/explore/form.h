@@ -116,7 +116,7 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
 static void put_operation(const redlock_lock *k, int64_t now) {
   int e;
   put8(k->last_result);
-  put8((int)k->operation | k->tracks << 4 | k->lingers << 7);
+  put8((int)k->operation | k->tracks << 4 | k->round_failed << 7);
   put8((int)k->status);
   put8(k->maybe_set);
   put8(k->maybe_free);
@@ -241,14 +241,14 @@ static void put_server_of(int c, const rl_server *s, uint32_t head) {
   int64_t now = clock_of(c);
   int32_t next = (int32_t)(s->send_next - head), answered = (int32_t)(s->reply_next - head);
   put8(s->state | s->stalled << 3 | s->send_blocked << 4 | s->handshake_failed << 6);
-  put8((int)within(s->failures, 0, 10));
+  put8((int)within(s->failed_connections, 0, 10));
   put8(s->handshake_replies | s->tracking << 4);
   put16((int)s->sent_bytes);
   put8(next < 0 ? 0 : next);
   put8(answered < 0 ? 0 : answered);
   put8((int)s->outstanding);
   put8((s->release_form != 0) | s->wants_scripts << 1);
-  put8((int)s->stale_replies);
+  put8((int)s->retired_replies);
   put8((int)s->timed_reply);
   if (cfg.max_ttl) {
     put8(run_known(s, s->run_id));

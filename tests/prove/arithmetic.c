@@ -101,7 +101,7 @@ void no_entropy_is_no_number(void) { /* R3 R9 */
 void back_off_grows_and_is_bounded(void) { /* R14 */
   static redlock rl;
   rl_server *s = rl.server;
-  unsigned failures = s->failures = any(u8), stage = failures - 2 < 6 ? failures - 2 : 6;
+  unsigned failures = s->failed_connections = any(u8), stage = failures - 2 < 6 ? failures - 2 : 6;
   uint32_t ms;
   draw_anything(&rl);
   ms = rl_plan_reconnect(&rl, s);
