@@ -66,7 +66,7 @@ void a_server_is_never_taken_for_older(void) {
   static redlock rl;
   rl_server *s = rl.server;
   uint32_t uptime_s;
-  int64_t start_ms;
+  int64_t age_ms, newborn_ms;
   int was_known;
   read_clock(&rl);
   s->run_id = any(u32);
@@ -78,10 +78,11 @@ void a_server_is_never_taken_for_older(void) {
   was_known = s->run_id != 0 && s->run_id != s->parser.hash;
   if (was_known) uptime_s = 0; /* its restart is timed by us */
   if (rl_take_identity(&rl, s)) return;
-  start_ms = rl.now_ms - (int64_t)uptime_s * 1000 + (was_known ? 0 : 2000);
-  if (start_ms > rl.now_ms) start_ms = rl.now_ms; /* it has started */
-  prove(s->votes_from_ms >= start_ms + rl.options.max_ttl_ms + 1);
-  if (uptime_s < 4294967) prove(s->votes_from_ms == start_ms + rl.options.max_ttl_ms + 1);
+  age_ms = (int64_t)uptime_s * 1000 - 2000;
+  if (age_ms < 0) age_ms = 0; /* it has started */
+  newborn_ms = rl.now_ms + rl.options.max_ttl_ms + 1; /* when it would vote if that were now */
+  prove(s->votes_from_ms >= newborn_ms - age_ms);
+  if (uptime_s < 4294967) prove(s->votes_from_ms == newborn_ms - age_ms);
   reaches(s->votes_from_ms < 0);
 }
 
