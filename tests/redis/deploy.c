@@ -113,8 +113,7 @@ static int is_written(const struct server *s) {
 TEST(a_lock_outlives_a_crash_of_all_servers) {
   int i;
   real_open_with(&rl, SERVERS, as_locks(REAL_PATIENT_MS));
-  CHECK_EQ(redlock_acquire(&rl, &lock, "deploy", 10 * REAL_TTL_MS, 0), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&rl, SERVERS, "deploy", SERVERS), SERVERS);
+  real_hold(&rl, &lock, SERVERS, "deploy", 10 * REAL_TTL_MS);
   for (i = 0; i < SERVERS; i++) {
     CHECK(is_written(&real.at[i]));
     server_restart(&real.at[i]);
@@ -129,7 +128,7 @@ TEST(a_full_server_refuses_and_throws_nothing_out) {
   int i, full = 0;
   long room = server_info(&real.at[0], "maxmemory:");
   real_open_with(&rl, SERVERS, as_locks(REAL_PATIENT_MS));
-  real_hold(&rl, &lock, SERVERS, "deploy");
+  real_hold(&rl, &lock, SERVERS, "deploy", REAL_TTL_MS);
   servers_command(&real, SERVERS, "CONFIG SET maxmemory 1");
   CHECK_EQ(redlock_acquire(&rl, &other, "another", REAL_TTL_MS, 0), REDLOCK_NO_QUORUM);
   for (i = 0; i < SERVERS; i++) full += strncmp(redlock_server_error(&rl, i), "OOM", 3) == 0;

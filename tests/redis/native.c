@@ -24,7 +24,7 @@ static void reset_statistics(void) { servers_command(&real, N, "CONFIG RESETSTAT
 
 static void cycles(int count) {
   for (; count > 0; count--) {
-    real_hold(&rl, &lock, N, "native");
+    real_hold(&rl, &lock, N, "native", REAL_TTL_MS);
     real_release(&rl, &lock, N, "native");
   }
 }
@@ -56,7 +56,7 @@ TEST(a_right_that_is_taken_away_loses_no_release) { /* R7 R15 R21 */
   real_open_with(&rl, N, options);
   cycles(1);
   CHECK(releases_natively());
-  real_hold(&rl, &lock, N, "native");
+  real_hold(&rl, &lock, N, "native", REAL_TTL_MS);
   servers_command(&real, N, "ACL SETUSER some -%s", native);
   reset_statistics();
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);

@@ -142,12 +142,13 @@ static inline int real_has_vote(redlock *rl, int server) {
 
 /* Taken, and on every server: who could be sent nothing before the grant gets it with an extension
    (R12). */
-static inline void real_hold(redlock *rl, redlock_lock *lock, int n, const char *resource) {
-  int looks, status = redlock_acquire(rl, lock, resource, REAL_TTL_MS, REAL_WAIT_MS);
+static inline void real_hold(redlock *rl, redlock_lock *lock, int n, const char *resource,
+                             uint32_t ttl_ms) {
+  int looks, status = redlock_acquire(rl, lock, resource, ttl_ms, REAL_WAIT_MS);
   for (looks = 0; looks < REAL_LOOKS && status == REDLOCK_OK; looks++) {
     if (real_keys(n, resource) == n) break;
     real_let_settle(rl);
-    if (real_keys(n, resource) < n) status = redlock_extend(rl, lock, REAL_TTL_MS);
+    if (real_keys(n, resource) < n) status = redlock_extend(rl, lock, ttl_ms);
   }
   CHECK_EQ(status, REDLOCK_OK);
   CHECK_EQ(real_keys(n, resource), n);

@@ -178,8 +178,7 @@ static void take(void) {
   servers_heal(&real);
   real_await_votes(scene->servers, TTL_MS);
   open_client(&keeper);
-  CHECK_EQ(redlock_acquire(&keeper, &kept, "r", TTL_MS, REAL_WAIT_MS), REDLOCK_OK);
-  CHECK_EQ(real_keys_settle(&keeper, scene->servers, "r", scene->servers), scene->servers);
+  real_hold(&keeper, &kept, scene->servers, "r", TTL_MS);
   snprintf(value, sizeof value, "%s", server_command(&real.at[0], "GET r"));
   CHECK_EQ(redlock_keep(&keeper, &kept, 0), REDLOCK_OK);
 }

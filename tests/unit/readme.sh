@@ -72,7 +72,8 @@ compile_each() {
 }
 
 c_compiles() {
-  need cc && compile_each && compile_each -std=gnu99 && compile_each -std=c99 $posix
+  need cc && compile_each && compile_each -std=gnu99 -fsyntax-only &&
+    compile_each -std=c99 $posix -fsyntax-only
 }
 
 # In a network of its own nobody listens.
