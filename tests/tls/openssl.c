@@ -112,7 +112,7 @@ static long many_cycles(long wanted) {
 
 static void check_no_orphan(void) {
   int i;
-  real_hold(&rl, &lock, N, "last"); /* behind all that was sent */
+  real_hold(&rl, &lock, N, "last", REAL_TTL_MS); /* behind all that was sent */
   real_release(&rl, &lock, N, "last");
   for (i = 0; i < N; i++) {
     CHECK_EQ(server_number(&real.at[i], "DBSIZE"), 0);
