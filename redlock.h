@@ -1,4 +1,4 @@
-/* redlock.h - 1.1.0 - the Redlock distributed lock in one C header - MIT-0
+/* redlock.h - 1.2.0 - the Redlock distributed lock in one C header - MIT-0
 
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze or
    reply late; with max_ttl_ms, also while they restart. C90 with stdint.h, and C++98; beyond that
@@ -145,8 +145,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REDLOCK_VERSION "1.1.0"
-#define REDLOCK_VERSION_NUMBER 10100 /* 10000 * major + 100 * minor + patch */
+#define REDLOCK_VERSION "1.2.0"
+#define REDLOCK_VERSION_NUMBER 10200 /* 10000 * major + 100 * minor + patch */
 
 #ifndef REDLOCK_MAX_SERVERS
 #define REDLOCK_MAX_SERVERS 7
@@ -3705,7 +3705,7 @@ static void rl_hand_back(redlock *rl, redlock_lock *lock) {
   lock->status = rl_confirm_status(rl, lock);
   if (lock->status != decided && (lock->task == RL_TASK_SET || lock->status == REDLOCK_EXPIRED)) {
     lock->deadline_ms = 0;
-    rl_store_token(lock, NULL);
+    if (lock->task == RL_TASK_SET) rl_store_token(lock, NULL);
     rl_roll_back(rl, lock);
   }
   rl_free_reserved_slot(rl, lock);

@@ -443,6 +443,24 @@ TEST(a_grant_that_is_not_handed_over_leaves_no_token) { /* R25 R1 */
   }
 }
 
+/* Its extension was granted, and ran out before it could be returned: the lock is lost, as another
+   that is lost, and its token was its own. */
+TEST(an_extension_that_is_not_handed_over_leaves_the_token) { /* R25 R1 R19 */
+  uint64_t token;
+  fenced(3);
+  CHECK_EQ(take("r"), REDLOCK_OK);
+  token = lock.token;
+  CHECK(token != 0);
+  CHECK_EQ(redlock_acquire(&rl, &other, "o", 1000, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 1000), REDLOCK_PENDING);
+  CHECK_EQ(redlock_extend(&rl, &other, 1000), REDLOCK_OK); /* this decides both */
+  fake_sleep(&fake, 1000);
+  take_all(&rl);
+  CHECK_EQ(lock.status, REDLOCK_EXPIRED);
+  CHECK_EQ(redlock_remaining_ms(&rl, &lock), 0);
+  CHECK_EQ(lock.token, token);
+}
+
 /* ---- The quarantine -------------------------------------------------------------------------- */
 
 /* It forgot its counters, but nobody hears its yes before its clock has passed them all. */

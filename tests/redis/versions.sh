@@ -1,13 +1,13 @@
 #!/bin/sh
-# versions.sh [TEST...] : clients of 0.1.0, of 1.0.0 and of this version exclude each other on the
-# same servers, side by side. The older headers are in the history of git, where there is one.
+# versions.sh [TEST...] : clients of 0.1.0, 1.0.0, 1.1.0 and this version exclude each other on
+# the same servers, side by side. The older headers are in the history of git, where there is one.
 set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/check.sh"
 cd "$root" || exit
 
-v0_1_0=3a0d277 v1_0_0=e1a7d05
+v0_1_0=3a0d277 v1_0_0=e1a7d05 v1_1_0=c8403e3
 grants=${GRANTS:-200}
 servers='' pids=''
 trap 'kill $pids 2>/dev/null; rm -rf "$work"' EXIT
@@ -54,24 +54,27 @@ run_peers() {
 }
 
 all_versions_exclude_each_other() {
-  has_tools && build $v0_1_0 && build $v1_0_0 && build today && start_servers || return
-  run_peers $v0_1_0 $v1_0_0 today $v0_1_0 $v1_0_0 today
+  has_tools && build $v0_1_0 && build $v1_0_0 && build $v1_1_0 && build today && start_servers ||
+    return
+  run_peers $v0_1_0 $v1_0_0 $v1_1_0 today $v0_1_0 $v1_0_0 $v1_1_0 today
 }
 
 grants_of() { awk '{ sum += $1 } END { print sum + 0 }' "$work/said-$1"; }
 
-# crowd_shares [FLAG] : eight old ones beside eight new ones. Each kind gets an eighth of its fair
+# crowd_shares VERSION [FLAG] : eight old ones beside eight new ones. Each kind gets an eighth of its fair
 # half at least. With tokens this waits for servers that have just started: they have no vote.
 crowd_shares() {
-  has_tools && build $v1_0_0 "$@" && build today "$@" && start_servers || return
-  crowd="$v1_0_0 today $v1_0_0 today $v1_0_0 today $v1_0_0 today"
+  old=$1
+  shift
+  has_tools && build "$old" "$@" && build today "$@" && start_servers || return
+  crowd="$old today $old today $old today $old today"
   run_peers $crowd $crowd || return
-  echo "note: the old ones have had $(grants_of $v1_0_0), the new ones $(grants_of today)"
-  [ $(($(grants_of $v1_0_0) * 16)) -ge "$grants" ] && [ $(($(grants_of today) * 16)) -ge "$grants" ]
+  echo "note: the old ones have had $(grants_of "$old"), the new ones $(grants_of today)"
+  [ $(($(grants_of "$old") * 16)) -ge "$grants" ] && [ $(($(grants_of today) * 16)) -ge "$grants" ]
 }
 
 run all_versions_exclude_each_other all_versions_exclude_each_other # R5 R21
-run old_and_new_share_a_crowd crowd_shares # R26
-run tokens_rise_in_a_crowd_of_old_and_new crowd_shares -DFENCED # R25 R26
+run old_and_new_share_a_crowd crowd_shares $v1_1_0 # R26
+run tokens_rise_in_a_crowd_of_old_and_new crowd_shares $v1_0_0 -DFENCED # R25 R26
 
 check_end
