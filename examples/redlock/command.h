@@ -37,6 +37,7 @@ extern redlock_lock lock;
 
 void finish(int status); /* closes the client and exits */
 uint32_t server_timeout_ms(void);
+uint32_t slack_ms(void);
 int count_servers(void);
 int quorum(void);
 int count_votes(redlock_vote vote);

@@ -98,12 +98,18 @@ void finish(int status) {
 }
 
 /* A distant server may be slow, or a loaded one, and waiting for it costs nothing if the others
-   decide. But there must be time for some attempts within what guard_lock leaves of a ttl. Beside
+   decide. But there must be time for some attempts within what keep_margin_ms leaves of a ttl. Beside
    eight busy loops on two processors, with one server of three frozen, a third of all attempts
    found no quorum within a sixtieth of 1 to 3 s, and 2 % within a tenth. */
 uint32_t server_timeout_ms(void) {
   uint32_t ms = set.ttl_ms / 10;
   return ms < 50 ? 50 : ms > 500 ? 500 : ms;
+}
+
+/* After SIGKILL it takes a moment until a process is gone and we hear of it. */
+uint32_t slack_ms(void) {
+  uint32_t ms = set.ttl_ms / 20;
+  return ms < 20 ? 20 : ms > 500 ? 500 : ms;
 }
 
 /* A redlock that runs this one has taken the passwords out of its list. */
@@ -156,6 +162,7 @@ static void open_client(void) {
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = server_timeout_ms();
   options.max_ttl_ms = set.max_ttl_ms;
+  options.keep_margin_ms = set.kill_ms + slack_ms();
   options.fencing = (uint32_t)set.fencing;
   options.username = set.user;
   options.password = set.password;

@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #endif
 
-enum { GROUP_LOOK_MS = 10 };
+enum { STOPPING_LOOK_MS = 10 }; /* at COMMAND's group, of which nothing is heard, and the lock */
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
@@ -131,7 +131,6 @@ static struct run {
   int refused;        /* the terminal, which nobody can give to it */
   int64_t kill_at_ms;
   int64_t since_ms;   /* when the lock was granted, or a little later */
-  int64_t end_ms;     /* when --max-hold is over */
   int tty;            /* the terminal, -1 = none */
 } run;
 
@@ -322,6 +321,7 @@ static void guard_lock(void);
    reads the line typed behind it. A ^Z comes after SIGCONT, which would undo it. */
 static void continue_command(void) {
   int stops;
+  (void)redlock_step(&client);
   guard_lock();
   run.paused = run.told_to_stop = 0;
   stops = pass_on_waiting();
@@ -354,15 +354,6 @@ static void on_command_stopped(int number) {
 
 /* ---- Holding --------------------------------------------------------------------------------- */
 
-/* After SIGKILL it takes a moment until a process is gone and we hear of it. */
-static int64_t slack_ms(void) {
-  int64_t ms = set.ttl_ms / 20;
-  return ms < 20 ? 20 : ms > 500 ? 500 : ms;
-}
-
-/* How much validity must be left when SIGTERM is sent. */
-static int64_t margin_ms(void) { return set.kill_ms + slack_ms(); }
-
 static void stop_command(int exit_status) {
   run.stopping = exit_status;
   run.kill_at_ms = now_ms() + set.kill_ms;
@@ -370,7 +361,8 @@ static void stop_command(int exit_status) {
   (void)signal_command(SIGCONT); /* a stopped process gets it only then */
 }
 
-static void say_loss(int64_t left) {
+static void say_loss(void) {
+  int64_t left = redlock_remaining_ms(&client, &lock);
   if (lock.operation == REDLOCK_LOST && lock.status == REDLOCK_SYSTEM)
     say("giving up lock '%s': this system's clock cannot be read; stopping COMMAND", set.resource);
   else if (run.paused)
@@ -388,34 +380,18 @@ static void say_loss(int64_t left) {
   say_servers();
 }
 
-/* Whether --max-hold is what ends the lock: extensions are cut so that none goes beyond it. */
-static int is_max_hold_over(int64_t left) {
-  return set.max_hold_ms && run.end_ms - now_ms() <= left + slack_ms();
-}
-
 /* SIGTERM when the validity left is just enough to stop COMMAND, and SIGKILL later. */
 static void guard_lock(void) {
-  int64_t left = redlock_remaining_ms(&client, &lock);
-  int over = is_max_hold_over(left);
   if (run.stopping) {
     if (run.killed || now_ms() < run.kill_at_ms) return;
     run.killed = 1;
     if (signal_command(SIGKILL)) SAY_MORE("COMMAND did not stop in time: it is killed");
-  } else if (!run.ended && left <= margin_ms()) {
+  } else if (!run.ended && lock.operation == REDLOCK_LOST) {
+    int over = lock.status == REDLOCK_LIMIT;
     stop_command(over ? EXIT_MAX_HOLD : EXIT_LOST); /* first of all */
     if (over) say("lock '%s' has been held for --max-hold: stopping COMMAND", set.resource);
-    else say_loss(left);
+    else say_loss();
   }
-}
-
-/* How long until guard_lock has something to do. */
-static int64_t guard_due_ms(void) {
-  int64_t due;
-  if (run.ended) return run.foreign ? -1 : GROUP_LOOK_MS;
-  if (run.killed) return -1;
-  if (run.stopping) due = run.kill_at_ms - now_ms();
-  else due = redlock_remaining_ms(&client, &lock) - margin_ms();
-  return due < 0 ? 0 : due;
 }
 
 /* ---- What the lock stands on ----------------------------------------------------------------- */
@@ -494,17 +470,20 @@ static int must_go_on(void) {
   return errno == EPERM && note_foreign();
 }
 
-/* While something works that cannot be stopped, the lock is kept, or taken again if it is lost. */
+/* Until COMMAND is gone, a lock that could not be kept is extended if that becomes possible, and
+   taken again if it is lost. For what cannot be stopped there is no --max-hold. */
 static void hold_on(void) {
-  if (lock.status == REDLOCK_PENDING || redlock_keep(&client, &lock, 0) == REDLOCK_OK) return;
-  (void)redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms, REDLOCK_FOREVER);
+  int64_t left = redlock_remaining_ms(&client, &lock);
+  if (lock.status == REDLOCK_PENDING || left > set.ttl_ms / 2) return;
+  if (run.foreign && redlock_keep(&client, &lock, 0) == REDLOCK_OK)
+    (void)redlock_cancel(&client, &lock); /* it could not be kept: only its limit is gone */
+  if (redlock_start_extend(&client, &lock, set.ttl_ms) == REDLOCK_EXPIRED)
+    (void)redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms, REDLOCK_FOREVER);
 }
 
 static int hold(void) {
-  int64_t left = redlock_remaining_ms(&client, &lock);
   run.since_ms = now_ms();
-  run.end_ms = run.since_ms + set.max_hold_ms - (set.ttl_ms - left);
-  if (redlock_keep(&client, &lock, set.max_hold_ms) != REDLOCK_OK || left <= margin_ms()) {
+  if (redlock_keep(&client, &lock, set.max_hold_ms) != REDLOCK_OK || redlock_step(&client)) {
     say("lock '%s' expired before COMMAND could start (was this machine suspended?): COMMAND did "
         "not run; try again", set.resource);
     return EXIT_LOST;
@@ -514,13 +493,13 @@ static int hold(void) {
   SAY_MORE("COMMAND runs as process %ld", (long)run.child);
   while (must_go_on()) {
     guard_lock();
-    wait_for_news(guard_due_ms());
+    wait_for_news(run.stopping ? STOPPING_LOOK_MS : -1);
     take_signals();
     (void)redlock_step(&client); /* a loss shows in the time that remains */
     (void)renew_password();
     follow_names();
     watch_quorum();
-    if (run.stopping && run.foreign) hold_on();
+    if (run.stopping == EXIT_LOST || (run.stopping && run.foreign)) hold_on();
   }
   move_terminal(run.child, getpgrp());
   if (run.stopping) return run.stopping;

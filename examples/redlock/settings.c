@@ -431,8 +431,8 @@ static void choose_ttl(void) {
   if (set.max_ttl_ms && set.max_ttl_ms < set.ttl_ms) set.ttl_ms = set.max_ttl_ms;
 }
 
-/* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at half of it, and
-   there must be time for some in between. */
+/* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at half of what is
+   before that, and there must be time for some. */
 static void check_times(void) {
   take_max_ttl();
   choose_ttl();

@@ -73,15 +73,22 @@ TEST(freezing_a_majority_overlaps_nothing) {
   }
 }
 
+/* A user of whom the servers can be told to serve him no longer. */
+static void log_in(char login[SERVERS_LIST + 64]) {
+  int i;
+  strcpy(login, "REDLOCK_SERVERS=");
+  for (i = 0; i < 5; i++)
+    sprintf(login + strlen(login), "redis://bob:x@127.0.0.1:%d,", real.at[i].port);
+  servers_command(&real, 5, "ACL SETUSER bob on >x ~* +@all");
+}
+
 /* Here the second holder has the lock as soon as the keys expire: nothing but the first one's
    access is taken away. */
 TEST(cutting_one_off_overlaps_nothing) {
-  char login[SERVERS_LIST + 64] = "REDLOCK_SERVERS=";
-  int round, i;
-  for (i = 0; i < 5; i++)
-    sprintf(login + strlen(login), "redis://bob:x@127.0.0.1:%d,", real.at[i].port);
+  char login[SERVERS_LIST + 64];
+  int round;
   for (round = 0; round < ROUNDS; round++) {
-    servers_command(&real, 5, "ACL SETUSER bob on >x ~* +@all");
+    log_in(login);
     start_pairs(login);
     sleep_ms(round * TTL_MS / 6);
     servers_command(&real, 3, "ACL SETUSER bob -@all");
@@ -104,6 +111,24 @@ TEST(keys_that_vanish_stop_command) {
   servers_command(&real, 3, "FLUSHALL");
   check_ends(pid, 122, "'job' is lost: most servers no longer have its key");
   CHECK(told("term", "term\n") && is_released("job"));
+}
+
+/* Nobody else shall get it while COMMAND stops, if the servers serve again. */
+TEST(a_lock_that_could_not_be_kept_is_held_until_command_is_gone) {
+  char login[SERVERS_LIST + 64];
+  int64_t end = timing_ms() + LIMIT_MS;
+  pid_t pid;
+  log_in(login);
+  pid = start("%s exec $redlock -t 9s -k 3s job -- sh -c 'trap \"touch $work/term\" TERM; "
+              "touch $work/runs; " UNTIL_END "'", login);
+  CHECK(await_file("runs"));
+  servers_command(&real, 3, "ACL SETUSER bob -@all");
+  CHECK(await_file("term"));
+  servers_command(&real, 3, "ACL SETUSER bob +@all");
+  while (server_number(&real.at[0], "PTTL job") < 4000 && timing_ms() < end) sleep_ms(20);
+  CHECK(timing_ms() < end);
+  let_it_end();
+  check_ends(pid, 122, "cannot be extended: too few servers answer");
 }
 
 TEST(a_suspended_holder_has_lost_it) { /* R2 */
