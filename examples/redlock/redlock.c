@@ -98,9 +98,9 @@ void finish(int status) {
 }
 
 /* A distant server may be slow, or a loaded one, and waiting for it costs nothing if the others
-   decide. But there must be time for some attempts within what keep_margin_ms leaves of a ttl. Beside
-   eight busy loops on two processors, with one server of three frozen, a third of all attempts
-   found no quorum within a sixtieth of 1 to 3 s, and 2 % within a tenth. */
+   decide. But there must be time for some attempts within what keep_margin_ms leaves of a ttl.
+   Beside eight busy loops on two processors, with one server of three frozen, a third of all
+   attempts found no quorum within a sixtieth of 1 to 3 s, and 2 % within a tenth. */
 uint32_t server_timeout_ms(void) {
   uint32_t ms = set.ttl_ms / 10;
   return ms < 50 ? 50 : ms > 500 ? 500 : ms;

@@ -103,7 +103,8 @@ static inline void note_queue(const struct client *c, struct slot *s) {
 }
 
 /* How much longer one may rest whose attempts have been for nothing, in ms: the more there were,
- * the longer; up to 1.2 s, and up to 32 times what an attempt takes where servers cannot keep up. */
+ * the longer; up to 1.2 s, and up to 32 times what an attempt takes where servers cannot keep
+ * up. */
 static inline ns rest_for_nothing(const struct client *c, const struct slot *s) {
   ns attempts = c->drawn - s->drawn_before;
   ns woken = smaller(attempts, 14), tried = smaller(attempts, 32);
