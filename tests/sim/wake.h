@@ -44,12 +44,12 @@ static inline void wake_heard(struct client *c, struct conn *n) {
 }
 
 /* Until when its client may take the server to be in quarantine (R24): its uptime in whole seconds
- * less 2 s, or since the connection stands, which first showed the restart; on a slow clock, and
- * behind a whole back-off. */
+ * less 2 s, or since the connection stands, which first showed the restart, or another run_id than
+ * a handshake that shifted; on a slow clock, and behind a whole back-off. */
 static inline ns doubted_until(const struct conn *n) {
   const struct server *s = &W.server[n->server];
   ns whole = ((ns)W.cfg.quarantine_ms + 3000 + 2000) * MS;
-  if (!W.cfg.quarantine_ms || !s->incarnation) return 0;
+  if (!W.cfg.quarantine_ms || !(s->incarnation || W.cfg.shifts >> n->server & 1)) return 0;
   return larger(s->restarted_at, n->ready_at) + whole / 10 * 12;
 }
 
