@@ -214,6 +214,7 @@ static void calm(struct config *k) {
 /* And in others a few wait for long while strangers hold, on a good network: what goes wrong there
  * is in strangers.h. A lone waiter in half of them. */
 static void draw_waiters(struct config *k) {
+  uint64_t x = W.seed ^ 0x7461626c65;
   int minority;
   k->waiters = 1;
   k->resources = (int)between(1, 2);
@@ -230,6 +231,7 @@ static void draw_waiters(struct config *k) {
   k->liars = one_in(2) ? (int)between(0, minority) : 0;
   k->errs = (int)below(2);
   k->restarts = (int)below(2);
+  k->forgets = splitmix(&x) % 4 == 0;
 }
 
 /* And in others all servers restart, one by one, on a good network (R29). */

@@ -79,13 +79,42 @@ static inline void check_pace(const struct client *c, struct pace *p, ns since, 
 enum { TOLD_S = 4, TOLD_MOST = 8 };
 
 /* Whoever is told backs off for a second or more. */
-static inline void check_told(struct client *c, const struct slot *s) {
+static inline ns told_in_vain_since(const struct client *c, const struct slot *s) {
   ns since = larger(told_since(c, s->resource), taken_since(s->resource));
   int i;
   for (i = 0; i < W.cfg.servers && since < NEVER; i++)
     if (c->conn[i]) since = larger(since, c->conn[i]->ready_at);
-  check_pace(c, &c->told, larger(since, c->asked), TOLD_S * SEC, TOLD_MOST,
+  return larger(since, c->asked);
+}
+
+static inline void check_told(struct client *c, const struct slot *s) {
+  check_pace(c, &c->told, told_in_vain_since(c, s), TOLD_S * SEC, TOLD_MOST,
              "a quorum tells, and whoever holds the lock has not changed");
+}
+
+enum { HURRIED_MOST = 10 * TOLD_S };
+
+/* Since when all servers have had one value; NEVER = they have not. Where one is free, or keeps what
+ * an attempt left behind, the values that waiters find there look as if the lock changed hands. */
+static inline ns held_alone_since(int resource) {
+  const struct key *first = key_of(&W.server[W.cfg.entry_server[0]], resource, W.cfg.db);
+  ns since = 0;
+  int i;
+  for (i = 0; i < W.cfg.servers; i++) {
+    const struct key *k = key_of(&W.server[W.cfg.entry_server[i]], resource, W.cfg.db);
+    if (!k || k->value_size != first->value_size) return NEVER;
+    if (memcmp(k->value, first->value, k->value_size) != 0) return NEVER;
+    since = larger(since, k->set_at);
+  }
+  return since;
+}
+
+/* Whatever servers push, ten attempts a second are enough. */
+static inline void check_hurried(struct client *c, const struct slot *s) {
+  c->hurried.heard = c->heard;
+  check_pace(c, &c->hurried, larger(told_in_vain_since(c, s), held_alone_since(s->resource)),
+             TOLD_S * SEC, HURRIED_MOST,
+             "whoever holds the lock has not changed, whatever was pushed");
 }
 
 enum { POLLED_S = 10, GROWN_S = 3 };
@@ -105,10 +134,11 @@ static inline void check_polled(struct client *c) {
 static inline void check_paces(struct client *c) {
   const struct slot *s = &c->slot[0];
   if (s->state != S_ACQUIRING || s->lock.status != REDLOCK_PENDING) {
-    c->told.from = c->polled.from = NEVER;
+    c->told.from = c->polled.from = c->hurried.from = NEVER;
     return;
   }
-  check_told(c, s);
+  if (!W.cfg.forgets) check_told(c, s);
+  check_hurried(c, s);
   check_polled(c);
 }
 

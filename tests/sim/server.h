@@ -61,6 +61,14 @@ static inline void server_reap(int server) {
   }
 }
 
+/* Its table of what was read is too small (tracking-table-max-keys): it tells all who read the key,
+ * as if that had changed. */
+static inline void server_forgets(struct conn *n, const struct effect *e) {
+  if (!W.cfg.forgets || e->kind != EFFECT_SET_REFUSED || !n->session.tracks) return;
+  T->forgotten++;
+  server_push(n->server, e->name, e->name_size, NULL);
+}
+
 /* What was read, and is there, will be seen to expire. */
 static inline void server_follow(struct conn *n, const struct effect *e) {
   struct server *s = &W.server[n->server];
@@ -181,6 +189,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   server_chatter(n);
   if (r.size) server_reply(n, &r);
   server_follow(n, &e);
+  server_forgets(n, &e);
   if (!n->shifted) wake_noted(s, n, command, &r, &e);
 }
 

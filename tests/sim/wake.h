@@ -140,7 +140,7 @@ static inline void check_rate(const struct client *c) {
   uint32_t heard = c->heard - c->heard_at[oldest];
   ns first = c->draws[oldest], since = W.cfg.fenced ? c->pushed_at : c->asked;
   int slots = W.cfg.fenced ? 1 : 2;
-  if (W.cfg.retry_min_ms || W.cfg.retry_max_ms < 100u * (uint32_t)c->slots) return;
+  if (W.cfg.forgets || W.cfg.retry_min_ms || W.cfg.retry_max_ms < 100u * (uint32_t)c->slots) return;
   if (c->slots > slots || c->drawn < DRAWS) return;
   if (first < since + 3 * SEC || c->last_draw - first > SEC) return;
   if (heard * 4 * (uint32_t)c->slots >= DRAWS) return;

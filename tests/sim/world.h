@@ -191,7 +191,7 @@ struct client {
   unsigned drawn;
   uint32_t heard_at[DRAWS];  /* how much it had heard of by then, and ... */
   uint32_t heard;            /* ... by now: pushes, and ends of handshakes */
-  struct pace told, polled;  /* how many attempts it makes */
+  struct pace told, polled, hurried; /* how many attempts it makes */
   ns free_at;                /* since when what it waits for has been free; NEVER = it is not */
   ns asked;                  /* since when it has been asked for nothing */
   ns pushed_at;              /* since when no push has come, and it asked for nothing */
@@ -266,6 +266,7 @@ struct event {
   X(int, crowd)   /* many wait for one resource (R26) */                                          \
   X(int, waiters) /* some wait, and strangers hold: strangers.h; with these troubles: */          \
   X(int, liars) X(int, errs) X(int, restarts)                                                     \
+  X(int, forgets) /* ... and with servers that can track next to nothing */                       \
   X(int, rolls)   /* one keeps a lock while the servers restart: rolling.h */
 
 struct config {
@@ -285,6 +286,7 @@ enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
   X(reasons, "steps before their time")                  \
   X(wakes, "waiters that know a quorum to be free")      \
   X(strangers, "holds of other programs")                \
+  X(forgotten, "names that a server could not track")    \
   X(lies, "lies about ages")                             \
   X(paces, "times in which few attempts are due")        \
   X(frees, "looks at locks that are free")               \
