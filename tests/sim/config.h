@@ -126,7 +126,8 @@ static void draw_natives(struct config *k) {
 /* In a few worlds, some servers. In rolling restarts none: it would be out all the time. */
 static void draw_shifts(struct config *k) {
   uint64_t x = W.seed ^ 0x7368696674, r = splitmix(&x);
-  k->shifts = W.seed & SHIFTED_SEED ? ~0u : k->rolls || r % 16 ? 0 : (unsigned)(r >> 8);
+  k->shifts = W.seed & SHIFTED_SEED ? ~0u : r % 16 ? 0 : (unsigned)(r >> 8);
+  if (k->rolls) k->shifts = 0;
   W.shift_random = r;
 }
 
