@@ -860,7 +860,8 @@ struct redlock {
      KEPT -> QUEUED       rl_on_lock_timer, to be extended; KEPT or QUEUED -> DECIDED, if it could
                           not be, and keep_margin_ms is left, or it has run out (rl_abandon)
      QUEUED -> KEPT       rl_start_task, if max_hold_ms allows no more: until keep_margin_ms is left
-     DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls
+     DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls; what
+                          has run out meanwhile is rolled back there
      QUEUED -> BACKOFF    rl_on_lock_timer: an extra round found no room in time
      any -> IDLE          rl_cancel; if the clock has failed, rl_fail_all decides the lock then
 
@@ -2047,8 +2048,9 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   return c;
 }
 
-/* R29: whether a server must not be sent a SET after all, since it has started after T1, or is in
-   quarantine: what is held is restored there too, and what is adopted, replaced. */
+/* R24, R29: whether a server must not be sent this SET after all. That of a new lock: if the server
+   has no vote at T1. That of a held lock or an adoption goes to such a server too, but not if that
+   has started after T1. */
 static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_command *c) {
   int asks = c->kind == RL_TASK_SET && c->form != RL_FORM_SWAP;
   (void)rl;
