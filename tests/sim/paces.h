@@ -94,8 +94,9 @@ static inline void check_told(struct client *c, const struct slot *s) {
 
 enum { HURRIED_MOST = 10 * TOLD_S };
 
-/* Since when all servers have had one value; NEVER = they have not. Where one is free, or keeps what
- * an attempt left behind, the values that waiters find there look as if the lock changed hands. */
+/* Since when all servers have had one value; NEVER = they have not. Where one is free, or keeps
+ * what an attempt left behind, the values that waiters find there look as if the lock changed
+ * hands. */
 static inline ns held_alone_since(int resource) {
   const struct key *first = key_of(&W.server[W.cfg.entry_server[0]], resource, W.cfg.db);
   ns since = 0;
