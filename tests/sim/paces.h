@@ -138,8 +138,9 @@ static inline void check_paces(struct client *c) {
     c->told.from = c->polled.from = c->hurried.from = NEVER;
     return;
   }
-  if (!W.cfg.forgets) check_told(c, s);
   check_hurried(c, s);
+  if (W.cfg.forgets) return; /* what is pushed there is not counted one by one */
+  check_told(c, s);
   check_polled(c);
 }
 

@@ -135,7 +135,7 @@ static void check_free(struct client *c) {
   }
   if (c->free_at == NEVER || c->free_at < begin) c->free_at = W.now;
   T->frees++;
-  if (W.now <= c->free_at + wake_bound(c, s)) return;
+  if (W.now <= c->free_at + wake_bound(c, s, c->free_at)) return;
   violation("R26: resource %d has been free for %lld ms at a quorum that tells client %d, and "
             "nobody has it", s->resource, (W.now - c->free_at) / MS, c->index);
 }

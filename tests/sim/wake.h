@@ -102,21 +102,36 @@ static inline void note_queue(const struct client *c, struct slot *s) {
     }
 }
 
-/* How much longer one may rest whose attempts have been for nothing, in ms: the more there were,
- * the longer; up to 1.2 s, and up to 32 times what an attempt takes where servers cannot keep
- * up. */
-static inline ns rest_for_nothing(const struct client *c, const struct slot *s) {
-  ns attempts = c->drawn - s->drawn_before;
-  ns woken = smaller(attempts, 14), tried = smaller(attempts, 32);
-  return 6 * woken * woken + tried * tried * W.cfg.server_timeout_ms / 32;
+/* Whether there was a queue: another acquire of the resource was pending while this one was, or the
+ * holder had waited. A newcomer cannot tell that it has gone. */
+static inline int has_queued(const struct slot *s) {
+  return s->beside || W.asked[s->resource] != s->asked_after;
+}
+
+/* How many of its last attempts, in a row, something that it heard may have led to; or that others
+ * in the queue kept from a quorum. */
+static inline unsigned woken_in_a_row(const struct client *c, const struct slot *s) {
+  unsigned made = c->drawn - s->drawn_before, n = 0;
+  if (c->slots > 1 || has_queued(s) || W.cfg.forgets) return made;
+  for (; n + 1 < made && n + 1 < DRAWS; n++)
+    if (c->heard_at[(c->drawn - n - 1) % DRAWS] == c->heard_at[(c->drawn - n - 2) % DRAWS]) break;
+  return n;
+}
+
+/* How much longer than others one may rest that has been woken for nothing, or whose attempts take
+ * long, in ms: the more there were, the longer; from its last attempt on. */
+static inline ns rest_for_nothing(const struct client *c, const struct slot *s, ns since) {
+  ns woken = smaller(woken_in_a_row(c, s), 14), tried = smaller(c->drawn - s->drawn_before, 32);
+  ns floor = 3 * woken * woken + tried * tried * W.cfg.server_timeout_ms / 64;
+  ns rested = larger(since - c->last_draw, 0) / MS;
+  return 2 * larger(floor - rested, 0);
 }
 
 /* A short back-off, or a polled one, and its attempt, on a slow clock. A second more only where
- * another acquire of the resource was pending while this one was, or the holder had waited: then
- * there was a queue, and a newcomer cannot tell that it has gone. */
-static inline ns wake_bound(const struct client *c, const struct slot *s) {
-  ns queue = s->beside || W.asked[s->resource] != s->asked_after ? 1000 : 0;
-  return (queue + rest_for_nothing(c, s) + 16 + W.cfg.retry_max_ms +
+ * there was a queue. */
+static inline ns wake_bound(const struct client *c, const struct slot *s, ns since) {
+  ns queue = has_queued(s) ? 1000 : 0;
+  return (queue + rest_for_nothing(c, s, since) + 16 + W.cfg.retry_max_ms +
           4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 * 12;
 }
 
@@ -125,7 +140,7 @@ static inline void check_woken(const struct client *c, const struct slot *s) {
   ns since = wake_since(c, s);
   if (since == NEVER || since <= larger(c->last_draw, c->stood)) return;
   T->wakes++;
-  if (W.now <= since + wake_bound(c, s)) return;
+  if (W.now <= since + wake_bound(c, s, since)) return;
   slot_fails(s, "R26", "backs off still, though it has known for %lld ms that resource %d is free "
                        "on a quorum of servers", (W.now - since) / MS, s->resource);
 }
