@@ -409,7 +409,7 @@ typedef struct redlock_lock {
   int8_t last_result;          /* the status of the last finished attempt */
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t tracks;              /* its next attempt makes the servers track the key (R26) */
-  uint8_t told_age;            /* the last byte of the age that its last attempt was told (R26) */
+  uint8_t told_age;            /* the last byte of the latest holder's age, as told (R26) */
   uint8_t vain;                /* how many of its last attempts were woken for nothing (R26) */
   rl_mask maybe_set;           /* servers that were sent a byte of a SET of this value, and may hold
                                   it. A bit is cleared when the server says that it does not (once
@@ -1172,8 +1172,8 @@ enum {
   RL_CROWD_DIVISOR = 64,        /* and rests for up to 16 times what its last attempt took: so a
                                    thousand do not split each other's votes for ever */
   RL_CROWD_MS = 256,            /* what it took beyond this is not counted: 4 s are enough */
-  RL_VAIN_MS = 3,               /* n wake-ups for nothing make it rest for n * n times this: for */
-  RL_VAIN_MOST = 14,            /* ten attempts in a second, then one or two, whatever is pushed */
+  RL_VAIN_MS = 6,               /* n wake-ups for nothing make it rest for n * n / 2 times this: */
+  RL_VAIN_MOST = 14,            /* ten attempts in a second, then two, whatever is pushed */
   RL_HOLDER_AGE_DECAY = 8,      /* each attempt forgets this part: a newcomer may slip in between */
   RL_MAX_AGE_MS = 1 << 23,      /* with a half of it added, an age fits into three bytes */
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
@@ -3068,7 +3068,7 @@ static uint32_t rl_line_ms(const redlock *rl, const redlock_lock *lock, uint32_t
 static uint32_t rl_floor_ms(const redlock *rl, const redlock_lock *lock, uint32_t rested) {
   uint32_t took = rl_limit(rl_attempt_ms(rl, lock), RL_CROWD_MS);
   uint32_t vain = lock->vain;
-  uint32_t floor = took * rl_patience(lock) / RL_CROWD_DIVISOR + RL_VAIN_MS * vain * vain;
+  uint32_t floor = took * rl_patience(lock) / RL_CROWD_DIVISOR + RL_VAIN_MS * (vain * vain / 2);
   return floor > rested ? floor - rested : 0;
 }
 
@@ -3096,12 +3096,16 @@ static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
   return random < 0 ? random : random + least;
 }
 
-/* R26: an attempt has failed. If it was told another age, the lock has changed hands: a wake-up was
-   right. */
+/* R26: an attempt has failed. If more than N - quorum servers told other ages than the holder's,
+   the lock has changed hands: a wake-up was right. What fewer tell may be what attempts have left
+   there for a moment. */
 static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
-  uint8_t age = (uint8_t)lock->is.wait.ages[rl->server_count - rl->quorum];
-  if (age != lock->told_age) lock->vain = 0;
-  lock->told_age = age;
+  const uint32_t *age = lock->is.wait.ages, *last = age + rl->server_count - rl->quorum;
+  if (*last == 0) return;
+  for (; age <= last; age++)
+    if ((uint8_t)*age == lock->told_age) return;
+  lock->told_age = (uint8_t)*last;
+  lock->vain = 0;
 }
 
 /* R9: whether no further attempt may follow. With wake-ups some come early: they do not use up
@@ -3216,11 +3220,11 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
    Without them a minority that lies would hurry the waiters, and decide rounds with tokens. And a
    server that votes TAKEN needs no roll-back. It lingers for as long again as the round has taken;
    but if a token was refused, until the end of the round: else a minority that refuses could make
-   the lock try again at once. */
+   the lock try again at once. An extra round has no end but the attempt's: it keeps that. */
 static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
   int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
   if (!lock->tracks) return 0;
-  if (due_ms < lock->timer_ms && !refused) lock->timer_ms = due_ms;
+  if (due_ms < lock->timer_ms && !refused && !rl_is_extra_round(lock)) lock->timer_ms = due_ms;
   rl_arm_timer(rl, lock->timer_ms);
   return 1;
 }
@@ -3532,7 +3536,6 @@ static void rl_cancel(redlock *rl, redlock_lock *lock) {
   int unsent = lock->task == RL_TASK_RELEASE && lock->phase == RL_PHASE_QUEUED;
   if (lock->phase == RL_PHASE_VOTING) (void)rl_end_round(rl, lock);
   rl_set_phase(rl, lock, RL_PHASE_IDLE);
-  rl->work_pending = 1; /* R11: there may be room now */
   lock->urgent = 1;
   if (unsent && !rl_is_forked(rl) && !rl_make_room(rl, lock, RL_TASK_RELEASE)) {
     rl_flush(rl); /* this may free a slot, and no queued lock can take that first */

@@ -533,3 +533,36 @@ static void a_refused_waiter(int stepped_back) {
 
 TEST(a_waiter_whose_token_is_refused_polls) { a_refused_waiter(0); } /* R25 R26 R9 */
 TEST(a_waiter_after_clocks_stepped_back_polls) { a_refused_waiter(1); } /* R25 R26 R9 */
+
+/* Server 0 cannot be reached; the others refuse a waiter's token. Its extra round fails: 1 and 2
+   say TAKEN. It lingers. Server 0 is back, and says yes: with 3 and 4, whose answers take most of
+   the time, that is a quorum. */
+TEST(an_extra_round_that_is_open_again_has_its_whole_time) { /* R6 R10 R25 R26 */
+  enum { TIMEOUT = 1900, SLOW = 400, SLOWER = 1600 };
+  int i;
+  prepare_fenced(5);
+  options.server_timeout_ms = TIMEOUT;
+  SET_SERVERS(0, 4, store.refuse_hello, 0);
+  ready_and_warm();
+  occupy(0, 4, "r", 60000);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 5000, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(1000);
+  take_away(0, 0);
+  run_for(100);
+  for (i = 1; i < 5; i++) fake_answer(&fake, i, FAKE_SET, 1, ":9000000000000000\r\n");
+  forget_key(0, 0, "r");
+  forget_key(3, 4, "r");
+  forget_log();
+  fake_push(&fake, 1, ">2\r\n$10\r\ninvalidate\r\n_\r\n"); /* a third of the pushes that wake it */
+  while (!sets(3)) run_for(1);
+  SET_SERVERS(1, 2, reply_ms, SLOW);
+  SET_SERVERS(3, 4, reply_ms, SLOWER);
+  while (!lock.extra_rounds) run_for(1);
+  start_timing();
+  while (lock.votes[1] != REDLOCK_VOTE_TAKEN) run_for(1);
+  votes_are(&lock, 3, 4, REDLOCK_VOTE_NONE);
+  fake.server[0].refuses = 0;
+  while (lock.votes[0] != REDLOCK_VOTE_YES && elapsed_ms() < TIMEOUT) run_for(1);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  CHECK_EQ(sets(3), 2); /* by this attempt */
+}

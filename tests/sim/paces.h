@@ -94,26 +94,37 @@ static inline void check_told(struct client *c, const struct slot *s) {
 
 enum { HURRIED_MOST = 10 * TOLD_S };
 
-/* Since when all servers have had one value; NEVER = they have not. Where one is free, or keeps
- * what an attempt left behind, the values that waiters find there look as if the lock changed
- * hands. */
-static inline ns held_alone_since(int resource) {
-  const struct key *first = key_of(&W.server[W.cfg.entry_server[0]], resource, W.cfg.db);
-  ns since = 0;
+/* Whether two servers have one value of a resource. */
+static inline int hold_alike(int server, int other, int resource) {
+  const struct key *a = key_of(&W.server[server], resource, W.cfg.db);
+  const struct key *b = key_of(&W.server[other], resource, W.cfg.db);
+  return a && b && a->value_size == b->value_size && !memcmp(a->value, b->value, a->value_size);
+}
+
+/* Since when a quorum has had the value that this server has; NEVER = it has not. */
+static inline ns shared_since(int server, int resource) {
+  ns since[MAX_SERVERS] = {0};
   int i;
   for (i = 0; i < W.cfg.servers; i++) {
-    const struct key *k = key_of(&W.server[W.cfg.entry_server[i]], resource, W.cfg.db);
-    if (!k || k->value_size != first->value_size) return NEVER;
-    if (memcmp(k->value, first->value, k->value_size) != 0) return NEVER;
-    since = larger(since, k->set_at);
+    int other = W.cfg.entry_server[i];
+    since[i] = hold_alike(server, other, resource) ? held_since(other, resource) : NEVER;
   }
+  return nth_earliest(since, W.cfg.servers, quorum());
+}
+
+/* Since when a quorum has had one value, whatever attempts find or leave beside it. */
+static inline ns held_by_one_since(int resource) {
+  ns since = NEVER;
+  int i;
+  for (i = 0; i < W.cfg.servers; i++)
+    since = smaller(since, shared_since(W.cfg.entry_server[i], resource));
   return since;
 }
 
 /* Whatever servers push, ten attempts a second are enough. */
 static inline void check_hurried(struct client *c, const struct slot *s) {
   c->hurried.heard = c->heard;
-  check_pace(c, &c->hurried, larger(told_in_vain_since(c, s), held_alone_since(s->resource)),
+  check_pace(c, &c->hurried, larger(told_in_vain_since(c, s), held_by_one_since(s->resource)),
              TOLD_S * SEC, HURRIED_MOST,
              "whoever holds the lock has not changed, whatever was pushed");
 }
