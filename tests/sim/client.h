@@ -3,7 +3,7 @@
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
-#include "io.h"
+#include "keep.h"
 #include "paces.h"
 
 static void actor_act(struct client *c);
@@ -134,7 +134,10 @@ static ns library_due(struct client *c) {
   timeout_ms = c->named_ms == INT64_MAX ? -1 : c->named_ms - client_ms(c);
   count = c->lib->fds(c->rl, want, MAX_SERVERS);
   look_at_fds(c, want, count);
-  for (i = 0; i < c->slots; i++) check_bound(c, &c->slot[i], timeout_ms);
+  for (i = 0; i < c->slots; i++) {
+    check_bound(c, &c->slot[i], timeout_ms);
+    check_alarm(c, &c->slot[i], timeout_ms);
+  }
   if (timeout_ms >= 0) when = client_when(c, client_ms(c) + timeout_ms);
   if (any_ready(c)) when = W.now;
   watch_clogs(c);
@@ -183,15 +186,18 @@ static redlock_lock *step_once(struct client *c, int turn) {
 
 /* Steps until nothing comes back, or the process is interrupted between two steps. */
 static void client_step(struct client *c) {
-  redlock_lock *lock;
+  redlock_lock *lock = NULL;
+  int64_t began_ms = client_ms(c);
   int turn = 0;
   while (!W.failed && (lock = step_once(c, turn)) != NULL) {
     took_back(c, lock);
     look_at_all(c);
     if (++turn > 4 * MAX_SLOTS) violation("step: client %d never comes to an end", c->index);
     if (one_in(16)) break;
+    began_ms = client_ms(c);
   }
   look_at_all(c);
+  if (!lock) check_kept(c, began_ms);
 }
 
 /* What is still in the queue when the client falls asleep begins when it wakes (R11, seed
@@ -264,6 +270,7 @@ static void fill_options(struct client *c, int inline_password) {
   o->max_attempts = W.cfg.max_attempts;
   o->drift_ppm = W.cfg.drift_ppm;
   o->max_hold_ms = W.cfg.max_hold_ms;
+  o->keep_margin_ms = W.cfg.keep_margin_ms;
   o->max_ttl_ms = W.cfg.quarantine_ms;
   o->fencing = (uint32_t)W.cfg.fenced;
   if (W.cfg.password && !inline_password) o->password = W.cfg.password;

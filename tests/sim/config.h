@@ -123,12 +123,22 @@ static void draw_natives(struct config *k) {
   k->no_natives_from = r >> 1 & 1 ? 0 : (ns)(r >> 8 & 0xfff) * 10 * MS;
 }
 
-/* In a few worlds, some servers. In rolling restarts none: it would be out all the time. */
+/* In a few worlds, some servers. In rolling restarts none: it would be out all the time. Where it
+ * is all servers, a few seconds show it: each client begins with handshakes. */
 static void draw_shifts(struct config *k) {
   uint64_t x = W.seed ^ 0x7368696674, r = splitmix(&x);
+  if (W.seed & SHIFTED_SEED) k->duration = (ns)(1 + (r >> 40) % 5) * SEC;
   k->shifts = W.seed & SHIFTED_SEED ? ~0u : r % 16 ? 0 : (unsigned)(r >> 8);
   if (k->rolls) k->shifts = 0;
   W.shift_random = r;
+}
+
+/* In a few worlds, and twice that is less than the shortest ttl without its drift. */
+static void draw_margin(struct config *k) {
+  uint64_t x = W.seed ^ 0x6561726c79, r = splitmix(&x);
+  int64_t drift = ((int64_t)k->ttl_min_ms * k->drift_ppm + 999999) / 1000000;
+  int64_t most = (k->ttl_min_ms - drift - 3) / 2;
+  if (r % 8 == 4 && most > 0) k->keep_margin_ms = 1 + (uint32_t)((r >> 8) % (uint64_t)most);
 }
 
 static void draw_singles(struct config *k) {
@@ -289,6 +299,7 @@ static void draw_config(void) {
   draw_wakes(k);
   draw_natives(k);
   draw_shifts(k);
+  draw_margin(k);
   if (!k->fenced && !k->hands && !k->waiters && !k->rolls) draw_singles(k);
 }
 

@@ -9,7 +9,7 @@
 /* Which status an operation can end with, as a place in the totals. Operation 0, and INVALID, stand
  * for every call out of order. */
 static int is_expected(int operation, int place) {
-  static const char *const expected[OPERATIONS] = {"7", "123458", "13468", "13458", "468"};
+  static const char *const expected[OPERATIONS] = {"7", "123458", "13468", "13458", "3468"};
   return strchr(expected[operation], '0' + place) != NULL;
 }
 
@@ -26,9 +26,11 @@ static ns next_start(const struct slot *s) {
   return W.winding && !single ? NEVER : think();
 }
 
+/* R11: a server keeps room until the reply that is timed is overdue, or comes, and then the last
+ * one is (R13). */
 static void set_bound(struct client *c, struct slot *s, int64_t more_ms) {
-  int64_t queue_ms = W.cfg.server_timeout_ms + 3; /* R11: for room that a server keeps */
-  if (!W.cfg.light) queue_ms *= 2 + 2 * (int64_t)c->slots;
+  int64_t queue_ms = 2 * ((int64_t)W.cfg.server_timeout_ms + 3);
+  if (!W.cfg.light) queue_ms *= 1 + (int64_t)c->slots;
   s->bound_ms = client_ms(c) + more_ms + W.cfg.server_timeout_ms + 2 + queue_ms;
   if (W.cfg.out_of_model) s->bound_ms = -1; /* its clock may be stepped */
 }
@@ -128,6 +130,7 @@ static void on_extended(struct client *c, struct slot *s) {
   redlock_status status = s->lock.status;
   s->bound_ms = -1;
   look_at_lock(c, s);
+  if (s->state == S_KEPT) check_given_up(s, remaining_of(c, s));
   if (s->lock.token != s->token)
     slot_fails(s, "invariant 7", "has another token after an extension");
   s->state = S_HELD;
@@ -346,6 +349,7 @@ static void keep(struct client *c, struct slot *s) {
   if (status == REDLOCK_OK) {
     s->hold_ms = limit ? limit : W.cfg.max_hold_ms;
     s->state = S_KEPT;
+    s->overdue = 0;
     s->due = W.now + skewed(MS, W.cfg.fenced ? 4 * (ns)W.cfg.ttl_max_ms * MS : W.cfg.duration / 4);
     if (is_keeper(c)) s->due = NEVER;
     return;
@@ -413,7 +417,7 @@ static void act_idle(struct client *c, struct slot *s) {
 static void act_held(struct client *c, struct slot *s) {
   uint32_t what;
   if (is_keeper(c)) { /* with time for an extension, at least */
-    if (remaining_of(c, s) > 2 * (int64_t)W.cfg.server_timeout_ms) keep(c, s);
+    if (remaining_of(c, s) > 2 * (int64_t)W.cfg.server_timeout_ms + W.cfg.keep_margin_ms) keep(c, s);
     else start_release(c, s);
     return;
   }

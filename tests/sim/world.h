@@ -143,6 +143,7 @@ struct slot {
   uint64_t token;       /* that came with it */
   int adopts;           /* its acquire is an adoption (R28) of this value */
   char given[20];
+  int overdue;          /* steps that had to return a kept lock: keep.h */
   int probe;            /* the single waiter of the end (invariant 4) */
   uint32_t asked_after; /* how many acquires of the resource had begun when this did ... */
   int beside;           /* ... and whether one of them was pending then */
@@ -256,6 +257,7 @@ struct event {
   X(int, db) X(int, small) X(int, light)                                                          \
   X(uint32_t, server_timeout_ms) X(uint32_t, retry_min_ms) X(uint32_t, retry_max_ms)              \
   X(uint32_t, max_attempts) X(uint32_t, drift_ppm) X(uint32_t, max_hold_ms)                       \
+  X(uint32_t, keep_margin_ms)                                                                     \
   X(uint32_t, quarantine_ms) /* max_ttl_ms */                                                     \
   X(uint32_t, ttl_min_ms) X(uint32_t, ttl_max_ms) X(int, rho_ppm)                                 \
   X(ns, latency_min) X(ns, latency_max) X(ns, think_max) X(ns, chaos_every) X(ns, duration)       \
@@ -291,6 +293,7 @@ enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9 };
   X(paces, "times in which few attempts are due")        \
   X(frees, "looks at locks that are free")               \
   X(rolls, "restarts under a kept lock")                 \
+  X(margins, "kept locks that are told with time left")  \
   X(adoptions, "adoptions")                              \
   X(adoptions_refused, "attempts to adopt that failed")  \
   X(probes, "waiters that must be granted")              \
