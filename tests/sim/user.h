@@ -417,7 +417,8 @@ static void act_idle(struct client *c, struct slot *s) {
 static void act_held(struct client *c, struct slot *s) {
   uint32_t what;
   if (is_keeper(c)) { /* with time for an extension, at least */
-    if (remaining_of(c, s) > 2 * (int64_t)W.cfg.server_timeout_ms + W.cfg.keep_margin_ms) keep(c, s);
+    int64_t least_ms = 2 * (int64_t)W.cfg.server_timeout_ms + W.cfg.keep_margin_ms;
+    if (remaining_of(c, s) > least_ms) keep(c, s);
     else start_release(c, s);
     return;
   }
