@@ -693,10 +693,9 @@ typedef struct rl_parser {
                         it. It is cleared when no reply is outstanding any more, and the server has
                         replied, takes bytes or needs none; and by rl_disconnect. Only releases are
                         sent, and no round waits for it.
-     send_blocked       the last send was cut short; RL_SEND_BROKEN: it failed. Each send updates
-                        it, rl_prepare clears it when nothing is left to send or outstanding. A
-                        stalled server that is blocked loses its connection when the ring needs
-                        room.
+     last_send          how it ended: RL_SEND_. Each send sets it; rl_prepare does when nothing is
+                        left to send or outstanding. A stalled server whose last send was cut short
+                        loses its connection when the ring needs room.
      handshake_failed   rl_fail_handshake sets it, a handshake that succeeds clears it. While the
                         server is away (rl_reach) it votes ERROR, not UNREACHABLE, and `error`
                         stays.
@@ -718,7 +717,7 @@ typedef struct rl_server {
   uint8_t state;            /* RL_STATE_ */
   uint8_t failed_connections; /* connections in a row without a good reply to a command (R14) */
   uint8_t over_tls;         /* it is reached through options.tls */
-  uint8_t handshake_replies, stalled, send_blocked, handshake_failed; /* see above */
+  uint8_t handshake_replies, stalled, last_send, handshake_failed; /* see above */
   uint8_t error_is_theirs, address_index, tracking;
   uint8_t release_form, wants_scripts;
   uint16_t patience_ms;     /* stalled: how long it may be silent until it is disconnected */
@@ -1204,7 +1203,7 @@ typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 enum {
   RL_STATE_CLOSED, RL_STATE_CONNECTING, RL_STATE_HANDSHAKE, RL_STATE_HANDSHAKE_SENT, RL_STATE_READY
 };
-enum { RL_SEND_BROKEN = 2 }; /* rl_server.send_blocked */
+enum { RL_SEND_WHOLE, RL_SEND_CUT_SHORT, RL_SEND_BROKEN };
 enum {
   RL_PHASE_IDLE,    /* in no list */
   RL_PHASE_QUEUED,  /* waits for room in the ring */
@@ -2223,7 +2222,7 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   delay = rl_plan_reconnect(rl, s);
   s->fd = -1;
   s->state = RL_STATE_CLOSED;
-  s->stalled = s->send_blocked = s->handshake_replies = s->tracking = 0;
+  s->stalled = s->last_send = s->handshake_replies = s->tracking = 0;
   s->release_form = RL_RELEASE_SCRIPT;
   s->outstanding = s->retired_replies = s->timed_reply = 0;
   s->reconnect_ms = rl->now_ms + delay;
@@ -2263,18 +2262,19 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
   const redlock_layer *tls = rl->options.tls; /* hooks in parentheses: lwIP's send is a macro */
   int sent = rl_uses_tls(s) ? (tls->send)(tls->ctx, s->index, data, size)
                             : (rl->io->send)(rl->io_ctx, s->index, data, size);
-  int part = sent < (int)size;
+  int end = sent < (int)size ? RL_SEND_CUT_SHORT : RL_SEND_WHOLE;
   if ((size_t)sent > size) { /* below zero too */
-    s->send_blocked = RL_SEND_BROKEN;
+    s->last_send = RL_SEND_BROKEN;
     return 0;
   }
   if (sent) {
     if (s->state == RL_STATE_CONNECTING) s->state = RL_STATE_HANDSHAKE;
     if (s->outstanding == 0) s->stalled = 0;
   }
-  if (part && s->state != RL_STATE_CONNECTING && s->outstanding == 0 && !s->send_blocked)
+  if (end != RL_SEND_WHOLE && s->state != RL_STATE_CONNECTING && s->outstanding == 0 &&
+      s->last_send == RL_SEND_WHOLE)
     rl_restart_reply_timer(rl, s);
-  s->send_blocked = (uint8_t)part;
+  s->last_send = (uint8_t)end;
   return (size_t)sent;
 }
 
@@ -2417,7 +2417,7 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
 /* Sends one piece of output to a server; whether it may take another. */
 static int rl_send_output(redlock *rl, rl_server *s, rl_output *w) {
   size_t sent;
-  if (s->state != RL_STATE_READY || s->send_blocked == RL_SEND_BROKEN) return 0;
+  if (s->state != RL_STATE_READY || s->last_send == RL_SEND_BROKEN) return 0;
   rl_skip_unneeded(rl, s);
   if (s->send_next == rl->ring_tail) return 0;
   if (!rl_output_fits(rl, s, w)) rl_fill_output(rl, s, w);
@@ -2464,7 +2464,7 @@ static int rl_needs_connection(const redlock *rl, const rl_server *s) {
 /* When the server's timer expires; INT64_MAX = never. */
 static int64_t rl_server_timer_ms(const redlock *rl, const rl_server *s) {
   if (s->state < RL_STATE_HANDSHAKE ? !rl_needs_connection(rl, s)
-                                    : s->outstanding == 0 && !s->send_blocked)
+                                    : s->outstanding == 0 && s->last_send == RL_SEND_WHOLE)
     return INT64_MAX;
   if (s->state == RL_STATE_CLOSED) return s->reconnect_ms;
   return s->timed_since_ms + (s->stalled ? s->patience_ms : rl->options.server_timeout_ms) + 1;
@@ -2759,7 +2759,7 @@ static void rl_prepare(redlock *rl, rl_server *s) {
   rl_skip_unneeded(rl, s);
   if ((s->state == RL_STATE_CLOSED || s->state >= RL_STATE_HANDSHAKE_SENT) &&
       !rl_needs_connection(rl, s)) {
-    if (s->outstanding == 0) s->stalled = s->send_blocked = 0; /* it has caught up */
+    if (s->outstanding == 0) s->stalled = s->last_send = 0; /* it has caught up */
     return;
   }
   if (s->state != RL_STATE_CLOSED && s->outstanding == 0 &&
@@ -2772,7 +2772,7 @@ static void rl_prepare(redlock *rl, rl_server *s) {
 
 /* The server may have said why before it closed: reads that, then disconnects. */
 static void rl_on_broken_send(redlock *rl, rl_server *s) {
-  if (s->send_blocked != RL_SEND_BROKEN) return;
+  if (s->last_send != RL_SEND_BROKEN) return;
   rl_receive(rl, s);
   if (s->state != RL_STATE_CLOSED) rl_disconnect(rl, s, rl_error_lost);
 }
@@ -2856,7 +2856,7 @@ static int rl_retire_oldest(redlock *rl) {
   if (rl_ring_count(rl) == 0 || c->lock) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (!rl_pins_oldest(rl, s, c)) continue;
-    if (!s->stalled || !s->send_blocked) return 0;
+    if (!s->stalled || s->last_send == RL_SEND_WHOLE) return 0;
     rl_disconnect(rl, s, rl_error_timeout);
   }
   for (s = rl->server; s != rl->server_end; s++) {

@@ -240,7 +240,7 @@ static int run_known(const rl_server *s, uint32_t id) {
 static void put_server_of(int c, const rl_server *s, uint32_t head) {
   int64_t now = clock_of(c);
   int32_t next = (int32_t)(s->send_next - head), answered = (int32_t)(s->reply_next - head);
-  put8(s->state | s->stalled << 3 | s->send_blocked << 4 | s->handshake_failed << 6);
+  put8(s->state | s->stalled << 3 | s->last_send << 4 | s->handshake_failed << 6);
   put8((int)within(s->failed_connections, 0, 10));
   put8(s->handshake_replies | s->tracking << 4);
   put16((int)s->sent_bytes);

@@ -95,7 +95,7 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   read_clock(&rl);
   s->state = any(u8) & 3;
   s->stalled = any(u8);
-  s->send_blocked = any(u8);
+  s->last_send = any(u8);
   s->outstanding = any(u32);
   s->reconnect_ms = earlier(&rl) + any(u32);
   s->patience_ms = any(u16);
