@@ -137,7 +137,7 @@ static void draw_shifts(struct config *k) {
 static void draw_margin(struct config *k) {
   uint64_t x = W.seed ^ 0x6561726c79, r = splitmix(&x);
   int64_t drift = ((int64_t)k->ttl_min_ms * k->drift_ppm + 999999) / 1000000;
-  int64_t most = (k->ttl_min_ms - drift - 3) / 2;
+  int64_t most = (k->ttl_min_ms - drift - 4) / 2;
   if (r % 8 == 4 && most > 0) k->keep_margin_ms = 1 + (uint32_t)((r >> 8) % (uint64_t)most);
 }
 

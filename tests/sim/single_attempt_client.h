@@ -45,11 +45,12 @@ static int is_prompt(const struct conn *n) {
 /* Whether the client's next round must have this server's answer, once it has listened. Not so a
  * connection that is dead without a word: that costs 6 s (R13); nor one that may be in quarantine
  * still; nor one whose user loses a right, which the first refused release finds out: that costs
- * the connection, once. */
+ * the connection, once; nor one whose handshakes shift. */
 static int is_within_reach(const struct client *c, int entry) {
   const struct server *s = &W.server[W.cfg.entry_server[entry]];
   const struct conn *n = c->conn[entry];
   if (s->sick || s->down || is_frozen(s) || (W.cfg.quarantine_ms && s->incarnation)) return 0;
+  if (W.cfg.shifts >> (s - W.server) & 1) return 0;
   if (W.cfg.no_natives_from && W.cfg.no_natives >> (s - W.server) & 1) return 0;
   if (!n || n->state == CONN_REFUSED || n->pipe[DOWN].over) return 1;
   return stands_at(n, n->server) && !n->silent && n->incarnation == s->incarnation && is_prompt(n);
