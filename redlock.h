@@ -1171,7 +1171,7 @@ enum {
   RL_CROWD_DIVISOR = 64,        /* and rests for up to 16 times what its last attempt took: so a
                                    thousand do not split each other's votes for ever */
   RL_CROWD_MS = 256,            /* what it took beyond this is not counted: 4 s are enough */
-  RL_VAIN_DIVISOR = 16,         /* n wake-ups for nothing make it rest for n^4 ms over this: who
+  RL_VAIN_DIVISOR = 1600,       /* n wake-ups for nothing make it rest for n^6 ms over this: who
                                    loses a race hardly notices */
   RL_VAIN_MOST = 10,            /* and ten attempts a second are the most, whatever is pushed */
   RL_HOLDER_AGE_DECAY = 8,      /* each attempt forgets this part: a newcomer may slip in between */
@@ -3068,8 +3068,8 @@ static uint32_t rl_line_ms(const redlock *rl, const redlock_lock *lock, uint32_t
    so they become rarer with each. */
 static uint32_t rl_floor_ms(const redlock *rl, const redlock_lock *lock, uint32_t rested) {
   uint32_t took = rl_limit(rl_attempt_ms(rl, lock), RL_CROWD_MS);
-  uint32_t square = (uint32_t)lock->vain * lock->vain;
-  uint32_t floor = took * rl_patience(lock) / RL_CROWD_DIVISOR + square * square / RL_VAIN_DIVISOR;
+  uint32_t cube = (uint32_t)lock->vain * lock->vain * lock->vain;
+  uint32_t floor = took * rl_patience(lock) / RL_CROWD_DIVISOR + cube * cube / RL_VAIN_DIVISOR;
   return floor > rested ? floor - rested : 0;
 }
 

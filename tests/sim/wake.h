@@ -122,7 +122,8 @@ static inline unsigned woken_in_a_row(const struct client *c, const struct slot 
  * long, in ms: the more there were, the longer; from its last attempt on. */
 static inline ns rest_for_nothing(const struct client *c, const struct slot *s, ns since) {
   ns woken = smaller(woken_in_a_row(c, s), 10), tried = smaller(c->drawn - s->drawn_before, 32);
-  ns floor = woken * woken * woken * woken / 16 + tried * tried * W.cfg.server_timeout_ms / 64;
+  ns cube = woken * woken * woken, crowd = tried * tried * W.cfg.server_timeout_ms / 64;
+  ns floor = cube * cube / 1600 + crowd;
   ns rested = larger(since - c->last_draw, 0) / MS;
   return 2 * larger(floor - rested, 0);
 }
