@@ -52,7 +52,7 @@ static void hold_with(long age_ms, size_t size) {
   holders++;
   occupy(0, 2, "r", TTL);
   for (i = 0; i < 3; i++)
-      say_age(i, age_ms < 8 ? age_ms + holders % 8 : age_ms - holders % 8, size);
+      say_age(i, age_ms < 8 ? age_ms + 1 + holders % 7 : age_ms - holders % 7, size);
 }
 
 static void hold_with_age(long age_ms) { hold_with(age_ms, SAYING); }

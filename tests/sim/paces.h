@@ -101,13 +101,15 @@ static inline int hold_alike(int server, int other, int resource) {
   return a && b && a->value_size == b->value_size && !memcmp(a->value, b->value, a->value_size);
 }
 
-/* Since when a quorum has had the value that this server has; NEVER = it has not. */
+/* Since when a quorum that tells no lies has had the value that this server has; NEVER = it has
+ * not. Beside one liar of two that hold it, each new lie may look like another holder. */
 static inline ns shared_since(int server, int resource) {
   ns since[MAX_SERVERS] = {0};
   int i;
   for (i = 0; i < W.cfg.servers; i++) {
     int other = W.cfg.entry_server[i];
-    since[i] = hold_alike(server, other, resource) ? held_since(other, resource) : NEVER;
+    int counts = hold_alike(server, other, resource) && !W.server[other].liar;
+    since[i] = counts ? held_since(other, resource) : NEVER;
   }
   return nth_earliest(since, W.cfg.servers, quorum());
 }
