@@ -247,9 +247,9 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   }
   if (v->client != n->client || (v->resource >= 0 && v->resource != resource))
     violation("R3: value %ld is used twice, for different attempts", index);
-  /* A client whose clock is set back takes one life for another (R2). */
+  /* Whose clock is set back takes one life for another (R2), or has another uptime. */
   if ((v->sent >> server & 1) && v->set_life[server] == s->incarnation && !has_alias() &&
-      !W.odds[F_CLIENT_STEP])
+      !W.odds[F_CLIENT_STEP] && !W.odds[F_SERVER_STEP])
     violation("R12: the SET of value %ld is sent to server %d twice in one life", index, server);
   if ((v->sent >> server & 1) && v->set_life[server] >= 0 && !W.cfg.quarantine_ms && !has_alias())
     violation("R29: without max_ttl_ms the SET of value %ld is sent to server %d again", index,

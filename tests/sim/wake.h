@@ -119,13 +119,14 @@ static inline unsigned woken_in_a_row(const struct client *c, const struct slot 
 }
 
 /* How much longer than others one may rest that has been woken for nothing, or whose attempts take
- * long, in ms: the more there were, the longer; from its last attempt on. */
+ * long, in ms: the more there were, the longer; and up to twice that by chance; from its last
+ * attempt on. */
 static inline ns rest_for_nothing(const struct client *c, const struct slot *s, ns since) {
   ns woken = smaller(woken_in_a_row(c, s), 10), tried = smaller(c->drawn - s->drawn_before, 32);
   ns cube = woken * woken * woken, crowd = tried * tried * W.cfg.server_timeout_ms / 64;
   ns floor = cube * cube / 1600 + crowd;
   ns rested = larger(since - c->last_draw, 0) / MS;
-  return 2 * larger(floor - rested, 0);
+  return larger(2 * floor - rested, 0);
 }
 
 /* A short back-off, or a polled one, and its attempt, on a slow clock. A second more only where
