@@ -161,7 +161,7 @@ static void io_close(void *ctx, int entry) {
   unread = n->pipe[DOWN].arrived != n->pipe[DOWN].read;
   c->conn[entry] = NULL;
   if (n->backlogged || n->pipe[DOWN].over || c->closing) excuse(n);
-  if (n->shifted) excuse(n); /* what it was sent may run behind the release on the next one */
+  if (n->shifted || n->denied) excuse(n); /* a SET on it may run behind the next one's release */
   if (has_alias()) excuse(n); /* a known gap: a twin's late SET is not undone */
   if (n->heard_at && W.now - n->heard_at >= LEAST_SILENCE) excuse(n); /* given up (R13) */
   if (n->state == CONN_OPEN) {

@@ -131,12 +131,13 @@ static inline int server_lies(struct server *s, struct conn *n, int command, int
 /* A right was withdrawn: if the client has retired the release by then, since much was under way or
  * the server was frozen or in trouble, it cannot know which one is refused. It must send no more of
  * that kind, and so begin a new connection. */
-static inline void excuse_withdrawn(struct server *s, const struct conn *n, int command,
+static inline void excuse_withdrawn(struct server *s, struct conn *n, int command,
                                     const struct arg *argv, const struct reply *r) {
   struct key *k;
   long v;
   if (!s->store.refuse_natives || (command != C_DELEX && command != C_DELIFEQ)) return;
   if (r->size == 0 || r->at[0] != '-') return;
+  n->denied = 1;
   k = store_find(&s->store, n->session.db, argv[1]);
   v = k ? value_of(k->value, k->value_size) : -1;
   if (v < 0 || k->owner != n->id) return;

@@ -85,6 +85,7 @@ struct conn {
   int backlogged;        /* the last send was not taken whole */
   ns heard_at;           /* when the client last heard something, or first sent; 0 = it never did */
   int refused, shifted;  /* its handshake was */
+  int denied;            /* a native release was refused, so that the client ends it */
   ns ready_at;           /* when its handshake was answered */
   int fd;
   int attempts;
