@@ -396,12 +396,25 @@ static uint32_t draw_wait(void) {
   }
 }
 
+/* Whether all servers have had the value of the kept lock since it was granted: a server that was
+ * not connected then gets it with an extension, unless attempts of others keep it busy. */
+static int keeper_is_everywhere(void) {
+  struct slot *s = &W.client[0].slot[0];
+  int i;
+  if (s->state != S_KEPT) return s->everywhere = 0;
+  for (i = 0; i < W.cfg.servers && !s->everywhere; i++) {
+    const struct key *k = key_of(&W.server[W.cfg.entry_server[i]], s->resource, W.cfg.db);
+    if (!k || value_of(k->value, k->value_size) != s->value) return 0;
+  }
+  return s->everywhere = 1;
+}
+
 static void act_idle(struct client *c, struct slot *s) {
   if (W.winding && !s->probe && !c->single) {
     s->due = NEVER;
     return;
   }
-  if (W.cfg.rolls && c->index && W.client[0].slot[0].state != S_KEPT && !W.healed) {
+  if (W.cfg.rolls && c->index && !W.healed && !keeper_is_everywhere()) {
     s->due = W.now + 10 * MS; /* the keeper comes first, and has it on all servers */
     return;
   }

@@ -145,6 +145,7 @@ struct slot {
   int adopts;           /* its acquire is an adoption (R28) of this value */
   char given[20];
   int overdue;          /* steps that had to return a kept lock: keep.h */
+  int everywhere;       /* a keeper's value has been on all servers */
   int probe;            /* the single waiter of the end (invariant 4) */
   uint32_t asked_after; /* how many acquires of the resource had begun when this did ... */
   int beside;           /* ... and whether one of them was pending then */
