@@ -553,7 +553,7 @@ TEST(an_extra_round_that_is_open_again_has_its_whole_time) { /* R6 R10 R25 R26 *
   forget_key(0, 0, "r");
   forget_key(3, 4, "r");
   forget_log();
-  fake_push(&fake, 1, ">2\r\n$10\r\ninvalidate\r\n_\r\n"); /* a third of the pushes that wake it */
+  fake_push(&fake, 1, PUSH_OF_ALL); /* a third of the pushes that wake it */
   while (!sets(3)) run_for(1);
   SET_SERVERS(1, 2, reply_ms, SLOW);
   SET_SERVERS(3, 4, reply_ms, SLOWER);

@@ -191,6 +191,12 @@ static inline void world_waking(int count) {
   ready_and_warm();
 }
 
+/* A push of all names, as after FLUSHALL. */
+#define PUSH_OF_ALL ">2\r\n$10\r\ninvalidate\r\n_\r\n"
+
+/* R26: whatever is pushed, a waiter makes at most so many attempts. */
+enum { A_SECOND = 1000, MOST_A_SECOND = 10 };
+
 /* The SETs that a server ran since the log was forgotten: one for each attempt. */
 static inline int sets(int server) { return fake_count(&fake, server, FAKE_SET); }
 

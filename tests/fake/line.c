@@ -5,8 +5,6 @@
 
 #include <limits.h>
 
-#define PUSH_OF_ALL ">2\r\n$10\r\ninvalidate\r\n_\r\n"
-
 enum { TTL = 60000, LONG_AGO = 1000, TURNS = 60, GREATEST = (1 << 24) - 1, OFTEN = 33,
        SAYING = 23 };
 
@@ -156,7 +154,6 @@ TEST(no_age_keeps_a_waiter_away) { /* R26 */
 /* The holder has the lock at servers 0 and 1, and server 1 is slow. Server 2 has a value of another
    age each time. All push for nothing. */
 TEST(what_a_minority_tells_is_no_change_of_hands) { /* R26 */
-  enum { A_SECOND = 1000, MOST_A_SECOND = 10 };
   int k, i;
   world_of_two();
   hold_with_age(LONG_AGO);

@@ -148,7 +148,6 @@ TEST(a_server_that_had_anothers_key_gets_the_value) { /* R29 */
     run_for(40);
     fake.server[2].reply_ms = 1;
     if (late == 2) retire_all();
-    forget_log();
     run_for(TTL);
     CHECK(fake_key_is(&fake, 2, "r", "foreign"));
     forget_key(2, 2, "r");

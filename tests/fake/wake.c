@@ -213,7 +213,7 @@ TEST(a_push_is_no_reply) { /* R8 R26 */
       for (i = 0; i < 3; i++) fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$3\r\n+OK\r\n");
       CHECK_EQ(redlock_start_acquire(&rl, &other, "o", 1000, 0), REDLOCK_PENDING);
       CHECK_EQ(finish(&other), REDLOCK_OK);
-      for (i = 0; i < 3; i++) fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n_\r\n");
+      for (i = 0; i < 3; i++) fake_push(&fake, i, PUSH_OF_ALL);
       CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
     }
     CHECK_EQ(lock.status, REDLOCK_PENDING);
@@ -374,7 +374,7 @@ TEST(a_push_makes_no_wait_longer) { /* R9 R26 */
     run_for(1000 - 20 - k); /* a push takes as long as a reply */
     before = sets(0);
     fake.seed = (uint64_t)k; /* for another turn */
-    for (i = 0; i < 3; i++) fake_push(&fake, i, ">2\r\n$10\r\ninvalidate\r\n_\r\n");
+    for (i = 0; i < 3; i++) fake_push(&fake, i, PUSH_OF_ALL);
     CHECK_EQ(finish(&lock), REDLOCK_TAKEN);
     CHECK(elapsed_ms() <= 1000 + SERVER_TIMEOUT);
     CHECK_EQ(sets(0), before + 1);
@@ -528,7 +528,7 @@ TEST(a_round_that_is_open_again_has_its_whole_time) { /* R6 R10 R26 */
   SET_SERVERS(3, 4, reply_ms, 30);
   forget_key(0, 0, "r");
   forget_key(3, 4, "r");
-  fake_push(&fake, 1, ">2\r\n$10\r\ninvalidate\r\n_\r\n"); /* a third of the pushes that wake it */
+  fake_push(&fake, 1, PUSH_OF_ALL); /* a third of the pushes that wake it */
   for (sets_before = sets(3); sets(3) == sets_before;) run_for(1);
   while (lock.votes[0] != REDLOCK_VOTE_TIMEOUT) run_for(1);
   votes_are(&lock, 1, 2, REDLOCK_VOTE_TAKEN);
@@ -539,7 +539,7 @@ TEST(a_round_that_is_open_again_has_its_whole_time) { /* R6 R10 R26 */
   CHECK_EQ(sets(3), sets_before + 1); /* by this attempt */
 }
 
-enum { A_SECOND = 1000, MOST_A_SECOND = 10, UNWOKEN = 2 };
+enum { UNWOKEN = 2 }; /* a waiter's first attempts */
 
 /* Each refusal is followed by a push: the servers' table of what was read is too small. */
 static void push_behind_each_refusal(void) {

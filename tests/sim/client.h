@@ -51,8 +51,7 @@ static int holders(const struct slot *s) {
 /* Given up before its deadline: then it must really have been lost. A failed clock is an excuse. */
 static void lock_is_lost(struct client *c, struct slot *s) {
   int early = client_ms(c) < s->deadline_ms && s->value >= 0;
-  if (early && !W.cfg.out_of_model && !W.hook_fails_at && !W.odds[F_NO_CLOCK] &&
-      holders(s) >= quorum())
+  if (early && clocks_work() && holders(s) >= quorum())
     slot_fails(s, "R19", "gives its lock up, %lld ms early, and a quorum holds it",
                (long long)(s->deadline_ms - client_ms(c)));
   grant_ends(s);

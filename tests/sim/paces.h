@@ -87,8 +87,8 @@ static inline ns told_in_vain_since(const struct client *c, const struct slot *s
   return larger(since, c->asked);
 }
 
-static inline void check_told(struct client *c, const struct slot *s) {
-  check_pace(c, &c->told, told_in_vain_since(c, s), TOLD_S * SEC, TOLD_MOST,
+static inline void check_told(struct client *c, ns told) {
+  check_pace(c, &c->told, told, TOLD_S * SEC, TOLD_MOST,
              "a quorum tells, and whoever holds the lock has not changed");
 }
 
@@ -124,10 +124,10 @@ static inline ns held_by_one_since(int resource) {
 }
 
 /* Whatever servers push, ten attempts a second are enough. */
-static inline void check_hurried(struct client *c, const struct slot *s) {
+static inline void check_hurried(struct client *c, int resource, ns told) {
+  ns since = told < NEVER ? larger(told, held_by_one_since(resource)) : NEVER;
   c->hurried.heard = c->heard;
-  check_pace(c, &c->hurried, larger(told_in_vain_since(c, s), held_by_one_since(s->resource)),
-             TOLD_S * SEC, HURRIED_MOST,
+  check_pace(c, &c->hurried, since, TOLD_S * SEC, HURRIED_MOST,
              "whoever holds the lock has not changed, whatever was pushed");
 }
 
@@ -147,13 +147,15 @@ static inline void check_polled(struct client *c) {
 
 static inline void check_paces(struct client *c) {
   const struct slot *s = &c->slot[0];
+  ns told;
   if (s->state != S_ACQUIRING || s->lock.status != REDLOCK_PENDING) {
     c->told.from = c->polled.from = c->hurried.from = NEVER;
     return;
   }
-  check_hurried(c, s);
+  told = told_in_vain_since(c, s);
+  check_hurried(c, s->resource, told);
   if (W.cfg.forgets) return; /* what is pushed there is not counted one by one */
-  check_told(c, s);
+  check_told(c, told);
   check_polled(c);
 }
 

@@ -400,13 +400,9 @@ static uint32_t draw_wait(void) {
  * not connected then gets it with an extension, unless attempts of others keep it busy. */
 static int keeper_is_everywhere(void) {
   struct slot *s = &W.client[0].slot[0];
-  int i;
-  if (s->state != S_KEPT) return s->everywhere = 0;
-  for (i = 0; i < W.cfg.servers && !s->everywhere; i++) {
-    const struct key *k = key_of(&W.server[W.cfg.entry_server[i]], s->resource, W.cfg.db);
-    if (!k || value_of(k->value, k->value_size) != s->value) return 0;
-  }
-  return s->everywhere = 1;
+  if (s->state != S_KEPT) s->everywhere = 0;
+  else if (!s->everywhere) s->everywhere = holders(s) == W.cfg.servers - has_alias();
+  return s->everywhere;
 }
 
 static void act_idle(struct client *c, struct slot *s) {
