@@ -439,8 +439,7 @@ typedef struct redlock_lock {
     rl_waiter wait;            /* until rl_on_quorum grants it */
     rl_hold hold;              /* from then on */
   } is;
-  char age[3];                 /* behind the value, of one that wake-ups have reached */
-  uint8_t age_size;            /* of the value that the last SET asked for: 3, or 0 */
+  char age[3];                 /* what a server stores behind the value (R26) */
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
 } redlock_lock;
@@ -654,7 +653,6 @@ typedef struct rl_command {
   rl_mask missing_at;   /* answered the SET or hold the value; servers that miss the value */
   uint8_t kind;         /* RL_TASK_ */
   uint8_t form;         /* RL_FORM_, where nothing else is said: see rl_form_for */
-  uint8_t age_size;     /* bytes of the age behind the value (R26) */
   /* Resource and value, encoded as RESP; then what the SET replaces (R28). Short names have at most
      two digits in their length. */
   char args[REDLOCK_MAX_RESOURCE + (REDLOCK_MAX_RESOURCE < 100 ? 37 : 39)];
@@ -929,10 +927,11 @@ struct redlock {
    are told tried at once, none would find a quorum; so each value carries an age, how long its
    holder had waited since a first push, and whoever is younger than the latest holders lets others
    go first, for a second at most (rl_line_ms). An age counts from the first attempt that a wake-up
-   led to, not from the call. A server that connects, or is no longer stalled, counts as if it had
-   pushed every key, to those that track: a waiter that polls is told of nothing. A push that comes
-   while an attempt is open counts when that has failed, unless its server votes later: then the
-   vote is newer.
+   led to, not from the call. Another age tells of another holder, so that the wake-up was right
+   (rl_note_holder). A server that connects, or is no longer stalled, counts as if it had pushed
+   every key, to those that track: a waiter that polls is told of nothing. A push that comes while
+   an attempt is open counts when that has failed, unless its server votes later: then the vote is
+   newer.
 
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
@@ -1144,7 +1143,8 @@ struct redlock {
 
 enum {
   RL_VALUE_BYTES = 20,
-  RL_VALUE_HEADER = 5,          /* "$20\r\n", or "$23\r\n" */
+  RL_STORED_BYTES = RL_VALUE_BYTES + 3, /* with the age behind it (R26) */
+  RL_VALUE_HEADER = 5,          /* "$23\r\n" */
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
   RL_HANDSHAKE_BYTES = 136,     /* the handshake is sent in chunks of this: what each gets */
@@ -1175,7 +1175,7 @@ enum {
                                    loses a race hardly notices */
   RL_VAIN_MOST = 10,            /* and ten attempts a second are the most, whatever is pushed */
   RL_HOLDER_AGE_DECAY = 8,      /* each attempt forgets this part: a newcomer may slip in between */
-  RL_MAX_AGE_MS = 1 << 23,      /* with a half of it added, an age fits into three bytes */
+  RL_MAX_AGE_MS = 1 << 23,      /* with what is added at random, an age fits into three bytes */
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
   RL_MAX_LINE = 4096,           /* longest line accepted; Redis sends none longer */
   RL_MAX_SIZE_DIGITS = 4,       /* of a bulk string's or aggregate's size; we ask for none larger */
@@ -1396,7 +1396,7 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 
 /* How many bytes of `args` are the resource; the value follows. */
 static size_t rl_resource_args_size(const rl_command *c) {
-  size_t size = c->args_size - (RL_VALUE_BYTES + 7u + c->age_size);
+  size_t size = c->args_size - (RL_VALUE_HEADER + RL_STORED_BYTES + 2u);
   REDLOCK_ASSERT(c->args[size] == '$');
   return size;
 }
@@ -2025,10 +2025,9 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   rl->ring_tail++; /* not before: its slot is not a command yet */
   REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
   rl_put_bulk(&w, lock->resource, lock->resource_size);
-  c->age_size = lock->age_size;
-  rl_put_bulk_header(&w, RL_VALUE_BYTES + c->age_size);
+  rl_put_bulk_header(&w, RL_STORED_BYTES);
   rl_put(&w, lock->value, RL_VALUE_BYTES);
-  rl_put(&w, lock->age, c->age_size);
+  rl_put(&w, lock->age, sizeof lock->age);
   rl_put_raw(&w, "\r\n");
   c->args_size = (uint16_t)w.total;
   if (lock->adopts) rl_put(&w, lock->resource + RL_REPLACED_AT, RL_VALUE_BYTES);
@@ -3034,14 +3033,15 @@ static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
   return rl_waiting_ms(rl, lock) < RL_NEWCOMER_MS ? least + RL_NEWCOMER_SPREAD_MS : least;
 }
 
-/* R26: a waiter's age: how long ago its first wake-up came; 0 = none has come. Up to a half is
-   added at random, so that waiters that were woken together differ; the random number is the
-   value's last byte, since a label may come first. */
+/* R26: an age, in ms: how long ago the first wake-up came; none has come to a newcomer. Up to a
+   half of it, and 1 to 16, are added at random, so that waiters that were woken together differ,
+   and newcomers that follow one another. The random number is the value's last byte, since a label
+   may come first. */
 static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock *lock) {
-  uint32_t age = (uint32_t)rl->now_ms - lock->is.wait.first_woken_ms;
-  if (!lock->is.wait.first_woken_ms) return 0;
+  uint32_t luck = (unsigned char)lock->value[RL_VALUE_BYTES - 1], age = 0;
+  if (lock->is.wait.first_woken_ms) age = (uint32_t)rl->now_ms - lock->is.wait.first_woken_ms;
   age = rl_limit(age, RL_MAX_AGE_MS);
-  return age + (age * (unsigned char)lock->value[RL_VALUE_BYTES - 1] >> 9);
+  return age + (age * luck >> 9) + luck / 16 + 1;
 }
 
 /* R26: how much a waiter takes the line and the crowd into account: little after a few attempts,
@@ -3370,8 +3370,7 @@ static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
     lock->is.wait.first_woken_ms = (uint32_t)(rl->now_ms - 1) | 1; /* not 0 */
 }
 
-/* Prepares an attempt to acquire, or an extra round of one: the age that goes behind its value, if
-   it has been woken (R26). */
+/* Prepares an attempt to acquire, or an extra round of one, and the age behind its value (R26). */
 static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
   lock->round_failed = 0;
@@ -3381,7 +3380,6 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   }
   w->holder_age -= w->holder_age / RL_HOLDER_AGE_DECAY;
   memset(w->ages, 0, sizeof w->ages);
-  lock->age_size = w->first_woken_ms ? sizeof lock->age : 0;
   rl_write_age(lock, rl_waiter_age(rl, lock));
 }
 

@@ -15,7 +15,7 @@
     !defined(ANY_SIZE) /* a planted bug may change one */
 #define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
 SIZE_IS(redlock_lock, 208);
-SIZE_IS(rl_command, 112);
+SIZE_IS(rl_command, 104);
 SIZE_IS(rl_parser, 32);
 SIZE_IS(rl_server, 152);
 SIZE_IS(redlock, 728 + RING * sizeof(rl_command));
@@ -72,9 +72,9 @@ static void put_value(const struct value *v) {
   for (i = 0; i < v->age_size; i++) put8(v->age[i]);
 }
 
-static void put_raw_value(const char *at, size_t age_size) {
+static void put_raw_value(const char *at, size_t size) {
   struct value v;
-  (void)value_read(at, RL_VALUE_BYTES + age_size, &v);
+  (void)value_read(at, size, &v);
   put_value(&v);
 }
 
@@ -141,21 +141,20 @@ static void put_lock(int c, int l, uint32_t head) {
   put_user(c, u);
   put8(k->phase);
   if (u->state == IDLE || (u->given && k->phase == RL_PHASE_IDLE)) {
-    if (u->given) put_raw_value(k->value, 0);
+    if (u->given) put_raw_value(k->value, RL_VALUE_BYTES);
     return;
   }
   put8(k->task | k->extra_rounds << 4);
   put8(k->ever_granted | k->kept << 1 | k->has_reserved_slot << 2 | k->urgent << 3 |
        k->adopts << 4);
-  put_raw_value(k->value, 0);
+  put_raw_value(k->value, RL_VALUE_BYTES);
   put_time(k->deadline_ms ? k->deadline_ms : INT64_MAX, now, 0);
   put16((int)k->longest_ttl_ms);
   if (k->ever_granted && cfg.max_hold) put_time(k->is.hold.grant_t1_ms, now, 2000);
   if (k->deadline_ms) put8((cfg.max_ttl ? k->is.hold.answered_by : 0) | k->maybe_set << 4);
   put_token(k->token);
-  if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, 0);
-  put8(k->age_size);
-  for (i = 0; i < k->age_size; i++) put8(k->age[i]);
+  if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, RL_VALUE_BYTES);
+  for (i = 0; i < (int)sizeof k->age; i++) put8(k->age[i]);
   if (k->phase == RL_PHASE_IDLE) return;
   if (k->phase == RL_PHASE_VOTING) put_place((uint32_t)(k->command - W.side[c].rl.ring), head);
   put_operation(k, now);
@@ -196,7 +195,7 @@ static int is_dead_command(int c, uint32_t place) {
 }
 
 static void put_command(int c, const rl_command *k) {
-  const char *value = k->args + 12; /* "$1\r\nr\r\n$20\r\n" */
+  const char *value = k->args + 12; /* "$1\r\nr\r\n$23\r\n" */
   put8(k->kind | k->form << 2 | (k->lock ? 1 + (int)(k->lock - W.side[c].lock) : 0) << 4);
   put8(k->unsent_to | k->awaited_from << 4);
   if (cfg.max_ttl) put8(notes_of(c, k));
@@ -206,9 +205,9 @@ static void put_command(int c, const rl_command *k) {
   put16((int)k->ttl_ms);
   put16((int)k->longest_ttl_ms);
   put8(k->args[4]);
-  put_raw_value(value, k->age_size);
+  put_raw_value(value, RL_STORED_BYTES);
   if (k->kind != RL_TASK_SET) return;
-  if (k->form == RL_FORM_SWAP) put_raw_value(k->args + k->args_size, 0);
+  if (k->form == RL_FORM_SWAP) put_raw_value(k->args + k->args_size, RL_VALUE_BYTES);
   put_token(k->token);
 }
 

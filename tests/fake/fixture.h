@@ -322,11 +322,14 @@ static inline int has_value_of(int server, const char *key, const redlock_lock *
   return found && found->value_size >= 20 && memcmp(found->value, l->value, 20) == 0;
 }
 
+/* What a server stores of a lock: the value, and an age (R26). */
+enum { STORED = 23 };
+
 /* How long the holder of "r" had waited since its first wake-up; 0 = its value does not say. */
 static inline long age_in_value(void) {
   const struct key *key = fake_key_at(&fake, 0, "r");
   const unsigned char *age = key ? key->value + 20 : NULL;
-  return age && key->value_size == 23 ? age[0] * 65536L + age[1] * 256L + age[2] : 0;
+  return age && key->value_size == STORED ? age[0] * 65536L + age[1] * 256L + age[2] : 0;
 }
 
 /* It fails where it is written. */

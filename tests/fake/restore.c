@@ -52,8 +52,7 @@ static void hold_and_restart(void) {
 
 /* And no age behind it. */
 static int has_our_value(int server) {
-  return has_value_of(server, "r", &lock) &&
-         fake_key_at(&fake, server, "r")->value_size == sizeof lock.value;
+  return has_value_of(server, "r", &lock) && fake_key_at(&fake, server, "r")->value_size == STORED;
 }
 
 /* One server after the other, each when those before it vote again. */

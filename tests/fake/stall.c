@@ -348,7 +348,7 @@ static void let_the_release_age(int64_t ttl_ms) {
   world(5);
   freeze(4, 4);
   take_and_release("long", 60000);
-  leave_room(4, 76);
+  leave_room(4, 79);
   CHECK_EQ(redlock_acquire(&rl, &lock, "short", (uint32_t)ttl_ms, 0), REDLOCK_OK);
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
   run_for(2 * ttl_ms);

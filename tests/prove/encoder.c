@@ -78,7 +78,6 @@ void the_longest_command_fits(void) {
   given(kind <= RL_TASK_RELEASE);
   lock.adopts = any(u8) & 1;
   lock.tracks = any(u8);
-  lock.age_size = any(u8) & 1 ? sizeof lock.age : 0;
   lock.resource_size = any(u16);
   given(lock.resource_size >= 1 && lock.resource_size <= REDLOCK_MAX_RESOURCE);
   if (lock.adopts) given(lock.resource_size + RL_VALUE_BYTES <= REDLOCK_MAX_RESOURCE);
@@ -130,9 +129,6 @@ static size_t end_of_command(const char *at, size_t size, int *words) {
 #ifndef ADOPTS
 #define ADOPTS 0
 #endif
-#ifndef TOLD
-#define TOLD 0
-#endif
 #ifndef FORM
 #define FORM RL_RELEASE_SCRIPT
 #endif
@@ -153,7 +149,6 @@ void a_command_reads_back(void) {
   lock.resource_size = 12;
   lock.tracks = ARMED;
   lock.adopts = ADOPTS;
-  lock.age_size = TOLD ? sizeof lock.age : 0;
   lock.longest_ttl_ms = lock.round_ttl_ms = UINT32_MAX;
   rl.options.fencing = FENCED;
   rl.options.max_ttl_ms = UINT32_MAX;

@@ -15,7 +15,7 @@
 #include "clock.h"
 #include "queue.h"
 
-enum { VALUE_BYTES = 20 };
+enum { VALUE_BYTES = 20, NEWCOMER_AGE = 16 }; /* at most, if no wake-up has come (R26) */
 
 /* ---- values: their first 8 bytes tell which draw they are, the rest is random ---- */
 

@@ -83,7 +83,8 @@ static inline int holder_has_waited(int resource) {
   int i;
   for (i = 0; i < W.cfg.servers; i++) {
     const struct key *k = key_of(&W.server[i], resource, W.cfg.db);
-    if (k && k->value_size > VALUE_BYTES) return 1;
+    const unsigned char *age = k ? k->value + VALUE_BYTES : NULL;
+    if (k && k->value_size > VALUE_BYTES && (age[0] || age[1] || age[2] > NEWCOMER_AGE)) return 1;
   }
   return 0;
 }

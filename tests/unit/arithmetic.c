@@ -71,7 +71,7 @@ TEST(luck_is_not_in_the_label) { /* R26 R3 */
   wire.now_ms = 9001;
   ready("a");
   age = inside_age_ms(&rl, 1001, value);
-  CHECK_EQ(age, 8000);
+  CHECK_EQ(age, 8001);
   memset(value, 0x7f, 8);
   CHECK_EQ(inside_age_ms(&rl, 1001, value), age);
   memset(value + 8, 0x7f, 12);

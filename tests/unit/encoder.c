@@ -4,33 +4,52 @@
 #include "client.h"
 
 static char want[8192];
+static size_t want_size;
 
 /* The values are of letters. */
 static void begin_letters(void) {
   begin("a");
   wire.entropy = 'A';
-  want[0] = '\0';
+  want_size = 0;
 }
 
-static void add(const char *text) { strcat(want, text); }
+static void add_bytes(const char *at, size_t size) {
+  memcpy(want + want_size, at, size);
+  want_size += size;
+}
+
+static void add(const char *text) { add_bytes(text, strlen(text)); }
 
 /* A script, as one word. What it does is proved on real servers, here only what frames it. */
 static void add_script(const char *script) {
-  snprintf(want + strlen(want), sizeof want - strlen(want), "$%zu\r\n%s\r\n", strlen(script),
-           script);
+  char size[24];
+  snprintf(size, sizeof size, "$%zu\r\n", strlen(script));
+  add(size);
+  add(script);
+  add("\r\n");
 }
 
 /* The last that was sent is what is wanted. */
 static void was_sent(void) {
   const struct wire_server *s = &wire.server[0];
-  size_t size = strlen(want);
-  CHECK(s->sent_size >= size && memcmp(s->sent + s->sent_size - size, want, size) == 0);
+  CHECK(s->sent_size >= want_size &&
+        memcmp(s->sent + s->sent_size - want_size, want, want_size) == 0);
 }
 
 /* ---- Each command ---------------------------------------------------------------------------- */
 
 #define NAME "$10\r\ninvoice:42\r\n"
-#define VALUE "$20\r\nABCDEFGHIJKLMNOPQRST\r\n"
+
+/* The value, and a newcomer's age, which hangs on its last letter (R26). */
+static void add_value(const char *letters) {
+  const char age[] = {0, 0, (char)(letters[19] / 16 + 1)};
+  add("$23\r\n");
+  add(letters);
+  add_bytes(age, sizeof age);
+  add("\r\n");
+}
+
+#define LETTERS "ABCDEFGHIJKLMNOPQRST"
 
 static void hold(void) {
   CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 10000, 0), REDLOCK_OK);
@@ -39,9 +58,11 @@ static void hold(void) {
 TEST(a_set_is_spelled_so) {
   begin_letters();
   hold();
-  add("*6\r\n$3\r\nSET\r\n" NAME VALUE "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n");
+  add("*6\r\n$3\r\nSET\r\n" NAME);
+  add_value(LETTERS);
+  add("$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10000\r\n");
   was_sent();
-  CHECK_EQ(wire.server[0].sent_size, strlen(want));
+  CHECK_EQ(wire.server[0].sent_size, want_size);
 }
 
 /* By a command of the server's own, where HELLO tells that it has one. */
@@ -57,10 +78,11 @@ TEST(a_release_is_spelled_so) {
     if (form == 2) wire.hello = HELLO("$6\r\nvalkey");
     hold();
     CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
-    add(form == 1 ? "*4\r\n$5\r\nDELEX\r\n" NAME "$4\r\nIFEQ\r\n" VALUE
-        : form == 2 ? "*3\r\n$7\r\nDELIFEQ\r\n" NAME VALUE : "*5\r\n$4\r\nEVAL\r\n");
+    add(form == 1 ? "*4\r\n$5\r\nDELEX\r\n" NAME "$4\r\nIFEQ\r\n"
+        : form == 2 ? "*3\r\n$7\r\nDELIFEQ\r\n" NAME : "*5\r\n$4\r\nEVAL\r\n");
     if (form == 0) add_script(INSIDE_RELEASE_SCRIPT);
-    if (form == 0) add("$1\r\n1\r\n" NAME VALUE);
+    if (form == 0) add("$1\r\n1\r\n" NAME);
+    add_value(LETTERS);
     was_sent();
   }
 }
@@ -71,18 +93,22 @@ TEST(an_extension_is_spelled_so) {
   CHECK_EQ(redlock_extend(&rl, &lock, 4294967295u), REDLOCK_OK);
   add("*6\r\n$4\r\nEVAL\r\n");
   add_script(INSIDE_EXTEND_SCRIPT);
-  add("$1\r\n1\r\n" NAME VALUE "$10\r\n4294967295\r\n");
+  add("$1\r\n1\r\n" NAME);
+  add_value(LETTERS);
+  add("$10\r\n4294967295\r\n");
   was_sent();
 }
 
-/* Twice the value: nothing is to be there (R28). */
-static void add_fenced(const char *value, const char *token) {
+/* The second time without the age: nothing is to be there that begins so (R28). */
+static void add_fenced(const char *letters, const char *token) {
   add("*10\r\n$4\r\nEVAL\r\n");
   add_script(INSIDE_FENCED_SCRIPT);
   add("$1\r\n2\r\n" NAME "$16\r\ninvoice:42:fence\r\n");
-  add(value);
+  add_value(letters);
   add("$4\r\n4000\r\n");
-  add(value);
+  add("$20\r\n");
+  add(letters);
+  add("\r\n");
   add(token);
   add("$4\r\n5000\r\n");
 }
@@ -96,9 +122,9 @@ TEST(a_fenced_set_is_spelled_so) { /* R25 */
   ready("a");
   wire.eval = ":-1790000000000000\r\n";
   CHECK_EQ(redlock_acquire(&rl, &lock, "invoice:42", 4000, 0), REDLOCK_NO_QUORUM);
-  add_fenced(VALUE, "$1\r\n0\r\n");
-  add_fenced("$20\r\nBCDEFGHIJKLMNOPQRSTU\r\n", "$16\r\n1790000001250000\r\n");
-  add_fenced("$20\r\nCDEFGHIJKLMNOPQRSTUV\r\n", "$16\r\n1790000001250001\r\n");
+  add_fenced(LETTERS, "$1\r\n0\r\n");
+  add_fenced("BCDEFGHIJKLMNOPQRSTU", "$16\r\n1790000001250000\r\n");
+  add_fenced("CDEFGHIJKLMNOPQRSTUV", "$16\r\n1790000001250001\r\n");
   was_sent();
 }
 
