@@ -3,7 +3,7 @@
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze or
    reply late; with max_ttl_ms, also while they restart. C90 with stdint.h, and C++98; beyond that
    only libc. No malloc, no threads, no globals, no floating point. Numbers such as (R7) name the
-   rules that stand in front of the map, far below.
+   rules: search for "The rules". T1 is when a round of commands begins, before its first send.
 
    WHAT TO DO
      In ONE file:        #define REDLOCK_IMPLEMENTATION
@@ -45,8 +45,9 @@
 
    RECIPES
      A lock in an object that is freed, such as a request of a pool, must leave the client before:
-     redlock_start_release, then redlock_cancel, whatever it waits for, and whatever they return. A
-     release that is due needs no struct: the next step sends it, or redlock_close.
+     redlock_start_release, then redlock_cancel, whatever it waits for, and whatever they return.
+     Then a release that is due needs the struct no longer: the next step sends it, or
+     redlock_close.
      A minimum hold, though the work was short: redlock_cancel if the lock is kept, redlock_extend
      to the rest of that time, and no release; redlock_close leaves it held. That time must be
      shorter than the period of the work: with a hold of 60 s and a job of each minute, the lock of
@@ -79,16 +80,17 @@
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
-     layer must outlive the client. One client belongs to one thread and one process: a forked child
-     gets INVALID from what blocks and, by the next step, for what it starts (R17; with an io of
-     your own, nothing notices a forked child). Clients share nothing. A call while another is
-     blocked or steps is INVALID, as far as can be told without a mutex. Threads may share a client
-     if a mutex of yours is held around every call, also those that only ask, and wherever a lock's
-     members are read; a blocking call keeps the others out for as long as it takes. The options are
-     copied. Neither they nor the list can be changed later: close the client, and begin anew. Do
-     not move or copy a client after redlock_init: every call on the copy is INVALID. A lock belongs
-     to the client while it is pending, kept, or decided but not yet returned by redlock_step or
-     redlock_wait: until then do not move, copy or free it.
+     layer must outlive the client. One client belongs to one thread and one process. In a forked
+     child, calls that block return INVALID, and what is started becomes INVALID with the next step:
+     all that a child can do is to close it (R17; with an io of your own, nothing notices a fork).
+     Sockets are closed by exec, and none raises SIGPIPE (R14). Clients share nothing. A call while
+     another is blocked or steps is an error, often noticed (INVALID), not always. Threads may share
+     a client if a mutex of yours is held around every call, also those that only ask, and wherever
+     a lock's members are read; a blocking call keeps the others out for as long as it takes. The
+     options are copied. Neither they nor the list can be changed later: close the client, and begin
+     anew. Do not move or copy a client after redlock_init: every call on the copy is INVALID. A
+     lock belongs to the client while it is pending, kept, or decided but not yet returned by
+     redlock_step or redlock_wait: until then do not move, copy or free it.
 
    ERRORS
      Calls return a redlock_status; its comments below say what to do about each.
@@ -332,16 +334,17 @@ typedef struct redlock_options {
                                   the handshake and reply (R10). Allow four round trips, six with
                                   TLS. A long one costs nothing while a quorum replies. At most
                                   100 s with max_ttl_ms, or 6 s if clocks drift by 8.33 % (R24) */
-  /* What other libraries call retry count and delay: count + 1 as max_attempts; the delay as both
-     of these, or less and more by its jitter. Then wait_ms is REDLOCK_FOREVER. */
+  /* What other libraries call retry count and delay: 3 retries, 200 ms apart with a jitter of
+     50 ms, are max_attempts 4, a shortest back-off of 150 and a longest of 250, and wait_ms
+     REDLOCK_FOREVER. */
   uint32_t retry_delay_min_ms; /* default 0: shortest back-off between two attempts of a waiting
                                   acquire */
   uint32_t retry_delay_max_ms; /* default 200: longest. It is random; with a minimum of 0, short at
                                   first, then longer. Who can be woken waits for that instead,
                                   unless max_attempts is set (R26) */
   uint32_t max_attempts;       /* default 0: limited by wait_ms only. Attempts of one acquire. Who
-                                  can be woken makes more, until as many shortest back-offs would
-                                  have passed (R9) */
+                                  is woken may make more, within (max_attempts - 1) shortest
+                                  back-offs (R9) */
   uint32_t drift_ppm;          /* default 10 000: clock drift to allow for, below 1 000 000 (R1) */
   uint32_t max_hold_ms;        /* default 0: no limit. Longest hold by extension (R20) */
   uint32_t max_ttl_ms;         /* default 0: restart quarantine off. Longest ttl of any client, the
@@ -349,11 +352,12 @@ typedef struct redlock_options {
 #ifndef REDLOCK_NO_FENCING
   uint32_t fencing;            /* 1 = every grant has a token (R25). Needs max_ttl_ms, the same in
                                   all clients and at least 4 * server_timeout_ms, and servers whose
-                                  clocks agree within a quarter of it */
+                                  clocks are right within a tenth of it */
 #endif
   const char *username;        /* for entries of the list without user and password; NULL = none */
   const char *password;        /* for those without one; NULL = none */
-  const redlock_io *io;        /* NULL = the sockets of the system, POSIX or Windows */
+  const redlock_io *io;        /* NULL = sockets, clock and entropy of the system, POSIX or Windows;
+                                  examples/README.md names them */
   const redlock_layer *tls;    /* for rediss:// in the list; NULL = none */
   /* Each may be NULL. The first two replace those of the io, be it yours or the system's. */
   int64_t (*now_ms)(void *ctx);
@@ -484,9 +488,11 @@ REDLOCK_API void redlock_close(redlock *rl);
    when the lock may be free (R26); without that it polls. Returns OK, TAKEN, NO_QUORUM, EXPIRED
    (the quorum came too late, or the grant ran out before it could be returned, also with
    REDLOCK_FOREVER), INVALID or SYSTEM. *lock need not be initialised; unless the result is INVALID,
-   everything in it except `user` is overwritten. OK: a quorum holds the key. A server that could
-   not be sent it by then, since it was still connecting or took no bytes, does not hold it before
-   the first extension that reaches it (R29). */
+   everything in it except `user` is overwritten. OK: a quorum holds the key, and the ttl counts
+   from T1, less drift_ppm of it and 3 ms. A server that could not be sent it by then, since it was
+   still connecting or took no bytes, does not hold it before the first extension that reaches it
+   (R29). Anything else: each server that was sent the SET is sent the release behind it, whether it
+   answered or not; a late answer is dropped (R7, R8). */
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms);
 
@@ -512,12 +518,13 @@ REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const 
    max_hold_ms. INVALID, among others, while it is kept. */
 REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint32_t ttl_ms);
 
-/* Deletes the key on every server that may hold it, where its value is still ours (R21). Whatever
-   this returns, the lock is no longer held from the call on. OK: a quorum has deleted it, or did
-   not have it. It does not wait for the others; if one must be reconnected, its release leaves with
-   a later call. EXPIRED: it was no longer ours; if servers had said so before, nothing is sent.
-   NO_QUORUM: too few servers answered; on the others its ttl frees the lock, if the release does
-   not reach them before. */
+/* Deletes the key on every server that may hold it, where its value is still ours (R21). Unless
+   this returns INVALID, the lock is no longer held from the call on. OK: a quorum has deleted it,
+   or did not have it. It does not wait for the others; if one must be reconnected, its release
+   leaves with a later call. EXPIRED: it was no longer ours; if servers had said so before, nothing
+   is sent. NO_QUORUM: too few servers answered; there is nothing to do: on the others its ttl frees
+   the lock, if the release does not reach them before. Like an extension and an adoption, it takes
+   at most one server_timeout_ms, plus the time that it waits for room in the command ring (R11). */
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock);
 
 /* The same without blocking: redlock_step does the rest. PENDING on success. Any other status means
@@ -602,7 +609,7 @@ typedef struct redlock_server_info {
 REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
                                                  redlock_server_info *info);
 
-/* ---- Private: what clients are made of ------------------------------------------------------- */
+/* ---- The public part ends here. Private: what clients are made of ---------------------------- */
 
 /* private: an address as IPv6 (::ffff:a.b.c.d for IPv4), so that each has one spelling; all zero =
    none */
