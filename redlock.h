@@ -2,8 +2,8 @@
 
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze or
    reply late; with max_ttl_ms, also while they restart. C90 with stdint.h, and C++98; beyond that
-   only libc. No malloc, no threads, no globals, no floating point. Numbers such as (R7) name the
-   rules: search for "The rules". T1 is when a round of commands begins, before its first send.
+   only libc. No malloc, no threads, no globals, no floating point. T1 is when a round begins, before
+   its first send. Numbers such as (R7) name the rules, far below: search for "The rules".
 
    WHAT TO DO
      In ONE file:        #define REDLOCK_IMPLEMENTATION
@@ -609,7 +609,7 @@ typedef struct redlock_server_info {
 REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
                                                  redlock_server_info *info);
 
-/* ---- The public part ends here. Private: what clients are made of ---------------------------- */
+/* ---- Private: what clients are made of. The public part ends here ---------------------------- */
 
 /* private: an address as IPv6 (::ffff:a.b.c.d for IPv4), so that each has one spelling; all zero =
    none */

@@ -209,9 +209,8 @@ function block(from) {
 }
 
 {
-  if (/^   .*in front of the map, far below\.$/) next
-  sub(/ Numbers such as .* name the.*$/, "")
-  gsub(/ \(R[0-9]+( to R[0-9]+)?\)/, "")
+  sub(/ Numbers such as .* name the rules.*$/, "")
+  gsub(/ \(R[0-9]+((,| to) R[0-9]+)?\)/, "")
   gsub(/\(R[0-9]+; /, "(")
 }
 NR == 1 {
