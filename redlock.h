@@ -2,8 +2,8 @@
 
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze or
    reply late; with max_ttl_ms, also while they restart. C90 with stdint.h, and C++98; beyond that
-   only libc. No malloc, no threads, no globals, no floating point. T1 is when a round begins, before
-   its first send. Numbers such as (R7) name the rules, far below: search for "The rules".
+   only libc. No malloc, no threads, no globals, no floating point. T1 is when a round begins,
+   before its first send. Numbers such as (R7) name the rules, far below: search for "The rules".
 
    WHAT TO DO
      In ONE file:        #define REDLOCK_IMPLEMENTATION

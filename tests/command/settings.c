@@ -244,7 +244,8 @@ TEST(the_cron_lines_run_under_cron) {
   CHECK_EQ(shell("printf '#!/bin/sh\necho backed up\n' >$work/backup.sh && "
                  "chmod +x $work/backup.sh && ln -s \"$(realpath $redlock)\" $work/redlock"), 0);
   CHECK_EQ(shell("sed -e \"s|/usr/local/bin|$work|; s|10.0.0.1,.*|$REDLOCK_SERVERS|\" "
-                 "-e '/MAX_TTL=/d; /=/s/^/export /; s/^[0-9* ]*redlock/redlock/' $work/crontab >$work/job"), 0);
+                 "-e '/MAX_TTL=/d; /=/s/^/export /; s/^[0-9* ]*redlock/redlock/' "
+                 "$work/crontab >$work/job"), 0);
   CHECK_PRINTS("backed up\n", 0, cron);
   CHECK_PRINTS("", 0, cron); /* another host, whose clock is behind */
 }
