@@ -52,8 +52,9 @@
      to the rest of that time, and no release; redlock_close leaves it held. That time must be
      shorter than the period of the work: with a hold of 60 s and a job of each minute, the lock of
      one minute still stands when the next one begins, and nobody runs the job.
-     A retry count and a delay, as other libraries have them, are wait_ms = count * delay: servers
-     wake who waits, so the delay itself need not be said.
+     A retry count and a delay, as other libraries have them, are mostly wait_ms = count * delay:
+     servers wake who waits, so the delay itself need not be said. (For just as many attempts, so
+     far apart, see options.max_attempts.)
 
    OPTIONS, for the compiler: the same in every file that includes the header
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
@@ -73,10 +74,12 @@
      REDLOCK_API                  what precedes each function, for a DLL; in C++ with extern "C"
      REDLOCK_ASSERT(truth)        checks invariants, as assert would; does nothing by default
    Sizes are plain numbers. Two files that see clients or locks of different sizes do not link:
-   their functions have other symbols. The smallest useful sizes are 3, 16, 4 and 16:
-   with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client and lock then take about 1 KB together on
-   32 bits. For W locks in flight at once, allow 2 W + 2 commands, of REDLOCK_MAX_RESOURCE and about
-   80 bytes each (70 on 32 bits). (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
+   their functions have other symbols. If a program has a second copy of the header, as in a library
+   that it links, define REDLOCK_STATIC where yours is included. The smallest useful sizes are 3,
+   16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client and lock then take about 1 KB
+   together on 32 bits. For W locks in flight at once, allow 2 W + 2 commands, of
+   REDLOCK_MAX_RESOURCE and about 80 bytes each (70 on 32 bits). (REDLOCK_RING_BYTES of 0.1.0 is
+   ignored.)
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
@@ -450,13 +453,14 @@ typedef struct redlock_lock {
 
 typedef struct redlock redlock; /* the client; its members stand at the end, and are private */
 
-/* Prepares a client; does not connect. servers: a list, separated by commas or white space, of
-   host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db], rediss:// for the same over
-   options.tls, and unix:/path; port 6379 by default. It is not copied, since it may be of any
-   length: it must outlive the client, so no temporary string will do. Looks names up, which may
-   block; a name that is not found makes its server unreachable, and one that has several addresses
-   of one family, so that clients may find different servers there, is refused (R5). A user needs a
-   password, in the list or in the options. options may be NULL. Returns OK, INVALID
+/* Prepares a client; the first call that needs a server connects to it, and connections stay open.
+   A lost one is made again by the next call that needs it. servers: a list, separated by commas or
+   white space, of host[:port], [v6]:port, redis://[user[:password]@]host[:port][/db], rediss:// for
+   the same over options.tls, and unix:/path; port 6379 by default. It is not copied, since it may
+   be of any length: it must outlive the client, so no temporary string will do. Looks names up,
+   which may block; a name that is not found makes its server unreachable, and one that has several
+   addresses of one family, so that clients may find different servers there, is refused (R5). A
+   user needs a password, in the list or in the options. options may be NULL. Returns OK, INVALID
    (redlock_server_error says which entry and why), or SYSTEM if the clock fails. */
 REDLOCK_API redlock_status redlock_init(redlock *rl, const char *servers,
                                         const redlock_options *options);
@@ -481,7 +485,8 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl);
    forked child it only closes descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
-/* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes; copied) for ttl_ms (R1 to R9).
+/* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes, any but NUL; copied) for ttl_ms,
+   which is at most max_ttl_ms, if that is set, and leaves something after the drift (R1 to R9).
    wait_ms: 0 = one attempt, REDLOCK_FOREVER = never give up, else keep trying for that long; the
    call takes at most one server_timeout_ms more, plus the time that it waits for room in the
    command ring, which other pending locks may fill (R11). Redis 6 and later wake a waiting client
