@@ -701,8 +701,8 @@ typedef struct rl_parser {
                         counts it down. Until it is 0, a reply belongs to no command.
      stalled            it is overdue to connect, to take bytes or to reply (R13). Its timer sets
                         it. It is cleared when no reply is outstanding any more, and the server has
-                        replied, takes bytes or needs none; and by rl_disconnect. Only releases are
-                        sent, and no round waits for it.
+                        replied, takes bytes or needs none; and by rl_disconnect. Only
+                        releases are sent, and the rest of what was begun; no round waits for it.
      last_send          how it ended: RL_SEND_. Each send sets it; rl_prepare does when nothing is
                         left to send or outstanding. A stalled server whose last send was cut short
                         loses its connection when the ring needs room.
@@ -864,14 +864,16 @@ struct redlock {
      BACKOFF -> QUEUED    rl_fail_round, for an extra round (R25); rl_on_lock_timer, when the
                           back-off is over: rl_schedule_retry drew it (R9), and rl_on_maybe_free may
                           have ended it (R26)
+     BACKOFF -> BACKOFF   rl_schedule_retry, until the back-off is over
      BACKOFF -> KEPT      rl_finish_extension
-     IDLE -> KEPT         redlock_keep
+     IDLE or KEPT -> KEPT redlock_keep; with another limit, if max_hold_ms allowed no more
      KEPT -> QUEUED       rl_on_lock_timer, to be extended; KEPT or QUEUED -> DECIDED, if it could
                           not be, and keep_margin_ms is left, or it has run out (rl_abandon)
      QUEUED -> KEPT       rl_start_task, if max_hold_ms allows no more: until keep_margin_ms is left
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls; what
                           has run out meanwhile is rolled back there
      QUEUED -> BACKOFF    rl_on_lock_timer: an extra round found no room in time
+     QUEUED -> QUEUED     rl_take_back, to the end
      any -> IDLE          rl_cancel; if the clock has failed, rl_fail_all decides the lock then
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
@@ -948,7 +950,7 @@ struct redlock {
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
      rl_send_to_all  each turn sends something, or finds one more server idle
-     rl_run_passes   each start takes a lock out of `queued`
+     rl_run_passes   each start takes a lock out of the urgent or the queued ones
      rl_process      repeats only if a reply read the clock and a timer is due by then; no round
                      starts meanwhile, so these replies run out
      rl_until_decided
@@ -1185,7 +1187,7 @@ enum {
   RL_CROWD_MS = 256,            /* what it took beyond this is not counted: 4 s are enough */
   RL_VAIN_DIVISOR = 1600,       /* n wake-ups for nothing make it rest for n^6 ms over this: who
                                    loses a race hardly notices */
-  RL_VAIN_MOST = 10,            /* and ten attempts a second are the most, whatever is pushed */
+  RL_VAIN_MOST = 10,            /* so ten attempts in a second are the most, whatever is pushed */
   RL_HOLDER_AGE_DECAY = 8,      /* each attempt forgets this part: a newcomer may slip in between */
   RL_MAX_AGE_MS = 1 << 23,      /* with what is added at random, an age fits into three bytes */
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
@@ -1862,7 +1864,7 @@ static int rl_may_follow(uint8_t phase, uint8_t next) {
         RL_WAY(IDLE), /* QUEUED */
     RL_WAY(BACKOFF), /* VOTING */
     RL_WAY(BACKOFF) | RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* BACKOFF */
-    RL_WAY(QUEUED) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* KEPT */
+    RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* KEPT */
     RL_WAY(IDLE) /* DECIDED */
   };
   return ways[phase] >> next & 1;
@@ -2163,12 +2165,12 @@ static void rl_fill_votes(redlock *rl, const rl_server *s, redlock_vote vote) {
                         its vote as a round begins   it gets                  if it says nothing
      RL_REACH_AWAY      UNREACHABLE or ERROR         all, if it reconnects    -
      RL_REACH_COMING    none                         all, when it connects    UNREACHABLE
-     RL_REACH_HERE      none                         all, behind the          TIMEOUT (UNREACHABLE
-                                                     handshake                in the handshake)
+     RL_REACH_HERE      none                         all, behind the          TIMEOUT; UNREACHABLE,
+                                                     handshake                if none was sent
      RL_REACH_STALLED   TIMEOUT                      releases alone (R13)     -
 
-   A server in quarantine begins the round of any SET with QUARANTINED, and is sent it only if it
-   adopts (R28, R29). */
+   A server in quarantine begins any round with QUARANTINED, and is sent no SET but one that adopts
+   or restores (R28, R29). */
 typedef enum rl_reach { RL_REACH_AWAY, RL_REACH_COMING, RL_REACH_HERE, RL_REACH_STALLED } rl_reach;
 
 static rl_reach rl_reach_of(const redlock *rl, const rl_server *s) {
@@ -2665,15 +2667,16 @@ static void rl_shun_twin(redlock *rl, rl_server *s) {
 }
 
 /* R4, R24: handles the reply to a command. If its round has ended it is no vote, though it may say
-   something of the server. While the round is open it replaces even a TIMEOUT. A release that was
-   sent again after a lost connection may find nothing because the first one worked: that is no
-   vote. */
+   something of the server. While the round is open it replaces even a TIMEOUT. But a release may
+   have been sent again after a lost connection, and find nothing because the first one worked: that
+   replaces no vote. */
 static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
   redlock_vote vote = rl_vote_of(rl, s, c, reply), *its;
   int says_no = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
   rl_note_key(rl, s, c, vote);
   if (vote == REDLOCK_VOTE_ERROR) {
-    if (c->kind == RL_TASK_SET && c->form && reply == RL_REPLY_POSITIVE) rl_shun_twin(rl, s);
+    if (c->kind == RL_TASK_SET && c->form != RL_FORM_PLAIN && reply == RL_REPLY_POSITIVE)
+      rl_shun_twin(rl, s);
     else if (reply != RL_REPLY_ERROR) rl_disconnect(rl, s, rl_error_protocol); /* R8: not its own */
   } else {
     s->failed_connections = 0;
@@ -2820,8 +2823,8 @@ static uint16_t rl_draw_patience(redlock *rl, const rl_server *s) {
   return (uint16_t)(RL_SILENCE_MS + (random < 0 ? 0 : random));
 }
 
-/* R13: a reply is overdue: server_timeout_ms after the timed command was sent or, if the server has
-   replied since, after that reply. From now on it gets only releases, and no round waits for it:
+/* R13: a reply is overdue: server_timeout_ms after the timed command was sent or, if its reply
+   has come since, after that reply. From now on it gets only releases, and no round waits for it:
    open ones get its TIMEOUT, later ones begin with it. If it has not connected yet, its commands
    wait for that. If its last outstanding reply comes, it is back (rl_reply_arrived). If it stays
    silent, it is disconnected, and tried anew as R14 says. A connect that hangs while nothing needs
@@ -3525,7 +3528,7 @@ static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
 }
 
 /* Runs the timers that have expired. A lock may move to another list, or to the end of its own with
-   a timer to come. */
+   a timer that is due in the next pass. */
 static void rl_on_timers(redlock *rl) {
   const rl_link *list = rl->lists;
   redlock_lock *lock, *next;
@@ -3543,7 +3546,6 @@ static void rl_on_timers(redlock *rl) {
 
 /* Takes a lock out of the client, as documented at redlock_cancel. */
 static void rl_cancel(redlock *rl, redlock_lock *lock) {
-  int keeping = lock->phase == RL_PHASE_KEPT;
   int unsent = lock->task == RL_TASK_RELEASE && lock->phase == RL_PHASE_QUEUED;
   if (lock->phase == RL_PHASE_VOTING) (void)rl_end_round(rl, lock);
   rl_set_phase(rl, lock, RL_PHASE_IDLE);
@@ -3559,7 +3561,7 @@ static void rl_cancel(redlock *rl, redlock_lock *lock) {
     lock->deadline_ms = 0;
     rl_store_token(lock, NULL);
   }
-  if (!keeping) lock->status = REDLOCK_CANCELLED;
+  if (!lock->kept) lock->status = REDLOCK_CANCELLED;
   lock->kept = lock->urgent = 0;
 }
 
@@ -4238,8 +4240,7 @@ static const char rl_error_too_many[] = "more servers than REDLOCK_MAX_SERVERS";
 static const char rl_error_not_held[] = "the lock is not held";
 static const char rl_error_busy[] = "the lock is busy"; /* pending, kept, or decided */
 
-/* Refuses a call and keeps the reason, unless the client was built with other sizes: then it may
-   have no room for that. */
+/* Refuses a call, and keeps the reason if there is a client. */
 static redlock_status rl_invalid(redlock *rl, const char *why) {
   if (rl) rl_set_local_error(rl, why);
   return REDLOCK_INVALID;
@@ -4501,7 +4502,7 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   redlock_status status = rl_begin_held(rl, lock);
   if (status != REDLOCK_OK) return status;
   lock->is.hold.max_hold_ms = max_hold_ms ? max_hold_ms : rl->options.max_hold_ms;
-  if (lock->kept) return REDLOCK_OK;
+  if (lock->kept && lock->round_ttl_ms) return REDLOCK_OK; /* 0: the old limit let nothing follow */
   lock->kept = lock->urgent = 1; /* it must not run out for lack of room */
   lock->task = RL_TASK_EXTEND;
   rl_schedule_extension(rl, lock, UINT32_MAX);

@@ -139,6 +139,19 @@ TEST(a_limit_is_told_with_the_margin_left) {
   CHECK(end_ms >= fake_nth(&fake, 0, FAKE_SET, 0)->at + 3 * TTL - DRIFT(TTL) - 1);
 }
 
+/* It was only waited for the end: a new limit is a new beginning. */
+TEST(a_limit_that_is_raised_is_made_use_of) {
+  keep_with(3, MARGIN, 1);
+  run_for(TTL / 2);
+  CHECK_EQ(redlock_keep(&rl, &lock, 3 * TTL), REDLOCK_OK);
+  run_for(TTL);
+  CHECK_EQ(handed_count, 0);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  note_end();
+  wait_for_the_loss();
+  is_told_with(MARGIN, REDLOCK_LIMIT);
+}
+
 TEST(a_proof_of_the_loss_waits_for_no_margin) {
   keep_with(3, MARGIN, 0);
   forget_key(0, 1, "r");

@@ -105,6 +105,25 @@ TEST(a_release_of_a_pending_acquire_is_a_cancel) { /* R7 */
   }
 }
 
+/* It is held, and nothing has failed, whether an extension was under way or not. */
+TEST(a_cancelled_keep_leaves_the_status_as_it_was) { /* R19 */
+  int extending;
+  for (extending = 0; extending < 2; extending++) {
+    world(3);
+    hold("r", 1000);
+    CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+    SET_SERVERS(0, 2, reply_ms, 20);
+    run_for(10);
+    while (extending && !fake_count(&fake, FAKE_ANY, FAKE_EXTEND)) run_for(1);
+    CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+    CHECK_EQ(lock.status, REDLOCK_OK);
+    CHECK_EQ(lock.operation, REDLOCK_ACQUIRE);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    run_for(50);
+    end_without_a_key();
+  }
+}
+
 TEST(the_resource_is_copied) {
   char name[8] = "r";
   world(3);
