@@ -113,7 +113,7 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   reaches(due < rl.now_ms);
 }
 
-/* A kept lock's next extension comes before its deadline, while it is held. */
+/* A kept lock's next extension comes when half of the time until its end is over, or earlier. */
 void a_kept_lock_is_extended_in_time(void) { /* R20 */
   static redlock rl;
   static redlock_lock lock;
@@ -126,6 +126,7 @@ void a_kept_lock_is_extended_in_time(void) { /* R20 */
   end = lock.deadline_ms - rl.options.keep_margin_ms;
   prove(lock.timer_ms >= rl.now_ms);
   if (end > rl.now_ms) prove(lock.timer_ms <= end);
+  if (end > rl.now_ms) prove(lock.timer_ms - rl.now_ms <= (end - rl.now_ms) / 2 + 1);
   reaches(lock.timer_ms > rl.now_ms + UINT32_MAX / 3);
 }
 
