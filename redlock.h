@@ -548,7 +548,8 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
 /* Takes the lock out of the client at once; it will not be returned by redlock_step. A pending
    acquire, or a grant not yet returned, is rolled back, by the next step: this sends nothing. After
    a pending extension or a keep, the lock is still held; what is unsent of that is not sent. A
-   pending release goes on unattended, or is dropped if it still finds no room in the command ring.
+   pending release goes on unattended. If the command ring has no room for it, what is due is sent
+   first, and if it still finds none, it is dropped.
    Returns OK, or INVALID if nothing was pending. */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
 
@@ -826,7 +827,7 @@ struct redlock {
    R16 A minority changes neither the outcome nor, noticeably, the time, whatever it says.
    R17 A forked child sends nothing, reads nothing and is granted nothing (the sockets of the
        system): a step there ends all that is pending as INVALID. A call that only starts something
-       asks the system nothing.
+       asks the system for nothing but the time.
    R18 An extension needs a quorum in time, checks the owner, and never shortens.
    R19 A failed extension changes nothing, unless it proves that the lock is lost.
    R20 max_hold_ms bounds the whole hold. A kept lock that could not be extended is returned
