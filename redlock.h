@@ -75,11 +75,11 @@
      REDLOCK_ASSERT(truth)        checks invariants, as assert would; does nothing by default
    Sizes are plain numbers. Two files that see clients or locks of different sizes do not link:
    their functions have other symbols. If a program has a second copy of the header, as in a library
-   that it links, define REDLOCK_STATIC where yours is included. The smallest useful sizes are 3,
-   16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client and lock then take about 1 KB
-   together on 32 bits. For W locks in flight at once, allow 2 W + 2 commands, of
-   REDLOCK_MAX_RESOURCE and about 80 bytes each (70 on 32 bits). (REDLOCK_RING_BYTES of 0.1.0 is
-   ignored.)
+   that it links, define REDLOCK_STATIC where yours is included.
+   The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
+   and lock then take about 1 KB together on 32 bits. For W locks in flight at once, allow 2 W + 2
+   commands, of REDLOCK_MAX_RESOURCE and about 80 bytes each (70 on 32 bits). (REDLOCK_RING_BYTES of
+   0.1.0 is ignored.)
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
