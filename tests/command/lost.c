@@ -119,13 +119,13 @@ TEST(a_lock_that_could_not_be_kept_is_held_until_command_is_gone) {
   int64_t end = timing_ms() + LIMIT_MS;
   pid_t pid;
   log_in(login);
-  pid = start("%s exec $redlock -t 9s -k 3s job -- sh -c 'trap \"touch $work/term\" TERM; "
+  pid = start("%s exec $redlock -t 15s -k 5s job -- sh -c 'trap \"touch $work/term\" TERM; "
               "touch $work/runs; " UNTIL_END "'", login);
   CHECK(await_file("runs"));
   servers_command(&real, 3, "ACL SETUSER bob -@all");
   CHECK(await_file("term"));
   servers_command(&real, 3, "ACL SETUSER bob +@all");
-  while (server_number(&real.at[0], "PTTL job") < 4000 && timing_ms() < end) sleep_ms(20);
+  while (server_number(&real.at[0], "PTTL job") < 6000 && timing_ms() < end) sleep_ms(20);
   CHECK(timing_ms() < end);
   let_it_end();
   check_ends(pid, 122, "cannot be extended: too few servers answer");

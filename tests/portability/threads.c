@@ -75,9 +75,10 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_unlock(&mutex); \
   } while (0)
 
-/* Whoever steps may be handed the other's lock: so each looks at its own. */
+/* Whoever steps may be handed the other's lock: so each takes all that is decided, and looks at its
+   own. */
 static redlock_status wait_and_look(const redlock_lock *lock) {
-  (void)redlock_wait(&shared, 1);
+  while (redlock_wait(&shared, 1)) continue;
   return lock->status;
 }
 
