@@ -1575,7 +1575,7 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
     p->hash = p->negative ? 0 : number;
     return p->negative || !p->number ? RL_REPLY_OTHER : RL_REPLY_POSITIVE;
   }
-  while (kind < RL_UNSIZED && types[kind] != p->type) kind++;
+  while (kind < RL_UNSIZED && (uint8_t)types[kind] != p->type) kind++;
   if (kind == RL_UNSIZED) return p->elements_left ? RL_REPLY_OTHER : RL_PARSE_INVALID;
   if (p->count > RL_MAX_SIZE_DIGITS) return RL_PARSE_INVALID;
   if (p->negative) return number == 1 && p->type == '$' ? RL_REPLY_NIL : RL_PARSE_INVALID;
@@ -2398,9 +2398,9 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
 
 /* Whether the output, encoded for another server, is exactly what this one gets next. */
 static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
-  uint32_t place = w->first;
+  uint32_t place;
   if (w->size == 0 || s->send_next != w->first || s->sent_bytes != w->sent) return 0;
-  for (; place != w->end; place++) {
+  for (place = w->first; place != w->end; place++) {
     const rl_command *c = rl_command_at(rl, place);
     int begun = place == w->first && w->sent;
     if (rl_form_for(c, s) != rl_form_for(c, w->to)) return 0;
@@ -2578,7 +2578,7 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int questi
     }
     return NULL;
   }
-  if (p->outer_type != rl_reply_types[question]) return rl_error_protocol;
+  if (p->outer_type != (uint8_t)rl_reply_types[question]) return rl_error_protocol;
   switch (question) {
     case RL_ASK_HELLO: return rl_take_hello(s);
     case RL_ASK_INFO: return RL_HAS_QUARANTINE ? rl_take_identity(rl, s) : NULL;
