@@ -549,8 +549,8 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
    acquire, or a grant not yet returned, is rolled back, by the next step: this sends nothing. After
    a pending extension or a keep, the lock is still held; what is unsent of that is not sent. A
    pending release goes on unattended. If the command ring has no room for it, what is due is sent
-   first, and if it still finds none, it is dropped.
-   Returns OK, or INVALID if nothing was pending. */
+   first, and if it still finds none, it is dropped. Returns OK, or INVALID if nothing was pending.
+   */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
 
 /* Does what is due. Returns a lock that has just been decided, or NULL; each decision is returned
@@ -702,8 +702,8 @@ typedef struct rl_parser {
                         counts it down. Until it is 0, a reply belongs to no command.
      stalled            it is overdue to connect, to take bytes or to reply (R13). Its timer sets
                         it. It is cleared when no reply is outstanding any more, and the server has
-                        replied, takes bytes or needs none; and by rl_disconnect. Only
-                        releases are sent, and the rest of what was begun; no round waits for it.
+                        replied, takes bytes or needs none; and by rl_disconnect. Only releases are
+                        sent, and the rest of what was begun; no round waits for it.
      last_send          how it ended: RL_SEND_. Each send sets it; rl_prepare does when nothing is
                         left to send or outstanding. A stalled server whose last send was cut short
                         loses its connection when the ring needs room.
@@ -3529,7 +3529,7 @@ static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
 }
 
 /* Runs the timers that have expired. A lock may move to another list, or to the end of its own with
-   a timer that is due in the next pass. */
+   another timer. */
 static void rl_on_timers(redlock *rl) {
   const rl_link *list = rl->lists;
   redlock_lock *lock, *next;

@@ -139,7 +139,7 @@ TEST(a_limit_is_told_with_the_margin_left) {
   CHECK(end_ms >= fake_nth(&fake, 0, FAKE_SET, 0)->at + 3 * TTL - DRIFT(TTL) - 1);
 }
 
-/* It was only waited for the end: a new limit is a new beginning. */
+/* It only waited for its end: with another limit there is something to extend again. */
 TEST(a_limit_that_is_raised_is_made_use_of) {
   keep_with(3, MARGIN, 1);
   run_for(TTL / 2);

@@ -50,7 +50,7 @@ static void hold_and_restart(void) {
   restart_seen(0);
 }
 
-/* And no age behind it. */
+/* The value, and of what stands behind it no more than an age. */
 static int has_our_value(int server) {
   return has_value_of(server, "r", &lock) && fake_key_at(&fake, server, "r")->value_size == STORED;
 }

@@ -591,8 +591,6 @@ TEST(the_fall_back_delays_no_wake_up) { /* R26 */
   comes_soon();
 }
 
-/* Three addresses of one server: it sets the lock by one name, and finds that very value by the
-   others. That is told for as long as it lasts, and nothing is asked again and again. */
 /* A plain SET cannot find its own value: it is no other entry's server that answers so. */
 TEST(a_number_for_a_plain_set_is_no_second_name) { /* R5 R8 */
   world(3);
@@ -602,6 +600,8 @@ TEST(a_number_for_a_plain_set_is_no_second_name) { /* R5 R8 */
   CHECK(strcmp(redlock_server_error(&rl, 1), "not an answer of Redis") == 0);
 }
 
+/* Three addresses of one server: it sets the lock by one name, and finds that very value by the
+   others. That is told for as long as it lasts, and nothing is asked again and again. */
 TEST(one_server_by_three_names_is_told_of) { /* R5 R26 */
   int i;
   world_waking(3);

@@ -20,14 +20,17 @@ static void add_bytes(const char *at, size_t size) {
 
 static void add(const char *text) { add_bytes(text, strlen(text)); }
 
-/* A script, as one word. What it does is proved on real servers, here only what frames it. */
-static void add_script(const char *script) {
-  char size[24];
-  snprintf(size, sizeof size, "$%zu\r\n", strlen(script));
-  add(size);
-  add(script);
+/* As a bulk string. */
+static void add_word(const char *at, size_t size) {
+  char header[24];
+  snprintf(header, sizeof header, "$%zu\r\n", size);
+  add(header);
+  add_bytes(at, size);
   add("\r\n");
 }
+
+/* What a script does is proved on real servers, here only what frames it. */
+static void add_script(const char *script) { add_word(script, strlen(script)); }
 
 /* The last that was sent is what is wanted. */
 static void was_sent(void) {
@@ -42,11 +45,10 @@ static void was_sent(void) {
 
 /* The value, and a newcomer's age, which hangs on its last letter (R26). */
 static void add_value(const char *letters) {
-  const char age[] = {0, 0, (char)(letters[19] / 16 + 1)};
-  add("$23\r\n");
-  add(letters);
-  add_bytes(age, sizeof age);
-  add("\r\n");
+  char stored[23] = {0};
+  memcpy(stored, letters, 20);
+  stored[22] = (char)(letters[19] / 16 + 1);
+  add_word(stored, sizeof stored);
 }
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRST"
@@ -106,9 +108,7 @@ static void add_fenced(const char *letters, const char *token) {
   add("$1\r\n2\r\n" NAME "$16\r\ninvoice:42:fence\r\n");
   add_value(letters);
   add("$4\r\n4000\r\n");
-  add("$20\r\n");
-  add(letters);
-  add("\r\n");
+  add_word(letters, 20);
   add(token);
   add("$4\r\n5000\r\n");
 }
