@@ -1356,11 +1356,11 @@ static void rl_put(rl_writer *w, const char *bytes, size_t size) {
 /* Text that is RESP already. */
 static void rl_put_raw(rl_writer *w, const char *text) { rl_put(w, text, strlen(text)); }
 
-/* The header of a bulk string: "$20\r\n" */
-static void rl_put_bulk_header(rl_writer *w, size_t size) {
+/* The header of a bulk string, "$20\r\n", or of a command, "*5\r\n": how many words it has. */
+static void rl_put_header(rl_writer *w, char type, size_t size) {
   char head[RL_MAX_DIGITS + 3];
   char *at = rl_format_decimal(head + 1 + RL_MAX_DIGITS, (uint32_t)size);
-  *--at = '$';
+  *--at = type;
   head[RL_MAX_DIGITS + 1] = '\r';
   head[RL_MAX_DIGITS + 2] = '\n';
   rl_put(w, at, (size_t)(head + sizeof head - at));
@@ -1368,16 +1368,17 @@ static void rl_put_bulk_header(rl_writer *w, size_t size) {
 
 /* One bulk string: "$3\r\nSET\r\n" */
 static void rl_put_bulk(rl_writer *w, const char *at, size_t size) {
-  rl_put_bulk_header(w, size);
+  rl_put_header(w, '$', size);
   rl_put(w, at, size);
   rl_put(w, "\r\n", 2);
 }
 
-/* The call of a script, with how many words the command has: "*5" */
-static void rl_put_script(rl_writer *w, const char *words, const char *script) {
-  rl_put_raw(w, words);
-  rl_put_raw(w, "\r\n$4\r\nEVAL\r\n");
+/* The call of a script, up to how many of its arguments are keys. */
+static void rl_put_script(rl_writer *w, size_t words, const char *script, const char *keys) {
+  rl_put_header(w, '*', words);
+  rl_put_raw(w, "$4\r\nEVAL\r\n");
   rl_put_bulk(w, script, strlen(script));
+  rl_put_raw(w, keys);
 }
 
 static void rl_put_bulk_number(rl_writer *w, rl_integer number) {
@@ -1391,7 +1392,7 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
   const char *end = at + size, *c;
   for (c = at; c != end; c++)
     if (*c == '%') size -= 2;
-  rl_put_bulk_header(w, size);
+  rl_put_header(w, '$', size);
   for (; at != end; at++) {
     char byte = *at;
     if (byte == '%') {
@@ -1451,10 +1452,9 @@ static void rl_put_beginning(rl_writer *w, const rl_command *c) {
 static void rl_put_fenced_set(rl_writer *w, const redlock *rl, const rl_command *c) {
   const char *name = strchr(c->args, '\n') + 1;
   size_t size = (size_t)(c->args + rl_resource_args_size(c) - 2 - name);
-  rl_put_script(w, "*10", RL_FENCED_SCRIPT);
-  rl_put_raw(w, RL_TWO_KEYS);
+  rl_put_script(w, 10, RL_FENCED_SCRIPT, RL_TWO_KEYS);
   rl_put_resource(w, c);
-  rl_put_bulk_header(w, size + 6);
+  rl_put_header(w, '$', size + 6);
   rl_put(w, name, size);
   rl_put_raw(w, ":fence\r\n");
   rl_put_value(w, c);
@@ -1467,15 +1467,14 @@ static void rl_put_fenced_set(rl_writer *w, const redlock *rl, const rl_command 
 
 /* The lock script, behind how many words the command has: resource and value are its first two
    arguments. */
-static void rl_put_lock_script(rl_writer *w, const char *words, const rl_command *c) {
-  rl_put_script(w, words, RL_LOCK_SCRIPT);
-  rl_put_raw(w, RL_ONE_KEY);
+static void rl_put_lock_script(rl_writer *w, size_t words, const rl_command *c) {
+  rl_put_script(w, words, RL_LOCK_SCRIPT, RL_ONE_KEY);
   rl_put(w, c->args, c->args_size);
 }
 
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c, int form) {
   if (form == RL_RELEASE_SCRIPT) {
-    rl_put_lock_script(w, "*5", c);
+    rl_put_lock_script(w, 5, c);
   } else if (form == RL_RELEASE_DELEX) {
     rl_put_raw(w, RL_DELEX_HEAD);
     rl_put_resource(w, c);
@@ -1485,7 +1484,7 @@ static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
     rl_put_raw(w, RL_DELIFEQ_HEAD);
     rl_put(w, c->args, c->args_size);
   } else if (form == RL_FORM_EXTEND) {
-    rl_put_lock_script(w, "*6", c);
+    rl_put_lock_script(w, 6, c);
     rl_put_bulk_number(w, c->ttl_ms);
   } else if (form == RL_FORM_PLAIN) {
     rl_put_raw(w, RL_SET_HEAD);
@@ -1495,7 +1494,7 @@ static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
   } else if (RL_FENCING(rl)) {
     rl_put_fenced_set(w, rl, c);
   } else {
-    rl_put_lock_script(w, "*7", c);
+    rl_put_lock_script(w, 7, c);
     rl_put_bulk_number(w, c->longest_ttl_ms);
     rl_put_beginning(w, c);
   }
@@ -2040,7 +2039,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   rl->ring_tail++; /* not before: its slot is not a command yet */
   REDLOCK_ASSERT(rl_ring_count(rl) <= REDLOCK_MAX_COMMANDS);
   rl_put_bulk(&w, lock->resource, lock->resource_size);
-  rl_put_bulk_header(&w, RL_STORED_BYTES);
+  rl_put_header(&w, '$', RL_STORED_BYTES);
   rl_put(&w, lock->value, RL_VALUE_BYTES);
   rl_put(&w, lock->age, sizeof lock->age);
   rl_put_raw(&w, "\r\n");
@@ -2317,12 +2316,11 @@ enum { RL_ASKED_OF_ALL = 3 };                  /* HELLO, TRACKING and the last *
 
 /* AUTH, if there is a password; returns how many replies it gets. */
 static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w) {
-  static const char word_counts[][3] = {"*2", "*3"};
   const redlock_options *o = &rl->options;
-  int has_user = t->user.size || (!t->password.size && *o->username);
+  size_t has_user = t->user.size || (!t->password.size && *o->username);
   if (!t->password.size && !*o->password) return 0;
-  rl_put_raw(w, word_counts[has_user]);
-  rl_put_raw(w, "\r\n$4\r\nAUTH\r\n");
+  rl_put_header(w, '*', 2 + has_user);
+  rl_put_raw(w, "$4\r\nAUTH\r\n");
   if (has_user) rl_put_credential(w, &t->user, o->username);
   rl_put_credential(w, &t->password, o->password);
   return 1;
@@ -2341,8 +2339,7 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
   }
   rl_put_raw(w, "*4\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$7\r\nSETNAME\r\n$7\r\nredlock\r\n"
                 "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n");
-  rl_put_script(w, "*3", RL_MAX_TTL(rl) ? RL_INFO_SCRIPT : "return{ok='redlock'}");
-  rl_put_raw(w, RL_NO_KEY);
+  rl_put_script(w, 3, RL_MAX_TTL(rl) ? RL_INFO_SCRIPT : "return{ok='redlock'}", RL_NO_KEY);
   return replies;
 }
 
