@@ -1262,25 +1262,22 @@ typedef struct rl_span {
   size_t size;
 } rl_span;
 
-static rl_span rl_span_make(const char *at, size_t size) {
+static rl_span rl_span_make(const char *at, const char *end) {
   rl_span t;
   t.at = at;
-  t.size = size;
+  t.size = (size_t)(end - at);
   return t;
 }
 
-static rl_span rl_span_skip(rl_span t, size_t size) {
-  return rl_span_make(t.at + size, t.size - size);
+/* The first of these characters in a part of a C string, or the part's end. */
+static const char *rl_find(const char *at, const char *end, const char *any) {
+  const char *found = at + strcspn(at, any);
+  return found < end ? found : end;
 }
 
-/* Index of the first of these characters in t, or its size. t must be part of a C string. */
-static size_t rl_span_find(rl_span t, const char *any) {
-  return rl_min(strcspn(t.at, any), t.size);
-}
-
-static void rl_span_copy(char *to, rl_span t) {
-  memcpy(to, t.at, t.size);
-  to[t.size] = 0;
+static void rl_store_text(char *to, const char *at, size_t size) {
+  memcpy(to, at, size);
+  to[size] = 0;
 }
 
 /* The value of a hex digit; above 15 if it is none. */
@@ -1290,13 +1287,12 @@ static uint32_t rl_hex_digit(char c) {
   return c >= 'a' ? (uint32_t)(c - 'a' + 10) : 16;
 }
 
-/* The number in t, or `limit` if there is none or it is too large. */
-static uint32_t rl_parse_number(rl_span t, uint32_t limit) {
-  uint32_t number = t.size ? 0 : limit;
-  size_t i;
-  for (i = 0; i < t.size && number < limit; i++)
-    number = rl_hex_digit(t.at[i]) < 10 ? number * 10 + rl_hex_digit(t.at[i]) : limit;
-  return number < limit ? number : limit;
+/* The number in a text, or `limit` if there is none or it is too large. */
+static uint32_t rl_parse_number(const char *at, const char *end, uint32_t limit) {
+  uint32_t number = at == end ? limit : 0;
+  for (; at != end && number < limit; at++)
+    number = rl_hex_digit(*at) < 10 ? number * 10 + rl_hex_digit(*at) : limit;
+  return rl_limit(number, limit);
 }
 
 enum { RL_MAX_DIGITS = sizeof(rl_integer) > 4 ? 20 : 10 };
@@ -1660,59 +1656,49 @@ typedef struct rl_endpoint {
 } rl_endpoint;
 
 /* userinfo: user[:password], percent-encoded */
-static int rl_parse_userinfo(rl_span t, rl_endpoint *out) {
-  size_t colon = rl_span_find(t, ":"), i;
-  out->user = rl_span_make(t.at, colon);
-  if (colon < t.size) out->password = rl_span_skip(t, colon + 1);
-  for (i = 0; i < t.size; i++) /* what follows the span is no hex digit */
-    if (t.at[i] == '%' && (rl_hex_digit(t.at[i + 1]) > 15 || rl_hex_digit(t.at[i + 2]) > 15))
-      return 0;
+static int rl_parse_userinfo(const char *at, const char *end, rl_endpoint *out) {
+  const char *colon = rl_find(at, end, ":");
+  out->user = rl_span_make(at, colon);
+  if (colon != end) out->password = rl_span_make(colon + 1, end);
+  for (; at != end; at++) /* what follows the end is no hex digit */
+    if (*at == '%' && (rl_hex_digit(at[1]) > 15 || rl_hex_digit(at[2]) > 15)) return 0;
   return 1;
 }
 
 /* host[:port] or [v6][:port] */
-static int rl_parse_host(rl_span t, rl_endpoint *out) {
-  int v6 = *t.at == '[';
-  size_t end;
-  if (v6) t = rl_span_skip(t, 1);
-  end = rl_span_find(t, v6 ? "]" : ":");
-  out->host = rl_span_make(t.at, end);
-  if (end == 0 || end >= RL_HOST_BYTES || (v6 && end == t.size)) return 0;
-  if (rl_span_find(out->host, "/@?#;") < end) return 0; /* not in a host name */
-  t = rl_span_skip(t, end + (size_t)v6);
-  if (t.size == 0) return 1;
-  out->port = rl_parse_number(rl_span_skip(t, 1), 65536) % 65536;
-  return *t.at == ':' && out->port;
+static int rl_parse_host(const char *at, const char *end, rl_endpoint *out) {
+  int v6 = *at == '[';
+  const char *stop = rl_find(at, end, v6 ? "]" : ":");
+  out->host = rl_span_make(at + v6, stop);
+  if (out->host.size == 0 || out->host.size >= RL_HOST_BYTES || (v6 && stop == end)) return 0;
+  if (rl_find(out->host.at, stop, "/@?#;") != stop) return 0; /* not in a host name */
+  stop += v6;
+  if (stop == end) return 1;
+  out->port = rl_parse_number(stop + 1, end, 65536) % 65536;
+  return *stop == ':' && out->port;
 }
 
-static int rl_parse_url(rl_span t, rl_endpoint *out) {
-  size_t slash = rl_span_find(t, "/"), at = slash;
-  if (slash + 1 < t.size) out->database = rl_parse_number(rl_span_skip(t, slash + 1), 1000000);
+static int rl_parse_url(const char *at, const char *end, rl_endpoint *out) {
+  const char *slash = rl_find(at, end, "/"), *host = slash;
+  if (end - slash > 1) out->database = rl_parse_number(slash + 1, end, 1000000);
   if (out->database == 1000000) return 0;
-  t.size = slash;
-  while (at > 0 && t.at[at - 1] != '@') at--;
-  if (at > 0 && !rl_parse_userinfo(rl_span_make(t.at, at - 1), out)) return 0;
-  return rl_parse_host(rl_span_skip(t, at), out);
+  while (host != at && host[-1] != '@') host--;
+  if (host != at && !rl_parse_userinfo(at, host - 1, out)) return 0;
+  return rl_parse_host(host, slash, out);
 }
 
 #define RL_SEPARATORS ", \t\r\n" /* between the entries of the list */
 
-/* The entry of the list that begins at at. */
-static rl_span rl_entry_span(const char *at) {
-  return rl_span_make(at, strcspn(at, RL_SEPARATORS));
-}
-
 /* One entry of the list; 0 = malformed. */
 static int rl_parse_entry(const char *entry, rl_endpoint *out) {
-  rl_span t = rl_entry_span(entry);
+  const char *end = entry + strcspn(entry, RL_SEPARATORS);
   memset(out, 0, sizeof *out);
-  out->host = rl_span_make("", 0);
   out->port = 6379;
   out->tls = RL_HAS_URL && strncmp(entry, "rediss://", 9) == 0;
   if (RL_HAS_URL && (out->tls || strncmp(entry, "redis://", 8) == 0))
-    return rl_parse_url(rl_span_skip(t, 8u + out->tls), out);
-  if (strncmp(entry, "unix:", 5) != 0) return rl_parse_host(t, out);
-  out->host = rl_span_skip(t, 5);
+    return rl_parse_url(entry + 8 + out->tls, end, out);
+  if (strncmp(entry, "unix:", 5) != 0) return rl_parse_host(entry, end, out);
+  out->host = rl_span_make(entry + 5, end);
   out->port = 0;
   return *out->host.at == '/' && out->host.size < RL_HOST_BYTES;
 }
@@ -1722,11 +1708,11 @@ static void rl_copy_host_port(const rl_server *s, char host[RL_HOST_BYTES], char
   char digits[RL_MAX_DIGITS];
   rl_endpoint t;
   (void)rl_parse_entry(s->entry, &t);
-  rl_span_copy(host, t.host);
+  rl_store_text(host, t.host.at, t.host.size);
   *port = 0;
   if (t.port) {
     const char *at = rl_format_decimal(digits + RL_MAX_DIGITS, t.port);
-    rl_span_copy(port, rl_span_make(at, (size_t)(digits + RL_MAX_DIGITS - at)));
+    rl_store_text(port, at, (size_t)(digits + RL_MAX_DIGITS - at));
   }
 }
 
@@ -2101,7 +2087,7 @@ static const char rl_error_listed_twice[] = "this address is in the list twice";
    say more, nor a failed handshake's error, which stays until a handshake succeeds. */
 static void rl_set_error(rl_server *s, const char *text) {
   if (!RL_HAS_TEXTS || s->error_is_theirs || s->handshake_failed) return;
-  rl_span_copy(s->error, rl_span_make(text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1)));
+  rl_store_text(s->error, text, rl_min(strlen(text), REDLOCK_MAX_ERROR - 1));
 }
 
 /* Whether its bytes go through options.tls. */
@@ -3991,7 +3977,7 @@ static rl_address rl_address_of(const rl_server *s) {
   memset(&none, 0, sizeof none);
   memset(&a, 0, sizeof a);
   (void)rl_parse_entry(s->entry, &t);
-  rl_span_copy(host, t.host);
+  rl_store_text(host, t.host.at, t.host.size);
   number = htons((uint16_t)t.port);
   a.any.sa_family = AF_INET;
   a.v4.sin_port = number;
@@ -4304,7 +4290,7 @@ static redlock_status rl_init_servers(redlock *rl, const char *list) {
     if (problem) rl_set_error(s, problem);
     else if (!rl->options.io && !rl_system_resolve(rl, s)) problem = s->error;
     if (problem) return rl_invalid(rl, problem);
-    list += rl_entry_span(list).size;
+    list += strcspn(list, RL_SEPARATORS);
   }
   rl->quorum = (uint8_t)(rl->server_count / 2 + 1); /* R5 */
   return rl->server_count ? REDLOCK_OK : rl_invalid(rl, "the list of servers is empty");
