@@ -1813,16 +1813,10 @@ static redlock_lock *rl_list_next(const rl_link *list, const redlock_lock *lock)
   return lock->link.next == list ? NULL : (redlock_lock *)(void *)lock->link.next;
 }
 
-/* The first lock in these lists, NULL = none. */
-static redlock_lock *rl_first_lock(const redlock *rl, int first_list, int last_list) {
-  int i;
-  for (i = first_list; i < last_list && !rl_list_first(&rl->lists[i]);) i++;
-  return rl_list_first(&rl->lists[i]);
-}
-
 /* The next lock that waits for room in the ring, NULL = none. */
 static redlock_lock *rl_first_queued(const redlock *rl) {
-  return rl_first_lock(rl, RL_LIST_URGENT, RL_LIST_QUEUED);
+  redlock_lock *lock = rl_list_first(&rl->lists[RL_LIST_URGENT]);
+  return lock ? lock : rl_list_first(&rl->lists[RL_LIST_QUEUED]);
 }
 
 /* A lock that is voting, backing off or kept, NULL = none. */
@@ -4220,13 +4214,12 @@ static const redlock_io rl_system = {
 
 /* ---- The public calls ------------------------------------------------------------------------ */
 
-static const char rl_error_too_many[] = "more servers than REDLOCK_MAX_SERVERS";
 static const char rl_error_not_held[] = "the lock is not held";
 static const char rl_error_busy[] = "the lock is busy"; /* pending, kept, or decided */
 
-/* Refuses a call, and keeps the reason if there is a client. */
+/* Refuses a call, and keeps the reason. */
 static redlock_status rl_invalid(redlock *rl, const char *why) {
-  if (rl) rl_set_local_error(rl, why);
+  rl_set_local_error(rl, why);
   return REDLOCK_INVALID;
 }
 
@@ -4275,18 +4268,16 @@ static const char *rl_take_entry(redlock *rl, rl_server *s) {
 /* Takes the entries of the list; a problem with one is that server's error too. */
 static redlock_status rl_init_servers(redlock *rl, const char *list) {
   while (*(list += strspn(list, RL_SEPARATORS)) != 0) {
-    rl_server *s = rl->server_end;
-    const char *problem;
-    if (rl->server_count == REDLOCK_MAX_SERVERS) {
-      rl_set_error(rl->server, rl_error_too_many);
-      return rl_invalid(rl, rl_error_too_many);
+    rl_server *s = rl->server;
+    const char *problem = "more servers than REDLOCK_MAX_SERVERS";
+    if (rl->server_count < REDLOCK_MAX_SERVERS) {
+      s = rl->server_end++;
+      s->index = rl->server_count++;
+      s->bit = (rl_mask)(UINT32_C(1) << s->index);
+      s->fd = -1;
+      s->entry = list;
+      problem = rl_take_entry(rl, s);
     }
-    rl->server_end++;
-    s->index = rl->server_count++;
-    s->bit = (rl_mask)(UINT32_C(1) << s->index);
-    s->fd = -1;
-    s->entry = list;
-    problem = rl_take_entry(rl, s);
     if (problem) rl_set_error(s, problem);
     else if (!rl->options.io && !rl_system_resolve(rl, s)) problem = s->error;
     if (problem) return rl_invalid(rl, problem);
@@ -4317,6 +4308,7 @@ static int rl_is_usable(const redlock *rl) { return rl_is_initialised(rl) && !rl
 /* Begins a call: what the last one said of this side is forgotten. OK = the client is usable, no
    other call is under way, and lock is not NULL. */
 static redlock_status rl_begin_call(redlock *rl, const void *lock) {
+  if (!rl) return REDLOCK_INVALID;
   if (!rl_is_initialised(rl)) return rl_invalid(rl, "no client: moved, closed, or init failed");
   if (rl->in_call) return rl_invalid(rl, "another call is under way");
   rl->local_error = NULL;
@@ -4356,8 +4348,8 @@ REDLOCK_API void redlock_close(redlock *rl) {
     rl->in_call = 1; /* hooks, and other threads, come too late */
     (void)rl_update_now(rl);
     start = rl->now_ms;
-    while ((lock = rl_first_undecided(rl)) != NULL) rl_cancel(rl, lock);
-    while ((lock = rl_first_decided(rl)) != NULL) rl_cancel(rl, lock);
+    while ((lock = rl_first_undecided(rl)) != NULL || (lock = rl_first_decided(rl)) != NULL)
+      rl_cancel(rl, lock);
     rl_run_passes(rl);
     for (s = rl->server; s != rl->server_end; s++)
       while ((left = rl_linger_ms(rl, s, start)) > 0)
