@@ -3635,20 +3635,6 @@ static unsigned rl_poll_events(const redlock *rl, const rl_server *s) {
   return rl_uses_tls(s) ? tls->want(tls->ctx, s->index, events) : events;
 }
 
-static int rl_fds(const redlock *rl, redlock_fd *fds, int capacity) {
-  const rl_server *s;
-  int count = 0;
-  for (s = rl->server; s != rl->server_end; s++) {
-    if (s->state == RL_STATE_CLOSED || count++ >= capacity) continue;
-    fds->fd = s->fd;
-    fds->server = s->index;
-    fds->events = rl_poll_events(rl, s);
-    fds->generation = s->generation;
-    fds++;
-  }
-  return count;
-}
-
 /* Whether the lock is decided; NULL = any lock. */
 static int rl_is_decided(const redlock *rl, const redlock_lock *lock) {
   return lock ? lock->phase == RL_PHASE_DECIDED : rl_first_decided(rl) != NULL;
@@ -3661,7 +3647,7 @@ RL_NOINLINE /* a board saves 20 bytes of code without: its output is smaller */
 static int rl_poll(redlock *rl, int64_t limit_ms) {
   redlock_fd want[REDLOCK_MAX_SERVERS];
   int64_t timeout = rl_timeout_ms(rl);
-  int count = rl_fds(rl, want, REDLOCK_MAX_SERVERS);
+  int count = redlock_fds(rl, want, REDLOCK_MAX_SERVERS);
   if (rl->options.io) rl->readable = (rl_mask)-1; /* a custom io does not say which */
   if (limit_ms >= 0 && (timeout < 0 || timeout > limit_ms)) timeout = limit_ms;
   return rl->io->wait(rl->io_ctx, want, count, timeout) >= 0;
@@ -4527,7 +4513,18 @@ REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl) {
 }
 
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity) {
-  return rl_is_initialised(rl) ? rl_fds(rl, fds, capacity) : 0;
+  const rl_server *s;
+  int count = 0;
+  if (!rl_is_initialised(rl)) return 0;
+  for (s = rl->server; s != rl->server_end; s++) {
+    if (s->state == RL_STATE_CLOSED || count++ >= capacity) continue;
+    fds->fd = s->fd;
+    fds->server = s->index;
+    fds->events = rl_poll_events(rl, s);
+    fds->generation = s->generation;
+    fds++;
+  }
+  return count;
 }
 
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
@@ -4590,10 +4587,10 @@ REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
   if (!rl_is_usable(rl) || !info || server < 0 || server >= rl->server_count)
     return REDLOCK_INVALID;
   s = &rl->server[server];
-  if (RL_MAX_TTL(rl) && s->run_id) left = s->votes_from_ms - rl_read_clock_forward(rl);
   info->connected = s->state == RL_STATE_READY && !s->handshake_replies;
   info->tracking = s->tracking;
   info->native_release = s->release_form != RL_RELEASE_SCRIPT;
+  if (RL_MAX_TTL(rl) && s->run_id) left = s->votes_from_ms - rl_read_clock_forward(rl);
   info->quarantine_ms = left > 0 ? left : 0;
   info->clock_offset_us = rl_offset_us(rl, s);
   return REDLOCK_OK;
