@@ -417,6 +417,8 @@ typedef struct redlock_lock {
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t tracks;              /* its next attempt makes the servers track the key (R26) */
   uint8_t told_age;            /* the last byte of the latest holder's age, as told (R26) */
+  uint8_t round_failed;        /* its round has failed, and waits for the last votes (R6) */
+  uint8_t extra_rounds;        /* rounds of this attempt after its first (R25) */
   uint8_t vain;                /* how many of its last attempts were woken for nothing (R26) */
   rl_mask maybe_set;           /* servers that were sent a byte of a SET of this value, and may hold
                                   it. A bit is cleared when the server says that it does not (once
@@ -432,8 +434,6 @@ typedef struct redlock_lock {
   char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET:
                                   whoever knows it can take the lock over, by redlock_adopt */
   uint16_t resource_size;      /* private, up to user */
-  uint8_t round_failed;        /* its round has failed, and waits for the last votes (R6) */
-  uint8_t extra_rounds;        /* rounds of this attempt after its first (R25) */
   struct rl_command *command;  /* the current round's command, in the ring */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
@@ -650,9 +650,6 @@ typedef uint64_t rl_integer;
    the rest is encoded each time it is sent. */
 typedef struct rl_command {
   int64_t t1_ms;
-#ifndef REDLOCK_NO_FENCING
-  uint64_t token;       /* proposed fencing token; 0 = none: only asks for the clock (R25) */
-#endif
   redlock_lock *lock;   /* the lock whose round this is; NULL = the round has ended */
   uint32_t ttl_ms;      /* that an extension asks for */
   uint32_t longest_ttl_ms; /* the lock's: a SET asks for it, and a release need not be sent later */
@@ -666,6 +663,9 @@ typedef struct rl_command {
   rl_mask missing_at;   /* answered the SET or hold the value; servers that miss the value */
   uint8_t kind;         /* RL_TASK_ */
   uint8_t form;         /* RL_FORM_, where nothing else is said: see rl_form_for */
+#ifndef REDLOCK_NO_FENCING
+  uint64_t token;       /* proposed fencing token; 0 = none: only asks for the clock (R25) */
+#endif
   /* Resource and value, encoded as RESP; then what the SET replaces (R28). Short names have at most
      two digits in their length. */
   char args[REDLOCK_MAX_RESOURCE + (REDLOCK_MAX_RESOURCE < 100 ? 37 : 39)];
@@ -771,14 +771,14 @@ struct redlock {
   void *io_ctx;
   int64_t now_ms;           /* the last good reading of the clock */
   int64_t timer_ms;         /* no timer of any lock or server expires before this */
-  rl_link lists[RL_LISTS];  /* its locks */
+  redlock_options options;
   const char *local_error;  /* what last failed here: a call, clock, entropy or wait; or NULL */
   const redlock_lock *last_returned; /* unless it is in a list again: saves a search of them all */
 #ifndef REDLOCK_NO_FENCING
   uint64_t last_token;      /* the last token proposed, or the counter that refused it; a counter
                                that is greater by a quarter of max_ttl_ms lies (R25) */
 #endif
-  redlock_options options;
+  rl_link lists[RL_LISTS];  /* its locks */
   long owner_pid;           /* the process that called redlock_init (R17) */
   rl_server server[REDLOCK_MAX_SERVERS];
   rl_command commands[REDLOCK_MAX_COMMANDS];
