@@ -15,7 +15,7 @@
     !defined(ANY_SIZE) /* a planted bug may change one */
 #define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
 SIZE_IS(redlock_lock, 208);
-SIZE_IS(rl_command, 104);
+SIZE_IS(rl_command, 112);
 SIZE_IS(rl_parser, 32);
 SIZE_IS(rl_server, 152);
 SIZE_IS(redlock, 728 + RING * sizeof(rl_command));
