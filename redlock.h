@@ -691,8 +691,7 @@ typedef struct rl_parser {
 
      CLOSED, until reconnect_ms     rl_disconnect, on any failure
      CONNECTING, no byte sent          rl_connect
-     HANDSHAKE                         rl_send_bytes, with the first byte
-     HANDSHAKE_SENT                    rl_send_handshake, with the last byte
+     HANDSHAKE, HANDSHAKE_SENT         rl_send_handshake, with the first and the last byte
      READY                             rl_on_handshake_reply, when every reply was good; at once, if
                                        it waits for nothing (R4)
 
@@ -1999,6 +1998,13 @@ static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
   return RL_HAS_QUARANTINE && t1_ms < s->votes_from_ms;
 }
 
+/* R29: whether the server has started since then, so that nothing of before is there: it votes on
+   what begins more than max_ttl_ms after its start. */
+static int rl_started_since(const redlock *rl, const rl_server *s, int64_t since_ms) {
+  (void)rl;
+  return rl_is_quarantined(s, since_ms + RL_MAX_TTL(rl));
+}
+
 /* The held lock that a command is about, also if its round has ended: by its value; NULL = none in
    a list of this client. */
 static redlock_lock *rl_find_held(const redlock *rl, const rl_command *c) {
@@ -2045,18 +2051,17 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
    has no vote at T1. That of a held lock or an adoption goes to such a server too, but not if that
    has started after T1. */
 static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_command *c) {
-  int asks = c->kind == RL_TASK_SET && c->form != RL_FORM_SWAP;
-  (void)rl;
-  return (c->sets_at & s->bit) && rl_is_quarantined(s, c->t1_ms + (asks ? 0u : RL_MAX_TTL(rl)));
+  if (!(c->sets_at & s->bit)) return 0;
+  if (c->kind == RL_TASK_SET && c->form != RL_FORM_SWAP) return rl_is_quarantined(s, c->t1_ms);
+  return rl_started_since(rl, s, c->t1_ms);
 }
 
 /* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). A release that
    waits for a connection is given up when the key has run out. On one that stands it may follow a
    SET that waited as long as it did: there it has no age (R7). */
 static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
-  int waits = !c->lock && s->state != RL_STATE_READY;
   if (!(c->unsent_to & s->bit) || rl_is_set_void(rl, s, c)) return 0;
-  return !waits || rl->now_ms < c->t1_ms + c->longest_ttl_ms;
+  return c->lock || s->state == RL_STATE_READY || rl->now_ms < c->t1_ms + c->longest_ttl_ms;
 }
 
 /* Moves send_next to what this server must get next, or to the tail. */
@@ -2250,24 +2255,21 @@ static void rl_expect_replies(const redlock *rl, rl_server *s, uint32_t replies)
 }
 
 /* Sends; returns how many bytes were accepted. 0 = none now, or the connection is broken: then
-   rl_on_broken_send ends it, when the output is off the stack. */
+   rl_on_broken_send ends it, when the output is off the stack. If neither a reply was awaited nor
+   room to send, it is now. */
 static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
   const redlock_layer *tls = rl->options.tls; /* hooks in parentheses: lwIP's send is a macro */
   int sent = rl_uses_tls(s) ? (tls->send)(tls->ctx, s->index, data, size)
                             : (rl->io->send)(rl->io_ctx, s->index, data, size);
-  int end = sent < (int)size ? RL_SEND_CUT_SHORT : RL_SEND_WHOLE;
   if ((size_t)sent > size) { /* below zero too */
     s->last_send = RL_SEND_BROKEN;
     return 0;
   }
-  if (sent) {
-    if (s->state == RL_STATE_CONNECTING) s->state = RL_STATE_HANDSHAKE;
-    if (s->outstanding == 0) s->stalled = 0;
+  if (s->outstanding == 0) {
+    if (sent) s->stalled = 0;
+    if (s->last_send == RL_SEND_WHOLE) rl_restart_reply_timer(rl, s);
   }
-  if (end != RL_SEND_WHOLE && s->state != RL_STATE_CONNECTING && s->outstanding == 0 &&
-      s->last_send == RL_SEND_WHOLE)
-    rl_restart_reply_timer(rl, s);
-  s->last_send = (uint8_t)end;
+  s->last_send = (size_t)sent < size ? RL_SEND_CUT_SHORT : RL_SEND_WHOLE;
   return (size_t)sent;
 }
 
@@ -2341,6 +2343,7 @@ RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
     sent = rl_send_bytes(rl, s, piece, size);
     if (sent == 0) return;
     if (s->sent_bytes == 0) {
+      s->state = RL_STATE_HANDSHAKE;
       s->handshake_replies = replies;
       rl_expect_replies(rl, s, replies);
     }
@@ -3380,7 +3383,6 @@ static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
    not got it (rl_note_key), or have restarted (noted here). For them the extension is a plain SET
    NX with the longest ttl; so the others may restart next. */
 static rl_mask rl_without_key(redlock *rl, redlock_lock *lock) {
-  int64_t started_since_ms = lock->t1_ms + RL_MAX_TTL(rl);
   const rl_server *s;
   uint32_t place;
   for (place = rl->ring_head; RL_MAX_TTL(rl) && place != rl->ring_tail; place++) {
@@ -3388,7 +3390,7 @@ static rl_mask rl_without_key(redlock *rl, redlock_lock *lock) {
     if (memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0) rl_take_notes(lock, c);
   }
   for (s = rl->server; s != rl->server_end; s++)
-    if (rl_is_quarantined(s, started_since_ms)) rl_mask_remove(&lock->maybe_set, s->bit);
+    if (rl_started_since(rl, s, lock->t1_ms)) rl_mask_remove(&lock->maybe_set, s->bit);
   lock->is.hold.answered_by &= lock->maybe_set;
   return (rl_mask)~lock->maybe_set;
 }
