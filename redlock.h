@@ -417,9 +417,9 @@ typedef struct redlock_lock {
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t tracks;              /* its next attempt makes the servers track the key (R26) */
   uint8_t told_age;            /* the last byte of the latest holder's age, as told (R26) */
-  uint8_t round_failed;        /* its round has failed, and waits for the last votes (R6) */
-  uint8_t extra_rounds;        /* rounds of this attempt after its first (R25) */
   uint8_t vain;                /* how many of its last attempts were woken for nothing (R26) */
+  uint8_t round_failed;        /* its round has failed, and waits for the last votes (R6) */
+  uint8_t extra_rounds;        /* rounds of this attempt after its first (R25); 0 once granted */
   rl_mask maybe_set;           /* servers that were sent a byte of a SET of this value, and may hold
                                   it. A bit is cleared when the server says that it does not (once
                                   held: rl_note_key), and when it has restarted since the last T1 */
@@ -431,9 +431,7 @@ typedef struct redlock_lock {
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
                                   0 = none. Send it with each write: the resource must check it */
 #endif
-  char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET:
-                                  whoever knows it can take the lock over, by redlock_adopt */
-  uint16_t resource_size;      /* private, up to user */
+  uint16_t resource_size;      /* private, up to value */
   struct rl_command *command;  /* the current round's command, in the ring */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
@@ -446,7 +444,9 @@ typedef struct redlock_lock {
     rl_waiter wait;            /* until rl_on_quorum grants it */
     rl_hold hold;              /* from then on */
   } is;
-  char age[3];                 /* what a server stores behind the value (R26) */
+  char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET:
+                                  whoever knows it can take the lock over, by redlock_adopt */
+  char age[3];                 /* private, up to user: what a server stores behind it (R26) */
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
 } redlock_lock;
@@ -856,9 +856,10 @@ struct redlock {
    has the ways. Who takes them:
 
      IDLE -> QUEUED       rl_start_operation, for every call that starts something
-     QUEUED -> VOTING     rl_start_task, once the ring has room; T1 is taken there (R1, R11)
-     QUEUED -> DECIDED    rl_start_task, without a round: no entropy, no time left, LIMIT;
-                          rl_on_lock_timer: no room in time, or a lock that has run out (rl_abandon)
+     QUEUED -> VOTING     rl_start_round, once the ring has room; T1 is taken there (R1, R11)
+     QUEUED -> DECIDED    rl_begin_attempt and rl_begin_extension, without a round: no entropy, no
+                          time left, LIMIT; rl_on_lock_timer: no room in time, or a lock that has
+                          run out (rl_abandon)
      VOTING -> BACKOFF    rl_end_round, whatever follows: rl_evaluate_round has judged the votes
      BACKOFF -> DECIDED   rl_decide
      BACKOFF -> QUEUED    rl_fail_round, for an extra round (R25); rl_on_lock_timer, when the
@@ -867,9 +868,10 @@ struct redlock {
      BACKOFF -> BACKOFF   rl_schedule_retry, until the back-off is over
      BACKOFF -> KEPT      rl_finish_extension
      IDLE or KEPT -> KEPT redlock_keep; with another limit, if max_hold_ms allowed no more
-     KEPT -> QUEUED       rl_on_lock_timer, to be extended; KEPT or QUEUED -> DECIDED, if it could
+     KEPT -> QUEUED       rl_on_held_timer, to be extended; KEPT or QUEUED -> DECIDED, if it could
                           not be, and keep_margin_ms is left, or it has run out (rl_abandon)
-     QUEUED -> KEPT       rl_start_task, if max_hold_ms allows no more: until keep_margin_ms is left
+     QUEUED -> KEPT       rl_begin_extension, if max_hold_ms allows no more: until keep_margin_ms is
+                          left
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls; what
                           has run out meanwhile is rolled back there
      QUEUED -> BACKOFF    rl_on_lock_timer: an extra round found no room in time
@@ -1892,7 +1894,7 @@ static int rl_is_token_refused(redlock_vote vote) {
 
 /* Whether this round, or the one about to start, is an extra one. */
 static int rl_is_extra_round(const redlock_lock *lock) {
-  return RL_HAS_FENCING && lock->task == RL_TASK_SET && lock->extra_rounds;
+  return RL_HAS_FENCING && lock->extra_rounds;
 }
 
 #ifdef REDLOCK_NO_FENCING
@@ -2891,14 +2893,13 @@ typedef struct rl_tally {
 } rl_tally;
 
 /* Ends the round: votes that still come do not count. R12: what is decided is not sent, but for a
-   release. Returns the command. */
-static rl_command *rl_end_round(redlock *rl, redlock_lock *lock) {
+   release. */
+static void rl_end_round(redlock *rl, redlock_lock *lock) {
   rl_command *c = lock->command;
   REDLOCK_ASSERT(c->lock == lock);
   c->lock = NULL;
   if (c->kind != RL_TASK_RELEASE) c->unsent_to = 0;
   rl_set_phase(rl, lock, RL_PHASE_BACKOFF);
-  return c;
 }
 
 /* Decides the operation: redlock_step will return the lock. */
@@ -2914,8 +2915,9 @@ static int64_t rl_end_of_keeping_ms(const redlock *rl, const redlock_lock *lock)
   return lock->deadline_ms - rl->options.keep_margin_ms;
 }
 
-/* A kept lock's timer runs out at the end of its keeping, if not before. */
-static void rl_set_timer(redlock *rl, redlock_lock *lock, uint8_t phase, int64_t due_ms) {
+/* Sets a phase that ends at due_ms at the latest: then the lock's timer runs out. That of a kept
+   lock runs out at the end of its keeping, if that is still to come and earlier. */
+static void rl_set_phase_until(redlock *rl, redlock_lock *lock, uint8_t phase, int64_t due_ms) {
   int64_t end = rl_end_of_keeping_ms(rl, lock);
   if (lock->kept && rl->now_ms < end && end < due_ms) due_ms = end;
   rl_set_phase(rl, lock, phase);
@@ -2923,7 +2925,7 @@ static void rl_set_timer(redlock *rl, redlock_lock *lock, uint8_t phase, int64_t
   rl_arm_timer(rl, due_ms);
 }
 
-/* Queues the lock until the ring has room; rl_start_task continues. */
+/* Queues the lock until the ring has room; rl_start_round continues. */
 static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
   int64_t end = INT64_MAX;
   lock->task = task;
@@ -2931,7 +2933,7 @@ static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
   if (task == RL_TASK_EXTEND && rl->now_ms < lock->deadline_ms) end = lock->deadline_ms;
   else if (rl_is_extra_round(lock)) end = lock->timer_ms;
   else if (task == RL_TASK_SET && lock->attempts) end = lock->is.wait.last_start_ms;
-  rl_set_timer(rl, lock, RL_PHASE_QUEUED, end);
+  rl_set_phase_until(rl, lock, RL_PHASE_QUEUED, end);
 }
 
 /* R7: lets go of the value wherever it may be: appends a release that nobody waits for. Where no
@@ -2963,7 +2965,7 @@ static void rl_roll_back(redlock *rl, redlock_lock *lock) {
 /* What the votes of a failed attempt tell its waiter (R26). */
 typedef struct rl_outlook {
   rl_mask free; /* servers not known to hold another value: no vote, a YES that is being rolled
-                   back, or a refusal of the token alone */
+                   back, a refusal of the token alone; or it may be free since they voted */
   int refused;  /* how many refused only the token (R25) */
   int tell;     /* how many would push that the key is gone */
   int erring;   /* how many have an error, and might push its end: a key of another type, deleted */
@@ -2972,6 +2974,7 @@ typedef struct rl_outlook {
 static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
   rl_outlook o = {0, 0, 0, 0};
   const rl_server *s;
+  o.free = lock->maybe_free;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
     int refused = rl_is_token_refused(vote), tracks = s->tracking;
@@ -3105,21 +3108,21 @@ static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
   lock->vain = 0;
 }
 
-/* R9: whether no further attempt may follow. With wake-ups some come early: they do not use up
-   max_attempts before as many delays have passed, the shortest ones. */
+/* R9: whether no further attempt may follow: without a clock none does. With wake-ups some come
+   early: they do not use up max_attempts before as many delays have passed, the shortest ones. */
 static int rl_is_last_attempt(const redlock *rl, const redlock_lock *lock) {
   uint32_t most = rl->options.max_attempts;
-  return rl->now_ms >= lock->is.wait.last_start_ms ||
+  return lock->last_result == REDLOCK_SYSTEM || rl->now_ms >= lock->is.wait.last_start_ms ||
          (most && lock->attempts >= most &&
           rl_waiting_ms(rl, lock) >= (most - 1) * rl->options.retry_delay_min_ms);
 }
 
-/* R9: schedules the next attempt, or ends the acquire if it has no time or attempts left, or no
-   entropy for the rest (SYSTEM). */
+/* R9: an attempt has failed: backs off, or ends the acquire if it has no time or attempts left, or
+   no entropy for the rest (SYSTEM). */
 static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   int64_t last = lock->is.wait.last_start_ms, due;
+  rl_outlook o;
   int rest;
-  rl_outlook o = rl_look(rl, lock);
   lock->extra_rounds = 0;
   if (rl_is_last_attempt(rl, lock)) {
     rl_decide(rl, lock, (redlock_status)lock->last_result);
@@ -3127,7 +3130,8 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   }
   lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
   rl_note_holder(rl, lock);
-  lock->maybe_free = o.free |= lock->maybe_free;
+  o = rl_look(rl, lock);
+  lock->maybe_free = o.free;
   rest = rl_next_rest(rl, lock, &o);
   lock->tracks = rest != RL_REST_POLL && lock->attempts > 1;
   due = rl_draw_rest(rl, lock, rest);
@@ -3136,21 +3140,19 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
     return;
   }
   due += rl->now_ms;
-  rl_set_timer(rl, lock, RL_PHASE_BACKOFF, due < last ? due : last);
+  rl_set_phase_until(rl, lock, RL_PHASE_BACKOFF, due < last ? due : last);
 }
 
 /* Ends a failed round, and releases its value everywhere; what an adoption has replaced is gone
    there. Then either an extra round of the same attempt follows at once, to all servers, with a new
-   value and token; or the attempt has failed. refused: whether another token may do (R25): a quorum
-   has said YES, has refused only the token (LOW or CLOCK), or may still do either. */
-static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status, int refused) {
-  (void)rl_end_round(rl, lock);
+   value and token; or the attempt has failed. may_grant: another token may do (R25): a quorum has
+   said YES, has refused only the token (LOW or CLOCK), or may still do either. */
+static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status, int may_grant) {
+  rl_end_round(rl, lock);
   rl_roll_back(rl, lock);
   lock->last_result = (int8_t)status;
-  if (status == REDLOCK_SYSTEM) {
-    rl_decide(rl, lock, status);
-  } else if (RL_HAS_FENCING && refused && lock->extra_rounds < RL_MAX_EXTRA_ROUNDS &&
-             rl->now_ms < lock->timer_ms) {
+  if (RL_HAS_FENCING && may_grant && lock->extra_rounds < RL_MAX_EXTRA_ROUNDS &&
+      rl->now_ms < lock->timer_ms) {
     lock->extra_rounds++;
     rl_enqueue(rl, lock, RL_TASK_SET);
   } else {
@@ -3161,7 +3163,7 @@ static void rl_fail_round(redlock *rl, redlock_lock *lock, redlock_status status
 /* R19: the lock is lost. What is left of it is released. */
 static void rl_abandon(redlock *rl, redlock_lock *lock) {
   lock->deadline_ms = 0;
-  if (lock->phase == RL_PHASE_VOTING) (void)rl_end_round(rl, lock);
+  if (lock->phase == RL_PHASE_VOTING) rl_end_round(rl, lock);
   rl_roll_back(rl, lock);
   rl_decide(rl, lock, REDLOCK_EXPIRED);
 }
@@ -3171,13 +3173,13 @@ static void rl_abandon(redlock *rl, redlock_lock *lock) {
 static void rl_schedule_extension(redlock *rl, redlock_lock *lock, uint32_t longest_ms) {
   int64_t left = rl_end_of_keeping_ms(rl, lock) - rl->now_ms;
   uint32_t delay = left > 0 ? (uint32_t)left / 2 + 1 : 0;
-  rl_set_timer(rl, lock, RL_PHASE_KEPT, rl->now_ms + rl_limit(delay, longest_ms));
+  rl_set_phase_until(rl, lock, RL_PHASE_KEPT, rl->now_ms + rl_limit(delay, longest_ms));
 }
 
 /* R19: a failed extension leaves everything as it was. Until it is returned, its slot stays
    reserved: it may run out meanwhile. */
 static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status status) {
-  (void)rl_end_round(rl, lock);
+  rl_end_round(rl, lock);
   if (!lock->kept) {
     rl_decide(rl, lock, status);
     return;
@@ -3200,30 +3202,17 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
   } else if (status != REDLOCK_OK) {
     rl_fail_round(rl, lock, status, 0);
   } else {
-    rl_command *c = rl_end_round(rl, lock);
-    rl_store_token(lock, c);
+    rl_end_round(rl, lock);
+    rl_store_token(lock, lock->command);
     lock->deadline_ms = deadline;
     lock->is.hold.grant_t1_ms = lock->t1_ms;
     lock->is.hold.max_hold_ms = rl->options.max_hold_ms;
     lock->is.hold.answered_by = 0;
-    rl_take_notes(lock, c);
+    rl_take_notes(lock, lock->command);
     lock->ever_granted = 1;
-    lock->tracks = 0;
+    lock->tracks = lock->extra_rounds = 0;
     rl_decide(rl, lock, REDLOCK_OK);
   }
-}
-
-/* R16, R25: whether a waiter's round that has failed, without a YES, lingers for the missing votes.
-   Without them a minority that lies would hurry the waiters, and decide rounds with tokens. And a
-   server that votes TAKEN needs no roll-back. It lingers for as long again as the round has taken;
-   but if a token was refused, until the end of the round: else a minority that refuses could make
-   the lock try again at once. An extra round has no end but the attempt's: it keeps that. */
-static int rl_defer_failure(redlock *rl, redlock_lock *lock, int refused) {
-  int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
-  if (!lock->tracks) return 0;
-  if (due_ms < lock->timer_ms && !refused && !rl_is_extra_round(lock)) lock->timer_ms = due_ms;
-  rl_arm_timer(rl, lock->timer_ms);
-  return 1;
 }
 
 /* What the votes of a round come to. spare = N - quorum: how many servers a quorum can do without.
@@ -3265,20 +3254,6 @@ static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
   return t;
 }
 
-/* An attempt to acquire has failed. A round that only asks for the clocks goes on until more are
-   known than a minority has, or the first to reply would decide (R16). */
-static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status status,
-                               const rl_tally *t) {
-  int may_grant = t->yes + t->none + t->refused >= rl->quorum; /* with another token */
-  lock->round_failed = 1;
-  if (t->none && rl->now_ms < lock->timer_ms) {
-    if (may_grant && t->refused <= rl->server_count - rl->quorum && rl_asks_clocks(lock->command))
-      return;
-    if (!t->yes && rl_defer_failure(rl, lock, t->refused)) return;
-  }
-  rl_fail_round(rl, lock, status, may_grant);
-}
-
 /* When the round ends at the latest: a later YES would be too late. */
 static int64_t rl_round_due_ms(const redlock *rl, const redlock_lock *lock) {
   int64_t due =
@@ -3287,11 +3262,34 @@ static int64_t rl_round_due_ms(const redlock *rl, const redlock_lock *lock) {
   return lock->task != RL_TASK_RELEASE && end < due ? end : due;
 }
 
-/* A late YES has made a quorum possible again: the round that lingers has all its time back. */
-static void rl_reopen_round(redlock *rl, redlock_lock *lock) {
-  lock->round_failed = 0;
-  lock->timer_ms = rl_round_due_ms(rl, lock);
-  rl_arm_timer(rl, lock->timer_ms);
+/* A round that has failed lingers for as long again as it has taken; but if a token was refused,
+   until its end: else a minority that refuses could make the lock try again at once (R16, R25). An
+   extra round has no end but the attempt's: it keeps that. */
+static void rl_shorten_round(redlock *rl, redlock_lock *lock, int refused) {
+  int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
+  if (refused || rl_is_extra_round(lock) || due_ms >= lock->timer_ms) return;
+  lock->timer_ms = due_ms;
+  rl_arm_timer(rl, due_ms);
+}
+
+/* The round of an acquire can have no quorum any more. While votes are missing, it goes on in two
+   cases. If it only asks for the clocks, until more are known than a minority has, or the first to
+   reply would decide (R16). And a waiter's lingers, without a YES: else a minority that lies would
+   hurry the waiters, and decide rounds with tokens (R16, R25); and a server that votes TAKEN needs
+   no roll-back. */
+static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status status,
+                               const rl_tally *t) {
+  int may_grant = t->yes + t->none + t->refused >= rl->quorum; /* with another token */
+  lock->round_failed = 1;
+  if (t->none && rl->now_ms < lock->timer_ms) {
+    if (may_grant && t->refused <= rl->server_count - rl->quorum && rl_asks_clocks(lock->command))
+      return;
+    if (lock->tracks && !t->yes) {
+      rl_shorten_round(rl, lock, t->refused);
+      return;
+    }
+  }
+  rl_fail_round(rl, lock, status, may_grant);
 }
 
 /* Ends the round once its votes have decided it. */
@@ -3300,9 +3298,12 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
   redlock_status status =
       rl_judge(lock->task, lock->adopts, &t, rl->quorum, rl->server_count - rl->quorum);
   if (status == REDLOCK_PENDING) {
-    if (lock->round_failed) rl_reopen_round(rl, lock);
+    if (lock->round_failed) { /* but a late YES has come: it has all its time back */
+      lock->round_failed = 0;
+      lock->timer_ms = rl_round_due_ms(rl, lock);
+    }
   } else if (lock->task == RL_TASK_RELEASE) {
-    (void)rl_end_round(rl, lock);
+    rl_end_round(rl, lock);
     rl_decide(rl, lock, status);
   } else if (status == REDLOCK_OK) {
     rl_on_quorum(rl, lock);
@@ -3366,17 +3367,40 @@ static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
     lock->is.wait.first_woken_ms = (uint32_t)(rl->now_ms - 1) | 1; /* not 0 */
 }
 
-/* Prepares an attempt to acquire, or an extra round of one, and the age behind its value (R26). */
-static void rl_begin_attempt(redlock *rl, redlock_lock *lock) {
+/* Begins an attempt to acquire, or an extra round of one: prepares its value and the age behind it
+   (R26). 0 = the acquire is decided instead. */
+static int rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
+  int is_new = !rl_is_extra_round(lock);
+  if (is_new && lock->attempts && rl->now_ms > w->last_start_ms) {
+    rl_decide(rl, lock, (redlock_status)lock->last_result);
+    return 0;
+  }
+  if (!rl_read_entropy(rl, lock->value, RL_VALUE_BYTES)) {
+    rl_decide(rl, lock, REDLOCK_SYSTEM); /* R3: fails closed */
+    return 0;
+  }
   lock->round_failed = 0;
-  if (!rl_is_extra_round(lock)) {
+  if (is_new) {
     lock->attempts++;
     rl_note_wake_up(rl, lock);
   }
   w->holder_age -= w->holder_age / RL_HOLDER_AGE_DECAY;
   memset(w->ages, 0, sizeof w->ages);
   rl_write_age(lock, rl_waiter_age(rl, lock));
+  return 1;
+}
+
+/* Begins an extension; 0 = not now: it is too late, or max_hold_ms lets nothing follow (R20). Then
+   a kept lock waits until only its margin is left. */
+static int rl_begin_extension(redlock *rl, redlock_lock *lock) {
+  lock->round_ttl_ms = rl_clip_ttl(rl, lock, lock->round_ttl_ms);
+  if (rl->now_ms >= lock->deadline_ms) rl_abandon(rl, lock); /* there is room for its release */
+  else if (lock->round_ttl_ms) return 1;
+  else if (lock->kept && rl->options.keep_margin_ms)
+    rl_set_phase_until(rl, lock, RL_PHASE_KEPT, INT64_MAX);
+  else rl_decide(rl, lock, REDLOCK_LIMIT);
+  return 0;
 }
 
 /* R29: the servers that do not hold a held lock's value: they were not sent it, said that they have
@@ -3402,10 +3426,13 @@ static void rl_take_back(redlock *rl, const rl_command *c) {
   if (is_last && !c->lock && !c->unsent_to) rl->ring_tail--;
 }
 
+/* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). */
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
   rl_command *c;
   const rl_server *s;
-  if (lock->task == RL_TASK_SET) rl_begin_attempt(rl, lock);
+  REDLOCK_ASSERT(lock->phase == RL_PHASE_QUEUED); /* else it was overwritten while it was pending */
+  if (lock->task == RL_TASK_SET && !rl_begin_attempt(rl, lock)) return;
+  if (lock->task == RL_TASK_EXTEND && !rl_begin_extension(rl, lock)) return;
   c = rl_append_command(rl, lock, lock->task, rl_recipients(rl, lock));
   c->lock = lock;
   lock->command = c;
@@ -3416,28 +3443,9 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   for (s = rl->server; s != rl->server_end; s++)
     lock->votes[s->index] = rl_initial_vote(rl, s, c);
   lock->maybe_free = 0;
-  rl_set_timer(rl, lock, RL_PHASE_VOTING, rl_round_due_ms(rl, lock));
+  rl_set_phase_until(rl, lock, RL_PHASE_VOTING, rl_round_due_ms(rl, lock));
   rl_evaluate_round(rl, lock);
   rl_take_back(rl, c);
-}
-
-/* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). */
-static void rl_start_task(redlock *rl, redlock_lock *lock) {
-  REDLOCK_ASSERT(lock->phase == RL_PHASE_QUEUED); /* else it was overwritten while it was pending */
-  if (lock->task == RL_TASK_EXTEND) lock->round_ttl_ms = rl_clip_ttl(rl, lock, lock->round_ttl_ms);
-  if (lock->task == RL_TASK_EXTEND && rl->now_ms >= lock->deadline_ms) {
-    rl_abandon(rl, lock); /* no step came in time: there is room for its release */
-  } else if (lock->task == RL_TASK_EXTEND && lock->round_ttl_ms == 0) {
-    if (lock->kept && rl->options.keep_margin_ms) rl_set_timer(rl, lock, RL_PHASE_KEPT, INT64_MAX);
-    else rl_decide(rl, lock, REDLOCK_LIMIT); /* R20: its holder has what is left as a margin */
-  } else if (lock->task == RL_TASK_SET && lock->attempts && !rl_is_extra_round(lock) &&
-             rl->now_ms > lock->is.wait.last_start_ms) {
-    rl_decide(rl, lock, (redlock_status)lock->last_result);
-  } else if (lock->task == RL_TASK_SET && !rl_read_entropy(rl, lock->value, RL_VALUE_BYTES)) {
-    rl_decide(rl, lock, REDLOCK_SYSTEM); /* R3: fails closed */
-  } else {
-    rl_start_round(rl, lock);
-  }
 }
 
 /* Makes room in the ring for the first queued lock; NULL = there is none, or no room. */
@@ -3486,25 +3494,26 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   }
 }
 
-static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
-  if (rl->now_ms < lock->timer_ms) {
-    rl_arm_timer(rl, lock->timer_ms);
-  } else if (lock->phase == RL_PHASE_BACKOFF) {
-    rl_enqueue(rl, lock, RL_TASK_SET);
-  } else if (lock->phase == RL_PHASE_VOTING) {
-    rl_on_round_timeout(rl, lock);
-  } else if (rl_is_extra_round(lock)) {
-    rl_schedule_retry(rl, lock); /* the ring had no room in time */
-  } else if (lock->task == RL_TASK_SET) {
-    rl_decide(rl, lock, (redlock_status)lock->last_result); /* R9: no room in time */
-  } else if (rl->now_ms >= rl_end_of_keeping_ms(rl, lock) && rl->now_ms < lock->deadline_ms) {
-    rl_decide(rl, lock, lock->round_ttl_ms ? REDLOCK_NO_QUORUM : REDLOCK_LIMIT); /* R20 */
+/* The timer of a held lock that is to be extended: it is kept until then, or in the queue already.
+   R20: if it could not be, it is returned as soon as only the margin is left. */
+static void rl_on_held_timer(redlock *rl, redlock_lock *lock) {
+  if (rl->now_ms >= rl_end_of_keeping_ms(rl, lock) && rl->now_ms < lock->deadline_ms) {
+    rl_decide(rl, lock, lock->round_ttl_ms ? REDLOCK_NO_QUORUM : REDLOCK_LIMIT);
   } else if (lock->phase == RL_PHASE_QUEUED) {
     rl_abandon(rl, lock); /* R19: no room in time */
   } else {
     lock->round_ttl_ms = lock->longest_ttl_ms;
     rl_enqueue(rl, lock, RL_TASK_EXTEND);
   }
+}
+
+/* A release waits for room without a timer. */
+static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
+  if (rl->now_ms < lock->timer_ms) rl_arm_timer(rl, lock->timer_ms);
+  else if (lock->phase == RL_PHASE_VOTING) rl_on_round_timeout(rl, lock);
+  else if (lock->phase == RL_PHASE_BACKOFF) rl_enqueue(rl, lock, RL_TASK_SET);
+  else if (lock->task == RL_TASK_SET) rl_schedule_retry(rl, lock); /* no room in time */
+  else rl_on_held_timer(rl, lock);
 }
 
 /* Runs the timers that have expired. A lock may move to another list, or to the end of its own with
@@ -3524,24 +3533,26 @@ static void rl_on_timers(redlock *rl) {
 
 /* ---- Locks: the way out ---------------------------------------------------------------------- */
 
-/* Takes a lock out of the client, as documented at redlock_cancel. */
+/* Takes a lock out of the client, as documented at redlock_cancel. What an acquire may have set is
+   rolled back. A release that still waits for room leaves all the same, as a roll-back does; and it
+   is urgent now. */
 static void rl_cancel(redlock *rl, redlock_lock *lock) {
-  int unsent = lock->task == RL_TASK_RELEASE && lock->phase == RL_PHASE_QUEUED;
-  if (lock->phase == RL_PHASE_VOTING) (void)rl_end_round(rl, lock);
+  int release_waits = lock->task == RL_TASK_RELEASE && lock->phase == RL_PHASE_QUEUED;
+  if (lock->phase == RL_PHASE_VOTING) rl_end_round(rl, lock);
   rl_set_phase(rl, lock, RL_PHASE_IDLE);
   lock->urgent = 1;
-  if (unsent && !rl_is_forked(rl) && !rl_make_room(rl, lock, RL_TASK_RELEASE)) {
+  if (release_waits && !rl_is_forked(rl) && !rl_make_room(rl, lock, RL_TASK_RELEASE)) {
     rl_flush(rl); /* this may free a slot, and no queued lock can take that first */
     (void)rl_make_room(rl, lock, RL_TASK_RELEASE);
   }
-  if (lock->task == RL_TASK_SET || unsent) rl_roll_back(rl, lock);
+  if (lock->task == RL_TASK_SET || release_waits) rl_roll_back(rl, lock);
   else rl_free_reserved_slot(rl, lock);
   if (lock->task == RL_TASK_SET) {
     lock->ever_granted = 0;
     lock->deadline_ms = 0;
     rl_store_token(lock, NULL);
   }
-  if (!lock->kept) lock->status = REDLOCK_CANCELLED;
+  if (!lock->kept) lock->status = REDLOCK_CANCELLED; /* a kept lock's stays as it was */
   lock->kept = lock->urgent = 0;
 }
 
@@ -3578,22 +3589,21 @@ static int rl_ends_in_child(redlock *rl) {
 
 /* ---- One step -------------------------------------------------------------------------------- */
 
-/* Runs timers, starts queued tasks, and sends; again while that creates more to do: whoever creates
-   work sets work_pending, and only this clears it, as each pass begins. Timers come first, so that
-   nothing is sent for a round whose time is up. */
+/* Runs timers, starts queued tasks, and sends, in passes. Timers come first, so that nothing is
+   sent for a round whose time is up. Whatever creates work for another pass sets work_pending, and
+   only the pass that then begins clears it. After the last one it is left to the next step. */
 static void rl_run_passes(redlock *rl) {
   const rl_server *s;
   redlock_lock *lock;
-  int pass;
-  for (pass = 0; pass < RL_MAX_PASSES; pass++) {
+  int pass = 0;
+  do {
     rl->work_pending = 0;
     if (rl->now_ms >= rl->timer_ms || !rl_first_active(rl)) rl_on_timers(rl);
-    while ((lock = rl_admit_next(rl)) != NULL) rl_start_task(rl, lock);
+    while ((lock = rl_admit_next(rl)) != NULL) rl_start_round(rl, lock);
     rl_flush(rl);
     for (s = rl->server; s != rl->server_end; s++) rl_arm_timer(rl, rl_server_timer_ms(rl, s));
-    if (!rl_admit_next(rl) && !rl->work_pending) return;
-  }
-  rl->work_pending = 1;
+    if (rl_admit_next(rl)) rl->work_pending = 1; /* what was sent has made room */
+  } while (rl->work_pending && ++pass < RL_MAX_PASSES);
 }
 
 /* One step of the client. Reads from the readable servers, or from all if a timer has expired, so

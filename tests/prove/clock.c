@@ -39,10 +39,9 @@ void as_long_again_never_overflows(void) { /* R6 */
   static redlock_lock lock;
   read_clock(&rl);
   lock.t1_ms = earlier(&rl);
-  lock.tracks = any(u8);
-  lock.timer_ms = earlier(&rl) + any(u32);
+  lock.timer_ms = rl.timer_ms = earlier(&rl) + any(u32);
   given(rl.now_ms < lock.timer_ms); /* its caller has looked */
-  if (!rl_defer_failure(&rl, &lock, any(int))) return;
+  rl_shorten_round(&rl, &lock, any(int));
   prove(lock.timer_ms > rl.now_ms && rl.timer_ms <= lock.timer_ms);
   reaches(lock.timer_ms > INT64_MAX / 2);
 }

@@ -4,7 +4,7 @@
    the header's, which are then called NAME_itself.
    replaces: rl_evaluate_round rl_find_held rl_set_error rl_clear_error rl_note_age rl_validity_ms
    replaces: rl_update_now rl_end_round rl_decide rl_finish_extension rl_abandon rl_fail_round
-   replaces: rl_on_failed_round rl_reopen_round rl_store_token rl_disconnect rl_expect_replies */
+   replaces: rl_on_failed_round rl_round_due_ms rl_store_token rl_disconnect rl_expect_replies */
 #include "inside.h"
 
 static redlock rl;
@@ -116,10 +116,7 @@ static int rl_update_now(redlock *client) {
   return works;
 }
 
-static rl_command *rl_end_round(redlock *client, redlock_lock *l) {
-  (void)client, (void)l;
-  return &command;
-}
+static void rl_end_round(redlock *client, redlock_lock *l) { (void)client, (void)l; }
 static void rl_decide(redlock *client, redlock_lock *l, redlock_status status) {
   (void)client;
   l->status = status;
@@ -128,14 +125,17 @@ static void rl_finish_extension(redlock *client, redlock_lock *l, redlock_status
   rl_decide(client, l, status);
 }
 static void rl_abandon(redlock *client, redlock_lock *l) { (void)client, (void)l; }
-static void rl_fail_round(redlock *client, redlock_lock *l, redlock_status status, int refused) {
-  (void)client, (void)l, (void)status, (void)refused;
+static void rl_fail_round(redlock *client, redlock_lock *l, redlock_status status, int may_grant) {
+  (void)client, (void)l, (void)status, (void)may_grant;
 }
 static void rl_on_failed_round(redlock *client, redlock_lock *l, redlock_status status,
                                const rl_tally *t) {
   (void)client, (void)l, (void)status, (void)t;
 }
-static void rl_reopen_round(redlock *client, redlock_lock *l) { (void)client, (void)l; }
+static int64_t rl_round_due_ms(const redlock *client, const redlock_lock *l) {
+  (void)client, (void)l;
+  return any(i64);
+}
 static void rl_store_token(redlock_lock *l, const rl_command *c) { (void)l, (void)c; }
 
 /* What it takes to hold a lock, or to hold it for longer. */
@@ -147,6 +147,7 @@ void a_deadline_needs_a_quorum_in_time(void) { /* R1 R5 R18 R22 */
   rl.now_ms = any(i64);
   lock.task = any(u8) % (RL_TASK_RELEASE + 1);
   lock.adopts = any(u8) & 1;
+  lock.command = &command;
   before = lock.deadline_ms = lock.task == RL_TASK_SET ? 0 : any(i64);
   validity = any(i64);
   works = any(u8) & 1;
