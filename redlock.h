@@ -431,8 +431,7 @@ typedef struct redlock_lock {
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
                                   0 = none. Send it with each write: the resource must check it */
 #endif
-  uint16_t resource_size;      /* private, up to value */
-  struct rl_command *command;  /* the current round's command, in the ring */
+  struct rl_command *command;  /* private, up to value: the current round's, in the ring */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
   uint32_t attempts;
@@ -447,6 +446,7 @@ typedef struct redlock_lock {
   char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET:
                                   whoever knows it can take the lock over, by redlock_adopt */
   char age[3];                 /* private, up to user: what a server stores behind it (R26) */
+  uint16_t resource_size;
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
 } redlock_lock;
