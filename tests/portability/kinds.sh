@@ -106,9 +106,11 @@ run_programs() {
 
 # ---- KINDS ---------------------------------------------------------------------------------------
 
-# header COMPILER STANDARD : the header alone, in each configuration, without a warning
+# header COMPILER STANDARD : the header alone, in each configuration, without a warning. Those that
+# only the optimizer sees are the same in all standards of a language: one of each shows them.
 header() {
   need "$1"
+  case $2 in c99 | c++98) depth=-O2 ;; *) depth=-fsyntax-only ;; esac
   case $1 in
     g++) source=$work/alone.cc more="-Wlogical-op -Wuseless-cast" ;;
     *++) source=$work/alone.cc more= ;;
@@ -116,7 +118,7 @@ header() {
     *) source=$work/alone.c more=$only_c ;;
   esac
   # shellcheck disable=SC2086 # a list of flags
-  alone "$1" "-std=$2" -O2 $more
+  alone "$1" "-std=$2" $depth $more
 }
 
 # alone COMPILER FLAG... : the header is all that $source has

@@ -2,7 +2,7 @@
 #
 #   WAYS='tcc s390x'       for `make portability`: these alone; the names stand in ways.txt
 #   STRICT=1               for `make size`: a limit that is missed is an error
-#   PORTABILITY_LIMIT_S=N  for `make portability`: 480 s by default
+#   PORTABILITY_LIMIT_S=N  for `make portability`: 480 s by default; one way may take half, or 240 s
 
 WAYS ?=
 
