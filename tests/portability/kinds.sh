@@ -33,6 +33,8 @@ lacks() {
 
 need() { command -v "$1" >/dev/null || lacks "no $1" "$1"; }
 
+need_redis() { [ -n "${REDIS_SERVER:-}" ] || lacks "no redis-server" redis-server; }
+
 # need_both RUNNER COMPILER FLAG... : one may be there without the library that the flags want
 need_both() {
   [ "$1" = - ] || need "$1"
@@ -256,13 +258,14 @@ lacking() {
 # threads RUNNER COMPILER FLAG... : each thread with a client of its own
 threads() {
   need_both "$@"
+  need_redis
   run_programs portability/threads "$@" -pthread
 }
 
 # winsock RUNNER COMPILER FLAG... : a client built for Windows, on real servers of this system
 winsock() {
   need_both "$@"
-  [ -n "${REDIS_SERVER:-}" ] || lacks "no redis-server" redis-server
+  need_redis
   libraries="-lws2_32 -lbcrypt"
   make_program portability/visitor "$@" || return 1
   export VISITOR="$work/run/portability/visitor"
@@ -290,12 +293,13 @@ clang-analyzer-*,concurrency-*,misc-*,performance-*,portability-*,\
 -bugprone-narrowing-conversions" -- $main_file 2>"$work/statistics"
 }
 
-cppcheck() {
+# Not called cppcheck: `need` would take it for the command.
+lint() {
   need cppcheck
   for macros in -DREDLOCK_NO_POSIX "-DCLOCK_MONOTONIC -DAI_PASSIVE -DMSG_NOSIGNAL" \
     "-DCLOCK_MONOTONIC -DMSG_NOSIGNAL -DREDLOCK_NO_DNS"; do
     # shellcheck disable=SC2086 # a list of flags
-    command cppcheck --quiet --enable=warning,performance,portability --error-exitcode=1 \
+    cppcheck --quiet --enable=warning,performance,portability --error-exitcode=1 \
       --suppress=missingIncludeSystem --std=c99 --language=c -DREDLOCK_IMPLEMENTATION $macros \
       redlock.h || return 1
   done
