@@ -403,7 +403,8 @@ typedef struct rl_waiter {
 typedef struct rl_hold {
   int64_t grant_t1_ms;     /* T1 of the grant */
   uint32_t max_hold_ms;    /* 0 = no limit */
-  rl_mask answered_by;     /* servers that have answered the last SET that they were sent (R29) */
+  rl_mask answered_by;     /* servers where no SET of it is still to come (R29): they have answered
+                              the last one, or were found to hold the value since */
 } rl_hold;
 
 /* One lock. Read status, operation, votes, token and value; `user`, at its end, is yours.
@@ -2186,15 +2187,13 @@ static int rl_has_second_address(const rl_server *s) {
    is tried at once. */
 static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
   uint32_t half;
-  int64_t random;
   if (s->state < RL_STATE_HANDSHAKE && rl_has_second_address(s)) {
     s->address_index = !s->address_index;
     if (s->address_index) return 0;
   }
   if (s->failed_connections <= 1) return 0;
   half = RL_BACKOFF_FIRST_MS / 2u << rl_min(s->failed_connections - 2u, RL_BACKOFF_DOUBLINGS);
-  random = rl_random(rl, half);
-  return half + (random < 0 ? half : (uint32_t)random);
+  return half + rl_limit((uint32_t)rl_random(rl, half), half); /* no entropy: -1 */
 }
 
 static void rl_close_fd(redlock *rl, const rl_server *s) {
@@ -2332,7 +2331,7 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
    that a lost connection leaves. */
 RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
   char piece[RL_HANDSHAKE_BYTES];
-  while (s->state < RL_STATE_HANDSHAKE_SENT) {
+  for (;;) {
     rl_writer w = rl_writer_make(piece, s->sent_bytes, sizeof piece);
     uint8_t replies = rl_put_handshake(rl, s, &w);
     size_t size = (size_t)(w.at - piece), sent;
@@ -2621,18 +2620,19 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
   if (w->ages[last] > w->holder_age) w->holder_age = w->ages[last];
 }
 
-/* R29: with max_ttl_ms, a server may be sent a held lock's value again once it has answered the
-   last SET, whatever it said, or said YES to an extension since, and then says to one that ours is
-   not there. An unanswered SET may still come by an earlier connection; with a second one under
-   way, one could put the value back after what the other had put there was adopted (R28). */
+/* R29: the lock takes what a command has noted. Where an extension was told that the value is
+   missing, the next one sends it again (rl_without_key), but only if no SET of it is still to come.
+   One that was not answered may be, by an earlier connection; and of two under way, one could put
+   the value back after what the other had put there was adopted (R28). */
 static void rl_take_notes(redlock_lock *lock, rl_command *c) {
   lock->is.hold.answered_by |= c->answered_by;
   rl_mask_remove(&lock->maybe_set, c->missing_at & lock->is.hold.answered_by);
   c->answered_by = c->missing_at = 0;
 }
 
-/* Notes that on the command. If no list has its lock (it is held, and nothing is pending), its next
-   extension finds the note in the ring, as long as the command is there. */
+/* Notes on the command what a reply says of the key; R29 needs that with max_ttl_ms alone. If no
+   list has its lock (it is held, and nothing is pending), its next extension finds the note in the
+   ring, as long as the command is there. */
 static void rl_note_key(redlock *rl, const rl_server *s, rl_command *c, redlock_vote vote) {
   redlock_lock *lock;
   if (!RL_MAX_TTL(rl) || c->kind == RL_TASK_RELEASE) return;
@@ -2642,25 +2642,41 @@ static void rl_note_key(redlock *rl, const rl_server *s, rl_command *c, redlock_
   if (lock) rl_take_notes(lock, c);
 }
 
-/* R5: another entry leads to this server: the value is there by that one. It is asked again much
-   later, since only a person can mend that, so its error stays. */
-static void rl_shun_twin(redlock *rl, rl_server *s) {
-  rl_fail_handshake(rl, s, rl_error_same_server);
-  s->reconnect_ms = rl->now_ms + RL_TWIN_MS;
+/* What came is no vote. R5: a 1 to a SET says that its value is there already, by another entry
+   that leads to this server. It is asked again much later, since only a person can mend that, so
+   its error stays. R8: what is not an error either cannot be the command's own. */
+static void rl_on_bad_reply(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
+  if (c->kind == RL_TASK_SET && c->form != RL_FORM_PLAIN && reply == RL_REPLY_POSITIVE) {
+    rl_fail_handshake(rl, s, rl_error_same_server);
+    s->reconnect_ms = rl->now_ms + RL_TWIN_MS;
+  } else if (reply != RL_REPLY_ERROR) {
+    rl_disconnect(rl, s, rl_error_protocol);
+  }
 }
 
-/* R4, R24: handles the reply to a command. If its round has ended it is no vote, though it may say
-   something of the server. While the round is open it replaces even a TIMEOUT. But a release may
-   have been sent again after a lost connection, and find nothing because the first one worked: that
+/* Counts a vote in its round, which is open: it replaces even a TIMEOUT. But a release may have
+   been sent again after a lost connection, and find nothing because the first one worked: that
    replaces no vote. */
+static void rl_cast_vote(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
+  redlock_lock *lock = c->lock;
+  redlock_vote *its = &lock->votes[s->index];
+  if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
+  *its = vote;
+  if (c->kind == RL_TASK_SET && s->parser.outer_type == '$' &&
+      RL_LOW32(s->parser.number) == sizeof lock->age)
+    rl_note_age(rl, lock, s->parser.hash); /* grows with the age, in base 257 */
+  rl_mask_remove(&lock->maybe_free, s->bit); /* such a change came before this vote */
+  rl_evaluate_round(rl, lock);
+}
+
+/* R4, R24: handles the reply to a command. It says something of the key and of the server; if its
+   round is open, it is a vote, too. */
 static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
-  redlock_vote vote = rl_vote_of(rl, s, c, reply), *its;
+  redlock_vote vote = rl_vote_of(rl, s, c, reply);
   int says_no = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
   rl_note_key(rl, s, c, vote);
   if (vote == REDLOCK_VOTE_ERROR) {
-    if (c->kind == RL_TASK_SET && c->form != RL_FORM_PLAIN && reply == RL_REPLY_POSITIVE)
-      rl_shun_twin(rl, s);
-    else if (reply != RL_REPLY_ERROR) rl_disconnect(rl, s, rl_error_protocol); /* R8: not its own */
+    rl_on_bad_reply(rl, s, c, reply);
   } else {
     s->failed_connections = 0;
     /* a roll-back that finds nothing must not clear the error of its SET */
@@ -2670,14 +2686,7 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
   }
   if (!c->lock) return;
   if (c->kind == RL_TASK_SET && says_no) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
-  its = &c->lock->votes[s->index];
-  if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
-  *its = vote;
-  if (c->kind == RL_TASK_SET && s->parser.outer_type == '$' &&
-      RL_LOW32(s->parser.number) == sizeof c->lock->age)
-    rl_note_age(rl, c->lock, s->parser.hash); /* grows with the age, in base 257 */
-  rl_mask_remove(&c->lock->maybe_free, s->bit); /* such a change came before this vote */
-  rl_evaluate_round(rl, c->lock);
+  rl_cast_vote(rl, s, c, vote);
 }
 
 /* Whether the reply refuses the server's own form of a release: it is new enough, but the user's
@@ -2817,7 +2826,7 @@ static void rl_mark_stalled(redlock *rl, rl_server *s) {
   s->stalled = 1;
   s->patience_ms = rl_draw_patience(rl, s);
   rl_set_connection_error(rl, s, rl_error_timeout);
-  if (rl_reach_of(rl, s) == RL_REACH_COMING) {
+  if (s->state == RL_STATE_CONNECTING) {
     rl_fill_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
     return;
   }
