@@ -771,8 +771,8 @@ struct redlock {
   void *io_ctx;
   int64_t now_ms;           /* the last good reading of the clock */
   int64_t timer_ms;         /* no timer of any lock or server expires before this */
-  redlock_options options;
   const char *local_error;  /* what last failed here: a call, clock, entropy or wait; or NULL */
+  redlock_options options;
   const redlock_lock *last_returned; /* unless it is in a list again: saves a search of them all */
 #ifndef REDLOCK_NO_FENCING
   uint64_t last_token;      /* the last token proposed, or the counter that refused it; a counter
@@ -1720,10 +1720,10 @@ static void rl_copy_host_port(const rl_server *s, char host[RL_HOST_BYTES], char
 
 static int rl_span_equal(rl_span a, rl_span b) {
   int letter = *a.at == '/' ? 0 : 'a' - 'A'; /* paths are case-sensitive, host names are not */
-  size_t i = 0;
+  size_t left = a.size;
   if (a.size != b.size) return 0;
-  while (i < a.size && (a.at[i] | letter) == (b.at[i] | letter)) i++;
-  return i == a.size;
+  while (left && (a.at[left - 1] | letter) == (b.at[left - 1] | letter)) left--;
+  return left == 0;
 }
 
 /* ---- The client's lists and clock ------------------------------------------------------------ */
@@ -4336,11 +4336,10 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
    briefly for their replies, since closing a socket with unread replies makes the other side drop
    what it has not read yet. */
 static int64_t rl_linger_ms(const redlock *rl, const rl_server *s, int64_t start_ms) {
-  int64_t limit = rl->options.server_timeout_ms;
+  uint32_t limit = rl->options.server_timeout_ms;
   int leaves = s->state != RL_STATE_CLOSED && (rl_poll_events(rl, s) & REDLOCK_WRITE);
   if (!leaves && (s->outstanding == 0 || s->stalled)) return 0;
-  if (limit > RL_CLOSE_TIMEOUT_MS && !(leaves && s->state == RL_STATE_READY))
-    limit = RL_CLOSE_TIMEOUT_MS;
+  if (!leaves || s->state != RL_STATE_READY) limit = rl_limit(limit, RL_CLOSE_TIMEOUT_MS);
   return start_ms + limit - rl->now_ms;
 }
 
