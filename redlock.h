@@ -1032,7 +1032,8 @@ struct redlock {
 #endif
 
 #ifdef __GNUC__
-#define RL_NOINLINE __attribute__((noinline)) /* its buffer leaves the stack when it returns */
+/* Its buffer leaves the stack when it returns; or it makes more code where it is inlined. */
+#define RL_NOINLINE __attribute__((noinline))
 #else
 #define RL_NOINLINE
 #endif
@@ -1827,7 +1828,7 @@ static redlock_lock *rl_first_active(const redlock *rl) {
 }
 
 /* The next lock to be returned, NULL = none. */
-static redlock_lock *rl_first_decided(const redlock *rl) {
+RL_NOINLINE static redlock_lock *rl_first_decided(const redlock *rl) {
   return rl_list_first(&rl->lists[RL_LIST_DECIDED]);
 }
 
@@ -2126,24 +2127,16 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock);
 /* R26: the resource may be free on that server; below, in "Locks: timers". */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash);
 
-/* Evaluates all open rounds: the caller has changed votes. */
-static void rl_evaluate_open_rounds(redlock *rl) {
-  uint32_t place;
-  for (place = rl->ring_head; place != rl->ring_tail; place++) {
-    redlock_lock *lock = rl_command_at(rl, place)->lock;
-    if (lock) rl_evaluate_round(rl, lock);
-  }
-}
-
-/* Sets this server's vote in each open round where it has not voted, and evaluates those;
-   QUARANTINED in those alone that began in its quarantine. */
+/* Fills a vote of this server into each open round that has none from it, and evaluates the rounds,
+   since the caller may have changed votes. QUARANTINED is for those alone that began in its
+   quarantine; NONE fills nothing. */
 static void rl_fill_votes(redlock *rl, const rl_server *s, redlock_vote vote) {
   uint32_t place;
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
     redlock_lock *lock = rl_command_at(rl, place)->lock;
-    if (!lock || lock->votes[s->index] != REDLOCK_VOTE_NONE) continue;
+    if (!lock) continue;
     if (vote == REDLOCK_VOTE_QUARANTINED && !rl_is_quarantined(s, lock->t1_ms)) continue;
-    lock->votes[s->index] = vote;
+    if (lock->votes[s->index] == REDLOCK_VOTE_NONE) lock->votes[s->index] = vote;
     rl_evaluate_round(rl, lock);
   }
 }
@@ -2237,8 +2230,7 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
     if (its && (awaited || (*its == REDLOCK_VOTE_YES && c->kind != RL_TASK_RELEASE)))
       *its = REDLOCK_VOTE_UNREACHABLE;
   }
-  rl_evaluate_open_rounds(rl);
-  if (delay) rl_fill_votes(rl, s, rl_disconnected_vote(s));
+  rl_fill_votes(rl, s, delay ? rl_disconnected_vote(s) : REDLOCK_VOTE_NONE);
 }
 
 /* ---- Servers: sending ------------------------------------------------------------------------ */
@@ -2633,7 +2625,8 @@ static void rl_take_notes(redlock_lock *lock, rl_command *c) {
 /* Notes on the command what a reply says of the key; R29 needs that with max_ttl_ms alone. If no
    list has its lock (it is held, and nothing is pending), its next extension finds the note in the
    ring, as long as the command is there. */
-static void rl_note_key(redlock *rl, const rl_server *s, rl_command *c, redlock_vote vote) {
+RL_NOINLINE static void rl_note_key(redlock *rl, const rl_server *s, rl_command *c,
+                                    redlock_vote vote) {
   redlock_lock *lock;
   if (!RL_MAX_TTL(rl) || c->kind == RL_TASK_RELEASE) return;
   if ((c->sets_at & s->bit) || vote == REDLOCK_VOTE_YES) c->answered_by |= s->bit;
@@ -2793,7 +2786,8 @@ static void rl_flush(redlock *rl) {
   rl_send_to_all(rl);
   for (s = rl->server; s != rl->server_end; s++) {
     rl_on_broken_send(rl, s);
-    if (s->stalled) rl_fill_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
+    if (s->stalled && s->state < RL_STATE_HANDSHAKE)
+      rl_fill_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
   }
 }
 
@@ -3045,7 +3039,7 @@ static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
    half of it, and 1 to 16, are added at random, so that waiters that were woken together differ,
    and newcomers that follow one another. The random number is the value's last byte, since a label
    may come first. */
-static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock *lock) {
+RL_NOINLINE static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock *lock) {
   uint32_t luck = (unsigned char)lock->value[RL_VALUE_BYTES - 1], age = 0;
   if (lock->is.wait.first_woken_ms) age = (uint32_t)rl->now_ms - lock->is.wait.first_woken_ms;
   age = rl_limit(age, RL_MAX_AGE_MS);
@@ -4261,7 +4255,9 @@ static const char *rl_take_entry(redlock *rl, rl_server *s) {
     return "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
   s->over_tls = t.tls;
   if (t.tls && !(RL_HAS_TLS && o->tls))
-    return "TLS: give options.tls, as examples/tls.c does, or your own io with redis://";
+    return RL_HAS_TLS
+               ? "TLS: give options.tls, as examples/tls.c does, or your own io with redis://"
+               : "TLS is your own io's: say redis://";
   if (!t.password.size && !*o->password && (t.user.size || *o->username))
     return "a user needs a password: user:password@host"; /* redis-cli would take the user for one,
                                                              other clients would not */
@@ -4313,13 +4309,13 @@ REDLOCK_API redlock_status redlock_init(redlock *rl, const char *servers,
 static int rl_is_usable(const redlock *rl) { return rl_is_initialised(rl) && !rl_is_forked(rl); }
 
 /* Begins a call: what the last one said of this side is forgotten. OK = the client is usable, no
-   other call is under way, and lock is not NULL. */
-static redlock_status rl_begin_call(redlock *rl, const void *lock) {
+   other call is under way, and what the call needs is not NULL. */
+static redlock_status rl_begin_call(redlock *rl, const void *needed) {
   if (!rl) return REDLOCK_INVALID;
   if (!rl_is_initialised(rl)) return rl_invalid(rl, "no client: moved, closed, or init failed");
   if (rl->in_call) return rl_invalid(rl, "another call is under way");
   rl->local_error = NULL;
-  return lock ? REDLOCK_OK : rl_invalid(rl, "lock is NULL");
+  return needed ? REDLOCK_OK : rl_invalid(rl, "lock or value is NULL");
 }
 
 REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
@@ -4382,22 +4378,21 @@ static redlock_status rl_start_operation(redlock *rl, redlock_lock *lock, uint8_
   return REDLOCK_PENDING;
 }
 
-static const char rl_error_long_name[] = "the resource's name is too long";
-
-REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
-                                                 const char *resource, uint32_t ttl_ms,
-                                                 uint32_t wait_ms) {
+/* replaced: what an adoption replaces, or NULL. It may be this very lock's value. */
+static redlock_status rl_start_set(redlock *rl, redlock_lock *lock, const char *resource,
+                                   uint32_t ttl_ms, uint32_t wait_ms, const char *replaced) {
   redlock_status status = rl_begin_call(rl, lock);
-  size_t size = 0;
+  size_t size = 0, longest = replaced ? RL_REPLACED_AT : REDLOCK_MAX_RESOURCE;
   uint32_t hash = 0;
   if (status == REDLOCK_OK) status = rl_accept_ttl(rl, ttl_ms, rl->options.keep_margin_ms);
   if (status != REDLOCK_OK) return status;
-  while (resource && size <= REDLOCK_MAX_RESOURCE && resource[size])
-    hash = rl_hash(hash, resource[size++]);
+  while (resource && size <= longest && resource[size]) hash = rl_hash(hash, resource[size++]);
   if (size == 0) return rl_invalid(rl, "the resource's name is empty");
-  if (size > REDLOCK_MAX_RESOURCE) return rl_invalid(rl, rl_error_long_name);
+  if (size > longest) return rl_invalid(rl, "the resource's name is too long");
   if (lock != rl->last_returned && rl_owns_lock(rl, lock)) return rl_invalid(rl, rl_error_busy);
-  memset(lock, 0, offsetof(redlock_lock, user));
+  if (replaced) memcpy(lock->resource + RL_REPLACED_AT, replaced, RL_VALUE_BYTES);
+  memset(lock, 0, offsetof(redlock_lock, resource));
+  lock->adopts = replaced != NULL;
   lock->operation = REDLOCK_ACQUIRE;
   lock->status = REDLOCK_SYSTEM;
   if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
@@ -4410,22 +4405,17 @@ REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock
   return rl_start_operation(rl, lock, RL_TASK_SET, REDLOCK_ACQUIRE);
 }
 
-/* The value may be this very lock's. Nothing is encoded before the next step. */
+REDLOCK_API redlock_status redlock_start_acquire(redlock *rl, redlock_lock *lock,
+                                                 const char *resource, uint32_t ttl_ms,
+                                                 uint32_t wait_ms) {
+  return rl_start_set(rl, lock, resource, ttl_ms, wait_ms, NULL);
+}
+
 REDLOCK_API redlock_status redlock_start_adopt(redlock *rl, redlock_lock *lock,
                                                const char *resource, uint32_t ttl_ms,
                                                const char value[20]) {
-  char old[RL_VALUE_BYTES];
-  redlock_status status = rl_begin_call(rl, lock);
-  if (status != REDLOCK_OK) return status;
-  if (!value) return rl_invalid(rl, "value is NULL");
-  if (resource && strlen(resource) + RL_VALUE_BYTES > REDLOCK_MAX_RESOURCE)
-    return rl_invalid(rl, rl_error_long_name);
-  memcpy(old, value, sizeof old);
-  status = redlock_start_acquire(rl, lock, resource, ttl_ms, 0);
-  if (status != REDLOCK_PENDING) return status;
-  memcpy(lock->resource + RL_REPLACED_AT, old, sizeof old);
-  lock->adopts = 1;
-  return status;
+  redlock_status status = rl_begin_call(rl, value);
+  return status == REDLOCK_OK ? rl_start_set(rl, lock, resource, ttl_ms, 0, value) : status;
 }
 
 /* The same for a call on a held lock. OK = no operation is pending, and its deadline has not

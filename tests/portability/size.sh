@@ -159,7 +159,7 @@ measure_target() {
 measure_lines() {
   awk '/^#if defined\(REDLOCK_IMPLEMENTATION\)/ { code = 1 } code' redlock.h >"$work/code.c"
   lines=$(cpp -fpreprocessed -dD -P "$work/code.c" 2>/dev/null | grep -c .)
-  functions=$(awk '/^(static|REDLOCK_API) [^=]*[(]/ && !/;$/' "$work/code.c" | wc -l) verdict=
+  functions=$(awk '/^(RL_NOINLINE )?(static|REDLOCK_API) [^=]*[(]/ && !/;$/' "$work/code.c" | wc -l) verdict=
   judge 'header all code' lines "$lines"
   judge 'header all code' functions "$functions"
   printf '\ncode: %d lines, %d functions %s\n' "$lines" "$functions" "$verdict"
@@ -176,7 +176,7 @@ by_section() {
   awk '
     FNR == NR { bytes[$1] += $2; next }
     /^\/\* ---- / { name = $0; gsub(/^\/\* -+ | -+ \*\/$/, "", name); names[++n] = name }
-    /^(static|REDLOCK_API) / && !/;$/ && name && match($0, /(rl|redlock)_[a-z0-9_]*\(/) {
+    /^(RL_NOINLINE )?(static|REDLOCK_API) / && !/;$/ && name && match($0, /(rl|redlock)_[a-z0-9_]*\(/) {
       f = substr($0, RSTART, RLENGTH - 1)
       if (f in bytes) { sum[name] += bytes[f]; count[name]++; delete bytes[f] }
     }

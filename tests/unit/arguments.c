@@ -312,7 +312,7 @@ TEST(acquire_wants_a_lock_and_a_good_resource) {
   if (!name) abort();
   memset(name, 'n', REDLOCK_MAX_RESOURCE + 1);
   begin_three();
-  acquire_is_refused(NULL, "r", 1000, "lock is NULL");
+  acquire_is_refused(NULL, "r", 1000, "lock or value is NULL");
   acquire_is_refused(&lock, NULL, 1000, "the resource's name is empty");
   acquire_is_refused(&lock, "", 1000, "the resource's name is empty");
   acquire_is_refused(&lock, name, 1000, "the resource's name is too long");
