@@ -1683,11 +1683,11 @@ static int rl_parse_host(const char *at, const char *end, rl_endpoint *out) {
 
 static int rl_parse_url(const char *at, const char *end, rl_endpoint *out) {
   const char *slash = rl_find(at, end, "/"), *host = slash;
-  if (end - slash > 1) out->database = rl_parse_number(slash + 1, end, 1000000);
-  if (out->database == 1000000) return 0;
   while (host != at && host[-1] != '@') host--;
+  if (!rl_parse_host(host, slash, out)) return 0;
   if (host != at && !rl_parse_userinfo(at, host - 1, out)) return 0;
-  return rl_parse_host(host, slash, out);
+  if (end - slash > 1) out->database = rl_parse_number(slash + 1, end, 1000000);
+  return out->database != 1000000;
 }
 
 #define RL_SEPARATORS ", \t\r\n" /* between the entries of the list */
@@ -2127,16 +2127,16 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock);
 /* R26: the resource may be free on that server; below, in "Locks: timers". */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash);
 
-/* Fills a vote of this server into each open round that has none from it, and evaluates the rounds,
-   since the caller may have changed votes. QUARANTINED is for those alone that began in its
-   quarantine; NONE fills nothing. */
+/* Fills a vote of this server into each open round that has none from it, and evaluates those.
+   QUARANTINED is for those alone that began in its quarantine. NONE evaluates all: the caller has
+   changed votes. */
 static void rl_fill_votes(redlock *rl, const rl_server *s, redlock_vote vote) {
   uint32_t place;
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
     redlock_lock *lock = rl_command_at(rl, place)->lock;
-    if (!lock) continue;
+    if (!lock || (vote && lock->votes[s->index])) continue;
     if (vote == REDLOCK_VOTE_QUARANTINED && !rl_is_quarantined(s, lock->t1_ms)) continue;
-    if (lock->votes[s->index] == REDLOCK_VOTE_NONE) lock->votes[s->index] = vote;
+    if (vote) lock->votes[s->index] = vote;
     rl_evaluate_round(rl, lock);
   }
 }
@@ -2230,7 +2230,8 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
     if (its && (awaited || (*its == REDLOCK_VOTE_YES && c->kind != RL_TASK_RELEASE)))
       *its = REDLOCK_VOTE_UNREACHABLE;
   }
-  rl_fill_votes(rl, s, delay ? rl_disconnected_vote(s) : REDLOCK_VOTE_NONE);
+  rl_fill_votes(rl, s, REDLOCK_VOTE_NONE);
+  if (delay) rl_fill_votes(rl, s, rl_disconnected_vote(s));
 }
 
 /* ---- Servers: sending ------------------------------------------------------------------------ */
@@ -2600,7 +2601,7 @@ static void rl_reply_arrived(redlock *rl, rl_server *s) {
 
 /* R26: a server tells the age behind the holder's value. A minority that lies delays nobody: the
    age that counts is one that more than N - quorum servers told, or exceeded. */
-static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
+RL_NOINLINE static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
   rl_waiter *w = &lock->is.wait;
   int i, last = rl->server_count - rl->quorum;
   for (i = 0; i <= last; i++) {
@@ -2616,7 +2617,7 @@ static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
    missing, the next one sends it again (rl_without_key), but only if no SET of it is still to come.
    One that was not answered may be, by an earlier connection; and of two under way, one could put
    the value back after what the other had put there was adopted (R28). */
-static void rl_take_notes(redlock_lock *lock, rl_command *c) {
+RL_NOINLINE static void rl_take_notes(redlock_lock *lock, rl_command *c) {
   lock->is.hold.answered_by |= c->answered_by;
   rl_mask_remove(&lock->maybe_set, c->missing_at & lock->is.hold.answered_by);
   c->answered_by = c->missing_at = 0;
@@ -2786,8 +2787,7 @@ static void rl_flush(redlock *rl) {
   rl_send_to_all(rl);
   for (s = rl->server; s != rl->server_end; s++) {
     rl_on_broken_send(rl, s);
-    if (s->stalled && s->state < RL_STATE_HANDSHAKE)
-      rl_fill_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
+    if (s->stalled) rl_fill_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
   }
 }
 
