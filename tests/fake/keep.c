@@ -141,6 +141,7 @@ TEST(a_lock_that_was_returned_can_be_kept_again) { /* R20 */
   held_for_kept(1000, 2000);
   while (!handed_count) note(redlock_wait(&rl, 1000));
   is_lost_once(&lock, REDLOCK_LIMIT);
+  CHECK_EQ(redlock_extend(&rl, &lock, 1000), REDLOCK_LIMIT); /* kept, it would be INVALID */
   CHECK_EQ(redlock_keep(&rl, &lock, 100000), REDLOCK_OK);
   run_for(5000);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0);
