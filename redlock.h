@@ -226,6 +226,7 @@
 #define redlock_step_on RL_SIZED(step_on)
 #define redlock_wait RL_SIZED(wait)
 #define redlock_keep RL_SIZED(keep)
+#define redlock_fds RL_SIZED(fds)
 #define redlock_remaining_ms RL_SIZED(remaining_ms)
 #endif
 
@@ -859,8 +860,8 @@ struct redlock {
      IDLE -> QUEUED       rl_start_operation, for every call that starts something
      QUEUED -> VOTING     rl_start_round, once the ring has room; T1 is taken there (R1, R11)
      QUEUED -> DECIDED    rl_begin_attempt and rl_begin_extension, without a round: no entropy, no
-                          time left, LIMIT; rl_on_lock_timer: no room in time, or a lock that has
-                          run out (rl_abandon)
+                          time left, LIMIT, or a lock that has run out (rl_abandon);
+                          rl_on_lock_timer: no room in time
      VOTING -> BACKOFF    rl_end_round, whatever follows: rl_evaluate_round has judged the votes
      BACKOFF -> DECIDED   rl_decide
      BACKOFF -> QUEUED    rl_fail_round, for an extra round (R25); rl_on_lock_timer, when the
@@ -1032,7 +1033,7 @@ struct redlock {
 #endif
 
 #ifdef __GNUC__
-/* Its buffer leaves the stack when it returns; or it makes more code where it is inlined. */
+/* For a function whose buffer must leave the stack when it returns, or that is smaller so. */
 #define RL_NOINLINE __attribute__((noinline))
 #else
 #define RL_NOINLINE
@@ -2002,8 +2003,8 @@ static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
   return RL_HAS_QUARANTINE && t1_ms < s->votes_from_ms;
 }
 
-/* R29: whether the server has started since then, so that nothing of before is there: it votes on
-   what begins more than max_ttl_ms after its start. */
+/* R29: whether the server has started since then, so that nothing of before is there. Its
+   votes_from_ms is its start + max_ttl_ms + 1. */
 static int rl_started_since(const redlock *rl, const rl_server *s, int64_t since_ms) {
   (void)rl;
   return rl_is_quarantined(s, since_ms + RL_MAX_TTL(rl));
@@ -2249,8 +2250,8 @@ static void rl_expect_replies(const redlock *rl, rl_server *s, uint32_t replies)
 }
 
 /* Sends; returns how many bytes were accepted. 0 = none now, or the connection is broken: then
-   rl_on_broken_send ends it, when the output is off the stack. If neither a reply was awaited nor
-   room to send, it is now. */
+   rl_on_broken_send ends it, when the output is off the stack. If neither a reply nor room was
+   awaited, the wait begins now. */
 static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
   const redlock_layer *tls = rl->options.tls; /* hooks in parentheses: lwIP's send is a macro */
   int sent = rl_uses_tls(s) ? (tls->send)(tls->ctx, s->index, data, size)
@@ -2582,7 +2583,7 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
    TAKEN. OK: YES, to a SET. An integer above 0: YES, to an extension or a release. 0: TAKEN to a
    release, which may be a native one; an ERROR to an extension, since the script never says it. */
 static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
-  int sets = c->sets_at & s->bit;
+  int sets = (c->sets_at & s->bit) != 0;
   if (reply == RL_REPLY_NIL || (s->parser.outer_type == '$' && RL_LOW32(s->parser.number) <= 4))
     return REDLOCK_VOTE_TAKEN;
   if (reply == RL_REPLY_OTHER && c->kind == RL_TASK_RELEASE && s->parser.outer_type == ':')
@@ -2615,8 +2616,8 @@ RL_NOINLINE static void rl_note_age(const redlock *rl, redlock_lock *lock, uint3
 
 /* R29: the lock takes what a command has noted. Where an extension was told that the value is
    missing, the next one sends it again (rl_without_key), but only if no SET of it is still to come.
-   One that was not answered may be, by an earlier connection; and of two under way, one could put
-   the value back after what the other had put there was adopted (R28). */
+   An unanswered SET may still arrive, by an earlier connection; and of two SETs under way, one
+   could put the value back after what the other had put there was adopted (R28). */
 RL_NOINLINE static void rl_take_notes(redlock_lock *lock, rl_command *c) {
   lock->is.hold.answered_by |= c->answered_by;
   rl_mask_remove(&lock->maybe_set, c->missing_at & lock->is.hold.answered_by);
@@ -2636,9 +2637,9 @@ RL_NOINLINE static void rl_note_key(redlock *rl, const rl_server *s, rl_command 
   if (lock) rl_take_notes(lock, c);
 }
 
-/* What came is no vote. R5: a 1 to a SET says that its value is there already, by another entry
-   that leads to this server. It is asked again much later, since only a person can mend that, so
-   its error stays. R8: what is not an error either cannot be the command's own. */
+/* The reply is neither yes nor no. R5: a 1 to a SET says that its value is there already, by
+   another entry that leads to this server. It is asked again much later, since only a person can
+   mend that, so its error stays. R8: what is not an error either cannot be the command's own. */
 static void rl_on_bad_reply(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
   if (c->kind == RL_TASK_SET && c->form != RL_FORM_PLAIN && reply == RL_REPLY_POSITIVE) {
     rl_fail_handshake(rl, s, rl_error_same_server);
@@ -2648,7 +2649,7 @@ static void rl_on_bad_reply(redlock *rl, rl_server *s, const rl_command *c, rl_r
   }
 }
 
-/* Counts a vote in its round, which is open: it replaces even a TIMEOUT. But a release may have
+/* Casts a vote in its round, which is open: it replaces even a TIMEOUT. But a release may have
    been sent again after a lost connection, and find nothing because the first one worked: that
    replaces no vote. */
 static void rl_cast_vote(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
@@ -3111,8 +3112,8 @@ static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
   lock->vain = 0;
 }
 
-/* R9: whether no further attempt may follow: without a clock none does. With wake-ups some come
-   early: they do not use up max_attempts before as many delays have passed, the shortest ones. */
+/* R9: whether no further attempt may follow. Without a clock none does. Those that wake-ups make
+   early do not use up max_attempts before as many delays have passed, the shortest ones. */
 static int rl_is_last_attempt(const redlock *rl, const redlock_lock *lock) {
   uint32_t most = rl->options.max_attempts;
   return lock->last_result == REDLOCK_SYSTEM || rl->now_ms >= lock->is.wait.last_start_ms ||
@@ -3120,8 +3121,8 @@ static int rl_is_last_attempt(const redlock *rl, const redlock_lock *lock) {
           rl_waiting_ms(rl, lock) >= (most - 1) * rl->options.retry_delay_min_ms);
 }
 
-/* R9: an attempt has failed: backs off, or ends the acquire if it has no time or attempts left, or
-   no entropy for the rest (SYSTEM). */
+/* R9: an attempt has failed, or found no room: backs off, or ends the acquire if it has no time, no
+   attempts, no clock or no entropy left. */
 static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   int64_t last = lock->is.wait.last_start_ms, due;
   rl_outlook o;
@@ -3301,7 +3302,7 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
   redlock_status status =
       rl_judge(lock->task, lock->adopts, &t, rl->quorum, rl->server_count - rl->quorum);
   if (status == REDLOCK_PENDING) {
-    if (lock->round_failed) { /* but a late YES has come: it has all its time back */
+    if (lock->round_failed) { /* but a late vote has changed that: it has all its time back */
       lock->round_failed = 0;
       lock->timer_ms = rl_round_due_ms(rl, lock);
     }
@@ -3497,8 +3498,8 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   }
 }
 
-/* The timer of a held lock that is to be extended: it is kept until then, or in the queue already.
-   R20: if it could not be, it is returned as soon as only the margin is left. */
+/* The timer of a held lock: it is kept, and due to be extended, or waits in the queue for that.
+   R20: a kept lock that could not be extended is returned as soon as only its margin is left. */
 static void rl_on_held_timer(redlock *rl, redlock_lock *lock) {
   if (rl->now_ms >= rl_end_of_keeping_ms(rl, lock) && rl->now_ms < lock->deadline_ms) {
     rl_decide(rl, lock, lock->round_ttl_ms ? REDLOCK_NO_QUORUM : REDLOCK_LIMIT);
@@ -3594,7 +3595,7 @@ static int rl_ends_in_child(redlock *rl) {
 
 /* Runs timers, starts queued tasks, and sends, in passes. Timers come first, so that nothing is
    sent for a round whose time is up. Whatever creates work for another pass sets work_pending, and
-   only the pass that then begins clears it. After the last one it is left to the next step. */
+   that pass clears it as it begins. What the last pass leaves is for the next step. */
 static void rl_run_passes(redlock *rl) {
   const rl_server *s;
   redlock_lock *lock;
@@ -4268,7 +4269,8 @@ static const char *rl_take_entry(redlock *rl, rl_server *s) {
   return NULL;
 }
 
-/* Takes the entries of the list; a problem with one is that server's error too. */
+/* Takes the entries of the list; a problem with one is that server's error too, and one too many is
+   the first server's. */
 static redlock_status rl_init_servers(redlock *rl, const char *list) {
   while (*(list += strspn(list, RL_SEPARATORS)) != 0) {
     rl_server *s = rl->server;

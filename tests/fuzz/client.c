@@ -97,6 +97,7 @@ static void adopt(struct user *u, struct slot *s, uint8_t how, int blocks) {
   const char *resource = how & 8 ? "b" : "a", *value;
   int64_t begin = world.fake.now_ms;
   int free = !s->pending && !s->kept;
+  redlock_status status;
   if (free && !(how & 128)) hand_over(s, *resource);
   value = given_value_of(*resource);
   if (free) {
@@ -104,9 +105,10 @@ static void adopt(struct user *u, struct slot *s, uint8_t how, int blocks) {
     memcpy(s->given, value, sizeof s->given);
     if (memcmp(value, s->lock.value, sizeof s->given) == 0) value = s->lock.value;
   }
-  acquired(s, *resource,
-           blocks ? redlock_adopt(&u->rl, &s->lock, resource, ttl, value)
-                  : redlock_start_adopt(&u->rl, &s->lock, resource, ttl, value));
+  status = blocks ? redlock_adopt(&u->rl, &s->lock, resource, ttl, value)
+                  : redlock_start_adopt(&u->rl, &s->lock, resource, ttl, value);
+  acquired(s, *resource, status);
+  if (status == REDLOCK_INVALID && free && is_held(u, s)) forget(u, s); /* it gave its own away */
   if (blocks) took(begin, 0);
 }
 
