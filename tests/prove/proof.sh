@@ -18,7 +18,7 @@ replaced=$(sed -n 's/^ *replaces: \([a-z_ ]*\).*/\1/p' "$here/$file.c" | tr '\n'
 if [ -n "$replaced" ]; then
   awk -v names="$replaced" '
     BEGIN { for (n = split(names, each, " "); n; n--) replaced[each[n]] = 1 }
-    /^static .*\(/ && !head {
+    /^(RL_NOINLINE )?static .*\(/ && !head {
       name = $0
       sub(/\(.*/, "", name)
       sub(/.*[ *]/, "", name)

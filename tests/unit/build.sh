@@ -402,7 +402,7 @@ is_plain_text() { ! LC_ALL=C grep -n '[^ -~]' "$header"; }
 
 # The lines of each function, from its name to its last brace.
 function_lines() {
-  awk '/^[a-z].*[(]/ && !/;$/ { name = $0; start = NR }
+  awk '/^(RL_NOINLINE )?[a-z].*[(]/ && !/;$/ { name = $0; start = NR }
        /^[a-zR].*[(].*;$/ || /^typedef/ || /^enum/ || /^static const/ { start = 0 }
        /^REDLOCK_API/ { name = $0; start = NR }
        /^#endif .* REDLOCK_H/ { start = 0 }
