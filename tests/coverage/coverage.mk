@@ -4,6 +4,6 @@
 
 .PHONY: coverage
 
-coverage: ## lists what of the header no test reaches; needs gcc and gcovr
+coverage: $(BUILD)/tests/redis/wall.so ## lists what of the header no test reaches; needs gcc and gcovr
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; \
 	 CC='$(CC)' SIM_RUNS='$(SIM_RUNS)' tests/coverage/coverage.sh
