@@ -551,8 +551,8 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
    acquire, or a grant not yet returned, is rolled back, by the next step: this sends nothing. After
    a pending extension or a keep, the lock is still held; what is unsent of that is not sent. A
    pending release goes on unattended. If the command ring has no room for it, what is due is sent
-   first, and if it still finds none, it is dropped. Returns OK, or INVALID if nothing was pending.
-   */
+   first, and if it still finds none, it is dropped.
+   Returns OK, or INVALID if nothing was pending. */
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock);
 
 /* Does what is due. Returns a lock that has just been decided, or NULL; each decision is returned
