@@ -3424,10 +3424,11 @@ static rl_mask rl_without_key(redlock *rl, redlock_lock *lock) {
 }
 
 /* A round that was decided as it began leaves no command: who waits for silent servers must not use
-   up the ring, where the releases stand that their next connections will carry (R13). */
+   up the ring, where the releases stand that their next connections will carry (R13). It is the
+   last one: no such round lets go of a value. */
 static void rl_take_back(redlock *rl, const rl_command *c) {
-  int is_last = c == rl_command_at(rl, rl->ring_tail - 1);
-  if (is_last && !c->lock && !c->unsent_to) rl->ring_tail--;
+  REDLOCK_ASSERT(c == rl_command_at(rl, rl->ring_tail - 1));
+  if (!c->lock && !c->unsent_to) rl->ring_tail--;
 }
 
 /* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). */
