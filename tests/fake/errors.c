@@ -63,6 +63,15 @@ TEST(a_reply_that_is_no_answer_is_told) { /* R4 R15 */
   CHECK(strcmp(redlock_server_error(&rl, 2), "not an answer of Redis") == 0);
 }
 
+/* It counts nothing that was deleted. */
+TEST(a_text_is_no_answer_to_a_release) { /* R4 R15 R21 */
+  world_with_lock(3, 1000);
+  servers_answer(0, 1, FAKE_RELEASE, 1, "$6\r\nQUEUED\r\n");
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
+  votes_are(&lock, 0, 1, REDLOCK_VOTE_ERROR);
+  CHECK(strcmp(redlock_server_error(&rl, 0), "not an answer of Redis") == 0);
+}
+
 /* The arguments of an unknown command are quoted, and the lock's value is one of them. Nor is it
    shown when the rest of the error never comes. */
 TEST(the_locks_value_is_not_shown) { /* R15 */

@@ -191,6 +191,21 @@ TEST(a_lock_that_is_not_kept_has_no_margin) {
   CHECK(now() + redlock_remaining_ms(&rl, &lock) > end_ms);
 }
 
+/* Nothing was left to gain when it began: nobody waits for a margin to hear that. */
+TEST(an_extension_by_hand_is_told_of_the_limit_at_once) {
+  enum { HOLD = TTL / 2 };
+  prepare(3);
+  options.keep_margin_ms = MARGIN;
+  options.max_hold_ms = HOLD;
+  ready_and_hold(TTL);
+  note_end();
+  fake_sleep(&fake, HOLD - 20);
+  CHECK_EQ(redlock_start_extend(&rl, &lock, 10), REDLOCK_PENDING);
+  fake_sleep(&fake, 15);
+  CHECK_IN_MS(finish(&lock), REDLOCK_LIMIT, 0);
+  CHECK_EQ(now() + redlock_remaining_ms(&rl, &lock), end_ms);
+}
+
 /* Half of the ttl would leave no time to extend in. What is extended by hand need not last so long:
    a minimum hold ends so. */
 TEST(a_margin_of_half_of_the_ttl_is_refused) {

@@ -211,6 +211,43 @@ TEST(a_forked_client_refuses_what_it_has_and_leaves_its_connection_alone) { /* R
   (void)unlink(path);
 }
 
+enum { MORE_THAN_ROOM = 2 * REDLOCK_MAX_COMMANDS };
+
+static redlock_lock held[MORE_THAN_ROOM];
+
+static int the_releases_are_the_parents(void) { return ends_invalid(&held[MORE_THAN_ROOM - 1]); }
+
+/* They wait for the next step, in the child too; and there are more than have room. */
+TEST(what_was_to_be_released_at_the_fork_is_the_parents) { /* R17 */
+  char bytes[1024], name[16];
+  int fd, peer = -1, i;
+  prepare();
+  fd = listen_there();
+  snprintf(list, sizeof list, "unix:%s", path);
+  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  for (i = 0; i < MORE_THAN_ROOM; i++) {
+    snprintf(name, sizeof name, "%d", i);
+    CHECK_EQ(redlock_start_acquire(&rl, &held[i], name, 60000, 0), REDLOCK_PENDING);
+    (void)redlock_step(&rl);
+    if (i == 0) peer = is_knocked_on(fd) ? accept(fd, NULL, NULL) : -1;
+    if (i == 0) CHECK(write(peer, "-ERR\r\n-ERR\r\n+redlock\r\n+OK\r\n", 27) == 27);
+    else CHECK(write(peer, "+OK\r\n", 5) == 5);
+    CHECK(next_of(&rl) == &held[i]);
+    CHECK_EQ(held[i].status, REDLOCK_OK);
+  }
+  for (i = 0; i < MORE_THAN_ROOM; i++)
+    CHECK_EQ(redlock_start_release(&rl, &held[i]), REDLOCK_PENDING);
+  while (is_knocked_on(peer) && read(peer, bytes, sizeof bytes) > 0) continue;
+  CHECK(passes_in_a_child(the_releases_are_the_parents));
+  CHECK(!is_knocked_on(peer));
+  (void)redlock_step(&rl);
+  CHECK(is_knocked_on(peer));
+  redlock_close(&rl);
+  (void)close(peer);
+  (void)close(fd);
+  (void)unlink(path);
+}
+
 /* ---- What is refused, and why ---------------------------------------------------------------- */
 
 static void because(redlock *client, redlock_status status, const char *why) {

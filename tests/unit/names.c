@@ -23,6 +23,7 @@ static int later_clock(clockid_t clock, struct timespec *time);
 #include "redlock.h"
 
 #include "../check_main.h"
+#include "../servers.h"
 
 #undef clock_gettime
 
@@ -308,9 +309,9 @@ static int is_open(int connection) {
 /* A list of names, each followed by the port, on which someone listens on that address; returns
    the listener. The name "both" has those addresses. */
 static char port[8];
+static char list[64]; /* it must outlive the client */
 
 static int begin_on(const char *address, const char *form, const char *addresses) {
-  static char list[64]; /* it must outlive the client */
   int listener;
   snprintf(port, sizeof port, "0");
   listener = listen_on(address, port);
@@ -361,6 +362,29 @@ TEST(the_next_address_is_tried_at_once) { /* R14 */
     later_s += 2; /* no back-off is longer */
   }
   lock_once(listen_on("41", port));
+}
+
+/* It is overdue after server_timeout_ms, and the second is tried then. */
+TEST(an_address_that_hangs_is_left_for_the_next) { /* R13 R14 */
+  redlock_options hasty;
+  struct blackhole hole;
+  int second, turns;
+  begin();
+  blackhole_open(&hole);
+  snprintf(port, sizeof port, "%d", hole.port);
+  second = listen_on("61", port);
+  name_is("both", "4161");
+  snprintf(list, sizeof list, "both:%s", port);
+  memset(&hasty, 0, sizeof hasty);
+  hasty.server_timeout_ms = 100;
+  CHECK_EQ(redlock_init(&rl, list, &hasty), REDLOCK_OK);
+  start(REDLOCK_FOREVER);
+  CHECK(redlock_step(&rl) == NULL);
+  later_s++; /* a server without another address has 2 s */
+  for (turns = 0; turns < 3; turns++) CHECK(redlock_step(&rl) == NULL);
+  if (second >= 0) CHECK(was_called(second));
+  blackhole_close(&hole);
+  if (second < 0) SKIP("no IPv6 here");
 }
 
 /* Which family comes first may change with the network. */
