@@ -425,7 +425,8 @@ typedef struct redlock_lock {
   rl_mask maybe_set;           /* servers that were sent a byte of a SET of this value, and may hold
                                   it. A bit is cleared when the server says that it does not (once
                                   held: rl_note_key), and when it has restarted since the last T1 */
-  rl_mask maybe_free;          /* servers where it may have become free since they voted (R26) */
+  rl_mask maybe_free;          /* servers where it may be free: so said the last attempt (rl_look),
+                                  or a push since (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -708,11 +709,13 @@ typedef struct rl_parser {
      last_send          how it ended: RL_SEND_. Each send sets it; rl_prepare does when nothing is
                         left to send or outstanding. A stalled server whose last send was cut short
                         loses its connection when the ring needs room.
-     handshake_failed   rl_fail_handshake sets it, a handshake that succeeds clears it. While the
-                        server is away (rl_reach) it votes ERROR, not UNREACHABLE, and `error`
-                        stays.
-     error_is_theirs    `error` is in the server's own words. Each byte of an error reply sets it, a
-                        good reply or a new connection clears it. Ours do not replace it.
+     handshake_failed   rl_fail_handshake sets it, for a twin too (R5); a good reply and
+                        redlock_resolve clear it. While the server is away (rl_reach) it votes
+                        ERROR, not UNREACHABLE, and `error` stays.
+     error_is_theirs    `error` is in the server's own words, or says that the name was not found:
+                        ours do not replace it. An error reply and rl_system_open set it. A good
+                        reply, a new connection, a refused TRACKING, a handshake that fails without
+                        an error reply, and redlock_resolve clear it.
      address_index      which of the name's addresses is in use; changed by a connect that fails,
                         and by redlock_resolve.
      tracking           1 = it pushes invalidations (R26): HELLO was accepted, and CLIENT TRACKING
@@ -836,8 +839,7 @@ struct redlock {
    R21 A release compares and deletes, on all servers that may hold the key.
    R22 How long a lock is still held depends on its deadline alone.
    R23 The votes tell TAKEN, NO_QUORUM and EXPIRED apart.
-   R24 A server that started less than max_ttl_ms before a command's T1 casts no vote, neither in a
-       new lock nor in an extension.
+   R24 A server that started less than max_ttl_ms before a command's T1 casts no vote on it.
    R25 With fencing, a grant that was asked for after another was returned has the greater token.
    R26 Wake-ups are hints: none grants, and a lost one costs a wait. With them a waiter sends next
        to nothing while the lock is held: wake-ups for nothing are answered more and more rarely,
@@ -877,8 +879,9 @@ struct redlock {
      DECIDED -> IDLE      rl_hand_back, for redlock_step, redlock_wait and the blocking calls; what
                           has run out meanwhile is rolled back there
      QUEUED -> BACKOFF    rl_on_lock_timer: an extra round found no room in time
-     QUEUED -> QUEUED     rl_take_back, to the end
-     any -> IDLE          rl_cancel; if the clock has failed, rl_fail_all decides the lock then
+     QUEUED -> QUEUED     rl_until_decided: it is urgent now
+     any -> IDLE          rl_cancel; an open round is ended first
+     IDLE -> DECIDED      rl_fail_all, if the clock has failed, or in a forked child
 
    A lock is held while deadline_ms is not 0 and has not passed. No phase, status or flag says so.
    A server's life is its state, in the comment of rl_server.
@@ -946,10 +949,10 @@ struct redlock {
    holder had waited since a first push, and whoever is younger than the latest holders lets others
    go first, for a second at most (rl_line_ms). An age counts from the first attempt that a wake-up
    led to, not from the call. Another age tells of another holder, so that the wake-up was right
-   (rl_note_holder). A server that connects, or is no longer stalled, counts as if it had pushed
-   every key, to those that track: a waiter that polls is told of nothing. A push that comes while
-   an attempt is open counts when that has failed, unless its server votes later: then the vote is
-   newer.
+   (rl_note_holder). A server that connects, or has replied to all that was overdue, counts as if
+   it had pushed every key, to those that track: a waiter that polls is told of nothing. A push that
+   comes while an attempt is open counts when that has failed, unless its server votes later: then
+   the vote is newer.
 
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
@@ -1086,8 +1089,7 @@ struct redlock {
      -- RL_FORM_SWAP: it is that of the value to replace (R28)
      local found = (there or value):sub(1, 20)
      if found == beginning then return redis.pcall('set', key, value, 'PX', ttl) end
-     -- nil: no key. 3 bytes: the age of a holder (R26); none: he was not woken. 4: a value of
-     -- another program
+     -- nil: no key. 3 bytes: the age of a holder (R26); else it is a value of another program
      return there and there:sub(21, 24) */
 #define RL_LOCK_SCRIPT                                                                             \
   "local c,k,w,t,n=redis.pcall,KEYS[1],unpack(ARGV)local v=not n and c('getex',k)"                 \
@@ -1921,8 +1923,8 @@ static uint64_t rl_token_margin_us(const redlock *rl) {
   return (uint64_t)rl->options.max_ttl_ms * 250;
 }
 
-/* The clock_offset_us of the quorum-th slowest server clock: a minority of wrong clocks cannot
-   change it. 0 = too few are known. */
+/* The clock_offset_us of the quorum-th slowest server clock; those that are not known are the
+   slowest. A minority of wrong clocks cannot change it. 0 = too few are known. */
 static uint64_t rl_quorum_offset_us(const redlock *rl) {
   const rl_server *s, *other;
   uint64_t ahead = 0;
@@ -2037,7 +2039,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   c->args_size = (uint16_t)w.total;
   if (lock->adopts) rl_put(&w, lock->resource + RL_REPLACED_AT, RL_VALUE_BYTES);
   c->lock = NULL;
-  c->kind = kind;
+  c->kind = kind; /* the form of a release is the server's: rl_form_for */
   c->form = lock->tracks || RL_FENCING(rl) ? RL_FORM_TRACKED : RL_FORM_PLAIN;
   if (lock->adopts) c->form = RL_FORM_SWAP;
   if (kind == RL_TASK_EXTEND) c->form = RL_FORM_EXTEND;
@@ -2151,8 +2153,8 @@ static void rl_fill_votes(redlock *rl, const rl_server *s, redlock_vote vote) {
                                                      handshake                if none was sent
      RL_REACH_STALLED   TIMEOUT                      releases alone (R13)     -
 
-   A server in quarantine begins any round with QUARANTINED, and is sent no SET but one that adopts
-   or restores (R28, R29). */
+   A server in quarantine, if it is COMING or HERE, begins any round with QUARANTINED, a release's
+   too. It is sent no SET but one that adopts or restores (R28, R29). */
 typedef enum rl_reach { RL_REACH_AWAY, RL_REACH_COMING, RL_REACH_HERE, RL_REACH_STALLED } rl_reach;
 
 static rl_reach rl_reach_of(const redlock *rl, const rl_server *s) {
@@ -2377,9 +2379,8 @@ static int rl_output_fits(redlock *rl, const rl_server *s, const rl_output *w) {
   if (w->size == 0 || s->send_next != w->first || s->sent_bytes != w->sent) return 0;
   for (place = w->first; place != w->end; place++) {
     const rl_command *c = rl_command_at(rl, place);
-    int begun = place == w->first && w->sent;
     if (rl_form_for(c, s) != rl_form_for(c, w->to)) return 0;
-    if (!begun && !rl_must_send(rl, s, c)) return 0;
+    if (place != w->first && !rl_must_send(rl, s, c)) return 0; /* the first: rl_skip_unneeded */
   }
   return 1;
 }
@@ -2444,7 +2445,8 @@ RL_NOINLINE static int rl_connect(redlock *rl, rl_server *s) {
   return s->fd >= 0 && !(rl_uses_tls(s) && tls->open(tls->ctx, s->index, s->fd, host));
 }
 
-/* R14: whether a connection is needed: there is a command to send, or a lock is active. */
+/* R14: whether the server is needed: there is a command to send, or it cannot be sent any yet and a
+   lock is active. */
 static int rl_needs_connection(const redlock *rl, const rl_server *s) {
   return s->send_next != rl->ring_tail ||
          (s->state < RL_STATE_READY && rl_first_active(rl));
@@ -2452,9 +2454,9 @@ static int rl_needs_connection(const redlock *rl, const rl_server *s) {
 
 /* When the server's timer expires; INT64_MAX = never. */
 static int64_t rl_server_timer_ms(const redlock *rl, const rl_server *s) {
-  if (s->state < RL_STATE_HANDSHAKE ? !rl_needs_connection(rl, s)
-                                    : s->outstanding == 0 && s->last_send == RL_SEND_WHOLE)
-    return INT64_MAX;
+  int waits = s->outstanding || s->last_send != RL_SEND_WHOLE;
+  if (s->state < RL_STATE_HANDSHAKE) waits = rl_needs_connection(rl, s);
+  if (!waits) return INT64_MAX;
   if (s->state == RL_STATE_CLOSED) return s->reconnect_ms;
   return s->timed_since_ms + (s->stalled ? s->patience_ms : rl->options.server_timeout_ms) + 1;
 }
@@ -2757,9 +2759,9 @@ RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
    that was silent for server_timeout_ms is read first: the server may have closed it, and a SET on
    it would be lost. */
 static void rl_prepare(redlock *rl, rl_server *s) {
+  int has_begun = s->state == RL_STATE_CONNECTING || s->state == RL_STATE_HANDSHAKE;
   rl_skip_unneeded(rl, s);
-  if ((s->state == RL_STATE_CLOSED || s->state >= RL_STATE_HANDSHAKE_SENT) &&
-      !rl_needs_connection(rl, s)) {
+  if (!has_begun && !rl_needs_connection(rl, s)) {
     if (s->outstanding == 0) s->stalled = s->last_send = 0; /* it has caught up */
     return;
   }
@@ -2780,7 +2782,7 @@ static void rl_on_broken_send(redlock *rl, rl_server *s) {
 
 /* Sends what is unsent to all servers. Votes that a stalled server still lacks are filled here:
    only one that is connecting lacks any; the others were given TIMEOUT when they stalled, or when
-   the round began. Nothing is received before the output is off the stack: two such buffers at once
+   the round began. Nothing is received while the output is on the stack: two such buffers at once
    would be the deepest frame of all. */
 static void rl_flush(redlock *rl) {
   rl_server *s;
@@ -2929,7 +2931,8 @@ static void rl_set_phase_until(redlock *rl, redlock_lock *lock, uint8_t phase, i
   rl_arm_timer(rl, due_ms);
 }
 
-/* Queues the lock until the ring has room; rl_start_round continues. */
+/* Queues the lock until the ring has room; rl_start_round continues. An extension that comes too
+   late has no end here: its release waits for room too. */
 static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
   int64_t end = INT64_MAX;
   lock->task = task;
@@ -3019,7 +3022,7 @@ static int rl_next_rest(const redlock *rl, const redlock_lock *lock, const rl_ou
   return rl->options.max_attempts ? RL_REST_PACED : RL_REST_PUSH;
 }
 
-/* What the last attempt took; the process may have been paused meanwhile. */
+/* What the last attempt took, from its last round on; the process may have been paused. */
 static uint32_t rl_attempt_ms(const redlock *rl, const redlock_lock *lock) {
   return rl_limit(lock->is.wait.attempt_end_ms - (uint32_t)lock->t1_ms,
                   rl->options.server_timeout_ms);
@@ -3284,16 +3287,13 @@ static void rl_shorten_round(redlock *rl, redlock_lock *lock, int refused) {
 static void rl_on_failed_round(redlock *rl, redlock_lock *lock, redlock_status status,
                                const rl_tally *t) {
   int may_grant = t->yes + t->none + t->refused >= rl->quorum; /* with another token */
+  int asks = may_grant && t->refused <= rl->server_count - rl->quorum &&
+             rl_asks_clocks(lock->command);
+  int lingers = lock->tracks && !t->yes;
   lock->round_failed = 1;
-  if (t->none && rl->now_ms < lock->timer_ms) {
-    if (may_grant && t->refused <= rl->server_count - rl->quorum && rl_asks_clocks(lock->command))
-      return;
-    if (lock->tracks && !t->yes) {
-      rl_shorten_round(rl, lock, t->refused);
-      return;
-    }
-  }
-  rl_fail_round(rl, lock, status, may_grant);
+  if (!t->none || rl->now_ms >= lock->timer_ms || (!asks && !lingers))
+    rl_fail_round(rl, lock, status, may_grant);
+  else if (!asks) rl_shorten_round(rl, lock, t->refused);
 }
 
 /* Ends the round once its votes have decided it. */
@@ -3359,8 +3359,8 @@ static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   for (; at != lock->age; age_ms >>= 8) *--at = (char)(age_ms & 255);
 }
 
-/* R26: an attempt begins. If a wake-up led to it, that was for nothing, until another holder shows
-   (rl_note_holder). */
+/* R26: an attempt begins. If a wake-up led to it, or the failure of one that found a quorum free,
+   that was for nothing until another holder shows (rl_note_holder). */
 static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
   if (rl_mask_count(lock->maybe_free) < rl->quorum) {
     lock->vain = 0;
@@ -3441,7 +3441,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   c = rl_append_command(rl, lock, lock->task, rl_recipients(rl, lock));
   c->lock = lock;
   lock->command = c;
-  if (lock->task == RL_TASK_EXTEND) c->sets_at = rl_without_key(rl, lock);
+  if (lock->task == RL_TASK_EXTEND) c->sets_at = rl_without_key(rl, lock); /* by the last T1 */
   lock->has_reserved_slot = lock->task != RL_TASK_RELEASE; /* R7 */
   rl->reserved_slots += lock->has_reserved_slot;
   lock->t1_ms = rl->now_ms;
@@ -3479,10 +3479,10 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   rl_evaluate_round(rl, lock);
 }
 
-/* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change,
-   has just connected, or is no longer stalled. A lock in back-off that may now find a quorum free
-   retries soon. While an attempt is open this is only noted: rl_next_rest decides, when that has
-   failed. */
+/* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change, has
+   just connected, or has replied to all that was overdue. A lock in back-off that may now find a
+   quorum free retries soon. While an attempt is open this is only noted: rl_next_rest decides, when
+   that has failed. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   const rl_link *active = &rl->lists[RL_LIST_ACTIVE];
   redlock_lock *lock = rl_list_first(active);
@@ -4358,7 +4358,8 @@ REDLOCK_API void redlock_close(redlock *rl) {
     rl_run_passes(rl);
     for (s = rl->server; s != rl->server_end; s++)
       while ((left = rl_linger_ms(rl, s, start)) > 0)
-        if (!rl_wait_and_step(rl, NULL, left) || !rl_update_now(rl)) start = INT64_MIN / 2;
+        if (!rl_wait_and_step(rl, NULL, left) || !rl_update_now(rl))
+          start = INT64_MIN / 2; /* no server has time left */
   }
   for (s = rl->server; s != rl->server_end; s++) rl_close_fd(rl, s);
   memset(rl, 0, sizeof *rl);
@@ -4452,8 +4453,7 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
     if (!rl_owns_lock(rl, lock)) return rl_invalid(rl, rl_error_not_held);
     if (lock->task == RL_TASK_RELEASE && lock->phase != RL_PHASE_DECIDED)
       return rl_invalid(rl, rl_error_busy);
-    if (!acquiring && !lock->deadline_ms) return REDLOCK_EXPIRED; /* its loss has not been returned
-                                                                     yet */
+    if (!acquiring && !lock->deadline_ms) return REDLOCK_EXPIRED; /* which has not been returned */
     (void)rl_update_now(rl);
     rl_cancel(rl, lock);
     if (acquiring) return REDLOCK_CANCELLED;
@@ -4486,7 +4486,8 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
 }
 
 /* Begins a call that steps; 0 = it must not. While decided locks are returned nothing is stepped,
-   and what was said of this side stays. R17: only what is no grant is returned unasked. */
+   and what was said of this side stays. R17: whether this is a forked child is asked unless what is
+   returned is no grant. */
 static int rl_begin_step(redlock *rl) {
   redlock_lock *decided;
   if (!rl_is_initialised(rl) || rl->in_call) return 0;
