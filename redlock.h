@@ -2726,7 +2726,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     if (rl_retry_refused_form(rl, s, c, reply)) return;
     rl_on_command_reply(rl, s, c, reply);
   }
-  if (stalled && !s->stalled) rl_on_maybe_free(rl, s, 0); /* R26 */
+  if (stalled && !s->stalled && s->state == RL_STATE_READY) rl_on_maybe_free(rl, s, 0); /* R26 */
 }
 
 static void rl_on_byte(redlock *rl, rl_server *s, char byte) {

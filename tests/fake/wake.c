@@ -320,6 +320,21 @@ TEST(a_stalled_server_that_caught_up_counts_as_a_push) { /* R26 R13 */
   }
 }
 
+/* Its late reply is none of Redis, so its connection ends, and no next one comes. */
+TEST(a_stalled_server_that_is_disconnected_counts_as_none) { /* R26 R13 R8 */
+  wait_in_a_world_of(3);
+  freeze(0, 1);
+  servers_answer(0, 1, FAKE_SET, 1, "+QUEUED\r\n");
+  CHECK_EQ(redlock_acquire(&rl, &other, "other", 1000, 0), REDLOCK_NO_QUORUM);
+  run_for(2);
+  SET_SERVERS(0, 1, refuses, 1);
+  forget_log();
+  thaw(0, 1);
+  run_for(A_MOMENT);
+  CHECK_EQ(fake_open_count(&fake), 1);
+  CHECK_EQ(sets(2), 0);
+}
+
 /* It has tried for long enough to have come to its usual back-off. */
 static void wait_until_settled(void) {
   start_waiter();
