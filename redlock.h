@@ -122,9 +122,10 @@
      name not found                         check the list and DNS, then redlock_resolve
      (the name) has 3 addresses             it is several servers: list each by an address or a
                                             name of its own; one IPv4 and one IPv6 address are one
-     no answer within server_timeout_ms     is it frozen, overloaded, or too far away for that time?
-                                            If it is well, a firewall or NAT between has forgotten
-                                            the connection: in 6 s there is a new one (R13)
+     no answer within server_timeout_ms     (or what was left of the lock, if less): is it frozen,
+                                            overloaded, or too far away for that time? If it is
+                                            well, a firewall or NAT between has forgotten the
+                                            connection: in 6 s there is a new one (R13)
      not an answer of Redis                 check host and port; does this port want TLS?
      the same server as another entry       correct the list
      clock is off                           set its clock: tokens need it (R25)
@@ -261,7 +262,7 @@ typedef enum redlock_vote {
   REDLOCK_VOTE_NONE,        /* no answer yet, or none was needed */
   REDLOCK_VOTE_YES,         /* set, extended or deleted */
   REDLOCK_VOTE_TAKEN,       /* another value is there, or ours is missing */
-  REDLOCK_VOTE_TIMEOUT,     /* no answer within server_timeout_ms */
+  REDLOCK_VOTE_TIMEOUT,     /* no answer in time: server_timeout_ms, or what the lock has left */
   REDLOCK_VOTE_UNREACHABLE, /* no connection, lost before the answer, or its handshake not over */
   REDLOCK_VOTE_ERROR,       /* an error reply, to the handshake too (AUTH, SELECT, INFO...) */
   REDLOCK_VOTE_QUARANTINED, /* restarted less than max_ttl_ms ago (R24) */
