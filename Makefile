@@ -68,7 +68,7 @@ $(BUILD)/demo: examples/demo.c tests/servers.c redlock.h tests/servers.h tests/d
 
 $(LINKED): $(LIBRARY)
 $(LINKED): private LINK := -DTESTS_LINK
-$(REAL) $(BUILD)/tests/unit/names: $(BUILD)/tests/servers.o
+$(REAL): $(BUILD)/tests/servers.o
 
 $(UNIT) $(REAL): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
