@@ -62,7 +62,7 @@ clean: ## removes what was built
 	rm -rf $(BUILD)
 
 $(BUILD)/demo: examples/demo.c tests/servers.c redlock.h tests/servers.h tests/deployed.h \
-               tests/timing.h
+               tests/hang.h tests/timing.h
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
 

@@ -1,4 +1,5 @@
 #include "servers.h"
+#include "hang.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -549,13 +550,8 @@ const char *servers_list(const struct servers *set, int count, char text[SERVERS
 /* 1 = it stood at once, 0 = it hangs. */
 static int knock(struct blackhole *hole) {
   struct sockaddr_in at = loopback(hole->port);
-  struct pollfd look;
-  look.fd = open_socket(AF_INET);
-  look.events = POLLOUT;
-  hole->fds[hole->count++] = look.fd;
-  fcntl(look.fd, F_SETFL, O_NONBLOCK);
-  if (connect(look.fd, (struct sockaddr *)&at, sizeof at) == 0) return 1;
-  return poll(&look, 1, 200) > 0;
+  int fd = hole->fds[hole->count++] = open_socket(AF_INET);
+  return !connect_hangs(fd, (struct sockaddr *)&at, sizeof at);
 }
 
 int servers_listener(int *port) {

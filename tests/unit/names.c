@@ -1,6 +1,5 @@
 /* names.c: names are looked up by redlock_init and redlock_resolve alone, and what they come to
  * may not be another entry's address (R5). The resolver is a table in this file. */
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -24,6 +23,7 @@ static int later_clock(clockid_t clock, struct timespec *time);
 #include "redlock.h"
 
 #include "../check_main.h"
+#include "../hang.h"
 
 #undef clock_gettime
 
@@ -270,12 +270,9 @@ static int becomes_a_black_hole(int listener, const char *address, const char *p
   struct addrinfo *its = answer_of(address, port, NULL);
   int hangs = 0;
   CHECK(listen(listener, 0) == 0);
-  while (!hangs && opened_count < OPENED) {
-    struct pollfd filler = {-1, POLLOUT, 0};
-    filler.fd = keep(socket(its->ai_family, SOCK_STREAM, 0));
-    (void)fcntl(filler.fd, F_SETFL, O_NONBLOCK);
-    hangs = connect(filler.fd, its->ai_addr, its->ai_addrlen) != 0 && poll(&filler, 1, 200) == 0;
-  }
+  while (!hangs && opened_count < OPENED)
+    hangs = connect_hangs(keep(socket(its->ai_family, SOCK_STREAM, 0)), its->ai_addr,
+                          its->ai_addrlen);
   forget(its);
   return hangs;
 }
