@@ -175,13 +175,17 @@ static int open_idle_terminal(void) {
   return open(ptsname(master), O_RDWR | O_NOCTTY);
 }
 
+static void close_terminal(int tty) {
+  close(tty);
+  close(master);
+}
+
 /* How much one takes, or -1. */
 static int room_of_a_terminal(void) {
   int room, tty = open_idle_terminal();
   if (tty < 0) return -1;
   room = fill(tty, INT_MAX);
-  close(tty);
-  close(master);
+  close_terminal(tty);
   return room;
 }
 
@@ -192,8 +196,7 @@ static int open_nearly_full_terminal(void) {
   for (tries = 0; tries < 20; tries++) {
     int room = room_of_a_terminal(), tty = room < 0 ? -1 : open_idle_terminal();
     if (tty < 0 || fill(tty, room - 1) == room - 1) return tty;
-    close(tty);
-    close(master);
+    close_terminal(tty);
   }
   CHECK(!"two terminals in a row take as much");
   return -1;

@@ -117,6 +117,33 @@ static int is_knocked_on(int fd) {
   return poll(&p, 1, 50) > 0;
 }
 
+/* A client whose one server is a socket of the test's own, which is returned. */
+static int begin_with_a_listener(void) {
+  int fd;
+  prepare();
+  fd = listen_there();
+  snprintf(list, sizeof list, "unix:%s", path);
+  CHECK(fd >= 0);
+  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  return fd;
+}
+
+/* The connection that the client has made, or -1. */
+static int accept_there(int fd) { return is_knocked_on(fd) ? accept(fd, NULL, NULL) : -1; }
+
+static void end_there(int fd, int peer) {
+  (void)close(peer);
+  (void)close(fd);
+  (void)unlink(path);
+}
+
+static void answer(int peer, const char *bytes) {
+  size_t size = strlen(bytes);
+  CHECK(write(peer, bytes, size) == (ssize_t)size);
+}
+
+#define HANDSHAKE_ANSWERS "-ERR\r\n-ERR\r\n+redlock\r\n"
+
 static int passes_in_a_child(int (*test)(void)) {
   int status = -1;
   pid_t child = fork();
@@ -165,50 +192,36 @@ static const redlock_lock *next_of(redlock *client) {
 
 /* Two are granted at once, and one is returned: then the child takes the other. */
 TEST(what_was_granted_before_the_fork_is_the_parents) { /* R17 */
-  static const char answers[] = "-ERR\r\n-ERR\r\n+redlock\r\n+OK\r\n+OK\r\n";
-  int fd, peer;
-  prepare();
-  fd = listen_there();
-  snprintf(list, sizeof list, "unix:%s", path);
-  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  int fd = begin_with_a_listener(), peer;
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_PENDING);
   CHECK_EQ(redlock_start_acquire(&rl, &second, "s", 60000, 0), REDLOCK_PENDING);
   (void)redlock_step(&rl);
-  peer = is_knocked_on(fd) ? accept(fd, NULL, NULL) : -1;
-  CHECK(write(peer, answers, sizeof answers - 1) == (ssize_t)sizeof answers - 1);
+  peer = accept_there(fd);
+  answer(peer, HANDSHAKE_ANSWERS "+OK\r\n+OK\r\n");
   CHECK(next_of(&rl) == &lock);
   CHECK(passes_in_a_child(the_grant_is_the_parents));
   CHECK(redlock_step(&rl) == &second);
   CHECK_EQ(second.status, REDLOCK_OK);
   CHECK(redlock_remaining_ms(&rl, &second) > 0);
   redlock_close(&rl);
-  (void)close(peer);
-  (void)close(fd);
-  (void)unlink(path);
+  end_there(fd, peer);
 }
 
 /* The child inherits a connection, and a lock that is to be rolled back when the client closes. */
 TEST(a_forked_client_refuses_what_it_has_and_leaves_its_connection_alone) { /* R17 */
   char bytes[1024];
-  int fd, peer;
-  prepare();
-  fd = listen_there();
-  snprintf(list, sizeof list, "unix:%s", path);
-  CHECK(fd >= 0);
-  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  int fd = begin_with_a_listener(), peer;
   CHECK(passes_in_a_child(forked_calls_are_invalid));
   CHECK(!is_knocked_on(fd));
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_PENDING);
   (void)redlock_step(&rl);
-  peer = is_knocked_on(fd) ? accept(fd, NULL, NULL) : -1; /* so a knock would have been seen */
+  peer = accept_there(fd); /* so a knock would have been seen */
   CHECK(is_knocked_on(peer) && read(peer, bytes, sizeof bytes) > 0);
   CHECK(passes_in_a_child(forked_calls_are_invalid));
   CHECK(!is_knocked_on(peer));
   redlock_close(&rl);
   CHECK(is_knocked_on(peer)); /* here it is rolled back */
-  (void)close(peer);
-  (void)close(fd);
-  (void)unlink(path);
+  end_there(fd, peer);
 }
 
 enum { MORE_THAN_ROOM = 2 * REDLOCK_MAX_COMMANDS };
@@ -220,18 +233,13 @@ static int the_releases_are_the_parents(void) { return ends_invalid(&held[MORE_T
 /* They wait for the next step, in the child too; and there are more than have room. */
 TEST(what_was_to_be_released_at_the_fork_is_the_parents) { /* R17 */
   char bytes[1024], name[16];
-  int fd, peer = -1, i;
-  prepare();
-  fd = listen_there();
-  snprintf(list, sizeof list, "unix:%s", path);
-  CHECK_EQ(redlock_init(&rl, list, NULL), REDLOCK_OK);
+  int fd = begin_with_a_listener(), peer = -1, i;
   for (i = 0; i < MORE_THAN_ROOM; i++) {
     snprintf(name, sizeof name, "%d", i);
     CHECK_EQ(redlock_start_acquire(&rl, &held[i], name, 60000, 0), REDLOCK_PENDING);
     (void)redlock_step(&rl);
-    if (i == 0) peer = is_knocked_on(fd) ? accept(fd, NULL, NULL) : -1;
-    if (i == 0) CHECK(write(peer, "-ERR\r\n-ERR\r\n+redlock\r\n+OK\r\n", 27) == 27);
-    else CHECK(write(peer, "+OK\r\n", 5) == 5);
+    if (i == 0) peer = accept_there(fd);
+    answer(peer, i == 0 ? HANDSHAKE_ANSWERS "+OK\r\n" : "+OK\r\n");
     CHECK(next_of(&rl) == &held[i]);
     CHECK_EQ(held[i].status, REDLOCK_OK);
   }
@@ -243,9 +251,7 @@ TEST(what_was_to_be_released_at_the_fork_is_the_parents) { /* R17 */
   (void)redlock_step(&rl);
   CHECK(is_knocked_on(peer));
   redlock_close(&rl);
-  (void)close(peer);
-  (void)close(fd);
-  (void)unlink(path);
+  end_there(fd, peer);
 }
 
 /* ---- What is refused, and why ---------------------------------------------------------------- */

@@ -130,14 +130,16 @@ static void put_away(void) {
   while (opened_count > 0) close(opened[--opened_count]);
 }
 
-static redlock_status init(const char *list) {
-  redlock_options patient;
-  memset(&patient, 0, sizeof patient);
-  patient.server_timeout_ms = 10000;
+static redlock_status init_with(const char *list, uint32_t server_timeout_ms) {
+  redlock_options options;
+  memset(&options, 0, sizeof options);
+  options.server_timeout_ms = server_timeout_ms;
   redlock_close(&rl);
   lookups = 0;
-  return redlock_init(&rl, list, &patient);
+  return redlock_init(&rl, list, &options);
 }
+
+static redlock_status init(const char *list) { return init_with(list, 10000); }
 
 static void begin(void) {
   check.after = put_away;
@@ -381,14 +383,10 @@ TEST(the_next_address_is_tried_at_once) { /* R14 */
 
 /* It is overdue after server_timeout_ms, and the second is tried then. */
 TEST(an_address_that_hangs_is_left_for_the_next) { /* R13 R14 */
-  redlock_options hasty;
   int first = begin_on("41", "both:%s", "4161"), second = listen_on("61", port), turns;
   if (second < 0) SKIP("no IPv6 here");
   if (!becomes_a_black_hole(first, "41", port)) SKIP("no connect hangs here");
-  memset(&hasty, 0, sizeof hasty);
-  hasty.server_timeout_ms = 100;
-  redlock_close(&rl);
-  CHECK_EQ(redlock_init(&rl, list, &hasty), REDLOCK_OK);
+  CHECK_EQ(init_with(list, 100), REDLOCK_OK);
   start(REDLOCK_FOREVER);
   CHECK(redlock_step(&rl) == NULL);
   later_s++; /* a server without another address has 2 s */
