@@ -72,6 +72,8 @@ $(BUILD)/redlock-static: $(COMMAND) examples/redlock/command.h redlock.h
 	  { echo '$(STATIC_CC) is not installed: install musl-tools, or set STATIC_CC'; exit 1; }
 	$(STATIC_CC) $(STANDARD) $(WARNINGS) $(STATIC) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
 
+$(BUILD)/examples/unit_test: $(wildcard tests/fake/fake*.h) tests/library.h tests/library.c \
+                             tests/store.h tests/fenced.h
 $(EXAMPLES): $(BUILD)/examples/%: examples/%.c redlock.h
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@

@@ -117,6 +117,10 @@ TEST(examples_say_why_a_list_is_refused) {
                  "grep -q 'the list of servers is empty' $work/said || echo $each; done");
 }
 
+TEST(users_code_is_tested_without_servers) {
+  CHECK_SAYS("0 failed", 0, "$here/../examples/unit_test");
+}
+
 static pid_t start_several(void) {
   pid_t pid = start("$here/../examples/several $REDLOCK_SERVERS b a");
   CHECK(is_held("a") && is_held("b"));
