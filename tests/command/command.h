@@ -208,6 +208,18 @@ static inline int holders(const char *key) {
   return count;
 }
 
+/* On how many of them it lives on for so long, both included. */
+static inline int holders_for(const char *key, long least_ms, long most_ms) {
+  char command[LINE];
+  int i, count = 0;
+  snprintf(command, sizeof command, "PTTL %s", key);
+  for (i = 0; i < real.count; i++) {
+    long left = server_number(&real.at[i], command);
+    count += left >= least_ms && left <= most_ms;
+  }
+  return count;
+}
+
 /* Keys that ran out since the servers were made fresh. */
 static inline long expired_keys(void) {
   long count = 0;

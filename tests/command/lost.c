@@ -113,16 +113,9 @@ TEST(keys_that_vanish_stop_command) {
   CHECK(told("term", "term\n") && is_released("job"));
 }
 
-/* On how many servers the job's key was extended while COMMAND stops: it ends in more than the 5 s
-   that were left. */
-static int extended(void) {
-  int i, count = 0;
-  for (i = 0; i < real.count; i++) count += server_number(&real.at[i], "PTTL job") >= 6000;
-  return count;
-}
-
-/* Nobody else shall get it while COMMAND stops, if the servers serve again: a quorum of them. One
-   whose connection is not back yet gets the next extension. */
+/* Nobody else shall get it while COMMAND stops, if the servers serve again: a quorum of them has it
+   for longer than the 5 s that were left. One whose connection is not back yet gets the next
+   extension. */
 TEST(a_lock_that_could_not_be_kept_is_held_until_command_is_gone) {
   char login[SERVERS_LIST + 64];
   int64_t end = timing_ms() + LIMIT_MS;
@@ -134,7 +127,7 @@ TEST(a_lock_that_could_not_be_kept_is_held_until_command_is_gone) {
   servers_command(&real, 3, "ACL SETUSER bob -@all");
   CHECK(await_file("term"));
   servers_command(&real, 3, "ACL SETUSER bob +@all");
-  while (extended() < 3 && timing_ms() < end) sleep_ms(20);
+  while (holders_for("job", 6000, LONG_MAX) < 3 && timing_ms() < end) sleep_ms(20);
   CHECK(timing_ms() < end);
   let_it_end();
   check_ends(pid, 122, "cannot be extended: too few servers answer");
