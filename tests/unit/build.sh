@@ -207,6 +207,23 @@ unused_static_functions_are_no_news() {
     link_and_run "$1" -std=c90 -DREDLOCK_STATIC -Wunused "$work/static.c"
 }
 
+# links_beside_another FLAG... : a program with a copy of its own, and a library with another
+links_beside_another() {
+  printf '%s\n' '#define REDLOCK_IMPLEMENTATION' '#include "redlock.h"' \
+    'int theirs(void) { return redlock_init(NULL, "", NULL); }' >"$work/theirs.c"
+  printf '%s\n' '#define REDLOCK_IMPLEMENTATION' '#include "redlock.h"' 'int theirs(void);' \
+    'int main(void) { return redlock_init(NULL, "", NULL) != theirs(); }' >"$work/mine.c"
+  rm -f "$work/libtheirs.a"
+  "$(a_compiler)" -std=c99 $posix "-I$root" -c "$work/theirs.c" -o "$work/theirs.o" &&
+    ar rc "$work/libtheirs.a" "$work/theirs.o" &&
+    link_and_run "$(a_compiler)" -std=c99 "$@" "$work/mine.c" "$work/libtheirs.a"
+}
+
+a_static_copy_stands_beside_another() {
+  links_beside_another -DREDLOCK_STATIC && ! links_beside_another >"$work/said" 2>&1 &&
+    grep -q 'redlock_init' "$work/said"
+}
+
 # ---- What the object file holds ------------------------------------------------------------------
 
 in_memory="memchr memcmp memcpy memmove memset strchr strcspn strlen strncmp strspn strstr"
@@ -444,6 +461,7 @@ run other_sizes_do_not_link other_sizes_do_not_link
 run api_can_be_set api_can_be_set
 run version_number_is_the_version version_number_is_the_version
 run static_leaves_no_name_outside static_leaves_no_name_outside
+run a_static_copy_stands_beside_another a_static_copy_stands_beside_another
 run unused_static_functions unused_static_functions_are_no_news gcc
 run unused_static_functions_clang unused_static_functions_are_no_news clang
 run only_calls_posix only_calls_posix

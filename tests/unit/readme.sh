@@ -208,6 +208,22 @@ the_cron_line_is_understood() {
   [ $? = 121 ]
 }
 
+# watched_as STATUS : operations.md's two ways to watch the servers; the first exits with that
+watched_as() {
+  watched=0
+  said=$(PATH="$root/build:$PATH" sh "$work/sh-1") || watched=$?
+  echo "$said"
+  [ "$watched" = "$1" ] && (cd "$work" && PATH="$root/build:$PATH" sh "$work/sh-2") &&
+    cat "$work/redlock.prom" && [ "$(wc -l <"$work/redlock.prom")" = 2 ]
+}
+
+servers_are_watched() {
+  [ -x "$root/build/redlock" ] || skip 'make redlock first' || return
+  need jq && [ "$(blocks sh examples/operations.md)" = 2 ] &&
+    REDLOCK_SERVERS=127.0.0.1:1 watched_as 2 &&
+    grep -qx 'redlock_servers_needed 1' "$work/redlock.prom"
+}
+
 # What `redlock --status` says of a restart, as examples/operations.md quotes it.
 status_is_quoted_as_it_is() {
   tr '\n' ' ' <"$root/examples/operations.md" | grep -o '`[a-z ]*all vote: [^`]*`' |
@@ -319,6 +335,7 @@ run loops_can_be_copied loops_can_be_copied
 run cmake_lines_work cmake_lines_work
 run commands_run commands_run
 run the_cron_line_is_understood the_cron_line_is_understood
+run servers_are_watched servers_are_watched
 run status_is_quoted_as_it_is status_is_quoted_as_it_is
 run each_invariant_is_checked each_invariant_is_checked
 run make_targets_exist make_targets_exist
