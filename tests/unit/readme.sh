@@ -214,14 +214,15 @@ watched_as() {
   said=$(PATH="$root/build:$PATH" sh "$work/sh-1") || watched=$?
   echo "$said"
   [ "$watched" = "$1" ] && (cd "$work" && PATH="$root/build:$PATH" sh "$work/sh-2") &&
-    cat "$work/redlock.prom" && [ "$(wc -l <"$work/redlock.prom")" = 2 ]
+    cat "$work/redlock.prom" && [ "$(wc -l <"$work/redlock.prom")" = 3 ]
 }
 
 servers_are_watched() {
   [ -x "$root/build/redlock" ] || skip 'make redlock first' || return
   need jq && [ "$(blocks sh examples/operations.md)" = 2 ] &&
     REDLOCK_SERVERS=127.0.0.1:1 watched_as 2 &&
-    grep -qx 'redlock_servers_needed 1' "$work/redlock.prom"
+    grep -qx 'redlock_servers_needed 1' "$work/redlock.prom" &&
+    grep -qx 'redlock_servers_with_errors 1' "$work/redlock.prom"
 }
 
 # What `redlock --status` says of a restart, as examples/operations.md quotes it.
