@@ -1548,14 +1548,10 @@ static rl_reply rl_parse_line(rl_parser *p, char c) {
     if (p->count <= 3) p->hash = rl_hash(p->hash, c);
     return RL_PARSE_ERROR_TEXT;
   }
-  if (p->type == '+') {
-    p->hash = rl_hash(p->hash, c);
-  } else if (c == '-' && p->count == 1) {
-    p->negative = 1;
-  } else {
-    if (c < '0' || c > '9') return p->elements_left ? RL_PARSE_MORE : RL_PARSE_INVALID;
-    if (p->count < RL_MAX_DIGITS) p->number = p->number * 10 + (uint32_t)(c - '0');
-  }
+  if (p->type == '+') p->hash = rl_hash(p->hash, c);
+  else if (c == '-' && p->count == 1) p->negative = 1;
+  else if (c < '0' || c > '9') return p->elements_left ? RL_PARSE_MORE : RL_PARSE_INVALID;
+  else if (p->count < RL_MAX_DIGITS) p->number = p->number * 10 + (uint32_t)(c - '0');
   return RL_PARSE_MORE;
 }
 
