@@ -1304,19 +1304,16 @@ static uint32_t rl_parse_number(const char *at, const char *end, uint32_t limit)
 
 enum { RL_MAX_DIGITS = sizeof(rl_integer) > 4 ? 20 : 10 };
 
-/* Removes and returns the last decimal digit. Without 64-bit division: libgcc's takes 750 bytes. */
+/* Removes and returns the last decimal digit. Without 64-bit division: libgcc's takes 750 bytes.
+   Numbers may have only 32 bits, so they are shifted by 16, twice. */
 static char rl_pop_digit(rl_integer *number) {
-#ifdef REDLOCK_NO_FENCING
-  uint32_t low = *number;
-  *number = low / 10;
-#else
-  uint32_t high = (uint32_t)(*number >> 32), low = (uint32_t)*number, middle = 0;
+  uint32_t high = RL_LOW32(*number >> 16 >> 16), low = RL_LOW32(*number), middle = 0;
   if (high) { /* only tokens are that large */
     middle = high % 10 << 16 | low >> 16;
     low = middle % 10 << 16 | (low & 65535);
   }
-  *number = (uint64_t)(high / 10) << 32 | (middle / 10 << 16 | low / 10);
-#endif
+  *number = high / 10;
+  *number = *number << 16 << 16 | (middle / 10 << 16 | low / 10);
   return (char)('0' + low % 10);
 }
 
