@@ -1103,13 +1103,9 @@ struct redlock {
    RL_INFO_SCRIPT:
      local info = redis.call('info', 'server')
      return {tonumber(info:match('uptime_in_seconds:(%S+)')), info:match('run_id:(%S+)')} */
-#ifdef REDLOCK_NO_QUARANTINE
-#define RL_INFO_SCRIPT ""
-#else
 #define RL_INFO_SCRIPT                                                                             \
   "local i=redis.call('info','server')"                                                            \
   "return{tonumber(i:match'uptime_in_seconds:(%S+)'),i:match'run_id:(%S+)'}"
-#endif
 
 #ifdef REDLOCK_NO_FENCING
 #define RL_HAS_FENCING 0
