@@ -1063,11 +1063,10 @@ struct redlock {
 #endif
 #ifdef REDLOCK_NO_QUARANTINE
 #define RL_HAS_QUARANTINE 0
-#define RL_MAX_TTL(rl) 0u
 #else
 #define RL_HAS_QUARANTINE 1
-#define RL_MAX_TTL(rl) ((rl)->options.max_ttl_ms)
 #endif
+#define RL_MAX_TTL(rl) (RL_HAS_QUARANTINE ? (rl)->options.max_ttl_ms : 0u)
 
 /* The script of releases, extensions, and SETs that are neither plain nor fenced. Redis tracks what
    GET reads: after a SET it pushes one invalidation when the key changes (R26). That takes memory,
@@ -1998,7 +1997,6 @@ static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
 /* R29: whether the server has started since then, so that nothing of before is there. Its
    votes_from_ms is its start + max_ttl_ms + 1. */
 static int rl_started_since(const redlock *rl, const rl_server *s, int64_t since_ms) {
-  (void)rl;
   return rl_is_quarantined(s, since_ms + RL_MAX_TTL(rl));
 }
 
