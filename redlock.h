@@ -1556,8 +1556,7 @@ static rl_reply rl_parse_line_end(rl_parser *p) {
   int kind = 0;
   p->state = RL_AT_TYPE;
   if (p->type == '-') return RL_REPLY_ERROR;
-  if (p->type == '+')
-    return p->count == 2 && p->hash == RL_HASH_OK ? RL_REPLY_OK : RL_REPLY_STATUS;
+  if (p->type == '+') return p->count == 2 && p->hash == RL_HASH_OK ? RL_REPLY_OK : RL_REPLY_STATUS;
   if (p->type == '_')
     return p->count ? RL_PARSE_INVALID : p->negative ? RL_REPLY_OTHER : RL_REPLY_NIL;
   if (p->count == p->negative) return RL_PARSE_INVALID;
@@ -1875,9 +1874,7 @@ static int rl_owns_lock(const redlock *rl, const redlock_lock *lock) {
 
 /* Whether redlock_init succeeded, and at this address: a copy would share its sockets, and its
    lists would point into the original. */
-static int rl_is_initialised(const redlock *rl) {
-  return rl && rl->ring == rl->commands;
-}
+static int rl_is_initialised(const redlock *rl) { return rl && rl->ring == rl->commands; }
 
 /* ---- Fencing tokens (R25) -------------------------------------------------------------------- */
 
