@@ -1425,10 +1425,6 @@ static int rl_form_for(const rl_command *c, const rl_server *s) {
   return c->form;
 }
 
-static void rl_put_resource(rl_writer *w, const rl_command *c) {
-  rl_put(w, c->args, rl_resource_args_size(c));
-}
-
 /* All that a SET stores or stored, the age too. */
 static void rl_put_value(rl_writer *w, const rl_command *c) {
   size_t at = rl_resource_args_size(c);
@@ -1448,7 +1444,7 @@ static void rl_put_fenced_set(rl_writer *w, const redlock *rl, const rl_command 
   const char *name = strchr(c->args, '\n') + 1;
   size_t size = (size_t)(c->args + rl_resource_args_size(c) - 2 - name);
   rl_put_script(w, 10, RL_FENCED_SCRIPT, RL_TWO_KEYS);
-  rl_put_resource(w, c);
+  rl_put(w, c->args, rl_resource_args_size(c));
   rl_put_header(w, '$', size + 6);
   rl_put(w, name, size);
   rl_put_raw(w, ":fence\r\n");
@@ -1472,7 +1468,7 @@ static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
     rl_put_lock_script(w, 5, c);
   } else if (form == RL_RELEASE_DELEX) {
     rl_put_raw(w, RL_DELEX_HEAD);
-    rl_put_resource(w, c);
+    rl_put(w, c->args, rl_resource_args_size(c));
     rl_put_raw(w, RL_DELEX_IFEQ);
     rl_put_value(w, c);
   } else if (form == RL_RELEASE_DELIFEQ) {
