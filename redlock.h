@@ -1144,12 +1144,6 @@ struct redlock {
   "v=c('set',k,w,'PX',l)return v.err and v or t"
 #endif
 
-/* The fixed beginnings of the commands, in RESP. */
-#define RL_SET_HEAD "*6\r\n$3\r\nSET\r\n"
-#define RL_DELEX_HEAD "*4\r\n$5\r\nDELEX\r\n"
-#define RL_DELEX_IFEQ "$4\r\nIFEQ\r\n"
-#define RL_DELIFEQ_HEAD "*3\r\n$7\r\nDELIFEQ\r\n"
-
 /* R2: NuttX counts ticks, of 10 ms by default, unless a timer of the chip is its clock. */
 #if defined(CONFIG_USEC_PER_TICK) && !defined(CONFIG_SCHED_TICKLESS) && \
     !defined(CONFIG_TIMER_ARCH) && !defined(CONFIG_ALARM_ARCH)
@@ -1467,18 +1461,18 @@ static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
   if (form == RL_RELEASE_SCRIPT) {
     rl_put_lock_script(w, 5, c);
   } else if (form == RL_RELEASE_DELEX) {
-    rl_put_raw(w, RL_DELEX_HEAD);
+    rl_put_raw(w, "*4\r\n$5\r\nDELEX\r\n");
     rl_put(w, c->args, rl_resource_args_size(c));
-    rl_put_raw(w, RL_DELEX_IFEQ);
+    rl_put_raw(w, "$4\r\nIFEQ\r\n");
     rl_put_value(w, c);
   } else if (form == RL_RELEASE_DELIFEQ) {
-    rl_put_raw(w, RL_DELIFEQ_HEAD);
+    rl_put_raw(w, "*3\r\n$7\r\nDELIFEQ\r\n");
     rl_put(w, c->args, c->args_size);
   } else if (form == RL_FORM_EXTEND) {
     rl_put_lock_script(w, 6, c);
     rl_put_bulk_number(w, c->ttl_ms);
   } else if (form == RL_FORM_PLAIN) {
-    rl_put_raw(w, RL_SET_HEAD);
+    rl_put_raw(w, "*6\r\n$3\r\nSET\r\n");
     rl_put(w, c->args, c->args_size);
     rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
     rl_put_bulk_number(w, c->longest_ttl_ms);
