@@ -1511,9 +1511,6 @@ static uint32_t rl_hash(uint32_t hash, char c) { return hash * 257 + (unsigned c
 #define RL_HASH_OK RL_HASH_2('O', 'K')
 #define RL_HASH_4(a, b, c, d) (RL_HASH_2(a, b) * (257u * 257u) + RL_HASH_2(c, d))
 #define RL_HASH_6(a, b, c, d, e, f) (RL_HASH_4(a, b, c, d) * (257u * 257u) + RL_HASH_2(e, f))
-#define RL_HASH_REDIS RL_HASH_6(0, 'r', 'e', 'd', 'i', 's')
-#define RL_HASH_VALKEY RL_HASH_6('v', 'a', 'l', 'k', 'e', 'y')
-#define RL_HASH_MASTER RL_HASH_6('m', 'a', 's', 't', 'e', 'r')
 #define RL_HASH_STANDALONE                                                                         \
   ((RL_HASH_6('s', 't', 'a', 'n', 'd', 'a') * (257u * 257u) + RL_HASH_2('l', 'o')) *               \
        (257u * 257u) + RL_HASH_2('n', 'e'))
@@ -1611,10 +1608,10 @@ enum {
 
 static void rl_note_word(rl_parser *p) {
   int word = p->type == ':' ? RL_WORD_NUMBER : 0;
-  if (p->hash == RL_HASH_MASTER) word = RL_WORD_MASTER;
+  if (p->hash == RL_HASH_6('m', 'a', 's', 't', 'e', 'r')) word = RL_WORD_MASTER;
   if (p->hash == RL_HASH_STANDALONE) word = RL_WORD_STANDALONE;
-  if (p->hash == RL_HASH_REDIS) word = RL_WORD_REDIS;
-  if (p->hash == RL_HASH_VALKEY) word = RL_WORD_VALKEY;
+  if (p->hash == RL_HASH_6(0, 'r', 'e', 'd', 'i', 's')) word = RL_WORD_REDIS;
+  if (p->hash == RL_HASH_6('v', 'a', 'l', 'k', 'e', 'y')) word = RL_WORD_VALKEY;
   if (p->version >= RL_OWN_FORM_SINCE && p->version < RL_OWN_FORM_UNTIL) word = RL_WORD_NEW;
   p->words = (uint8_t)(p->words | word);
 }
