@@ -1889,8 +1889,6 @@ static int rl_is_extra_round(const redlock_lock *lock) {
 /* The clock_offset_us of a clock that shows what ours does: a slower one has less. */
 #define RL_ZERO_OFFSET_US (UINT64_C(1) << 63)
 
-static uint64_t rl_us(int64_t ms) { return (uint64_t)ms * 1000; }
-
 /* A quarter of max_ttl_ms, in microseconds. */
 static uint64_t rl_token_margin_us(const redlock *rl) {
   return (uint64_t)rl->options.max_ttl_ms * 250;
@@ -1918,7 +1916,7 @@ static void rl_propose_token(redlock *rl, rl_command *c) {
   uint64_t token = 0;
   if (rl->options.fencing && c->kind == RL_TASK_SET) token = rl_quorum_offset_us(rl);
   if (token) {
-    token += rl_us(c->t1_ms) + rl_token_margin_us(rl) - RL_ZERO_OFFSET_US;
+    token += (uint64_t)c->t1_ms * 1000 + rl_token_margin_us(rl) - RL_ZERO_OFFSET_US;
     if (rl->last_token - token < rl_token_margin_us(rl)) token = rl->last_token + 1;
     rl->last_token = token;
   }
@@ -1938,7 +1936,7 @@ static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *
   if (vote == REDLOCK_VOTE_LOW) {
     if (number - rl->last_token < rl_token_margin_us(rl)) rl->last_token = number;
   } else {
-    s->clock_offset_us = number - rl_us(c->t1_ms) + RL_ZERO_OFFSET_US;
+    s->clock_offset_us = number - (uint64_t)c->t1_ms * 1000 + RL_ZERO_OFFSET_US;
   }
   return vote;
 }
