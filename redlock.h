@@ -2138,14 +2138,12 @@ static redlock_vote rl_disconnected_vote(const rl_server *s) {
   return s->handshake_failed ? REDLOCK_VOTE_ERROR : REDLOCK_VOTE_UNREACHABLE;
 }
 
-/* Whether its name has another address to try. */
-static int rl_has_second_address(const rl_server *s) {
-#if !defined(REDLOCK_NO_POSIX) && !defined(REDLOCK_NO_DNS)
-  return s->addresses[1].port != 0;
+#if defined(REDLOCK_NO_POSIX) || defined(REDLOCK_NO_DNS)
+#define rl_has_second_address(s) 0
 #else
-  return (void)s, 0;
+/* Whether its name has another address to try. */
+static int rl_has_second_address(const rl_server *s) { return s->addresses[1].port != 0; }
 #endif
-}
 
 /* R14: how long to wait before reconnecting, in ms: not at all after the first failure (servers
    close idle connections), then for a time that is random, growing and bounded (the longest, if
