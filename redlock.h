@@ -1003,9 +1003,8 @@ struct redlock {
 #define RL_DEV_URANDOM /* <sys/random.h> may be there, for a later glibc than is linked */
 #endif
 #endif
-#if !defined(__linux__) && !defined(ESP_PLATFORM)
-#define RL_DEV_URANDOM
-#elif defined(__ANDROID_API__) && __ANDROID_API__ < 28
+#if (!defined(__linux__) && !defined(ESP_PLATFORM)) || \
+    (defined(__ANDROID_API__) && __ANDROID_API__ < 28)
 #define RL_DEV_URANDOM
 #endif
 #ifdef RL_SYS_POLL
