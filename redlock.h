@@ -1055,11 +1055,12 @@ struct redlock {
 #else
 #define RL_HAS_URL 1
 #endif
-#if defined(REDLOCK_NO_URL) || defined(REDLOCK_NO_POSIX)
-#define RL_HAS_TLS 0
+#ifdef REDLOCK_NO_POSIX
+#define RL_HAS_SOCKETS 0
 #else
-#define RL_HAS_TLS 1
+#define RL_HAS_SOCKETS 1
 #endif
+#define RL_HAS_TLS (RL_HAS_URL && RL_HAS_SOCKETS)
 #ifdef REDLOCK_NO_QUARANTINE
 #define RL_HAS_QUARANTINE 0
 #else
@@ -1158,14 +1159,11 @@ enum {
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
   RL_HANDSHAKE_BYTES = 136,     /* the handshake is sent in chunks of this: what each gets */
-  /* Commands are encoded in chunks of this, on the stack. */
-#ifdef REDLOCK_NO_POSIX
-  RL_OUTPUT_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512,
-#else
-  RL_OUTPUT_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 2048 :
+  RL_RECEIVE_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512, /* on the stack */
+  /* Commands are encoded in chunks of this, on the stack too. */
+  RL_OUTPUT_BYTES = !RL_HAS_SOCKETS ? RL_RECEIVE_BYTES :
+                    REDLOCK_MAX_COMMANDS < 32 ? 2048 :
                     REDLOCK_MAX_COMMANDS < 512 ? 64 * REDLOCK_MAX_COMMANDS : 32768,
-#endif
-  RL_RECEIVE_BYTES = REDLOCK_MAX_COMMANDS < 32 ? 256 : 512, /* on the stack too */
   RL_MAX_RECEIVES = 16,         /* full reads of one server in a step: it must not starve others */
   RL_MAX_PASSES = 4,            /* one may create work for another; the next step does the rest */
   RL_MAX_EXTRA_ROUNDS = 2,      /* in one attempt (R25) */
