@@ -1198,7 +1198,9 @@ enum {
                                    of reconnects, and short for one that a NAT has forgotten */
   RL_CLOSE_TIMEOUT_MS = 50,     /* redlock_close waits at most this long for replies */
   RL_KEEPALIVE_S = 60,          /* a quiet connection is probed, so that no NAT drops it */
-  RL_UPTIME_SLACK_MS = 2000     /* uptime_in_seconds, and the start it counts from, are cut */
+  RL_UPTIME_SLACK_MS = 2000,    /* uptime_in_seconds, and the start it counts from, are cut */
+  RL_OWN_FORM_SINCE = 0x080400, /* 8.4.0: Redis; Valkey has no release between 8.1 and 9.0 */
+  RL_OWN_FORM_UNTIL = 0xff0000  /* builds between two releases say 255.255.255 */
 };
 
 typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <= 32 ? 1 : -1];
@@ -1230,10 +1232,6 @@ enum { /* how a command is spelled; the first three are rl_server.release_form t
   RL_FORM_TRACKED,    /* a SET by script: the server tracks the key; TAKEN brings the holder's age.
                          With fencing, all SETs of attempts */
   RL_FORM_SWAP        /* a SET by script, over a given value (R28) */
-};
-enum {
-  RL_OWN_FORM_SINCE = 0x080400, /* 8.4.0: Redis; Valkey has no release between 8.1 and 9.0 */
-  RL_OWN_FORM_UNTIL = 0xff0000  /* builds between two releases say 255.255.255 */
 };
 
 static size_t rl_min(size_t a, size_t b) { return a < b ? a : b; }
