@@ -1925,15 +1925,13 @@ static void rl_propose_token(redlock *rl, rl_command *c) {
    long that takes. Compared at the reply, clients on slow links would propose the lower ones. */
 static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *c) {
   uint64_t number = s->parser.number;
-  redlock_vote vote = REDLOCK_VOTE_CLOCK;
   if (s->parser.outer_type != ':' || number == 0) return REDLOCK_VOTE_ERROR;
-  if (!s->parser.negative) vote = number < c->token ? REDLOCK_VOTE_YES : REDLOCK_VOTE_LOW;
-  if (vote == REDLOCK_VOTE_LOW) {
+  if (!s->parser.negative && number >= c->token) {
     if (number - rl->last_token < rl_token_margin_us(rl)) rl->last_token = number;
-  } else {
-    s->clock_offset_us = number - (uint64_t)c->t1_ms * 1000 + RL_ZERO_OFFSET_US;
+    return REDLOCK_VOTE_LOW;
   }
-  return vote;
+  s->clock_offset_us = number - (uint64_t)c->t1_ms * 1000 + RL_ZERO_OFFSET_US;
+  return s->parser.negative ? REDLOCK_VOTE_CLOCK : REDLOCK_VOTE_YES;
 }
 
 /* c = NULL clears it: the lock is not held after all. */
