@@ -1109,6 +1109,13 @@ struct redlock {
 #ifdef REDLOCK_NO_FENCING
 #define RL_HAS_FENCING 0
 #define RL_FENCING(rl) 0
+/* Without tokens there is nothing to do, and nothing to know. */
+#define rl_put_fenced_set(w, rl, c) ((void)(rl))
+#define rl_propose_token(rl, c) ((void)0)
+#define rl_asks_clocks(c) 0
+#define rl_fenced_vote(rl, s, c) ((void)(rl), REDLOCK_VOTE_ERROR)
+#define rl_store_token(lock, c) ((void)0)
+#define rl_offset_us(rl, s) 0
 #else
 #define RL_HAS_FENCING 1
 #define RL_FENCING(rl) ((rl)->options.fencing)
@@ -1425,9 +1432,7 @@ static void rl_put_beginning(rl_writer *w, const rl_command *c) {
   rl_put_bulk(w, c->form == RL_FORM_SWAP ? c->args + c->args_size : rl_value_of(c), RL_VALUE_BYTES);
 }
 
-#ifdef REDLOCK_NO_FENCING
-#define rl_put_fenced_set(w, rl, c) ((void)(rl))
-#else
+#ifndef REDLOCK_NO_FENCING
 /* Its second key, the counter, is the resource's name and ":fence". */
 static void rl_put_fenced_set(rl_writer *w, const redlock *rl, const rl_command *c) {
   const char *name = strchr(c->args, '\n') + 1;
@@ -1870,16 +1875,7 @@ static int rl_is_extra_round(const redlock_lock *lock) {
   return RL_HAS_FENCING && lock->extra_rounds;
 }
 
-#ifdef REDLOCK_NO_FENCING
-
-/* Without tokens there is nothing to do, and nothing to know. */
-#define rl_propose_token(rl, c) ((void)0)
-#define rl_asks_clocks(c) 0
-#define rl_fenced_vote(rl, s, c) ((void)(rl), REDLOCK_VOTE_ERROR)
-#define rl_store_token(lock, c) ((void)0)
-#define rl_offset_us(rl, s) 0
-
-#else
+#ifndef REDLOCK_NO_FENCING
 
 /* The clock_offset_us of a clock that shows what ours does: a slower one has less. */
 #define RL_ZERO_OFFSET_US (UINT64_C(1) << 63)
