@@ -1057,6 +1057,7 @@ struct redlock {
 #endif
 #ifdef REDLOCK_NO_POSIX
 #define RL_HAS_SOCKETS 0
+#define rl_is_forked(rl) 0
 #else
 #define RL_HAS_SOCKETS 1
 #endif
@@ -1712,9 +1713,7 @@ static const char rl_error_entropy[] = "our entropy failed";
 static const char rl_error_wait[] = "our waiting failed";
 static const char rl_error_forked[] = "the client is another process's";
 
-#ifdef REDLOCK_NO_POSIX
-#define rl_is_forked(rl) 0
-#else
+#ifndef REDLOCK_NO_POSIX
 static long rl_system_process(void);
 
 /* R17: with the sockets of the system, whether this is not the process that the client belongs to.
