@@ -997,6 +997,7 @@ struct redlock {
 #endif
 #ifdef __has_include /* what old and small systems lack */
 #if !__has_include(<poll.h>)
+#include <sys/poll.h>
 #define RL_SYS_POLL
 #endif
 #if !__has_include(<sys/random.h>) || (defined(__GLIBC__) && __GLIBC__ == 2 && __GLIBC_MINOR__ < 25)
@@ -1007,9 +1008,7 @@ struct redlock {
     (defined(__ANDROID_API__) && __ANDROID_API__ < 28)
 #define RL_DEV_URANDOM
 #endif
-#ifdef RL_SYS_POLL
-#include <sys/poll.h>
-#else
+#ifndef RL_SYS_POLL
 #include <poll.h>
 #endif
 #ifndef RL_DEV_URANDOM
