@@ -1814,8 +1814,7 @@ static int rl_may_follow(uint8_t phase, uint8_t next) {
 #define RL_WAY(to) (1 << RL_PHASE_##to)
   static const uint8_t ways[] = {
     RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED), /* IDLE */
-    RL_WAY(QUEUED) | RL_WAY(VOTING) | RL_WAY(BACKOFF) | RL_WAY(KEPT) | RL_WAY(DECIDED) |
-        RL_WAY(IDLE), /* QUEUED */
+    UINT8_MAX, /* QUEUED: all */
     RL_WAY(BACKOFF), /* VOTING */
     RL_WAY(BACKOFF) | RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* BACKOFF */
     RL_WAY(QUEUED) | RL_WAY(KEPT) | RL_WAY(DECIDED) | RL_WAY(IDLE), /* KEPT */
