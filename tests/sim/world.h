@@ -84,6 +84,7 @@ struct conn {
   int excused;           /* the world broke it: what it left behind is no one's fault */
   int backlogged;        /* the last send was not taken whole */
   ns heard_at;           /* when the client last heard something, or first sent; 0 = it never did */
+  int sent_late;         /* the client stood still since it had read its clock */
   int refused, shifted;  /* its handshake was */
   int denied;            /* a native release was refused, so that the client ends it */
   ns ready_at;           /* when its handshake was answered */
@@ -190,6 +191,7 @@ struct client {
   int happened;
   ns last_draw;              /* of a value: an attempt has begun */
   ns stood;                  /* until when it has not run */
+  ns clock_read;             /* when it last read its clock */
   ns draws[DRAWS];           /* the last of them, in turn ... */
   unsigned drawn;
   uint32_t heard_at[DRAWS];  /* how much it had heard of by then, and ... */
