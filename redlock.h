@@ -3699,8 +3699,7 @@ static int rl_system_close_socket(rl_socket fd) { return closesocket(fd); }
 /* A connection that failed reads like one that is still being made, but for SO_ERROR. */
 static int rl_system_would_block(rl_socket fd) {
   int error = WSAGetLastError(), problem = 0, size = (int)sizeof problem;
-  void *to = &problem;
-  if (error == WSAENOTCONN) (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, (char *)to, &size);
+  if (error == WSAENOTCONN) (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, (char *)&problem, &size);
   return problem == 0 && (error == WSAEWOULDBLOCK || error == WSAENOTCONN);
 }
 
@@ -3734,8 +3733,7 @@ static int64_t rl_system_now_ms(void *ctx) {
 
 static int rl_system_entropy(void *ctx, void *data, size_t size) { /* R3 */
   (void)ctx;
-  return BCryptGenRandom(NULL, (UCHAR *)data, (ULONG)size,
-                         BCRYPT_USE_SYSTEM_PREFERRED_RNG);
+  return BCryptGenRandom(NULL, (UCHAR *)data, (ULONG)size, BCRYPT_USE_SYSTEM_PREFERRED_RNG);
 }
 
 /* R17: on Windows no process is a copy of another. Winsock counts its users per process. */
@@ -4066,8 +4064,7 @@ static void rl_system_set_options(rl_socket fd) {
   size_t i = 0, count = sizeof rl_socket_options / sizeof *rl_socket_options;
   for (; i < count; i++) {
     const int *option = rl_socket_options[i];
-    const void *value = &option[2];
-    (void)setsockopt(fd, option[0], option[1], (const char *)value, sizeof *option);
+    (void)setsockopt(fd, option[0], option[1], (const char *)&option[2], sizeof *option);
   }
 }
 
@@ -4094,8 +4091,7 @@ static intptr_t rl_system_open(void *ctx, int server, const char *host, const ch
   fd = rl_system_socket(a.any.sa_family);
   if (fd < 0) return -1;
   rl_system_set_options((rl_socket)fd);
-  if (connect((rl_socket)fd, &a.any, length) == 0) return fd;
-  if (rl_system_is_connecting()) return fd;
+  if (connect((rl_socket)fd, &a.any, length) == 0 || rl_system_is_connecting()) return fd;
   (void)rl_system_close_socket((rl_socket)fd);
   return -1;
 }
@@ -4117,14 +4113,12 @@ static int rl_system_send(void *ctx, int server, const void *data, size_t size) 
   const int flags = 0;
 #endif
   rl_socket fd = rl_system_fd(ctx, server);
-  return rl_system_result(fd,
-                          send(fd, (const char *)data, (uint16_t)size, flags));
+  return rl_system_result(fd, send(fd, (const char *)data, (uint16_t)size, flags));
 }
 
 static int rl_system_recv(void *ctx, int server, void *data, size_t size) {
   rl_socket fd = rl_system_fd(ctx, server);
-  intptr_t got;
-  got = recv(fd, (char *)data, (uint16_t)size, 0);
+  intptr_t got = recv(fd, (char *)data, (uint16_t)size, 0);
   return got == 0 ? -1 : rl_system_result(fd, got);
 }
 
@@ -4325,7 +4319,7 @@ static redlock_status rl_accept_ttl(redlock *rl, uint32_t ttl_ms, uint32_t margi
 
 /* Begins an operation. The next step or wait encodes it when it can be sent; T1 is taken then. */
 static redlock_status rl_start_operation(redlock *rl, redlock_lock *lock, uint8_t task,
-                               redlock_operation operation) {
+                                         redlock_operation operation) {
   lock->status = REDLOCK_PENDING;
   lock->operation = operation;
   rl_enqueue(rl, lock, task);
@@ -4541,7 +4535,7 @@ REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {
   if (server < 0) return rl->local_error ? rl->local_error : "";
   s = &rl->server[server];
   return RL_HAS_TEXTS && s->handshake_replies && !s->error[0] ? "has not answered the handshake yet"
-                                                       : s->error;
+                                                              : s->error;
 }
 
 REDLOCK_API redlock_status redlock_server_status(const redlock *rl, int server,
