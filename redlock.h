@@ -3809,41 +3809,23 @@ static int64_t rl_system_now_ms(void *ctx) {
   return now_ms * 1000 + (int32_t)t.tv_nsec / 1000000;
 }
 
-/* R3: how many bytes were drawn. Before Linux's pool is ready it fails, rather than block. */
-#if defined(CONFIG_DEV_URANDOM_XORSHIFT128) || defined(CONFIG_DEV_URANDOM_CONGRUENTIAL)
-
-/* NuttX without a generator of the hardware: all boards would draw the same. */
-static ssize_t rl_system_draw(void *data, size_t size) {
-  (void)data, (void)size;
-  return -1;
-}
-
-#elif defined(RL_DEV_URANDOM)
-
-static ssize_t rl_system_draw(void *data, size_t size) {
-  ssize_t got;
-  int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  got = read(fd, data, size);
-  (void)close(fd);
-  return got;
-}
-
-#else
-
-static ssize_t rl_system_draw(void *data, size_t size) {
-#ifdef GRND_NONBLOCK
-  return getrandom(data, size, GRND_NONBLOCK);
-#else
-  return getrandom(data, size, 0);
-#endif
-}
-
-#endif
-
+/* R3. Before Linux's pool is ready it fails, rather than block. So it does on NuttX without a
+   generator of the hardware: all boards would draw the same. */
 static int rl_system_entropy(void *ctx, void *data, size_t size) {
+#if defined(CONFIG_DEV_URANDOM_XORSHIFT128) || defined(CONFIG_DEV_URANDOM_CONGRUENTIAL)
+  ssize_t drawn = -1;
+  (void)data;
+#elif defined(RL_DEV_URANDOM)
+  int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+  ssize_t drawn = fd < 0 ? -1 : read(fd, data, size);
+  if (fd >= 0) (void)close(fd);
+#elif defined(GRND_NONBLOCK)
+  ssize_t drawn = getrandom(data, size, GRND_NONBLOCK);
+#else
+  ssize_t drawn = getrandom(data, size, 0);
+#endif
   (void)ctx;
-  return rl_system_draw(data, size) == (ssize_t)size ? 0 : -1;
+  return drawn == (ssize_t)size ? 0 : -1;
 }
 
 static long rl_system_process(void) { return (long)getpid(); }
