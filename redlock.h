@@ -1056,7 +1056,6 @@ struct redlock {
 #endif
 #ifdef REDLOCK_NO_POSIX
 #define RL_HAS_SOCKETS 0
-#define rl_is_forked(rl) 0
 #else
 #define RL_HAS_SOCKETS 1
 #endif
@@ -1712,13 +1711,13 @@ static const char rl_error_entropy[] = "our entropy failed";
 static const char rl_error_wait[] = "our waiting failed";
 static const char rl_error_forked[] = "the client is another process's";
 
-#ifndef REDLOCK_NO_POSIX
-static long rl_system_process(void);
-
+#if defined(REDLOCK_NO_POSIX) || defined(_WIN32) /* on Windows no process is a copy of another */
+#define rl_is_forked(rl) 0
+#else
 /* R17: with the sockets of the system, whether this is not the process that the client belongs to.
    */
 static int rl_is_forked(const redlock *rl) {
-  return !rl->options.io && rl->owner_pid != rl_system_process();
+  return !rl->options.io && rl->owner_pid != (long)getpid();
 }
 #endif
 
@@ -3736,14 +3735,12 @@ static int rl_system_entropy(void *ctx, void *data, size_t size) { /* R3 */
   return BCryptGenRandom(NULL, (UCHAR *)data, (ULONG)size, BCRYPT_USE_SYSTEM_PREFERRED_RNG);
 }
 
-/* R17: on Windows no process is a copy of another. Winsock counts its users per process. */
+/* Winsock counts its users per process. */
 static long rl_system_start(void) {
   WSADATA about;
   (void)WSAStartup(MAKEWORD(2, 2), &about);
   return 0;
 }
-
-static long rl_system_process(void) { return 0; }
 
 #elif !defined(REDLOCK_NO_POSIX)
 
@@ -3828,9 +3825,7 @@ static int rl_system_entropy(void *ctx, void *data, size_t size) {
   return drawn == (ssize_t)size ? 0 : -1;
 }
 
-static long rl_system_process(void) { return (long)getpid(); }
-
-static long rl_system_start(void) { return rl_system_process(); }
+static long rl_system_start(void) { return (long)getpid(); } /* R17 */
 
 #endif
 
