@@ -2200,8 +2200,8 @@ static void rl_expect_replies(const redlock *rl, rl_server *s, uint32_t replies)
 }
 
 /* Sends; returns how many bytes were accepted. 0 = none now, or the connection is broken: then
-   rl_on_broken_send ends it, when the output is off the stack. If neither a reply nor room was
-   awaited, the wait begins now. */
+   rl_flush ends it, when the output is off the stack. If neither a reply nor room was awaited, the
+   wait begins now. */
 static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t size) {
   const redlock_layer *tls = rl->options.tls; /* hooks in parentheses: lwIP's send is a macro */
   int sent = rl_uses_tls(s) ? (tls->send)(tls->ctx, s->index, data, size)
@@ -2721,13 +2721,6 @@ static void rl_prepare(redlock *rl, rl_server *s) {
   if (s->state == RL_STATE_CONNECTING || s->state == RL_STATE_HANDSHAKE) rl_send_handshake(rl, s);
 }
 
-/* The server may have said why before it closed: reads that, then disconnects. */
-static void rl_on_broken_send(redlock *rl, rl_server *s) {
-  if (s->last_send != RL_SEND_BROKEN) return;
-  rl_receive(rl, s);
-  if (s->state != RL_STATE_CLOSED) rl_disconnect(rl, s, rl_error_lost);
-}
-
 /* Sends what is unsent to all servers. Votes that a stalled server still lacks are filled here:
    only one that is connecting lacks any; the others were given TIMEOUT when they stalled, or when
    the round began. Nothing is received while the output is on the stack: two such buffers at once
@@ -2737,7 +2730,10 @@ static void rl_flush(redlock *rl) {
   for (s = rl->server; s != rl->server_end; s++) rl_prepare(rl, s);
   rl_send_to_all(rl);
   for (s = rl->server; s != rl->server_end; s++) {
-    rl_on_broken_send(rl, s);
+    if (s->last_send == RL_SEND_BROKEN) {
+      rl_receive(rl, s); /* it may have said why before it closed */
+      if (s->state != RL_STATE_CLOSED) rl_disconnect(rl, s, rl_error_lost);
+    }
     if (s->stalled) rl_fill_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
   }
 }
