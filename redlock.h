@@ -3367,15 +3367,10 @@ static rl_mask rl_without_key(redlock *rl, redlock_lock *lock) {
   return (rl_mask)~lock->maybe_set;
 }
 
-/* A round that was decided as it began leaves no command: who waits for silent servers must not use
-   up the ring, where the releases stand that their next connections will carry (R13). It is the
-   last one: no such round lets go of a value. */
-static void rl_take_back(redlock *rl, const rl_command *c) {
-  REDLOCK_ASSERT(c == rl_command_at(rl, rl->ring_tail - 1));
-  if (!c->lock && !c->unsent_to) rl->ring_tail--;
-}
-
-/* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). */
+/* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). A round that
+   was decided as it began leaves no command: who waits for silent servers must not use up the ring,
+   where the releases stand that their next connections will carry (R13). It is the last one: no
+   such round lets go of a value. */
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
   rl_command *c;
   const rl_server *s;
@@ -3394,7 +3389,8 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   lock->maybe_free = 0;
   rl_set_phase_until(rl, lock, RL_PHASE_VOTING, rl_round_due_ms(rl, lock));
   rl_evaluate_round(rl, lock);
-  rl_take_back(rl, c);
+  REDLOCK_ASSERT(c == rl_command_at(rl, rl->ring_tail - 1));
+  if (!c->lock && !c->unsent_to) rl->ring_tail--;
 }
 
 /* Makes room in the ring for the first queued lock; NULL = there is none, or no room. */
