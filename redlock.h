@@ -2316,8 +2316,7 @@ static void rl_fill_output(redlock *rl, const rl_server *s, rl_output *w) {
     size_t before = out.total;
     rl_put_command(&out, rl, c, rl_form_for(c, s));
     c->wire_size = (uint16_t)(out.total - before);
-  } while (out.room && w->end != rl->ring_tail &&
-           rl_must_send(rl, s, rl_command_at(rl, w->end)));
+  } while (out.room && w->end != rl->ring_tail && rl_must_send(rl, s, rl_command_at(rl, w->end)));
   w->size = sizeof w->data - out.room;
 }
 
@@ -2396,8 +2395,7 @@ RL_NOINLINE static int rl_connect(redlock *rl, rl_server *s) {
 /* R14: whether the server is needed: there is a command to send, or it cannot be sent any yet and a
    lock is active. */
 static int rl_needs_connection(const redlock *rl, const rl_server *s) {
-  return s->send_next != rl->ring_tail ||
-         (s->state < RL_STATE_READY && rl_first_active(rl));
+  return s->send_next != rl->ring_tail || (s->state < RL_STATE_READY && rl_first_active(rl));
 }
 
 /* When the server's timer expires; INT64_MAX = never. */
@@ -2908,8 +2906,7 @@ static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
 static void rl_roll_back(redlock *rl, redlock_lock *lock) {
   int room = lock->has_reserved_slot || rl_has_room(rl, lock, RL_TASK_RELEASE);
   rl_free_reserved_slot(rl, lock);
-  if (room && lock->maybe_set)
-    (void)rl_append_command(rl, lock, RL_TASK_RELEASE, lock->maybe_set);
+  if (room && lock->maybe_set) (void)rl_append_command(rl, lock, RL_TASK_RELEASE, lock->maybe_set);
   lock->maybe_set = 0;
 }
 
@@ -3384,8 +3381,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   lock->has_reserved_slot = lock->task != RL_TASK_RELEASE; /* R7 */
   rl->reserved_slots += lock->has_reserved_slot;
   lock->t1_ms = rl->now_ms;
-  for (s = rl->server; s != rl->server_end; s++)
-    lock->votes[s->index] = rl_initial_vote(rl, s, c);
+  for (s = rl->server; s != rl->server_end; s++) lock->votes[s->index] = rl_initial_vote(rl, s, c);
   lock->maybe_free = 0;
   rl_set_phase_until(rl, lock, RL_PHASE_VOTING, rl_round_due_ms(rl, lock));
   rl_evaluate_round(rl, lock);
