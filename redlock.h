@@ -3787,11 +3787,9 @@ static int64_t rl_system_now_ms(void *ctx) {
   const clockid_t clock = CLOCK_MONOTONIC;
 #endif
   struct timespec t;
-  int64_t now_ms;
   (void)ctx;
   if (clock_gettime(clock, &t) != 0) return -1;
-  now_ms = t.tv_sec;
-  return now_ms * 1000 + (int32_t)t.tv_nsec / 1000000;
+  return t.tv_sec * INT64_C(1000) + (int32_t)t.tv_nsec / 1000000;
 }
 
 /* R3. Before Linux's pool is ready it fails, rather than block. So it does on NuttX without a
