@@ -3308,8 +3308,8 @@ static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
     return;
   }
   if (lock->vain < RL_VAIN_MOST) lock->vain++;
-  if (!lock->is.wait.first_woken_ms)
-    lock->is.wait.first_woken_ms = (uint32_t)(rl->now_ms - 1) | 1; /* not 0 */
+  /* made odd, since 0 = not yet */
+  if (!lock->is.wait.first_woken_ms) lock->is.wait.first_woken_ms = (uint32_t)(rl->now_ms - 1) | 1;
 }
 
 /* Begins an attempt to acquire, or an extra round of one: prepares its value and the age behind it
@@ -3841,9 +3841,8 @@ static rl_address rl_normalise_address(const rl_sockaddr *a) {
   memset(&out, 0, sizeof out);
   if (a->any.sa_family == AF_INET6) {
     memcpy(out.ip, &a->v6.sin6_addr, 16);
-    if (out.ip[0] == 0xfe && (out.ip[1] & 0xc0) == 0x80) /* only link-local addresses have a
-                                                            scope */
-      out.scope = (uint32_t)a->v6.sin6_scope_id;
+    /* only link-local addresses have a scope */
+    if (out.ip[0] == 0xfe && (out.ip[1] & 0xc0) == 0x80) out.scope = (uint32_t)a->v6.sin6_scope_id;
     out.port = a->v6.sin6_port;
   } else {
     memcpy(out.ip, rl_v4_mapped, 12);
@@ -4464,8 +4463,8 @@ REDLOCK_API redlock_status redlock_extend(redlock *rl, redlock_lock *lock, uint3
 
 REDLOCK_API redlock_status redlock_release(redlock *rl, redlock_lock *lock) {
   redlock_status status = redlock_start_release(rl, lock);
-  if (status == REDLOCK_EXPIRED && lock->phase != RL_PHASE_IDLE)
-    status = REDLOCK_PENDING; /* then returns its loss */
+  /* its loss has not been returned: then this call does that */
+  if (status == REDLOCK_EXPIRED && lock->phase != RL_PHASE_IDLE) status = REDLOCK_PENDING;
   return rl_until_decided(rl, lock, status);
 }
 
