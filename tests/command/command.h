@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINE = 1024, OUTPUT = 65536, LIMIT_MS = 60000 };
+enum { LINE = 1024, OUTPUT = 65536, LIMIT_MS = 180000 };
 
 static struct servers real;
 static char work[SERVERS_PATH], self[LINE];
