@@ -1776,6 +1776,11 @@ static int64_t rl_validity_ms(const redlock *rl, uint32_t ttl_ms) {
   return (int64_t)ttl_ms - drift - 2 - RL_CLOCK_STEP_MS;
 }
 
+static void rl_init_lists(redlock *rl) {
+  rl_link *list = rl->lists;
+  for (; list != rl->lists + RL_LISTS; list++) list->next = list->prev = list;
+}
+
 /* The first lock of a list, NULL = none. link is a lock's first member. */
 static redlock_lock *rl_list_first(const rl_link *list) {
   return list->next == list ? NULL : (redlock_lock *)(void *)list->next;
@@ -4201,10 +4206,9 @@ static redlock_status rl_init_servers(redlock *rl, const char *list) {
 REDLOCK_API redlock_status redlock_init(redlock *rl, const char *servers,
                                         const redlock_options *options) {
   redlock_status status;
-  rl_link *list;
   if (!rl) return REDLOCK_INVALID;
   memset(rl, 0, sizeof *rl);
-  for (list = rl->lists; list != rl->lists + RL_LISTS; list++) list->next = list->prev = list;
+  rl_init_lists(rl);
   rl->timer_ms = INT64_MAX;
   rl->server_end = rl->server;
   status = rl_init_options(rl, options);

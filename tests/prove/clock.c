@@ -12,7 +12,7 @@ static void read_clock(redlock *rl) {
   rl->server_count = 1;
   rl->quorum = 1;
   rl->server_end = rl->server + 1;
-  empty_lists(rl);
+  rl_init_lists(rl);
   rl->timer_ms = INT64_MAX;
   given(rl_update_now(rl));
   reaches(rl->now_ms > INT64_MAX / 2 - 2);

@@ -66,7 +66,7 @@ static rl_command *encoded(uint8_t kind) {
   rl.server_count = rl.quorum = 1;
   rl.server_end = rl.server + 1;
   rl.ring = &first;
-  empty_lists(&rl);
+  rl_init_lists(&rl);
   return rl_append_command(&rl, &lock, kind, 1);
 }
 

@@ -37,12 +37,6 @@ rl_server nondet_server(void);
 
 static rl_integer any_integer(void) { return (rl_integer)any(u64); }
 
-/* As redlock_init leaves them. */
-static void empty_lists(redlock *rl) {
-  rl_link *list = rl->lists;
-  for (; list != rl->lists + RL_LISTS; list++) list->next = list->prev = list;
-}
-
 /* The plain meaning of what CBMC has no bodies for. */
 size_t strcspn(const char *s, const char *reject) {
   size_t i, j;
