@@ -1,10 +1,17 @@
-# make          lists what most want; make help-all lists the rest
+# make          lists what most want; make help-all lists the rest. It wants GNU make: FreeBSD's and
+#               others' gmake.
 # REDIS_SERVER  the server binary that tests and the demo use; found or installed if not given
+# INSTALL_NOTHING=1  keeps tests and demo from installing a server (a package's build must not)
 # SERVERS       what `make servers` builds: redis/sid redis/experimental valkey/sid; redis/bullseye
+
+ifneq (,) # other makes know no such line, and go on to the next
+.error redlock.h needs GNU make: call gmake
+endif
 
 CC ?= cc
 BUILD := build
 MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef \
             -Wcast-qual -Wstrict-prototypes
@@ -30,10 +37,10 @@ LIBRARY := $(BUILD)/tests/library.o
 SCRIPTS := $(wildcard tests/unit/*.sh tests/redis/*.sh)
 
 # What `make` lists.
-WANTED := demo test redlock redlock-static examples install uninstall bench readme clean
+WANTED := demo test all redlock redlock-static examples install uninstall bench readme clean
 LISTED  = sed -n 's/^\([a-z-]*\):.*\#\# /\1	/p' $(MAKEFILE_LIST) | expand -t 22
 
-.PHONY: help help-all demo test test-programs readme servers clean
+.PHONY: help help-all demo test check test-programs readme servers version clean
 
 help:
 	@for each in $(WANTED); do $(LISTED) | grep "^$$each "; done
@@ -50,6 +57,8 @@ test: ## runs every test, with one total at the end; REDIS_SERVER=/path picks th
 	@REDIS_SERVER="$$(tests/find-redis)" || true; export REDIS_SERVER; \
 	  tests/run-tests $(TESTS) $(SCRIPTS) $(SIM_TESTS) $(FUZZ_TESTS) $(EXPLORE_TESTS)
 
+check: test ## the same, by its usual name in packages
+
 test-programs: $(TESTS)
 
 readme: ## runs what README.md and other pages give to make, as it stands; an hour at most
@@ -58,13 +67,17 @@ readme: ## runs what README.md and other pages give to make, as it stands; an ho
 servers: ## builds other Redis and Valkey servers from Debian's source packages
 	@tests/servers-from-source $(SERVERS)
 
+version: ## prints the version, if header, README and this commit's tag agree on it
+	@tests/version
+
 clean: ## removes what was built
 	rm -rf $(BUILD)
 
 $(BUILD)/demo: examples/demo.c tests/servers.c redlock.h tests/servers.h tests/deployed.h \
                tests/hang.h tests/timing.h
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) \
+	  $(LDLIBS) -o $@
 
 $(LINKED): $(LIBRARY)
 $(LINKED): private LINK := -DTESTS_LINK
@@ -73,7 +86,7 @@ $(REAL): $(BUILD)/tests/servers.o
 $(UNIT) $(REAL): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_FLAGS) $(LINK) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) \
-	  -o $@
+	  $(LDLIBS) -o $@
 
 $(LIBRARY): private OPTIMIZE := -O1
 

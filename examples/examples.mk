@@ -1,26 +1,20 @@
 # examples.mk: the command, the examples, what is installed, and the command's tests.
 
-PREFIX       ?= /usr/local
-BINDIR       ?= $(PREFIX)/bin
-INCLUDEDIR   ?= $(PREFIX)/include
-MANDIR       ?= $(PREFIX)/share/man
+# GNU's small letters, such as prefix=/usr, are heard where make is told them itself.
+told          = $(if $(filter command%,$(origin $1)),$($1))
+PREFIX       ?= $(or $(call told,prefix),/usr/local)
+BINDIR       ?= $(or $(call told,bindir),$(PREFIX)/bin)
+INCLUDEDIR   ?= $(or $(call told,includedir),$(PREFIX)/include)
+MANDIR       ?= $(or $(call told,mandir),$(PREFIX)/share/man)
+DOCDIR       ?= $(or $(call told,docdir),$(PREFIX)/share/doc/redlock)
 PKGCONFIGDIR ?= $(PREFIX)/share/pkgconfig
 BASHDIR      ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR       ?= $(PREFIX)/share/zsh/site-functions
+CMAKEDIR     := $(PREFIX)/share/cmake/redlock# from which the prefix is found
 DESTDIR      ?=
 
-# What is installed: file:mode:where to
-INSTALLED = $(BUILD)/redlock:755:$(BINDIR)/redlock \
-            redlock.h:644:$(INCLUDEDIR)/redlock.h \
-            examples/redlock/redlock.1:644:$(MANDIR)/man1/redlock.1 \
-            $(BUILD)/redlock.3:644:$(MANDIR)/man3/redlock.3 \
-            $(BUILD)/redlock.pc:644:$(PKGCONFIGDIR)/redlock.pc \
-            examples/redlock/redlock.bash:644:$(BASHDIR)/redlock \
-            examples/redlock/_redlock:644:$(ZSHDIR)/_redlock
-
-VERSION    = $(shell sed -n 's/^\#define REDLOCK_VERSION "\(.*\)"/\1/p' redlock.h)
 EXAMPLES  := $(patsubst examples/%.c,$(BUILD)/examples/%,\
-               $(filter-out examples/demo.c examples/bare_metal.c examples/tls.c,\
+               $(filter-out $(addprefix examples/,demo.c bare_metal.c tls.c libredlock.c),\
                  $(wildcard examples/*.c)))
 ifneq ($(shell uname -s),Linux) # it has no epoll, and perhaps no ppoll
 EXAMPLES  := $(filter-out %/many_locks %/wait_for_child,$(EXAMPLES))
@@ -33,25 +27,29 @@ STATIC    := -static -Os -ffunction-sections -fdata-sections -fno-asynchronous-u
 COMMAND_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/command/*.c))
 TESTS += $(COMMAND_TESTS)
 
-.PHONY: redlock redlock-static examples install uninstall always
+.PHONY: all redlock redlock-static examples install uninstall
 
 redlock: $(BUILD)/redlock ## builds the command, which runs another one under a lock; TLS=1
 
 redlock-static: $(BUILD)/redlock-static ## builds it as one static file, with musl-gcc
 
-examples: $(EXAMPLES) $(BUILD)/examples/guard $(BUILD)/examples/tls ## builds the examples in build/examples
+examples: $(EXAMPLES) $(BUILD)/examples/libredlock.so $(BUILD)/examples/guard $(BUILD)/examples/tls ## builds the examples in build/examples
 
-install: redlock $(BUILD)/redlock.3 $(BUILD)/redlock.pc ## installs under DESTDIR and PREFIX
-	@for each in $(INSTALLED); do \
-	  file=$${each%%:*} to=$(DESTDIR)$${each##*:} mode=$${each#*:} && \
-	  echo "$$to" && install -d "$${to%/*}" && install -m $${mode%%:*} "$$file" "$$to" || exit 1; \
-	done
+all: redlock $(BUILD)/redlock.3 ## builds what install installs
+
+# What root builds here is not in the way of the tree's owner.
+install: all ## installs under DESTDIR and PREFIX, or prefix
+	@examples/packaging/install $(BUILD)
+	@[ "$$(id -u)" != 0 ] || chown -hR "$$(ls -ldn . | awk '{ print $$3 ":" $$4 }')" $(BUILD)
 
 uninstall: ## removes what install has put there
-	@for each in $(INSTALLED); do rm -f "$(DESTDIR)$${each##*:}" || exit 1; done
+	@examples/packaging/install $(BUILD) uninstall
+
+$(foreach each,DESTDIR PREFIX BINDIR INCLUDEDIR MANDIR DOCDIR PKGCONFIGDIR BASHDIR ZSHDIR CMAKEDIR,\
+  $(eval install uninstall: export $(each) := $$($(each))))
 
 # With TLS=1 by OpenSSL. The stamp's name says which of the two was built last: that is installed.
-ifneq ($(filter install,$(MAKECMDGOALS)),)
+ifneq ($(filter all install,$(MAKECMDGOALS)),)
 TLS ?= $(patsubst $(BUILD)/redlock-tls-%,%,$(wildcard $(BUILD)/redlock-tls-*))
 endif
 COMMAND_NEEDS  := $(COMMAND) examples/redlock/command.h examples/tls_openssl.h redlock.h
@@ -60,29 +58,38 @@ COMMAND_TLS     = -DREDLOCK_COMMAND_TLS $(or $(OPENSSL),$(error TLS=1 needs Open
 $(BUILD)/redlock: $(COMMAND_NEEDS) $(BUILD)/redlock-tls-$(TLS)
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) \
-	  $(if $(TLS),$(COMMAND_TLS)) -o $@
+	  $(if $(TLS),$(COMMAND_TLS)) $(LDLIBS) -o $@
 
-$(BUILD)/redlock-tls-$(TLS):
-	@mkdir -p $(@D)
-	@rm -f $(BUILD)/redlock-tls-* && touch $@
+# The same of the static one. Debian's libssl-dev has a static OpenSSL for glibc, and none for musl.
+STATIC_OPENSSL = $(or $(shell tests/tls/libraries $(BUILD)/probe-openssl '$(STATIC_CC) -static'),\
+  $(error TLS=1: $(STATIC_CC) finds no static OpenSSL 3; STATIC_CC=cc finds that of libssl-dev))
 
-$(BUILD)/redlock-static: $(COMMAND) examples/redlock/command.h redlock.h
+$(BUILD)/redlock-tls-$(TLS) $(BUILD)/redlock-static-tls-$(TLS): $(BUILD)/%-tls-$(TLS):
 	@mkdir -p $(@D)
+	@rm -f $(BUILD)/$*-tls-* && touch $@
+
+$(BUILD)/redlock-static: $(COMMAND_NEEDS) $(BUILD)/redlock-static-tls-$(TLS)
 	@command -v $(firstword $(STATIC_CC)) >/dev/null || \
 	  { echo '$(STATIC_CC) is not installed: install musl-tools, or set STATIC_CC'; exit 1; }
-	$(STATIC_CC) $(STANDARD) $(WARNINGS) $(STATIC) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
+	$(STATIC_CC) $(STANDARD) $(WARNINGS) $(STATIC) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) \
+	  $(if $(TLS),-DREDLOCK_COMMAND_TLS $(STATIC_OPENSSL)) $(LDLIBS) -o $@
 
 $(BUILD)/examples/unit_test: $(wildcard tests/fake/fake*.h) tests/library.h tests/library.c \
                              tests/store.h tests/fenced.h
 $(EXAMPLES): $(BUILD)/examples/%: examples/%.c redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(LDLIBS) -o $@
+
+$(BUILD)/examples/libredlock.so: examples/libredlock.c redlock.h
+	@mkdir -p $(@D)
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -shared -fPIC -fvisibility=hidden -I. $(CPPFLAGS) $(CFLAGS) \
+	  $(LDFLAGS) $< $(LDLIBS) -o $@
 
 $(BUILD)/examples/guard: examples/guard.cpp examples/guard.hpp redlock.h
 	@mkdir -p $(@D)
 	@if command -v $(CXX) >/dev/null; then set -x; \
 	   $(CXX) -std=c++11 -D_POSIX_C_SOURCE=200809L -O2 -Wall -Wextra -I. $(CPPFLAGS) $(CXXFLAGS) \
-	   $(LDFLAGS) $< -o $@; else echo 'examples/guard: not built, for there is no $(CXX)'; fi
+	   $(LDFLAGS) $< $(LDLIBS) -o $@; else echo 'examples/guard: not built, for there is no $(CXX)'; fi
 
 $(BUILD)/examples/keep_thread $(BUILD)/tests/examples/keep_thread: private STANDARD += -pthread
 
@@ -91,7 +98,7 @@ BOARD := $(BUILD)/tests/portability/board
 $(BOARD): tests/portability/board.c
 	@mkdir -p $(@D)
 	$(CC) -std=c99 -DREDLOCK_NO_POSIX -O2 $(WARNINGS) -I. -Itests/portability/board $(DEPENDS) \
-	  $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
+	  $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(LDLIBS) -o $@
 
 -include $(BOARD).d
 
@@ -108,7 +115,7 @@ LOOP_LIBS  = $$($(PKG_CONFIG) --cflags --libs $(PACKAGE_$*))
 
 $(LOOP_PROGRAMS): $(BUILD)/examples/loops/%: examples/loops/%.c examples/loops/cycles.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(LOOP_FLAGS) $< $(LOOP_LIBS) -o $@
+	$(CC) $(LOOP_FLAGS) $< $(LOOP_LIBS) $(LDLIBS) -o $@
 
 examples: $(LOOP_PROGRAMS)
 
@@ -121,11 +128,11 @@ COUNTED_SOURCE := tests/loops/told.c tests/bench/count.c tests/bench/count.h \
 
 $(BUILD)/tests/loops/blocking: tests/loops/blocking.c $(COUNTED_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $< $(COUNTED_FLAGS) -o $@
+	$(CC) $< $(COUNTED_FLAGS) $(LDLIBS) -o $@
 
 $(BUILD)/tests/loops/libuv: $(BUILD)/tests/loops/%: examples/loops/%.c $(COUNTED_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $< $(COUNTED_FLAGS) $(LOOP_LIBS) -o $@
+	$(CC) $< $(COUNTED_FLAGS) $(LOOP_LIBS) $(LDLIBS) -o $@
 
 # Both manuals have the date of the first.
 MANUAL_DATE = $(shell sed -n '1s/.*"\([0-9-]*\)".*/\1/p' examples/redlock/redlock.1)
@@ -135,21 +142,15 @@ $(BUILD)/redlock.3: redlock.h examples/redlock/manual.awk examples/redlock/redlo
 	@mkdir -p $(@D)
 	awk -v date=$(MANUAL_DATE) -f examples/redlock/manual.awk redlock.h >$@
 
-# Made anew each time: it holds PREFIX.
-$(BUILD)/redlock.pc: always
-	@mkdir -p $(@D)
-	@{ echo 'prefix=$(PREFIX)'; echo 'includedir=$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)'; echo; \
-	   echo 'Name: redlock'; echo 'Description: the Redlock distributed lock in one C header'; \
-	   echo 'Version: $(VERSION)'; echo 'Cflags: -I$${includedir}'; } >$@
-
 # The tests run a command that is built as they are, with sanitizers.
 $(BUILD)/tests/command/redlock: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) -o $@
+	$(CC) $(TEST_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) $(LDLIBS) -o $@
 
 $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o -o $@
+	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o \
+	  $(LDLIBS) -o $@
 
 $(BUILD)/tests/command/demo: | $(BUILD)/demo
 $(BUILD)/tests/command/denied: | $(BUILD)/tests/command/refuse.so

@@ -11,6 +11,7 @@ STORE_LIBS = $$($(PKG_CONFIG) --cflags --libs $(PACKAGE_$*))
 
 $(STORE_PROGRAMS): $(BUILD)/examples/fencing/%: examples/fencing/%.c redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(STORE_LIBS) -o $@
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(STORE_LIBS) \
+	  $(LDLIBS) -o $@
 
 examples: $(STORE_PROGRAMS)

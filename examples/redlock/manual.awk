@@ -108,7 +108,7 @@ function head(text, indent) {
   if (in_option && indent < 10) { in_option = 0; print ".PP" }
   literal(heading ~ /^(HELLO|WHAT TO DO)/)
   if (!is_literal) print roff(text)
-  else if (text ~ /^[/][/]/) broken(spaces(indent - 5) text, indent - 5, "// ", "", 0)
+  else if (text ~ /^\/\//) broken(spaces(indent - 5) text, indent - 5, "// ", "", 0)
   else if (heading ~ /^WHAT TO DO/) broken(spaces(indent - 5) text, indent - 5, "  ", "", 0)
   else code(spaces(indent - 5) text, "")
 }
@@ -148,7 +148,7 @@ function declaration(from, i, line, up_to, shift) {
       joined = ""
       shift = 0
     }
-    if (line ~ /[/][*]/) i = with_comment(line, i)
+    if (line ~ /\/[*]/) i = with_comment(line, i)
     else code(line, line ~ /sizeof/ ? " \\" : "")
   }
   literal(0)
@@ -158,13 +158,13 @@ function declaration(from, i, line, up_to, shift) {
 function with_comment(line, i, before, text) {
   before = substr(line, 1, index(line, "/*") - 1)
   text = substr(line, length(before) + 3)
-  while (text !~ /[*][/] *$/ && i < count) {
+  while (text !~ /[*]\/ *$/ && i < count) {
     line = lines[++i]
     sub(/^ */, "", line)
     text = text " " line
   }
   sub(/^ */, "", text)
-  sub(/ *[*][/] *$/, "", text)
+  sub(/ *[*]\/ *$/, "", text)
   if (match(text, /^[0-9]+( [0-9]+)?; /)) text = "default " substr(text, 1, RLENGTH - 2) ":" substr(text, RLENGTH)
   commented(before, text)
   return i
@@ -174,7 +174,7 @@ function with_comment(line, i, before, text) {
 function synopsis(line, text) {
   print ".SH SYNOPSIS\n.nf\n#define REDLOCK_IMPLEMENTATION /* in one file of the program */"
   print "#include \"redlock.h\"\n"
-  while ((getline line <ARGV[1]) > 0 && line !~ /^[/][*] ---- Private/) {
+  while ((getline line <ARGV[1]) > 0 && line !~ /^\/[*] ---- Private/) {
     if (!sub(/^REDLOCK_API /, "", line) && text == "") continue
     sub(/^ +/, "", line)
     text = text (text == "" ? "" : " ") line

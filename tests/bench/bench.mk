@@ -37,15 +37,18 @@ bench-instructions: $(INSTRUCTIONS) ## counts instructions per lock, with their 
 
 $(BENCH_DIR)/%-big: tests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_FLAGS) $(BENCH_BIG) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) -o $@
+	$(CC) $(BENCH_FLAGS) $(BENCH_BIG) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) \
+	  $(LDLIBS) -o $@
 
 $(BENCH_DIR)/%-huge: tests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_FLAGS) $(BENCH_HUGE) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) -o $@
+	$(CC) $(BENCH_FLAGS) $(BENCH_HUGE) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c %.o,$^) \
+	  $(LDLIBS) -o $@
 
 $(BENCH_DIR)/%: tests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(BENCH_LINK) $(filter %.c %.o,$^) -o $@
+	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(BENCH_LINK) $(filter %.c %.o,$^) \
+	  $(LDLIBS) -o $@
 
 $(BENCH_PROGRAMS): $(BENCH_DIR)/servers.o
 $(BENCH_DIR)/single: $(BENCH_DIR)/count.o

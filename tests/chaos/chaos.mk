@@ -16,6 +16,6 @@ $(CHAOS)/fencing: | $(CHAOS)/wall.so
 $(CHAOS)/fencing: tests/chaos/fencing.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
 	$(CC) $(TEST_FLAGS) -D_DEFAULT_SOURCE $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< \
-	  $(BUILD)/tests/servers.o -o $@
+	  $(BUILD)/tests/servers.o $(LDLIBS) -o $@
 
 -include $(CHAOS)/fencing.d

@@ -12,7 +12,7 @@ $(TRIED_LINKED): private LINK := -DREDLOCK_IMPLEMENTED
 $(TRIED): $(BUILD)/tests/%: %.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_FLAGS) $(LINK) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) \
-	  $(if $(PACKAGE_$(@F)),$$($(PKG_CONFIG) --cflags --libs $(PACKAGE_$(@F)))) -o $@
+	  $(if $(PACKAGE_$(@F)),$$($(PKG_CONFIG) --cflags --libs $(PACKAGE_$(@F)))) $(LDLIBS) -o $@
 
 # assert.h comes before the example's own word for ppoll.
 $(BUILD)/tests/examples/wait_for_child: private STANDARD += -D_GNU_SOURCE=

@@ -34,4 +34,5 @@ explore-count: $(EXPLORERS) ## writes the numbers of states in worlds.txt anew, 
 
 $(EXPLORE)/explore-%: $(EXPLORE_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $(EXPLORE_FLAGS) $(CPPFLAGS) $(CFLAGS) -DRING=$* tests/explore/main.c $(LDFLAGS) -o $@
+	$(CC) $(EXPLORE_FLAGS) $(CPPFLAGS) $(CFLAGS) -DRING=$* tests/explore/main.c $(LDFLAGS) \
+	  $(LDLIBS) -o $@

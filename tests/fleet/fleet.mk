@@ -15,9 +15,10 @@ fleet: $(FLEET)/fleet $(FLEET)/planted ## thousands of clients whose servers res
 
 $(FLEET)/fleet: tests/fleet/fleet.c tests/fleet/network.h tests/store.h tests/check.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) $< $(LDFLAGS) -o $@
+	$(CC) $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) $< $(LDFLAGS) $(LDLIBS) -o $@
 
 $(FLEET)/planted: $(FLEET)/fleet tests/mutants/bugs/connections.txt
 	@mkdir -p $(FLEET)/header
 	@tests/mutants/run plant $(FLEET_PLANT) >$(FLEET)/header/redlock.h
-	$(CC) -I$(FLEET)/header $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) tests/fleet/fleet.c $(LDFLAGS) -o $@
+	$(CC) -I$(FLEET)/header $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) tests/fleet/fleet.c $(LDFLAGS) \
+	  $(LDLIBS) -o $@

@@ -37,20 +37,21 @@ fuzz: ## feeds list and client random input, with clang's libFuzzer; RUNS= SECON
 
 $(addprefix $(FUZZ_BUILD)/,list client): $(FUZZ_BUILD)/%: tests/fuzz/%.c
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
+	$(FUZZ_CC) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(LDLIBS) -o $@
 
 $(FUZZ_BUILD)/client_small: tests/fuzz/client.c
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_SMALL) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< -o $@
+	$(FUZZ_CC) $(FUZZ_SMALL) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(LDLIBS) -o $@
 
 # `make test` replays the corpus, with any compiler.
 $(BUILD)/tests/fuzz/list $(BUILD)/tests/fuzz/client: $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
+	$(CC) $(TEST_FLAGS) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) \
+	  $(LDLIBS) -o $@
 
 $(BUILD)/tests/fuzz/client_small: tests/fuzz/client.c tests/fuzz/driver.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_FLAGS) $(FUZZ_SMALL) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
-	  $(filter %.c,$^) -o $@
+	  $(filter %.c,$^) $(LDLIBS) -o $@
 
 -include $(addsuffix .d,$(FUZZ_TESTS) $(addprefix $(FUZZ_BUILD)/,$(FUZZ)))

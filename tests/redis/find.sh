@@ -111,9 +111,19 @@ nothing_to_install_with_is_told() {
   ! find_redis && grep 'please install redis-server or valkey-server' "$work/said"
 }
 
+# As a package's build must not: nothing is installed, though it could be.
+nothing_is_installed_where_that_is_forbidden() {
+  can_be_apart && make_path && debian || return
+  ! (INSTALL_NOTHING=1 && export INSTALL_NOTHING && find_redis) || return
+  cat "$work/said" "$work/log"
+  [ ! -e "$bin/redis-server" ] && ! grep 'trying to install' "$work/said" &&
+    grep 'please install redis-server or valkey-server' "$work/said"
+}
+
 run programs_find_the_server_in_path programs_find_the_server_in_path
 run a_service_that_is_installed_stays_off a_service_that_is_installed_stays_off
 run other_systems_say_what_they_installed other_systems_say_what_they_installed
 run nothing_to_install_with_is_told nothing_to_install_with_is_told
+run nothing_is_installed_where_that_is_forbidden nothing_is_installed_where_that_is_forbidden
 
 check_end

@@ -62,12 +62,12 @@ $(SIM)/seeds.o: $(SIM_SOURCE)
 	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -DSIM_TEST=85 -c tests/sim/main.c -o $@
 
 $(SIM)/sim: $(SIM)/main.o $(SIM_LIBS)
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(SIM)/seeds $(SIM)/hook_calls: $(SIM)/%: $(SIM)/%.o $(SIM_LIBS)
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(SIM)/conformance: tests/sim/conformance.c tests/servers.c tests/servers.h tests/store.h tests/fenced.h \
                     tests/sim/base.h tests/check.h tests/inside.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) -o $@
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) $(LDLIBS) -o $@

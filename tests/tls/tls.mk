@@ -21,7 +21,7 @@ tls: $(BUILD)/tests/tls/openssl ## takes CYCLES=20000 locks over TLS, 128 at onc
 $(TLS_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
 	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o \
-	  $(OPENSSL) -o $@
+	  $(OPENSSL) $(LDLIBS) -o $@
 
 $(BUILD)/tests/tls/openssl: private STANDARD += -D_DEFAULT_SOURCE # memory that processes share
 
@@ -31,18 +31,18 @@ $(BUILD)/tests/tls/command: | $(BUILD)/tests/command/refuse.so
 $(BUILD)/tests/tls/redlock: $(COMMAND_NEEDS)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) \
-	  $(if $(OPENSSL),$(COMMAND_TLS)) -o $@
+	  $(if $(OPENSSL),$(COMMAND_TLS)) $(LDLIBS) -o $@
 
 $(BUILD)/examples/tls: examples/tls.c examples/tls_openssl.h redlock.h
 	@mkdir -p $(@D)
 	@$(if $(OPENSSL),set -x;$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< \
-	   $(OPENSSL) -o $@,echo 'examples/tls: not built, for OpenSSL 3 is not installed (libssl-dev)')
+	   $(OPENSSL) $(LDLIBS) -o $@,echo 'examples/tls: not built, for OpenSSL 3 is not installed (libssl-dev)')
 
 # The same as the tests run it: what it leaks is found.
 $(BUILD)/tests/examples/tls: examples/tls.c $(LIBRARY)
 	@mkdir -p $(@D)
 	@$(if $(OPENSSL),set -x;$(CC) $(TEST_FLAGS) -DREDLOCK_IMPLEMENTED $(DEPENDS) $(CPPFLAGS) \
-	   $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) $(OPENSSL) -o $@,:)
+	   $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) $(OPENSSL) $(LDLIBS) -o $@,:)
 
 test-programs: $(TLS_TESTS) $(BUILD)/tests/tls/redlock $(BUILD)/tests/examples/tls
 
