@@ -305,6 +305,70 @@ lint() {
   done
 }
 
+# ---- Build systems -------------------------------------------------------------------------------
+
+# A program that says why a wrong list is refused, and what is installed for it to find.
+make_project() {
+  mkdir -p "$work/project"
+  cat >"$work/project/hello.c" <<'C'
+#define REDLOCK_IMPLEMENTATION
+#include <redlock.h>
+int main(void) {
+  redlock rl;
+  return redlock_init(&rl, ",", NULL) != REDLOCK_INVALID;
+}
+C
+  make -s install PREFIX="$work/a root" >"$work/installed"
+}
+
+# cmake_finds LINE... : by these lines of a CMakeLists.txt, and then builds
+cmake_finds() {
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.14)' 'project(hello C)' "$@" \
+    'add_executable(hello hello.c)' 'target_link_libraries(hello redlock::redlock)' \
+    >"$work/project/CMakeLists.txt"
+  rm -rf "$work/built"
+  cmake -S "$work/project" -B "$work/built" -DCMAKE_PREFIX_PATH="$work/a root" >"$work/said" 2>&1 &&
+    cmake --build "$work/built" && "$work/built/hello"
+}
+
+by_cmake() {
+  need cmake
+  make_project || return 1
+  major=$(awk -F'[". ]' '/^#define REDLOCK_VERSION "/ { print $4 }' redlock.h)
+  cmake_finds 'find_package(redlock REQUIRED)' &&
+    cmake_finds "find_package(redlock $major.0 REQUIRED)" &&
+    cmake_finds "add_subdirectory($root/examples/cmake redlock)" &&
+    cmake_finds 'include(FetchContent)' \
+      "FetchContent_Declare(redlock SOURCE_DIR $root SOURCE_SUBDIR examples/cmake)" \
+      'FetchContent_MakeAvailable(redlock)' || { cat "$work/said"; return 1; }
+  ! cmake_finds "find_package(redlock $((major + 1)) REQUIRED)" &&
+    grep -q 'compatible with requested' "$work/said" && echo PASS
+}
+
+# meson_builds MODE [FLAG...]
+meson_builds() {
+  mode=$1
+  shift
+  rm -rf "$work/built"
+  meson setup "$work/built" "$work/project" --wrap-mode="$mode" "$@" &&
+    ninja -C "$work/built" && "$work/built/hello"
+}
+
+# As a dependency that is installed, and as a subproject.
+by_meson() {
+  need meson
+  need ninja
+  need pkg-config
+  make_project || return 1
+  echo "project('hello', 'c')
+executable('hello', 'hello.c', dependencies: dependency('redlock', version: '>=1', fallback: 'redlock'))" \
+    >"$work/project/meson.build"
+  meson_builds nofallback --pkg-config-path "$work/a root/share/pkgconfig" || return 1
+  mkdir -p "$work/project/subprojects/redlock"
+  cp redlock.h examples/meson/meson.build "$work/project/subprojects/redlock/"
+  meson_builds forcefallback && echo PASS
+}
+
 rm -rf "$work"
 mkdir -p "$work"
 "$kind" "$@"
