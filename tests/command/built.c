@@ -157,8 +157,8 @@ TEST(keep_thread_stops_the_work_on_a_loss) {
 }
 
 /* Most servers stand still: it ends while the lock is held, and says so. */
-static void stops_in_time(const char *example, const char *said) {
-  pid_t pid = start("$here/../examples/%s", example);
+static void stops_in_time(const char *line, const char *said) {
+  pid_t pid = start("exec %s", line);
   int i;
   CHECK(is_held("report:2024"));
   for (i = 0; i < 3; i++) server_freeze(&real.at[i]);
@@ -166,11 +166,25 @@ static void stops_in_time(const char *example, const char *said) {
 }
 
 TEST(keepalive_stops_in_time) { /* R20 */
-  stops_in_time("keepalive $REDLOCK_SERVERS", "the lock cannot be kept: stopped after piece");
+  stops_in_time("$here/../examples/keepalive $REDLOCK_SERVERS",
+                "the lock cannot be kept: stopped after piece");
 }
 
 TEST(keep_thread_stops_the_work_in_time) { /* R20 */
-  stops_in_time("keep_thread $REDLOCK_SERVERS 600000", "not done: no quorum");
+  stops_in_time("$here/../examples/keep_thread $REDLOCK_SERVERS 600000", "not done: no quorum");
+}
+
+TEST(python_stops_in_time) { /* R20 */
+  if (shell("command -v python3")) SKIP("no python3");
+  stops_in_time("python3 examples/libredlock.py $here/../../examples/libredlock.so "
+                "$REDLOCK_SERVERS", "the lock cannot be kept: stopped with");
+}
+
+TEST(python_releases_when_it_is_done) {
+  if (shell("command -v python3")) SKIP("no python3");
+  CHECK_PRINTS("", 0, "python3 examples/libredlock.py $here/../../examples/libredlock.so "
+               "$REDLOCK_SERVERS 1");
+  CHECK(is_released("report:2024"));
 }
 
 /* Longer than the ttl, so that only an extension from the other thread can keep it. */
