@@ -305,39 +305,44 @@ def dropped(label, script, smallest_quorum=2, whole=None, **rules):
                    lambda m, s: And(s.granted(b), s.granted(c)), world(), world(smallest_quorum))
 
 
-print('any number of clients, servers, messages, restarts and chains of adoptions')
-induct.prove(Adoption(), 'a value is adopted once, if restarts are empty')
-induct.prove(Adoption(asks_first=True, restarts_empty=False),
-             'restarts may keep keys, if the client asks first')
+def main():
+    print('any number of clients, servers, messages, restarts and chains of adoptions')
+    induct.prove(Adoption(), 'a value is adopted once, if restarts are empty')
+    induct.prove(Adoption(asks_first=True, restarts_empty=False),
+                 'restarts may keep keys, if the client asks first')
 
-print('what the rules leave possible')
-induct.possible('what was restored is adopted', Adoption(), held().restart().notice(g, b).send(
-    H[0]).execute(H[0]).stop().adopt(b, B, Q0, 0, 1).steps, lambda m, s: s.granted(b), world())
+    print('what the rules leave possible')
+    induct.possible('what was restored is adopted', Adoption(), held().restart().notice(g, b).send(
+        H[0]).execute(H[0]).stop().adopt(b, B, Q0, 0, 1).steps, lambda m, s: s.granted(b), world())
 
-print('a rule or an assumption taken away')
-dropped('R5: the quorum is N/2', held().stop().adopt(b, B, Q0, 0).adopt(c, C, Q1, 1), 1,
-        quorums_meet=False)
-# y3: YES, late. Then the value runs out; y4: TAKEN; a new SET; and now y3 is heard
-dropped('R8: replies are processed out of order', held().extend().do('vanish', x=S1).extend().hear()
-        .send(H[0]).hear(3).extend().hear().send(H[1]).execute(H[0]).adopt_twice(H[1]),
-        in_order=False)
-dropped('R12: a SET is executed twice', held().adopt_twice(G[1]), executed_once=False)
-dropped('a SET outlives a restart: a proxy', restored().extend().hear().restart().notice(g, b, c)
-        .send(H[1]).execute(H[1]).adopt_twice(H[0]), dies_with_life=False)
-dropped('R28: a swap does not compare', held().stop().adopt(b, B, Q0, 0, 1).adopt(c, C, Q1, 1, 2),
-        compares=False)
-dropped('R28: the giver goes on', held().adopt(b, B, Q0, 0, 1).restart().notice(g, c).send(H[0])
-        .execute(H[0]).adopt(c, C, Q1, 1, 2), giver_stops=False)
-dropped('R29: another SET while the last may be under way', held().send(H[0]).adopt_twice(H[0]),
-        one_set=False)
-dropped('R29: TAKEN clears maybe_set without answered_by', restored().notice(b, c).extend().hear()
-        .send(H[1]).execute(H[0]).adopt_twice(H[1]), needs_answer=False)
-dropped('R29: answered_by is not cleared by the new SET', held().do('vanish', x=S1).extend().hear()
-        .send(H[0]).extend().hear().send(H[1]).execute(H[0]).adopt_twice(H[1]),
-        clears_answered=False)
-# the value is there, and a SET of it on its way behind it
-keeps = restored(kept=True).notice(b, c).adopt_twice(H[0])
-dropped('a server restarts with its keys', keeps, restarts_empty=False)
-dropped('the same run, where the client would ask first', keeps, restarts_empty=False,
-        whole=Adoption(restarts_empty=False, asks_first=True))
-induct.end()
+    print('a rule or an assumption taken away')
+    dropped('R5: the quorum is N/2', held().stop().adopt(b, B, Q0, 0).adopt(c, C, Q1, 1), 1,
+            quorums_meet=False)
+    # y3: YES, late. Then the value runs out; y4: TAKEN; a new SET; and now y3 is heard
+    dropped('R8: replies are processed out of order', held().extend().do('vanish', x=S1).extend()
+            .hear().send(H[0]).hear(3).extend().hear().send(H[1]).execute(H[0]).adopt_twice(H[1]),
+            in_order=False)
+    dropped('R12: a SET is executed twice', held().adopt_twice(G[1]), executed_once=False)
+    dropped('a SET outlives a restart: a proxy', restored().extend().hear().restart()
+            .notice(g, b, c).send(H[1]).execute(H[1]).adopt_twice(H[0]), dies_with_life=False)
+    dropped('R28: a swap does not compare', held().stop().adopt(b, B, Q0, 0, 1)
+            .adopt(c, C, Q1, 1, 2), compares=False)
+    dropped('R28: the giver goes on', held().adopt(b, B, Q0, 0, 1).restart().notice(g, c).send(H[0])
+            .execute(H[0]).adopt(c, C, Q1, 1, 2), giver_stops=False)
+    dropped('R29: another SET while the last may be under way', held().send(H[0]).adopt_twice(H[0]),
+            one_set=False)
+    dropped('R29: TAKEN clears maybe_set without answered_by', restored().notice(b, c).extend()
+            .hear().send(H[1]).execute(H[0]).adopt_twice(H[1]), needs_answer=False)
+    dropped('R29: answered_by is not cleared by the new SET', held().do('vanish', x=S1).extend()
+            .hear().send(H[0]).extend().hear().send(H[1]).execute(H[0]).adopt_twice(H[1]),
+            clears_answered=False)
+    # the value is there, and a SET of it on its way behind it
+    keeps = restored(kept=True).notice(b, c).adopt_twice(H[0])
+    dropped('a server restarts with its keys', keeps, restarts_empty=False)
+    dropped('the same run, where the client would ask first', keeps, restarts_empty=False,
+            whole=Adoption(restarts_empty=False, asks_first=True))
+    induct.end()
+
+
+if __name__ == '__main__':
+    main()

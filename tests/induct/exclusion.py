@@ -387,77 +387,89 @@ def possible(label, actions, goal, more=()):
     induct.possible(label, Redlock(), induct.timed(actions), goal, world(2, more))
 
 
-print('any number of clients, servers, values, rounds and restarts')
-induct.prove(Redlock(), 'acquire, extend, release, adopt, restore, restart')
-induct.prove(Redlock(excepts_the_giver=False, giver_stops=True),
-             'nobody is excepted, if a giver stops before it is adopted')
-induct.prove(JudgedAtTheAnswer(), 'R24 judged when the answer is counted')
-induct.prove(Redlock(in_time=True), 'R18: a hold is one interval, if extensions are won in time')
+def main():
+    print('any number of clients, servers, values, rounds and restarts')
+    induct.prove(Redlock(), 'acquire, extend, release, adopt, restore, restart')
+    induct.prove(Redlock(excepts_the_giver=False, giver_stops=True),
+                 'nobody is excepted, if a giver stops before it is adopted')
+    induct.prove(JudgedAtTheAnswer(), 'R24 judged when the answer is counted')
+    induct.prove(Redlock(in_time=True),
+                 'R18: a hold is one interval, if extensions are won in time')
 
-print('what the rules leave possible')
-a_holds, c_holds = acquires(A, Q0, S0, S1), acquires(C, Q1, S1, S2)
-possible('a lock runs out, and another has it', a_holds + [on('expire', S1)] + c_holds,
-         lambda m, s: m.holds(s, C))
-possible('a lock is released, and another has it', a_holds + [stops(a), on('release', S1, a=a)] +
-         c_holds, lambda m, s: And(m.holds(s, C), m.left(s, A) > 0))
-possible('a server restarts, is given the value, and later extends it', a_holds + [begins(A2)] +
-         at(A2, S0) + [on('appear', S2, v=value_of(a)), on('restart', S1, **EMPTY),
-                       on('appear', S1, v=value_of(a))] + at(A2, S2) + grant(A2, Q2),
-         lambda m, s: m.holds(s, A2), [Not(of(Q2, S1))])
-possible('a lock is handed over', a_holds + [stops(a), begins(D)] + at(D, S0, S1) + grant(D, Q2),
-         lambda m, s: And(m.holds(s, D), replaced(D) == value_of(a)))
-possible('a giver goes on, and holds it again when the adopter has let go', a_holds + [begins(D)] +
-         at(D, S0, S1) + grant(D, Q0) + [stops(d), on('release', S0, a=d), on('release', S1, a=d),
-                                         on('appear', S0, v=value_of(a)),
-                                         on('appear', S1, v=value_of(a)), begins(A2)] +
-         at(A2, S0, S1) + grant(A2, Q0), lambda m, s: And(m.holds(s, A2), s.adopted(A)))
+    print('what the rules leave possible')
+    a_holds, c_holds = acquires(A, Q0, S0, S1), acquires(C, Q1, S1, S2)
+    possible('a lock runs out, and another has it', a_holds + [on('expire', S1)] + c_holds,
+             lambda m, s: m.holds(s, C))
+    possible('a lock is released, and another has it',
+             a_holds + [stops(a), on('release', S1, a=a)] + c_holds,
+             lambda m, s: And(m.holds(s, C), m.left(s, A) > 0))
+    possible('a server restarts, is given the value, and later extends it', a_holds + [begins(A2)] +
+             at(A2, S0) + [on('appear', S2, v=value_of(a)), on('restart', S1, **EMPTY),
+                           on('appear', S1, v=value_of(a))] + at(A2, S2) + grant(A2, Q2),
+             lambda m, s: m.holds(s, A2), [Not(of(Q2, S1))])
+    possible('a lock is handed over',
+             a_holds + [stops(a), begins(D)] + at(D, S0, S1) + grant(D, Q2),
+             lambda m, s: And(m.holds(s, D), replaced(D) == value_of(a)))
+    possible('a giver goes on, and holds it again when the adopter has let go',
+             a_holds + [begins(D)] +
+             at(D, S0, S1) + grant(D, Q0) + [stops(d), on('release', S0, a=d),
+                                             on('release', S1, a=d),
+                                             on('appear', S0, v=value_of(a)),
+                                             on('appear', S1, v=value_of(a)), begins(A2)] +
+             at(A2, S0, S1) + grant(A2, Q0), lambda m, s: And(m.holds(s, A2), s.adopted(A)))
 
-print('a rule taken away')
-runs_out = a_holds + [on('expire', S1)] + c_holds
-lost = a_holds + [begins(A2), on('expire', S0), on('expire', S1)]
-other_releases = a_holds + [begins(D), stops(d), on('release', S1, a=d)] + c_holds
-restarts = a_holds + [on('restart', S1, **EMPTY)] + c_holds
-dropped('R1: no drift: the validity exceeds what a key lives', runs_out, drift=False)
-dropped("R1: a server's clock is too fast", runs_out, server_rate=2)
-dropped("R1: a client's clock is too slow", runs_out, client_rate=z3.Q(1, 2))
-dropped('R1: the validity counts from the last answer', runs_out, since='answer')
-dropped('R1: the holder does not look at its clock', runs_out, looks_at_its_clock=False)
-dropped('R3: one value for two attempts', other_releases, fresh_values=False)
-dropped('R4: nil counts as YES', a_holds + [begins(C)] + at(C, S2) + [on('nil', S1, r=C)] +
-        grant(C, Q1), nil_is_no=False)
-dropped('R5: the quorum is N/2', acquires(A, Q0, S0) + acquires(C, Q1, S1), 1,
-        [Not(of(Q0, S2)), Not(of(Q1, S2))], quorums_meet=False)
-dropped("R8: an answer to another attempt's SET counts", [begins(C)] + at(C, S1) + [
-    stops(c), on('release', S1, a=c)] + a_holds + [
-        begins(D), on('stale_answer', S1, r=D, earlier=C), on('appear', S2, v=replaced(D))] +
-        at(D, S2) + grant(D, Q1), own_reply=False)
-dropped('a SET without NX', a_holds + c_holds, nx=False)
-dropped('R18: an extension does not compare', lost + acquires(C, Q1, S0, S1) + at(A2, S0, S1) +
-        grant(A2, Q0), extension_compares=False)
-dropped('R18: an extension shortens', a_holds + [begins(A2)] + at(A2, S1) + [on('expire', S1)] +
-        c_holds, never_shortens=False)
-dropped('R18: an extension without a quorum', a_holds + [begins(A2)] + grant(A2, Q0) + [
-    on('expire', S1)] + c_holds, extension_quorum=False)
-dropped('R19: an extension counts "missing" as YES', lost + [
-    on('missing', S0, r=A2), on('missing', S1, r=A2)] + grant(A2, Q0) + c_holds,
-        missing_is_no=False)
-dropped('R21: a release does not compare', other_releases, release_compares=False)
-dropped('R21: held until the release is answered', a_holds + [on('release', S1, a=a)] + c_holds,
-        stops_first=False)
-dropped('R24: no quarantine', restarts, quarantine=None)
-dropped('R24: max_ttl_ms of one client is below the ttl of another', restarts, one_max_ttl=False)
-# won with the vote of a server that had voted for C, who is still at it, before it restarted
-dropped('R24: extensions are not judged', a_holds + [begins(C)] + at(C, S2) + [
-    on('restart', S2, **EMPTY), on('appear', S2, v=value_of(a)), begins(A2)] + at(A2, S1, S2) +
-        grant(A2, Q1) + [on('expire', S0)] + at(C, S0) + grant(C, Q2), quarantine='acquire')
-# a proxy keeps the connection, and S1 restarts behind it after T1
-dropped('R24: judged by a life that has ended', a_holds + [begins(C), on('restart', S1, **EMPTY)] +
-        at(C, S1, S2) + grant(C, Q1), quarantine='earlier life')
-dropped('R28: an adoption does not compare', a_holds + at(A, S2) + [begins(D)] + at(D, S1, S2) +
-        grant(D, Q1), more=[replaced(D) != value_of(a)], swap_compares=False)
-dropped('R28: the giver goes on, and is counted', a_holds + [begins(D)] + at(D, S0, S1) +
-        grant(D, Q1), excepts_the_giver=False)
-dropped("R29: the value is restored over another's", lost + acquires(C, Q1, S0, S1) + [
-    on('appear', S0, v=value_of(a)), on('appear', S1, v=value_of(a))] + at(A2, S0, S1) +
-        grant(A2, Q0), restored_nx=False)
-induct.end()
+    print('a rule taken away')
+    runs_out = a_holds + [on('expire', S1)] + c_holds
+    lost = a_holds + [begins(A2), on('expire', S0), on('expire', S1)]
+    other_releases = a_holds + [begins(D), stops(d), on('release', S1, a=d)] + c_holds
+    restarts = a_holds + [on('restart', S1, **EMPTY)] + c_holds
+    dropped('R1: no drift: the validity exceeds what a key lives', runs_out, drift=False)
+    dropped("R1: a server's clock is too fast", runs_out, server_rate=2)
+    dropped("R1: a client's clock is too slow", runs_out, client_rate=z3.Q(1, 2))
+    dropped('R1: the validity counts from the last answer', runs_out, since='answer')
+    dropped('R1: the holder does not look at its clock', runs_out, looks_at_its_clock=False)
+    dropped('R3: one value for two attempts', other_releases, fresh_values=False)
+    dropped('R4: nil counts as YES', a_holds + [begins(C)] + at(C, S2) + [on('nil', S1, r=C)] +
+            grant(C, Q1), nil_is_no=False)
+    dropped('R5: the quorum is N/2', acquires(A, Q0, S0) + acquires(C, Q1, S1), 1,
+            [Not(of(Q0, S2)), Not(of(Q1, S2))], quorums_meet=False)
+    dropped("R8: an answer to another attempt's SET counts", [begins(C)] + at(C, S1) + [
+        stops(c), on('release', S1, a=c)] + a_holds + [
+            begins(D), on('stale_answer', S1, r=D, earlier=C), on('appear', S2, v=replaced(D))] +
+            at(D, S2) + grant(D, Q1), own_reply=False)
+    dropped('a SET without NX', a_holds + c_holds, nx=False)
+    dropped('R18: an extension does not compare', lost + acquires(C, Q1, S0, S1) + at(A2, S0, S1) +
+            grant(A2, Q0), extension_compares=False)
+    dropped('R18: an extension shortens', a_holds + [begins(A2)] + at(A2, S1) + [on('expire', S1)] +
+            c_holds, never_shortens=False)
+    dropped('R18: an extension without a quorum', a_holds + [begins(A2)] + grant(A2, Q0) + [
+        on('expire', S1)] + c_holds, extension_quorum=False)
+    dropped('R19: an extension counts "missing" as YES', lost + [
+        on('missing', S0, r=A2), on('missing', S1, r=A2)] + grant(A2, Q0) + c_holds,
+            missing_is_no=False)
+    dropped('R21: a release does not compare', other_releases, release_compares=False)
+    dropped('R21: held until the release is answered', a_holds + [on('release', S1, a=a)] + c_holds,
+            stops_first=False)
+    dropped('R24: no quarantine', restarts, quarantine=None)
+    dropped('R24: max_ttl_ms of one client is below the ttl of another', restarts,
+            one_max_ttl=False)
+    # won with the vote of a server that had voted for C, who is still at it, before it restarted
+    dropped('R24: extensions are not judged', a_holds + [begins(C)] + at(C, S2) + [
+        on('restart', S2, **EMPTY), on('appear', S2, v=value_of(a)), begins(A2)] + at(A2, S1, S2) +
+            grant(A2, Q1) + [on('expire', S0)] + at(C, S0) + grant(C, Q2), quarantine='acquire')
+    # a proxy keeps the connection, and S1 restarts behind it after T1
+    dropped('R24: judged by a life that has ended', a_holds + [
+        begins(C), on('restart', S1, **EMPTY)] + at(C, S1, S2) + grant(C, Q1),
+            quarantine='earlier life')
+    dropped('R28: an adoption does not compare', a_holds + at(A, S2) + [begins(D)] + at(D, S1, S2) +
+            grant(D, Q1), more=[replaced(D) != value_of(a)], swap_compares=False)
+    dropped('R28: the giver goes on, and is counted', a_holds + [begins(D)] + at(D, S0, S1) +
+            grant(D, Q1), excepts_the_giver=False)
+    dropped("R29: the value is restored over another's", lost + acquires(C, Q1, S0, S1) + [
+        on('appear', S0, v=value_of(a)), on('appear', S1, v=value_of(a))] + at(A2, S0, S1) +
+            grant(A2, Q0), restored_nx=False)
+    induct.end()
+
+
+if __name__ == '__main__':
+    main()

@@ -250,31 +250,36 @@ def possible(label, event):
                     lambda m, s: And(s.granted(X), s.granted(Y)), world(2, SHARE_S1))
 
 
-print('any number of clients, servers, rounds and restarts')
-f2_holds_at_any_distance()
-induct.prove(Tokens(), 'tokens are unique and in order')
-induct.prove(Tokens(quarantine='uptime'), 'by uptime, with steps forward: W + 2 B <= Q')
+def main():
+    print('any number of clients, servers, rounds and restarts')
+    f2_holds_at_any_distance()
+    induct.prove(Tokens(), 'tokens are unique and in order')
+    induct.prove(Tokens(quarantine='uptime'), 'by uptime, with steps forward: W + 2 B <= Q')
 
-print('what the rules leave possible')
-possible('a counter runs out, and another is granted', 'expire')
-possible('a server restarts, and its vote is counted later', 'restart')
+    print('what the rules leave possible')
+    possible('a counter runs out, and another is granted', 'expire')
+    possible('a server restarts, and its vote is counted later', 'restart')
 
-print('a rule or an assumption taken away')
-dropped('R5: the quorum is N/2', induct.timed(granted(X, Q0, S0) + granted(Y, Q1, S1)), share=(),
-        smallest_quorum=1, quorums_meet=False)
-dropped('R24: no quarantine', between('restart'), quarantine=None)
-dropped('R24: the quarantine is too short for W + B', between('restart'), [Q == 7, B == 4],
-        covers=False)
-dropped('R24: by uptime, and only W + B <= Q', between('restart'), [W + B <= Q],
-        quarantine='uptime', covers=False)
-dropped('R24: timed by a clock 0.5 % fast, though a clock loses A / 2', between('restart'),
-        [Q * 1005 == 8 * 1000, B == 4], covers=False)
-dropped('F2: a clock loses more than A - W', between('expire'), [B == 5], covers=False)
-dropped('F2: a clock loses anything', between('expire'), clocks=False)
-dropped('FLUSHALL, eviction, or a promoted replica', between('flush'), flushes=True)
-dropped('a token may be far ahead of the clock', between('restart'), window=False)
-dropped('counters without the clock', between('expire'), clock=False)
-dropped('the clock without counters', between(), counter=False)
-dropped('a token may equal the counter', between(), strict=False)
-dropped('the counter goes before its life is over', between('expire'), counter_lives=False)
-induct.end()
+    print('a rule or an assumption taken away')
+    dropped('R5: the quorum is N/2', induct.timed(granted(X, Q0, S0) + granted(Y, Q1, S1)),
+            share=(), smallest_quorum=1, quorums_meet=False)
+    dropped('R24: no quarantine', between('restart'), quarantine=None)
+    dropped('R24: the quarantine is too short for W + B', between('restart'), [Q == 7, B == 4],
+            covers=False)
+    dropped('R24: by uptime, and only W + B <= Q', between('restart'), [W + B <= Q],
+            quarantine='uptime', covers=False)
+    dropped('R24: timed by a clock 0.5 % fast, though a clock loses A / 2', between('restart'),
+            [Q * 1005 == 8 * 1000, B == 4], covers=False)
+    dropped('F2: a clock loses more than A - W', between('expire'), [B == 5], covers=False)
+    dropped('F2: a clock loses anything', between('expire'), clocks=False)
+    dropped('FLUSHALL, eviction, or a promoted replica', between('flush'), flushes=True)
+    dropped('a token may be far ahead of the clock', between('restart'), window=False)
+    dropped('counters without the clock', between('expire'), clock=False)
+    dropped('the clock without counters', between(), counter=False)
+    dropped('a token may equal the counter', between(), strict=False)
+    dropped('the counter goes before its life is over', between('expire'), counter_lives=False)
+    induct.end()
+
+
+if __name__ == '__main__':
+    main()
