@@ -25,8 +25,8 @@ typedef struct libredlock {
   char *servers;
 } libredlock;
 
-/* max_ttl_ms 0 = not set; with fencing 1 it must be set. NULL: no memory. With a wrong list or option
-   each acquire is REDLOCK_INVALID (-6); before that, libredlock_error(handle, -1) says why. */
+/* max_ttl_ms 0 = not set; with fencing 1 it must be set. NULL: no memory. With a wrong list or
+   option each acquire is REDLOCK_INVALID (-6): ask libredlock_error(handle, -1) before it. */
 EXPORT libredlock *libredlock_new(const char *servers, uint32_t keep_margin_ms, uint32_t max_ttl_ms,
                                   int fencing) {
   size_t size = strlen(servers) + 1;
