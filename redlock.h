@@ -406,7 +406,8 @@ typedef struct rl_hold {
   int64_t grant_t1_ms;     /* T1 of the grant */
   uint32_t max_hold_ms;    /* 0 = no limit */
   rl_mask answered_by;     /* servers where no SET of it is still to come (R29): they have answered
-                              the last one, or were found to hold the value since */
+                              the last one, or were found to hold the value since. Those that said
+                              YES in the last round are added as the next one begins */
 } rl_hold;
 
 /* One lock. Read status, operation, votes, token and value; `user`, at its end, is yours.
@@ -435,7 +436,8 @@ typedef struct redlock_lock {
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
                                   0 = none. Send it with each write: the resource must check it */
 #endif
-  struct rl_command *command;  /* private, up to value: the current round's, in the ring */
+  struct rl_command *command;  /* private, up to value: its last round's, in the ring; behind the
+                                  round, perhaps another's by now: its own knows it. NULL if IDLE */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
   uint32_t attempts;
@@ -654,7 +656,7 @@ typedef uint64_t rl_integer;
    the rest is encoded each time it is sent. */
 typedef struct rl_command {
   int64_t t1_ms;
-  redlock_lock *lock;   /* the lock whose round this is; NULL = the round has ended */
+  redlock_lock *lock;   /* whose round this is or was; NULL = it has begun another, or has left */
   uint32_t ttl_ms;      /* that an extension asks for */
   uint32_t longest_ttl_ms; /* the lock's: a SET asks for it, and a release need not be sent later */
   uint16_t wire_size;   /* bytes, as it was encoded last */
@@ -663,8 +665,7 @@ typedef struct rl_command {
   rl_mask sets_at;      /* servers for which it is a SET: of an attempt, all; of an extension, those
                            that do not hold the value (R29); of a release, none */
   rl_mask awaited_from; /* servers that were sent it on this connection and have not replied */
-  rl_mask answered_by;  /* notes for its lock until that can take them (R29): servers that have */
-  rl_mask missing_at;   /* answered the SET or hold the value; servers that miss the value */
+  uint8_t is_open;      /* its round has not ended */
   uint8_t kind;         /* RL_TASK_ */
   uint8_t form;         /* RL_FORM_, where nothing else is said: see rl_form_for */
 #ifndef REDLOCK_NO_FENCING
@@ -891,8 +892,9 @@ struct redlock {
    invariants.h checks each of these then:
 
      I1  A lock that is not IDLE is in one list, that of its phase. QUEUED: by `urgent`.
-     I2  VOTING: its command is in the ring, is of its task, and knows the lock. No other command
-         knows one.
+     I2  VOTING: its command is in the ring, is of its task, is open, and knows the lock. No other
+         command is open. What knows a lock is the command of its last round, and the lock has not
+         left the client.
      I3  Each acquire and each extension has a slot reserved for the release behind it, from its
          round's start until it is rolled back or returned; that of a kept lock until the round
          ends. Commands and reserved slots together always have room in the ring.
@@ -1827,6 +1829,13 @@ static int rl_may_follow(uint8_t phase, uint8_t next) {
   return ways[phase] >> next & 1;
 }
 
+/* The lock leaves, or begins another round: the last one's command knows it no more. */
+static void rl_forget_command(redlock_lock *lock) {
+  rl_command *c = lock->command;
+  if (c && c->lock == lock) c->lock = NULL;
+  lock->command = NULL;
+}
+
 /* Changes a lock's phase, and so the list at whose end it stands: nothing else does. It must be in
    a list unless it is IDLE. */
 static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
@@ -1837,7 +1846,10 @@ static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
     lock->link.prev->next = lock->link.next;
   }
   lock->phase = phase;
-  if (phase == RL_PHASE_IDLE) return;
+  if (phase == RL_PHASE_IDLE) {
+    rl_forget_command(lock);
+    return;
+  }
   if (phase == RL_PHASE_QUEUED) list = lock->urgent ? RL_LIST_URGENT : RL_LIST_QUEUED;
   else if (phase != RL_PHASE_DECIDED) list = RL_LIST_ACTIVE;
   lock->link.next = &rl->lists[list];
@@ -1967,17 +1979,6 @@ static int rl_started_since(const redlock *rl, const rl_server *s, int64_t since
   return rl_is_quarantined(s, since_ms + RL_MAX_TTL(rl));
 }
 
-/* The held lock that a command is about, also if its round has ended: by its value; NULL = none in
-   a list of this client. */
-static redlock_lock *rl_find_held(const redlock *rl, const rl_command *c) {
-  const rl_link *list = rl->lists;
-  redlock_lock *lock = c->lock;
-  for (; !lock && list != rl->lists + RL_LISTS; list++)
-    for (lock = rl_list_first(list); lock; lock = rl_list_next(list, lock))
-      if (lock->deadline_ms && memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0) break;
-  return lock && lock->deadline_ms ? lock : NULL;
-}
-
 /* Appends a command for these servers. The caller has made sure that there is room. As long as its
    round is open it is sent; behind that, only if it is a release. */
 static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint8_t kind,
@@ -1994,6 +1995,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   c->args_size = (uint16_t)w.total;
   if (lock->adopts) rl_put(&w, lock->resource + RL_REPLACED_AT, RL_VALUE_BYTES);
   c->lock = NULL;
+  c->is_open = 0;
   c->kind = kind; /* the form of a release is the server's: rl_form_for */
   c->form = lock->tracks || RL_FENCING(rl) ? RL_FORM_TRACKED : RL_FORM_PLAIN;
   if (lock->adopts) c->form = RL_FORM_SWAP;
@@ -2002,7 +2004,7 @@ static rl_command *rl_append_command(redlock *rl, const redlock_lock *lock, uint
   c->ttl_ms = lock->round_ttl_ms;
   c->longest_ttl_ms = lock->longest_ttl_ms;
   c->unsent_to = to;
-  c->awaited_from = c->answered_by = c->missing_at = 0;
+  c->awaited_from = 0;
   c->sets_at = (rl_mask)(kind == RL_TASK_SET ? -1 : 0);
   rl_propose_token(rl, c);
   rl->work_pending = 1;
@@ -2023,7 +2025,7 @@ static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_comman
    SET that waited as long as it did: there it has no age (R7). */
 static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
   if (!(c->unsent_to & s->bit) || rl_is_set_void(rl, s, c)) return 0;
-  return c->lock || s->state == RL_STATE_READY || rl->now_ms < c->t1_ms + c->longest_ttl_ms;
+  return c->is_open || s->state == RL_STATE_READY || rl->now_ms < c->t1_ms + c->longest_ttl_ms;
 }
 
 /* Moves send_next to what this server must get next, or to the tail. */
@@ -2091,8 +2093,9 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash);
 static void rl_fill_votes(redlock *rl, const rl_server *s, redlock_vote vote) {
   uint32_t place;
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
-    redlock_lock *lock = rl_command_at(rl, place)->lock;
-    if (!lock || (vote && lock->votes[s->index])) continue;
+    const rl_command *c = rl_command_at(rl, place);
+    redlock_lock *lock = c->lock;
+    if (!c->is_open || (vote && lock->votes[s->index])) continue;
     if (vote == REDLOCK_VOTE_QUARANTINED && !rl_is_quarantined(s, lock->t1_ms)) continue;
     if (vote) lock->votes[s->index] = vote;
     rl_evaluate_round(rl, lock);
@@ -2182,7 +2185,7 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
     rl_mask awaited = c->awaited_from & s->bit;
     rl_mask_remove(&c->awaited_from, s->bit);
     if (c->kind == RL_TASK_RELEASE) c->unsent_to |= awaited;
-    its = c->lock ? &c->lock->votes[s->index] : NULL;
+    its = c->is_open ? &c->lock->votes[s->index] : NULL;
     if (its && (awaited || (*its == REDLOCK_VOTE_YES && c->kind != RL_TASK_RELEASE)))
       *its = REDLOCK_VOTE_UNREACHABLE;
   }
@@ -2518,7 +2521,7 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int questi
 
 /* Questions are counted from the last one. AUTH alone counts as SELECT, which is answered alike. A
    last reply that comes before all of the handshake has left is none. */
-static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
+RL_NOINLINE static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
   int left = --s->handshake_replies, ahead = !left && s->state < RL_STATE_HANDSHAKE_SENT;
   int question = left ? RL_ASK_INFO - left : RL_MAX_TTL(rl) ? RL_ASK_INFO : RL_ASK_PROOF;
   const char *problem = ahead ? rl_error_protocol : rl_take_handshake_reply(rl, s, question);
@@ -2535,7 +2538,8 @@ static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
 /* R4: the vote in a reply to that command. nil, or up to four bytes of what is found instead:
    TAKEN. OK: YES, to a SET. An integer above 0: YES, to an extension or a release. 0: TAKEN to a
    release, which may be a native one; an ERROR to an extension, since the script never says it. */
-static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c, rl_reply reply) {
+RL_NOINLINE static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_command *c,
+                                           rl_reply reply) {
   int sets = (c->sets_at & s->bit) != 0;
   if (reply == RL_REPLY_NIL || (s->parser.outer_type == '$' && RL_LOW32(s->parser.number) <= 4))
     return REDLOCK_VOTE_TAKEN;
@@ -2567,27 +2571,25 @@ RL_NOINLINE static void rl_note_age(const redlock *rl, redlock_lock *lock, uint3
   if (w->ages[last] > w->holder_age) w->holder_age = w->ages[last];
 }
 
-/* R29: the lock takes what a command has noted. Where an extension was told that the value is
-   missing, the next one sends it again (rl_without_key), but only if no SET of it is still to come.
-   An unanswered SET may still arrive, by an earlier connection; and of two SETs under way, one
-   could put the value back after what the other had put there was adopted (R28). */
-RL_NOINLINE static void rl_take_notes(redlock_lock *lock, rl_command *c) {
-  lock->is.hold.answered_by |= c->answered_by;
-  rl_mask_remove(&lock->maybe_set, c->missing_at & lock->is.hold.answered_by);
-  c->answered_by = c->missing_at = 0;
-}
-
-/* Notes on the command what a reply says of the key; R29 needs that with max_ttl_ms alone. If no
-   list has its lock (it is held, and nothing is pending), its next extension finds the note in the
-   ring, as long as the command is there. */
-RL_NOINLINE static void rl_note_key(redlock *rl, const rl_server *s, rl_command *c,
+/* What a reply says of the key, to a lock that the client still has: its round may have ended. A
+   SET that is refused has set nothing (R7). R29: an extension that finds no value has the next one
+   send it again (rl_without_key), but only if no SET of it is still to come: an unanswered one may
+   arrive by an earlier connection; and of two SETs under way, one could put the value back after
+   what the other had put there was adopted (R28). None is if the server has answered it; or if no
+   connection to it was lost since the grant: then that answer came before this one (R8). */
+RL_NOINLINE static void rl_note_key(const redlock *rl, const rl_server *s, const rl_command *c,
                                     redlock_vote vote) {
-  redlock_lock *lock;
-  if (!RL_MAX_TTL(rl) || c->kind == RL_TASK_RELEASE) return;
-  if ((c->sets_at & s->bit) || vote == REDLOCK_VOTE_YES) c->answered_by |= s->bit;
-  else if (vote == REDLOCK_VOTE_TAKEN) c->missing_at |= s->bit;
-  lock = rl_find_held(rl, c);
-  if (lock) rl_take_notes(lock, c);
+  redlock_lock *lock = c->lock;
+  if (!lock) return;
+  if (c->kind == RL_TASK_EXTEND) {
+    rl_hold *h = &lock->is.hold;
+    if ((c->sets_at & s->bit) || vote == REDLOCK_VOTE_YES) h->answered_by |= s->bit;
+    else if (RL_MAX_TTL(rl) && vote == REDLOCK_VOTE_TAKEN &&
+             ((h->answered_by & s->bit) || s->reconnect_ms < h->grant_t1_ms))
+      rl_mask_remove(&lock->maybe_set, s->bit);
+  } else if (vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote)) {
+    rl_mask_remove(&lock->maybe_set, s->bit);
+  }
 }
 
 /* The reply is neither yes nor no. R5: a 1 to a SET says that its value is there already, by
@@ -2621,7 +2623,6 @@ static void rl_cast_vote(redlock *rl, const rl_server *s, const rl_command *c, r
    round is open, it is a vote, too. */
 static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_reply reply) {
   redlock_vote vote = rl_vote_of(rl, s, c, reply);
-  int says_no = vote == REDLOCK_VOTE_TAKEN || rl_is_token_refused(vote);
   rl_note_key(rl, s, c, vote);
   if (vote == REDLOCK_VOTE_ERROR) {
     rl_on_bad_reply(rl, s, c, reply);
@@ -2632,9 +2633,7 @@ static void rl_on_command_reply(redlock *rl, rl_server *s, rl_command *c, rl_rep
     if (vote == REDLOCK_VOTE_CLOCK && !rl_asks_clocks(c)) rl_set_error(s, "clock is off");
     if (rl_is_quarantined(s, c->t1_ms)) vote = REDLOCK_VOTE_QUARANTINED;
   }
-  if (!c->lock) return;
-  if (c->kind == RL_TASK_SET && says_no) rl_mask_remove(&c->lock->maybe_set, s->bit); /* R7 */
-  rl_cast_vote(rl, s, c, vote);
+  if (c->is_open) rl_cast_vote(rl, s, c, vote);
 }
 
 /* Whether the reply refuses the server's own form of a release: it is new enough, but the user's
@@ -2803,7 +2802,7 @@ static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_comman
 static int rl_retire_oldest(redlock *rl) {
   rl_command *c = rl_command_at(rl, rl->ring_head);
   rl_server *s;
-  if (rl_ring_count(rl) == 0 || c->lock) return 0;
+  if (rl_ring_count(rl) == 0 || c->is_open) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (!rl_pins_oldest(rl, s, c)) continue;
     if (!s->stalled || s->last_send == RL_SEND_WHOLE) return 0;
@@ -2849,8 +2848,8 @@ typedef struct rl_tally {
    release. */
 static void rl_end_round(redlock *rl, redlock_lock *lock) {
   rl_command *c = lock->command;
-  REDLOCK_ASSERT(c->lock == lock);
-  c->lock = NULL;
+  REDLOCK_ASSERT(c->lock == lock && c->is_open);
+  c->is_open = 0;
   if (c->kind != RL_TASK_RELEASE) c->unsent_to = 0;
   rl_set_phase(rl, lock, RL_PHASE_BACKOFF);
 }
@@ -3161,7 +3160,6 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     lock->is.hold.grant_t1_ms = lock->t1_ms;
     lock->is.hold.max_hold_ms = rl->options.max_hold_ms;
     lock->is.hold.answered_by = 0;
-    rl_take_notes(lock, lock->command);
     lock->ever_granted = 1;
     lock->tracks = lock->extra_rounds = 0;
     rl_decide(rl, lock, REDLOCK_OK);
@@ -3356,16 +3354,14 @@ static int rl_begin_extension(redlock *rl, redlock_lock *lock) {
 /* R29: the servers that do not hold a held lock's value: they were not sent it, said that they have
    not got it (rl_note_key), or have restarted (noted here). For them the extension is a plain SET
    NX with the longest ttl; so the others may restart next. */
-static rl_mask rl_without_key(redlock *rl, redlock_lock *lock) {
+static rl_mask rl_without_key(const redlock *rl, redlock_lock *lock) {
   const rl_server *s;
-  uint32_t place;
-  for (place = rl->ring_head; RL_MAX_TTL(rl) && place != rl->ring_tail; place++) {
-    rl_command *c = rl_command_at(rl, place);
-    if (memcmp(rl_value_of(c), lock->value, RL_VALUE_BYTES) == 0) rl_take_notes(lock, c);
-  }
-  for (s = rl->server; s != rl->server_end; s++)
+  for (s = rl->server; s != rl->server_end; s++) {
+    if (RL_HAS_QUARANTINE && lock->votes[s->index] == REDLOCK_VOTE_YES)
+      lock->is.hold.answered_by |= s->bit;
     if (rl_started_since(rl, s, lock->t1_ms)) rl_mask_remove(&lock->maybe_set, s->bit);
-  lock->is.hold.answered_by &= lock->maybe_set;
+  }
+  lock->is.hold.answered_by &= lock->maybe_set; /* what is a SET now is not answered yet */
   return (rl_mask)~lock->maybe_set;
 }
 
@@ -3379,8 +3375,10 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   REDLOCK_ASSERT(lock->phase == RL_PHASE_QUEUED); /* else it was overwritten while it was pending */
   if (lock->task == RL_TASK_SET && !rl_begin_attempt(rl, lock)) return;
   if (lock->task == RL_TASK_EXTEND && !rl_begin_extension(rl, lock)) return;
+  rl_forget_command(lock);
   c = rl_append_command(rl, lock, lock->task, rl_recipients(rl, lock));
   c->lock = lock;
+  c->is_open = 1;
   lock->command = c;
   if (lock->task == RL_TASK_EXTEND) c->sets_at = rl_without_key(rl, lock); /* by the last T1 */
   lock->has_reserved_slot = lock->task != RL_TASK_RELEASE; /* R7 */
@@ -3391,7 +3389,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   rl_set_phase_until(rl, lock, RL_PHASE_VOTING, rl_round_due_ms(rl, lock));
   rl_evaluate_round(rl, lock);
   REDLOCK_ASSERT(c == rl_command_at(rl, rl->ring_tail - 1));
-  if (!c->lock && !c->unsent_to) rl->ring_tail--;
+  if (!c->is_open && !c->unsent_to) rl->ring_tail--;
 }
 
 /* Makes room in the ring for the first queued lock; NULL = there is none, or no room. */

@@ -57,7 +57,8 @@ static uint32_t rl_check_locks(redlock *rl, uint32_t *reserved) {
       *reserved += lock->has_reserved_slot;
       if (lock->phase != RL_PHASE_VOTING) continue;
       rounds++;
-      REDLOCK_ASSERT(lock->command->lock == lock && lock->command->kind == lock->task);
+      REDLOCK_ASSERT(lock->command->lock == lock && lock->command->is_open);
+      REDLOCK_ASSERT(lock->command->kind == lock->task);
       place = (uint32_t)(lock->command - rl->ring) - rl->ring_head;
       REDLOCK_ASSERT((place & (REDLOCK_MAX_COMMANDS - 1)) < rl_ring_count(rl));
     }
@@ -72,9 +73,11 @@ static void rl_check_ring(redlock *rl) {
                  rl_ring_count(rl) + reserved <= REDLOCK_MAX_COMMANDS);
   for (place = rl->ring_head; place != rl->ring_tail; place++) {
     const rl_command *c = rl_command_at(rl, place);
-    rounds -= c->lock != NULL;
+    rounds -= c->is_open;
+    REDLOCK_ASSERT(c->lock || !c->is_open);
+    REDLOCK_ASSERT(!c->lock || (c->lock->command == c && c->lock->phase != RL_PHASE_IDLE));
     REDLOCK_ASSERT(!(c->unsent_to & c->awaited_from));
-    REDLOCK_ASSERT(c->lock || c->kind == RL_TASK_RELEASE || !c->unsent_to);
+    REDLOCK_ASSERT(c->is_open || c->kind == RL_TASK_RELEASE || !c->unsent_to);
   }
   REDLOCK_ASSERT(rounds == 0);
 }

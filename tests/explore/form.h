@@ -133,6 +133,23 @@ static void put_operation(const redlock_lock *k, int64_t now) {
 /* A place in the ring, from the oldest command that lives. */
 static void put_place(uint32_t place, uint32_t head) { put8((int)((place - head) & (RING - 1))); }
 
+/* Of those that may hold its value, servers that have answered its SET; the next extension adds
+   those that said YES in the last round (R29). */
+static int answered_by(const redlock_lock *k) {
+  int e, by = k->is.hold.answered_by;
+  for (e = 0; e < cfg.servers && k->phase != RL_PHASE_VOTING; e++)
+    by |= (k->votes[e] == REDLOCK_VOTE_YES) << e;
+  return by & k->maybe_set;
+}
+
+/* Servers whose connection was not lost since the grant: what it carries comes behind the SET. */
+static int never_lost(int c, const redlock_lock *k) {
+  int e, by = 0;
+  for (e = 0; e < cfg.servers; e++)
+    by |= (W.side[c].rl.server[e].reconnect_ms < k->is.hold.grant_t1_ms) << e;
+  return by & k->maybe_set;
+}
+
 static void put_lock(int c, int l, uint32_t head) {
   const redlock_lock *k = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
@@ -151,7 +168,8 @@ static void put_lock(int c, int l, uint32_t head) {
   put_time(k->deadline_ms ? k->deadline_ms : INT64_MAX, now, 0);
   put16((int)k->longest_ttl_ms);
   if (k->ever_granted && cfg.max_hold) put_time(k->is.hold.grant_t1_ms, now, 2000);
-  if (k->deadline_ms) put8((cfg.max_ttl ? k->is.hold.answered_by : 0) | k->maybe_set << 4);
+  if (k->deadline_ms) put8((cfg.max_ttl ? answered_by(k) : 0) | k->maybe_set << 4);
+  if (k->deadline_ms && cfg.max_ttl) put8(never_lost(c, k));
   put_token(k->token);
   if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, RL_VALUE_BYTES);
   for (i = 0; i < (int)sizeof k->age; i++) put8(k->age[i]);
@@ -168,27 +186,13 @@ static void put_list(int c, const rl_link *list) {
 
 /* ---- The ring and the connections ------------------------------------------------------------ */
 
-/* Notes that an extension of a lock will take yet (R29). */
-static int notes_of(int c, const rl_command *k) {
-  int l;
-  for (l = 0; cfg.max_ttl && l < cfg.locks; l++) {
-    const redlock_lock *lock = &W.side[c].lock[l];
-    if (!lock->deadline_ms && k->lock != lock) continue;
-    if (memcmp(rl_value_of(k), lock->value, RL_VALUE_BYTES)) continue;
-    return k->answered_by | k->missing_at << 4;
-  }
-  return 0;
-}
-
-static int is_of_use(int c, const rl_command *k) {
-  return k->lock || k->unsent_to || k->awaited_from || notes_of(c, k);
-}
+static int is_of_use(const rl_command *k) { return k->is_open || k->unsent_to || k->awaited_from; }
 
 static int is_dead_command(int c, uint32_t place) {
   redlock *rl = &W.side[c].rl;
   const rl_command *k = rl_command_at(rl, place);
   const rl_server *s;
-  if (is_of_use(c, k)) return 0;
+  if (is_of_use(k)) return 0;
   for (s = rl->server; s != rl->server_end; s++)
     if (s->send_next == place && s->sent_bytes) return 0;
   return 1;
@@ -196,10 +200,10 @@ static int is_dead_command(int c, uint32_t place) {
 
 static void put_command(int c, const rl_command *k) {
   const char *value = k->args + 12; /* "$1\r\nr\r\n$23\r\n" */
-  put8(k->kind | k->form << 2 | (k->lock ? 1 + (int)(k->lock - W.side[c].lock) : 0) << 4);
+  put8(k->kind | k->form << 2 | k->is_open << 5);
   put8(k->unsent_to | k->awaited_from << 4);
-  if (cfg.max_ttl) put8(notes_of(c, k));
-  if (!is_of_use(c, k)) return;
+  if (!is_of_use(k)) return;
+  put8(k->lock ? 1 + (int)(k->lock - W.side[c].lock) : 0);
   if (k->kind == RL_TASK_EXTEND) put8(k->sets_at & ((1 << cfg.servers) - 1));
   put_time(k->t1_ms, clock_of(c), 200);
   put16((int)k->ttl_ms);

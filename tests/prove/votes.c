@@ -2,7 +2,7 @@
    state: a reply becomes a vote, a quorum becomes a deadline, and what a client knows of a key
    changes. What would follow a step is left out: proof.sh puts the functions below in the place of
    the header's, which are then called NAME_itself.
-   replaces: rl_evaluate_round rl_find_held rl_set_error rl_clear_error rl_note_age rl_validity_ms
+   replaces: rl_evaluate_round rl_set_error rl_clear_error rl_note_age rl_validity_ms
    replaces: rl_update_now rl_end_round rl_decide rl_finish_extension rl_abandon rl_fail_round
    replaces: rl_on_failed_round rl_round_due_ms rl_store_token rl_disconnect rl_expect_replies */
 #include "inside.h"
@@ -44,6 +44,8 @@ static rl_server *any_server(void) {
   lock.t1_ms = any(i64);
   lock.maybe_set = any(u8);
   lock.is.hold.answered_by = any(u8);
+  lock.is.hold.grant_t1_ms = any(i64);
+  s->reconnect_ms = any(i64);
   given(lock.t1_ms >= 0 && lock.t1_ms < INT64_MAX / 2);
   return s;
 }
@@ -56,13 +58,9 @@ static void any_command(int is_late) {
   given(command.kind != RL_TASK_RELEASE || command.sets_at == 0);
   command.t1_ms = any(i64);
   command.token = any(u64);
-  command.lock = is_late ? NULL : &lock;
+  command.lock = is_late && any(u8) ? NULL : &lock;
+  command.is_open = !is_late;
   given(is_late || command.t1_ms == lock.t1_ms);
-}
-
-static redlock_lock *rl_find_held(const redlock *client, const rl_command *c) {
-  (void)client, (void)c;
-  return lock.deadline_ms ? &lock : NULL;
 }
 
 /* Any that the parser can tell of: OK and 1 are of their types. */
@@ -165,20 +163,24 @@ void a_deadline_needs_a_quorum_in_time(void) { /* R1 R5 R18 R22 */
   reaches(lock.deadline_ms != before && !before);
 }
 
-/* As `process` in tests/induct/adoption.py says it of one value and server. */
+/* As `process` in tests/induct/adoption.py says it of one value and server. Where no connection was
+   lost since the grant, the SET's answer came before this reply, whether it was noted or not. */
 void a_reply_tells_of_the_key(void) { /* R29 */
   rl_server *s = any_server();
   rl_reply reply = any_reply(s);
   rl_mask maybe = lock.maybe_set, answered = lock.is.hold.answered_by;
-  int to_set, yes, missing;
+  int to_set, yes, extends, missing;
   any_command(any(u8) & 1);
   lock.deadline_ms = 1;
-  given(rl.options.max_ttl_ms && command.kind != RL_TASK_RELEASE);
+  given(command.lock && command.kind != RL_TASK_RELEASE);
+  extends = command.kind == RL_TASK_EXTEND;
   to_set = (command.sets_at >> s->index) & 1;
   yes = is_yes(s, reply);
-  missing = !yes && (to_set || (answered & s->bit));
+  missing = !yes && ((to_set && !extends) || (!to_set && (answered & s->bit)) ||
+                     s->reconnect_ms < lock.is.hold.grant_t1_ms);
   rl_on_command_reply(&rl, s, &command, reply);
-  prove(!(lock.is.hold.answered_by & s->bit) == !((answered & s->bit) || to_set || yes));
+  prove(!(lock.is.hold.answered_by & s->bit) ==
+        !((answered & s->bit) || (extends && (to_set || yes))));
   prove((lock.maybe_set & s->bit) == (maybe & s->bit) || missing);
   prove(!(lock.maybe_set & ~maybe));
   prove(((lock.maybe_set ^ maybe) & ~s->bit) == 0);
@@ -192,11 +194,12 @@ void a_value_is_sent_where_it_is_not(void) { /* R29 R12 */
   rl_server *s = any_server();
   rl_mask maybe = lock.maybe_set, answered = lock.is.hold.answered_by, to;
   int restarted = lock.t1_ms + rl.options.max_ttl_ms < s->votes_from_ms;
+  if (lock.votes[s->index] == REDLOCK_VOTE_YES) answered |= s->bit;
   to = rl_without_key(&rl, &lock);
   prove(!(to & lock.maybe_set & s->bit));
   prove(!(to & lock.is.hold.answered_by & s->bit));
   prove((lock.maybe_set & s->bit) == (restarted ? 0 : maybe & s->bit));
-  prove(!(lock.is.hold.answered_by & ~answered));
+  prove(!(lock.is.hold.answered_by & ~answered & s->bit));
   reaches((to & s->bit) && (maybe & s->bit));
 }
 
