@@ -2,7 +2,6 @@
 #include "command.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -51,44 +50,40 @@ void connect_all(void) {
 
 /* ---- The question ---------------------------------------------------------------------------- */
 
-/* Past one whole reply, or NULL when more of it is to come. */
-static const char *past_reply(const char *at, const char *end) {
-  const char *line = strstr(at, "\r\n");
-  long size;
-  if (!line) return NULL;
-  line += 2;
-  if (!strchr("$*>%", *at)) return line;
-  size = strtol(at + 1, NULL, 10);
-  if (*at != '$') {
-    if (*at == '%') size *= 2; /* a key and a value */
-    for (; line && size > 0; size--) line = past_reply(line, end);
-    return line;
-  }
-  if (size < 0) return line;
-  return size + 2 <= end - line ? line + size + 2 : NULL;
+const char *take_line(char to[REDLOCK_MAX_ERROR], const char *at) {
+  size_t size = strcspn(at, "\r\n"), i;
+  for (i = 0; i < size && i + 1 < REDLOCK_MAX_ERROR; i++)
+    to[i] = at[i] >= ' ' && at[i] <= '~' ? at[i] : '?';
+  to[i] = 0;
+  return at + size;
 }
 
 /* What a waiter is told may come between them. */
-static void read_replies(struct answer *a, int replies) {
-  const char *at = a->text, *next;
-  int count = 0;
-  for (; count < replies && (next = past_reply(at, a->text + a->got)) != NULL; at = next)
-    if (*at != '>') a->reply[count++] = at;
-  if (count < replies) return;
-  a->fd = -1;
-  a->took_us = now_us() - a->asked_us;
+static void read_replies(struct answer *a, int server, size_t got, int replies) {
+  for (; got > 0 && a->fd >= 0; got--) {
+    enum end end = end_of(server, a->text[a->got++]);
+    a->is_garbled = end == END_BAD;
+    if (end == END_REPLY) a->count++;
+    if (a->count == replies) a->took_us = now_us() - a->asked_us;
+    if (a->count == replies || a->is_garbled) a->fd = -1;
+    else if (end != END_NONE) a->reply[a->count] = a->text + a->got;
+  }
 }
 
+/* A layer may hold what poll no longer sees. */
 static void receive(struct answer *a, int server, int replies) {
   const redlock_layer *tls = a->layer;
-  char *to = a->text + a->got;
-  size_t room = sizeof a->text - 1 - a->got;
-  ssize_t got = tls ? tls->recv(tls->ctx, server, to, room) : recv(a->fd, to, room, 0);
-  if (got > 0) {
-    a->got += (size_t)got;
-    read_replies(a, replies);
-  } else if (got < 0 ? tls || (errno != EAGAIN && errno != EINTR) : !tls) {
-    a->fd = -1; /* it hung up */
+  while (a->fd >= 0) {
+    char *to = a->text + a->got;
+    size_t room = sizeof a->text - 1 - a->got;
+    ssize_t got = tls ? tls->recv(tls->ctx, server, to, room) : recv(a->fd, to, room, 0);
+    if (got > 0) {
+      read_replies(a, server, (size_t)got, replies);
+      continue;
+    }
+    a->is_garbled = room == 0; /* so long is no answer */
+    if (room && (got < 0 ? !tls && (errno == EAGAIN || errno == EINTR) : tls != NULL)) return;
+    a->fd = -1; /* or it hung up */
   }
 }
 
@@ -125,6 +120,7 @@ void ask_all(const char *request, size_t size, int replies) {
   for (i = 0; i < count; i++) {
     answers[i].fd = -1;
     answers[i].took_us = -1;
+    answers[i].reply[0] = answers[i].text;
   }
   begin_asking(request, size);
   while (open && now_ms() < end) {

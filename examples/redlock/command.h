@@ -46,6 +46,9 @@ void say_unreleased(void); /* that the lock could not be released, and why */
 struct pollfd poll_entry(int fd, short events);
 void wait_for_news(int64_t limit_ms); /* at most so long, -1 = no limit */
 
+enum end { END_NONE, END_REPLY, END_PUSH, END_BAD /* no answer of Redis has such a byte there */ };
+enum end end_of(int server, char byte); /* what ends with this byte of its connection */
+
 /* ---- settings.c: the command line ---- */
 
 extern struct settings {
@@ -126,7 +129,7 @@ int run_command(void);  /* to its end, then releases the lock; returns the exit 
 /* ---- ticket.c ---- */
 
 void take_ticket(const char *text); /* of --extend, --run and --release; NULL = that in the file */
-void remove_ticket_file(void);      /* before the lock's release; only if it holds our ticket */
+void remove_ticket_file(void);      /* only if it holds our ticket */
 redlock_status release_ticket(void);
 int take_step(void);                /* the lock is taken: the rest; returns the exit status */
 
@@ -140,6 +143,8 @@ struct answer {
   size_t got;
   char text[8192];          /* its replies, ending in 0 */
   const char *reply[6];     /* where each begins */
+  int count;                /* so many of them are whole */
+  int is_garbled;           /* what came is no answer of Redis */
   int64_t asked_us, took_us; /* -1 = not all have come */
 };
 
@@ -148,6 +153,10 @@ extern struct answer answers[REDLOCK_MAX_SERVERS];
 const char *key_or_none(void);
 void connect_all(void);     /* nothing is outstanding then */
 void ask_all(const char *request, size_t size, int replies); /* of each that is connected */
+
+/* A line of a server's words. They may be any bytes, and nothing that a terminal obeys or a program
+   stumbles over gets in. Returns where it ends. */
+const char *take_line(char to[REDLOCK_MAX_ERROR], const char *at);
 
 /* ---- lookup.c: names, which nothing waits for once the client is open ---- */
 

@@ -96,13 +96,34 @@ static void say_what_fits(void) {
   forget(said < 0 ? unsaid.size : (size_t)said); /* or no one is listening */
 }
 
-/* A name, a label or a server's words may hold what a terminal obeys, as its two bytes of UTF-8
-   too. */
+/* Whether a terminal obeys it, or is made to show what follows in another place: controls, line and
+   paragraph separators, and what changes the direction of writing. */
+static int is_obeyed(uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+/* How many bytes the character of UTF-8 has that begins there; 0 = it is none, or is obeyed. */
+static int harmless_size(const char *text) {
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  unsigned first = (unsigned char)*text;
+  int i, size = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3
+    : first < 0xF5 ? 4 : 0;
+  uint32_t c = size > 1 ? first & (0x7Fu >> size) : first;
+  for (i = 1; i < size; i++) {
+    unsigned more = (unsigned char)text[i];
+    if ((more & 0xC0) != 0x80) return 0;
+    c = c << 6 | (more & 0x3F);
+  }
+  return size && c >= least[size] && !is_obeyed(c) ? size : 0;
+}
+
+/* A name or a label may hold anything. */
 static void disarm(char *line) {
-  for (; *line; line++) {
-    int is_pair = *line == '\xC2' && (line[1] & '\xE0') == '\x80';
-    if (is_pair) line[1] = '?';
-    if (is_pair || iscntrl((unsigned char)*line)) *line = '?';
+  while (*line) {
+    int size = harmless_size(line);
+    if (!size) *line = '?';
+    line += size ? size : 1;
   }
 }
 

@@ -92,6 +92,13 @@ void wait_for_news(int64_t limit_ms) {
 
 /* ---- The client ------------------------------------------------------------------------------ */
 
+/* By the library's own parser. It goes on where the client has stopped, perhaps within a push. */
+enum end end_of(int server, char byte) {
+  rl_reply reply = rl_parse(&client.server[server].parser, byte);
+  if (reply == RL_PARSE_MORE || reply == RL_PARSE_ERROR_TEXT) return END_NONE;
+  return reply == RL_PARSE_INVALID ? END_BAD : reply == RL_PUSH ? END_PUSH : END_REPLY;
+}
+
 void finish(int status) {
   redlock_close(&client);
   exit(status);

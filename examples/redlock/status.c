@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#define MOST_US (INT64_C(1) << 53) /* no clock shows more */
+#define MOST (INT64_C(1) << 53) /* no clock shows more us, and any reader of JSON takes it */
 
 /* What a server answers, a line each. The first two say why it refuses, or nothing. */
 enum {
@@ -35,6 +35,14 @@ static void complain(struct report *r, const char *error, const char *advice) {
 static void deny(struct report *r, const char *error, const char *advice) {
   complain(r, error, advice);
   r->votes = 0;
+}
+
+/* What a server tells as a number, -1 = that is none. */
+static int64_t number_in(const char *line) {
+  int64_t number = 0;
+  const char *c;
+  for (c = line; *c >= '0' && *c <= '9' && number <= MOST; c++) number = number * 10 + (*c - '0');
+  return *line && !*c && number <= MOST ? number : -1;
 }
 
 /* ---- What the servers are asked -------------------------------------------------------------- */
@@ -91,19 +99,18 @@ static int is_about_no_lock(const char *error) { return !set.resource && is_abou
 /* An error, less the arguments that some servers repeat: they may be long. */
 static void take_error(struct report *r, const char *error) {
   char *line = r->line[REFUSAL], *arguments;
-  (void)snprintf(line, REDLOCK_MAX_ERROR, "%.*s", (int)strcspn(error, "\r\n"), error);
+  (void)take_line(line, error);
   if (strncmp(line, "ERR syntax", 10) == 0 || is_about_no_lock(line)) *line = 0;
   arguments = strstr(line, ", with args");
   if (arguments) *arguments = 0;
 }
 
 static void take_lines(struct report *r, const char *at) {
+  char other[REDLOCK_MAX_ERROR];
   int i;
   for (i = 0; i < LINES; i++) {
-    size_t size = strcspn(at, "\r\n");
-    if (i != REFUSAL || !*r->line[i])
-      (void)snprintf(r->line[i], REDLOCK_MAX_ERROR, "%.*s", (int)size, at);
-    at += size + (at[size] == '\n');
+    at = take_line(i == REFUSAL && *r->line[i] ? other : r->line[i], at);
+    at += *at == '\n';
   }
 }
 
@@ -133,7 +140,9 @@ static void take_replies(struct report *r, const struct answer *a) {
   const char *const *reply = a->reply;
   r->asked_us = a->asked_us;
   r->round_trip_us = a->took_us;
-  if (a->took_us < 0) return;
+  if (a->is_garbled || (a->took_us >= 0 && !strchr("$-", *reply[SCRIPT_REPLY])))
+    complain(r, "it does not answer as Redis does", "check host and port");
+  if (a->took_us < 0 || r->wrong) return;
   take_hello(r, reply[HELLO_REPLY], reply[TRACKING_REPLY]);
   take_native(r, reply[DELEX_REPLY], reply[DELIFEQ_REPLY]);
   if (*reply[SET_REPLY] == '-') take_error(r, reply[SET_REPLY] + 1);
@@ -168,7 +177,7 @@ static void judge(struct report *r, int server) {
   redlock_server_info info;
   (void)redlock_server_status(&client, server, &info);
   r->reached = info.connected || strspn(error, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") > 2;
-  r->votes = r->round_trip_us >= 0;
+  r->votes = r->round_trip_us >= 0 && !r->wrong;
   judge_info(r);
   if (is_about_rights(r->line[REFUSAL])) deny_in_its_words(r);
   if (!r->wrong && !is_about_no_lock(error)) {
@@ -179,26 +188,27 @@ static void judge(struct report *r, int server) {
   if (!r->votes) deny(r, "no answer in time", "is it frozen, overloaded, too far away?");
   if (is_about_rights(r->line[NO_INFO])) add_hint(r, "+info", "tell its version and role");
   else if (*r->line[NO_INFO]) complain(r, r->line[NO_INFO], advice_for(r->line[NO_INFO]));
-  if (strtol(r->line[MEMORY], NULL, 10) > 0 && strcmp(r->line[POLICY], "noeviction") != 0)
+  if (number_in(r->line[MEMORY]) > 0 && strcmp(r->line[POLICY], "noeviction") != 0)
     complain(r, "it may evict locks", "set maxmemory-policy noeviction");
   if (!info.tracking && !strstr(r->hint, "waiters") && strtol(r->line[VERSION], NULL, 10) >= 6)
     complain(r, "waiters are not told when a lock is free", "it lacks HELLO or CLIENT");
 }
 
+static int has_clock(const struct report *r) { return number_in(r->line[CLOCK]) >= 0; }
+
 /* As a lock with a token sees them: against the quorum-th slowest. */
 static void compare_clocks(int count) {
   int64_t base = INT64_MIN, most_us = (int64_t)set.max_ttl_ms * 250;
   struct report *r, *other, *end = reports + count;
-  for (r = reports; r != end; r++)
-    r->ahead_us = (int64_t)strtoll(r->line[CLOCK], NULL, 10) % MOST_US - r->asked_us;
+  for (r = reports; r != end; r++) r->ahead_us = number_in(r->line[CLOCK]) - r->asked_us;
   for (r = reports; r != end; r++) {
     int below = 0;
     for (other = reports; other != end; other++)
-      below += *other->line[CLOCK] && other->ahead_us < r->ahead_us;
-    if (*r->line[CLOCK] && below < quorum() && r->ahead_us > base) base = r->ahead_us;
+      below += has_clock(other) && other->ahead_us < r->ahead_us;
+    if (has_clock(r) && below < quorum() && r->ahead_us > base) base = r->ahead_us;
   }
   for (r = reports; r != end; r++) {
-    if (!*r->line[CLOCK]) continue;
+    if (!has_clock(r)) continue;
     r->ahead_us -= base;
     if (set.fencing && (r->ahead_us > most_us || r->ahead_us < -most_us))
       deny(r, "its clock is far from the others'", "set it, and keep it right by NTP");
@@ -209,7 +219,12 @@ static void compare_clocks(int count) {
 
 enum { NO_TTL = -1 };
 
-static long left_ms(const struct report *r) { return strtol(r->line[LEFT], NULL, 10); }
+/* 0 = it has no such lock, or does not say. */
+static int64_t left_ms(const struct report *r) {
+  int64_t left = number_in(r->line[LEFT]);
+  if (strcmp(r->line[LEFT], "-1") == 0) return NO_TTL;
+  return left < 0 ? 0 : left;
+}
 
 static int lasts_longer(const struct report *r, const struct report *other) {
   if (left_ms(other) == NO_TTL) return 0;
@@ -230,11 +245,12 @@ static const struct report *find_holder(int count, int *most) {
   return holder;
 }
 
-static void format_uptime(long s, char text[24]) {
-  if (s >= 86400) (void)snprintf(text, 24, "%ldd %ldh", s / 86400, s / 3600 % 24);
-  else if (s >= 3600) (void)snprintf(text, 24, "%ldh %ldm", s / 3600, s / 60 % 60);
-  else if (s >= 60) (void)snprintf(text, 24, "%ldm %lds", s / 60, s % 60);
-  else (void)snprintf(text, 24, "%lds", s);
+static void format_uptime(int64_t seconds, char text[24]) {
+  long long s = seconds;
+  if (s >= 86400) (void)snprintf(text, 24, "%lldd %lldh", s / 86400, s / 3600 % 24);
+  else if (s >= 3600) (void)snprintf(text, 24, "%lldh %lldm", s / 3600, s / 60 % 60);
+  else if (s >= 60) (void)snprintf(text, 24, "%lldm %llds", s / 60, s % 60);
+  else (void)snprintf(text, 24, "%llds", s);
 }
 
 /* +0.012s, or in larger units; what is less than a millisecond has no sign */
@@ -245,10 +261,9 @@ static void format_clock(int64_t us, char text[32]) {
   if (most < 60000000)
     (void)snprintf(time, sizeof time, "%ld.%03lds", (long)(most / 1000000),
                    (long)(most % 1000000 / 1000));
-  else format_uptime((long)(most / 1000000), time);
+  else format_uptime(most / 1000000, time);
   (void)snprintf(text, 32, "%s%s", sign, time);
 }
-
 
 static const char *or_else(const char *text, const char *by_default) {
   return *text ? text : by_default;
@@ -256,8 +271,8 @@ static const char *or_else(const char *text, const char *by_default) {
 
 static void print_row(const struct report *r, struct name name, int width) {
   char uptime[24] = "-", trip[32] = "-", clock[32] = "-";
-  if (*r->line[UPTIME]) format_uptime(strtol(r->line[UPTIME], NULL, 10), uptime);
-  if (*r->line[CLOCK]) format_clock(r->ahead_us, clock);
+  if (number_in(r->line[UPTIME]) >= 0) format_uptime(number_in(r->line[UPTIME]), uptime);
+  if (has_clock(r)) format_clock(r->ahead_us, clock);
   if (r->round_trip_us >= 0)
     (void)snprintf(trip, sizeof trip, "%ld.%02ld ms", (long)(r->round_trip_us / 1000),
                    (long)(r->round_trip_us % 1000 / 10));
@@ -277,7 +292,8 @@ static void print_holder(int count) {
     (void)snprintf(left, sizeof left, ", which never ends by itself (it has no ttl): delete it by "
                    "hand if nobody holds it");
   else if (left_ms(holder))
-    (void)snprintf(left, sizeof left, ", for %lds at most", (left_ms(holder) + 999) / 1000);
+    (void)snprintf(left, sizeof left, ", for %llds at most",
+                   (long long)(left_ms(holder) + 999) / 1000);
   print_line("%d of %d servers have lock '%s'%s%s", has, count, set.resource, label, left);
 }
 
@@ -325,6 +341,12 @@ static void print_text(const char *key, const char *text, int size) {
   fputs(size ? "\"," : ",", stdout);
 }
 
+/* "key":number or null */
+static void print_number(const char *key, int64_t number, int is_known) {
+  if (is_known) printf("\"%s\":%lld", key, (long long)number);
+  else printf("\"%s\":null", key);
+}
+
 static const char *yes_or_no(int yes) { return yes ? "true" : "false"; }
 
 /* What stands behind the error or "ok". */
@@ -335,19 +357,21 @@ static const char *advice_in(const struct report *r) {
 
 static void print_json_row(const struct report *r, struct name name) {
   const char *advice = advice_in(r);
-  char trip[32] = "null", clock[32] = "null";
+  char trip[32] = "null";
   if (r->round_trip_us >= 0)
     (void)snprintf(trip, sizeof trip, "%ld.%03ld", (long)(r->round_trip_us / 1000),
                    (long)(r->round_trip_us % 1000));
-  if (*r->line[CLOCK]) (void)snprintf(clock, sizeof clock, "%ld", (long)r->ahead_us);
   putchar('{');
   print_text("server", name.at, name.size);
   print_text("version", r->line[VERSION], (int)strlen(r->line[VERSION]));
   print_text("role", r->line[ROLE], (int)strlen(r->line[ROLE]));
   print_text("error", r->words, r->wrong);
   print_text("advice", advice, (int)strlen(advice));
-  printf("\"reached\":%s,\"votes\":%s,\"uptime_s\":%s,\"round_trip_ms\":%s,\"clock_us\":%s}",
-         yes_or_no(r->reached), yes_or_no(r->votes), or_else(r->line[UPTIME], "null"), trip, clock);
+  printf("\"reached\":%s,\"votes\":%s,", yes_or_no(r->reached), yes_or_no(r->votes));
+  print_number("uptime_s", number_in(r->line[UPTIME]), number_in(r->line[UPTIME]) >= 0);
+  printf(",\"round_trip_ms\":%s,", trip);
+  print_number("clock_us", r->ahead_us, has_clock(r));
+  putchar('}');
 }
 
 static void print_json(int count, int votes) {
@@ -360,8 +384,9 @@ static void print_json(int count, int votes) {
   }
   fputs("],", stdout);
   print_text("label", holder->line[LABEL], (int)strlen(holder->line[LABEL]));
-  printf("\"have_lock\":%d,\"left_ms\":%s,", has, or_else(holder->line[LEFT], "null"));
-  printf("\"can_vote\":%d,\"needed\":%d,\"locks\":%s}\n", votes, quorum(),
+  printf("\"have_lock\":%d,", has);
+  print_number("left_ms", left_ms(holder), left_ms(holder) != 0);
+  printf(",\"can_vote\":%d,\"needed\":%d,\"locks\":%s}\n", votes, quorum(),
          yes_or_no(votes >= quorum()));
 }
 

@@ -86,7 +86,7 @@ static int read_file(char text[TICKET + 1]) {
   return got >= 0;
 }
 
-/* After a loss, or after the release, the next one's may stand there. */
+/* After a loss, or after a release, the next one's may stand there. */
 void remove_ticket_file(void) {
   char text[TICKET + 1];
   if (!set.ticket_file || !read_file(text)) return;
@@ -155,10 +155,10 @@ static void ask_for_release(void) {
   ask_all(request, (size_t)size + VALUE + 2, 1);
 }
 
-static int count_replies(const char *begin) {
+static int count_replies(const char *what) {
   int i, count = 0;
   for (i = 0; i < count_servers(); i++)
-    count += answers[i].took_us >= 0 && strncmp(answers[i].reply[0], begin, strlen(begin)) == 0;
+    count += answers[i].took_us >= 0 && strncmp(answers[i].reply[0], what, strlen(what)) == 0;
   return count;
 }
 
@@ -169,22 +169,21 @@ static void say_refusals(void) {
   for (i = 0; i < count_servers(); i++) {
     const char *reply = answers[i].reply[0];
     if (answers[i].took_us < 0 || *reply != '-') continue;
-    (void)snprintf(error, sizeof error, "%.*s", (int)strcspn(reply + 1, "\r\n"), reply + 1);
+    (void)take_line(error, reply + 1);
     say("%.*s refuses the release: %.*s: %s", name_of(i).size, name_of(i).at, bare_size(error),
         error, advice_for(error));
   }
 }
 
-/* If it fails, whoever has the ticket may try again. */
+/* Until it has succeeded, whoever has the ticket may try again. */
 redlock_status release_ticket(void) {
-  int deleted;
   connect_all();
-  remove_ticket_file();
   ask_for_release();
-  deleted = count_replies(":1");
-  if (deleted >= quorum()) return REDLOCK_OK;
-  if (count_replies(":0") > count_servers() - quorum()) return REDLOCK_TAKEN;
-  if (set.ticket_file) (void)write_file();
+  if (count_replies(":1\r\n") >= quorum()) {
+    remove_ticket_file();
+    return REDLOCK_OK;
+  }
+  if (count_replies(":0\r\n") > count_servers() - quorum()) return REDLOCK_TAKEN;
   say_refusals();
   return REDLOCK_NO_QUORUM;
 }

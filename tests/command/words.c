@@ -151,15 +151,25 @@ TEST(a_missing_interpreter_is_told) {
   CHECK_SAYS("No such file or directory: it is not in PATH", 127, "$redlock job -- nothing-here");
 }
 
-/* A name may hold what a terminal obeys: ESC, a newline, CSI in UTF-8; but also an umlaut. */
+/* A name may hold what a terminal obeys: ESC, a newline, CSI in UTF-8; but also an umlaut. CSI may
+   be one byte, or written too long; and writing may be turned around. */
 TEST(names_are_printed_safely) {
   static const char name[] = "\"$(printf 'j\\033[2J\\nb\\302\\233c\\303\\274')\"";
+  static const char *const more[][2] = {
+    {"j\x9b" "2J", "'j?2J'"}, {"j\xe0\x82\x9b", "'j??\?'"}, {"j\xe2\x80\xae.", "'j???.'"},
+    {"j\xe2\x81\xa7.", "'j???.'"}, {"j\xd8\x9c.", "'j??.'"}, {"j\xf0\x80\x82\x9b", "'j???\?'"},
+    {"j\xc3", "'j?'"}, {"j\xe2\x82", "'j?\?'"}, {"j\xf5\x80\x80\x80", "'j???\?'"},
+    {"j\xc2\xa0\xe2\x82\xac\xf0\x9f\x94\x92", "'j\xc2\xa0\xe2\x82\xac\xf0\x9f\x94\x92'"}
+  };
+  size_t i;
   pid_t holder = start_holder("\"$(printf 'j\\033[2J\\nb\\302\\233c\\303\\274')\"");
   CHECK_SAYS("lock 'j?[2J?b??c\303\274' is taken", 120, "$redlock -n %s -- true", name);
   CHECK(!says("\033"));
   CHECK_SAYS("have lock 'j?[2J?b??c\303\274', labelled", 0, "$redlock --status %s", name);
   CHECK(!says("\033"));
   terminate(holder);
+  for (i = 0; i < sizeof more / sizeof *more; i++)
+    CHECK_SAYS(more[i][1], 0, "$redlock --status '%s'", more[i][0]);
 }
 
 int main(int argc, char **argv) { return command_main(argc, argv, 3); }
