@@ -140,10 +140,12 @@ class Tokens(induct.Model):
         """R24, and what it needs."""
         if self.quarantine != 'uptime':
             return s.t1(r) >= s.started(x) + Q if self.quarantine else True, []
-        ask = self.any('ask', Real)     # its uptime is asked for then; by true time from there
+        # Its uptime is asked for then, before T1 or behind it: a server whose connection comes up
+        # while a round is open is asked first. By true time from there to T1, or back.
+        ask = self.any('ask', Real)
         self.times += [ask, s.started(x)]
         uptime = wall(x, ask) - wall(x, s.started(x))
-        return And(ask <= s.t1(r), uptime + s.t1(r) - ask >= Q), [s.started(x) <= ask, ask <= s.now]
+        return uptime + s.t1(r) - ask >= Q, [s.started(x) <= ask, ask <= s.now]
 
     def accept(self, s):
         r, x = self.any('r', Rnd), self.any('x', Srv)

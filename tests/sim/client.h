@@ -60,6 +60,7 @@ static void lock_is_lost(struct client *c, struct slot *s) {
 
 static void look_at_lock(struct client *c, struct slot *s) {
   int64_t left = remaining_of(c, s), deadline_ms;
+  refine_look(c, s, left);
   if (s->state != S_HELD && s->state != S_KEPT && s->state != S_EXTENDING) {
     if (left && s->state != S_ACQUIRING &&
         !W.cfg.out_of_model) /* a grant may wait to be returned */

@@ -107,6 +107,7 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
   struct reply r = {out, 0};
   struct session session = {.db = W.cfg.db, .authed = 1};
   struct effect e = {0};
+  struct seen seen;
   if (!store_known_script.is_fenced) return 0;
   snprintf(counter, sizeof counter, "%.*s:fence", STORE_NAME, W.name[resource]);
   snprintf(ttl, sizeof ttl, "%lu", (unsigned long)W.cfg.ttl_min_ms);
@@ -119,7 +120,9 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
   s->store.now_ms = server_ms(s);
   s->store.now_us = clock_at(&s->clock, W.now) / US;
   s->store.error = 0;
+  seen = refine_runs((int)(s - W.server), session.db, 10, argv);
   store_run(&s->store, &session, 10, argv, &r, &e);
+  refine_ran((int)(s - W.server), 0, &seen, &e);
   *set = e.kind == EFFECT_SET ? e.key : NULL;
   return e.kind == EFFECT_SET && quarantined_until(s) <= W.now;
 }

@@ -113,6 +113,7 @@ static int io_send(void *ctx, int entry, const void *data, size_t size) {
   if (!n->heard_at) n->heard_at = W.now;
   if (W.now - c->clock_read >= LEAST_SILENCE) n->sent_late = 1;
   pipe_write(n, UP, data, (uint32_t)room);
+  refine_sent(n);
   if (fault(F_RST)) conn_break(n, CHUNK_RST, (int)below(2));
   hook_pause(c);
   return (int)room;

@@ -46,6 +46,8 @@ static const struct option {
     {"--waiters", NULL, &opt.always, WAITER_SEED, "few waiters and strangers; else one of sixteen"},
     {"--shifted", NULL, &opt.always, SHIFTED_SEED, "handshakes shift (R8); else in one of sixteen"},
     {"--wall-clock", NULL, &W.wall_clock, 1, "a planted bug: the clients' clock is stepped"},
+    {"--unrefined", NULL, &W.unrefined, 1, "without refine.h"},
+    {"--alone", NULL, &W.alone, 1, "with the checks of refine.h alone"},
     {"--rolling", NULL, &opt.always, ROLLING_SEED, "rolling restarts; else one of sixteen"}};
 
 enum { OPTIONS = sizeof options / sizeof options[0] };
@@ -172,7 +174,8 @@ static int work(int job, double begin) {
     limit_time();
     if (!run_seed(seed)) {
       opt.shared->over = 1;
-      if (opt.silent) printf("seed %llu: %s\n", seed, W.message);
+      if (opt.silent)
+        printf("seed %llu: %s; %llu grants, %llu events\n", seed, W.message, T->grants, T->events);
       else show_failure(seed);
       return 1;
     }

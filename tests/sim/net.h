@@ -4,8 +4,8 @@
 #ifndef SIM_NET_H
 #define SIM_NET_H
 
-#include "checker.h"
 #include "queue.h"
+#include "refine.h"
 
 static void server_input(struct conn *n);
 static void client_ready(struct client *c, int entry);

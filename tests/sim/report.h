@@ -13,6 +13,9 @@ static const char *const vote_names[VOTES] = {"none",        "yes",   "taken",  
                                               "unreachable", "error", "quarantined",
                                               "low",         "clock"};
 
+static const char *const model_names[MODELS] = {"exclusion", "tokens"};
+static const char *const *const model_steps[MODELS] = {exclusion_steps, tokens_steps};
+
 /* Sums up plain counters. */
 static void totals_add(struct totals *to, const struct totals *from) {
   big *a = (big *)(void *)to;
@@ -50,6 +53,12 @@ static int print_coverage(const struct totals *t) {
     }
   puts("votes:");
   for (i = 0; i < VOTES; i++) never += print_count(vote_names[i], t->vote[i]);
+  puts("steps of the proved models:");
+  for (i = 0; i < MODELS; i++)
+    for (k = 0; model_steps[i][k]; k++) {
+      snprintf(ending, sizeof ending, "%-10s %s", model_names[i], model_steps[i][k]);
+      never += print_count(ending, t->step[i][k]);
+    }
   puts("checks that had something to look at, and what they look at:");
 #define X(name, text) never += print_count(text, t->name);
   OCCASIONS(X)

@@ -82,6 +82,7 @@ static void start_clients(void) {
 static int run_world(void) {
   start_servers();
   start_clients();
+  refine_begins();
   note(N_RUN, (int64_t)(W.seed >> 1), W.cfg.servers, W.cfg.clients);
   schedule(skewed(MS, W.cfg.chaos_every), EV_CHAOS, 0, 0);
   if (W.cfg.fenced) schedule(0, EV_CLOCKS, 0, 0);

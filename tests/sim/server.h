@@ -170,6 +170,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   static char out[STORE_REPLY];
   struct reply r = {out, 0};
   struct effect e = {0};
+  struct seen seen;
   int command = store_command_of(argc, argv);
   s->store.now_ms = server_ms(s);
   s->store.now_us = clock_at(&s->clock, W.now) / US;
@@ -182,7 +183,9 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   }
   if (s->store.error || s->store.replica) s->excuse = s->troubled_at = W.now;
   if (server_lies(s, n, command, argc, argv)) return;
+  seen = refine_runs(n->server, n->session.db, argc, argv);
   store_run(&s->store, &n->session, argc, argv, &r, &e);
+  refine_ran(n->server, 1, &seen, &e);
   note_refusal(n, command, &r);
   n->shifted |= server_shifts(s, n, command, &r);
   excuse_withdrawn(s, n, command, argv, &r);
@@ -311,6 +314,7 @@ static inline void server_restart(int server) {
   server_new_run_id(s);
   for (i = 0; i < s->store.keys; i++) keys += s->store.key[i].used;
   note(N_RESTART, server, s->incarnation, keys);
+  refine_restarted(server);
 }
 
 #endif

@@ -27,8 +27,8 @@ static inline const char *tokens_accept(tokens_rnd r, int x, double ask) {
   if (!(T_started(x) <= ask)) return "(started(x) <= ask)";
   if (!(ask <= T_now)) return "(ask <= now)";
   double new_expiry = (T_wall(x, T_now) + T_A);
-  int new_counted = (T_counted(r, x) || ((ask <= T_t1(r)) && ((((T_wall(x, ask) - T_wall(x,
-      T_started(x))) + T_t1(r)) - ask) >= T_Q)));
+  int new_counted = (T_counted(r, x) || ((((T_wall(x, ask) - T_wall(x, T_started(x))) + T_t1(r)) -
+      ask) >= T_Q));
   T_SET_has(x, 1);
   T_SET_count(x, T_token(r));
   T_SET_expiry(x, new_expiry);
