@@ -281,7 +281,8 @@ typedef struct redlock_fd {
 } redlock_fd;
 
 /* The outside world, for those who bring sockets, a clock or a simulator of their own. Only wait
-   may block, and no hook may call the client. */
+   may block, and no hook may call the client. What a hook takes in and does in one call is bounded,
+   whatever a server sends: until it returns, no lock is extended (R10). */
 typedef struct redlock_io {
   /* Starts connecting to host and port (for unix:, host starts with '/' and port is ""). All
      clients must find the same server there (R5). Returns a number of your choice, or < 0 = failed;
@@ -313,7 +314,10 @@ typedef struct redlock_io {
 
 /* A layer, such as TLS, over the sockets of the rediss:// entries; examples/tls_openssl.h is one.
    It has nothing to do with names, the clock or waiting. All six functions are required; none may
-   block, call the client or raise SIGPIPE. */
+   block, call the client or raise SIGPIPE. What one call takes in (a few kB), does and holds back
+   for later is bounded, also where it is no byte of Redis's and has no end: messages of a
+   handshake, tickets, updates of keys. A library that reads until the socket is empty does not
+   keep that: give it a piece at a time. */
 typedef struct redlock_layer {
   /* Begins on what io->open returned, which is still connecting. host is as in the list, without
      brackets, and valid only during the call. 0 = success. */

@@ -1,4 +1,10 @@
 /* command.c: the command with TLS, on real TLS servers. */
+#if defined(__has_include)
+#if __has_include(<openssl/opensslv.h>)
+#include <openssl/opensslv.h>
+#endif
+#endif
+
 #include "tests/command/command.h"
 
 #include "begin.h"
@@ -82,6 +88,53 @@ TEST(the_command_tells_that_openssl_cannot_be_used) {
   CHECK_SAYS("OpenSSL cannot be used: is the file in OPENSSL_CONF right?", 125,
              REFUSING "tls $redlock --insecure job -- true");
 }
+
+#if defined(OPENSSL_VERSION_MAJOR) && OPENSSL_VERSION_MAJOR >= 3
+
+#include "flood.h"
+
+static struct flood flood;
+
+static void file_of(const char *name, char path[LINE]) {
+  snprintf(path, LINE, "%s/%s", servers_folder(), name);
+}
+
+/* In the place of the first server. */
+static void begin_flood(int kind) {
+  char certificate[LINE], key[LINE];
+  file_of("server.crt", certificate);
+  file_of("server.key", key);
+  flood_start(&flood, kind, 0, certificate, key);
+  use_servers("rediss://localhost:%d,rediss://localhost:%d,rediss://127.0.0.1:%d", flood.port,
+              real.at[1].port, real.at[2].port);
+}
+
+#define TRUSTING "$redlock --cacert $certificates/ca.crt "
+
+TEST(beside_a_flood_the_command_ends_when_it_should) { /* R10 R16 */
+  static const int kinds[] = {FLOOD_HELLO_REQUESTS, FLOOD_UPDATES, FLOOD_PUSHES};
+  size_t i;
+  for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    pid_t holder, waiter;
+    begin_flood(kinds[i]);
+    CHECK_EQ(shell(TRUSTING "-n job -- true"), 0);
+    CHECK_SAYS("2 of 3 servers can vote", 0, TRUSTING "--status");
+    holder = start("exec " TRUSTING "job -- sh -c 'touch $work/runs; exec sleep 1000'");
+    CHECK(await_file("runs"));
+    CHECK_SAYS("is taken", 120, TRUSTING "-n job -- true");
+    CHECK_SAYS("is taken", 120, TRUSTING "-w 1 job -- true");
+    waiter = start_line("exec " TRUSTING "-v job -- true", "waiter");
+    await_words("waiter", "has been waiting");
+    terminate(waiter);
+    CHECK(*flood.connections > 0);
+    terminate(holder);
+    CHECK_EQ(shell(TRUSTING "-w 3 job -- true"), 0);
+    flood_stop(&flood);
+    CHECK_EQ(remove(in_work("runs")), 0);
+  }
+}
+
+#endif
 
 static const char *why;
 

@@ -2,28 +2,41 @@
 # and the example is not built.
 #
 #   CYCLES=N   locks that `make tls` takes; 20 000 by default
+#   FLOOD_S=N  seconds beside each flood of `make floods`; 3 by default
 
-CYCLES ?= 20000
+CYCLES  ?= 20000
+FLOOD_S ?= 3
 
-TLS_TESTS := $(BUILD)/tests/tls/openssl $(BUILD)/tests/tls/command
+TLS_TESTS := $(addprefix $(BUILD)/tests/tls/,openssl bounded command)
 TESTS     += $(TLS_TESTS)
 
 # Looked for once, and only when something is built with it.
 OPENSSL = $(eval OPENSSL := $(shell mkdir -p $(BUILD) && \
             tests/tls/libraries $(BUILD)/probe-openssl '$(CC)'))$(OPENSSL)
 
-.PHONY: tls
+.PHONY: tls floods
 
 tls: $(BUILD)/tests/tls/openssl ## takes CYCLES=20000 locks over TLS, 128 at once, through small sockets
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
 	 CYCLES=$(CYCLES) $(BUILD)/tests/tls/openssl many_cycles_in_small_buffers
+
+floods: $(BUILD)/floods ## prints how long a step takes beside TLS peers without end; FLOOD_S=3 for each
+	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
+	 FLOODS=$(FLOOD_S) $(BUILD)/floods
+
+# Without sanitizers: it measures time and memory.
+$(BUILD)/floods: tests/tls/bounded.c tests/tls/flood.h tests/tls/fake_server.h tests/servers.c \
+                 examples/tls_openssl.h redlock.h
+	@mkdir -p $(@D)
+	$(CC) $(STANDARD) -D_DEFAULT_SOURCE -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
+	  $(filter %.c,$^) $(OPENSSL) $(LDLIBS) -o $@
 
 $(TLS_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
 	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o \
 	  $(OPENSSL) $(LDLIBS) -o $@
 
-$(BUILD)/tests/tls/openssl: private STANDARD += -D_DEFAULT_SOURCE # memory that processes share
+$(TLS_TESTS): private STANDARD += -D_DEFAULT_SOURCE # memory that processes share
 
 $(BUILD)/tests/tls/command: | $(BUILD)/tests/command/refuse.so
 
