@@ -585,9 +585,10 @@ static inline void store_delex(struct store *s, struct session *c, const struct 
   store_native(s, c, words, "ERR Key should be of string type if conditions are specified", r, e);
 }
 
-/* R26 R28: EVAL script 1 resource value ttl beginning, which has read the key. */
+/* R26 R28: EVAL script 1 resource value ttl beginning, which has read the key. Where its own value
+   is there already, that of a server of two names (R5), it extends it. */
 static inline void store_set_tracked(struct store *s, struct session *c, const struct arg *argv,
-                             const struct key *k, struct reply *r, struct effect *e) {
+                                     struct key *k, struct reply *r, struct effect *e) {
   struct arg set[5];
   set[1] = argv[3];
   set[2] = argv[4];
@@ -595,6 +596,8 @@ static inline void store_set_tracked(struct store *s, struct session *c, const s
   set[4] = argv[5];
   store_note(e, EFFECT_SET_REFUSED, argv[3], argv[4]);
   if (k && k->list) reply_error(r, store_error(STORE_ERROR_WRONGTYPE));
+  else if (key_has(k, argv[4]) && script_has(argv[1], "v==w and"))
+    store_extend(s, k, argv[5], script_has(argv[1], "'pttl'"), r, e);
   else if (!store_lets(k, argv) && script_has(argv[1], "(v or w):sub(1,20)==n"))
     reply_age(r, c, k);
   else if (s->error == STORE_ERROR_OOM && script_has(argv[1], "v=not n and c("))
