@@ -118,6 +118,10 @@ int is_path(struct name entry);
 const char *slip_of(struct name entry); /* why a malformed one is; NULL = in no common way */
 int is_secret(const char *text);
 
+/* A server may repeat the password that it was sent: its words, in a place of REDLOCK_MAX_ERROR
+   bytes, end in *** there. */
+void hide_password(int server, char *words);
+
 /* ---- run.c: signals, and COMMAND under the lock ---- */
 
 extern int signal_pipe[2];

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -97,10 +98,11 @@ static void say_what_fits(void) {
 }
 
 /* Whether a terminal obeys it, or is made to show what follows in another place: controls, line and
-   paragraph separators, and what changes the direction of writing. */
+   paragraph separators, and what changes the direction of writing; or nobody sees it, like a byte
+   order mark. */
 static int is_obeyed(uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x200E || c == 0x200F ||
-         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
 }
 
 /* How many bytes the character of UTF-8 has that begins there; 0 = it is none, or is obeyed. */
@@ -215,6 +217,43 @@ struct name name_of(int i) {
   if (is_path(entry)) return entry;
   if (url.size) entry = url;
   return from(entry, host_of(entry));
+}
+
+/* ---- A server's words ------------------------------------------------------------------------ */
+
+/* What the server was sent, percent-encoded if it is from the list. */
+static struct name password_of(int server, int *is_encoded) {
+  struct name entry = entry_of(server), url = url_of(entry), password;
+  int host = host_of(url), colon = find(url, ':');
+  *is_encoded = colon < host;
+  password.at = *is_encoded ? url.at + colon + 1 : set.password ? set.password : "";
+  password.size = *is_encoded ? host - colon - 2 : (int)strlen(password.at);
+  return password;
+}
+
+/* Whether the password stands there: what of it fits, if that is the end of the room. */
+static int is_password_at(const char *at, const char *room_end, struct name password,
+                          int is_encoded) {
+  while (password.size > 0 && at < room_end) {
+    int coded = is_encoded && *password.at == '%' && password.size > 2;
+    char digits[3] = "", c = *password.at;
+    if (coded) {
+      memcpy(digits, password.at + 1, 2);
+      c = (char)strtol(digits, NULL, 16);
+    }
+    if (*at++ != (c >= ' ' && c <= '~' ? c : '?')) return 0;
+    password = from(password, coded ? 3 : 1);
+  }
+  return 1;
+}
+
+void hide_password(int server, char *words) {
+  int is_encoded;
+  struct name password = password_of(server, &is_encoded);
+  const char *room_end = words + REDLOCK_MAX_ERROR - 1;
+  if (password.size <= 0) return;
+  while (*words && !is_password_at(words, room_end, password, is_encoded)) words++;
+  if (*words) (void)snprintf(words, (size_t)(room_end - words) + 1, "***");
 }
 
 /* ---- What is wrong, and what to do about it -------------------------------------------------- */
@@ -507,6 +546,7 @@ static int is_out_of_descriptors(void) {
 
 int explain(int server, char text[EXPLANATION]) {
   const char *error = redlock_server_error(&client, server), *words;
+  char shown[REDLOCK_MAX_ERROR];
   redlock_vote vote = lock.votes[server];
   redlock_server_info info;
   int size, has_advice;
@@ -525,6 +565,9 @@ int explain(int server, char text[EXPLANATION]) {
     else if ((size = name_words(server, text)) > 0) return size;
     else if ((size = unreachable_words(server, text)) > 0) return size;
   }
+  (void)snprintf(shown, sizeof shown, "%s", error);
+  hide_password(server, shown);
+  error = shown;
   words = in_words(error);
   has_advice = words != error || strstr(error, " addresses: ");
   size = has_advice ? (int)strcspn(words, ":") : bare_size(error);

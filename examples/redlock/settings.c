@@ -122,18 +122,45 @@ static int exit_code(const char *text) {
 
 /* ---- The password ---------------------------------------------------------------------------- */
 
-enum { PASSWORD = 512, AGAIN_MS = 1000 /* between two looks at the file */ };
+enum {
+  PASSWORD = 512,
+  AGAIN_MS = 1000, /* between two looks at the file */
+  WRITER_MS = 1000,     /* so long at least, who writes to a named pipe may take to open it; */
+  WRITER_LOOK_MS = 1000 /* poll's timeout stands still while the machine is suspended */
+};
 
 static char password[PASSWORD], own_path[1024];
-static const char *password_path; /* where it came from; NULL = from no file */
+static const char *password_path; /* where it comes from; NULL = from no file */
+
+/* What editors put in front of a text, and nobody sees. */
+static int begins_with_mark(const char *text) {
+  return strncmp(text, "\xEF\xBB\xBF", 3) == 0 || strncmp(text, "\xFF\xFE", 2) == 0 ||
+         strncmp(text, "\xFE\xFF", 2) == 0;
+}
+
+/* Until its end, or its room is full. A pipe may have nothing yet; -1 = not readable. */
+static ssize_t read_file(int fd, char to[PASSWORD]) {
+  ssize_t got, size = 0;
+  while ((got = read(fd, to + size, PASSWORD - 1 - (size_t)size)) != 0) {
+    struct pollfd in = poll_entry(fd, POLLIN);
+    if (got > 0) size += got;
+    else if (errno != EAGAIN && errno != EINTR) return -1;
+    else (void)poll(&in, 1, -1);
+  }
+  return size;
+}
 
 /* The file's first line. NULL = well, else what is wrong, of the file. */
 static const char *load_password(int fd, char to[PASSWORD]) {
-  ssize_t got, size = 0;
-  while ((got = read(fd, to + size, PASSWORD - 1 - (size_t)size)) > 0) size += got;
+  ssize_t size = read_file(fd, to);
   (void)close(fd);
-  if (got < 0) return "cannot read the password file '%s': it must be a file";
+  if (size < 0) return "cannot read the password file '%s': it must be a file";
   to[size] = 0;
+  if (begins_with_mark(to))
+    return "the password file '%s' begins with a byte order mark, which nobody sees and servers "
+           "take for a part of the password: save it as UTF-8 without one";
+  if (strlen(to) < (size_t)size && !to[strcspn(to, "\r\n")])
+    return "there is a zero byte in the password file '%s': save it as plain text";
   if (size == PASSWORD - 1) return "the password in '%s' is too long: 510 bytes are the most";
   to[strcspn(to, "\r\n")] = 0;
   return *to ? NULL : "the password file '%s' is empty: write the password in its first line";
@@ -146,11 +173,29 @@ static void read_password(int fd, const char *path) {
   set.password = password;
 }
 
+/* A named pipe is waited for as long as the lock: until somebody opens it for writing, whoever
+   reads it finds its end. */
+static int64_t writer_limit_ms(void) {
+  int is_short = set.status || set.step > TAKE || set.wait_ms < WRITER_MS;
+  if (is_short) return now_ms() + WRITER_MS;
+  return set.wait_ms == REDLOCK_FOREVER ? INT64_MAX : now_ms() + set.wait_ms;
+}
+
+static void await_writer(int fd, const char *path) {
+  struct pollfd in = poll_entry(fd, POLLIN);
+  int64_t limit_ms = writer_limit_ms();
+  struct stat file;
+  if (lstat(path, &file) != 0 || !S_ISFIFO(file.st_mode)) return; /* <(...) has its writer */
+  while (poll(&in, 1, WRITER_LOOK_MS) == 0)
+    if (now_ms() >= limit_ms) usage("nobody has written to the password file '%s', a pipe", path);
+}
+
 /* Whoever names a file knows who may read it: a container's secrets are open to all inside. */
 static void take_password_file(const char *path) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0)
     usage("cannot open the password file '%s': check its name, and who may read it", path);
+  await_writer(fd, path);
   read_password(fd, path);
 }
 
@@ -174,8 +219,9 @@ static void take_own_password(void) {
   }
   if (!base || snprintf(own_path, sizeof own_path, "%s%s/redlock/password", base, below) >=
                  (int)sizeof own_path) return;
-  fd = open(own_path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  fd = open(own_path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0) return;
+  await_writer(fd, own_path);
   if (!is_own(fd, &file)) {
     (void)close(fd);
     return;
@@ -282,7 +328,7 @@ static void take_option(char letter, char *value) {
     case 'D': set.ticket_file = value; break;
     case 'c': take_shell_command(value); break;
     case 'U': set.user = value; break;
-    case 'P': take_password_file(value); break;
+    case 'P': password_path = value; break;
     case 'A': set.cacert = value; break;
     case 'C': set.cert = value; break;
     case 'K': set.key = value; break;
@@ -464,6 +510,7 @@ void take_arguments(char **words) {
     usage("%s", "--ticket-file is for --take, --extend, --run and --release: give one of them");
   if ((set.json || set.strict) && !set.status)
     usage("%s is for --status: give both, or leave it out", set.json ? "--json" : "--strict");
-  if (!set.password) take_own_password();
+  if (password_path) take_password_file(password_path);
+  else take_own_password();
   check_times();
 }

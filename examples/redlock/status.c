@@ -137,7 +137,10 @@ static void take_native(struct report *r, const char *delex, const char *delifeq
 }
 
 static void take_replies(struct report *r, const struct answer *a) {
+  static const int shown[] = {REFUSAL, NO_INFO, VERSION, LABEL}; /* and a ROLE that we know not */
+  enum { SHOWN = sizeof shown / sizeof *shown };
   const char *const *reply = a->reply;
+  int i;
   r->asked_us = a->asked_us;
   r->round_trip_us = a->took_us;
   if (a->is_garbled || (a->took_us >= 0 && !strchr("$-", *reply[SCRIPT_REPLY])))
@@ -148,6 +151,7 @@ static void take_replies(struct report *r, const struct answer *a) {
   if (*reply[SET_REPLY] == '-') take_error(r, reply[SET_REPLY] + 1);
   if (*reply[SCRIPT_REPLY] == '$') take_lines(r, strchr(reply[SCRIPT_REPLY], '\n') + 1);
   else if (!*r->line[REFUSAL]) take_error(r, reply[SCRIPT_REPLY] + 1); /* the script is refused */
+  for (i = 0; i < SHOWN; i++) hide_password((int)(r - reports), r->line[shown[i]]);
 }
 
 /* ---- The judgement --------------------------------------------------------------------------- */
@@ -155,9 +159,11 @@ static void take_replies(struct report *r, const struct answer *a) {
 static void judge_info(struct report *r) {
   const struct report *above;
   if (strcmp(r->line[ROLE], "replica") == 0) deny(r, "it is a replica", "list masters only");
-  else if (*r->line[ROLE] && strcmp(r->line[ROLE], "master") != 0)
+  else if (*r->line[ROLE] && strcmp(r->line[ROLE], "master") != 0) {
     deny(r, "it is no plain master", "list masters that replicate nothing (KeyDB: no "
          "active-replica)");
+    hide_password((int)(r - reports), r->line[ROLE]);
+  }
   if (*r->line[MODE] && strcmp(r->line[MODE], "standalone") != 0)
     deny(r, "it is part of a cluster", "list plain masters only");
   if (r->is_sentinel) deny(r, "it is a sentinel", "list the masters themselves, and no replicas");

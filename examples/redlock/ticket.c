@@ -170,6 +170,7 @@ static void say_refusals(void) {
     const char *reply = answers[i].reply[0];
     if (answers[i].took_us < 0 || *reply != '-') continue;
     (void)take_line(error, reply + 1);
+    hide_password(i, error);
     say("%.*s refuses the release: %.*s: %s", name_of(i).size, name_of(i).at, bare_size(error),
         error, advice_for(error));
   }

@@ -1,62 +1,7 @@
 /* hostile.c: servers that answer whatever they like. None of them ends the command, forges what it
  * tells of the others, reaches the terminal, or costs a ticket. */
 #include "tests/command/liar.h"
-
-/* ---- JSON, as RFC 8259 has it; NULL = this is none ---- */
-
-static const char *past_value(const char *at);
-
-static const char *past_string(const char *at) {
-  if (*at++ != '"') return NULL;
-  for (; *at != '"'; at++) {
-    if (*at < ' ' || *at > '~') return NULL; /* we promise ASCII, and it has no controls */
-    if (*at == '\\' && !strchr("\"\\/bfnrt", *++at)) return NULL;
-  }
-  return at + 1;
-}
-
-static const char *past_number(const char *at) {
-  size_t whole;
-  at += *at == '-';
-  whole = strspn(at, "0123456789");
-  if (!whole || (*at == '0' && whole > 1)) return NULL;
-  at += whole;
-  if (*at != '.') return at;
-  whole = strspn(at + 1, "0123456789");
-  return whole ? at + 1 + whole : NULL;
-}
-
-/* Of an object or an array. */
-static const char *past_members(const char *at, char end) {
-  const char *next = at + 1;
-  if (*next == end) return next + 1;
-  do {
-    next = end == '}' ? past_string(next) : next;
-    if (!next || (end == '}' && *next++ != ':')) return NULL;
-    next = past_value(next);
-  } while (next && *next++ == ',');
-  return next && next[-1] == end ? next : NULL;
-}
-
-static const char *past_value(const char *at) {
-  static const char *const words[] = {"null", "true", "false"};
-  size_t i;
-  for (i = 0; i < 3; i++)
-    if (strncmp(at, words[i], strlen(words[i])) == 0) return at + strlen(words[i]);
-  return *at == '{' ? past_members(at, '}') : *at == '[' ? past_members(at, ']')
-         : *at == '"' ? past_string(at) : past_number(at);
-}
-
-/* One line, whose "servers" has so many members. */
-static int is_report_of(const char *json, int count) {
-  const char *at, *end = past_value(json);
-  if (!end || strcmp(end, "\n") || strncmp(json, "{\"servers\":[", 12)) return 0;
-  for (at = json + 12; at && *at == '{'; count--) {
-    at = past_value(at);
-    if (at && *at == ',') at++;
-  }
-  return at && *at == ']' && count == 0;
-}
+#include "tests/json.h"
 
 /* What it says of one of the servers. */
 static const char *told_of(const char *json, int port) {
@@ -74,6 +19,8 @@ static int is_well(const char *told) {
   return strstr(told, "\"role\":\"master\",\"error\":null,\"advice\":null,\"reached\":true,"
                       "\"votes\":true,\"uptime_s\":") != NULL;
 }
+
+enum { REDLOCK_WORDS = 160 /* of a server are kept */ };
 
 /* ---- one lie of each, and the three servers behind them ---- */
 
@@ -145,13 +92,13 @@ enum { WRONG = sizeof wrong / sizeof *wrong };
 
 TEST(no_answer_of_a_server_ends_a_status) {
   int question;
-  for (question = TRY_SET; question <= SCRIPT; question++)
+  for (question = TRY_SET; question <= ASK_STATUS; question++)
     lie_in((enum question)question, wrong, WRONG);
 }
 
 /* One of three: what is said of all of them is right too. */
 TEST(one_server_that_lies_changes_no_others_status) {
-  struct liar liar = {SCRIPT, BYTES("$9223372036854775807\r\nhello\r\n"), 0};
+  struct liar liar = {ASK_STATUS, BYTES("$9223372036854775807\r\nhello\r\n"), 0, 0};
   pid_t pid = start_liars(&liar, 1, everybody);
   use_servers("%s127.0.0.1:%d,127.0.0.1:%d", everybody, real.at[0].port, real.at[1].port);
   CHECK_SAYS("\"can_vote\":2,\"needed\":2,\"locks\":true}\n", 0, "$redlock --status --json");
@@ -196,7 +143,7 @@ static void lie_in_words(const struct bytes *tales, int count) {
     answers[i].at = texts[i];
     answers[i].size = size + tales[i].size + 2;
   }
-  lie_in(SCRIPT, answers, count);
+  lie_in(ASK_STATUS, answers, count);
 }
 
 TEST(no_word_of_a_server_is_more_than_a_word) { lie_in_words(words, TALES); }
@@ -222,7 +169,7 @@ TEST(a_number_is_printed_from_the_number) {
   size_t i;
   for (i = 0; i < sizeof rows / sizeof *rows; i++) {
     char answer[400], list[64] = "";
-    struct liar liar = {SCRIPT, BYTES(""), 0};
+    struct liar liar = {ASK_STATUS, BYTES(""), 0, 0};
     pid_t pid;
     liar.answer.at = answer;
     liar.answer.size =
@@ -244,7 +191,7 @@ static void put_ticket_file(void) {
 TEST(no_answer_of_a_server_costs_a_ticket) {
   int i;
   for (i = 0; i < WRONG; i += LIARS) {
-    pid_t pid = begin_lies(RELEASE, wrong + i, WRONG - i < LIARS ? WRONG - i : LIARS);
+    pid_t pid = begin_lies(ASK_RELEASE, wrong + i, WRONG - i < LIARS ? WRONG - i : LIARS);
     use_servers("%s", everybody);
     put_ticket_file();
     CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 121);
@@ -254,7 +201,7 @@ TEST(no_answer_of_a_server_costs_a_ticket) {
 }
 
 TEST(a_release_that_is_killed_leaves_its_ticket) {
-  struct liar silent = {RELEASE, BYTES(""), 0};
+  struct liar silent = {ASK_RELEASE, BYTES(""), 0, 0};
   pid_t pid = start_liars(&silent, 1, everybody), release;
   use_servers("%s", everybody);
   put_ticket_file();
@@ -268,7 +215,7 @@ TEST(a_release_that_is_killed_leaves_its_ticket) {
 
 /* Nor does one who does not know of the lock: the servers that do may be away. */
 TEST(a_ticket_that_is_not_known_keeps_its_file) {
-  struct liar liar = {RELEASE, BYTES(":0\r\n"), 0};
+  struct liar liar = {ASK_RELEASE, BYTES(":0\r\n"), 0, 0};
   pid_t pid = start_liars(&liar, 1, everybody);
   use_servers("%s", everybody);
   put_ticket_file();
@@ -278,13 +225,85 @@ TEST(a_ticket_that_is_not_known_keeps_its_file) {
 }
 
 TEST(a_refused_release_is_told_in_harmless_words) {
-  struct liar liar = {RELEASE, BYTES("-ERR \033]0;x\007 \x9b" "2J \xe2\x80\xaertl\r\n"), 0};
+  struct liar liar = {ASK_RELEASE, BYTES("-ERR \033]0;x\007 \x9b" "2J \xe2\x80\xaertl\r\n"), 0, 0};
   pid_t pid = start_liars(&liar, 1, everybody);
   use_servers("%s", everybody);
   put_ticket_file();
   CHECK_SAYS("refuses the release: ERR ?]0;x? ?2J ???rtl: ", 121,
              "$redlock --release --ticket-file $work/ticket");
   stop_liars(pid);
+}
+
+/* ---- passwords ---- */
+
+#define SECRET "hunter2 \xc3\xa4%41"
+#define ENCODED "hunter2%20%C3%a4%2541"
+#define FIFTY "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcd"
+
+static int shows(const char *part) {
+  if (!says(part)) return 0;
+  printf("    said: %s\n", output());
+  return 1;
+}
+
+/* Whatever it was sent, to whatever question, and wherever its words are shown. */
+static void check_hidden(enum question question, const char *answer, const char *password,
+                         const char *part) {
+  static const char *const uses[] = {"--status job", "--status --json job", "-n job -- true",
+                                     "--release job/0123456789012345678901234567890123456789"};
+  struct liar liar = {question, BYTES(""), 0, 0};
+  char list[64];
+  pid_t pid;
+  size_t i;
+  int hidden = 0;
+  liar.answer.at = answer;
+  liar.answer.size = strlen(answer);
+  pid = start_liars(&liar, 1, list);
+  use_servers(password ? "redis://ann:%s@%s" : "%.0s%s", password ? password : "", list);
+  for (i = 0; i < sizeof uses / sizeof *uses; i++) {
+    (void)shell("XDG_CONFIG_HOME=$work $redlock %s", uses[i]);
+    CHECK(!shows(part));
+    hidden += says("***");
+  }
+  if (!CHECK(hidden > 0)) printf("    %d %s", (int)question, answer);
+  stop_liars(pid);
+}
+
+TEST(no_password_is_told_in_a_servers_words) {
+  static const char shown[] = "hunter2 ??%41"; /* as any other word would be */
+  char text[256];
+  shell("mkdir -m 700 $work/redlock; umask 077; printf 'hunter2 \\303\\244%%41' "
+        ">$work/redlock/password");
+  check_hidden(ASK_LOGIN, "-ERR no such user: ann " SECRET ": see its log\r\n", ENCODED, shown);
+  check_hidden(ASK_LOGIN, "-ERR no such user: " SECRET "\r\n", NULL, shown);
+  check_hidden(ASK_PROOF, "-LOADING " SECRET ". Wait\r\n", NULL, shown);
+  check_hidden(ASK_LOCK, "-OOM " SECRET "\r\n", ENCODED, shown);
+  check_hidden(TRY_SET, "-OOM " SECRET "\r\n", ENCODED, shown);
+  check_hidden(ASK_RELEASE, "-NOPERM " SECRET "\r\n", NULL, shown);
+  check_hidden(ASK_STATUS, "-NOPERM run the '" SECRET "' x\r\n", NULL, shown);
+  check_hidden(ASK_STATUS, put_bulk(text, "ERR " SECRET "\nERR " SECRET "\n7 " SECRET "\n" SECRET
+                                    "\nr\n" SECRET "\n"), NULL, shown);
+  /* of a long one, what still fits is hidden too */
+  snprintf(text, sizeof text, "-ERR %0*d " FIFTY "\r\n", REDLOCK_WORDS - 40, 0);
+  check_hidden(ASK_LOGIN, text, FIFTY, "0123456789abcdef");
+}
+
+/* What a good answer says anyway is no repetition. */
+TEST(a_password_that_is_a_common_word_hides_no_status) {
+  static const char *const common[] = {"master", "standalone", "noeviction", "9", "7.0.15"};
+  size_t i;
+  for (i = 0; i < sizeof common / sizeof *common; i++) {
+    want_password(3, common[i]);
+    shell("echo %s >$work/password", common[i]);
+    CHECK_SAYS("\"role\":\"master\",\"error\":null", 0,
+               "$redlock --status --json --password-file $work/password");
+    CHECK(!says("\"uptime_s\":null") && !says("\"clock_us\":null"));
+  }
+  want_password(3, "");
+  shell("echo hunter2 >$work/password");
+  use_servers("127.0.0.1:%d", real.at[0].port);
+  CHECK_SAYS("ERR AUTH <password> called without any password configured", 121,
+             "$redlock -n --password-file $work/password job -- true");
 }
 
 int main(int argc, char **argv) { return command_main(argc, argv, 3); }

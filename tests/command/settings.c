@@ -69,13 +69,39 @@ TEST(a_password_is_read_from_a_file) {
     {"is too long: 510 bytes are the most", 125,
      "head -c 600 /dev/zero | tr '\\0' x | $redlock --password-file /dev/stdin job -- true"},
     {"cannot read the password file", 125, "$redlock --password-file $work job -- true"},
-    {"it must be a file", 125, "$redlock --password-file $work job -- true"}
+    {"it must be a file", 125, "$redlock --password-file $work job -- true"},
+    {"begins with a byte order mark", 125,
+     "printf '\\357\\273\\277s3:cr@t\\r\\n' | "
+     "$redlock --password-file /dev/stdin job -- true"},
+    {"begins with a byte order mark", 125,
+     "printf '\\377\\376s\\0003\\000' | $redlock --password-file /dev/stdin job -- true"},
+    {"there is a zero byte in the password file", 125,
+     "printf 's3:cr@t\\000\\n' | $redlock --password-file /dev/stdin job -- true"},
+    {"", 0, "printf 's3:cr@t\\n\\000' | $redlock -n --password-file /dev/stdin job -- true"}
   };
   size_t i;
   want_password(3, "s3:cr@t");
   shell("printf 's3:cr@t\\nnot this line' >$work/password; echo wrong >$work/wrong");
   for (i = 0; i < sizeof rows / sizeof *rows; i++)
     CHECK_SAYS(rows[i].what, rows[i].status, "%s", rows[i].line);
+  want_password(3, "");
+}
+
+/* A pipe that nobody opens keeps the command no longer than the lock may; one whose writer is slow
+   is read, named or not. */
+TEST(a_password_may_come_through_a_pipe) {
+  static const char slow[] = "(sleep 0.3; echo s3cret)";
+  static const char nobody[] = "nobody has written to the password file";
+  want_password(3, "s3cret");
+  shell("mkdir -m 700 $work/redlock; mkfifo -m 600 $work/pipe $work/redlock/password");
+  CHECK_SAYS(nobody, 125, "$redlock -n --password-file $work/pipe job -- true");
+  CHECK_SAYS(nobody, 125, "$redlock -w 0.1s --password-file $work/pipe job -- true");
+  CHECK_SAYS(nobody, 125, "$redlock --password-file $work/pipe --status");
+  CHECK_SAYS(nobody, 125, "XDG_CONFIG_HOME=$work $redlock -n job -- true");
+  CHECK_EQ(shell("%s >$work/pipe & $redlock --password-file $work/pipe job -- true", slow), 0);
+  CHECK_EQ(shell("%s | $redlock -n --password-file /dev/fd/0 job -- true", slow), 0);
+  if (shell("command -v bash") == 0)
+    CHECK_EQ(shell("exec bash -c '$redlock -n --password-file <%s job -- true'", slow), 0);
   want_password(3, "");
 }
 

@@ -158,8 +158,10 @@ TEST(names_are_printed_safely) {
   static const char *const more[][2] = {
     {"j\x9b" "2J", "'j?2J'"}, {"j\xe0\x82\x9b", "'j??\?'"}, {"j\xe2\x80\xae.", "'j???.'"},
     {"j\xe2\x81\xa7.", "'j???.'"}, {"j\xd8\x9c.", "'j??.'"}, {"j\xf0\x80\x82\x9b", "'j???\?'"},
-    {"j\xc3", "'j?'"}, {"j\xe2\x82", "'j?\?'"}, {"j\xf5\x80\x80\x80", "'j???\?'"},
-    {"j\xc2\xa0\xe2\x82\xac\xf0\x9f\x94\x92", "'j\xc2\xa0\xe2\x82\xac\xf0\x9f\x94\x92'"}
+    {"\xef\xbb\xbfj", "'???j'"}, {"j\xc3", "'j?'"}, {"j\xe2\x82", "'j?\?'"},
+    {"j\xf5\x80\x80\x80", "'j???\?'"},
+    {"j\xc2\xa0\xe2\x82\xac\xf0\x9f\x94\x92",
+     "'j\xc2\xa0\xe2\x82\xac\xf0\x9f\x94\x92'"}
   };
   size_t i;
   pid_t holder = start_holder("\"$(printf 'j\\033[2J\\nb\\302\\233c\\303\\274')\"");
