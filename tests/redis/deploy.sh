@@ -65,6 +65,30 @@ three_says_that_nothing_was_started() {
     "$work/said" && [ ! -e "$work/none" ]
 }
 
+# three_refuses FOLDER : and runs nothing of what stands there
+three_refuses() {
+  for what in start stop; do
+    ! "$three" $what "$1" 2>"$work/said" || return
+    grep -q "belongs to another user, or all may write to it" "$work/said" || return
+  done
+  [ ! -e "$work/run" ]
+}
+
+# Whoever made the folder would say what is run, and as whom.
+three_trusts_no_folder_of_others() {
+  has_server && has_cli && takes_users && start_three || return
+  mkdir -m 777 "$work/open" && mkdir "$work/theirs" "$work/link" && . "$work/env" || return
+  cp -r "$folder"/[0-9]* "$work/open" && cp -r "$folder"/[0-9]* "$work/theirs" || return
+  echo "touch $work/run" >>"$folder/passwords" && cp "$folder/passwords" "$work/open" &&
+    cp "$folder/passwords" "$work/theirs" && ln -s "$folder/passwords" "$work/link" || return
+  three_refuses "$work/open" && three_refuses "$work/link" || return
+  if [ "$(id -u)" = 0 ]; then
+    chown -R 1 "$work/theirs" && three_refuses "$work/theirs" && chown 0 "$work/theirs" &&
+      three_refuses "$work/theirs" || return
+  fi
+  start_three && [ ! -e "$work/run" ] && "$root/build/redlock" try -- true
+}
+
 # A port that others have; without its pauses.
 three_names_the_port_to_change() {
   has_server && has_cli && takes_users && start_three || return
@@ -192,6 +216,7 @@ run three_servers_can_be_tried_out three_servers_can_be_tried_out
 run three_servers_are_started_once_and_stopped three_servers_are_started_once_and_stopped
 run three_never_stops_a_server_of_others three_never_stops_a_server_of_others
 run three_says_that_nothing_was_started three_says_that_nothing_was_started
+run three_trusts_no_folder_of_others three_trusts_no_folder_of_others
 run three_names_the_port_to_change three_names_the_port_to_change
 run passwords_are_filled_in_as_the_configuration_says \
   passwords_are_filled_in_as_the_configuration_says
