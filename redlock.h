@@ -607,7 +607,8 @@ REDLOCK_API const char *redlock_strerror(redlock_status status);
 /* The last error of a server, in its own words if it sent any (R15; ERRORS above says what to do
    about each); "" = none, NULL = no such server. Server -1 is this side: why the last call was
    INVALID, or which of clock, entropy or waiting failed in it. Valid until the next call with this
-   client. */
+   client. What Redis quotes of our arguments is cut; but a server that lies can repeat the password
+   that it was sent, so look for it before others see the text. */
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server);
 
 /* What the client knows of a server so far; it asks the server nothing. */
@@ -834,7 +835,8 @@ struct redlock {
        it carried. The releases of its SETs go first on the next one.
    R14 Reconnects back off at random. No SIGPIPE; close on exec; never descriptor 0, 1 or 2.
    R15 Each server's last error is kept.
-   R16 A minority changes neither the outcome nor, noticeably, the time, whatever it says.
+   R16 A minority changes neither the outcome nor, noticeably, the time. One that lies does neither
+       while all others stand; but with tokens, or another's run_id, it can keep all out.
    R17 A forked child sends nothing, reads nothing and is granted nothing (the sockets of the
        system): a step there ends all that is pending as INVALID. A call that only starts something
        asks the system for nothing but the time.
