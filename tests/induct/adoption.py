@@ -146,8 +146,8 @@ class Adoption(induct.Model):
             And(s.granted(v), s.granted(z), giver(v) == giver(z)), v == z)))]
 
     def actions(self):
-        return ['send', 'execute', 'extend', 'process', 'notice', 'vanish', 'restart', 'stop',
-                'grant']
+        return ['send', 'execute', 'refuse', 'extend', 'process', 'notice', 'vanish', 'restart',
+                'stop', 'grant']
 
     def send(self, s):
         m = self.any('m', Msg)
@@ -175,6 +175,13 @@ class Adoption(induct.Model):
                           ran=(u, x, s.time + 1))
         return needs + [s.under_way(m)], (
             after.but(under_way=(m, False)) if self.executed_once else after)
+
+    def refuse(self, s):
+        """An error, or a token that is too small: the message does nothing, for whatever reason."""
+        m = self.any('m', Msg)
+        needs, after = self.replies(s, sets(m), to(m), True, z3.BoolVal(False))
+        return needs + [s.under_way(m)], after.but(under_way=(m, False),
+                                                   ran=(sets(m), to(m), s.time + 1))
 
     def extend(self, s):
         u, x = self.any('u', Att), self.any('x', Srv)

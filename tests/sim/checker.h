@@ -73,6 +73,8 @@ static inline int resource_of(const unsigned char *name, size_t size) {
 
 /* ---- who holds what ---- */
 
+static inline int conn_index(const struct conn *n) { return (int)(n - W.conn); }
+
 /* It is in the list by its own name. */
 static inline int is_voter(int server) {
   return server < W.cfg.servers && W.cfg.entry_server[server] == server;

@@ -122,7 +122,7 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
   s->store.error = 0;
   seen = refine_runs((int)(s - W.server), session.db, 10, argv);
   store_run(&s->store, &session, 10, argv, &r, &e);
-  refine_ran((int)(s - W.server), 0, &seen, &e);
+  refine_ran((int)(s - W.server), NULL, &seen, &e, 0);
   *set = e.kind == EFFECT_SET ? e.key : NULL;
   return e.kind == EFFECT_SET && quarantined_until(s) <= W.now;
 }

@@ -144,6 +144,7 @@ static int io_recv(void *ctx, int entry, void *data, size_t size) {
   if (got == 0) return -1;
   for (i = 0; i < got; i++) to[i] = p->bytes[(p->read + i) & (PIPE_BYTES - 1)];
   p->read += (uint32_t)got;
+  refine_heard(n);
   n->heard_at = W.now;
   wake_heard(c, n);
   note(N_GOT, c->index, n->id, (int64_t)got);

@@ -21,8 +21,6 @@ static inline int stands_at(const struct conn *n, int server) {
   return n->state == CONN_OPEN && n->server == server && !n->server_gone;
 }
 
-static inline int conn_index(const struct conn *n) { return (int)(n - W.conn); }
-
 static inline ns latency(void) {
   ns t = between(W.cfg.latency_min, W.cfg.latency_max);
   if (W.healed) t = smaller(t, (ns)W.cfg.server_timeout_ms * MS / 8);

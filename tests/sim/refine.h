@@ -5,9 +5,11 @@
  *
  *   refine_exclusion.h  locks: one model for each resource, of the list's database
  *   refine_tokens.h     tokens
+ *   refine_adoption.h   SETs of a value, so that none is adopted twice
  *
- * The hooks, all of them, are at the end: of a run's begin, of bytes that a client has sent, of a
- * command before and after it has run, of a server that is up again, and of each look at a lock.
+ * The hooks, all of them, are at the end: of a run's begin, of bytes that a client has sent or
+ * read, of a command before and after it has run, of a server that is up again, and of each look at
+ * a lock.
  *
  * A step that a model has not is a violation, "refine: ...". Each step is counted, and --coverage
  * fails if one was never taken: a mapping that maps nothing is found. */
@@ -16,7 +18,7 @@
 
 #include "checker.h"
 
-enum { MODEL_EXCLUSION, MODEL_TOKENS };
+enum { MODEL_EXCLUSION, MODEL_TOKENS, MODEL_ADOPTION };
 
 /* A command about a resource, by its words. */
 enum seen_kind { SEEN_NOTHING, SEEN_SET, SEEN_SWAP, SEEN_EXTENSION, SEEN_RELEASE };
@@ -102,6 +104,7 @@ static inline uint32_t votes_shown(const struct slot *s) {
 
 #include "refine_exclusion.h"
 #include "refine_tokens.h"
+#include "refine_adoption.h"
 
 /* ---- The hooks ---- */
 
@@ -110,11 +113,7 @@ static inline void refine_begins(void) {
   if (W.unrefined) return;
   exclusion_begins();
   tokens_begins();
-}
-
-static inline void refine_takes(const struct seen *m) {
-  if (W.cfg.fenced) tokens_sent(m);
-  if (!W.cfg.out_of_model) exclusion_sent(m);
+  adoption_begins();
 }
 
 /* Bytes have been sent: a command begins its round when its last byte has. */
@@ -130,11 +129,19 @@ static inline void refine_sent(struct conn *n) {
     if (size > STORE_COMMAND) size = STORE_COMMAND;
     for (i = 0; i < size; i++) data[i] = up->bytes[(n->refined + i) & (PIPE_BYTES - 1)];
     used = request_parse(data, size, argv, &argc);
-    if (used <= 0) return;
+    if (used <= 0) break;
     n->refined += (uint32_t)used;
     m = see(argc, argv);
-    refine_takes(&m);
+    if (W.cfg.fenced) tokens_sent(&m);
+    if (!W.cfg.out_of_model) exclusion_sent(&m);
+    if (has_adoption()) adoption_sent(n, &m, n->in_part);
+    n->in_part = 0;
   }
+  n->in_part = up->written != n->refined;
+}
+
+static inline void refine_heard(const struct conn *n) {
+  if (is_refined() && has_adoption()) adoption_heard(n);
 }
 
 /* A command is about to run on that server, in that database. */
@@ -145,21 +152,25 @@ static inline struct seen refine_runs(int server, int db, int argc, const struct
   if (db != W.cfg.db) m.kind = SEEN_NOTHING;
   if (m.kind == SEEN_NOTHING) return m;
   if (W.cfg.fenced && m.token) tokens_look_before(server, m.resource);
-  if (!W.cfg.out_of_model) exclusion_sync(server, m.resource);
+  if (!W.cfg.out_of_model && exclusion_sync(server, m.resource) && has_adoption())
+    adoption_vanishes(server);
   return m;
 }
 
-/* And has run. What a stranger has done, is seen when a client comes next. */
-static inline void refine_ran(int server, int is_client, const struct seen *m,
-                              const struct effect *e) {
+/* And has run. n: NULL = for a stranger, which is seen when a client comes next. answer: the size of
+ * what is about to be written. */
+static inline void refine_ran(int server, const struct conn *n, const struct seen *m,
+                              const struct effect *e, size_t answer) {
   if (!is_refined() || m->kind == SEEN_NOTHING) return;
   if (W.cfg.fenced && m->token) tokens_ran(server, m, e);
-  if (!W.cfg.out_of_model && is_client) exclusion_ran(server, m, e);
+  if (n && has_adoption()) adoption_ran(n, m, e, n->pipe[DOWN].written + (uint32_t)answer);
+  if (n && !W.cfg.out_of_model) exclusion_ran(server, m, e);
 }
 
 static inline void refine_restarted(int server) {
   if (!is_refined()) return;
   if (W.cfg.fenced) tokens_restarted(server);
+  if (has_adoption()) adoption_restarted(server);
   if (!W.cfg.out_of_model) exclusion_restarted(server);
 }
 
@@ -167,6 +178,7 @@ static inline void refine_restarted(int server) {
 static inline void refine_look(struct client *c, struct slot *s, int64_t left_ms) {
   if (!is_refined() || s->state == S_IDLE) return;
   if (W.cfg.fenced && s->state == S_HELD) tokens_look(s);
+  if (has_adoption() && s->state == S_HELD) adoption_look(s);
   if (!W.cfg.out_of_model) exclusion_look(c, s, left_ms);
 }
 

@@ -267,16 +267,20 @@ static inline void exclusion_appears(int x, long value, double end) {
   refine_step(exclusion_appear(x, value, end), "appear", X.resource, value, x);
 }
 
-/* What has gone or come since, by no command of a client. Another program lets go as it likes. */
-static inline void exclusion_sync(int x, int resource) {
+/* What has gone or come since, by no command of a client. Another program lets go as it likes. 1 =
+ * a key has gone */
+static inline int exclusion_sync(int x, int resource) {
   struct key *k = key_of(&W.server[x], resource, W.cfg.db);
+  int gone;
   X.resource = resource;
   exclusion_tick_server(x);
-  if (X_present(x) && (!k || value_in(k) != X_value(x))) {
+  gone = X_present(x) && (!k || value_in(k) != X_value(x));
+  if (gone) {
     if (X_value(x) < 0) X_SET_present(x, 0);
     else refine_step(exclusion_expire(x), "expire", resource, X_value(x), x);
   }
   if (!X_present(x) && k) exclusion_appears(x, value_in(k), end_of(x, k));
+  return gone;
 }
 
 /* The world and the model hold the same. Servers count whole milliseconds. */
@@ -362,7 +366,7 @@ static inline void exclusion_restarted(int x) {
     struct key *k = key_of(&W.server[x], i, W.cfg.db);
     exclusion_tick_server(x);
     X.resource = i;
-    if (!W.cfg.quarantine_ms) exclusion_sync(x, i);
+    if (!W.cfg.quarantine_ms) (void)exclusion_sync(x, i);
     else
       refine_step(exclusion_restart(x, k != NULL, k ? value_in(k) : NOT_OURS, k ? end_of(x, k) : 0),
                   "restart", i, -1, x);

@@ -117,13 +117,15 @@ static inline void server_reply(struct conn *n, const struct reply *r) {
 /* R16: asked how long the holder of a lock had waited, a liar says that it was for hours: always,
  * or where there is one. It may well push. */
 static inline int server_lies(struct server *s, struct conn *n, int command, int argc,
-                              const struct arg *argv) {
+                              const struct arg *argv, const struct seen *seen) {
   static char age[] = "$3\r\n\177\177\177\r\n";
   struct reply r = {age, sizeof age - 1};
+  struct effect none = {0};
   if (!s->liar || command != C_EVAL || script_of(argc, argv) != SCRIPT_TRACKED) return 0;
   if (s->liar == LIES_WHERE_HELD && !store_find(&s->store, n->session.db, argv[3])) return 0;
   T->lies++;
   session_reads(&n->session, argv[3], 1);
+  refine_ran(n->server, n, seen, &none, r.size);
   server_reply(n, &r);
   return 1;
 }
@@ -182,15 +184,15 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
     T->fault[F_ERROR_REPLY]++;
   }
   if (s->store.error || s->store.replica) s->excuse = s->troubled_at = W.now;
-  if (server_lies(s, n, command, argc, argv)) return;
   seen = refine_runs(n->server, n->session.db, argc, argv);
+  if (server_lies(s, n, command, argc, argv, &seen)) return;
   store_run(&s->store, &n->session, argc, argv, &r, &e);
-  refine_ran(n->server, 1, &seen, &e);
   note_refusal(n, command, &r);
   n->shifted |= server_shifts(s, n, command, &r);
   excuse_withdrawn(s, n, command, argv, &r);
   check_effect(s, n, &e);
   server_chatter(n);
+  refine_ran(n->server, n, &seen, &e, r.size);
   if (r.size) server_reply(n, &r);
   server_follow(n, &e);
   server_forgets(n, &e);

@@ -86,7 +86,8 @@ struct conn {
   ns heard_at;           /* when the client last heard something, or first sent; 0 = it never did */
   int sent_late;         /* the client stood still since it had read its clock */
   int refused, shifted;  /* its handshake was */
-  uint32_t refined;      /* how much of what the client has sent refine.h has seen */
+  uint32_t refined;      /* how much of what the client has sent refine.h has seen, and ... */
+  int in_part;           /* ... whether the next command has left in part */
   int denied;            /* a native release was refused, so that the client ends it */
   ns ready_at;           /* when its handshake was answered */
   int fd;
@@ -286,7 +287,7 @@ struct config {
   const char *password;          /* NULL = none is asked for */
 };
 
-enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9, MODELS = 2, MODEL_STEPS = 16 };
+enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9, MODELS = 3, MODEL_STEPS = 16 };
 
 /* What checks look at: `make sim` fails if one of these never happened. */
 #define OCCASIONS(X)                                     \
@@ -304,7 +305,8 @@ enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9, MODELS = 2, MODEL_STEPS = 16 };
   X(probes, "waiters that must be granted")              \
   X(attempts_checked, "attempts that must find a quorum") \
   X(lasts, "votes that must last (refine.h)")            \
-  X(pairs, "rounds of two holders that exclude each other")
+  X(pairs, "rounds of two holders that exclude each other") \
+  X(spent, "values that are adopted and must stay spent")
 
 /* And what else the report tells. */
 #define FIGURES(X)                                       \

@@ -3,11 +3,11 @@
  * Members of the state: time, present, value, sent, under_way, made, waits, made_at, maybe_set,
      answered_by, knows, heard, stopped, replaced, granted. */
 
-enum { adoption_step_send, adoption_step_execute, adoption_step_extend, adoption_step_process,
-    adoption_step_notice, adoption_step_vanish, adoption_step_restart, adoption_step_stop,
-    adoption_step_grant };
-static const char *const adoption_steps[] = {"send", "execute", "extend", "process", "notice",
-    "vanish", "restart", "stop", "grant", NULL};
+enum { adoption_step_send, adoption_step_execute, adoption_step_refuse, adoption_step_extend,
+    adoption_step_process, adoption_step_notice, adoption_step_vanish, adoption_step_restart,
+    adoption_step_stop, adoption_step_grant };
+static const char *const adoption_steps[] = {"send", "execute", "refuse", "extend", "process",
+    "notice", "vanish", "restart", "stop", "grant", NULL};
 
 static inline const char *adoption_send(adoption_msg m) {
   if (!!A_sent(m)) return "!sent(m)";
@@ -52,6 +52,24 @@ static inline const char *adoption_execute(adoption_msg m, adoption_rpl y) {
   A_SET_made_at(y, new_made_at);
   A_SET_replaced(A_sets(m), A_to(m), new_replaced);
   A_TAKEN(adoption_step_execute);
+  return NULL;
+}
+
+static inline const char *adoption_refuse(adoption_msg m, adoption_rpl y) {
+  if (!!A_made(y)) return "!made(y)";
+  if (!(A_about(y) == A_sets(m))) return "(about(y) == sets(m))";
+  if (!(A_by(y) == A_to(m))) return "(by(y) == to(m))";
+  if (!(A_to_set(y) == 1)) return "(to_set(y) == 1)";
+  if (!(A_yes(y) == 0)) return "(yes(y) == 0)";
+  if (!A_under_way(m)) return "under_way(m)";
+  double new_time = (A_time + 1.0);
+  double new_made_at = (A_time + 1.0);
+  A_SET_time(new_time);
+  A_SET_under_way(m, 0);
+  A_SET_made(y, 1);
+  A_SET_waits(y, 1);
+  A_SET_made_at(y, new_made_at);
+  A_TAKEN(adoption_step_refuse);
   return NULL;
 }
 
