@@ -9,7 +9,9 @@
 #define MSG_NOSIGNAL 0 /* there SIGPIPE ends us, as it would end any other command */
 #endif
 
-enum { LIMIT_MS = 2000, PAUSE_MS = 20 };
+/* How long servers may take to connect, if too few have for a quorum; and then the others; and each
+   to answer. */
+enum { CONNECT_MS = 5000, GRACE_MS = 2000, ANSWER_MS = 2000, PAUSE_MS = 20 };
 
 struct answer answers[REDLOCK_MAX_SERVERS];
 
@@ -23,18 +25,42 @@ static int64_t now_us(void) {
 
 const char *key_or_none(void) { return set.resource ? set.resource : NO_KEY; }
 
-/* Whether it has answered the handshake, or is known not to. */
-static int is_settled(int server) {
+static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+uint32_t connect_limit_ms(void) { return later(CONNECT_MS, set.server_timeout_ms); }
+
+static uint32_t answer_limit_ms(void) { return later(ANSWER_MS, set.server_timeout_ms); }
+
+static int is_connected(int server) {
   redlock_server_info info;
   (void)redlock_server_status(&client, server, &info);
-  return info.connected || *redlock_server_error(&client, server);
+  return info.connected;
+}
+
+/* Whether it has answered the handshake, or is known not to: one that is only late may yet. */
+static int is_settled(int server) {
+  const char *error = redlock_server_error(&client, server);
+  return is_connected(server) || (*error && !is_time_out(error));
+}
+
+static int count_connected(void) {
+  int i, connected = 0;
+  for (i = 0; i < count_servers(); i++) connected += is_connected(i);
+  return connected;
+}
+
+static int is_any_late(void) {
+  int i, late = 0;
+  for (i = 0; i < count_servers(); i++) late += is_connected(i) && is_awaited(i);
+  return late;
 }
 
 /* To take over what nobody holds changes nothing, and connects to all. A quorum decides that, and
    does not wait for the others: so it is tried again until all are settled. */
 void connect_all(void) {
   static const char nobody[sizeof lock.value] = "";
-  int64_t end = now_ms() + LIMIT_MS, next = 0;
+  const uint32_t grace_ms = later(GRACE_MS, set.server_timeout_ms);
+  int64_t end = now_ms() + connect_limit_ms(), next = 0;
   int settled = 0, count = count_servers();
   while (settled < count && now_ms() < end) {
     if (now_ms() >= next) { /* while the last one is pending it is INVALID */
@@ -43,9 +69,10 @@ void connect_all(void) {
     }
     (void)redlock_wait(&client, PAUSE_MS);
     for (settled = 0; settled < count && is_settled(settled);) settled++;
+    if (end > now_ms() + grace_ms && count_connected() >= quorum()) end = now_ms() + grace_ms;
   }
-  while (redlock_timeout_ms(&client) >= 0 && now_ms() < end) /* until no reply is to come */
-    (void)redlock_wait(&client, PAUSE_MS);
+  end = now_ms() + answer_limit_ms();
+  while (is_any_late() && now_ms() < end) (void)redlock_wait(&client, PAUSE_MS);
 }
 
 /* ---- The question ---------------------------------------------------------------------------- */
@@ -100,13 +127,11 @@ static void send_request(struct answer *a, int server, const char *request, size
 /* Those that the client has reached and awaits no reply from. */
 static void begin_asking(const char *request, size_t size) {
   redlock_fd fds[REDLOCK_MAX_SERVERS];
-  redlock_server_info info;
   int i, count = redlock_fds(&client, fds, REDLOCK_MAX_SERVERS);
   for (i = 0; i < count; i++) {
     int server = fds[i].server;
     struct answer *a = &answers[server];
-    (void)redlock_server_status(&client, server, &info);
-    if (!info.connected || strstr(redlock_server_error(&client, server), "no answer")) continue;
+    if (!is_connected(server) || is_awaited(server)) continue;
     a->fd = (int)fds[i].fd;
     if (strncmp(entry_of(server).at, "rediss://", 9) == 0) a->layer = tls_layer();
     send_request(a, server, request, size);
@@ -115,7 +140,7 @@ static void begin_asking(const char *request, size_t size) {
 
 void ask_all(const char *request, size_t size, int replies) {
   struct pollfd fds[REDLOCK_MAX_SERVERS];
-  int64_t end = now_ms() + LIMIT_MS;
+  int64_t end = now_ms() + answer_limit_ms();
   int i, open = 1, count = count_servers();
   for (i = 0; i < count; i++) {
     answers[i].fd = -1;

@@ -36,12 +36,13 @@ extern redlock client;
 extern redlock_lock lock;
 
 void finish(int status); /* closes the client and exits */
-uint32_t server_timeout_ms(void);
+uint32_t server_timeout_ms(void); /* that each server has for its part */
 uint32_t slack_ms(void);
 int count_servers(void);
 int quorum(void);
 int count_votes(redlock_vote vote);
 int64_t now_ms(void);
+int is_awaited(int server); /* a reply from it is still to come */
 void say_unreleased(void); /* that the lock could not be released, and why */
 struct pollfd poll_entry(int fd, short events);
 void wait_for_news(int64_t limit_ms); /* at most so long, -1 = no limit */
@@ -57,6 +58,7 @@ extern struct settings {
   const char *cacert, *cert, *key; /* files of TLS; NULL = none */
   char **command;
   uint32_t ttl_ms, wait_ms, kill_ms, min_hold_ms, max_hold_ms, max_ttl_ms;
+  uint32_t server_timeout_ms; /* 0 = a part of ttl_ms */
   int has_ttl, has_kill, taken_status, quiet, verbose, status, strict, json, insecure, fencing;
   int wait_anyway, no_label;
   enum step { RUN_COMMAND, TAKE, EXTEND, RELEASE, RUN_TICKET } step; /* past TAKE with a ticket */
@@ -101,6 +103,7 @@ int is_lasting(int server);                /* only a person can mend what is wro
    it did its part. */
 int explain(int server, char text[EXPLANATION]);
 const char *in_words(const char *error);   /* what the library says, in the command's words */
+int is_time_out(const char *words);        /* of the library, or of explain */
 
 /* A part of the list, as printf's "%.*s" wants it. */
 struct name {
@@ -155,8 +158,10 @@ struct answer {
 extern struct answer answers[REDLOCK_MAX_SERVERS];
 
 const char *key_or_none(void);
-void connect_all(void);     /* nothing is outstanding then */
-void ask_all(const char *request, size_t size, int replies); /* of each that is connected */
+uint32_t connect_limit_ms(void); /* for so long, connect_all waits for a server */
+void connect_all(void);
+void ask_all(const char *request, size_t size, int replies); /* of each that is connected, and
+                                                                from which no reply is to come */
 
 /* A line of a server's words. They may be any bytes, and nothing that a terminal obeys or a program
    stumbles over gets in. Returns where it ends. */

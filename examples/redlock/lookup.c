@@ -18,6 +18,7 @@ enum {
   ADDRESSES = 16,      /* of each name: two would do, and more are told */
   GRACE_MS = 2000,     /* for the rest, when a quorum is known */
   PATIENCE_MS = 15000, /* for a quorum at first: longer than the system's own */
+  GLANCE_MS = 6000,    /* the same of a status: longer than for the system's first name server */
   AGAIN_MS = 3000      /* a server that has been away for so long may have moved: its name is looked
                           up, and again so often */
 };
@@ -159,7 +160,8 @@ static void begin_all(void) {
   int i;
   take_names();
   for (i = 0; i < count; i++) begin(&lookups[i]);
-  limit_ms = now_ms() + (0 < set.wait_ms && set.wait_ms < PATIENCE_MS ? set.wait_ms : PATIENCE_MS);
+  limit_ms = now_ms() + (set.status ? GLANCE_MS : 0 < set.wait_ms && set.wait_ms < PATIENCE_MS
+                           ? set.wait_ms : PATIENCE_MS);
 }
 
 /* Its answer is one write, which a pipe keeps whole. */

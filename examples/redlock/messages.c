@@ -262,12 +262,9 @@ void hide_password(int server, char *words) {
 const char *in_words(const char *error) {
   static const char *const known[][2] = {
     {"no connection", "no connection: is it running, and is the address right?"},
-    {"has not answered the handshake", "has not answered the handshake yet: is it overloaded?"},
     {"no descriptor", "no connection: too many open files: raise the limit (ulimit -n)"},
     {"it hangs up", "it hangs up without a word: does this port want TLS? Is it perhaps a proxy? "
                     "Else see its log"},
-    {"no answer within", "no answer in time: is it frozen, overloaded, too far away? Or a firewall "
-                         "has forgotten the connection: 6 s later there is a new one"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
                                "want TLS?"},
     {"not a master", "it is no plain master (a replica, a sentinel, part of a cluster): list plain "
@@ -537,6 +534,16 @@ static int unreachable_words(int server, char text[EXPLANATION]) {
   return (int)strlen("no connection");
 }
 
+int is_time_out(const char *words) {
+  return strncmp(words, "no answer within", 16) == 0 || strncmp(words, "has not answered", 16) == 0;
+}
+
+static int time_out_words(char text[EXPLANATION]) {
+  (void)snprintf(text, EXPLANATION, "no answer within %lu ms (--server-timeout): is it frozen, "
+                 "overloaded or too far away?", (unsigned long)server_timeout_ms());
+  return (int)strcspn(text, ":");
+}
+
 /* A socket needs a descriptor. */
 static int is_out_of_descriptors(void) {
   int fd = dup(STDERR_FILENO);
@@ -565,6 +572,7 @@ int explain(int server, char text[EXPLANATION]) {
     else if ((size = name_words(server, text)) > 0) return size;
     else if ((size = unreachable_words(server, text)) > 0) return size;
   }
+  if (is_time_out(error)) return time_out_words(text);
   (void)snprintf(shown, sizeof shown, "%s", error);
   hide_password(server, shown);
   error = shown;

@@ -7,7 +7,7 @@ _redlock_resource() {
     case ${COMP_WORDS[i]} in
       -s | -t | -w | -E | -k | -m | -c | --servers | --ttl | --wait | --timeout | --max-hold | \
         --min-hold | --conflict-exit-code | --kill-after | --max-ttl | --command | --user | \
-        --password-file | --cacert | --cert | --key | --ticket-file)
+        --password-file | --cacert | --cert | --key | --ticket-file | --server-timeout)
         [[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))
         ((i++)) ;;
       --) ((i++)); break ;;
@@ -31,7 +31,7 @@ _redlock_command() {
 }
 
 _redlock() {
-  local options='--servers --ttl --wait --timeout --wait-anyway --nonblock --nb
+  local options='--servers --ttl --wait --timeout --wait-anyway --server-timeout --nonblock --nb
     --conflict-exit-code --kill-after --max-hold --min-hold --max-ttl --fencing --user
     --password-file --cacert --cert --key --insecure --command --take --extend --run --release
     --ticket-file --no-label --status --strict --json --quiet --verbose --help --version'

@@ -30,6 +30,8 @@ enum {
                             without a connection is tried at least once more in that time */
 };
 
+enum { LEAST_TIMEOUT_MS = 50, MOST_TIMEOUT_MS = 5000 }; /* that follow from a ttl */
+
 redlock client;
 redlock_lock lock;
 static int64_t started_ms;
@@ -99,6 +101,8 @@ enum end end_of(int server, char byte) {
   return reply == RL_PARSE_INVALID ? END_BAD : reply == RL_PUSH ? END_PUSH : END_REPLY;
 }
 
+int is_awaited(int server) { return client.server[server].outstanding > 0; }
+
 void finish(int status) {
   redlock_close(&client);
   exit(status);
@@ -107,10 +111,13 @@ void finish(int status) {
 /* A distant server may be slow, or a loaded one, and waiting for it costs nothing if the others
    decide. But there must be time for some attempts within what keep_margin_ms leaves of a ttl.
    Beside eight busy loops on two processors, with one server of three frozen, a third of all
-   attempts found no quorum within a sixtieth of 1 to 3 s, and 2 % within a tenth. */
+   attempts found no quorum within a sixtieth of 1 to 3 s, and 2 % within a tenth. After 5 s of
+   silence the library gives a connection up (R13). */
 uint32_t server_timeout_ms(void) {
   uint32_t ms = set.ttl_ms / 10;
-  return ms < 50 ? 50 : ms > 500 ? 500 : ms;
+  if (set.status) return connect_limit_ms();
+  if (set.server_timeout_ms) return set.server_timeout_ms;
+  return ms < LEAST_TIMEOUT_MS ? LEAST_TIMEOUT_MS : ms > MOST_TIMEOUT_MS ? MOST_TIMEOUT_MS : ms;
 }
 
 /* After SIGKILL it takes a moment until a process is gone and we hear of it. */
@@ -170,7 +177,7 @@ static void open_client(void) {
   options.server_timeout_ms = server_timeout_ms();
   options.max_ttl_ms = set.max_ttl_ms;
   options.keep_margin_ms = set.kill_ms + slack_ms();
-  options.fencing = (uint32_t)set.fencing;
+  options.fencing = set.fencing && !set.status; /* which takes no lock */
   options.username = set.user;
   options.password = set.password;
   options.tls = tls_layer();

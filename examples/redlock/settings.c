@@ -11,7 +11,8 @@
 
 enum {
   DEFAULT_TTL_MS = 30000,
-  UNIT_FROM = 1000 /* so many seconds may well be meant as milliseconds */
+  UNIT_FROM = 1000, /* so many seconds may well be meant as milliseconds */
+  LONGEST_TIMEOUT_MS = 100000 /* that --max-ttl allows for (R24) */
 };
 
 struct settings set;
@@ -29,9 +30,9 @@ static const char help[] =
   "  -t, --ttl TIME         how long the lock outlives a crash (30s)\n"
   "  -w, --wait, --timeout TIME  give up after this long (default: never)\n"
   "      --wait-anyway      wait for wrong passwords and missing rights too\n"
+  "      --server-timeout TIME  how long a server may take (a tenth of the ttl)\n"
   "  -n, --nb, --nonblock   give up at once\n"
-  "  -q, --quiet            say nothing if the lock is taken\n"
-  "  -E, --conflict-exit-code N  exit status if the lock is taken (120)\n"
+  "  -q, --quiet; -E, --conflict-exit-code N  if taken: say nothing; exit N (120)\n"
   "  -k, --kill-after TIME  between SIGTERM and SIGKILL if it is lost (ttl/6)\n"
   "  -m, --max-hold TIME    hold for no longer: COMMAND is stopped before that\n"
   "      --min-hold TIME    COMMAND's end does not free the lock before that\n"
@@ -268,7 +269,7 @@ int renew_password(void) {
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* Capitals that are no letter of an option stand for options that have none. */
-static const char long_only[] = "TSPUJACKIFLXRDHWGNY";
+static const char long_only[] = "TSPUJACKIFLXRDHWGNYO";
 
 static const struct option {
   char letter;
@@ -283,7 +284,7 @@ static const struct option {
   {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"},
   {'F', 0, "fencing"}, {'L', 0, "take"}, {'X', 0, "extend"}, {'R', 0, "release"},
   {'D', 1, "ticket-file"}, {'H', 1, "min-hold"}, {'W', 0, "wait-anyway"}, {'G', 0, "run"},
-  {'N', 0, "no-label"}, {'Y', 0, "strict"}
+  {'N', 0, "no-label"}, {'Y', 0, "strict"}, {'O', 1, "server-timeout"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
@@ -316,6 +317,7 @@ static void take_option(char letter, char *value) {
     case 'm': set.max_hold_ms = limit("--max-hold", value); break;
     case 'H': set.min_hold_ms = limit("--min-hold", value); break;
     case 'T': set.max_ttl_ms = limit("--max-ttl", value); break;
+    case 'O': set.server_timeout_ms = limit("--server-timeout", value); break;
     case 'F': set.fencing = 1; break;
     case 'S': set.status = 1; break;
     case 'J': set.json = 1; break;
@@ -477,6 +479,18 @@ static void choose_ttl(void) {
   if (set.max_ttl_ms && set.max_ttl_ms < set.ttl_ms) set.ttl_ms = set.max_ttl_ms;
 }
 
+/* A lock that is extended from half of its ttl on must hear of that in time. A status takes none. */
+static void check_server_timeout(void) {
+  static const char shorter[] = "give a shorter one";
+  if (set.server_timeout_ms > LONGEST_TIMEOUT_MS)
+    usage("%s", "--server-timeout can be at most 100s");
+  if (set.status) return;
+  check_order("--server-timeout", set.server_timeout_ms, "half of --ttl", set.ttl_ms / 2, shorter);
+  if (set.fencing)
+    check_order("--server-timeout", set.server_timeout_ms, "a quarter of --max-ttl",
+                set.max_ttl_ms / 4, shorter);
+}
+
 /* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at half of what is
    before that, and there must be time for some. */
 static void check_times(void) {
@@ -487,8 +501,9 @@ static void check_times(void) {
   check_order("--ttl", set.ttl_ms, "--max-ttl", set.max_ttl_ms,
               "give a shorter --ttl, or raise --max-ttl for all clients");
   check_hold();
-  if (set.fencing && set.max_ttl_ms / 4 < server_timeout_ms())
+  if (set.fencing && !set.max_ttl_ms)
     usage("%s", "--fencing needs --max-ttl, as long as the longest --ttl and the same for all");
+  check_server_timeout();
   if (!set.has_kill) set.kill_ms = set.ttl_ms / 6;
   if (set.kill_ms > set.ttl_ms / 3)
     usage("%s", "--kill-after can be at most a third of --ttl: COMMAND must end before the lock");

@@ -25,6 +25,8 @@ struct report {
 
 static struct report reports[REDLOCK_MAX_SERVERS];
 
+static long connect_ms, answer_ms; /* how long servers had for each */
+
 /* What is found first stands. */
 static void complain(struct report *r, const char *error, const char *advice) {
   if (r->wrong) return;
@@ -176,6 +178,12 @@ static void deny_in_its_words(struct report *r) {
   if (*r->line[REFUSAL]) deny(r, r->line[REFUSAL], advice_for(r->line[REFUSAL]));
 }
 
+static void deny_for_silence(struct report *r, long ms) {
+  char error[64];
+  (void)snprintf(error, sizeof error, "no answer within %ld ms (--server-timeout)", ms);
+  deny(r, error, "is it frozen, overloaded or too far away?");
+}
+
 /* What the client says comes first, but for a right: it may not know which. Three capitals begin a
    server's own words. */
 static void judge(struct report *r, int server) {
@@ -188,10 +196,11 @@ static void judge(struct report *r, int server) {
   if (is_about_rights(r->line[REFUSAL])) deny_in_its_words(r);
   if (!r->wrong && !is_about_no_lock(error)) {
     r->wrong = explain(server, r->words);
+    if (is_time_out(r->words)) r->wrong = 0; /* it may have answered since */
     r->votes = r->votes && !r->wrong;
   }
   deny_in_its_words(r);
-  if (!r->votes) deny(r, "no answer in time", "is it frozen, overloaded, too far away?");
+  if (!r->votes) deny_for_silence(r, info.connected ? answer_ms : connect_ms);
   if (is_about_rights(r->line[NO_INFO])) add_hint(r, "+info", "tell its version and role");
   else if (*r->line[NO_INFO]) complain(r, r->line[NO_INFO], advice_for(r->line[NO_INFO]));
   if (number_in(r->line[MEMORY]) > 0 && strcmp(r->line[POLICY], "noeviction") != 0)
@@ -400,9 +409,13 @@ static void print_json(int count, int votes) {
 
 void show_status(void) {
   int i, votes = 0, count = count_servers();
+  int64_t began = now_ms(), connected;
   connect_all();
   write_request();
+  connected = now_ms();
   ask_all(request, request_size, REPLIES);
+  connect_ms = (long)(connected - began);
+  answer_ms = (long)(now_ms() - connected);
   for (i = 0; i < count; i++) {
     take_replies(&reports[i], &answers[i]);
     judge(&reports[i], i);

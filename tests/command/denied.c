@@ -58,8 +58,11 @@ TEST(a_folder_that_cannot_be_synced_is_told) {
 
 /* By a name server: each of the two would keep it for 8 s. */
 TEST(names_that_are_swallowed_keep_no_quorum_away) {
-  int64_t from = timing_ms();
+  int64_t began = timing_ms(), from = began;
+  pid_t status;
   if (cannot_refuse()) SKIP("no library can be loaded first");
+  status = start(REFUSING "swallowed exec $redlock --status -s 127.0.0.1:%d,swallowed.example:1,"
+                 "swallowed.example.com:1", real.at[0].port);
   CHECK_PRINTS("job\n", 0, REFUSING "swallowed $redlock -n -s 127.0.0.1:%d,swallowed.example:1,"
                "127.0.0.1:%d,swallowed.example.com:1,localhost:%d job -- printenv REDLOCK_RESOURCE "
                "| cat", real.at[0].port, real.at[1].port, real.at[2].port);
@@ -68,6 +71,8 @@ TEST(names_that_are_swallowed_keep_no_quorum_away) {
   CHECK_EQ(shell(REFUSING "swallowed $redlock -w 2s -s 127.0.0.1:%d,swallowed.example:1,"
                  "swallowed.example.com:1 job -- true", real.at[0].port), 121);
   CHECK(timing_ms() - from < 8000);
+  CHECK_EQ(end_of(status), 121);
+  CHECK(timing_ms() - began < 8000);
 }
 
 /* R1: one server's answer makes the quorum; from a second one it would not come in time. */

@@ -197,7 +197,7 @@ static void status_says(const char *ann, const char *options, int exit_status, c
   int tries = 0, status;
   give_ann(ann);
   do status = shell("$redlock --status %s", options);
-  while (says("no answer in time") && ++tries < 20);
+  while (says("no answer within") && ++tries < 20);
   CHECK_EQ(status, exit_status);
   if (!CHECK(says(what))) printf("    %s: %s", ann, output());
 }

@@ -164,7 +164,7 @@ TEST(a_missing_quorum_is_told) {
   CHECK_SAYS("3 of 5 servers are unavailable; at most 2 may be", NO_QUORUM,
              "$redlock -n job -- echo wrong");
   CHECK(!says("wrong"));
-  snprintf(expected, sizeof expected, "  127.0.0.1:%d: no answer in time", real.at[2].port);
+  snprintf(expected, sizeof expected, "  127.0.0.1:%d: no answer within ", real.at[2].port);
   CHECK(says(expected));
   snprintf(expected, sizeof expected, "  127.0.0.1:%d: no connection: is it", real.at[0].port);
   CHECK(says(expected));
@@ -308,7 +308,7 @@ TEST(the_status_tells_what_is_wrong_with_each_server) {
               "no.such.host.invalid", real.at[0].port, real.at[1].port, real.at[2].port,
               real.at[3].socket, real.at[4].port);
   CHECK_SAYS("no connection: is it running", NO_QUORUM, "$redlock --status");
-  CHECK(says("no answer in time: is it frozen"));
+  CHECK(says("(--server-timeout): is it frozen"));
   CHECK(says("it is no plain master ("));
   CHECK(says("it may evict locks: set maxmemory-policy noeviction"));
   CHECK(says("it has no password: give none") || says("WRONGPASS"));

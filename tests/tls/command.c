@@ -5,7 +5,7 @@
 #endif
 #endif
 
-#include "tests/command/command.h"
+#include "tests/command/far.h"
 
 #include "begin.h"
 
@@ -63,16 +63,20 @@ TEST(the_command_tells_tls_from_none) {
   struct server plain;
   server_start(&plain, "");
   use_servers("rediss://127.0.0.1:%d", plain.port);
-  CHECK_SAYS("it does not speak TLS: list it as redis://\n", 121, "$redlock -n job -- true");
+  CHECK_SAYS("it does not speak TLS: list it as redis://\n", 121, "$redlock -n -t 2s job -- true");
   CHECK_SAYS("list it as redis://", 121, "$redlock --status");
-  CHECK_SAYS("list it as redis://", 121, "$redlock job -- true"); /* nor is it waited for */
+  CHECK_SAYS("list it as redis://", 121, "$redlock -t 2s job -- true"); /* nor is it waited for */
   CHECK(says("--wait-anyway"));
   use_servers("127.0.0.1:%d", real.at[0].port);
-  CHECK_SAYS("does this port want TLS?", 121, "$redlock -n job -- true");
+  CHECK_SAYS("does this port want TLS?", 121, "$redlock -n -t 2s job -- true");
   CHECK_SAYS("does this port want TLS?", 121, "$redlock --status");
   server_kill(&plain);
   use_servers("rediss://127.0.0.1:%d", plain.port); /* nobody listens there now */
   CHECK_SAYS("no connection: is it running", 121, "$redlock --status");
+}
+
+TEST(who_does_not_wait_gets_a_far_lock_over_tls) {
+  check_is_near_enough("rediss://", "--cacert $certificates/ca.crt", 290);
 }
 
 TEST(the_command_refuses_files_that_are_none) {
