@@ -12,12 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -198,6 +200,18 @@ static inline int fill(int fd, int most) {
 static inline void terminate(pid_t pid) {
   kill(pid, SIGTERM);
   CHECK_EQ(end_of(pid), 128 + SIGTERM);
+}
+
+/* A connection to that port. */
+static inline int dial(int port) {
+  struct sockaddr_in at;
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  memset(&at, 0, sizeof at);
+  at.sin_family = AF_INET;
+  at.sin_port = htons((unsigned short)port);
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  CHECK(connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
+  return fd;
 }
 
 /* How many servers have the key. */

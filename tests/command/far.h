@@ -6,7 +6,6 @@
 
 #include "tests/command/command.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 enum { FAR_CHUNKS = 64, FAR_BYTES = 8192 };
@@ -20,17 +19,6 @@ struct far_way {
   } chunk[FAR_CHUNKS];
   unsigned first, next;
 };
-
-static inline int far_dial(int port) {
-  struct sockaddr_in at;
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  memset(&at, 0, sizeof at);
-  at.sin_family = AF_INET;
-  at.sin_port = htons((unsigned short)port);
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  CHECK(connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
-  return fd;
-}
 
 /* Hands on what is due; returns for how long nothing is, in ms, -1 = nothing is on its way. */
 static inline int far_hand_on(struct far_way *way, int to) {
@@ -77,7 +65,7 @@ static inline pid_t far_start(int *port, int server_port, int round_trip_ms) {
   while (pid == 0) {
     int near = accept(listener, NULL, NULL);
     if (near >= 0 && fork() == 0) {
-      far_relay(near, far_dial(server_port), round_trip_ms);
+      far_relay(near, dial(server_port), round_trip_ms);
       _exit(0);
     }
     close(near);

@@ -1,8 +1,6 @@
 /* words.c: what the command says of slips and oddities, so that nobody is sent the wrong way. */
 #include "tests/command/command.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 /* ---- the list ---- */
@@ -66,17 +64,6 @@ TEST(an_even_number_of_servers_is_told) {
              real.at[0].port, real.at[1].port);
   CHECK_EQ(shell("$redlock --status"), 0);
   CHECK(!says("odd number"));
-}
-
-static int dial(int port) {
-  struct sockaddr_in at;
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  memset(&at, 0, sizeof at);
-  at.sin_family = AF_INET;
-  at.sin_port = htons((unsigned short)port);
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  CHECK(connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
-  return fd;
 }
 
 /* Forwards to a server, which calls itself "active" (as KeyDB's active-replica does) and no master;
