@@ -153,8 +153,8 @@ $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	  $(LDLIBS) -o $@
 
 $(BUILD)/tests/command/demo: | $(BUILD)/demo
-$(BUILD)/tests/command/denied: | $(BUILD)/tests/command/refuse.so
-$(BUILD)/tests/command/fencing: | $(BUILD)/tests/command/wall.so
+$(BUILD)/tests/command/denied $(BUILD)/tests/command/reach: | $(BUILD)/tests/command/refuse.so
+$(BUILD)/tests/command/fencing $(BUILD)/tests/command/reach: | $(BUILD)/tests/command/wall.so
 
 $(BUILD)/tests/command/refuse.so: tests/command/preload/refuse.c
 	@mkdir -p $(@D)

@@ -28,7 +28,7 @@ struct bytes {
 #define TOLD(version, role, uptime, clock, rest) \
   TOLD_BY(ITS_RUN_ID, version, role, uptime, clock, rest)
 #define TOLD_BY(run_id, version, role, uptime, clock, rest) \
-  "\n\n" version "\n" role "\n" run_id "\n" uptime "\n" clock "\nstandalone\n0\nnoeviction" rest
+  "\n\n" version "\n" role "\n" run_id "\n" uptime "\n" clock "\nstandalone\n0\nnoeviction\n0" rest
 #define ITS_RUN_ID "0123456789012345678901234567890123456789"
 
 static inline int is_word(struct bytes word, const char *text) {

@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -62,8 +63,8 @@ void connect_all(void) {
   const uint32_t grace_ms = later(GRACE_MS, set.server_timeout_ms);
   int64_t end = now_ms() + connect_limit_ms(), next = 0;
   int settled = 0, count = count_servers();
-  while (settled < count && now_ms() < end) {
-    if (now_ms() >= next) { /* while the last one is pending it is INVALID */
+  while ((settled < count || redlock_timeout_ms(&client) >= 0) && now_ms() < end) {
+    if (settled < count && now_ms() >= next) { /* while the last one is pending it is INVALID */
       (void)redlock_start_adopt(&client, &lock, key_or_none(), set.ttl_ms, nobody);
       next = now_ms() + PAUSE_MS;
     }
@@ -143,6 +144,7 @@ void ask_all(const char *request, size_t size, int replies) {
   int64_t end = now_ms() + answer_limit_ms();
   int i, open = 1, count = count_servers();
   for (i = 0; i < count; i++) {
+    memset(&answers[i], 0, sizeof answers[i]);
     answers[i].fd = -1;
     answers[i].took_us = -1;
     answers[i].reply[0] = answers[i].text;
@@ -157,4 +159,29 @@ void ask_all(const char *request, size_t size, int replies) {
     for (i = 0; i < count; i++)
       if (open && fds[i].revents) receive(&answers[i], i, replies);
   }
+}
+
+/* ---- Clocks that were set back --------------------------------------------------------------- */
+
+int64_t set_back_s[REDLOCK_MAX_SERVERS];
+
+/* A negative uptime is none to the client: again and again, such a server has just started. */
+static int is_new(int server) {
+  redlock_server_info info;
+  (void)redlock_server_status(&client, server, &info);
+  return info.quarantine_ms + 1000 > set.max_ttl_ms;
+}
+
+void ask_uptimes(void) {
+  static const char uptimes[] =
+    "*3\r\n$4\r\nEVAL\r\n$84\r\n"
+    "return tonumber(string.match(redis.call('info','server'),'uptime_in_seconds:(%S+)'))\r\n"
+    "$1\r\n0\r\n";
+  int i, new_ones = 0, count = count_servers();
+  for (i = 0; i < count; i++) new_ones += is_new(i);
+  if (!set.max_ttl_ms || !new_ones) return;
+  ask_all(uptimes, sizeof uptimes - 1, 1);
+  for (i = 0; i < count; i++)
+    if (answers[i].took_us >= 0 && strncmp(answers[i].reply[0], ":-", 2) == 0)
+      set_back_s[i] = strtoll(answers[i].reply[0] + 2, NULL, 10);
 }

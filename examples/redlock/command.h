@@ -2,14 +2,23 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+/* In place of the system's functions, for the library. */
+int noted_socket(int family, int type, int protocol);
+int noted_connect(int fd, const struct sockaddr *to, socklen_t size);
+ssize_t noted_send(int fd, const void *data, size_t size, int flags);
+ssize_t noted_recv(int fd, void *data, size_t size, int flags);
+
 #define REDLOCK_MAX_SERVERS 15
 #define REDLOCK_MAX_RESOURCE 275 /* MAX_RESOURCE and what an adoption replaces */
 #define REDLOCK_MAX_ERROR 160
 #include "redlock.h"
 
 #include <poll.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
   MAX_RESOURCE = 255,
@@ -42,6 +51,7 @@ int count_servers(void);
 int quorum(void);
 int count_votes(redlock_vote vote);
 int64_t now_ms(void);
+int addresses_of(int server, struct sockaddr_storage at[2]); /* returns how many it has */
 int is_awaited(int server); /* a reply from it is still to come */
 void say_unreleased(void); /* that the lock could not be released, and why */
 struct pollfd poll_entry(int fd, short events);
@@ -102,6 +112,8 @@ int is_lasting(int server);                /* only a person can mend what is wro
 /* Why a server did not help, then ": " and what to do about it. Returns the size of the first, 0 =
    it did its part. */
 int explain(int server, char text[EXPLANATION]);
+int set_back_words(int64_t seconds, char text[EXPLANATION]); /* as explain */
+void format_uptime(int64_t seconds, char text[24]);
 const char *in_words(const char *error);   /* what the library says, in the command's words */
 int is_time_out(const char *words);        /* of the library, or of explain */
 
@@ -163,6 +175,10 @@ void connect_all(void);
 void ask_all(const char *request, size_t size, int replies); /* of each that is connected, and
                                                                 from which no reply is to come */
 
+/* By how much clocks were set back since their servers started, at least; 0 = it is not known. */
+extern int64_t set_back_s[REDLOCK_MAX_SERVERS];
+void ask_uptimes(void); /* of those that seem to have just started */
+
 /* A line of a server's words. They may be any bytes, and nothing that a terminal obeys or a program
    stumbles over gets in. Returns where it ends. */
 const char *take_line(char to[REDLOCK_MAX_ERROR], const char *at);
@@ -172,6 +188,12 @@ const char *take_line(char to[REDLOCK_MAX_ERROR], const char *at);
 int is_by_name(int server);
 void follow_names(void); /* looks up those of servers that stay away, and follows them */
 int name_words(int server, char text[EXPLANATION]); /* as explain: what became of its name */
+
+/* ---- reach.c: what came of the last connections ---- */
+
+int connect_error(int server);        /* errno, of what this side could not do; 0 = nothing */
+int has_hung_up(int server);          /* it closed the last one, on which it had spoken */
+int64_t connected_for_ms(int server); /* since the last one began */
 
 /* ---- label.c ---- */
 

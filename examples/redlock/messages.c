@@ -4,15 +4,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* How long a message may keep the guard away: less than its slack. */
@@ -262,7 +259,6 @@ void hide_password(int server, char *words) {
 const char *in_words(const char *error) {
   static const char *const known[][2] = {
     {"no connection", "no connection: is it running, and is the address right?"},
-    {"no descriptor", "no connection: too many open files: raise the limit (ulimit -n)"},
     {"it hangs up", "it hangs up without a word: does this port want TLS? Is it perhaps a proxy? "
                     "Else see its log"},
     {"not an answer of Redis", "it does not answer as Redis does: check host and port; does it "
@@ -451,6 +447,23 @@ int bare_size(const char *error) {
   return size;
 }
 
+void format_uptime(int64_t seconds, char text[24]) {
+  long long s = seconds;
+  if (s >= 86400) (void)snprintf(text, 24, "%lldd %lldh", s / 86400, s / 3600 % 24);
+  else if (s >= 3600) (void)snprintf(text, 24, "%lldh %lldm", s / 3600, s / 60 % 60);
+  else if (s >= 60) (void)snprintf(text, 24, "%lldm %llds", s / 60, s % 60);
+  else (void)snprintf(text, 24, "%llds", s);
+}
+
+/* Of a server whose clock was ahead by so much when it started, or more. */
+int set_back_words(int64_t seconds, char text[EXPLANATION]) {
+  char time[24];
+  format_uptime(seconds, time);
+  (void)snprintf(text, EXPLANATION, "its clock was set back by %s since it started: it votes when "
+                 "that is over; restart it", time);
+  return (int)strcspn(text, ":");
+}
+
 /* Of a server that restarted less than --max-ttl ago. */
 static int quarantine_words(int64_t left_ms, char text[EXPLANATION]) {
   int64_t up_ms = set.max_ttl_ms - left_ms;
@@ -475,62 +488,32 @@ int is_about_rights(const char *error) { return find_advice(error, lasting, LAST
 
 int is_about_key(const char *error) { return advice_for(error) == key; }
 
-/* As a socket's address, where that is plain; returns its size, else 0. */
-static socklen_t address_of(struct name entry, struct sockaddr_storage *to) {
-  struct addrinfo hints, *found;
-  char host[256], *port;
-  socklen_t size;
-  memset(&hints, 0, sizeof hints);
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV; /* nothing is looked up */
-  if (entry.size && *entry.at == '[') entry = from(entry, 1);
-  entry.size = find(entry, '/');
-  (void)snprintf(host, sizeof host, "%.*s", entry.size, entry.at);
-  port = strchr(host, ']');
-  if (port) *port++ = 0;
-  else port = strchr(host, ':');
-  if (port && *port == ':') *port++ = 0;
-  if (getaddrinfo(host, port && *port ? port : "6379", &hints, &found) != 0) return 0;
-  size = found->ai_addrlen;
-  memcpy(to, found->ai_addr, size);
-  freeaddrinfo(found);
-  return size;
-}
-
-static socklen_t path_of(struct name entry, struct sockaddr_storage *to) {
-  struct sockaddr_un path;
-  memset(&path, 0, sizeof path);
-  path.sun_family = AF_UNIX;
-  entry = from(entry, 5);
-  if (entry.size > 2 && strncmp(entry.at, "//", 2) == 0) entry = from(entry, 2);
-  (void)snprintf(path.sun_path, sizeof path.sun_path, "%.*s", entry.size, entry.at);
-  memcpy(to, &path, sizeof path);
-  return sizeof path;
-}
-
-/* Why this system lets nobody connect to it, 0 = it does. A datagram's socket asks for the route
-   and sends nothing; a path is tried. */
-static int system_error(int server) {
-  struct sockaddr_storage at;
-  struct name entry = entry_of(server);
-  int path = is_path(entry), fd, error = 0;
-  socklen_t size = path ? path_of(entry, &at) : address_of(name_of(server), &at);
-  if (size == 0) return 0;
-  fd = socket(at.ss_family, path ? SOCK_STREAM : SOCK_DGRAM, 0);
-  if (fd < 0) return errno;
-  (void)fcntl(fd, F_SETFL, O_NONBLOCK); /* and no COMMAND starts meanwhile */
-  if (connect(fd, (const struct sockaddr *)&at, size) != 0) error = errno;
-  (void)close(fd);
-  return error == ECONNREFUSED || error == EAGAIN || error == EMFILE ? 0 : error;
+/* What to do about an error of this side. */
+static const char *advice_for_system(int error, int path) {
+  switch (error) {
+    case EMFILE: return "raise the limit (ulimit -n)";
+    case ENFILE: case ENOBUFS: case ENOMEM: return "this machine is short of memory or of files";
+    case EADDRNOTAVAIL:
+      return "this machine has no local port left for it (see net.ipv4.ip_local_port_range), or "
+             "not the address";
+  }
+  if (path) return "is the path right, and may this user and this service see it and open it?";
+  if (error == EACCES || error == EPERM)
+    return "this system forbids it: see its firewall, SELinux, and what confines this process";
+  return "see this machine's addresses and routes";
 }
 
 /* Of a server without a connection, in the system's words if it has any. */
 static int unreachable_words(int server, char text[EXPLANATION]) {
-  int error = system_error(server);
-  const char *advice = is_path(entry_of(server))
-    ? "is the path right, and may this user and this service see it and open it?"
-    : "see this machine's addresses and routes";
-  if (!error) return 0;
-  (void)snprintf(text, EXPLANATION, "no connection: %s: %s", strerror(error), advice);
+  int error = connect_error(server);
+  const char *name = error == EMFILE ? "too many open files" : strerror(error);
+  const char *advice = advice_for_system(error, is_path(entry_of(server)));
+  if (error)
+    (void)snprintf(text, EXPLANATION, "no connection: %s: %s", name, advice);
+  else if (has_hung_up(server))
+    (void)snprintf(text, EXPLANATION, "no connection: it has closed ours: did it restart, or throw "
+                   "clients out (maxmemory-clients, timeout)? See its log");
+  else return 0;
   return (int)strlen("no connection");
 }
 
@@ -538,17 +521,15 @@ int is_time_out(const char *words) {
   return strncmp(words, "no answer within", 16) == 0 || strncmp(words, "has not answered", 16) == 0;
 }
 
-static int time_out_words(char text[EXPLANATION]) {
-  (void)snprintf(text, EXPLANATION, "no answer within %lu ms (--server-timeout): is it frozen, "
-                 "overloaded or too far away?", (unsigned long)server_timeout_ms());
-  return (int)strcspn(text, ":");
-}
+/* So old is a connection that a firewall may have forgotten. */
+enum { FORGOTTEN_MS = 30000 };
 
-/* A socket needs a descriptor. */
-static int is_out_of_descriptors(void) {
-  int fd = dup(STDERR_FILENO);
-  if (fd >= 0) (void)close(fd);
-  return fd < 0 && errno == EMFILE;
+static int time_out_words(int server, int is_connected, char text[EXPLANATION]) {
+  int is_old = is_connected && connected_for_ms(server) >= FORGOTTEN_MS;
+  (void)snprintf(text, EXPLANATION, "no answer within %lu ms (--server-timeout): is it frozen, "
+                 "overloaded or too far away?%s", (unsigned long)server_timeout_ms(), is_old
+                 ? " Or a firewall has forgotten the connection: 6 s later there is a new one" : "");
+  return (int)strcspn(text, ":");
 }
 
 int explain(int server, char text[EXPLANATION]) {
@@ -563,16 +544,16 @@ int explain(int server, char text[EXPLANATION]) {
                                                                            was it waited for */
   if (vote == REDLOCK_VOTE_QUARANTINED && !info.quarantine_ms) info.quarantine_ms = 1; /* since */
   if ((!*error || strncmp(error, "restarted", 9) == 0) && info.quarantine_ms)
-    return quarantine_words(info.quarantine_ms, text);
+    return set_back_s[server] ? set_back_words(set_back_s[server], text)
+                              : quarantine_words(info.quarantine_ms, text);
   if (strncmp(error, "restarted", 9) == 0) return 0; /* it votes now */
   if (!*error && (vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_ERROR))
     error = info.connected ? "no answer within" : "no connection"; /* connected too late to vote */
   if (strcmp(error, "no connection") == 0) {
-    if (is_out_of_descriptors()) error = "no descriptor";
-    else if ((size = name_words(server, text)) > 0) return size;
-    else if ((size = unreachable_words(server, text)) > 0) return size;
+    if ((size = name_words(server, text)) > 0) return size;
+    if ((size = unreachable_words(server, text)) > 0) return size;
   }
-  if (is_time_out(error)) return time_out_words(text);
+  if (is_time_out(error)) return time_out_words(server, info.connected, text);
   (void)snprintf(shown, sizeof shown, "%s", error);
   hide_password(server, shown);
   error = shown;

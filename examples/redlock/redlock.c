@@ -6,11 +6,16 @@
  *
  * The manual is redlock.1; settings.c reads the command line, messages.c says what is wrong, run.c
  * runs COMMAND, ticket.c hands locks on, label.c says whose they are, lookup.c looks names up,
- * status.c is --status, and ask.c asks what the library does not. One poll loop waits for the
+ * reach.c notes why there is no connection, status.c is --status, and ask.c asks what the library does not. One poll loop waits for the
  * servers, for signals and for COMMAND. */
+#include <sys/socket.h>
 #define REDLOCK_IMPLEMENTATION
 #define getaddrinfo look_up /* lookup.c */
 #define freeaddrinfo forget_look_up
+#define socket(family, type, protocol) noted_socket(family, type, protocol) /* reach.c */
+#define connect(fd, to, size) noted_connect(fd, to, size)
+#define send(fd, data, size, flags) noted_send(fd, data, size, flags)
+#define recv(fd, data, size, flags) noted_recv(fd, data, size, flags)
 #include "command.h"
 
 #include <errno.h>
@@ -99,6 +104,27 @@ enum end end_of(int server, char byte) {
   rl_reply reply = rl_parse(&client.server[server].parser, byte);
   if (reply == RL_PARSE_MORE || reply == RL_PARSE_ERROR_TEXT) return END_NONE;
   return reply == RL_PARSE_INVALID ? END_BAD : reply == RL_PUSH ? END_PUSH : END_REPLY;
+}
+
+int addresses_of(int server, struct sockaddr_storage at[2]) {
+  const rl_server *s = &client.server[server];
+  char host[RL_HOST_BYTES], port[6];
+  rl_sockaddr address;
+  int i, count = 0;
+  memset(at, 0, 2 * sizeof *at);
+  rl_copy_host_port(s, host, port);
+  if (*host == '/') {
+    at[0].ss_family = AF_UNIX;
+    (void)snprintf(((struct sockaddr_un *)(void *)at)->sun_path, sizeof address.local.sun_path,
+                   "%.*s", (int)sizeof address.local.sun_path - 1, host);
+    return 1;
+  }
+  for (i = 0; i < RL_MAX_ADDRESSES; i++) {
+    if (!s->addresses[i].port) continue;
+    memset(&address, 0, sizeof address);
+    memcpy(&at[count++], &address, rl_make_sockaddr(&address, &s->addresses[i]));
+  }
+  return count;
 }
 
 int is_awaited(int server) { return client.server[server].outstanding > 0; }
@@ -248,6 +274,7 @@ static void explain_refusal(redlock_status status) {
         set.resource);
   else
     say_unavailable(cannot[set.step]);
+  ask_uptimes();
   say_servers();
   finish(EXIT_NO_QUORUM);
 }

@@ -416,12 +416,15 @@ static int is_missing(int server) {
 }
 
 static void say_bare(int has, int count) {
+  char text[EXPLANATION];
   int i;
   say("lock '%s' stands on %d of %d servers: %s", set.resource, has, count,
       has < quorum() ? "too few to extend it" : "the loss of one more ends it");
-  say_servers();
   for (i = 0; i < count; i++)
-    if (stand.lacks[i]) say("  %.*s: it does not have the lock", name_of(i).size, name_of(i).at);
+    if (is_missing(i))
+      say("  %.*s: %s", name_of(i).size, name_of(i).at,
+          explain(i, text) > 0 ? text : stand.lacks[i] ? "it does not have the lock"
+          : "it was away: it gets the lock with an extension");
 }
 
 /* Whoever looks after the servers should know before the next one is stopped. One that is back has

@@ -9,7 +9,7 @@
 
 /* What a server answers, a line each. The first two say why it refuses, or nothing. */
 enum {
-  REFUSAL, NO_INFO, VERSION, ROLE, RUN_ID, UPTIME, CLOCK, MODE, MEMORY, POLICY,
+  REFUSAL, NO_INFO, VERSION, ROLE, RUN_ID, UPTIME, CLOCK, MODE, MEMORY, POLICY, EVICTED,
   HOLDER, LABEL, LEFT, LINES /* of a lock that is named and held */
 };
 
@@ -68,7 +68,7 @@ static const char script[] =
   "local i=redis.pcall('INFO')local lines=wrong..'\\n'..refusal(i,'INFO')"
   "i=type(i)=='table'and''or i:gsub('\\nrole:slave','\\nrole:replica')"
   "for f in((i:find('\\nvalkey_version')and'valkey'or'redis')..'_version role run_id "
-  "uptime_in_seconds server_time_usec redis_mode maxmemory maxmemory_policy'):gmatch('%S+')do "
+  "uptime_in_seconds server_time_usec redis_mode maxmemory maxmemory_policy evicted_clients'):gmatch('%S+')do "
   "lines=lines..'\\n'..(i:match('\\n'..f..':([^\\r]*)')or'')end "
   "if named and type(v)=='string'and type(left)=='number'then lines=lines..'\\n'.."
   "redis.sha1hex(v:sub(1,20))..'\\n'..(v:match('^'..('[ -~]'):rep(8))or''):gsub(' +$','')..'\\n'.."
@@ -174,6 +174,16 @@ static void judge_info(struct report *r) {
       deny(r, "the same server as one above", "list it once");
 }
 
+/* A negative one: its wall clock was ahead when it started. */
+static void judge_uptime(struct report *r) {
+  char error[EXPLANATION];
+  int64_t back_s = *r->line[UPTIME] == '-' ? number_in(r->line[UPTIME] + 1) : 0;
+  int size = set_back_words(back_s, error);
+  if (back_s <= 0) return;
+  error[size] = 0;
+  (set.max_ttl_ms ? deny : complain)(r, error, error + size + 2);
+}
+
 static void deny_in_its_words(struct report *r) {
   if (*r->line[REFUSAL]) deny(r, r->line[REFUSAL], advice_for(r->line[REFUSAL]));
 }
@@ -193,6 +203,7 @@ static void judge(struct report *r, int server) {
   r->reached = info.connected || strspn(error, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") > 2;
   r->votes = r->round_trip_us >= 0 && !r->wrong;
   judge_info(r);
+  judge_uptime(r);
   if (is_about_rights(r->line[REFUSAL])) deny_in_its_words(r);
   if (!r->wrong && !is_about_no_lock(error)) {
     r->wrong = explain(server, r->words);
@@ -205,6 +216,9 @@ static void judge(struct report *r, int server) {
   else if (*r->line[NO_INFO]) complain(r, r->line[NO_INFO], advice_for(r->line[NO_INFO]));
   if (number_in(r->line[MEMORY]) > 0 && strcmp(r->line[POLICY], "noeviction") != 0)
     complain(r, "it may evict locks", "set maxmemory-policy noeviction");
+  if (number_in(r->line[EVICTED]) > 0)
+    add_hint(r, "it has thrown out clients to save memory: a higher maxmemory-clients",
+             "keep them");
   if (!info.tracking && !strstr(r->hint, "waiters") && strtol(r->line[VERSION], NULL, 10) >= 6)
     complain(r, "waiters are not told when a lock is free", "it lacks HELLO or CLIENT");
 }
@@ -258,14 +272,6 @@ static const struct report *find_holder(int count, int *most) {
     holder = r;
   }
   return holder;
-}
-
-static void format_uptime(int64_t seconds, char text[24]) {
-  long long s = seconds;
-  if (s >= 86400) (void)snprintf(text, 24, "%lldd %lldh", s / 86400, s / 3600 % 24);
-  else if (s >= 3600) (void)snprintf(text, 24, "%lldh %lldm", s / 3600, s / 60 % 60);
-  else if (s >= 60) (void)snprintf(text, 24, "%lldm %llds", s / 60, s % 60);
-  else (void)snprintf(text, 24, "%llds", s);
 }
 
 /* +0.012s, or in larger units; what is less than a millisecond has no sign */

@@ -1,7 +1,8 @@
 /* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random", "memory",
  * "tls", "names" (each has three addresses), "swallowed" (a look-up of such a name takes 8 s),
- * "folder" (to sync one) or "speed" (an hour passes with its second OK, a SET's: the first is the
- * handshake's); if REFUSE_FROM names a file, once that is there. */
+ * "folder" (to sync one), "speed" (an hour passes with its second OK, a SET's: the first is the
+ * handshake's), "socket" or "connect" (with the errno REFUSE_ERROR) or "talk" (a connection ends
+ * behind its first byte); if REFUSE_FROM names a file, once that is there. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,9 +30,29 @@ int clock_gettime(clockid_t id, struct timespec *t) {
   return refuses("clock") ? -1 : failed;
 }
 
+static int fails(const char *what) {
+  if (!refuses(what)) return 0;
+  errno = atoi(getenv("REFUSE_ERROR"));
+  return 1;
+}
+
+int socket(int family, int type, int protocol) {
+  return fails("socket") ? -1 : (int)syscall(SYS_socket, family, type, protocol);
+}
+
+int connect(int fd, const struct sockaddr *to, socklen_t size) {
+  return fails("connect") ? -1 : (int)syscall(SYS_connect, fd, to, size);
+}
+
 ssize_t recv(int fd, void *data, size_t size, int flags) {
-  ssize_t got = syscall(SYS_recvfrom, fd, data, size, flags, NULL, NULL);
-  ssize_t i;
+  static char has_talked[1024];
+  ssize_t got, i;
+  if (refuses("talk") && fd < (int)sizeof has_talked) {
+    has_talked[fd] = !has_talked[fd];
+    if (!has_talked[fd]) return 0;
+    size = 1;
+  }
+  got = syscall(SYS_recvfrom, fd, data, size, flags, NULL, NULL);
   for (i = 0; i + 5 <= got && refuses("speed"); i++)
     if (memcmp((char *)data + i, "+OK\r\n", 5) == 0) oks++;
   return got;
