@@ -526,9 +526,10 @@ enum { FORGOTTEN_MS = 30000 };
 
 static int time_out_words(int server, int is_connected, char text[EXPLANATION]) {
   int is_old = is_connected && connected_for_ms(server) >= FORGOTTEN_MS;
+  const char *firewall =
+    is_old ? " Or a firewall has forgotten the connection: 6 s later there is a new one" : "";
   (void)snprintf(text, EXPLANATION, "no answer within %lu ms (--server-timeout): is it frozen, "
-                 "overloaded or too far away?%s", (unsigned long)server_timeout_ms(), is_old
-                 ? " Or a firewall has forgotten the connection: 6 s later there is a new one" : "");
+                 "overloaded or too far away?%s", (unsigned long)server_timeout_ms(), firewall);
   return (int)strcspn(text, ":");
 }
 

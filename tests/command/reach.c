@@ -1,5 +1,5 @@
-/* reach.c: why there is no connection, or no vote, is told as what it is: this side's doing or that of
- * the server. */
+/* reach.c: why there is no connection, or no vote, is told as what it is: this side's doing or
+ * that of the server. */
 #include "tests/command/command.h"
 
 #include "tests/redis/wall.h"
