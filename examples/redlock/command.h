@@ -19,6 +19,7 @@ ssize_t noted_recv(int fd, void *data, size_t size, int flags);
 #include "redlock.h"
 
 #include <poll.h>
+#include <sys/types.h>
 
 enum {
   MAX_RESOURCE = 255,
@@ -144,6 +145,20 @@ extern int signal_pipe[2];
 void catch_signals(void);
 int next_signal(void);  /* the next one that is not about a child, 0 = none */
 int run_command(void);  /* to its end, then releases the lock; returns the exit status */
+
+/* ---- tree.c: all that COMMAND has started ---- */
+
+enum heard { UNHEARD, HEARD, DENIED /* to a part of it: that is another user's */ };
+enum left { NOBODY, SOMEBODY, FOREIGN /* another user's alone */, UNSEEN /* nobody says who */ };
+enum { NAME_LEFT = 64 };
+
+void gather_orphans(void);            /* from here on, and before COMMAND is started */
+void know_command(pid_t id);          /* before it is waited for; its group has that number too */
+enum heard signal_group(int number);
+enum heard signal_beyond(int number); /* to what has left the group */
+enum heard signal_all(int number);
+enum left who_is_left(void);          /* when COMMAND itself is gone */
+void name_left(char text[NAME_LEFT]);
 
 /* ---- ticket.c ---- */
 

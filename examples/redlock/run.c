@@ -11,18 +11,79 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+long syscall(long number, ...); /* which POSIX does not know */
 #endif
 
-enum { STOPPING_LOOK_MS = 10 }; /* at COMMAND's group, of which nothing is heard, and the lock */
+/* At what COMMAND has started, of which not all is heard, and the lock */
+enum { STOPPING_LOOK_MS = 10, ENDING_LOOK_MS = 50 };
+enum { TIMED_OUT = 124 }; /* the status of timeout(1), which does not wait for all either */
+enum { TELL_LEFT_MS = 1000 }; /* then it is told who holds the lock behind COMMAND's end */
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
 /* Handlers write the signal's number to a pipe that the poll loop reads. */
 int signal_pipe[2];
 
-/* Passed on to COMMAND; before it runs they end the wait. */
-static const int handed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-enum { HANDED_ON = sizeof handed_on / sizeof *handed_on };
+/* Not every system has, or shows, these. */
+#ifndef SIGINFO
+#define SIGINFO 0
+#endif
+#ifndef SIGPROF
+#define SIGPROF 0
+#endif
+#ifndef SIGPWR
+#define SIGPWR 0
+#endif
+#ifndef SIGSYS
+#define SIGSYS 0
+#endif
+#ifndef SIGTRAP
+#define SIGTRAP 0
+#endif
+#ifndef SIGURG
+#define SIGURG 0
+#endif
+#ifndef SIGVTALRM
+#define SIGVTALRM 0
+#endif
+#ifndef SIGWINCH
+#define SIGWINCH 0
+#endif
+#ifndef SIGXCPU
+#define SIGXCPU 0
+#endif
+#ifndef SIGXFSZ
+#define SIGXFSZ 0
+#endif
+#ifdef SIGRTMAX
+#define LAST_SIGNAL SIGRTMAX
+#else
+#define LAST_SIGNAL 31
+#endif
+
+/* By default these end no program; or redlock has its own use for them. All others are passed on to
+   COMMAND, and end the wait before it runs: none but SIGKILL ends us while we hold a lock. */
+static const int kept[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE,
+                           SIGXFSZ, SIGURG, SIGWINCH, SIGINFO};
+enum { KEPT = sizeof kept / sizeof *kept };
+
+/* COMMAND's time is over, and that of all that it has started. */
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU,
+                             SIGPWR};
+enum { ENDING = sizeof ending / sizeof *ending };
+
+/* From elsewhere, or by a slip of our own */
+static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+enum { FAULTS = sizeof faults / sizeof *faults };
+
+static int is_among(const int *numbers, int count, int number) {
+  while (count > 0 && numbers[count - 1] != number) count--;
+  return count > 0;
+}
+
+static int is_passed_on(int number) { return !is_among(kept, KEPT, number); }
+static int ends_all(int number) { return is_among(ending, ENDING, number); }
 
 static void on_signal(int number) {
   int saved = errno;
@@ -46,17 +107,37 @@ static void set_action(int number, void (*handler)(int)) {
   (void)sigaction(number, &action, NULL);
 }
 
-/* What nohup(1) or a shell ignores stays ignored, also in COMMAND. */
-static void catch_signal(int number) {
-  struct sigaction old;
-  if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-    set_action(number, on_signal);
+static void on_fault(int number, siginfo_t *info, void *context) {
+  (void)context;
+  if (info->si_code <= 0) { /* from elsewhere */
+    on_signal(number);
+    return;
+  }
+  set_action(number, SIG_DFL);
+  (void)raise(number);
 }
 
-/* A message to a closed stderr must not end us while we hold a lock; we pass the terminal on while
-   we are in the background; and a pager in our group that is stopped for reading does not stop us,
-   for COMMAND would run on. */
-static const int ignored[] = {SIGPIPE, SIGTTOU, SIGTTIN};
+/* What nohup(1) or a shell ignores stays ignored, also in COMMAND. A sanitizer keeps its own. */
+static void catch_signal(int number) {
+  struct sigaction action;
+  if (sigaction(number, NULL, &action) != 0 || action.sa_handler != SIG_DFL) return;
+  if (!is_among(faults, FAULTS, number)) {
+    set_action(number, on_signal);
+    return;
+  }
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  (void)sigaction(number, &action, NULL);
+}
+
+static int is_caught(const struct sigaction *action) {
+  return action->sa_handler == on_signal || action->sa_sigaction == on_fault;
+}
+
+/* A message to a closed stderr, or to a file that may not grow, must not end us while we hold a
+   lock; we pass the terminal on while we are in the background; and a pager in our group that is
+   stopped for reading does not stop us, for COMMAND would run on. */
+static const int ignored[] = {SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN};
 enum { IGNORED = sizeof ignored / sizeof *ignored };
 
 /* What COMMAND is to have again. */
@@ -75,14 +156,33 @@ static void ignore_signals(void) {
    what is to be passed on. */
 static void unblock_signals(void) {
   sigset_t heard;
-  int i;
+  int number;
   (void)sigemptyset(&heard);
   (void)sigaddset(&heard, SIGCHLD);
   (void)sigaddset(&heard, SIGTSTP);
   (void)sigaddset(&heard, SIGCONT);
-  for (i = 0; i < HANDED_ON; i++) (void)sigaddset(&heard, handed_on[i]);
+  for (number = 1; number <= LAST_SIGNAL; number++)
+    if (is_passed_on(number)) (void)sigaddset(&heard, number);
   (void)sigprocmask(SIG_UNBLOCK, &heard, &old_mask);
 }
+
+/* libc keeps signals for its threads, and hides them: they would end us too. The kernel's structure
+   begins with the handler. */
+#if defined(__linux__) && defined(SIGRTMIN)
+enum { FIRST_HIDDEN = 32, HIDDEN = 4, KERNEL_SET = 8, KERNEL_ACTION = 16 };
+static unsigned long old_hidden[HIDDEN][KERNEL_ACTION];
+
+static void change_hidden_signals(int ignore) {
+  unsigned long action[KERNEL_ACTION] = {0};
+  int i;
+  *action = (unsigned long)(uintptr_t)SIG_IGN;
+  for (i = 0; i < HIDDEN && FIRST_HIDDEN + i < SIGRTMIN; i++)
+    (void)syscall(SYS_rt_sigaction, FIRST_HIDDEN + i, ignore ? action : old_hidden[i],
+                  ignore ? old_hidden[i] : NULL, KERNEL_SET);
+}
+#else
+static void change_hidden_signals(int ignore) { (void)ignore; }
+#endif
 
 static void open_signal_pipe(void) {
   int i;
@@ -114,8 +214,10 @@ void catch_signals(void) {
   ignore_signals();
   open_signal_pipe();
   set_action(SIGCHLD, on_signal);
-  for (i = 0; i < HANDED_ON; i++) catch_signal(handed_on[i]);
+  for (i = 1; i <= LAST_SIGNAL; i++)
+    if (is_passed_on(i)) catch_signal(i);
   unblock_signals();
+  change_hidden_signals(1);
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -126,10 +228,12 @@ static struct run {
   int stopping;       /* the exit status that says why it is stopped; 0 = it is not */
   int killed;
   int paused;         /* it was, from the terminal, until just now */
-  int foreign;        /* a part of COMMAND may not be signalled, and that is told */
+  int foreign;        /* a part of COMMAND cannot be signalled, and that is told */
+  int told_to_end;    /* by a signal: it is over when all that it has started is */
+  int tells_left;     /* who that is, and that is told */
   int told_to_stop;   /* by a SIGTSTP that was passed on */
   int refused;        /* the terminal, which nobody can give to it */
-  int64_t kill_at_ms;
+  int64_t kill_at_ms, ended_ms;
   int64_t since_ms;   /* when the lock was granted, or a little later */
   int tty;            /* the terminal, -1 = none */
 } run;
@@ -142,22 +246,32 @@ static int note_foreign(void) {
   return run.foreign = 1;
 }
 
-/* COMMAND and all that it started, unless that left its process group. Returns whether a part of
-   it got the signal. */
+/* Where /proc does not tell of it. Returns 1. */
+static int note_unseen(void) {
+  if (!run.foreign)
+    say("'%s' has started what is no longer in its process group, and without /proc no signal can "
+        "stop it: the lock is held until it ends", set.command[0]);
+  return run.foreign = 1;
+}
+
+static int note_heard(enum heard heard) {
+  if (heard == DENIED) (void)note_foreign();
+  return heard == HEARD;
+}
+
+/* COMMAND, its process group, and what has left that if the signal is for all. Returns whether a
+   part of it got it. */
 static int signal_command(int number) {
-  if (kill(-run.child, number) == 0) return 1;
-  if (errno == EPERM) (void)note_foreign();
-  return 0;
+  int is_for_all = ends_all(number) || number == SIGKILL || number == SIGCONT || number == SIGTSTP;
+  return note_heard(is_for_all ? signal_all(number) : signal_group(number));
 }
 
 /* Only what exec would not reset. */
 static void reset_signals(void) {
-  int i;
-  for (i = 0; i < HANDED_ON; i++) {
-    struct sigaction old;
-    if (sigaction(handed_on[i], NULL, &old) == 0 && old.sa_handler == on_signal)
-      set_action(handed_on[i], SIG_DFL);
-  }
+  struct sigaction old;
+  int number;
+  for (number = 1; number <= LAST_SIGNAL; number++)
+    if (sigaction(number, NULL, &old) == 0 && is_caught(&old)) set_action(number, SIG_DFL);
   set_action(SIGCHLD, SIG_DFL);
   set_action(SIGTSTP, SIG_DFL);
   set_action(SIGCONT, SIG_DFL);
@@ -235,12 +349,17 @@ static const char *slip_of_command(int error) {
 /* In the child. All signals are blocked until none of our handlers is left. */
 static void become_command(pid_t parent) {
   int error, i;
-  (void)setpgid(0, 0);
+  if (setpgid(0, 0) != 0) {
+    say("no process group can be made for '%s': %s: it did not run; allow setpgid(2)",
+        set.command[0], strerror(errno));
+    _exit(EXIT_SYSTEM);
+  }
 #ifdef __linux__
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody extends the lock after our death */
 #endif
   if (getppid() != parent) _exit(EXIT_SYSTEM);
   reset_signals();
+  change_hidden_signals(0);
   for (i = 0; i < IGNORED; i++) (void)sigaction(ignored[i], &old_action[i], NULL);
   set_environment();
   pass_service_on(parent);
@@ -256,11 +375,13 @@ static void start_command(void) {
   pid_t parent = getpid();
   catch_signal(SIGTSTP);
   set_action(SIGCONT, on_continue);
+  gather_orphans();
   (void)sigfillset(&all);
   (void)sigprocmask(SIG_BLOCK, &all, &mask);
   run.child = fork();
   if (run.child == 0) become_command(parent);
   if (run.child > 0) (void)setpgid(run.child, run.child); /* so does the child: whoever is first */
+  if (run.child > 0) know_command(run.child);
   (void)sigprocmask(SIG_SETMASK, &mask, NULL);
   if (run.child > 0) return;
   say("cannot start a process for '%s': %s: raise the limit (ulimit -u), or try again later",
@@ -285,6 +406,7 @@ static void move_terminal(pid_t source, pid_t target) {
 static void pass_on(int number) {
   if (number == SIGCONT && run.tty >= 0) return;
   if (number == SIGTSTP) run.told_to_stop = 1;
+  if (ends_all(number)) run.told_to_end = 1;
   if (signal_command(number)) SAY_MORE("passed signal %d on to COMMAND", number);
 }
 
@@ -298,14 +420,15 @@ static int pass_on_waiting(void) {
   return stops;
 }
 
-/* COMMAND was stopped from the terminal, so the shell expects its whole job to stop, and a redlock
-   around this one must see the same cause. The lock is not extended meanwhile; continue_command
-   looks at it first. In a group that no shell controls the kernel ignores this signal, and we go on
-   at once. Returns whether we were stopped. */
+/* COMMAND was stopped from the terminal, so the shell expects its whole job to stop, what has left
+   its group too, and a redlock around this one must see the same cause. The lock is not extended
+   meanwhile; continue_command looks at it first. In a group that no shell controls the kernel
+   ignores this signal, and we go on at once. Returns whether we were stopped. */
 static int stop_with_command(int number) {
   struct sigaction old;
   move_terminal(run.child, getpgrp());
   (void)pass_on_waiting();
+  (void)signal_beyond(SIGTSTP);
   (void)sigaction(number, NULL, &old);
   set_action(number, SIG_DFL);
   continued = 0;
@@ -334,7 +457,7 @@ static void continue_command(void) {
 static void refuse_terminal(void) {
   if (run.refused++) return;
   say("COMMAND wants the terminal, and no shell is left to give it: it gets SIGHUP");
-  (void)signal_command(SIGHUP);
+  (void)note_heard(signal_group(SIGHUP));
   (void)signal_command(SIGCONT);
 }
 
@@ -380,13 +503,14 @@ static void say_loss(void) {
   say_servers();
 }
 
-/* SIGTERM when the validity left is just enough to stop COMMAND, and SIGKILL later. */
+/* SIGTERM when the validity left is just enough to stop COMMAND, and SIGKILL later, to all that it
+   has started. */
 static void guard_lock(void) {
-  if (run.stopping) {
-    if (run.killed || now_ms() < run.kill_at_ms) return;
-    run.killed = 1;
-    if (signal_command(SIGKILL)) SAY_MORE("COMMAND did not stop in time: it is killed");
-  } else if (!run.ended && lock.operation == REDLOCK_LOST) {
+  if (run.stopping) { /* and again what is started meanwhile */
+    if (now_ms() < run.kill_at_ms) return;
+    if (signal_command(SIGKILL) && !run.killed++)
+      SAY_MORE("COMMAND did not stop in time: it is killed");
+  } else if (lock.operation == REDLOCK_LOST) {
     int over = lock.status == REDLOCK_LIMIT;
     stop_command(over ? EXIT_MAX_HOLD : EXIT_LOST); /* first of all */
     if (over) say("lock '%s' has been held for --max-hold: stopping COMMAND", set.resource);
@@ -431,7 +555,7 @@ static void say_bare(int has, int count) {
    the key with the next extension, and so within a ttl. */
 static void watch_quorum(void) {
   int i, is_bare, count = count_servers(), has = count;
-  if (count == quorum() || run.stopping || run.ended) return;
+  if (count == quorum() || run.stopping) return;
   for (i = 0; i < count; i++) has -= is_missing(i);
   is_bare = has <= quorum();
   if (is_bare != stand.is_bare) stand.since_ms = now_ms();
@@ -445,32 +569,66 @@ static void watch_quorum(void) {
 
 /* ---- Holding, to the end --------------------------------------------------------------------- */
 
-/* COMMAND, and whatever else has become our child: process 1 gets all orphans. */
+/* As a shell tells of it, timeout(1) too. 0 = COMMAND has ended by itself. */
+static int signal_that_ended(int status) {
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  if (WIFSIGNALED(status)) return WTERMSIG(status);
+  if (code == TIMED_OUT) return SIGTERM;
+  return code > EXIT_SIGNAL && code <= EXIT_SIGNAL + LAST_SIGNAL ? code - EXIT_SIGNAL : 0;
+}
+
+/* What was ended by a signal meant to leave nothing behind. One that came from elsewhere, as from
+   the terminal, its group has; the rest of it has not. */
+static void on_command_ended(int status) {
+  int number = signal_that_ended(status), is_new = !run.told_to_end;
+  run.ended = 1;
+  run.ended_ms = now_ms();
+  run.status = status;
+  if (number) run.told_to_end = 1;
+  if (is_new && WIFSIGNALED(status) && ends_all(number)) (void)note_heard(signal_beyond(number));
+}
+
+/* COMMAND, and whatever else has become our child: all orphans of what it has started. */
 static void reap(void) {
   int status;
   pid_t pid;
   while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-    if (pid != run.child || run.ended) continue;
+    int is_command = pid == run.child && !run.ended;
     if (WIFSTOPPED(status)) {
-      on_command_stopped(WSTOPSIG(status));
-    } else {
-      run.ended = 1;
-      run.status = status;
+      if (is_command || getpgid(pid) == run.child) on_command_stopped(WSTOPSIG(status));
+    } else if (is_command) {
+      on_command_ended(status);
     }
   }
 }
 
+/* Where COMMAND is to end, all that it has started is to. */
+static int is_left(void) {
+  enum left left = who_is_left();
+  if (!run.stopping) return run.told_to_end && left != NOBODY;
+  if (left == SOMEBODY) return now_ms() < run.kill_at_ms + slack_ms();
+  return left == FOREIGN ? note_foreign() : left == UNSEEN ? note_unseen() : 0;
+}
+
+static int must_go_on(void) { return !run.ended || is_left(); }
+
 static void take_signals(void) {
   int number;
   while ((number = next_signal()) != 0)
-    if (!run.ended) pass_on(number);
+    if (must_go_on()) pass_on(number);
 }
 
-/* When COMMAND is stopped, what it started has to go too. What is killed is gone in a moment. */
-static int must_go_on(void) {
-  if (!run.ended || !run.stopping) return !run.ended;
-  if (kill(-run.child, 0) == 0) return now_ms() < run.kill_at_ms + slack_ms();
-  return errno == EPERM && note_foreign();
+/* Whoever waits for the lock may wonder. The terminal's ^C is for them now, unless one of COMMAND's
+   group has it. */
+static void wait_for_the_rest(void) {
+  char name[NAME_LEFT];
+  if (!run.ended) return;
+  if (signal_group(0) == UNHEARD) move_terminal(run.child, getpgrp());
+  if (run.stopping || run.tells_left || now_ms() < run.ended_ms + TELL_LEFT_MS) return;
+  run.tells_left = 1;
+  name_left(name);
+  say("COMMAND has ended, and what it started goes on: %s: lock '%s' is held until that ends", name,
+      set.resource);
 }
 
 /* Until COMMAND is gone, a lock that could not be kept is extended if that becomes possible, and
@@ -484,7 +642,21 @@ static void hold_on(void) {
     (void)redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms, REDLOCK_FOREVER);
 }
 
+/* A COMMAND that succeeds may mean to leave something. */
+static void tell_of_the_rest(int status) {
+  char name[NAME_LEFT];
+  if (who_is_left() == NOBODY) return;
+  name_left(name);
+  if (run.stopping) say("COMMAND does not end, in spite of SIGKILL: %s is still there", name);
+  else if (!status) SAY_MORE("COMMAND has ended, and what it started goes on without the lock: %s",
+                             name);
+  else
+    say("COMMAND ended with status %d, and what it started goes on without the lock: %s", status,
+        name);
+}
+
 static int hold(void) {
+  int status;
   run.since_ms = now_ms();
   if (redlock_keep(&client, &lock, set.max_hold_ms) != REDLOCK_OK || redlock_step(&client)) {
     say("lock '%s' expired before COMMAND could start (was this machine suspended?): COMMAND did "
@@ -496,7 +668,8 @@ static int hold(void) {
   SAY_MORE("COMMAND runs as process %ld", (long)run.child);
   while (must_go_on()) {
     guard_lock();
-    wait_for_news(run.stopping ? STOPPING_LOOK_MS : -1);
+    wait_for_the_rest();
+    wait_for_news(run.stopping ? STOPPING_LOOK_MS : run.ended ? ENDING_LOOK_MS : -1);
     take_signals();
     (void)redlock_step(&client); /* a loss shows in the time that remains */
     (void)renew_password();
@@ -505,8 +678,9 @@ static int hold(void) {
     if (run.stopping == EXIT_LOST || (run.stopping && run.foreign)) hold_on();
   }
   move_terminal(run.child, getpgrp());
-  if (run.stopping) return run.stopping;
-  return WIFEXITED(run.status) ? WEXITSTATUS(run.status) : EXIT_SIGNAL + WTERMSIG(run.status);
+  status = WIFEXITED(run.status) ? WEXITSTATUS(run.status) : EXIT_SIGNAL + WTERMSIG(run.status);
+  tell_of_the_rest(status);
+  return run.stopping ? run.stopping : status;
 }
 
 /* How long the lock must outlast COMMAND; one that is lost must not. */

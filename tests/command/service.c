@@ -6,7 +6,8 @@
 
 /* Writes each unit of redlock(1) to a file of its own; returns how many. */
 static int write_units(void) {
-  CHECK_EQ(shell("awk '/^    \\[Service\\]/ { n++; inside = 1 } /^[.]fi/ { inside = 0 } "
+  CHECK_EQ(shell("awk '/^    \\[(Unit|Service)\\]/ { n += !inside; inside = 1 } "
+                 "/^[.]fi/ { inside = 0 } "
                  "inside { sub(/^ +/, \"\"); gsub(/\\\\-/, \"-\"); sub(/\\\\e$/, \"\\\\\"); "
                  "gsub(/\\/usr\\/local\\/bin\\/[a-z]+/, \"/bin/true\"); "
                  "print >(ENVIRON[\"work\"] \"/unit\" n \".service\") } END { print n }' "
@@ -19,6 +20,8 @@ TEST(the_manuals_units_are_good) {
   CHECK_EQ(count, 2);
   CHECK_EQ(shell("grep -q -- '--min-hold 5m' $work/unit1.service && "
                  "grep -q '^NotifyAccess=all$' $work/unit2.service"), 0);
+  CHECK_EQ(shell("for line in StartLimitIntervalSec=0 SuccessExitStatus=143 RestartSec=5s; do "
+                 "grep -qx $line $work/unit2.service || exit; done"), 0);
   if (shell("command -v systemd-analyze") != 0) SKIP("no systemd-analyze");
   for (i = 1; i <= count; i++) {
     CHECK_EQ(shell("systemd-analyze verify $work/unit%d.service 2>&1 | grep unit%d", i, i), 1);

@@ -1,8 +1,9 @@
 /* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random", "memory",
  * "tls", "names" (each has three addresses), "swallowed" (a look-up of such a name takes 8 s),
- * "folder" (to sync one), "speed" (an hour passes with its second OK, a SET's: the first is the
- * handshake's), "socket" or "connect" (with the errno REFUSE_ERROR) or "talk" (a connection ends
- * behind its first byte); if REFUSE_FROM names a file, once that is there. */
+ * "folder" (to sync one), "group" (of processes), "speed" (an hour passes with its second OK, a
+ * SET's: the first is the handshake's), "socket" or "connect" (with the errno REFUSE_ERROR) or
+ * "talk" (a connection ends behind its first byte); if REFUSE_FROM names a file, once that is
+ * there. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -63,6 +64,12 @@ int fsync(int fd) {
   int fails = refuses("folder") && fstat(fd, &file) == 0 && S_ISDIR(file.st_mode);
   if (fails) errno = EIO;
   return fails ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int setpgid(pid_t pid, pid_t group) {
+  int fails = refuses("group");
+  if (fails) errno = EPERM;
+  return fails ? -1 : (int)syscall(SYS_setpgid, pid, group);
 }
 
 ssize_t getrandom(void *data, size_t size, unsigned flags) {

@@ -1,0 +1,257 @@
+/* ending.c: the lock is held until the work is over, however COMMAND is written, and COMMAND leaves
+ * behind only what it means to.
+ *
+ * A step is this program itself: "step NAME" writes its process id to $work/NAME.runs, notes in
+ * NAME.told that a signal has told it to end, and finishes its work until NAME.end is there. */
+#include "tests/command/command.h"
+
+static volatile sig_atomic_t told_times;
+
+static void on_told(int number) {
+  (void)number;
+  told_times++;
+}
+
+static const char *file_of(const char *name, const char *what) {
+  static char file[64];
+  snprintf(file, sizeof file, "%s.%s", name, what);
+  return file;
+}
+
+static void note(const char *name, const char *what) {
+  FILE *file = fopen(in_work(file_of(name, what)), "w");
+  fprintf(file, "%ld\n", (long)getpid());
+  fclose(file);
+}
+
+static int step(const char *name) {
+  static const int numbers[] = {SIGTERM, SIGHUP, SIGINT, SIGALRM, SIGXCPU};
+  int64_t end = timing_ms() + LIMIT_MS;
+  struct sigaction action;
+  size_t i;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_told;
+  snprintf(work, sizeof work, "%s", getenv("work"));
+  for (i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaction(numbers[i], &action, NULL);
+  note(name, "runs");
+  while (!exists(file_of(name, "end")) && timing_ms() < end) {
+    if (told_times) note(name, told_times > 1 ? "twice" : "told");
+    sleep_ms(5);
+  }
+  return 0;
+}
+
+/* How a script may write its step. */
+static const char *const ways[] = {
+  "$self step $n; echo next",
+  "$self step $n & wait",
+  "(trap \"\" HUP; $self step $n & ) ; sleep 60",
+  "timeout 300 $self step $n; echo next",
+  "trap : TERM; timeout 300 $self step $n; echo next",
+  "set -m; $self step $n & wait",
+  "setsid $self step $n & wait",
+  "timeout 300 sh -c \"setsid \\$self step $n & wait\"; echo next",
+  "setsid sh -c \"setsid sh -c \\\"\\$self step $n & wait\\\" & wait\" & wait",
+  "$redlock other$n -- $self step $n; echo next"
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static pid_t jobs[WAYS];
+static char names[WAYS][8];
+
+static int can_follow(void) {
+#ifdef __linux__
+  return access("/proc/self/task", R_OK) == 0 && shell("command -v timeout setsid") == 0;
+#else
+  return 0;
+#endif
+}
+
+static void start_jobs(const char *options) {
+  int i;
+  for (i = 0; i < WAYS; i++) {
+    char line[LINE];
+    snprintf(names[i], sizeof names[i], "w%d", i);
+    snprintf(line, sizeof line, "n=%s; export n; exec $redlock %s %s -- sh -c '%s'", names[i],
+             options, names[i], ways[i]);
+    jobs[i] = start_line(line, file_of(names[i], "said"));
+  }
+  for (i = 0; i < WAYS; i++) CHECK(await_file(file_of(names[i], "runs")));
+}
+
+static pid_t id_of(const char *name) { return (pid_t)atoi(read_work(file_of(name, "runs"))); }
+
+static void check_over(const char *name) {
+  if (!CHECK(kill(id_of(name), 0) != 0)) printf("    the step of %s is still there\n", name);
+}
+
+/* Each step hears of it once it is told, and the lock is there until it has finished. */
+static void end_by(int number) {
+  int i;
+  start_jobs("");
+  for (i = 0; i < WAYS; i++) kill(jobs[i], number);
+  for (i = 0; i < WAYS; i++)
+    if (!CHECK(await_file(file_of(names[i], "told")))) printf("    %s\n", ways[i]);
+  await_words(file_of(names[0], "said"), "COMMAND has ended, and what it started goes on: process");
+  for (i = 0; i < WAYS; i++)
+    if (!CHECK(holders(names[i]) > real.count / 2)) printf("    %s\n", ways[i]);
+  for (i = 0; i < WAYS; i++) note(names[i], "end");
+  for (i = 0; i < WAYS; i++) {
+    int status = end_of(jobs[i]); /* of a shell that ends by it, or finishes its script */
+    if (!CHECK(status == 128 + number || status == 0)) printf("    %d: %s\n", status, ways[i]);
+    if (!CHECK(!exists(file_of(names[i], "twice")))) printf("    told twice: %s\n", ways[i]);
+    check_over(names[i]);
+    CHECK(await_holders(names[i], 0));
+  }
+  CHECK_EQ(expired_keys(), 0);
+}
+
+TEST(what_a_signal_ends_holds_the_lock_until_it_is_over) {
+  if (!can_follow()) SKIP("no /proc, timeout or setsid");
+  end_by(SIGTERM);
+}
+
+TEST(a_time_limit_by_alarm_ends_all) {
+  if (!can_follow()) SKIP("no /proc, timeout or setsid");
+  end_by(SIGALRM);
+}
+
+/* Also where the signal did not come through redlock, as that of the terminal, or of systemd to all
+   processes of a service. */
+TEST(a_command_that_a_signal_has_ended_leaves_nothing) {
+  pid_t pid;
+  if (!can_follow()) SKIP("no /proc, timeout or setsid");
+  pid = start("exec $redlock job -- sh -c 'echo $$ >$work/pid; setsid $self step s; echo next'");
+  CHECK(await_file("s.runs"));
+  kill((pid_t)atoi(read_work("pid")), SIGTERM);
+  CHECK(await_file("s.told"));
+  await_words("background", "COMMAND has ended, and what it started goes on: ");
+  CHECK(is_held("job"));
+  note("s", "end");
+  CHECK_EQ(end_of(pid), 128 + SIGTERM);
+  check_over("s");
+  CHECK(is_released("job"));
+}
+
+/* They do not hear SIGTERM. */
+static void stop_all(const char *options, int is_lost, int status) {
+  int i;
+  start_jobs(options);
+  if (is_lost) servers_command(&real, real.count, "FLUSHALL");
+  for (i = 0; i < WAYS; i++) {
+    CHECK_EQ(end_of(jobs[i]), status);
+    check_over(names[i]);
+  }
+}
+
+TEST(a_loss_stops_what_has_left_the_group) {
+  if (!can_follow()) SKIP("no /proc, timeout or setsid");
+  stop_all("-t 3s", 1, 122);
+}
+
+TEST(max_hold_stops_what_has_left_the_group) { /* R20 */
+  if (!can_follow()) SKIP("no /proc, timeout or setsid");
+  stop_all("-t 6s -m 5s", 0, 124);
+}
+
+/* A lock that is lost meanwhile, too. */
+TEST(what_outlives_a_signal_is_stopped_by_a_loss) {
+  pid_t pid = start("exec $redlock -t 3s job -- sh -c '$self step s; echo next'");
+  CHECK(await_file("s.runs"));
+  kill(pid, SIGTERM);
+  CHECK(await_file("s.told"));
+  servers_command(&real, real.count, "FLUSHALL");
+  check_ends(pid, 122, "'job' is lost");
+  check_over("s");
+}
+
+TEST(a_daemon_that_command_leaves_behind_stays) {
+  CHECK_PRINTS("", 0, "$redlock job -- sh -c '(setsid $self step s &) ; "
+                      "until test -e $work/s.runs; do sleep 0.02; done' 2>&1");
+  CHECK(is_released("job") && kill(id_of("s"), 0) == 0);
+  note("s", "end");
+}
+
+TEST(a_command_that_fails_tells_what_it_leaves_behind) {
+  CHECK_SAYS("COMMAND ended with status 3, and what it started goes on without the lock: ", 3,
+             "$redlock job -- sh -c '$self step s & until test -e $work/s.runs; do sleep 0.02; "
+             "done; exit 3'");
+  CHECK(is_released("job"));
+  note("s", "end");
+}
+
+/* A script that has become redlock may have children. */
+TEST(what_command_did_not_start_is_left_alone) {
+  pid_t pid = start("$self step old & until test -e $work/old.runs; do sleep 0.02; done; "
+                    "exec $redlock job -- sh -c 'touch $work/runs; exec sleep 15'");
+  CHECK(await_file("runs"));
+  kill(pid, SIGTERM);
+  CHECK_EQ(end_of(pid), 128 + SIGTERM);
+  CHECK(is_released("job") && !exists("old.told") && kill(id_of("old"), 0) == 0);
+  note("old", "end");
+}
+
+/* ---- signals ---- */
+
+/* 32 and 33 are libc's own on Linux. */
+TEST(no_signal_ends_redlock_before_command) {
+  static const int passed_on[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGABRT, SIGUSR2,
+#ifdef SIGRTMAX
+                                  37, 64, SIGPWR, SIGIO,
+#endif
+                                  SIGSYS};
+  static const int ignored[] = {SIGXFSZ, SIGPIPE, SIGURG, SIGWINCH, SIGTTIN, SIGTTOU,
+#ifdef __linux__
+                                32, 33,
+#endif
+                                SIGCHLD};
+  enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
+  pid_t pids[PASSED_ON];
+  size_t i, j;
+  for (i = 0; i < PASSED_ON; i++) {
+    pids[i] = start("ulimit -c 0; exec $redlock s%d -- sh -c 'touch $work/s%d; exec sleep 60'",
+                    (int)i, (int)i);
+  }
+  for (i = 0; i < PASSED_ON; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "s%d", (int)i);
+    CHECK(await_file(name));
+    for (j = 0; j < sizeof ignored / sizeof *ignored; j++) kill(pids[i], ignored[j]);
+    kill(pids[i], passed_on[i]);
+    CHECK_EQ(end_of(pids[i]), 128 + passed_on[i]);
+    CHECK(await_holders(name, 0));
+  }
+  CHECK_EQ(expired_keys(), 0);
+}
+
+/* An alarm survives exec. */
+TEST(an_inherited_alarm_ends_command_and_then_redlock) {
+  CHECK_EQ(shell("exec $self alarm $redlock job -- sh -c 'trap \"exit 7\" ALRM; "
+                 "while :; do sleep 0.02; done'"), 7);
+  CHECK(is_released("job"));
+}
+
+TEST(a_full_log_file_ends_no_command) {
+  CHECK_EQ(shell("ulimit -f 0; trap : TERM; $redlock -v job -- sh -c 'exit 6' 2>$work/log"), 6);
+  CHECK(is_released("job"));
+}
+
+/* What it would not be alone in cannot be stopped. */
+TEST(a_group_that_cannot_be_made_starts_no_command) {
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  CHECK_SAYS("no process group can be made for 'touch': Operation not permitted: it did not run",
+             123, REFUSING "group $redlock job -- touch $work/runs");
+  CHECK(!exists("runs") && is_released("job"));
+}
+
+static int become_alarmed(char **program) {
+  alarm(1);
+  execvp(*program, program);
+  return 127;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 2 && strcmp(argv[1], "step") == 0) return step(argv[2]);
+  if (argc > 2 && strcmp(argv[1], "alarm") == 0) return become_alarmed(argv + 2);
+  return command_main(argc, argv, 3);
+}
