@@ -19,7 +19,6 @@ ssize_t noted_recv(int fd, void *data, size_t size, int flags);
 #include "redlock.h"
 
 #include <poll.h>
-#include <sys/types.h>
 
 enum {
   MAX_RESOURCE = 255,
