@@ -163,6 +163,8 @@ void name_left(char text[NAME_LEFT]);
 
 void take_ticket(const char *text); /* of --extend, --run and --release; NULL = that in the file */
 void remove_ticket_file(void);      /* only if it holds our ticket */
+void prepare_next_ticket(void);     /* before the lock changes hands: it exits if that cannot be */
+void drop_next_ticket(void);
 redlock_status release_ticket(void);
 int take_step(void);                /* the lock is taken: the rest; returns the exit status */
 

@@ -351,8 +351,6 @@ static uint32_t wait_left_ms(void) {
 }
 
 static redlock_status start_acquire(void) {
-  if (set.step > TAKE)
-    return redlock_start_adopt(&client, &lock, set.resource, set.ttl_ms, set.value);
   return redlock_start_acquire(&client, &lock, set.resource, set.ttl_ms - 1, wait_left_ms());
 }
 
@@ -390,9 +388,49 @@ static int are_votes_split(redlock_status status) {
   return set.wait_ms == 0 && status == REDLOCK_TAKEN && count_votes(REDLOCK_VOTE_YES);
 }
 
+static int count_connected(void) {
+  redlock_server_info info;
+  int i, count = 0;
+  for (i = 0; i < count_servers(); i++) {
+    (void)redlock_server_status(&client, i, &info);
+    count += info.connected && !*redlock_server_error(&client, i);
+  }
+  return count;
+}
+
+/* To take over what nobody holds changes nothing, and shows whether a quorum does what a change of
+   hands needs. */
+static redlock_status try_servers(void) {
+  static const char nobody[sizeof lock.value] = "";
+  redlock_status status;
+  int64_t end = now_ms() + server_timeout_ms();
+  status = wait_for_lock(redlock_start_adopt(&client, &lock, set.resource, set.ttl_ms, nobody));
+  if (status != REDLOCK_TAKEN) return status;
+  while (count_connected() < quorum() && now_ms() < end) (void)redlock_wait(&client, LOOK_MS / 50);
+  return count_connected() < quorum() ? REDLOCK_NO_QUORUM : REDLOCK_OK;
+}
+
+/* A failed adoption may end the lock: it is begun only when a quorum has just answered, and no
+   signal ends it. */
+static redlock_status adopt(void) {
+  redlock_status status = try_servers();
+  if (status != REDLOCK_OK) {
+    say("lock '%s' and its ticket are as they were: try again before it expires", set.resource);
+    return status;
+  }
+  prepare_next_ticket();
+  status = redlock_adopt(&client, &lock, set.resource, set.ttl_ms, set.value);
+  if (status == REDLOCK_OK) return status;
+  drop_next_ticket();
+  if (status != REDLOCK_TAKEN)
+    say("lock '%s' may be free already: the servers fell silent while it changed hands",
+        set.resource);
+  return status;
+}
+
 static void acquire(void) {
-  redlock_status status = wait_for_lock(start_acquire());
-  if (are_votes_split(status)) {
+  redlock_status status = set.step > TAKE ? adopt() : wait_for_lock(start_acquire());
+  if (set.step <= TAKE && are_votes_split(status)) {
     set.wait_ms = (uint32_t)(now_ms() - started_ms) + SPLIT_MS;
     status = wait_for_lock(start_acquire());
   }

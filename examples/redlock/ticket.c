@@ -106,26 +106,65 @@ static int sync_folder(void) {
   return !failed;
 }
 
-/* The old ticket or the new one is there, whole, whatever happens; and nobody else can read it. */
-static int write_file(void) {
+/* The file of the next ticket, beside that of this one: its room is there before the lock changes
+   hands. */
+static struct {
+  int fd; /* 0 = there is none */
   char path[4096];
+} next;
+
+static int fill_next(void) {
   size_t size = strlen(ticket);
-  int fd, good;
-  if (snprintf(path, sizeof path, "%s.XXXXXX", set.ticket_file) >= (int)sizeof path) {
-    errno = ENAMETOOLONG;
-    return 0;
+  return pwrite(next.fd, ticket, size, 0) == (ssize_t)size && ftruncate(next.fd, (off_t)size) == 0 &&
+         fsync(next.fd) == 0;
+}
+
+void drop_next_ticket(void) {
+  if (!next.fd) return;
+  (void)close(next.fd);
+  (void)unlink(next.path);
+  next.fd = 0;
+}
+
+static int make_next(void) {
+  int size = snprintf(next.path, sizeof next.path, "%s.XXXXXX", set.ticket_file), error;
+  errno = ENAMETOOLONG;
+  if (size >= (int)sizeof next.path || (next.fd = mkstemp(next.path)) < 0) next.fd = 0;
+  if (!next.fd) return 0;
+  (void)fcntl(next.fd, F_SETFD, FD_CLOEXEC);
+  if (fill_next()) return 1;
+  error = errno;
+  drop_next_ticket();
+  errno = error;
+  return 0;
+}
+
+/* The old ticket or the new one is there, whole, whatever happens; and nobody else can read it. */
+static int place_next(void) {
+  int error;
+  if (fill_next() && rename(next.path, set.ticket_file) == 0) {
+    (void)close(next.fd);
+    next.fd = 0;
+    return sync_folder();
   }
-  fd = mkstemp(path);
-  if (fd < 0) return 0;
-  good = write(fd, ticket, size) == (ssize_t)size && fsync(fd) == 0;
-  good = close(fd) == 0 && good && rename(path, set.ticket_file) == 0;
-  if (!good) (void)unlink(path);
-  return good && sync_folder();
+  error = errno;
+  drop_next_ticket();
+  errno = error;
+  return 0;
+}
+
+/* A full disk, a file that cannot be replaced (a bind mount): this is met before the old ticket is
+   void. It takes its own place, and behind that the next one has its file. */
+void prepare_next_ticket(void) {
+  if (!set.ticket_file || (make_next() && place_next() && make_next())) return;
+  say("cannot write the ticket of lock '%s': %s; the lock and its ticket are as they were",
+      set.resource, strerror(errno));
+  finish(EXIT_SYSTEM);
 }
 
 static int hand_out(void) {
   put_ticket();
-  if (set.ticket_file) return write_file();
+  if (set.ticket_file) return (next.fd || make_next()) && place_next();
   return fputs(ticket, stdout) != EOF && fflush(stdout) == 0;
 }
 

@@ -115,6 +115,56 @@ TEST(a_ticket_can_outlive_a_missing_quorum) { /* R28 */
   CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
 }
 
+/* They are frozen when it begins, for as long as it waits. */
+TEST(a_ticket_outlives_frozen_servers) { /* R28 */
+  int step;
+  for (step = 0; step < 2; step++) {
+    CHECK_EQ(shell("$redlock -t 60s --take --ticket-file $work/ticket job"), 0);
+    servers_freeze(&real, 3);
+    CHECK_SAYS("lock 'job' and its ticket are as they were: try again before it expires", NO_QUORUM,
+               "$redlock -t 5s %s", step ? "--run --ticket-file $work/ticket -- true"
+                                         : "--extend --ticket-file $work/ticket");
+    servers_mend(&real);
+    CHECK_EQ(shell("$redlock -n job -- true"), TAKEN);
+    CHECK(is_held("job"));
+    CHECK_EQ(shell("$redlock --extend --ticket-file $work/ticket"), 0);
+    CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
+  }
+}
+
+/* A whole quorum must answer, of an even number too. */
+TEST(a_ticket_outlives_half_of_the_servers) { /* R28 */
+  use_servers("127.0.0.1:%d,127.0.0.1:%d", real.at[0].port, real.at[1].port);
+  CHECK_EQ(shell("$redlock -t 60s --take --ticket-file $work/ticket job"), 0);
+  server_freeze(&real.at[1]);
+  CHECK_SAYS("lock 'job' and its ticket are as they were", NO_QUORUM,
+             "$redlock -t 5s --extend --ticket-file $work/ticket");
+  servers_mend(&real);
+  CHECK_EQ(shell("$redlock --extend --ticket-file $work/ticket"), 0);
+  CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
+}
+
+/* A file that cannot be replaced, and a disk without room (root in a namespace of its own). */
+TEST(a_ticket_that_cannot_be_replaced_stays_good) { /* R28 */
+  static const char *const places[] = {
+    "touch at && mount --bind ticket at", "mkdir d && mount -t tmpfs -o size=16k t d && "
+    "cp ticket d/at && { cat /dev/zero >d/fill; true; }"
+  };
+  int i;
+  if (shell("unshare -rm true")) SKIP("no mounts of our own");
+  for (i = 0; i < 2; i++) {
+    CHECK_EQ(shell("$redlock -t 60s --take --ticket-file $work/ticket job"), 0);
+    CHECK_SAYS("the lock and its ticket are as they were", 123,
+               "R=$(realpath $redlock) && export R && cd $work && "
+               "exec unshare -rm sh -c '%s; exec $R --extend --ticket-file %s' 2>&1", places[i],
+               i ? "d/at" : "at");
+    CHECK_EQ(shell("$redlock -n job -- true"), TAKEN);
+    CHECK_EQ(shell("$redlock --extend --ticket-file $work/ticket"), 0);
+    CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
+    CHECK_EQ(shell("ls $work | grep -q '^ticket[.]'"), 1);
+  }
+}
+
 /* A release takes no memory; and one ticket's is known by its beginning, whatever a wait has put
    behind it (R26). */
 TEST(a_ticket_is_released_on_full_servers) {
