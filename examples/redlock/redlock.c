@@ -6,9 +6,9 @@
  *
  * The manual is redlock.1; settings.c reads the command line, messages.c says what is wrong, run.c
  * runs COMMAND, tree.c finds all that it has started, ticket.c hands locks on, label.c says whose
- * they are, lookup.c looks names up, reach.c notes why there is no connection, status.c is --status,
- * ask.c asks what the library does not. One poll loop waits for the servers, for signals and for
- * COMMAND. */
+ * they are, lookup.c looks names up, reach.c notes why there is no connection, status.c is
+ * --status, and ask.c asks what the library does not. One poll loop waits for the servers, for
+ * signals and for COMMAND. */
 #include <sys/socket.h>
 #define REDLOCK_IMPLEMENTATION
 #define getaddrinfo look_up /* lookup.c */

@@ -115,8 +115,8 @@ static struct {
 
 static int fill_next(void) {
   size_t size = strlen(ticket);
-  return pwrite(next.fd, ticket, size, 0) == (ssize_t)size && ftruncate(next.fd, (off_t)size) == 0 &&
-         fsync(next.fd) == 0;
+  return pwrite(next.fd, ticket, size, 0) == (ssize_t)size &&
+         ftruncate(next.fd, (off_t)size) == 0 && fsync(next.fd) == 0;
 }
 
 void drop_next_ticket(void) {
