@@ -53,22 +53,6 @@ static int votes_of(const redlock_lock *lock, redlock_vote vote) {
   return n;
 }
 
-/* Another server holds the value, may do so, or cannot say that it does not: it casts no vote. */
-static int is_kept_on(int server, int resource, const struct value *v) {
-  const struct server *s = &W.server[server];
-  if ((s->forgot && (s->down || !cfg.max_ttl || is_quarantined(server))) || server == cfg.liar)
-    return 1;
-  return value_is(&s->key[resource].value, v) && s->key[resource].end > W.now;
-}
-
-/* 2: as long as a lock is held, a majority of the servers holds its value or casts no vote. */
-static void check_majority(int c, int l) {
-  struct value v = value_of(&W.side[c].lock[l]);
-  int e, kept = 0;
-  for (e = 0; e < cfg.servers; e++) kept += is_kept_on(server_of(e), l, &v);
-  if (kept < quorum()) fail("R1: a lock is held, and no majority of the servers holds its value");
-}
-
 /* R1 */
 static void check_holders(void) {
   int c, l, holders[RESOURCES] = {0};
@@ -76,7 +60,6 @@ static void check_holders(void) {
     for (l = 0; l < cfg.locks; l++) {
       if (holds(c, l) <= 0) continue;
       if (++holders[l] > 1) fail("R1: two holders of one lock");
-      check_majority(c, l);
       if (cfg.max_hold && W.side[c].user[l].granted_at &&
           W.now + holds(c, l) > W.side[c].user[l].granted_at + cfg.max_hold &&
           W.now + holds(c, l) > W.side[c].user[l].granted_at + cfg.ttl)
@@ -85,8 +68,13 @@ static void check_holders(void) {
 }
 
 static void check_state(void) {
-  int c;
+  int64_t left[CLIENTS];
+  int c, l;
   for (c = 0; c < cfg.clients; c++) rl_check(&W.side[c].rl);
+  for (l = 0; l < cfg.locks; l++) {
+    for (c = 0; c < cfg.clients; c++) left[c] = holds(c, l);
+    model_looks_at_all(l, left);
+  }
   check_holders();
 }
 
@@ -209,18 +197,6 @@ static void check_votes(const redlock_lock *lock) {
   }
 }
 
-/* R24, R29: no yes of a server that has restarted less than max_ttl_ms before T1. */
-static void check_old_votes(int c, int l) {
-  const struct user *u = &W.side[c].user[l];
-  int e;
-  for (e = 0; e < cfg.servers && u->call != WAIT; e++) {
-    int64_t started = W.server[server_of(e)].started;
-    if (W.side[c].lock[l].votes[e] == REDLOCK_VOTE_YES && started < u->begun_at &&
-        u->begun_at < started + cfg.max_ttl)
-      fail("R24: a server votes that has restarted");
-  }
-}
-
 /* R29: all that happens is that one server after the other restarts empty. */
 static int is_rolling(void) {
   return cfg.max_ttl && cfg.servers > 2 && strcmp(cfg.kinds, "r") == 0;
@@ -273,7 +249,6 @@ static void check_refusal(int c, int l, const struct tally *t) {
 static void check_extension(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
-  check_old_votes(c, l);
   check_not_lost(lock);
   if (lock->status == REDLOCK_OK && (t->yes < quorum() || holds(c, l) <= 0))
     fail("R18: extended without a quorum in time");
@@ -320,8 +295,7 @@ static void check_returned(int c, redlock_lock *lock) {
     if (lock->operation != REDLOCK_EXTEND && holds(c, l)) fail("R22: not granted, and held");
   } else if (lock->operation == REDLOCK_ACQUIRE) {
     check_votes(lock);
-    check_old_votes(c, l);
-    if (lock->status == REDLOCK_OK) check_grant(c, l, &t);
+      if (lock->status == REDLOCK_OK) check_grant(c, l, &t);
     else check_refusal(c, l, &t);
   } else if (lock->operation == REDLOCK_RELEASE) {
     check_release(c, l, &t);

@@ -84,6 +84,7 @@ static void call_adopt(int c, int l, int giver) {
   if (user_of(giver)->state == KEPT) (void)redlock_cancel(&from->rl, lock);
   user_of(giver)->state = HELD;
   if (!user_of(giver)->given) user_of(giver)->given = 1;
+  model_hands_over(&v);
   for (e = 0; e < cfg.servers; e++) *fate_of(&v, e) |= EXCUSED;
   forget_value(c, l);
   W.side[c].user[l].giver = (uint8_t)giver;
@@ -246,11 +247,13 @@ static void take_down(int server, int forgets) {
   s->forgot = 1;
   memset(s->key, 0, sizeof s->key);
   memset(s->counter, 0, sizeof s->counter);
+  model_restarts(server);
 }
 
 static void bring_up(int server) {
   W.server[server].down = 0;
   W.server[server].started = W.now;
+  model_restarts(server);
 }
 
 /* Whether redlock_server_status says of this entry that it votes. */

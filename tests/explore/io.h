@@ -54,6 +54,7 @@ static void note_sent(int c, int entry, const struct command *m) {
   const struct user *u = user_with(&m->value);
   struct value named;
   if (m->sort == ASKS) return;
+  model_sends(c, m);
   if (m->value.client != c + 1) fail("R21: a value of another client is sent");
   if (m->sort == RELEASES) *fate |= RELEASE_SENT;
   if (cfg.max_ttl && k->greets) fail("R4: a command leaves before the handshake has succeeded");
@@ -329,8 +330,6 @@ static int hook_wait(void *ctx, const redlock_fd *want, int count, int64_t timeo
   return ready;
 }
 
-static int64_t clock_of(int c) { return W.now - W.side[c].behind; }
-
 static int64_t hook_now(void *ctx) {
   struct side *side = enter(ctx);
   pause_within();
@@ -358,6 +357,7 @@ static int hook_entropy(void *ctx, void *data, size_t size) {
   if (v.number == VALUES) fail("world: too many values");
   side->drawn |= 1u << v.number;
   memset(side->fate[v.number], 0, sizeof side->fate[0]);
+  model_draws(&v);
   value_write((char *)data, &v);
   draws++;
   return 0;

@@ -160,6 +160,7 @@ static void begin(void) {
   int c, l, s;
   W.now = 5000000; /* in us more than 32 bits */
   for (s = 0; s < SERVERS; s++) W.server[s].started = s == 0 && cfg.young ? W.now - cfg.young : 0;
+  model_begins();
   for (c = 0; c < cfg.clients; c++) begin_client(c);
   if (cfg.warm) warm_up();
   for (s = 0; s < cfg.foreign; s++) {
@@ -187,6 +188,7 @@ int main(int argc, char **argv) {
   }
   begin();
   good = search();
+  if (!out_of_model()) print_steps();
   if (good && cfg.audit) good = audit();
   return good ? 0 : 3;
 }

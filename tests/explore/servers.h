@@ -4,7 +4,7 @@
 #ifndef EXPLORE_SERVERS_H
 #define EXPLORE_SERVERS_H
 
-#include "words.h"
+#include "model.h"
 
 static struct key store_room[2 * RESOURCES + 2];
 static struct store store = {.key = store_room, .room = 2 * RESOURCES + 2, .databases = 16};
@@ -12,14 +12,6 @@ static struct store store = {.key = store_room, .room = 2 * RESOURCES + 2, .data
 enum { ERROR = 7 }; /* CLUSTERDOWN: a short one */
 
 static int64_t wall_us(int server) { return W.now * 1000 + 100 + 10 * server; }
-
-/* How much earlier than asked a key may expire (R1): by the drift of the clocks, 2 ms, and the 1 ms
-   by which a clock that counts in ms may lag. */
-static int64_t early_ms(void) {
-  int64_t ttl = cfg.ttl < cfg.ttl2 ? cfg.ttl : cfg.ttl2;
-  if (cfg.shorter && cfg.shorter < ttl) ttl = cfg.shorter;
-  return (ttl * cfg.ppm + 999999) / 1000000 + 2 + 1 - cfg.slips;
-}
 
 /* R24: it may have forgotten a lock. */
 static int is_quarantined(int server) {
@@ -194,16 +186,11 @@ static int says_yes(const struct command *m, const struct reply *r) {
 
 static int64_t held_for(const struct user *u);
 
-/* R28: an adoption creates no key, and replaces no other value than the given one; R29: nothing
-   else replaces one. old: what was there. */
+/* R28: an adoption creates no key. R29. old: what was there. That nothing is replaced but by an
+   adoption, and only the given value, the model sees to. */
 static void check_set(int server, const struct command *m, const struct value *old) {
   const struct user *u = user_with(&m->value);
-  struct value named;
-  int names = names_a_value(m, &named);
-  if (!old->client && (names || (acquires(u) && u->call == ADOPT)))
-    fail("R28: an adoption creates a key");
-  if (old->client && !names) fail("R1 R29: a SET replaces a key");
-  if (old->client && !value_is(old, &named)) fail("R28: an adoption replaces another value");
+  if (!old->client && acquires(u) && u->call == ADOPT) fail("R28: an adoption creates a key");
   if (u && is_quarantined(server) && W.server[server].key[m->resource].end < W.now + held_for(u))
     fail("R29: a value is sent again for less than the lock is held");
 }
@@ -238,12 +225,14 @@ static void execute(int entry, const struct command *m, struct connection *k) {
   int server = server_of(entry), lies;
   struct value old;
   expire(server);
+  if (!out_of_model()) model_syncs(server, m->resource);
   old = W.server[server].key[m->resource].value;
   write_store(server);
   store_run(&store, session, m->argc, m->argv, &r, &e);
   read_store(server);
   read_session(k, session);
   lies = m->sort != ASKS && lie(server, &r);
+  model_runs(server, m, &e);
   if (e.kind == EFFECT_SET) check_set(server, m, &old);
   if (m->sort != ASKS) note_effect(entry, m, &e, &r, k != NULL);
   shorten_error(&r);

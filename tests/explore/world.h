@@ -124,6 +124,29 @@ struct user {
   int64_t end;             /* how long the lock was held when its extension was called (R19) */
 };
 
+/* The state of the proved model, which is none of the form: see model.h. */
+enum { MODEL_ROUNDS = 6 };
+
+struct model_attempt {
+  uint8_t stopped, granted;
+  int32_t deadline;
+  struct model_round {
+    uint8_t begun, extends, adopts, granted, adopted, voted, quorum;
+    int16_t replaced;
+    int32_t ttl, t1, read, latest; /* latest: what its client's clock showed when it began */
+  } round[MODEL_ROUNDS];   /* that of the SET, then those of extensions */
+};
+
+struct model {
+  int64_t now, started[SERVERS];
+  uint8_t resource;        /* of which it is at the moment */
+  struct {
+    uint8_t present;
+    int16_t value;
+    int64_t end;
+  } key[RESOURCES][SERVERS];
+};
+
 /* What became of a value on a server. */
 enum {
   SENT = 1, RELEASE_SENT = 2, RAN = 4, SAID_YES = 8, SAID_NO = 16,
@@ -145,9 +168,11 @@ struct side {
   struct connection to[SERVERS];
   struct queue lost[SERVERS][LOST];
   uint8_t fate[VALUES][SERVERS];
+  struct model_attempt attempt[VALUES];
 };
 
 struct world {
+  struct model model;
   int64_t now;
   uint8_t faults;          /* that may still come */
   uint8_t ticks;           /* of the clock */
@@ -176,6 +201,8 @@ static void world_copy(struct world *to, const struct world *from) {
 
 /* Entries of the list that are one server (R5). */
 static int server_of(int entry) { return cfg.twins && entry == 1 ? 0 : entry; }
+
+static int64_t clock_of(int c) { return W.now - W.side[c].behind; }
 
 static int ttl_of(int lock) { return lock ? cfg.ttl2 : cfg.ttl; }
 

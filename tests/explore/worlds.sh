@@ -1,6 +1,7 @@
 #!/bin/sh
 # worlds.sh [PART...] : explores the worlds of worlds.txt whose part is given ("test" if none is):
-# each must be complete, without a violation, and have the states that stand there.
+# each must be complete, without a violation, and have the states that stand there; and each step of
+# the proved model must be taken in one of them, unless MINUTES= bounds it.
 #   COUNT=1    prints worlds.txt anew, with the states that were found
 #   MINUTES=N  bounds all of it: a world that is cut short then says how far it came
 #   AUDIT=1    looks too whether the form of states leaves out too much
@@ -13,8 +14,8 @@ parts=" ${*:-test} "
 longest=1200 # seconds of processor time for one world
 end=$(($(date +%s) + ${MINUTES:-600} * 60))
 passed=0 failed=0
-said=$(mktemp)
-trap 'rm -f "$said"' EXIT
+said=$(mktemp) steps=$(mktemp)
+trap 'rm -f "$said" "$steps"' EXIT
 trap 'exit 1' INT TERM HUP
 
 # explore RING OPTIONS... : one world, within the time that is left
@@ -50,6 +51,7 @@ try() {
   else
     passed=$((passed + 1))
     echo "  ok    $*"
+    grep '^steps:' "$said" >>"$steps"
     grep -E '^(complete|cut short|audit|  no memory)' "$said" | sed 's/^ */          /'
   fi
 }
@@ -64,6 +66,13 @@ count() {
   echo "${states:-$before}"
 }
 
+# Prints how often each step of the model was taken: 0 = all were.
+count_steps() {
+  awk '{ for (i = 2; i < NF; i += 2) { if (!($i in n)) name[++names] = $i; n[$i] += $(i + 1) } }
+       END { for (i = 1; i <= names; i++) { printf "%s %d%s", name[i], n[name[i]],
+             i < names ? ", " : "\n"; if (!n[name[i]]) never = 1 } exit !names || never }' "$steps"
+}
+
 while IFS= read -r line; do
   # shellcheck disable=SC2086 # words
   set -- $line
@@ -75,5 +84,9 @@ while IFS= read -r line; do
   if [ "${COUNT:-}" ]; then echo "$part $ring $(count "$ring" "$states" "$@") $*"
   else try "$ring" "$states" "$@"; fi
 done <tests/explore/worlds.txt
+if [ ! "${COUNT:-}" ] && [ ! "${MINUTES:-}" ]; then
+  echo '  steps of the proved model that were taken:'
+  if count_steps; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+fi
 [ "${COUNT:-}" ] || echo "$passed passed, $failed failed"
 [ $failed = 0 ]
