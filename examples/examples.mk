@@ -142,10 +142,14 @@ $(BUILD)/redlock.3: redlock.h examples/redlock/manual.awk examples/redlock/redlo
 	@mkdir -p $(@D)
 	awk -v date=$(MANUAL_DATE) -f examples/redlock/manual.awk redlock.h >$@
 
-# The tests run a command that is built as they are, with sanitizers.
+# The tests run a command that is built as they are, with sanitizers. Where others look into
+# /etc/redlock, it looks into a folder of where it is started.
+TEST_FOLDER := '-DREDLOCK_COMMAND_FOLDER="redlock.etc"'
+
 $(BUILD)/tests/command/redlock: $(COMMAND) examples/redlock/command.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) $(LDLIBS) -o $@
+	$(CC) $(TEST_FLAGS) $(TEST_FOLDER) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) \
+	  $(LDLIBS) -o $@
 
 $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
@@ -160,7 +164,8 @@ $(BUILD)/tests/command/refuse.so: tests/command/preload/refuse.c
 	@mkdir -p $(@D)
 	$(CC) -O1 -Wall -Wextra -shared -fPIC $< -o $@ || echo "no test refuses a clock" >&2
 
-$(BUILD)/tests/command/terminal: private STANDARD += -D_XOPEN_SOURCE=700 # pseudo terminals
+# pseudo terminals, realpath
+$(BUILD)/tests/command/terminal $(BUILD)/tests/command/host: private STANDARD += -D_XOPEN_SOURCE=700
 
 test-programs: $(COUNTED) $(BOARD)
 test-programs: $(COMMAND_TESTS) $(BUILD)/tests/command/redlock $(BUILD)/redlock \

@@ -64,6 +64,7 @@ enum end end_of(int server, char byte); /* what ends with this byte of its conne
 
 extern struct settings {
   const char *servers, *resource;
+  const char *servers_from, *max_ttl_from; /* who said so: an option, a variable or a file */
   const char *user, *password; /* for entries of the list that name none; NULL = none */
   const char *cacert, *cert, *key; /* files of TLS; NULL = none */
   char **command;

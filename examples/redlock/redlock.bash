@@ -33,7 +33,7 @@ _redlock_command() {
 _redlock() {
   local options='--servers --ttl --wait --timeout --wait-anyway --server-timeout --nonblock --nb
     --conflict-exit-code --kill-after --max-hold --min-hold --max-ttl --fencing --user
-    --password-file --cacert --cert --key --insecure --command --take --extend --run --release
+    --password-file --cacert --cert --key --insecure --exclusive --close --no-fork --command --take --extend --run --release
     --ticket-file --no-label --status --strict --json --quiet --verbose --help --version'
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} resource
   resource=$(_redlock_resource)

@@ -166,8 +166,7 @@ static const char *words_for(struct name entry, const char *error) {
   return slip ? slip : in_words(error);
 }
 
-static const char bad_list[] = "the list of servers is not valid: correct --servers or "
-                               "REDLOCK_SERVERS";
+static const char bad_list[] = "the list of servers is not valid: correct %s";
 
 static void say_bad_list(void) {
   const char *error = redlock_server_error(&client, -1);
@@ -193,7 +192,7 @@ static void refuse_bare_port(void) {
     if (name.size > 5 || (int)strspn(name.at, "0123456789") < name.size) continue;
     if (is_secret(set.servers)) say("server %d of the list is a number: write host:port", i + 1);
     else say("server '%.*s' is a number: write host:port", name.size, name.at);
-    usage("%s", bad_list);
+    usage(bad_list, set.servers_from);
   }
 }
 
@@ -219,7 +218,7 @@ static void open_client(void) {
     exit(EXIT_SYSTEM);
   }
   say_bad_list();
-  usage("%s", bad_list);
+  usage(bad_list, set.servers_from);
 }
 
 /* ---- The lock -------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ static const char help[] =
   "       redlock [options] --status [--strict] [--json] [RESOURCE]\n"
   "       redlock [options] --take RESOURCE | --extend TICKET | --release TICKET\n"
   "Runs COMMAND while holding the lock RESOURCE on most of the servers.\n"
-  "  -s, --servers LIST     host[:port],...  or set REDLOCK_SERVERS\n"
+  "  -s, --servers LIST  host[:port],... or REDLOCK_SERVERS, /etc/redlock/servers\n"
   "      --user NAME, --password-file FILE  for servers listed without their own\n"
   "      --cacert FILE, --cert FILE, --key FILE, --insecure  for rediss://\n"
   "  -c, --command LINE     COMMAND is this line for /bin/sh\n"
@@ -34,11 +34,11 @@ static const char help[] =
   "  -n, --nb, --nonblock   give up at once\n"
   "  -q, --quiet; -E, --conflict-exit-code N  if taken: say nothing; exit N (120)\n"
   "  -k, --kill-after TIME  between SIGTERM and SIGKILL if it is lost (ttl/6)\n"
-  "  -m, --max-hold TIME    hold for no longer: COMMAND is stopped before that\n"
-  "      --min-hold TIME    COMMAND's end does not free the lock before that\n"
+  "  -m, --max-hold TIME, --min-hold TIME  hold for no longer, and for no less\n"
   "      --max-ttl TIME     longest ttl of any client; or set REDLOCK_MAX_TTL\n"
   "      --fencing          give COMMAND a REDLOCK_TOKEN; needs --max-ttl\n"
   "      --no-label         keep this host's name out of the lock\n"
+  "  -x, -e, --exclusive, -o, --close, -F, --no-fork  flock's, and so anyway\n"
   "      --status           show which servers answer, and who holds RESOURCE\n"
   "      --strict, --json   with it: exit 119 if a server is missing; print JSON\n"
   "      --take             take the lock, print a ticket, exit: it stays held\n"
@@ -266,10 +266,93 @@ int renew_password(void) {
   return 1;
 }
 
+/* ---- The host's own settings ----------------------------------------------------------------- */
+
+/* No variable leads elsewhere: whoever runs this with another's rights is not to be misled. */
+#ifndef REDLOCK_COMMAND_FOLDER
+#define REDLOCK_COMMAND_FOLDER "/etc/redlock"
+#endif
+
+enum { FILE_SIZE = 8192 };
+
+static int is_trusted(const struct stat *file) {
+  return (file->st_uid == 0 || file->st_uid == geteuid()) &&
+         !(file->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* A # begins a comment where an entry could begin; blanks take its place. */
+static void blank_comments(char *at) {
+  static const char between[] = ", \t\r\n";
+  int begins = 1;
+  for (; *at; at++) {
+    if (*at == '#' && begins)
+      for (; *at && *at != '\n'; at++) *at = ' ';
+    if (!*at) return;
+    begins = strchr(between, *at) != NULL;
+  }
+}
+
+/* Whoever may write one decides which servers are asked, and gets their passwords. */
+static void check_file(int fd, const char *path) {
+  struct stat file;
+  if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode))
+    usage("'%s' must be a file", path);
+  if (!is_trusted(&file))
+    usage("'%s' may be written by others: chown root it, and chmod go-w", path);
+  if (stat(REDLOCK_COMMAND_FOLDER, &file) != 0 || !is_trusted(&file))
+    usage("%s", "others may write to " REDLOCK_COMMAND_FOLDER ": chown root it, and chmod go-w");
+}
+
+/* What the file says, NULL = there is none, or it says nothing. One that is there and cannot be
+   read is not passed over: the host's clients would not agree. */
+static const char *read_setting(const char *path, char text[FILE_SIZE]) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  ssize_t got, size = 0;
+  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return NULL;
+  if (fd < 0) usage("cannot open '%s': check who may read it", path);
+  check_file(fd, path);
+  while ((got = read(fd, text + size, FILE_SIZE - 1 - (size_t)size)) > 0) size += got;
+  (void)close(fd);
+  if (got < 0 || size == FILE_SIZE - 1) usage("'%s' cannot be read, or is too long", path);
+  text[size] = 0;
+  if (strncmp(text, "\xEF\xBB\xBF", 3) == 0) memset(text, ' ', 3); /* some editors put it there */
+  blank_comments(text);
+  text += strspn(text, " \t\r\n");
+  return *text ? text : NULL;
+}
+
+/* The same of one word. */
+static const char *read_word(const char *path, char text[FILE_SIZE]) {
+  char *word = text;
+  const char *found = read_setting(path, text);
+  size_t size;
+  if (!found) return NULL;
+  word += found - text;
+  size = strcspn(word, " \t\r\n");
+  if (word[size + strspn(word + size, " \t\r\n")]) usage("'%s' must hold one word", path);
+  word[size] = 0;
+  return word;
+}
+
+/* With the host's list goes its user; another list may have none. */
+static void take_servers(void) {
+  static const char path[] = REDLOCK_COMMAND_FOLDER "/servers";
+  static char list[FILE_SIZE], user[FILE_SIZE];
+  const char *variable = getenv("REDLOCK_SERVERS");
+  set.servers_from = "--servers";
+  if (set.servers) return;
+  set.servers = variable;
+  set.servers_from = "REDLOCK_SERVERS";
+  if (variable && variable[strspn(variable, ", \t\r\n")]) return;
+  set.servers = read_setting(path, list);
+  set.servers_from = path;
+  if (set.servers && !set.user) set.user = read_word(REDLOCK_COMMAND_FOLDER "/user", user);
+}
+
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* Capitals that are no letter of an option stand for options that have none. */
-static const char long_only[] = "TSPUJACKIFLXRDHWGNYO";
+static const char long_only[] = "TSPUJACKIMLXRDHWGNYO";
 
 static const struct option {
   char letter;
@@ -282,9 +365,10 @@ static const struct option {
   {'h', 0, "help"}, {'V', 0, "version"}, {'w', 1, "timeout"}, {'n', 0, "nb"},
   {'c', 1, "command"}, {'U', 1, "user"}, {'P', 1, "password-file"}, {'J', 0, "json"},
   {'A', 1, "cacert"}, {'C', 1, "cert"}, {'K', 1, "key"}, {'I', 0, "insecure"},
-  {'F', 0, "fencing"}, {'L', 0, "take"}, {'X', 0, "extend"}, {'R', 0, "release"},
+  {'M', 0, "fencing"}, {'L', 0, "take"}, {'X', 0, "extend"}, {'R', 0, "release"},
   {'D', 1, "ticket-file"}, {'H', 1, "min-hold"}, {'W', 0, "wait-anyway"}, {'G', 0, "run"},
-  {'N', 0, "no-label"}, {'Y', 0, "strict"}, {'O', 1, "server-timeout"}
+  {'N', 0, "no-label"}, {'Y', 0, "strict"}, {'O', 1, "server-timeout"},
+  {'x', 0, "exclusive"}, {'e', 0, "exclusive"}, {'o', 0, "close"}, {'F', 0, "no-fork"}
 };
 enum { OPTIONS = sizeof known_options / sizeof *known_options };
 
@@ -318,7 +402,8 @@ static void take_option(char letter, char *value) {
     case 'H': set.min_hold_ms = limit("--min-hold", value); break;
     case 'T': set.max_ttl_ms = limit("--max-ttl", value); break;
     case 'O': set.server_timeout_ms = limit("--server-timeout", value); break;
-    case 'F': set.fencing = 1; break;
+    case 'M': set.fencing = 1; break;
+    case 'x': case 'e': case 'o': case 'F': break; /* flock's, of what is so anyway */
     case 'S': set.status = 1; break;
     case 'J': set.json = 1; break;
     case 'Y': set.strict = 1; break;
@@ -416,7 +501,7 @@ static void take_command(char **words) {
   if (!set.command[0] && set.step == RUN_TICKET)
     usage("%s", "COMMAND is missing: what to run under the lock of the ticket");
   if (!set.command[0])
-    usage(set.servers == getenv("REDLOCK_SERVERS")
+    usage(strcmp(set.servers_from, "--servers") != 0
             ? "COMMAND is missing: '%s' was read as RESOURCE, the lock's name"
             : "COMMAND is missing: '%s' was read as RESOURCE, and what follows -s as the servers",
           set.resource);
@@ -468,9 +553,18 @@ static void check_hold(void) {
               "give a shorter --min-hold, or raise --max-ttl for all clients");
 }
 
+/* The file's counts for every list: a longer quarantine than needed grants nothing wrong. */
 static void take_max_ttl(void) {
+  static const char path[] = REDLOCK_COMMAND_FOLDER "/max-ttl";
+  static char word[FILE_SIZE];
   const char *text = getenv("REDLOCK_MAX_TTL");
-  if (!set.max_ttl_ms && text && *text) set.max_ttl_ms = limit("REDLOCK_MAX_TTL", text);
+  set.max_ttl_from = set.max_ttl_ms ? "--max-ttl" : "REDLOCK_MAX_TTL";
+  if (set.max_ttl_ms) return;
+  if (!text || !*text) {
+    text = read_word(path, word);
+    set.max_ttl_from = path;
+  }
+  if (text) set.max_ttl_ms = limit(set.max_ttl_from, text);
 }
 
 static void choose_ttl(void) {
@@ -511,12 +605,13 @@ static void check_times(void) {
 }
 
 void take_arguments(char **words) {
-  set.servers = getenv("REDLOCK_SERVERS");
   set.wait_ms = REDLOCK_FOREVER;
   set.taken_status = EXIT_TAKEN;
   words = take_options(words);
+  take_servers();
   if (!set.servers || !set.servers[strspn(set.servers, ", \t\r\n")])
-    usage("%s", "no servers: give --servers host,host,host or set REDLOCK_SERVERS");
+    usage("%s", "no servers: give --servers host,host,host or set REDLOCK_SERVERS, or list them in "
+          REDLOCK_COMMAND_FOLDER "/servers");
   if (set.status && set.step)
     usage("%s", "--status takes, extends and releases nothing: leave out one of the two");
   if (!set.status) take_operands(words);

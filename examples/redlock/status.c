@@ -335,6 +335,7 @@ static void print_restarts(int count, int votes) { /* R29 */
 }
 
 static void print_table(int count, int votes) {
+  char most[16];
   int i, width = 6;
   for (i = 0; i < count; i++)
     if (name_of(i).size > width) width = name_of(i).size;
@@ -348,6 +349,10 @@ static void print_table(int count, int votes) {
     printf("%d servers bear the loss of %d, as %d would: list an odd number\n", count,
            count - quorum(), count - 1);
   if (set.resource) print_holder(count);
+  printf("the list is from %s", set.servers_from);
+  if (set.max_ttl_ms) printf(", --max-ttl %s from %s", in_units(set.max_ttl_ms, most),
+                             set.max_ttl_from);
+  putchar('\n');
 }
 
 /* ---- The same as JSON ------------------------------------------------------------------------ */
@@ -405,6 +410,8 @@ static void print_json(int count, int votes) {
     print_json_row(&reports[i], name_of(i));
   }
   fputs("],", stdout);
+  print_text("list_from", set.servers_from, (int)strlen(set.servers_from));
+  print_text("max_ttl_from", set.max_ttl_from, set.max_ttl_ms ? (int)strlen(set.max_ttl_from) : 0);
   print_text("label", holder->line[LABEL], (int)strlen(holder->line[LABEL]));
   printf("\"have_lock\":%d,", has);
   print_number("left_ms", left_ms(holder), left_ms(holder) != 0);

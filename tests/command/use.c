@@ -205,7 +205,7 @@ TEST(bad_usage_is_refused) {
     {"job --", "COMMAND is missing"},
     {"job -n true", "put options before it"},
     {"'' -- true", "RESOURCE is empty: give the lock a name"},
-    {"-nx job -- true", "there is no option '-x'"},
+    {"-nz job -- true", "there is no option '-z'"},
     {"--wat job -- true", "there is no option '--wat'"},
     {"--nonblock=1 job -- true", "'--nonblock=1' takes no value: leave out what"},
     {"-w", "needs a value"},

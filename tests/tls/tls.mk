@@ -43,7 +43,7 @@ $(BUILD)/tests/tls/command: | $(BUILD)/tests/command/refuse.so
 # The command with TLS, built as the tests are.
 $(BUILD)/tests/tls/redlock: $(COMMAND_NEEDS)
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) \
+	$(CC) $(TEST_FLAGS) $(TEST_FOLDER) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) \
 	  $(if $(OPENSSL),$(COMMAND_TLS)) $(LDLIBS) -o $@
 
 $(BUILD)/examples/tls: examples/tls.c examples/tls_openssl.h redlock.h
