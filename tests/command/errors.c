@@ -167,12 +167,12 @@ TEST(a_server_that_is_listed_under_two_names_is_told) { /* R5 */
 
 static void give_ann(const char *rights) {
   server_command(&real.at[0], "FLUSHALL"); /* what could not be released */
-  server_command(&real.at[0], "ACL SETUSER ann reset on >x %s", rights);
+  server_command(&real.at[0], "ACL SETUSER ann reset on >s3cret %s", rights);
 }
 
 static void ann_is_told(const char *rights, const char *what) {
   give_ann(rights);
-  one_server_says("ann:x@", real.at[0].port, what);
+  one_server_says("ann:s3cret@", real.at[0].port, what);
 }
 
 TEST(what_an_acl_denies_is_told) {
@@ -184,7 +184,7 @@ TEST(what_an_acl_denies_is_told) {
   ann_is_told("~* +set +eval +info", "+get");
   CHECK(told("status0", "this user needs +get (see")); /* the status knows what it has tried */
   give_ann("~other +@all");
-  use_servers("redis://ann:x@127.0.0.1:%d", real.at[0].port);
+  use_servers("redis://ann:s3cret@127.0.0.1:%d", real.at[0].port);
   CHECK_SAYS("this user may not use this lock's name: allow ~NAME in its ACL", 121,
              "$redlock -n job -- true");
   CHECK_EQ(shell("$redlock -n other -- true"), 0);
@@ -206,7 +206,7 @@ TEST(a_status_tries_each_right) {
   static const char fenced[] = "--fencing --max-ttl 1s -t 1s";
   if (server_info(&real.at[0], "server_time_usec:") < 0) SKIP("before 6.2 the words are others");
   CHECK_EQ(shell("until $redlock --max-ttl 1s --status | grep -q '3 of 3'; do sleep 0.1; done"), 0);
-  use_servers("redis://ann:x@127.0.0.1:%d", real.at[0].port);
+  use_servers("redis://ann:s3cret@127.0.0.1:%d", real.at[0].port);
   status_says("~job* +@all -time", "", 0, "locks can be taken");
   status_says("~job* +@all -time", fenced, 121, "+time");
   status_says("~job* +@all", "job", 0, "s  ok");
@@ -229,7 +229,7 @@ TEST(a_status_says_that_releases_need_a_script) { /* R21 */
   if (*server_command(s, "ACL WHOAMI") == '-') SKIP("before Redis 6 there are no users");
   if (native) snprintf(rights, sizeof rights, "~job* +@all -%s", native);
   give_ann(rights);
-  use_servers("redis://ann:x@127.0.0.1:%d", s->port);
+  use_servers("redis://ann:s3cret@127.0.0.1:%d", s->port);
   (void)shell("$redlock --status job");
   CHECK_EQ(says(what) != 0, native != NULL);
 }
