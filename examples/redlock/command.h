@@ -85,11 +85,15 @@ void print_and_exit(int status);
 
 /* ---- messages.c: what is said, and the names of servers ---- */
 
-void say(const char *format, ...)
+enum level { ERROR = 3, WARNING = 4, INFO = 6 }; /* syslog's: the journal is told */
+
+void say_as(enum level level, const char *format, ...) /* an indented line is a part of the last */
 #ifdef __GNUC__
-  __attribute__((format(printf, 1, 2)))
+  __attribute__((format(printf, 2, 3)))
 #endif
   ;
+#define say(...) say_as(ERROR, __VA_ARGS__)
+#define warn(...) say_as(WARNING, __VA_ARGS__)
 void print_line(const char *format, ...) /* to stdout; as with say, nothing in it moves a cursor */
 #ifdef __GNUC__
   __attribute__((format(printf, 1, 2)))
@@ -97,7 +101,7 @@ void print_line(const char *format, ...) /* to stdout; as with say, nothing in i
   ;
 void keep_unsaid(void); /* from here on nothing waits until stderr has room, */
 void say_unsaid(void);  /* and here what still found none is said */
-#define SAY_MORE(...) (set.verbose ? say(__VA_ARGS__) : (void)0)
+#define SAY_MORE(...) (set.verbose ? say_as(INFO, __VA_ARGS__) : (void)0)
 
 enum { EXPLANATION = 640 };
 

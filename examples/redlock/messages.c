@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -138,10 +139,26 @@ void print_line(const char *format, ...) {
 }
 
 /* One write each, so that they do not mix with what COMMAND prints. */
-void say(const char *format, ...) {
-  char line[1024] = "redlock: ";
-  size_t head = strlen(line), size;
+/* systemd names the socket or file that it has made stderr. */
+static int is_journal(void) {
+  const char *named = getenv("JOURNAL_STREAM");
+  struct stat err;
+  char ours[48];
+  if (!named || fstat(STDERR_FILENO, &err) != 0) return 0;
+  (void)snprintf(ours, sizeof ours, "%llu:%llu", (unsigned long long)err.st_dev,
+                 (unsigned long long)err.st_ino);
+  return strcmp(named, ours) == 0;
+}
+
+void say_as(enum level level, const char *format, ...) {
+  static enum level last;
+  char line[1024] = "";
+  size_t head, size;
   va_list arguments;
+  if (*format != ' ') last = level;
+  (void)snprintf(line, sizeof line, "<%d>redlock: ", (int)last);
+  if (!is_journal()) (void)strcpy(line, "redlock: ");
+  head = strlen(line);
   va_start(arguments, format);
   (void)vsnprintf(line + head, sizeof line - head - 1, format, arguments);
   va_end(arguments);

@@ -232,14 +232,15 @@ static int is_nested(void) {
 static const char nested[] = "the redlock around this one seems to hold it (see REDLOCK_RESOURCE): "
                              "leave one of the two out";
 
-static void say_unavailable(const char *what) {
+static void say_unavailable(enum level level, const char *what) {
   int wrong = count_complaints(), count = count_servers(), spare = count - quorum();
   char most[32] = "none";
   if (spare) (void)snprintf(most, sizeof most, "at most %d", spare);
-  if (count == 1) say("%s lock '%s': the only server is unavailable", what, set.resource);
+  if (count == 1)
+    say_as(level, "%s lock '%s': the only server is unavailable", what, set.resource);
   else
-    say("%s lock '%s': %d of %d servers %s unavailable; %s may be", what, set.resource, wrong,
-        count, wrong == 1 ? "is" : "are", most);
+    say_as(level, "%s lock '%s': %d of %d servers %s unavailable; %s may be", what, set.resource,
+           wrong, count, wrong == 1 ? "is" : "are", most);
 }
 
 void say_unreleased(void) {
@@ -273,7 +274,7 @@ static void explain_refusal(redlock_status status) {
     say("%s lock '%s': the servers answered too late; use a longer --ttl", cannot[set.step],
         set.resource);
   else
-    say_unavailable(cannot[set.step]);
+    say_unavailable(ERROR, cannot[set.step]);
   ask_uptimes();
   say_servers();
   finish(EXIT_NO_QUORUM);
@@ -312,7 +313,7 @@ static void tell_trouble(void) {
   if (!is_quorum_troubled()) waiting.well_ms = now;
   if (now - waiting.well_ms < TELL_MS || now < waiting.trouble_ms) return;
   waiting.trouble_ms = now + TELL_AGAIN_MS;
-  say_unavailable("still waiting for");
+  say_unavailable(WARNING, "still waiting for");
   say_servers();
 }
 
@@ -320,7 +321,7 @@ static void tell_trouble(void) {
 static void tell_nested(void) {
   if (waiting.told_nested || !is_nested() || now_ms() - waiting.since_ms < TELL_MS) return;
   waiting.told_nested = 1;
-  if (!is_quorum_troubled()) say("still waiting for lock '%s': %s", set.resource, nested);
+  if (!is_quorum_troubled()) warn("still waiting for lock '%s': %s", set.resource, nested);
 }
 
 static void tell_who_waits(void) {
@@ -444,7 +445,7 @@ static void acquire(void) {
    is asked again later. */
 static void try_extension(void) {
   if (redlock_extend(&client, &lock, set.ttl_ms) != REDLOCK_NO_QUORUM || !is_for_a_person()) return;
-  say_unavailable("cannot keep");
+  say_unavailable(ERROR, "cannot keep");
   say_servers();
   if (redlock_release(&client, &lock) != REDLOCK_OK) say_unreleased();
   finish(EXIT_NO_QUORUM);

@@ -542,8 +542,8 @@ static int is_missing(int server) {
 static void say_bare(int has, int count) {
   char text[EXPLANATION];
   int i;
-  say("lock '%s' stands on %d of %d servers: %s", set.resource, has, count,
-      has < quorum() ? "too few to extend it" : "the loss of one more ends it");
+  warn("lock '%s' stands on %d of %d servers: %s", set.resource, has, count,
+       has < quorum() ? "too few to extend it" : "the loss of one more ends it");
   for (i = 0; i < count; i++)
     if (is_missing(i))
       say("  %.*s: %s", name_of(i).size, name_of(i).at,
@@ -627,8 +627,8 @@ static void wait_for_the_rest(void) {
   if (run.stopping || run.tells_left || now_ms() < run.ended_ms + TELL_LEFT_MS) return;
   run.tells_left = 1;
   name_left(name);
-  say("COMMAND has ended, and what it started goes on: %s: lock '%s' is held until that ends", name,
-      set.resource);
+  warn("COMMAND has ended, and what it started goes on: %s: lock '%s' is held until that ends",
+       name, set.resource);
 }
 
 /* Until COMMAND is gone, a lock that could not be kept is extended if that becomes possible, and
@@ -651,8 +651,8 @@ static void tell_of_the_rest(int status) {
   else if (!status) SAY_MORE("COMMAND has ended, and what it started goes on without the lock: %s",
                              name);
   else
-    say("COMMAND ended with status %d, and what it started goes on without the lock: %s", status,
-        name);
+    warn("COMMAND ended with status %d, and what it started goes on without the lock: %s", status,
+         name);
 }
 
 static int hold(void) {
@@ -702,8 +702,8 @@ static void say_let_go(redlock_status status, int is_left) {
     say_unreleased();
     return;
   }
-  say("could not keep lock '%s' for --min-hold on most servers: it may be free in %ld ms",
-      set.resource, (long)redlock_remaining_ms(&client, &lock));
+  warn("could not keep lock '%s' for --min-hold on most servers: it may be free in %ld ms",
+       set.resource, (long)redlock_remaining_ms(&client, &lock));
   say_servers();
 }
 

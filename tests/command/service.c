@@ -57,4 +57,21 @@ TEST(what_is_meant_for_the_service_names_command) {
   CHECK_EQ(shell("$redlock job -- sh -c 'test -z \"$LISTEN_PID$WATCHDOG_PID\"'"), 0);
 }
 
+/* Only if what systemd has named is still there. */
+TEST(the_journal_is_told_how_grave_a_line_is) {
+  static const char *const lines[][2] = {
+    {"$redlock -v job -- true", "<6>redlock: took lock 'job'"},
+    {"$redlock -n -s 127.0.0.1:1,127.0.0.1:2 job -- true", "<3>redlock:   127.0.0.1:2: no conn"},
+    {"$redlock job -- sh -c 'sleep 0.3 & exit 3'", "<4>redlock: COMMAND ended with status 3"}
+  };
+  size_t i;
+  for (i = 0; i < sizeof lines / sizeof *lines; i++) {
+    shell("touch $work/log; export JOURNAL_STREAM=$(stat -c %%d:%%i $work/log); %s 2>$work/log",
+          lines[i][0]);
+    if (!CHECK(told("log", lines[i][1]))) printf("    said: %s\n", read_work("log"));
+    shell("touch $work/log; export JOURNAL_STREAM=1:2; %s 2>$work/log", lines[i][0]);
+    CHECK(told("log", lines[i][1] + 3) && !told("log", "<"));
+  }
+}
+
 int main(int argc, char **argv) { return command_main(argc, argv, 3); }
