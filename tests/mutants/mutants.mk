@@ -5,13 +5,16 @@
 MUTANTS = CC='$(CC)' BUILD='$(BUILD)' ONLY='$(ONLY)' JOBS='$(JOBS)' STARTS='$(STARTS)' BOUND='$(BOUND)' \
           tests/mutants/run
 
-.PHONY: planted sim-planted explore-planted prove-controls mutants
+.PHONY: planted sim-planted refine-planted explore-planted prove-controls mutants
 
 planted: ## plants bugs in copies of the header: a test on fakes must catch each
 	@$(MUTANTS) fakes
 
 sim-planted: ## plants bugs that the simulator must catch
 	@$(MUTANTS) simulator
+
+refine-planted: ## plants bugs that tests/sim/refine.h must find alone, one for each guard of the proved models; 20 minutes
+	@$(MUTANTS) refined
 
 explore-planted: ## plants bugs that the explorer must find
 	@$(MUTANTS) explorer

@@ -159,22 +159,6 @@ static inline long granted_value(const struct slot *s) {
 
 /* ---- grants ---- */
 
-static inline void check_votes(const struct slot *s, long value) {
-  const struct value *v = &W.value[value];
-  int i;
-  if (W.cfg.out_of_model) return;
-  for (i = 0; i < W.cfg.servers; i++) {
-    int server = W.cfg.entry_server[i];
-    if (s->lock.votes[i] != REDLOCK_VOTE_YES) continue;
-    if (v->young_until[server] > W.now)
-      slot_fails(s, "R24", "counts the vote of server %d, which has forgotten less than "
-                           "max_ttl_ms ago", server);
-    if (!(v->yes >> server & 1))
-      slot_fails(s, "R4", "counts a yes of server %d, which said no such thing to value %ld",
-                 server, value);
-  }
-}
-
 #include "tokens.h"
 
 static inline void grant_stands(const struct slot *s, ns end, const char *when) {
@@ -200,7 +184,6 @@ static inline void grant_begins(struct slot *s, ns end) {
                                    "may have meant", s->resource);
     return;
   }
-  check_votes(s, value);
   if (g->value >= 0 && g->end > W.now) T->fault[F_BROKEN_EXCLUSION] += (unsigned)W.cfg.broken;
   if (g->value >= 0 && g->end > W.now && !W.cfg.out_of_model)
     slot_fails(s, "invariant 1", "is granted resource %d while client %d slot %d holds it until "
@@ -268,9 +251,6 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
   e->key->owner = n->id;
   e->key->refused = 0;
   e->key->excused = n->excused;
-  if (n->session.db != W.cfg.db || n->refused) return;
-  v->yes |= UINT32_C(1) << server;
-  v->young_until[server] = quarantined_until(s);
 }
 
 /* R12: the value may be set there again. */

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -15,7 +16,7 @@ enum { MAX_JOBS = 64, HANG_S = 60 };
 
 static struct {
   big seed, runs, seconds, jobs, kept, grants, adoptions;
-  big coverage, replay, hash, silent, mixed, always; /* always: bits of each seed */
+  big coverage, steps, processor_time, replay, hash, silent, mixed, always; /* always: bits of each seed */
   const char *logs; /* a folder */
   struct {
     int over; /* no seed is begun any more */
@@ -37,6 +38,8 @@ static const struct option {
     {"--adoptions=", &opt.adoptions, NULL, 0, "ends when so many adoptions were seen"},
     {"--replay", NULL, &opt.replay, 1, "one seed, with its event log on the standard output"},
     {"--coverage", NULL, &opt.coverage, 1, "fails if some fault, status or vote never occurred"},
+    {"--steps", NULL, &opt.steps, 1, "fails if some step of a proved model was never taken"},
+    {"--processor-time", NULL, &opt.processor_time, 1, "prints it, in ms"},
     {"--hash", NULL, &opt.hash, 1, "prints the hash of all event logs"},
     {"--silent", NULL, &opt.silent, 1, "only the outcome"},
     {"--kept", NULL, &opt.kept, KEPT_SEEDS, "the kept seeds first; without --runs, no others"},
@@ -58,15 +61,23 @@ static double now_s(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Of the jobs. */
+static double processor_ms(void) {
+  struct rusage used;
+  getrusage(RUSAGE_CHILDREN, &used);
+  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
+         (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-3;
+}
+
 static int usage(void) {
   char word[24];
   int i;
   puts("sim, with any of:");
   for (i = 0; i < OPTIONS; i++) {
     snprintf(word, sizeof word, "%s%s", options[i].name, options[i].number ? "N" : "");
-    printf("  %-15s %s\n", word, options[i].text);
+    printf("  %-16s %s\n", word, options[i].text);
   }
-  puts("  --logs=DIR      where the log of a failed run goes; by default the current folder");
+  puts("  --logs=DIR       where the log of a failed run goes; by default the current folder");
   return 2;
 }
 
@@ -244,6 +255,12 @@ int main(int argc, char **argv) {
     puts("FAILED: something never happened");
     bad = 1;
   }
+  if (opt.steps && print_steps(&sum)) {
+    puts("FAILED: a step was never taken");
+    bad = 1;
+  }
+  if (opt.steps && !bad) puts("mismatches: 0");
+  if (opt.processor_time) printf("processor time %.0f ms\n", processor_ms());
   if (opt.hash) printf("hash %016llx\n", sum.hash);
   if (sum.runs) sum.runs -= (unsigned)bad;
   printf("%llu passed, %d failed\n", sum.runs, bad);

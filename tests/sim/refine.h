@@ -29,7 +29,7 @@ struct seen {
   enum seen_kind kind;
   int resource;
   long value, replaced; /* replaced: what a swap, that is an adoption's SET, asks for */
-  int64_t ttl_ms, token; /* token: 0 = none */
+  int64_t ttl_ms, token; /* token: -1 = none */
 };
 
 static inline int is_refined(void) { return !W.unrefined && !W.failed; }
@@ -60,11 +60,11 @@ static inline void see_script(struct seen *m, const struct arg *own, int has_tok
               memcmp(given->at, own->at, VALUE_BYTES) != 0;
   m->kind = gives ? SEEN_SWAP : SEEN_SET;
   if (gives) m->replaced = value_seen(*given);
-  if (has_token && !arg_integer(own[3], &m->token)) m->token = 0;
+  if (has_token && !arg_integer(own[3], &m->token)) m->token = -1;
 }
 
 static inline struct seen see(int argc, const struct arg *argv) {
-  struct seen m = {SEEN_NOTHING, -1, NOT_OURS, NOT_OURS, 0, 0};
+  struct seen m = {SEEN_NOTHING, -1, NOT_OURS, NOT_OURS, 0, -1};
   int command = store_command_of(argc, argv), key = command == C_EVAL ? 3 : 1, i;
   enum script script = command == C_EVAL ? script_of(argc, argv) : SCRIPT_RELEASE;
   int own = key + 1 + (script == SCRIPT_FENCED) + (command == C_DELEX);
@@ -151,18 +151,18 @@ static inline struct seen refine_runs(int server, int db, int argc, const struct
   if (W.cfg.fenced && store_command_of(argc, argv) == C_INFO) tokens_asked(server);
   if (db != W.cfg.db) m.kind = SEEN_NOTHING;
   if (m.kind == SEEN_NOTHING) return m;
-  if (W.cfg.fenced && m.token) tokens_look_before(server, m.resource);
+  if (W.cfg.fenced && m.token >= 0) tokens_look_before(server, m.resource);
   if (!W.cfg.out_of_model && exclusion_sync(server, m.resource) && has_adoption())
     adoption_vanishes(server);
   return m;
 }
 
-/* And has run. n: NULL = for a stranger, which is seen when a client comes next. answer: the size of
- * what is about to be written. */
+/* And has run. n: NULL = for a stranger, which is seen when a client comes next. answer: the size
+ * of what is about to be written. */
 static inline void refine_ran(int server, const struct conn *n, const struct seen *m,
                               const struct effect *e, size_t answer) {
   if (!is_refined() || m->kind == SEEN_NOTHING) return;
-  if (W.cfg.fenced && m->token) tokens_ran(server, m, e);
+  if (W.cfg.fenced && m->token >= 0) tokens_ran(server, m, e);
   if (n && has_adoption()) adoption_ran(n, m, e, n->pipe[DOWN].written + (uint32_t)answer);
   if (n && !W.cfg.out_of_model) exclusion_ran(server, m, e);
 }

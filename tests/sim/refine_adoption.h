@@ -1,5 +1,5 @@
-/* refine_adoption.h: values are set, adopted and put back by steps of ../induct/adoption.py, so that
- * none is adopted twice.
+/* refine_adoption.h: values are set, adopted and put back by steps of ../induct/adoption.py; none
+ * is adopted twice.
  *
  *   send      the last byte of a SET of a value, or of one over another's value, has been sent
  *   execute   a server has done it, or has left it since another key is there, or the given is not
@@ -19,7 +19,7 @@
  * A message is named by its value and its server, since there is but one on its way. Keys are those
  * of refine_exclusion.h, before it takes the step. Not held to the model, as it is proved for less:
  * a giver that goes on; a value that a server has kept beyond a restart, or got back with an older
- * memory; one whose SET had left in part when it stopped. Nor worlds where a server has two names. */
+ * memory; one whose SET had left in part when it stopped. Nor worlds with two names of a server. */
 #ifndef SIM_REFINE_ADOPTION_H
 #define SIM_REFINE_ADOPTION_H
 

@@ -170,7 +170,7 @@ static inline void exclusion_tick_server(int x) {
   double d = (double)W.now - k->when, now = at_server(x, clock_at(&W.server[x].clock, W.now));
   exclusion_tick_to_now();
   if (now > k->now + d) now = as_read(now, k->now + d);
-  refine_step(exclusion_tick_server_clock(x, now, d), "tick", X.resource, -1, x);
+  refine_step(exclusion_tick_server_clock(x, now, d), "tick_server_clock", X.resource, -1, x);
   k->when = X.now;
 }
 
@@ -180,7 +180,8 @@ static inline void exclusion_tick_client(exclusion_att a) {
   double d = (double)W.now - k->when, now = at_client(c, clock_at(&W.client[c].clock, W.now));
   exclusion_tick_to_now();
   if (now < k->now + d) now = as_read(now, k->now + d);
-  refine_step(exclusion_tick_client_clock(a, now, d), "tick", X.resource, a->value, -1);
+  refine_step(exclusion_tick_client_clock(a, now, d), "tick_client_clock", X.resource, a->value,
+              -1);
   k->when = X.now;
 }
 
@@ -380,7 +381,7 @@ static inline const char *exclusion_grant_by(exclusion_rnd r, int64_t deadline_m
   int64_t read_ms = deadline_ms - (validity_ms(r->ttl_ms) - CLOCK_STEP_MS);
   double read = at_client(W.value[r->att->value].client, read_ms * MS);
   const char *why;
-  if (read > r->read_most) return "(read <= client_clock(attempt(r))) at T1";
+  if (read > r->read_most) return "(read <= client_clock(attempt(r)))";
   if ((why = exclusion_grant(r, q)) != NULL) return why;
   X_SET_read(r, read - ROUNDING_NS);
   return exclusion_says_T1(r);
@@ -417,14 +418,15 @@ static inline void exclusion_holds(exclusion_att a) {
 
 static inline void exclusion_granted(struct slot *s, exclusion_att a, int64_t deadline_ms) {
   uint32_t q = votes_shown(s);
-  const char *why = "begun(r)";
+  const char *why = "begun(r)", *step = a->granted ? "grant of an extension" : "grant";
   if (count_of(q) < quorum() && s->state != S_KEPT) why = "it is a quorum";
   else if (count_of(q) < quorum()) q = 0;
   if (!strcmp(why, "begun(r)") && a->granted) why = exclusion_grant_more(a, deadline_ms, q);
   else if (!strcmp(why, "begun(r)") && a->first)
     why = a->first->adopts == s->adopts ? exclusion_grant_by(a->first, deadline_ms, q)
                                         : "adopts(r)";
-  refine_step(why, a->granted ? "grant of an extension" : "grant", a->resource, a->value, -1);
+  if (why && !strncmp(why, "(read", 5)) step = a->granted ? "begin_extension" : "begin_acquire";
+  refine_step(why, step, a->resource, a->value, -1);
   a->granted = 1;
   a->deadline_ms = deadline_ms;
   exclusion_holds(a);
@@ -453,9 +455,7 @@ static inline void exclusion_look(struct client *c, struct slot *s, int64_t left
   X.resource = a->resource = s->resource;
   if (s->state != S_RELEASING) exclusion_shows(s, a);
   if (left_ms <= 0 || s->state == S_ACQUIRING || W.failed) return;
-  if (a->stopped)
-    violation("refine: client %d slot %d holds value %ld on, which it has released", c->index,
-              s->index, value);
+  if (a->stopped) refine_step("stopped(a)", "release", a->resource, value, -1);
   exclusion_tick_client(a);
   if (!a->granted || client_ms(c) + left_ms > a->deadline_ms)
     exclusion_granted(s, a, client_ms(c) + left_ms);

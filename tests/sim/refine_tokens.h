@@ -21,6 +21,7 @@ struct tokens_round {
   int64_t token;
   double t1;
   big begun_turn, granted_turn; /* among all that begins or is granted */
+  tokens_rnd before, greatest;  /* of its resource: granted before it; the greatest by then */
 };
 
 /* When a server was asked for its uptime, and what its clock showed; the first is its start. */
@@ -37,6 +38,7 @@ static struct tokens_model {
   int is_over;    /* its counter there has run out, and will be seen to */
   long rnds;
   big turn;
+  tokens_rnd last[MAX_RESOURCES]; /* granted */
   double now, started[MAX_SERVERS];
   struct {
     int has;
@@ -44,6 +46,7 @@ static struct tokens_model {
     double expiry;
   } counter[MAX_RESOURCES][MAX_SERVERS];
   struct tokens_asks asks[MAX_SERVERS];
+  int place[MAX_RESOURCES][MAX_SERVERS]; /* of the counter, among the server's keys */
 } K;
 
 /* ---- The mapping: what the model's words are here, in microseconds ---- */
@@ -144,12 +147,14 @@ static inline double tokens_best_ask(int x) {
 static inline struct key *counter_of(int x, int resource) {
   struct store *s = &W.server[x].store;
   size_t size = strlen(W.name[resource]);
-  int i;
-  for (i = 0; i < s->keys; i++) {
-    struct key *k = &s->key[i];
+  int *place = &K.place[resource][x], i;
+  for (i = 0; i < s->keys; i++) { /* most often where it was */
+    struct key *k = &s->key[(*place + i) % s->keys];
     if (k->used && k->db == W.cfg.db && k->name_size == size + 6 &&
-        !memcmp(k->name, W.name[resource], size) && !memcmp(k->name + size, ":fence", 6))
+        !memcmp(k->name, W.name[resource], size) && !memcmp(k->name + size, ":fence", 6)) {
+      *place = (int)(k - s->key);
       return k;
+    }
   }
   return NULL;
 }
@@ -201,7 +206,7 @@ static inline tokens_rnd tokens_round_of(long value) {
 
 static inline void tokens_sent(const struct seen *m) {
   tokens_rnd r;
-  if (!m->token || m->value < 0) return;
+  if (m->token < 0 || m->value < 0) return;
   r = tokens_round_of(m->value);
   if (r->begun) return;
   r->token = m->token;
@@ -232,6 +237,21 @@ static inline void tokens_ran(int x, const struct seen *m, const struct effect *
 
 /* ---- Users ---- */
 
+static inline void tokens_claim(const char *why, tokens_rnd r) {
+  T->ordered++;
+  tokens_step(why, "claim", r->token, -1);
+}
+
+/* The theorems: it differs from all that were granted since it began, and is above those before. */
+static inline void tokens_granted(tokens_rnd r) {
+  tokens_rnd p = K.last[K.resource];
+  r->before = p;
+  r->greatest = p && p->greatest->token > r->token ? p->greatest : r;
+  K.last[K.resource] = r;
+  for (; p && !T_after(p, r); p = p->before) tokens_claim(tokens_says_tokens_are_unique(p, r), r);
+  if (p) tokens_claim(tokens_says_tokens_are_in_order(p->greatest, r), r);
+}
+
 /* A lock with a token is seen. */
 static inline void tokens_look(const struct slot *s) {
   long value = value_of((const unsigned char *)(const void *)s->lock.value, VALUE_BYTES);
@@ -246,6 +266,7 @@ static inline void tokens_look(const struct slot *s) {
     tokens_step("its own token", "grant", (int64_t)s->lock.token, -1);
   else
     tokens_step(tokens_grant(r, q), "grant", r->token, -1);
+  if (!W.failed) tokens_granted(r);
 }
 
 #endif

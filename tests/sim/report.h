@@ -38,6 +38,18 @@ static int print_count(const char *what, big times) {
   return times == 0;
 }
 
+static int print_steps(const struct totals *t) {
+  char step[64];
+  int i, k, never = 0;
+  puts("steps of the proved models:");
+  for (i = 0; i < MODELS; i++)
+    for (k = 0; model_steps[i][k]; k++) {
+      snprintf(step, sizeof step, "%-10s %s", model_names[i], model_steps[i][k]);
+      never += print_count(step, t->step[i][k]);
+    }
+  return never;
+}
+
 static int print_coverage(const struct totals *t) {
   char ending[64];
   int i, k, never = 0;
@@ -54,12 +66,7 @@ static int print_coverage(const struct totals *t) {
     }
   puts("votes:");
   for (i = 0; i < VOTES; i++) never += print_count(vote_names[i], t->vote[i]);
-  puts("steps of the proved models:");
-  for (i = 0; i < MODELS; i++)
-    for (k = 0; model_steps[i][k]; k++) {
-      snprintf(ending, sizeof ending, "%-10s %s", model_names[i], model_steps[i][k]);
-      never += print_count(ending, t->step[i][k]);
-    }
+  never += print_steps(t);
   puts("checks that had something to look at, and what they look at:");
 #define X(name, text) never += print_count(text, t->name);
   OCCASIONS(X)

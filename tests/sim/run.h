@@ -105,6 +105,11 @@ static inline int run_seed(uint64_t seed) {
   if (W.log) print_config(W.log);
   good = run_world();
   T->runs++;
+  T->outside_runs += (unsigned)W.cfg.out_of_model;
+  T->handed_runs += (unsigned)W.cfg.hands;
+  T->crowd_runs += (unsigned)W.cfg.crowd;
+  T->waiter_runs += (unsigned)W.cfg.waiters;
+  T->rolling_runs += (unsigned)W.cfg.rolls;
   T->fenced_runs += (unsigned)W.cfg.fenced;
   T->broken_runs += (unsigned)W.cfg.broken;
   T->simulated_ms += (big)(W.now / MS);

@@ -1,7 +1,7 @@
 # sim.mk: the deterministic simulator; included by the Makefile at the top.
 #
 #   SEED=N         replays one run, with its event log
-#   SECONDS=N      for `make sim`; 60 by default
+#   SECONDS=N      for `make sim` and `make refine`; 60 by default
 #   HOURS=N        for `make sim-soak`; 1 by default
 #   GRANTS=N       for `make sim-tokens`; 10 million by default, HOURS at most
 #   ADOPTIONS=N    for `make sim-handover`; 1 million by default, HOURS at most
@@ -20,7 +20,7 @@ HOURS      ?= 1
 GRANTS     ?= 10000000
 ADOPTIONS  ?= 1000000
 
-.PHONY: sim sim-soak sim-tokens sim-handover sim-test sim-hash
+.PHONY: sim refine sim-soak sim-tokens sim-handover sim-test sim-hash
 
 sim: $(SIM)/sim ## runs the simulator at random for a minute; SEED=N replays one run
 ifeq ($(SEED),)
@@ -28,6 +28,10 @@ ifeq ($(SEED),)
 else
 	@$(SIM)/sim --seed=$(SEED) --replay
 endif
+
+refine: $(SIM)/sim ## holds random worlds of each kind to the proved models, tells each step and the cost; 2 minutes
+	@$(SIM)/sim --seconds=$(SECONDS) --jobs=$(SIM_JOBS) --logs=$(SIM) --steps
+	@tests/sim/cost.sh $(SIM)/sim
 
 sim-soak: $(SIM)/sim ## the same for HOURS= hours
 	@$(SIM)/sim --seconds=$$(($(HOURS) * 3600)) --jobs=$(SIM_JOBS) --logs=$(SIM) --coverage

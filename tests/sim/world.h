@@ -218,8 +218,6 @@ struct value {
   int state;
   uint32_t sent;       /* servers that saw its SET */
   int64_t set_life[MAX_SERVERS]; /* each one's incarnation when it did it last; -1 = refused it */
-  uint32_t yes;        /* servers that did it and may vote */
-  ns young_until[MAX_SERVERS]; /* until when such a yes does not count: it had forgotten */
   int adopted;         /* a lock was adopted by it (R28) */
   ns drawn, over;      /* over: since when no one wants it any more */
 };
@@ -306,6 +304,7 @@ enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9, MODELS = 3, MODEL_STEPS = 16 };
   X(attempts_checked, "attempts that must find a quorum") \
   X(lasts, "votes that must last (refine.h)")            \
   X(pairs, "rounds of two holders that exclude each other") \
+  X(ordered, "tokens that are unique and in order")       \
   X(spent, "values that are adopted and must stay spent")
 
 /* And what else the report tells. */
@@ -319,6 +318,11 @@ enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9, MODELS = 3, MODEL_STEPS = 16 };
   X(rolled_back, "roll-backs")                           \
   X(simulated_ms, "ms of simulated time")                \
   X(client_ms, "ms of client time")                      \
+  X(outside_runs, "seeds out of the model")              \
+  X(handed_runs, "seeds of locks that change hands")     \
+  X(crowd_runs, "seeds of crowds")                       \
+  X(waiter_runs, "seeds of few waiters")                 \
+  X(rolling_runs, "seeds of rolling restarts")           \
   X(fenced_runs, "seeds with tokens")                    \
   X(tokens, "tokens")                                    \
   X(broken_runs, "seeds with exclusion broken")          \
