@@ -182,7 +182,7 @@ TEST(a_command_that_fails_tells_what_it_leaves_behind) {
 
 /* A script that has become redlock may have children. */
 TEST(what_command_did_not_start_is_left_alone) {
-  pid_t pid = start("$self step old & until test -e $work/old.runs; do sleep 0.02; done; "
+  pid_t pid = start("setsid $self step old & until test -e $work/old.runs; do sleep 0.02; done; "
                     "exec $redlock job -- sh -c 'touch $work/runs; exec sleep 15'");
   CHECK(await_file("runs"));
   kill(pid, SIGTERM);
