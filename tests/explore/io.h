@@ -297,6 +297,7 @@ static void hook_close(void *ctx, int entry) {
   SAY("      c%d s%d: closes\n", c, entry);
   if (k->carries && !k->broken && !k->blocked && !k->slow && !W.side[c].closed &&
       server_of(entry) != cfg.liar && /* R8: what is not its reply ends it */
+      !(cfg.twins && cfg.push) &&     /* R5: so does a 1 to a SET: its value is there already */
       (!is_owed(k) || W.now < k->owed_since + LEAST_SILENCE))
     fail("R13: a connection is given up that was not silent for 5 s");
   if (!W.side[c].closed || k->cut || k->held || k->slow) note_lost(c, entry, LOST_ON);

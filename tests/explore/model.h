@@ -4,11 +4,11 @@
  * along the first history of its state. What a step asks for, and what the proof claims, stands in
  * ../induct/emitted/exclusion.h, written from the model; here stands what its words mean.
  *
- *   a round        a SET's: the first of its value. An extension's: each ms in which one is sent, or
- *                  a SET of a lock that is held (R29); what runs counts for each that asks for no
- *                  more: the model lets a command run at any time after T1
- *   T1             when its first byte leaves. As read: what the deadline comes to, when it is seen,
- *                  and no later than what the client's clock showed as it left
+ *   a round        a SET's: the first of its value. An extension's: each ms in which one is sent,
+ *                  or a SET of a lock that is held (R29); what runs counts for each that asks for
+ *                  no more: the model lets a command run at any time after T1
+ *   T1             when its first byte leaves. As read: what the deadline comes to, when it is
+ *                  seen, and no later than what the client's clock showed as it left
  *   clocks         each shows true time: what they may be off, V and L have (slips, early_ms)
  *   a grant        a lock, or a deadline that has moved, with the YES that it shows
  *   stop           a release leaves, or the value is handed over
@@ -29,10 +29,11 @@ enum { NOT_OURS = -1, LONG_AGO = -1000000 };
 
 static unsigned long steps_taken[16];
 
-/* How much earlier than asked a key may expire (R1): by the drift of the clocks, 2 ms, and the 1 ms
-   by which a clock that counts in ms may lag. */
+/* What a client takes off a ttl (R1): for the drift of the clocks, 2 ms, and the 1 ms by which a
+   clock that counts in ms may lag. */
 static int64_t drift_of(int64_t ttl) { return (ttl * cfg.ppm + 999999) / 1000000 + 2 + 1; }
 
+/* How much earlier than asked a key may expire: as early as that permits. */
 static int64_t early_ms(void) {
   int64_t ttl = cfg.ttl < cfg.ttl2 ? cfg.ttl : cfg.ttl2;
   if (cfg.shorter && cfg.shorter < ttl) ttl = cfg.shorter;
