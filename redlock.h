@@ -376,8 +376,9 @@ typedef struct redlock_options {
   void (*closing)(void *ctx, int server, intptr_t fd);
   void *ctx;                   /* passed to these three */
   uint32_t keep_margin_ms;     /* default 0: how long before its deadline a kept lock that could not
-                                  be extended is returned: the time to stop the work in (R20). Each
-                                  ttl_ms must be longer than twice that, and its drift */
+                                  be extended is returned, by the next call: the time that stopping
+                                  takes, and the longest time between two calls (R20). Each ttl_ms
+                                  must be longer than twice that, and its drift */
 } redlock_options;
 
 /* private: a set of servers, one bit each */
@@ -583,10 +584,13 @@ REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 /* What to poll for: fills up to capacity entries and returns how many there are. */
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
-/* Keeps a held lock: redlock_step extends it, when half of the time until its end is over, until it
-   is released or cancelled. Its end is its deadline less options.keep_margin_ms. An extension that
-   fails is tried again after retry_delay_max_ms, or half of the time until the end if that is less.
-   A lock that cannot be kept is returned with the operation REDLOCK_LOST. EXPIRED: it is lost.
+/* Keeps a held lock: redlock_step extends it, when two fifths of the time until its end are over,
+   until it is released or cancelled. Its end is its deadline less options.keep_margin_ms; the time
+   counts from T1. One call sends the extension, and the next may be the first to read the answer:
+   so step, or call redlock_wait, at least every quarter of ttl_ms - keep_margin_ms. An extension
+   that fails is tried again after retry_delay_max_ms, or two fifths of the time until the end if
+   that is less. Whoever comes first when only the margin is left has one extension tried even so. A
+   lock that cannot be kept is returned with the operation REDLOCK_LOST. EXPIRED: it is lost.
    NO_QUORUM, with a margin: no extension has succeeded; stop the work before redlock_remaining_ms
    is 0, and release it. LIMIT: the same, but no further extension would gain anything; without a
    margin this is told as soon as it is so.
@@ -1048,6 +1052,11 @@ struct redlock {
 #else
 #define RL_NOINLINE
 #endif
+#if defined(__OPTIMIZE_SIZE__) && defined(__thumb__) /* what is often called: smaller, but slower */
+#define RL_SMALL RL_NOINLINE
+#else
+#define RL_SMALL
+#endif
 
 /* ---- Configuration, checked ------------------------------------------------------------------ */
 
@@ -1254,7 +1263,7 @@ static uint32_t rl_limit(uint32_t number, uint32_t most) { return number < most 
 
 static void rl_mask_remove(rl_mask *set, rl_mask other) { *set = (rl_mask)(*set & ~other); }
 
-static int rl_mask_count(rl_mask set) {
+static RL_SMALL int rl_mask_count(rl_mask set) {
   int count = 0;
   for (; set; count++) set = (rl_mask)(set & (set - 1));
   return count;
@@ -1280,7 +1289,7 @@ static const char *rl_find(const char *at, const char *end, const char *any) {
   return found < end ? found : end;
 }
 
-static void rl_store_text(char *to, const char *at, size_t size) {
+static RL_SMALL void rl_store_text(char *to, const char *at, size_t size) {
   memcpy(to, at, size);
   to[size] = 0;
 }
@@ -1756,7 +1765,7 @@ static int rl_update_now(redlock *rl) {
 }
 
 /* Lets rl_on_timers run at that time; it finds out what is due. */
-static void rl_arm_timer(redlock *rl, int64_t due_ms) {
+static RL_SMALL void rl_arm_timer(redlock *rl, int64_t due_ms) {
   if (due_ms < rl->timer_ms) rl->timer_ms = due_ms;
 }
 
@@ -1961,7 +1970,7 @@ static int64_t rl_offset_us(const redlock *rl, const rl_server *s) {
 
 /* ---- The command ring ------------------------------------------------------------------------ */
 
-static rl_command *rl_command_at(redlock *rl, uint32_t place) {
+static RL_SMALL rl_command *rl_command_at(redlock *rl, uint32_t place) {
   return &rl->ring[place & (REDLOCK_MAX_COMMANDS - 1)];
 }
 
@@ -3126,12 +3135,16 @@ static void rl_abandon(redlock *rl, redlock_lock *lock) {
   rl_decide(rl, lock, REDLOCK_EXPIRED);
 }
 
-/* Schedules a kept lock's next extension: after half of the time until its end, but no later than
-   in longest_ms. */
-static void rl_schedule_extension(redlock *rl, redlock_lock *lock, uint32_t longest_ms) {
-  int64_t left = rl_end_of_keeping_ms(rl, lock) - rl->now_ms;
-  uint32_t delay = left > 0 ? (uint32_t)left / 2 + 1 : 0;
-  rl_set_phase_until(rl, lock, RL_PHASE_KEPT, rl->now_ms + rl_limit(delay, longest_ms));
+/* Schedules a kept lock's next extension, by how the last one ended: when two fifths of the time
+   until its end are over, from its T1 on, or from now on if it has failed. A caller who comes every
+   n ms sends it up to n late, and reads its answer n later: n may be three tenths of that time. */
+static void rl_schedule_extension(redlock *rl, redlock_lock *lock, redlock_status last) {
+  int64_t from = last ? rl->now_ms : lock->t1_ms, left = rl_end_of_keeping_ms(rl, lock) - from;
+  uint32_t delay = left > 0 ? (uint32_t)left / 5 * 2 + 1 : 0;
+  if (last) delay = rl_limit(delay, rl->options.retry_delay_max_ms);
+  lock->last_result = (int8_t)last;
+  rl->work_pending = 1; /* it may be due now */
+  rl_set_phase_until(rl, lock, RL_PHASE_KEPT, from + delay);
 }
 
 /* R19: a failed extension leaves everything as it was. Until it is returned, its slot stays
@@ -3143,8 +3156,7 @@ static void rl_finish_extension(redlock *rl, redlock_lock *lock, redlock_status 
     return;
   }
   rl_free_reserved_slot(rl, lock);
-  rl_schedule_extension(rl, lock,
-                        status == REDLOCK_OK ? UINT32_MAX : rl->options.retry_delay_max_ms);
+  rl_schedule_extension(rl, lock, status);
 }
 
 /* A quorum said yes to a SET or an extension. R1: the clock is read after the last of them. */
@@ -3351,7 +3363,7 @@ static int rl_begin_extension(redlock *rl, redlock_lock *lock) {
   lock->round_ttl_ms = rl_clip_ttl(rl, lock, lock->round_ttl_ms);
   if (rl->now_ms >= lock->deadline_ms) rl_abandon(rl, lock); /* there is room for its release */
   else if (lock->round_ttl_ms) return 1;
-  else if (lock->kept && rl->options.keep_margin_ms)
+  else if (lock->kept && rl->options.keep_margin_ms && rl->now_ms < rl_end_of_keeping_ms(rl, lock))
     rl_set_phase_until(rl, lock, RL_PHASE_KEPT, INT64_MAX);
   else rl_decide(rl, lock, REDLOCK_LIMIT);
   return 0;
@@ -3445,11 +3457,14 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
 }
 
 /* The timer of a held lock: it is kept, and due to be extended, or waits in the queue for that.
-   R20: a kept lock that could not be extended is returned as soon as only its margin is left. */
+   R20: a kept lock that could not be extended is returned as soon as only its margin is left. Who
+   comes so late that nothing was tried has one extension first. */
 static void rl_on_held_timer(redlock *rl, redlock_lock *lock) {
-  if (rl->now_ms >= rl_end_of_keeping_ms(rl, lock) && rl->now_ms < lock->deadline_ms) {
-    rl_decide(rl, lock, lock->round_ttl_ms ? REDLOCK_NO_QUORUM : REDLOCK_LIMIT);
-  } else if (lock->phase == RL_PHASE_QUEUED) {
+  int queued = lock->phase == RL_PHASE_QUEUED;
+  int last = !lock->round_ttl_ms ? REDLOCK_LIMIT : queued ? REDLOCK_NO_QUORUM : lock->last_result;
+  if (last && rl->now_ms >= rl_end_of_keeping_ms(rl, lock) && rl->now_ms < lock->deadline_ms) {
+    rl_decide(rl, lock, (redlock_status)last);
+  } else if (queued) {
     rl_abandon(rl, lock); /* R19: no room in time */
   } else {
     lock->round_ttl_ms = lock->longest_ttl_ms;
@@ -4394,8 +4409,7 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   if (lock->kept && lock->round_ttl_ms) return REDLOCK_OK; /* 0: the old limit let nothing follow */
   lock->kept = lock->urgent = 1; /* it must not run out for lack of room */
   lock->task = RL_TASK_EXTEND;
-  rl_schedule_extension(rl, lock, UINT32_MAX);
-  rl->work_pending = 1; /* what was disconnected while nothing was active is needed again (R14) */
+  rl_schedule_extension(rl, lock, REDLOCK_OK);
   return REDLOCK_OK;
 }
 

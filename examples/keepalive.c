@@ -5,8 +5,9 @@
  *   ./keepalive 10.0.0.1,10.0.0.2,10.0.0.3
  *
  * A short ttl frees the lock soon after a crash; redlock_keep makes it last. The work is done in
- * pieces. Only between them is the lock extended and a loss noticed, so a piece should take less
- * than a quarter of the ttl. Kill a majority of the servers to see the loss. */
+ * pieces. Only between them is the lock extended and a loss noticed: so a piece takes at most a
+ * quarter of (ttl - margin), and the margin is for the longest piece and what stopping takes. Kill
+ * a majority of the servers to see the loss. */
 #define REDLOCK_IMPLEMENTATION /* in one file of the program only */
 #include "redlock.h"
 

@@ -573,7 +573,7 @@ static void choose_ttl(void) {
   if (set.max_ttl_ms && set.max_ttl_ms < set.ttl_ms) set.ttl_ms = set.max_ttl_ms;
 }
 
-/* A lock that is extended from half of its ttl on must hear of that in time. A status takes none.
+/* A lock that is extended from two fifths of its ttl on must hear of that in time. A status takes none.
    */
 static void check_server_timeout(void) {
   static const char shorter[] = "give a shorter one";
@@ -586,8 +586,8 @@ static void check_server_timeout(void) {
                 set.max_ttl_ms / 4, shorter);
 }
 
-/* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at half of what is
-   before that, and there must be time for some. */
+/* Stopping COMMAND takes kill_ms at the end of the validity. Extensions begin at two fifths of what
+   is before that, and there must be time for some. */
 static void check_times(void) {
   take_max_ttl();
   choose_ttl();

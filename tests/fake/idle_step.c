@@ -158,7 +158,7 @@ static void keep_without_room(uint32_t margin_ms) {
   for (i = 0; i < 4; i++)
     CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 4000, 0), REDLOCK_OK);
   for (i = 0; i < 2; i++) CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
-  run_for(1600); /* not yet half of it */
+  run_for(1300); /* not yet two fifths of it */
   hold("r", 1000);
   CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
   end_ms = now() + redlock_remaining_ms(&rl, &lock);

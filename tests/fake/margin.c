@@ -70,16 +70,30 @@ TEST(an_answer_that_waits_in_the_socket_counts) {
   CHECK(now() + redlock_remaining_ms(&rl, &lock) > end_ms);
 }
 
-/* There is no time to try, but some to stop; or none. */
-TEST(a_pause_over_the_margin_is_told) {
-  int whole;
-  for (whole = 0; whole < 2; whole++) {
+/* It wakes within its margin, or is kept so late, and nothing was tried: then one extension is; or it
+   wakes behind its end. */
+TEST(who_comes_within_the_margin_extends_first) {
+  int way, well;
+  for (way = 0; way < 6; way++) {
+    well = way & 1;
     keep_with(3, MARGIN, 0);
-    fake_sleep(&fake, end_ms - now() - (whole ? 0 : 1));
+    if (way >= 2) CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+    fake_sleep(&fake, end_ms - now() - MARGIN / 2);
+    if (way >= 2) CHECK_EQ(redlock_keep(&rl, &lock, way >= 4 ? 100 * TTL : 0), REDLOCK_OK);
+    if (!well) freeze(0, 1);
+    run_for(SERVER_TIMEOUT + 10);
+    if (!well) {
+      is_lost_once(&lock, REDLOCK_NO_QUORUM);
+      CHECK_EQ(now() + redlock_remaining_ms(&rl, &lock), end_ms);
+      CHECK(redlock_remaining_ms(&rl, &lock) >= MARGIN / 2 - SERVER_TIMEOUT - 10);
+      CHECK_EQ(fake_count(&fake, 2, FAKE_EXTEND), 1);
+      continue;
+    }
+    CHECK_EQ(handed_count, 0);
+    CHECK(redlock_remaining_ms(&rl, &lock) > TTL / 2);
+    fake_sleep(&fake, redlock_remaining_ms(&rl, &lock));
     take_all(&rl);
-    if (whole) is_lost_once(&lock, REDLOCK_EXPIRED);
-    else is_told_with(1, REDLOCK_NO_QUORUM);
-    CHECK_EQ(redlock_remaining_ms(&rl, &lock), !whole);
+    is_lost_once(&lock, REDLOCK_EXPIRED);
   }
 }
 
@@ -94,21 +108,21 @@ TEST(no_round_goes_on_into_the_margin) {
   votes_are(&lock, 0, 2, REDLOCK_VOTE_TIMEOUT);
 }
 
-/* An extension comes after half of the time until the end, and once more after each that failed. */
+/* An extension comes after two fifths of the time until the end, and more behind each that failed. */
 TEST(the_margin_leaves_time_for_extensions) {
   static const int margins[] = {1, MARGIN, 490};
   size_t i;
   int k;
   for (i = 0; i < sizeof margins / sizeof *margins; i++) {
     const struct fake_command *first;
-    int64_t half;
+    int64_t from;
     keep_with(3, (uint32_t)margins[i], 0);
-    half = (end_ms - margins[i] - now()) / 2;
+    from = now();
     fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, -1, "-LOADING\r\n");
     wait_for_the_loss();
     is_told_with(margins[i], REDLOCK_NO_QUORUM);
     first = fake_nth(&fake, 0, FAKE_EXTEND, 0);
-    CHECK(first && end_ms - margins[i] - first->at <= half && first->at < end_ms - margins[i]);
+    CHECK(first && first->at - from <= (end_ms - margins[i] - from) / 5 * 2 + 1);
     for (k = 0; k < fake_count(&fake, 0, FAKE_EXTEND); k++)
       CHECK(fake_nth(&fake, 0, FAKE_EXTEND, k)->at < end_ms - margins[i]);
     CHECK(k >= 2);

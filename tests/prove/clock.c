@@ -116,16 +116,19 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
 void a_kept_lock_is_extended_in_time(void) { /* R20 */
   static redlock rl;
   static redlock_lock lock;
-  int64_t end;
+  int64_t from, end;
+  int fails;
   read_clock(&rl);
-  lock.deadline_ms = earlier(&rl) + any(u32);
+  lock.t1_ms = earlier(&rl);
+  lock.deadline_ms = lock.t1_ms + any(u32);
   rl.options.keep_margin_ms = any(u32);
   lock.kept = 1;
-  rl_schedule_extension(&rl, &lock, any(u32));
+  fails = any(u8) & 1;
+  rl_schedule_extension(&rl, &lock, fails ? REDLOCK_NO_QUORUM : REDLOCK_OK);
+  from = fails ? rl.now_ms : lock.t1_ms;
   end = lock.deadline_ms - rl.options.keep_margin_ms;
-  prove(lock.timer_ms >= rl.now_ms);
-  if (end > rl.now_ms) prove(lock.timer_ms <= end);
-  if (end > rl.now_ms) prove(lock.timer_ms - rl.now_ms <= (end - rl.now_ms) / 2 + 1);
+  prove(lock.timer_ms >= from);
+  if (end > from) prove(lock.timer_ms <= end && lock.timer_ms - from <= (end - from) / 5 * 2 + 1);
   reaches(lock.timer_ms > rl.now_ms + UINT32_MAX / 3);
 }
 
