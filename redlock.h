@@ -1908,6 +1908,12 @@ static uint64_t rl_token_margin_us(const redlock *rl) {
   return (uint64_t)rl->options.max_ttl_ms * 250;
 }
 
+/* How far above the proposal that clocks make one may be that follows a counter: clocks that are a
+   tenth of max_ttl_ms slower still accept it. So a liar's counter has no honest server refuse. */
+static uint64_t rl_token_lead_us(const redlock *rl) {
+  return (uint64_t)rl->options.max_ttl_ms * 150;
+}
+
 /* The clock_offset_us of the quorum-th slowest server clock; those that are not known are the
    slowest. A minority of wrong clocks cannot change it. 0 = too few are known. */
 static uint64_t rl_quorum_offset_us(const redlock *rl) {
@@ -1931,7 +1937,7 @@ static void rl_propose_token(redlock *rl, rl_command *c) {
   if (rl->options.fencing && c->kind == RL_TASK_SET) token = rl_quorum_offset_us(rl);
   if (token) {
     token += (uint64_t)c->t1_ms * 1000 + rl_token_margin_us(rl) - RL_ZERO_OFFSET_US;
-    if (rl->last_token - token < rl_token_margin_us(rl)) token = rl->last_token + 1;
+    if (rl->last_token - token < rl_token_lead_us(rl)) token = rl->last_token + 1;
     rl->last_token = token;
   }
   c->token = token;
@@ -1946,7 +1952,8 @@ static redlock_vote rl_fenced_vote(redlock *rl, rl_server *s, const rl_command *
   uint64_t number = s->parser.number;
   if (s->parser.outer_type != ':' || number == 0) return REDLOCK_VOTE_ERROR;
   if (!s->parser.negative && number >= c->token) {
-    if (number - rl->last_token < rl_token_margin_us(rl)) rl->last_token = number;
+    if (number > rl->last_token && number - c->token < rl_token_lead_us(rl))
+      rl->last_token = number;
     return REDLOCK_VOTE_LOW;
   }
   s->clock_offset_us = number - (uint64_t)c->t1_ms * 1000 + RL_ZERO_OFFSET_US;

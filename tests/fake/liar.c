@@ -20,7 +20,8 @@ struct lie {
 #define FIRST 1, 0, NULL, NULL, 0
 #define GARBAGE "\x16\x03\x01\xff\xfe\x7f*%$>_\r\r\n\n"
 
-static char greater[24] = ":1790000009000000\r\n"; /* than the last one that it was offered */
+static char greater[24] = ":1790000009000000\r\n"; /* than the last one that it was offered ... */
+static int64_t greater_by_us = MAX_TTL * 100;       /* ... by so much */
 
 static const struct lie lies[] = {
   {"yes to all", "+OK\r\n", EVER},
@@ -61,7 +62,7 @@ static const char *pushed;
 static void go_on_lying(struct fake *f, enum fake_hook hook, int server) {
   const struct fake_command *last = f->logged ? &f->log[f->logged - 1] : NULL;
   if (last && last->token)
-    snprintf(greater, sizeof greater, ":%lld\r\n", last->token + MAX_TTL * 100);
+    snprintf(greater, sizeof greater, ":%lld\r\n", last->token + greater_by_us);
   if (!pushed || hook != FAKE_RECV || f->calls[hook] % 2) return;
   for (server = 0; server < liars; server++) fake_push(f, server, pushed);
 }
@@ -154,6 +155,32 @@ static void compare(int count, int fencing) {
 TEST(one_of_three_is_as_good_as_dead) { compare(3, 0); }          /* R16 R10 R4 */
 TEST(two_of_five_are_as_good_as_dead) { compare(5, 0); }          /* R16 R10 R4 */
 TEST(lying_servers_move_no_token) { compare(3, 1); compare(5, 1); } /* R25 R24 */
+
+/* It says first that its clock is far ahead, and then that it has seen a greater token, by as much as
+   anybody may believe. The others' clocks differ by as much as they may. */
+TEST(a_liars_counter_has_no_other_refuse) { /* R16 R25 */
+  static const struct lie lie = {"a greater counter", greater, LATER};
+  static char ahead[32];
+  int k, i, apart;
+  for (k = 1; k < 30; k++)
+    for (apart = 0; apart <= 2; apart++) {
+      liars = 1;
+      greater_by_us = k % 3 ? (int64_t)MAX_TTL * 10 * k : (int64_t)MAX_TTL * 10 * k - 1000;
+      begin(3, 1, NULL);
+      thaw(0, 0);
+      snprintf(ahead, sizeof ahead, ":-%lld\r\n",
+               (long long)(fake_wall_us(&fake.server[1], now()) + MAX_TTL * 100));
+      fake_answer(&fake, 0, FAKE_SET, 1, ahead);
+      fake.server[2].wall_us = -(int64_t)MAX_TTL * 50 * apart;
+      tell_lies(0, &lie);
+      for (i = 0; i < CYCLES; i++) {
+        CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_OK);
+        CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+        CHECK(*redlock_server_error(&rl, 2) == '\0');
+      }
+    }
+  greater_by_us = MAX_TTL * 100;
+}
 
 /* What is asked of them is answered by whoever is there: so each is told its own password alone, or
    the one that the options have for all. */

@@ -9,6 +9,13 @@ static int clocks_work(void) {
   return !W.cfg.out_of_model && !W.hook_fails_at && !W.odds[F_NO_CLOCK];
 }
 
+/* Whoever comes first when only the margin is left has one extension tried: until that is over, the
+ * lock is kept on. */
+static int64_t end_of_keeping_ms(const struct slot *s) {
+  int64_t end_ms = s->deadline_ms - W.cfg.keep_margin_ms;
+  return s->lock.t1_ms < end_ms ? end_ms : s->lock.t1_ms + W.cfg.server_timeout_ms;
+}
+
 /* After a step that began then, and has returned all that it had. Not at that time, if what came
  * last was that an extension has failed: the next step is due at once, and returns it. */
 static void check_kept(struct client *c, int64_t began_ms) {
@@ -16,7 +23,7 @@ static void check_kept(struct client *c, int64_t began_ms) {
   for (i = 0; clocks_work() && i < c->slots; i++) {
     struct slot *s = &c->slot[i];
     int64_t left = s->deadline_ms - began_ms;
-    if (s->state != S_KEPT || left > W.cfg.keep_margin_ms || left <= 0) s->overdue = 0;
+    if (s->state != S_KEPT || began_ms < end_of_keeping_ms(s) || left <= 0) s->overdue = 0;
     else if (s->overdue++)
       slot_fails(s, "R20", "is still kept by the second step %lld ms before its deadline",
                  (long long)left);
@@ -25,7 +32,7 @@ static void check_kept(struct client *c, int64_t began_ms) {
 
 /* Before it sleeps: it must be told to come in time. */
 static void check_alarm(struct client *c, struct slot *s, int64_t timeout_ms) {
-  int64_t end_ms = s->deadline_ms - W.cfg.keep_margin_ms, now_ms = client_ms(c);
+  int64_t end_ms = end_of_keeping_ms(s), now_ms = client_ms(c);
   if (s->state != S_KEPT || now_ms >= s->deadline_ms || !clocks_work()) return;
   if (timeout_ms < 0 || now_ms + timeout_ms > larger(end_ms, now_ms) + 1)
     slot_fails(s, "R20", "is kept until %lld ms, timeout_ms says %lld",
