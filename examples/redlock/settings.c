@@ -573,8 +573,8 @@ static void choose_ttl(void) {
   if (set.max_ttl_ms && set.max_ttl_ms < set.ttl_ms) set.ttl_ms = set.max_ttl_ms;
 }
 
-/* A lock that is extended from two fifths of its ttl on must hear of that in time. A status takes none.
-   */
+/* A lock that is extended from two fifths of its ttl on must hear of that in time. A status takes
+   none. */
 static void check_server_timeout(void) {
   static const char shorter[] = "give a shorter one";
   if (set.server_timeout_ms > LONGEST_TIMEOUT_MS)
