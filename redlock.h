@@ -400,10 +400,11 @@ typedef struct rl_waiter {
   int64_t last_start_ms;   /* no attempt may start after this, but the first (R9) */
   uint32_t began_ms;       /* when redlock_start_acquire was called */
   uint32_t attempt_end_ms; /* when the last attempt failed */
-  uint32_t first_woken_ms; /* when a wake-up first led to an attempt; 0 = not yet (R26) */
+  uint32_t held_since_ms;  /* when an attempt first found the present holder (R26) */
   uint32_t holder_age;     /* the age behind the values of the latest holders (R26) */
-  uint32_t ages[(REDLOCK_MAX_SERVERS + 1) / 2]; /* the greatest that this round told, descending;
-                                                   in base 257: up to 1 % more than ms */
+  uint16_t told[REDLOCK_MAX_SERVERS]; /* what each server told of the holder in this round:
+                                         rl_told_of; 0 = nothing */
+  uint8_t holder;          /* the last byte of what was told of the latest holder (R26) */
 } rl_waiter;
 
 /* private: what a hold is bounded by, from the grant on (R20) */
@@ -425,8 +426,7 @@ typedef struct redlock_lock {
   int8_t last_result;          /* the status of the last finished attempt */
   uint8_t adopts;              /* its SET replaces the value that ends `resource` (R28) */
   uint8_t tracks;              /* its next attempt makes the servers track the key (R26) */
-  uint8_t told_age;            /* the last byte of the latest holder's age, as told (R26) */
-  uint8_t vain;                /* how many of its last attempts were woken for nothing (R26) */
+  uint8_t vain;                /* wake-ups in vain, each of which doubles its back-off (R26) */
   uint8_t round_failed;        /* its round has failed, and waits for the last votes (R6) */
   uint8_t extra_rounds;        /* rounds of this attempt after its first (R25); 0 once granted */
   rl_mask maybe_set;           /* servers that were sent a byte of a SET of this value, and may hold
@@ -953,19 +953,24 @@ struct redlock {
    key is sent one push when it changes. A push may be lost, late, or a minority's lie. It is
    therefore a hint: all that it can do is to end a back-off, and without it the timer does. It may
    be for nothing: extensions are pushed too, and so is what a server with a small table of such
-   keys forgets. So each rest has a floor (rl_floor_ms). rl_look counts the servers that would push,
-   rl_next_rest says what follows a failed attempt. If a quorum would, the next attempt but one is
-   RL_FORM_TRACKED, which makes the servers track the key. If that fails too, the lock backs off
-   until they push. The parser reports a push as RL_PUSH; rl_on_maybe_free adds the server to
-   maybe_free and, at a quorum, sets the lock's timer to its turn, if that is earlier. If all who
-   are told tried at once, none would find a quorum; so each value carries an age, how long its
-   holder had waited since a first push, and whoever is younger than the latest holders lets others
-   go first, for a second at most (rl_line_ms). An age counts from the first attempt that a wake-up
-   led to, not from the call. Another age tells of another holder, so that the wake-up was right
-   (rl_note_holder). A server that connects, or has replied to all that was overdue, counts as if
-   it had pushed every key, to those that track: a waiter that polls is told of nothing. A push that
-   comes while an attempt is open counts when that has failed, unless its server votes later: then
-   the vote is newer.
+   keys forgets. rl_look counts the servers that would push, rl_next_rest says what follows a failed
+   attempt. If a quorum would, the next attempt but one is RL_FORM_TRACKED, which makes the servers
+   track the key. If that fails too, the lock backs off until they push. The parser reports a push
+   as RL_PUSH; rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's
+   timer to its turn, if that is earlier. A server that connects, or has replied to all that was
+   overdue, counts as if it had pushed every key, to those that track: a waiter that polls is told
+   of nothing. A push that comes while an attempt is open counts when that has failed, unless its
+   server votes later: then the vote is newer.
+
+   When a woken waiter tries (R26): if all tried at once, none would find a quorum. So it rests for
+   a turn, at random within a window, behind a back-off. The window is a line of tickets: each value
+   carries an age, how long its holder had waited, and who is younger by the length of n holds has n
+   before it (rl_turn_ms). The window grows with n squared: the sum of the inverse squares is
+   finite, so of any crowd the same few are admitted in each slot, the eldest first, and whoever is
+   missing costs a slot. It is hardly longer than the time waited, since ages may be of other times:
+   so they double a wait at most. The back-off is that of a shared cable: it doubles with each
+   wake-up in vain, and ends when another holder shows (rl_note_holder). That alone keeps a crowd
+   whose votes split from splitting them for ever.
 
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
@@ -1191,21 +1196,21 @@ enum {
   RL_MAX_PASSES = 4,            /* one may create work for another; the next step does the rest */
   RL_MAX_EXTRA_ROUNDS = 2,      /* in one attempt (R25) */
   RL_PUSH_WAIT_MS = 1000,       /* wakes or not, a waiter retries after 1 to 2 times this */
-  RL_NEWCOMER_MS = 24,          /* for so long, a waiter's back-offs spread by this much more: */
-  RL_NEWCOMER_SPREAD_MS = 11,   /* whoever has waited longer succeeds more often */
+  RL_NEWCOMER_MS = 11,          /* a waiter that does not know the holder rests for up to this more:
+                                   who has waited longer goes first */
   RL_POLL_UNIT_MS = 100,        /* after n units of waiting, back-offs are spread by n * n ms */
   RL_POLL_MAX_UNITS = 999,      /* with more, the square might not fit */
-  RL_LINE_TRIES = 32,           /* a waiter's place in line counts twice after so many attempts, */
-  RL_LINE_DIVISOR = 512,        /* by their square before: few waiters need no line */
-  RL_LINE_HEAD_START = 4,       /* how much more than its age a waiter's last back-off counts: it
-                                   tells how long a hold lasts, so the next few are in turn */
-  RL_CROWD_DIVISOR = 64,        /* and rests for up to 16 times what its last attempt took: so a
-                                   thousand do not split each other's votes for ever */
-  RL_CROWD_MS = 256,            /* what it took beyond this is not counted: 4 s are enough */
-  RL_VAIN_DIVISOR = 1600,       /* n wake-ups for nothing make it rest for n^6 ms over this: who
-                                   loses a race hardly notices */
-  RL_VAIN_MOST = 10,            /* so ten attempts in a second are the most, whatever is pushed */
-  RL_HOLDER_AGE_DECAY = 8,      /* each attempt forgets this part: a newcomer may slip in between */
+  RL_TURN_SLOTS = 4,            /* no turn is later than these and the time waited (rl_turn_ms) */
+  RL_MAX_RANK = 127,            /* more make no difference: that is a second, in slots of 1 ms */
+  RL_MAX_BACK_OFF_MS = 4000,    /* ten thousand that each try once in this are what servers bear */
+  RL_MOST_DOUBLINGS = 10,       /* of 1 ms: ten attempts fill a second, whatever is
+                                   pushed, and the next ones take as long each */
+  RL_UNEXTENDED_MS = 100,       /* who lets go within this had no need to extend */
+  RL_FORGOTTEN_PART = 8,        /* of a holder's age, each attempt forgets this: a newcomer may slip
+                                   in between */
+  RL_NO_AGE = 1,                /* told: the value of another program */
+  RL_AGE_BITS = 12,             /* told: of an age, its first bits, behind how many were cut: chance
+                                   adds more than that */
   RL_MAX_AGE_MS = 1 << 23,      /* with what is added at random, an age fits into three bytes */
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
   RL_MAX_LINE = 4096,           /* longest line accepted; Redis sends none longer */
@@ -2579,18 +2584,13 @@ static void rl_reply_arrived(redlock *rl, rl_server *s) {
   if (s->outstanding == 0) s->stalled = 0;
 }
 
-/* R26: a server tells the age behind the holder's value. A minority that lies delays nobody: the
-   age that counts is one that more than N - quorum servers told, or exceeded. */
-RL_NOINLINE static void rl_note_age(const redlock *rl, redlock_lock *lock, uint32_t age) {
-  rl_waiter *w = &lock->is.wait;
-  int i, last = rl->server_count - rl->quorum;
-  for (i = 0; i <= last; i++) {
-    uint32_t less = w->ages[i];
-    if (age <= less) continue;
-    w->ages[i] = age;
-    age = less;
-  }
-  if (w->ages[last] > w->holder_age) w->holder_age = w->ages[last];
+/* R26: what a server tells of the holder, in 16 bits that grow with its age. That comes as a hash
+   which grows with it too, in base 257: up to 1 % more. */
+static uint16_t rl_told_of(const rl_server *s) {
+  uint32_t age = s->parser.hash + RL_NO_AGE + 1, cut = 0;
+  if (RL_LOW32(s->parser.number) != RL_STORED_BYTES - RL_VALUE_BYTES) return RL_NO_AGE;
+  for (; age >> RL_AGE_BITS; age >>= 1) cut++;
+  return (uint16_t)(cut << RL_AGE_BITS | age);
 }
 
 /* What a reply says of the key, to a lock that the client still has: its round may have ended. A
@@ -2634,9 +2634,8 @@ static void rl_cast_vote(redlock *rl, const rl_server *s, const rl_command *c, r
   redlock_vote *its = &lock->votes[s->index];
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
-  if (c->kind == RL_TASK_SET && s->parser.outer_type == '$' &&
-      RL_LOW32(s->parser.number) == sizeof lock->age)
-    rl_note_age(rl, lock, s->parser.hash); /* grows with the age, in base 257 */
+  if (c->kind == RL_TASK_SET && s->parser.outer_type == '$') /* a plain one's nil tells nothing */
+    lock->is.wait.told[s->index] = rl_told_of(s);
   rl_mask_remove(&lock->maybe_free, s->bit); /* such a change came before this vote */
   rl_evaluate_round(rl, lock);
 }
@@ -2967,10 +2966,9 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
      RL_REST_POLL   plain              as the options say, growing. No quorum would push; or the
                                        quorum came too late, or refused the token: no push would
                                        announce that this changes
-     RL_REST_TURN   tracked            its turn: random, up to twice what the attempt took, and more
-                                       for a newcomer, in a queue (rl_line_ms), or if attempts find
-                                       nothing (rl_floor_ms). The servers do not track the key yet,
-                                       or a quorum may be free
+     RL_REST_TURN   tracked            its turn, at random (rl_turn_ms), behind a back-off if it was
+                                       woken in vain (rl_back_off_ms). The servers do not track the
+                                       key yet, or a quorum may be free
      RL_REST_PACED  tracked            as POLL: a quorum would push but for errors; or it would, and
                                        max_attempts counts
      RL_REST_PUSH   tracked            until they push; that may be lost, so for 1 to 2 s at most
@@ -2989,66 +2987,54 @@ static int rl_next_rest(const redlock *rl, const redlock_lock *lock, const rl_ou
   return rl->options.max_attempts ? RL_REST_PACED : RL_REST_PUSH;
 }
 
-/* What the last attempt took, from its last round on; the process may have been paused. */
-static uint32_t rl_attempt_ms(const redlock *rl, const redlock_lock *lock) {
-  return rl_limit(lock->is.wait.attempt_end_ms - (uint32_t)lock->t1_ms,
-                  rl->options.server_timeout_ms);
-}
-
 static uint32_t rl_waiting_ms(const redlock *rl, const redlock_lock *lock) {
   return (uint32_t)rl->now_ms - lock->is.wait.began_ms;
 }
 
-/* R9: the least spread of a random back-off: more than twice what the last attempt took, so that
-   colliding clients come apart. */
-static uint32_t rl_min_spread_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t least = 2 * rl_attempt_ms(rl, lock) + 1;
-  return rl_waiting_ms(rl, lock) < RL_NEWCOMER_MS ? least + RL_NEWCOMER_SPREAD_MS : least;
+/* R9: a slot: twice what the last attempt took, from its last round on, so that colliding clients
+   come apart. The process may have been paused. */
+RL_NOINLINE static uint32_t rl_slot_ms(const redlock *rl, const redlock_lock *lock) {
+  uint32_t took = lock->is.wait.attempt_end_ms - (uint32_t)lock->t1_ms;
+  return 2 * rl_limit(took, rl->options.server_timeout_ms) + 1;
 }
 
-/* R26: an age, in ms: how long ago the first wake-up came; none has come to a newcomer. Up to a
-   half of it, and 1 to 16, are added at random, so that waiters that were woken together differ,
-   and newcomers that follow one another. The random number is the value's last byte, since a label
-   may come first. */
+/* R26: an age, in ms: how long it has waited, if it can be woken; else that of a newcomer. Up to a
+   half of it, and 1 to 16, are added at random, so that waiters that came together differ, and
+   newcomers that follow one another. The random number is the value's last byte, since a label may
+   come first. */
 RL_NOINLINE static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock *lock) {
   uint32_t luck = (unsigned char)lock->value[RL_VALUE_BYTES - 1], age = 0;
-  if (lock->is.wait.first_woken_ms) age = (uint32_t)rl->now_ms - lock->is.wait.first_woken_ms;
-  age = rl_limit(age, RL_MAX_AGE_MS);
+  if (lock->tracks) age = rl_limit(rl_waiting_ms(rl, lock), RL_MAX_AGE_MS);
   return age + (age * luck >> 9) + luck / 16 + 1;
 }
 
-/* R26: how much a waiter takes the line and the crowd into account: little after a few attempts,
-   since few waiters need neither, and the lock would be left free for nothing. */
-static uint32_t rl_patience(const redlock_lock *lock) {
-  uint32_t tries = rl_limit(lock->attempts, RL_LINE_TRIES);
-  return tries * tries;
+/* R26: the window of a waiter for which the lock may be free: its turn is at random in there. Its
+   rank is by how many holds it is younger than the latest holders were: so many are in line before
+   it. The first in line has a quarter of a slot, and the others the more, by the square: so of any
+   crowd a few try in each slot, and the eldest first. But no window is much longer than the time
+   waited: ages may be of other times, when holds were long. */
+static uint32_t rl_turn_ms(const redlock *rl, const redlock_lock *lock) {
+  const rl_waiter *w = &lock->is.wait;
+  uint32_t slot = rl_slot_ms(rl, lock), age = rl_waiter_age(rl, lock), rank = 0, most;
+  uint32_t hold_ms = (uint32_t)rl->now_ms - w->held_since_ms;
+  if (!lock->tracks) return slot + RL_NEWCOMER_MS;
+  if (age < w->holder_age) rank = rl_limit((w->holder_age - age) / (hold_ms + 1), RL_MAX_RANK);
+  most = rl_limit(RL_TURN_SLOTS * slot + rl_waiting_ms(rl, lock), RL_PUSH_WAIT_MS);
+  return rl_limit(slot * (2 + rank * rank) / 8, most);
 }
 
-/* R26: how much longer a waiter's turn may be because others are in line. Whoever is younger than
-   the latest holders were backs off for longer, in proportion to the difference, by at most
-   RL_PUSH_WAIT_MS. Those that one holder kept waiting are all of one age, until it lets go: their
-   value's luck tells them apart (rl_waiter_age). */
-static uint32_t rl_line_ms(const redlock *rl, const redlock_lock *lock, uint32_t rested) {
-  uint32_t own = rl_waiter_age(rl, lock) + RL_LINE_HEAD_START * rested, behind = 0;
-  if (own < lock->is.wait.holder_age) behind = lock->is.wait.holder_age - own;
-  behind = rl_limit(behind, 2 * RL_PUSH_WAIT_MS) * rl_patience(lock) / RL_LINE_DIVISOR;
-  return rl_limit(behind, RL_PUSH_WAIT_MS);
-}
-
-/* R26: how much longer a waiter rests, whoever pushes. It counts from the last attempt on: who has
-   rested since then is not delayed. The more wake-ups in a row were for nothing, the rarer attempts
-   become. And where a crowd wants the lock, attempts take long, and find nothing but one another:
-   so they become rarer with each. */
-static uint32_t rl_floor_ms(const redlock *rl, const redlock_lock *lock, uint32_t rested) {
-  uint32_t took = rl_limit(rl_attempt_ms(rl, lock), RL_CROWD_MS);
-  uint32_t cube = (uint32_t)lock->vain * lock->vain * lock->vain;
-  uint32_t floor = took * rl_patience(lock) / RL_CROWD_DIVISOR + cube * cube / RL_VAIN_DIVISOR;
-  return floor > rested ? floor - rested : 0;
+/* R26: for how long a waiter backs off before its turn, whoever pushes: each wake-up in vain
+   doubles that. It counts from the last attempt on: who has rested since then is not delayed. */
+static uint32_t rl_back_off_ms(const redlock *rl, const redlock_lock *lock) {
+  uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
+  uint32_t most = rl_limit(rl_slot_ms(rl, lock) * ((1u << lock->vain) - 1), RL_MAX_BACK_OFF_MS);
+  return most > rested ? most - rested : 0;
 }
 
 /* R9: the spread of a back-off that no push ends. */
 static uint32_t rl_poll_spread_ms(const redlock *rl, const redlock_lock *lock, uint32_t most) {
-  uint32_t units = rl_waiting_ms(rl, lock) / RL_POLL_UNIT_MS, spread = rl_min_spread_ms(rl, lock);
+  uint32_t units = rl_waiting_ms(rl, lock) / RL_POLL_UNIT_MS;
+  uint32_t spread = rl_slot_ms(rl, lock) + (lock->attempts == 1 ? RL_NEWCOMER_MS : 0);
   if (units > RL_POLL_MAX_UNITS || rl->options.retry_delay_min_ms) return most;
   return rl_limit(spread > units * units ? spread : units * units, most);
 }
@@ -3056,12 +3042,11 @@ static uint32_t rl_poll_spread_ms(const redlock *rl, const redlock_lock *lock, u
 /* Draws how long such a rest lasts, in ms; < 0 = no entropy. */
 static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
   const redlock_options *o = &rl->options;
-  uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
   uint32_t least = RL_PUSH_WAIT_MS, spread = RL_PUSH_WAIT_MS;
   int64_t random;
   if (rest == RL_REST_TURN) {
-    least = rl_floor_ms(rl, lock, rested);
-    spread = rl_min_spread_ms(rl, lock) + rl_line_ms(rl, lock, rested) + least;
+    least = rl_back_off_ms(rl, lock) / 2;
+    spread = rl_turn_ms(rl, lock) + least;
   } else if (rest != RL_REST_PUSH) {
     least = o->retry_delay_min_ms + !o->retry_delay_min_ms;
     spread = rl_poll_spread_ms(rl, lock, o->retry_delay_max_ms - least);
@@ -3070,15 +3055,29 @@ static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
   return random < 0 ? random : random + least;
 }
 
-/* R26: an attempt has failed. If more than N - quorum servers told other ages than the holder's,
-   the lock has changed hands: a wake-up was right. What fewer tell may be what attempts have left
-   there for a moment. */
-static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
-  const uint32_t *age = lock->is.wait.ages, *last = age + rl->server_count - rl->quorum;
-  if (*last == 0) return;
-  for (; age <= last; age++)
-    if ((uint8_t)*age == lock->told_age) return;
-  lock->told_age = (uint8_t)*last;
+/* How many servers told that much of the holder, or more. */
+RL_NOINLINE static int rl_count_told(const redlock *rl, const rl_waiter *w, uint32_t least) {
+  int i, count = 0;
+  for (i = 0; i < rl->server_count; i++) count += w->told[i] >= least;
+  return count;
+}
+
+/* R26: an attempt has failed: what did servers tell of the holder? What counts is the greatest that
+   more than N - quorum of them told or exceeded: no lie of a minority (R16). If so many told just
+   that, it is the holder; if not, several are racing. Another program's value tells nothing: see
+   rl_note_ageless. */
+RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
+  rl_waiter *w = &lock->is.wait;
+  int i = rl->server_count, spare = rl->server_count - rl->quorum;
+  uint32_t told = 0, age;
+  while (i--)
+    if (w->told[i] > told && rl_count_told(rl, w, w->told[i]) > spare) told = w->told[i];
+  age = told % (1 << RL_AGE_BITS) << (told >> RL_AGE_BITS);
+  if (age > w->holder_age) w->holder_age = age;
+  if ((uint8_t)told == w->holder) return;
+  w->held_since_ms = (uint32_t)rl->now_ms;
+  if (rl_count_told(rl, w, told) - rl_count_told(rl, w, told + 1) <= spare) return;
+  w->holder = (uint8_t)told;
   lock->vain = 0;
 }
 
@@ -3102,8 +3101,8 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
     rl_decide(rl, lock, (redlock_status)lock->last_result);
     return;
   }
-  lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
   rl_note_holder(rl, lock);
+  lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
   o = rl_look(rl, lock);
   lock->maybe_free = o.free;
   rest = rl_next_rest(rl, lock, &o);
@@ -3328,18 +3327,6 @@ static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   for (; at != lock->age; age_ms >>= 8) *--at = (char)(age_ms & 255);
 }
 
-/* R26: an attempt begins. If a wake-up led to it, or the failure of one that found a quorum free,
-   that was for nothing until another holder shows (rl_note_holder). */
-static void rl_note_wake_up(const redlock *rl, redlock_lock *lock) {
-  if (rl_mask_count(lock->maybe_free) < rl->quorum) {
-    lock->vain = 0;
-    return;
-  }
-  if (lock->vain < RL_VAIN_MOST) lock->vain++;
-  /* made odd, since 0 = not yet */
-  if (!lock->is.wait.first_woken_ms) lock->is.wait.first_woken_ms = (uint32_t)(rl->now_ms - 1) | 1;
-}
-
 /* Begins an attempt to acquire, or an extra round of one: prepares its value and the age behind it
    (R26). 0 = the acquire is decided instead. */
 static int rl_begin_attempt(redlock *rl, redlock_lock *lock) {
@@ -3356,10 +3343,12 @@ static int rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   lock->round_failed = 0;
   if (is_new) {
     lock->attempts++;
-    rl_note_wake_up(rl, lock);
+    /* R26: a wake-up led to it, or one that found a quorum free: in vain, until another shows */
+    if (rl_mask_count(lock->maybe_free) < rl->quorum) lock->vain = 0;
+    else if (lock->vain < RL_MOST_DOUBLINGS) lock->vain++;
   }
-  w->holder_age -= w->holder_age / RL_HOLDER_AGE_DECAY;
-  memset(w->ages, 0, sizeof w->ages);
+  w->holder_age -= w->holder_age / RL_FORGOTTEN_PART;
+  memset(w->told, 0, sizeof w->told);
   rl_write_age(lock, rl_waiter_age(rl, lock));
   return 1;
 }
@@ -3443,6 +3432,15 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   rl_evaluate_round(rl, lock);
 }
 
+/* R26: a waiter is woken, beside holders that tell no age. It is taken for a hand-over, unless the
+   push came within a slot, so that the attempt itself may have led to it, or so late that it may be
+   of an extension. */
+static void rl_note_ageless(const redlock *rl, redlock_lock *lock) {
+  uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
+  if (lock->is.wait.holder == RL_NO_AGE && rested - rl_slot_ms(rl, lock) < RL_UNEXTENDED_MS)
+    lock->vain = 0;
+}
+
 /* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change, has
    just connected, or has replied to all that was overdue. A lock in back-off that may now find a
    quorum free retries soon. While an attempt is open this is only noted: rl_next_rest decides, when
@@ -3457,6 +3455,7 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
     lock->maybe_free |= s->bit;
     if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
     if (lock->phase != RL_PHASE_BACKOFF) continue;
+    rl_note_ageless(rl, lock);
     due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
     if (due_ms < lock->timer_ms) lock->timer_ms = due_ms;
     rl_arm_timer(rl, due_ms);

@@ -53,12 +53,13 @@ static inline int inside_is_between(const inside_parser *parser) {
 
 /* ---- Waiters --------------------------------------------------------------------------------- */
 
-/* The age that is told of a waiter with that value, whose first wake-up was then. */
-static inline uint32_t inside_age_ms(redlock *rl, uint32_t first_woken_ms,
+/* The age that is told of a waiter with that value, which began to wait then. */
+static inline uint32_t inside_age_ms(redlock *rl, uint32_t began_ms,
                                      const unsigned char value[20]) {
   redlock_lock lock;
   memset(&lock, 0, sizeof lock);
-  lock.is.wait.first_woken_ms = first_woken_ms;
+  lock.tracks = 1;
+  lock.is.wait.began_ms = began_ms;
   memcpy(lock.value, value, 20);
   return rl_waiter_age(rl, &lock);
 }

@@ -99,17 +99,16 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
   int i;
   put_time(w->last_start_ms, now, 0);
   put16(within(now32 - w->began_ms, 0, 4000));
-  if (k->tracks || w->first_woken_ms) {
-    put16(w->first_woken_ms ? 1 + within(now32 - w->first_woken_ms, 0, 30000) : 0);
-    put16(within(now32 - w->attempt_end_ms, 0, 2000));
+  if (k->tracks) {
+    put16(within(now32 - w->held_since_ms, 0, 30000));
+    put16(within(now32 - w->attempt_end_ms, 0, 4000));
     put16(within(w->holder_age, 0, 30000));
     put8(k->vain);
   }
-  put8(k->told_age);
+  put8(w->holder);
   if (k->phase == RL_PHASE_BACKOFF)
     put16(within(w->attempt_end_ms - (uint32_t)k->t1_ms, 0, 9999));
-  for (i = 0; i < (SERVERS + 1) / 2 && k->phase == RL_PHASE_VOTING; i++)
-    put16(within(w->ages[i], 0, 30000));
+  for (i = 0; i < SERVERS && k->phase == RL_PHASE_VOTING; i++) put16(w->told[i]);
 }
 
 /* What only an operation under way has. */

@@ -144,8 +144,7 @@ void the_range_of_a_rest_fits(void) { /* R9 */
   lock.t1_ms = earlier(&rl) - rl.now_ms;
   took = -lock.t1_ms;
   given(took <= UINT32_MAX);
-  lock.is.wait.began_ms = any(u32);
-  range = rl_min_spread_ms(&rl, &lock);
+  range = rl_slot_ms(&rl, &lock);
   prove(range > 2 * (took < limit ? took : limit));
   reaches(range > UINT32_MAX / 2);
 }
@@ -190,7 +189,8 @@ void ages_are_told_in_order(void) {
   uint32_t age, younger = any(u32), hash = 0, its = 0;
   size_t i;
   read_clock(&rl);
-  lock.is.wait.first_woken_ms = any(u32);
+  lock.is.wait.began_ms = any(u32);
+  lock.tracks = 1;
   lock.value[RL_VALUE_BYTES - 1] = any(char);
   age = rl_waiter_age(&rl, &lock);
   prove(age < 1u << 24);
