@@ -835,8 +835,8 @@ struct redlock {
    R12 Replies of a lost connection are void. What is decided is not sent, but for releases. A SET
        is never sent twice to one life of a server, which ends with its restart; but see R29.
    R13 A server whose reply is overdue is stalled: it gets releases only, and nobody waits for it.
-       When a connection that has taken bytes has been silent for 5 to 6 s, it is given up, whatever
-       it carried. The releases of its SETs go first on the next one.
+       When a connection that has taken bytes has brought no awaited reply for 5 to 6 s, it is given
+       up, whatever it carried. The releases of its SETs go first on the next one.
    R14 Reconnects back off at random. No SIGPIPE; close on exec; never descriptor 0, 1 or 2.
    R15 Each server's last error is kept.
    R16 A minority changes neither the outcome nor, noticeably, the time. One that lies does neither
@@ -2576,11 +2576,12 @@ RL_NOINLINE static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_c
   return reply == (sets ? RL_REPLY_OK : RL_REPLY_POSITIVE) ? REDLOCK_VOTE_YES : REDLOCK_VOTE_ERROR;
 }
 
-/* One outstanding reply has come. If it was the timed one, the last outstanding one is timed next
-   (R13). */
+/* One outstanding reply has come. If it was the timed one, the last outstanding one is timed next.
+   From a stalled server each is a sign of life, and nothing else is: who pushes without end, or a
+   byte now and then, says nothing (R13). */
 static void rl_reply_arrived(redlock *rl, rl_server *s) {
   s->outstanding--;
-  if (--s->timed_reply == 0) rl_restart_reply_timer(rl, s);
+  if (--s->timed_reply == 0 || s->stalled) rl_restart_reply_timer(rl, s);
   if (s->outstanding == 0) s->stalled = 0;
 }
 
@@ -2717,7 +2718,6 @@ RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
     got = rl_uses_tls(s) ? (tls->recv)(tls->ctx, s->index, data, sizeof data)
                          : (rl->io->recv)(rl->io_ctx, s->index, data, sizeof data);
     if ((unsigned)got > RL_RECEIVE_BYTES) rl_disconnect(rl, s, rl_error_lost);
-    else if (got && s->stalled) s->timed_since_ms = rl->now_ms; /* R13: a sign of life */
     for (k = 0; k < got && s->state != RL_STATE_CLOSED; k++) rl_on_byte(rl, s, data[k]);
     if (s->state == RL_STATE_CLOSED || got < RL_RECEIVE_BYTES) return;
   }
@@ -2763,14 +2763,14 @@ static void rl_flush(redlock *rl) {
 
 /* ---- Servers: timers ------------------------------------------------------------------------- */
 
-/* R13: how long a stalled server may be silent, from when its wait began, before its connection is
-   given up. A server that says nothing is frozen, or has more to do than it can, or the network
-   between has forgotten the connection. If it is frozen, the SETs in its socket run at the thaw,
-   and what is given up leaves them there; if it is too busy, a new connection costs it the
-   handshake again, and the old one's work is still to do; but what is forgotten never comes back.
-   So it is one time, whatever was sent: longer than servers are usually busy, and no longer than a
-   lock can wait. Random, so that not all clients come back at once. A connect has its own, at most;
-   over TLS it may have taken bytes: the layer's. */
+/* R13: how long a stalled server may leave us without an awaited reply, from when its wait began,
+   before its connection is given up. A server that says nothing is frozen, or has more to do than
+   it can, or the network between has forgotten the connection. If it is frozen, the SETs in its
+   socket run at the thaw, and what is given up leaves them there; if it is too busy, a new
+   connection costs it the handshake again, and the old one's work is still to do; but what is
+   forgotten never comes back. So it is one time, whatever was sent: longer than servers are usually
+   busy, and no longer than a lock can wait. Random, so that not all clients come back at once. A
+   connect has its own, at most; over TLS it may have taken bytes: the layer's. */
 static uint16_t rl_draw_patience(redlock *rl, const rl_server *s) {
   int64_t random;
   if (s->state == RL_STATE_CONNECTING && rl_has_second_address(s)) return 0;

@@ -183,6 +183,57 @@ TEST(an_answer_to_any_begins_the_silence_anew) { /* R13 */
   CHECK_EQ(fake_open_count(&fake), 5);
 }
 
+/* What else a server may send, and how often. */
+static const struct chatter {
+  const char *bytes;
+  int gap_ms;
+} chatter[] = {
+  {">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nx\r\n", 10}, /* pushes of another key */
+  {PUSH_OF_ALL, 500},
+  {">9\r\n", 100},                                        /* a push that never ends */
+  {"-", 3000}                                             /* a byte of an answer, and a byte */
+};
+enum { CHATTER = sizeof chatter / sizeof *chatter };
+
+static int hears_for(int64_t began, int64_t ms) {
+  return fake.server[4].connections == 1 && now() < began + ms;
+}
+
+TEST(only_an_awaited_answer_is_a_sign_of_life) { /* R13 */
+  int i;
+  for (i = 0; i < 2 * CHATTER; i++) {
+    const struct chatter *c = &chatter[i / 2];
+    int64_t began;
+    world_waking(5);
+    fake_answer(&fake, 4, FAKE_SET, 100000, NULL);
+    began = now();
+    take_and_release("first", 60000);
+    while (hears_for(began, 2 * MOST_SILENCE)) {
+      fake_push(&fake, 4, c->bytes);
+      run_for(c->gap_ms);
+      if (i % 2) (void)redlock_acquire(&rl, &lock, "next", 1000, 0);
+    }
+    if (!CHECK(now() - began >= LEAST_SILENCE && now() - began <= MOST_SILENCE + 2 * c->gap_ms))
+      printf("    %s: %ld ms\n", c->bytes, (long)(now() - began));
+  }
+}
+
+/* An answer comes each 4 s, and between them all that a busy server has to push. */
+TEST(a_slow_server_that_pushes_is_kept) { /* R13 R26 */
+  int64_t began;
+  int i;
+  world_waking(5);
+  began = now();
+  for (i = 1; i <= 4; i++) CHECK_EQ(take_sending_for(i * 4000, numbered(i)), REDLOCK_OK);
+  while (hears_for(began, 20000)) {
+    fake_push(&fake, 4, PUSH_OF_ALL);
+    run_for(10);
+  }
+  CHECK_EQ(fake_open_count(&fake), 5);
+  CHECK_EQ(fake.server[4].connections, 1);
+  for (i = 1; i <= 4; i++) CHECK_EQ(fake_holders(&fake, numbered(i)), 5);
+}
+
 /* What comes late on a connection that stood for long is heard: it was paid for (R14). */
 TEST(a_late_answer_to_an_extension_costs_no_connection) { /* R13 R14 */
   int i;

@@ -119,6 +119,14 @@ static int io_send(void *ctx, int entry, const void *data, size_t size) {
   return (int)room;
 }
 
+/* R13: a whole reply, not a part of one or a push. Of several at once the last counts. */
+static void note_heard(struct conn *n) {
+  uint32_t read = n->pipe[DOWN].read;
+  if (!n->reply_end || read < n->reply_end) return;
+  n->heard_at = W.now;
+  n->reply_end = read < n->last_reply_end ? n->last_reply_end : 0;
+}
+
 static int io_recv(void *ctx, int entry, void *data, size_t size) {
   struct client *c = (struct client *)ctx;
   struct conn *n = conn_of(c, entry);
@@ -145,7 +153,7 @@ static int io_recv(void *ctx, int entry, void *data, size_t size) {
   for (i = 0; i < got; i++) to[i] = p->bytes[(p->read + i) & (PIPE_BYTES - 1)];
   p->read += (uint32_t)got;
   refine_heard(n);
-  n->heard_at = W.now;
+  note_heard(n);
   wake_heard(c, n);
   note(N_GOT, c->index, n->id, (int64_t)got);
   server_input(n);

@@ -105,6 +105,8 @@ static inline void server_reply(struct conn *n, const struct reply *r) {
     return;
   }
   pipe_write(n, DOWN, r->at, (uint32_t)r->size);
+  n->last_reply_end = n->pipe[DOWN].written;
+  if (!n->reply_end) n->reply_end = n->last_reply_end;
   if (fault(F_UNOWED)) {
     bad = one_in(2) ? "+PONG\r\n" : "-ERR idle for too long\r\n";
     pipe_write(n, DOWN, bad, (uint32_t)strlen(bad));

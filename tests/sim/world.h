@@ -83,7 +83,8 @@ struct conn {
   int silent;            /* the flow was dropped in silence: nothing ever arrives again */
   int excused;           /* the world broke it: what it left behind is no one's fault */
   int backlogged;        /* the last send was not taken whole */
-  ns heard_at;           /* when the client last heard something, or first sent; 0 = it never did */
+  ns heard_at;           /* when the client last heard a reply, or first sent; 0 = it never did */
+  uint32_t reply_end, last_reply_end; /* in the pipe: the first that it has not read, and the last */
   int sent_late;         /* the client stood still since it had read its clock */
   int refused, shifted;  /* its handshake was */
   uint32_t refined;      /* how much of what the client has sent refine.h has seen, and ... */
