@@ -242,9 +242,9 @@ static int hook_recv(void *ctx, int entry, void *data, size_t size) {
   k->out_size = (uint16_t)(k->out_size - n);
   memmove(k->out, k->out + n, k->out_size);
   memset(k->out + k->out_size, 0, n);
+  if (!k->out_size && k->replies) k->owed_since = W.now; /* no part of one, and no push (R13) */
   if (!k->out_size) k->replies = 0;
   if (!k->out_size && !k->cut && !queue_begins_with_question(&k->in)) k->greets = 0;
-  k->owed_since = W.now;
   if (!is_owed(k)) k->overdue = 0;
   return (int)n;
 }
