@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -15,6 +16,9 @@ enum {
   TLS_UNSENT = 65536,      /* as do so many that it makes OpenSSL answer, and does not read */
   TLS_CERTIFICATES = 32768 /* the longest chain */
 };
+
+/* As RFC 9525 wants it: no name is taken from the subject, and a * stands for a whole label. */
+#define TLS_NAMES (X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
 
 /* A few bytes must not cost a handshake each, nor unpack to megabytes. */
 #ifdef SSL_OP_NO_RX_CERTIFICATE_COMPRESSION
@@ -73,6 +77,7 @@ static int tls_open(void *ctx, int server, intptr_t fd, const char *host) {
   SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
   (void)BIO_set_mem_eof_return(SSL_get_rbio(ssl), -1); /* empty is not the end */
   if (t->session[server]) (void)SSL_set_session(ssl, t->session[server]);
+  X509_VERIFY_PARAM_set_hostflags(SSL_get0_param(ssl), TLS_NAMES);
   if (!X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) &&
       !(SSL_set1_host(ssl, host) && SSL_set_tlsext_host_name(ssl, host))) return -1;
   t->error[server] = NULL;

@@ -401,6 +401,10 @@ static const char *const lasting[][2] = {
   {"unable to get", distrusted},
   {"*mismatch", misnamed},
   {"certificate has expired", "renew it, or set this machine's clock"},
+  {"certificate is not yet valid", "set this machine's clock, or the issuer's"},
+  {"*certificate purpose", "it needs a certificate for servers (serverAuth)"},
+  {"*too weak", "it needs a certificate with a longer key and a newer digest"},
+  {"invalid CA certificate", "what signed its certificate is no authority's (CA:TRUE)"},
   {"*certificate required", "give it a certificate with --cert and --key"},
   {"wrong version", "list it as redis://, if it does not speak TLS"}
 };

@@ -44,6 +44,10 @@ TEST(the_command_tells_what_is_wrong_with_a_certificate) {
   CHECK_EQ(shell("$redlock --cacert $certificates/ca.crt --status"), 0);
   CHECK(says("IP address mismatch: list it by the name or address that its certificate is for"));
   server_command(&real.at[2], "CONFIG SET tls-cert-file ../server.crt");
+  use_servers("rediss://localhost:%d", real.at[0].port);
+  server_command(&real.at[0], "CONFIG SET tls-cert-file ../purpose.crt");
+  CHECK_SAYS("serverAuth", 121, "$redlock --cacert $certificates/ca.crt job -- true"); /* at once */
+  server_command(&real.at[0], "CONFIG SET tls-cert-file ../server.crt");
 }
 
 TEST(the_command_gives_its_own_certificate) {

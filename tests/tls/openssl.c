@@ -218,7 +218,9 @@ TEST(a_bad_certificate_is_refused) {
     {"stranger", "rediss://localhost", "unable to get local issuer certificate"},
     {"expired", "rediss://localhost", "has expired"},
     {"elsewhere", "rediss://localhost", "hostname mismatch"},
-    {"elsewhere", "rediss://127.0.0.1", "IP address mismatch"}
+    {"elsewhere", "rediss://127.0.0.1", "IP address mismatch"},
+    {"subject", "rediss://localhost", "hostname mismatch"}, /* it is in its CN alone */
+    {"purpose", "rediss://localhost", "certificate purpose"}
   };
   size_t i;
   for (i = 0; i < sizeof bad / sizeof *bad; i++) {
