@@ -78,8 +78,9 @@
    that it links, define REDLOCK_STATIC where yours is included.
    The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
    and lock then take about 1 KB together on 32 bits. For W locks in flight at once, allow 2 W + 2
-   commands, of REDLOCK_MAX_RESOURCE and about 80 bytes each (70 on 32 bits). (REDLOCK_RING_BYTES of
-   0.1.0 is ignored.)
+   commands, of REDLOCK_MAX_RESOURCE and about 80 bytes each (70 on 32 bits). With 256 commands or
+   more, what one lock costs does not grow with the others of its client: from about a thousand
+   locks on, pending or kept, have that. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
@@ -441,7 +442,8 @@ typedef struct redlock_lock {
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
                                   0 = none. Send it with each write: the resource must check it */
 #endif
-  struct rl_command *command;  /* private, up to value: its last round's, in the ring; behind the
+  struct redlock_lock *next_tracker; /* private, up to value: another one of such a hash */
+  struct rl_command *command;  /* its last round's, in the ring; behind the
                                   round, perhaps another's by now: its own knows it. NULL if IDLE */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
@@ -642,13 +644,23 @@ typedef struct rl_address {
 
 enum { RL_MAX_ADDRESSES = 2 }; /* private: addresses kept of each name */
 
-/* private: the lists of a client's locks; rl_set_phase moves them */
+/* private: with a large ring there may be thousands of locks. Then none is looked at for the sake
+   of another one: those whose timers are not due for a while stand aside, and those that track are
+   found by the hashes of their resources. */
+enum {
+  RL_HAS_MANY = REDLOCK_MAX_COMMANDS >= 256,
+  RL_TRACKERS = RL_HAS_MANY ? 16 * REDLOCK_MAX_COMMANDS : 1 /* a power of two */
+};
+
+/* private: the lists of a client's locks; rl_list_of chooses one. Timers are run in this order:
+   what an active lock has put into the queue waits for the next pass. */
 enum {
   RL_LIST_URGENT,  /* waiting for room in the ring, before the others (R11): blocking calls wait for
                       these locks, or they are kept */
   RL_LIST_QUEUED,  /* waiting for room in the ring */
   RL_LIST_ACTIVE,  /* voting, backing off or kept */
-  RL_LIST_DECIDED, /* to be returned by redlock_step or redlock_wait */
+  RL_LIST_LATER,   /* of many, those that had RL_LATER_MS to go when they were last looked at */
+  RL_LIST_DECIDED = RL_LIST_LATER + RL_HAS_MANY, /* to be returned by redlock_step, redlock_wait */
   RL_LISTS
 };
 
@@ -794,6 +806,8 @@ struct redlock {
                                that is greater by a quarter of max_ttl_ms lies (R25) */
 #endif
   rl_link lists[RL_LISTS];  /* its locks */
+  int64_t due_ms[RL_HAS_MANY ? RL_LISTS : 1]; /* no timer in that list expires before this */
+  redlock_lock *trackers[RL_TRACKERS]; /* of many, those that track, by the hash (R26) */
   long owner_pid;           /* the process that called redlock_init (R17) */
   rl_server server[REDLOCK_MAX_SERVERS];
   rl_command commands[REDLOCK_MAX_COMMANDS];
@@ -840,8 +854,7 @@ struct redlock {
    R14 Reconnects back off at random. No SIGPIPE; close on exec; never descriptor 0, 1 or 2.
    R15 Each server's last error is kept.
    R16 A minority changes neither the outcome nor, noticeably, the time. One that lies does neither
-       while all others stand; but with tokens, or another's run_id, it can keep all out. And among
-       waiters, a split vote waits for one that is slow, but answers within server_timeout_ms.
+       while all others stand; but with tokens, or another's run_id, it can keep all out.
    R17 A forked child sends nothing, reads nothing and is granted nothing (the sockets of the
        system): a step there ends all that is pending as INVALID. A call that only starts something
        asks the system for nothing but the time.
@@ -902,7 +915,8 @@ struct redlock {
    What holds, whenever a hook is called and whenever a public call has returned. In the tests,
    invariants.h checks each of these then:
 
-     I1  A lock that is not IDLE is in one list, that of its phase. QUEUED: by `urgent`.
+     I1  A lock that is not IDLE is in one list, that of its phase. QUEUED: by `urgent`. Active, of
+         many: by how long its timer had to go when it was last looked at.
      I2  VOTING: its command is in the ring, is of its task, is open, and knows the lock. No other
          command is open. What knows a lock is the command of its last round, and the lock has not
          left the client.
@@ -1196,6 +1210,10 @@ enum {
   RL_MAX_RECEIVES = 16,         /* full reads of one server in a step: it must not starve others */
   RL_MAX_PASSES = 4,            /* one may create work for another; the next step does the rest */
   RL_MAX_EXTRA_ROUNDS = 2,      /* in one attempt (R25) */
+  RL_LATER_MS = 128,            /* of many locks, one whose timer takes 15 s is looked at 117 times
+                                   in the list LATER, and then once in each ms in which another one
+                                   of its list is due */
+  RL_MISUSE_LOOKS = 64,         /* of many locks, so many are looked at for one started twice */
   RL_PUSH_WAIT_MS = 1000,       /* wakes or not, a waiter retries after 1 to 2 times this */
   RL_NEWCOMER_MS = 11,          /* a waiter that does not know the holder rests for up to this more:
                                    who has waited longer goes first */
@@ -1822,7 +1840,10 @@ static redlock_lock *rl_first_queued(const redlock *rl) {
 
 /* A lock that is voting, backing off or kept, NULL = none. */
 static redlock_lock *rl_first_active(const redlock *rl) {
-  return rl_list_first(&rl->lists[RL_LIST_ACTIVE]);
+  const rl_link *list = &rl->lists[RL_LIST_ACTIVE];
+  redlock_lock *lock = NULL;
+  for (; list != &rl->lists[RL_LIST_DECIDED] && !lock; list++) lock = rl_list_first(list);
+  return lock;
 }
 
 /* The next lock to be returned, NULL = none. */
@@ -1857,34 +1878,85 @@ static void rl_forget_command(redlock_lock *lock) {
   lock->command = NULL;
 }
 
-/* Changes a lock's phase, and so the list at whose end it stands: nothing else does. It must be in
-   a list unless it is IDLE. */
-static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
-  int list = RL_LIST_DECIDED;
-  REDLOCK_ASSERT(rl_may_follow(lock->phase, phase));
-  if (lock->phase != RL_PHASE_IDLE) {
-    lock->link.next->prev = lock->link.prev;
-    lock->link.prev->next = lock->link.next;
+/* Where a lock belongs that is not IDLE. */
+static rl_link *rl_list_of(redlock *rl, const redlock_lock *lock) {
+  int list = RL_LIST_ACTIVE;
+  if (lock->phase == RL_PHASE_DECIDED) list = RL_LIST_DECIDED;
+  else if (lock->phase == RL_PHASE_QUEUED) list = lock->urgent ? RL_LIST_URGENT : RL_LIST_QUEUED;
+  else if (RL_HAS_MANY && lock->timer_ms - rl->now_ms >= RL_LATER_MS) list = RL_LIST_LATER;
+  return &rl->lists[list];
+}
+
+/* When the next timer in that list expires; unused without many locks. */
+static int64_t *rl_due_in(redlock *rl, const rl_link *list) {
+  return &rl->due_ms[RL_HAS_MANY ? list - rl->lists : 0];
+}
+
+/* A list has a lock whose timer expires then. */
+static void rl_arm_list(redlock *rl, const rl_link *list, int64_t due_ms) {
+  if (RL_HAS_MANY && due_ms < *rl_due_in(rl, list)) *rl_due_in(rl, list) = due_ms;
+}
+
+static void rl_unlink(const redlock_lock *lock) {
+  lock->link.next->prev = lock->link.prev;
+  lock->link.prev->next = lock->link.next;
+}
+
+/* Puts a lock that is in no list at the end of its own. */
+static void rl_link_in(redlock *rl, redlock_lock *lock) {
+  rl_link *list = rl_list_of(rl, lock);
+  lock->link.next = list;
+  lock->link.prev = list->prev;
+  lock->link.prev->next = list->prev = &lock->link;
+  rl_arm_list(rl, list, lock->timer_ms);
+}
+
+/* R26: the resource's pushes are for the lock from now on, or no longer. */
+static void rl_set_tracks(redlock *rl, redlock_lock *lock, int tracks) {
+  redlock_lock **at = &rl->trackers[lock->hash & (RL_TRACKERS - 1)];
+  if (RL_HAS_MANY && lock->tracks != tracks) {
+    while (!tracks && *at != lock) at = &(*at)->next_tracker;
+    if (tracks) lock->next_tracker = *at;
+    *at = tracks ? lock : lock->next_tracker;
   }
+  lock->tracks = (uint8_t)tracks;
+}
+
+/* Changes a lock's phase, and its list with it: nothing else does. It must be in one unless it is
+   IDLE. */
+static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
+  REDLOCK_ASSERT(rl_may_follow(lock->phase, phase));
+  if (lock->phase != RL_PHASE_IDLE) rl_unlink(lock);
   lock->phase = phase;
+  if (RL_HAS_MANY && (phase == RL_PHASE_IDLE || phase == RL_PHASE_DECIDED))
+    rl_set_tracks(rl, lock, 0);
   if (phase == RL_PHASE_IDLE) {
     rl_forget_command(lock);
     return;
   }
-  if (phase == RL_PHASE_QUEUED) list = lock->urgent ? RL_LIST_URGENT : RL_LIST_QUEUED;
-  else if (phase != RL_PHASE_DECIDED) list = RL_LIST_ACTIVE;
-  lock->link.next = &rl->lists[list];
-  lock->link.prev = rl->lists[list].prev;
-  lock->link.prev->next = rl->lists[list].prev = &lock->link;
+  rl_link_in(rl, lock);
   if (rl->last_returned == lock) rl->last_returned = NULL;
 }
 
-/* Whether the lock is in a list of this client. Does not read *lock, which may be uninitialised. */
+/* Changes when the timer of a lock in a list expires. */
+static void rl_set_timer(redlock *rl, redlock_lock *lock, int64_t due_ms) {
+  lock->timer_ms = due_ms;
+  rl_arm_timer(rl, due_ms);
+  if (!RL_HAS_MANY) return;
+  rl_unlink(lock);
+  rl_link_in(rl, lock);
+}
+
+/* Whether the lock is in a list of this client; < 0 = of many, those that were looked at are
+   others. Does not read *lock, which may be uninitialised. */
 static int rl_owns_lock(const redlock *rl, const redlock_lock *lock) {
   const rl_link *list = rl->lists, *link;
+  int looks = RL_MISUSE_LOOKS;
   for (; list != rl->lists + RL_LISTS; list++)
-    for (link = list->next; link != list; link = link->next)
+    for (link = list->prev; link != list; link = link->prev) {
       if (link == &lock->link) return 1;
+      if (RL_HAS_MANY && --looks == 0) return -1;
+    }
   return 0;
 }
 
@@ -2894,8 +2966,8 @@ static int64_t rl_end_of_keeping_ms(const redlock *rl, const redlock_lock *lock)
 static void rl_set_phase_until(redlock *rl, redlock_lock *lock, uint8_t phase, int64_t due_ms) {
   int64_t end = rl_end_of_keeping_ms(rl, lock);
   if (lock->kept && rl->now_ms < end && end < due_ms) due_ms = end;
-  rl_set_phase(rl, lock, phase);
   lock->timer_ms = due_ms;
+  rl_set_phase(rl, lock, phase);
   rl_arm_timer(rl, due_ms);
 }
 
@@ -3107,8 +3179,8 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   o = rl_look(rl, lock);
   lock->maybe_free = o.free;
   rest = rl_next_rest(rl, lock, &o);
-  lock->tracks = rest != RL_REST_POLL && lock->attempts > 1;
   due = rl_draw_rest(rl, lock, rest);
+  rl_set_tracks(rl, lock, rest != RL_REST_POLL && lock->attempts > 1);
   if (due < 0) {
     rl_decide(rl, lock, REDLOCK_SYSTEM);
     return;
@@ -3186,7 +3258,8 @@ static void rl_on_quorum(redlock *rl, redlock_lock *lock) {
     lock->is.hold.max_hold_ms = rl->options.max_hold_ms;
     lock->is.hold.answered_by = 0;
     lock->ever_granted = 1;
-    lock->tracks = lock->extra_rounds = 0;
+    rl_set_tracks(rl, lock, 0);
+    lock->extra_rounds = 0;
     rl_decide(rl, lock, REDLOCK_OK);
   }
 }
@@ -3244,8 +3317,7 @@ static int64_t rl_round_due_ms(const redlock *rl, const redlock_lock *lock) {
 static void rl_shorten_round(redlock *rl, redlock_lock *lock, int refused) {
   int64_t due_ms = 2 * rl->now_ms - lock->t1_ms + 2;
   if (refused || rl_is_extra_round(lock) || due_ms >= lock->timer_ms) return;
-  lock->timer_ms = due_ms;
-  rl_arm_timer(rl, due_ms);
+  rl_set_timer(rl, lock, due_ms);
 }
 
 /* The round of an acquire can have no quorum any more. While votes are missing, it goes on in two
@@ -3273,7 +3345,7 @@ static void rl_evaluate_round(redlock *rl, redlock_lock *lock) {
   if (status == REDLOCK_PENDING) {
     if (lock->round_failed) { /* but a late vote has changed that: it has all its time back */
       lock->round_failed = 0;
-      lock->timer_ms = rl_round_due_ms(rl, lock);
+      rl_set_timer(rl, lock, rl_round_due_ms(rl, lock));
     }
   } else if (lock->task == RL_TASK_RELEASE) {
     rl_end_round(rl, lock);
@@ -3442,25 +3514,34 @@ static void rl_note_ageless(const redlock *rl, redlock_lock *lock) {
     lock->vain = 0;
 }
 
+/* The locks that may track and have such a hash: of few, all that are active. */
+static redlock_lock *rl_first_tracker(const redlock *rl, uint32_t at) {
+  return RL_HAS_MANY ? rl->trackers[at] : rl_list_first(&rl->lists[RL_LIST_ACTIVE]);
+}
+
+static redlock_lock *rl_next_tracker(const redlock *rl, const redlock_lock *lock) {
+  return RL_HAS_MANY ? lock->next_tracker : rl_list_next(&rl->lists[RL_LIST_ACTIVE], lock);
+}
+
 /* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change, has
    just connected, or has replied to all that was overdue. A lock in back-off that may now find a
    quorum free retries soon. While an attempt is open this is only noted: rl_next_rest decides, when
    that has failed. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
-  const rl_link *active = &rl->lists[RL_LIST_ACTIVE];
-  redlock_lock *lock = rl_list_first(active);
-  for (; lock; lock = rl_list_next(active, lock)) {
-    int64_t due_ms;
-    if (!lock->tracks || (hash && hash != lock->hash)) continue;
-    if (lock->maybe_free & s->bit) continue;
-    lock->maybe_free |= s->bit;
-    if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
-    if (lock->phase != RL_PHASE_BACKOFF) continue;
-    rl_note_ageless(rl, lock);
-    due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
-    if (due_ms < lock->timer_ms) lock->timer_ms = due_ms;
-    rl_arm_timer(rl, due_ms);
-  }
+  uint32_t at = hash & (RL_TRACKERS - 1), end = at + (hash ? 1 : RL_TRACKERS);
+  redlock_lock *lock;
+  for (; at != end; at++)
+    for (lock = rl_first_tracker(rl, at); lock; lock = rl_next_tracker(rl, lock)) {
+      int64_t due_ms;
+      if (!lock->tracks || lock->phase == RL_PHASE_QUEUED) continue;
+      if ((hash && hash != lock->hash) || (lock->maybe_free & s->bit)) continue;
+      lock->maybe_free |= s->bit;
+      if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
+      if (lock->phase != RL_PHASE_BACKOFF) continue;
+      rl_note_ageless(rl, lock);
+      due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
+      if (due_ms < lock->timer_ms) rl_set_timer(rl, lock, due_ms);
+    }
 }
 
 /* The timer of a held lock: it is kept, and due to be extended, or waits in the queue for that.
@@ -3468,7 +3549,8 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
    comes so late that nothing was tried has one extension first. */
 static void rl_on_held_timer(redlock *rl, redlock_lock *lock) {
   int queued = lock->phase == RL_PHASE_QUEUED;
-  int last = !lock->round_ttl_ms ? REDLOCK_LIMIT : queued ? REDLOCK_NO_QUORUM : lock->last_result;
+  int last = queued ? (int)REDLOCK_NO_QUORUM : lock->last_result;
+  if (!lock->round_ttl_ms) last = REDLOCK_LIMIT;
   if (last && rl->now_ms >= rl_end_of_keeping_ms(rl, lock) && rl->now_ms < lock->deadline_ms) {
     rl_decide(rl, lock, (redlock_status)last);
   } else if (queued) {
@@ -3479,13 +3561,34 @@ static void rl_on_held_timer(redlock *rl, redlock_lock *lock) {
   }
 }
 
-/* A release waits for room without a timer. */
-static void rl_on_lock_timer(redlock *rl, redlock_lock *lock) {
-  if (rl->now_ms < lock->timer_ms) rl_arm_timer(rl, lock->timer_ms);
-  else if (lock->phase == RL_PHASE_VOTING) rl_on_round_timeout(rl, lock);
-  else if (lock->phase == RL_PHASE_BACKOFF) rl_enqueue(rl, lock, RL_TASK_SET);
-  else if (lock->task == RL_TASK_SET) rl_schedule_retry(rl, lock); /* no room in time */
-  else rl_on_held_timer(rl, lock);
+/* A lock's timer has expired; a release waits for room without one. Or it has not: then the lock
+   may no longer be one for later. */
+static void rl_on_lock_timer(redlock *rl, redlock_lock *lock, const rl_link *list) {
+  if (rl->now_ms < lock->timer_ms) {
+    rl_arm_timer(rl, lock->timer_ms);
+    if (RL_HAS_MANY && rl_list_of(rl, lock) != list) rl_set_timer(rl, lock, lock->timer_ms);
+    else rl_arm_list(rl, list, lock->timer_ms);
+  } else if (lock->phase == RL_PHASE_VOTING) {
+    rl_on_round_timeout(rl, lock);
+  } else if (lock->phase == RL_PHASE_BACKOFF) {
+    rl_enqueue(rl, lock, RL_TASK_SET);
+  } else if (lock->task == RL_TASK_SET) {
+    rl_schedule_retry(rl, lock); /* no room in time */
+  } else {
+    rl_on_held_timer(rl, lock);
+  }
+}
+
+/* The first lock of a list whose timers may have expired. NULL = it is empty; or, of many, none
+   has: then no lock is looked at. */
+static redlock_lock *rl_begin_timers(redlock *rl, const rl_link *list) {
+  int64_t *due_ms = rl_due_in(rl, list);
+  if (RL_HAS_MANY && list->next != list && rl->now_ms < *due_ms) {
+    rl_arm_timer(rl, *due_ms);
+    return NULL;
+  }
+  if (RL_HAS_MANY) *due_ms = INT64_MAX; /* each lock arms it again */
+  return rl_list_first(list);
 }
 
 /* Runs the timers that have expired. A lock may move to another list, or to the end of its own with
@@ -3497,9 +3600,9 @@ static void rl_on_timers(redlock *rl) {
   for (s = rl->server; s != rl->server_end; s++) rl_on_server_timer(rl, s);
   rl->timer_ms = INT64_MAX;
   for (; list != &rl->lists[RL_LIST_DECIDED]; list++)
-    for (lock = rl_list_first(list); lock; lock = next) {
+    for (lock = rl_begin_timers(rl, list); lock; lock = next) {
       next = rl_list_next(list, lock);
-      rl_on_lock_timer(rl, lock);
+      rl_on_lock_timer(rl, lock, list);
     }
 }
 
@@ -4329,7 +4432,8 @@ static redlock_status rl_start_set(redlock *rl, redlock_lock *lock, const char *
   while (resource && size <= longest && resource[size]) hash = rl_hash(hash, resource[size++]);
   if (size == 0) return rl_invalid(rl, "the resource's name is empty");
   if (size > longest) return rl_invalid(rl, "the resource's name is too long");
-  if (lock != rl->last_returned && rl_owns_lock(rl, lock)) return rl_invalid(rl, rl_error_busy);
+  if (lock != rl->last_returned && rl_owns_lock(rl, lock) > 0)
+    return rl_invalid(rl, rl_error_busy);
   if (replaced) memcpy(lock->resource + RL_REPLACED_AT, replaced, RL_VALUE_BYTES);
   memset(lock, 0, offsetof(redlock_lock, resource));
   lock->adopts = replaced != NULL;

@@ -26,15 +26,33 @@ static void rl_check_slot(const redlock_lock *lock) {
     REDLOCK_ASSERT(!lock->has_reserved_slot);
 }
 
-/* I1, I5, I6. */
-static void rl_check_lock(const redlock *rl, const redlock_lock *lock, int list) {
-  static const uint8_t phases[RL_LISTS] = {
-    1 << RL_PHASE_QUEUED, 1 << RL_PHASE_QUEUED,
-    1 << RL_PHASE_VOTING | 1 << RL_PHASE_BACKOFF | 1 << RL_PHASE_KEPT, 1 << RL_PHASE_DECIDED
-  };
+/* The phases of a list's locks. */
+static int rl_phases_of(int list) {
+  if (list == RL_LIST_DECIDED) return 1 << RL_PHASE_DECIDED;
+  if (list < RL_LIST_ACTIVE) return 1 << RL_PHASE_QUEUED;
+  return 1 << RL_PHASE_VOTING | 1 << RL_PHASE_BACKOFF | 1 << RL_PHASE_KEPT;
+}
+
+/* I1: of many, each stands where it is looked for, and no timer is forgotten. */
+static void rl_check_place(const redlock *rl, const redlock_lock *lock, int list) {
+  REDLOCK_ASSERT(rl_phases_of(list) >> lock->phase & 1);
+  if (lock->phase == RL_PHASE_QUEUED)
+    REDLOCK_ASSERT(lock->urgent == (list == RL_LIST_URGENT));
+  if (!RL_HAS_MANY || list == RL_LIST_DECIDED) return;
+  REDLOCK_ASSERT(rl->in_call || rl->due_ms[list] <= lock->timer_ms); /* it may be looked through */
+}
+
+/* I6: of many, who tracks is found by its hash. */
+static void rl_check_tracker(const redlock *rl, const redlock_lock *lock) {
+  const redlock_lock *at = RL_HAS_MANY ? rl->trackers[lock->hash % RL_TRACKERS] : lock;
+  if (!lock->tracks) return;
+  while (at && at != lock) at = at->next_tracker;
+  REDLOCK_ASSERT(at);
+}
+
+/* I5, I6. */
+static void rl_check_lock(const redlock *rl, const redlock_lock *lock) {
   int64_t end = lock->deadline_ms - rl->options.keep_margin_ms;
-  REDLOCK_ASSERT(phases[list] >> lock->phase & 1);
-  REDLOCK_ASSERT(list > RL_LIST_QUEUED || lock->urgent == (list == RL_LIST_URGENT));
   REDLOCK_ASSERT(!lock->kept || lock->urgent);
   REDLOCK_ASSERT(!lock->kept || (lock->deadline_ms && lock->task == RL_TASK_EXTEND));
   REDLOCK_ASSERT(!lock->kept || lock->timer_ms <= end || end <= rl->now_ms);
@@ -51,7 +69,9 @@ static uint32_t rl_check_locks(redlock *rl, uint32_t *reserved) {
     REDLOCK_ASSERT(list->next->prev == list && list->prev->next == list);
     for (; lock; lock = rl_list_next(list, lock)) {
       REDLOCK_ASSERT(lock->link.next->prev == &lock->link && lock->link.prev->next == &lock->link);
-      rl_check_lock(rl, lock, i);
+      rl_check_place(rl, lock, i);
+      rl_check_lock(rl, lock);
+      rl_check_tracker(rl, lock);
       rl_check_grant(rl, lock);
       rl_check_slot(lock);
       *reserved += lock->has_reserved_slot;

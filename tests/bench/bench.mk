@@ -19,11 +19,11 @@ BENCH_SHOWN    := in_flight faults crowd
 
 INSTRUCTIONS   := tests/bench/instructions
 
-.PHONY: bench bench-shown bench-instructions
+.PHONY: bench bench-shown bench-instructions bench-many
 
-bench: $(BENCH_PROGRAMS) $(INSTRUCTIONS) ## measures speed, in 6 minutes, and draws it in build/bench.html
+bench: $(BENCH_PROGRAMS) $(INSTRUCTIONS) $(MANY) ## measures speed, in 6 minutes, and draws it in build/bench.html
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
-	 CC='$(CC)' tests/bench/run $^ | tee $(BUILD)/bench.txt
+	 CC='$(CC)' tests/bench/run $(filter-out $(MANY),$^) '$(MANY) table' | tee $(BUILD)/bench.txt
 	@awk -f tests/bench/plot.awk $(BUILD)/bench.txt >$(BUILD)/bench.html
 	@echo 'plots: $(BUILD)/bench.html'
 
@@ -60,11 +60,21 @@ $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big: BENCH_FLAGS += -g0
 bench bench-instructions test-programs: | $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-big
 SCRIPTS += $(INSTRUCTIONS)
 
+# What one lock costs beside others: the compiler counts basic blocks.
+MANY  := $(BENCH_DIR)/many
+TESTS += $(MANY)
+$(MANY): $(BENCH_DIR)/work.o
+$(MANY): private BENCH_LINK = -fsanitize-coverage=trace-pc
+test-programs: $(MANY)
+
+bench-many: $(MANY) ## counts what one lock costs beside 100 to 100 000 others of its client; a minute
+	@$< table
+
 $(BENCH_DIR)/servers.o: tests/servers.c
 	@mkdir -p $(@D)
 	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
-$(BENCH_DIR)/count.o: tests/bench/count.c
+$(BENCH_DIR)/count.o $(BENCH_DIR)/work.o: $(BENCH_DIR)/%.o: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BENCH_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 

@@ -45,9 +45,10 @@ run_all() {
   done
   compile default $sim $counted -DLIB=lib_default tests/sim/lib.c
   compile small $sim $counted $small -DLIB=lib_small tests/sim/lib.c
+  compile large $sim $counted -DREDLOCK_MAX_COMMANDS=256 -DLIB=lib_large tests/sim/lib.c
   for name in main hook_calls; do
     compile "sim_$name" $sim -O2 "tests/sim/$name.c"
-    link "sim_$name" "$work/sim_$name.o" "$work/default.o" "$work/small.o"
+    link "sim_$name" "$work/sim_$name.o" "$work/default.o" "$work/small.o" "$work/large.o"
   done
   run sim_hook_calls
   run sim_main --kept --seed=1 "--runs=$SIM_RUNS" --silent

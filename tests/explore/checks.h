@@ -31,8 +31,8 @@ static uint32_t ready_servers(int c) {
   return ready;
 }
 
-/* R20: whoever runs has been told of a kept lock's end before time goes on, or has it extended once,
- * since nothing was tried before. */
+/* R20: whoever runs has been told of a kept lock's end before time goes on, or has it extended
+ * once, since nothing was tried before. */
 static void check_margins(void) {
   int c, l;
   for (c = 0; c < cfg.clients; c++)

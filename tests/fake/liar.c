@@ -156,8 +156,8 @@ TEST(one_of_three_is_as_good_as_dead) { compare(3, 0); }          /* R16 R10 R4 
 TEST(two_of_five_are_as_good_as_dead) { compare(5, 0); }          /* R16 R10 R4 */
 TEST(lying_servers_move_no_token) { compare(3, 1); compare(5, 1); } /* R25 R24 */
 
-/* It says first that its clock is far ahead, and then that it has seen a greater token, by as much as
-   anybody may believe. The others' clocks differ by as much as they may. */
+/* It says first that its clock is far ahead, and then that it has seen a greater token, by as much
+   as anybody may believe. The others' clocks differ by as much as they may. */
 TEST(a_liars_counter_has_no_other_refuse) { /* R16 R25 */
   static const struct lie lie = {"a greater counter", greater, LATER};
   static char ahead[32];

@@ -45,11 +45,10 @@ static void say_age(int server, long age_ms, size_t size) {
 /* The lock changes hands, which tells whoever waits. No two holders waited for as long. */
 static void hold_with(long age_ms, size_t size) {
   static int holders;
-  int i;
-  holders++;
+  int i, differs = ++holders % 7;
   occupy(0, 2, "r", TTL);
   for (i = 0; i < 3; i++)
-      say_age(i, age_ms < 8 ? age_ms + 1 + holders % 7 : age_ms - age_ms / 100 * (holders % 7), size);
+    say_age(i, age_ms < 8 ? age_ms + 1 + differs : age_ms - age_ms / 100 * differs, size);
 }
 
 static void hold_with_age(long age_ms) { hold_with(age_ms, STORED); }

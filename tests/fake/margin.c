@@ -70,8 +70,8 @@ TEST(an_answer_that_waits_in_the_socket_counts) {
   CHECK(now() + redlock_remaining_ms(&rl, &lock) > end_ms);
 }
 
-/* It wakes within its margin, or is kept so late, and nothing was tried: then one extension is; or it
-   wakes behind its end. */
+/* It wakes within its margin, or is kept so late, and nothing was tried: then one extension is; or
+   it wakes behind its end. */
 TEST(who_comes_within_the_margin_extends_first) {
   int way, well;
   for (way = 0; way < 6; way++) {
@@ -108,7 +108,8 @@ TEST(no_round_goes_on_into_the_margin) {
   votes_are(&lock, 0, 2, REDLOCK_VOTE_TIMEOUT);
 }
 
-/* An extension comes after two fifths of the time until the end, and more behind each that failed. */
+/* An extension comes after two fifths of the time until the end, and more behind each that failed.
+   */
 TEST(the_margin_leaves_time_for_extensions) {
   static const int margins[] = {1, MARGIN, 490};
   size_t i;

@@ -12,7 +12,9 @@ compile() {
   shift 2
   "$cc" "$@" "$level" -DLIB=lib_default -c "$here/lib.c" -o "$build/default.o" &&
     "$cc" "$@" "$level" $SMALL -DLIB=lib_small -c "$here/lib.c" -o "$build/small.o" &&
-    "$cc" "$@" "$level" "$here/main.c" "$build/default.o" "$build/small.o" -o "$build/sim"
+    "$cc" "$@" "$level" $LARGE -DLIB=lib_large -c "$here/lib.c" -o "$build/large.o" &&
+    "$cc" "$@" "$level" "$here/main.c" "$build/default.o" "$build/small.o" "$build/large.o" \
+      -o "$build/sim"
 }
 
 for cc in gcc clang; do

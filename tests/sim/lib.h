@@ -1,6 +1,6 @@
-/* lib.h: the header under test, compiled twice: with its default ring, and with the smallest one,
- * in which room is always scarce (R11). A redlock_lock is the same in both; a client is not: only
- * pointers to one pass. */
+/* lib.h: the header under test, compiled three times: with its default ring, with the smallest one,
+ * in which room is always scarce (R11), and with one for many locks (RL_HAS_MANY). A redlock_lock
+ * is the same in all; a client is not: only pointers to one pass. */
 #ifndef SIM_LIB_H
 #define SIM_LIB_H
 
@@ -27,7 +27,7 @@ struct lib {
   void (*check)(redlock *); /* what is always true of a client */
 };
 
-extern const struct lib lib_default, lib_small;
+extern const struct lib lib_default, lib_small, lib_large;
 
 void sim_assert(int truth, const char *text); /* the header's own assertions */
 

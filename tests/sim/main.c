@@ -16,7 +16,7 @@ enum { MAX_JOBS = 64, HANG_S = 60 };
 
 static struct {
   big seed, runs, seconds, jobs, kept, grants, adoptions;
-  big coverage, steps, processor_time, replay, hash, silent, mixed, always; /* always: bits of each seed */
+  big coverage, steps, processor_time, replay, hash, silent, mixed, always; /* bits of each seed */
   const char *logs; /* a folder */
   struct {
     int over; /* no seed is begun any more */

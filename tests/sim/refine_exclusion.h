@@ -27,7 +27,7 @@ typedef struct exclusion_attempt *exclusion_att;
 typedef long exclusion_val;
 typedef uint32_t exclusion_quo;
 
-enum { MAX_ROUNDS = 1 << 20, OPEN_ROUNDS = 256 }; /* so many extensions of a lock may be under way */
+enum { MAX_ROUNDS = 1 << 20, OPEN_ROUNDS = 256 }; /* that many extensions of a lock */
 
 struct exclusion_round {
   exclusion_att att;

@@ -68,7 +68,7 @@ static void start_clients(void) {
     memset(c, 0, sizeof *c);
     c->rl = rl;
     c->index = i;
-    c->lib = W.cfg.small ? &lib_small : &lib_default;
+    c->lib = W.cfg.small ? &lib_small : W.cfg.light ? &lib_large : &lib_default;
     c->single = i < W.cfg.singles;
     c->slots = c->single ? 1 : W.cfg.slots;
     c->clock.local = between(10000000, 20000000) * SEC;

@@ -11,7 +11,8 @@ SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) tests/store.h tests/fenced
               $(wildcard tests/induct/emitted/*.h)
 SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O2 $(WARNINGS) -I. -Itests/sim -Itests
 SIM_SMALL  := -DREDLOCK_MAX_COMMANDS=4
-SIM_LIBS   := $(SIM)/lib_default.o $(SIM)/lib_small.o
+SIM_LARGE  := -DREDLOCK_MAX_COMMANDS=256
+SIM_LIBS   := $(SIM)/lib_default.o $(SIM)/lib_small.o $(SIM)/lib_large.o
 SIM_TESTS  := $(SIM)/seeds $(SIM)/hook_calls $(SIM)/conformance
 SIM_JOBS   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 SEED       ?=
@@ -48,7 +49,7 @@ sim-test: $(SIM_TESTS) ## runs the simulator's part of `make test`
 	@tests/run-tests $(SIM_TESTS)
 
 sim-hash: ## compares the event logs of the same seeds between compilers
-	@SMALL='$(SIM_SMALL)' tests/sim/hash.sh $(SIM)/hash $(SIM_FLAGS)
+	@SMALL='$(SIM_SMALL)' LARGE='$(SIM_LARGE)' tests/sim/hash.sh $(SIM)/hash $(SIM_FLAGS)
 
 $(SIM)/lib_default.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
@@ -57,6 +58,10 @@ $(SIM)/lib_default.o: $(SIM_SOURCE)
 $(SIM)/lib_small.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(SIM_SMALL) -DLIB=lib_small -c tests/sim/lib.c -o $@
+
+$(SIM)/lib_large.o: $(SIM_SOURCE)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(SIM_LARGE) -DLIB=lib_large -c tests/sim/lib.c -o $@
 
 $(SIM)/main.o $(SIM)/hook_calls.o: $(SIM)/%.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)

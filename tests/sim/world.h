@@ -84,7 +84,7 @@ struct conn {
   int excused;           /* the world broke it: what it left behind is no one's fault */
   int backlogged;        /* the last send was not taken whole */
   ns heard_at;           /* when the client last heard a reply, or first sent; 0 = it never did */
-  uint32_t reply_end, last_reply_end; /* in the pipe: the first that it has not read, and the last */
+  uint32_t reply_end, last_reply_end; /* in the pipe: the first not read, and the last */
   int sent_late;         /* the client stood still since it had read its clock */
   int refused, shifted;  /* its handshake was */
   uint32_t refined;      /* how much of what the client has sent refine.h has seen, and ... */
@@ -399,7 +399,7 @@ static inline void *room_for(size_t size) {
 }
 
 static inline redlock *room_for_library(void) {
-  return (redlock *)room_for((size_t)larger((int64_t)lib_default.size, (int64_t)lib_small.size));
+  return (redlock *)room_for(lib_large.size);
 }
 
 /* ---- chance ---- */

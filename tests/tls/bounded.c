@@ -1,6 +1,6 @@
-/* bounded.c: examples/tls_openssl.h beside peers that have no end of what is no answer (flood.h): by
- * itself, on a pair of sockets, and in a client whose other servers are well. With FLOODS=seconds in
- * the environment it prints how long a step takes beside each instead. */
+/* bounded.c: examples/tls_openssl.h beside peers that have no end of what is no answer (flood.h):
+ * by itself, on a pair of sockets, and in a client whose other servers are well. With
+ * FLOODS=seconds in the environment it prints how long a step takes beside each instead. */
 #if defined(__has_include)
 #if __has_include(<openssl/opensslv.h>)
 #include <openssl/opensslv.h>

@@ -302,7 +302,7 @@ client_is_small() {
   need gcc || return
   bytes=$(struct_bytes 'sizeof(void *)' gcc)
   [ "$bytes" = 8 ] || skip "pointers have $bytes bytes here" || return
-  at_most 8890 "$(struct_bytes 'sizeof(redlock)' gcc -DREDLOCK_NO_FENCING)"
+  at_most 8896 "$(struct_bytes 'sizeof(redlock)' gcc -DREDLOCK_NO_FENCING)"
 }
 
 # 8 for each command of the ring, and 24 for each server.

@@ -34,12 +34,13 @@ static struct {
   redlock_io io;
   int64_t now_ms;
   int64_t set_at_ms;               /* when the last SET came, and how many did */
-  long sets;
+  long sets, evals;
   unsigned char entropy;           /* the first byte of the next value, or all bytes if ... */
   int entropy_stays;
   const char *set, *eval, *auth, *select; /* the answers, as raw bytes */
-  const char *hello;               /* ... to the question who it is */
+  const char *hello, *client;      /* ... to the question who it is, and to CLIENT TRACKING */
   int forgets;                     /* no command is kept that was answered */
+  int differ;                      /* each has a run_id of its own */
   long calls[WIRE_HOOKS];
   struct wire_server server[REDLOCK_MAX_SERVERS];
 } wire;
@@ -76,15 +77,27 @@ static inline int wire_is(const unsigned char *command, size_t size, const char 
   return size > at + strlen(begin) && memcmp(command + at, begin, strlen(begin)) == 0;
 }
 
-static inline const char *wire_answer(const unsigned char *command, size_t size) {
+/* For how long it has run, and who it is. */
+static inline const char *wire_info(const struct wire_server *s) {
+  static char info[] = "*2\r\n:9999\r\n$4\r\n1234\r\n";
+  info[sizeof info - 4] = (char)('4' + (wire.differ ? s - wire.server : 0));
+  return info;
+}
+
+static inline const char *wire_answer(const struct wire_server *s, const unsigned char *command,
+                                      size_t size) {
   if (wire_is(command, size, "$3\r\nSET\r\n")) {
     wire.sets++;
     wire.set_at_ms = wire.now_ms;
     return wire.set;
   }
-  if (wire_is(command, size, WIRE_INFO)) return "*2\r\n:9999\r\n$4\r\n1234\r\n";
+  if (wire_is(command, size, WIRE_INFO)) return wire_info(s);
   if (wire_is(command, size, WIRE_PROOF)) return "+redlock\r\n";
-  if (wire_is(command, size, "$4\r\nEVAL\r\n")) return wire.eval;
+  if (wire_is(command, size, "$4\r\nEVAL\r\n")) {
+    wire.evals++;
+    return wire.eval;
+  }
+  if (wire_is(command, size, "$6\r\nCLIENT\r\n")) return wire.client;
   if (wire_is(command, size, "$5\r\nHELLO\r\n")) return wire.hello;
   if (wire_is(command, size, "$5\r\nDELEX\r\n")) return wire.eval;
   if (wire_is(command, size, "$7\r\nDELIFEQ\r\n")) return wire.eval;
@@ -110,7 +123,7 @@ static inline void wire_answer_all(struct wire_server *s) {
   size_t size, length;
   const char *answer;
   while ((size = wire_command_size(s->sent + s->answered, s->sent_size - s->answered)) > 0) {
-    answer = wire_answer(s->sent + s->answered, size);
+    answer = wire_answer(s, s->sent + s->answered, size);
     length = strlen(answer);
     if (s->reply_size + length > sizeof s->reply) abort();
     memcpy(s->reply + s->reply_size, answer, length);
@@ -204,7 +217,7 @@ static inline void wire_reset(void) {
   wire.now_ms = 1000000;
   wire.set = wire.auth = wire.select = "+OK\r\n";
   wire.eval = ":1\r\n";
-  wire.hello = "-ERR unknown command\r\n";
+  wire.hello = wire.client = "-ERR unknown command\r\n";
 }
 
 static inline void wire_forget_calls(void) { memset(wire.calls, 0, sizeof wire.calls); }
