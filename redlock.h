@@ -74,7 +74,8 @@
      REDLOCK_API                  what precedes each function, for a DLL; in C++ with extern "C"
      REDLOCK_ASSERT(truth)        checks invariants, as assert would; does nothing by default
    Sizes are plain numbers. Two files that see clients or locks of different sizes do not link:
-   their functions have other symbols. If a program has a second copy of the header, as in a library
+   their functions have other symbols. With GCC and Clang, -fshort-enums changes no struct, and
+   packed structs, as by a #pragma pack that another header leaves on, do not compile. If a program has a second copy of the header, as in a library
    that it links, define REDLOCK_STATIC where yours is included.
    The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
    and lock then take about 1 KB together on 32 bits. For W locks in flight at once, allow 2 W + 2
@@ -232,6 +233,24 @@
 #define redlock_remaining_ms RL_SIZED(remaining_ms)
 #endif
 
+/* private: the structs are the same with every option of the compiler. Those enums that stand in
+   them take as many bytes with -fshort-enums, the default of bare ARM, as without. */
+#if defined(__GNUC__) && defined(__ARM_EABI__) && !defined(__linux__)
+#define RL_WIDTH __attribute__((mode(QI)))
+#elif defined(__GNUC__)
+#define RL_WIDTH __attribute__((mode(SI)))
+#else
+#define RL_WIDTH
+#endif
+#ifdef __GNUC__ /* if this fails, structs are packed here, and are not those of other files */
+struct rl_unpacked {
+  char first;
+  void *second;
+};
+typedef char rl_check_packing[sizeof(struct rl_unpacked) - sizeof(void *) == __alignof__(void *)
+                                  ? 1 : -1];
+#endif
+
 #define REDLOCK_FOREVER UINT32_MAX /* as wait_ms: never give up */
 
 typedef enum redlock_status {
@@ -249,7 +268,7 @@ typedef enum redlock_status {
                              redlock_server_error(rl, -1) says which: fix the caller */
   REDLOCK_SYSTEM = -7     /* clock, entropy or waiting failed: redlock_server_error(rl, -1) says
                              which */
-} redlock_status;
+} RL_WIDTH redlock_status;
 
 typedef enum redlock_operation {
   REDLOCK_ACQUIRE = 1,
@@ -257,7 +276,7 @@ typedef enum redlock_operation {
   REDLOCK_RELEASE,
   REDLOCK_LOST /* a kept lock is returned, for good: EXPIRED, LIMIT, NO_QUORUM or SYSTEM says why.
                   After all but EXPIRED it is still held for redlock_remaining_ms */
-} redlock_operation;
+} RL_WIDTH redlock_operation;
 
 typedef enum redlock_vote {
   REDLOCK_VOTE_NONE,        /* no answer yet, or none was needed */
@@ -270,7 +289,7 @@ typedef enum redlock_vote {
   REDLOCK_VOTE_LOW,         /* it has seen a greater token (R25) */
   REDLOCK_VOTE_CLOCK        /* its clock is too far from the others', or not known yet. After LOW
                                and CLOCK another token is tried at once, up to twice (R25) */
-} redlock_vote;
+} RL_WIDTH redlock_vote;
 
 enum { REDLOCK_READ = 1, REDLOCK_WRITE = 2 };
 

@@ -298,6 +298,23 @@ struct_bytes() {
     sed -n 's/^[[:space:]]*\.size[[:space:]]*measured, *\([0-9]*\).*/\1/p'
 }
 
+# What another header left on does not give two files two structs.
+packed_structs_do_not_compile() {
+  need "$1" || return
+  { echo '#pragma pack(1)'; echo '#include "redlock.h"'; } >"$work/packed.c"
+  ! "$1" "-I$root" -fsyntax-only "$work/packed.c" 2>"$work/said" &&
+    grep rl_check_packing "$work/said"
+}
+
+# Nor does what is the default of bare ARM, and not of each vendor's library.
+short_enums_change_no_struct() {
+  need "$1" || return
+  for type in redlock_lock redlock; do
+    [ "$(struct_bytes "sizeof($type)" "$@")" = "$(struct_bytes "sizeof($type)" "$@" -fshort-enums)" ] ||
+      return
+  done
+}
+
 client_is_small() {
   need gcc || return
   bytes=$(struct_bytes 'sizeof(void *)' gcc)
@@ -471,6 +488,9 @@ run nothing_is_writable nothing_is_writable
 run names_begin_with_redlock names_begin_with_redlock
 run text_stays_small text_stays_small
 run fencing_stays_small fencing_stays_small
+run packed_structs_do_not_compile packed_structs_do_not_compile "$(a_compiler)"
+run short_enums_change_no_struct_gcc short_enums_change_no_struct gcc
+run short_enums_change_no_struct_clang short_enums_change_no_struct clang
 run client_is_small client_is_small
 run tokens_take_little_room tokens_take_little_room
 run smallest_is_small_i386 smallest_is_small gcc -m32
