@@ -235,7 +235,9 @@
 
 /* private: the structs are the same with every option of the compiler. Those enums that stand in
    them take as many bytes with -fshort-enums, the default of bare ARM, as without. */
-#if defined(__GNUC__) && defined(__ARM_EABI__) && !defined(__linux__)
+#if defined(__CPROVER__) /* which knows no mode */
+#define RL_WIDTH
+#elif defined(__GNUC__) && defined(__ARM_EABI__) && !defined(__linux__)
 #define RL_WIDTH __attribute__((mode(QI)))
 #elif defined(__GNUC__)
 #define RL_WIDTH __attribute__((mode(SI)))

@@ -167,7 +167,7 @@ $(BUILD)/tests/command/refuse.so: tests/command/preload/refuse.c
 # pseudo terminals, realpath
 $(BUILD)/tests/command/terminal $(BUILD)/tests/command/host: private STANDARD += -D_XOPEN_SOURCE=700
 
-test-programs: $(COUNTED) $(BOARD)
+test-programs: $(COUNTED) $(BOARD) $(BUILD)/examples/libredlock.so
 test-programs: $(COMMAND_TESTS) $(BUILD)/tests/command/redlock $(BUILD)/redlock \
                $(shell command -v $(STATIC_CC) >/dev/null && echo $(BUILD)/redlock-static)
 
