@@ -75,8 +75,9 @@
      REDLOCK_ASSERT(truth)        checks invariants, as assert would; does nothing by default
    Sizes are plain numbers. Two files that see clients or locks of different sizes do not link:
    their functions have other symbols. With GCC and Clang, -fshort-enums changes no struct, and
-   packed structs, as by a #pragma pack that another header leaves on, do not compile. If a program has a second copy of the header, as in a library
-   that it links, define REDLOCK_STATIC where yours is included.
+   packed structs, as where another header has left packing on, do not compile. If a program has a
+   second copy of the header, as in a library that it links, define REDLOCK_STATIC where yours is
+   included.
    The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
    and lock then take about 1 KB together on 32 bits. For W locks in flight at once, allow 2 W + 2
    commands, of REDLOCK_MAX_RESOURCE and about 80 bytes each (70 on 32 bits). With 256 commands or

@@ -139,6 +139,7 @@ function declaration(from, i, line, up_to, shift) {
       print "  /* ... */"
       continue
     }
+    sub(/ RL_WIDTH/, "", line)
     if (sub(/^REDLOCK_API /, "", line)) shift = 1
     if (shift) { # a prototype, which may be cut anew
       sub(/^ +/, "", line)

@@ -103,7 +103,7 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   c.t1_ms = earlier(&rl);
   c.longest_ttl_ms = any(u32);
   c.sets_at = 0;
-  c.lock = NULL; /* it is a release */
+  c.is_open = 0; /* it is a release whose round is over, or that nobody waits for */
   if (rl_must_send(&rl, s, &c))
     prove(s->state == RL_STATE_READY || rl.now_ms - c.t1_ms < c.longest_ttl_ms);
   due = rl_server_timer_ms(&rl, s);
