@@ -81,8 +81,8 @@
    The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
    and lock then take about 1 KB together on 32 bits. For W locks in flight at once, allow 2 W + 2
    commands, of REDLOCK_MAX_RESOURCE and about 80 bytes each (70 on 32 bits). With 256 commands or
-   more, what one lock costs does not grow with the others of its client: from about a thousand
-   locks on, pending or kept, have that. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
+   more, what one lock costs does not grow with the number of locks: choose that for clients with
+   more than about a thousand of them, pending or kept. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
@@ -3244,7 +3244,7 @@ static void rl_schedule_extension(redlock *rl, redlock_lock *lock, redlock_statu
   uint32_t delay = left > 0 ? (uint32_t)left / 5 * 2 + 1 : 0;
   if (last) delay = rl_limit(delay, rl->options.retry_delay_max_ms);
   lock->last_result = (int8_t)last;
-  rl->work_pending = 1; /* it may be due now */
+  rl->work_pending = 1; /* it may be due now, or need what was disconnected while idle (R14) */
   rl_set_phase_until(rl, lock, RL_PHASE_KEPT, from + delay);
 }
 
