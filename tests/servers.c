@@ -554,6 +554,14 @@ static int knock(struct blackhole *hole) {
   return !connect_hangs(fd, (struct sockaddr *)&at, sizeof at);
 }
 
+int servers_dial(int port) {
+  struct sockaddr_in at = loopback(port);
+  int fd = open_socket(AF_INET);
+  if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
 int servers_listener(int *port) {
   struct sockaddr_in at = loopback(0);
   socklen_t size = sizeof at;

@@ -77,6 +77,9 @@ void servers_heal(struct servers *set); /* and emptied */
 const char *servers_folder(void); /* temporary; ends with this process, as the servers do */
 const char *servers_list(const struct servers *set, int count, char text[SERVERS_LIST]);
 
+/* A connection to that port of 127.0.0.1; -1 = none. */
+int servers_dial(int port);
+
 /* A listening socket of 127.0.0.1, on a port that is free, for a toy server. */
 int servers_listener(int *port);
 

@@ -204,13 +204,8 @@ static inline void terminate(pid_t pid) {
 
 /* A connection to that port. */
 static inline int dial(int port) {
-  struct sockaddr_in at;
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  memset(&at, 0, sizeof at);
-  at.sin_family = AF_INET;
-  at.sin_port = htons((unsigned short)port);
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  CHECK(connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
+  int fd = servers_dial(port);
+  CHECK(fd >= 0);
   return fd;
 }
 

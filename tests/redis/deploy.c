@@ -4,11 +4,8 @@
 
 #include "tests/deployed.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 enum { SERVERS = 3, SHORT_MS = 1200, NEVER_S = 5 };
 
@@ -138,20 +135,6 @@ TEST(a_full_server_refuses_and_throws_nothing_out) {
   CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
 }
 
-static int dial(int port) {
-  struct sockaddr_in at;
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  memset(&at, 0, sizeof at);
-  at.sin_family = AF_INET;
-  at.sin_port = htons((unsigned short)port);
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at)) {
-    close(fd);
-    return -1;
-  }
-  return fd;
-}
-
 /* Whether the client of this connection gets a lock. */
 static int gets_a_lock(int fd, int number) {
   char text[128], *at = text;
@@ -180,7 +163,7 @@ TEST(five_thousand_clients_find_room) {
   if (strtol(server_command(&real.at[0], "CONFIG GET maxclients") + strlen("maxclients "), NULL, 10)
       < CLIENTS + OTHERS) SKIP("the server may open too few");
   for (i = 0; i < CLIENTS; i++) {
-    fds[i] = dial(real.at[0].port);
+    fds[i] = servers_dial(real.at[0].port);
     granted += fds[i] >= 0 && gets_a_lock(fds[i], i);
   }
   CHECK_EQ(granted, CLIENTS);
