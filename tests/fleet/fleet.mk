@@ -22,3 +22,12 @@ $(FLEET)/planted: $(FLEET)/fleet tests/mutants/bugs/connections.txt
 	@tests/mutants/run plant $(FLEET_PLANT) >$(FLEET)/header/redlock.h
 	$(CC) -I$(FLEET)/header $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) tests/fleet/fleet.c $(LDFLAGS) \
 	  $(LDLIBS) -o $@
+
+.PHONY: crowd
+
+crowd: $(FLEET)/crowd ## up to thousands that wait for one lock, near and far, in virtual time; half a minute
+	@$(FLEET)/crowd
+
+$(FLEET)/crowd: tests/fleet/crowd.c tests/fleet/crowd.h tests/store.h tests/check.h redlock.h
+	@mkdir -p $(@D)
+	$(CC) $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) $< $(LDFLAGS) $(LDLIBS) -o $@

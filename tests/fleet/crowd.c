@@ -1,0 +1,102 @@
+/* crowd.c: waiting in crowds (R26), in virtual time: up to ten thousand waiters, near and far, with
+ * short holds and long ones, beside other libraries' clients and pushes for nothing. Limits are
+ * ratios to the ideal, which is that the next holder has the lock a round trip and a half after the
+ * last one let go. */
+#define REDLOCK_MAX_SERVERS 5
+#define REDLOCK_MAX_RESOURCE 16
+#define REDLOCK_MAX_COMMANDS 16
+#define REDLOCK_NO_DNS
+#define REDLOCK_IMPLEMENTATION
+#include "redlock.h"
+
+#include "../check_main.h"
+#include "crowd.h"
+
+enum { ONCE = -1, CHEAP_US = 20, NEAR_US = 67, LONG_TTL_MS = 1000000 }; /* .2 ms, there and back */
+
+static struct world near_or_far(int clients, int hold_ms, int think_ms, int64_t latency_us) {
+  struct world w = of(clients, hold_ms, think_ms, CHEAP_US);
+  w.latency_us = latency_us;
+  w.ttl_ms = LONG_TTL_MS;
+  return w;
+}
+
+/* Its rate, in percent of the ideal. */
+static int percent(struct world w, int seconds) {
+  double ideal = A_SECOND / (1000.0 * w.hold_ms + 4.5 * (double)w.latency_us);
+  seconds = (int)(run(w, seconds) + 0.5);
+  printf("    %.2f of the ideal, the longest hand-over %.1f ms, the longest wait %.1f s\n",
+         (double)grants * A_SECOND / (double)now_us / ideal, (double)longest_handover_us / 1000,
+         (double)longest_wait_us / A_SECOND);
+  return (int)(100 * (double)grants * A_SECOND / (double)now_us / ideal);
+}
+
+TEST(a_crowd_hands_over_at_once) { /* R26 */
+  CHECK(percent(near_or_far(9, 20, 30, NEAR_US), 20) >= 93);
+  CHECK(percent(near_or_far(129, 20, 30, NEAR_US), 20) >= 93);
+  CHECK(percent(near_or_far(1001, 20, 30, NEAR_US), 20) >= 85);
+  CHECK(percent(near_or_far(8, 5, 5, NEAR_US), 20) >= 85);
+  CHECK(percent(near_or_far(33, 2, 30, NEAR_US), 10) >= 80);
+}
+
+TEST(a_crowd_far_away_hands_over) { /* R26 */
+  CHECK(percent(near_or_far(9, 100, 100, 667), 60) >= 90);
+  CHECK(percent(near_or_far(9, 100, 100, 13333), 60) >= 70);
+  CHECK(percent(near_or_far(129, 100, 100, 13333), 60) >= 40);
+}
+
+/* Those who waited together leave one after the other: the last few wait no longer than the
+ * first. */
+TEST(a_crowd_that_drains_leaves_no_gap) { /* R26 */
+  int seed;
+  for (seed = 0; seed < 20; seed++) {
+    struct world w = near_or_far(32, 2000, ONCE, NEAR_US);
+    w.seed = (uint64_t)seed;
+    (void)run(w, 300);
+    CHECK_EQ(grants, w.clients);
+    CHECK(longest_handover_us <= 100000);
+  }
+  CHECK(percent(near_or_far(128, 20, ONCE, NEAR_US), 60) >= 60);
+  CHECK(percent(near_or_far(300, 2, ONCE, NEAR_US), 60) >= 25);
+}
+
+TEST(thousands_are_all_served) { /* R9 R26 */
+  struct world w = near_or_far(4096, 2, ONCE, NEAR_US);
+  CHECK(percent(w, 60) >= 60);
+  CHECK_EQ(grants, w.clients);
+}
+
+/* It is told after half a round trip, asks for one, and rests for less than two: whatever it has
+   waited. */
+TEST(a_waiter_that_is_alone_takes_a_free_lock_at_once) { /* R26 */
+  int64_t latency_us;
+  for (latency_us = NEAR_US; latency_us <= 66667; latency_us *= 10) {
+    (void)run(near_or_far(2, 60000, 1000, latency_us), 6000);
+    printf("    %.1f ms each way: half of the hand-overs take %.1f ms\n", (double)latency_us / 1000,
+           (double)median_handover_us() / 1000);
+    CHECK(median_handover_us() <= 7 * latency_us + 2000);
+  }
+}
+
+/* Whatever is pushed: ten attempts a second of each waiter, of one command for each server. */
+TEST(pushes_for_nothing_make_no_storm) { /* R26 */
+  static const int every_ms[] = {1, 10, 100};
+  size_t i;
+  for (i = 0; i < sizeof every_ms / sizeof every_ms[0]; i++) {
+    struct world w = near_or_far(9, 100000, 0, NEAR_US);
+    w.pushes_ms = every_ms[i];
+    (void)run(w, 20);
+    CHECK_EQ(grants, 1);
+    CHECK(commands <= 20 * 10 * SERVERS * (w.clients - 1));
+  }
+}
+
+/* Two that are woken, and 31 that poll at 5 to 15 ms, whose values tell no age. */
+TEST(other_libraries_keep_nobody_back) { /* R26 */
+  struct world w = near_or_far(33, 20, 5, NEAR_US);
+  w.foreign = 31;
+  (void)run(w, 60);
+  printf("    of %ld locks the two got %ld\n", grants, grants - foreign_grants);
+  CHECK(grants - foreign_grants >= grants * 2 / w.clients / 2);
+  CHECK(foreign_grants >= grants * 31 / w.clients / 10);
+}
