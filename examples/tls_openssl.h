@@ -100,9 +100,11 @@ static int tls_feed(tls *t, int server) {
   char piece[TLS_PIECE];
   ssize_t got = recv((int)t->fd[server], piece, sizeof piece, 0);
   int is_first = t->in_vain[server] == 0 && !SSL_is_init_finished(t->ssl[server]);
-  if (got < 0) return tls_may_pass() ? 0 : -1;
+  if (got < 0 && tls_may_pass()) return 0;
+  if (is_first && (got == 0 || (got < 0 && errno == ECONNRESET)))
+    return tls_fail(t, server, "no TLS handshake: it hangs up");
+  if (got < 0) return -1;
   if (got == 0) {
-    if (is_first) return tls_fail(t, server, "no TLS handshake: it hangs up");
     (void)BIO_set_mem_eof_return(bio, 0); /* OpenSSL says what that means here */
     return 0;
   }
@@ -130,9 +132,11 @@ static int tls_recv(void *ctx, int server, void *data, size_t size) {
 
 static void tls_close(void *ctx, int server) {
   tls *t = (tls *)ctx;
+  int keeps;
   if (!t->ssl[server]) return;
+  keeps = !t->error[server] && SSL_get_SSL_CTX(t->ssl[server]) == t->context;
   SSL_SESSION_free(t->session[server]);
-  t->session[server] = t->error[server] ? NULL : SSL_get1_session(t->ssl[server]);
+  t->session[server] = keeps ? SSL_get1_session(t->ssl[server]) : NULL;
   SSL_set_shutdown(t->ssl[server], SSL_SENT_SHUTDOWN); /* sends nothing; keeps the session */
   SSL_free(t->ssl[server]);
 }
@@ -147,12 +151,26 @@ static unsigned tls_want(void *ctx, int server, unsigned events) {
   return BIO_pending(SSL_get_wbio(ssl)) || is_over ? events | REDLOCK_WRITE : events;
 }
 
+/* A server of Redis without TLS says nothing to the beginning of a handshake: so silence does not
+   tell what it speaks, and a slow one is slow. */
 static const char *tls_error(void *ctx, int server) {
   const tls *t = (const tls *)ctx;
   SSL *ssl = t->ssl[server];
   if (t->error[server] || SSL_is_init_finished(ssl)) return t->error[server];
   return BIO_pending(SSL_get_wbio(ssl)) || t->in_vain[server]
-           ? NULL : "no TLS handshake: is it redis://?";
+           ? NULL : "no answer within server_timeout_ms: slow, or not TLS?";
+}
+
+/* One that trusts nobody yet; NULL = OpenSSL failed. */
+static SSL_CTX *tls_context(void) {
+  SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+  if (!context) return NULL;
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+  (void)SSL_CTX_set_options(context, TLS_OPTIONS);
+  SSL_CTX_set_max_cert_list(context, TLS_CERTIFICATES);
+  if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION)) return context;
+  SSL_CTX_free(context);
+  return NULL;
 }
 
 /* Next, say whom to trust, as with SSL_CTX_load_verify_file(t->context, "ca.crt"), and set
@@ -161,17 +179,24 @@ static int tls_begin(tls *t) {
   const redlock_layer calls = {tls_open, tls_send, tls_recv, tls_close, tls_want, tls_error, t};
   memset(t, 0, sizeof *t);
   t->layer = calls;
-  t->context = SSL_CTX_new(TLS_client_method());
-  if (!t->context) return -1;
-  SSL_CTX_set_verify(t->context, SSL_VERIFY_PEER, NULL);
-  (void)SSL_CTX_set_options(t->context, TLS_OPTIONS);
-  SSL_CTX_set_max_cert_list(t->context, TLS_CERTIFICATES);
-  return SSL_CTX_set_min_proto_version(t->context, TLS1_2_VERSION) ? 0 : -1;
+  t->context = tls_context();
+  return t->context ? 0 : -1;
+}
+
+/* OpenSSL reads files once. A program that outlives its certificate, or its servers' authority,
+   looks now and then whether a file has changed. Then it makes a tls_context(), loads into that
+   what it loaded into the first one, and if all of it could be read gives it here, between two
+   calls of the client. Connections that stand keep the old one; no later one resumes what began
+   under it, for then neither side would look at a certificate. */
+static inline void tls_replace(tls *t, SSL_CTX *context) {
+  int i;
+  for (i = 0; i < REDLOCK_MAX_SERVERS; i++) {
+    SSL_SESSION_free(t->session[i]);
+    t->session[i] = NULL;
+  }
+  SSL_CTX_free(t->context);
+  t->context = context;
 }
 
 /* After redlock_close. */
-static inline void tls_end(tls *t) {
-  int i;
-  for (i = 0; i < REDLOCK_MAX_SERVERS; i++) SSL_SESSION_free(t->session[i]);
-  SSL_CTX_free(t->context);
-}
+static inline void tls_end(tls *t) { tls_replace(t, NULL); }

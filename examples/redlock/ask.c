@@ -134,7 +134,7 @@ static void begin_asking(const char *request, size_t size) {
     struct answer *a = &answers[server];
     if (!is_connected(server) || is_awaited(server)) continue;
     a->fd = (int)fds[i].fd;
-    if (strncmp(entry_of(server).at, "rediss://", 9) == 0) a->layer = tls_layer();
+    if (is_over_tls(server)) a->layer = tls_layer();
     send_request(a, server, request, size);
   }
 }

@@ -118,6 +118,7 @@ int is_lasting(int server);                /* only a person can mend what is wro
    it did its part. */
 int explain(int server, char text[EXPLANATION]);
 int set_back_words(int64_t seconds, char text[EXPLANATION]); /* as explain */
+int time_out_words(int server, uint32_t ms, char text[EXPLANATION]);
 void format_uptime(int64_t seconds, char text[24]);
 const char *in_words(const char *error);   /* what the library says, in the command's words */
 int is_time_out(const char *words);        /* of the library, or of explain */
@@ -135,6 +136,7 @@ struct name from(struct name entry, int skip);
 int find(struct name in, char c);
 int host_of(struct name entry);
 int is_path(struct name entry);
+int is_over_tls(int server);
 const char *slip_of(struct name entry); /* why a malformed one is; NULL = in no common way */
 int is_secret(const char *text);
 
@@ -214,7 +216,8 @@ int name_words(int server, char text[EXPLANATION]); /* as explain: what became o
 
 int connect_error(int server);        /* errno, of what this side could not do; 0 = nothing */
 int has_hung_up(int server);          /* it closed the last one, on which it had spoken */
-int64_t connected_for_ms(int server); /* since the last one began */
+int is_silent_peer(int server);       /* nothing has come on the last one */
+int64_t connected_for_ms(int server); /* since that began */
 
 /* ---- label.c ---- */
 
@@ -224,6 +227,7 @@ int labelled_entropy(void *ctx, void *data, size_t size); /* of redlock_options 
 
 extern const int has_tls;
 const redlock_layer *tls_layer(void); /* for rediss://; NULL = it is not asked for, or not there */
+int renew_certificates(void); /* if a server is away, and files have other ones by now */
 
 /* ---- status.c ---- */
 

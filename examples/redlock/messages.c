@@ -222,6 +222,8 @@ int is_path(struct name entry) {
   return entry.size > 5 && strncmp(entry.at, "unix:", 5) == 0;
 }
 
+int is_over_tls(int server) { return strncmp(entry_of(server).at, "rediss://", 9) == 0; }
+
 /* Whether a part of it may be a password. In a malformed list it may be any part: a comma or a
    blank that was not written as %XX cuts an entry, and so a password, in two. */
 int is_secret(const char *text) { return strchr(text, '@') || strstr(text, "://"); }
@@ -287,6 +289,9 @@ const char *in_words(const char *error) {
     {"the same server", "it is the same server as another one in the list: list it once"},
     {"this address", "this address is in the list twice: list it once"},
     {"a user needs", "a user needs a password: write user:password@host, or use --password-file"},
+    {"no TLS handshake: it hangs up",
+     "it hangs up in the TLS handshake: is this a port for TLS? Is it perhaps a proxy? Else see "
+     "its log"},
     {"no TLS", "it does not speak TLS: list it as redis://"},
     {"TLS:", "this redlock was built without TLS: build it with 'make redlock TLS=1', "
              "or list a port without TLS as redis://"},
@@ -365,6 +370,7 @@ static const char rights[] = "this user needs +set +eval +get +del +pttl +pexpir
 static const char key[] = "this user may not use this lock's name: allow ~NAME in its ACL, and "
                           "~NAME:fence for --fencing";
 static const char distrusted[] = "name its authority's certificate with --cacert";
+static const char refused[] = "it does not accept our certificate: see --cert";
 static const char misnamed[] = "list it by the name or address that its certificate is for";
 static const char renamed[] = "it lacks or renames a command that locks need: SET EVAL GET DEL "
                               "PTTL PEXPIRE; with --max-ttl also INFO, with --fencing also TIME "
@@ -406,6 +412,10 @@ static const char *const lasting[][2] = {
   {"*too weak", "it needs a certificate with a longer key and a newer digest"},
   {"invalid CA certificate", "what signed its certificate is no authority's (CA:TRUE)"},
   {"*certificate required", "give it a certificate with --cert and --key"},
+  {"*alert certificate", refused}, /* has expired, is revoked, unknown */
+  {"*alert bad certificate", refused},
+  {"*alert unsupported certificate", refused},
+  {"*alert unknown ca", refused},
   {"wrong version", "list it as redis://, if it does not speak TLS"}
 };
 enum { LASTING = sizeof lasting / sizeof *lasting };
@@ -452,10 +462,25 @@ static const char *right_for(const char *error) {
   return text;
 }
 
+/* With the file that this is about. */
+static const char *file_for(const char *advice) {
+  static char text[EXPLANATION];
+  const char *file = advice == refused ? set.cert : set.cacert;
+  if (!file) return advice;
+  (void)snprintf(text, sizeof text, advice == refused
+                 ? "it does not accept the certificate in '%s': is that too old, or by an "
+                   "authority that it does not trust? A new file is read when it is there"
+                 : "no authority in '%s' has signed its certificate: add that of its own; a new "
+                   "file is read when it is there", file);
+  return text;
+}
+
 const char *advice_for(const char *error) {
   const char *advice = find_advice(error, passing, PASSING);
   if (!advice) advice = find_advice(error, lasting, LASTING);
-  if (advice) return advice == rights ? right_for(error) : advice;
+  if (advice == rights) return right_for(error);
+  if (advice == refused || advice == distrusted) return file_for(advice);
+  if (advice) return advice;
   return is_torn(error, lasting, LASTING) || is_torn(error, passing, PASSING)
            ? "the connection broke within this error: try again" : "see its log";
 }
@@ -497,7 +522,7 @@ static int quarantine_words(int64_t left_ms, char text[EXPLANATION]) {
 
 /* Also in the library's words. */
 int is_lasting(int server) {
-  static const char *const own[] = {"not a master", "the same server", "no TLS"};
+  static const char *const own[] = {"not a master", "the same server", "no TLS handshake: is it"};
   const char *error = redlock_server_error(&client, server);
   size_t i;
   for (i = 0; i < sizeof own / sizeof *own; i++)
@@ -545,12 +570,16 @@ int is_time_out(const char *words) {
 /* So old is a connection that a firewall may have forgotten. */
 enum { FORGOTTEN_MS = 30000 };
 
-static int time_out_words(int server, int is_connected, char text[EXPLANATION]) {
-  int is_old = is_connected && connected_for_ms(server) >= FORGOTTEN_MS;
-  const char *firewall =
-    is_old ? " Or a firewall has forgotten the connection: 6 s later there is a new one" : "";
+int time_out_words(int server, uint32_t ms, char text[EXPLANATION]) {
+  redlock_server_info info;
+  int is_old = redlock_server_status(&client, server, &info) == REDLOCK_OK && info.connected &&
+               connected_for_ms(server) >= FORGOTTEN_MS;
+  const char *also =
+    is_old ? " Or a firewall has forgotten the connection: 6 s later there is a new one"
+    : is_over_tls(server) && is_silent_peer(server)
+      ? " Or is this no port for TLS? Such a one says nothing either" : "";
   (void)snprintf(text, EXPLANATION, "no answer within %lu ms (--server-timeout): is it frozen, "
-                 "overloaded or too far away?%s", (unsigned long)server_timeout_ms(), firewall);
+                 "overloaded or too far away?%s", (unsigned long)ms, also);
   return (int)strcspn(text, ":");
 }
 
@@ -575,7 +604,7 @@ int explain(int server, char text[EXPLANATION]) {
     if ((size = name_words(server, text)) > 0) return size;
     if ((size = unreachable_words(server, text)) > 0) return size;
   }
-  if (is_time_out(error)) return time_out_words(server, info.connected, text);
+  if (is_time_out(error)) return time_out_words(server, server_timeout_ms(), text);
   (void)snprintf(shown, sizeof shown, "%s", error);
   hide_password(server, shown);
   error = shown;

@@ -144,6 +144,12 @@ int has_hung_up(int server) {
   return last && last->has_left && last->error != ECONNREFUSED;
 }
 
+int is_silent_peer(int server) {
+  int error;
+  const struct attempt *last = last_attempt(server, &error);
+  return last && !last->has_spoken;
+}
+
 int64_t connected_for_ms(int server) {
   int error;
   const struct attempt *last = last_attempt(server, &error);

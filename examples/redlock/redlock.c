@@ -301,7 +301,7 @@ static int is_for_a_person(void) {
 
 /* With that, one for itself. */
 static int is_hopeless(void) {
-  if (renew_password() || !is_for_a_person()) waiting.hope_ms = now_ms();
+  if (renew_password() || renew_certificates() || !is_for_a_person()) waiting.hope_ms = now_ms();
   return !set.wait_anyway && now_ms() - waiting.hope_ms >= HOPELESS_MS;
 }
 

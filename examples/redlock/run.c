@@ -672,7 +672,7 @@ static int hold(void) {
     wait_for_news(run.stopping ? STOPPING_LOOK_MS : run.ended ? ENDING_LOOK_MS : -1);
     take_signals();
     (void)redlock_step(&client); /* a loss shows in the time that remains */
-    (void)renew_password();
+    (void)(renew_password() || renew_certificates());
     follow_names();
     watch_quorum();
     if (run.stopping == EXIT_LOST || (run.stopping && run.foreign)) hold_on();

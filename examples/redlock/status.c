@@ -189,10 +189,11 @@ static void deny_in_its_words(struct report *r) {
   if (*r->line[REFUSAL]) deny(r, r->line[REFUSAL], advice_for(r->line[REFUSAL]));
 }
 
-static void deny_for_silence(struct report *r, long ms) {
-  char error[64];
-  (void)snprintf(error, sizeof error, "no answer within %ld ms (--server-timeout)", ms);
-  deny(r, error, "is it frozen, overloaded or too far away?");
+static void deny_for_silence(struct report *r, int server, long ms) {
+  char error[EXPLANATION];
+  int size = time_out_words(server, (uint32_t)ms, error);
+  error[size] = 0;
+  deny(r, error, error + size + 2);
 }
 
 /* What the client says comes first, but for a right: it may not know which. Three capitals begin a
@@ -212,7 +213,7 @@ static void judge(struct report *r, int server) {
     r->votes = r->votes && !r->wrong;
   }
   deny_in_its_words(r);
-  if (!r->votes) deny_for_silence(r, info.connected ? answer_ms : connect_ms);
+  if (!r->votes) deny_for_silence(r, server, info.connected ? answer_ms : connect_ms);
   if (is_about_rights(r->line[NO_INFO])) add_hint(r, "+info", "tell its version and role");
   else if (*r->line[NO_INFO]) complain(r, r->line[NO_INFO], advice_for(r->line[NO_INFO]));
   if (number_in(r->line[MEMORY]) > 0 && strcmp(r->line[POLICY], "noeviction") != 0)

@@ -63,20 +63,171 @@ TEST(the_command_gives_its_own_certificate) {
   servers_command(&real, N, "CONFIG SET tls-auth-clients no");
 }
 
-TEST(the_command_tells_tls_from_none) {
+/* Hears what comes first, says this and closes. */
+static pid_t start_peer(int *port, const char *says) {
+  int listener = servers_listener(port);
+  pid_t pid = fork();
+  while (pid == 0) {
+    char heard[LINE];
+    int fd = accept(listener, NULL, NULL);
+    if (recv(fd, heard, sizeof heard, 0) < 0 || send(fd, says, strlen(says), MSG_NOSIGNAL) < 0) {}
+    shutdown(fd, SHUT_WR);
+    while (recv(fd, heard, sizeof heard, 0) > 0) {}
+    close(fd);
+  }
+  close(listener);
+  return pid;
+}
+
+static void end_peer(pid_t pid) {
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+}
+
+TEST(what_is_not_tls_is_not_waited_for) { /* R15 */
+  int port;
+  pid_t peer = start_peer(&port, "HTTP/1.1 400 Bad Request\r\n\r\n");
+  use_servers("rediss://127.0.0.1:%d", port);
+  CHECK_SAYS("it does not speak TLS: list it as redis://\n", 121, "$redlock -n job -- true");
+  CHECK_SAYS("list it as redis://", 121, "$redlock --status");
+  CHECK_SAYS("--wait-anyway", 121, "$redlock job -- true");
+  end_peer(peer);
+}
+
+/* Until the wait is over, it may come to speak. */
+static void waits_to_the_end(const char *what) {
+  CHECK_SAYS(what, 121, "$redlock -n -t 2s job -- true");
+  CHECK_SAYS(what, 121, "$redlock --status");
+  CHECK_SAYS(what, 121, "$redlock -w 3 -t 2s job -- true");
+  CHECK(says("still waiting") && !says("--wait-anyway") && !says("redis://"));
+}
+
+TEST(who_hangs_up_in_the_handshake_is_waited_for) {
+  int port;
+  pid_t peer = start_peer(&port, "");
+  use_servers("rediss://127.0.0.1:%d", port);
+  waits_to_the_end("it hangs up in the TLS handshake: is this a port for TLS?");
+  end_peer(peer);
+}
+
+/* Redis without TLS says nothing to it, and one that is only slow says nothing yet. */
+TEST(silence_is_not_taken_for_no_tls) {
   struct server plain;
   server_start(&plain, "");
   use_servers("rediss://127.0.0.1:%d", plain.port);
-  CHECK_SAYS("it does not speak TLS: list it as redis://\n", 121, "$redlock -n -t 2s job -- true");
-  CHECK_SAYS("list it as redis://", 121, "$redlock --status");
-  CHECK_SAYS("list it as redis://", 121, "$redlock -t 2s job -- true"); /* nor is it waited for */
-  CHECK(says("--wait-anyway"));
+  waits_to_the_end("ms (--server-timeout): is it frozen, overloaded or too far away? Or is this no "
+                   "port for TLS?");
+  server_kill(&plain);
+}
+
+TEST(slow_servers_are_waited_for_over_tls_too) { /* R15 */
+  pid_t pid;
+  servers_freeze(&real, 2);
+  pid = start("exec $redlock -t 2s --cacert $certificates/ca.crt job -- touch $work/runs");
+  await_either("background", "waiting no longer", "still waiting for lock 'job': 2 of 3");
+  servers_mend(&real);
+  check_ends(pid, 0, "no answer within 200 ms (--server-timeout)");
+  CHECK(exists("runs"));
+}
+
+TEST(the_command_tells_tls_from_none) {
+  struct server plain;
+  server_start(&plain, "");
   use_servers("127.0.0.1:%d", real.at[0].port);
   CHECK_SAYS("does this port want TLS?", 121, "$redlock -n -t 2s job -- true");
   CHECK_SAYS("does this port want TLS?", 121, "$redlock --status");
   server_kill(&plain);
   use_servers("rediss://127.0.0.1:%d", plain.port); /* nobody listens there now */
   CHECK_SAYS("no connection: is it running", 121, "$redlock --status");
+}
+
+/* ---- certificates that change while redlock runs ---- */
+
+/* In one go, as who renews them does it. */
+static void put(const char *name, const char *from) {
+  CHECK_EQ(shell("cd $certificates && cat %s >$work/new && mv $work/new $work/%s", from, name), 0);
+}
+
+#define OWN_FILES "--cacert $work/ca.crt --cert $work/own.crt --key $certificates/server.key "
+
+/* The servers have another certificate, and trust others, from their next connection on. */
+static void change_servers(const char *certificate, const char *authorities) {
+  shell("cd $certificates && cat %s >servers-trust.crt", authorities);
+  servers_command(&real, N, "CONFIG SET tls-ca-cert-file ../servers-trust.crt tls-cert-file ../%s",
+                  certificate);
+  servers_command(&real, N, "CLIENT KILL TYPE normal");
+}
+
+static void begin_with_certificates(void) {
+  servers_command(&real, N, "CONFIG SET tls-auth-clients yes");
+  put("ca.crt", "ca.crt");
+  put("own.crt", "client.crt");
+}
+
+static void end_with_certificates(void) {
+  servers_command(&real, N, "CONFIG SET tls-auth-clients no tls-ca-cert-file ../ca.crt "
+                  "tls-cert-file ../server.crt");
+}
+
+/* Until a quorum lets it live for longer than it did. */
+static int await_extension(void) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  long left[N];
+  int i, later = 0;
+  for (i = 0; i < N; i++) left[i] = server_number(&real.at[i], "PTTL job");
+  while (later < 2 && timing_ms() < end) {
+    sleep_ms(20);
+    for (later = i = 0; i < N; i++) later += server_number(&real.at[i], "PTTL job") > left[i];
+  }
+  return later >= 2;
+}
+
+TEST(a_kept_lock_outlives_its_authority_and_certificate) {
+  pid_t pid;
+  begin_with_certificates();
+  pid = start_command("-t 6s " OWN_FILES "job", UNTIL_END);
+  put("ca.crt", "ca.crt nobody.crt");
+  put("own.crt", "stranger.crt");
+  change_servers("stranger.crt", "nobody.crt");
+  CHECK(await_extension() && await_extension());
+  let_it_end();
+  CHECK_EQ(end_of(pid), 0);
+  CHECK(is_released("job"));
+  end_with_certificates();
+}
+
+/* It waits for a lock; then nobody has that, and its own certificate has ended. */
+TEST(a_stand_by_takes_over_with_a_new_certificate) {
+  pid_t pid;
+  begin_with_certificates();
+  put("own.crt", "expired.crt");
+  pid = start("exec $redlock -v --wait-anyway " OWN_FILES "job -- true");
+  await_words("background", "it does not accept the certificate in '");
+  CHECK(told("background", "/own.crt': is that too old, or by an authority that it does not"));
+  put("own.crt", "nobody.key"); /* it is being written */
+  put("own.crt", "client.crt");
+  check_ends(pid, 0, "certificates, or their authorities, have changed: they are read again");
+  end_with_certificates();
+}
+
+TEST(a_certificate_that_cannot_be_read_again_is_told_and_the_old_one_stays) {
+  pid_t pid;
+  begin_with_certificates();
+  pid = start_command("-t 6s " OWN_FILES "job", UNTIL_END);
+  put("own.crt", "nobody.key");
+  servers_kill(&real, 1);
+  await_words("background", "there is no certificate in the file '");
+  CHECK(told("background", "the certificates that were there before are still used"));
+  servers_mend(&real);
+  let_it_end();
+  CHECK_EQ(end_of(pid), 0);
+  end_with_certificates();
+}
+
+TEST(an_authority_that_is_missing_in_the_file_is_told_with_its_name) {
+  shell("cp $certificates/nobody.crt $work/ca.crt");
+  CHECK_SAYS("/ca.crt' has signed its certificate: add that of its own", 121,
+             "$redlock --cacert $work/ca.crt job -- true"); /* at once */
 }
 
 TEST(who_does_not_wait_gets_a_far_lock_over_tls) {

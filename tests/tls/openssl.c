@@ -231,6 +231,49 @@ TEST(a_bad_certificate_is_refused) {
   with_certificate("server");
 }
 
+/* No name here has two dots, and OpenSSL wants that behind a *. */
+static int open_as_node(void *ctx, int server, intptr_t fd, const char *host) {
+  (void)host;
+  return tls_open(ctx, server, fd, "node.example.test");
+}
+
+TEST(a_star_stands_for_a_whole_label_and_the_first) { /* RFC 9525 */
+  static const char *const names[] = {"partial", "inner", "whole"};
+  size_t i;
+  t.layer.open = open_as_node;
+  for (i = 0; i < 3; i++) {
+    with_certificate(names[i]);
+    open_one("rediss://localhost", odd.port);
+    if (i < 2) fails_with("hostname mismatch");
+    else cycle();
+  }
+  with_certificate("server");
+}
+
+/* A program that exchanges the context: connections that stand go on, and no session is resumed
+   that began before. */
+TEST(a_context_that_is_replaced_is_that_of_the_next_connection) {
+  SSL_CTX *context = tls_context();
+  int looks;
+  open_all();
+  cycle();
+  CHECK(context != NULL && SSL_CTX_load_verify_file(context, in_folder("nobody.crt")) == 1);
+  tls_replace(&t, context);
+  cycle();
+  CHECK_EQ(redlock_server_error(&rl, 0)[0], 0);
+  servers_command(&real, N, "CLIENT KILL TYPE normal");
+  for (looks = 0; looks < REAL_LOOKS && !strstr(redlock_server_error(&rl, 0), "self-signed");
+       looks++) {
+    (void)redlock_acquire(&rl, &lock, "r", REAL_TTL_MS, 0);
+    redlock_wait(&rl, REAL_LOOK_MS);
+  }
+  CHECK(looks < REAL_LOOKS);
+  context = tls_context();
+  CHECK(context != NULL && SSL_CTX_load_verify_file(context, in_folder("ca.crt")) == 1);
+  tls_replace(&t, context);
+  cycle();
+}
+
 /* ---- the toy ---- */
 
 static struct toy toy;
