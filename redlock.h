@@ -44,14 +44,14 @@
      descriptor before it is closed: options.closing tells you in time.
 
    RECIPES
-     A lock in an object that is freed, such as a request of a pool, must leave the client before:
-     redlock_start_release, then redlock_cancel, whatever it waits for, and whatever they return.
-     Then a release that is due needs the struct no longer: the next step sends it, or
-     redlock_close.
+     Before you free an object that contains a lock, such as a pooled request, call
+     redlock_start_release and then redlock_cancel, whatever its state and whatever they return. The
+     client then no longer refers to the struct; a release that is still due goes out with the next
+     step, or with redlock_close.
      A minimum hold, though the work was short: redlock_cancel if the lock is kept, redlock_extend
-     to the rest of that time, and no release; redlock_close leaves it held. That time must be
-     shorter than the period of the work: with a hold of 60 s and a job of each minute, the lock of
-     one minute still stands when the next one begins, and nobody runs the job.
+     to the rest of that time, and no release; redlock_close leaves it held. That time plus the ttl
+     must be shorter than the period of the work, or the lock of one run may still be held when the
+     next one begins, which then does nothing.
      A retry count and a delay, as other libraries have them, are mostly wait_ms = count * delay:
      servers wake who waits, so the delay itself need not be said. (For just as many attempts, so
      far apart, see options.max_attempts.)
