@@ -372,11 +372,11 @@ typedef struct redlock_options {
   uint32_t retry_delay_min_ms; /* default 0: shortest back-off between two attempts of a waiting
                                   acquire */
   uint32_t retry_delay_max_ms; /* default 200: longest. It is random; with a minimum of 0, short at
-                                  first, then longer. Who can be woken waits for that instead,
-                                  unless max_attempts is set (R26) */
-  uint32_t max_attempts;       /* default 0: limited by wait_ms only. Attempts of one acquire. Who
-                                  is woken may make more, within (max_attempts - 1) shortest
-                                  back-offs (R9) */
+                                  first, then longer. A waiter that servers wake waits for that
+                                  instead, unless max_attempts is set (R26) */
+  uint32_t max_attempts;       /* default 0: no limit but wait_ms. How many attempts one acquire
+                                  makes. Where servers wake the waiter it may make more, but it does
+                                  not give up before (max_attempts - 1) * retry_delay_min_ms (R9) */
   uint32_t drift_ppm;          /* default 10 000: clock drift to allow for, below 1 000 000 (R1) */
   uint32_t max_hold_ms;        /* default 0: no limit. Longest hold by extension (R20) */
   uint32_t max_ttl_ms;         /* default 0: restart quarantine off. Longest ttl of any client, the
@@ -513,11 +513,11 @@ REDLOCK_API redlock_status redlock_resolve(redlock *rl);
 
 /* Cancels what is pending and closes. A held lock, kept or not, is NOT released: release it first,
    or it lasts until its ttl ends. (Handlers at a program's exit may run in another order than you
-   think, often last in, first out: let one handler do both.) Before it closes, roll-backs, and
-   releases that have found room in the command ring, those too that were started and then
-   cancelled, get up to one server_timeout_ms, all servers together, to leave on open connections.
-   It waits for replies for at most 50 ms of that, and for none of a server that is overdue. In a
-   forked child it only closes descriptors (R17). */
+   think, often last in, first out: let one handler do both.) First it sends what is due on open
+   connections: roll-backs, and releases that have a slot in the command ring, cancelled or not.
+   That takes at most one server_timeout_ms for all servers together; at most 50 ms of it is spent
+   waiting for replies, and none on a server that is overdue. In a forked child it only closes
+   descriptors (R17). */
 REDLOCK_API void redlock_close(redlock *rl);
 
 /* Takes the lock `resource` (1 to REDLOCK_MAX_RESOURCE bytes, any but NUL; copied) for ttl_ms,
@@ -536,19 +536,15 @@ REDLOCK_API void redlock_close(redlock *rl);
 REDLOCK_API redlock_status redlock_acquire(redlock *rl, redlock_lock *lock, const char *resource,
                                            uint32_t ttl_ms, uint32_t wait_ms);
 
-/* Takes a held lock over from another client, of any process, host or boot (R28). The giver passes
-   its lock.value on and stops: it forgets the lock (first redlock_cancel, if it is kept). This is
-   one attempt to acquire, but a server grants it only if that value is still there, and puts a
-   fresh one in its place. At most one of all that try succeeds, once; but if a server restarts with
-   its keys while a SET of the giver is late, two may, one after the other. A giver that goes on
-   believes until the deadline that it had, and an OK to its release proves nothing. With max_ttl_ms
-   it puts its value back where no key is: an OK to an extension is then a lock like any other, for
-   a majority has the value again; and that may be adopted once more. OK: the lock has a new value,
-   and a new token; max_hold_ms counts anew. TAKEN: more than a minority of the servers say that it
-   is not held under that value any more. Any failed attempt may end the lock: it deletes what it
-   took over, and a giver that has not stopped loses the lock without being told. After NO_QUORUM,
-   EXPIRED or a cancel, try again: what is left may still be enough. resource: at most
-   REDLOCK_MAX_RESOURCE - 20 bytes. */
+/* Takes over a lock that another client (of any process, host or boot) holds, by its lock.value
+   (R28). The giver must have stopped: it cancels the lock if that is kept, and makes no further
+   call for it. One attempt: a server agrees only if that value is still there, and puts a fresh one
+   in its place. OK: the lock is ours, with a new value and token; max_hold_ms counts anew. TAKEN:
+   more than a minority say that the value is gone. NO_QUORUM, EXPIRED, or a cancel: try again; what
+   is left may suffice. Any failed attempt may end the lock, since what it took over is deleted, and
+   a giver that goes on is not notified. Of all that try, at most one succeeds, once. That presumes
+   that the giver has stopped, and that servers restart empty: else see Hand-over in
+   examples/README.md. resource: at most REDLOCK_MAX_RESOURCE - 20 bytes. */
 REDLOCK_API redlock_status redlock_adopt(redlock *rl, redlock_lock *lock, const char *resource,
                                          uint32_t ttl_ms, const char value[20]);
 
@@ -608,18 +604,19 @@ REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 /* What to poll for: fills up to capacity entries and returns how many there are. */
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
-/* Keeps a held lock: redlock_step extends it, when two fifths of the time until its end are over,
-   until it is released or cancelled. Its end is its deadline less options.keep_margin_ms; the time
-   counts from T1. One call sends the extension, and the next may be the first to read the answer:
-   so step, or call redlock_wait, at least every quarter of ttl_ms - keep_margin_ms. An extension
-   that fails is tried again after retry_delay_max_ms, or two fifths of the time until the end if
-   that is less. Whoever comes first when only the margin is left has one extension tried even so. A
-   lock that cannot be kept is returned with the operation REDLOCK_LOST. EXPIRED: it is lost.
-   NO_QUORUM, with a margin: no extension has succeeded; stop the work before redlock_remaining_ms
-   is 0, and release it. LIMIT: the same, but no further extension would gain anything; without a
-   margin this is told as soon as it is so.
+/* Keeps a held lock: redlock_step and redlock_wait extend it, until it is released, cancelled or
+   lost. Call one of them when redlock_timeout_ms or a descriptor says so, or at least every quarter
+   of ttl_ms - keep_margin_ms: one call sends the extension, and the next may be the first to read
+   the answer. An extension begins when two fifths of the time from T1 to the end are over; the end
+   is the deadline less options.keep_margin_ms. One that fails is repeated after retry_delay_max_ms,
+   or two fifths of the time until the end if that is less. If the first call after a pause finds
+   only the margin left, one extension is still tried. A lock that cannot be kept is returned with
+   the operation REDLOCK_LOST, and status EXPIRED (lost: stop at once), NO_QUORUM (only with a
+   margin: it is held for redlock_remaining_ms more; stop within that, then release it) or LIMIT
+   (the same, because of max_hold_ms; without a margin it is returned as soon as a further extension
+   would gain nothing).
    A long hold needs max_ttl_ms: without it, two of three servers that restart empty, one after the
-   other as in every upgrade, end it, though never two were out at once. With it, a server that
+   other as in every upgrade, end it, although no two were down at once. With it, a server that
    loses the key (it restarts, or is cut off for longer than the ttl) is sent it again. All servers
    may lose it one after another, if between two losses the first votes again and two extensions
    have succeeded (R29). max_hold_ms counts from T1 of the grant; 0 = that of the options (R20).
