@@ -73,10 +73,11 @@
                                   file
      REDLOCK_API                  what precedes each function, for a DLL; in C++ with extern "C"
      REDLOCK_ASSERT(truth)        checks invariants, as assert would; does nothing by default
-   Sizes are plain numbers. Two files that see clients or locks of different sizes do not link:
-   their functions have other symbols. With GCC and Clang, -fshort-enums changes no struct, and
-   packed structs, as where another header has left packing on, do not compile. If a program has a
-   second copy of the header, as in a library that it links, define REDLOCK_STATIC where yours is
+   Sizes are plain numbers. Two files that see other structs do not link: version and sizes stand in
+   the symbols of the functions. What changes structs beside them is found by redlock_init, which is
+   told the sizes that its caller sees. With GCC and Clang, -fshort-enums changes none, and packed
+   structs, as where another header has left packing on, do not compile. If a program has a second
+   copy of this version, as in a library that it links, define REDLOCK_STATIC where yours is
    included.
    The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
    and lock then take about 1 KB together on 32 bits. For W locks in flight at once, allow 2 W + 2
@@ -96,7 +97,8 @@
      options are copied. Neither they nor the list can be changed later: close the client, and begin
      anew. Do not move or copy a client after redlock_init: every call on the copy is INVALID. A
      lock belongs to the client while it is pending, kept, or decided but not yet returned by
-     redlock_step or redlock_wait: until then do not move, copy or free it.
+     redlock_step or redlock_wait: until then do not move, copy or free it. So both stand in memory
+     that neither moves nor is collected as garbage: C.calloc in Go, a Box in Rust.
 
    ERRORS
      Calls return a redlock_status; its comments below say what to do about each.
@@ -192,13 +194,9 @@
 #define REDLOCK_API extern
 #endif
 
-/* With other sizes than the defaults, what makes a client and what takes or returns a lock has them
-   in its symbol, so that two files with different ones do not link: each would see other structs.
-   */
-#if !defined(REDLOCK_STATIC) && \
-    (REDLOCK_MAX_SERVERS != 7 || REDLOCK_MAX_RESOURCE != 128 || REDLOCK_MAX_COMMANDS != 32 || \
-     REDLOCK_MAX_ERROR != 112 || defined(REDLOCK_NO_FENCING) || defined(REDLOCK_NO_POSIX) || \
-     defined(REDLOCK_NO_DNS))
+/* The version and the sizes stand in the symbols, so that two files which see other structs do not
+   link, and two versions do not get in each other's way. */
+#ifndef REDLOCK_STATIC
 #ifdef REDLOCK_NO_FENCING
 #define RL_TOKENS n
 #else
@@ -211,12 +209,14 @@
 #else
 #define RL_SOCKETS p
 #endif
-#define RL_PASTE(name, s, r, c, e, t, p) redlock_##name##_##s##_##r##_##c##_##e##_##t##p
-#define RL_EXPAND(name, s, r, c, e, t, p) RL_PASTE(name, s, r, c, e, t, p)
-#define RL_SIZED(name)                                                             \
-  RL_EXPAND(name, REDLOCK_MAX_SERVERS, REDLOCK_MAX_RESOURCE, REDLOCK_MAX_COMMANDS, \
-            REDLOCK_MAX_ERROR, RL_TOKENS, RL_SOCKETS)
-#define redlock_init RL_SIZED(init)
+#define RL_PASTE(name, v, s, r, c, e, t, p) redlock_##name##_##v##_##s##_##r##_##c##_##e##_##t##p
+#define RL_EXPAND(name, v, s, r, c, e, t, p) RL_PASTE(name, v, s, r, c, e, t, p)
+#define RL_SIZED(name)                                                                       \
+  RL_EXPAND(name, REDLOCK_VERSION_NUMBER, REDLOCK_MAX_SERVERS, REDLOCK_MAX_RESOURCE,         \
+            REDLOCK_MAX_COMMANDS, REDLOCK_MAX_ERROR, RL_TOKENS, RL_SOCKETS)
+#define redlock_init_sized RL_SIZED(init_sized)
+#define redlock_resolve RL_SIZED(resolve)
+#define redlock_close RL_SIZED(close)
 #define redlock_acquire RL_SIZED(acquire)
 #define redlock_adopt RL_SIZED(adopt)
 #define redlock_extend RL_SIZED(extend)
@@ -231,7 +231,11 @@
 #define redlock_wait RL_SIZED(wait)
 #define redlock_keep RL_SIZED(keep)
 #define redlock_fds RL_SIZED(fds)
+#define redlock_timeout_ms RL_SIZED(timeout_ms)
 #define redlock_remaining_ms RL_SIZED(remaining_ms)
+#define redlock_strerror RL_SIZED(strerror)
+#define redlock_server_error RL_SIZED(server_error)
+#define redlock_server_status RL_SIZED(server_status)
 #endif
 
 /* private: the structs are the same with every option of the compiler. Those enums that stand in
@@ -497,13 +501,16 @@ typedef struct redlock redlock; /* the client; its members stand at the end, and
    addresses of one family, so that clients may find different servers there, is refused (R5). A
    user needs a password, in the list or in the options. options may be NULL. Returns OK, INVALID
    (redlock_server_error says which entry and why), or SYSTEM if the clock fails. */
-REDLOCK_API redlock_status redlock_init(redlock *rl, const char *servers,
-                                        const redlock_options *options);
+static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
+                                             const redlock_options *options);
 
-/* What redlock_init called until 1.1: other sizes did link then. */
-#define redlock_init_sized(rl, servers, options, client_size, lock_size) \
-  ((client_size) == sizeof(redlock) && (lock_size) == sizeof(redlock_lock) \
-       ? redlock_init(rl, servers, options) : REDLOCK_INVALID)
+/* What redlock_init calls, with sizeof(redlock) and sizeof(redlock_lock), and what a binding calls
+   that declares these structs itself, with the sizes that it gives them. INVALID, without
+   a text, if they are others here: then only client_size bytes are cleared, and each later call
+   is INVALID. */
+REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
+                                              const redlock_options *options, size_t client_size,
+                                              size_t lock_size);
 
 /* Looks the names up again, which may block; reconnects to a server whose address has changed.
    INVALID if two entries turn out to be one address, or a name has several by now: then the later
@@ -810,6 +817,7 @@ struct redlock {
   rl_mask readable;         /* servers to read from in the next step */
   rl_server *server_end;    /* one past the last server */
   rl_command *ring;         /* = commands (140 bytes smaller than to say so); not in a copy */
+  const char *local_error;  /* what last failed here: a call, clock, entropy or wait; or NULL */
   uint32_t ring_head;       /* index of the oldest command */
   uint32_t ring_tail;       /* one past the newest */
   uint32_t reserved_slots;  /* ring slots reserved for roll-backs (R7) */
@@ -817,7 +825,6 @@ struct redlock {
   void *io_ctx;
   int64_t now_ms;           /* the last good reading of the clock */
   int64_t timer_ms;         /* no timer of any lock or server expires before this */
-  const char *local_error;  /* what last failed here: a call, clock, entropy or wait; or NULL */
   redlock_options options;
   const redlock_lock *last_returned; /* unless it is in a list again: saves a search of them all */
 #ifndef REDLOCK_NO_FENCING
@@ -831,6 +838,11 @@ struct redlock {
   rl_server server[REDLOCK_MAX_SERVERS];
   rl_command commands[REDLOCK_MAX_COMMANDS];
 };
+
+static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
+                                             const redlock_options *options) {
+  return redlock_init_sized(rl, servers, options, sizeof *rl, sizeof(redlock_lock));
+}
 
 #endif /* REDLOCK_H */
 
@@ -4352,21 +4364,6 @@ static redlock_status rl_init_servers(redlock *rl, const char *list) {
   return rl->server_count ? REDLOCK_OK : rl_invalid(rl, "the list of servers is empty");
 }
 
-REDLOCK_API redlock_status redlock_init(redlock *rl, const char *servers,
-                                        const redlock_options *options) {
-  redlock_status status;
-  if (!rl) return REDLOCK_INVALID;
-  memset(rl, 0, sizeof *rl);
-  rl_init_lists(rl);
-  rl->timer_ms = INT64_MAX;
-  rl->server_end = rl->server;
-  status = rl_init_options(rl, options);
-  if (status == REDLOCK_OK) status = rl_init_servers(rl, servers ? servers : "");
-  if (status == REDLOCK_OK && !rl_update_now(rl)) status = REDLOCK_SYSTEM;
-  if (status == REDLOCK_OK) rl->ring = rl->commands;
-  return status;
-}
-
 /* Whether the client is initialised and belongs to this process: what is asked now and then. */
 static int rl_is_usable(const redlock *rl) { return rl_is_initialised(rl) && !rl_is_forked(rl); }
 
@@ -4378,6 +4375,23 @@ static redlock_status rl_begin_call(redlock *rl, const void *needed) {
   if (rl->in_call) return rl_invalid(rl, "another call is under way");
   rl->local_error = NULL;
   return needed ? REDLOCK_OK : rl_invalid(rl, "lock or value is NULL");
+}
+
+REDLOCK_API redlock_status redlock_init_sized(redlock *rl, const char *servers,
+                                              const redlock_options *options, size_t client_size,
+                                              size_t lock_size) {
+  redlock_status status;
+  if (!rl) return REDLOCK_INVALID;
+  memset(rl, 0, client_size);
+  if (client_size != sizeof *rl || lock_size != sizeof(redlock_lock)) return REDLOCK_INVALID;
+  rl_init_lists(rl);
+  rl->timer_ms = INT64_MAX;
+  rl->server_end = rl->server;
+  status = rl_init_options(rl, options);
+  if (status == REDLOCK_OK) status = rl_init_servers(rl, servers ? servers : "");
+  if (status == REDLOCK_OK && !rl_update_now(rl)) status = REDLOCK_SYSTEM;
+  if (status == REDLOCK_OK) rl->ring = rl->commands;
+  return status;
 }
 
 REDLOCK_API redlock_status redlock_resolve(redlock *rl) {
@@ -4416,7 +4430,7 @@ REDLOCK_API void redlock_close(redlock *rl) {
       rl_cancel(rl, lock);
     rl_run_passes(rl);
     for (s = rl->server; s != rl->server_end; s++)
-      while ((left = rl_linger_ms(rl, s, start)) > 0)
+      for (; (left = rl_linger_ms(rl, s, start)) > 0; start--) /* though the clock stands still */
         if (!rl_wait_and_step(rl, NULL, left) || !rl_update_now(rl))
           start = INT64_MIN / 2; /* no server has time left */
   }

@@ -140,7 +140,7 @@ function declaration(from, i, line, up_to, shift) {
       continue
     }
     sub(/ RL_WIDTH/, "", line)
-    if (sub(/^REDLOCK_API /, "", line)) shift = 1
+    if (sub(/^(REDLOCK_API|static RL_INLINE) /, "", line)) shift = 1
     if (shift) { # a prototype, which may be cut anew
       sub(/^ +/, "", line)
       joined = joined (joined == "" ? "" : " ") line
@@ -176,11 +176,10 @@ function synopsis(line, text) {
   print ".SH SYNOPSIS\n.nf\n#define REDLOCK_IMPLEMENTATION /* in one file of the program */"
   print "#include \"redlock.h\"\n"
   while ((getline line <ARGV[1]) > 0 && line !~ /^\/[*] ---- Private/) {
-    if (!sub(/^REDLOCK_API /, "", line) && text == "") continue
+    if (!sub(/^(REDLOCK_API|static RL_INLINE) /, "", line) && text == "") continue
     sub(/^ +/, "", line)
     text = text (text == "" ? "" : " ") line
     if (line !~ /;$/) continue
-    if (sub(/_sized[(]/, "(", text)) sub(/, size_t client_size, size_t lock_size/, "", text)
     code(text, "")
     text = ""
   }
@@ -189,7 +188,7 @@ function synopsis(line, text) {
 }
 
 function is_function(i) {
-  for (i = 1; i <= count; i++) if (lines[i] ~ /^REDLOCK_API /) return 1
+  for (i = 1; i <= count; i++) if (lines[i] ~ /^(REDLOCK_API|static RL_INLINE) /) return 1
   return 0
 }
 

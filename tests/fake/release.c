@@ -148,6 +148,35 @@ TEST(a_lock_of_an_earlier_client_is_released_alone) { /* R12 R21 */
   CHECK_EQ(fake_holders(&fake, "r"), 0);
 }
 
+static int64_t stopped_at; /* 0 = the clock goes */
+static long stopped_waits;
+
+static int64_t clock_that_stops(void *ctx) {
+  (void)ctx;
+  return stopped_at ? stopped_at : fake.now_ms;
+}
+
+static int wait_that_counts(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
+  stopped_waits++;
+  if (stopped_waits > 10000) abort(); /* or else it would never end */
+  return fake_wait(ctx, want, count, timeout_ms);
+}
+
+/* As under a debugger, or a tool that fakes clocks: it ends, though no time seems to pass. */
+TEST(close_ends_though_the_clock_stands_still) { /* R10 R21 */
+  prepare(3);
+  stopped_at = 0;
+  stopped_waits = 0;
+  options.now_ms = clock_that_stops;
+  ready_and_hold(60000);
+  freeze(0, 2);
+  CHECK_EQ(redlock_start_release(&rl, &lock), REDLOCK_PENDING);
+  fake.client[0].io.wait = wait_that_counts;
+  stopped_at = now();
+  redlock_close(&rl);
+  CHECK(stopped_waits > 0);
+}
+
 /* Its place in the ring of the earlier client is that of its own extension in the next one's: that
    is no SET, and withheld from nobody. */
 TEST(an_extension_is_not_withheld_as_if_it_were_the_set) { /* R12 R18 R21 */

@@ -172,7 +172,7 @@ by_section() {
   "$@" -Os -fno-inline -std=c99 -D_POSIX_C_SOURCE=200809L $plain -I. -DREDLOCK_NO_POSIX \
     -c "$work/alone.c" -o "$work/alone.o" 2>/dev/null || return
   nm -S -t d "$work/alone.o" |
-    awk 'NF == 4 && tolower($3) == "t" { sub(/[.].*/, "", $4); print $4, $2 + 0 }' \
+    awk 'NF == 4 && tolower($3) == "t" { sub(/[.].*|(_[0-9]+)+_[fn][dnp]$/, "", $4); print $4, $2 + 0 }' \
       >"$work/functions"
   awk '
     FNR == NR { bytes[$1] += $2; next }

@@ -16,7 +16,7 @@ function quoted(word, at) {
   if (match($0, /[0-9]+ bytes \(/)) frame[name] = substr($0, RSTART) + 0
   if (/bytes \(dynamic\)/) fault = "a frame without a greatest size: " name
   plain = substr(name, match(name, /[^:]*$/))
-  sub(/(_[0-9]+)+_[fn][dnp]$/, "", plain) # the sizes that are not the defaults
+  sub(/(_[0-9]+)+_[fn][dnp]$/, "", plain) # the version and the sizes
   place_of[plain] = name
 }
 
@@ -48,7 +48,7 @@ END {
     if (!(entries[i] in place_of)) fault = "no " entries[i]
     calls["__indirect_call"] = calls["__indirect_call"] "\n" place_of[entries[i]]
   }
-  if (!of) of = "redlock_acquire redlock_release redlock_step_on redlock_init"
+  if (!of) of = "redlock_acquire redlock_release redlock_step_on redlock_init_sized"
   count = split(of, entries, " ")
   for (i = 1; i <= count; i++) {
     if (!(entries[i] in place_of)) fault = "no " entries[i]

@@ -309,15 +309,32 @@ TEST(init_reads_nothing_in_the_client) {
   CHECK(all_are_invalid(&rl));
 }
 
-/* As files that were written for 1.1 call it. */
+static redlock_status init_sized(void *client, size_t client_size, size_t lock_size) {
+  return redlock_init_sized((redlock *)client, "a", &options, client_size, lock_size);
+}
+
+/* As a binding with its own idea of the structs calls it: nothing behind its client is touched. */
 TEST(init_with_other_sizes_is_refused) {
+  static union {
+    redlock client;
+    unsigned char bytes[sizeof(redlock) + 8];
+  } theirs;
+  size_t sizes[] = {64, sizeof(redlock) - 8, sizeof(redlock) + 8}, i, k;
   prepare();
-  CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl + 8, sizeof(redlock_lock)),
-           REDLOCK_INVALID);
-  CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl, sizeof(redlock_lock) + 8),
-           REDLOCK_INVALID);
+  for (i = 0; i < 3; i++) {
+    memset(&theirs, 0xa5, sizeof theirs);
+    CHECK_EQ(init_sized(&theirs, sizes[i], sizeof(redlock_lock)), REDLOCK_INVALID);
+    CHECK(all_are_invalid(&theirs.client));
+    CHECK(redlock_server_error(&theirs.client, 0) == NULL);
+    CHECK(*redlock_server_error(&theirs.client, -1));
+    redlock_close(&theirs.client);
+    for (k = sizes[i]; k < sizeof theirs; k++) CHECK_EQ(theirs.bytes[k], 0xa5);
+  }
+  CHECK_EQ(init_sized(&rl, sizeof rl, sizeof(redlock_lock) + 8), REDLOCK_INVALID);
+  CHECK_EQ(init_sized(&rl, sizeof rl, sizeof(redlock_lock) - 8), REDLOCK_INVALID);
+  CHECK(all_are_invalid(&rl));
   CHECK_EQ(wire_calls(), 0);
-  CHECK_EQ(redlock_init_sized(&rl, "a", &options, sizeof rl, sizeof(redlock_lock)), REDLOCK_OK);
+  CHECK_EQ(init_sized(&rl, sizeof rl, sizeof(redlock_lock)), REDLOCK_OK);
 }
 
 /* Its lists lead into the place that it came from, where nobody may be any more. */

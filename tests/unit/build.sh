@@ -184,6 +184,30 @@ other_sizes_do_not_link() {
   done
 }
 
+# other.o: the implementation, as if it were an earlier version
+make_other_version() {
+  need nm && mkdir -p "$work/other" || return
+  sed "s/^#define REDLOCK_VERSION_NUMBER .*/#define REDLOCK_VERSION_NUMBER 1/" "$header" \
+    >"$work/other/redlock.h" &&
+    "$(a_compiler)" -std=c99 $posix "-I$work/other" -c "$work/alone.c" -o "$work/other.o"
+}
+
+# Its structs may be others, even with the same sizes. Each call that taker.c makes is missed.
+other_versions_do_not_link() {
+  make_other_version && cp "$work/other.o" "$work/object.o" || return
+  links_with && { echo "it links" && return 1; }
+  for call in init_sized acquire release; do
+    grep -q "redlock_${call}_[0-9]" "$work/linked" || return
+  done
+}
+
+# Nor does the one get in the other's way within one program, as with a library that has its own.
+two_versions_stand_in_one_program() {
+  make_other_version && make_object || return
+  nm "$work/object.o" "$work/other.o" | sed -n 's/.* T //p' | sort >"$work/names"
+  [ "$(grep -c redlock_ "$work/names")" -gt 40 ] && ! uniq -d "$work/names" | grep .
+}
+
 # The one who includes it says what stands before each function: here, where its code goes.
 api_can_be_set() {
   is_linux || skip "sections have other names" || return
@@ -475,6 +499,8 @@ run two_files_link two_files_link gcc
 run two_files_link_clang two_files_link clang
 run c_implementation_links_with_cxx c_implementation_links_with_cxx
 run other_sizes_do_not_link other_sizes_do_not_link
+run other_versions_do_not_link other_versions_do_not_link
+run two_versions_stand_in_one_program two_versions_stand_in_one_program
 run api_can_be_set api_can_be_set
 run version_number_is_the_version version_number_is_the_version
 run static_leaves_no_name_outside static_leaves_no_name_outside
