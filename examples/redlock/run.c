@@ -25,65 +25,69 @@ enum { TELL_LEFT_MS = 1000 }; /* then it is told who holds the lock behind COMMA
 /* Handlers write the signal's number to a pipe that the poll loop reads. */
 int signal_pipe[2];
 
-/* Not every system has, or shows, these. */
-#ifndef SIGINFO
-#define SIGINFO 0
-#endif
-#ifndef SIGPROF
-#define SIGPROF 0
-#endif
-#ifndef SIGPWR
-#define SIGPWR 0
-#endif
-#ifndef SIGSYS
-#define SIGSYS 0
-#endif
-#ifndef SIGTRAP
-#define SIGTRAP 0
-#endif
-#ifndef SIGURG
-#define SIGURG 0
-#endif
-#ifndef SIGVTALRM
-#define SIGVTALRM 0
-#endif
-#ifndef SIGWINCH
-#define SIGWINCH 0
-#endif
-#ifndef SIGXCPU
-#define SIGXCPU 0
-#endif
-#ifndef SIGXFSZ
-#define SIGXFSZ 0
-#endif
 #ifdef SIGRTMAX
 #define LAST_SIGNAL SIGRTMAX
 #else
 #define LAST_SIGNAL 31
 #endif
 
-/* By default these end no program; or redlock has its own use for them. All others are passed on to
-   COMMAND, and end the wait before it runs: none but SIGKILL ends us while we hold a lock. */
-static const int kept[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE,
-                           SIGXFSZ, SIGURG, SIGWINCH, SIGINFO};
-enum { KEPT = sizeof kept / sizeof *kept };
+/* All that is not here is passed on to COMMAND, and ends the wait before it runs: none but SIGKILL
+   ends us while we hold a lock. Not every system has, or shows, all of these. */
+enum kind {
+  KEPT = 1, /* by default it ends no program; or redlock has its own use for it */
+  ENDING,   /* COMMAND's time is over, and that of all that it has started */
+  FAULT     /* passed on if it comes from elsewhere, and else a slip of our own */
+};
 
-/* COMMAND's time is over, and that of all that it has started. */
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU,
-                             SIGPWR};
-enum { ENDING = sizeof ending / sizeof *ending };
+static const struct {
+  int number;
+  enum kind kind;
+} known_signals[] = {
+  {SIGKILL, KEPT}, {SIGSTOP, KEPT}, {SIGCHLD, KEPT}, {SIGCONT, KEPT}, {SIGTSTP, KEPT},
+  {SIGTTIN, KEPT}, {SIGTTOU, KEPT}, {SIGPIPE, KEPT},
+  {SIGINT, ENDING}, {SIGTERM, ENDING}, {SIGHUP, ENDING}, {SIGQUIT, ENDING}, {SIGALRM, ENDING},
+  {SIGSEGV, FAULT}, {SIGBUS, FAULT}, {SIGFPE, FAULT}, {SIGILL, FAULT},
+#ifdef SIGXFSZ
+  {SIGXFSZ, KEPT},
+#endif
+#ifdef SIGURG
+  {SIGURG, KEPT},
+#endif
+#ifdef SIGWINCH
+  {SIGWINCH, KEPT},
+#endif
+#ifdef SIGINFO
+  {SIGINFO, KEPT},
+#endif
+#ifdef SIGXCPU
+  {SIGXCPU, ENDING},
+#endif
+#ifdef SIGVTALRM
+  {SIGVTALRM, ENDING},
+#endif
+#ifdef SIGPROF
+  {SIGPROF, ENDING},
+#endif
+#ifdef SIGPWR
+  {SIGPWR, ENDING},
+#endif
+#ifdef SIGTRAP
+  {SIGTRAP, FAULT},
+#endif
+#ifdef SIGSYS
+  {SIGSYS, FAULT},
+#endif
+};
+enum { KNOWN = sizeof known_signals / sizeof *known_signals };
 
-/* From elsewhere, or by a slip of our own */
-static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-enum { FAULTS = sizeof faults / sizeof *faults };
-
-static int is_among(const int *numbers, int count, int number) {
-  while (count > 0 && numbers[count - 1] != number) count--;
-  return count > 0;
+static int is_of(int number, enum kind kind) {
+  int i = 0;
+  while (i < KNOWN && known_signals[i].number != number) i++;
+  return i < KNOWN && known_signals[i].kind == kind;
 }
 
-static int is_passed_on(int number) { return !is_among(kept, KEPT, number); }
-static int ends_all(int number) { return is_among(ending, ENDING, number); }
+static int is_passed_on(int number) { return !is_of(number, KEPT); }
+static int ends_all(int number) { return is_of(number, ENDING); }
 
 static void on_signal(int number) {
   int saved = errno;
@@ -121,7 +125,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 static void catch_signal(int number) {
   struct sigaction action;
   if (sigaction(number, NULL, &action) != 0 || action.sa_handler != SIG_DFL) return;
-  if (!is_among(faults, FAULTS, number)) {
+  if (!is_of(number, FAULT)) {
     set_action(number, on_signal);
     return;
   }
@@ -137,7 +141,12 @@ static int is_caught(const struct sigaction *action) {
 /* A message to a closed stderr, or to a file that may not grow, must not end us while we hold a
    lock; we pass the terminal on while we are in the background; and a pager in our group that is
    stopped for reading does not stop us, for COMMAND would run on. */
-static const int ignored[] = {SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN};
+static const int ignored[] = {
+#ifdef SIGXFSZ
+  SIGXFSZ,
+#endif
+  SIGPIPE, SIGTTOU, SIGTTIN
+};
 enum { IGNORED = sizeof ignored / sizeof *ignored };
 
 /* What COMMAND is to have again. */
@@ -184,16 +193,16 @@ static void change_hidden_signals(int ignore) {
 static void change_hidden_signals(int ignore) { (void)ignore; }
 #endif
 
+/* One that could block would keep the guard from the lock. */
 static void open_signal_pipe(void) {
-  int i;
-  if (pipe(signal_pipe) != 0) {
-    say("cannot create a pipe: %s: raise the limit (ulimit -n)", strerror(errno));
-    exit(EXIT_SYSTEM);
-  }
-  for (i = 0; i < 2; i++) {
-    (void)fcntl(signal_pipe[i], F_SETFD, FD_CLOEXEC);
-    (void)fcntl(signal_pipe[i], F_SETFL, O_NONBLOCK);
-  }
+  int i, failed = pipe(signal_pipe);
+  for (i = 0; i < 2 && !failed; i++)
+    failed = fcntl(signal_pipe[i], F_SETFD, FD_CLOEXEC) != 0 ||
+             fcntl(signal_pipe[i], F_SETFL, O_NONBLOCK) != 0;
+  if (!failed) return;
+  say("cannot create a pipe: %s: %s", strerror(errno),
+      errno == EPERM || errno == EACCES ? "allow fcntl(2)" : "raise the limit (ulimit -n)");
+  exit(EXIT_SYSTEM);
 }
 
 static int read_signal(void) {
@@ -710,9 +719,8 @@ static void say_let_go(redlock_status status, int is_left) {
 /* COMMAND has ended. If the lock is gone now, COMMAND was not alone to the end. */
 static int let_go(int exit_status) {
   int64_t rest = rest_ms();
-  redlock_status status;
-  remove_ticket_file();
-  status = rest > 0 ? leave_lock(rest) : redlock_release(&client, &lock);
+  redlock_status status = rest > 0 ? leave_lock(rest) : redlock_release(&client, &lock);
+  if (status != REDLOCK_NO_QUORUM || rest > 0) remove_ticket_file(); /* or whoever has it may try */
   if (status != REDLOCK_EXPIRED) {
     say_let_go(status, rest > 0);
   } else if (!run.stopping && exit_status != EXIT_LOST) {

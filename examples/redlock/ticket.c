@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { VALUE = sizeof lock.value, TICKET = 3 * MAX_RESOURCE + 2 * VALUE + 24 };
@@ -153,10 +154,27 @@ static int place_next(void) {
   return 0;
 }
 
+/* Whether stdout has room for the next ticket. Where others may write behind it, in a log, that is
+   not tried out. */
+static int can_print(void) {
+  static const char blank[TICKET];
+  struct stat out;
+  int error, can;
+  if (write(STDOUT_FILENO, blank, 0) < 0 || fstat(STDOUT_FILENO, &out) != 0) return 0;
+  if (!S_ISREG(out.st_mode) || (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND)) return 1;
+  can = pwrite(STDOUT_FILENO, blank, sizeof blank, out.st_size) == (ssize_t)sizeof blank &&
+        fsync(STDOUT_FILENO) == 0;
+  error = errno;
+  (void)ftruncate(STDOUT_FILENO, out.st_size);
+  errno = error;
+  return can;
+}
+
 /* A full disk, a file that cannot be replaced (a bind mount): this is met before the old ticket is
    void. It takes its own place, and behind that the next one has its file. */
 void prepare_next_ticket(void) {
-  if (!set.ticket_file || (make_next() && place_next() && make_next())) return;
+  if (set.ticket_file ? make_next() && place_next() && make_next()
+                      : set.step == RUN_TICKET || can_print()) return;
   say("cannot write the ticket of lock '%s': %s; the lock and its ticket are as they were",
       set.resource, strerror(errno));
   finish(EXIT_SYSTEM);

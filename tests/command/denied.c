@@ -12,6 +12,14 @@ TEST(want_of_a_pipe_or_a_socket_is_told) {
              DESCRIPTORS "5; ASAN_OPTIONS=detect_leaks=0 exec $redlock -n job -- true");
 }
 
+/* To wait for a signal's byte would be to guard no lock. */
+TEST(a_pipe_that_would_block_is_refused) {
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  CHECK_SAYS("cannot create a pipe: Operation not permitted: allow fcntl(2)\n", 123,
+             REFUSING "nonblocking $redlock job -- true");
+  CHECK(is_released("job"));
+}
+
 /* No limit of processes binds root. The search for leaks would need a process too. */
 TEST(want_of_a_process_is_told) {
   const char *as = geteuid() ? "" : "setpriv --reuid 54321 --clear-groups";

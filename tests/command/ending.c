@@ -133,6 +133,84 @@ TEST(a_command_that_a_signal_has_ended_leaves_nothing) {
   CHECK(is_released("job"));
 }
 
+/* What timeout(1) ends it leaves behind, if that has left its group: its status counts as a
+   signal's end, whoever ends with it. */
+TEST(a_command_that_has_timed_out_holds_the_lock_for_what_it_leaves) {
+  pid_t pid = start("exec $redlock job -- sh -c '$self step s & until test -e $work/s.runs; do "
+                    "sleep 0.02; done; exit 124'");
+  await_words("background", "COMMAND has ended, and what it started goes on: ");
+  CHECK(is_held("job") && !exists("s.told"));
+  note("s", "end");
+  CHECK_EQ(end_of(pid), 124);
+  CHECK(is_released("job"));
+}
+
+/* ---- what /proc shows ---- */
+
+/* It cannot be found, but it is there. */
+TEST(without_proc_the_lock_is_held_until_the_work_is_over) {
+  static const char *const ends[] = {"kill -TERM $$", "exec sleep 60"};
+  int i;
+  if (!can_follow() || cannot_refuse()) SKIP("no library can be loaded first");
+  for (i = 0; i < 2; i++) { /* a signal, and a loss */
+    pid_t pid = start(REFUSING "proc $redlock -t 3s job -- sh -c 'setsid env -u LD_PRELOAD $self "
+                      "step s & until test -e $work/s.runs; do sleep 0.02; done; %s'", ends[i]);
+    CHECK(await_file("s.runs"));
+    if (i) servers_command(&real, real.count, "FLUSHALL");
+    await_words("background", i ? "and without /proc no signal can stop it: the lock is held until"
+                                : "COMMAND has ended, and what it started goes on: a process");
+    CHECK(await_holders("job", real.count));
+    note("s", "end");
+    CHECK_EQ(end_of(pid), i ? 122 : 128 + SIGTERM);
+    check_over("s");
+    CHECK(await_holders("job", 0));
+    shell("rm -f $work/s.*");
+  }
+}
+
+/* In a container, where it is process 1; COMMAND signals it by that number. */
+TEST(process_1_ends_all_and_waits_for_it) {
+  pid_t pid;
+  if (!can_follow() || shell("unshare -rpf --mount-proc true")) SKIP("no processes of our own");
+  pid = start("R=$(realpath $redlock) && exec unshare -rpf --mount-proc $R job -- sh -c '"
+              "setsid $self step s & until test -e $work/s.runs; do sleep 0.02; done; "
+              "kill -TERM 1; sleep 60'");
+  CHECK(await_file("s.told"));
+  await_words("background", "COMMAND has ended, and what it started goes on: process ");
+  CHECK(is_held("job"));
+  note("s", "end");
+  CHECK_EQ(end_of(pid), 128 + SIGTERM);
+  CHECK(is_released("job"));
+}
+
+/* Orphans that are not COMMAND's are none of its affairs, but somebody has to bury them. */
+TEST(process_1_buries_orphans) {
+  if (!can_follow() || shell("unshare -rpf --mount-proc true")) SKIP("no processes of our own");
+  CHECK_PRINTS("0\n", 0, "R=$(realpath $redlock) && exec unshare -rpf --mount-proc $R "
+               "job -- sh -c '(true & true & true &) ; (sleep 0.1 &) ; sleep 0.3; "
+               "grep -l \"^State:.Z\" /proc/[0-9]*/status | wc -l'");
+}
+
+/* Where users see their own processes alone. */
+#define HIDING "mount -t proc -o hidepid=2 proc /proc && ASAN_OPTIONS=detect_leaks=0 " \
+               "exec setpriv --reuid 54321 --regid 54321 --clear-groups"
+
+TEST(hidden_processes_of_others_hide_none_of_ours) {
+  pid_t pid;
+  shell("chmod 777 $work && chmod 711 $work/..");
+  if (!can_follow() || geteuid() || shell("unshare -m sh -c '" HIDING " $redlock --version'"))
+    SKIP("nothing can be hidden");
+  pid = start("exec unshare -m sh -c '" HIDING " $redlock job -- "
+              "sh -c \"setsid $self step s & wait\"'");
+  CHECK(await_file("s.runs"));
+  kill(pid, SIGTERM);
+  CHECK(await_file("s.told"));
+  CHECK(is_held("job"));
+  close(open(in_work("s.end"), O_CREAT | O_WRONLY, 0600));
+  CHECK_EQ(end_of(pid), 128 + SIGTERM);
+  CHECK(is_released("job"));
+}
+
 /* They do not hear SIGTERM. */
 static void stop_all(const char *options, int is_lost, int status) {
   int i;

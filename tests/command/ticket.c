@@ -92,6 +92,19 @@ TEST(a_ticket_in_a_file_can_be_run_under) { /* R28 */
   CHECK(is_released("job"));
 }
 
+/* Who has the file can still release it. */
+TEST(a_ticket_file_outlives_a_release_that_fails) { /* R28 */
+  pid_t pid;
+  CHECK_EQ(shell("$redlock -t 60s --take --ticket-file $work/ticket job"), 0);
+  pid = start_command("-t 20s --server-timeout 500ms --run --ticket-file $work/ticket", UNTIL_END);
+  servers_freeze(&real, 2);
+  let_it_end();
+  check_ends(pid, 0, "could not release lock 'job' on most servers");
+  CHECK(exists("ticket"));
+  servers_mend(&real);
+  CHECK(shell("$redlock --release --ticket-file $work/ticket") != NO_QUORUM);
+}
+
 /* The next holder's ticket may stand in that file before the loss is noticed. */
 TEST(a_lost_lock_takes_no_others_ticket_away) { /* R28 */
   static const char file[] = "--ticket-file $work/ticket";
@@ -144,25 +157,52 @@ TEST(a_ticket_outlives_half_of_the_servers) { /* R28 */
   CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
 }
 
+/* Behind the trial, which it passes, it may have the adoption, or not. */
+TEST(a_quorum_that_falls_silent_in_the_middle_is_told) { /* R28 */
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  CHECK_EQ(shell("$redlock -t 60s --take --ticket-file $work/ticket job"), 0);
+  CHECK_SAYS("lock 'job' may be free already: the servers fell silent while it changed hands",
+             NO_QUORUM, "REFUSE_PROCESSES=%ld,%ld " REFUSING "silence "
+             "$redlock -t 5s --extend --ticket-file $work/ticket", (long)real.at[0].pid,
+             (long)real.at[1].pid);
+  CHECK(!says("as they were"));
+  servers_freeze(&real, 2);
+  servers_mend(&real);
+  CHECK_EQ(shell("$redlock job -- $redlock --extend --ticket-file $work/ticket"), LOST);
+}
+
 /* A file that cannot be replaced, and a disk without room (root in a namespace of its own). */
 TEST(a_ticket_that_cannot_be_replaced_stays_good) { /* R28 */
+#define FULL_DISK "mkdir d && mount -t tmpfs -o size=16k t d && cp ticket d/at && " \
+                  "{ cat /dev/zero >d/fill; true; }; "
   static const char *const places[] = {
-    "touch at && mount --bind ticket at", "mkdir d && mount -t tmpfs -o size=16k t d && "
-    "cp ticket d/at && { cat /dev/zero >d/fill; true; }"
+    "touch at && mount --bind ticket at; exec $R --extend --ticket-file at",
+    FULL_DISK "exec $R --extend --ticket-file d/at",
+    FULL_DISK "exec $R --extend $(cat ticket) >d/out",
+    "exec $R --extend $(cat ticket) >/dev/full",
+    "exec $R --extend $(cat ticket) >&-"
   };
-  int i;
+  size_t i;
   if (shell("unshare -rm true")) SKIP("no mounts of our own");
-  for (i = 0; i < 2; i++) {
+  for (i = 0; i < sizeof places / sizeof *places; i++) {
     CHECK_EQ(shell("$redlock -t 60s --take --ticket-file $work/ticket job"), 0);
     CHECK_SAYS("the lock and its ticket are as they were", 123,
-               "R=$(realpath $redlock) && export R && cd $work && "
-               "exec unshare -rm sh -c '%s; exec $R --extend --ticket-file %s' 2>&1", places[i],
-               i ? "d/at" : "at");
+               "R=$(realpath $redlock) && export R && cd $work && exec unshare -rm sh -c '%s' 2>&1",
+               places[i]);
     CHECK_EQ(shell("$redlock -n job -- true"), TAKEN);
     CHECK_EQ(shell("$redlock --extend --ticket-file $work/ticket"), 0);
     CHECK_EQ(shell("$redlock --release --ticket-file $work/ticket"), 0);
     CHECK_EQ(shell("ls $work | grep -q '^ticket[.]'"), 1);
+    shell("rm -rf $work/d");
   }
+}
+
+/* What was in the file is still there. */
+TEST(a_ticket_is_printed_into_a_file) {
+  CHECK_EQ(shell("o=$work/out; T=$($redlock --take job) && { echo first; $redlock --extend $T; } "
+                 ">$o && T=$(tail -n +2 $o) && $redlock --extend $T >>$o && "
+                 "test $(wc -l <$o) = 3 && test \"$(head -n 1 $o)\" = first && "
+                 "$redlock --release $(tail -n 1 $o)"), 0);
 }
 
 /* A release takes no memory; and one ticket's is known by its beginning, whatever a wait has put

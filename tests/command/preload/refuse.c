@@ -1,14 +1,18 @@
 /* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random", "memory",
  * "tls", "names" (each has three addresses), "swallowed" (a look-up of such a name takes 8 s),
  * "folder" (to sync one), "group" (of processes), "speed" (an hour passes with its second OK, a
- * SET's: the first is the handshake's), "socket" or "connect" (with the errno REFUSE_ERROR) or
- * "talk" (a connection ends behind its first byte); if REFUSE_FROM names a file, once that is
- * there. */
+ * SET's: the first is the handshake's), "nonblocking" (fcntl), "proc" (to say who we are there),
+ * "silence" (to sync a file stops REFUSE_PROCESSES), "socket" or "connect" (with the errno
+ * REFUSE_ERROR) or "talk" (a connection ends behind its first byte); if REFUSE_FROM names a file,
+ * once that is there. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -59,11 +63,35 @@ ssize_t recv(int fd, void *data, size_t size, int flags) {
   return got;
 }
 
+static void stop_all(const char *ids) {
+  char *end;
+  for (; *ids; ids = *end ? end + 1 : end) kill((pid_t)strtol(ids, &end, 10), SIGSTOP);
+}
+
 int fsync(int fd) {
   struct stat file;
   int fails = refuses("folder") && fstat(fd, &file) == 0 && S_ISDIR(file.st_mode);
+  if (refuses("silence")) stop_all(getenv("REFUSE_PROCESSES"));
   if (fails) errno = EIO;
   return fails ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int fcntl(int fd, int what, ...) {
+  va_list more;
+  long value;
+  va_start(more, what);
+  value = va_arg(more, long);
+  va_end(more);
+  if (refuses("nonblocking") && what == F_SETFL) {
+    errno = EPERM;
+    return -1;
+  }
+  return (int)syscall(SYS_fcntl, fd, what, value);
+}
+
+ssize_t readlink(const char *path, char *to, size_t room) {
+  if (refuses("proc") && strcmp(path, "/proc/self") == 0) return -1;
+  return syscall(SYS_readlinkat, AT_FDCWD, path, to, room);
 }
 
 int setpgid(pid_t pid, pid_t group) {
