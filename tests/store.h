@@ -385,9 +385,9 @@ enum script { SCRIPT_RELEASE, SCRIPT_EXTEND, SCRIPT_TRACKED, SCRIPT_FENCED, SCRI
 
 /* Which of them it is, by the words in it and by its arguments. A planted bug takes words away. */
 static inline enum script script_of(int argc, const struct arg *argv) {
+  if (argc == 10 && script_has(argv[1], "KEYS[2]")) return SCRIPT_FENCED;
   if (script_has(argv[1], "'info'")) return SCRIPT_INFO;
   if (script_has(argv[1], "{ok=")) return SCRIPT_PROOF;
-  if (argc == 10 && script_has(argv[1], "KEYS[2]")) return SCRIPT_FENCED;
   if (argc == 7) return SCRIPT_TRACKED;
   return argc > 5 && script_has(argv[1], "pexpire") ? SCRIPT_EXTEND : SCRIPT_RELEASE;
 }

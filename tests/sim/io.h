@@ -130,9 +130,8 @@ static void note_heard(struct conn *n) {
 static int io_recv(void *ctx, int entry, void *data, size_t size) {
   struct client *c = (struct client *)ctx;
   struct conn *n = conn_of(c, entry);
-  unsigned char *to = (unsigned char *)data;
   struct pipe *p;
-  size_t got, i;
+  size_t got;
   if (!n || size == 0) return -1;
   if (W.idle) return 0;
   hook_pause(c);
@@ -150,7 +149,7 @@ static int io_recv(void *ctx, int entry, void *data, size_t size) {
   if (got == 0 && !p->over) return 0;
   c->happened = 1;
   if (got == 0) return -1;
-  for (i = 0; i < got; i++) to[i] = p->bytes[(p->read + i) & (PIPE_BYTES - 1)];
+  pipe_copy(p, p->read, data, (uint32_t)got);
   p->read += (uint32_t)got;
   refine_heard(n);
   note_heard(n);
@@ -262,9 +261,14 @@ static int io_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout
   return ready;
 }
 
+/* Now and then: each time would take all the time. */
+static void check_client(struct client *c) {
+  if (++c->checks % 64 == 0) c->lib->check(c->rl);
+}
+
 static int64_t io_now(void *ctx) {
   struct client *c = (struct client *)ctx;
-  if (++c->clocks % 8 == 0) c->lib->check(c->rl); /* each time would take all the time */
+  check_client(c);
   if (hook_fails() || fault(F_NO_CLOCK)) return -1;
   c->clock_read = W.now;
   return client_ms(c);
@@ -274,7 +278,7 @@ static int io_entropy(void *ctx, void *data, size_t size) {
   struct client *c = (struct client *)ctx;
   unsigned char *to = (unsigned char *)data;
   size_t i;
-  c->lib->check(c->rl);
+  check_client(c);
   if (W.idle) return acts_early(c, "asks for entropy");
   c->happened = 1; /* an attempt begins, though it may end before anything is sent */
   hook_pause(c);

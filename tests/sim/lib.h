@@ -29,6 +29,6 @@ struct lib {
 
 extern const struct lib lib_default, lib_small, lib_large;
 
-void sim_assert(int truth, const char *text); /* the header's own assertions */
+void sim_assert(const char *text); /* one of the header's own assertions does not hold */
 
 #endif

@@ -65,10 +65,11 @@ static inline void pipe_push(struct conn *n, int way, uint32_t end, int kind) {
 /* The bytes are on their way; those of a pipe that was cut are lost. */
 static inline void pipe_write(struct conn *n, int way, const void *bytes, uint32_t size) {
   struct pipe *p = &n->pipe[way];
-  const unsigned char *from = (const unsigned char *)bytes;
-  uint32_t i, from_here = p->written;
+  uint32_t from_here = p->written, at = from_here & (PIPE_BYTES - 1);
+  uint32_t first = PIPE_BYTES - at < size ? PIPE_BYTES - at : size;
   if (p->cut || size == 0) return;
-  for (i = 0; i < size; i++) p->bytes[(p->written + i) & (PIPE_BYTES - 1)] = from[i];
+  memcpy(p->bytes + at, bytes, first);
+  memcpy(p->bytes, (const unsigned char *)bytes + first, size - first);
   p->written += size;
   while (p->written - from_here > 1 && fault(F_SPLIT)) {
     from_here += 1 + below(p->written - from_here - 1);

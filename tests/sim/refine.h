@@ -118,18 +118,18 @@ static inline void refine_begins(void) {
 
 /* Bytes have been sent: a command begins its round when its last byte has. */
 static inline void refine_sent(struct conn *n) {
-  static unsigned char data[STORE_COMMAND];
+  static unsigned char data[PIPE_BYTES];
   const struct pipe *up = &n->pipe[UP];
+  uint32_t first = n->refined, size = up->written - first;
   struct arg argv[STORE_ARGS];
-  while (is_refined() && (int32_t)(up->written - n->refined) > 0) {
-    uint32_t size = up->written - n->refined, i;
+  int argc;
+  if (!is_refined() || (int32_t)size <= 0) return;
+  pipe_copy(up, first, data, size);
+  while (n->refined != up->written) {
+    uint32_t at = n->refined - first;
+    long used = request_parse(data + at, size - at, argv, &argc);
     struct seen m;
-    long used;
-    int argc;
-    if (size > STORE_COMMAND) size = STORE_COMMAND;
-    for (i = 0; i < size; i++) data[i] = up->bytes[(n->refined + i) & (PIPE_BYTES - 1)];
-    used = request_parse(data, size, argv, &argc);
-    if (used <= 0) break;
+    if (used <= 0 || W.failed) break;
     n->refined += (uint32_t)used;
     m = see(argc, argv);
     if (W.cfg.fenced) tokens_sent(&m);

@@ -206,13 +206,13 @@ static inline int server_read(struct conn *n) {
   struct pipe *up = &n->pipe[UP], *down = &n->pipe[DOWN];
   static unsigned char data[STORE_COMMAND];
   struct arg argv[STORE_ARGS];
-  uint32_t size = up->arrived - up->read, i;
+  uint32_t size = up->arrived - up->read;
   long used;
   int argc;
   if (size > STORE_COMMAND) size = STORE_COMMAND;
   if (size == 0 || n->server_gone) return 0;
   if (down->written - down->read > PIPE_BYTES - 2 * STORE_REPLY) return 0; /* it does not read */
-  for (i = 0; i < size; i++) data[i] = up->bytes[(up->read + i) & (PIPE_BYTES - 1)];
+  pipe_copy(up, up->read, data, size);
   used = request_parse(data, size, argv, &argc);
   if (used < 0 || (used == 0 && size == STORE_COMMAND))
     violation("protocol: client %d sends server %d what is no request", n->client, n->server);

@@ -9,7 +9,7 @@
 SIM        := $(BUILD)/tests/sim
 SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) tests/store.h tests/fenced.h redlock.h \
               $(wildcard tests/induct/emitted/*.h)
-SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O2 $(WARNINGS) -I. -Itests/sim -Itests
+SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O1 $(WARNINGS) -I. -Itests/sim -Itests
 SIM_SMALL  := -DREDLOCK_MAX_COMMANDS=4
 SIM_LARGE  := -DREDLOCK_MAX_COMMANDS=256
 SIM_LIBS   := $(SIM)/lib_default.o $(SIM)/lib_small.o $(SIM)/lib_large.o

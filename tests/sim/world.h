@@ -64,6 +64,13 @@ struct pipe {
   unsigned char bytes[PIPE_BYTES];
 };
 
+/* So many of its bytes, from that one on: at once, but where it begins anew. */
+static inline void pipe_copy(const struct pipe *p, uint32_t from, void *to, uint32_t size) {
+  uint32_t at = from & (PIPE_BYTES - 1), first = PIPE_BYTES - at < size ? PIPE_BYTES - at : size;
+  memcpy(to, p->bytes + at, first);
+  memcpy((unsigned char *)to + first, p->bytes, size - first);
+}
+
 enum { CONN_FREE, CONN_OPENING, CONN_OPEN, CONN_REFUSED };
 
 /* What a connection brings of a resource: "it has changed", or that the connection is ready. */
@@ -173,7 +180,7 @@ struct client {
   struct clock clock;
   const struct lib *lib;
   redlock *rl;
-  unsigned clocks;       /* readings of its clock */
+  unsigned checks;       /* occasions for one (io.h) */
   redlock_io io;
   redlock_options options;
   char list[MAX_SERVERS * 64];
@@ -528,8 +535,8 @@ static void slot_fails(const struct slot *s, const char *rule, const char *forma
 }
 
 /* The header's own assertions. What comes after one that fails may never end: the run is left. */
-void sim_assert(int truth, const char *text) {
-  if (truth || W.alone) return;
+void sim_assert(const char *text) {
+  if (W.alone) return;
   violation("REDLOCK_ASSERT: %s", text);
   if (W.can_leave) longjmp(W.leave, 1);
 }

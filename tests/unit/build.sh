@@ -92,12 +92,15 @@ compile() {
   done
 }
 
-# make_object FLAG... : $work/object.o, by the first C compiler, with no code that others slip in
+# make_object FLAG... : $work/object.o, by the first C compiler, with no code that others slip in.
+# Each is made once.
 make_object() {
   need nm || return
   compiler=$(a_compiler) || skip "no C compiler is installed" || return
-  "$compiler" -std=c99 $posix "-I$root" -fno-stack-protector -U_FORTIFY_SOURCE "$@" \
-    -c "$work/alone.c" -o "$work/object.o"
+  made=$work/made-$(echo "$*" | cksum | tr ' ' -).o
+  [ -e "$made" ] || "$compiler" -std=c99 $posix "-I$root" -fno-stack-protector -U_FORTIFY_SOURCE \
+    "$@" -c "$work/alone.c" -o "$made" || return
+  cp "$made" "$work/object.o"
 }
 
 # ---- Warnings ------------------------------------------------------------------------------------
@@ -151,7 +154,7 @@ two_files_link() {
 }
 
 c_implementation_links_with_cxx() {
-  need g++ && make_object -O1 && link_and_run g++ -std=c++11 "$work/user.cc" "$work/object.o"
+  need g++ && make_object -O0 && link_and_run g++ -std=c++11 "$work/user.cc" "$work/object.o"
 }
 
 # links_with FLAG... : a file with these flags, which makes a client, takes a lock and has a pointer
@@ -173,7 +176,7 @@ END
 # A file that sees other clients or locks must not be run into.
 other_sizes_do_not_link() {
   for of in '' -DREDLOCK_MAX_SERVERS=3 -DREDLOCK_NO_FENCING; do
-    make_object -O1 $of || return
+    make_object -O0 $of || return
     links_with $of || { cat "$work/linked" && return 1; }
     for size in MAX_SERVERS=5 MAX_RESOURCE=64 MAX_COMMANDS=64 MAX_ERROR=64 NO_DNS NO_POSIX \
                 NO_QUARANTINE; do
@@ -284,7 +287,7 @@ nothing_is_writable() {
 }
 
 names_begin_with_redlock() {
-  make_object -O2 && ! nm "$work/object.o" | grep ' [A-TV-Z] ' | grep -v ' redlock_'
+  make_object -O2 -fno-pic && ! nm "$work/object.o" | grep ' [A-TV-Z] ' | grep -v ' redlock_'
 }
 
 # text_bytes FLAG... : with the POSIX back end, on x86-64
@@ -481,7 +484,6 @@ most_functions_are_very_short() {
 
 for standard in c99 c11 c17 c2x c++98 c++11 c++20; do
   run "gcc_$standard" is_clean gcc $standard
-  run "clang_$standard" is_clean clang $standard
   run "clang_everything_$standard" is_clean_of_everything $standard
 done
 for standard in c90 gnu90; do
