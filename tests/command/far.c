@@ -5,7 +5,7 @@
 enum { N = 3, NO_QUORUM = 121, USAGE = 125 };
 
 TEST(who_does_not_wait_gets_a_lock_from_the_other_side_of_the_earth) {
-  check_is_near_enough("", "", 290);
+  check_is_near_enough("", "", 290, 4);
 }
 
 /* Farther than one attempt with this ttl reaches: the connection is there for the next one. */

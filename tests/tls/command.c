@@ -231,7 +231,7 @@ TEST(an_authority_that_is_missing_in_the_file_is_told_with_its_name) {
 }
 
 TEST(who_does_not_wait_gets_a_far_lock_over_tls) {
-  check_is_near_enough("rediss://", "--cacert $certificates/ca.crt", 290);
+  check_is_near_enough("rediss://", "--cacert $certificates/ca.crt", 290, 6);
 }
 
 TEST(the_command_refuses_files_that_are_none) {
