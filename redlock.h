@@ -1,4 +1,4 @@
-/* redlock.h - 1.2.0 - the Redlock distributed lock in one C header - MIT-0
+/* redlock.h - 1.3.0 - the Redlock distributed lock in one C header - MIT-0
 
    A lock over N independent Redis or Valkey masters that stays correct while servers die, freeze or
    reply late; with max_ttl_ms, also while they restart. C90 with stdint.h, and C++98; beyond that
@@ -156,8 +156,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REDLOCK_VERSION "1.2.0"
-#define REDLOCK_VERSION_NUMBER 10200 /* 10000 * major + 100 * minor + patch */
+#define REDLOCK_VERSION "1.3.0"
+#define REDLOCK_VERSION_NUMBER 10300 /* 10000 * major + 100 * minor + patch */
 
 #ifndef REDLOCK_MAX_SERVERS
 #define REDLOCK_MAX_SERVERS 7

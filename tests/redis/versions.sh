@@ -1,5 +1,5 @@
 #!/bin/sh
-# versions.sh [TEST...] : clients of 0.1.0, 1.0.0, 1.1.0 and this version exclude each other on
+# versions.sh [TEST...] : clients of 0.1.0, 1.0.0, 1.1.0, 1.2.0 and this version exclude each other on
 # the same servers, side by side. The older headers are in the history of git, where there is one.
 set -u
 
@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/check.sh"
 cd "$root" || exit
 
-v0_1_0=3a0d277 v1_0_0=e1a7d05 v1_1_0=c8403e3
+v0_1_0=3a0d277 v1_0_0=e1a7d05 v1_1_0=c8403e3 v1_2_0=8e06ed0
 grants=${GRANTS:-200}
 servers='' pids=''
 trap 'kill $pids 2>/dev/null; rm -rf "$work"' EXIT
@@ -54,9 +54,10 @@ run_peers() {
 }
 
 all_versions_exclude_each_other() {
-  has_tools && build $v0_1_0 && build $v1_0_0 && build $v1_1_0 && build today && start_servers ||
+  has_tools && build $v0_1_0 && build $v1_0_0 && build $v1_1_0 && build $v1_2_0 &&
+    build today && start_servers ||
     return
-  run_peers $v0_1_0 $v1_0_0 $v1_1_0 today $v0_1_0 $v1_0_0 $v1_1_0 today
+  run_peers $v0_1_0 $v1_0_0 $v1_1_0 $v1_2_0 today $v0_1_0 $v1_0_0 $v1_1_0 $v1_2_0 today
 }
 
 grants_of() { awk '{ sum += $1 } END { print sum + 0 }' "$work/said-$1"; }
@@ -75,6 +76,7 @@ crowd_shares() {
 
 run all_versions_exclude_each_other all_versions_exclude_each_other # R5 R21
 run old_and_new_share_a_crowd crowd_shares $v1_1_0 # R26
+run the_last_and_the_new_share_a_crowd crowd_shares $v1_2_0 # R26
 run tokens_rise_in_a_crowd_of_old_and_new crowd_shares $v1_0_0 -DFENCED # R25 R26
 
 check_end
