@@ -1,0 +1,66 @@
+/* many_build.c: a ring from which on a client has many locks. Whose lock it is, is then no longer
+ * looked for among all of them. */
+#define REDLOCK_MAX_COMMANDS 256
+#include "fixture.h"
+
+enum { MANY = 100, FEW = 10, TTL = 60000 }; /* more, and fewer, than are looked at */
+
+static redlock_lock many[MANY];
+
+static void keep_so_many(int count) {
+  int i;
+  for (i = 0; i < count; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), TTL, 0), REDLOCK_OK);
+    CHECK_EQ(redlock_keep(&rl, &many[i], 0), REDLOCK_OK);
+  }
+}
+
+/* Its own are never refused, however long ago they came. */
+TEST(each_of_many_is_cancelled_and_released) {
+  int i;
+  world(3);
+  keep_so_many(MANY);
+  for (i = 0; i < MANY; i++) {
+    CHECK_EQ(redlock_cancel(&rl, &many[i]), REDLOCK_OK);
+    CHECK(redlock_remaining_ms(&rl, &many[i]) > 0);
+    CHECK_EQ(redlock_release(&rl, &many[i]), REDLOCK_OK);
+  }
+  run_for(10);
+  end_without_a_key();
+}
+
+TEST(each_of_many_that_is_kept_is_released) {
+  int i;
+  world(3);
+  keep_so_many(MANY);
+  for (i = 0; i < MANY; i++) CHECK_EQ(redlock_release(&rl, &many[i]), REDLOCK_OK);
+  run_for(10);
+  end_without_a_key();
+}
+
+/* Among few, one of another client is told, and stays as it was. */
+TEST(another_clients_lock_is_refused_among_few) {
+  world(3);
+  keep_so_many(FEW);
+  ready_rival();
+  CHECK_EQ(redlock_acquire(&rival, &other, "theirs", TTL, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_keep(&rival, &other, 0), REDLOCK_OK);
+  CHECK_EQ(redlock_cancel(&rl, &other), REDLOCK_INVALID);
+  CHECK_EQ(redlock_start_release(&rl, &other), REDLOCK_INVALID);
+  CHECK(redlock_remaining_ms(&rival, &other) > 0);
+  CHECK_EQ(redlock_release(&rival, &other), REDLOCK_OK);
+}
+
+/* With nothing pending there is nothing to cancel: what is held stays held. */
+static void idle_is_not_cancelled(int others) {
+  world(3);
+  keep_so_many(others);
+  hold("r", TTL);
+  CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_INVALID);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  run_for(10);
+  CHECK_EQ(fake_holders(&fake, "r"), 3);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+}
+
+TEST(a_held_lock_is_not_cancelled_beside_few) { idle_is_not_cancelled(FEW); }
