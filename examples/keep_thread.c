@@ -135,7 +135,10 @@ static void look_up_again(redlock *rl, int64_t *next_ms) {
   *next_ms = now_ms() + LOOK_UP_MS;
 }
 
-/* Extends the lock until the work is over, then releases it. Returns how that ended. */
+/* Extends the lock until the work is over, then releases it. Returns how that ended. It steps
+   whenever redlock_timeout_ms says so, which is often enough. By a clock of your own, step at
+   least every quarter of TTL_MS - MARGIN_MS, 375 ms here: and let the margin cover the time that
+   stopping takes and the longest time between two steps. */
 static redlock_status keep_until_over(struct keeper *k, redlock *rl, redlock_lock *lock) {
   redlock_status status = redlock_keep(rl, lock, 0); /* 0: no limit but the options' own */
   int64_t look_up_ms = now_ms() + LOOK_UP_MS;
