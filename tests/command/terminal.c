@@ -96,19 +96,25 @@ TEST(an_interrupt_reaches_a_reader) { interrupt("read x"); }
 
 /* ^Z stops the whole job. It goes on if the lock still stands. The bodies start no process: a shell
    whose child is stopped between vfork and exec cannot stop itself. */
-static void stop_and_continue(const char *options, const char *body, int pause_ms,
-                              const char *typed, int expected) {
+static pid_t start_and_stop(const char *options, const char *body, const char *ready) {
   char line[LINE];
   pid_t pid;
   snprintf(line, sizeof line,
            "exec $redlock -q %s job -- sh -c 'touch $work/runs; %s' 2>$work/said", options, body);
   pid = start_shell(line);
-  if (pid < 0) SKIP("no pseudo terminal");
-  CHECK(await_file("runs"));
+  if (pid < 0) return pid;
+  CHECK(await_file("runs") && await_file(ready));
   sleep_ms(200);
   type("\032");
   CHECK(await_file("stopped"));
   CHECK(!exists("odd"));
+  return pid;
+}
+
+static void stop_and_continue(const char *options, const char *body, int pause_ms,
+                              const char *typed, int expected) {
+  pid_t pid = start_and_stop(options, body, "runs");
+  if (pid < 0) SKIP("no pseudo terminal");
   sleep_ms(pause_ms);
   close(open(in_work("continue"), O_CREAT | O_WRONLY, 0600));
   if (*typed) {
@@ -135,6 +141,54 @@ TEST(stopped_jobs_lose_the_lock) {
 TEST(programs_that_stop_themselves_go_on) {
   stop_and_continue("-t 20s", "trap \"kill -STOP $$\" TSTP; until test -f $work/continue; do :; "
                     "done; exit 8", 100, "", 8);
+}
+
+/* A part of COMMAND in a group or a session of its own: notes its process id, and ends when the job
+   goes on. */
+static int be_part(const char *name) {
+  FILE *file;
+  snprintf(work, sizeof work, "%s", getenv("work"));
+  if (strcmp(name, "session") == 0) setsid();
+  else setpgid(0, 0);
+  file = fopen(in_work(name), "w");
+  fprintf(file, "%ld\n", (long)getpid());
+  fclose(file);
+  await_file("continue");
+  return 0;
+}
+
+/* As /proc tells it; 0 = it is gone. */
+static char state_of(const char *name) {
+  char path[64], text[LINE] = "", *end;
+  FILE *file;
+  snprintf(path, sizeof path, "/proc/%d/stat", atoi(read_work(name)));
+  file = fopen(path, "r");
+  if (file && fgets(text, sizeof text, file) == NULL) *text = 0;
+  if (file) fclose(file);
+  end = strrchr(text, ')');
+  return end ? end[2] : 0;
+}
+
+static int await_stop(const char *name) {
+  int64_t end = timing_ms() + LIMIT_MS;
+  while (state_of(name) != 'T' && timing_ms() < end) sleep_ms(5);
+  return state_of(name) == 'T';
+}
+
+/* What has left the group stops with the job, and goes on with it; another session's has no part in
+   what a terminal does. */
+TEST(stopped_jobs_stop_what_has_left_their_group) {
+  pid_t pid;
+  if (access("/proc/self/task", R_OK)) SKIP("no /proc");
+  pid = start_and_stop("-t 20s", "$self part group & $self part session & "
+                       "until test -s $work/group && test -s $work/session; do :; done; "
+                       ": >$work/ready; until test -f $work/continue; do :; done; wait; exit 8",
+                       "ready");
+  if (pid < 0) SKIP("no pseudo terminal");
+  CHECK(await_stop("group"));
+  CHECK(state_of("session") && state_of("session") != 'T');
+  close(open(in_work("continue"), O_CREAT | O_WRONLY, 0600));
+  CHECK_EQ(shell_ends(pid), 8);
 }
 
 /* A line that ends by itself, and in which the shell sees no job stopped. */
@@ -219,5 +273,6 @@ TEST(a_terminal_with_little_room_keeps_no_command_alive) {
 
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "shell") == 0) return be_shell(argv[2]);
+  if (argc == 3 && strcmp(argv[1], "part") == 0) return be_part(argv[2]);
   return command_main(argc, argv, 3);
 }
