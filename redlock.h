@@ -74,8 +74,8 @@
      REDLOCK_API                  what precedes each function, for a DLL; in C++ with extern "C"
      REDLOCK_ASSERT(truth)        checks invariants, as assert would; does nothing by default
    Sizes are plain numbers. Two files that see other structs do not link: version and sizes stand in
-   the symbols of the functions. What changes structs beside them is found by redlock_init, which is
-   told the sizes that its caller sees. With GCC and Clang, -fshort-enums changes none, and packed
+   the symbols of the functions. What else changes structs is found by redlock_init, which compares
+   the sizes that its caller sees. With GCC and Clang, -fshort-enums changes none, and packed
    structs, as where another header has left packing on, do not compile. If a program has a second
    copy of this version, as in a library that it links, define REDLOCK_STATIC where yours is
    included.
@@ -130,7 +130,9 @@
      no answer within server_timeout_ms     (or what was left of the lock, if less): is it frozen,
                                             overloaded, or too far away for that time? If it is
                                             well, a firewall or NAT between has forgotten the
-                                            connection: in 6 s there is a new one (R13)
+                                            connection: in 6 s there is a new one (R13).
+                                            If it answers a few locks and not many, the
+                                            path drops large packets (MTU)
      not an answer of Redis                 check host and port; does this port want TLS?
      the same server as another entry       correct the list
      clock is off                           set its clock: tokens need it (R25)
