@@ -49,6 +49,7 @@ static const struct option {
     {"--waiters", NULL, &opt.always, WAITER_SEED, "few waiters and strangers; else one of sixteen"},
     {"--shifted", NULL, &opt.always, SHIFTED_SEED, "handshakes shift (R8); else in one of sixteen"},
     {"--wall-clock", NULL, &W.wall_clock, 1, "a planted bug: the clients' clock is stepped"},
+    {"--server-bug=", &W.server_bug, NULL, 0, "what no server does: server.h"},
     {"--unrefined", NULL, &W.unrefined, 1, "without refine.h"},
     {"--alone", NULL, &W.alone, 1, "with the checks of refine.h alone"},
     {"--rolling", NULL, &opt.always, ROLLING_SEED, "rolling restarts; else one of sixteen"}};

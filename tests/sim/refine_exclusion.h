@@ -371,6 +371,7 @@ static inline void exclusion_restarted(int x) {
     else
       refine_step(exclusion_restart(x, k != NULL, k ? value_in(k) : NOT_OURS, k ? end_of(x, k) : 0),
                   "restart", i, -1, x);
+    if (!W.failed) exclusion_claims(x);
   }
 }
 

@@ -169,6 +169,23 @@ static inline int server_shifts(struct server *s, const struct conn *n, int comm
   return 1;
 }
 
+/* What no server does, on purpose (--server-bug=N): one step in 64. The guards of the models that
+ * no bug of the header breaks must say so: tests/mutants/guards.txt. */
+enum { DROPS_A_KEY = 1, STEPS_ITS_CLOCK, SAYS_TAKEN_TWICE, ERRS_TWICE };
+
+static inline void server_misbehaves(struct server *s) {
+  int keys = s->store.keys;
+  if (W.turn % 64) return;
+  if (W.server_bug == DROPS_A_KEY && keys) s->store.key[W.turn / 64 % (unsigned)keys].used = 0;
+  if (W.server_bug == STEPS_ITS_CLOCK) clock_set(&s->clock, W.now, SEC, s->clock.ppm);
+}
+
+static inline int runs_again(const struct seen *m, const struct effect *e) {
+  int sets = m->kind == SEEN_SET || m->kind == SEEN_SWAP;
+  if (W.server_bug == SAYS_TAKEN_TWICE) return sets && e->kind == EFFECT_SET_REFUSED;
+  return W.server_bug == ERRS_TWICE && sets && e->kind == EFFECT_NONE;
+}
+
 static inline void server_run(struct conn *n, int argc, const struct arg *argv) {
   struct server *s = &W.server[n->server];
   static char out[STORE_REPLY];
@@ -186,6 +203,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
     T->fault[F_ERROR_REPLY]++;
   }
   if (s->store.error || s->store.replica) s->excuse = s->troubled_at = W.now;
+  if (W.server_bug) server_misbehaves(s);
   seen = refine_runs(n->server, n->session.db, argc, argv);
   if (server_lies(s, n, command, argc, argv, &seen)) return;
   store_run(&s->store, &n->session, argc, argv, &r, &e);
@@ -195,6 +213,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   check_effect(s, n, &e);
   server_chatter(n);
   refine_ran(n->server, n, &seen, &e, r.size);
+  if (runs_again(&seen, &e)) refine_ran(n->server, n, &seen, &e, r.size);
   if (r.size) server_reply(n, &r);
   server_follow(n, &e);
   server_forgets(n, &e);

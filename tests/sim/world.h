@@ -352,6 +352,7 @@ struct totals {
 static struct world {
   /* What stays from one run to the next. */
   FILE *log;
+  big server_bug;           /* see server.h */
   big wall_clock;           /* a planted bug: now_ms is stepped as a wall clock is */
   big unrefined, alone;     /* without refine.h; with its checks alone */
   struct value *value;
