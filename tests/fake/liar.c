@@ -1,7 +1,7 @@
 /* liar.c: servers that lie, as a minority (R16). Whatever they say: nothing crashes or hangs, no
  * lock that a majority holds for another is granted, no call takes longer than with dead ones, and
- * none of them is told another's password. That is all: Redlock is not Byzantine, as the last test
- * shows. */
+ * none of them is told another's password. That is all: Redlock is not Byzantine, as the last tests
+ * show. */
 #include "fixture.h"
 
 enum { TTL = 8000, MAX_TTL = 60000, HELD_MS = 300, RETRY_MS = 200, CYCLES = 10 };
@@ -202,6 +202,27 @@ TEST(none_is_told_anothers_password) { /* R16 */
       CHECK(strcmp(asked->words, "AUTH its-own") == 0);
     CHECK(i > 0 || lies[k].greeting);
   }
+}
+
+/* The other two are split, one vote each, and nothing fails: the liar makes both a majority. */
+TEST(one_liar_that_says_yes_gives_a_split_vote_two_winners) {
+  int i;
+  world(3);
+  ready_rival();
+  fake_answer(&fake, 2, FAKE_SET, 9, "+OK\r\n");
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_PENDING);
+  CHECK_EQ(redlock_start_acquire(&rival, &other, "r", TTL, 0), REDLOCK_PENDING);
+  fake.server[1].request_ms = 3; /* there the rival's comes first, and ours at the other one */
+  (void)redlock_step(&rl);
+  fake.server[1].request_ms = 0;
+  fake.server[0].request_ms = 3;
+  (void)redlock_step(&rival);
+  for (i = 0; i < 10; i++) {
+    (void)redlock_wait(&rl, 1);
+    (void)redlock_wait(&rival, 1);
+  }
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  CHECK(redlock_remaining_ms(&rival, &other) > 0);
 }
 
 /* What nothing here can prevent, and the README says: servers 0 and 2 have both said yes to two. */
