@@ -31,6 +31,7 @@ enum {
   CYCLES = 20
 };
 
+static const char *self;
 static tls t;
 
 /* ---- what OpenSSL has of the heap ---- */
@@ -333,6 +334,82 @@ static void measure(int kind, long a_second, int64_t ms) {
   end_beside();
 }
 
+/* ---- and the command ---- */
+
+/* It is COMMAND, and says that a signal has come to it. */
+static void on_heard(int number) {
+  char byte = (char)number;
+  if (write(STDOUT_FILENO, &byte, 1) < 0) _exit(1);
+}
+
+static int hear(void) {
+  signal(SIGUSR1, on_heard);
+  on_heard(SIGUSR1);
+  while (pause() < 0) continue;
+  return 1;
+}
+
+static int await_byte(int fd) {
+  struct pollfd look = {fd, POLLIN, 0};
+  char byte;
+  return poll(&look, 1, 60000) > 0 && read(fd, &byte, 1) == 1;
+}
+
+static pid_t start_command(int output) {
+  char list[SERVERS_LIST];
+  pid_t pid = fork();
+  if (pid) return pid;
+  snprintf(list, sizeof list, "rediss://localhost:%d,127.0.0.1:%d,127.0.0.1:%d", flood.port,
+           real.at[0].port, real.at[1].port);
+  dup2(output, STDOUT_FILENO);
+  execl(getenv("REDLOCK"), "redlock", "-t", "3s", "-s", list, "--cacert", in_folder("ca.crt"),
+        "kept", "--", self, "heard", (char *)NULL);
+  _exit(127);
+}
+
+/* What /proc tells of it. */
+static long resident_kb_of(pid_t pid) {
+  char path[64], line[256];
+  long kb = -1;
+  FILE *file;
+  snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+  file = fopen(path, "r");
+  while (file && fgets(line, sizeof line, file)) (void)sscanf(line, "VmHWM: %ld", &kb);
+  if (file) fclose(file);
+  return kb;
+}
+
+/* Its steps are seen from outside: what a signal to COMMAND takes is one at most, and the way. */
+static void measure_command(int kind, long a_second, int64_t ms) {
+  int64_t end, began, longest_us = 0;
+  int ends[2], status;
+  struct rusage used;
+  pid_t pid;
+  long kb;
+  flood_start(&flood, kind, a_second, in_folder("server.crt"), in_folder("server.key"));
+  CHECK_EQ(pipe(ends), 0);
+  pid = start_command(ends[1]);
+  CHECK(await_byte(ends[0]));
+  for (end = timing_ms() + ms; timing_ms() < end; toy_pause(2)) {
+    began = timing_us();
+    kill(pid, SIGUSR1);
+    if (!CHECK(await_byte(ends[0]))) break;
+    if (timing_us() - began > longest_us) longest_us = timing_us() - began;
+  }
+  kb = resident_kb_of(pid);
+  kill(pid, SIGTERM);
+  CHECK_EQ(wait4(pid, &status, 0, &used), pid);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM);
+  printf("%-30s %9s %9.1f %9s %6.1f %8s %5s %8ld\n", flood_kinds[kind].name,
+         a_second ? "30 Mbit/s" : "full", (double)longest_us / 1000, "",
+         (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e5 / (double)ms +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / (double)ms / 10,
+         "command", "", kb);
+  close(ends[0]);
+  close(ends[1]);
+  flood_stop(&flood);
+}
+
 static void how_long_a_step_takes(void) {
   int64_t ms = strtol(getenv("FLOODS"), NULL, 10) * 1000;
   int kind;
@@ -341,6 +418,9 @@ static void how_long_a_step_takes(void) {
   for (kind = 0; kind < FLOODS; kind++) {
     measure(kind, 30000000 / 8, ms);
     measure(kind, 0, ms);
+    if (!getenv("REDLOCK")) continue;
+    measure_command(kind, 30000000 / 8, ms);
+    measure_command(kind, 0, ms);
   }
 }
 
@@ -349,6 +429,8 @@ static const char *why;
 static void tls_is_missing(void) { SKIP(why); }
 
 int main(int argc, char **argv) {
+  self = argv[0];
+  if (argc == 2 && strcmp(argv[1], "heard") == 0) return hear();
   if (!CRYPTO_set_mem_functions(heap_get, heap_resize, heap_free)) return 1;
   if (servers_missing()) return real_main(argc, argv, 0, NULL);
   check_start(argc, argv);

@@ -20,16 +20,21 @@ tls: $(BUILD)/tests/tls/openssl ## takes CYCLES=20000 locks over TLS, 128 at onc
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
 	 CYCLES=$(CYCLES) $(BUILD)/tests/tls/openssl many_cycles_in_small_buffers
 
-floods: $(BUILD)/floods ## prints how long a step takes beside TLS peers without end; FLOOD_S=3 for each
+floods: $(BUILD)/floods $(BUILD)/floods-redlock ## prints how long a step takes beside TLS peers without end; FLOOD_S=3 for each
 	@REDIS_SERVER="$$(tests/find-redis)" && export REDIS_SERVER && \
-	 FLOODS=$(FLOOD_S) $(BUILD)/floods
+	 REDLOCK=$(BUILD)/floods-redlock FLOODS=$(FLOOD_S) $(BUILD)/floods
 
-# Without sanitizers: it measures time and memory.
+# Both without sanitizers: they measure time and memory.
 $(BUILD)/floods: tests/tls/bounded.c tests/tls/flood.h tests/tls/fake_server.h tests/servers.c \
                  examples/tls_openssl.h redlock.h
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) -D_DEFAULT_SOURCE -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
 	  $(filter %.c,$^) $(OPENSSL) $(LDLIBS) -o $@
+
+$(BUILD)/floods-redlock: $(COMMAND_NEEDS)
+	@mkdir -p $(@D)
+	$(CC) $(STANDARD) -O2 $(WARNINGS) -I. $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COMMAND) \
+	  $(COMMAND_TLS) $(LDLIBS) -o $@
 
 $(TLS_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	@mkdir -p $(@D)
