@@ -135,8 +135,6 @@ static inline long granted_value(const struct slot *s) {
 static inline void grant_stands(const struct slot *s, ns end) {
   struct grant *g = &W.grant[s->resource];
   g->value = s->value;
-  g->client = s->client;
-  g->slot = s->index;
   g->end = end;
 }
 

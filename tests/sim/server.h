@@ -171,7 +171,7 @@ static inline int server_shifts(struct server *s, const struct conn *n, int comm
 
 /* What no server does, on purpose (--server-bug=N): one step in 64. The guards of the models that
  * no bug of the header breaks must say so: tests/mutants/guards.txt. */
-enum { DROPS_A_KEY = 1, STEPS_ITS_CLOCK, SAYS_TAKEN_TWICE, ERRS_TWICE };
+enum { DROPS_A_KEY = 1, STEPS_ITS_CLOCK, SAYS_TAKEN_TWICE, ERRS_TWICE, EXTENDS_ALL };
 
 static inline void server_misbehaves(struct server *s) {
   int keys = s->store.keys;
@@ -211,6 +211,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   n->shifted |= server_shifts(s, n, command, &r);
   excuse_withdrawn(s, n, command, argv, &r);
   check_effect(s, n, &e);
+  if (W.server_bug == EXTENDS_ALL && e.kind == EFFECT_NOT_EXTENDED) e.kind = EFFECT_EXTENDED;
   server_chatter(n);
   refine_ran(n->server, n, &seen, &e, r.size);
   if (runs_again(&seen, &e)) refine_ran(n->server, n, &seen, &e, r.size);

@@ -232,7 +232,6 @@ struct value {
 
 struct grant {
   long value; /* -1 = none */
-  int client, slot;
   ns begin, end;
 };
 
