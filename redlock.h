@@ -796,6 +796,7 @@ typedef struct rl_server {
   uint32_t outstanding;     /* replies still to come on this connection */
   uint32_t retired_replies;   /* of those, the next so many answer retired commands */
   uint32_t timed_reply;     /* replies to come, up to and including the timed one */
+  uint32_t idle_reads;      /* that brought bytes, since the last awaited reply (R13) */
   uint32_t run_id;          /* hash of its run_id; 0 = not known */
   intptr_t fd;              /* -1 = closed */
   int64_t reconnect_ms;     /* CLOSED: not to be connected before */
@@ -882,8 +883,9 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
    R12 Replies of a lost connection are void. What is decided is not sent, but for releases. A SET
        is never sent twice to one life of a server, which ends with its restart; but see R29.
    R13 A server whose reply is overdue is stalled: it gets releases only, and nobody waits for it.
-       When a connection that has taken bytes has brought no awaited reply for 5 to 6 s, it is given
-       up, whatever it carried. The releases of its SETs go first on the next one.
+       When a connection that has taken bytes has brought no awaited reply for 5 to 6 s, or in more
+       reads than there is to push, it is given up, whatever it carried. The releases of its SETs go
+       first on the next one.
    R14 Reconnects back off at random. No SIGPIPE; close on exec; never descriptor 0, 1 or 2.
    R15 Each server's last error is kept.
    R16 A minority changes neither the outcome nor, noticeably, the time. One that lies does neither
@@ -1242,6 +1244,8 @@ enum {
                     REDLOCK_MAX_COMMANDS < 32 ? 2048 :
                     REDLOCK_MAX_COMMANDS < 512 ? 64 * REDLOCK_MAX_COMMANDS : 32768,
   RL_MAX_RECEIVES = 16,         /* full reads of one server in a step: it must not starve others */
+  RL_MAX_IDLE_READS = 64 * REDLOCK_MAX_COMMANDS, /* without an awaited reply (R13): more than an
+                                   honest server has to push, once for each key that is tracked */
   RL_MAX_PASSES = 4,            /* one may create work for another; the next step does the rest */
   RL_MAX_EXTRA_ROUNDS = 2,      /* in one attempt (R25) */
   RL_LATER_MS = 128,            /* of many locks, one whose timer takes 15 s is looked at 117 times
@@ -2103,7 +2107,7 @@ static void rl_free_reserved_slot(redlock *rl, redlock_lock *lock) {
 }
 
 /* R24: whether the server has no vote on what begins at that time: it may have forgotten locks. */
-static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
+RL_SMALL static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
   return RL_HAS_QUARANTINE && t1_ms < s->votes_from_ms;
 }
 
@@ -2309,7 +2313,7 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   s->state = RL_STATE_CLOSED;
   s->stalled = s->last_send = s->handshake_replies = s->tracking = 0;
   s->release_form = RL_RELEASE_SCRIPT;
-  s->outstanding = s->retired_replies = s->timed_reply = 0;
+  s->outstanding = s->retired_replies = s->timed_reply = s->idle_reads = 0;
   s->reconnect_ms = rl->now_ms + delay;
   s->reply_next = s->send_next = rl->ring_head;
   s->sent_bytes = 0;
@@ -2329,16 +2333,17 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
 
 /* ---- Servers: sending ------------------------------------------------------------------------ */
 
-/* Restarts the reply timer, for the last reply that is outstanding now. */
+/* Restarts the reply timer, for the last reply that is outstanding now. The clock is read behind
+   what was sent or heard: the process may have stood still since the step began (R7). */
 static void rl_restart_reply_timer(const redlock *rl, rl_server *s) {
+  s->timed_since_ms = rl_read_clock_forward(rl);
   s->timed_reply = s->outstanding;
-  s->timed_since_ms = rl->now_ms;
 }
 
 /* Expects that many more replies. One outstanding reply is timed at any time. */
-static void rl_expect_replies(const redlock *rl, rl_server *s, uint32_t replies) {
+static void rl_expect_replies(rl_server *s, uint32_t replies) {
   s->outstanding += replies;
-  if (!s->timed_reply) rl_restart_reply_timer(rl, s);
+  if (!s->timed_reply) s->timed_reply = s->outstanding;
 }
 
 /* Sends; returns how many bytes were accepted. 0 = none now, or the connection is broken: then
@@ -2354,7 +2359,7 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
   }
   if (s->outstanding == 0) {
     if (sent) s->stalled = 0;
-    if (s->last_send == RL_SEND_WHOLE) rl_restart_reply_timer(rl, s);
+    if (sent || s->last_send == RL_SEND_WHOLE) rl_restart_reply_timer(rl, s);
   }
   s->last_send = (size_t)sent < size ? RL_SEND_CUT_SHORT : RL_SEND_WHOLE;
   return (size_t)sent;
@@ -2432,7 +2437,7 @@ RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
     if (s->sent_bytes == 0) {
       s->state = RL_STATE_HANDSHAKE;
       s->handshake_replies = replies;
-      rl_expect_replies(rl, s, replies);
+      rl_expect_replies(s, replies);
     }
     s->sent_bytes += (uint32_t)sent;
   }
@@ -2484,7 +2489,7 @@ static void rl_on_bytes_sent(redlock *rl, rl_server *s, size_t sent) {
       REDLOCK_ASSERT(c->unsent_to & s->bit);
       rl_mask_remove(&c->unsent_to, s->bit);
       c->awaited_from |= s->bit;
-      rl_expect_replies(rl, s, 1);
+      rl_expect_replies(s, 1);
       if (c->sets_at & s->bit) c->lock->maybe_set |= s->bit;
     }
     sent -= step;
@@ -2687,9 +2692,10 @@ RL_NOINLINE static redlock_vote rl_vote_of(redlock *rl, rl_server *s, const rl_c
    From a stalled server each is a sign of life, and nothing else is: who pushes without end, or a
    byte now and then, says nothing (R13). */
 static void rl_reply_arrived(redlock *rl, rl_server *s) {
-  s->outstanding--;
-  if (--s->timed_reply == 0 || s->stalled) rl_restart_reply_timer(rl, s);
-  if (s->outstanding == 0) s->stalled = 0;
+  if (s->timed_reply == 1 || s->stalled) rl_restart_reply_timer(rl, s);
+  s->idle_reads = 0;
+  s->timed_reply--;
+  if (--s->outstanding == 0) s->stalled = 0;
 }
 
 /* R26: what a server tells of the holder, in 16 bits that grow with its age. That comes as a hash
@@ -2824,6 +2830,7 @@ RL_NOINLINE static void rl_receive(redlock *rl, rl_server *s) {
   for (turn = 0; turn < RL_MAX_RECEIVES; turn++) {
     got = rl_uses_tls(s) ? (tls->recv)(tls->ctx, s->index, data, sizeof data)
                          : (rl->io->recv)(rl->io_ctx, s->index, data, sizeof data);
+    if (got && s->idle_reads++ == RL_MAX_IDLE_READS) got = -1;
     if ((unsigned)got > RL_RECEIVE_BYTES) rl_disconnect(rl, s, rl_error_lost);
     for (k = 0; k < got && s->state != RL_STATE_CLOSED; k++) rl_on_byte(rl, s, data[k]);
     if (s->state == RL_STATE_CLOSED || got < RL_RECEIVE_BYTES) return;

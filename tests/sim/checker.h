@@ -179,10 +179,7 @@ static inline void grant_ends(struct slot *s) {
 
 static inline int has_alias(void) { return !is_voter(W.cfg.servers - 1); }
 
-/* R13: a connection may be given up after 5 s of silence, on a clock that may be fast. A known gap:
- * a client that stands still for so long in a step, after it has read its clock and before it sends
- * (sent_late), takes the server for silent since then, and what it sent for as old as that. So it
- * gives the connection up, and may leave its value to the ttl. */
+/* R13: a connection may be given up after 5 s of silence, on a clock that may be fast. */
 static const ns LEAST_SILENCE = 4 * SEC;
 
 static inline void check_set(struct server *s, struct conn *n, struct effect *e) {

@@ -111,7 +111,6 @@ static int io_send(void *ctx, int entry, const void *data, size_t size) {
   note(N_SENT, c->index, n->id, (int64_t)room);
   c->happened = 1;
   if (!n->heard_at) n->heard_at = W.now;
-  if (W.now - c->clock_read >= LEAST_SILENCE) n->sent_late = 1;
   pipe_write(n, UP, data, (uint32_t)room);
   refine_sent(n);
   if (fault(F_RST)) conn_break(n, CHUNK_RST, (int)below(2));
@@ -174,7 +173,6 @@ static void io_close(void *ctx, int entry) {
   if (n->shifted || n->denied) excuse(n); /* a SET on it may run behind the next one's release */
   if (has_alias()) excuse(n); /* a known gap: a twin's late SET is not undone */
   if (n->heard_at && W.now - n->heard_at >= LEAST_SILENCE) excuse(n); /* given up (R13) */
-  if (n->sent_late) excuse(n);
   if (n->state == CONN_OPEN) {
     uint32_t all = n->pipe[UP].written;
     pipe_end(n, UP, unread ? CHUNK_RST : CHUNK_FIN, unread);
@@ -270,7 +268,6 @@ static int64_t io_now(void *ctx) {
   struct client *c = (struct client *)ctx;
   check_client(c);
   if (hook_fails() || fault(F_NO_CLOCK)) return -1;
-  c->clock_read = W.now;
   return client_ms(c);
 }
 

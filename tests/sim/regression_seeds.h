@@ -23,7 +23,7 @@ static const uint64_t kept_seeds[] = {
     UINT64_C(53538370613), /* a mend of that: a waiter backed off for 831 ms too long */
     UINT64_C(2253671426206), /* the simulator's: a newcomer behind one who waited */
     UINT64_C(4455371121205), /* the simulator's: a slow server kept room for two timeouts */
-    UINT64_C(57948960408), /* the simulator's: a client that stood still in a step was blamed */
+    UINT64_C(57948960408), /* the past: who stood still in a step took its servers for silent */
     UINT64_C(103452849984), /* the past: a retired release was refused unheard */
     UINT64_C(8796096022307), /* a-key-of-another-type-is-asked-for-twice, once-a-poller-... */
     UINT64_C(8796096022334), /* wake-no-fallback, lost-pushes-make-pollers */

@@ -92,7 +92,6 @@ struct conn {
   int backlogged;        /* the last send was not taken whole */
   ns heard_at;           /* when the client last heard a reply, or first sent; 0 = it never did */
   uint32_t reply_end, last_reply_end; /* in the pipe: the first not read, and the last */
-  int sent_late;         /* the client stood still since it had read its clock */
   int refused, shifted;  /* its handshake was */
   uint32_t refined;      /* how much of what the client has sent refine.h has seen, and ... */
   int in_part;           /* ... whether the next command has left in part */
@@ -201,7 +200,6 @@ struct client {
   int happened;
   ns last_draw;              /* of a value: an attempt has begun */
   ns stood;                  /* until when it has not run */
-  ns clock_read;             /* when it last read its clock */
   ns draws[DRAWS];           /* the last of them, in turn ... */
   unsigned drawn;
   uint32_t heard_at[DRAWS];  /* how much it had heard of by then, and ... */
