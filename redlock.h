@@ -767,8 +767,8 @@ typedef struct rl_parser {
                         ours do not replace it. An error reply and rl_system_open set it. A good
                         reply, a new connection, a refused TRACKING, a handshake that fails without
                         an error reply, and redlock_resolve clear it.
-     address_index      which of the name's addresses is in use; changed by a connect that fails,
-                        and by redlock_resolve.
+     address_index      which of the name's addresses is in use; changed by a connection that ends
+                        without a handshake, and by redlock_resolve.
      tracking           1 = it pushes invalidations (R26): HELLO was accepted, and CLIENT TRACKING
                         not refused.
      release_form       RL_RELEASE_: how releases are encoded. The handshake sets it, but not within
@@ -866,7 +866,7 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
    R3  Each attempt's value begins with fresh random bytes. No entropy, no lock.
    R4  A yes is exactly OK, or 1 from an extension or a release, to the round's own command. None
        leaves before the handshake has succeeded, unless that asks for nothing that it depends on
-       (no password, no database, no max_ttl_ms): then it leaves right behind it.
+       (no password, no database, no max_ttl_ms, no second address): then it leaves right behind it.
    R5  The quorum is N/2 + 1 of the servers in the list, which are all different; each entry is one
        server, the same one for all clients. Who finds its own value there says that they are not.
    R6  A round ends when no vote that is missing can change the outcome. The failed round of a
@@ -886,7 +886,9 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
        When a connection that has taken bytes has brought no awaited reply for 5 to 6 s, or in more
        reads than there is to push, it is given up, whatever it carried. The releases of its SETs go
        first on the next one.
-   R14 Reconnects back off at random. No SIGPIPE; close on exec; never descriptor 0, 1 or 2.
+   R14 Reconnects back off at random. Of two addresses, the other is tried when one brings no
+       handshake: the first time, after a quarter of server_timeout_ms. No SIGPIPE; close on exec;
+       never descriptor 0, 1 or 2.
    R15 Each server's last error is kept.
    R16 A minority changes neither the outcome nor, noticeably, the time. One that lies does neither
        while all others stand; but with tokens, or another's run_id, it can keep all out. And among
@@ -2265,19 +2267,28 @@ static redlock_vote rl_disconnected_vote(const rl_server *s) {
 }
 
 #if defined(REDLOCK_NO_POSIX) || defined(REDLOCK_NO_DNS)
-#define rl_has_second_address(s) 0
+#define rl_may_switch(s) 0
+#define rl_haste(s) 1
 #else
-/* Whether its name has another address to try. */
-static int rl_has_second_address(const rl_server *s) { return s->addresses[1].port != 0; }
+/* Whether its name has another address to try, if this connection ends without a handshake. */
+static int rl_may_switch(const rl_server *s) {
+  return s->state < RL_STATE_READY && s->addresses[1].port;
+}
+
+/* R14: what part of server_timeout_ms the first such connection gets, so that one round can try
+   both: one of the four trips that this is made of; over TLS, three of six. */
+static uint32_t rl_haste(const rl_server *s) {
+  return !rl_may_switch(s) || s->failed_connections ? 1 : rl_uses_tls(s) ? 2 : 4;
+}
 #endif
 
 /* R14: how long to wait before reconnecting, in ms: not at all after the first failure (servers
    close idle connections), then for a time that is random, growing and bounded (the longest, if
-   entropy fails). If this connection never stood, switches to the name's other address; the second
-   is tried at once. */
+   entropy fails). If this connection brought no handshake, switches to the name's other address;
+   the second is tried at once. */
 static uint32_t rl_plan_reconnect(redlock *rl, rl_server *s) {
   uint32_t half;
-  if (s->state < RL_STATE_HANDSHAKE && rl_has_second_address(s)) {
+  if (rl_may_switch(s)) {
     s->address_index = !s->address_index;
     if (s->address_index) return 0;
   }
@@ -2418,8 +2429,8 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
 }
 
 /* Sends the rest of the handshake. R4: no command is sent before all of it has succeeded, unless it
-   asks for nothing that a SET depends on. If it fails then, a SET behind it is rolled back like any
-   that a lost connection leaves. */
+   asks for nothing that a SET depends on, and no other address may do better. If it fails then, a
+   SET behind it is rolled back like any that a lost connection leaves. */
 RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
   char piece[RL_HANDSHAKE_BYTES];
   for (;;) {
@@ -2427,8 +2438,8 @@ RL_NOINLINE static void rl_send_handshake(redlock *rl, rl_server *s) {
     uint8_t replies = rl_put_handshake(rl, s, &w);
     size_t size = (size_t)(w.at - piece), sent;
     if (size == 0) { /* all of it was sent */
-      s->state = replies == RL_ASKED_OF_ALL && !RL_MAX_TTL(rl) ? RL_STATE_READY
-                                                               : RL_STATE_HANDSHAKE_SENT;
+      int waits = replies != RL_ASKED_OF_ALL || RL_MAX_TTL(rl) || rl_may_switch(s);
+      s->state = waits ? RL_STATE_HANDSHAKE_SENT : RL_STATE_READY;
       s->sent_bytes = 0;
       return;
     }
@@ -2551,7 +2562,8 @@ static int64_t rl_server_timer_ms(const redlock *rl, const rl_server *s) {
   if (s->state < RL_STATE_HANDSHAKE) waits = rl_needs_connection(rl, s);
   if (!waits) return INT64_MAX;
   if (s->state == RL_STATE_CLOSED) return s->reconnect_ms;
-  return s->timed_since_ms + (s->stalled ? s->patience_ms : rl->options.server_timeout_ms) + 1;
+  return s->timed_since_ms +
+         (s->stalled ? s->patience_ms : rl->options.server_timeout_ms / rl_haste(s)) + 1;
 }
 
 /* ---- Servers: receiving ---------------------------------------------------------------------- */
@@ -2887,7 +2899,7 @@ static void rl_flush(redlock *rl) {
    connect has its own, at most; over TLS it may have taken bytes: the layer's. */
 static uint16_t rl_draw_patience(redlock *rl, const rl_server *s) {
   int64_t random;
-  if (s->state == RL_STATE_CONNECTING && rl_has_second_address(s)) return 0;
+  if (s->state == RL_STATE_CONNECTING && rl_may_switch(s)) return 0;
   if (s->state == RL_STATE_CONNECTING && !rl_uses_tls(s)) return RL_CONNECT_TIMEOUT_MS;
   random = rl_random(rl, RL_SILENCE_SPREAD_MS);
   return (uint16_t)(RL_SILENCE_MS + (random < 0 ? 0 : random));
@@ -2917,7 +2929,7 @@ static void rl_mark_stalled(redlock *rl, rl_server *s) {
 
 static void rl_on_server_timer(redlock *rl, rl_server *s) {
   if (s->state == RL_STATE_CLOSED || rl->now_ms < rl_server_timer_ms(rl, s)) return;
-  if (!s->stalled) rl_mark_stalled(rl, s);
+  if (!s->stalled && rl_haste(s) == 1) rl_mark_stalled(rl, s);
   if (rl->now_ms >= rl_server_timer_ms(rl, s)) rl_disconnect(rl, s, rl_error_timeout);
 }
 

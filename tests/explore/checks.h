@@ -131,10 +131,10 @@ static void check_overdue(int c) {
   int e;
   for (e = 0; e < cfg.servers; e++) {
     struct connection *k = &W.side[c].to[e];
-    int64_t due = k->owed_since + TIMEOUT + W.side[c].behind, end;
+    int64_t from = k->owed_since + k->late, due = from + TIMEOUT + W.side[c].behind, end;
     if (!is_owed(k) || k->slow || W.now <= due) continue;
     k->overdue = 1;
-    end = later(due, k->owed_since + LEAST_SILENCE) + 1;
+    end = later(due, from + LEAST_SILENCE) + 1;
     if (k->cut && !k->noted) continue; /* of what, is not known yet: it may be a SET */
     if (W.now > end + W.side[c].behind) fail("R13: a connection that stands still is not given up");
   }

@@ -324,6 +324,7 @@ static void put_connection(int c, int e) {
         (k->cut && k->was_overdue) << 14);
   put8(k->carries);
   if (is_owed(k)) put_time(k->owed_since, W.now, LEAST_SILENCE + W.side[c].behind + 2);
+  if (is_owed(k)) put8(k->late);
   put_replies(k);
   put_queue(&k->in);
   for (z = 0; z < LOST; z++) put_queue(&W.side[c].lost[e][z]);

@@ -40,11 +40,20 @@ static int64_t held_for(const struct user *u) {
 
 /* ---- What leaves ----------------------------------------------------------------------------- */
 
+/* What was sent or heard just now may be timed by a clock that is read behind the pause (R7). */
+static void pause_for_a_while(void) {
+  int c, e;
+  for (c = 0; c < cfg.clients; c++)
+    for (e = 0; e < cfg.servers; e++)
+      if (W.side[c].to[e].owed_since == W.now) W.side[c].to[e].late = PAUSE;
+  time_passes(PAUSE);
+}
+
 /* The process is paused within a call: just before the clock is read, or bytes pass. */
 static void pause_within(void) {
   if (idle || !chooses_fault('i')) return;
   SAY("      the process is paused for %d ms\n", PAUSE);
-  time_passes(PAUSE);
+  pause_for_a_while();
 }
 
 /* The first byte of a command leaves: R7, R12, R13. */
@@ -122,12 +131,17 @@ static int is_owed(const struct connection *k) {
   return k->open && (k->in.commands || k->cut || k->replies);
 }
 
+static void owe_from_now(struct connection *k) {
+  k->owed_since = W.now;
+  k->late = 0;
+}
+
 /* The socket has taken the bytes up to `size`. */
 static void take_in(int c, int entry, const char *bytes, const struct pieces *p, size_t size) {
   struct connection *k = &W.side[c].to[entry];
   size_t from = 0;
   int i;
-  if (!is_owed(k)) k->owed_since = W.now;
+  if (!is_owed(k)) owe_from_now(k);
   for (i = 0; i < p->whole && p->end[i] <= size; i++) {
     if (!k->cut || !k->noted) note_sent(c, entry, &p->command[i]);
     k->cut = k->noted = 0;
@@ -153,7 +167,7 @@ static void pause_behind(int entry, struct connection *k) {
     execute(entry, &m, k);
   }
   SAY("      the process is paused for %d ms behind the send\n", PAUSE);
-  time_passes(PAUSE);
+  pause_for_a_while();
 }
 
 static void lose_replies(struct connection *k) {
@@ -242,7 +256,7 @@ static int hook_recv(void *ctx, int entry, void *data, size_t size) {
   k->out_size = (uint16_t)(k->out_size - n);
   memmove(k->out, k->out + n, k->out_size);
   memset(k->out + k->out_size, 0, n);
-  if (!k->out_size && k->replies) k->owed_since = W.now; /* no part of one, and no push (R13) */
+  if (!k->out_size && k->replies) owe_from_now(k); /* no part of one, and no push (R13) */
   if (!k->out_size) k->replies = 0;
   if (!k->out_size && !k->cut && !queue_begins_with_question(&k->in)) k->greets = 0;
   if (!is_owed(k)) k->overdue = 0;

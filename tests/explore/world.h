@@ -84,6 +84,7 @@ struct connection {
   uint16_t cut;            /* the word that is that beginning; 0 = none */
   uint16_t out_size;
   uint8_t replies;         /* in `out`; the rest are pushes */
+  uint8_t late;            /* the client may time it from so much later */
   int64_t owed_since;      /* since when the client has waited for a reply */
   struct queue in;
   char out[OUT];

@@ -299,6 +299,22 @@ static void step_until_asked(int connection) {
     (void)redlock_wait(&rl, 10);
 }
 
+/* Steps until the SET has come, which may wait for the handshake, and answers both. */
+static void serve(int connection) {
+  static const char greeting[] = "-ERR\r\n-ERR\r\n+redlock\r\n";
+  char bytes[1024];
+  size_t size = 0;
+  int turns, set = 0;
+  for (turns = 0; turns < 1000 && !set; turns++) {
+    ssize_t got = recv(connection, bytes + size, sizeof bytes - 1 - size, MSG_DONTWAIT);
+    if (got > 0 && size == 0) CHECK(send(connection, greeting, sizeof greeting - 1, 0) > 0);
+    if (got > 0) size += (size_t)got;
+    set = size > 7 && memcmp(bytes + size - 7, "10000\r\n", 7) == 0; /* its ttl comes last */
+    (void)redlock_wait(&rl, 10);
+  }
+  CHECK_EQ(send(connection, "+OK\r\n", 5, 0), 5);
+}
+
 static void start(uint32_t wait_ms) {
   CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 10000, wait_ms), REDLOCK_PENDING);
 }
@@ -309,9 +325,7 @@ static void lock_once(int listener) {
   int connection;
   start(0);
   connection = step_until_called(listener);
-  step_until_asked(connection);
-  /* the handshake's too */
-  CHECK_EQ(send(connection, "-ERR\r\n-ERR\r\n+redlock\r\n+OK\r\n", 27, 0), 27);
+  serve(connection);
   while (lock.status == REDLOCK_PENDING) (void)redlock_wait(&rl, 10000);
   CHECK_EQ(lock.status, REDLOCK_OK);
   close(connection);
@@ -347,19 +361,31 @@ TEST(an_address_that_worked_is_not_left) { /* R14 */
   CHECK(!was_called(second));
 }
 
-/* A server that hangs up in the middle of the handshake is there all the same. */
-TEST(an_address_that_greets_badly_is_not_left) { /* R14 */
-  int first = begin_on("41", "redis://:secret@both:%s", "4161"), second = listen_on("61", port), i;
-  if (second < 0) SKIP("no IPv6 here");
-  start(REDLOCK_FOREVER);
-  for (i = 0; i < 3 && !was_called(second); i++) {
-    int connection = step_until_called(first);
-    step_until_asked(connection);
+/* It hangs up in the handshake, says nothing, or swallows the connect: the other one is tried in
+   the same attempt. */
+TEST(an_address_that_does_not_greet_is_left_at_once) { /* R14 */
+  enum { HANGS_UP, MUTE, HOLE, HOWS };
+  int how;
+  for (how = 0; how < HOWS; how++) {
+    int first = begin_on("41", "both:%s", "4161"), second = listen_on("61", port), connection;
+    if (second < 0) SKIP("no IPv6 here");
+    if (how == HOLE && !becomes_a_black_hole(first, "41", port)) SKIP("no connect hangs here");
+    start(0);
+    if (how == HOLE) {
+      CHECK(redlock_step(&rl) == NULL);
+    } else {
+      connection = keep(step_until_called(first));
+      step_until_asked(connection);
+      if (how == HANGS_UP) CHECK(shutdown(connection, SHUT_RDWR) == 0);
+    }
+    if (how != HANGS_UP) later_s += 3; /* a quarter of server_timeout_ms, and a little */
+    connection = step_until_called(second);
+    serve(connection);
+    while (lock.status == REDLOCK_PENDING) (void)redlock_wait(&rl, 10000);
+    if (!CHECK_EQ(lock.status, REDLOCK_OK)) printf("    %d\n", how);
     close(connection);
-    (void)redlock_wait(&rl, 10000); /* it hears of that */
-    (void)redlock_wait(&rl, 100);
+    put_away();
   }
-  CHECK(!was_called(second));
 }
 
 /* What cannot be connected to, and what was told already, takes no place. */
@@ -381,7 +407,7 @@ TEST(the_next_address_is_tried_at_once) { /* R14 */
   lock_once(listen_on("41", port));
 }
 
-/* It is overdue after server_timeout_ms, and the second is tried then. */
+/* It is overdue after a quarter of server_timeout_ms, and the second is tried then. */
 TEST(an_address_that_hangs_is_left_for_the_next) { /* R13 R14 */
   int first = begin_on("41", "both:%s", "4161"), second = listen_on("61", port), turns;
   if (second < 0) SKIP("no IPv6 here");
