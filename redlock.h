@@ -2109,7 +2109,7 @@ static void rl_free_reserved_slot(redlock *rl, redlock_lock *lock) {
 }
 
 /* R24: whether the server has no vote on what begins at that time: it may have forgotten locks. */
-RL_SMALL static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
+static int rl_is_quarantined(const rl_server *s, int64_t t1_ms) {
   return RL_HAS_QUARANTINE && t1_ms < s->votes_from_ms;
 }
 
