@@ -4562,7 +4562,8 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
   redlock_status status = rl_begin_call(rl, lock);
   if (status != REDLOCK_OK) return status;
-  if (!rl_owns_lock(rl, lock)) return rl_invalid(rl, "nothing is pending");
+  if (!rl_owns_lock(rl, lock) || (RL_HAS_MANY && lock->phase == RL_PHASE_IDLE))
+    return rl_invalid(rl, "nothing is pending");
   (void)rl_update_now(rl);
   rl_cancel(rl, lock);
   return REDLOCK_OK;

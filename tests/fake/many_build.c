@@ -64,3 +64,4 @@ static void idle_is_not_cancelled(int others) {
 }
 
 TEST(a_held_lock_is_not_cancelled_beside_few) { idle_is_not_cancelled(FEW); }
+TEST(a_held_lock_is_not_cancelled_beside_many) { idle_is_not_cancelled(MANY); }
