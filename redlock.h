@@ -429,11 +429,11 @@ typedef struct rl_waiter {
   int64_t last_start_ms;   /* no attempt may start after this, but the first (R9) */
   uint32_t began_ms;       /* when redlock_start_acquire was called */
   uint32_t attempt_end_ms; /* when the last attempt failed */
-  uint32_t held_since_ms;  /* when an attempt first found the present holder (R26) */
+  uint32_t held_since_ms;  /* when the present holder was first found, or may have come (R26) */
   uint32_t holder_age;     /* the age behind the values of the latest holders (R26) */
   uint16_t told[REDLOCK_MAX_SERVERS]; /* what each server told of the holder in this round:
                                          rl_told_of; 0 = nothing */
-  uint8_t holder;          /* the last byte of what was told of the latest holder (R26) */
+  uint16_t holder;         /* of these, what was told of the latest holder (R26) */
 } rl_waiter;
 
 /* private: what a hold is bounded by, from the grant on (R20) */
@@ -463,6 +463,7 @@ typedef struct redlock_lock {
                                   held: rl_note_key), and when it has restarted since the last T1 */
   rl_mask maybe_free;          /* servers where it may be free: so said the last attempt (rl_look),
                                   or a push since (R26) */
+  uint16_t slot_ms;            /* twice what its last attempt took (R9) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -1022,8 +1023,8 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
    finite, so of any crowd the same few are admitted in each slot, the eldest first, and whoever is
    missing costs a slot. It is hardly longer than the time waited, since ages may be of other times:
    so they double a wait at most. The back-off is that of a shared cable: it doubles with each
-   wake-up in vain, and ends when another holder shows (rl_note_holder). That alone keeps a crowd
-   whose votes split from splitting them for ever.
+   wake-up in vain, up to 2 s, and ends when another holder shows (rl_note_holder), or may be there
+   (rl_note_ageless). That alone keeps a crowd whose votes split from splitting them for ever.
 
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
@@ -1261,9 +1262,10 @@ enum {
   RL_POLL_MAX_UNITS = 999,      /* with more, the square might not fit */
   RL_TURN_SLOTS = 4,            /* no turn is later than these and the time waited (rl_turn_ms) */
   RL_MAX_RANK = 127,            /* more make no difference: that is a second, in slots of 1 ms */
-  RL_MAX_BACK_OFF_MS = 4000,    /* ten thousand that each try once in this are what servers bear */
-  RL_MOST_DOUBLINGS = 10,       /* of 1 ms: ten attempts fill a second, whatever is
-                                   pushed, and the next ones take as long each */
+  RL_MAX_BACK_OFF_MS = 2000,    /* a wake-up in vain delays no longer than silence; ten thousand
+                                   that each try once in this are what servers bear */
+  RL_MOST_DOUBLINGS = 10,       /* of 1 ms: ten attempts fill a second, whatever is pushed, and the
+                                   next ones take as long each */
   RL_UNEXTENDED_MS = 100,       /* who lets go within this had no need to extend */
   RL_FORGOTTEN_PART = 8,        /* of a holder's age, each attempt forgets this: a newcomer may slip
                                    in between */
@@ -3076,12 +3078,11 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
   o.free = lock->maybe_free;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
-    int refused = rl_is_token_refused(vote), tracks = s->tracking;
-    int is_free = vote < REDLOCK_VOTE_TAKEN || refused;
+    int refused = rl_is_token_refused(vote), is_free = vote < REDLOCK_VOTE_TAKEN || refused;
     if (is_free) o.free |= s->bit;
     o.refused += refused;
-    o.tell += tracks && (is_free || vote == REDLOCK_VOTE_TAKEN);
-    o.erring += tracks && vote == REDLOCK_VOTE_ERROR;
+    o.tell += s->tracking && (is_free || vote == REDLOCK_VOTE_TAKEN);
+    o.erring += s->tracking && vote == REDLOCK_VOTE_ERROR;
   }
   return o;
 }
@@ -3104,12 +3105,10 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
 enum { RL_REST_POLL, RL_REST_TURN, RL_REST_PACED, RL_REST_PUSH };
 
 static int rl_next_rest(const redlock *rl, const redlock_lock *lock, const rl_outlook *o) {
-  int tracked = lock->tracks;
-  if (o->refused >= rl->quorum || lock->last_result == REDLOCK_EXPIRED ||
-      o->tell + (tracked ? o->erring : 0) < rl->quorum)
-    return RL_REST_POLL;
+  if (o->refused >= rl->quorum || lock->last_result == REDLOCK_EXPIRED) return RL_REST_POLL;
+  if (o->tell + (lock->tracks ? o->erring : 0) < rl->quorum) return RL_REST_POLL;
   if (o->tell < rl->quorum) return RL_REST_PACED;
-  if (!tracked || rl_mask_count(o->free) >= rl->quorum) return RL_REST_TURN;
+  if (!lock->tracks || rl_mask_count(o->free) >= rl->quorum) return RL_REST_TURN;
   return rl->options.max_attempts ? RL_REST_PACED : RL_REST_PUSH;
 }
 
@@ -3119,9 +3118,9 @@ static uint32_t rl_waiting_ms(const redlock *rl, const redlock_lock *lock) {
 
 /* R9: a slot: twice what the last attempt took, from its last round on, so that colliding clients
    come apart. The process may have been paused. */
-RL_NOINLINE static uint32_t rl_slot_ms(const redlock *rl, const redlock_lock *lock) {
+static uint16_t rl_slot_ms(const redlock_lock *lock) {
   uint32_t took = lock->is.wait.attempt_end_ms - (uint32_t)lock->t1_ms;
-  return 2 * rl_limit(took, rl->options.server_timeout_ms) + 1;
+  return (uint16_t)(2 * rl_limit(took, RL_PUSH_WAIT_MS) + 1);
 }
 
 /* R26: an age, in ms: how long it has waited, if it can be woken; else that of a newcomer. Up to a
@@ -3141,7 +3140,7 @@ RL_NOINLINE static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock 
    waited: ages may be of other times, when holds were long. */
 static uint32_t rl_turn_ms(const redlock *rl, const redlock_lock *lock) {
   const rl_waiter *w = &lock->is.wait;
-  uint32_t slot = rl_slot_ms(rl, lock), age = rl_waiter_age(rl, lock), rank = 0, most;
+  uint32_t slot = lock->slot_ms, age = rl_waiter_age(rl, lock), rank = 0, most;
   uint32_t hold_ms = (uint32_t)rl->now_ms - w->held_since_ms;
   if (!lock->tracks) return slot + RL_NEWCOMER_MS;
   if (age < w->holder_age) rank = rl_limit((w->holder_age - age) / (hold_ms + 1), RL_MAX_RANK);
@@ -3153,14 +3152,14 @@ static uint32_t rl_turn_ms(const redlock *rl, const redlock_lock *lock) {
    doubles that. It counts from the last attempt on: who has rested since then is not delayed. */
 static uint32_t rl_back_off_ms(const redlock *rl, const redlock_lock *lock) {
   uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
-  uint32_t most = rl_limit(rl_slot_ms(rl, lock) * ((1u << lock->vain) - 1), RL_MAX_BACK_OFF_MS);
+  uint32_t most = rl_limit(lock->slot_ms * ((1u << lock->vain) - 1), RL_MAX_BACK_OFF_MS);
   return most > rested ? most - rested : 0;
 }
 
 /* R9: the spread of a back-off that no push ends. */
 static uint32_t rl_poll_spread_ms(const redlock *rl, const redlock_lock *lock, uint32_t most) {
   uint32_t units = rl_waiting_ms(rl, lock) / RL_POLL_UNIT_MS;
-  uint32_t spread = rl_slot_ms(rl, lock) + (lock->attempts == 1 ? RL_NEWCOMER_MS : 0);
+  uint32_t spread = lock->slot_ms + (uint32_t)(lock->attempts == 1) * RL_NEWCOMER_MS;
   if (units > RL_POLL_MAX_UNITS || rl->options.retry_delay_min_ms) return most;
   return rl_limit(spread > units * units ? spread : units * units, most);
 }
@@ -3200,10 +3199,10 @@ RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
     if (w->told[i] > told && rl_count_told(rl, w, w->told[i]) > spare) told = w->told[i];
   age = told % (1 << RL_AGE_BITS) << (told >> RL_AGE_BITS);
   if (age > w->holder_age) w->holder_age = age;
-  if ((uint8_t)told == w->holder) return;
+  if (!told || told == w->holder) return;
   w->held_since_ms = (uint32_t)rl->now_ms;
   if (rl_count_told(rl, w, told) - rl_count_told(rl, w, told + 1) <= spare) return;
-  w->holder = (uint8_t)told;
+  w->holder = (uint16_t)told;
   lock->vain = 0;
 }
 
@@ -3229,6 +3228,7 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   }
   rl_note_holder(rl, lock);
   lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
+  lock->slot_ms = rl_slot_ms(lock);
   o = rl_look(rl, lock);
   lock->maybe_free = o.free;
   rest = rl_next_rest(rl, lock, &o);
@@ -3560,11 +3560,13 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
 
 /* R26: a waiter is woken, beside holders that tell no age. It is taken for a hand-over, unless the
    push came within a slot, so that the attempt itself may have led to it, or so late that it may be
-   of an extension. */
+   of an extension; and once a second at most, whatever is pushed. */
 static void rl_note_ageless(const redlock *rl, redlock_lock *lock) {
-  uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
-  if (lock->is.wait.holder == RL_NO_AGE && rested - rl_slot_ms(rl, lock) < RL_UNEXTENDED_MS)
-    lock->vain = 0;
+  rl_waiter *w = &lock->is.wait;
+  if (w->holder != RL_NO_AGE || (uint32_t)rl->now_ms - w->held_since_ms < RL_PUSH_WAIT_MS) return;
+  if ((uint32_t)rl->now_ms - w->attempt_end_ms - lock->slot_ms >= RL_UNEXTENDED_MS) return;
+  w->held_since_ms = (uint32_t)rl->now_ms;
+  lock->vain = 0;
 }
 
 /* The locks that may track and have such a hash: of few, all that are active. */

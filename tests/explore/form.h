@@ -106,7 +106,7 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
     put16(within(w->holder_age, 0, 30000));
     put8(k->vain);
   }
-  put8(w->holder);
+  put16(w->holder);
   if (k->phase == RL_PHASE_BACKOFF)
     put16(within(w->attempt_end_ms - (uint32_t)k->t1_ms, 0, 9999));
   for (i = 0; i < SERVERS && k->phase == RL_PHASE_VOTING; i++) put16(w->told[i]);

@@ -169,6 +169,29 @@ TEST(what_a_minority_tells_is_no_change_of_hands) { /* R26 */
   end_of_turn();
 }
 
+/* The holder has the lock at servers 1 and 2, and server 2 errs each other time: then server 1
+   alone tells of it, and one does not count. All push for nothing. */
+TEST(nothing_told_is_no_change_of_hands) { /* R26 */
+  int k, i, seen;
+  world_of_two();
+  hold_with_age(300);
+  begin(&rl, &lock);
+  forget_key(0, 0, "r");
+  forget_log();
+  for (k = seen = 0; k < 2 * A_SECOND; k++) {
+    if (sets(2) != seen) {
+      seen = sets(2);
+      if (seen % 2) fake_answer(&fake, 2, FAKE_SET, -1, "-OOM command not allowed.\r\n");
+      else fake.rules = 0;
+    }
+    for (i = 0; i < 3; i++) fake_push(&fake, i, PUSH_OF_ALL);
+    pass();
+  }
+  CHECK(seen > 4 && seen <= 2 * MOST_A_SECOND);
+  fake.rules = 0;
+  end_of_turn();
+}
+
 /* It is as if nobody waited, whoever held the lock before. */
 TEST(a_value_of_another_size_tells_no_age) { /* R26 */
   size_t size;

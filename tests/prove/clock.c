@@ -132,21 +132,22 @@ void a_kept_lock_is_extended_in_time(void) { /* R20 */
   reaches(lock.timer_ms > rl.now_ms + UINT32_MAX / 3);
 }
 
-/* The least range of a random rest, and what it was made from: R9's formula, in 32 bits. */
+/* The least range of a random rest, and what it was made from: R9's formula. The widest window that
+   is made of it fits, too. */
 void the_range_of_a_rest_fits(void) { /* R9 */
   static redlock rl;
   static redlock_lock lock;
   int64_t took;
   uint32_t range, limit;
   read_clock(&rl);
-  limit = rl.options.server_timeout_ms;
-  given(limit < UINT32_MAX / 2 - 12);
+  limit = RL_PUSH_WAIT_MS;
   lock.t1_ms = earlier(&rl) - rl.now_ms;
   took = -lock.t1_ms;
   given(took <= UINT32_MAX);
-  range = rl_slot_ms(&rl, &lock);
+  range = rl_slot_ms(&lock);
   prove(range > 2 * (took < limit ? took : limit));
-  reaches(range > UINT32_MAX / 2);
+  prove(range <= UINT32_MAX / (2 + RL_MAX_RANK * RL_MAX_RANK));
+  reaches(range > limit);
 }
 
 /* How long redlock_timeout_ms says, whatever is due. */

@@ -50,6 +50,7 @@ static inline int value_draw(struct client *c, unsigned char *out) {
   v->resource = -1;
   v->drawn = W.now;
   c->last_draw = c->draws[c->drawn % DRAWS] = W.now;
+  c->told_at[c->drawn % DRAWS] = c->told_of;
   c->heard_at[c->drawn++ % DRAWS] = c->heard;
   put32(out, (uint32_t)W.values);
   put32(out + 4, value_seal((uint32_t)W.values));

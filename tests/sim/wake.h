@@ -17,6 +17,7 @@ static inline void wake_sent(struct conn *n, int resource) {
   t = &n->wake_up[resource];
   t->turn = key_of(&W.server[n->server], resource, n->session.db) ? 0 : ++W.key_turn;
   t->read = 0;
+  t->unread = 1;
   t->end = n->pipe[DOWN].written;
 }
 
@@ -36,7 +37,10 @@ static inline void wake_heard(struct client *c, struct conn *n) {
   int i;
   for (i = 0; i < W.cfg.resources; i++) {
     struct wake_up *t = &n->wake_up[i];
-    if (!t->turn || t->read || (int32_t)(n->pipe[DOWN].read - t->end) < 0) continue;
+    if (!t->unread || (int32_t)(n->pipe[DOWN].read - t->end) < 0) continue;
+    t->unread = 0;
+    c->told_of++;
+    if (!t->turn) continue;
     t->read = W.now;
     c->pushed_at = W.now;
     c->heard++;
@@ -109,25 +113,24 @@ static inline int has_queued(const struct slot *s) {
   return s->beside || W.asked[s->resource] != s->asked_after;
 }
 
-/* How many of its last attempts, in a row, something that it heard may have led to; or that others
- * in the queue kept from a quorum. */
+/* How many of its last attempts, in a row, something that it heard may have led to, be it a push of
+ * an extension; or that others in the queue kept from a quorum. */
 static inline unsigned woken_in_a_row(const struct client *c, const struct slot *s) {
   unsigned made = c->drawn - s->drawn_before, n = 0;
   if (c->slots > 1 || has_queued(s) || W.cfg.forgets) return made;
   for (; n + 1 < made && n + 1 < DRAWS; n++)
-    if (c->heard_at[(c->drawn - n - 1) % DRAWS] == c->heard_at[(c->drawn - n - 2) % DRAWS]) break;
+    if (c->told_at[(c->drawn - n - 1) % DRAWS] == c->told_at[(c->drawn - n - 2) % DRAWS]) break;
   return n;
 }
 
-/* How much longer than others one may rest that has been woken for nothing, or whose attempts take
- * long, in ms: the more there were, the longer; and up to twice that by chance; from its last
- * attempt on. */
+/* How much longer than others one may rest that has been woken for nothing, in ms: each time
+ * doubles that, which begins with what its attempts take; 2 s at most, as if it had been told of
+ * nothing; from its last attempt on. */
 static inline ns rest_for_nothing(const struct client *c, const struct slot *s, ns since) {
-  ns woken = smaller(woken_in_a_row(c, s), 10), tried = smaller(c->drawn - s->drawn_before, 32);
-  ns cube = woken * woken * woken, crowd = tried * tried * W.cfg.server_timeout_ms / 64;
-  ns floor = cube * cube / 1600 + crowd;
+  ns woken = smaller(woken_in_a_row(c, s), 10);
+  ns most = smaller((2 * (ns)W.cfg.server_timeout_ms + 1) << woken, 2000);
   ns rested = larger(since - c->last_draw, 0) / MS;
-  return larger(2 * floor - rested, 0);
+  return woken ? larger(most - rested, 0) : 0;
 }
 
 /* A short back-off, or a polled one, and its attempt, on a slow clock. A second more only where

@@ -75,7 +75,8 @@ enum { CONN_FREE, CONN_OPENING, CONN_OPEN, CONN_REFUSED };
 
 /* What a connection brings of a resource: "it has changed", or that the connection is ready. */
 struct wake_up {
-  uint32_t turn;    /* among all that happens to keys; 0 = nothing was pushed */
+  uint32_t turn;    /* among all that happens to keys; 0 = nothing was pushed, or beside a key */
+  int unread;
   ns read;          /* 0 = not yet */
   uint32_t end;     /* of it, among all bytes of the connection */
 };
@@ -204,6 +205,8 @@ struct client {
   unsigned drawn;
   uint32_t heard_at[DRAWS];  /* how much it had heard of by then, and ... */
   uint32_t heard;            /* ... by now: pushes, and ends of handshakes */
+  uint32_t told_at[DRAWS];   /* with those pushes, too, that ... */
+  uint32_t told_of;          /* ... found the key there again, as of an extension */
   struct pace told, polled, hurried; /* how many attempts it makes */
   ns free_at;                /* since when what it waits for has been free; NEVER = it is not */
   ns asked;                  /* since when it has been asked for nothing */
