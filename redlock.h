@@ -891,8 +891,9 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
        handshake: the first time, after a quarter of server_timeout_ms. No SIGPIPE; close on exec;
        never descriptor 0, 1 or 2.
    R15 Each server's last error is kept.
-   R16 A minority changes neither the outcome nor, noticeably, the time. One that lies does neither
-       while all others stand; but with tokens, or another's run_id, it can keep all out. And among
+   R16 A minority changes neither the outcome nor, noticeably, the time. One that lies, but says yes
+       to nobody who has it not, does neither while all others stand; but with tokens, or another's
+       run_id, it can keep all out; and who says yes to all makes two winners of a split vote. Among
        waiters, a split vote waits for one that is slow, but answers within server_timeout_ms.
    R17 A forked child sends nothing, reads nothing and is granted nothing (the sockets of the
        system): a step there ends all that is pending as INVALID. A call that only starts something
