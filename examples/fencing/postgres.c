@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every client has the same max_ttl_ms, and every server's clock is kept right by NTP, within a
-   tenth of it. */
+/* Every client has the same max_ttl_ms, and a server votes once it has been up for that long. Its
+   clock is kept right by NTP, within a tenth of it. */
 enum { TTL_MS = 10000, MAX_TTL_MS = 300000, WAIT_MS = 30000 };
 enum { ADDED, FAILED, REFUSED };
 
@@ -118,14 +118,21 @@ static int add(PGconn *db, uint64_t token, long long amount) {
   return ADDED;
 }
 
+/* Why a call failed: on this side (-1), and on each server that has something to say. */
+static int explain(const redlock *rl, const char *what, redlock_status status) {
+  const char *error;
+  int i;
+  fprintf(stderr, "%s: %s\n", what, redlock_strerror(status));
+  for (i = -1; (error = redlock_server_error(rl, i)) != NULL; i++)
+    if (*error) fprintf(stderr, "  server %d: %s\n", i, error);
+  return 1;
+}
+
 static int take_and_add(redlock *rl, PGconn *db, long long amount) {
   redlock_lock lock;
   redlock_status status = redlock_acquire(rl, &lock, "invoice:42", TTL_MS, WAIT_MS);
   int result;
-  if (status != REDLOCK_OK) { /* after INVALID nothing is in the lock, not even its status */
-    fprintf(stderr, "acquire: %s\n", redlock_strerror(status));
-    return FAILED;
-  }
+  if (status != REDLOCK_OK) return explain(rl, "acquire", status);
   result = add(db, lock.token, amount);
   if (result == REFUSED) printf("refused: a greater token has been here\n");
   redlock_release(rl, &lock);

@@ -37,6 +37,7 @@ around_fragment() {
 #include <string.h>
 static redlock rl;
 static redlock_lock lock;
+static redlock_status status;
 static redlock_options options;
 static int pending;
 static void on_decided(redlock_lock *decided) { (void)decided; }
@@ -46,8 +47,8 @@ static void fragment(void) {
 C
   cat "$1"
   echo '}'
-  echo 'int main(void) { (void)rl; (void)lock; (void)options; (void)pending;'
-  echo '  (void)on_decided; (void)store; (void)work; fragment(); return 0; }'
+  echo 'int main(void) { (void)rl; (void)lock; (void)status; (void)options;'
+  echo '  (void)pending; (void)on_decided; (void)store; (void)work; fragment(); return 0; }'
 }
 
 has_openssl() {
@@ -91,13 +92,13 @@ hello_is_the_headers() {
 
 # What is copied from one example is what stands in the next.
 explain_is_one_text() {
-  for each in $(grep -l '^static [a-z]* explain(' "$root"/examples/*.c); do
+  for each in $(grep -l '^static [a-z]* explain(' "$root"/examples/*.c "$root"/examples/fencing/*.c); do
     sed -n '/^static [a-z]* explain(/,/^}/p' "$each" >"$work/explain"
     [ -e "$work/one" ] || cp "$work/explain" "$work/one"
     cmp "$work/explain" "$work/one" >&2 || return
     echo "$each"
   done >"$work/said"
-  [ "$(wc -l <"$work/said")" -ge 4 ] || { cat "$work/said"; return 1; }
+  [ "$(wc -l <"$work/said")" -ge 7 ] || { cat "$work/said"; return 1; }
 }
 
 # Behind it only what the glue says that is the reader's.
