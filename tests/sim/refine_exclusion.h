@@ -33,6 +33,7 @@ struct exclusion_round {
   exclusion_att att;
   exclusion_rnd next; /* of the attempt, the newest first */
   int begun, extends, adopts, granted, adopted;
+  int by_set; /* begun by a SET that puts the key back, and no script has told its ttl */
   long replaced;
   uint32_t voted, quorum;
   int64_t ttl_ms;
@@ -242,6 +243,16 @@ static inline void exclusion_begin_more(exclusion_att a, int64_t ttl_ms) {
   exclusion_has_begun(r, exclusion_begin_extension(r, r->read_most), "begin_extension");
 }
 
+/* A SET that puts a key back asks for the lock's longest ttl (R29). What its round asks for is told
+ * by its scripts, on other servers and perhaps later: max_hold_ms may leave less. */
+static inline void exclusion_script_tells(exclusion_att a, int64_t ttl_ms) {
+  exclusion_rnd r = a->rounds;
+  for (; r && r->by_set; r = r->next) {
+    r->by_set = 0;
+    if (r->ttl_ms > ttl_ms) r->ttl_ms = ttl_ms;
+  }
+}
+
 /* It has left, or will. */
 static inline void exclusion_sent(const struct seen *m) {
   exclusion_att a = exclusion_att_of(m->value);
@@ -254,7 +265,10 @@ static inline void exclusion_sent(const struct seen *m) {
   } else if (m->kind != SEEN_EXTENSION && !a->granted) {
     if (!a->first) exclusion_begin_set(a, m);
   } else if (m->kind != SEEN_SWAP) {
+    exclusion_rnd newest = a->rounds;
+    if (m->kind == SEEN_EXTENSION) exclusion_script_tells(a, m->ttl_ms);
     exclusion_begin_more(a, m->ttl_ms);
+    if (a->rounds != newest) a->rounds->by_set = m->kind != SEEN_EXTENSION;
   }
 }
 

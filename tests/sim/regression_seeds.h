@@ -25,6 +25,7 @@ static const uint64_t kept_seeds[] = {
     UINT64_C(4455371121205), /* the simulator's: a slow server kept room for two timeouts */
     UINT64_C(57948960408), /* the past: who stood still in a step took its servers for silent */
     UINT64_C(58538660044), /* the simulator's: pushes of extensions were no wake-ups in vain */
+    UINT64_C(58692650488), /* refine's: a SET that is put back asks for more than its round */
     UINT64_C(8854667522236), /* the past: a back-off in vain of 4 s beside a free lock */
     UINT64_C(9954190790091), /* the past: that nothing was told ended each back-off */
     UINT64_C(103452849984), /* the past: a retired release was refused unheard */
