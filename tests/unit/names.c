@@ -299,15 +299,19 @@ static void step_until_asked(int connection) {
     (void)redlock_wait(&rl, 10);
 }
 
+static void greet(int connection) {
+  static const char greeting[] = "-ERR\r\n-ERR\r\n+redlock\r\n";
+  CHECK(send(connection, greeting, sizeof greeting - 1, 0) > 0);
+}
+
 /* Steps until the SET has come, which may wait for the handshake, and answers both. */
 static void serve(int connection) {
-  static const char greeting[] = "-ERR\r\n-ERR\r\n+redlock\r\n";
   char bytes[1024];
   size_t size = 0;
   int turns, set = 0;
   for (turns = 0; turns < 1000 && !set; turns++) {
     ssize_t got = recv(connection, bytes + size, sizeof bytes - 1 - size, MSG_DONTWAIT);
-    if (got > 0 && size == 0) CHECK(send(connection, greeting, sizeof greeting - 1, 0) > 0);
+    if (got > 0 && size == 0) greet(connection);
     if (got > 0) size += (size_t)got;
     set = size > 7 && memcmp(bytes + size - 7, "10000\r\n", 7) == 0; /* its ttl comes last */
     (void)redlock_wait(&rl, 10);
@@ -386,6 +390,42 @@ TEST(an_address_that_does_not_greet_is_left_at_once) { /* R14 */
     close(connection);
     put_away();
   }
+}
+
+/* Haste must not cost an address that is merely slow. */
+TEST(an_address_that_greets_within_its_part_is_kept) { /* R14 */
+  int first = begin_on("41", "both:%s", "4161"), second = listen_on("61", port), connection;
+  if (second < 0) SKIP("no IPv6 here");
+  start(0);
+  connection = keep(step_until_called(first));
+  step_until_asked(connection);
+  later_s += 2; /* less than a quarter of server_timeout_ms */
+  CHECK(redlock_step(&rl) == NULL);
+  if (!CHECK(is_open(connection))) return;
+  greet(connection);
+  step_until_asked(connection);
+  CHECK_EQ(send(connection, "+OK\r\n", 5, 0), 5);
+  while (lock.status == REDLOCK_PENDING) (void)redlock_wait(&rl, 10000);
+  CHECK_EQ(lock.status, REDLOCK_OK);
+  CHECK(!was_called(second));
+}
+
+/* Slower than that, and the other one is dead: it has all of server_timeout_ms the next time. */
+TEST(an_address_that_is_slow_is_tried_again_without_haste) { /* R14 */
+  int first = begin_on("41", "both:%s", "4161"), second = listen_on("61", port), connection;
+  if (second < 0) SKIP("no IPv6 here");
+  close(second);
+  opened_count--;
+  start(REDLOCK_FOREVER);
+  connection = keep(step_until_called(first));
+  step_until_asked(connection);
+  later_s += 3; /* more than a quarter */
+  connection = step_until_called(first);
+  step_until_asked(connection);
+  later_s += 3;
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK(is_open(connection));
+  close(connection);
 }
 
 /* What cannot be connected to, and what was told already, takes no place. */
