@@ -2,13 +2,6 @@
  * short holds and long ones, beside other libraries' clients and pushes for nothing. Limits are
  * ratios to the ideal, which is that the next holder has the lock a round trip and a half after the
  * last one let go. */
-#define REDLOCK_MAX_SERVERS 5
-#define REDLOCK_MAX_RESOURCE 16
-#define REDLOCK_MAX_COMMANDS 16
-#define REDLOCK_NO_DNS
-#define REDLOCK_IMPLEMENTATION
-#include "redlock.h"
-
 #include "../check_main.h"
 #include "crowd.h"
 
@@ -91,12 +84,55 @@ TEST(pushes_for_nothing_make_no_storm) { /* R26 */
   }
 }
 
-/* Two that are woken, and 31 that poll at 5 to 15 ms, whose values tell no age. */
+/* Those of one kind: their share of the locks, in percent of a fair one. */
+static int fair_percent(const struct share *s, const char *who, int count) {
+  double fair = (double)grants * count / world.clients;
+  printf("    %d %s: %.2f of a fair share, the longest wait %.1f s\n", count, who,
+         (double)s->grants / fair, (double)s->longest_wait_us / A_SECOND);
+  return (int)(100 * (double)s->grants / fair);
+}
+
+/* Nobody starves: of both kinds none has less than a tenth of its share, nor waits for longer than
+   so many turns, and what a lost wake-up costs. */
+static void check_shares(struct world w, int seconds, int turns, const char *who) {
+  int64_t turn_us = (int64_t)w.clients * 1000 * (w.hold_ms + 1);
+  (void)run(w, seconds);
+  CHECK(fair_percent(&ours, "of this version", w.clients - w.others) >= 10);
+  CHECK(fair_percent(&others, who, w.others) >= 10);
+  CHECK(ours.longest_wait_us <= turns * turn_us + 2 * A_SECOND);
+  CHECK(others.longest_wait_us <= turns * turn_us + 2 * A_SECOND);
+}
+
+/* Those poll at 5 to 15 ms, and their values tell no age. Who polls is served by chance. */
 TEST(other_libraries_keep_nobody_back) { /* R26 */
-  struct world w = near_or_far(33, 20, 5, NEAR_US);
-  w.foreign = 31;
-  (void)run(w, 60);
-  printf("    of %ld locks the two got %ld\n", grants, grants - foreign_grants);
-  CHECK(grants - foreign_grants >= grants * 2 / w.clients / 2);
-  CHECK(foreign_grants >= grants * 31 / w.clients / 10);
+  static const int of_both[][2] = {{2, 31}, {8, 1}, {16, 16}};
+  size_t i;
+  for (i = 0; i < 3; i++) {
+    struct world w = near_or_far(of_both[i][0] + of_both[i][1], 20, 5, NEAR_US);
+    w.others = of_both[i][1];
+    w.poll_ms = 5;
+    check_shares(w, 60, 20, "that poll");
+    CHECK(ours.grants >= grants * of_both[i][0] / w.clients / 2);
+  }
+}
+
+/* One waits among many of an earlier version, one of that among many, and as many of both. */
+static void check_version(const struct engine *version) {
+  static const int of_both[][2] = {{1, 8}, {8, 1}, {16, 16}};
+  static const int hold_ms[] = {5, 100, 2000};
+  size_t i, k;
+  for (i = 0; i < 3; i++)
+    for (k = 0; k < 3; k++) {
+      struct world w = near_or_far(of_both[i][0] + of_both[i][1], hold_ms[k], 5, NEAR_US);
+      w.others = of_both[i][1];
+      w.version = version;
+      check_shares(w, hold_ms[k] < 1000 ? 60 : 600, 4, version->name);
+    }
+}
+
+TEST(waiters_of_earlier_versions_share_with_todays) { /* R26 */
+  if (!engine_1_0.name) SKIP("no history of git here: the earlier headers are in it");
+  check_version(&engine_1_2);
+  check_version(&engine_1_1);
+  check_version(&engine_1_0);
 }

@@ -1,12 +1,13 @@
 /* crowd.h: up to ten thousand clients that want one lock (R26), and five servers that take so long
  * for each command. The clock moves from event to event, so a busy machine measures what a quiet
  * one does. No request is lost, and each direction of a connection keeps its order. Some clients
- * may be another library's: they poll, and their values tell no age. Include redlock.h and
- * check_main.h before this. */
+ * may be others: of an earlier version, or another library's, which poll, and whose values tell no
+ * age. Include check_main.h before this. */
 #ifndef FLEET_CROWD_H
 #define FLEET_CROWD_H
 
 #include "../store.h"
+#include "engine.h"
 
 enum { SERVERS = 5, LATENCY_US = 50, PUSH_US = 2, BYTES = 2048, KEYS = 8, A_SECOND = 1000000,
        TTL_MS = 10000, WAIT_MS = 600000, NO_TIME = -1 };
@@ -27,14 +28,13 @@ struct conn {
 };
 
 struct client {
-  redlock rl;
+  const struct engine *engine;
+  void *rl, *lock;
   redlock_io io;
-  redlock_lock lock;
   struct conn conn[SERVERS];
   int state;
   int64_t next, began; /* when it does what comes next; when it began to wait */
-  long grants;
-  int is_foreign;      /* another library's */
+  int is_other;
   uint32_t turn;       /* of its last step to come: an earlier one is void */
 };
 
@@ -48,17 +48,26 @@ struct event {
 };
 
 struct world {
-  int clients, hold_ms, think_ms, keeps; /* think_ms < 0: each wants it once */
+  int clients, hold_ms, think_ms; /* think_ms < 0: each wants it once */
   int64_t command_us;
   int64_t latency_us;    /* one way takes this to twice this; 0 = LATENCY_US */
-  int foreign;           /* how many clients are another library's */
+  int others;            /* how many clients are others, the last ones ... */
+  const struct engine *version; /* ... of that version; NULL = another library's ... */
+  int poll_ms;           /* ... which polls after that long, to three times that */
   int pushes_ms;         /* so often all that is tracked is pushed, for nothing; 0 = never */
   int ttl_ms;            /* 0 = TTL_MS */
   uint64_t seed;
 };
 
+/* What those of one kind have got: this version's, or the others. */
+struct share {
+  long grants;
+  int64_t longest_wait_us;
+};
+
 static const char NAME[] = "contended";
 static struct world world;
+static struct share ours, others;
 static struct server {
   struct store store;
   struct key keys[KEYS];
@@ -69,7 +78,7 @@ static struct event *heap;
 static size_t events, room;
 static uint64_t order, chance;
 static int64_t now_us, released_us;
-static long commands, grants, handovers, foreign_grants;
+static long commands, grants, handovers;
 static int64_t handover_us[1 << 16], longest_handover_us, longest_wait_us;
 
 static uint64_t draw(void) {
@@ -153,18 +162,15 @@ static void push(int at, const unsigned char *name, size_t size) {
   }
 }
 
-/* The values of another library have no age behind them, as all others see them. */
-static void hide_ages(struct server *s, int reader) {
-  int i;
-  for (i = 0; i < KEYS; i++)
-    if (s->keys[i].used && client[s->keys[i].owner].is_foreign && (int)s->keys[i].owner != reader)
-      s->keys[i].value_size = 20;
-}
+static int is_foreign(const struct client *c) { return c->is_other && !world.version; }
 
-static void show_ages(struct server *s) {
+/* The values of another library have no age behind them, as all but their owner see them. */
+static void set_ages(struct server *s, int reader, size_t size) {
   int i;
   for (i = 0; i < KEYS; i++)
-    if (s->keys[i].used && s->keys[i].value_size == 20) s->keys[i].value_size = 23;
+    if (s->keys[i].used && is_foreign(&client[s->keys[i].owner]) &&
+        (int)s->keys[i].owner != reader)
+      s->keys[i].value_size = size;
 }
 
 /* Whatever was read is pushed, as by a server whose table of that is too small. */
@@ -199,10 +205,10 @@ static void serve(struct conn *c) {
     s->store.now_ms = s->busy_until / 1000;
     s->store.now_us = s->busy_until;
     commands += store_command_of(argc, argv) == C_SET || store_command_of(argc, argv) == C_EVAL;
-    s->store.refuse_hello = client[c->client].is_foreign;
-    hide_ages(s, c->client);
+    s->store.refuse_hello = is_foreign(&client[c->client]);
+    set_ages(s, c->client, 20);
     store_run(&s->store, &c->session, argc, argv, &r, &e);
-    show_ages(s);
+    set_ages(s, c->client, 23);
     if (e.kind == EFFECT_SET) e.key->owner = (uint32_t)c->client;
     if (r.size) carry(DOWN, c, s->busy_until, r.at, r.size);
     if (e.changed) push(c->server, e.subject, e.subject_size);
@@ -264,10 +270,17 @@ static int on_entropy(void *ctx, void *data, size_t size) {
 
 /* ---- clients ---- */
 
+static void note_wait(const struct client *c) {
+  struct share *s = c->is_other ? &others : &ours;
+  int64_t waited_us = now_us - c->began;
+  if (waited_us > s->longest_wait_us) s->longest_wait_us = waited_us;
+  if (waited_us > longest_wait_us) longest_wait_us = waited_us;
+}
+
 static void on_grant(struct client *c) {
   grants++;
-  c->grants++;
-  if (now_us - c->began > longest_wait_us) longest_wait_us = now_us - c->began;
+  (c->is_other ? &others : &ours)->grants++;
+  note_wait(c);
   if (released_us != NO_TIME && released_us >= c->began) {
     handover_us[handovers++ % (1 << 16)] = now_us - released_us;
     if (now_us - released_us > longest_handover_us) longest_handover_us = now_us - released_us;
@@ -275,11 +288,10 @@ static void on_grant(struct client *c) {
   released_us = NO_TIME;
   c->state = HOLDING;
   c->next = now_us + 1000 * (int64_t)world.hold_ms;
-  if (world.keeps) CHECK_EQ(redlock_keep(&c->rl, &c->lock, 0), REDLOCK_OK);
 }
 
-static void on_returned(struct client *c, const redlock_lock *l) {
-  if (l->operation == REDLOCK_ACQUIRE && l->status == REDLOCK_OK) {
+static void on_decided(struct client *c, int decided) {
+  if (decided == GRANTED) {
     on_grant(c);
     return;
   }
@@ -292,29 +304,28 @@ static void act(struct client *c) {
   if (c->state == THINKING) {
     c->state = WAITING;
     c->began = now_us;
-    CHECK_EQ(redlock_start_acquire(&c->rl, &c->lock, NAME,
-                                   (uint32_t)(world.ttl_ms ? world.ttl_ms : TTL_MS), WAIT_MS),
-             REDLOCK_PENDING);
+    CHECK(c->engine->acquire(c->rl, c->lock, NAME, (uint32_t)(world.ttl_ms ? world.ttl_ms : TTL_MS),
+                             WAIT_MS));
   } else if (c->state == HOLDING) {
     released_us = now_us;
     c->next = INT64_MAX;
-    CHECK_EQ(redlock_start_release(&c->rl, &c->lock), REDLOCK_PENDING);
+    CHECK(c->engine->release(c->rl, c->lock));
   }
 }
 
 /* A poll takes a little longer than it is told. */
 static void step(struct client *c, uint32_t ready) {
-  redlock_lock *l;
   struct event e;
   int64_t limit;
+  int decided;
   memset(&e, 0, sizeof e);
   do {
     act(c);
-    l = redlock_step_on(&c->rl, ready);
+    decided = c->engine->step(c->rl, ready);
     ready = 0;
-    if (l) on_returned(c, l);
-  } while (l);
-  limit = redlock_timeout_ms(&c->rl);
+    if (decided) on_decided(c, decided);
+  } while (decided);
+  limit = c->engine->timeout_ms(c->rl);
   e.at = limit < 0 ? INT64_MAX : now_us + 1000 * limit + 20 + draw_below(80);
   if ((c->state == THINKING || c->state == HOLDING) && c->next < e.at) e.at = c->next;
   e.turn = ++c->turn;
@@ -342,9 +353,7 @@ static void happen(struct event *e) {
 }
 
 static void begin(struct client *c) {
-  redlock_options o;
-  int i;
-  memset(&o, 0, sizeof o);
+  int i, poll_ms = is_foreign(c) ? world.poll_ms : 0;
   for (i = 0; i < SERVERS; i++) {
     c->conn[i].client = (int)(c - client);
     c->conn[i].server = i;
@@ -357,16 +366,19 @@ static void begin(struct client *c) {
   c->io.now_ms = on_now;
   c->io.entropy = on_entropy;
   c->io.ctx = c;
-  o.io = &c->io;
-  o.server_timeout_ms = 1000;
-  if (c->is_foreign) {
-    o.retry_delay_min_ms = 5;
-    o.retry_delay_max_ms = 15;
-  }
-  CHECK_EQ(redlock_init(&c->rl, "s0,s1,s2,s3,s4", &o), REDLOCK_OK);
+  c->engine = c->is_other && world.version ? world.version : &engine_today;
+  c->rl = malloc(c->engine->client_size);
+  c->lock = malloc(c->engine->lock_size);
+  if (!c->rl || !c->lock) abort();
+  CHECK(c->engine->init(c->rl, "s0,s1,s2,s3,s4", &c->io, poll_ms));
   c->next = draw_below(20000);
-  if (world.keeps && c != client) c->next += 30000;
   step(c, 0);
+}
+
+static void end(struct client *c) {
+  if (c->state == WAITING) note_wait(c);
+  free(c->rl);
+  free(c->lock);
 }
 
 /* Runs it until it is over, or for so long; returns how long it took, in seconds. */
@@ -382,10 +394,12 @@ static double run(struct world w, int seconds) {
     snprintf(server[i].store.run_id, sizeof server[i].store.run_id, "%040d", i + 1);
   }
   now_us = longest_handover_us = longest_wait_us = 0;
-  commands = grants = handovers = foreign_grants = 0;
+  commands = grants = handovers = 0;
+  memset(&ours, 0, sizeof ours);
+  memset(&others, 0, sizeof others);
   released_us = NO_TIME;
   chance = UINT64_C(88172645463325252) + 7919 * w.seed;
-  for (i = 0; i < w.clients; i++) client[i].is_foreign = i >= w.clients - w.foreign;
+  for (i = 0; i < w.clients; i++) client[i].is_other = i >= w.clients - w.others;
   for (i = 0; i < w.clients; i++) begin(&client[i]);
   if (w.pushes_ms) push_for_nothing();
   while (events && heap[0].at <= (int64_t)seconds * A_SECOND &&
@@ -396,10 +410,7 @@ static double run(struct world w, int seconds) {
     free(e.bytes);
   }
   for (; events; free(take().bytes)) {}
-  for (i = 0; i < w.clients; i++) foreign_grants += client[i].is_foreign ? client[i].grants : 0;
-  for (i = 0; i < w.clients; i++)
-    if (client[i].state == WAITING && now_us - client[i].began > longest_wait_us)
-      longest_wait_us = now_us - client[i].began;
+  for (i = 0; i < w.clients; i++) end(&client[i]);
   free(client);
   printf("    %d want it, %d ms: %.1f locks a second, %.1f commands a lock, %.0f a second\n",
          w.clients, w.hold_ms, (double)grants * A_SECOND / (double)now_us,

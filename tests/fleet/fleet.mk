@@ -25,9 +25,46 @@ $(FLEET)/planted: $(FLEET)/fleet tests/mutants/bugs/connections.txt
 
 .PHONY: crowd
 
-crowd: $(FLEET)/crowd ## up to thousands that wait for one lock, near and far, in virtual time; half a minute
-	@$(FLEET)/crowd
+CROWD_PLANT := a-holder-that-stays-for-ever
 
-$(FLEET)/crowd: tests/fleet/crowd.c tests/fleet/crowd.h tests/store.h tests/check.h redlock.h
+# And with a bug that starves waiters.
+crowd: $(FLEET)/crowd $(FLEET)/crowd-planted ## up to thousands that wait for one lock, near and far, beside earlier versions, in virtual time; a minute
+	@$(FLEET)/crowd
+	@echo "the same with the bug $(CROWD_PLANT):"
+	@if $(FLEET)/crowd-planted other_libraries_keep_nobody_back >$(FLEET)/crowd-planted.txt; \
+	  then echo '  NOT CAUGHT'; exit 1; else echo '  caught'; fi
+
+# The headers of earlier versions are in the history of git, where there is one.
+VERSIONS   := 1_2 1_1 1_0
+COMMIT_1_2 := 8e06ed0
+COMMIT_1_1 := c8403e3
+COMMIT_1_0 := e1a7d05
+
+$(FLEET)/crowd: $(FLEET)/engine-today.o
+$(FLEET)/crowd-planted: $(FLEET)/engine-planted.o
+$(FLEET)/crowd $(FLEET)/crowd-planted: tests/fleet/crowd.c tests/fleet/crowd.h tests/fleet/engine.h \
+    tests/store.h tests/check.h redlock.h $(VERSIONS:%=$(FLEET)/engine-%.o)
+	$(CC) $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) $< $(filter %.o,$^) $(LDFLAGS) $(LDLIBS) -o $@
+
+$(FLEET)/engine-today.o: tests/fleet/engine.c tests/fleet/engine.h redlock.h
 	@mkdir -p $(@D)
-	$(CC) $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) $< $(LDFLAGS) $(LDLIBS) -o $@
+	$(CC) $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) -DENGINE=engine_today -DVERSION=today -c $< -o $@
+
+$(FLEET)/engine-planted.o: tests/fleet/engine.c tests/fleet/engine.h redlock.h \
+                           tests/mutants/bugs/waiting.txt
+	@mkdir -p $(FLEET)/engine-planted
+	@tests/mutants/run plant $(CROWD_PLANT) >$(FLEET)/engine-planted/redlock.h
+	$(CC) -I$(FLEET)/engine-planted $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) -DENGINE=engine_today \
+	  -DVERSION=planted -c $< -o $@
+
+$(VERSIONS:%=$(FLEET)/engine-%.o): $(FLEET)/engine-%.o: tests/fleet/engine.c \
+    tests/fleet/engine.h $(FLEET)/engine-%/redlock.h
+	$(CC) -I$(FLEET)/engine-$* $(FLEET_FLAGS) $(CPPFLAGS) $(CFLAGS) -w -DENGINE=engine_$* \
+	  -DVERSION=$(subst _,.,$*) -c $< -o $@
+
+$(FLEET)/engine-%/redlock.h:
+	@mkdir -p $(@D)
+	@git show $(COMMIT_$*):redlock.h >$@ 2>/dev/null || \
+	  { cp redlock.h $@ && echo '#define NO_ENGINE' >>$@; }
+
+.PRECIOUS: $(FLEET)/engine-%/redlock.h
