@@ -103,6 +103,22 @@ static void check_shares(struct world w, int seconds, int turns, const char *who
   CHECK(others.longest_wait_us <= turns * turn_us + 2 * A_SECOND);
 }
 
+/* One is far. If nobody leaves the lock free for its round trip of 80 ms, near ones take it before
+   it hears of that; if they do, it gets some of its share. */
+TEST(far_clients_get_what_near_ones_leave_free_for_a_round_trip) { /* R26 */
+  static const int near[] = {1, 4}, hold_ms[] = {500, 20};
+  size_t i;
+  for (i = 0; i < 2; i++) {
+    struct world w = near_or_far(near[i] + 1, hold_ms[i], 5, 5 * NEAR_US);
+    w.others = 1;
+    w.others_us = 26667;
+    (void)run(w, 300);
+    (void)fair_percent(&others, "far, if near ones do not pause", 1);
+    w.think_ms = 120;
+    check_shares(w, 300, 20, "far, if they do");
+  }
+}
+
 /* Those poll at 5 to 15 ms, and their values tell no age. Who polls is served by chance. */
 TEST(other_libraries_keep_nobody_back) { /* R26 */
   static const int of_both[][2] = {{2, 31}, {8, 1}, {16, 16}};

@@ -52,8 +52,10 @@ struct world {
   int64_t command_us;
   int64_t latency_us;    /* one way takes this to twice this; 0 = LATENCY_US */
   int others;            /* how many clients are others, the last ones ... */
-  const struct engine *version; /* ... of that version; NULL = another library's ... */
-  int poll_ms;           /* ... which polls after that long, to three times that */
+  const struct engine *version; /* ... of that version; NULL = of this one ... */
+  int poll_ms;           /* ... or another library's, which polls after that long to three times
+                            that; 0 = they are not */
+  int64_t others_us;     /* their latency, if not 0 */
   int pushes_ms;         /* so often all that is tracked is pushed, for nothing; 0 = never */
   int ttl_ms;            /* 0 = TTL_MS */
   uint64_t seed;
@@ -118,9 +120,14 @@ static struct event take(void) {
   return first;
 }
 
+static int64_t latency_of(const struct client *c) {
+  if (c->is_other && world.others_us) return world.others_us;
+  return world.latency_us ? world.latency_us : LATENCY_US;
+}
+
 static void carry(int way, struct conn *c, int64_t from, const void *data, size_t size) {
   struct event e;
-  int64_t latency_us = world.latency_us ? world.latency_us : LATENCY_US;
+  int64_t latency_us = latency_of(&client[c->client]);
   int64_t at = from + latency_us + draw_below(latency_us);
   memset(&e, 0, sizeof e);
   if (at < c->way[way].last) at = c->way[way].last;
@@ -162,7 +169,7 @@ static void push(int at, const unsigned char *name, size_t size) {
   }
 }
 
-static int is_foreign(const struct client *c) { return c->is_other && !world.version; }
+static int is_foreign(const struct client *c) { return c->is_other && world.poll_ms; }
 
 /* The values of another library have no age behind them, as all but their owner see them. */
 static void set_ages(struct server *s, int reader, size_t size) {
@@ -353,7 +360,7 @@ static void happen(struct event *e) {
 }
 
 static void begin(struct client *c) {
-  int i, poll_ms = is_foreign(c) ? world.poll_ms : 0;
+  int i, poll_ms = c->is_other ? world.poll_ms : 0;
   for (i = 0; i < SERVERS; i++) {
     c->conn[i].client = (int)(c - client);
     c->conn[i].server = i;
