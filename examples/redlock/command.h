@@ -103,7 +103,7 @@ void keep_unsaid(void); /* from here on nothing waits until stderr has room, */
 void say_unsaid(void);  /* and here what still found none is said */
 #define SAY_MORE(...) (set.verbose ? say_as(INFO, __VA_ARGS__) : (void)0)
 
-enum { EXPLANATION = 640 };
+enum { EXPLANATION = 900 };
 
 const char *in_units(int64_t ms, char text[16]); /* 30s or 500ms */
 int count_complaints(void);                /* servers with which something is wrong */
@@ -218,6 +218,12 @@ int connect_error(int server);        /* errno, of what this side could not do; 
 int has_hung_up(int server);          /* it closed the last one, on which it had spoken */
 int is_silent_peer(int server);       /* nothing has come on the last one */
 int64_t connected_for_ms(int server); /* since that began */
+
+/* What came of each address of a name that has two; "" = it has not. Returns whether one of them
+   has not answered. */
+enum { ADDRESS_WORDS = 280 };
+int address_words(int server, char text[ADDRESS_WORDS]);
+void format_address(const struct sockaddr_storage *at, char text[64]);
 
 /* ---- label.c ---- */
 

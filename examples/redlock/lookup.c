@@ -80,14 +80,6 @@ static int is_listed(const struct addresses *in, const struct sockaddr_storage *
   return 0;
 }
 
-static void format_address(const struct lookup *one, char text[64]) {
-  const struct sockaddr_storage *at = &one->found.at[0];
-  const void *number = at->ss_family == AF_INET
-    ? (const void *)&((const struct sockaddr_in *)at)->sin_addr
-    : (const void *)&((const struct sockaddr_in6 *)at)->sin6_addr;
-  if (!inet_ntop(at->ss_family, number, text, 64)) (void)strcpy(text, "?");
-}
-
 /* A name that is not found for a while leads where it led before. */
 static void take_found(struct lookup *one, const struct addresses *found) {
   char text[64];
@@ -98,7 +90,7 @@ static void take_found(struct lookup *one, const struct addresses *found) {
   one->found = *found;
   if (!moves) return;
   one->moved = 1;
-  format_address(one, text);
+  format_address(&one->found.at[0], text);
   SAY_MORE("%s: this name now leads to another address, %s", one->host, text);
 }
 
@@ -295,7 +287,7 @@ int name_words(int server, char text[EXPLANATION]) {
   const struct lookup *one = lookup_of(server);
   char address[64];
   if (!one || !one->found.count || (!one->moved && !one->is_lost)) return 0;
-  format_address(one, address);
+  format_address(&one->found.at[0], address);
   if (one->is_lost)
     (void)snprintf(text, EXPLANATION, "its name is no longer found: it was %s; check it, and this "
                    "machine's DNS", address);

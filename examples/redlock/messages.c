@@ -549,6 +549,14 @@ static const char *advice_for_system(int error, int path) {
   return "see this machine's addresses and routes";
 }
 
+/* A name may have an IPv6 and an IPv4 address, of which one leads nowhere. */
+static void add_addresses(int server, char text[EXPLANATION]) {
+  char words[ADDRESS_WORDS];
+  size_t size = strlen(text);
+  (void)address_words(server, words);
+  if (*words) (void)snprintf(text + size, EXPLANATION - size, " (%s)", words);
+}
+
 /* Of a server without a connection, in the system's words if it has any. */
 static int unreachable_words(int server, char text[EXPLANATION]) {
   int error = connect_error(server);
@@ -560,6 +568,7 @@ static int unreachable_words(int server, char text[EXPLANATION]) {
     (void)snprintf(text, EXPLANATION, "no connection: it has closed ours: did it restart, or throw "
                    "clients out (maxmemory-clients, timeout)? See its log");
   else return 0;
+  add_addresses(server, text);
   return (int)strlen("no connection");
 }
 
@@ -580,6 +589,7 @@ int time_out_words(int server, uint32_t ms, char text[EXPLANATION]) {
       ? " Or is this no port for TLS? Such a one says nothing either" : "";
   (void)snprintf(text, EXPLANATION, "no answer within %lu ms (--server-timeout): is it frozen, "
                  "overloaded or too far away?%s", (unsigned long)ms, also);
+  add_addresses(server, text);
   return (int)strcspn(text, ":");
 }
 
@@ -613,6 +623,8 @@ int explain(int server, char text[EXPLANATION]) {
   size = has_advice ? (int)strcspn(words, ":") : bare_size(error);
   if (has_advice) (void)snprintf(text, EXPLANATION, "%s", words);
   else if (*error) (void)snprintf(text, EXPLANATION, "%.*s: %s", size, error, advice_for(error));
+  if (strcmp(error, "no connection") == 0 || strncmp(error, "it hangs up", 11) == 0)
+    add_addresses(server, text);
   return size;
 }
 

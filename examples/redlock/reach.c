@@ -3,9 +3,11 @@
  * redlock.c has the library call these in place of the system's functions. */
 #include "command.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -17,6 +19,7 @@ static struct attempt {
   int fd;
   int error;    /* 0 = none, or it is still being made */
   int has_spoken, has_left; /* the other side: it has sent something, and then closed */
+  int is_closed;            /* by the other side */
   int64_t began_ms;
 } attempts[ADDRESSES];
 
@@ -79,7 +82,7 @@ int noted_connect(int fd, const struct sockaddr *to, socklen_t size) {
   if (!a) a = begin_attempt(to, size);
   a->fd = fd;
   a->began_ms = now_ms();
-  a->has_spoken = 0;
+  a->has_spoken = a->is_closed = 0;
   a->error = failed && error != EINPROGRESS && error != EINTR ? error : 0;
   errno = error;
   return failed;
@@ -92,6 +95,7 @@ static void note_result(int fd, ssize_t size, int is_closed) {
   if (!a || (size < 0 && (error == EAGAIN || error == EWOULDBLOCK || error == EINTR ||
                           error == ENOTCONN || error == EINPROGRESS))) return;
   if (size < 0) is_closed = error == ECONNRESET || error == EPIPE;
+  a->is_closed = is_closed;
   if (is_closed) a->has_left = a->has_spoken;
   else if (size < 0) a->error = error;
 }
@@ -154,4 +158,47 @@ int64_t connected_for_ms(int server) {
   int error;
   const struct attempt *last = last_attempt(server, &error);
   return last ? now_ms() - last->began_ms : 0;
+}
+
+/* ---- Two addresses --------------------------------------------------------------------------- */
+
+void format_address(const struct sockaddr_storage *at, char text[64]) {
+  const void *any = at, *number = &((const struct sockaddr_in6 *)any)->sin6_addr;
+  if (at->ss_family == AF_INET) number = &((const struct sockaddr_in *)any)->sin_addr;
+  if (!inet_ntop(at->ss_family, number, text, 64)) (void)strcpy(text, "?");
+}
+
+static int is_silent(const struct attempt *a) {
+  return a && !a->has_spoken && !a->is_closed && !a->error;
+}
+
+/* It was left when the other one was tried, or it has not been left. */
+static int64_t silent_for_ms(const struct attempt *a, const struct attempt *other) {
+  return (other && other->began_ms > a->began_ms ? other->began_ms : now_ms()) - a->began_ms;
+}
+
+static int put_outcome(char *to, size_t room, const struct attempt *a,
+                       const struct attempt *other) {
+  if (is_silent(a))
+    return snprintf(to, room, "no answer in %ld ms", (long)silent_for_ms(a, other));
+  return snprintf(to, room, "%s", a->error ? strerror(a->error)
+                                           : a->is_closed ? "it hangs up" : "it answers");
+}
+
+int address_words(int server, char text[ADDRESS_WORDS]) {
+  struct sockaddr_storage at[2];
+  const struct attempt *of[2];
+  int i, size = 0, has_silent = 0;
+  *text = 0;
+  if (addresses_of(server, at) < 2) return 0;
+  for (i = 0; i < 2; i++) of[i] = find_attempt((const struct sockaddr *)(const void *)&at[i]);
+  for (i = 0; i < 2; i++) {
+    char number[64];
+    if (!of[i]) continue;
+    format_address(&at[i], number);
+    size += snprintf(text + size, ADDRESS_WORDS - (size_t)size, "%s%s: ", size ? ", " : "", number);
+    size += put_outcome(text + size, ADDRESS_WORDS - (size_t)size, of[i], of[!i]);
+    has_silent |= is_silent(of[i]);
+  }
+  return has_silent;
 }

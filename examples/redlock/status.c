@@ -17,7 +17,7 @@ struct report {
   char line[LINES][REDLOCK_MAX_ERROR];
   int64_t asked_us, round_trip_us; /* as its answer has them */
   int64_t ahead_us;    /* its wall clock: first less our clock, in the end less the others' */
-  char hint[160];      /* what more rights would give; "" = nothing */
+  char hint[480];      /* what more rights would give, and which address is silent; "" = nothing */
   int reached, votes, is_sentinel;
   int wrong;           /* so much of the words says what is wrong; behind ": ", what to do */
   char words[EXPLANATION];
@@ -196,6 +196,13 @@ static void deny_for_silence(struct report *r, int server, long ms) {
   deny(r, error, error + size + 2);
 }
 
+static void add_silent_address(struct report *r, int server) {
+  char words[ADDRESS_WORDS];
+  size_t size = strlen(r->hint);
+  if (address_words(server, words))
+    (void)snprintf(r->hint + size, sizeof r->hint - size, "; %s", words);
+}
+
 /* What the client says comes first, but for a right: it may not know which. Three capitals begin a
    server's own words. */
 static void judge(struct report *r, int server) {
@@ -221,6 +228,7 @@ static void judge(struct report *r, int server) {
   if (number_in(r->line[EVICTED]) > 0)
     add_hint(r, "it has thrown out clients to save memory: a higher maxmemory-clients",
              "keep them");
+  add_silent_address(r, server);
   if (!info.tracking && !strstr(r->hint, "waiters") && strtol(r->line[VERSION], NULL, 10) >= 6)
     complain(r, "waiters are not told when a lock is free", "it lacks HELLO or CLIENT");
 }

@@ -149,6 +149,54 @@ TEST(names_are_looked_up_again_in_the_wait) {
   CHECK_EQ(end_of(waiter), 0);
 }
 
+/* ---- two addresses ---- */
+
+/* Connects to ::1 at a server's port stand, and nothing answers there. -1 = there is no such
+   address here. */
+static int mute_on_ipv6(int server) {
+  struct sockaddr_in6 at;
+  int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  memset(&at, 0, sizeof at);
+  at.sin6_family = AF_INET6;
+  at.sin6_addr = in6addr_loopback;
+  at.sin6_port = htons((uint16_t)real.at[server].port);
+  if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 64) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+/* How it ends, and whether it names the address that is silent and says this of the other. */
+static void check_addresses(int status, const char *of_the_other, const char *line) {
+  int ended = end_of(start_inside(line));
+  const char *said = read_work("background");
+  int good = CHECK_EQ(ended, status) && CHECK(strstr(said, "::1: no answer in ")) &&
+             CHECK(strstr(said, of_the_other));
+  if (!good) printf("    said: %s\n", said);
+}
+
+/* IPv6 leads nowhere, and IPv4 does. */
+TEST(the_address_of_a_name_that_is_silent_is_told) { /* R14 */
+  int i, fds[SERVERS], has_all = 1;
+  if (missing()) SKIP(missing());
+  for (i = 0; i < SERVERS; i++) has_all &= (fds[i] = mute_on_ipv6(i)) >= 0;
+  lead("::1 127.0.0.1", "::1 127.0.0.1", here);
+  if (has_all) {
+    CHECK_EQ(end_of(start_named("-n", "true")), 0);
+    check_addresses(0, " ms, 127.0.0.1: it answers\n", "$redlock --status -s $names");
+    servers_kill(&real, SERVERS);
+    check_addresses(121, " ms, 127.0.0.1: Connection refused)\n", "$redlock -n -s $names job true");
+    CHECK(told("background", ": no connection: is it running, and is the address right? (::1: "));
+    check_addresses(121, " ms, 127.0.0.1: Connection refused)\n", "$redlock --status -s $names");
+    lead(here, here, here);
+    CHECK_EQ(end_of(start_inside("$redlock -n -s $names job true")), 121);
+    CHECK(!told("background", "127.0.0.1: ")); /* there is but one */
+  }
+  for (i = 0; i < SERVERS; i++) if (fds[i] >= 0) close(fds[i]);
+  if (!has_all) SKIP("no IPv6 here");
+}
+
+/* ---- names that lead elsewhere, again ---- */
+
 /* By a name server, from then on: one that was looked up here, after 3 s, would keep the guard away
    for 8 s. */
 TEST(names_that_are_swallowed_keep_no_guard_away) {
