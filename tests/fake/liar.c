@@ -240,3 +240,29 @@ TEST(one_liar_and_one_lost_connection_give_two_holders) {
   CHECK_EQ(redlock_acquire(&rival, &other, "r", TTL, 1000), REDLOCK_OK);
   CHECK(redlock_remaining_ms(&rl, &lock) > 0 && redlock_remaining_ms(&rival, &other) > 0);
 }
+
+/* Nor can tokens stay in order then: no honest server has seen both, and their clocks differ. */
+static int64_t later_token_less_earlier(int64_t behind_us) {
+  int64_t earlier;
+  liars = 1;
+  begin(3, 1, NULL);
+  thaw(0, 0);
+  fake.server[2].wall_us = -behind_us;
+  freeze(2, 2);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 1000), REDLOCK_OK);
+  earlier = (int64_t)lock.token;
+  thaw(2, 2);
+  fake_reset(&fake, 2, FAKE_RST); /* its SET is lost */
+  fake_flush(&fake, 0);           /* the liar says yes once more, and has whichever time it likes */
+  fake.server[0].wall_us = -behind_us;
+  freeze(1, 1);
+  ready_rival();
+  CHECK_EQ(redlock_acquire(&rival, &other, "r", TTL, 1000), REDLOCK_OK);
+  CHECK(redlock_remaining_ms(&rl, &lock) > 0);
+  return (int64_t)other.token - earlier;
+}
+
+TEST(one_liar_and_one_lost_connection_turn_tokens_round) { /* R25 */
+  CHECK(later_token_less_earlier(0) > 0);
+  CHECK(later_token_less_earlier(MAX_TTL * 50) < 0);
+}
