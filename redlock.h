@@ -53,8 +53,8 @@
      must be shorter than the period of the work, or the lock of one run may still be held when the
      next one begins, which then does nothing.
      A retry count and a delay, as other libraries have them, are mostly wait_ms = count * delay:
-     servers wake who waits, so the delay itself need not be said. (For just as many attempts, so
-     far apart, see options.max_attempts.)
+     servers wake waiting clients, so no delay is needed. (For exactly so many attempts, so far
+     apart, see options.max_attempts.)
 
    OPTIONS, for the compiler: the same in every file that includes the header
      REDLOCK_MAX_SERVERS    7     servers in the list (1 to 32)
@@ -81,7 +81,7 @@
    included.
    The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
    and lock then take about 1 KB together on 32 bits. For W locks in flight at once, allow 2 W + 2
-   commands, of REDLOCK_MAX_RESOURCE and about 80 bytes each (70 on 32 bits). With 256 commands or
+   commands, of REDLOCK_MAX_RESOURCE and about 90 bytes each (80 on 32 bits). With 256 commands or
    more, what one lock costs does not grow with the number of locks: choose that for clients with
    more than about a thousand of them, pending or kept. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
 
@@ -113,7 +113,7 @@
                                             PEXPIRE or INFO; of DELEX, DELIFEQ: nothing
      READONLY, MASTERDOWN                   list masters only, no replica
      not a master                           list plain masters only, no replica, no Cluster
-     no run_id                              max_ttl_ms needs a server whose INFO tells that
+     no run_id                              max_ttl_ms needs a server whose INFO has one
      MOVED, ASK, CLUSTERDOWN, CROSSSLOT     list plain masters only, no Cluster
      OOM, MISCONF, NOREPLICAS               check its memory, disk, min-replicas-to-write
      DENIED, ERR max number of clients      check its protected-mode, maxclients
@@ -603,8 +603,8 @@ REDLOCK_API redlock_lock *redlock_step(redlock *rl);
    returned, the bits are kept for later. */
 REDLOCK_API redlock_lock *redlock_step_on(redlock *rl, uint32_t ready);
 
-/* Waits for the network or the clock, at most timeout_ms (-1 = no limit), then steps. Also returns
-   NULL if nothing is pending at all. */
+/* Waits for the network or the clock, at most timeout_ms (-1 = no limit, but not if nothing is
+   pending or kept), then steps. NULL: nothing has been decided yet. */
 REDLOCK_API redlock_lock *redlock_wait(redlock *rl, int64_t timeout_ms);
 
 /* Milliseconds until redlock_step has something to do, even if no server becomes ready; 0 = now, -1

@@ -370,7 +370,7 @@ static redlock_status wait_for_lock(redlock_status status) {
     } else if (is_hopeless()) {
       (void)redlock_cancel(&client, &lock);
       status = REDLOCK_NO_QUORUM;
-      say("waiting no longer: only a person can mend this (--wait-anyway waits for that too)");
+      say("waiting no longer: only a person can fix this (--wait-anyway waits for that too)");
     } else {
       tell_trouble();
       tell_nested();
