@@ -182,13 +182,13 @@ static void execute_next(int c, int entry) {
   do {
     queue_take(&k->in, &m);
     execute(entry, &m, k);
-  } while (m.sort == ASKS && queue_begins_with_question(&k->in));
+  } while (asks(&m) && queue_begins_with_question(&k->in));
 }
 
 static void execute_lost(int c, int entry, int which) {
   struct command m;
   queue_take(&W.side[c].lost[entry][which], &m);
-  if (m.sort != ASKS) execute(entry, &m, NULL);
+  if (!asks(&m)) execute(entry, &m, NULL);
 }
 
 /* The releases in what is dropped will not come: then the key may stay (R12). */
@@ -196,7 +196,7 @@ static void drop(int entry, struct queue *q) {
   struct command m;
   while (q->commands) {
     queue_take(q, &m);
-    if (m.sort == RELEASES) *fate_of(&m.value, entry) |= EXCUSED;
+    if (m.seen.kind == SEEN_RELEASE) *fate_of(&m.value, entry) |= EXCUSED;
   }
 }
 

@@ -6,7 +6,7 @@
 
 EXPLORE        := $(BUILD)/tests/explore
 EXPLORE_SOURCE := $(wildcard tests/explore/*.h tests/explore/main.c) tests/store.h tests/fenced.h \
-                  tests/invariants.h tests/induct/emitted/exclusion.h redlock.h
+                  tests/invariants.h $(wildcard tests/refine/*.h tests/induct/emitted/*.h) redlock.h
 EXPLORE_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O1 $(WARNINGS) -I. -Itests
 EXPLORE_TESTS  := tests/explore/worlds.sh
 EXPLORERS      := $(EXPLORE)/explore-8 $(EXPLORE)/explore-4

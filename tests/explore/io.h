@@ -61,21 +61,20 @@ static void note_sent(int c, int entry, const struct command *m) {
   struct connection *k = &W.side[c].to[entry];
   uint8_t *fate = fate_of(&m->value, entry);
   const struct user *u = user_with(&m->value);
-  struct value named;
-  if (m->sort == ASKS) return;
-  model_sends(c, m);
+  if (asks(m)) return;
+  model_sends(server_of(entry), &m->seen);
   if (m->value.client != c + 1) fail("R21: a value of another client is sent");
-  if (m->sort == RELEASES) *fate |= RELEASE_SENT;
+  if (m->seen.kind == SEEN_RELEASE) *fate |= RELEASE_SENT;
   if (cfg.max_ttl && k->greets) fail("R4: a command leaves before the handshake has succeeded");
-  if (m->sort != RELEASES && (k->cut ? k->was_overdue : k->overdue))
+  if (m->seen.kind != SEEN_RELEASE && (k->cut ? k->was_overdue : k->overdue))
     fail("R13: a stalled server gets more than releases");
-  if (m->sort != SETS) return;
+  if (!is_seen_set(&m->seen)) return;
   if (!k->cut && (!u || (u->state == PENDING && u->call == RELEASE)))
     fail("R12: a SET is sent although its lock is not wanted any more");
-  if (u && is_quarantined(server_of(entry)) && !names_a_value(m, &named)) {
+  if (u && is_quarantined(server_of(entry)) && m->seen.kind == SEEN_SET) {
     if (acquires(u) && !held_for(u))
       fail("R29: a SET of what is not held is sent to a server without a vote");
-    if (is_fenced(m) && u->granted_at && W.server[server_of(entry)].started >= u->granted_at)
+    if (m->seen.token >= 0 && u->granted_at && W.server[server_of(entry)].started >= u->granted_at)
       fail("R29: a value is sent again with a token");
   }
   if ((*fate & SENT) && (*fate & (RAN | SAID_NO | SAID_YES)) != (RAN | SAID_NO))
@@ -146,8 +145,8 @@ static void take_in(int c, int entry, const char *bytes, const struct pieces *p,
     if (!k->cut || !k->noted) note_sent(c, entry, &p->command[i]);
     k->cut = k->noted = 0;
     if (!queue_add(&k->in, &p->command[i])) fail("world: a queue is too small");
-    SAY("      c%d s%d:   %s %s\n", c, entry, sort_name[p->command[i].sort],
-        p->command[i].sort == ASKS ? "" : value_text(&p->command[i].value));
+    SAY("      c%d s%d:   %s %s\n", c, entry, kind_name[p->command[i].seen.kind],
+        asks(&p->command[i]) ? "" : value_text(&p->command[i].value));
     from = p->end[i];
   }
   if (size > from && !k->cut) k->was_overdue = k->overdue;
@@ -253,6 +252,7 @@ static int hook_recv(void *ctx, int entry, void *data, size_t size) {
     print_bytes(k->out, n);
     printf("\n");
   }
+  model_hears(k, n);
   k->out_size = (uint16_t)(k->out_size - n);
   memmove(k->out, k->out + n, k->out_size);
   memset(k->out + k->out_size, 0, n);
@@ -372,7 +372,7 @@ static int hook_entropy(void *ctx, void *data, size_t size) {
   if (v.number == VALUES) fail("world: too many values");
   side->drawn |= 1u << v.number;
   memset(side->fate[v.number], 0, sizeof side->fate[0]);
-  model_draws(&v);
+  model_draws(number_of(&v));
   value_write((char *)data, &v);
   draws++;
   return 0;

@@ -183,7 +183,7 @@ int main(int argc, char **argv) {
   int good;
   if (!read_options(argc, argv)) return usage();
   if (setjmp(failed)) {
-    printf("VIOLATION while it begins: %s\n", why);
+    printf("VIOLATION while it begins: %s\n", failure);
     return 3;
   }
   begin();

@@ -1,33 +1,27 @@
-/* model.h: every transition is a step of the model of locks that `make induct` proves. Its state is
- * a part of each world, kept by what is seen from outside: commands that leave, what servers do,
- * votes[] and redlock_remaining_ms. It is none of the form: each transition is held to the model
- * along the first history of its state. What a step asks for, and what the proof claims, stands in
- * ../induct/emitted/exclusion.h, written from the model; here stands what its words mean.
+/* model.h: every transition is a step of the models of locks, tokens and adoption that `make induct`
+ * proves. Their state is a part of each world, kept by what is seen from outside: commands that
+ * leave, what servers do, answers that are read, votes[], token and redlock_remaining_ms. It is none
+ * of the form: each transition is held to the models along the first history of its state. ../refine
+ * maps what is seen to their steps; here stands what their words mean, and what is seen.
  *
- *   a round        a SET's: the first of its value. An extension's: each ms in which one is sent,
- *                  or a SET of a lock that is held (R29); what runs counts for each that asks for
- *                  no more: the model lets a command run at any time after T1
- *   T1             when its first byte leaves. As read: what the deadline comes to, when it is
- *                  seen, and no later than what the client's clock showed as it left
+ *   sent           when its first byte leaves
  *   clocks         each shows true time: what they may be off, V and L have (slips, early_ms)
- *   a grant        a lock, or a deadline that has moved, with the YES that it shows
+ *   an extension   of a lock, the last few are known: what runs later is taken for one of its own
  *   stop           a release leaves, or the value is handed over
  *
- * Out of the model are a server that lies, and lost memory without max_ttl_ms. Without that, one
- * that comes back with its keys has stood still. */
+ * Out of the models are a server that lies, and lost memory without max_ttl_ms; of that of adoption,
+ * two names of one server. */
 #ifndef EXPLORE_MODEL_H
 #define EXPLORE_MODEL_H
 
 #include "words.h"
 
-typedef struct model_round *exclusion_rnd;
-typedef struct model_attempt *exclusion_att;
-typedef int exclusion_val;
-typedef unsigned exclusion_quo;
+enum { LONG_AGO = -1000000, ROUNDING = 0 };
 
-enum { NOT_OURS = -1, LONG_AGO = -1000000 };
-
-static unsigned long steps_taken[16];
+/* How often each step was taken, and each claim asked for. */
+static struct {
+  unsigned long step[3][16], lasts, pairs, ordered, spent;
+} told, *const T = &told;
 
 /* What a client takes off a ttl (R1): for the drift of the clocks, 2 ms, and the 1 ms by which a
    clock that counts in ms may lag. */
@@ -44,116 +38,76 @@ static int out_of_model(void) {
   return cfg.liar >= 0 || (!cfg.max_ttl && cfg.faults && strpbrk(cfg.kinds, "mr"));
 }
 
-/* ---- What its words mean --------------------------------------------------------------------- */
+static int has_adoption(void) { return !out_of_model() && !cfg.twins; }
 
-static exclusion_att attempt_of(exclusion_val v) {
-  static struct model_attempt nobody;
-  return v < 0 ? &nobody : &W.side[v / VALUES].attempt[v % VALUES];
-}
+static int is_heard(const struct connection *k) { return k && k->open && !k->broken; }
 
-static exclusion_val number_of(const struct value *v) {
-  return is_drawn(v) ? (v->client - 1) * VALUES + v->number : NOT_OURS;
-}
-
-/* The value of an attempt, or of one of its rounds. */
-static exclusion_val value_at(const void *at) {
-  int c = at >= (const void *)&W.side[1];
-  return c * VALUES + (int)(((const char *)at - (const char *)W.side[c].attempt) /
-                            (long)sizeof(struct model_attempt));
-}
-
-#define X_key(x) W.model.key[W.model.resource][x]
-
-#define X_now ((double)W.model.now)
-#define X_QA (cfg.max_ttl ? (double)cfg.max_ttl : 1e17)
-#define X_V(r) ((double)((r)->ttl - drift_of((r)->ttl) + cfg.slips))
-#define X_L(r) ((double)((r)->ttl - early_ms()))
-#define X_attempt(r) attempt_of(value_at(r))
-#define X_value_of(a) value_at(a)
-#define X_extends(r) ((r)->extends)
-#define X_adopts(r) ((r)->adopts)
-#define X_replaced(r) ((r)->replaced)
-#define X_of(q, x) ((int)((q) >> (x)&1))
-#define X_server_clock(x) ((void)(x), X_now)
-#define X_client_clock(a) ((void)(a), X_now)
-#define X_started(x) ((double)W.model.started[x])
-#define X_begun(r) ((r)->begun)
-#define X_t1(r) ((double)(r)->t1)
-#define X_read(r) ((double)(r)->read)
-#define X_voted(r, x) ((r)->voted >> (x)&1)
-#define X_granted(r) ((r)->granted)
-#define X_quorum(r) ((r)->quorum)
-#define X_adopted(r) ((r)->adopted)
-#define X_stopped(a) ((a)->stopped)
-#define X_present(x) (X_key(x).present)
-#define X_value(x) (X_key(x).value)
-#define X_expiry(x) ((double)X_key(x).end)
-
-#define X_SET_now(v) (W.model.now = (int64_t)(v))
-#define X_SET_server_clock(x, v) ((void)(v))
-#define X_SET_client_clock(a, v) ((void)(v))
-#define X_SET_started(x, v) (W.model.started[x] = (int64_t)(v))
-#define X_SET_begun(r, v) ((r)->begun = (v))
-#define X_SET_t1(r, v) ((r)->t1 = (int32_t)(v))
-#define X_SET_read(r, v) ((r)->read = (int32_t)(v))
-#define X_SET_voted(r, x, v) ((r)->voted = (uint8_t)((r)->voted | ((v) != 0) << (x)))
-#define X_SET_granted(r, v) ((r)->granted = (v))
-#define X_SET_quorum(r, v) ((r)->quorum = (uint8_t)(v))
-#define X_SET_adopted(r, v) ((r)->adopted = (v))
-#define X_SET_stopped(a, v) ((a)->stopped = (v))
-#define X_SET_present(x, v) (X_key(x).present = (uint8_t)(v))
-#define X_SET_value(x, v) (X_key(x).value = (int16_t)(v))
-#define X_SET_expiry(x, v) (X_key(x).end = (int64_t)(v))
-
-#define X_EACH_Srv(x) for (int x = 0; x < cfg.servers; x++)
-#define X_EACH_Rnd_with_attempt(r, a) \
-  for (exclusion_rnd r = (a)->round; r != (a)->round + MODEL_ROUNDS; r++)
-#define X_EACH_Rnd_with_value_of_attempt(r, v) X_EACH_Rnd_with_attempt(r, attempt_of(v))
-#define X_TAKEN(i) (steps_taken[i]++)
-
-#include "induct/emitted/exclusion.h"
-
-static void takes(const char *why_not, const char *step) {
-  char text[sizeof why];
-  if (!why_not) return;
-  snprintf(text, sizeof text, "model: no %s: %s", step, why_not);
+static void refine_step(const char *why, const char *step, int resource, long value, int server) {
+  char text[sizeof failure];
+  (void)resource, (void)value, (void)server;
+  if (!why) return;
+  snprintf(text, sizeof text, "model: no %s: %s", step, why);
   fail(text);
 }
 
-/* What happens is of that resource, and now. */
-static void model_at(int resource) {
-  W.model.resource = (uint8_t)resource;
-  if (W.model.now != W.now) takes(exclusion_tick((double)(W.now - W.model.now)), "tick");
+/* ---- What their words mean ------------------------------------------------------------------- */
+
+#define X W.model.locks
+#define K W.model.tokens
+#define A W.model
+
+static int has_failed(void) { return 0; } /* what fails does not return */
+static int servers_here(void) { return cfg.servers; }
+static int resources_here(void) { return cfg.locks; }
+static int max_ttl_here(void) { return cfg.max_ttl; }
+static int judges_restarts(void) { return cfg.max_ttl != 0; }
+static double fastest(void) { return 1; }
+
+static struct key_seen key_seen(int x, int resource) {
+  const struct value *v = &W.server[x].key[resource].value;
+  struct key_seen seen = {v->client != 0, number_of(v), (double)W.server[x].key[resource].end};
+  return seen;
 }
 
-static void model_begins(void) {
-  int s;
-  W.model.now = W.now;
-  for (s = 0; s < SERVERS; s++)
-    W.model.started[s] = cfg.max_ttl ? W.server[s].started : -INT64_C(1000000000000000000);
+static int is_end(double end, double expiry) { return end >= expiry && end <= expiry; }
+
+/* The value to which this belongs, of those that stand so far from where a client begins. */
+static long value_at(const void *at, size_t from, size_t size) {
+  int c = at >= (const void *)&W.side[1];
+  return c * VALUES + ((const char *)at - (const char *)&W.side[c] - (long)from) / (long)size;
 }
 
-/* ---- Rounds begin, and attempts stop --------------------------------------------------------- */
+/* ---- Locks ---- */
 
-/* A value is drawn, whose number stands nowhere any more. */
-static void model_draws(const struct value *v) {
-  memset(attempt_of(number_of(v)), 0, sizeof(struct model_attempt));
+static exclusion_att exclusion_att_of(long v) {
+  static struct exclusion_attempt nobody;
+  return v < 0 ? &nobody : &W.side[v / VALUES].attempt[v % VALUES];
 }
 
-static void begun(exclusion_rnd r, int64_t ttl, int64_t clock, int adopts, exclusion_val replaced) {
-  exclusion_att a = X_attempt(r);
-  memset(r, 0, sizeof *r);
-  r->ttl = (int32_t)ttl;
-  r->latest = (int32_t)clock;
-  r->extends = r != a->round;
-  r->adopts = (uint8_t)adopts;
-  r->replaced = (int16_t)replaced;
-  if (r->extends) takes(exclusion_begin_extension(r, (double)clock), "begin_extension");
-  else takes(exclusion_begin_acquire(r, (double)clock), "begin_acquire");
-  takes(exclusion_says_axiom_1(r), "round");
-  takes(exclusion_says_axiom_4(r), "round");
-  takes(exclusion_says_axiom_5(r), "round");
+static long value_of_attempt(const void *at) {
+  return value_at(at, offsetof(struct side, attempt), sizeof(struct exclusion_attempt));
 }
+
+static int64_t valid_ms(int64_t ttl) { return ttl - drift_of(ttl); }
+static double lasts_at_server(int64_t ttl) { return (double)(ttl - early_ms()); }
+static double as_the_client_reads(exclusion_att a, int64_t ms) { return (void)a, (double)ms; }
+
+#define X_QA (cfg.max_ttl ? (double)cfg.max_ttl : 1e17)
+#define X_V(r) ((double)(valid_ms((r)->ttl_ms) + cfg.slips))
+#define X_L(r) lasts_at_server((r)->ttl_ms)
+#define X_attempt(r) exclusion_att_of(value_of_attempt(r))
+#define X_value_of(a) value_of_attempt(a)
+#define X_server_clock(x) ((void)(x), X.now)
+#define X_client_clock(a) ((void)(a), X.now)
+#define X_SET_server_clock(x, v) ((void)(v))
+#define X_SET_client_clock(a, v) ((void)(v))
+#define X_EACH_Rnd_with_attempt(r, a) \
+  for (exclusion_rnd r = (a)->round; r != (a)->round + MODEL_ROUNDS; r++)
+#define EACH_EXTENSION(r, a)                                                     \
+  for (exclusion_rnd r = (a)->round + 1; r != (a)->round + MODEL_ROUNDS; r++) \
+    if (r->begun)
+
+static exclusion_rnd X_first(exclusion_att a) { return a->round->begun ? a->round : NULL; }
 
 /* The place of the oldest that was not granted, if all are in use. */
 static exclusion_rnd place_for_round(exclusion_att a) {
@@ -167,146 +121,193 @@ static exclusion_rnd place_for_round(exclusion_att a) {
   return oldest;
 }
 
-/* Once in each ms. */
-static void begin_more(exclusion_att a, int64_t ttl, int64_t clock) {
-  exclusion_rnd r;
-  for (r = a->round + 1; r != a->round + MODEL_ROUNDS; r++)
-    if (r->begun && r->t1 == W.now && r->ttl == ttl && r->latest >= clock) return;
-  begun(place_for_round(a), ttl, clock, 0, 0);
+static exclusion_rnd exclusion_new_round(exclusion_att a, int64_t ttl, int extends, double reads) {
+  exclusion_rnd r = extends ? place_for_round(a) : a->round;
+  memset(r, 0, sizeof *r);
+  r->ttl_ms = (int32_t)ttl;
+  r->read_most = (model_time)reads;
+  r->extends = (uint8_t)extends;
+  return r;
 }
 
-/* The first byte of a command of client c leaves. */
-static void model_sends(int c, const struct command *m) {
-  exclusion_att a = attempt_of(number_of(&m->value));
-  struct value named;
-  int names;
-  if (out_of_model() || m->sort == ASKS || !is_drawn(&m->value)) return;
-  model_at(m->resource);
-  names = m->sort == SETS && names_a_value(m, &named);
-  if (m->sort == RELEASES) takes(exclusion_stop(a), "stop");
-  else if (m->sort == EXTENDS || a->granted) begin_more(a, m->ttl, clock_of(c));
-  else if (!a->round->begun)
-    begun(a->round, m->ttl, clock_of(c), names, names ? number_of(&named) : 0);
+#include "refine/exclusion.h"
+
+static void ticks_to_now(void) {
+  if (X.now < (double)W.now)
+    refine_step(exclusion_tick((double)W.now - X.now), "tick", 0, -1, -1);
 }
 
-static void model_hands_over(const struct value *v) {
-  if (!out_of_model()) takes(exclusion_stop(attempt_of(number_of(v))), "stop");
+static void exclusion_ticks_server(int x) { (void)x, ticks_to_now(); }
+
+static double exclusion_reads(exclusion_att a) {
+  ticks_to_now();
+  return (double)clock_of((int)(value_of_attempt(a) / VALUES));
 }
 
-/* ---- Servers --------------------------------------------------------------------------------- */
-
-/* What has gone or come by no command of a client. */
-static void model_syncs(int x, int resource) {
-  const struct value *v = &W.server[x].key[resource].value;
-  model_at(resource);
-  if (X_present(x) && (!v->client || number_of(v) != X_value(x)))
-    takes(exclusion_expire(x), "expire");
-  if (!X_present(x) && v->client)
-    takes(exclusion_appear(x, number_of(v), (double)W.server[x].key[resource].end), "appear");
+/* One of its extensions, if that is known no longer. */
+static void extension_is_known(exclusion_att a, int64_t ttl) {
+  EACH_EXTENSION(r, a)
+    if (r->ttl_ms == ttl) return;
+  exclusion_begin_another(a, ttl, LONG_AGO, 0);
 }
 
-static void agrees(int x, int resource) {
-  const struct value *v = &W.server[x].key[resource].value;
-  if ((v->client != 0) != X_present(x) || (v->client && number_of(v) != X_value(x)))
-    fail("model: another value is there");
-  if (is_drawn(v) && W.server[x].key[resource].end != X_key(x).end)
-    fail("model: a key's end is another");
+/* ---- Tokens ---- */
+
+static double true_us(void) { return (double)W.now * 1000; }
+static double wall_at(int x, double us) { return us + 100 + 10 * x; }
+static double best_ask(int x) { return (void)x, K.now; } /* all clocks go as true time does */
+
+static struct counter_seen counter_seen(int x, int resource) {
+  uint64_t count = W.server[x].counter[resource].token;
+  struct counter_seen seen = {count != 0, 0, (int64_t)count,
+                              wall_at(x, (double)W.server[x].counter[resource].end * 1000)};
+  return seen;
 }
 
-/* For each round that asks for no more; for one of its own if that is known no longer. */
-static void extended(int x, exclusion_att a, int64_t ttl) {
-  exclusion_rnd r;
-  int same = 0;
-  for (r = a->round + 1; r != a->round + MODEL_ROUNDS; r++) same |= r->begun && r->ttl == ttl;
-  if (!same) begun(place_for_round(a), ttl, LONG_AGO, 0, 0);
-  for (r = a->round + 1; r != a->round + MODEL_ROUNDS; r++)
-    if (r->begun && r->ttl <= ttl) takes(exclusion_execute_extension(r, x), "execute_extension");
+static tokens_rnd tokens_round_of(long v) { return &W.side[v / VALUES].token[v % VALUES]; }
+
+/* All that are known, also those before. */
+#define EACH_GRANTED_SINCE(p, r)                            \
+  for (int v = 0; v < cfg.clients * VALUES; v++)            \
+    for (tokens_rnd p = tokens_round_of(v); p; p = NULL)    \
+      if (p->granted && p->resource == K.resource)
+
+static void is_granted_now(tokens_rnd r) { r->resource = (uint8_t)K.resource; }
+
+#include "refine/tokens.h"
+
+/* ---- Adoption ---- */
+
+/* Adopters that are known no longer. */
+static struct adoption_attempt forgotten = {
+    .granted = 1, .pair = {{.replaced = 1}, {.replaced = 1}, {.replaced = 1}}};
+static struct adoption_attempt nobody = {.passed_over = 1};
+
+static uint32_t life_of(int server) { return W.server[server].run; }
+
+static long value_of_adoption(const void *at) {
+  return at == &nobody || at == &forgotten
+             ? NOT_OURS
+             : value_at(at, offsetof(struct side, adoption), sizeof(struct adoption_attempt));
 }
 
-/* A SET of a lock that is held puts its value back, or came late. */
-static void was_set(int x, exclusion_att a, const struct command *m) {
-  exclusion_rnd first = a->round;
-  struct value named;
-  if (names_a_value(m, &named)) {
-    takes(exclusion_execute_swap(first, x), "execute_swap");
-  } else if (!a->granted || (first->ttl == m->ttl && !first->adopts)) {
-    takes(exclusion_execute_set(first, x), "execute_set");
-    if (a->granted) extended(x, a, m->ttl);
-  } else {
-    takes(exclusion_appear(x, X_value_of(a), X_now + (double)(m->ttl - early_ms())), "appear");
-    extended(x, a, m->ttl);
+static adoption_att adoption_att_of(long v) {
+  return v < 0 ? &nobody : &W.side[v / VALUES].adoption[v % VALUES];
+}
+
+/* NULL = it is passed over. */
+static adoption_att adoption_held_to(long v) {
+  adoption_att u = adoption_att_of(v);
+  return u->passed_over ? NULL : u;
+}
+
+static adoption_att another_of(adoption_att another, adoption_att giver) {
+  another->giver = giver; /* as it was; also of who is known no longer */
+  return another;
+}
+
+static int somebody_has(long v) {
+  struct value value = {.client = (uint8_t)(v / VALUES + 1), .number = (uint8_t)(v % VALUES)};
+  const struct user *u = user_with(&value);
+  return u && !u->given;
+}
+
+#include "refine/adoption.h"
+
+/* A value is drawn, whose number stands nowhere any more. */
+static void adoption_draws(adoption_att u) {
+  int v, x;
+  for (v = 0; v < cfg.clients * VALUES; v++) {
+    adoption_att z = adoption_att_of(v);
+    if (z->giver == u) z->giver = &nobody;
+    if (z->adopter == u) z->adopter = &forgotten;
+    for (x = 0; x < cfg.servers; x++)
+      if (z->pair[x].replacer == u) z->pair[x].replacer = &forgotten;
+  }
+  memset(u, 0, sizeof *u);
+  for (x = 0; x < cfg.servers; x++) {
+    u->pair[x].att = u;
+    u->pair[x].server = (uint8_t)x;
   }
 }
 
-/* A command has run on server x, which was in step before. */
-static void model_runs(int x, const struct command *m, const struct effect *e) {
-  exclusion_att a = attempt_of(number_of(&m->value));
-  if (out_of_model() || m->sort == ASKS) return;
-  model_at(m->resource);
-  if (e->kind == EFFECT_DELETED || e->kind == EFFECT_BLIND)
-    takes(exclusion_release(a, x), "release");
-  if (e->kind == EFFECT_EXTENDED) extended(x, a, m->ttl);
-  if (e->kind == EFFECT_SET) was_set(x, a, m);
-  agrees(x, m->resource);
+/* ---- What is seen ---------------------------------------------------------------------------- */
+
+static void model_begins(void) {
+  int s;
+  X.now = (double)W.now;
+  for (s = 0; s < SERVERS; s++) {
+    X.started[s] = cfg.max_ttl ? (double)W.server[s].started : -1e18;
+    K.started[s] = (double)W.server[s].started * 1000;
+  }
+}
+
+static void model_draws(long v) {
+  memset(exclusion_att_of(v), 0, sizeof(struct exclusion_attempt));
+  memset(tokens_round_of(v), 0, sizeof(struct tokens_round));
+  adoption_draws(adoption_att_of(v));
+}
+
+/* The first byte of a command leaves. */
+static void model_sends(int server, const struct seen *m) {
+  if (out_of_model() || m->value < 0) return;
+  if (cfg.fencing) tokens_sent(m);
+  exclusion_sent(m);
+  if (has_adoption()) adoption_sent(server, m, 0);
+}
+
+static void model_hands_over(const struct value *v) {
+  if (out_of_model()) return;
+  refine_step(exclusion_stop(exclusion_att_of(number_of(v))), "stop", 0, -1, -1);
+}
+
+/* So much of what a connection has brought is read. */
+static void model_hears(struct connection *k, size_t size) {
+  k->read += (uint32_t)size;
+  if (has_adoption()) adoption_heard(&k->line, k->read, 1);
+}
+
+/* What has gone or come by no command of a client. */
+static void model_syncs(int x, int resource) {
+  if (exclusion_sync(x, resource) && has_adoption()) adoption_vanishes(x);
+}
+
+/* A command is about to run. */
+static void model_before(int x, const struct seen *m) {
+  if (out_of_model()) return;
+  if (m->token >= 0) tokens_look_before(x, m->resource);
+  model_syncs(x, m->resource);
+}
+
+/* And has run. k: who hears that it answers, in so many bytes */
+static void model_runs(int x, const struct seen *m, const struct effect *e, struct connection *k,
+                       size_t answer) {
+  exclusion_att a = exclusion_att_of(m->value);
+  if (out_of_model()) return;
+  if (m->token >= 0) tokens_ran(x, m, e);
+  if (has_adoption())
+    adoption_ran(x, life_of(x), is_heard(k) ? &k->line : NULL,
+                 is_heard(k) ? k->written + (uint32_t)answer : 0, m, e);
+  if (e->kind == EFFECT_EXTENDED || (e->kind == EFFECT_SET && a->granted))
+    extension_is_known(a, m->ttl_ms);
+  exclusion_ran(x, m, e);
 }
 
 /* It goes down and forgets, or is up again. */
 static void model_restarts(int x) {
-  int r;
-  for (r = 0; r < RESOURCES && !out_of_model(); r++) {
-    const struct value *v = &W.server[x].key[r].value;
-    model_at(r);
-    if (cfg.max_ttl)
-      takes(exclusion_restart(x, v->client != 0, number_of(v), (double)W.server[x].key[r].end),
-            "restart");
-  }
+  if (out_of_model()) return;
+  if (cfg.fencing) tokens_restarted(x);
+  if (has_adoption()) adoption_restarted(x);
+  if (cfg.max_ttl) exclusion_restarted(x);
 }
 
-/* ---- Locks ----------------------------------------------------------------------------------- */
-
 /* The servers whose YES it shows. */
-static unsigned votes_shown(const redlock_lock *lock) {
-  unsigned q = 0;
+static uint32_t votes_shown(const redlock_lock *lock) {
+  uint32_t q = 0;
   int e;
   for (e = 0; e < cfg.servers; e++)
     if (lock->votes[e] == REDLOCK_VOTE_YES) q |= 1u << server_of(e);
   return q;
-}
-
-static int is_quorum(unsigned q) {
-  int n = 0;
-  for (; q; q &= q - 1) n++;
-  return n > cfg.servers / 2;
-}
-
-/* Whether that round may have given this deadline, by these votes. */
-static const char *granted_by(exclusion_rnd r, int64_t deadline, unsigned q) {
-  int64_t read = deadline - (r->ttl - drift_of(r->ttl));
-  const char *no;
-  if (read > r->latest) return "(read <= client_clock(attempt(r))) at T1";
-  if (!is_quorum(q)) return "it is a quorum";
-  if ((no = exclusion_grant(r, q)) != NULL) return no;
-  X_SET_read(r, read);
-  return exclusion_says_T1(r);
-}
-
-/* By its SET, or by one of its extensions. A kept lock may show the votes of the next one. */
-static void granted(exclusion_att a, int64_t deadline, unsigned q, int is_kept) {
-  exclusion_rnd r = a->granted ? a->round + 1 : a->round;
-  exclusion_rnd end = a->granted ? a->round + MODEL_ROUNDS : a->round + 1;
-  const char *no = "begun(r)";
-  for (; r != end && no; r++)
-    if (r->begun) no = granted_by(r, deadline, is_kept && !is_quorum(q) ? r->voted : q);
-  takes(no, a->granted ? "grant of an extension" : "grant");
-  a->granted = 1;
-  a->deadline = (int32_t)deadline;
-}
-
-/* A YES that it shows was said to its value, and counts: R4 R8 R19 R24. */
-static void shows(const redlock_lock *lock, exclusion_att a) {
-  unsigned voted = 0;
-  X_EACH_Rnd_with_attempt(r, a) voted |= r->voted;
-  if (votes_shown(lock) & ~voted) fail("model: votes that were not cast");
 }
 
 /* A lock of resource l, of which so much is left. */
@@ -314,30 +315,22 @@ static void model_looks(int c, int l, int64_t left) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
   struct value v = value_of(lock);
-  exclusion_att a = attempt_of(number_of(&v));
+  exclusion_att a = exclusion_att_of(number_of(&v));
+  uint32_t q = votes_shown(lock);
   if (u->state == IDLE || u->given || (u->state == PENDING && u->call == RELEASE)) return;
   if (!is_drawn(&v)) return;
-  shows(lock, a);
+  if (cfg.fencing && u->state == HELD) tokens_look(number_of(&v), l, q, lock->token);
+  if (has_adoption() && u->state == HELD && u->call == ADOPT)
+    adoption_look(number_of(&v), l, q);
+  X.resource = l;
+  exclusion_shows(a, q);
   if (left <= 0 || acquires(u)) return;
   if (a->stopped) fail("model: held on, and stopped");
-  if (!a->granted || clock_of(c) + left > a->deadline)
-    granted(a, clock_of(c) + left, votes_shown(lock), u->state == KEPT);
+  if (!a->granted || clock_of(c) + left > a->deadline_ms)
+    exclusion_granted(a, clock_of(c) + left, q, u->state == KEPT, u->call == ADOPT);
 }
 
-/* What the proof claims of whoever holds it: votes last, a quorum has the value or cannot vote, and
-   nobody else holds it. */
-static void claims_of(exclusion_att a, exclusion_att other) {
-  X_EACH_Rnd_with_attempt(r, a) {
-    if (!r->granted) continue;
-    X_EACH_Srv(x) {
-      takes(exclusion_says_a_vote_lasts(r, x), "claim");
-      takes(exclusion_says_a_quorum_has_the_value_or_cannot_vote(r, x), "claim");
-    }
-    X_EACH_Rnd_with_attempt(q, other) takes(exclusion_says_exclusion(r, q), "claim");
-  }
-}
-
-/* left: of each client's lock of this resource. */
+/* left: of each client's lock of this resource. What the proof claims of who holds it. */
 static void model_looks_at_all(int l, const int64_t *left) {
   exclusion_att holder[CLIENTS] = {NULL};
   int c, x;
@@ -346,20 +339,25 @@ static void model_looks_at_all(int l, const int64_t *left) {
     if (!W.server[x].down) model_syncs(x, l);
   for (c = 0; c < cfg.clients; c++) {
     struct value v = value_of(&W.side[c].lock[l]);
-    model_at(l);
+    exclusion_att a = exclusion_att_of(number_of(&v));
     model_looks(c, l, left[c]);
-    holder[c] = attempt_of(left[c] > 0 && attempt_of(number_of(&v))->granted ? number_of(&v)
-                                                                             : NOT_OURS);
+    holder[c] = left[c] > 0 && a->granted ? a : exclusion_att_of(NOT_OURS);
+    X_EACH_Rnd_with_attempt(r, holder[c])
+      if (r->granted)
+        X_EACH_Srv(x2) exclusion_claims_of(r, x2);
   }
-  for (c = 0; c < cfg.clients; c++)
-    claims_of(holder[c], c + 1 < cfg.clients ? holder[c + 1] : attempt_of(NOT_OURS));
+  if (cfg.clients > 1) exclusion_excludes(holder[0], holder[1]);
 }
 
 static void print_steps(void) {
-  int i;
+  static const char *const *const steps[] = {exclusion_steps, tokens_steps, adoption_steps};
+  static const char *const models[] = {"locks", "tokens", "adoption"};
+  int m, i;
   printf("steps:");
-  for (i = 0; exclusion_steps[i]; i++) printf(" %s %lu", exclusion_steps[i], steps_taken[i]);
-  printf("\n");
+  for (m = 0; m < 3; m++)
+    for (i = 0; steps[m][i]; i++) printf(" %s:%s %lu", models[m], steps[m][i], told.step[m][i]);
+  printf(" claims:lasts %lu claims:pairs %lu claims:ordered %lu claims:spent %lu\n", told.lasts,
+         told.pairs, told.ordered, told.spent);
 }
 
 #endif

@@ -152,11 +152,11 @@ static void print_schedule(uint32_t at, const struct event *last, uint64_t digit
   static uint32_t path[100000];
   uint32_t n = 0;
   for (; at && n < 100000; at = origins.at[at].parent) path[n++] = at;
-  printf("VIOLATION: %s\nschedule of %u events:\n", why, n + (last != NULL));
+  printf("VIOLATION: %s\nschedule of %u events:\n", failure, n + (last != NULL));
   world_copy(&W, &root);
   verbose = 1;
   if (setjmp(failed)) {
-    printf("   FAILS: %s\n", why);
+    printf("   FAILS: %s\n", failure);
     return;
   }
   while (n-- > 0) {
@@ -179,8 +179,8 @@ static void print_schedule(uint32_t at, const struct event *last, uint64_t digit
 /* A failure was caught: 1 = a violation, which is shown; 0 = the world was too small for it. */
 static int caught(uint32_t at, const struct event *last, uint64_t digits, int left_alone) {
   calm = idle = 0;
-  if (strncmp(why, "world:", 6) == 0) {
-    if (found.complete > 0) printf("  %s\n", why);
+  if (strncmp(failure, "world:", 6) == 0) {
+    if (found.complete > 0) printf("  %s\n", failure);
     found.complete = 0;
     return 0;
   }

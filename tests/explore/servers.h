@@ -21,10 +21,11 @@ static int is_quarantined(int server) {
 /* ---- Replies --------------------------------------------------------------------------------- */
 
 static void say(struct connection *k, const char *bytes, size_t size) {
-  if (!k || !k->open || k->broken) return;
+  if (!is_heard(k)) return;
   if (k->out_size + size > OUT) fail("world: too many replies");
   memcpy(k->out + k->out_size, bytes, size);
   k->out_size = (uint16_t)(k->out_size + size);
+  k->written += (uint32_t)size;
 }
 
 static void print_bytes(const char *bytes, size_t size) {
@@ -176,34 +177,27 @@ static int lie(int server, struct reply *r) {
 static int says_yes(const struct command *m, const struct reply *r) {
   long long number;
   char text[24];
-  int64_t token;
-  if (m->sort != SETS) return r->size == 4 && memcmp(r->at, ":1\r\n", 4) == 0;
+  if (!is_seen_set(&m->seen)) return r->size == 4 && memcmp(r->at, ":1\r\n", 4) == 0;
   if (!cfg.fencing) return r->size == 5 && memcmp(r->at, "+OK\r\n", 5) == 0;
   snprintf(text, sizeof text, "%.*s", (int)r->size, r->at);
-  return is_fenced(m) && arg_integer(m->argv[8], &token) && sscanf(text, ":%lld", &number) == 1 &&
-         number > 0 && number < token;
+  return sscanf(text, ":%lld", &number) == 1 && number > 0 && number < m->seen.token;
 }
 
 static int64_t held_for(const struct user *u);
-
-/* R28: an adoption creates no key. R29. old: what was there. That nothing is replaced but by an
-   adoption, and only the given value, the model sees to. */
-static void check_set(int server, const struct command *m, const struct value *old) {
-  const struct user *u = user_with(&m->value);
-  if (!old->client && acquires(u) && u->call == ADOPT) fail("R28: an adoption creates a key");
-  if (u && is_quarantined(server) && W.server[server].key[m->resource].end < W.now + held_for(u))
-    fail("R29: a value is sent again for less than the lock is held");
-}
 
 /* Notes what became of the value (R4, R12, R21). heard: the client may get the reply. */
 static void note_effect(int entry, const struct command *m, const struct effect *e,
                         const struct reply *r, int heard) {
   uint8_t *fate = fate_of(&m->value, entry);
+  const struct user *u = user_with(&m->value);
   if (e->kind == EFFECT_BLIND) fail("R21: a key is deleted or extended, whatever its value");
-  if (m->sort == RELEASES && r->size && r->at[0] == '-') *fate |= EXCUSED;
-  if (cfg.max_ttl && m->sort == EXTENDS && (*fate & RAN) && strchr("$_", r->at[0]))
+  if (m->seen.kind == SEEN_RELEASE && r->size && r->at[0] == '-') *fate |= EXCUSED;
+  if (cfg.max_ttl && m->seen.kind == SEEN_EXTENSION && (*fate & RAN) && strchr("$_", r->at[0]))
     *fate &= (uint8_t)~(SENT | RAN); /* R29: it is not there, and may be sent again */
-  if (m->sort != SETS) return;
+  if (!is_seen_set(&m->seen)) return;
+  if (e->kind == EFFECT_SET && u && is_quarantined(server_of(entry)) &&
+      W.server[server_of(entry)].key[m->seen.resource].end < W.now + held_for(u))
+    fail("R29: a value is sent again for less than the lock is held");
   if (*fate & RAN) fail("R12: a SET is executed twice in one life of a server");
   *fate = (uint8_t)(*fate | RAN | (says_yes(m, r) ? SAID_YES : SAID_NO));
   if (!heard && e->kind == EFFECT_SET) *fate |= EXCUSED; /* R12: an orphan of a lost connection */
@@ -222,31 +216,30 @@ static void execute(int entry, const struct command *m, struct connection *k) {
   struct reply r = {bytes, 0};
   struct effect e = {0};
   struct session *session = write_session(k);
-  int server = server_of(entry), lies;
-  struct value old;
+  int server = server_of(entry), lies = 0;
   expire(server);
-  if (!out_of_model()) model_syncs(server, m->resource);
-  old = W.server[server].key[m->resource].value;
+  if (!asks(m)) model_before(server, &m->seen);
   write_store(server);
   store_run(&store, session, m->argc, m->argv, &r, &e);
   read_store(server);
   read_session(k, session);
-  lies = m->sort != ASKS && lie(server, &r);
-  model_runs(server, m, &e);
-  if (e.kind == EFFECT_SET) check_set(server, m, &old);
-  if (m->sort != ASKS) note_effect(entry, m, &e, &r, k != NULL);
   shorten_error(&r);
+  if (!asks(m)) {
+    lies = lie(server, &r);
+    model_runs(server, &m->seen, &e, k, r.size);
+    note_effect(entry, m, &e, &r, k != NULL);
+  }
   say(k, r.at, r.size);
   if (k && k->out_size) k->replies++;
   if (verbose) {
-    printf("      s%d runs %s", server, sort_name[m->sort]);
-    if (m->sort != ASKS) printf(" %s of %s", resource_name[m->resource], value_text(&m->value));
+    printf("      s%d runs %s", server, kind_name[m->seen.kind]);
+    if (!asks(m)) printf(" %s of %s", resource_name[m->seen.resource], value_text(&m->value));
     printf(": ");
-    if (k && k->open && !k->broken) print_bytes(r.at, r.size);
+    if (is_heard(k)) print_bytes(r.at, r.size);
     else printf("nobody hears");
     printf("%s\n", lies ? " (a lie)" : "");
   }
-  if (e.changed) tell_change(server, m->resource, k);
+  if (e.changed) tell_change(server, m->seen.resource, k);
 }
 
 #endif

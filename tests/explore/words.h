@@ -5,7 +5,6 @@
 #ifndef EXPLORE_WORDS_H
 #define EXPLORE_WORDS_H
 
-#include "store.h"
 #include "world.h"
 
 enum {
@@ -80,6 +79,11 @@ static uint8_t *fate_of(const struct value *v, int entry) {
   return &W.side[v->client - 1].fate[v->number][entry];
 }
 
+/* Of all that the clients drew. */
+static long number_of(const struct value *v) {
+  return is_drawn(v) ? (v->client - 1) * VALUES + v->number : NOT_OURS;
+}
+
 /* Whoever uses a lock of this value; NULL = nobody. */
 static const struct user *user_with(const struct value *v) {
   int l;
@@ -108,53 +112,33 @@ static const char *value_text(const struct value *v) {
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-enum sort { ASKS, SETS, EXTENDS, RELEASES }; /* ASKS: of the handshake */
-
 struct command {
   int argc;
   struct arg argv[STORE_ARGS];
   char text[256];          /* where the values and numbers in it stand */
-  enum sort sort;
-  int resource;
-  int64_t ttl;             /* of a SET or extension */
+  struct seen seen;
   struct value value;
 };
 
-static const char *const sort_name[] = {"a question", "SET", "extension", "release"};
+static const char *const kind_name[] = {"a question", "SET", "SET", "extension", "release"};
 
-static int is_fenced(const struct command *m) { return m->argc == 10; }
+/* It is of the handshake. */
+static int asks(const struct command *m) { return m->seen.kind == SEEN_NOTHING; }
 
-/* R28: the value over which alone it sets; its own: over none. */
-static int names_a_value(const struct command *m, struct value *old) {
-  const struct arg *at = &m->argv[is_fenced(m) ? 7 : 6];
-  return m->argc > 6 && value_read(at->at, at->size, old) && !value_is(old, &m->value);
+static int resource_of(const unsigned char *name, size_t size) {
+  return size == 1 && (*name == 'r' || *name == 'q') ? *name == 'q' : -1;
 }
 
-static enum sort sort_of(const struct command *m) {
-  static const enum sort scripts[] = {RELEASES, EXTENDS, SETS, SETS, ASKS};
-  switch (store_command_of(m->argc, m->argv)) {
-    case C_SET: return SETS;
-    case C_EVAL: return scripts[script_of(m->argc, m->argv)];
-    case C_DELEX:
-    case C_DELIFEQ: return RELEASES;
-    default: return ASKS;
-  }
+static long value_seen(struct arg a) {
+  struct value v;
+  (void)value_read(a.at, a.size, &v);
+  return number_of(&v);
 }
 
-/* SET key value [NX] PX ttl; EVAL script 1 key value [ttl [beginning]]; EVAL script 2 key counter
-   value ttl beginning token max_ttl; DELEX key IFEQ value; DELIFEQ key value. */
 static void describe(struct command *m) {
-  int is_script, value, i;
-  m->sort = sort_of(m);
-  if (m->sort == ASKS) return;
-  is_script = arg_is(m->argv[0], "eval");
-  value = !is_script ? (m->sort == SETS ? 2 : m->argc - 1) : is_fenced(m) ? 5 : 4;
-  m->resource = arg_is(m->argv[is_script ? 3 : 1], resource_name[1]);
-  if (!value_read(m->argv[value].at, m->argv[value].size, &m->value))
+  m->seen = see(m->argc, m->argv);
+  if (!value_read(m->argv[m->seen.own].at, m->argv[m->seen.own].size, &m->value) && !asks(m))
     fail("R3: a value that is not 20 bytes of entropy");
-  for (i = is_script ? m->argc : 3; i + 1 < m->argc; i++)
-    if (arg_is(m->argv[i], "px")) (void)arg_integer(m->argv[i + 1], &m->ttl);
-  if (is_script && value + 1 < m->argc) (void)arg_integer(m->argv[value + 1], &m->ttl);
 }
 
 static int is_token(struct arg a) {
@@ -193,8 +177,7 @@ static void read_message(const struct message *from, struct command *m) {
   const char *at = word[from->text].at, *end = at + word[from->text].size;
   char *to = m->text;
   int v = 0;
-  memset(m, 0, offsetof(struct command, text));
-  memset(&m->sort, 0, sizeof *m - offsetof(struct command, sort));
+  m->argc = 0;
   for (; at != end; at += strlen(at) + 1) {
     struct arg *a = &m->argv[m->argc++];
     *a = arg_of(*at == A_VALUE || *at == A_TOKEN ? to : at);
@@ -219,7 +202,7 @@ static int queue_begins_with_question(const struct queue *q) {
   struct command m;
   if (!q->commands) return 0;
   read_message(&q->message[0], &m);
-  return m.sort == ASKS;
+  return asks(&m);
 }
 
 #endif

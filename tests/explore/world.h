@@ -46,6 +46,17 @@ static void fail(const char *what);
 #pragma GCC diagnostic pop
 #include "invariants.h"
 
+/* The state of the proved models, which is none of the form: see model.h. */
+typedef uint8_t model_servers;
+typedef int16_t model_value;
+typedef int32_t model_time;
+enum { MODEL_ROUNDS = 6, ANSWERS = 16 };
+#define ROUND_STANDS
+#define ROUNDS_STAND struct exclusion_round round[MODEL_ROUNDS]; /* that of the SET, extensions' */
+#define ROUND_IS_GRANTED uint8_t resource;
+#define PAIRS_STAND struct adoption_pair pair[SERVERS];
+#include "refine/state.h"
+
 /* A value: who drew it, which of theirs it is, and the age behind it (R26). */
 struct value {
   uint8_t client;          /* 1 and up; SOMEBODY: drawn by none of the clients; 0 = none */
@@ -88,6 +99,8 @@ struct connection {
   int64_t owed_since;      /* since when the client has waited for a reply */
   struct queue in;
   char out[OUT];
+  struct adoption_line line; /* of the answers in it, and how many bytes were: model.h */
+  uint32_t written, read;
 };
 
 enum { ENDED = 1, RESET = 2 };
@@ -125,29 +138,6 @@ struct user {
   int64_t end;             /* how long the lock was held when its extension was called (R19) */
 };
 
-/* The state of the proved model, which is none of the form: see model.h. */
-enum { MODEL_ROUNDS = 6 };
-
-struct model_attempt {
-  uint8_t stopped, granted;
-  int32_t deadline;
-  struct model_round {
-    uint8_t begun, extends, adopts, granted, adopted, voted, quorum;
-    int16_t replaced;
-    int32_t ttl, t1, read, latest; /* latest: what its client's clock showed when it began */
-  } round[MODEL_ROUNDS];   /* that of the SET, then those of extensions */
-};
-
-struct model {
-  int64_t now, started[SERVERS];
-  uint8_t resource;        /* of which it is at the moment */
-  struct {
-    uint8_t present;
-    int16_t value;
-    int64_t end;
-  } key[RESOURCES][SERVERS];
-};
-
 /* What became of a value on a server. */
 enum {
   SENT = 1, RELEASE_SENT = 2, RAN = 4, SAID_YES = 8, SAID_NO = 16,
@@ -169,11 +159,17 @@ struct side {
   struct connection to[SERVERS];
   struct queue lost[SERVERS][LOST];
   uint8_t fate[VALUES][SERVERS];
-  struct model_attempt attempt[VALUES];
+  struct exclusion_attempt attempt[VALUES];
+  struct tokens_round token[VALUES];
+  struct adoption_attempt adoption[VALUES];
 };
 
 struct world {
-  struct model model;
+  struct {
+    struct exclusion_state locks;
+    struct tokens_state tokens;
+    int32_t time;
+  } model;
   int64_t now;
   uint8_t faults;          /* that may still come */
   uint8_t ticks;           /* of the clock */
@@ -213,10 +209,10 @@ static const char *const resource_name[RESOURCES] = {"r", "q"};
 
 static int verbose;
 static jmp_buf failed;
-static char why[400];
+static char failure[400];
 
 static void fail(const char *what) {
-  snprintf(why, sizeof why, "%s", what);
+  snprintf(failure, sizeof failure, "%s", what);
   longjmp(failed, 1);
 }
 

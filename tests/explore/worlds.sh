@@ -1,7 +1,7 @@
 #!/bin/sh
 # worlds.sh [PART...] : explores the worlds of worlds.txt whose part is given ("test" if none is):
 # each must be complete, without a violation, and have the states that stand there; and each step of
-# the proved model must be taken in one of them, unless MINUTES= bounds it.
+# the proved models must be taken in one of them, unless MINUTES= bounds it.
 #   COUNT=1    prints worlds.txt anew, with the states that were found
 #   MINUTES=N  bounds all of it: a world that is cut short then says how far it came
 #   AUDIT=1    looks too whether the form of states leaves out too much
@@ -66,11 +66,11 @@ count() {
   echo "${states:-$before}"
 }
 
-# Prints how often each step of the model was taken: 0 = all were.
+# Prints how often each step of the models was taken, and each claim asked for: 0 = all were.
 count_steps() {
   awk '{ for (i = 2; i < NF; i += 2) { if (!($i in n)) name[++names] = $i; n[$i] += $(i + 1) } }
-       END { for (i = 1; i <= names; i++) { printf "%s %d%s", name[i], n[name[i]],
-             i < names ? ", " : "\n"; if (!n[name[i]]) never = 1 } exit !names || never }' "$steps"
+       END { for (i = 1; i <= names; i++) { printf "    %-25s %9d\n", name[i], n[name[i]]
+             if (!n[name[i]]) never = 1 } exit !names || never }' "$steps"
 }
 
 while IFS= read -r line; do
@@ -85,7 +85,7 @@ while IFS= read -r line; do
   else try "$ring" "$states" "$@"; fi
 done <tests/explore/worlds.txt
 if [ ! "${COUNT:-}" ] && [ ! "${MINUTES:-}" ]; then
-  echo '  steps of the proved model that were taken:'
+  echo '  steps of the proved models that were taken:'
   if count_steps; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 [ "${COUNT:-}" ] || echo "$passed passed, $failed failed"

@@ -2,7 +2,7 @@
  *
  *   1 grants of one resource never overlap, and
  *   2 at every instant of a grant a majority of distinct servers holds its value or cannot vote:
- *     both are what the proof claims, and refine_exclusion.h asks for
+ *     both are what the proof claims, and refine.h asks for
  *   3 a release never removes another's value
  *   4 after healing a single waiter is granted the lock in time (probes), nothing is orphaned
  *   5 no call takes longer than its deadline allows

@@ -1,119 +1,24 @@
 /* refine.h: whatever happens is a step of the models that `make induct` proves. Their state is kept
- * here beside the world, from what is seen from outside: the bytes that clients send and read, what
- * servers do, votes[], value, token and redlock_remaining_ms. What each step asks for, and what the
- * proofs claim, is not written here: ../induct/emit.py writes it from the models.
+ * beside the world, from what is seen from outside: the bytes that clients send and read, what
+ * servers do, votes[], value, token and redlock_remaining_ms. ../refine maps that to their steps,
+ * models.h says what their words are here, and ../induct/emit.py writes from the models what each
+ * step asks for, and what the proofs claim.
  *
- *   refine_exclusion.h  locks: one model for each resource, of the list's database
- *   refine_tokens.h     tokens
- *   refine_adoption.h   SETs of a value, so that none is adopted twice
- *
- * The hooks, all of them, are at the end: of a run's begin, of bytes that a client has sent or
- * read, of a command before and after it has run, of a server that is up again, and of each look at
- * a lock.
+ * The hooks, all of them, stand here: of a run's begin, of bytes that a client has sent or read, of
+ * a command before and after it has run, of a server that is up again, and of each look at a lock.
  *
  * A step that a model has not is a violation, "refine: ...". Each step is counted, and --coverage
  * fails if one was never taken: a mapping that maps nothing is found. */
 #ifndef SIM_REFINE_H
 #define SIM_REFINE_H
 
-#include "checker.h"
-
-enum { MODEL_EXCLUSION, MODEL_TOKENS, MODEL_ADOPTION };
-
-/* A command about a resource, by its words. */
-enum seen_kind { SEEN_NOTHING, SEEN_SET, SEEN_SWAP, SEEN_EXTENSION, SEEN_RELEASE };
-
-enum { NOT_OURS = -2 }; /* the value of another program */
-
-struct seen {
-  enum seen_kind kind;
-  int resource;
-  long value, replaced; /* replaced: what a swap, that is an adoption's SET, asks for */
-  int64_t ttl_ms, token; /* token: -1 = none */
-};
+#include "models.h"
 
 static inline int is_refined(void) { return !W.unrefined && !W.failed; }
 
-/* `why` is what the model says against the step: NULL = nothing. */
-static inline void refine_step(const char *why, const char *step, int resource, long value,
-                               int server) {
-  if (why)
-    violation("refine: no %s (value %ld, server %d, resource %d): %s", step, value, server,
-              resource, why);
-}
-
-static inline long value_seen(struct arg a) {
-  long v = value_of(a.at, a.size);
-  return v < 0 ? NOT_OURS : v;
-}
-
-static inline long value_in(const struct key *k) {
-  struct arg a = {k->value, k->value_size};
-  return k->list ? NOT_OURS : value_seen(a);
-}
-
-/* A SET by script, whose words come from `own` on: value, ttl, and 20 bytes of what is given, which
- * are its own beginning where nothing is; a token. */
-static inline void see_script(struct seen *m, const struct arg *own, int has_token) {
-  const struct arg *given = own + 2;
-  int gives = given->size != VALUE_BYTES || own->size < VALUE_BYTES ||
-              memcmp(given->at, own->at, VALUE_BYTES) != 0;
-  m->kind = gives ? SEEN_SWAP : SEEN_SET;
-  if (gives) m->replaced = value_seen(*given);
-  if (has_token && !arg_integer(own[3], &m->token)) m->token = -1;
-}
-
-static inline struct seen see(int argc, const struct arg *argv) {
-  struct seen m = {SEEN_NOTHING, -1, NOT_OURS, NOT_OURS, 0, -1};
-  int command = store_command_of(argc, argv), key = command == C_EVAL ? 3 : 1, i;
-  enum script script = command == C_EVAL ? script_of(argc, argv) : SCRIPT_RELEASE;
-  int own = key + 1 + (script == SCRIPT_FENCED) + (command == C_DELEX);
-  if (command != C_SET && command != C_EVAL && command != C_DELEX && command != C_DELIFEQ) return m;
-  if (argc <= own) return m;
-  m.resource = resource_of(argv[key].at, argv[key].size);
-  if (m.resource < 0) return m;
-  m.value = value_seen(argv[own]);
-  m.kind = SEEN_RELEASE;
-  if (command == C_SET) {
-    m.kind = SEEN_SET;
-    for (i = own + 1; i + 1 < argc; i++)
-      if (arg_is(argv[i], "px") && !arg_integer(argv[i + 1], &m.ttl_ms)) m.kind = SEEN_NOTHING;
-  }
-  if (script == SCRIPT_EXTEND) m.kind = SEEN_EXTENSION;
-  if (script == SCRIPT_TRACKED || script == SCRIPT_FENCED)
-    see_script(&m, &argv[own], script == SCRIPT_FENCED);
-  if (command == C_EVAL && m.kind != SEEN_RELEASE && !arg_integer(argv[own + 1], &m.ttl_ms))
-    m.kind = SEEN_NOTHING;
-  return m;
-}
-
-static inline int count_of(uint32_t servers) {
-  int n = 0;
-  for (; servers; servers &= servers - 1) n++;
-  return n;
-}
-
-/* The machines whose YES it shows. */
-static inline uint32_t votes_shown(const struct slot *s) {
-  uint32_t q = 0;
-  int i;
-  for (i = 0; i < W.cfg.servers; i++)
-    if (s->lock.votes[i] == REDLOCK_VOTE_YES) q |= UINT32_C(1) << W.cfg.entry_server[i];
-  return q;
-}
-
-#include "refine_exclusion.h"
-#include "refine_tokens.h"
-#include "refine_adoption.h"
-
-/* ---- The hooks ---- */
-
 /* Clocks show what they show, and nothing has happened. */
 static inline void refine_begins(void) {
-  if (W.unrefined) return;
-  exclusion_begins();
-  tokens_begins();
-  adoption_begins();
+  if (!W.unrefined) models_begin();
 }
 
 /* Bytes have been sent: a command begins its round when its last byte has. */
@@ -134,14 +39,16 @@ static inline void refine_sent(struct conn *n) {
     m = see(argc, argv);
     if (W.cfg.fenced) tokens_sent(&m);
     if (!W.cfg.out_of_model) exclusion_sent(&m);
-    if (has_adoption()) adoption_sent(n, &m, n->in_part);
+    if (has_adoption() && n->incarnation == life_of(n->server))
+      adoption_sent(n->server, &m, n->in_part);
     n->in_part = 0;
   }
   n->in_part = up->written != n->refined;
 }
 
 static inline void refine_heard(const struct conn *n) {
-  if (is_refined() && has_adoption()) adoption_heard(n);
+  if (is_refined() && has_adoption())
+    adoption_heard(line_of(n), n->pipe[DOWN].read, n->incarnation == life_of(n->server));
 }
 
 /* A command is about to run on that server, in that database. */
@@ -163,23 +70,45 @@ static inline void refine_ran(int server, const struct conn *n, const struct see
                               const struct effect *e, size_t answer) {
   if (!is_refined() || m->kind == SEEN_NOTHING) return;
   if (W.cfg.fenced && m->token >= 0) tokens_ran(server, m, e);
-  if (n && has_adoption()) adoption_ran(n, m, e, n->pipe[DOWN].written + (uint32_t)answer);
-  if (n && !W.cfg.out_of_model) exclusion_ran(server, m, e);
+  if (n && has_adoption())
+    adoption_ran(server, n->incarnation, line_of(n), n->pipe[DOWN].written + (uint32_t)answer, m,
+                 e);
+  if (!n || W.cfg.out_of_model) return;
+  exclusion_ran(server, m, e);
+  if (!W.failed) exclusion_claims(server);
 }
 
 static inline void refine_restarted(int server) {
   if (!is_refined()) return;
-  if (W.cfg.fenced) tokens_restarted(server);
+  if (W.cfg.fenced) {
+    tokens_restarted(server);
+    M.asks[server].count = 0;
+    tokens_asked(server);
+  }
   if (has_adoption()) adoption_restarted(server);
-  if (!W.cfg.out_of_model) exclusion_restarted(server);
+  if (W.cfg.out_of_model) return;
+  exclusion_restarted(server);
+  for (X.resource = 0; X.resource < W.cfg.resources && !W.failed; X.resource++)
+    exclusion_claims(server);
+}
+
+/* The machines whose YES it shows. */
+static inline uint32_t votes_shown(const struct slot *s) {
+  uint32_t q = 0;
+  int i;
+  for (i = 0; i < W.cfg.servers; i++)
+    if (s->lock.votes[i] == REDLOCK_VOTE_YES) q |= UINT32_C(1) << W.cfg.entry_server[i];
+  return q;
 }
 
 /* A look at a lock, of which so much is left. */
 static inline void refine_look(struct client *c, struct slot *s, int64_t left_ms) {
+  long value = value_of((const unsigned char *)(const void *)s->lock.value, VALUE_BYTES);
+  uint32_t q = votes_shown(s);
   if (!is_refined() || s->state == S_IDLE) return;
-  if (W.cfg.fenced && s->state == S_HELD) tokens_look(s);
-  if (has_adoption() && s->state == S_HELD) adoption_look(s);
-  if (!W.cfg.out_of_model) exclusion_look(c, s, left_ms);
+  if (W.cfg.fenced && s->state == S_HELD) tokens_look(value, s->resource, q, s->lock.token);
+  if (has_adoption() && s->state == S_HELD && s->adopts) adoption_look(value, s->resource, q);
+  if (!W.cfg.out_of_model) exclusion_look(c, s, value, q, left_ms);
 }
 
 #endif

@@ -7,7 +7,7 @@
 #   ADOPTIONS=N    for `make sim-handover`; 1 million by default, HOURS at most
 
 SIM        := $(BUILD)/tests/sim
-SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) tests/store.h tests/fenced.h redlock.h \
+SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) tests/store.h tests/fenced.h redlock.h $(wildcard tests/refine/*.h) \
               $(wildcard tests/induct/emitted/*.h)
 SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O1 $(WARNINGS) -I. -Itests/sim -Itests
 SIM_SMALL  := -DREDLOCK_MAX_COMMANDS=4

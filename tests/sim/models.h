@@ -1,0 +1,404 @@
+/* models.h: what the words of the proved models are in this world: what ../refine asks a world for.
+ * Their state stands beside it. Times are in nanoseconds, by clocks that are scaled to what the
+ * model says of them; those of tokens in microseconds. */
+#ifndef SIM_MODELS_H
+#define SIM_MODELS_H
+
+#include "checker.h"
+
+enum {
+  SERVERS = MAX_SERVERS, RESOURCES = MAX_RESOURCES, ANSWERS = 1 << 10,
+  MAX_ROUNDS = 1 << 20, OPEN_ROUNDS = 256, /* that many extensions of a lock */
+  MAX_PAIRS = 1 << 21,
+  ROUNDING = 4 /* of a scaled clock */
+};
+
+typedef uint32_t model_servers;
+typedef long model_value;
+typedef double model_time;
+
+/* Rounds stand in a list, the newest first. first: its SET's */
+#define ROUND_STANDS exclusion_att att; exclusion_rnd next;
+#define ROUNDS_STAND long value; exclusion_rnd rounds, first;
+#define ROUND_IS_GRANTED tokens_rnd earlier; /* of its resource */
+#define PAIRS_STAND adoption_msg pair;
+
+#include "refine/state.h"
+
+/* A clock: as it began, and as it was last looked at. */
+struct exclusion_clock {
+  ns base;          /* what it showed as the run began */
+  double now, when; /* as scaled, at that true time */
+};
+
+/* When a server was asked for its uptime, and what its clock showed; the first is its start. */
+enum { ASKS = 16 };
+
+struct tokens_asks {
+  int count;
+  double at[ASKS], wall[ASKS];
+};
+
+/* Of a connection. */
+struct line_of_conn {
+  uint32_t id;
+  struct adoption_line line;
+};
+
+static struct {
+  exclusion_att att; /* by value, as are these: */
+  tokens_rnd round;
+  adoption_att adoption;
+  exclusion_rnd rnd;
+  adoption_msg pair;
+  struct line_of_conn *line; /* by connection */
+  /* What a run begins without. */
+  long atts, rnds, pairs;
+  struct exclusion_clock server[MAX_SERVERS], client[MAX_CLIENTS];
+  exclusion_att holder[MAX_RESOURCES];  /* who was last granted it */
+  tokens_rnd granted[MAX_RESOURCES];    /* the last */
+  struct tokens_asks asks[MAX_SERVERS];
+  int place[MAX_RESOURCES][MAX_SERVERS]; /* of the counter, among the server's keys */
+} M;
+
+static struct exclusion_state X;
+static struct tokens_state K;
+static struct { int32_t time; } A;
+
+/* `why` is what the model says against the step: NULL = nothing. */
+static inline void refine_step(const char *why, const char *step, int resource, long value,
+                               int server) {
+  if (why)
+    violation("refine: no %s (value %ld, server %d, resource %d): %s", step, value, server,
+              resource, why);
+}
+
+static inline int has_failed(void) { return W.failed; }
+static inline int servers_here(void) { return W.cfg.servers; }
+static inline int resources_here(void) { return W.cfg.resources; }
+static inline int64_t max_ttl_here(void) { return W.cfg.quarantine_ms; }
+static inline double fastest(void) { return 1 + W.cfg.rho_ppm * 1e-6; }
+static inline double slowest(void) { return 1 - W.cfg.rho_ppm * 1e-6; }
+
+static inline long value_seen(struct arg a) {
+  long v = value_of(a.at, a.size);
+  return v < 0 ? NOT_OURS : v;
+}
+
+static inline long value_in(const struct key *k) {
+  struct arg a = {k->value, k->value_size};
+  return k->list ? NOT_OURS : value_seen(a);
+}
+
+static inline double at_server(int x, ns local) {
+  return (double)(local - M.server[x].base) / fastest();
+}
+
+static inline double at_client(int c, ns local) {
+  return (double)(local - M.client[c].base) / slowest();
+}
+
+static inline struct key_seen key_seen(int x, int resource) {
+  struct key *k = key_of(&W.server[x], resource, W.cfg.db);
+  struct key_seen seen = {k != NULL, k ? value_in(k) : NOT_OURS, 1e18};
+  if (k && k->expires_ms) seen.end = at_server(x, (k->expires_ms + 1) * MS);
+  return seen;
+}
+
+/* ---- Locks ---- */
+
+/* R1. With the 1 ms by which a clock that counts in ms may lag (R2). */
+static inline int64_t valid_ms(int64_t ttl_ms) {
+  return ttl_ms - (ttl_ms * W.cfg.drift_ppm + 999999) / 1000000 - 2 - 1;
+}
+
+static inline double lasts_at_server(int64_t ttl_ms) { return (double)ttl_ms * 1e6 / fastest(); }
+
+static inline int judges_restarts(void) { return W.cfg.quarantine_ms != 0; }
+
+/* Servers count whole milliseconds. */
+static inline int is_end(double end, double expiry) {
+  double late = (end - expiry) * fastest();
+  return late >= -4 * ROUNDING && late <= 1e6 + 4 * ROUNDING;
+}
+
+static inline int client_of(exclusion_att a) { return W.value[a->value].client; }
+
+static inline double as_the_client_reads(exclusion_att a, int64_t ms) {
+  return at_client(client_of(a), ms * MS);
+}
+
+#define X_QA (W.cfg.quarantine_ms ? (double)W.cfg.quarantine_ms * 1e6 / fastest() : 1e17)
+#define X_V(r) ((double)(valid_ms((r)->ttl_ms) + 1) * 1e6 / slowest())
+#define X_L(r) (lasts_at_server((r)->ttl_ms) - 2 * ROUNDING)
+#define X_attempt(r) ((r)->att)
+#define X_value_of(a) ((a)->value)
+#define X_first(a) ((a)->first)
+#define X_server_clock(x) (M.server[x].now)
+#define X_client_clock(a) (M.client[client_of(a)].now)
+#define X_SET_server_clock(x, v) (M.server[x].now = (v))
+#define X_SET_client_clock(a, v) (M.client[client_of(a)].now = (v))
+#define X_EACH_Rnd_with_attempt(r, a) for (exclusion_rnd r = (a)->rounds; r; r = r->next)
+#define EACH_EXTENSION(r, a)               \
+  for (int open = 0; open == 0; open++)    \
+    for (exclusion_rnd r = (a)->rounds; r && r->extends && open < OPEN_ROUNDS; r = r->next, open++)
+
+/* The attempt that drew this value. That of another program has no rounds. */
+static inline exclusion_att exclusion_att_of(long value) {
+  static struct exclusion_attempt nobody;
+  if (value < 0) return &nobody;
+  if (value >= M.atts) M.atts = value + 1;
+  M.att[value].value = value;
+  return &M.att[value];
+}
+
+static inline exclusion_rnd exclusion_new_round(exclusion_att a, int64_t ttl_ms, int extends,
+                                                double reads) {
+  exclusion_rnd r = &M.rnd[M.rnds];
+  if (M.rnds + 1 == MAX_ROUNDS) violation("refine: there is no room for another round");
+  else M.rnds++;
+  memset(r, 0, sizeof *r);
+  r->att = a;
+  r->ttl_ms = (int32_t)ttl_ms;
+  r->extends = (uint8_t)extends;
+  r->read_most = reads;
+  r->next = a->rounds;
+  a->rounds = r;
+  if (!extends) a->first = r;
+  return r;
+}
+
+#include "refine/exclusion.h"
+
+/* Which of the two a clock shows, that cannot be read more exactly. */
+static inline double as_read(double clock, double bound) {
+  double off = clock - bound;
+  return off > -ROUNDING && off < ROUNDING ? bound : clock;
+}
+
+/* No server's clock gains on true time, and none of a client's falls behind it. Each is looked at
+ * when something happens there: what the model asks of a tick, it asks of each clock. */
+static inline void exclusion_ticks_to_now(void) {
+  if (X.now < (double)W.now)
+    refine_step(exclusion_tick((double)W.now - X.now), "tick", X.resource, -1, -1);
+}
+
+static inline void exclusion_ticks_server(int x) {
+  struct exclusion_clock *k = &M.server[x];
+  double d = (double)W.now - k->when, now = at_server(x, clock_at(&W.server[x].clock, W.now));
+  exclusion_ticks_to_now();
+  if (now > k->now + d) now = as_read(now, k->now + d);
+  refine_step(exclusion_tick_server_clock(x, now, d), "tick_server_clock", X.resource, -1, x);
+  k->when = X.now;
+}
+
+static inline double exclusion_reads(exclusion_att a) {
+  int c = client_of(a);
+  struct exclusion_clock *k = &M.client[c];
+  double d = (double)W.now - k->when, now = at_client(c, clock_at(&W.client[c].clock, W.now));
+  exclusion_ticks_to_now();
+  if (now < k->now + d) now = as_read(now, k->now + d);
+  exclusion_step(exclusion_tick_client_clock(a, now, d), "tick_client_clock", a, -1);
+  k->when = X.now;
+  return k->now;
+}
+
+/* For whoever was last granted it. */
+static inline void exclusion_claims(int x) {
+  exclusion_att a = M.holder[X.resource];
+  exclusion_rnd r = a ? a->rounds : NULL;
+  if (a) (void)exclusion_reads(a);
+  for (; r; r = r->next) {
+    if (!r->granted) continue;
+    exclusion_claims_of(r, x);
+    if (r->extends) return; /* the newest */
+  }
+}
+
+/* A lock of which so much is left. */
+static inline void exclusion_look(struct client *c, struct slot *s, long value, uint32_t q,
+                                  int64_t left_ms) {
+  exclusion_att a, b = M.holder[s->resource];
+  if (value >= 0 && (W.value[value].client != c->index || W.value[value].life != c->life))
+    value = NOT_OURS;
+  if (left_ms > 0 && value < 0 && s->state != S_ACQUIRING)
+    violation("refine: client %d slot %d holds a lock by no value", c->index, s->index);
+  if (value < 0) return;
+  a = exclusion_att_of(value);
+  X.resource = s->resource;
+  if (s->state != S_RELEASING) exclusion_shows(a, q);
+  if (left_ms <= 0 || s->state == S_ACQUIRING || W.failed) return;
+  if (a->stopped) exclusion_step("stopped(a)", "release", a, -1);
+  (void)exclusion_reads(a);
+  if (a->granted && client_ms(c) + left_ms <= a->deadline_ms) return;
+  exclusion_granted(a, client_ms(c) + left_ms, q, s->state == S_KEPT, s->adopts);
+  if (b && b != a) {
+    (void)exclusion_reads(b);
+    exclusion_excludes(a, b);
+  }
+  M.holder[s->resource] = a;
+}
+
+/* ---- Tokens ---- */
+
+static inline double true_us(void) { return (double)W.now / 1000; }
+
+static inline double wall_now(int x) { return (double)(clock_at(&W.server[x].clock, W.now) / US); }
+
+/* At a time that was noted, or now. */
+static inline double wall_at(int x, double when) {
+  const struct tokens_asks *a = &M.asks[x];
+  int i;
+  for (i = 0; i < a->count; i++)
+    if (a->at[i] == when) return a->wall[i];
+  return wall_now(x);
+}
+
+/* Which of them shows the most of its life. */
+static inline double best_ask(int x) {
+  const struct tokens_asks *a = &M.asks[x];
+  double best = a->at[0], most = -1, more;
+  int i;
+  for (i = 0; i < a->count; i++) {
+    more = a->wall[i] - a->wall[0] - (a->at[i] - a->at[0]);
+    if (i && more <= most) continue;
+    most = more;
+    best = a->at[i];
+  }
+  return best;
+}
+
+static inline void tokens_asked(int x) {
+  struct tokens_asks *a = &M.asks[x];
+  int i = a->count < ASKS ? a->count++ : 1 + (int)(W.turn % (ASKS - 1));
+  a->at[i] = true_us();
+  a->wall[i] = wall_now(x);
+}
+
+/* The counter, though it may have run out: it is gone for good when a command looks at it, or needs
+ * its room. A clock that is set back before that brings it back. */
+static inline struct counter_seen counter_seen(int x, int resource) {
+  struct store *s = &W.server[x].store;
+  struct counter_seen seen = {0, 0, -1, 0};
+  size_t size = strlen(W.name[resource]);
+  int *place = &M.place[resource][x], i;
+  for (i = 0; i < s->keys; i++) { /* most often where it was */
+    struct key *k = &s->key[(*place + i) % s->keys];
+    if (k->used && k->db == W.cfg.db && k->name_size == size + 6 &&
+        !memcmp(k->name, W.name[resource], size) && !memcmp(k->name + size, ":fence", 6)) {
+      struct arg text = {k->value, k->value_size};
+      *place = (int)(k - s->key);
+      seen.has = 1;
+      seen.is_over = k->expires_ms && server_ms(&W.server[x]) > k->expires_ms;
+      (void)arg_integer(text, &seen.count);
+      seen.end = (double)(k->expires_ms + 1) * 1000;
+      return seen;
+    }
+  }
+  return seen;
+}
+
+static inline tokens_rnd tokens_round_of(long value) {
+  if (value >= M.atts) M.atts = value + 1;
+  return &M.round[value];
+}
+
+#define EACH_GRANTED_SINCE(p, r) \
+  for (tokens_rnd p = M.granted[K.resource]; p && !T_after(p, r); p = p->earlier)
+
+static inline void is_granted_now(tokens_rnd r) {
+  r->earlier = M.granted[K.resource];
+  M.granted[K.resource] = r;
+}
+
+#include "refine/tokens.h"
+
+/* ---- Adoption ---- */
+
+static inline uint32_t life_of(int server) { return W.server[server].incarnation; }
+
+static inline int has_adoption(void) { return !W.cfg.out_of_model && !has_alias(); }
+
+static inline long value_of_adoption(adoption_att u) { return (long)(u - M.adoption); }
+
+static inline adoption_att adoption_att_of(long value) {
+  static struct adoption_attempt nobody;
+  if (value < 0) return &nobody;
+  if (value >= M.atts) M.atts = value + 1;
+  return &M.adoption[value];
+}
+
+/* NULL = it is passed over. */
+static inline adoption_att adoption_held_to(long value) {
+  adoption_att u = adoption_att_of(value);
+  int i;
+  if (value < 0 || u->passed_over) return NULL;
+  if (!u->pair && M.pairs + W.cfg.servers > MAX_PAIRS) u->passed_over = 1;
+  if (u->pair || u->passed_over) return u->pair ? u : NULL;
+  u->pair = &M.pair[M.pairs];
+  M.pairs += W.cfg.servers;
+  for (i = 0; i < W.cfg.servers; i++) {
+    u->pair[i].att = u;
+    u->pair[i].server = (uint8_t)i;
+  }
+  return u;
+}
+
+static inline adoption_att another_of(adoption_att another, adoption_att giver) {
+  (void)giver;
+  return another;
+}
+
+/* A user has a lock of this value still. */
+static inline int somebody_has(long value) {
+  const struct value *v = &W.value[value];
+  const struct client *c = &W.client[v->client];
+  int i;
+  for (i = 0; c->alive && c->life == v->life && i < c->slots; i++) {
+    const struct slot *s = &c->slot[i];
+    if (s->state != S_IDLE && s->state != S_RELEASING &&
+        value_of((const unsigned char *)(const void *)s->lock.value, VALUE_BYTES) == value)
+      return 1;
+  }
+  return 0;
+}
+
+static inline struct adoption_line *line_of(const struct conn *n) {
+  struct line_of_conn *l = &M.line[conn_index(n)];
+  if (l->id != n->id) l->line.first = l->line.next = 0;
+  l->id = n->id;
+  return &l->line;
+}
+
+#include "refine/adoption.h"
+
+/* ---- A run begins ---- */
+
+static inline void models_begin(void) {
+  int i;
+  if (!M.att) {
+    M.att = (exclusion_att)room_for(MAX_VALUES * sizeof *M.att);
+    M.round = (tokens_rnd)room_for(MAX_VALUES * sizeof *M.round);
+    M.adoption = (adoption_att)room_for(MAX_VALUES * sizeof *M.adoption);
+    M.rnd = (exclusion_rnd)room_for(MAX_ROUNDS * sizeof *M.rnd);
+    M.pair = (adoption_msg)room_for(MAX_PAIRS * sizeof *M.pair);
+    M.line = (struct line_of_conn *)room_for(MAX_CONNS * sizeof *M.line);
+  }
+  memset(M.att, 0, (size_t)M.atts * sizeof *M.att);
+  memset(M.round, 0, (size_t)M.atts * sizeof *M.round);
+  memset(M.adoption, 0, (size_t)M.atts * sizeof *M.adoption);
+  memset(M.pair, 0, (size_t)M.pairs * sizeof *M.pair);
+  for (i = 0; i < MAX_CONNS; i++) M.line[i].id = 0;
+  memset(&M.atts, 0, sizeof M - ((size_t)((char *)&M.atts - (char *)&M)));
+  memset(&X, 0, sizeof X);
+  memset(&K, 0, sizeof K);
+  for (i = 0; i < MAX_SERVERS; i++) {
+    M.server[i].base = clock_at(&W.server[i].clock, W.now);
+    X.started[i] = -1e18;
+    K.started[i] = M.asks[i].at[0] = M.asks[i].wall[0] = -1e15;
+    M.asks[i].count = 1;
+  }
+  for (i = 0; i < MAX_CLIENTS; i++) M.client[i].base = clock_at(&W.client[i].clock, W.now);
+}
+
+#endif
