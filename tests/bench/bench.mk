@@ -18,6 +18,7 @@ BENCH_WRAP     := -Wl,--wrap=send -Wl,--wrap=recv -Wl,--wrap=poll -Wl,--wrap=get
 BENCH_SHOWN    := in_flight faults crowd
 
 INSTRUCTIONS   := tests/bench/instructions
+MANY           := $(BENCH_DIR)/many
 
 .PHONY: bench bench-shown bench-instructions bench-many bench-starved
 
@@ -61,7 +62,6 @@ bench bench-instructions test-programs: | $(BENCH_DIR)/cycle $(BENCH_DIR)/cycle-
 SCRIPTS += $(INSTRUCTIONS)
 
 # What one lock costs beside others: the compiler counts basic blocks.
-MANY  := $(BENCH_DIR)/many
 TESTS += $(MANY)
 $(MANY): $(BENCH_DIR)/work.o
 $(MANY): private BENCH_LINK = -fsanitize-coverage=trace-pc
