@@ -82,8 +82,9 @@
    The smallest useful sizes are 3, 16, 4 and 16: with REDLOCK_NO_DNS and REDLOCK_NO_FENCING, client
    and lock then take about 1 KB together on 32 bits. For W locks in flight at once, allow 2 W + 2
    commands, of REDLOCK_MAX_RESOURCE and about 90 bytes each (80 on 32 bits). With 256 commands or
-   more, what one lock costs does not grow with the number of locks: choose that for clients with
-   more than about a thousand of them, pending or kept. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
+   more, what one lock costs does not grow with the number of locks, and calls that block need not
+   wait until kept locks are extended: choose that for clients with more than about a thousand
+   locks, pending or kept. (REDLOCK_RING_BYTES of 0.1.0 is ignored.)
 
    OWNERSHIP AND THREADS
      The caller owns every struct; the list of servers, the strings in the options, the io and the
@@ -684,8 +685,8 @@ enum {
 /* private: the lists of a client's locks; rl_list_of chooses one. Timers are run in this order:
    what an active lock has put into the queue waits for the next pass. */
 enum {
-  RL_LIST_URGENT,  /* waiting for room in the ring, before the others (R11): blocking calls wait for
-                      these locks, or they are kept */
+  RL_LIST_URGENT,  /* waiting for room in the ring, before the others (R11): a blocking call waits
+                      for this lock, or it is kept */
   RL_LIST_QUEUED,  /* waiting for room in the ring */
   RL_LIST_ACTIVE,  /* voting, backing off or kept */
   RL_LIST_LATER,   /* of many, those that had RL_LATER_MS to go when they were last looked at */
@@ -1945,12 +1946,13 @@ static void rl_unlink(const redlock_lock *lock) {
   lock->link.prev->next = lock->link.next;
 }
 
-/* Puts a lock that is in no list at the end of its own. */
+/* Puts a lock that is in no list at the end of its own; of many, at the beginning if a call blocks
+   for it: there is but one, and kept locks may wait for room in tens of thousands. */
 static void rl_link_in(redlock *rl, redlock_lock *lock) {
   rl_link *list = rl_list_of(rl, lock);
-  lock->link.next = list;
-  lock->link.prev = list->prev;
-  lock->link.prev->next = list->prev = &lock->link;
+  lock->link.next = RL_HAS_MANY && lock->urgent > lock->kept ? list->next : list;
+  lock->link.prev = lock->link.next->prev;
+  lock->link.prev->next = lock->link.next->prev = &lock->link;
   rl_arm_list(rl, list, lock->timer_ms);
 }
 

@@ -4,8 +4,9 @@
 #include "fixture.h"
 
 enum { MANY = 100, FEW = 10, TTL = 60000 }; /* more, and fewer, than are looked at */
+enum { MORE = 8 * REDLOCK_MAX_COMMANDS };   /* than the ring has room for */
 
-static redlock_lock many[MANY];
+static redlock_lock many[MORE];
 
 static void keep_so_many(int count) {
   int i;
@@ -65,3 +66,17 @@ static void idle_is_not_cancelled(int others) {
 
 TEST(a_held_lock_is_not_cancelled_beside_few) { idle_is_not_cancelled(FEW); }
 TEST(a_held_lock_is_not_cancelled_beside_many) { idle_is_not_cancelled(MANY); }
+
+/* All have to be extended at once, and most of them wait for room: who blocks waits for none of
+   them, in no attempt. */
+TEST(blocking_calls_come_before_kept_locks) { /* R11 */
+  world(3);
+  keep_so_many(MORE);
+  SET_SERVERS(0, 2, reply_ms, 40);
+  fake_sleep(&fake, TTL / 2);
+  occupy(0, 2, "busy", 60);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK_EQ(redlock_acquire(&rl, &other, "busy", TTL, 2000), REDLOCK_OK);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_SET), MORE + 2);
+  CHECK(fake_count(&fake, 0, FAKE_EXTEND) < MORE);
+}
