@@ -156,8 +156,10 @@ $(COMMAND_TESTS): $(BUILD)/%: %.c $(BUILD)/tests/servers.o
 	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(BUILD)/tests/servers.o \
 	  $(LDLIBS) -o $@
 
+# What they run.
+$(COMMAND_TESTS): | $(BUILD)/tests/command/redlock $(BUILD)/tests/command/refuse.so
 $(BUILD)/tests/command/demo: | $(BUILD)/demo
-$(BUILD)/tests/command/denied $(BUILD)/tests/command/reach: | $(BUILD)/tests/command/refuse.so
+$(BUILD)/tests/command/moved: | $(addprefix $(BUILD)/tests/examples/,keep_thread keepalive)
 $(BUILD)/tests/command/fencing $(BUILD)/tests/command/reach: | $(BUILD)/tests/command/wall.so
 
 $(BUILD)/tests/command/refuse.so: tests/command/preload/refuse.c

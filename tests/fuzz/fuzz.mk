@@ -26,7 +26,7 @@ FUZZ_CC     = $(FUZZ_CLANG) $(STANDARD) -O2 -g $(WARNINGS) $(ASSERT) -I. \
   -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
   -fsanitize-ignorelist=$(FUZZ_HERE) -fsanitize-coverage-ignorelist=$(FUZZ_HERE) \
   $(if $(filter client%,$(@F)),-fno-sanitize-coverage=trace-cmp)
-FUZZ_CORPUS = -DFUZZ_CORPUS='"tests/fuzz/corpus/$(patsubst %_small,%,$(@F)).txt"'
+FUZZ_CORPUS = -DFUZZ_CORPUS='"tests/fuzz/corpus/$(patsubst %_small,%,$*).txt"'
 
 .PHONY: fuzz
 
@@ -45,17 +45,20 @@ $(FUZZ_BUILD)/client_small: tests/fuzz/client.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_SMALL) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(LDLIBS) -o $@
 
-# `make test` replays the corpus, with any compiler.
-$(addprefix $(BUILD)/tests/fuzz/,list client hostile): $(BUILD)/tests/fuzz/%: tests/fuzz/%.c \
-                                                          tests/fuzz/driver.c
+# `make test` replays the corpus, with any compiler; one source at a time: of several, compilers note
+# only the last one's dependencies.
+$(FUZZ_TESTS:%=%.driver.o): $(BUILD)/tests/fuzz/%.driver.o: tests/fuzz/driver.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.c,$^) \
-	  $(LDLIBS) -o $@
+	$(CC) $(TEST_FLAGS) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
-$(BUILD)/tests/fuzz/client_small: tests/fuzz/client.c tests/fuzz/driver.c
-	@mkdir -p $(@D)
-	$(CC) $(TEST_FLAGS) $(FUZZ_SMALL) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
-	  $(filter %.c,$^) $(LDLIBS) -o $@
+$(FUZZ_TESTS): %: %.driver.o
+
+$(addprefix $(BUILD)/tests/fuzz/,list client hostile): $(BUILD)/tests/fuzz/%: tests/fuzz/%.c
+	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) $(LDLIBS) -o $@
+
+$(BUILD)/tests/fuzz/client_small: tests/fuzz/client.c
+	$(CC) $(TEST_FLAGS) $(FUZZ_SMALL) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) \
+	  $(LDLIBS) -o $@
 
 # The command in a system of the target's own: tests/fuzz/system.h. Its objects lie between edges.
 FUZZ_COMMAND ?= examples/redlock
@@ -72,10 +75,9 @@ $(FUZZ_BUILD)/command: $(FUZZ_OBJECTS:%=$(FUZZ_BUILD)/command.o/%.o) tests/fuzz/
 	$(FUZZ_CC) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) tests/fuzz/command.c \
 	  $(filter %.o,$^) $(LDLIBS) -o $@
 
-$(BUILD)/tests/fuzz/command: $(FUZZ_OBJECTS:%=$(BUILD)/tests/fuzz/command.o/%.o) \
-                             tests/fuzz/command.c tests/fuzz/driver.c
-	$(CC) $(TEST_FLAGS) $(FUZZ_CORPUS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
-	  $(filter %.c %.o,$^) $(LDLIBS) -o $@
+$(BUILD)/tests/fuzz/command: tests/fuzz/command.c \
+                             $(FUZZ_OBJECTS:%=$(BUILD)/tests/fuzz/command.o/%.o)
+	$(CC) $(TEST_FLAGS) $(DEPENDS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $< $(filter %.o,$^) $(LDLIBS) -o $@
 
 $(FUZZ_BUILD)/command.o/%.o: $(FUZZ_COMMAND)/%.c
 	@mkdir -p $(@D)
@@ -95,4 +97,4 @@ $(addprefix $(BUILD)/tests/fuzz/command.o/,begin.o end.o): $(BUILD)/tests/fuzz/c
 	$(CC) $(TEST_FLAGS) '-DEDGE(part)=$*_##part' -c $< -o $@
 
 -include $(wildcard $(FUZZ_BUILD)/command.o/*.d $(BUILD)/tests/fuzz/command.o/*.d)
--include $(addsuffix .d,$(FUZZ_TESTS) $(addprefix $(FUZZ_BUILD)/,$(FUZZ)))
+-include $(addsuffix .d,$(FUZZ_TESTS) $(FUZZ_TESTS:%=%.driver.o) $(addprefix $(FUZZ_BUILD)/,$(FUZZ)))
