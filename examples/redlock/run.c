@@ -103,12 +103,12 @@ static void on_continue(int number) {
   on_signal(number);
 }
 
-static void set_action(int number, void (*handler)(int)) {
+static int set_action(int number, void (*handler)(int)) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
-  (void)sigaction(number, &action, NULL);
+  return sigaction(number, &action, NULL);
 }
 
 static void on_fault(int number, siginfo_t *info, void *context) {
@@ -117,7 +117,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     on_signal(number);
     return;
   }
-  set_action(number, SIG_DFL);
+  (void)set_action(number, SIG_DFL);
   (void)raise(number);
 }
 
@@ -126,7 +126,7 @@ static void catch_signal(int number) {
   struct sigaction action;
   if (sigaction(number, NULL, &action) != 0 || action.sa_handler != SIG_DFL) return;
   if (!is_of(number, FAULT)) {
-    set_action(number, on_signal);
+    (void)set_action(number, on_signal);
     return;
   }
   action.sa_sigaction = on_fault;
@@ -157,7 +157,7 @@ static void ignore_signals(void) {
   int i;
   for (i = 0; i < IGNORED; i++) {
     (void)sigaction(ignored[i], NULL, &old_action[i]);
-    set_action(ignored[i], SIG_IGN);
+    (void)set_action(ignored[i], SIG_IGN);
   }
 }
 
@@ -218,11 +218,21 @@ int next_signal(void) {
   return number;
 }
 
+/* A sandbox may let us run a command, and not let us hear of its end: the lock would be held for
+   ever behind that. */
+static void hear_of_ends(void) {
+  const char *call = set_action(SIGCHLD, on_signal) != 0 ? "rt_sigaction"
+                     : waitpid(-1, NULL, WNOHANG) < 0 && errno != ECHILD ? "wait4" : NULL;
+  if (!call || !set.command) return;
+  say("cannot be told of the end of '%s': %s: allow %s(2)", set.command[0], strerror(errno), call);
+  exit(EXIT_SYSTEM);
+}
+
 void catch_signals(void) {
   int i;
   ignore_signals();
   open_signal_pipe();
-  set_action(SIGCHLD, on_signal);
+  hear_of_ends();
   for (i = 1; i <= LAST_SIGNAL; i++)
     if (is_passed_on(i)) catch_signal(i);
   unblock_signals();
@@ -280,10 +290,10 @@ static void reset_signals(void) {
   struct sigaction old;
   int number;
   for (number = 1; number <= LAST_SIGNAL; number++)
-    if (sigaction(number, NULL, &old) == 0 && is_caught(&old)) set_action(number, SIG_DFL);
-  set_action(SIGCHLD, SIG_DFL);
-  set_action(SIGTSTP, SIG_DFL);
-  set_action(SIGCONT, SIG_DFL);
+    if (sigaction(number, NULL, &old) == 0 && is_caught(&old)) (void)set_action(number, SIG_DFL);
+  (void)set_action(SIGCHLD, SIG_DFL);
+  (void)set_action(SIGTSTP, SIG_DFL);
+  (void)set_action(SIGCONT, SIG_DFL);
 }
 
 /* The list in use, without its passwords; returns its end. */
@@ -383,7 +393,7 @@ static void start_command(void) {
   sigset_t all, mask;
   pid_t parent = getpid();
   catch_signal(SIGTSTP);
-  set_action(SIGCONT, on_continue);
+  (void)set_action(SIGCONT, on_continue);
   gather_orphans();
   (void)sigfillset(&all);
   (void)sigprocmask(SIG_BLOCK, &all, &mask);
@@ -439,7 +449,7 @@ static int stop_with_command(int number) {
   (void)pass_on_waiting();
   (void)signal_beyond(SIGTSTP);
   (void)sigaction(number, NULL, &old);
-  set_action(number, SIG_DFL);
+  (void)set_action(number, SIG_DFL);
   continued = 0;
   (void)kill(0, number);
   (void)sigaction(number, &old, NULL);

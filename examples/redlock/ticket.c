@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { VALUE = sizeof lock.value, TICKET = 3 * MAX_RESOURCE + 2 * VALUE + 24 };
@@ -154,14 +155,33 @@ static int place_next(void) {
   return 0;
 }
 
-/* Whether stdout has room for the next ticket. Where others may write behind it, in a log, that is
-   not tried out. */
+/* Whether somebody may still read it: a pipe may have no reader. */
+static int is_read(void) {
+  struct pollfd out = poll_entry(STDOUT_FILENO, POLLOUT);
+  errno = EPIPE;
+  return poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP));
+}
+
+/* Others may write behind what a trial would write in a log: so its disk is asked, if that tells,
+   and what is left of the log's last block counts. */
+static int can_append(const struct stat *out) {
+  struct statvfs disk;
+  uint64_t used;
+  if (fstatvfs(STDOUT_FILENO, &disk) != 0 || !disk.f_blocks || !disk.f_frsize) return 1;
+  used = (uint64_t)out->st_size % disk.f_frsize; /* of the last block; 0 = all */
+  errno = ENOSPC;
+  return (geteuid() ? disk.f_bavail : disk.f_bfree) > 0 ||
+         (used > 0 && used + TICKET <= disk.f_frsize);
+}
+
+/* Whether stdout has room for the next ticket. */
 static int can_print(void) {
   static const char blank[TICKET];
   struct stat out;
   int error, can;
   if (write(STDOUT_FILENO, blank, 0) < 0 || fstat(STDOUT_FILENO, &out) != 0) return 0;
-  if (!S_ISREG(out.st_mode) || (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND)) return 1;
+  if (!S_ISREG(out.st_mode)) return is_read();
+  if (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND) return can_append(&out);
   can = pwrite(STDOUT_FILENO, blank, sizeof blank, out.st_size) == (ssize_t)sizeof blank &&
         fsync(STDOUT_FILENO) == 0;
   error = errno;

@@ -20,6 +20,24 @@ TEST(a_pipe_that_would_block_is_refused) {
   CHECK(is_released("job"));
 }
 
+/* As by a sandbox (seccomp): nobody would hear of COMMAND's end. */
+TEST(want_of_the_end_of_command_is_told) {
+  static const struct {
+    const char *refused, *words;
+  } rows[] = {
+    {"signals", "of the end of 'true': Operation not permitted: allow rt_sigaction(2)\n"},
+    {"ends", "of the end of 'true': Operation not permitted: allow wait4(2)\n"}
+  };
+  size_t i;
+  if (cannot_refuse()) SKIP("no library can be loaded first");
+  for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    CHECK_SAYS(rows[i].words, 123, REFUSING "%s $redlock job -- true", rows[i].refused);
+    CHECK(holders("job") == 0);
+    CHECK_EQ(shell(REFUSING "%s $redlock --take job >$work/ticket", rows[i].refused), 0);
+    CHECK_EQ(shell("$redlock --release $(cat $work/ticket)"), 0);
+  }
+}
+
 /* No limit of processes binds root. The search for leaks would need a process too. */
 TEST(want_of_a_process_is_told) {
   const char *as = geteuid() ? "" : "setpriv --reuid 54321 --clear-groups";

@@ -179,6 +179,8 @@ TEST(a_ticket_that_cannot_be_replaced_stays_good) { /* R28 */
     "touch at && mount --bind ticket at; exec $R --extend --ticket-file at",
     FULL_DISK "exec $R --extend --ticket-file d/at",
     FULL_DISK "exec $R --extend $(cat ticket) >d/out",
+    FULL_DISK "exec $R --extend $(cat ticket) >>d/fill",
+    "mkfifo d; cat d & exec 3>d; kill $!; wait; exec $R --extend $(cat ticket) >&3",
     "exec $R --extend $(cat ticket) >/dev/full",
     "exec $R --extend $(cat ticket) >&-"
   };

@@ -1,10 +1,10 @@
 /* refuse.c: a system that refuses what REFUSE names, for LD_PRELOAD: "clock", "random", "memory",
  * "tls", "names" (each has three addresses), "swallowed" (a look-up of such a name takes 8 s),
- * "folder" (to sync one), "group" (of processes), "speed" (an hour passes with its second OK, a
- * SET's: the first is the handshake's), "nonblocking" (fcntl), "proc" (to say who we are there),
- * "silence" (to sync a file stops REFUSE_PROCESSES), "socket" or "connect" (with the errno
- * REFUSE_ERROR) or "talk" (a connection ends behind its first byte); if REFUSE_FROM names a file,
- * once that is there. */
+ * "folder" (to sync one), "group" (of processes), "signals" (to catch them), "ends" (of children),
+ * "speed" (an hour passes with its second OK, a SET's: the first is the handshake's), "nonblocking"
+ * (fcntl), "proc" (to say who we are there), "silence" (to sync a file stops REFUSE_PROCESSES),
+ * "socket" or "connect" (with the errno REFUSE_ERROR) or "talk" (a connection ends behind its first
+ * byte); if REFUSE_FROM names a file, once that is there. */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -98,6 +98,20 @@ int setpgid(pid_t pid, pid_t group) {
   int fails = refuses("group");
   if (fails) errno = EPERM;
   return fails ? -1 : (int)syscall(SYS_setpgid, pid, group);
+}
+
+int sigaction(int number, const struct sigaction *action, struct sigaction *old) {
+  int (*next)(int, const struct sigaction *, struct sigaction *);
+  *(void **)&next = dlsym(RTLD_NEXT, "sigaction");
+  if (!refuses("signals")) return next(number, action, old);
+  errno = EPERM;
+  return -1;
+}
+
+pid_t waitpid(pid_t pid, int *status, int options) {
+  int fails = refuses("ends");
+  if (fails) errno = EPERM;
+  return fails ? -1 : (pid_t)syscall(SYS_wait4, pid, status, options, NULL);
 }
 
 ssize_t getrandom(void *data, size_t size, unsigned flags) {
