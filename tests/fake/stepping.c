@@ -223,6 +223,23 @@ TEST(close_waits_for_a_full_socket) { /* R21 */
   end_without_a_key();
 }
 
+/* Another server's answer comes a byte at a time, and each byte ends a wait: that costs the full
+   socket of its time what the clock says, or 1 ms, as where the clock stands still. */
+TEST(close_waits_for_a_full_socket_though_it_is_woken_often) { /* R21 */
+  static char error[512];
+  memset(error, 'x', sizeof error - 1);
+  memcpy(error, "-ERR ", 5);
+  memcpy(error + sizeof error - 3, "\r\n", 2);
+  prepare(2);
+  options.server_timeout_ms = 1000;
+  ready_and_warm();
+  release_into_a_full_socket();
+  fake.server[1].recv_chunk = 1;
+  fake_answer(&fake, 1, FAKE_RELEASE, 1, error);
+  redlock_close(&rl);
+  CHECK_EQ(fake_count(&fake, 0, FAKE_RELEASE), 1);
+}
+
 /* What the caller starts between two that are returned leaves with what follows. */
 TEST(what_is_started_meanwhile_leaves_in_one_piece) {
   redlock_lock *first;
