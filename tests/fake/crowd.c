@@ -2,6 +2,11 @@
 #include "../library.h"
 
 #include "../check_main.h"
+
+#define ENGINE engine_today
+#define VERSION today
+#include "../fleet/engine.c"
+
 #include "../fleet/crowd.h"
 
 enum { MOST = 1024 };

@@ -49,6 +49,7 @@ struct event {
 
 struct world {
   int clients, hold_ms, think_ms; /* think_ms < 0: each wants it once */
+  int keeps;             /* the first one takes it first, and whoever has it keeps it */
   int64_t command_us;
   int64_t latency_us;    /* one way takes this to twice this; 0 = LATENCY_US */
   int others;            /* how many clients are others, the last ones ... */
@@ -295,6 +296,7 @@ static void on_grant(struct client *c) {
   released_us = NO_TIME;
   c->state = HOLDING;
   c->next = now_us + 1000 * (int64_t)world.hold_ms;
+  if (world.keeps) CHECK(c->engine->keep(c->rl, c->lock));
 }
 
 static void on_decided(struct client *c, int decided) {
@@ -379,6 +381,7 @@ static void begin(struct client *c) {
   if (!c->rl || !c->lock) abort();
   CHECK(c->engine->init(c->rl, "s0,s1,s2,s3,s4", &c->io, poll_ms));
   c->next = draw_below(20000);
+  if (world.keeps && c != client) c->next += 30000;
   step(c, 0);
 }
 

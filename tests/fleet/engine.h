@@ -12,6 +12,7 @@ struct engine {
   size_t client_size, lock_size;
   int (*init)(void *client, const char *servers, const redlock_io *io, int poll_ms); /* 1 = well */
   int (*acquire)(void *client, void *lock, const char *resource, uint32_t ttl_ms, uint32_t wait_ms);
+  int (*keep)(void *client, void *lock);
   int (*release)(void *client, void *lock);
   int (*step)(void *client, uint32_t ready);
   int64_t (*timeout_ms)(const void *client);
