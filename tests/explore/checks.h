@@ -55,18 +55,14 @@ static int votes_of(const redlock_lock *lock, redlock_vote vote) {
   return n;
 }
 
-/* R1 */
-static void check_holders(void) {
-  int c, l, holders[RESOURCES] = {0};
-  for (c = 0; c < cfg.clients; c++)
-    for (l = 0; l < cfg.locks; l++) {
-      if (holds(c, l) <= 0) continue;
-      if (++holders[l] > 1) fail("R1: two holders of one lock");
-      if (cfg.max_hold && W.side[c].user[l].granted_at &&
-          W.now + holds(c, l) > W.side[c].user[l].granted_at + cfg.max_hold &&
-          W.now + holds(c, l) > W.side[c].user[l].granted_at + cfg.ttl)
-        fail("R20: a lock is held for longer than max_hold_ms");
-    }
+/* Of whoever has so much of a lock left. That nobody else has, the model sees to (R1). */
+static void check_holder(const struct user *u, int64_t left) {
+  if (left <= 0 || acquires(u)) return; /* a grant may wait to be returned */
+  if (u->state == IDLE || (u->state == PENDING && u->call == RELEASE))
+    fail("R19 R22: it is lost, refused or given up, and held");
+  if (cfg.max_hold && u->granted_at && W.now + left > u->granted_at + cfg.max_hold &&
+      W.now + left > u->granted_at + cfg.ttl)
+    fail("R20: a lock is held for longer than max_hold_ms");
 }
 
 static void check_state(void) {
@@ -74,10 +70,12 @@ static void check_state(void) {
   int c, l;
   for (c = 0; c < cfg.clients; c++) rl_check(&W.side[c].rl);
   for (l = 0; l < cfg.locks; l++) {
-    for (c = 0; c < cfg.clients; c++) left[c] = holds(c, l);
+    for (c = 0; c < cfg.clients; c++) {
+      left[c] = holds(c, l);
+      check_holder(&W.side[c].user[l], left[c]);
+    }
     model_looks_at_all(l, left);
   }
-  check_holders();
 }
 
 /* ---- When a client has done all that is due -------------------------------------------------- */
@@ -213,20 +211,15 @@ static void check_not_lost(const redlock_lock *lock) {
 /* A giver as a number: of its client and its lock. */
 static struct user *user_of(int giver) { return &W.side[giver / LOCKS].user[giver % LOCKS]; }
 
-/* R1, R5, R25, R28 */
-static void check_grant(int c, int l, const struct tally *t) {
+/* R1, R25, R28. By a quorum, the model sees to (R5). */
+static void check_grant(int c, int l) {
   const redlock_lock *lock = &W.side[c].lock[l];
-  struct value v = value_of(lock);
-  int e, yes = 0;
-  for (e = 0; e < cfg.servers; e++) yes += (*fate_of(&v, e) & SAID_YES) != 0;
-  if (yes < quorum() || t->yes < quorum()) fail("R5: granted without a quorum");
   if (holds(c, l) <= 0) fail("R1: granted, and not held");
   W.side[c].user[l].granted_at = W.now;
   if (cfg.twice && W.side[c].user[l].call == ADOPT &&
       ++user_of(W.side[c].user[l].giver)->given > 2)
     fail("R28: a value is adopted twice");
   if (!cfg.fencing) return;
-  if (lock->token == 0) fail("R25: granted without a token");
   if (lock->token <= W.side[c].user[l].token) fail("R25: a token that does not rise");
   if (lock->token > W.token) W.token = lock->token;
 }
@@ -236,7 +229,6 @@ static void check_refusal(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
   int adopts = u->call == ADOPT, absent = t->absent - t->low;
-  if (holds(c, l)) fail("R22: not granted, and held");
   if (lock->token) fail("R25: not granted, and a token");
   if (u->call == WAIT && cfg.wait < 0 && lock->status != REDLOCK_EXPIRED &&
       lock->status != REDLOCK_SYSTEM)
@@ -255,19 +247,15 @@ static void check_extension(int c, int l, const struct tally *t) {
   if (lock->status == REDLOCK_OK && (t->yes < quorum() || holds(c, l) <= 0))
     fail("R18: extended without a quorum in time");
   if (lock->status == REDLOCK_EXPIRED) {
-    if (holds(c, l)) fail("R19: EXPIRED, and held");
     if (clock_of(c) < u->end && t->taken <= spare())
       fail("R19: EXPIRED before its time, and the loss is not proved");
   } else if (u->end > clock_of(c) && holds(c, l) < u->end - clock_of(c)) {
     fail("R18 R19: an extension shortened the lock");
   }
-  if (lock->status == REDLOCK_LIMIT && !cfg.max_hold) fail("R20: LIMIT, but there is none");
 }
 
-/* R21, R22 */
-static void check_release(int c, int l, const struct tally *t) {
-  const redlock_lock *lock = &W.side[c].lock[l];
-  if (holds(c, l)) fail("R22: released, and held");
+/* R21 */
+static void check_release(const redlock_lock *lock, const struct tally *t) {
   if (lock->status == REDLOCK_EXPIRED && t->taken <= spare())
     fail("R21: EXPIRED, but too few said that it is not there");
   if (lock->status == REDLOCK_NO_QUORUM && t->absent <= spare())
@@ -292,21 +280,19 @@ static void check_returned(int c, redlock_lock *lock) {
   if (lock->status == REDLOCK_PENDING || lock->status == REDLOCK_INVALID ||
       lock->status == REDLOCK_CANCELLED)
     fail("6: a status that cannot be");
+  if (lock->status == REDLOCK_LIMIT && !cfg.max_hold) fail("R20: LIMIT, but there is none");
   if (lock->status == REDLOCK_SYSTEM) {
     if (!W.side[c].upset) fail("6: SYSTEM, and nothing failed here");
-    if (lock->operation != REDLOCK_EXTEND && holds(c, l)) fail("R22: not granted, and held");
   } else if (lock->operation == REDLOCK_ACQUIRE) {
     check_votes(lock);
-      if (lock->status == REDLOCK_OK) check_grant(c, l, &t);
+    if (lock->status == REDLOCK_OK) check_grant(c, l);
     else check_refusal(c, l, &t);
   } else if (lock->operation == REDLOCK_RELEASE) {
-    check_release(c, l, &t);
+    check_release(lock, &t);
   } else if (lock->operation == REDLOCK_EXTEND) {
     check_extension(c, l, &t);
   } else {
     check_not_lost(lock);
-    if (lock->status == REDLOCK_EXPIRED && holds(c, l)) fail("R19: lost, and held");
-    if (lock->status == REDLOCK_LIMIT && !cfg.max_hold) fail("R20: LIMIT, but there is none");
     if (holds(c, l) > cfg.margin && (lock->status == REDLOCK_NO_QUORUM ||
                                      (lock->status == REDLOCK_LIMIT && cfg.margin)))
       fail("R20: given up with more than the margin left");

@@ -118,7 +118,6 @@ static void call_cancel(int c, int l) {
   redlock_lock *lock = &W.side[c].lock[l];
   int acquiring = acquires(u);
   if (redlock_cancel(&W.side[c].rl, lock) != REDLOCK_OK) fail("6: a cancel is refused");
-  if (acquiring && holds(c, l)) fail("R22: cancelled, and held");
 #ifndef REDLOCK_NO_FENCING
   if (acquiring && lock->token) fail("R25: cancelled, and a token");
 #endif
@@ -247,13 +246,13 @@ static void take_down(int server, int forgets) {
   s->forgot = 1;
   memset(s->key, 0, sizeof s->key);
   memset(s->counter, 0, sizeof s->counter);
-  model_restarts(server);
+  refine_restarts(server);
 }
 
 static void bring_up(int server) {
   W.server[server].down = 0;
   W.server[server].started = W.now;
-  model_restarts(server);
+  refine_restarts(server);
 }
 
 /* Whether redlock_server_status says of this entry that it votes. */

@@ -38,7 +38,9 @@ static int out_of_model(void) {
   return cfg.liar >= 0 || (!cfg.max_ttl && cfg.faults && strpbrk(cfg.kinds, "mr"));
 }
 
-static int has_adoption(void) { return !out_of_model() && !cfg.twins; }
+static int has_locks(void) { return !out_of_model(); }
+static int has_tokens(void) { return cfg.fencing && !out_of_model(); }
+static int has_adoption(void) { return !cfg.twins && !out_of_model(); }
 
 static int is_heard(const struct connection *k) { return k && k->open && !k->broken; }
 
@@ -212,7 +214,7 @@ static int somebody_has(long v) {
   return u && !u->given;
 }
 
-#include "refine/adoption.h"
+#include "refine/hooks.h"
 
 /* A value is drawn, whose number stands nowhere any more. */
 static void adoption_draws(adoption_att u) {
@@ -250,10 +252,7 @@ static void model_draws(long v) {
 
 /* The first byte of a command leaves. */
 static void model_sends(int server, const struct seen *m) {
-  if (out_of_model() || m->value < 0) return;
-  if (cfg.fencing) tokens_sent(m);
-  exclusion_sent(m);
-  if (has_adoption()) adoption_sent(server, m, 0);
+  if (m->value >= 0) refine_sends(server, m, 1, 0);
 }
 
 static void model_hands_over(const struct value *v) {
@@ -267,47 +266,14 @@ static void model_hears(struct connection *k, size_t size) {
   if (has_adoption()) adoption_heard(&k->line, k->read, 1);
 }
 
-/* What has gone or come by no command of a client. */
-static void model_syncs(int x, int resource) {
-  if (exclusion_sync(x, resource) && has_adoption()) adoption_vanishes(x);
-}
-
-/* A command is about to run. */
-static void model_before(int x, const struct seen *m) {
-  if (out_of_model()) return;
-  if (m->token >= 0) tokens_look_before(x, m->resource);
-  model_syncs(x, m->resource);
-}
-
-/* And has run. k: who hears that it answers, in so many bytes */
+/* A command has run. k: who hears that it answers, in so many bytes */
 static void model_runs(int x, const struct seen *m, const struct effect *e, struct connection *k,
                        size_t answer) {
   exclusion_att a = exclusion_att_of(m->value);
-  if (out_of_model()) return;
-  if (m->token >= 0) tokens_ran(x, m, e);
-  if (has_adoption())
-    adoption_ran(x, life_of(x), is_heard(k) ? &k->line : NULL,
-                 is_heard(k) ? k->written + (uint32_t)answer : 0, m, e);
-  if (e->kind == EFFECT_EXTENDED || (e->kind == EFFECT_SET && a->granted))
+  if (has_locks() && (e->kind == EFFECT_EXTENDED || (e->kind == EFFECT_SET && a->granted)))
     extension_is_known(a, m->ttl_ms);
-  exclusion_ran(x, m, e);
-}
-
-/* It goes down and forgets, or is up again. */
-static void model_restarts(int x) {
-  if (out_of_model()) return;
-  if (cfg.fencing) tokens_restarted(x);
-  if (has_adoption()) adoption_restarted(x);
-  if (cfg.max_ttl) exclusion_restarted(x);
-}
-
-/* The servers whose YES it shows. */
-static uint32_t votes_shown(const redlock_lock *lock) {
-  uint32_t q = 0;
-  int e;
-  for (e = 0; e < cfg.servers; e++)
-    if (lock->votes[e] == REDLOCK_VOTE_YES) q |= 1u << server_of(e);
-  return q;
+  refine_has_run(x, life_of(x), is_heard(k) ? &k->line : NULL,
+                 is_heard(k) ? k->written + (uint32_t)answer : 0, m, e);
 }
 
 /* A lock of resource l, of which so much is left. */
@@ -336,7 +302,7 @@ static void model_looks_at_all(int l, const int64_t *left) {
   int c, x;
   if (out_of_model()) return;
   for (x = 0; x < cfg.servers; x++)
-    if (!W.server[x].down) model_syncs(x, l);
+    if (!W.server[x].down) refine_syncs(x, l);
   for (c = 0; c < cfg.clients; c++) {
     struct value v = value_of(&W.side[c].lock[l]);
     exclusion_att a = exclusion_att_of(number_of(&v));

@@ -218,7 +218,7 @@ static void execute(int entry, const struct command *m, struct connection *k) {
   struct session *session = write_session(k);
   int server = server_of(entry), lies = 0;
   expire(server);
-  if (!asks(m)) model_before(server, &m->seen);
+  if (!asks(m)) refine_begins_to_run(server, &m->seen);
   write_store(server);
   store_run(&store, session, m->argc, m->argv, &r, &e);
   read_store(server);

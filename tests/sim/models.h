@@ -74,6 +74,10 @@ static inline void refine_step(const char *why, const char *step, int resource, 
 }
 
 static inline int has_failed(void) { return W.failed; }
+static inline int has_tokens(void) { return W.cfg.fenced; }
+static inline int has_locks(void) { return !W.cfg.out_of_model; }
+static inline int has_adoption(void) { return !W.cfg.out_of_model && !has_alias(); }
+static inline int server_of(int entry) { return W.cfg.entry_server[entry]; }
 static inline int servers_here(void) { return W.cfg.servers; }
 static inline int resources_here(void) { return W.cfg.resources; }
 static inline int64_t max_ttl_here(void) { return W.cfg.quarantine_ms; }
@@ -317,8 +321,6 @@ static inline void is_granted_now(tokens_rnd r) {
 
 static inline uint32_t life_of(int server) { return W.server[server].incarnation; }
 
-static inline int has_adoption(void) { return !W.cfg.out_of_model && !has_alias(); }
-
 static inline long value_of_adoption(adoption_att u) { return (long)(u - M.adoption); }
 
 static inline adoption_att adoption_att_of(long value) {
@@ -370,7 +372,7 @@ static inline struct adoption_line *line_of(const struct conn *n) {
   return &l->line;
 }
 
-#include "refine/adoption.h"
+#include "refine/hooks.h"
 
 /* ---- A run begins ---- */
 

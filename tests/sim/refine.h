@@ -37,10 +37,7 @@ static inline void refine_sent(struct conn *n) {
     if (used <= 0 || W.failed) break;
     n->refined += (uint32_t)used;
     m = see(argc, argv);
-    if (W.cfg.fenced) tokens_sent(&m);
-    if (!W.cfg.out_of_model) exclusion_sent(&m);
-    if (has_adoption() && n->incarnation == life_of(n->server))
-      adoption_sent(n->server, &m, n->in_part);
+    refine_sends(n->server, &m, n->incarnation == life_of(n->server), n->in_part);
     n->in_part = 0;
   }
   n->in_part = up->written != n->refined;
@@ -55,12 +52,9 @@ static inline void refine_heard(const struct conn *n) {
 static inline struct seen refine_runs(int server, int db, int argc, const struct arg *argv) {
   struct seen m = see(argc, argv);
   if (!is_refined()) return m;
-  if (W.cfg.fenced && store_command_of(argc, argv) == C_INFO) tokens_asked(server);
+  if (has_tokens() && store_command_of(argc, argv) == C_INFO) tokens_asked(server);
   if (db != W.cfg.db) m.kind = SEEN_NOTHING;
-  if (m.kind == SEEN_NOTHING) return m;
-  if (W.cfg.fenced && m.token >= 0) tokens_look_before(server, m.resource);
-  if (!W.cfg.out_of_model && exclusion_sync(server, m.resource) && has_adoption())
-    adoption_vanishes(server);
+  if (m.kind != SEEN_NOTHING) refine_begins_to_run(server, &m);
   return m;
 }
 
@@ -69,46 +63,30 @@ static inline struct seen refine_runs(int server, int db, int argc, const struct
 static inline void refine_ran(int server, const struct conn *n, const struct seen *m,
                               const struct effect *e, size_t answer) {
   if (!is_refined() || m->kind == SEEN_NOTHING) return;
-  if (W.cfg.fenced && m->token >= 0) tokens_ran(server, m, e);
-  if (n && has_adoption())
-    adoption_ran(server, n->incarnation, line_of(n), n->pipe[DOWN].written + (uint32_t)answer, m,
+  if (!n && m->token >= 0) tokens_ran(server, m, e);
+  if (!n) return;
+  refine_has_run(server, n->incarnation, line_of(n), n->pipe[DOWN].written + (uint32_t)answer, m,
                  e);
-  if (!n || W.cfg.out_of_model) return;
-  exclusion_ran(server, m, e);
-  if (!W.failed) exclusion_claims(server);
+  if (has_locks() && !W.failed) exclusion_claims(server);
 }
 
 static inline void refine_restarted(int server) {
   if (!is_refined()) return;
-  if (W.cfg.fenced) {
-    tokens_restarted(server);
-    M.asks[server].count = 0;
-    tokens_asked(server);
-  }
-  if (has_adoption()) adoption_restarted(server);
-  if (W.cfg.out_of_model) return;
-  exclusion_restarted(server);
-  for (X.resource = 0; X.resource < W.cfg.resources && !W.failed; X.resource++)
+  refine_restarts(server);
+  M.asks[server].count = 0;
+  if (has_tokens()) tokens_asked(server);
+  for (X.resource = 0; has_locks() && X.resource < W.cfg.resources && !W.failed; X.resource++)
     exclusion_claims(server);
-}
-
-/* The machines whose YES it shows. */
-static inline uint32_t votes_shown(const struct slot *s) {
-  uint32_t q = 0;
-  int i;
-  for (i = 0; i < W.cfg.servers; i++)
-    if (s->lock.votes[i] == REDLOCK_VOTE_YES) q |= UINT32_C(1) << W.cfg.entry_server[i];
-  return q;
 }
 
 /* A look at a lock, of which so much is left. */
 static inline void refine_look(struct client *c, struct slot *s, int64_t left_ms) {
   long value = value_of((const unsigned char *)(const void *)s->lock.value, VALUE_BYTES);
-  uint32_t q = votes_shown(s);
+  uint32_t q = votes_shown(&s->lock);
   if (!is_refined() || s->state == S_IDLE) return;
-  if (W.cfg.fenced && s->state == S_HELD) tokens_look(value, s->resource, q, s->lock.token);
+  if (has_tokens() && s->state == S_HELD) tokens_look(value, s->resource, q, s->lock.token);
   if (has_adoption() && s->state == S_HELD && s->adopts) adoption_look(value, s->resource, q);
-  if (!W.cfg.out_of_model) exclusion_look(c, s, value, q, left_ms);
+  if (has_locks()) exclusion_look(c, s, value, q, left_ms);
 }
 
 #endif
