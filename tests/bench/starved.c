@@ -1,12 +1,13 @@
 /* starved: 30 000 kept locks in one client that gets a fifth of a core, on real servers: how many
  * are lost, and how long a blocking call for another lock takes beside them.
  *
- *   starved [LOCKS [SECONDS [TTL_MS]]]
+ *   starved [LOCKS [SECONDS [TTL_MS [MAX_TTL_MS]]]]
  *
  * A child stops this process (SIGSTOP) for 40 of each 50 ms: that needs no rights, and a stop is
  * harder than a quota, which takes nothing from who uses little. The locks are taken together,
  * at full speed, so their timers come together too, which is the worst case. The servers are not
- * stopped. Exit: 0 if no lock was lost, which is the bound. */
+ * stopped. With a MAX_TTL_MS they vote when they have run for so long. Exit: 0 if no lock was lost,
+ * which is the bound. */
 #define REDLOCK_MAX_COMMANDS 1024
 #define REDLOCK_IMPLEMENTATION
 #include "redlock.h"
@@ -19,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST = 100000, NAME = 16, RUN_MS = 10, STOP_MS = 40, MARGIN_MS = 1000 };
+enum { MOST = 100000, NAME = 16, RUN_MS = 10, STOP_MS = 40, MARGIN_MS = 1000, WAIT_MS = 5000 };
 
 static struct servers set;
 static redlock client;
@@ -65,13 +66,21 @@ static void end_throttle(void) {
   (void)waitpid(throttle.pid, NULL, 0);
 }
 
+/* Until they vote. */
+static void await_servers(uint32_t max_ttl_ms) {
+  redlock_status status = redlock_acquire(&client, &other, "other", BENCH_TTL_MS,
+                                          max_ttl_ms + WAIT_MS);
+  if (status != REDLOCK_OK) bench_die(redlock_strerror(status));
+  (void)redlock_release(&client, &other);
+}
+
 static void take_all(int count, uint32_t ttl_ms) {
   static char names[MOST][NAME];
   redlock_lock *lock;
   int i, granted = 0;
   for (i = 0; i < count; i++) {
     snprintf(names[i], NAME, "kept:%d", i);
-    if (redlock_start_acquire(&client, &locks[i], names[i], ttl_ms, 5000) != REDLOCK_PENDING)
+    if (redlock_start_acquire(&client, &locks[i], names[i], ttl_ms, WAIT_MS) != REDLOCK_PENDING)
       bench_die("start");
   }
   while (granted < count) {
@@ -91,7 +100,7 @@ static void keep_for(int seconds, int64_t *worst_ns) {
     count_lost(redlock_wait(&client, 100));
     if (bench_ns() < next) continue;
     started = bench_ns();
-    if (redlock_acquire(&client, &other, "other", BENCH_TTL_MS, 5000) != REDLOCK_OK)
+    if (redlock_acquire(&client, &other, "other", BENCH_TTL_MS, WAIT_MS) != REDLOCK_OK)
       bench_say("  beside them: %s\n", redlock_server_error(&client, 0));
     (void)redlock_release(&client, &other);
     if (bench_ns() - started > *worst_ns) *worst_ns = bench_ns() - started;
@@ -115,11 +124,14 @@ int main(int argc, char **argv) {
   int64_t used, worst_ns = 0;
   int i, held = 0;
   if (missing) return printf("starved: skipped, %s\n", missing), 0;
-  if (count < 1 || count > MOST || seconds < 1) bench_die("starved [LOCKS [SECONDS [TTL_MS]]]");
+  if (count < 1 || count > MOST || seconds < 1)
+    bench_die("starved [LOCKS [SECONDS [TTL_MS [MAX_TTL_MS]]]]");
   memset(&options, 0, sizeof options);
+  options.max_ttl_ms = argc > 4 ? (uint32_t)atoi(argv[4]) : 0;
   options.keep_margin_ms = MARGIN_MS;
   servers_start(&set, 3, "");
   if (redlock_init(&client, servers_list(&set, 3, list), &options)) bench_die("init");
+  await_servers(options.max_ttl_ms);
   take_all(count, ttl_ms);
   begin_throttle();
   used = own_us();
