@@ -1187,7 +1187,9 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
 #define RL_HAS_FENCING 0
 #define RL_FENCING(rl) 0
 /* Without tokens there is nothing to do, and nothing to know. */
-#define rl_put_fenced_set(w, rl, c) ((void)(rl))
+#define RL_FENCED_SCRIPT ""
+#define rl_put_counter(w, c) ((void)0)
+#define rl_put_token(w, rl, c) ((void)(rl))
 #define rl_propose_token(rl, c) ((void)0)
 #define rl_asks_clocks(c) 0
 #define rl_fenced_vote(rl, s, c) ((void)(rl), REDLOCK_VOTE_ERROR)
@@ -1448,18 +1450,18 @@ static void rl_put_bulk(rl_writer *w, const char *at, size_t size) {
   rl_put(w, "\r\n", 2);
 }
 
-/* The call of a script, up to how many of its arguments are keys. */
-static void rl_put_script(rl_writer *w, size_t words, const char *script, const char *keys) {
-  rl_put_header(w, '*', words);
-  rl_put_raw(w, "$4\r\nEVAL\r\n");
-  rl_put_bulk(w, script, strlen(script));
-  rl_put_raw(w, keys);
-}
-
 static void rl_put_bulk_number(rl_writer *w, rl_integer number) {
   char digits[RL_MAX_DIGITS];
   const char *at = rl_format_decimal(digits + RL_MAX_DIGITS, number);
   rl_put_bulk(w, at, (size_t)(digits + RL_MAX_DIGITS - at));
+}
+
+/* The call of a script, up to how many of its arguments are keys. */
+static void rl_put_script(rl_writer *w, size_t words, const char *script, uint32_t keys) {
+  rl_put_header(w, '*', words);
+  rl_put_raw(w, "$4\r\nEVAL\r\n");
+  rl_put_bulk(w, script, strlen(script));
+  rl_put_bulk_number(w, keys);
 }
 
 /* A bulk string from a part of a URL, with %XX decoded. */
@@ -1481,20 +1483,11 @@ static void rl_put_bulk_decoded(rl_writer *w, const char *at, size_t size) {
 
 /* ---- RESP: the commands ---------------------------------------------------------------------- */
 
-#define RL_NO_KEY "$1\r\n0\r\n" /* how many of a script's arguments are keys */
-#define RL_ONE_KEY "$1\r\n1\r\n"
-#define RL_TWO_KEYS "$1\r\n2\r\n"
-
 /* How many bytes of `args` are the resource; the value follows. */
 static size_t rl_resource_args_size(const rl_command *c) {
   size_t size = c->args_size - (RL_VALUE_HEADER + RL_STORED_BYTES + 2u);
   REDLOCK_ASSERT(c->args[size] == '$');
   return size;
-}
-
-/* The first RL_VALUE_BYTES of its value. */
-static const char *rl_value_of(const rl_command *c) {
-  return c->args + rl_resource_args_size(c) + RL_VALUE_HEADER;
 }
 
 /* How the command is spelled for a server: a release in the server's own form; an extension, where
@@ -1505,68 +1498,49 @@ static int rl_form_for(const rl_command *c, const rl_server *s) {
   return c->form;
 }
 
-/* All that a SET stores or stored, the age too. */
-static void rl_put_value(rl_writer *w, const rl_command *c) {
-  size_t at = rl_resource_args_size(c);
-  rl_put(w, c->args + at, c->args_size - at);
-}
-
 /* The beginning of what a SET replaces; of its own value, if no key must be there. */
-static void rl_put_beginning(rl_writer *w, const rl_command *c) {
-  rl_put_bulk(w, c->form == RL_FORM_SWAP ? c->args + c->args_size : rl_value_of(c), RL_VALUE_BYTES);
+static const char *rl_beginning_of(const rl_command *c) {
+  return c->args +
+         (c->form == RL_FORM_SWAP ? c->args_size : rl_resource_args_size(c) + RL_VALUE_HEADER);
 }
 
 #ifndef REDLOCK_NO_FENCING
-/* Its second key, the counter, is the resource's name and ":fence". */
-static void rl_put_fenced_set(rl_writer *w, const redlock *rl, const rl_command *c) {
+/* The second key of a fenced SET, the counter: the resource's name and ":fence". */
+static void rl_put_counter(rl_writer *w, const rl_command *c) {
   const char *name = strchr(c->args, '\n') + 1;
   size_t size = (size_t)(c->args + rl_resource_args_size(c) - 2 - name);
-  rl_put_script(w, 10, RL_FENCED_SCRIPT, RL_TWO_KEYS);
-  rl_put(w, c->args, rl_resource_args_size(c));
   rl_put_header(w, '$', size + 6);
   rl_put(w, name, size);
   rl_put_raw(w, ":fence\r\n");
-  rl_put_value(w, c);
-  rl_put_bulk_number(w, c->longest_ttl_ms);
-  rl_put_beginning(w, c);
+}
+
+/* The last two arguments of a fenced SET. */
+static void rl_put_token(rl_writer *w, const redlock *rl, const rl_command *c) {
   rl_put_bulk_number(w, c->token);
   rl_put_bulk_number(w, rl->options.max_ttl_ms);
 }
 #endif
 
-/* The lock script, behind how many words the command has: resource and value are its first two
-   arguments. */
-static void rl_put_lock_script(rl_writer *w, size_t words, const rl_command *c) {
-  rl_put_script(w, words, RL_LOCK_SCRIPT, RL_ONE_KEY);
-  rl_put(w, c->args, c->args_size);
-}
-
+/* Every command has resource and value; two have something in between. */
 static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c, int form) {
-  if (form == RL_RELEASE_SCRIPT) {
-    rl_put_lock_script(w, 5, c);
-  } else if (form == RL_RELEASE_DELEX) {
-    rl_put_raw(w, "*4\r\n$5\r\nDELEX\r\n");
-    rl_put(w, c->args, rl_resource_args_size(c));
-    rl_put_raw(w, "$4\r\nIFEQ\r\n");
-    rl_put_value(w, c);
-  } else if (form == RL_RELEASE_DELIFEQ) {
-    rl_put_raw(w, "*3\r\n$7\r\nDELIFEQ\r\n");
-    rl_put(w, c->args, c->args_size);
-  } else if (form == RL_FORM_EXTEND) {
-    rl_put_lock_script(w, 6, c);
-    rl_put_bulk_number(w, c->ttl_ms);
-  } else if (form == RL_FORM_PLAIN) {
-    rl_put_raw(w, "*6\r\n$3\r\nSET\r\n");
-    rl_put(w, c->args, c->args_size);
-    rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
-    rl_put_bulk_number(w, c->longest_ttl_ms);
-  } else if (RL_FENCING(rl)) {
-    rl_put_fenced_set(w, rl, c);
-  } else {
-    rl_put_lock_script(w, 7, c);
-    rl_put_bulk_number(w, c->longest_ttl_ms);
-    rl_put_beginning(w, c);
+  size_t has_ttl = form >= RL_FORM_EXTEND, has_beginning = form >= RL_FORM_TRACKED, at = 0;
+  int is_fenced = has_beginning && RL_FENCING(rl);
+  if (form == RL_RELEASE_DELEX) rl_put_raw(w, "*4\r\n$5\r\nDELEX\r\n");
+  else if (form == RL_RELEASE_DELIFEQ) rl_put_raw(w, "*3\r\n$7\r\nDELIFEQ\r\n");
+  else if (form == RL_FORM_PLAIN) rl_put_raw(w, "*6\r\n$3\r\nSET\r\n");
+  else if (is_fenced) rl_put_script(w, 10, RL_FENCED_SCRIPT, 2);
+  else rl_put_script(w, 5 + has_ttl + has_beginning, RL_LOCK_SCRIPT, 1);
+  if (form == RL_RELEASE_DELEX || is_fenced) {
+    at = rl_resource_args_size(c);
+    rl_put(w, c->args, at);
+    if (is_fenced) rl_put_counter(w, c);
+    else rl_put_raw(w, "$4\r\nIFEQ\r\n");
   }
+  rl_put(w, c->args + at, c->args_size - at);
+  if (form == RL_FORM_PLAIN) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
+  if (has_ttl) rl_put_bulk_number(w, form == RL_FORM_EXTEND ? c->ttl_ms : c->longest_ttl_ms);
+  if (has_beginning) rl_put_bulk(w, rl_beginning_of(c), RL_VALUE_BYTES);
+  if (is_fenced) rl_put_token(w, rl, c);
 }
 
 /* ---- RESP: the reply parser ------------------------------------------------------------------ */
@@ -1733,10 +1707,9 @@ static int rl_parse_userinfo(const char *at, const char *end, rl_endpoint *out) 
 /* host[:port] or [v6][:port] */
 static int rl_parse_host(const char *at, const char *end, rl_endpoint *out) {
   int v6 = *at == '[';
-  const char *stop = rl_find(at, end, v6 ? "]" : ":");
+  const char *stop = rl_find(at, end, v6 ? "]/@?#;" : ":/@?#;"); /* these are in no host name */
   out->host = rl_span_make(at + v6, stop);
-  if (out->host.size == 0 || out->host.size >= RL_HOST_BYTES || (v6 && stop == end)) return 0;
-  if (rl_find(out->host.at, stop, "/@?#;") != stop) return 0; /* not in a host name */
+  if (out->host.size == 0 || out->host.size >= RL_HOST_BYTES || (v6 && *stop != ']')) return 0;
   stop += v6;
   if (stop == end) return 1;
   out->port = rl_parse_number(stop + 1, end, 65536) % 65536;
@@ -1792,8 +1765,6 @@ static int rl_span_equal(rl_span a, rl_span b) {
 /* ---- The client's lists and clock ------------------------------------------------------------ */
 
 static const char rl_error_clock[] = "our clock failed";
-static const char rl_error_entropy[] = "our entropy failed";
-static const char rl_error_wait[] = "our waiting failed";
 static const char rl_error_forked[] = "the client is another process's";
 
 #if defined(REDLOCK_NO_POSIX) || defined(_WIN32) /* on Windows no process is a copy of another */
@@ -1841,7 +1812,7 @@ static RL_SMALL void rl_arm_timer(redlock *rl, int64_t due_ms) {
 static int rl_read_entropy(redlock *rl, void *data, size_t size) {
   const redlock_options *o = &rl->options;
   int bad = o->entropy ? o->entropy(o->ctx, data, size) : rl->io->entropy(rl->io_ctx, data, size);
-  if (bad) rl_set_local_error(rl, rl_error_entropy);
+  if (bad) rl_set_local_error(rl, "our entropy failed");
   return !bad;
 }
 
@@ -2026,11 +1997,6 @@ static int rl_is_extra_round(const redlock_lock *lock) {
 /* The clock_offset_us of a clock that shows what ours does: a slower one has less. */
 #define RL_ZERO_OFFSET_US (UINT64_C(1) << 63)
 
-/* A quarter of max_ttl_ms, in microseconds. */
-static uint64_t rl_token_margin_us(const redlock *rl) {
-  return (uint64_t)rl->options.max_ttl_ms * 250;
-}
-
 /* How far above the proposal that clocks make one may be that follows a counter: clocks that are a
    tenth of max_ttl_ms slower still accept it. So a liar's counter has no honest server refuse. */
 static uint64_t rl_token_lead_us(const redlock *rl) {
@@ -2059,7 +2025,7 @@ static void rl_propose_token(redlock *rl, rl_command *c) {
   uint64_t token = 0;
   if (rl->options.fencing && c->kind == RL_TASK_SET) token = rl_quorum_offset_us(rl);
   if (token) {
-    token += (uint64_t)c->t1_ms * 1000 + rl_token_margin_us(rl) - RL_ZERO_OFFSET_US;
+    token += (uint64_t)c->t1_ms * 1000 + (uint64_t)RL_MAX_TTL(rl) * 250 - RL_ZERO_OFFSET_US;
     if (rl->last_token - token < rl_token_lead_us(rl)) token = rl->last_token + 1;
     rl->last_token = token;
   }
@@ -2429,7 +2395,7 @@ static uint8_t rl_put_handshake(const redlock *rl, const rl_server *s, rl_writer
   }
   rl_put_raw(w, "*4\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$7\r\nSETNAME\r\n$7\r\nredlock\r\n"
                 "*3\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n$2\r\nON\r\n");
-  rl_put_script(w, 3, RL_MAX_TTL(rl) ? RL_INFO_SCRIPT : "return{ok='redlock'}", RL_NO_KEY);
+  rl_put_script(w, 3, RL_MAX_TTL(rl) ? RL_INFO_SCRIPT : "return{ok='redlock'}", 0);
   return replies;
 }
 
@@ -2655,7 +2621,7 @@ static const char *rl_take_hello(rl_server *s) {
    up.) */
 static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int question) {
   const rl_parser *p = &s->parser;
-  uint32_t good = RL_HASH_OK;
+  uint32_t good = question == RL_ASK_PROOF ? RL_HASH_REDLOCK : RL_HASH_OK;
   if (p->outer_type == '-') {
     if ((question != RL_ASK_HELLO && question != RL_ASK_TRACKING) || !rl_is_refusal(s))
       return rl_error_protocol;
@@ -2666,12 +2632,8 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int questi
     return NULL;
   }
   if (p->outer_type != (uint8_t)rl_reply_types[question]) return rl_error_protocol;
-  switch (question) {
-    case RL_ASK_HELLO: return rl_take_hello(s);
-    case RL_ASK_INFO: return RL_HAS_QUARANTINE ? rl_take_identity(rl, s) : NULL;
-    case RL_ASK_PROOF: good = RL_HASH_REDLOCK; break;
-    default: break; /* AUTH, SELECT, TRACKING */
-  }
+  if (question == RL_ASK_HELLO) return rl_take_hello(s);
+  if (question == RL_ASK_INFO) return RL_HAS_QUARANTINE ? rl_take_identity(rl, s) : NULL;
   return p->hash == good ? NULL : rl_error_protocol;
 }
 
@@ -3805,7 +3767,7 @@ static int rl_wait_and_step(redlock *rl, const redlock_lock *lock, int64_t limit
   if (rl->work_pending) rl_process(rl);
   if (rl_is_decided(rl, lock)) return 1;
   waited = rl_poll(rl, limit_ms);
-  if (!waited) rl_set_local_error(rl, rl_error_wait);
+  if (!waited) rl_set_local_error(rl, "our waiting failed");
   rl_process(rl);
   return waited;
 }
@@ -3873,7 +3835,7 @@ static redlock_status rl_until_decided(redlock *rl, redlock_lock *lock, redlock_
 
 typedef SOCKET rl_socket;
 
-static int rl_system_close_socket(rl_socket fd) { return closesocket(fd); }
+#define rl_system_close_socket closesocket
 
 /* A connection that failed reads like one that is still being made, but for SO_ERROR. */
 static int rl_system_would_block(rl_socket fd) {
@@ -3926,7 +3888,7 @@ static long rl_system_start(void) {
 
 typedef int rl_socket;
 
-static int rl_system_close_socket(rl_socket fd) { return close(fd); }
+#define rl_system_close_socket close
 
 static int rl_system_would_block(rl_socket fd) {
   (void)fd;
@@ -4068,11 +4030,9 @@ static socklen_t rl_make_sockaddr(rl_sockaddr *a, const rl_address *from) {
 /* The address in the entry; port 0 = it is not numeric. */
 static rl_address rl_address_of(const rl_server *s) {
   char host[RL_HOST_BYTES];
-  rl_address none;
   rl_sockaddr a;
   rl_endpoint t;
   uint16_t number;
-  memset(&none, 0, sizeof none);
   memset(&a, 0, sizeof a);
   (void)rl_parse_entry(s->entry, &t);
   rl_store_text(host, t.host.at, t.host.size);
@@ -4081,8 +4041,8 @@ static rl_address rl_address_of(const rl_server *s) {
   a.v4.sin_port = number;
   if (inet_pton(AF_INET, host, &a.v4.sin_addr) == 1) return rl_normalise_address(&a);
   a.any.sa_family = AF_INET6;
-  a.v6.sin6_port = number;
-  return inet_pton(AF_INET6, host, &a.v6.sin6_addr) == 1 ? rl_normalise_address(&a) : none;
+  a.v6.sin6_port = inet_pton(AF_INET6, host, &a.v6.sin6_addr) == 1 ? number : 0;
+  return rl_normalise_address(&a);
 }
 
 /* 0 = it is the address of an earlier entry (R5), and its error says so. */
@@ -4105,11 +4065,9 @@ static rl_address rl_address_of(const rl_server *s) { return s->addresses[s->add
 /* One of a name's addresses; port 0 = it is of a family that we do not know. */
 static rl_address rl_address_in(const struct addrinfo *one) {
   rl_sockaddr a;
-  rl_address none;
-  memset(&none, 0, sizeof none);
-  if (one->ai_family != AF_INET && one->ai_family != AF_INET6) return none;
   memset(&a, 0, sizeof a);
-  memcpy(&a, one->ai_addr, rl_min((size_t)one->ai_addrlen, sizeof a));
+  if (one->ai_family == AF_INET || one->ai_family == AF_INET6)
+    memcpy(&a, one->ai_addr, rl_min((size_t)one->ai_addrlen, sizeof a));
   return rl_normalise_address(&a);
 }
 
@@ -4336,8 +4294,8 @@ static redlock_status rl_init_options(redlock *rl, const redlock_options *option
     return rl_invalid(rl, "max_ttl_ms: REDLOCK_NO_QUARANTINE is set");
   if (RL_FENCING(rl) && o->max_ttl_ms / 4 < o->server_timeout_ms) /* R25 */
     return rl_invalid(rl, "fencing: max_ttl_ms is below 4 * server_timeout_ms");
-  if (o->drift_ppm >= 1000000) return rl_invalid(rl, "drift_ppm: 1 000 000 or more");
-  if (*min > *max) return rl_invalid(rl, "retry_delay_min_ms is above the maximum");
+  if (o->drift_ppm >= 1000000) return rl_invalid(rl, "drift_ppm is too large");
+  if (*min > *max) return rl_invalid(rl, "retry_delay_min_ms is too long");
   rl->io = o->io ? o->io : RL_SYSTEM_IO;
   if (!rl->io) return rl_invalid(rl, "options.io is missing");
   rl->io_ctx = o->io ? o->io->ctx : rl;
@@ -4351,14 +4309,14 @@ static const char *rl_take_entry(redlock *rl, rl_server *s) {
   const rl_server *other = rl->server;
   rl_endpoint t, its;
   if (!rl_parse_entry(s->entry, &t))
-    return "want host[:port], [v6]:port, unix:/path or redis://[user:password@]host[:port][/db]";
+    return "want host:port, [v6]:port, unix:/path or redis://user:password@host:port/db";
   s->over_tls = t.tls;
   if (t.tls && !(RL_HAS_TLS && o->tls))
     return RL_HAS_TLS
                ? "TLS: give options.tls, as examples/tls.c does, or your own io with redis://"
                : "TLS is your own io's: say redis://";
   if (!t.password.size && !*o->password && (t.user.size || *o->username))
-    return "a user needs a password: user:password@host"; /* redis-cli would take the user for one,
+    return "a user needs a password"; /* redis-cli would take the user for one,
                                                              other clients would not */
   for (; other != s; other++) { /* user and database do not matter (R5) */
     (void)rl_parse_entry(other->entry, &its);
@@ -4387,7 +4345,7 @@ static redlock_status rl_init_servers(redlock *rl, const char *list) {
     list += strcspn(list, RL_SEPARATORS);
   }
   rl->quorum = (uint8_t)(rl->server_count / 2 + 1); /* R5 */
-  return rl->server_count ? REDLOCK_OK : rl_invalid(rl, "the list of servers is empty");
+  return rl->server_count ? REDLOCK_OK : rl_invalid(rl, "the list is empty");
 }
 
 /* Whether the client is initialised and belongs to this process: what is asked now and then. */
@@ -4490,8 +4448,8 @@ static redlock_status rl_start_set(redlock *rl, redlock_lock *lock, const char *
   if (status == REDLOCK_OK) status = rl_accept_ttl(rl, ttl_ms, rl->options.keep_margin_ms);
   if (status != REDLOCK_OK) return status;
   while (resource && size <= longest && resource[size]) hash = rl_hash(hash, resource[size++]);
-  if (size == 0) return rl_invalid(rl, "the resource's name is empty");
-  if (size > longest) return rl_invalid(rl, "the resource's name is too long");
+  if (size == 0) return rl_invalid(rl, "resource is empty");
+  if (size > longest) return rl_invalid(rl, "resource is too long");
   if (lock != rl->last_returned && rl_owns_lock(rl, lock) > 0)
     return rl_invalid(rl, rl_error_busy);
   if (replaced) memcpy(lock->resource + RL_REPLACED_AT, replaced, RL_VALUE_BYTES);

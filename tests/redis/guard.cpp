@@ -61,7 +61,7 @@ static void the_reason_outlives_the_guard() {
     redlock_guard none(&client, "", REAL_TTL_MS, 0);
     CHECK(to && !from && !none);
   }
-  CHECK(strcmp(redlock_server_error(&client, -1), "the resource's name is empty") == 0);
+  CHECK(strcmp(redlock_server_error(&client, -1), "resource is empty") == 0);
 }
 
 static void an_exception_releases_it() {

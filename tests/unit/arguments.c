@@ -265,11 +265,11 @@ static void because(redlock *client, redlock_status status, const char *why) {
 TEST(init_says_why_of_the_options) {
   prepare();
   options.drift_ppm = 1000000;
-  because(&rl, init("a,b,c"), "drift_ppm: 1 000 000 or more");
+  because(&rl, init("a,b,c"), "drift_ppm is too large");
   prepare();
   options.retry_delay_min_ms = 300;
   options.retry_delay_max_ms = 299;
-  because(&rl, init("a,b,c"), "retry_delay_min_ms is above the maximum");
+  because(&rl, init("a,b,c"), "retry_delay_min_ms is too long");
   prepare();
   options.fencing = 1;
   because(&rl, init("a,b,c"), "fencing: max_ttl_ms is below 4 * server_timeout_ms");
@@ -281,7 +281,7 @@ TEST(init_says_why_of_the_options) {
 
 /* That of an entry it tells of the entry too. */
 TEST(init_says_why_of_the_list) {
-  static const char empty[] = "the list of servers is empty";
+  static const char empty[] = "the list is empty";
   char many[3 * REDLOCK_MAX_SERVERS + 4] = "a";
   int i;
   prepare();
@@ -373,9 +373,9 @@ TEST(acquire_wants_a_lock_and_a_good_resource) {
   memset(name, 'n', REDLOCK_MAX_RESOURCE + 1);
   begin_three();
   acquire_is_refused(NULL, "r", 1000, "lock or value is NULL");
-  acquire_is_refused(&lock, NULL, 1000, "the resource's name is empty");
-  acquire_is_refused(&lock, "", 1000, "the resource's name is empty");
-  acquire_is_refused(&lock, name, 1000, "the resource's name is too long");
+  acquire_is_refused(&lock, NULL, 1000, "resource is empty");
+  acquire_is_refused(&lock, "", 1000, "resource is empty");
+  acquire_is_refused(&lock, name, 1000, "resource is too long");
   name[REDLOCK_MAX_RESOURCE] = '\0';
   CHECK_EQ(redlock_acquire(&rl, &lock, name, 1000, 0), REDLOCK_OK);
   CHECK(lock.user == &lock);
