@@ -92,14 +92,14 @@
      child, calls that block return INVALID, and what is started becomes INVALID with the next step:
      all that a child can do is to close it (R17; with an io of your own, nothing notices a fork).
      Sockets are closed by exec, and none raises SIGPIPE (R14). Clients share nothing. A call while
-     another is blocked or steps is an error, often noticed (INVALID), not always. Threads may share
-     a client if a mutex of yours is held around every call, also those that only ask, and wherever
-     a lock's members are read; a blocking call keeps the others out for as long as it takes. The
-     options are copied. Neither they nor the list can be changed later: close the client, and begin
-     anew. Do not move or copy a client after redlock_init: every call on the copy is INVALID. A
-     lock belongs to the client while it is pending, kept, or decided but not yet returned by
-     redlock_step or redlock_wait: until then do not move, copy or free it. So both stand in memory
-     that neither moves nor is collected as garbage: C.calloc in Go, a Box in Rust.
+     another is blocked or steps is an error, often detected (INVALID), not always. Threads may
+     share a client if a mutex of yours is held around every call, even those that only ask, and
+     wherever a lock's members are read; a blocking call keeps the others out for as long as it
+     takes. The options are copied. Neither they nor the list can be changed later: close the
+     client, and begin anew. Do not move or copy a client after redlock_init: every call on the copy
+     is INVALID. A lock belongs to the client while it is pending, kept, or decided but not yet
+     returned by redlock_step or redlock_wait: until then do not move, copy or free it. So keep both
+     in memory that does not move and is not garbage-collected: C.calloc in Go, a Box in Rust.
 
    ERRORS
      Calls return a redlock_status; its comments below say what to do about each.
@@ -311,8 +311,8 @@ typedef struct redlock_fd {
 } redlock_fd;
 
 /* The outside world, for those who bring sockets, a clock or a simulator of their own. Only wait
-   may block, and no hook may call the client. What a hook takes in and does in one call is bounded,
-   whatever a server sends: until it returns, no lock is extended (R10). */
+   may block, and no hook may call the client. What a hook reads and does in one call must be
+   bounded, whatever a server sends: until it returns, no lock is extended (R10). */
 typedef struct redlock_io {
   /* Starts connecting to host and port (for unix:, host starts with '/' and port is ""). All
      clients must find the same server there (R5). Returns a number of your choice, or < 0 = failed;
@@ -344,10 +344,10 @@ typedef struct redlock_io {
 
 /* A layer, such as TLS, over the sockets of the rediss:// entries; examples/tls_openssl.h is one.
    It has nothing to do with names, the clock or waiting. All six functions are required; none may
-   block, call the client or raise SIGPIPE. What one call takes in (a few kB), does and holds back
-   for later is bounded, also where it is no byte of Redis's and has no end: messages of a
-   handshake, tickets, updates of keys. A library that reads until the socket is empty does not
-   keep that: give it a piece at a time. */
+   block, call the client or raise SIGPIPE. What one call reads (a few kB), does and holds back for
+   later must be bounded, even if it is no byte of Redis's and has no end: messages of a handshake,
+   tickets, key updates. A library that reads until the socket is empty does not keep to that: give
+   it a piece at a time. */
 typedef struct redlock_layer {
   /* Begins on what io->open returned, which is still connecting. host is as in the list, without
      brackets, and valid only during the call. 0 = success. */
@@ -408,7 +408,7 @@ typedef struct redlock_options {
   uint32_t keep_margin_ms;     /* default 0: how long before its deadline a kept lock that could not
                                   be extended is returned, by the next call: the time that stopping
                                   takes, and the longest time between two calls (R20). Each ttl_ms
-                                  must be longer than twice that, and its drift */
+                                  must be longer than twice that plus its drift */
 } redlock_options;
 
 /* private: a set of servers, one bit each */
