@@ -462,8 +462,8 @@ typedef struct redlock_lock {
   rl_mask maybe_set;           /* servers that were sent a byte of a SET of this value, and may hold
                                   it. A bit is cleared when the server says that it does not (once
                                   held: rl_note_key), and when it has restarted since the last T1 */
-  rl_mask maybe_free;          /* servers where it may be free: so said the last attempt (rl_look),
-                                  or a push since (R26) */
+  rl_mask maybe_free;          /* servers where it may be free: so said the last attempt, or a push
+                                  since (R26) */
   uint16_t slot_ms;            /* twice what its last attempt took (R9) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
@@ -1009,7 +1009,7 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
    key is sent one push when it changes. A push may be lost, late, or a minority's lie. It is
    therefore a hint: all that it can do is to end a back-off, and without it the timer does. It may
    be for nothing: extensions are pushed too, and so is what a server with a small table of such
-   keys forgets. rl_look counts the servers that would push, rl_next_rest says what follows a failed
+   keys forgets. rl_next_rest counts the servers that would push, and says what follows a failed
    attempt. If a quorum would, the next attempt but one is RL_FORM_TRACKED, which makes the servers
    track the key. If that fails too, the lock backs off until they push. The parser reports a push
    as RL_PUSH; rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's
@@ -1902,14 +1902,9 @@ static rl_link *rl_list_of(redlock *rl, const redlock_lock *lock) {
   return &rl->lists[list];
 }
 
-/* When the next timer in that list expires; unused without many locks. */
-static int64_t *rl_due_in(redlock *rl, const rl_link *list) {
-  return &rl->due_ms[RL_HAS_MANY ? list - rl->lists : 0];
-}
-
 /* A list has a lock whose timer expires then. */
 static void rl_arm_list(redlock *rl, const rl_link *list, int64_t due_ms) {
-  if (RL_HAS_MANY && due_ms < *rl_due_in(rl, list)) *rl_due_in(rl, list) = due_ms;
+  if (RL_HAS_MANY && due_ms < rl->due_ms[list - rl->lists]) rl->due_ms[list - rl->lists] = due_ms;
 }
 
 static void rl_unlink(const redlock_lock *lock) {
@@ -3028,30 +3023,6 @@ static void rl_roll_back(redlock *rl, redlock_lock *lock) {
   lock->maybe_set = 0;
 }
 
-/* What the votes of a failed attempt tell its waiter (R26). */
-typedef struct rl_outlook {
-  rl_mask free; /* servers not known to hold another value: no vote, a YES that is being rolled
-                   back, a refusal of the token alone; or it may be free since they voted */
-  int refused;  /* how many refused only the token (R25) */
-  int tell;     /* how many would push that the key is gone */
-  int erring;   /* how many have an error, and might push its end: a key of another type, deleted */
-} rl_outlook;
-
-static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
-  rl_outlook o = {0, 0, 0, 0};
-  const rl_server *s;
-  o.free = lock->maybe_free;
-  for (s = rl->server; s != rl->server_end; s++) {
-    redlock_vote vote = lock->votes[s->index];
-    int refused = rl_is_token_refused(vote), is_free = vote < REDLOCK_VOTE_TAKEN || refused;
-    if (is_free) o.free |= s->bit;
-    o.refused += refused;
-    o.tell += s->tracking && (is_free || vote == REDLOCK_VOTE_TAKEN);
-    o.erring += s->tracking && vote == REDLOCK_VOTE_ERROR;
-  }
-  return o;
-}
-
 /* What follows a failed attempt:
 
                     the next attempt   the back-off before it
@@ -3069,11 +3040,27 @@ static rl_outlook rl_look(const redlock *rl, const redlock_lock *lock) {
    asking again. */
 enum { RL_REST_POLL, RL_REST_TURN, RL_REST_PACED, RL_REST_PUSH };
 
-static int rl_next_rest(const redlock *rl, const redlock_lock *lock, const rl_outlook *o) {
-  if (o->refused >= rl->quorum || lock->last_result == REDLOCK_EXPIRED) return RL_REST_POLL;
-  if (o->tell + (lock->tracks ? o->erring : 0) < rl->quorum) return RL_REST_POLL;
-  if (o->tell < rl->quorum) return RL_REST_PACED;
-  if (!lock->tracks || rl_mask_count(o->free) >= rl->quorum) return RL_REST_TURN;
+/* Chooses that by the votes. It may be free on servers that are not known to hold another value:
+   those without a vote, with a YES that is being rolled back, or that refused the token alone; or
+   it may be since they voted. A server with an error might push its end: a key of another type,
+   deleted. */
+RL_NOINLINE static int rl_next_rest(const redlock *rl, redlock_lock *lock) {
+  int refused = 0, tell = 0, erring = 0;
+  const rl_server *s;
+  for (s = rl->server; s != rl->server_end; s++) {
+    redlock_vote vote = lock->votes[s->index];
+    if (rl_is_token_refused(vote)) {
+      refused++;
+      vote = REDLOCK_VOTE_NONE;
+    }
+    if (vote < REDLOCK_VOTE_TAKEN) lock->maybe_free |= s->bit;
+    if (vote <= REDLOCK_VOTE_TAKEN) tell += s->tracking;
+    if (vote == REDLOCK_VOTE_ERROR && lock->tracks) erring += s->tracking;
+  }
+  if (refused >= rl->quorum || lock->last_result == REDLOCK_EXPIRED) return RL_REST_POLL;
+  if (tell + erring < rl->quorum) return RL_REST_POLL;
+  if (tell < rl->quorum) return RL_REST_PACED;
+  if (!lock->tracks || rl_mask_count(lock->maybe_free) >= rl->quorum) return RL_REST_TURN;
   return rl->options.max_attempts ? RL_REST_PACED : RL_REST_PUSH;
 }
 
@@ -3145,28 +3132,29 @@ static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
   return random < 0 ? random : random + least;
 }
 
-/* How many servers told that much of the holder, or more. */
-RL_NOINLINE static int rl_count_told(const redlock *rl, const rl_waiter *w, uint32_t least) {
-  int i, count = 0;
-  for (i = 0; i < rl->server_count; i++) count += w->told[i] >= least;
-  return count;
-}
-
 /* R26: an attempt has failed: what did servers tell of the holder? What counts is the greatest that
    more than N - quorum of them told or exceeded: no lie of a minority (R16). If so many told just
    that, it is the holder; if not, several are racing. Another program's value tells nothing: see
    rl_note_ageless. */
 RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
-  int i = rl->server_count, spare = rl->server_count - rl->quorum;
+  int i, k, spare = rl->server_count - rl->quorum, is_one = 0;
   uint32_t told = 0, age;
-  while (i--)
-    if (w->told[i] > told && rl_count_told(rl, w, w->told[i]) > spare) told = w->told[i];
+  for (i = 0; i < rl->server_count; i++) {
+    int least = 0, same = 0;
+    for (k = 0; k < rl->server_count; k++) {
+      least += w->told[k] >= w->told[i];
+      same += w->told[k] == w->told[i];
+    }
+    if (w->told[i] <= told || least <= spare) continue;
+    told = w->told[i];
+    is_one = same > spare;
+  }
   age = told % (1 << RL_AGE_BITS) << (told >> RL_AGE_BITS);
   if (age > w->holder_age) w->holder_age = age;
   if (!told || told == w->holder) return;
   w->held_since_ms = (uint32_t)rl->now_ms;
-  if (rl_count_told(rl, w, told) - rl_count_told(rl, w, told + 1) <= spare) return;
+  if (!is_one) return;
   w->holder = (uint16_t)told;
   lock->vain = 0;
 }
@@ -3184,7 +3172,6 @@ static int rl_is_last_attempt(const redlock *rl, const redlock_lock *lock) {
    attempts, no clock or no entropy left. */
 static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   int64_t last = lock->is.wait.last_start_ms, due;
-  rl_outlook o;
   int rest;
   lock->extra_rounds = 0;
   if (rl_is_last_attempt(rl, lock)) {
@@ -3194,9 +3181,7 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   rl_note_holder(rl, lock);
   lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
   lock->slot_ms = rl_slot_ms(lock);
-  o = rl_look(rl, lock);
-  lock->maybe_free = o.free;
-  rest = rl_next_rest(rl, lock, &o);
+  rest = rl_next_rest(rl, lock);
   due = rl_draw_rest(rl, lock, rest);
   rl_set_tracks(rl, lock, rest != RL_REST_POLL && lock->attempts > 1);
   if (due < 0) {
@@ -3301,17 +3286,17 @@ static redlock_status rl_judge(int task, int adopts, const rl_tally *t, int quor
   if (task == RL_TASK_SET && !adopts)
     return may_win ? REDLOCK_PENDING : too_few ? REDLOCK_NO_QUORUM : REDLOCK_TAKEN;
   if (t->taken > spare) return task == RL_TASK_SET ? REDLOCK_TAKEN : REDLOCK_EXPIRED;
-  if (task != RL_TASK_RELEASE)
-    return may_win || may_be_disproved ? REDLOCK_PENDING : REDLOCK_NO_QUORUM;
-  if (may_be_disproved || (!too_few && t->absent + t->none > spare)) return REDLOCK_PENDING;
+  if (may_be_disproved) return REDLOCK_PENDING;
+  if (task != RL_TASK_RELEASE) return may_win ? REDLOCK_PENDING : REDLOCK_NO_QUORUM;
+  if (!too_few && t->absent + t->none > spare) return REDLOCK_PENDING;
   return too_few ? REDLOCK_NO_QUORUM : REDLOCK_OK; /* OK: a quorum answered, without such a proof */
 }
 
 static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
   rl_tally t = {0, 0, 0, 0, 0};
-  int i;
-  for (i = 0; i < rl->server_count; i++) {
-    redlock_vote vote = lock->votes[i];
+  const redlock_vote *at = lock->votes, *end = at + rl->server_count;
+  for (; at != end; at++) {
+    redlock_vote vote = *at;
     if (rl_is_token_refused(vote)) t.refused++;
     if (vote == REDLOCK_VOTE_YES) t.yes++;
     else if (vote == REDLOCK_VOTE_NONE) t.none++;
@@ -3534,34 +3519,31 @@ static void rl_note_ageless(const redlock *rl, redlock_lock *lock) {
   lock->vain = 0;
 }
 
-/* The locks that may track and have such a hash: of few, all that are active. */
-static redlock_lock *rl_first_tracker(const redlock *rl, uint32_t at) {
-  return RL_HAS_MANY ? rl->trackers[at] : rl_list_first(&rl->lists[RL_LIST_ACTIVE]);
-}
-
-static redlock_lock *rl_next_tracker(const redlock *rl, const redlock_lock *lock) {
-  return RL_HAS_MANY ? lock->next_tracker : rl_list_next(&rl->lists[RL_LIST_ACTIVE], lock);
+/* R26: the lock's resource may be free on that server. In back-off, if it may now find a quorum
+   free, it retries soon. While an attempt is open this is only noted: rl_next_rest decides, when
+   that has failed. */
+static void rl_wake(redlock *rl, const rl_server *s, redlock_lock *lock) {
+  int64_t due_ms;
+  if (!lock->tracks || lock->phase == RL_PHASE_QUEUED || (lock->maybe_free & s->bit)) return;
+  lock->maybe_free |= s->bit;
+  if (rl_mask_count(lock->maybe_free) != rl->quorum || lock->phase != RL_PHASE_BACKOFF) return;
+  rl_note_ageless(rl, lock);
+  due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
+  if (due_ms < lock->timer_ms) rl_set_timer(rl, lock, due_ms);
 }
 
 /* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change, has
-   just connected, or has replied to all that was overdue. A lock in back-off that may now find a
-   quorum free retries soon. While an attempt is open this is only noted: rl_next_rest decides, when
-   that has failed. */
+   just connected, or has replied to all that was overdue. Of many locks, those that track and have
+   such a hash are looked at; of few, all that are active. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   uint32_t at = hash & (RL_TRACKERS - 1), end = at + (hash ? 1 : RL_TRACKERS);
+  const rl_link *active = &rl->lists[RL_LIST_ACTIVE];
   redlock_lock *lock;
-  for (; at != end; at++)
-    for (lock = rl_first_tracker(rl, at); lock; lock = rl_next_tracker(rl, lock)) {
-      int64_t due_ms;
-      if (!lock->tracks || lock->phase == RL_PHASE_QUEUED) continue;
-      if ((hash && hash != lock->hash) || (lock->maybe_free & s->bit)) continue;
-      lock->maybe_free |= s->bit;
-      if (rl_mask_count(lock->maybe_free) != rl->quorum) continue;
-      if (lock->phase != RL_PHASE_BACKOFF) continue;
-      rl_note_ageless(rl, lock);
-      due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
-      if (due_ms < lock->timer_ms) rl_set_timer(rl, lock, due_ms);
-    }
+  for (; at != end; at++) {
+    lock = RL_HAS_MANY ? rl->trackers[at] : rl_list_first(active);
+    for (; lock; lock = RL_HAS_MANY ? lock->next_tracker : rl_list_next(active, lock))
+      if (!hash || hash == lock->hash) rl_wake(rl, s, lock);
+  }
 }
 
 /* The timer of a held lock: it is kept, and due to be extended, or waits in the queue for that.
@@ -3602,12 +3584,11 @@ static void rl_on_lock_timer(redlock *rl, redlock_lock *lock, const rl_link *lis
 /* The first lock of a list whose timers may have expired. NULL = it is empty; or, of many, none
    has: then no lock is looked at. */
 static redlock_lock *rl_begin_timers(redlock *rl, const rl_link *list) {
-  int64_t *due_ms = rl_due_in(rl, list);
-  if (RL_HAS_MANY && list->next != list && rl->now_ms < *due_ms) {
-    rl_arm_timer(rl, *due_ms);
+  if (RL_HAS_MANY && list->next != list && rl->now_ms < rl->due_ms[list - rl->lists]) {
+    rl_arm_timer(rl, rl->due_ms[list - rl->lists]);
     return NULL;
   }
-  if (RL_HAS_MANY) *due_ms = INT64_MAX; /* each lock arms it again */
+  if (RL_HAS_MANY) rl->due_ms[list - rl->lists] = INT64_MAX; /* each lock arms it again */
   return rl_list_first(list);
 }
 
