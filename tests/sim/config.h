@@ -222,6 +222,20 @@ static void calm(struct config *k) {
   memset(W.odds, 0, sizeof W.odds);
 }
 
+/* In some of these, a minority is slow, and a time-out long (R16); in some, all is pushed for
+ * nothing. */
+static void draw_paces(struct config *k, uint64_t x) {
+  uint64_t r = splitmix(&x);
+  k->forgets = r % 4 == 0;
+  r = splitmix(&x);
+  if (k->forgets && r % 2) k->pushes_ms = 1 << (r >> 8) % 9;
+  r = splitmix(&x);
+  if (k->servers < 3 || r % 3) return;
+  k->slow = 1 + (int)((r >> 8) % (uint64_t)(k->servers - k->servers / 2 - 1));
+  k->server_timeout_ms = 200 + (uint32_t)((r >> 16) % 300);
+  k->slow_ms = (int)k->server_timeout_ms / (5 + (int)((r >> 32) % 4));
+}
+
 /* And in others a few wait for long while strangers hold, on a good network: what goes wrong there
  * is in strangers.h. A lone waiter in half of them. */
 static void draw_waiters(struct config *k) {
@@ -242,7 +256,7 @@ static void draw_waiters(struct config *k) {
   k->liars = one_in(2) ? (int)between(0, minority) : 0;
   k->errs = (int)below(2);
   k->restarts = (int)below(2);
-  k->forgets = splitmix(&x) % 4 == 0;
+  draw_paces(k, x);
 }
 
 /* And in others all servers restart, one by one, on a good network (R29). */

@@ -29,6 +29,13 @@ static inline ns latency(void) {
   return t;
 }
 
+/* How much later than others a slow server answers (R16). */
+static inline ns slowness(const struct conn *n, int way) {
+  int is_slow = way == DOWN && n->server < W.cfg.slow && !W.healed;
+  T->slow_replies += (unsigned)is_slow;
+  return is_slow ? W.cfg.slow_ms * MS : 0;
+}
+
 static inline int is_blocked(const struct conn *n, int way) {
   return n->silent || W.server[n->server].host_down ||
          W.now < W.blocked[n->client][n->server][way];
@@ -57,7 +64,7 @@ static inline void pipe_push(struct conn *n, int way, uint32_t end, int kind) {
   k = chunk_at(p, p->count++);
   k->end = end;
   k->kind = kind;
-  k->when = larger(p->last, W.now + latency());
+  k->when = larger(p->last, W.now + latency() + slowness(n, way));
   p->last = k->when;
   pipe_schedule(n, way);
 }

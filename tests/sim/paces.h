@@ -1,7 +1,8 @@
 /* paces.h: how many attempts waiters make in worlds of strangers (strangers.h), by R26's words:
  * with pushes at work a waiter sends next to nothing while the lock is held, whichever servers hold
- * its key, are down, err or are in quarantine, as long as a quorum tells. What is true of the
- * servers counts here, whatever a client knows of them. */
+ * its key, are down, err or are in quarantine, as long as a quorum tells; and wake-ups for nothing
+ * are answered more and more rarely, until it changes hands. What is true of the servers counts
+ * here, whatever a client knows of them. */
 #ifndef SIM_PACES_H
 #define SIM_PACES_H
 
@@ -73,6 +74,7 @@ static inline void check_pace(const struct client *c, struct pace *p, ns since, 
               c->drawn - p->drawn, (W.now - p->from) / MS, why);
   if (W.now - p->from < length) return;
   T->paces++;
+  T->rare_paces += p == &c->rare;
   p->from = NEVER;
 }
 
@@ -92,7 +94,7 @@ static inline void check_told(struct client *c, ns told) {
              "a quorum tells, and whoever holds the lock has not changed");
 }
 
-enum { HURRIED_MOST = 10 * TOLD_S };
+enum { HURRIED_S = 2, HURRIED_MOST = 10 * HURRIED_S + 4, RARE_S = 4, RARE_MOST = 10 };
 
 /* Whether two servers have one value of a resource. */
 static inline int hold_alike(int server, int other, int resource) {
@@ -123,12 +125,27 @@ static inline ns held_by_one_since(int resource) {
   return since;
 }
 
-/* Whatever servers push, ten attempts a second are enough. */
+/* Whether a quorum's values tell an age. If not, another library holds it, or a key of another type
+ * does: what was pushed a second later may be of another holder, for all that a waiter knows. */
+static inline int tells_ages(int resource) {
+  int i, count = 0;
+  for (i = 0; i < W.cfg.servers; i++) {
+    const struct key *k = key_of(&W.server[i], resource, W.cfg.db);
+    count += k && !k->list && k->value_size == VALUE_BYTES + 3;
+  }
+  return count >= quorum();
+}
+
+/* Whatever servers push: ten attempts a second are enough, and a few at the edges; and when that has
+ * gone on for four, ten in four seconds are. */
 static inline void check_hurried(struct client *c, int resource, ns told) {
   ns since = told < NEVER ? larger(told, held_by_one_since(resource)) : NEVER;
-  c->hurried.heard = c->heard;
-  check_pace(c, &c->hurried, since, TOLD_S * SEC, HURRIED_MOST,
+  ns later = since < NEVER && tells_ages(resource) ? since + RARE_S * SEC : NEVER;
+  c->hurried.heard = c->rare.heard = c->heard;
+  check_pace(c, &c->hurried, since, HURRIED_S * SEC, HURRIED_MOST,
              "whoever holds the lock has not changed, whatever was pushed");
+  check_pace(c, &c->rare, later <= W.now ? later : NEVER, RARE_S * SEC, RARE_MOST,
+             "whoever holds the lock has not changed for seconds, whatever was pushed");
 }
 
 enum { POLLED_S = 10, GROWN_S = 3 };
@@ -149,7 +166,7 @@ static inline void check_paces(struct client *c) {
   const struct slot *s = &c->slot[0];
   ns told;
   if (s->state != S_ACQUIRING || s->lock.status != REDLOCK_PENDING) {
-    c->told.from = c->polled.from = c->hurried.from = NEVER;
+    c->told.from = c->polled.from = c->hurried.from = c->rare.from = NEVER;
     return;
   }
   told = told_in_vain_since(c, s);

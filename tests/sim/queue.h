@@ -25,6 +25,7 @@
   X(STRANGER, on_stranger(a))               /* a resource's */                     \
   X(TROUBLE, on_trouble())                  /* of a server, beside strangers */    \
   X(FREE, on_free())                        /* whether locks are, for how long */  \
+  X(PUSHES, on_pushes())                    /* for nothing, beside strangers */    \
   X(ROLL, on_roll(a))                       /* the next server to restart */       \
   X(END, on_end())
 

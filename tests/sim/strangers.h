@@ -19,12 +19,18 @@ static void stranger_tells(int server, int resource, int64_t size) {
   server_push(server, name.at, name.size, NULL);
 }
 
-/* Any bytes; some end as a great age does. */
+/* Any bytes; some end as a great age does. Where all is pushed for nothing, half of the worlds know
+ * no values but those of newcomers: there a waiter can tell that the lock has not changed hands, and
+ * nobody goes before it. */
 static size_t draw_value(unsigned char *value) {
   size_t size = (size_t)(one_in(4) ? between(1, 60) : between(16, 40)), i;
   int tail = one_in(2);
   for (i = 0; i < size; i++) value[i] = (unsigned char)(tail && i >= 20 ? 0xff : below(256));
-  return size;
+  if (!(W.cfg.pushes_ms & 0x55)) return size;
+  for (; i < VALUE_BYTES; i++) value[i] = (unsigned char)below(256);
+  value[VALUE_BYTES] = value[VALUE_BYTES + 1] = 0;
+  value[VALUE_BYTES + 2] = (unsigned char)between(1, NEWCOMER_AGE);
+  return VALUE_BYTES + 3;
 }
 
 static int stranger_may_put(int server, int resource) {
@@ -115,21 +121,62 @@ static void on_trouble(void) {
 /* More than the back-off that a push costs which an earlier trouble has lost. */
 enum { BACK_OFF_S = 3 };
 
-/* Whether nobody holds it at a quorum of those who have told the waiter for so long. */
+/* Whether nobody holds it there, and the server has told the waiter for so long. */
+static int is_free_at(const struct client *c, int entry, int resource) {
+  return tells_since(c, entry, resource) <= W.now - BACK_OFF_S * SEC &&
+         held_since(entry, resource) == NEVER;
+}
+
 static int is_free_for(const struct client *c, int resource) {
   int i, count = 0;
-  for (i = 0; i < W.cfg.servers; i++)
-    count += tells_since(c, i, resource) <= W.now - BACK_OFF_S * SEC &&
-             held_since(i, resource) == NEVER;
+  for (i = 0; i < W.cfg.servers; i++) count += is_free_at(c, i, resource);
   return count >= quorum();
+}
+
+/* Whether it knows so of a quorum of those that are not slow. */
+static int knows_quick_ones(const struct client *c, const struct slot *s) {
+  int i, count = 0;
+  for (i = W.cfg.slow; i < W.cfg.servers; i++)
+    count += is_free_at(c, i, s->resource) && wake_knows(c, s, i) < NEVER;
+  return count >= quorum();
+}
+
+/* Whether a waiter is alone, and has been woken for nothing by nobody: whoever held the lock, for
+ * however long, and however often its timer looked. */
+static int is_alone(const struct client *c, const struct slot *s) {
+  return !has_queued(s) && c->drawn - s->drawn_before >= 3 && woken_in_a_row(c, s) == 0;
+}
+
+/* What an attempt takes at quick servers, which then lingers for as long again (R6); its back-off
+ * (R9), and a turn among none; for an attempt that was under way, and for the one that follows. On
+ * a slow clock of whole ms, which is looked at each 10 ms. */
+static ns quick_bound(void) {
+  ns attempt = 4 * W.cfg.latency_max + 2 * MS, slot = 2 * attempt + MS;
+  return 2 * (attempt + slot + 3 * MS) / 10 * 12 + 10 * MS;
+}
+
+/* Such a waiter has it at once, however slow a minority is (R16). */
+static void check_quick(struct client *c, const struct slot *s) {
+  T->alone += (unsigned)is_alone(c, s);
+  if (!is_alone(c, s) || !knows_quick_ones(c, s)) {
+    c->quick_at = NEVER;
+    return;
+  }
+  if (c->quick_at == NEVER) c->quick_at = W.now;
+  if (W.now <= c->quick_at + quick_bound()) return;
+  violation("R26: client %d, which is alone, has known for %lld ms that resource %d is free at a "
+            "quorum of quick servers, and does not have it", c->index,
+            (W.now - c->quick_at) / MS, s->resource);
 }
 
 /* Another grant, and what is asked for later, begin anew. */
 static void check_free(struct client *c) {
   const struct slot *s = &c->slot[0];
   ns begin = larger(c->asked, W.grant[s->resource].begin);
-  if (s->state != S_ACQUIRING || s->lock.status != REDLOCK_PENDING ||
-      !is_free_for(c, s->resource)) {
+  int waits = s->state == S_ACQUIRING && s->lock.status == REDLOCK_PENDING;
+  if (waits) check_quick(c, s);
+  else c->quick_at = NEVER;
+  if (!waits || !is_free_for(c, s->resource)) {
     c->free_at = NEVER;
     return;
   }
@@ -149,12 +196,24 @@ static void on_free(void) {
   schedule(W.now + 10 * MS, EV_FREE, 0, 0);
 }
 
+/* All that is tracked is pushed, as if there were no room for it. */
+static void on_pushes(void) {
+  int i, k;
+  if (W.healed) return;
+  for (i = 0; i < W.cfg.servers; i++)
+    for (k = 0; k < W.cfg.resources; k++)
+      server_push(i, name_of(k).at, name_of(k).size, NULL);
+  T->vain_pushes++;
+  schedule(W.now + between(US, 2 * W.cfg.pushes_ms * MS), EV_PUSHES, 0, 0);
+}
+
 static void strangers_come(void) {
   int i;
   for (i = 0; i < W.cfg.resources; i++) schedule(skewed(MS, SEC), EV_STRANGER, i, 0);
   for (i = 0; i < W.cfg.liars; i++) W.server[i].liar = one_in(2) ? LIES_ALWAYS : LIES_WHERE_HELD;
   schedule(skewed(SEC, 10 * SEC), EV_TROUBLE, 0, 0);
   schedule(SEC, EV_FREE, 0, 0);
+  if (W.cfg.pushes_ms) schedule(SEC, EV_PUSHES, 0, 0);
 }
 
 #endif

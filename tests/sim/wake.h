@@ -29,7 +29,7 @@ static inline void wake_noted(struct server *s, struct conn *n, int command,
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
   if (command != (W.cfg.quarantine_ms ? C_INFO : C_PROOF)) return;
   if (r->size == 0 || r->at[0] == '-') return;
-  n->ready_at = W.now;
+  n->ready_at = W.now + slowness(n, DOWN);
   for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
 }
 

@@ -207,8 +207,9 @@ struct client {
   uint32_t heard;            /* ... by now: pushes, and ends of handshakes */
   uint32_t told_at[DRAWS];   /* with those pushes, too, that ... */
   uint32_t told_of;          /* ... found the key there again, as of an extension */
-  struct pace told, polled, hurried; /* how many attempts it makes */
-  ns free_at;                /* since when what it waits for has been free; NEVER = it is not */
+  struct pace told, polled, hurried, rare; /* how many attempts it makes */
+  ns free_at, quick_at;      /* since when what it waits for has been free, and that at a quorum of
+                                quick servers; NEVER = it is not */
   ns asked;                  /* since when it has been asked for nothing */
   ns pushed_at;              /* since when no push has come, and it asked for nothing */
   int64_t named_ms;          /* R27: until when it has nothing to do, by its clock; as it ... */
@@ -280,7 +281,9 @@ struct event {
   X(int, crowd)   /* many wait for one resource (R26) */                                          \
   X(int, waiters) /* some wait, and strangers hold: strangers.h; with these troubles: */          \
   X(int, liars) X(int, errs) X(int, restarts)                                                     \
-  X(int, forgets) /* ... and with servers that can track next to nothing */                       \
+  X(int, forgets) /* ... and with servers that can track next to nothing; there ... */            \
+  X(int, pushes_ms) /* ... they also push all that is tracked, about so often; 0 = they do not */ \
+  X(int, slow) X(int, slow_ms) /* so many servers answer late, but in time */                     \
   X(int, rolls)   /* one keeps a lock while the servers restart: rolling.h */
 
 struct config {
@@ -304,6 +307,10 @@ enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9, MODELS = 3, MODEL_STEPS = 16 };
   X(lies, "lies about ages")                             \
   X(paces, "times in which few attempts are due")        \
   X(frees, "looks at locks that are free")               \
+  X(alone, "looks at waiters that are alone")            \
+  X(rare_paces, "times in which next to no attempt is due") \
+  X(slow_replies, "replies that are late, but in time")  \
+  X(vain_pushes, "pushes for nothing, of all names")     \
   X(rolls, "restarts under a kept lock")                 \
   X(margins, "kept locks that are told with time left")  \
   X(adoptions, "adoptions")                              \
