@@ -5,6 +5,7 @@
  *   exclusion.h  locks: one model for each resource
  *   tokens.h     tokens
  *   adoption.h   SETs of a value, so that none is adopted twice
+ *   hooks.h      what a world calls when something is seen
  *
  * The models' own words are written from them, to ../induct/emitted. A world says before this how
  * many SERVERS and RESOURCES there may be, how wide values, sets of servers and times are, and how
