@@ -224,7 +224,7 @@ static void check_grant(int c, int l) {
   if (lock->token > W.token) W.token = lock->token;
 }
 
-/* R9, R22, R23, R25 */
+/* R9, R23, R25 */
 static void check_refusal(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
@@ -239,7 +239,7 @@ static void check_refusal(int c, int l, const struct tally *t) {
     fail("R23: NO_QUORUM, but enough voted");
 }
 
-/* R18, R19, R20 */
+/* R18, R19 */
 static void check_extension(int c, int l, const struct tally *t) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
