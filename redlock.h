@@ -1459,7 +1459,7 @@ static void rl_put_bulk_number(rl_writer *w, rl_integer number) {
 /* The call of a script, up to how many of its arguments are keys. */
 static void rl_put_script(rl_writer *w, size_t words, const char *script, uint32_t keys) {
   rl_put_header(w, '*', words);
-  rl_put_raw(w, "$4\r\nEVAL\r\n");
+  rl_put_bulk(w, "EVAL", 4);
   rl_put_bulk(w, script, strlen(script));
   rl_put_bulk_number(w, keys);
 }
@@ -1534,7 +1534,7 @@ static void rl_put_command(rl_writer *w, const redlock *rl, const rl_command *c,
     at = rl_resource_args_size(c);
     rl_put(w, c->args, at);
     if (is_fenced) rl_put_counter(w, c);
-    else rl_put_raw(w, "$4\r\nIFEQ\r\n");
+    else rl_put_bulk(w, "IFEQ", 4);
   }
   rl_put(w, c->args + at, c->args_size - at);
   if (form == RL_FORM_PLAIN) rl_put_raw(w, "$2\r\nNX\r\n$2\r\nPX\r\n");
@@ -1565,14 +1565,14 @@ enum { RL_AT_TYPE, RL_AT_LINE, RL_AT_LF, RL_AT_BULK };
 static uint32_t rl_hash(uint32_t hash, char c) { return hash * 257 + (unsigned char)c; }
 
 /* The hash of a word, known to the compiler. */
-#define RL_HASH_2(a, b) ((a) * 257u + (b))
-#define RL_HASH_OK RL_HASH_2('O', 'K')
-#define RL_HASH_4(a, b, c, d) (RL_HASH_2(a, b) * (257u * 257u) + RL_HASH_2(c, d))
-#define RL_HASH_6(a, b, c, d, e, f) (RL_HASH_4(a, b, c, d) * (257u * 257u) + RL_HASH_2(e, f))
-#define RL_HASH_STANDALONE                                                                         \
-  ((RL_HASH_6('s', 't', 'a', 'n', 'd', 'a') * (257u * 257u) + RL_HASH_2('l', 'o')) *               \
-       (257u * 257u) + RL_HASH_2('n', 'e'))
+#define RL_HASH_CUBE (257u * 257u * 257u)
+#define RL_HASH_3(a, b, c) (((a) * 257u + (b)) * 257u + (c))
+#define RL_HASH_6(a, b, c, d, e, f) (RL_HASH_3(a, b, c) * RL_HASH_CUBE + RL_HASH_3(d, e, f))
+#define RL_HASH_OK RL_HASH_3(0, 'O', 'K')
 #define RL_HASH_REDLOCK (RL_HASH_6('r', 'e', 'd', 'l', 'o', 'c') * 257u + 'k')
+#define RL_HASH_STANDALONE                                                                         \
+  (RL_HASH_6(0, 0, 's', 't', 'a', 'n') * RL_HASH_CUBE * RL_HASH_CUBE +                             \
+   RL_HASH_6('d', 'a', 'l', 'o', 'n', 'e'))
 
 /* Digits that do not fit are ignored: no number that matters is that large. */
 static rl_reply rl_parse_line(rl_parser *p, char c) {
@@ -1744,14 +1744,12 @@ static int rl_parse_entry(const char *entry, rl_endpoint *out) {
 /* Host and port of a server, as C strings. redlock_init has validated the entry. */
 static void rl_copy_host_port(const rl_server *s, char host[RL_HOST_BYTES], char port[6]) {
   char digits[RL_MAX_DIGITS];
+  const char *at;
   rl_endpoint t;
   (void)rl_parse_entry(s->entry, &t);
   rl_store_text(host, t.host.at, t.host.size);
-  *port = 0;
-  if (t.port) {
-    const char *at = rl_format_decimal(digits + RL_MAX_DIGITS, t.port);
-    rl_store_text(port, at, (size_t)(digits + RL_MAX_DIGITS - at));
-  }
+  at = rl_format_decimal(digits + RL_MAX_DIGITS, t.port);
+  rl_store_text(port, at, t.port ? (size_t)(digits + RL_MAX_DIGITS - at) : 0);
 }
 
 static int rl_span_equal(rl_span a, rl_span b) {
@@ -2371,7 +2369,7 @@ static uint8_t rl_put_auth(const redlock *rl, const rl_endpoint *t, rl_writer *w
   size_t has_user = t->user.size || (!t->password.size && *o->username);
   if (!t->password.size && !*o->password) return 0;
   rl_put_header(w, '*', 2 + has_user);
-  rl_put_raw(w, "$4\r\nAUTH\r\n");
+  rl_put_bulk(w, "AUTH", 4);
   if (has_user) rl_put_credential(w, &t->user, o->username);
   rl_put_credential(w, &t->password, o->password);
   return 1;
@@ -2587,8 +2585,6 @@ static void rl_clear_error(const redlock *rl, rl_server *s) {
   s->error[0] = 0;
   if (rl_is_quarantined(s, rl->now_ms)) rl_set_error(s, "restarted: no vote for max_ttl_ms");
 }
-
-#define RL_HASH_3(a, b, c) (RL_HASH_2(a, b) * 257u + (c))
 
 /* Whether an error says that the server does not know the command or permit it: ERR, or NOAUTH to
    NOPROTO, as far as three letters tell. NOREPLICAS is another trouble. */
@@ -3971,7 +3967,7 @@ static int rl_is_same_address(const rl_address *a, const rl_address *b) {
 
 /* R5: normalises an address, so that equal ones compare equal. 0.0.0.0 and :: mean this machine. */
 static rl_address rl_normalise_address(const rl_sockaddr *a) {
-  static const unsigned char nobody[16] = {0};
+  static const unsigned char nobody[16] = {0}, this_v4[4] = {127, 0, 0, 1};
   rl_address out;
   memset(&out, 0, sizeof out);
   if (a->any.sa_family == AF_INET6) {
@@ -3985,10 +3981,7 @@ static rl_address rl_normalise_address(const rl_sockaddr *a) {
     out.port = a->v4.sin_port;
   }
   if (memcmp(out.ip, nobody, 16) == 0) out.ip[15] = 1;
-  if (rl_is_v4(&out) && memcmp(out.ip + 12, nobody, 4) == 0) {
-    out.ip[12] = 127;
-    out.ip[15] = 1;
-  }
+  if (rl_is_v4(&out) && memcmp(out.ip + 12, nobody, 4) == 0) memcpy(out.ip + 12, this_v4, 4);
   return out;
 }
 
@@ -4225,9 +4218,8 @@ static int rl_system_wait(void *ctx, const redlock_fd *want, int count, int64_t 
   int i, ready;
   for (i = 0; i < count; i++) {
     fds[i].fd = (rl_socket)want[i].fd;
-    fds[i].events = POLLIN;
+    fds[i].events = want[i].events & REDLOCK_WRITE ? POLLIN | POLLOUT : POLLIN;
     fds[i].revents = 0;
-    if (want[i].events & REDLOCK_WRITE) fds[i].events |= POLLOUT;
   }
   if (timeout_ms > 60000) timeout_ms = 60000; /* returning early is allowed, overflow is not */
   ready = rl_system_poll(fds, count, (int)timeout_ms);
@@ -4293,9 +4285,7 @@ static const char *rl_take_entry(redlock *rl, rl_server *s) {
     return "want host:port, [v6]:port, unix:/path or redis://user:password@host:port/db";
   s->over_tls = t.tls;
   if (t.tls && !(RL_HAS_TLS && o->tls))
-    return RL_HAS_TLS
-               ? "TLS: give options.tls, as examples/tls.c does, or your own io with redis://"
-               : "TLS is your own io's: say redis://";
+    return RL_HAS_TLS ? "rediss:// needs options.tls" : "TLS is your own io's: say redis://";
   if (!t.password.size && !*o->password && (t.user.size || *o->username))
     return "a user needs a password"; /* redis-cli would take the user for one,
                                                              other clients would not */
