@@ -1009,7 +1009,7 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
    key is sent one push when it changes. A push may be lost, late, or a minority's lie. It is
    therefore a hint: all that it can do is to end a back-off, and without it the timer does. It may
    be for nothing: extensions are pushed too, and so is what a server with a small table of such
-   keys forgets. rl_next_rest counts the servers that would push, and says what follows a failed
+   keys forgets. rl_choose_rest counts the servers that would push, and says what follows a failed
    attempt. If a quorum would, the next attempt but one is RL_FORM_TRACKED, which makes the servers
    track the key. If that fails too, the lock backs off until they push. The parser reports a push
    as RL_PUSH; rl_on_maybe_free adds the server to maybe_free and, at a quorum, sets the lock's
@@ -3040,7 +3040,7 @@ enum { RL_REST_POLL, RL_REST_TURN, RL_REST_PACED, RL_REST_PUSH };
    those without a vote, with a YES that is being rolled back, or that refused the token alone; or
    it may be since they voted. A server with an error might push its end: a key of another type,
    deleted. */
-RL_NOINLINE static int rl_next_rest(const redlock *rl, redlock_lock *lock) {
+RL_NOINLINE static int rl_choose_rest(const redlock *rl, redlock_lock *lock) {
   int refused = 0, tell = 0, erring = 0;
   const rl_server *s;
   for (s = rl->server; s != rl->server_end; s++) {
@@ -3177,7 +3177,7 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   rl_note_holder(rl, lock);
   lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
   lock->slot_ms = rl_slot_ms(lock);
-  rest = rl_next_rest(rl, lock);
+  rest = rl_choose_rest(rl, lock);
   due = rl_draw_rest(rl, lock, rest);
   rl_set_tracks(rl, lock, rest != RL_REST_POLL && lock->attempts > 1);
   if (due < 0) {
@@ -3516,7 +3516,7 @@ static void rl_note_ageless(const redlock *rl, redlock_lock *lock) {
 }
 
 /* R26: the lock's resource may be free on that server. In back-off, if it may now find a quorum
-   free, it retries soon. While an attempt is open this is only noted: rl_next_rest decides, when
+   free, it retries soon. While an attempt is open this is only noted: rl_choose_rest decides, when
    that has failed. */
 static void rl_wake(redlock *rl, const rl_server *s, redlock_lock *lock) {
   int64_t due_ms;
