@@ -758,7 +758,8 @@ typedef struct rl_parser {
      stalled            it is overdue to connect, to take bytes or to reply (R13). Its timer sets
                         it. It is cleared when no reply is outstanding any more, and the server has
                         replied, takes bytes or needs none; and by rl_disconnect. Only releases are
-                        sent, and the rest of what was begun; no round waits for it.
+                        sent, and the rest of what was begun; no round waits for it that may have a
+                        quorum without.
      last_send          how it ended: RL_SEND_. Each send sets it; rl_prepare does when nothing is
                         left to send or outstanding. A stalled server whose last send was cut short
                         loses its connection when the ring needs room.
@@ -871,7 +872,8 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
        (no password, no database, no max_ttl_ms, no second address): then it leaves right behind it.
    R5  The quorum is N/2 + 1 of the servers in the list, which are all different; each entry is one
        server, the same one for all clients. Who finds its own value there says that they are not.
-   R6  A round ends when no vote that is missing can change the outcome. The failed round of a
+   R6  A round ends when no vote that is missing can change the outcome. Who is overdue is waited
+       for too, in its time, if the others are no quorum (R13). The failed round of a
        waiter that is to be woken lingers, if nobody said yes (R16, R25).
    R7  A failed attempt and a lost lock are rolled back at once, behind what may have set or
        lengthened the key. Room for that is reserved.
@@ -884,7 +886,8 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
    R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
    R12 Replies of a lost connection are void. What is decided is not sent, but for releases. A SET
        is never sent twice to one life of a server, which ends with its restart; but see R29.
-   R13 A server whose reply is overdue is stalled: it gets releases only, and nobody waits for it.
+   R13 A server whose reply is overdue is stalled: until it has answered all, it gets releases only,
+       and nobody waits for it for whom the others may be a quorum.
        When a connection that has taken bytes has brought no awaited reply for 5 to 6 s, or in more
        reads than there is to push, it is given up, whatever it carried. The releases of its SETs go
        first on the next one.
@@ -970,8 +973,8 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
      I6  Only an acquire that has made an attempt tracks.
      I7  A command is either unsent or awaited at a server, or neither: never both. If its round has
          ended, only a release is unsent.
-     I8  At each server, what stands before send_next in the ring was sent or never will be, and of
-         what stands before reply_next, nothing is awaited.
+     I8  At each server, what stands before send_next in the ring was sent or never will be, or
+         waits in its open round; and of what stands before reply_next, nothing is awaited.
      I9  outstanding counts the replies of the handshake, those to retired commands and the awaited
          ones, and timed_reply is one of them.
      I10 A server that is CLOSED has no descriptor, and all others have one. Before HANDSHAKE
@@ -2126,18 +2129,21 @@ static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_comman
 
 /* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). A release that
    waits for a connection is given up when the key has run out. On one that stands it may follow a
-   SET that waited as long as it did: there it has no age (R7). */
+   SET that waited as long as it did: there it has no age (R7). What else is for a stalled server
+   waits here, and not in its socket, until it has caught up. */
 static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
   if (!(c->unsent_to & s->bit) || rl_is_set_void(rl, s, c)) return 0;
+  if (s->stalled && s->outstanding && c->kind != RL_TASK_RELEASE) return 0;
   return c->is_open || s->state == RL_STATE_READY || rl->now_ms < c->t1_ms + c->longest_ttl_ms;
 }
 
-/* Moves send_next to what this server must get next, or to the tail. */
+/* Moves send_next to what this server must get next, or to the tail. What is passed and has an open
+   round may have its time when the server has caught up (rl_on_reply). */
 static void rl_skip_unneeded(redlock *rl, rl_server *s) {
   for (; s->send_next != rl->ring_tail; s->send_next++) {
     rl_command *c = rl_command_at(rl, s->send_next);
     if (s->sent_bytes || rl_must_send(rl, s, c)) return;
-    rl_mask_remove(&c->unsent_to, s->bit);
+    if (!c->is_open) rl_mask_remove(&c->unsent_to, s->bit);
   }
 }
 
@@ -2213,7 +2219,8 @@ static void rl_fill_votes(redlock *rl, const rl_server *s, redlock_vote vote) {
      RL_REACH_COMING    none                         all, when it connects    UNREACHABLE
      RL_REACH_HERE      none                         all, behind the          TIMEOUT; UNREACHABLE,
                                                      handshake                if none was sent
-     RL_REACH_STALLED   TIMEOUT                      releases alone (R13)     -
+     RL_REACH_STALLED   TIMEOUT                      releases; all, when it   -
+                                                     has caught up (R13)
 
    A server in quarantine, if it is COMING or HERE, begins any round with QUARANTINED, a release's
    too. It is sent no SET but one that adopts or restores (R28, R29). */
@@ -2767,9 +2774,7 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
   rl_reply_arrived(rl, s);
   if (s->handshake_replies) {
     rl_on_handshake_reply(rl, s);
-    return;
-  }
-  if (s->retired_replies) {
+  } else if (s->retired_replies) {
     s->retired_replies--;
     (void)rl_retry_refused_form(rl, s, NULL, reply);
   } else {
@@ -2781,7 +2786,10 @@ static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
     if (rl_retry_refused_form(rl, s, c, reply)) return;
     rl_on_command_reply(rl, s, c, reply);
   }
-  if (stalled && !s->stalled && s->state == RL_STATE_READY) rl_on_maybe_free(rl, s, 0); /* R26 */
+  if (stalled && !s->stalled && s->state == RL_STATE_READY) { /* it has caught up */
+    s->reply_next = s->send_next = rl->ring_head;
+    rl_on_maybe_free(rl, s, 0); /* R26 */
+  }
 }
 
 static void rl_on_byte(redlock *rl, rl_server *s, char byte) {
@@ -2864,25 +2872,17 @@ static uint16_t rl_draw_patience(redlock *rl, const rl_server *s) {
 }
 
 /* R13: a reply is overdue: server_timeout_ms after the timed command was sent or, if its reply
-   has come since, after that reply. From now on it gets only releases, and no round waits for it:
-   open ones get its TIMEOUT, later ones begin with it. If it has not connected yet, its commands
+   has come since, after that reply. From now on it gets only releases, and its vote is TIMEOUT, in
+   open rounds and in later ones (see rl_count_votes). If it has not connected yet, its commands
    wait for that. If its last outstanding reply comes, it is back (rl_reply_arrived). If it stays
    silent, it is disconnected, and tried anew as R14 says. A connect that hangs while nothing needs
    it has no timer; when a round needs it, that is overdue, and runs out at once. */
 static void rl_mark_stalled(redlock *rl, rl_server *s) {
-  uint32_t place;
   s->stalled = 1;
   s->patience_ms = rl_draw_patience(rl, s);
   rl_set_connection_error(rl, s, rl_error_timeout);
-  if (s->state == RL_STATE_CONNECTING) {
-    rl_fill_votes(rl, s, REDLOCK_VOTE_UNREACHABLE);
-    return;
-  }
-  for (place = rl->ring_head; place != rl->ring_tail; place++) {
-    rl_command *c = rl_command_at(rl, place);
-    if (c->kind != RL_TASK_RELEASE) rl_mask_remove(&c->unsent_to, s->bit);
-  }
-  rl_fill_votes(rl, s, REDLOCK_VOTE_TIMEOUT);
+  rl_fill_votes(rl, s, s->state == RL_STATE_CONNECTING ? REDLOCK_VOTE_UNREACHABLE
+                                                       : REDLOCK_VOTE_TIMEOUT);
 }
 
 static void rl_on_server_timer(redlock *rl, rl_server *s) {
@@ -2932,8 +2932,29 @@ static int rl_has_room(const redlock *rl, const redlock_lock *lock, uint8_t task
   return rl_ring_count(rl) + rl->reserved_slots + need <= REDLOCK_MAX_COMMANDS;
 }
 
+/* Takes the newest commands out again that are done with, unless something waits to be sent. So who
+   waits for silent servers does not use up the ring, where the releases stand that their next
+   connections will carry (R13). */
+static void rl_retire_newest(redlock *rl) {
+  uint32_t tail = rl->ring_tail;
+  const rl_command *c;
+  rl_server *s;
+  for (s = rl->server; s != rl->server_end; s++)
+    if (s->send_next != tail) return;
+  for (; tail != rl->ring_head; tail--) {
+    c = rl_command_at(rl, tail - 1);
+    if (c->is_open || c->unsent_to || c->awaited_from) break;
+  }
+  for (s = rl->server; s != rl->server_end; s++) {
+    s->send_next = tail;
+    if ((int32_t)(s->reply_next - tail) > 0) s->reply_next = tail;
+  }
+  rl->ring_tail = tail;
+}
+
 /* Makes room in the ring for a task; 0 = there is none. */
 static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
+  rl_retire_newest(rl);
   while (!rl_has_room(rl, lock, task))
     if (!rl_retire_oldest(rl)) return 0;
   return 1;
@@ -3288,9 +3309,12 @@ static redlock_status rl_judge(int task, int adopts, const rl_tally *t, int quor
   return too_few ? REDLOCK_NO_QUORUM : REDLOCK_OK; /* OK: a quorum answered, without such a proof */
 }
 
+/* R6: who is overdue may still answer. That counts, in the round's time, if too few others can:
+   who has refused a token may accept the next one. */
 static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
   rl_tally t = {0, 0, 0, 0, 0};
   const redlock_vote *at = lock->votes, *end = at + rl->server_count;
+  int late = 0;
   for (; at != end; at++) {
     redlock_vote vote = *at;
     if (rl_is_token_refused(vote)) t.refused++;
@@ -3298,7 +3322,10 @@ static rl_tally rl_count_votes(const redlock *rl, const redlock_lock *lock) {
     else if (vote == REDLOCK_VOTE_NONE) t.none++;
     else if (vote == REDLOCK_VOTE_TAKEN || (vote == REDLOCK_VOTE_LOW && !lock->adopts)) t.taken++;
     else t.absent++;
+    late += vote == REDLOCK_VOTE_TIMEOUT;
   }
+  if (t.absent - t.refused > rl->server_count - rl->quorum && rl->now_ms < lock->timer_ms)
+    t.none += late;
   return t;
 }
 
@@ -3380,19 +3407,6 @@ static redlock_vote rl_initial_vote(const redlock *rl, const rl_server *s, const
   return c->unsent_to & s->bit ? REDLOCK_VOTE_NONE : REDLOCK_VOTE_TAKEN;
 }
 
-/* The servers that the lock's next command is for. A disconnected one gets it if it reconnects in
-   time, a stalled one nothing but a release (R13), which goes where the value may be. */
-static rl_mask rl_recipients(const redlock *rl, const redlock_lock *lock) {
-  rl_mask to = 0;
-  const rl_server *s;
-  if (lock->task == RL_TASK_RELEASE) return lock->maybe_set;
-  for (s = rl->server; s != rl->server_end; s++)
-    if (rl_reach_of(rl, s) != RL_REACH_STALLED &&
-        (lock->task == RL_TASK_EXTEND || lock->adopts || !rl_is_quarantined(s, rl->now_ms)))
-      to |= s->bit;
-  return to;
-}
-
 /* Writes the age that goes behind the value, as three bytes, the highest first. */
 static void rl_write_age(redlock_lock *lock, uint32_t age_ms) {
   char *at = lock->age + sizeof lock->age;
@@ -3451,18 +3465,17 @@ static rl_mask rl_without_key(const redlock *rl, redlock_lock *lock) {
   return (rl_mask)~lock->maybe_set;
 }
 
-/* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). A round that
-   was decided as it began leaves no command: who waits for silent servers must not use up the ring,
-   where the releases stand that their next connections will carry (R13). It is the last one: no
-   such round lets go of a value. */
+/* Starts the first queued lock's task, now that there is room. T1 is taken here (R11). A release
+   goes where the value may be; all else to all, but see rl_is_set_void. */
 static void rl_start_round(redlock *rl, redlock_lock *lock) {
+  rl_mask to = lock->task == RL_TASK_RELEASE ? lock->maybe_set : (rl_mask)-1;
   rl_command *c;
   const rl_server *s;
   REDLOCK_ASSERT(lock->phase == RL_PHASE_QUEUED); /* else it was overwritten while it was pending */
   if (lock->task == RL_TASK_SET && !rl_begin_attempt(rl, lock)) return;
   if (lock->task == RL_TASK_EXTEND && !rl_begin_extension(rl, lock)) return;
   rl_forget_command(lock);
-  c = rl_append_command(rl, lock, lock->task, rl_recipients(rl, lock));
+  c = rl_append_command(rl, lock, lock->task, to);
   c->lock = lock;
   c->is_open = 1;
   lock->command = c;
@@ -3474,8 +3487,6 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
   lock->maybe_free = 0;
   rl_set_phase_until(rl, lock, RL_PHASE_VOTING, rl_round_due_ms(rl, lock));
   rl_evaluate_round(rl, lock);
-  REDLOCK_ASSERT(c == rl_command_at(rl, rl->ring_tail - 1));
-  if (!c->is_open && !c->unsent_to) rl->ring_tail--;
 }
 
 /* Makes room in the ring for the first queued lock; NULL = there is none, or no room. */

@@ -101,12 +101,19 @@ static int is_open_adoption(const redlock_lock *lock, int none) {
   return lock->adopts && taken <= spare() && taken + none > spare();
 }
 
+/* R6: who is overdue may still answer, and is waited for if the others are no quorum. */
+static int late_of(const redlock_lock *lock) {
+  int voted = votes_of(lock, REDLOCK_VOTE_YES) + votes_of(lock, REDLOCK_VOTE_NONE) +
+              votes_of(lock, REDLOCK_VOTE_TAKEN) + votes_of(lock, REDLOCK_VOTE_LOW);
+  return cfg.servers - voted > spare() ? votes_of(lock, REDLOCK_VOTE_TIMEOUT) : 0;
+}
+
 /* R6, R9, R10: a pending call is decided as soon, and as late, as the rules say. */
 static void check_pending(int c, int l) {
   const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
   int yes = votes_of(lock, REDLOCK_VOTE_YES);
-  int none = votes_of(lock, REDLOCK_VOTE_NONE);
+  int none = votes_of(lock, REDLOCK_VOTE_NONE) + late_of(lock);
   int once = u->call == ACQUIRE || u->call == ADOPT, e;
   int64_t most = u->call == WAIT ? cfg.wait + TIMEOUT : TIMEOUT;
   if (u->state != PENDING || RING < 8 || W.side[c].upset) return;

@@ -376,9 +376,9 @@ TEST(a_stalled_servers_next_connection_has_its_time) { /* R13 R14 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
 }
 
-/* A majority is not waited for again that stands still, whose connections did not come to stand in
-   time, or whose sockets take nothing: these owe nothing, and a release waits for them. */
-TEST(full_sockets_decide_at_once) { /* R6 R13 R14 R16 */
+/* A majority whose connections did not come to stand in time is not waited for again. One that
+   stands still is, or whose sockets take nothing: for server_timeout_ms each time, no longer. */
+TEST(a_silent_majority_is_waited_for_once_a_round) { /* R6 R10 R13 R14 */
   enum { FROZEN, HANGING, FULL, HOWS };
   int how, i;
   for (how = 0; how < HOWS; how++) {
@@ -391,10 +391,95 @@ TEST(full_sockets_decide_at_once) { /* R6 R13 R14 R16 */
     if (how == FULL) CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
     else CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM);
     run_for(5);
-    for (i = 0; i < 3; i++)
-      CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM, 1);
+    for (i = 0; i < 3; i++) {
+      CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_NO_QUORUM,
+                      how == HANGING ? 1 : SERVER_TIMEOUT + 1);
+      CHECK(how == HANGING || elapsed_ms() >= SERVER_TIMEOUT);
+    }
     CHECK_EQ(lock.votes[1], how == HANGING ? REDLOCK_VOTE_UNREACHABLE : REDLOCK_VOTE_TIMEOUT);
+    CHECK_WITHIN_MS(redlock_acquire(&rl, &lock, "r", 60000, 300), REDLOCK_NO_QUORUM,
+                    300 + SERVER_TIMEOUT + 1);
   }
+}
+
+/* So many of N stand still that the others are no quorum, and are stalled. */
+static void stall_majority(int count, redlock_status status) {
+  world(count);
+  hold("held", 60000);
+  freeze(count / 2, count - 1);
+  CHECK_EQ(redlock_extend(&rl, &lock, 60000), status);
+  run_for(SERVER_TIMEOUT + 2);
+}
+
+/* As many as a quorum lacks run on in time. Each server is sent one SET, and only when it has
+   answered what it owed. */
+TEST(a_majority_that_is_late_is_waited_for) { /* R6 R12 R13 */
+  int count, i;
+  for (count = 1; count <= 5; count++) {
+    stall_majority(count, REDLOCK_NO_QUORUM);
+    forget_log();
+    fake.server[count / 2].thaw_at = now() + SERVER_TIMEOUT / 2;
+    CHECK_WITHIN_MS(redlock_acquire(&rl, &other, "r", 60000, 0), REDLOCK_OK,
+                    SERVER_TIMEOUT / 2 + 3);
+    CHECK(elapsed_ms() >= SERVER_TIMEOUT / 2);
+    CHECK_WITHIN_MS(redlock_extend(&rl, &lock, 60000), REDLOCK_OK, 1);
+    for (i = 0; i < count; i++) CHECK_EQ(sets(i), i <= count / 2);
+    thaw(0, count - 1);
+    run_for(10);
+    for (i = 0; i < count; i++) CHECK_EQ(sets(i), i <= count / 2);
+    CHECK_EQ(redlock_release(&rl, &other), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    end_without_a_key();
+  }
+}
+
+TEST(so_is_one_that_is_to_extend_or_release) { /* R6 R13 */
+  int releases;
+  for (releases = 0; releases < 2; releases++) {
+    stall_majority(3, REDLOCK_NO_QUORUM);
+    SET_SERVERS(1, 2, thaw_at, now() + SERVER_TIMEOUT / 2);
+    CHECK_EQ(releases ? redlock_release(&rl, &lock) : redlock_extend(&rl, &lock, 60000),
+             REDLOCK_OK);
+  }
+}
+
+/* It stalls while the round is open: that has the rest of its time. */
+TEST(a_round_has_its_time_though_a_majority_stalls) { /* R6 R13 */
+  world(3);
+  SET_SERVERS(1, 2, thaw_at, now() + SERVER_TIMEOUT + 5);
+  start_and_send(&other, "other", 60000, 0);
+  run_for(10);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_OK);
+}
+
+/* R13's reason: what a frozen server has in its socket runs at the thaw. */
+TEST(a_frozen_majority_is_sent_no_more) { /* R7 R12 R13 */
+  int i;
+  stall_majority(3, REDLOCK_NO_QUORUM);
+  forget_log();
+  for (i = 0; i < 20; i++) {
+    CHECK_EQ(redlock_acquire(&rl, &other, "r", 60000, 0), REDLOCK_NO_QUORUM);
+    if (i % 5 == 0) CHECK_EQ(redlock_acquire(&rl, &other, "r", 60000, 300), REDLOCK_NO_QUORUM);
+  }
+  thaw(1, 2);
+  run_for(10);
+  CHECK_EQ(sets(1) + sets(2), 0);
+  CHECK_EQ(fake.server[1].connections, 1);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  end_without_a_key();
+}
+
+/* One lock waits for two servers that are silent for long, and one that runs. What the ring has for
+   them is not lost. */
+TEST(a_wait_for_a_majority_costs_no_room) { /* R7 R11 R13 */
+  world_with_lock(3, 60000);
+  run_for(100);
+  swallow(1, 2);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_NO_QUORUM);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", 60000, 20000), REDLOCK_OK);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  run_for(MOST_SILENCE);
+  end_without_a_key();
 }
 
 /* The connection is kept for the longer lock. All of the shorter one's SET fits in its socket, and

@@ -9,10 +9,13 @@ static int clocks_work(void) {
   return !W.cfg.out_of_model && !W.hook_fails_at && !W.odds[F_NO_CLOCK];
 }
 
+enum { QUEUED = 1 }; /* a phase: RL_PHASE_QUEUED */
+
 /* Whoever comes first when only the margin is left has one extension tried: until that is over, the
- * lock is kept on. */
+ * lock is kept on. So it is while that waits for room in the ring (R11). */
 static int64_t end_of_keeping_ms(const struct slot *s) {
   int64_t end_ms = s->deadline_ms - W.cfg.keep_margin_ms;
+  if (s->lock.phase == QUEUED && s->lock.timer_ms == s->deadline_ms) return s->deadline_ms;
   return s->lock.t1_ms < end_ms ? end_ms : s->lock.t1_ms + W.cfg.server_timeout_ms;
 }
 

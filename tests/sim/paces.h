@@ -136,8 +136,8 @@ static inline int tells_ages(int resource) {
   return count >= quorum();
 }
 
-/* Whatever servers push: ten attempts a second are enough, and a few at the edges; and when that has
- * gone on for four, ten in four seconds are. */
+/* Whatever servers push: ten attempts a second are enough, and a few at the edges; and when that
+ * has gone on for four, ten in four seconds are. */
 static inline void check_hurried(struct client *c, int resource, ns told) {
   ns since = told < NEVER ? larger(told, held_by_one_since(resource)) : NEVER;
   ns later = since < NEVER && tells_ages(resource) ? since + RARE_S * SEC : NEVER;

@@ -20,8 +20,8 @@ static void stranger_tells(int server, int resource, int64_t size) {
 }
 
 /* Any bytes; some end as a great age does. Where all is pushed for nothing, half of the worlds know
- * no values but those of newcomers: there a waiter can tell that the lock has not changed hands, and
- * nobody goes before it. */
+ * no values but those of newcomers: there a waiter can tell that the lock has not changed hands,
+ * and nobody goes before it. */
 static size_t draw_value(unsigned char *value) {
   size_t size = (size_t)(one_in(4) ? between(1, 60) : between(16, 40)), i;
   int tail = one_in(2);
