@@ -29,10 +29,13 @@ static const uint64_t kept_seeds[] = {
     UINT64_C(8854667522236), /* the past: a back-off in vain of 4 s beside a free lock */
     UINT64_C(9954190790091), /* the past: that nothing was told ended each back-off */
     UINT64_C(103452849984), /* the past: a retired release was refused unheard */
-    UINT64_C(8796096022307), /* a-key-of-another-type-is-asked-for-twice, once-a-poller-... */
+    UINT64_C(8796095022212), /* a-key-of-another-type-is-asked-for-twice */
+    UINT64_C(8796096022307), /* lost-pushes-make-pollers */
     UINT64_C(8796096022334), /* wake-no-fallback, lost-pushes-make-pollers */
-    UINT64_C(8796096022304), /* an-age-of-any-size */
-    UINT64_C(8796098022521), /* one-liars-age */
+    UINT64_C(8796098022214), /* an-age-of-any-size */
+    UINT64_C(8796098022352), /* one-liars-age */
+    UINT64_C(8796098022360), /* a-timer-that-looks-is-a-race-that-is-lost */
+    UINT64_C(8796098022466), /* an-age-that-tells-nothing-for-long */
     5000007,  /* thaw-unheard, which was a bug of the past too */
     2000035,  /* thaw-unheard, in another world */
     5000026,  /* no-check-after-reply */

@@ -86,7 +86,11 @@ static int stranger_lets_go(int resource, int slowly) {
   return left == 0;
 }
 
-static ns draw_hold(void) { return one_in(2) ? skewed(MS, SEC) : skewed(SEC, 40 * SEC); }
+/* For long where it can be told that it has not changed. */
+static ns draw_hold(void) {
+  if (W.cfg.pushes_ms & 0x55) return between(10 * SEC, 40 * SEC);
+  return one_in(2) ? skewed(MS, SEC) : skewed(SEC, 40 * SEC);
+}
 
 static void on_stranger(int resource) {
   struct stranger *t = &W.stranger[resource];
