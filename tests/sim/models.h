@@ -321,10 +321,13 @@ static inline void is_granted_now(tokens_rnd r) {
 
 static inline uint32_t life_of(int server) { return W.server[server].incarnation; }
 
-static inline long value_of_adoption(adoption_att u) { return (long)(u - M.adoption); }
+static struct adoption_attempt nobody; /* who drew a value that is not ours */
+
+static inline long value_of_adoption(adoption_att u) {
+  return u == &nobody ? NOT_OURS : (long)(u - M.adoption);
+}
 
 static inline adoption_att adoption_att_of(long value) {
-  static struct adoption_attempt nobody;
   if (value < 0) return &nobody;
   if (value >= M.atts) M.atts = value + 1;
   return &M.adoption[value];
