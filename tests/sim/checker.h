@@ -1,13 +1,13 @@
 /* checker.h: the invariants, over true time, each with a message of its own.
  *
- *   1 grants of one resource never overlap, and
- *   2 at every instant of a grant a majority of distinct servers holds its value or cannot vote:
- *     both are what the proof claims, and refine.h asks for
+ *   1 grants of one resource never overlap,
+ *   2 at every instant of a grant a majority of distinct servers holds its value or cannot vote,
+ *   7 tokens are unique and in order, also where exclusion is broken on purpose:
+ *     these are what the proofs claim, and refine.h asks for; and
  *   3 a release never removes another's value
  *   4 after healing a single waiter is granted the lock in time (probes), nothing is orphaned
  *   5 no call takes longer than its deadline allows
  *   6 each started lock is returned exactly once
- *   7 tokens are unique and in order (tokens.h), also where exclusion is broken on purpose
  *
  * Out of the model only 3, 6 and 7 are asked for, and that nothing crashes. */
 #ifndef SIM_CHECKER_H
@@ -47,7 +47,6 @@ static inline int value_draw(struct client *c, unsigned char *out) {
   memset(v, 0, sizeof *v);
   v->client = c->index;
   v->life = c->life;
-  v->resource = -1;
   v->drawn = W.now;
   c->last_draw = c->draws[c->drawn % DRAWS] = W.now;
   c->told_at[c->drawn % DRAWS] = c->told_of;
@@ -117,21 +116,27 @@ static inline ns nth_earliest(ns *times, int count, int n) {
   return times[n - 1];
 }
 
-/* What was just granted: the one look at what the header keeps for itself. Whether that value is
- * the client's own, fresh, and held by a majority is for the servers to tell. */
-static inline long granted_value(const struct slot *s) {
-  long index = value_of((const unsigned char *)(const void *)s->lock.value, sizeof s->lock.value);
-  const struct client *c = &W.client[s->client];
-  const struct value *v = &W.value[index];
-  if (index < 0 || v->client != c->index || v->life != c->life || v->resource != s->resource ||
-      v->state != V_FRESH)
-    return -1;
-  return index;
+/* The value of a lock: the one look at what the header keeps for itself. */
+static inline long value_of_lock(const struct slot *s) {
+  return value_of((const unsigned char *)(const void *)s->lock.value, VALUE_BYTES);
 }
 
-/* ---- grants ---- */
+/* ---- grants: who may hold what, by which value and with which token, refine.h says ---- */
 
-#include "tokens.h"
+static inline void note_token(int resource, uint64_t token) {
+  if (token > W.greatest_token[resource]) W.greatest_token[resource] = token;
+}
+
+/* A fenced lock has one, and no other has. */
+static inline void check_token(struct slot *s) {
+  s->token = s->lock.token;
+  if (!s->token != !W.cfg.fenced)
+    slot_fails(s, "R25", "is granted resource %d with token %llu", s->resource, (big)s->token);
+  if (!s->token) return;
+  T->tokens++;
+  T->broken_tokens += (unsigned)W.cfg.broken;
+  note_token(s->resource, s->token);
+}
 
 static inline void grant_stands(const struct slot *s, ns end) {
   struct grant *g = &W.grant[s->resource];
@@ -141,18 +146,13 @@ static inline void grant_stands(const struct slot *s, ns end) {
 
 static inline void grant_begins(struct slot *s, ns end) {
   struct grant *g = &W.grant[s->resource];
-  long value = granted_value(s);
+  long value = value_of_lock(s);
   T->grants++;
   note(N_GRANT, s->client, s->index, value);
   note(N_UNTIL, s->resource, value, end);
   s->value = value;
-  check_token(s, value);
-  if (value < 0) {
-    if (!W.cfg.out_of_model)
-      slot_fails(s, "R3", "is granted resource %d by a value that is not its own, or not fresh",
-                 s->resource);
-    return;
-  }
+  check_token(s);
+  if (value < 0) return;
   if (g->value >= 0 && g->end > W.now) T->fault[F_BROKEN_EXCLUSION] += (unsigned)W.cfg.broken;
   W.value[value].state = V_GRANTED;
   g->begin = W.now;
@@ -171,7 +171,6 @@ static inline void grant_ends(struct slot *s) {
   if (s->value < 0) return;
   note(N_OVER, s->resource, s->value, 0);
   W.value[s->value].state = V_OVER;
-  W.value[s->value].over = W.now;
   if (g->value == s->value) g->value = -1;
   s->value = -1;
 }
@@ -183,29 +182,20 @@ static inline int has_alias(void) { return !is_voter(W.cfg.servers - 1); }
 /* R13: a connection may be given up after 5 s of silence, on a clock that may be fast. */
 static const ns LEAST_SILENCE = 4 * SEC;
 
-static inline void check_set(struct server *s, struct conn *n, struct effect *e) {
-  int server = n->server, resource = resource_of(e->name, e->name_size);
+static inline void check_set(struct conn *n, struct effect *e) {
+  uint32_t bit = UINT32_C(1) << n->server;
   long index = value_of(e->value, e->value_size);
   struct value *v = &W.value[index];
-  if (index < 0 || resource < 0) {
-    violation("R3: server %d gets a SET with a value or a name that no one drew", server);
+  if (index < 0 || resource_of(e->name, e->name_size) < 0) {
+    violation("R3: server %d gets a SET with a value or a name that no one drew", n->server);
     return;
   }
-  if (v->client != n->client || (v->resource >= 0 && v->resource != resource))
-    violation("R3: value %ld is used twice, for different attempts", index);
-  /* Whose clock is set back takes one life for another (R2), or has another uptime. */
-  if ((v->sent >> server & 1) && v->set_life[server] == s->incarnation && !has_alias() &&
-      !W.odds[F_CLIENT_STEP] && !W.odds[F_SERVER_STEP])
-    violation("R12: the SET of value %ld is sent to server %d twice in one life", index, server);
-  if ((v->sent >> server & 1) && v->set_life[server] >= 0 && !W.cfg.quarantine_ms && !has_alias())
+  if ((v->set_on & bit) && !W.cfg.quarantine_ms && !has_alias())
     violation("R29: without max_ttl_ms the SET of value %ld is sent to server %d again", index,
-              server);
-  if (v->state == V_OVER && v->over < W.now && v->sent == 0)
-    violation("R3: value %ld was used and given up before", index);
-  v->resource = resource;
-  v->sent |= UINT32_C(1) << server;
-  v->set_life[server] = e->kind == EFFECT_SET ? (int64_t)s->incarnation : -1;
+              n->server);
+  v->set_on &= ~bit;
   if (e->kind != EFFECT_SET) return;
+  v->set_on |= bit;
   e->key->owner = n->id;
   e->key->refused = 0;
   e->key->excused = n->excused;
@@ -214,7 +204,7 @@ static inline void check_set(struct server *s, struct conn *n, struct effect *e)
 /* R12: the value may be set there again. */
 static inline void note_missing(const struct conn *n, const struct effect *e) {
   long index = value_of(e->value, e->value_size);
-  if (index >= 0) W.value[index].set_life[n->server] = -1;
+  if (index >= 0) W.value[index].set_on &= ~(UINT32_C(1) << n->server);
 }
 
 static inline void check_delete(struct conn *n, struct effect *e) {
@@ -230,10 +220,10 @@ static inline void check_delete(struct conn *n, struct effect *e) {
   if (W.value[old].state == V_FRESH) T->rolled_back++;
 }
 
-static inline void check_effect(struct server *s, struct conn *n, struct effect *e) {
+static inline void check_effect(struct conn *n, struct effect *e) {
   note(N_COMMAND, n->server, e->kind, e->kind ? value_of(e->value, e->value_size) : -1);
   if (e->key) e->key->set_at = W.now; /* set, or extended */
-  if (e->kind == EFFECT_SET || e->kind == EFFECT_SET_REFUSED) check_set(s, n, e);
+  if (e->kind == EFFECT_SET || e->kind == EFFECT_SET_REFUSED) check_set(n, e);
   if (e->kind == EFFECT_NOT_EXTENDED) note_missing(n, e);
   if (e->kind == EFFECT_DELETED || e->kind == EFFECT_BLIND) check_delete(n, e);
 }

@@ -77,10 +77,6 @@ static void look_at_lock(struct client *c, struct slot *s) {
     return;
   }
   deadline_ms = client_ms(c) + left;
-  if (s->value >= 0 && W.grant[s->resource].value == s->value && W.now > W.grant[s->resource].end &&
-      !W.cfg.out_of_model && deadline_ms == s->deadline_ms)
-    slot_fails(s, "R2", "holds on %lld ns after the end of its grant",
-               W.now - W.grant[s->resource].end);
   if (deadline_ms == s->deadline_ms || W.cfg.out_of_model) return;
   if (deadline_ms < s->deadline_ms)
     slot_fails(s, "R18", "has its deadline shortened by %lld ms",

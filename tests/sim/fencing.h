@@ -92,7 +92,7 @@ static int64_t strange_token(int resource) {
   int64_t window_us = (int64_t)W.cfg.quarantine_ms * 500;
   switch (below(4)) {
     case 0: return clock_us + between(0, 4 * window_us);
-    case 1: return (int64_t)most_before(resource, NEVER) + between(-1, 1);
+    case 1: return (int64_t)W.greatest_token[resource] + between(-1, 1);
     default: return clock_us + between(1, window_us);
   }
 }
@@ -139,7 +139,7 @@ static void stranger_comes(void) {
       yes += ask_for_stranger(s, resource, token, &set[i]);
   }
   T->fault[F_OTHER_TOKEN]++;
-  if (yes >= quorum()) check_order(-1, 0, resource, (uint64_t)token, W.now);
+  if (yes >= quorum()) note_token(resource, (uint64_t)token);
   for (i = 0; i < W.cfg.servers; i++)
     if (set[i] && !one_in(8)) set[i]->used = 0;
 }

@@ -26,6 +26,10 @@ static void hand_over(struct client *c, struct slot *s) {
   t->attempts = 6;
   if (g->value == s->value) g->value = -1;
   wake_adopters();
+  if (W.server_bug == GIVERS_GO_ON) {
+    s->due = think();
+    return;
+  }
   if (left > 0 && one_in(4)) { /* it is only paused */
     s->due = client_when(c, s->deadline_ms + 1) + skewed(0, left * MS);
     return;
@@ -44,20 +48,6 @@ static int wants_to_adopt(struct slot *s) {
   else t->attempts--;
   memcpy(s->given, t->value[(t->count - back) % GIVEN], sizeof s->given);
   return 1;
-}
-
-/* R28: granted just now. */
-static void check_adoption(const struct slot *s) {
-  long old = value_of((const unsigned char *)(const void *)s->given, sizeof s->given);
-  W.given[s->resource].attempts = 0;
-  if (!s->adopts) return;
-  T->adoptions++;
-  if (old < 0 || W.cfg.out_of_model) return;
-  if (W.value[old].adopted++)
-    slot_fails(s, "R28", "adopts resource %d by value %ld, which was adopted before", s->resource,
-               old);
-  if (s->value == old)
-    slot_fails(s, "R28", "adopts resource %d and keeps its old value %ld", s->resource, old);
 }
 
 #endif

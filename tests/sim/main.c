@@ -51,6 +51,7 @@ static const struct option {
     {"--wall-clock", NULL, &W.wall_clock, 1, "a planted bug: the clients' clock is stepped"},
     {"--server-bug=", &W.server_bug, NULL, 0, "what no server does: server.h"},
     {"--unrefined", NULL, &W.unrefined, 1, "without refine.h"},
+    {"--unadopted", NULL, &W.unadopted, 1, "without the model of adoption"},
     {"--alone", NULL, &W.alone, 1, "with the checks of refine.h alone"},
     {"--rolling", NULL, &opt.always, ROLLING_SEED, "rolling restarts; else one of sixteen"}};
 

@@ -81,7 +81,7 @@ static inline void refine_restarted(int server) {
 
 /* A look at a lock, of which so much is left. */
 static inline void refine_look(struct client *c, struct slot *s, int64_t left_ms) {
-  long value = value_of((const unsigned char *)(const void *)s->lock.value, VALUE_BYTES);
+  long value = value_of_lock(s);
   uint32_t q = votes_shown(&s->lock);
   if (!is_refined() || s->state == S_IDLE) return;
   if (has_tokens() && s->state == S_HELD) tokens_look(value, s->resource, q, s->lock.token);

@@ -30,7 +30,6 @@ static void world_reset(uint64_t seed) {
   memset(&W.seed, 0, sizeof W - offsetof(struct world, seed));
   W.seed = seed;
   rng_seed(&W.rng, seed);
-  tokens_reset();
   memset(&store_known_script, 0, sizeof store_known_script); /* a seed is one exact run */
   W.running = 1;
   for (i = 0; i < MAX_CONNS; i++) W.conn[i].state = CONN_FREE;

@@ -169,10 +169,16 @@ static inline int server_shifts(struct server *s, const struct conn *n, int comm
   return 1;
 }
 
-/* What no server does, on purpose (--server-bug=N): one step in 64. The guards of the models that
- * no bug of the header breaks must say so: tests/mutants/guards.txt. */
-enum { DROPS_A_KEY = 1, STEPS_ITS_CLOCK, SAYS_TAKEN_TWICE, ERRS_TWICE, EXTENDS_ALL };
+/* What no server does, on purpose (--server-bug=N). The guards of the models that no bug of the
+ * header breaks must say so: tests/mutants/guards.txt. 16 is of users: handover.h. */
+enum {
+  DROPS_A_KEY = 1, STEPS_ITS_CLOCK, SAYS_TAKEN_TWICE, ERRS_TWICE, EXTENDS_ALL,
+  EXTENDS_WHAT_IS_GONE, EXTENDS_ANOTHERS, DELETES_WHAT_IS_GONE, SETS_OVER_ANOTHERS,
+  SWAPS_WHAT_IS_GONE, RESTORES_OVER_ANOTHERS, SETS_WHAT_NOBODY_SENT, SWAPS_WHAT_NOBODY_SENT,
+  EXTENDS_UNASKED, ANSWERS_UNASKED, SETS_FOR_SWAPS = GIVERS_GO_ON + 1, SWAPS_FOR_SETS
+};
 
+/* One step in 64. */
 static inline void server_misbehaves(struct server *s) {
   int keys = s->store.keys;
   if (W.turn % 64) return;
@@ -180,10 +186,48 @@ static inline void server_misbehaves(struct server *s) {
   if (W.server_bug == STEPS_ITS_CLOCK) clock_set(&s->clock, W.now, SEC, s->clock.ppm);
 }
 
-static inline int runs_again(const struct seen *m, const struct effect *e) {
+/* A command has another effect than it should: only where a key is there, or only where none is. */
+static inline void server_misreports(int server, struct seen *m, struct effect *e) {
+  enum { EITHER, THERE, GONE };
+  static const struct {
+    big bug;
+    enum seen_kind command;
+    int effect, where, instead;
+  } misreports[] = {
+      {EXTENDS_ALL, SEEN_EXTENSION, EFFECT_NOT_EXTENDED, EITHER, EFFECT_EXTENDED},
+      {EXTENDS_WHAT_IS_GONE, SEEN_EXTENSION, EFFECT_NOT_EXTENDED, GONE, EFFECT_EXTENDED},
+      {EXTENDS_ANOTHERS, SEEN_EXTENSION, EFFECT_NOT_EXTENDED, THERE, EFFECT_EXTENDED},
+      {DELETES_WHAT_IS_GONE, SEEN_RELEASE, EFFECT_NOT_DELETED, GONE, EFFECT_DELETED},
+      {SETS_OVER_ANOTHERS, SEEN_SET, EFFECT_SET_REFUSED, THERE, EFFECT_SET},
+      {SWAPS_WHAT_IS_GONE, SEEN_SWAP, EFFECT_SET_REFUSED, GONE, EFFECT_SET},
+      {RESTORES_OVER_ANOTHERS, SEEN_SET, EFFECT_SET_REFUSED, THERE, EFFECT_SET},
+      {SETS_WHAT_NOBODY_SENT, SEEN_SET, EFFECT_SET, EITHER, EFFECT_SET},
+      {SWAPS_WHAT_NOBODY_SENT, SEEN_SWAP, EFFECT_SET, EITHER, EFFECT_SET},
+      {SETS_FOR_SWAPS, SEEN_SWAP, EFFECT_SET, EITHER, EFFECT_SET},
+      {SWAPS_FOR_SETS, SEEN_SET, EFFECT_SET, EITHER, EFFECT_SET}};
+  int i, where, count = (int)(sizeof misreports / sizeof misreports[0]);
+  for (i = 0; i < count && misreports[i].bug != W.server_bug;) i++;
+  if (i == count || m->kind != misreports[i].command || e->kind != misreports[i].effect) return;
+  where = key_of(&W.server[server], m->resource, W.cfg.db) ? THERE : GONE;
+  if (misreports[i].where != EITHER && misreports[i].where != where) return;
+  if (W.server_bug == RESTORES_OVER_ANOTHERS && !was_adopted(m->value)) return;
+  e->kind = misreports[i].instead;
+  if (W.server_bug == SETS_FOR_SWAPS) m->kind = SEEN_SET;
+  else if (W.server_bug == SWAPS_FOR_SETS) m->kind = SEEN_SWAP;
+  else if (W.server_bug >= SETS_WHAT_NOBODY_SENT) m->value = W.values; /* which nobody has drawn */
+}
+
+/* Another command runs behind it; 0 = none. */
+static inline int server_runs_another(struct seen *m, struct effect *e) {
   int sets = m->kind == SEEN_SET || m->kind == SEEN_SWAP;
   if (W.server_bug == SAYS_TAKEN_TWICE) return sets && e->kind == EFFECT_SET_REFUSED;
-  return W.server_bug == ERRS_TWICE && sets && e->kind == EFFECT_NONE;
+  if (W.server_bug == ERRS_TWICE) return sets && e->kind == EFFECT_NONE;
+  if (W.server_bug != EXTENDS_UNASKED && W.server_bug != ANSWERS_UNASKED) return 0;
+  if (!sets || e->kind != EFFECT_SET) return 0;
+  m->kind = SEEN_EXTENSION;
+  e->kind = W.server_bug == EXTENDS_UNASKED ? EFFECT_EXTENDED : EFFECT_NOT_EXTENDED;
+  if (W.server_bug == ANSWERS_UNASKED) m->value = W.values;
+  return 1;
 }
 
 static inline void server_run(struct conn *n, int argc, const struct arg *argv) {
@@ -210,11 +254,11 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   note_refusal(n, command, &r);
   n->shifted |= server_shifts(s, n, command, &r);
   excuse_withdrawn(s, n, command, argv, &r);
-  check_effect(s, n, &e);
-  if (W.server_bug == EXTENDS_ALL && e.kind == EFFECT_NOT_EXTENDED) e.kind = EFFECT_EXTENDED;
+  check_effect(n, &e);
+  if (W.server_bug) server_misreports(n->server, &seen, &e);
   server_chatter(n);
   refine_ran(n->server, n, &seen, &e, r.size);
-  if (runs_again(&seen, &e)) refine_ran(n->server, n, &seen, &e, r.size);
+  if (W.server_bug && server_runs_another(&seen, &e)) refine_ran(n->server, n, &seen, &e, r.size);
   if (r.size) server_reply(n, &r);
   server_follow(n, &e);
   server_forgets(n, &e);

@@ -113,14 +113,15 @@ static void on_acquired(struct client *c, struct slot *s) {
     s->hold_ms = W.cfg.max_hold_ms;
     s->due = when_to_act(s, left);
     grant_begins(s, client_when(c, s->deadline_ms));
-    check_adoption(s);
+    W.given[s->resource].attempts = 0;
+    T->adoptions += (unsigned)s->adopts;
     if (!s->probe) return;
     W.probes_left--;
     T->probes++;
     return;
   }
   if (s->lock.token)
-    slot_fails(s, "invariant 7", "has a token without a lock (status %d)", s->lock.status);
+    slot_fails(s, "R25", "has a token without a lock (status %d)", s->lock.status);
   T->adoptions_refused += (unsigned)s->adopts;
   if (left) slot_fails(s, "R22", "has no lock, and %lld ms remain", (long long)left);
   become_idle_or_ask_again(s);
@@ -132,7 +133,7 @@ static void on_extended(struct client *c, struct slot *s) {
   look_at_lock(c, s);
   if (s->state == S_KEPT) check_given_up(s, remaining_of(c, s));
   if (s->lock.token != s->token)
-    slot_fails(s, "invariant 7", "has another token after an extension");
+    slot_fails(s, "R25", "has another token after an extension");
   s->state = S_HELD;
   s->due = when_to_act(s, remaining_of(c, s));
   if (status == REDLOCK_OK && remaining_of(c, s) <= 0)

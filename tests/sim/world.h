@@ -224,12 +224,9 @@ enum value_state { V_FRESH, V_GRANTED, V_OVER };
 struct value {
   int client;
   uint32_t life;
-  int resource;        /* -1 = not seen at a server yet */
   int state;
-  uint32_t sent;       /* servers that saw its SET */
-  int64_t set_life[MAX_SERVERS]; /* each one's incarnation when it did it last; -1 = refused it */
-  int adopted;         /* a lock was adopted by it (R28) */
-  ns drawn, over;      /* over: since when no one wants it any more */
+  uint32_t set_on; /* servers that did its SET, and have not said since that it is gone */
+  ns drawn;
 };
 
 struct grant {
@@ -362,6 +359,7 @@ static struct world {
   big server_bug;           /* see server.h */
   big wall_clock;           /* a planted bug: now_ms is stepped as a wall clock is */
   big unrefined, alone;     /* without refine.h; with its checks alone */
+  big unadopted;            /* without the model of adoption */
   struct value *value;
   int can_leave;            /* run_world is to be left at once by `leave` */
   jmp_buf leave;
@@ -393,6 +391,7 @@ static struct world {
   ns clogged[MAX_CLIENTS][MAX_SERVERS];
   struct grant grant[MAX_RESOURCES];
   struct given given[MAX_RESOURCES];
+  uint64_t greatest_token[MAX_RESOURCES]; /* that was granted */
   struct stranger stranger[MAX_RESOURCES];
   long values;
   int events;
