@@ -1,7 +1,7 @@
 # sim.mk: the deterministic simulator; included by the Makefile at the top.
 #
 #   SEED=N         replays one run, with its event log
-#   SECONDS=N      for `make sim` and `make refine`; 60 by default
+#   SECONDS=N      for `make sim`, of each processor, and `make refine`; 60 by default
 #   HOURS=N        for `make sim-soak`; 1 by default
 #   GRANTS=N       for `make sim-tokens`; 10 million by default, HOURS at most
 #   ADOPTIONS=N    for `make sim-handover`; 1 million by default, HOURS at most
