@@ -116,7 +116,8 @@ static inline void tokens_ran(int x, const struct seen *m, const struct effect *
   if (e->kind == EFFECT_SET || (k.has && k.count == m->token && T_count(x) != (double)k.count)) {
     tokens_rnd r = m->value < 0 ? tokens_of_stranger(m->token) : tokens_round_of(m->value);
     if (K.is_over && T_has(x)) tokens_step(tokens_expire(x), "expire", (int64_t)T_count(x), x);
-    if (r->begun && r->token != m->token) tokens_step("one token of each value", "accept", m->token, x);
+    if (r->begun && r->token != m->token)
+      tokens_step("one token of each value", "accept", m->token, x);
     tokens_step(tokens_accept(r, x, best_ask(x)), "accept", m->token, x);
   }
   for (i = 0; i < resources_here() && !has_failed(); i++) tokens_sync(x, i);
