@@ -305,7 +305,6 @@ enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9, MODELS = 3, MODEL_STEPS = 16 };
   X(paces, "times in which few attempts are due")        \
   X(frees, "looks at locks that are free")               \
   X(alone, "looks at waiters that are alone")            \
-  X(rare_paces, "times in which next to no attempt is due") \
   X(slow_replies, "replies that are late, but in time")  \
   X(vain_pushes, "pushes for nothing, of all names")     \
   X(rolls, "restarts under a kept lock")                 \
@@ -321,6 +320,7 @@ enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9, MODELS = 3, MODEL_STEPS = 16 };
 
 /* And what else the report tells. */
 #define FIGURES(X)                                       \
+  X(rare_paces, "times when hardly an attempt is due")   \
   X(runs, "seeds")                                       \
   X(events, "events")                                    \
   X(operations, "operations")                            \
