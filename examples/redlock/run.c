@@ -218,11 +218,19 @@ int next_signal(void) {
   return number;
 }
 
+/* Those that looked names up have ended before we heard of ends. */
+static pid_t reap_ended(void) {
+  pid_t pid;
+  do pid = waitpid(-1, NULL, WNOHANG);
+  while (pid > 0);
+  return pid;
+}
+
 /* A sandbox may let us run a command, and not let us hear of its end: the lock would be held for
    ever behind that. */
 static void hear_of_ends(void) {
   const char *call = set_action(SIGCHLD, on_signal) != 0 ? "rt_sigaction"
-                     : waitpid(-1, NULL, WNOHANG) < 0 && errno != ECHILD ? "wait4" : NULL;
+                     : reap_ended() < 0 && errno != ECHILD ? "wait4" : NULL;
   if (!call || !set.command) return;
   say("cannot be told of the end of '%s': %s: allow %s(2)", set.command[0], strerror(errno), call);
   exit(EXIT_SYSTEM);
