@@ -293,8 +293,8 @@ const char *in_words(const char *error) {
      "it hangs up in the TLS handshake: is this a port for TLS? Is it perhaps a proxy? Else see "
      "its log"},
     {"no TLS", "it does not speak TLS: list it as redis://"},
-    {"TLS:", "this redlock was built without TLS: build it with 'make redlock TLS=1', "
-             "or list a port without TLS as redis://"},
+    {"rediss:// needs", "this redlock was built without TLS: build it with 'make redlock TLS=1', "
+                        "or list a port without TLS as redis://"},
     {"want ", "write host[:port], [v6]:port, unix:/path or "
               "redis://[user:password@]host[:port][/db]"},
     {"clock is off", "its clock is far from the others': set it, and keep it right by NTP"}
