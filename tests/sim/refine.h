@@ -71,12 +71,15 @@ static inline void refine_ran(int server, const struct conn *n, const struct see
 }
 
 static inline void refine_restarted(int server) {
+  int i;
   if (!is_refined()) return;
   refine_restarts(server);
   M.asks[server].count = 0;
   if (has_tokens()) tokens_asked(server);
-  for (X.resource = 0; has_locks() && X.resource < W.cfg.resources && !W.failed; X.resource++)
+  for (i = 0; has_locks() && i < W.cfg.resources && !W.failed; i++) {
+    X.resource = i;
     exclusion_claims(server);
+  }
 }
 
 /* A look at a lock, of which so much is left. */
