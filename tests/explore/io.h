@@ -62,7 +62,7 @@ static void note_sent(int c, int entry, const struct command *m) {
   uint8_t *fate = fate_of(&m->value, entry);
   const struct user *u = user_with(&m->value);
   if (asks(m)) return;
-  model_sends(server_of(entry), &m->seen);
+  model_sends(server_of(entry), &m->seen, k->cut != 0);
   if (m->value.client != c + 1) fail("R21: a value of another client is sent");
   if (m->seen.kind == SEEN_RELEASE) *fate |= RELEASE_SENT;
   if (cfg.max_ttl && k->greets) fail("R4: a command leaves before the handshake has succeeded");

@@ -250,9 +250,9 @@ static void model_draws(long v) {
   adoption_draws(adoption_att_of(v));
 }
 
-/* The first byte of a command leaves. */
-static void model_sends(int server, const struct seen *m) {
-  if (m->value >= 0) refine_sends(server, m, 1, 0);
+/* in_part: its first byte left earlier. */
+static void model_sends(int server, const struct seen *m, int in_part) {
+  if (m->value >= 0) refine_sends(server, m, 1, in_part);
 }
 
 static void model_hands_over(const struct value *v) {
