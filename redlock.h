@@ -758,8 +758,8 @@ typedef struct rl_parser {
      stalled            it is overdue to connect, to take bytes or to reply (R13). Its timer sets
                         it. It is cleared when no reply is outstanding any more, and the server has
                         replied, takes bytes or needs none; and by rl_disconnect. Only releases are
-                        sent, and the rest of what was begun; no round waits for it that may have a
-                        quorum without.
+                        sent, and the rest of what was begun; no round waits for it in which the
+                        others may still be a quorum.
      last_send          how it ended: RL_SEND_. Each send sets it; rl_prepare does when nothing is
                         left to send or outstanding. A stalled server whose last send was cut short
                         loses its connection when the ring needs room.
@@ -872,9 +872,9 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
        (no password, no database, no max_ttl_ms, no second address): then it leaves right behind it.
    R5  The quorum is N/2 + 1 of the servers in the list, which are all different; each entry is one
        server, the same one for all clients. Who finds its own value there says that they are not.
-   R6  A round ends when no vote that is missing can change the outcome. Who is overdue is waited
-       for too, in its time, if the others are no quorum (R13). The failed round of a
-       waiter that is to be woken lingers, if nobody said yes (R16, R25).
+   R6  A round ends when no vote that is missing can change the outcome. If too few others can vote
+       for a quorum, it also waits, within its time, for servers that are overdue (R13). The failed
+       round of a waiter that is to be woken lingers, if nobody said yes (R16, R25).
    R7  A failed attempt and a lost lock are rolled back at once, behind what may have set or
        lengthened the key. Room for that is reserved.
    R8  Replies are matched by position. Late ones are dropped. Surplus ones end the connection, and
@@ -886,8 +886,8 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
    R11 A command for which the ring has no room waits in the queue; T1 is taken behind that.
    R12 Replies of a lost connection are void. What is decided is not sent, but for releases. A SET
        is never sent twice to one life of a server, which ends with its restart; but see R29.
-   R13 A server whose reply is overdue is stalled: until it has answered all, it gets releases only,
-       and nobody waits for it for whom the others may be a quorum.
+   R13 A server whose reply is overdue is stalled: until it has answered all that it owes, it gets
+       releases only, and no round waits for it in which the others may still be a quorum (R6).
        When a connection that has taken bytes has brought no awaited reply for 5 to 6 s, or in more
        reads than there is to push, it is given up, whatever it carried. The releases of its SETs go
        first on the next one.
@@ -4298,8 +4298,7 @@ static const char *rl_take_entry(redlock *rl, rl_server *s) {
   if (t.tls && !(RL_HAS_TLS && o->tls))
     return RL_HAS_TLS ? "rediss:// needs options.tls" : "TLS is your own io's: say redis://";
   if (!t.password.size && !*o->password && (t.user.size || *o->username))
-    return "a user needs a password"; /* redis-cli would take the user for one,
-                                                             other clients would not */
+    return "a user needs a password"; /* redis-cli would take the user for one, others would not */
   for (; other != s; other++) { /* user and database do not matter (R5) */
     (void)rl_parse_entry(other->entry, &its);
     if (rl_span_equal(t.host, its.host) && t.port == its.port) return rl_error_listed_twice;
