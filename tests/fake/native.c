@@ -210,7 +210,7 @@ TEST(a_refusal_that_comes_late_is_the_last) { /* R21 R11 */
   int turn;
   world_native(3);
   SET_SERVERS(0, 0, store.refuse_natives, 1);
-  fake.server[0].reply_ms = 200;
+  fake.server[0].reply_ms = SERVER_TIMEOUT - 10; /* a stalled one would be sent no SETs */
   for (turn = 0; turn < 4; turn++) retire_all(); /* the first answers have come */
   CHECK(natives(0) > 0);
   forget_log();
