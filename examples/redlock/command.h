@@ -53,6 +53,8 @@ int count_votes(redlock_vote vote);
 int64_t now_ms(void);
 int addresses_of(int server, struct sockaddr_storage at[2]); /* returns how many it has */
 int is_awaited(int server); /* a reply from it is still to come */
+int64_t quarantine_after_ms(int64_t uptime_s); /* whoever reads this uptime waits for so long until
+                                                  that server votes; <= 0: it votes (R24) */
 void say_unreleased(void); /* that the lock could not be released, and why */
 struct pollfd poll_entry(int fd, short events);
 void wait_for_news(int64_t limit_ms); /* at most so long, -1 = no limit */
@@ -118,6 +120,7 @@ int is_lasting(int server);                /* only a person can mend what is wro
    it did its part. */
 int explain(int server, char text[EXPLANATION]);
 int set_back_words(int64_t seconds, char text[EXPLANATION]); /* as explain */
+int quarantine_words(int64_t left_ms, char text[EXPLANATION]);
 int time_out_words(int server, uint32_t ms, char text[EXPLANATION]);
 void format_uptime(int64_t seconds, char text[24]);
 const char *in_words(const char *error);   /* what the library says, in the command's words */

@@ -511,7 +511,7 @@ int set_back_words(int64_t seconds, char text[EXPLANATION]) {
 }
 
 /* Of a server that restarted less than --max-ttl ago. */
-static int quarantine_words(int64_t left_ms, char text[EXPLANATION]) {
+int quarantine_words(int64_t left_ms, char text[EXPLANATION]) {
   int64_t up_ms = set.max_ttl_ms - left_ms;
   char most[16];
   (void)snprintf(text, EXPLANATION, "up %lds of --max-ttl %s: it votes in %lds",

@@ -130,6 +130,10 @@ int addresses_of(int server, struct sockaddr_storage at[2]) {
 
 int is_awaited(int server) { return client.server[server].outstanding > 0; }
 
+int64_t quarantine_after_ms(int64_t uptime_s) {
+  return set.max_ttl_ms ? (int64_t)set.max_ttl_ms + 1 + RL_UPTIME_SLACK_MS - uptime_s * 1000 : 0;
+}
+
 void finish(int status) {
   redlock_close(&client);
   exit(status);

@@ -175,6 +175,21 @@ static void judge_info(struct report *r) {
       deny(r, "the same server as one above", "list it once");
 }
 
+/* In words as of explain. */
+static void deny_as_told(struct report *r, int size, char *words) {
+  words[size] = 0;
+  deny(r, words, words + size + 2);
+}
+
+/* Uptimes are whole seconds. This client may have waited for the last part of one by now, and who
+   connects next in that second would wait for it again: so the server votes with the next one. */
+static void judge_quarantine(struct report *r) {
+  char words[EXPLANATION];
+  int64_t uptime_s = number_in(r->line[UPTIME]);
+  int64_t left_ms = uptime_s < 0 ? 0 : quarantine_after_ms(uptime_s);
+  if (left_ms > 0) deny_as_told(r, quarantine_words(left_ms, words), words);
+}
+
 /* A negative one: its wall clock was ahead when it started. */
 static void judge_uptime(struct report *r) {
   char error[EXPLANATION];
@@ -191,9 +206,7 @@ static void deny_in_its_words(struct report *r) {
 
 static void deny_for_silence(struct report *r, int server, long ms) {
   char error[EXPLANATION];
-  int size = time_out_words(server, (uint32_t)ms, error);
-  error[size] = 0;
-  deny(r, error, error + size + 2);
+  deny_as_told(r, time_out_words(server, (uint32_t)ms, error), error);
 }
 
 static void add_silent_address(struct report *r, int server) {
@@ -220,6 +233,7 @@ static void judge(struct report *r, int server) {
     r->votes = r->votes && !r->wrong;
   }
   deny_in_its_words(r);
+  judge_quarantine(r);
   if (!r->votes) deny_for_silence(r, server, info.connected ? answer_ms : connect_ms);
   if (is_about_rights(r->line[NO_INFO])) add_hint(r, "+info", "tell its version and role");
   else if (*r->line[NO_INFO]) complain(r, r->line[NO_INFO], advice_for(r->line[NO_INFO]));

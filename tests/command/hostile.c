@@ -148,6 +148,15 @@ static void lie_in_words(const struct bytes *tales, int count) {
 
 TEST(no_word_of_a_server_is_more_than_a_word) { lie_in_words(words, TALES); }
 
+/* One that says this of itself, to a status. */
+static pid_t start_teller(struct bytes told, char *list) {
+  char answer[400];
+  struct liar liar = {ASK_STATUS, BYTES(""), 0, 0};
+  liar.answer.at = answer;
+  liar.answer.size = (size_t)sprintf(answer, "$%d\r\n%s\r\n", (int)told.size, told.at);
+  return start_liars(&liar, 1, list);
+}
+
 /* A number is what was read of it. */
 TEST(a_number_is_printed_from_the_number) {
   static const struct {
@@ -168,15 +177,31 @@ TEST(a_number_is_printed_from_the_number) {
   };
   size_t i;
   for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-    char answer[400], list[64] = "";
-    struct liar liar = {ASK_STATUS, BYTES(""), 0, 0};
-    pid_t pid;
-    liar.answer.at = answer;
-    liar.answer.size =
-      (size_t)sprintf(answer, "$%d\r\n%s\r\n", (int)rows[i].told.size, rows[i].told.at);
-    pid = start_liars(&liar, 1, list);
+    char list[64] = "";
+    pid_t pid = start_teller(rows[i].told, list);
     use_servers("%s", list);
     CHECK_SAYS(rows[i].json, 0, "$redlock --status --json job");
+    stop_liars(pid);
+  }
+}
+
+/* A client waits for what an uptime of 9 s may be off, and counts the vote 1 ms later; so --status
+   would say 0 or not, by how long it takes, for a second. */
+TEST(a_server_votes_from_the_second_on_in_which_nobody_waits_for_it) { /* R24 */
+  static const struct {
+    struct bytes told;
+    int status;
+  } rows[] = {
+    {BYTES(TOLD("7.0.15", "master", "9", NOW, "")), 121},
+    {BYTES(TOLD("7.0.15", "master", "10", NOW, "")), 0}
+  };
+  size_t i;
+  for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char list[64] = "";
+    pid_t pid = start_teller(rows[i].told, list);
+    use_servers("%s", list);
+    CHECK_SAYS(i ? "1 of 1" : "up 6s of --max-ttl 7s: it votes in 1s", rows[i].status,
+               "$redlock --status -t 1s --max-ttl 7s");
     stop_liars(pid);
   }
 }
