@@ -84,6 +84,7 @@ struct fake_connection {
   int64_t broken_at;
   enum fake_end end;
   struct fake_stream in, out;
+  struct fake_stream told; /* all that the server has sent: nothing is taken from it */
   size_t took, gave; /* bytes in either direction */
   int replies;       /* to commands */
   struct session session;

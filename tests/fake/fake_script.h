@@ -29,6 +29,7 @@ static inline void fake_end(struct fake *f) {
   for (i = 0; i < f->connections; i++) {
     fake_stream_free(&f->connection[i].in);
     fake_stream_free(&f->connection[i].out);
+    fake_stream_free(&f->connection[i].told);
   }
   for (s = 0; s < f->servers; s++) free(f->server[s].store.key);
   free(f->connection);

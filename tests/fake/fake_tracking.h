@@ -8,6 +8,7 @@
 static inline void fake_reply(struct fake_server *s, struct fake_connection *c, const char *text,
                               size_t size, int64_t at) {
   size_t i;
+  fake_stream_add(&c->told, text, size, at);
   for (i = 0; i < size; i++) {
     int64_t when = at + s->reply_ms + s->gap_ms * (int64_t)i;
     if (s->split_at && i >= s->split_at) when += s->split_ms;

@@ -168,7 +168,6 @@ static inline void lie(int server, uint8_t how) {
   if (!world.may_lie) return;
   text = how & 16 ? raw_bytes((how & 15) + 1u) : PICK(words, how);
   world.is_honest = 0;
-  world.lied[server] = 1;
   if (world.fake.rules == FAKE_RULES) world.fake.rules = 0;
   if (how & 128) stray(server, text);
   else fake_answer(&world.fake, server, how & 64 ? FAKE_SET : FAKE_ANY, 1, how & 32 ? NULL : text);

@@ -26,7 +26,6 @@ static struct world {
   int users, db;
   int may_lie;    /* servers may lie, and forget without a quarantine */
   int is_honest;  /* none did: nobody ever shares a lock */
-  int lied[FAKE_SERVERS]; /* this one did */
   int forgot;     /* a server restarted, and nobody shares a lock all the same (R24) */
   int has_failed; /* a hook did, so SYSTEM is a legal answer */
   int is_rushed;  /* the clock jumped inside a call: it may last longer than is promised */
