@@ -2,14 +2,17 @@
  * behind only what it means to.
  *
  * A step is this program itself: "step NAME" writes its process id to $work/NAME.runs, notes in
- * NAME.told that a signal has told it to end, and finishes its work until NAME.end is there. */
+ * NAME.told that a signal has told it to end, and finishes its work until NAME.end is there. So is
+ * "timed NAME", a child of timeout(1): that tells it twice, as its child and as one of its group,
+ * which counts once. */
 #include "tests/command/command.h"
 
-static volatile sig_atomic_t told_times;
+static int is_timed;
+static volatile sig_atomic_t told_times, told_by_timeout;
 
-static void on_told(int number) {
-  (void)number;
-  told_times++;
+static void on_told(int number, siginfo_t *info, void *context) {
+  (void)number, (void)context;
+  if (!is_timed || info->si_pid != getppid() || !told_by_timeout++) told_times++;
 }
 
 static const char *file_of(const char *name, const char *what) {
@@ -30,12 +33,14 @@ static int step(const char *name) {
   struct sigaction action;
   size_t i;
   memset(&action, 0, sizeof action);
-  action.sa_handler = on_told;
+  action.sa_sigaction = on_told;
+  action.sa_flags = SA_SIGINFO;
   snprintf(work, sizeof work, "%s", getenv("work"));
   for (i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaction(numbers[i], &action, NULL);
   note(name, "runs");
   while (!exists(file_of(name, "end")) && timing_ms() < end) {
-    if (told_times) note(name, told_times > 1 ? "twice" : "told");
+    if (told_times) note(name, "told");
+    if (told_times > 1) note(name, "twice");
     sleep_ms(5);
   }
   return 0;
@@ -46,8 +51,8 @@ static const char *const ways[] = {
   "$self step $n; echo next",
   "$self step $n & wait",
   "(trap \"\" HUP; $self step $n & ) ; sleep 60",
-  "timeout 300 $self step $n; echo next",
-  "trap : TERM; timeout 300 $self step $n; echo next",
+  "timeout 300 $self timed $n; echo next",
+  "trap : TERM; timeout 300 $self timed $n; echo next",
   "set -m; $self step $n & wait",
   "setsid $self step $n & wait",
   "timeout 300 sh -c \"setsid \\$self step $n & wait\"; echo next",
@@ -329,7 +334,8 @@ static int become_alarmed(char **program) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 2 && strcmp(argv[1], "step") == 0) return step(argv[2]);
+  is_timed = argc > 2 && strcmp(argv[1], "timed") == 0;
+  if (is_timed || (argc > 2 && strcmp(argv[1], "step") == 0)) return step(argv[2]);
   if (argc > 2 && strcmp(argv[1], "alarm") == 0) return become_alarmed(argv + 2);
   return command_main(argc, argv, 3);
 }
