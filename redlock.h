@@ -1925,8 +1925,8 @@ static void rl_link_in(redlock *rl, redlock_lock *lock) {
 
 /* R26: the resource's pushes are for the lock from now on, or no longer. */
 static void rl_set_tracks(redlock *rl, redlock_lock *lock, int tracks) {
-  redlock_lock **at = &rl->trackers[lock->hash & (RL_TRACKERS - 1)];
   if (RL_HAS_MANY && lock->tracks != tracks) {
+    redlock_lock **at = &rl->trackers[lock->hash & (RL_TRACKERS - 1)];
     while (!tracks && *at != lock) at = &(*at)->next_tracker;
     if (tracks) lock->next_tracker = *at;
     *at = tracks ? lock : lock->next_tracker;
