@@ -429,12 +429,10 @@ typedef struct rl_link {
 typedef struct rl_waiter {
   int64_t last_start_ms;   /* no attempt may start after this, but the first (R9) */
   uint32_t began_ms;       /* when redlock_start_acquire was called */
-  uint32_t attempt_end_ms; /* when the last attempt failed */
   uint32_t held_since_ms;  /* when the present holder was first found, or may have come (R26) */
   uint32_t holder_age;     /* the age behind the values of the latest holders (R26) */
-  uint16_t told[REDLOCK_MAX_SERVERS]; /* what each server told of the holder in this round:
-                                         rl_told_of; 0 = nothing */
-  uint16_t holder;         /* of these, what was told of the latest holder (R26) */
+  uint32_t told[REDLOCK_MAX_SERVERS]; /* what each server told of the holder in this round: its age,
+                                         or RL_NO_AGE; 0 = nothing */
 } rl_waiter;
 
 /* private: what a hold is bounded by, from the grant on (R20) */
@@ -465,6 +463,7 @@ typedef struct redlock_lock {
   rl_mask maybe_free;          /* servers where it may be free: so said the last attempt, or a push
                                   since (R26) */
   uint16_t slot_ms;            /* twice what its last attempt took (R9) */
+  uint16_t holder;             /* the low bits of what was told of the latest holder (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
@@ -1028,8 +1027,8 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
    finite, so of any crowd the same few are admitted in each slot, the eldest first, and whoever is
    missing costs a slot. It is hardly longer than the time waited, since ages may be of other times:
    so they double a wait at most. The back-off is that of a shared cable: it doubles with each
-   wake-up in vain, up to 2 s, and ends when another holder shows (rl_note_holder), or may be there
-   (rl_note_ageless). That alone keeps a crowd whose votes split from splitting them for ever.
+   wake-up in vain, up to 2 s, and ends when another holder shows (rl_note_holder), or, if it tells
+   no age, may be there. That alone keeps a crowd whose votes split from splitting them for ever.
 
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
@@ -1243,7 +1242,8 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
 
 enum {
   RL_VALUE_BYTES = 20,
-  RL_STORED_BYTES = RL_VALUE_BYTES + 3, /* with the age behind it (R26) */
+  RL_AGE_BYTES = 3,             /* behind it (R26) */
+  RL_STORED_BYTES = RL_VALUE_BYTES + RL_AGE_BYTES,
   RL_VALUE_HEADER = 5,          /* "$23\r\n" */
   RL_REPLACED_AT = REDLOCK_MAX_RESOURCE < 20 ? 0 : REDLOCK_MAX_RESOURCE - 20, /* in lock.resource */
   RL_HOST_BYTES = 256,          /* host name or socket path, with its NUL */
@@ -1266,19 +1266,15 @@ enum {
   RL_NEWCOMER_MS = 11,          /* a waiter that does not know the holder rests for up to this more:
                                    who has waited longer goes first */
   RL_POLL_UNIT_MS = 100,        /* after n units of waiting, back-offs are spread by n * n ms */
-  RL_POLL_MAX_UNITS = 999,      /* with more, the square might not fit */
   RL_TURN_SLOTS = 4,            /* no turn is later than these and the time waited (rl_turn_ms) */
   RL_MAX_RANK = 127,            /* more make no difference: that is a second, in slots of 1 ms */
   RL_MAX_BACK_OFF_MS = 2000,    /* a wake-up in vain delays no longer than silence; ten thousand
                                    that each try once in this are what servers bear */
   RL_MOST_DOUBLINGS = 10,       /* of 1 ms: ten attempts fill a second, whatever is pushed, and the
                                    next ones take as long each */
-  RL_UNEXTENDED_MS = 100,       /* who lets go within this had no need to extend */
   RL_FORGOTTEN_PART = 8,        /* of a holder's age, each attempt forgets this: a newcomer may slip
                                    in between */
   RL_NO_AGE = 1,                /* told: the value of another program */
-  RL_AGE_BITS = 12,             /* told: of an age, its first bits, behind how many were cut: chance
-                                   adds more than that */
   RL_MAX_AGE_MS = 1 << 23,      /* with what is added at random, an age fits into three bytes */
   RL_URGENT_SLOTS = 2,          /* ring slots for urgent commands only */
   RL_MAX_LINE = 4096,           /* longest line accepted; Redis sends none longer */
@@ -2675,15 +2671,6 @@ static void rl_reply_arrived(redlock *rl, rl_server *s) {
   if (--s->outstanding == 0) s->stalled = 0;
 }
 
-/* R26: what a server tells of the holder, in 16 bits that grow with its age. That comes as a hash
-   which grows with it too, in base 257: up to 1 % more. */
-static uint16_t rl_told_of(const rl_server *s) {
-  uint32_t age = s->parser.hash + RL_NO_AGE + 1, cut = 0;
-  if (RL_LOW32(s->parser.number) != RL_STORED_BYTES - RL_VALUE_BYTES) return RL_NO_AGE;
-  for (; age >> RL_AGE_BITS; age >>= 1) cut++;
-  return (uint16_t)(cut << RL_AGE_BITS | age);
-}
-
 /* What a reply says of the key, to a lock that the client still has: its round may have ended. A
    SET that is refused has set nothing (R7). R29: an extension that finds no value has the next one
    send it again (rl_without_key), but only if no SET of it is still to come: an unanswered one may
@@ -2719,14 +2706,16 @@ static void rl_on_bad_reply(redlock *rl, rl_server *s, const rl_command *c, rl_r
 
 /* Casts a vote in its round, which is open: it replaces even a TIMEOUT. But a release may have
    been sent again after a lost connection, and find nothing because the first one worked: that
-   replaces no vote. */
+   replaces no vote. R26: a SET is also told of the holder. Its age comes as a hash that grows with
+   it, in base 257: up to 1 % more. */
 static void rl_cast_vote(redlock *rl, const rl_server *s, const rl_command *c, redlock_vote vote) {
   redlock_lock *lock = c->lock;
   redlock_vote *its = &lock->votes[s->index];
   if (c->kind == RL_TASK_RELEASE && *its != REDLOCK_VOTE_NONE && vote == REDLOCK_VOTE_TAKEN) return;
   *its = vote;
   if (c->kind == RL_TASK_SET && s->parser.outer_type == '$') /* a plain one's nil tells nothing */
-    lock->is.wait.told[s->index] = rl_told_of(s);
+    lock->is.wait.told[s->index] =
+        RL_NO_AGE + (RL_LOW32(s->parser.number) == RL_AGE_BYTES ? s->parser.hash + 1 : 0);
   rl_mask_remove(&lock->maybe_free, s->bit); /* such a change came before this vote */
   rl_evaluate_round(rl, lock);
 }
@@ -3087,9 +3076,8 @@ static uint32_t rl_waiting_ms(const redlock *rl, const redlock_lock *lock) {
 
 /* R9: a slot: twice what the last attempt took, from its last round on, so that colliding clients
    come apart. The process may have been paused. */
-static uint16_t rl_slot_ms(const redlock_lock *lock) {
-  uint32_t took = lock->is.wait.attempt_end_ms - (uint32_t)lock->t1_ms;
-  return (uint16_t)(2 * rl_limit(took, RL_PUSH_WAIT_MS) + 1);
+static uint16_t rl_slot_ms(const redlock *rl, const redlock_lock *lock) {
+  return (uint16_t)(2 * rl_limit((uint32_t)(rl->now_ms - lock->t1_ms), RL_PUSH_WAIT_MS) + 1);
 }
 
 /* R26: an age, in ms: how long it has waited, if it can be woken; else that of a newcomer. Up to a
@@ -3118,32 +3106,30 @@ static uint32_t rl_turn_ms(const redlock *rl, const redlock_lock *lock) {
 }
 
 /* R26: for how long a waiter backs off before its turn, whoever pushes: each wake-up in vain
-   doubles that. It counts from the last attempt on: who has rested since then is not delayed. */
+   doubles that: from half a slot after T1 on, the attempt's end, it lasts 0, 1, 3, 7 slots. Who has
+   rested since then is not delayed. */
 static uint32_t rl_back_off_ms(const redlock *rl, const redlock_lock *lock) {
-  uint32_t rested = (uint32_t)rl->now_ms - lock->is.wait.attempt_end_ms;
-  uint32_t most = rl_limit(lock->slot_ms * ((1u << lock->vain) - 1), RL_MAX_BACK_OFF_MS);
+  uint32_t rested = (uint32_t)(rl->now_ms - lock->t1_ms);
+  uint32_t most = rl_limit(lock->slot_ms * ((2u << lock->vain) - 1) / 2, RL_MAX_BACK_OFF_MS);
   return most > rested ? most - rested : 0;
 }
 
-/* R9: the spread of a back-off that no push ends. */
-static uint32_t rl_poll_spread_ms(const redlock *rl, const redlock_lock *lock, uint32_t most) {
-  uint32_t units = rl_waiting_ms(rl, lock) / RL_POLL_UNIT_MS;
-  uint32_t spread = lock->slot_ms + (uint32_t)(lock->attempts == 1) * RL_NEWCOMER_MS;
-  if (units > RL_POLL_MAX_UNITS || rl->options.retry_delay_min_ms) return most;
-  return rl_limit(spread > units * units ? spread : units * units, most);
-}
-
-/* Draws how long such a rest lasts, in ms; < 0 = no entropy. */
+/* Draws how long such a rest lasts, in ms; < 0 = no entropy: the attempt that follows at once finds
+   that, too, and ends the acquire. R9: a back-off that no push ends grows with what was waited. */
 static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
   const redlock_options *o = &rl->options;
   uint32_t least = RL_PUSH_WAIT_MS, spread = RL_PUSH_WAIT_MS;
+  uint32_t units = rl_limit(rl_waiting_ms(rl, lock) / RL_POLL_UNIT_MS, UINT16_MAX), most;
   int64_t random;
   if (rest == RL_REST_TURN) {
     least = rl_back_off_ms(rl, lock) / 2;
     spread = rl_turn_ms(rl, lock) + least;
   } else if (rest != RL_REST_PUSH) {
     least = o->retry_delay_min_ms + !o->retry_delay_min_ms;
-    spread = rl_poll_spread_ms(rl, lock, o->retry_delay_max_ms - least);
+    most = o->retry_delay_max_ms - least;
+    spread = lock->slot_ms + (uint32_t)(lock->attempts == 1) * RL_NEWCOMER_MS;
+    if (spread < units * units) spread = units * units;
+    if (spread > most || o->retry_delay_min_ms) spread = most;
   }
   random = rl_random(rl, spread);
   return random < 0 ? random : random + least;
@@ -3151,12 +3137,12 @@ static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
 
 /* R26: an attempt has failed: what did servers tell of the holder? What counts is the greatest that
    more than N - quorum of them told or exceeded: no lie of a minority (R16). If so many told just
-   that, it is the holder; if not, several are racing. Another program's value tells nothing: see
-   rl_note_ageless. */
+   that, it is the holder; if not, several are racing. Who tells no age is taken for another holder
+   after a second: nothing else tells of a hand-over among such. */
 RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
   int i, k, spare = rl->server_count - rl->quorum, is_one = 0;
-  uint32_t told = 0, age;
+  uint32_t told = 0;
   for (i = 0; i < rl->server_count; i++) {
     int least = 0, same = 0;
     for (k = 0; k < rl->server_count; k++) {
@@ -3167,12 +3153,13 @@ RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
     told = w->told[i];
     is_one = same > spare;
   }
-  age = told % (1 << RL_AGE_BITS) << (told >> RL_AGE_BITS);
-  if (age > w->holder_age) w->holder_age = age;
-  if (!told || told == w->holder) return;
+  if (told > w->holder_age) w->holder_age = told;
+  if (told == RL_NO_AGE && (uint32_t)rl->now_ms - w->held_since_ms >= RL_PUSH_WAIT_MS)
+    lock->holder = 0;
+  if (!told || (uint16_t)told == lock->holder) return;
   w->held_since_ms = (uint32_t)rl->now_ms;
   if (!is_one) return;
-  w->holder = (uint16_t)told;
+  lock->holder = (uint16_t)told;
   lock->vain = 0;
 }
 
@@ -3186,7 +3173,7 @@ static int rl_is_last_attempt(const redlock *rl, const redlock_lock *lock) {
 }
 
 /* R9: an attempt has failed, or found no room: backs off, or ends the acquire if it has no time, no
-   attempts, no clock or no entropy left. */
+   attempts or no clock left. */
 static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   int64_t last = lock->is.wait.last_start_ms, due;
   int rest;
@@ -3196,16 +3183,10 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
     return;
   }
   rl_note_holder(rl, lock);
-  lock->is.wait.attempt_end_ms = (uint32_t)rl->now_ms;
-  lock->slot_ms = rl_slot_ms(lock);
+  lock->slot_ms = rl_slot_ms(rl, lock);
   rest = rl_choose_rest(rl, lock);
-  due = rl_draw_rest(rl, lock, rest);
+  due = rl->now_ms + rl_draw_rest(rl, lock, rest);
   rl_set_tracks(rl, lock, rest != RL_REST_POLL && lock->attempts > 1);
-  if (due < 0) {
-    rl_decide(rl, lock, REDLOCK_SYSTEM);
-    return;
-  }
-  due += rl->now_ms;
   rl_set_phase_until(rl, lock, RL_PHASE_BACKOFF, due < last ? due : last);
 }
 
@@ -3515,17 +3496,6 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
   rl_evaluate_round(rl, lock);
 }
 
-/* R26: a waiter is woken, beside holders that tell no age. It is taken for a hand-over, unless the
-   push came within a slot, so that the attempt itself may have led to it, or so late that it may be
-   of an extension; and once a second at most, whatever is pushed. */
-static void rl_note_ageless(const redlock *rl, redlock_lock *lock) {
-  rl_waiter *w = &lock->is.wait;
-  if (w->holder != RL_NO_AGE || (uint32_t)rl->now_ms - w->held_since_ms < RL_PUSH_WAIT_MS) return;
-  if ((uint32_t)rl->now_ms - w->attempt_end_ms - lock->slot_ms >= RL_UNEXTENDED_MS) return;
-  w->held_since_ms = (uint32_t)rl->now_ms;
-  lock->vain = 0;
-}
-
 /* R26: the lock's resource may be free on that server. In back-off, if it may now find a quorum
    free, it retries soon. While an attempt is open this is only noted: rl_choose_rest decides, when
    that has failed. */
@@ -3534,8 +3504,7 @@ static void rl_wake(redlock *rl, const rl_server *s, redlock_lock *lock) {
   if (!lock->tracks || lock->phase == RL_PHASE_QUEUED || (lock->maybe_free & s->bit)) return;
   lock->maybe_free |= s->bit;
   if (rl_mask_count(lock->maybe_free) != rl->quorum || lock->phase != RL_PHASE_BACKOFF) return;
-  rl_note_ageless(rl, lock);
-  due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
+  due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN);
   if (due_ms < lock->timer_ms) rl_set_timer(rl, lock, due_ms);
 }
 

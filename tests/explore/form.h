@@ -102,13 +102,12 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
   put16(within(now32 - w->began_ms, 0, 4000));
   if (k->tracks) {
     put16(within(now32 - w->held_since_ms, 0, 30000));
-    put16(within(now32 - w->attempt_end_ms, 0, 4000));
+    put16(within((uint32_t)(now - k->t1_ms), 0, 4000));
     put16(within(w->holder_age, 0, 30000));
     put8(k->vain);
   }
-  put16(w->holder);
-  if (k->phase == RL_PHASE_BACKOFF)
-    put16(within(w->attempt_end_ms - (uint32_t)k->t1_ms, 0, 9999));
+  put16(k->holder);
+  if (k->phase == RL_PHASE_BACKOFF) put16(k->slot_ms);
   for (i = 0; i < SERVERS && k->phase == RL_PHASE_VOTING; i++) put16(w->told[i]);
 }
 

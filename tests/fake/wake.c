@@ -582,11 +582,18 @@ TEST(wake_ups_for_nothing_make_no_storm) { /* R26 */
   CHECK_WITHIN_MS(finish(&lock), REDLOCK_OK, FALLBACK_MS);
 }
 
-/* A kept lock's extensions are pushed, too: not all of them are answered. */
+/* A kept lock's extensions are pushed, too: not all of them are answered, while it tells an age. */
 TEST(extensions_wake_more_and_more_rarely) { /* R26 */
   int i, k;
   world_waking(3);
-  wait_for_held(0, 2);
+  occupy(0, 2, "r", HELD_MS);
+  for (i = 0; i < 3; i++) {
+    struct key *key = fake_key_at(&fake, i, "r");
+    key->value_size = 23; /* a newcomer's */
+    memset(key->value, 0, key->value_size);
+  }
+  start_waiter();
+  run_for(100);
   for (k = 0; k < 40; k++) {
     if (k == 20) forget_log();
     for (i = 0; i < 3; i++) fake_push(&fake, i, PUSH_OF_R);

@@ -141,10 +141,10 @@ void the_range_of_a_rest_fits(void) { /* R9 */
   uint32_t range, limit;
   read_clock(&rl);
   limit = RL_PUSH_WAIT_MS;
-  lock.t1_ms = earlier(&rl) - rl.now_ms;
-  took = -lock.t1_ms;
+  lock.t1_ms = earlier(&rl);
+  took = rl.now_ms - lock.t1_ms;
   given(took <= UINT32_MAX);
-  range = rl_slot_ms(&lock);
+  range = rl_slot_ms(&rl, &lock);
   prove(range > 2 * (took < limit ? took : limit));
   prove(range <= UINT32_MAX / (2 + RL_MAX_RANK * RL_MAX_RANK));
   reaches(range > limit);

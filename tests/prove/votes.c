@@ -2,7 +2,7 @@
    state: a reply becomes a vote, a quorum becomes a deadline, and what a client knows of a key
    changes. What would follow a step is left out: proof.sh puts the functions below in the place of
    the header's, which are then called NAME_itself.
-   replaces: rl_evaluate_round rl_set_error rl_clear_error rl_told_of rl_validity_ms
+   replaces: rl_evaluate_round rl_set_error rl_clear_error rl_validity_ms
    replaces: rl_update_now rl_end_round rl_decide rl_finish_extension rl_abandon rl_fail_round
    replaces: rl_on_failed_round rl_round_due_ms rl_store_token rl_disconnect rl_expect_replies */
 #include "inside.h"
@@ -14,7 +14,6 @@ static rl_command command;
 static void rl_evaluate_round(redlock *client, redlock_lock *l) { (void)client, (void)l; }
 static void rl_set_error(rl_server *s, const char *text) { (void)s, (void)text; }
 static void rl_clear_error(const redlock *client, rl_server *s) { (void)client, (void)s; }
-static uint16_t rl_told_of(const rl_server *s) { return (void)s, any(u16); }
 
 /* It gives no YES. */
 static void rl_disconnect(redlock *client, rl_server *s, const char *why) {
