@@ -210,27 +210,19 @@ static int read_signal(void) {
   return read(signal_pipe[0], &number, 1) == 1 ? number : 0;
 }
 
-static void reap(void);
+static pid_t reap(void);
 
 int next_signal(void) {
   int number;
-  while ((number = read_signal()) == SIGCHLD) reap();
+  while ((number = read_signal()) == SIGCHLD) (void)reap();
   return number;
 }
 
-/* Those that looked names up have ended before we heard of ends. */
-static pid_t reap_ended(void) {
-  pid_t pid;
-  do pid = waitpid(-1, NULL, WNOHANG);
-  while (pid > 0);
-  return pid;
-}
-
 /* A sandbox may let us run a command, and not let us hear of its end: the lock would be held for
-   ever behind that. */
+   ever behind that. Those that looked names up have ended before we heard of ends. */
 static void hear_of_ends(void) {
   const char *call = set_action(SIGCHLD, on_signal) != 0 ? "rt_sigaction"
-                     : reap_ended() < 0 && errno != ECHILD ? "wait4" : NULL;
+                     : reap() < 0 && errno != ECHILD ? "wait4" : NULL;
   if (!call || !set.command) return;
   say("cannot be told of the end of '%s': %s: allow %s(2)", set.command[0], strerror(errno), call);
   exit(EXIT_SYSTEM);
@@ -615,8 +607,9 @@ static void on_command_ended(int status) {
   if (is_new && WIFSIGNALED(status) && ends_all(number)) (void)note_heard(signal_beyond(number));
 }
 
-/* COMMAND, and whatever else has become our child: all orphans of what it has started. */
-static void reap(void) {
+/* COMMAND, and whatever else has become our child: all orphans of what it has started. Returns what
+   waitpid does in the end: 0 = others are there, < 0 = none, or errno says more. */
+static pid_t reap(void) {
   int status;
   pid_t pid;
   while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
@@ -627,6 +620,7 @@ static void reap(void) {
       on_command_ended(status);
     }
   }
+  return pid;
 }
 
 /* Where COMMAND is to end, all that it has started is to. */
