@@ -253,6 +253,7 @@ static struct run {
   int told_to_stop;   /* by a SIGTSTP that was passed on */
   int refused;        /* the terminal, which nobody can give to it */
   int64_t kill_at_ms, ended_ms;
+  int64_t gone_by_ms; /* after SIGKILL; 0 = it has not been sent */
   int64_t since_ms;   /* when the lock was granted, or a little later */
   int tty;            /* the terminal, -1 = none */
 } run;
@@ -529,6 +530,7 @@ static void guard_lock(void) {
     if (now_ms() < run.kill_at_ms) return;
     if (signal_command(SIGKILL) && !run.killed++)
       SAY_MORE("COMMAND did not stop in time: it is killed");
+    if (!run.gone_by_ms) run.gone_by_ms = now_ms() + slack_ms();
   } else if (lock.operation == REDLOCK_LOST) {
     int over = lock.status == REDLOCK_LIMIT;
     stop_command(over ? EXIT_MAX_HOLD : EXIT_LOST); /* first of all */
@@ -623,11 +625,12 @@ static pid_t reap(void) {
   return pid;
 }
 
-/* Where COMMAND is to end, all that it has started is to. */
+/* Where COMMAND is to end, all that it has started is to. After a suspend, it is past the time for
+   SIGKILL, and that has not been sent. */
 static int is_left(void) {
   enum left left = who_is_left();
   if (!run.stopping) return run.told_to_end && left != NOBODY;
-  if (left == SOMEBODY) return now_ms() < run.kill_at_ms + slack_ms();
+  if (left == SOMEBODY) return !run.gone_by_ms || now_ms() < run.gone_by_ms;
   return left == FOREIGN ? note_foreign() : left == UNSEEN ? note_unseen() : 0;
 }
 
