@@ -22,9 +22,18 @@ static int64_t calls(const char *command) { return statistic(command, "calls=");
 
 static void reset_statistics(void) { servers_command(&real, N, "CONFIG RESETSTAT"); }
 
+/* Until the first server's handshake has been heard, which says what the server knows: commands may
+   leave right behind it (R4), and a release that does is a script. */
+static void await_handshake(void) {
+  int looks;
+  for (looks = 0; looks < REAL_LOOKS && !real_has_vote(&rl, 0); looks++) real_let_settle(&rl);
+  CHECK(real_has_vote(&rl, 0));
+}
+
 static void cycles(int count) {
   for (; count > 0; count--) {
     real_hold(&rl, &lock, N, "native", REAL_TTL_MS);
+    await_handshake();
     real_release(&rl, &lock, N, "native");
   }
 }
@@ -59,9 +68,8 @@ TEST(a_right_that_is_taken_away_loses_no_release) { /* R7 R15 R21 */
   real_hold(&rl, &lock, N, "native", REAL_TTL_MS);
   servers_command(&real, N, "ACL SETUSER some -%s", native);
   reset_statistics();
-  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  real_release(&rl, &lock, N, "native"); /* gone from all: so they have been sent it again */
   cycles(4);
-  CHECK_EQ(real_keys(N, "native"), 0);
   CHECK_EQ(statistic(native, "rejected_calls="), 1);
   CHECK_EQ(calls("eval"), 1 + 5); /* the new connection's handshake */
   CHECK(!releases_natively());
