@@ -270,7 +270,8 @@ typedef enum redlock_status {
                              votes, or a server has seen a greater token: try again later, or
                              wait */
   REDLOCK_NO_QUORUM = -2, /* too few servers voted: redlock_server_error says which and why. After
-                             an extension the lock is still held: try again */
+                             an extension the lock is still held: try again. After a release it
+                             is not: there is nothing to do */
   REDLOCK_EXPIRED = -3,   /* its time ran out, or the lock is no longer ours: stop the work */
   REDLOCK_CANCELLED = -4, /* by redlock_cancel, or by a release before the grant */
   REDLOCK_LIMIT = -5,     /* max_hold_ms allows no more: finish before redlock_remaining_ms is 0 */
@@ -281,7 +282,7 @@ typedef enum redlock_status {
 } RL_WIDTH redlock_status;
 
 typedef enum redlock_operation {
-  REDLOCK_ACQUIRE = 1,
+  REDLOCK_ACQUIRE = 1, /* an adoption, too */
   REDLOCK_EXTEND,
   REDLOCK_RELEASE,
   REDLOCK_LOST /* a kept lock is returned, for good: EXPIRED, LIMIT, NO_QUORUM or SYSTEM says why.
@@ -614,13 +615,15 @@ REDLOCK_API int64_t redlock_timeout_ms(const redlock *rl);
 /* What to poll for: fills up to capacity entries and returns how many there are. */
 REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
 
-/* Keeps a held lock: redlock_step and redlock_wait extend it, until it is released, cancelled or
-   lost. Call one of them when redlock_timeout_ms or a descriptor says so, or at least every quarter
-   of ttl_ms - keep_margin_ms: one call sends the extension, and the next may be the first to read
-   the answer. An extension begins when two fifths of the time from T1 to the end are over; the end
-   is the deadline less options.keep_margin_ms. One that fails is repeated after retry_delay_max_ms,
-   or two fifths of the time until the end if that is less. If the first call after a pause finds
-   only the margin left, one extension is still tried. A lock that cannot be kept is returned with
+/* Keeps a held lock: redlock_step, redlock_wait and calls that block extend it, each time to the
+   longest ttl_ms that was asked for, until it is released, cancelled or lost. Call one of them when
+   redlock_timeout_ms or a descriptor says so, or at least every quarter of ttl_ms - keep_margin_ms:
+   one call sends the extension, and the next may be the first to read the answer. (That is enough
+   while servers answer. The more often you call, the longer an outage the lock survives.) An
+   extension begins when two fifths of the time from T1 to the end are over; the end is the deadline
+   less options.keep_margin_ms. One that fails is repeated after retry_delay_max_ms, or two fifths
+   of the time until the end if that is less. If the first call after a pause finds only the margin
+   left, one extension is still tried. A lock that cannot be kept is returned with
    the operation REDLOCK_LOST, and status EXPIRED (lost: stop at once), NO_QUORUM (only with a
    margin: it is held for redlock_remaining_ms more; stop within that, then release it) or LIMIT
    (the same, because of max_hold_ms; without a margin it is returned as soon as a further extension

@@ -2,7 +2,7 @@
  * whose lock has gone to another one. Copy from here.
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -I../.. -I$(pg_config --includedir) postgres.c \
- *      -lpq -o postgres
+ *      -lpq -o postgres              (on Debian, libpq-dev has what this needs)
  *   ./postgres 10.0.0.1,10.0.0.2,10.0.0.3 "dbname=invoices" 10
  *
  * It reads the total, then waits for Enter: that is the work. Leave it there for more than ten
