@@ -1,5 +1,6 @@
 /* unit_test.c: tests of your own code without a server, a socket or a clock. Copy from here, with
- * tests/fake/fake*.h, and library.h, library.c, store.h and fenced.h of tests.
+ * redlock.h, tests/fake/fake*.h, and tests/library.h, library.c, store.h and fenced.h, into folders
+ * of these names; -I names the one that redlock.h and tests are in.
  *
  *   cc -std=c99 -I.. unit_test.c -o unit_test
  *   ./unit_test
