@@ -136,13 +136,45 @@ static inline int tells_ages(int resource) {
   return count >= quorum();
 }
 
-/* Whatever servers push: ten attempts a second are enough, and a few at the edges; and when that
- * has gone on for four, ten in four seconds are. */
-static inline void check_hurried(struct client *c, int resource, ns told) {
-  ns since = told < NEVER ? larger(told, held_by_one_since(resource)) : NEVER;
-  ns later = since < NEVER && tells_ages(resource) ? since + RARE_S * SEC : NEVER;
+/* Whether the last attempt was told of the holder by more than N - quorum servers, in its own time:
+ * no less makes one known. What comes when an attempt is over, as from slow servers, tells it
+ * nothing. */
+static inline int is_shown(const struct client *c, const struct slot *s, ns since) {
+  int i, count = 0;
+  for (i = 0; i < W.cfg.servers && since < NEVER; i++) {
+    const struct conn *n = c->conn[i];
+    int server = W.cfg.entry_server[i];
+    count += n && s->lock.votes[i] == REDLOCK_VOTE_TAKEN && !W.server[server].liar &&
+             n->told_at[s->resource] > larger(c->last_draw, since) &&
+             shared_since(server, s->resource) < NEVER;
+  }
+  return count > W.cfg.servers - quorum();
+}
+
+/* Since when it has known the holder that there is since then; NEVER = it does not. */
+static inline ns shown_since(struct client *c, const struct slot *s, ns since) {
+  if (c->shown_at < since || since == NEVER) c->shown_at = NEVER;
+  if (c->shown_at == NEVER && is_shown(c, s, since)) c->shown_at = W.now;
+  return c->shown_at;
+}
+
+/* How many attempts in HURRIED_S: ten a second, and a few at the edges. Just after a trouble, such
+ * as errors, ten more beside a holder that tells no age: an attempt that no push led to begins anew
+ * there, and so may the next one: such a holder is taken for the same for a second only. */
+static inline unsigned hurried_most(const struct client *c, int resource, ns since) {
+  ns from = c->hurried.from;
+  int is_first = from < NEVER && from - since <= SEC / 2;
+  return HURRIED_MOST + (is_first && !tells_ages(resource) ? 10 : 0);
+}
+
+/* So it is whatever servers push; and when a waiter has known the holder for four seconds, ten in
+ * four are enough. */
+static inline void check_hurried(struct client *c, const struct slot *s, ns told) {
+  ns since = told < NEVER ? larger(told, held_by_one_since(s->resource)) : NEVER;
+  ns shown = shown_since(c, s, since);
+  ns later = shown < NEVER && tells_ages(s->resource) ? shown + RARE_S * SEC : NEVER;
   c->hurried.heard = c->rare.heard = c->heard;
-  check_pace(c, &c->hurried, since, HURRIED_S * SEC, HURRIED_MOST,
+  check_pace(c, &c->hurried, since, HURRIED_S * SEC, hurried_most(c, s->resource, since),
              "whoever holds the lock has not changed, whatever was pushed");
   check_pace(c, &c->rare, later <= W.now ? later : NEVER, RARE_S * SEC, RARE_MOST,
              "whoever holds the lock has not changed for seconds, whatever was pushed");
@@ -170,7 +202,7 @@ static inline void check_paces(struct client *c) {
     return;
   }
   told = told_in_vain_since(c, s);
-  check_hurried(c, s->resource, told);
+  check_hurried(c, s, told);
   if (W.cfg.forgets) return; /* what is pushed there is not counted one by one */
   check_told(c, told);
   check_polled(c);

@@ -27,6 +27,8 @@ static inline void wake_noted(struct server *s, struct conn *n, int command,
                               const struct reply *r, const struct effect *e) {
   int i, resource = resource_of(e->name, e->name_size);
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
+  if (e->kind == EFFECT_SET_REFUSED && command == C_EVAL && resource >= 0)
+    n->told_at[resource] = W.now;
   if (command != (W.cfg.quarantine_ms ? C_INFO : C_PROOF)) return;
   if (r->size == 0 || r->at[0] == '-') return;
   n->ready_at = W.now + slowness(n, DOWN);

@@ -102,6 +102,7 @@ struct conn {
   int attempts;
   struct session session;
   struct wake_up wake_up[MAX_RESOURCES];
+  ns told_at[MAX_RESOURCES]; /* when an attempt that tracks was last told of a holder */
   struct pipe pipe[2];
 };
 
@@ -208,6 +209,7 @@ struct client {
   uint32_t told_at[DRAWS];   /* with those pushes, too, that ... */
   uint32_t told_of;          /* ... found the key there again, as of an extension */
   struct pace told, polled, hurried, rare; /* how many attempts it makes */
+  ns shown_at;               /* since when it knows whose the lock is; NEVER = it does not */
   ns free_at, quick_at;      /* since when what it waits for has been free, and that at a quorum of
                                 quick servers; NEVER = it is not */
   ns asked;                  /* since when it has been asked for nothing */
