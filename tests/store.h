@@ -17,11 +17,14 @@
 
 #include "fenced.h"
 
+#ifndef STORE_NAME /* the explorer's are smaller: it copies its servers for each event */
+#define STORE_NAME 160
+#define STORE_VALUE 64
+#define STORE_READS 16
+#endif
+
 enum {
-  STORE_NAME = 160,
-  STORE_VALUE = 64,
   STORE_ARGS = 12,
-  STORE_READS = 16,
   STORE_REPLY = 4096,
   STORE_COMMAND = 2048 /* the longest command, in bytes */
 };

@@ -329,10 +329,11 @@ static void check_residue(void) {
   int s, r;
   for (s = 0; s < cfg.servers; s++)
     for (r = 0; r < RESOURCES; r++) {
-      const struct value *v = &W.server[s].key[r].value;
-      if (!v->client || W.server[s].key[r].end <= W.now || is_wanted(v) || may_stay(v, s)) continue;
+      const struct key *k = key_of(s, r);
+      struct value v = value_in(k);
+      if (!k || end_of(k) <= W.now || is_wanted(&v) || may_stay(&v, s)) continue;
       snprintf(text, sizeof text, "R7: the key %s of %s stays on s%d, and nobody deletes it",
-               resource_name[r], value_text(v), s);
+               resource_name[r], value_text(&v), s);
       fail(text);
     }
 }

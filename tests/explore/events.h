@@ -208,7 +208,7 @@ static void break_connection(int c, int entry, int how) {
   leave_to_server(c, entry);
   k->broken = (uint8_t)how;
   k->held = k->full = k->slow = 0;
-  k->reads = 0;
+  k->session.reads = 0;
   if (how == RESET) lose_replies(k);
 }
 
@@ -245,7 +245,6 @@ static void take_down(int server, int forgets) {
   if (!forgets) return;
   s->forgot = 1;
   memset(s->key, 0, sizeof s->key);
-  memset(s->counter, 0, sizeof s->counter);
   refine_restarts(server);
 }
 
@@ -308,7 +307,7 @@ static int is_quiet(void) {
         return 0;
   for (s = 0; s < cfg.servers; s++)
     for (r = 0; r < RESOURCES; r++)
-      if (is_drawn(&W.server[s].key[r].value)) return 0;
+      if (is_client_key(key_of(s, r))) return 0;
   return 1;
 }
 
@@ -328,7 +327,7 @@ static int64_t next_instant(void) {
   }
   for (s = 0; s < cfg.servers; s++)
     for (r = 0; r < RESOURCES; r++)
-      if (is_drawn(&W.server[s].key[r].value)) next = sooner(next, W.server[s].key[r].end);
+      if (is_client_key(key_of(s, r))) next = sooner(next, end_of(key_of(s, r)));
   return next;
 }
 

@@ -318,7 +318,8 @@ static void put_connection(int c, int e) {
   int z;
   put8(k->open | k->broken << 1 | k->held << 3 | k->full << 4 | k->slow << 5 | k->overdue << 6 |
        k->blocked << 7);
-  put8(k->resp3 | k->tracks << 1 | k->noloop << 2 | k->reads << 3);
+  put8(k->session.resp3 | k->session.tracks << 1 | k->session.noloop << 2 | has_read(k, 0) << 3 |
+       has_read(k, 1) << 4);
   put16((int)word[k->cut].size | k->noted << 15 |
         (k->cut && k->was_overdue) << 14);
   put8(k->carries);
@@ -335,11 +336,13 @@ static void put_store(int server) {
   put8(s->down | s->failing << 1 | s->forgot << 3);
   if (cfg.max_ttl) put_time(s->started, W.now, LONG_MS);
   for (r = 0; r < RESOURCES; r++) {
-    put_value(&s->key[r].value);
-    if (s->key[r].value.client) put_time(s->key[r].end, W.now, 0);
+    const struct key *k = key_of(server, r), *counter = counter_of(server, r);
+    struct value v = value_in(k);
+    put_value(&v);
+    if (k) put_time(end_of(k), W.now, 0);
     if (!cfg.fencing) continue;
-    put_token(s->counter[r].token);
-    if (s->counter[r].token) put_time(s->counter[r].end, W.now, 0);
+    put_token(counter ? (uint64_t)count_in(counter) : 0);
+    if (counter) put_time(counter->expires_ms, W.now, 0);
   }
 }
 

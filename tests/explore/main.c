@@ -163,10 +163,7 @@ static void begin(void) {
   model_begins();
   for (c = 0; c < cfg.clients; c++) begin_client(c);
   if (cfg.warm) warm_up();
-  for (s = 0; s < cfg.foreign; s++) {
-    W.server[s].key[0].value.client = SOMEBODY;
-    W.server[s].key[0].end = INT64_MAX / 4;
-  }
+  for (s = 0; s < cfg.foreign; s++) put_foreign(s);
   if (cfg.held) hold_first();
   for (c = 0; c < cfg.clients; c++) {
     W.side[c].slips = (uint8_t)cfg.slips;

@@ -34,6 +34,9 @@ static int64_t early_ms(void) {
   return drift_of(ttl) - cfg.slips;
 }
 
+/* As the server sees it, a key's end is when that is over. */
+static int64_t end_of(const struct key *k) { return k->expires_ms - early_ms(); }
+
 static int out_of_model(void) {
   return cfg.liar >= 0 || (!cfg.max_ttl && cfg.faults && strpbrk(cfg.kinds, "mr"));
 }
@@ -66,8 +69,9 @@ static int judges_restarts(void) { return cfg.max_ttl != 0; }
 static double fastest(void) { return 1; }
 
 static struct key_seen key_seen(int x, int resource) {
-  const struct value *v = &W.server[x].key[resource].value;
-  struct key_seen seen = {v->client != 0, number_of(v), (double)W.server[x].key[resource].end};
+  const struct key *k = key_of(x, resource);
+  struct value v = value_in(k);
+  struct key_seen seen = {k != NULL, number_of(&v), k ? (double)end_of(k) : 0};
   return seen;
 }
 
@@ -160,9 +164,9 @@ static double wall_at(int x, double us) { return us + 100 + 10 * x; }
 static double best_ask(int x) { return (void)x, K.now; } /* all clocks go as true time does */
 
 static struct counter_seen counter_seen(int x, int resource) {
-  uint64_t count = W.server[x].counter[resource].token;
-  struct counter_seen seen = {count != 0, 0, (int64_t)count,
-                              wall_at(x, (double)W.server[x].counter[resource].end * 1000)};
+  const struct key *k = counter_of(x, resource);
+  struct counter_seen seen = {k != NULL, 0, k ? count_in(k) : 0,
+                              k ? wall_at(x, (double)k->expires_ms * 1000) : 0};
   return seen;
 }
 

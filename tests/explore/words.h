@@ -110,6 +110,40 @@ static const char *value_text(const struct value *v) {
   return text[k];
 }
 
+/* ---- Keys: "r" and "q", and with tokens "r:fence" and "q:fence" (R25) ------------------------ */
+
+static struct key *key_named(int server, int resource, size_t size) {
+  struct key *k = W.server[server].key, *end = k + 2 * RESOURCES;
+  for (; k != end; k++)
+    if (k->used && k->name_size == size && k->name[0] == *resource_name[resource]) return k;
+  return NULL;
+}
+
+static struct key *key_of(int server, int resource) { return key_named(server, resource, 1); }
+static struct key *counter_of(int server, int resource) { return key_named(server, resource, 7); }
+
+static struct value value_in(const struct key *k) {
+  struct value v = {0};
+  if (k && !value_read(k->value, k->value_size, &v)) fail("a key of no value");
+  return v;
+}
+
+static int is_client_key(const struct key *k) {
+  struct value v = value_in(k);
+  return is_drawn(&v);
+}
+
+static int64_t count_in(const struct key *k) {
+  struct arg text = {k->value, k->value_size};
+  int64_t count;
+  if (!arg_integer(text, &count)) fail("a counter of no number");
+  return count;
+}
+
+static int has_read(const struct connection *k, int resource) {
+  return session_has(&k->session, (const unsigned char *)resource_name[resource], 1) >= 0;
+}
+
 /* ---- Commands -------------------------------------------------------------------------------- */
 
 struct command {

@@ -46,6 +46,11 @@ static void fail(const char *what);
 #pragma GCC diagnostic pop
 #include "invariants.h"
 
+/* What servers hold, and what connections have read, is tests/store.h's: names are short. */
+#define STORE_NAME 8
+#define STORE_VALUE 24
+#define STORE_READS RESOURCES
+
 /* The state of the proved models, which is none of the form: see model.h. */
 typedef uint8_t model_servers;
 typedef int16_t model_value;
@@ -86,7 +91,6 @@ struct connection {
   uint8_t full;            /* and its socket takes no more */
   uint8_t blocked;         /* the last send was cut short */
   uint8_t slow;            /* it is still being made */
-  uint8_t resp3, tracks, noloop, reads; /* as of struct session; reads: one bit for each resource */
   uint8_t greets;          /* the handshake has not been answered yet (R4) */
   uint8_t overdue;         /* a reply was, when its client had last done all that was due (R13) */
   uint8_t noted;           /* of a command whose beginning was sent it is known what it is ... */
@@ -97,6 +101,7 @@ struct connection {
   uint8_t replies;         /* in `out`; the rest are pushes */
   uint8_t late;            /* the client may time it from so much later */
   int64_t owed_since;      /* since when the client has waited for a reply */
+  struct session session;
   struct queue in;
   char out[OUT];
   struct adoption_line line; /* of the answers in it, and how many bytes were: model.h */
@@ -112,14 +117,7 @@ struct server {
   uint8_t run;             /* the number of its run_id */
   uint8_t forgot;          /* it has lost its memory */
   int64_t started;
-  struct {
-    struct value value;
-    int64_t end;
-  } key[RESOURCES];
-  struct {
-    uint64_t token;
-    int64_t end;
-  } counter[RESOURCES];    /* R25 */
+  struct key key[2 * RESOURCES];
 };
 
 enum call { ACQUIRE, WAIT, RELEASE, EXTEND, SHORTEN, KEEP, CANCEL, ADOPT, CLOSE, CALLS };
