@@ -77,22 +77,15 @@ static struct key_seen key_seen(int x, int resource) {
 
 static int is_end(double end, double expiry) { return end >= expiry && end <= expiry; }
 
-/* The value to which this belongs, of those that stand so far from where a client begins. */
-static long value_at(const void *at, size_t from, size_t size) {
-  int c = at >= (const void *)&W.side[1];
-  return c * VALUES + ((const char *)at - (const char *)&W.side[c] - (long)from) / (long)size;
+static struct of_value *of_value(long v) { return &W.side[v / VALUES].of[v % VALUES]; }
+
+static long value_at(const void *in) {
+  int c = in >= (const void *)&W.side[1];
+  size_t at = (size_t)((const char *)in - (const char *)W.side[c].of) / sizeof *W.side[c].of;
+  return at < VALUES ? c * VALUES + (long)at : NOT_OURS;
 }
 
 /* ---- Locks ---- */
-
-static exclusion_att exclusion_att_of(long v) {
-  static struct exclusion_attempt nobody;
-  return v < 0 ? &nobody : &W.side[v / VALUES].attempt[v % VALUES];
-}
-
-static long value_of_attempt(const void *at) {
-  return value_at(at, offsetof(struct side, attempt), sizeof(struct exclusion_attempt));
-}
 
 static int64_t valid_ms(int64_t ttl) { return ttl - drift_of(ttl); }
 static double lasts_at_server(int64_t ttl) { return (double)(ttl - early_ms()); }
@@ -101,8 +94,7 @@ static double as_the_client_reads(exclusion_att a, int64_t ms) { return (void)a,
 #define X_QA (cfg.max_ttl ? (double)cfg.max_ttl : 1e17)
 #define X_V(r) ((double)(valid_ms((r)->ttl_ms) + cfg.slips))
 #define X_L(r) lasts_at_server((r)->ttl_ms)
-#define X_attempt(r) exclusion_att_of(value_of_attempt(r))
-#define X_value_of(a) value_of_attempt(a)
+#define X_attempt(r) exclusion_att_of(value_at(r))
 #define X_server_clock(x) ((void)(x), X.now)
 #define X_client_clock(a) ((void)(a), X.now)
 #define X_SET_server_clock(x, v) ((void)(v))
@@ -147,7 +139,7 @@ static void exclusion_ticks_server(int x) { (void)x, ticks_to_now(); }
 
 static double exclusion_reads(exclusion_att a) {
   ticks_to_now();
-  return (double)clock_of((int)(value_of_attempt(a) / VALUES));
+  return (double)clock_of((int)(value_at(a) / VALUES));
 }
 
 /* One of its extensions, if that is known no longer. */
@@ -170,8 +162,6 @@ static struct counter_seen counter_seen(int x, int resource) {
   return seen;
 }
 
-static tokens_rnd tokens_round_of(long v) { return &W.side[v / VALUES].token[v % VALUES]; }
-
 /* All that are known, also those before. */
 #define EACH_GRANTED_SINCE(p, r)                            \
   for (int v = 0; v < cfg.clients * VALUES; v++)            \
@@ -187,30 +177,8 @@ static void is_granted_now(tokens_rnd r) { r->resource = (uint8_t)K.resource; }
 /* Adopters that are known no longer. */
 static struct adoption_attempt forgotten = {
     .granted = 1, .pair = {{.replaced = 1}, {.replaced = 1}, {.replaced = 1}}};
-static struct adoption_attempt nobody = {.passed_over = 1};
 
 static uint32_t life_of(int server) { return W.server[server].run; }
-
-static long value_of_adoption(const void *at) {
-  return at == &nobody || at == &forgotten
-             ? NOT_OURS
-             : value_at(at, offsetof(struct side, adoption), sizeof(struct adoption_attempt));
-}
-
-static adoption_att adoption_att_of(long v) {
-  return v < 0 ? &nobody : &W.side[v / VALUES].adoption[v % VALUES];
-}
-
-/* NULL = it is passed over. */
-static adoption_att adoption_held_to(long v) {
-  adoption_att u = adoption_att_of(v);
-  return u->passed_over ? NULL : u;
-}
-
-static adoption_att another_of(adoption_att another, adoption_att giver) {
-  another->giver = giver; /* as it was; also of who is known no longer */
-  return another;
-}
 
 static int somebody_has(long v) {
   struct value value = {.client = (uint8_t)(v / VALUES + 1), .number = (uint8_t)(v % VALUES)};
@@ -219,23 +187,6 @@ static int somebody_has(long v) {
 }
 
 #include "refine/hooks.h"
-
-/* A value is drawn, whose number stands nowhere any more. */
-static void adoption_draws(adoption_att u) {
-  int v, x;
-  for (v = 0; v < cfg.clients * VALUES; v++) {
-    adoption_att z = adoption_att_of(v);
-    if (z->giver == u) z->giver = &nobody;
-    if (z->adopter == u) z->adopter = &forgotten;
-    for (x = 0; x < cfg.servers; x++)
-      if (z->pair[x].replacer == u) z->pair[x].replacer = &forgotten;
-  }
-  memset(u, 0, sizeof *u);
-  for (x = 0; x < cfg.servers; x++) {
-    u->pair[x].att = u;
-    u->pair[x].server = (uint8_t)x;
-  }
-}
 
 /* ---- What is seen ---------------------------------------------------------------------------- */
 
@@ -248,10 +199,18 @@ static void model_begins(void) {
   }
 }
 
-static void model_draws(long v) {
-  memset(exclusion_att_of(v), 0, sizeof(struct exclusion_attempt));
-  memset(tokens_round_of(v), 0, sizeof(struct tokens_round));
-  adoption_draws(adoption_att_of(v));
+/* A value is drawn, whose number stands nowhere any more. */
+static void model_draws(long value) {
+  adoption_att u = adoption_att_of(value), z;
+  int v, x;
+  for (v = 0; v < cfg.clients * VALUES; v++) {
+    z = adoption_att_of(v);
+    if (z->giver == u) z->giver = adoption_att_of(NOT_OURS);
+    if (z->adopter == u) z->adopter = &forgotten;
+    for (x = 0; x < cfg.servers; x++)
+      if (z->pair[x].replacer == u) z->pair[x].replacer = &forgotten;
+  }
+  memset(of_value(value), 0, sizeof(struct of_value));
 }
 
 /* in_part: its first byte left earlier. */

@@ -59,7 +59,6 @@ enum { MODEL_ROUNDS = 6, ANSWERS = 16 };
 #define ROUND_STANDS
 #define ROUNDS_STAND struct exclusion_round round[MODEL_ROUNDS]; /* that of the SET, extensions' */
 #define ROUND_IS_GRANTED uint8_t resource;
-#define PAIRS_STAND struct adoption_pair pair[SERVERS];
 #include "refine/state.h"
 
 /* A value: who drew it, which of theirs it is, and the age behind it (R26). */
@@ -157,9 +156,7 @@ struct side {
   struct connection to[SERVERS];
   struct queue lost[SERVERS][LOST];
   uint8_t fate[VALUES][SERVERS];
-  struct exclusion_attempt attempt[VALUES];
-  struct tokens_round token[VALUES];
-  struct adoption_attempt adoption[VALUES];
+  struct of_value of[VALUES];
 };
 
 struct world {

@@ -77,7 +77,25 @@
 #include "induct/emitted/adoption.h"
 
 static inline void adoption_step(const char *why, const char *step, adoption_att u, int x) {
-  refine_step(why, step, X.resource, u ? value_of_adoption(u) : -1, x);
+  refine_step(why, step, X.resource, u ? value_at(u) : -1, x);
+}
+
+/* NULL = it is passed over. */
+static inline adoption_att adoption_held_to(long value) {
+  adoption_att u = adoption_att_of(value);
+  int x;
+  if (u->passed_over) return NULL;
+  for (x = 0; x < servers_here() && !u->pair[x].att; x++) {
+    u->pair[x].att = u;
+    u->pair[x].server = (uint8_t)x;
+  }
+  return u;
+}
+
+/* It had that giver; also if it is known no longer. */
+static inline adoption_att another_of(adoption_att another, adoption_att giver) {
+  another->giver = giver;
+  return another;
 }
 
 /* What the proof claims of a value at a server. If it fails, this was no run of the model. */
@@ -162,7 +180,7 @@ static inline void adoption_vanishes(int x) {
 static inline void adoption_replaces(adoption_msg p) {
   adoption_att g = p->att->giver;
   adoption_msg there;
-  if (g->passed_over || !adoption_held_to(value_of_adoption(g))) return;
+  if (g->passed_over || !adoption_held_to(value_at(g))) return;
   there = &g->pair[p->server];
   if (there->replacer)
     adoption_step(adoption_says_it_is_replaced_once(p->att, another_of(there->replacer, g),

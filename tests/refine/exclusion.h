@@ -25,6 +25,7 @@
 /* ---- The mapping: what the model's words are. The world says what the others are ---- */
 
 #define X_now (X.now)
+#define X_value_of(a) value_at(a)
 #define X_extends(r) ((r)->extends)
 #define X_adopts(r) ((r)->adopts)
 #define X_replaced(r) ((r)->replaced)

@@ -9,7 +9,7 @@
  *
  * The models' own words are written from them, to ../induct/emitted. A world says before this how
  * many SERVERS and RESOURCES there may be, how wide values, sets of servers and times are, and how
- * the rounds of an attempt stand together. */
+ * the rounds of an attempt stand together; and where what belongs to a value stands. */
 #ifndef REFINE_STATE_H
 #define REFINE_STATE_H
 
@@ -96,7 +96,7 @@ struct adoption_pair {
 
 struct adoption_attempt {
   adoption_att giver, adopter; /* adopter: who was granted the lock by this value */
-  PAIRS_STAND                  /* one for each server */
+  struct adoption_pair pair[SERVERS];
   uint8_t adopts, stopped, passed_over, granted;
 };
 
@@ -112,6 +112,32 @@ struct adoption_line {
   uint32_t first, next;
   struct adoption_answer answer[ANSWERS];
 };
+
+/* ---- Values ---- */
+
+/* Whose it is in each of the models. */
+struct of_value {
+  struct exclusion_attempt attempt;
+  struct tokens_round round;
+  struct adoption_attempt adoption;
+};
+
+/* Of those that are drawn, numbered from 0 on; and back, from anything that stands in it, but
+ * NOT_OURS from what does not. */
+static inline struct of_value *of_value(long value);
+static inline long value_at(const void *in);
+
+static inline exclusion_att exclusion_att_of(long value) {
+  static struct exclusion_attempt nobody;
+  return value < 0 ? &nobody : &of_value(value)->attempt;
+}
+
+static inline tokens_rnd tokens_round_of(long value) { return &of_value(value)->round; }
+
+static inline adoption_att adoption_att_of(long value) {
+  static struct adoption_attempt nobody = {.passed_over = 1};
+  return value < 0 ? &nobody : &of_value(value)->adoption;
+}
 
 /* ---- What is seen ---- */
 

@@ -8,24 +8,7 @@
 
 enum { GIVERS_GO_ON = 16 }; /* --server-bug: those who are said to have stopped */
 
-enum {
-  SERVERS = MAX_SERVERS, RESOURCES = MAX_RESOURCES, ANSWERS = 1 << 10,
-  MAX_ROUNDS = 1 << 20, OPEN_ROUNDS = 256, /* that many extensions of a lock */
-  MAX_PAIRS = 1 << 21,
-  ROUNDING = 4 /* of a scaled clock */
-};
-
-typedef uint32_t model_servers;
-typedef long model_value;
-typedef double model_time;
-
-/* Rounds stand in a list, the newest first. first: its SET's */
-#define ROUND_STANDS exclusion_att att; exclusion_rnd next;
-#define ROUNDS_STAND long value; exclusion_rnd rounds, first;
-#define ROUND_IS_GRANTED tokens_rnd earlier; /* of its resource */
-#define PAIRS_STAND adoption_msg pair;
-
-#include "refine/state.h"
+enum { ROUNDING = 4 /* of a scaled clock */ };
 
 /* A clock: as it began, and as it was last looked at. */
 struct exclusion_clock {
@@ -41,21 +24,11 @@ struct tokens_asks {
   double at[ASKS], wall[ASKS];
 };
 
-/* Of a connection. */
-struct line_of_conn {
-  uint32_t id;
-  struct adoption_line line;
-};
-
 static struct {
-  exclusion_att att; /* by value, as are these: */
-  tokens_rnd round;
-  adoption_att adoption;
+  struct of_value *of;
   exclusion_rnd rnd;
-  adoption_msg pair;
-  struct line_of_conn *line; /* by connection */
   /* What a run begins without. */
-  long atts, rnds, pairs;
+  long values, rnds;
   struct exclusion_clock server[MAX_SERVERS], client[MAX_CLIENTS];
   exclusion_att holder[MAX_RESOURCES];  /* who was last granted it */
   tokens_rnd granted[MAX_RESOURCES];    /* the last */
@@ -87,6 +60,16 @@ static inline int resources_here(void) { return W.cfg.resources; }
 static inline int64_t max_ttl_here(void) { return W.cfg.quarantine_ms; }
 static inline double fastest(void) { return 1 + W.cfg.rho_ppm * 1e-6; }
 static inline double slowest(void) { return 1 - W.cfg.rho_ppm * 1e-6; }
+
+static inline struct of_value *of_value(long value) {
+  if (value >= M.values) M.values = value + 1;
+  return &M.of[value];
+}
+
+static inline long value_at(const void *in) {
+  size_t at = (size_t)((const char *)in - (const char *)M.of) / sizeof *M.of;
+  return at < MAX_VALUES ? (long)at : NOT_OURS;
+}
 
 static inline long value_seen(struct arg a) {
   long v = value_of(a.at, a.size);
@@ -130,7 +113,7 @@ static inline int is_end(double end, double expiry) {
   return late >= -4 * ROUNDING && late <= 1e6 + 4 * ROUNDING;
 }
 
-static inline int client_of(exclusion_att a) { return W.value[a->value].client; }
+static inline int client_of(exclusion_att a) { return W.value[value_at(a)].client; }
 
 static inline double as_the_client_reads(exclusion_att a, int64_t ms) {
   return at_client(client_of(a), ms * MS);
@@ -140,7 +123,6 @@ static inline double as_the_client_reads(exclusion_att a, int64_t ms) {
 #define X_V(r) ((double)(valid_ms((r)->ttl_ms) + 1) * 1e6 / slowest())
 #define X_L(r) (lasts_at_server((r)->ttl_ms) - 2 * ROUNDING)
 #define X_attempt(r) ((r)->att)
-#define X_value_of(a) ((a)->value)
 #define X_first(a) ((a)->first)
 #define X_server_clock(x) (M.server[x].now)
 #define X_client_clock(a) (M.client[client_of(a)].now)
@@ -150,15 +132,6 @@ static inline double as_the_client_reads(exclusion_att a, int64_t ms) {
 #define EACH_EXTENSION(r, a)               \
   for (int open = 0; open == 0; open++)    \
     for (exclusion_rnd r = (a)->rounds; r && r->extends && open < OPEN_ROUNDS; r = r->next, open++)
-
-/* The attempt that drew this value. That of another program has no rounds. */
-static inline exclusion_att exclusion_att_of(long value) {
-  static struct exclusion_attempt nobody;
-  if (value < 0) return &nobody;
-  if (value >= M.atts) M.atts = value + 1;
-  M.att[value].value = value;
-  return &M.att[value];
-}
 
 static inline exclusion_rnd exclusion_new_round(exclusion_att a, int64_t ttl_ms, int extends,
                                                 double reads) {
@@ -312,11 +285,6 @@ static inline struct counter_seen counter_seen(int x, int resource) {
   return seen;
 }
 
-static inline tokens_rnd tokens_round_of(long value) {
-  if (value >= M.atts) M.atts = value + 1;
-  return &M.round[value];
-}
-
 #define EACH_GRANTED_SINCE(p, r) \
   for (tokens_rnd p = M.granted[K.resource]; p && !T_after(p, r); p = p->earlier)
 
@@ -331,39 +299,6 @@ static inline void is_granted_now(tokens_rnd r) {
 
 static inline uint32_t life_of(int server) { return W.server[server].incarnation; }
 
-static struct adoption_attempt nobody; /* who drew a value that is not ours */
-
-static inline long value_of_adoption(adoption_att u) {
-  return u == &nobody ? NOT_OURS : (long)(u - M.adoption);
-}
-
-static inline adoption_att adoption_att_of(long value) {
-  if (value < 0) return &nobody;
-  if (value >= M.atts) M.atts = value + 1;
-  return &M.adoption[value];
-}
-
-/* NULL = it is passed over. */
-static inline adoption_att adoption_held_to(long value) {
-  adoption_att u = adoption_att_of(value);
-  int i;
-  if (value < 0 || u->passed_over) return NULL;
-  if (!u->pair && M.pairs + W.cfg.servers > MAX_PAIRS) u->passed_over = 1;
-  if (u->pair || u->passed_over) return u->pair ? u : NULL;
-  u->pair = &M.pair[M.pairs];
-  M.pairs += W.cfg.servers;
-  for (i = 0; i < W.cfg.servers; i++) {
-    u->pair[i].att = u;
-    u->pair[i].server = (uint8_t)i;
-  }
-  return u;
-}
-
-static inline adoption_att another_of(adoption_att another, adoption_att giver) {
-  (void)giver;
-  return another;
-}
-
 /* A user has a lock of this value still. */
 static inline int somebody_has(long value) {
   const struct value *v = &W.value[value];
@@ -377,33 +312,18 @@ static inline int somebody_has(long value) {
   return 0;
 }
 
-static inline struct adoption_line *line_of(const struct conn *n) {
-  struct line_of_conn *l = &M.line[conn_index(n)];
-  if (l->id != n->id) l->line.first = l->line.next = 0;
-  l->id = n->id;
-  return &l->line;
-}
-
 #include "refine/hooks.h"
 
 /* ---- A run begins ---- */
 
 static inline void models_begin(void) {
   int i;
-  if (!M.att) {
-    M.att = (exclusion_att)room_for(MAX_VALUES * sizeof *M.att);
-    M.round = (tokens_rnd)room_for(MAX_VALUES * sizeof *M.round);
-    M.adoption = (adoption_att)room_for(MAX_VALUES * sizeof *M.adoption);
+  if (!M.of) {
+    M.of = (struct of_value *)room_for(MAX_VALUES * sizeof *M.of);
     M.rnd = (exclusion_rnd)room_for(MAX_ROUNDS * sizeof *M.rnd);
-    M.pair = (adoption_msg)room_for(MAX_PAIRS * sizeof *M.pair);
-    M.line = (struct line_of_conn *)room_for(MAX_CONNS * sizeof *M.line);
   }
-  memset(M.att, 0, (size_t)M.atts * sizeof *M.att);
-  memset(M.round, 0, (size_t)M.atts * sizeof *M.round);
-  memset(M.adoption, 0, (size_t)M.atts * sizeof *M.adoption);
-  memset(M.pair, 0, (size_t)M.pairs * sizeof *M.pair);
-  for (i = 0; i < MAX_CONNS; i++) M.line[i].id = 0;
-  memset(&M.atts, 0, sizeof M - ((size_t)((char *)&M.atts - (char *)&M)));
+  memset(M.of, 0, (size_t)M.values * sizeof *M.of);
+  memset(&M.values, 0, sizeof M - ((size_t)((char *)&M.values - (char *)&M)));
   memset(&X, 0, sizeof X);
   memset(&K, 0, sizeof K);
   for (i = 0; i < MAX_SERVERS; i++) {

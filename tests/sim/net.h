@@ -128,6 +128,7 @@ static inline struct conn *conn_new(int client, int entry) {
   memset(n, 0, offsetof(struct conn, pipe));
   memset(&n->pipe[UP], 0, offsetof(struct pipe, bytes));
   memset(&n->pipe[DOWN], 0, offsetof(struct pipe, bytes));
+  n->line.first = n->line.next = 0;
   n->state = CONN_OPENING;
   n->id = ++W.next_conn;
   n->client = client;

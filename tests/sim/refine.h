@@ -43,9 +43,9 @@ static inline void refine_sent(struct conn *n) {
   n->in_part = up->written != n->refined;
 }
 
-static inline void refine_heard(const struct conn *n) {
+static inline void refine_heard(struct conn *n) {
   if (is_refined() && has_adoption())
-    adoption_heard(line_of(n), n->pipe[DOWN].read, n->incarnation == life_of(n->server));
+    adoption_heard(&n->line, n->pipe[DOWN].read, n->incarnation == life_of(n->server));
 }
 
 /* A command is about to run on that server, in that database. */
@@ -60,12 +60,12 @@ static inline struct seen refine_runs(int server, int db, int argc, const struct
 
 /* And has run. n: NULL = for a stranger, which is seen when a client comes next. answer: the size
  * of what is about to be written. */
-static inline void refine_ran(int server, const struct conn *n, const struct seen *m,
+static inline void refine_ran(int server, struct conn *n, const struct seen *m,
                               const struct effect *e, size_t answer) {
   if (!is_refined() || m->kind == SEEN_NOTHING) return;
   if (!n && m->token >= 0) tokens_ran(server, m, e);
   if (!n) return;
-  refine_has_run(server, n->incarnation, line_of(n), n->pipe[DOWN].written + (uint32_t)answer, m,
+  refine_has_run(server, n->incarnation, &n->line, n->pipe[DOWN].written + (uint32_t)answer, m,
                  e);
   if (has_locks() && !W.failed) exclusion_claims(server);
 }

@@ -32,6 +32,23 @@ enum {
   MESSAGE_BYTES = 400
 };
 
+/* The state of the proved models: models.h. */
+enum {
+  SERVERS = MAX_SERVERS, RESOURCES = MAX_RESOURCES, ANSWERS = 1 << 10,
+  MAX_ROUNDS = 1 << 20, OPEN_ROUNDS = 256 /* that many extensions of a lock */
+};
+
+typedef uint32_t model_servers;
+typedef long model_value;
+typedef double model_time;
+
+/* Rounds stand in a list, the newest first. first: its SET's */
+#define ROUND_STANDS exclusion_att att; exclusion_rnd next;
+#define ROUNDS_STAND exclusion_rnd rounds, first;
+#define ROUND_IS_GRANTED tokens_rnd earlier; /* of its resource */
+
+#include "refine/state.h"
+
 enum { UP, DOWN }; /* client to server, server to client */
 
 /* local(t) = local + (t - at) * (1 + ppm / 1e6) */
@@ -104,6 +121,7 @@ struct conn {
   struct wake_up wake_up[MAX_RESOURCES];
   ns told_at[MAX_RESOURCES]; /* when an attempt that tracks was last told of a holder */
   struct pipe pipe[2];
+  struct adoption_line line; /* of the answers in it: refine.h */
 };
 
 /* ---- servers ---- */
