@@ -241,22 +241,12 @@ static void model_runs(int x, const struct seen *m, const struct effect *e, stru
 
 /* A lock of resource l, of which so much is left. */
 static void model_looks(int c, int l, int64_t left) {
-  const redlock_lock *lock = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
-  struct value v = value_of(lock);
-  exclusion_att a = exclusion_att_of(number_of(&v));
-  uint32_t q = votes_shown(lock);
+  struct value v = value_of(&W.side[c].lock[l]);
+  struct look k = {&W.side[c].lock[l], number_of(&v), l, u->state == HELD, u->state == KEPT,
+                   acquires(u), 0, u->call == ADOPT, left, clock_of(c)};
   if (u->state == IDLE || u->given || (u->state == PENDING && u->call == RELEASE)) return;
-  if (!is_drawn(&v)) return;
-  if (cfg.fencing && u->state == HELD) tokens_look(number_of(&v), l, q, lock->token);
-  if (has_adoption() && u->state == HELD && u->call == ADOPT)
-    adoption_look(number_of(&v), l, q);
-  X.resource = l;
-  exclusion_shows(a, q);
-  if (left <= 0 || acquires(u)) return;
-  if (a->stopped) fail("model: held on, and stopped");
-  if (!a->granted || clock_of(c) + left > a->deadline_ms)
-    exclusion_granted(a, clock_of(c) + left, q, u->state == KEPT, u->call == ADOPT);
+  if (is_drawn(&v)) (void)refine_looks(&k);
 }
 
 /* left: of each client's lock of this resource. What the proof claims of who holds it. */
@@ -279,12 +269,11 @@ static void model_looks_at_all(int l, const int64_t *left) {
 }
 
 static void print_steps(void) {
-  static const char *const *const steps[] = {exclusion_steps, tokens_steps, adoption_steps};
-  static const char *const models[] = {"locks", "tokens", "adoption"};
   int m, i;
   printf("steps:");
   for (m = 0; m < 3; m++)
-    for (i = 0; steps[m][i]; i++) printf(" %s:%s %lu", models[m], steps[m][i], told.step[m][i]);
+    for (i = 0; model_steps[m][i]; i++)
+      printf(" %s:%s %lu", model_names[m], model_steps[m][i], told.step[m][i]);
   printf(" claims:lasts %lu claims:pairs %lu claims:ordered %lu claims:spent %lu\n", told.lasts,
          told.pairs, told.ordered, told.spent);
 }

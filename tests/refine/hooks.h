@@ -40,6 +40,16 @@ static inline void refine_restarts(int server) {
   if (has_locks()) exclusion_restarted(server);
 }
 
+/* ---- A look at a lock ---- */
+
+/* As its user knows it. */
+struct look {
+  const redlock_lock *lock;
+  long value;
+  int resource, is_held, is_kept, acquires, releases, adopts;
+  int64_t left_ms, now_ms; /* by its client's clock */
+};
+
 /* The machines whose YES it shows. */
 static inline uint32_t votes_shown(const redlock_lock *lock) {
   uint32_t q = 0;
@@ -48,5 +58,28 @@ static inline uint32_t votes_shown(const redlock_lock *lock) {
     if (lock->votes[e] == REDLOCK_VOTE_YES) q |= UINT32_C(1) << server_of(e);
   return q;
 }
+
+/* 1 = it is granted, or for longer than was known. */
+static inline int refine_looks(const struct look *k) {
+  exclusion_att a = exclusion_att_of(k->value);
+  uint32_t q = votes_shown(k->lock);
+  int64_t deadline_ms = k->now_ms + k->left_ms;
+  if (has_tokens() && k->is_held) tokens_look(k->value, k->resource, q, k->lock->token);
+  if (has_adoption() && k->is_held && k->adopts) adoption_look(k->value, k->resource, q);
+  if (!has_locks() || k->value < 0) return 0;
+  X.resource = k->resource;
+  if (!k->releases) exclusion_shows(a, q);
+  if (k->left_ms <= 0 || k->acquires || has_failed()) return 0;
+  if (a->stopped) exclusion_step("stopped(a)", "release", a, -1);
+  (void)exclusion_reads(a);
+  if (a->granted && deadline_ms <= a->deadline_ms) return 0;
+  exclusion_granted(a, deadline_ms, q, k->is_kept, k->adopts);
+  return 1;
+}
+
+/* ---- What is reported: how often each step was taken ---- */
+
+static const char *const model_names[] = {"exclusion", "tokens", "adoption"};
+static const char *const *const model_steps[] = {exclusion_steps, tokens_steps, adoption_steps};
 
 #endif

@@ -138,15 +138,15 @@ static inline void tokens_claim(tokens_rnd r) {
   }
 }
 
-/* A lock with a token is seen, and the votes that it shows. */
+/* A lock with a token is seen, and the votes that it shows. It keeps the token (R25). */
 static inline void tokens_look(long value, int resource, uint32_t q, uint64_t token) {
-  tokens_rnd r;
+  tokens_rnd r = value < 0 ? NULL : tokens_round_of(value);
   const char *why = NULL;
-  if (value < 0 || (r = tokens_round_of(value))->granted) return;
+  if (!r || (r->granted && token == (uint64_t)r->token)) return;
   K.resource = resource;
   tokens_tick_to_now();
-  if (!is_quorum(q)) why = "it is a quorum";
-  else if (token != (uint64_t)r->token) why = "its own token";
+  if (token != (uint64_t)r->token) why = "its own token";
+  else if (!is_quorum(q)) why = "it is a quorum";
   else why = tokens_grant(r, q);
   tokens_step(why, "grant", (int64_t)token, -1);
   if (has_failed()) return;

@@ -202,28 +202,14 @@ static inline void exclusion_claims(int x) {
   }
 }
 
-/* A lock of which so much is left. */
-static inline void exclusion_look(struct client *c, struct slot *s, long value, uint32_t q,
-                                  int64_t left_ms) {
-  exclusion_att a, b = M.holder[s->resource];
-  if (value >= 0 && (W.value[value].client != c->index || W.value[value].life != c->life))
-    value = NOT_OURS;
-  if (left_ms > 0 && value < 0 && s->state != S_ACQUIRING)
-    violation("refine: client %d slot %d holds a lock by no value", c->index, s->index);
-  if (value < 0) return;
-  a = exclusion_att_of(value);
-  X.resource = s->resource;
-  if (s->state != S_RELEASING) exclusion_shows(a, q);
-  if (left_ms <= 0 || s->state == S_ACQUIRING || W.failed) return;
-  if (a->stopped) exclusion_step("stopped(a)", "release", a, -1);
-  (void)exclusion_reads(a);
-  if (a->granted && client_ms(c) + left_ms <= a->deadline_ms) return;
-  exclusion_granted(a, client_ms(c) + left_ms, q, s->state == S_KEPT, s->adopts);
+/* A value is granted, or for longer. Whoever was granted it before must not hold it now. */
+static inline void exclusion_is_held(int resource, long value) {
+  exclusion_att a = exclusion_att_of(value), b = M.holder[resource];
   if (b && b != a) {
     (void)exclusion_reads(b);
     exclusion_excludes(a, b);
   }
-  M.holder[s->resource] = a;
+  M.holder[resource] = a;
 }
 
 /* ---- Tokens ---- */

@@ -82,14 +82,22 @@ static inline void refine_restarted(int server) {
   }
 }
 
-/* A look at a lock, of which so much is left. */
-static inline void refine_look(struct client *c, struct slot *s, int64_t left_ms) {
+/* Its value, if it was drawn in this life. */
+static inline long own_value(const struct client *c, const struct slot *s) {
   long value = value_of_lock(s);
-  uint32_t q = votes_shown(&s->lock);
+  const struct value *v = &W.value[value < 0 ? 0 : value];
+  return value >= 0 && v->client == c->index && v->life == c->life ? value : NOT_OURS;
+}
+
+/* A look at a lock, of which so much is left. */
+static inline void refine_look(const struct client *c, const struct slot *s, int64_t left_ms) {
+  struct look k = {&s->lock, own_value(c, s), s->resource, s->state == S_HELD, s->state == S_KEPT,
+                   s->state == S_ACQUIRING, s->state == S_RELEASING, s->adopts, left_ms,
+                   client_ms(c)};
   if (!is_refined() || s->state == S_IDLE) return;
-  if (has_tokens() && s->state == S_HELD) tokens_look(value, s->resource, q, s->lock.token);
-  if (has_adoption() && s->state == S_HELD && s->adopts) adoption_look(value, s->resource, q);
-  if (has_locks()) exclusion_look(c, s, value, q, left_ms);
+  if (has_locks() && left_ms > 0 && k.value < 0 && !k.acquires)
+    violation("refine: client %d slot %d holds a lock by no value", c->index, s->index);
+  if (refine_looks(&k)) exclusion_is_held(s->resource, k.value);
 }
 
 #endif

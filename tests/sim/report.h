@@ -13,10 +13,6 @@ static const char *const vote_names[VOTES] = {"none",        "yes",   "taken",  
                                               "unreachable", "error", "quarantined",
                                               "low",         "clock"};
 
-static const char *const model_names[MODELS] = {"exclusion", "tokens", "adoption"};
-static const char *const *const model_steps[MODELS] = {exclusion_steps, tokens_steps,
-                                                         adoption_steps};
-
 /* Sums up plain counters. */
 static void totals_add(struct totals *to, const struct totals *from) {
   big *a = (big *)(void *)to;

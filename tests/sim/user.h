@@ -132,8 +132,6 @@ static void on_extended(struct client *c, struct slot *s) {
   s->bound_ms = -1;
   look_at_lock(c, s);
   if (s->state == S_KEPT) check_given_up(s, remaining_of(c, s));
-  if (s->lock.token != s->token)
-    slot_fails(s, "R25", "has another token after an extension");
   s->state = S_HELD;
   s->due = when_to_act(s, remaining_of(c, s));
   if (status == REDLOCK_OK && remaining_of(c, s) <= 0)
