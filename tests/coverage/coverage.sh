@@ -46,11 +46,8 @@ run_all() {
   compile default $sim $counted -DLIB=lib_default tests/sim/lib.c
   compile small $sim $counted $small -DLIB=lib_small tests/sim/lib.c
   compile large $sim $counted -DREDLOCK_MAX_COMMANDS=256 -DLIB=lib_large tests/sim/lib.c
-  for name in main hook_calls; do
-    compile "sim_$name" $sim -O2 "tests/sim/$name.c"
-    link "sim_$name" "$work/sim_$name.o" "$work/default.o" "$work/small.o" "$work/large.o"
-  done
-  run sim_hook_calls
+  compile sim_main $sim -O2 tests/sim/main.c
+  link sim_main "$work/sim_main.o" "$work/default.o" "$work/small.o" "$work/large.o"
   run sim_main --kept --seed=1 "--runs=$SIM_RUNS" --silent
 }
 

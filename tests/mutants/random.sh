@@ -99,8 +99,6 @@ is_same_object() {
 by_sim() {
   [ "$1" = "$clean" ] || ! is_same_object "$1" -DREDLOCK_NO_POSIX || return 0
   build_sim "$work/main.o" "$1" -O1 || { echo "sim"; return; }
-  "$CC" "$work/hook_calls.o" "$1/default.o" "$1/small.o" -o "$1/hook_calls"
-  ends_well 60 "$1/hook_calls" || { echo "sim/hook_calls"; return; }
   ends_well 400 "$1/main" --kept --seed=1 "--runs=$SIM_RUNS" --silent ||
     echo "sim: $(sed -n 's/^seed [0-9]*: //p' "$output" | head -n 1)"
 }
@@ -190,9 +188,7 @@ prepare() {
     alone "$clean" -O1 "$flag" -c -o "$clean/object$flag.o"
   done
   "$CC" -std=c99 $posix -O1 -w -I. -c tests/servers.c -o "$work/servers.o"
-  for main in main hook_calls; do
-    "$CC" $sim_flags -O1 -c "tests/sim/$main.c" -o "$work/$main.o"
-  done
+  "$CC" $sim_flags -O1 -c tests/sim/main.c -o "$work/main.o"
 }
 
 left_out() { say "$1 fails on the header as it is: left out"; }

@@ -34,16 +34,6 @@ static void hook_pause(struct client *c) {
   pause_inside(c, skewed(1, longest));
 }
 
-/* Whether this very hook call is the one to fail. */
-static int hook_fails(void) { return !W.quiet && ++W.hooks == W.hook_fails_at; }
-
-/* The same, of one that loses its connection by it. */
-static int hook_breaks(struct conn *n) {
-  int fails = hook_fails();
-  if (fails) conn_break(n, CHUNK_RST, 0);
-  return fails;
-}
-
 static struct conn *conn_of(struct client *c, int entry) {
   if (entry < 0 || entry >= W.cfg.servers || !c->conn[entry]) {
     violation("io: client %d uses entry %d, which is not open", c->index, entry);
@@ -77,7 +67,7 @@ static intptr_t io_open(void *ctx, int entry, const char *host, const char *port
     violation("io: client %d opens entry %d, which was not closed", c->index, entry);
   c->happened = 1;
   hook_pause(c);
-  if (hook_fails() || fault(F_NO_FD)) return -1;
+  if (fault(F_NO_FD)) return -1;
   n = conn_new(c->index, entry);
   if (!n) return -1;
   n->fd = lowest_fd(c);
@@ -100,7 +90,6 @@ static int io_send(void *ctx, int entry, const void *data, size_t size) {
   if (!n || size == 0 || size > 65536) return -1;
   if (W.idle) return c->want[entry] & REDLOCK_WRITE ? 0 : acts_early(c, "sends");
   hook_pause(c);
-  if (hook_breaks(n)) return -1;
   if (n->state == CONN_OPENING) return 0;
   if (n->state == CONN_REFUSED || n->pipe[DOWN].over == CHUNK_RST) return -1;
   room = fault(F_EINTR) ? 0 : room_to_send(c, n);
@@ -134,7 +123,6 @@ static int io_recv(void *ctx, int entry, void *data, size_t size) {
   if (!n || size == 0) return -1;
   if (W.idle) return 0;
   hook_pause(c);
-  if (hook_breaks(n)) return -1;
   if (n->state == CONN_OPENING || fault(F_EINTR)) return 0;
   if (n->state == CONN_REFUSED) {
     c->happened = 1;
@@ -239,7 +227,7 @@ static int io_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout
   for (i = 0; i < W.cfg.servers; i++) all += c->conn[i] != NULL;
   if (all != count) violation("wait: client %d has %d connections and waits for %d", c->index, all,
                               count);
-  if (W.failed || !W.running || hook_fails() || fault(F_WAIT_FAILED)) return -1;
+  if (W.failed || !W.running || fault(F_WAIT_FAILED)) return -1;
   if (fault(F_EINTR)) return 0;
   ready = any_ready(c);
   if (!ready && W.depth < MAX_DEPTH) {
@@ -267,7 +255,7 @@ static void check_client(struct client *c) {
 static int64_t io_now(void *ctx) {
   struct client *c = (struct client *)ctx;
   check_client(c);
-  if (hook_fails() || fault(F_NO_CLOCK)) return -1;
+  if (fault(F_NO_CLOCK)) return -1;
   return client_ms(c);
 }
 
@@ -279,7 +267,7 @@ static int io_entropy(void *ctx, void *data, size_t size) {
   if (W.idle) return acts_early(c, "asks for entropy");
   c->happened = 1; /* an attempt begins, though it may end before anything is sent */
   hook_pause(c);
-  if (hook_fails() || fault(F_NO_ENTROPY)) return -1;
+  if (fault(F_NO_ENTROPY)) return -1;
   if (size == VALUE_BYTES) return value_draw(c, to);
   for (i = 0; i < size; i++) to[i] = (unsigned char)below(256);
   return 0;

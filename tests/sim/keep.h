@@ -5,9 +5,7 @@
 
 #include "io.h"
 
-static int clocks_work(void) {
-  return !W.cfg.out_of_model && !W.hook_fails_at && !W.odds[F_NO_CLOCK];
-}
+static int clocks_work(void) { return !W.cfg.out_of_model && !W.odds[F_NO_CLOCK]; }
 
 enum { QUEUED = 1 }; /* a phase: RL_PHASE_QUEUED */
 

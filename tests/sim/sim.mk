@@ -3,25 +3,23 @@
 #   SEED=N         replays one run, with its event log
 #   SECONDS=N      for `make sim`, of each processor, and `make refine`; 60 by default
 #   HOURS=N        for `make sim-soak`; 1 by default
-#   GRANTS=N       for `make sim-tokens`; 10 million by default, HOURS at most
-#   ADOPTIONS=N    for `make sim-handover`; 1 million by default, HOURS at most
+#   KIND=WORD      for `make sim-soak`: fencing, handed, crowd, waiters, rolling or shifted
 
 SIM        := $(BUILD)/tests/sim
-SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c) tests/store.h tests/fenced.h redlock.h $(wildcard tests/refine/*.h) \
-              $(wildcard tests/induct/emitted/*.h)
+SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c tests/refine/*.h tests/induct/emitted/*.h) \
+              tests/store.h tests/fenced.h redlock.h
 SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O1 $(WARNINGS) -I. -Itests/sim -Itests
 SIM_SMALL  := -DREDLOCK_MAX_COMMANDS=4
 SIM_LARGE  := -DREDLOCK_MAX_COMMANDS=256
 SIM_LIBS   := $(SIM)/lib_default.o $(SIM)/lib_small.o $(SIM)/lib_large.o
-SIM_TESTS  := $(SIM)/seeds $(SIM)/hook_calls $(SIM)/conformance
+SIM_TESTS  := $(SIM)/seeds $(SIM)/conformance
 SIM_JOBS   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 SEED       ?=
 SECONDS    ?= 60
 HOURS      ?= 1
-GRANTS     ?= 10000000
-ADOPTIONS  ?= 1000000
+KIND       ?=
 
-.PHONY: sim refine sim-soak sim-tokens sim-handover sim-test sim-hash
+.PHONY: sim refine sim-soak sim-test sim-hash
 
 sim: $(SIM)/sim ## runs the simulator at random for a minute; SEED=N replays one run
 ifeq ($(SEED),)
@@ -34,16 +32,8 @@ refine: $(SIM)/sim ## holds random worlds of each kind to the proved models, tel
 	@$(SIM)/sim --seconds=$(SECONDS) --jobs=$(SIM_JOBS) --logs=$(SIM) --steps
 	@tests/sim/cost.sh $(SIM)/sim
 
-sim-soak: $(SIM)/sim ## the same for HOURS= hours
-	@$(SIM)/sim --seconds=$$(($(HOURS) * 3600)) --jobs=$(SIM_JOBS) --logs=$(SIM) --coverage
-
-sim-tokens: $(SIM)/sim ## fenced grants, GRANTS= of them, exclusion broken on purpose in a third of the runs
-	@$(SIM)/sim --fencing --grants=$(GRANTS) --seconds=$$(($(HOURS) * 3600)) --jobs=$(SIM_JOBS) \
-	  --logs=$(SIM)
-
-sim-handover: $(SIM)/sim ## locks that change hands, until ADOPTIONS= were adopted; HOURS= at most
-	@$(SIM)/sim --handed --adoptions=$(ADOPTIONS) --seconds=$$(($(HOURS) * 3600)) \
-	  --jobs=$(SIM_JOBS) --logs=$(SIM)
+sim-soak: $(SIM)/sim ## the same for HOURS= hours; with KIND= worlds of that kind only
+	@$(SIM)/sim --seconds=$$(($(HOURS) * 3600)) --jobs=$(SIM_JOBS) --logs=$(SIM) $(if $(KIND),--$(KIND),--coverage)
 
 sim-test: $(SIM_TESTS) ## runs the simulator's part of `make test`
 	@tests/run-tests $(SIM_TESTS)
@@ -51,30 +41,23 @@ sim-test: $(SIM_TESTS) ## runs the simulator's part of `make test`
 sim-hash: ## compares the event logs of the same seeds between compilers
 	@SMALL='$(SIM_SMALL)' LARGE='$(SIM_LARGE)' tests/sim/hash.sh $(SIM)/hash $(SIM_FLAGS)
 
-$(SIM)/lib_default.o: $(SIM_SOURCE)
+$(SIM)/lib_small.o: SIZE = $(SIM_SMALL)
+$(SIM)/lib_large.o: SIZE = $(SIM_LARGE)
+$(SIM_LIBS): $(SIM)/%.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -DLIB=lib_default -c tests/sim/lib.c -o $@
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(SIZE) -DLIB=$* -c tests/sim/lib.c -o $@
 
-$(SIM)/lib_small.o: $(SIM_SOURCE)
+$(SIM)/main.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(SIM_SMALL) -DLIB=lib_small -c tests/sim/lib.c -o $@
-
-$(SIM)/lib_large.o: $(SIM_SOURCE)
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(SIM_LARGE) -DLIB=lib_large -c tests/sim/lib.c -o $@
-
-$(SIM)/main.o $(SIM)/hook_calls.o: $(SIM)/%.o: $(SIM_SOURCE)
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -c tests/sim/$*.c -o $@
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -c tests/sim/main.c -o $@
 
 $(SIM)/seeds.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -DSIM_TEST=85 -c tests/sim/main.c -o $@
 
-$(SIM)/sim: $(SIM)/main.o $(SIM_LIBS)
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
-
-$(SIM)/seeds $(SIM)/hook_calls: $(SIM)/%: $(SIM)/%.o $(SIM_LIBS)
+$(SIM)/sim: $(SIM)/main.o
+$(SIM)/seeds: $(SIM)/seeds.o
+$(SIM)/sim $(SIM)/seeds: $(SIM_LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(SIM)/conformance: tests/sim/conformance.c tests/servers.c tests/servers.h tests/store.h tests/fenced.h \

@@ -171,7 +171,6 @@ struct slot {
   int64_t hold_ms;      /* max_hold_ms of this hold; 0 = none */
   int64_t bound_ms;     /* the pending operation must be decided by then; -1 = no bound */
   long value;           /* that was granted; -1 = none */
-  uint64_t token;       /* that came with it */
   int adopts;           /* its acquire is an adoption (R28) of this value */
   char given[20];
   int overdue;          /* steps that had to return a kept lock: keep.h */
@@ -402,7 +401,6 @@ static struct world {
   int failed, running;
   char message[MESSAGE_BYTES];
   uint64_t hash;
-  big hooks, hook_fails_at; /* the k-th hook call fails */
   char name[MAX_RESOURCES][REDLOCK_MAX_RESOURCE + 1];
   struct server server[MAX_SERVERS];
   int conns;
