@@ -97,26 +97,26 @@ static int64_t strange_token(int resource) {
   }
 }
 
+static struct arg number_arg(char text[24], int64_t number) {
+  snprintf(text, 24, "%lld", (long long)number);
+  return arg_of(text);
+}
+
 /* What the server says to it, by the script that the clients send; it never waits, and counts R24
  * as the clients do. 1 = yes. */
 static int ask_for_stranger(struct server *s, int resource, int64_t token, struct key **set) {
-  char text[24], ttl[16], longest[16], counter[STORE_NAME + 8], out[STORE_REPLY];
-  struct arg value = arg_of("a stranger's");
-  struct arg argv[] = {arg_of("EVAL"), store_known_text, arg_of("2"), arg_of(W.name[resource]),
-                       {NULL, 0}, value, {NULL, 0}, value, {NULL, 0}, {NULL, 0}};
+  char ttl[24], text[24], longest[24], counter[STORE_NAME + 8], out[STORE_REPLY];
+  struct arg value = arg_of("a stranger's"), name = arg_of(W.name[resource]);
+  struct arg argv[] = {arg_of("EVAL"), store_known_text, arg_of("2"), name, {NULL, 0}, value,
+                       number_arg(ttl, W.cfg.ttl_min_ms), value, number_arg(text, token),
+                       number_arg(longest, W.cfg.quarantine_ms)};
   struct reply r = {out, 0};
   struct session session = {.db = W.cfg.db, .authed = 1};
   struct effect e = {0};
   struct seen seen;
   if (!store_known_script.is_fenced) return 0;
   snprintf(counter, sizeof counter, "%.*s:fence", STORE_NAME, W.name[resource]);
-  snprintf(ttl, sizeof ttl, "%lu", (unsigned long)W.cfg.ttl_min_ms);
-  snprintf(text, sizeof text, "%lld", (long long)token);
-  snprintf(longest, sizeof longest, "%lu", (unsigned long)W.cfg.quarantine_ms);
   argv[4] = arg_of(counter);
-  argv[6] = arg_of(ttl);
-  argv[8] = arg_of(text);
-  argv[9] = arg_of(longest);
   s->store.now_ms = server_ms(s);
   s->store.now_us = clock_at(&s->clock, W.now) / US;
   s->store.error = 0;

@@ -15,7 +15,7 @@
 enum { MAX_JOBS = 64, HANG_S = 60, MORE_S = 600 };
 
 static struct {
-  big seed, runs, seconds, jobs, kept, grants, adoptions;
+  big seed, runs, seconds, jobs, kept;
   big coverage, steps, processor_time, replay, hash, silent, mixed, always; /* bits of each seed */
   const char *logs; /* a folder */
   struct {
@@ -34,8 +34,6 @@ static const struct option {
     {"--runs=", &opt.runs, NULL, 0, "how many seeds; by default as many as the seconds allow"},
     {"--seconds=", &opt.seconds, NULL, 0, "by default 60"},
     {"--jobs=", &opt.jobs, NULL, 0, "processes side by side"},
-    {"--grants=", &opt.grants, NULL, 0, "ends when so many fenced grants were seen"},
-    {"--adoptions=", &opt.adoptions, NULL, 0, "ends when so many adoptions were seen"},
     {"--replay", NULL, &opt.replay, 1, "one seed, with its event log on the standard output"},
     {"--coverage", NULL, &opt.coverage, 1, "fails if some fault, status or vote never occurred"},
     {"--steps", NULL, &opt.steps, 1, "fails if some step of a proved model was never taken"},
@@ -179,11 +177,9 @@ static void look_at_all_jobs(double begin) {
   static double shown;
   struct totals sum;
   double t = now_s() - begin;
-  sum_up(&sum);
-  if ((opt.grants || opt.adoptions) && sum.tokens >= opt.grants && sum.adoptions >= opt.adoptions)
-    opt.shared->over = 1;
   if (t - shown < (opt.seconds > 600 ? 60 : 10) || opt.silent) return;
   shown = t;
+  sum_up(&sum);
   print_progress(&sum, t);
 }
 
