@@ -1,21 +1,9 @@
 #!/bin/sh
-# hash.sh BUILD FLAGS... : the event logs of the same seeds, of each sort of world, have the same
-# hashes, run twice, with gcc and clang, with and without optimising.
+# hash.sh BUILD : the event logs of the same seeds, of each sort of world, have the same hashes, run
+# twice, with gcc and clang, with and without optimising.
 set -eu
 
-here=$(dirname "$0") build=$1 passed=0 failed=0 skipped=0 first=
-shift
-mkdir -p "$build"
-
-compile() {
-  cc=$1 level=$2
-  shift 2
-  "$cc" "$@" "$level" -DLIB=lib_default -c "$here/lib.c" -o "$build/default.o" &&
-    "$cc" "$@" "$level" $SMALL -DLIB=lib_small -c "$here/lib.c" -o "$build/small.o" &&
-    "$cc" "$@" "$level" $LARGE -DLIB=lib_large -c "$here/lib.c" -o "$build/large.o" &&
-    "$cc" "$@" "$level" "$here/main.c" "$build/default.o" "$build/small.o" "$build/large.o" \
-      -o "$build/sim"
-}
+build=$1 passed=0 failed=0 skipped=0 first=
 
 for cc in gcc clang; do
   if ! command -v $cc >/dev/null; then
@@ -24,10 +12,11 @@ for cc in gcc clang; do
     continue
   fi
   for level in -O0 -O2; do
-    compile $cc $level "$@"
+    sim=$build/$cc$level/tests/sim/sim
+    "${MAKE:-make}" -s BUILD="$build/$cc$level" CC=$cc CFLAGS=$level "$sim"
     for again in 1 2; do
       hash=$(for world in '' --handed --fencing --waiters --rolling; do
-        "$build/sim" --seed=77 --runs=20 $world --silent --hash | sed -n 's/^hash //p'
+        "$sim" --seed=77 --runs=20 $world --silent --hash | sed -n 's/^hash //p'
       done | tr '\n' ' ')
       first=${first:-$hash}
       [ -n "$hash" ] && [ "$hash" = "$first" ] && good=1 || good=0

@@ -9,8 +9,6 @@ SIM        := $(BUILD)/tests/sim
 SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c tests/refine/*.h tests/induct/emitted/*.h) \
               tests/store.h tests/fenced.h redlock.h
 SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O1 $(WARNINGS) -I. -Itests/sim -Itests
-SIM_SMALL  := -DREDLOCK_MAX_COMMANDS=4
-SIM_LARGE  := -DREDLOCK_MAX_COMMANDS=256
 SIM_LIBS   := $(SIM)/lib_default.o $(SIM)/lib_small.o $(SIM)/lib_large.o
 SIM_TESTS  := $(SIM)/seeds $(SIM)/conformance
 SIM_JOBS   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -39,10 +37,10 @@ sim-test: $(SIM_TESTS) ## runs the simulator's part of `make test`
 	@tests/run-tests $(SIM_TESTS)
 
 sim-hash: ## compares the event logs of the same seeds between compilers
-	@SMALL='$(SIM_SMALL)' LARGE='$(SIM_LARGE)' tests/sim/hash.sh $(SIM)/hash $(SIM_FLAGS)
+	@MAKE='$(MAKE)' tests/sim/hash.sh $(SIM)/hash
 
-$(SIM)/lib_small.o: SIZE = $(SIM_SMALL)
-$(SIM)/lib_large.o: SIZE = $(SIM_LARGE)
+$(SIM)/lib_small.o: SIZE = -DREDLOCK_MAX_COMMANDS=4
+$(SIM)/lib_large.o: SIZE = -DREDLOCK_MAX_COMMANDS=256
 $(SIM_LIBS): $(SIM)/%.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(SIZE) -DLIB=$* -c tests/sim/lib.c -o $@
