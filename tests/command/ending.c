@@ -90,8 +90,8 @@ static void check_over(const char *name) {
   if (!CHECK(kill(id_of(name), 0) != 0)) printf("    the step of %s is still there\n", name);
 }
 
-/* SIGKILL needs a processor to work, and redlock waits for that for a moment only; but not until the
-   step ends by itself. */
+/* SIGKILL needs a processor to work, and redlock waits for that for a moment only; but not until
+   the step ends by itself. */
 static void check_killed(const char *name) {
   int64_t end = timing_ms() + LIMIT_MS / 4;
   while (kill(id_of(name), 0) == 0 && timing_ms() < end) sleep_ms(5);
