@@ -582,18 +582,24 @@ TEST(wake_ups_for_nothing_make_no_storm) { /* R26 */
   CHECK_WITHIN_MS(finish(&lock), REDLOCK_OK, FALLBACK_MS);
 }
 
-/* A kept lock's extensions are pushed, too: not all of them are answered, while it tells an age. */
-TEST(extensions_wake_more_and_more_rarely) { /* R26 */
-  int i, k;
+/* A waiter at three servers, for a lock whose holder had not waited: its value tells an age. */
+static void wait_for_a_newcomer(void) {
+  int i;
   world_waking(3);
   occupy(0, 2, "r", HELD_MS);
   for (i = 0; i < 3; i++) {
     struct key *key = fake_key_at(&fake, i, "r");
-    key->value_size = 23; /* a newcomer's */
+    key->value_size = 23;
     memset(key->value, 0, key->value_size);
   }
   start_waiter();
   run_for(100);
+}
+
+/* A kept lock's extensions are pushed, too: not all of them are answered, while it tells an age. */
+TEST(extensions_wake_more_and_more_rarely) { /* R26 */
+  int i, k;
+  wait_for_a_newcomer();
   for (k = 0; k < 40; k++) {
     if (k == 20) forget_log();
     for (i = 0; i < 3; i++) fake_push(&fake, i, PUSH_OF_R);
@@ -603,9 +609,10 @@ TEST(extensions_wake_more_and_more_rarely) { /* R26 */
 }
 
 /* Where an attempt is woken for the first time, the lock is taken at once: also a moment after an
-   attempt that was made because a push might have been lost. */
+   attempt that was made because a push might have been lost. The holder tells an age: else each of
+   these begins the back-off anew. */
 TEST(the_fall_back_delays_no_wake_up) { /* R26 */
-  wait_in_a_world_of(3);
+  wait_for_a_newcomer();
   forget_log();
   while (sets(0) < LONG / FALLBACK_MS) run_for(1);
   run_for(2);
