@@ -30,9 +30,12 @@ enum {
   STEP_US = A_MS * 450,
   SLEPT_US = 400000,
   OLD_US = 60000000,      /* before the first scene every server is as old as that */
-  CONTROL_MS = 20000,     /* a control must break within this time */
+  CONTROL_MS = 20000,     /* a control must break within this time, and so many grants */
+  CONTROL_GRANTS = 300,
+  LOSSES_LEAST = 10,      /* and, if servers crash, so many losses */
   SCENE_MS = 12000,       /* a scene takes about that long, and in a short run no less than */
   SCENE_LEAST_MS = 5000,
+  SLOW_MS = 60000,        /* longer at most, on a busy machine */
   GRANTS_LEAST = 10
 };
 
@@ -87,6 +90,7 @@ static struct servers servers;
 static pid_t clients[CLIENTS];
 static uint64_t seed;
 static long kills, kept, steps, pauses; /* of the scene; kept: killed, and came back with keys */
+static long losses; /* crashes of a quorum so short that tokens were still ahead of the clocks */
 static int64_t lost_us, slowed_us; /* by slow clocks, so far; when that was last seen to */
 
 static void rest(int64_t ms) { poll(NULL, 0, (int)ms); }
@@ -124,6 +128,7 @@ static void start_servers(const char *args) {
 
 /* Never trusted before it is down, and then not before it is up again. */
 static void crash(int which, int64_t ahead_us, int step) {
+  int64_t began_us = timing_us();
   int i;
   for (i = 0; i < SERVERS; i++)
     if (which >> i & 1) board->trusted_us[i] = INT64_MAX;
@@ -139,6 +144,7 @@ static void crash(int which, int64_t ahead_us, int step) {
     mark(i);
     kills++;
   }
+  losses += (which & (which - 1)) && timing_us() - began_us < A_MS * 250; /* half the window */
 }
 
 /* ---- clients ---- */
@@ -161,8 +167,7 @@ static void try_once(redlock *rl, uint64_t *own, struct notes *notes) {
   notes->rounds++;
   if (status != REDLOCK_OK) return;
   grant.token = lock.token;
-  if (draw(own, 2)) poll(NULL, 0, 4 * TTL_MS);
-  else redlock_release(rl, &lock);
+  if (!grants_overstay(notes, 2, 4 * TTL_MS)) redlock_release(rl, &lock);
   grant.done_us = timing_us();
   grants_note(notes, grant);
 }
@@ -331,12 +336,25 @@ static struct raw_rules rules_of(const struct scene *s) {
   return rules;
 }
 
+/* Whether it has had what it is for: a busy machine gets longer for that. */
+static int has_enough(const struct scene *s, int until_broken) {
+  if (until_broken)
+    return board->granted >= CONTROL_GRANTS && (losses >= LOSSES_LEAST || !(s->faults & KILLS));
+  return board->granted >= GRANTS_LEAST && (kept > 0 || !*s->args);
+}
+
+static int is_over(const struct scene *s, int64_t end_us, int until_broken) {
+  int64_t more_us = timing_us() - end_us;
+  if (until_broken && grants_judge().fault) return 1;
+  return more_us >= SLOW_MS * 1000 || (more_us >= 0 && has_enough(s, until_broken));
+}
+
 /* Without rules: by clients of the header. */
 static struct verdict play(const struct scene *s, const struct raw_rules *rules, int64_t ms,
                            int until_broken) {
   struct verdict verdict;
   int64_t end_us;
-  kills = kept = steps = pauses = 0;
+  kills = kept = steps = pauses = losses = 0;
   lost_us = 0;
   grants_forget();
   start_servers(s->args);
@@ -344,7 +362,7 @@ static struct verdict play(const struct scene *s, const struct raw_rules *rules,
   end_us = slowed_us + ms * 1000;
   start_clients(rules);
   do make_trouble(s);
-  while (timing_us() < end_us && !(until_broken && grants_judge().fault));
+  while (!is_over(s, end_us, until_broken));
   end_clients();
   verdict = grants_judge();
   servers_stop(&servers);
@@ -381,6 +399,7 @@ static void the_order_is_broken(void) {
   struct raw_rules rules = rules_of(scene);
   struct verdict v = play(scene, &rules, CONTROL_MS, 1);
   tell(&v);
+  if (!v.fault && !has_enough(scene, 1)) SKIP("this machine is too busy for what breaks it");
   CHECK(v.fault != NULL);
 }
 

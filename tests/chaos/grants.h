@@ -5,6 +5,7 @@
 
 #include "tests/timing.h"
 
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -21,9 +22,11 @@ struct notes {
   struct grant grant[GRANTS];
 };
 
-/* Written by one process each: the notes by their client, all else by the starter. */
+/* Written by one process each: the notes by their client, all else by the starter; but by all
+   clients the number of grants. */
 struct board {
   volatile int stop, hush;              /* end; send nothing for now */
+  volatile long granted;                /* of all clients, also those that are not noted yet */
   volatile int64_t trusted_us[SERVERS]; /* when it was certainly running; INT64_MAX = it is not */
   struct notes notes[CLIENTS];
 };
@@ -40,7 +43,20 @@ static inline int grants_open(void) {
 static inline void grants_forget(void) {
   int i;
   board->stop = board->hush = 0;
+  board->granted = 0;
   for (i = 0; i < CLIENTS; i++) board->notes[i].grants = board->notes[i].rounds = 0;
+}
+
+/* Called at each grant. One in so many of a client's, its first one among them, takes the lock for
+   its own for ms, and then until the next grant: that is one to a second holder, however slow the
+   machine. Only the last one granted waits, so there is always somebody who asks. Returns whether
+   it did. */
+static inline int grants_overstay(const struct notes *notes, int one_in, int ms) {
+  long own = __sync_add_and_fetch(&board->granted, 1);
+  if (notes->grants % one_in) return 0;
+  do poll(NULL, 0, ms);
+  while (board->granted == own && !board->stop);
+  return 1;
 }
 
 /* The grant is whole before it is counted. */
