@@ -159,8 +159,8 @@ static inline ns shown_since(struct client *c, const struct slot *s, ns since) {
 }
 
 /* How many attempts in HURRIED_S: ten a second, and a few at the edges. Just after a trouble, such
- * as errors, ten more beside a holder that tells no age: an attempt that no push led to begins anew
- * there, and so may the next one: such a holder is taken for the same for a second only. */
+ * as errors, ten more beside a holder that tells no age: such a one is the same for a second only;
+ * of the second that ends, the ten may have waited for the trouble's end, or begun anew there. */
 static inline unsigned hurried_most(const struct client *c, int resource, ns since) {
   ns from = c->hurried.from;
   int is_first = from < NEVER && from - since <= SEC / 2;
