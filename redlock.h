@@ -308,7 +308,7 @@ typedef struct redlock_fd {
   intptr_t fd;         /* what io->open returned */
   int server;          /* position in the list, from 0 */
   unsigned events;     /* REDLOCK_READ | REDLOCK_WRITE; level-triggered */
-  uint32_t generation; /* grows at each reconnect: shows epoll users a reused number */
+  uint32_t generation; /* another one after each reconnect: shows epoll users a reused number */
 } redlock_fd;
 
 /* The outside world, for those who bring sockets, a clock or a simulator of their own. Only wait
@@ -464,10 +464,10 @@ typedef struct redlock_lock {
   rl_mask maybe_free;          /* servers where it may be free: so said the last attempt, or a push
                                   since (R26) */
   uint16_t slot_ms;            /* twice what its last attempt took (R9) */
-  uint16_t holder;             /* the low bits of what was told of the latest holder (R26) */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
+  uint32_t attempts;           /* private */
 #ifndef REDLOCK_NO_FENCING
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
                                   0 = none. Send it with each write: the resource must check it */
@@ -477,8 +477,6 @@ typedef struct redlock_lock {
                                   round, perhaps another's by now: its own knows it. NULL if IDLE */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
-  uint32_t attempts;
-  uint32_t hash;               /* of the resource */
   int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* when its phase ends at the latest */
@@ -489,6 +487,8 @@ typedef struct redlock_lock {
   char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET:
                                   whoever knows it can take the lock over, by redlock_adopt */
   char age[3];                 /* private, up to user: what a server stores behind it (R26) */
+  uint32_t hash;               /* of the resource */
+  uint16_t holder;             /* the low bits of what was told of the latest holder (R26) */
   uint16_t resource_size;
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
@@ -795,13 +795,13 @@ typedef struct rl_server {
   rl_parser parser;
   uint32_t sent_bytes;      /* of the handshake, until READY; then of the command at send_next */
   const char *entry;        /* its entry in the caller's list */
-  uint32_t generation;
+  uint16_t generation;
+  uint16_t idle_reads;      /* that brought bytes, since the last awaited reply (R13) */
   uint32_t send_next;       /* ring index of the next command to send */
   uint32_t reply_next;      /* ring index; no earlier command awaits a reply */
   uint32_t outstanding;     /* replies still to come on this connection */
   uint32_t retired_replies;   /* of those, the next so many answer retired commands */
   uint32_t timed_reply;     /* replies to come, up to and including the timed one */
-  uint32_t idle_reads;      /* that brought bytes, since the last awaited reply (R13) */
   uint32_t run_id;          /* hash of its run_id; 0 = not known */
   intptr_t fd;              /* -1 = closed */
   int64_t reconnect_ms;     /* CLOSED: not to be connected before */
@@ -834,7 +834,6 @@ struct redlock {
   int64_t now_ms;           /* the last good reading of the clock */
   int64_t timer_ms;         /* no timer of any lock or server expires before this */
   redlock_options options;
-  const redlock_lock *last_returned; /* unless it is in a list again: saves a search of them all */
 #ifndef REDLOCK_NO_FENCING
   uint64_t last_token;      /* the last token proposed, or the counter that refused it; a counter
                                that is greater by a quarter of max_ttl_ms lies (R25) */
@@ -892,7 +891,8 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
        releases only, and no round waits for it in which the others may still be a quorum (R6).
        When a connection that has taken bytes has brought no awaited reply for 5 to 6 s, or in more
        reads than there is to push, it is given up, whatever it carried. The releases of its SETs go
-       first on the next one.
+       first on the next one; if a quorum owes the replies to them and the ring is full, all that is
+       not urgent waits for that.
    R14 Reconnects back off at random. Of two addresses, the other is tried when one brings no
        handshake: the first time, after a quarter of server_timeout_ms. No SIGPIPE; close on exec;
        never descriptor 0, 1 or 2.
@@ -1257,14 +1257,16 @@ enum {
                     REDLOCK_MAX_COMMANDS < 32 ? 2048 :
                     REDLOCK_MAX_COMMANDS < 512 ? 64 * REDLOCK_MAX_COMMANDS : 32768,
   RL_MAX_RECEIVES = 16,         /* full reads of one server in a step: it must not starve others */
-  RL_MAX_IDLE_READS = 64 * REDLOCK_MAX_COMMANDS, /* without an awaited reply (R13): more than an
-                                   honest server has to push, once for each key that is tracked */
+  RL_MAX_IDLE_READS =           /* without an awaited reply (R13): more than an honest server has */
+      REDLOCK_MAX_COMMANDS < 1024 ? 64 * REDLOCK_MAX_COMMANDS : 65535, /* to push, once for each
+                                   key that is tracked, and there are some in each read */
   RL_MAX_PASSES = 4,            /* one may create work for another; the next step does the rest */
   RL_MAX_EXTRA_ROUNDS = 2,      /* in one attempt (R25) */
   RL_LATER_MS = 128,            /* of many locks, one whose timer takes 15 s is looked at 117 times
                                    in the list LATER, and then once in each ms in which another one
                                    of its list is due */
-  RL_MISUSE_LOOKS = 64,         /* of many locks, so many are looked at for one started twice */
+  RL_MISUSE_LOOKS = 64,         /* so many locks are looked at, the newest first, for one that is
+                                   started twice */
   RL_PUSH_WAIT_MS = 1000,       /* wakes or not, a waiter retries after 1 to 2 times this */
   RL_NEWCOMER_MS = 11,          /* a waiter that does not know the holder rests for up to this more:
                                    who has waited longer goes first */
@@ -1941,12 +1943,8 @@ static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
   lock->phase = phase;
   if (RL_HAS_MANY && (phase == RL_PHASE_IDLE || phase == RL_PHASE_DECIDED))
     rl_set_tracks(rl, lock, 0);
-  if (phase == RL_PHASE_IDLE) {
-    rl_forget_command(lock);
-    return;
-  }
-  rl_link_in(rl, lock);
-  if (rl->last_returned == lock) rl->last_returned = NULL;
+  if (phase == RL_PHASE_IDLE) rl_forget_command(lock);
+  else rl_link_in(rl, lock);
 }
 
 /* Changes when the timer of a lock in a list expires. */
@@ -1966,7 +1964,7 @@ static int rl_owns_lock(const redlock *rl, const redlock_lock *lock) {
   for (; list != rl->lists + RL_LISTS; list++)
     for (link = list->prev; link != list; link = link->prev) {
       if (link == &lock->link) return 1;
-      if (RL_HAS_MANY && --looks == 0) return -1;
+      if (--looks == 0) return -1;
     }
   return 0;
 }
@@ -2126,14 +2124,11 @@ static int rl_is_set_void(const redlock *rl, const rl_server *s, const rl_comman
   return rl_started_since(rl, s, c->t1_ms);
 }
 
-/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). A release that
-   waits for a connection is given up when the key has run out. On one that stands it may follow a
-   SET that waited as long as it did: there it has no age (R7). What else is for a stalled server
-   waits here, and not in its socket, until it has caught up. */
+/* Whether c, of which the server has no byte yet, must be sent to it (R12, R13). What is for a
+   stalled server waits here, and not in its socket, until it has caught up; but for releases. */
 static int rl_must_send(const redlock *rl, const rl_server *s, const rl_command *c) {
-  if (!(c->unsent_to & s->bit) || rl_is_set_void(rl, s, c)) return 0;
-  if (s->stalled && s->outstanding && c->kind != RL_TASK_RELEASE) return 0;
-  return c->is_open || s->state == RL_STATE_READY || rl->now_ms < c->t1_ms + c->longest_ttl_ms;
+  int waits = s->stalled && s->outstanding && c->kind != RL_TASK_RELEASE;
+  return (c->unsent_to & s->bit) && !waits && !rl_is_set_void(rl, s, c);
 }
 
 /* Moves send_next to what this server must get next, or to the tail. What is passed and has an open
@@ -2276,13 +2271,13 @@ static void rl_close_fd(redlock *rl, const rl_server *s) {
 }
 
 /* Ends the connection, whatever the reason. R12: outstanding replies will not come, so that votes
-   which await one become UNREACHABLE; only releases are sent again. R5: a YES in an open round,
-   unless it is a release's, is withdrawn, since the server may now be behind another entry and say
-   yes there too. All open rounds are evaluated: on return any lock may be decided, in another list
-   or elsewhere in its own, so no walk over a list may call this; and roll-backs may have been
-   appended. Nothing is sent, received or retired here, so pointers into the ring are valid, and no
-   lock leaves the client. Behind the first failure what was not sent keeps its vote open, for the
-   server is connected to at once. */
+   which await one become UNREACHABLE; only releases are sent again, if the key is still there. R5:
+   a YES in an open round, unless it is a release's, is withdrawn, since the server may by now be
+   behind another entry and say yes there too. All open rounds are evaluated: on return any lock may
+   be decided, in another list or elsewhere in its own, so no walk over a list may call this; and
+   roll-backs may have been appended. Nothing is sent, received or retired here, so pointers into
+   the ring are valid, and no lock leaves the client. Behind the first failure what was not sent
+   keeps its vote open, for the server is connected to at once. */
 static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
   uint32_t place, delay;
   redlock_vote *its;
@@ -2304,6 +2299,8 @@ static void rl_disconnect(redlock *rl, rl_server *s, const char *why) {
     rl_mask awaited = c->awaited_from & s->bit;
     rl_mask_remove(&c->awaited_from, s->bit);
     if (c->kind == RL_TASK_RELEASE) c->unsent_to |= awaited;
+    if (!c->is_open && rl->now_ms >= c->t1_ms + c->longest_ttl_ms)
+      rl_mask_remove(&c->unsent_to, s->bit);
     its = c->is_open ? &c->lock->votes[s->index] : NULL;
     if (its && (awaited || (*its == REDLOCK_VOTE_YES && c->kind != RL_TASK_RELEASE)))
       *its = REDLOCK_VOTE_UNREACHABLE;
@@ -2853,14 +2850,20 @@ static void rl_flush(redlock *rl) {
    socket run at the thaw, and what is given up leaves them there; if it is too busy, a new
    connection costs it the handshake again, and the old one's work is still to do; but what is
    forgotten never comes back. So it is one time, whatever was sent: longer than servers are usually
-   busy, and no longer than a lock can wait. Random, so that not all clients come back at once. A
-   connect has its own, at most; over TLS it may have taken bytes: the layer's. */
+   busy, and no longer than a lock can wait. Random, so that not all clients come back at once. But
+   servers that fell silent together are given up together: a quorum of them keeps the releases for
+   all (rl_retire_oldest). A connect has its own, at most; over TLS it may have taken bytes: the
+   layer's. */
 static uint16_t rl_draw_patience(redlock *rl, const rl_server *s) {
-  int64_t random;
+  const uint32_t spread = RL_SILENCE_SPREAD_MS;
+  const rl_server *other;
   if (s->state == RL_STATE_CONNECTING && rl_may_switch(s)) return 0;
   if (s->state == RL_STATE_CONNECTING && !rl_uses_tls(s)) return RL_CONNECT_TIMEOUT_MS;
-  random = rl_random(rl, RL_SILENCE_SPREAD_MS);
-  return (uint16_t)(RL_SILENCE_MS + (random < 0 ? 0 : random));
+  for (other = rl->server; other != rl->server_end; other++) {
+    uint32_t its = (uint32_t)(other->timed_since_ms - s->timed_since_ms) + other->patience_ms;
+    if (other->stalled && its - RL_SILENCE_MS <= spread) return (uint16_t)its;
+  }
+  return (uint16_t)(RL_SILENCE_MS + rl_limit((uint32_t)rl_random(rl, spread), spread));
 }
 
 /* R13: a reply is overdue: server_timeout_ms after the timed command was sent or, if its reply
@@ -2870,8 +2873,8 @@ static uint16_t rl_draw_patience(redlock *rl, const rl_server *s) {
    silent, it is disconnected, and tried anew as R14 says. A connect that hangs while nothing needs
    it has no timer; when a round needs it, that is overdue, and runs out at once. */
 static void rl_mark_stalled(redlock *rl, rl_server *s) {
-  s->stalled = 1;
   s->patience_ms = rl_draw_patience(rl, s);
+  s->stalled = 1;
   rl_set_connection_error(rl, s, rl_error_timeout);
   rl_fill_votes(rl, s, s->state == RL_STATE_CONNECTING ? REDLOCK_VOTE_UNREACHABLE
                                                        : REDLOCK_VOTE_TIMEOUT);
@@ -2886,25 +2889,29 @@ static void rl_on_server_timer(redlock *rl, rl_server *s) {
 /* ---- Room in the ring (R11) ------------------------------------------------------------------ */
 
 /* Whether the ring must keep its oldest command for a server: part of it has been sent, or it must
-   still be sent. A server that is not ready pins nothing: its connection is lost, and may stay so.
-   A release that waits for such a server is lost when the ring needs its slot; the key lasts until
-   its ttl ends. */
-static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_command *first) {
-  if (s->state != RL_STATE_READY) return 0;
-  return (s->send_next == rl->ring_head && s->sent_bytes) || rl_must_send(rl, s, first);
+   still be sent. If the server has no connection, what is urgent does not wait for that, and nobody
+   waits when it is overdue or has failed: it may stay away. */
+static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_command *c, int urgent) {
+  if (s->state != RL_STATE_READY && (urgent || s->stalled || s->failed_connections > 1)) return 0;
+  return (c->unsent_to & s->bit) || (s->send_next == rl->ring_head && s->sent_bytes);
 }
 
 /* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
-   that accepts no more bytes is disconnected. A healthy one is waited for, until it is overdue. */
-static int rl_retire_oldest(redlock *rl) {
+   that accepts no more bytes is disconnected. A healthy one is waited for, until it is overdue. R7:
+   what is not urgent also waits for the answers to a release that a quorum owes, until the first
+   connection that has brought none is given up (R13): the next one gets it anew. */
+static int rl_retire_oldest(redlock *rl, int urgent) {
   rl_command *c = rl_command_at(rl, rl->ring_head);
+  int owing = 0;
   rl_server *s;
   if (rl_ring_count(rl) == 0 || c->is_open) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
-    if (!rl_pins_oldest(rl, s, c)) continue;
+    owing += (c->awaited_from & s->bit) && !s->failed_connections;
+    if (!rl_pins_oldest(rl, s, c, urgent)) continue;
     if (!s->stalled || s->last_send == RL_SEND_WHOLE) return 0;
     rl_disconnect(rl, s, rl_error_timeout);
   }
+  if (!urgent && c->kind == RL_TASK_RELEASE && owing >= rl->quorum) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
     if (c->awaited_from & s->bit) s->retired_replies++;
     if (s->reply_next == rl->ring_head) s->reply_next++;
@@ -2924,31 +2931,25 @@ static int rl_has_room(const redlock *rl, const redlock_lock *lock, uint8_t task
   return rl_ring_count(rl) + rl->reserved_slots + need <= REDLOCK_MAX_COMMANDS;
 }
 
-/* Takes the newest commands out again that are done with, unless something waits to be sent. So who
-   waits for silent servers does not use up the ring, where the releases stand that their next
-   connections will carry (R13). */
+/* Takes the newest commands out again that are done with. So who waits for silent servers does not
+   use up the ring, where the releases stand that their next connections will carry (R13). */
 static void rl_retire_newest(redlock *rl) {
-  uint32_t tail = rl->ring_tail;
-  const rl_command *c;
   rl_server *s;
-  for (s = rl->server; s != rl->server_end; s++)
-    if (s->send_next != tail) return;
-  for (; tail != rl->ring_head; tail--) {
-    c = rl_command_at(rl, tail - 1);
-    if (c->is_open || c->unsent_to || c->awaited_from) break;
+  for (; rl_ring_count(rl); rl->ring_tail--) {
+    const rl_command *c = rl_command_at(rl, rl->ring_tail - 1);
+    if (c->is_open || c->unsent_to || c->awaited_from) return;
+    for (s = rl->server; s != rl->server_end; s++) {
+      if (s->send_next == rl->ring_tail) s->send_next--;
+      if (s->reply_next == rl->ring_tail) s->reply_next--;
+    }
   }
-  for (s = rl->server; s != rl->server_end; s++) {
-    s->send_next = tail;
-    if ((int32_t)(s->reply_next - tail) > 0) s->reply_next = tail;
-  }
-  rl->ring_tail = tail;
 }
 
-/* Makes room in the ring for a task; 0 = there is none. */
-static int rl_make_room(redlock *rl, const redlock_lock *lock, uint8_t task) {
+/* Makes room in the ring for the lock's task; 0 = there is none. */
+static int rl_make_room(redlock *rl, const redlock_lock *lock) {
   rl_retire_newest(rl);
-  while (!rl_has_room(rl, lock, task))
-    if (!rl_retire_oldest(rl)) return 0;
+  while (!rl_has_room(rl, lock, lock->task))
+    if (!rl_retire_oldest(rl, lock->urgent)) return 0;
   return 1;
 }
 
@@ -3015,9 +3016,11 @@ static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
 
    Elsewhere a key remains until its ttl ends
      - where the connection was lost behind its SET, and the release cannot follow while it is
-       younger than its ttl (rl_must_send);
-     - if the ring needs the release's slot while the server has no connection (rl_pins_oldest), or
-       is frozen and its socket is full (rl_retire_oldest);
+       younger than its ttl (rl_disconnect);
+     - if the ring needs the release's slot while the server has no connection and cannot get one
+       (rl_pins_oldest), or is frozen and its socket is full; or before the reply, and then the
+       connection is lost: where only a minority owed it, or for what is urgent, or on the second
+       connection in a row that brings nothing (rl_retire_oldest);
      - if a server restarts with its keys and freezes before the next extension (rl_without_key);
      - if a frozen server runs, at its thaw, a SET whose connection was given up (R13), and the
        release does not follow it by a later connection, in time;
@@ -3117,8 +3120,8 @@ static uint32_t rl_back_off_ms(const redlock *rl, const redlock_lock *lock) {
   return most > rested ? most - rested : 0;
 }
 
-/* Draws how long such a rest lasts, in ms; < 0 = no entropy: the attempt that follows at once finds
-   that, too, and ends the acquire. R9: a back-off that no push ends grows with what was waited. */
+/* Draws when such a rest ends; < 0 = no entropy. R9: a back-off that no push ends grows with what
+   was waited. */
 static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
   const redlock_options *o = &rl->options;
   uint32_t least = RL_PUSH_WAIT_MS, spread = RL_PUSH_WAIT_MS;
@@ -3135,7 +3138,7 @@ static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
     if (spread > most || o->retry_delay_min_ms) spread = most;
   }
   random = rl_random(rl, spread);
-  return random < 0 ? random : random + least;
+  return random < 0 ? random : rl->now_ms + random + least;
 }
 
 /* R26: an attempt has failed: what did servers tell of the holder? What counts is the greatest that
@@ -3188,9 +3191,10 @@ static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   rl_note_holder(rl, lock);
   lock->slot_ms = rl_slot_ms(rl, lock);
   rest = rl_choose_rest(rl, lock);
-  due = rl->now_ms + rl_draw_rest(rl, lock, rest);
+  due = rl_draw_rest(rl, lock, rest);
   rl_set_tracks(rl, lock, rest != RL_REST_POLL && lock->attempts > 1);
-  rl_set_phase_until(rl, lock, RL_PHASE_BACKOFF, due < last ? due : last);
+  if (due < 0) rl_decide(rl, lock, REDLOCK_SYSTEM);
+  else rl_set_phase_until(rl, lock, RL_PHASE_BACKOFF, due < last ? due : last);
 }
 
 /* Ends a failed round, and releases its value everywhere; what an adoption has replaced is gone
@@ -3476,7 +3480,7 @@ static void rl_start_round(redlock *rl, redlock_lock *lock) {
 /* Makes room in the ring for the first queued lock; NULL = there is none, or no room. */
 static redlock_lock *rl_admit_next(redlock *rl) {
   redlock_lock *lock = rl_first_queued(rl);
-  return lock && rl_make_room(rl, lock, lock->task) ? lock : NULL;
+  return lock && rl_make_room(rl, lock) ? lock : NULL;
 }
 
 /* ---- Locks: timers --------------------------------------------------------------------------- */
@@ -3507,7 +3511,7 @@ static void rl_wake(redlock *rl, const rl_server *s, redlock_lock *lock) {
   if (!lock->tracks || lock->phase == RL_PHASE_QUEUED || (lock->maybe_free & s->bit)) return;
   lock->maybe_free |= s->bit;
   if (rl_mask_count(lock->maybe_free) != rl->quorum || lock->phase != RL_PHASE_BACKOFF) return;
-  due_ms = rl->now_ms + rl_draw_rest(rl, lock, RL_REST_TURN);
+  due_ms = rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
   if (due_ms < lock->timer_ms) rl_set_timer(rl, lock, due_ms);
 }
 
@@ -3596,9 +3600,9 @@ static void rl_cancel(redlock *rl, redlock_lock *lock) {
   if (lock->phase == RL_PHASE_VOTING) rl_end_round(rl, lock);
   rl_set_phase(rl, lock, RL_PHASE_IDLE);
   lock->urgent = 1;
-  if (release_waits && !rl_is_forked(rl) && !rl_make_room(rl, lock, RL_TASK_RELEASE)) {
+  if (release_waits && !rl_is_forked(rl) && !rl_make_room(rl, lock)) {
     rl_flush(rl); /* this may free a slot, and no queued lock can take that first */
-    (void)rl_make_room(rl, lock, RL_TASK_RELEASE);
+    (void)rl_make_room(rl, lock);
   }
   if (lock->task == RL_TASK_SET || release_waits) rl_roll_back(rl, lock);
   else rl_free_reserved_slot(rl, lock);
@@ -3760,7 +3764,6 @@ static void rl_hand_back(redlock *rl, redlock_lock *lock) {
   rl_free_reserved_slot(rl, lock);
   rl_set_phase(rl, lock, RL_PHASE_IDLE);
   lock->urgent = 0;
-  rl->last_returned = lock;
 }
 
 /* The blocking calls: steps until the caller's own lock is decided. Others stay decided, to be
@@ -4129,17 +4132,9 @@ static const int rl_socket_options[][3] = {
   {SOL_SOCKET, SO_KEEPALIVE, 1}
 };
 
-static void rl_system_set_options(rl_socket fd) {
-  size_t i = 0, count = sizeof rl_socket_options / sizeof *rl_socket_options;
-  for (; i < count; i++) {
-    const int *option = rl_socket_options[i];
-    (void)setsockopt(fd, option[0], option[1], (const char *)&option[2], sizeof *option);
-  }
-}
-
 static intptr_t rl_system_open(void *ctx, int server, const char *host, const char *port) {
   rl_server *s = &((redlock *)ctx)->server[server];
-  size_t size = strlen(host) + 1;
+  size_t size = strlen(host) + 1, i;
   rl_sockaddr a;
   socklen_t length = (socklen_t)sizeof a.local;
   intptr_t fd;
@@ -4159,7 +4154,10 @@ static intptr_t rl_system_open(void *ctx, int server, const char *host, const ch
   }
   fd = rl_system_socket(a.any.sa_family);
   if (fd < 0) return -1;
-  rl_system_set_options((rl_socket)fd);
+  for (i = 0; i < sizeof rl_socket_options / sizeof *rl_socket_options; i++) {
+    const int *option = rl_socket_options[i];
+    (void)setsockopt((rl_socket)fd, option[0], option[1], (const char *)&option[2], sizeof *option);
+  }
   if (connect((rl_socket)fd, &a.any, length) == 0 || rl_system_is_connecting()) return fd;
   (void)rl_system_close_socket((rl_socket)fd);
   return -1;
@@ -4403,8 +4401,7 @@ static redlock_status rl_start_set(redlock *rl, redlock_lock *lock, const char *
   while (resource && size <= longest && resource[size]) hash = rl_hash(hash, resource[size++]);
   if (size == 0) return rl_invalid(rl, "resource is empty");
   if (size > longest) return rl_invalid(rl, "resource is too long");
-  if (lock != rl->last_returned && rl_owns_lock(rl, lock) > 0)
-    return rl_invalid(rl, rl_error_busy);
+  if (rl_owns_lock(rl, lock) > 0) return rl_invalid(rl, rl_error_busy);
   if (replaced) memcpy(lock->resource + RL_REPLACED_AT, replaced, RL_VALUE_BYTES);
   memset(lock, 0, offsetof(redlock_lock, resource));
   lock->adopts = replaced != NULL;
@@ -4478,7 +4475,7 @@ REDLOCK_API redlock_status redlock_start_release(redlock *rl, redlock_lock *lock
 REDLOCK_API redlock_status redlock_cancel(redlock *rl, redlock_lock *lock) {
   redlock_status status = rl_begin_call(rl, lock);
   if (status != REDLOCK_OK) return status;
-  if (!rl_owns_lock(rl, lock) || (RL_HAS_MANY && lock->phase == RL_PHASE_IDLE))
+  if (!rl_owns_lock(rl, lock) || lock->phase == RL_PHASE_IDLE)
     return rl_invalid(rl, "nothing is pending");
   (void)rl_update_now(rl);
   rl_cancel(rl, lock);
@@ -4581,19 +4578,13 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock *rl, const redlock_lock *
 }
 
 REDLOCK_API const char *redlock_strerror(redlock_status status) {
+  const char *text = "not decided yet\0ok\0taken\0no quorum\0expired\0cancelled\0"
+                     "max_hold_ms is reached\0invalid\0clock, entropy or wait failed";
+  uint32_t left = (uint32_t)REDLOCK_PENDING - (uint32_t)status; /* in this order: 1 to -7 */
   if (!RL_HAS_TEXTS) return "";
-  switch ((int)status) {
-    case REDLOCK_OK: return "ok";
-    case REDLOCK_PENDING: return "not decided yet";
-    case REDLOCK_TAKEN: return "taken";
-    case REDLOCK_NO_QUORUM: return "no quorum";
-    case REDLOCK_EXPIRED: return "expired";
-    case REDLOCK_CANCELLED: return "cancelled";
-    case REDLOCK_LIMIT: return "max_hold_ms is reached";
-    case REDLOCK_INVALID: return "invalid";
-    case REDLOCK_SYSTEM: return "clock, entropy or wait failed";
-    default: return "unknown status";
-  }
+  if (left > REDLOCK_PENDING - REDLOCK_SYSTEM) return "unknown status";
+  for (; left; left--) text += strlen(text) + 1;
+  return text;
 }
 
 REDLOCK_API const char *redlock_server_error(const redlock *rl, int server) {

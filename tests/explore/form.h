@@ -15,11 +15,11 @@
 #if defined(__x86_64__) && defined(__LP64__) && !defined(REDLOCK_NO_FENCING) && \
     !defined(ANY_SIZE) /* a planted bug may change one */
 #define SIZE_IS(type, bytes) typedef char form_knows_##type[sizeof(type) == (bytes) ? 1 : -1]
-SIZE_IS(redlock_lock, 216);
+SIZE_IS(redlock_lock, 208);
 SIZE_IS(rl_command, 112);
 SIZE_IS(rl_parser, 32);
 SIZE_IS(rl_server, 152);
-SIZE_IS(redlock, 744 + RING * sizeof(rl_command));
+SIZE_IS(redlock, 736 + RING * sizeof(rl_command));
 #endif
 
 static struct {

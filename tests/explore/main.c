@@ -139,7 +139,6 @@ static void warm_up(void) {
     memset(side->lock, 0, sizeof side->lock);
     memset(side->user, 0, sizeof side->user);
     memset(side->fate, 0, sizeof side->fate);
-    side->rl.last_returned = NULL;
     side->drawn = 0;
   }
   W.token = 0;

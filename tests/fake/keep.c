@@ -326,21 +326,23 @@ TEST(what_was_lost_before_is_connected_to_at_once) { /* R14 R27 */
   CHECK_EQ(fake_open_count(&fake), 3);
 }
 
-/* Its extension waits for room behind commands that one server is not sent, until it has run out:
+/* Its extension waits for room behind releases that one server is not sent, until it has run out:
    that is told then, and not when there is room. */
 TEST(a_kept_lock_without_room_is_lost_at_its_deadline) { /* R11 R19 */
+  static redlock_lock many[REDLOCK_MAX_COMMANDS - 1];
   int64_t end;
   int k;
   prepare(3);
   options.server_timeout_ms = 5000;
   ready_and_warm();
-  CHECK_EQ(redlock_acquire(&rl, &other, "o", 60000, 0), REDLOCK_OK);
+  for (k = 0; k < REDLOCK_MAX_COMMANDS - 1; k++)
+    CHECK_EQ(redlock_acquire(&rl, &many[k], numbered(k), 60000, 0), REDLOCK_OK);
   hold("r", 1000);
   run_for(20);
   freeze(0, 0);
   fake.server[0].socket_room = 10;
   for (k = 0; k < REDLOCK_MAX_COMMANDS - 1; k++)
-    CHECK_EQ(redlock_extend(&rl, &other, 60000), REDLOCK_OK);
+    CHECK_EQ(redlock_release(&rl, &many[k]), REDLOCK_OK);
   CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
   end = now() + redlock_remaining_ms(&rl, &lock);
   while (!handed_count && now() < end + 100) run_for(1);

@@ -104,6 +104,43 @@ TEST(hundreds_on_dead_servers_all_fail) { /* R11 R10 */
   end_without_a_key();
 }
 
+/* Many locks are held, and a gateway forgets connections. Those from the first on are released. */
+static void release_many_into(int forgotten, int first) {
+  int i;
+  world(3);
+  start_many();
+  (void)wait_for_all();
+  all_came_to(REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(fake_live_keys(&fake), MANY * 3);
+  handed_count = 0;
+  for (i = 0; i < forgotten; i++) fake_swallow(&fake, i);
+  for (i = first; i < MANY; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+}
+
+/* Far more than the ring holds: the others wait for their turn, and none is lost. */
+TEST(releases_that_a_majority_owes_go_on_the_next_connection) { /* R7 R11 R13 */
+  int forgotten;
+  for (forgotten = 2; forgotten <= 3; forgotten++) {
+    release_many_into(forgotten, 0);
+    run_for(8000); /* 6 s of silence, and some */
+    CHECK(handed_once_each());
+    end_without_a_key();
+  }
+}
+
+TEST(who_blocks_waits_for_no_owed_release) { /* R10 R11 R13 */
+  int i, blocking = 8; /* more than have slots of their own */
+  release_many_into(3, blocking);
+  run_for(4 * SERVER_TIMEOUT);
+  CHECK(handed_count < MANY / 2);
+  for (i = 0; i < blocking; i++)
+    CHECK_WITHIN_MS(redlock_release(&rl, &many[i]), REDLOCK_NO_QUORUM, SERVER_TIMEOUT);
+  run_for(8000);
+  CHECK_EQ(handed_count, MANY - blocking);
+  end();
+}
+
 TEST(a_held_lock_needs_no_room_of_others) { /* R7 R10: the place of its release is reserved */
   world_with_lock(3, 60000);
   start_many();

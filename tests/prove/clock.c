@@ -86,10 +86,9 @@ void a_server_is_never_taken_for_older(void) {
   reaches(s->votes_from_ms < 0);
 }
 
-void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
+void times_of_a_server_never_overflow(void) { /* R10 R13 */
   static redlock rl;
   rl_server *s = rl.server;
-  rl_command c;
   int64_t due;
   read_clock(&rl);
   s->state = any(u8) & 3;
@@ -99,13 +98,6 @@ void times_of_a_server_never_overflow(void) { /* R10 R12 R13 */
   s->reconnect_ms = earlier(&rl) + any(u32);
   s->patience_ms = any(u16);
   s->timed_since_ms = earlier(&rl);
-  s->bit = c.unsent_to = 1;
-  c.t1_ms = earlier(&rl);
-  c.longest_ttl_ms = any(u32);
-  c.sets_at = 0;
-  c.is_open = 0; /* it is a release whose round is over, or that nobody waits for */
-  if (rl_must_send(&rl, s, &c))
-    prove(s->state == RL_STATE_READY || rl.now_ms - c.t1_ms < c.longest_ttl_ms);
   due = rl_server_timer_ms(&rl, s);
   prove(due >= 0);
   reaches(due == INT64_MAX);

@@ -27,10 +27,11 @@ static ns next_start(const struct slot *s) {
 }
 
 /* R11: a server keeps room until the reply that is timed is overdue, or comes, and then the last
- * one is (R13). */
+ * one is. Answers that a quorum owes keep it too, until connections are given up: 6 s behind the
+ * last sign of life (R13). */
 static void set_bound(struct client *c, struct slot *s, int64_t more_ms) {
   int64_t queue_ms = 2 * ((int64_t)W.cfg.server_timeout_ms + 3);
-  if (!W.cfg.light) queue_ms *= 1 + (int64_t)c->slots;
+  if (!W.cfg.light) queue_ms = (queue_ms + 6000) * (1 + (int64_t)c->slots);
   s->bound_ms = client_ms(c) + more_ms + W.cfg.server_timeout_ms + 2 + queue_ms;
   if (W.cfg.out_of_model) s->bound_ms = -1; /* its clock may be stepped */
 }
