@@ -125,12 +125,18 @@ static inline unsigned woken_in_a_row(const struct client *c, const struct slot 
   return n;
 }
 
+/* What its last attempt may have taken, in ms: longer than a server's time only if the client has
+ * stood still meanwhile; that counts for a second at most. */
+static inline ns attempt_took(const struct client *c) {
+  return larger((ns)W.cfg.server_timeout_ms, smaller((c->stood - c->last_draw) / MS, 1000));
+}
+
 /* How much longer than others one may rest that has been woken for nothing, in ms: each time
  * doubles that, which begins with what its attempts take; 2 s at most, as if it had been told of
  * nothing; from its last attempt on. */
 static inline ns rest_for_nothing(const struct client *c, const struct slot *s, ns since) {
   ns woken = smaller(woken_in_a_row(c, s), 10);
-  ns most = smaller((2 * (ns)W.cfg.server_timeout_ms + 1) << woken, 2000);
+  ns most = smaller((2 * attempt_took(c) + 1) << woken, 2000);
   ns rested = larger(since - c->last_draw, 0) / MS;
   return woken ? larger(most - rested, 0) : 0;
 }
@@ -140,7 +146,7 @@ static inline ns rest_for_nothing(const struct client *c, const struct slot *s, 
 static inline ns wake_bound(const struct client *c, const struct slot *s, ns since) {
   ns queue = has_queued(s) ? 1000 : 0;
   return (queue + rest_for_nothing(c, s, since) + 16 + W.cfg.retry_max_ms +
-          4 * ((ns)W.cfg.server_timeout_ms + 2) + 40) * MS / 10 * 12;
+          4 * (attempt_took(c) + 2) + 40) * MS / 10 * 12;
 }
 
 /* Only where no attempt may have to wait for room (R11). */
