@@ -1265,8 +1265,8 @@ enum {
   RL_LATER_MS = 128,            /* of many locks, one whose timer takes 15 s is looked at 117 times
                                    in the list LATER, and then once in each ms in which another one
                                    of its list is due */
-  RL_MISUSE_LOOKS = 16,         /* so many locks are looked at, the newest first, for one that is
-                                   started twice */
+  RL_MISUSE_LOOKS = RL_HAS_MANY ? 16 : 64, /* so many locks are looked at, the newest first, for
+                                   one that is started twice */
   RL_PUSH_WAIT_MS = 1000,       /* wakes or not, a waiter retries after 1 to 2 times this */
   RL_NEWCOMER_MS = 11,          /* a waiter that does not know the holder rests for up to this more:
                                    who has waited longer goes first */
