@@ -1257,9 +1257,9 @@ enum {
                     REDLOCK_MAX_COMMANDS < 32 ? 2048 :
                     REDLOCK_MAX_COMMANDS < 512 ? 64 * REDLOCK_MAX_COMMANDS : 32768,
   RL_MAX_RECEIVES = 16,         /* full reads of one server in a step: it must not starve others */
-  RL_MAX_IDLE_READS =           /* without an awaited reply (R13): more than an honest server has */
-      REDLOCK_MAX_COMMANDS < 1024 ? 64 * REDLOCK_MAX_COMMANDS : 65535, /* to push, once for each
-                                   key that is tracked, and there are some in each read */
+  RL_MAX_IDLE_READS = REDLOCK_MAX_COMMANDS < 1024 ? 64 * REDLOCK_MAX_COMMANDS : UINT16_MAX,
+                                /* without an awaited reply (R13): more than an honest server has
+                                   to push, once for each key that is tracked, some in each read */
   RL_MAX_PASSES = 4,            /* one may create work for another; the next step does the rest */
   RL_MAX_EXTRA_ROUNDS = 2,      /* in one attempt (R25) */
   RL_LATER_MS = 128,            /* of many locks, one whose timer takes 15 s is looked at 117 times
@@ -1956,8 +1956,8 @@ static void rl_set_timer(redlock *rl, redlock_lock *lock, int64_t due_ms) {
   rl_link_in(rl, lock);
 }
 
-/* Whether the lock is in a list of this client; < 0 = of many, those that were looked at are
-   others. Does not read *lock, which may be uninitialised. */
+/* Whether the lock is in a list of this client; < 0 = those that were looked at are others, and
+   there are more. Does not read *lock, which may be uninitialised. */
 static int rl_owns_lock(const redlock *rl, const redlock_lock *lock) {
   const rl_link *list = rl->lists, *link;
   int looks = RL_MISUSE_LOOKS;
@@ -3179,7 +3179,7 @@ static int rl_is_last_attempt(const redlock *rl, const redlock_lock *lock) {
 }
 
 /* R9: an attempt has failed, or found no room: backs off, or ends the acquire if it has no time, no
-   attempts or no clock left. */
+   attempts, no clock or no entropy left. */
 static void rl_schedule_retry(redlock *rl, redlock_lock *lock) {
   int64_t last = lock->is.wait.last_start_ms, due;
   int rest;
