@@ -448,7 +448,7 @@ typedef struct rl_hold {
 /* One lock. Read status, operation, votes, token and value; `user`, at its end, is yours.
    Zero-initialise it unless its first use is an acquire or an adoption. */
 typedef struct redlock_lock {
-  rl_link link;                /* private, up to status */
+  rl_link link;                /* private, up to token */
   uint8_t phase, task;         /* RL_PHASE_, RL_TASK_ */
   uint8_t ever_granted;        /* an acquire of it succeeded once; a release does not clear it */
   uint8_t kept, has_reserved_slot, urgent;
@@ -464,15 +464,14 @@ typedef struct redlock_lock {
   rl_mask maybe_free;          /* servers where it may be free: so said the last attempt, or a push
                                   since (R26) */
   uint16_t slot_ms;            /* twice what its last attempt took (R9) */
-  redlock_status status;       /* of the last operation */
-  redlock_operation operation; /* the last one, or the one that is pending */
-  redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
-  uint32_t attempts;           /* private */
+  uint16_t holder;             /* the low bits of what was told of the latest holder (R26) */
+  uint16_t resource_size;
+  uint32_t attempts;
 #ifndef REDLOCK_NO_FENCING
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
                                   0 = none. Send it with each write: the resource must check it */
 #endif
-  struct redlock_lock *next_tracker; /* private, up to value: another one of such a hash */
+  struct redlock_lock *next_tracker; /* private, up to status: another one of such a hash */
   struct rl_command *command;  /* its last round's, in the ring; behind the
                                   round, perhaps another's by now: its own knows it. NULL if IDLE */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
@@ -484,12 +483,13 @@ typedef struct redlock_lock {
     rl_waiter wait;            /* until rl_on_quorum grants it */
     rl_hold hold;              /* from then on */
   } is;
+  uint32_t hash;               /* of the resource */
+  redlock_status status;       /* of the last operation */
+  redlock_operation operation; /* the last one, or the one that is pending */
+  redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
   char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET:
                                   whoever knows it can take the lock over, by redlock_adopt */
   char age[3];                 /* private, up to user: what a server stores behind it (R26) */
-  uint32_t hash;               /* of the resource */
-  uint16_t holder;             /* the low bits of what was told of the latest holder (R26) */
-  uint16_t resource_size;
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
 } redlock_lock;
@@ -1030,8 +1030,8 @@ static RL_INLINE redlock_status redlock_init(redlock *rl, const char *servers,
    finite, so of any crowd the same few are admitted in each slot, the eldest first, and whoever is
    missing costs a slot. It is hardly longer than the time waited, since ages may be of other times:
    so they double a wait at most. The back-off is that of a shared cable: it doubles with each
-   wake-up in vain, up to 2 s, and ends when another holder shows (rl_note_holder), or, if it tells
-   no age, may be there. That alone keeps a crowd whose votes split from splitting them for ever.
+   wake-up in vain, up to 2 s, and shrinks when another holder shows, or may be there, if it tells
+   no age (rl_note_holder). That alone keeps a crowd whose votes split from splitting them for ever.
 
    Every loop is bounded: by the servers, the ring, a list, a text, the bytes to send, a constant.
    Those whose end is less plain:
@@ -1275,8 +1275,10 @@ enum {
   RL_MAX_RANK = 127,            /* more make no difference: that is a second, in slots of 1 ms */
   RL_MAX_BACK_OFF_MS = 2000,    /* a wake-up in vain delays no longer than silence; ten thousand
                                    that each try once in this are what servers bear */
-  RL_MOST_DOUBLINGS = 10,       /* of 1 ms: ten attempts fill a second, whatever is pushed, and the
-                                   next ones take as long each */
+  RL_MOST_DOUBLINGS = 11,       /* of 1 ms: ten attempts fill a second, whatever is pushed, and each
+                                   of the next ones takes that long */
+  RL_VAIN_PART = 4,             /* of the doublings, another holder leaves this part: none of a few;
+                                   but who has seen many holders come and go is one of a crowd */
   RL_FORGOTTEN_PART = 8,        /* of a holder's age, each attempt forgets this: a newcomer may slip
                                    in between */
   RL_NO_AGE = 1,                /* told: the value of another program */
@@ -2896,22 +2898,26 @@ static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_comman
   return (c->unsent_to & s->bit) || (s->send_next == rl->ring_head && s->sent_bytes);
 }
 
-/* Retires the oldest command, if its round has ended; 0 = it cannot. A stalled server in the way
-   that accepts no more bytes is disconnected. A healthy one is waited for, until it is overdue. R7:
+/* Retires the oldest command, if its round has ended, or disconnects a stalled server in the way
+   that accepts no more bytes; 0 = neither. A healthy one is waited for, until it is overdue. R7:
    what is not urgent also waits for the answers to a release that a quorum owes, until the first
    connection that has brought none is given up (R13): the next one gets it anew. */
 static int rl_retire_oldest(redlock *rl, int urgent) {
   rl_command *c = rl_command_at(rl, rl->ring_head);
   int owing = 0;
-  rl_server *s;
+  rl_server *s, *blocked = NULL;
   if (rl_ring_count(rl) == 0 || c->is_open) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
     owing += (c->awaited_from & s->bit) && !s->failed_connections;
     if (!rl_pins_oldest(rl, s, c, urgent)) continue;
     if (!s->stalled || s->last_send == RL_SEND_WHOLE) return 0;
-    rl_disconnect(rl, s, rl_error_timeout);
+    blocked = s;
   }
   if (!urgent && c->kind == RL_TASK_RELEASE && owing >= rl->quorum) return 0;
+  if (blocked) {
+    rl_disconnect(rl, blocked, rl_error_timeout);
+    return 1;
+  }
   for (s = rl->server; s != rl->server_end; s++) {
     if (c->awaited_from & s->bit) s->retired_replies++;
     if (s->reply_next == rl->ring_head) s->reply_next++;
@@ -3144,7 +3150,8 @@ static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
 /* R26: an attempt has failed: what did servers tell of the holder? What counts is the greatest that
    more than N - quorum of them told or exceeded: no lie of a minority (R16). If so many told just
    that, it is the holder; if not, several are racing. Who tells no age is taken for another holder
-   after a second: nothing else tells of a hand-over among such. */
+   when the back-off has grown to its most: nothing else tells of a hand-over among such. Another
+   holder ends most of the back-off, but not all: so there are ten attempts a second at most. */
 RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
   int i, k, spare = rl->server_count - rl->quorum, is_one = 0;
@@ -3160,13 +3167,12 @@ RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
     is_one = same > spare;
   }
   if (told > w->holder_age) w->holder_age = told;
-  if (told == RL_NO_AGE && (uint32_t)rl->now_ms - w->held_since_ms >= RL_PUSH_WAIT_MS)
-    lock->holder = 0;
+  if (told == RL_NO_AGE && (lock->slot_ms << lock->vain) >= RL_MAX_BACK_OFF_MS) lock->holder = 0;
   if (!told || (uint16_t)told == lock->holder) return;
   w->held_since_ms = (uint32_t)rl->now_ms;
   if (!is_one) return;
   lock->holder = (uint16_t)told;
-  lock->vain = 0;
+  lock->vain /= RL_VAIN_PART;
 }
 
 /* R9: whether no further attempt may follow. Without a clock none does. Those that wake-ups make

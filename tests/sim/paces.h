@@ -158,23 +158,14 @@ static inline ns shown_since(struct client *c, const struct slot *s, ns since) {
   return c->shown_at;
 }
 
-/* How many attempts in HURRIED_S: ten a second, and a few at the edges. Just after a trouble, such
- * as errors, ten more beside a holder that tells no age: such a one is the same for a second only;
- * of the second that ends, the ten may have waited for the trouble's end, or begun anew there. */
-static inline unsigned hurried_most(const struct client *c, int resource, ns since) {
-  ns from = c->hurried.from;
-  int is_first = from < NEVER && from - since <= SEC / 2;
-  return HURRIED_MOST + (is_first && !tells_ages(resource) ? 10 : 0);
-}
-
-/* So it is whatever servers push; and when a waiter has known the holder for four seconds, ten in
- * four are enough. */
+/* Ten a second, and a few at the edges, whatever servers push; and when a waiter has known the
+ * holder for four seconds, ten in four are enough. */
 static inline void check_hurried(struct client *c, const struct slot *s, ns told) {
   ns since = told < NEVER ? larger(told, held_by_one_since(s->resource)) : NEVER;
   ns shown = shown_since(c, s, since);
   ns later = shown < NEVER && tells_ages(s->resource) ? shown + RARE_S * SEC : NEVER;
   c->hurried.heard = c->rare.heard = c->heard;
-  check_pace(c, &c->hurried, since, HURRIED_S * SEC, hurried_most(c, s->resource, since),
+  check_pace(c, &c->hurried, since, HURRIED_S * SEC, HURRIED_MOST,
              "whoever holds the lock has not changed, whatever was pushed");
   check_pace(c, &c->rare, later <= W.now ? later : NEVER, RARE_S * SEC, RARE_MOST,
              "whoever holds the lock has not changed for seconds, whatever was pushed");
