@@ -197,6 +197,9 @@ static inline void world_waking(int count) {
 /* R26: whatever is pushed, a waiter makes at most so many attempts. */
 enum { A_SECOND = 1000, MOST_A_SECOND = 10 };
 
+/* R13: of silence, from when the client began to wait, behind which a connection is given up. */
+enum { LEAST_SILENCE = 5000, MOST_SILENCE = 6000 };
+
 /* The SETs that a server ran since the log was forgotten: one for each attempt. */
 static inline int sets(int server) { return fake_count(&fake, server, FAKE_SET); }
 

@@ -141,6 +141,90 @@ TEST(who_blocks_waits_for_no_owed_release) { /* R10 R11 R13 */
   end();
 }
 
+/* What the ring has room for beside what is urgent. */
+enum { RINGFUL = REDLOCK_MAX_COMMANDS - 2 };
+
+/* As many locks are held as the ring takes releases. */
+static void hold_a_ringful(void) {
+  int i;
+  world(3);
+  for (i = 0; i < RINGFUL; i++)
+    CHECK_EQ(redlock_acquire(&rl, &many[i], numbered(i), 60000, 0), REDLOCK_OK);
+  run_for(10);
+}
+
+/* They are released, and a majority says nothing to that. */
+static void release_a_ringful(void) {
+  int i;
+  start_timing();
+  for (i = 0; i < RINGFUL; i++) CHECK_EQ(redlock_start_release(&rl, &many[i]), REDLOCK_PENDING);
+  run_for(SERVER_TIMEOUT + 2);
+  CHECK_EQ(handed_count, RINGFUL);
+  CHECK_EQ(many[0].status, REDLOCK_NO_QUORUM);
+}
+
+/* What befalls a majority that owes the answers to a ring full of releases. */
+enum { FORGOTTEN, FROZEN, DUMB, FATES };
+
+static void befall_the_majority(int fate) {
+  int i;
+  if (fate == FROZEN) freeze(1, 2);
+  for (i = 1; i < 3; i++) {
+    if (fate == FORGOTTEN) fake_swallow(&fake, i);
+    if (fate == DUMB) fake_answer(&fake, i, FAKE_ANY, -1, NULL); /* but for handshakes */
+  }
+}
+
+/* It has the time of one connection, which brings no answer, and no other start waits for that
+   again. */
+TEST(a_start_waits_behind_owed_releases_once) { /* R7 R11 R13 */
+  int fate, i;
+  for (fate = 0; fate < FATES; fate++) {
+    redlock_status status = fate == FORGOTTEN ? REDLOCK_OK : REDLOCK_NO_QUORUM;
+    hold_a_ringful();
+    befall_the_majority(fate);
+    release_a_ringful();
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_PENDING);
+    CHECK_EQ(finish(&lock), status);
+    if (!CHECK(elapsed_ms() >= LEAST_SILENCE && elapsed_ms() <= MOST_SILENCE + 3 * SERVER_TIMEOUT))
+      printf("    fate %d: %ld ms\n", fate, (long)elapsed_ms());
+    for (i = 0; i < 5; i++) {
+      CHECK_EQ(redlock_start_acquire(&rl, &other, numbered(i), 60000, 0), REDLOCK_PENDING);
+      CHECK_WITHIN_MS(finish(&other), status, 2 * SERVER_TIMEOUT);
+    }
+    if (fate == FORGOTTEN) CHECK_EQ(fake_live_keys(&fake), 3 * (1 + i));
+  }
+}
+
+static int given_up(int server) { return fake.server[server].connections > 1; }
+
+/* Two of three owe the answers to a ring full of releases, and the socket of the third is full of
+   its part of one. A start that can wait costs that one no connection before its time, and no
+   release is lost: its next connection carries them. */
+TEST(a_full_socket_behind_owed_releases_has_its_time) { /* R7 R11 R13 */
+  int server, i;
+  for (server = 0; server < 3; server++) {
+    hold_a_ringful();
+    freeze(0, 2);
+    leave_room(server, 20);
+    release_a_ringful();
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_PENDING);
+    while (!given_up(server) && elapsed_ms() < 2 * MOST_SILENCE) run_for(1);
+    CHECK(elapsed_ms() >= LEAST_SILENCE && elapsed_ms() <= MOST_SILENCE + 1);
+    while (!(given_up(0) && given_up(1) && given_up(2)) && elapsed_ms() < 2 * MOST_SILENCE)
+      run_for(1);
+    fake.server[server].socket_room = SIZE_MAX;
+    thaw(0, 2);
+    CHECK_EQ(finish(&lock), REDLOCK_OK);
+    run_for(10);
+    CHECK_EQ(fake_live_keys(&fake), 3); /* those of r */
+    for (i = 0; i < RINGFUL; i++) {
+      const struct fake_command *release = fake_nth(&fake, server, FAKE_RELEASE, i);
+      if (!CHECK(release && release->connection == 2)) break;
+    }
+  }
+}
+
 TEST(a_held_lock_needs_no_room_of_others) { /* R7 R10: the place of its release is reserved */
   world_with_lock(3, 60000);
   start_many();

@@ -152,9 +152,6 @@ TEST(a_stalled_servers_answer_is_heard_before_a_round) { /* R13 R16 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "next", 60000, 0), REDLOCK_OK);
 }
 
-/* Of silence, from when the client began to wait. */
-enum { LEAST_SILENCE = 5000, MOST_SILENCE = 6000 };
-
 /* Whatever it carried: no ttl and no age of the connection makes that longer or shorter. */
 TEST(a_silent_connection_is_given_up_after_5_to_6_s) { /* R13 */
   static const uint32_t ttl[] = {1000, 5000, 60000, 3600000};
@@ -177,6 +174,33 @@ TEST(a_silent_connection_is_given_up_after_5_to_6_s) { /* R13 */
   }
   CHECK(least >= LEAST_SILENCE && most <= MOST_SILENCE + 20);
   CHECK(most - least > (MOST_SILENCE - LEAST_SILENCE) / 2); /* at random: not all at once */
+}
+
+/* When server 3 is given up, which falls silent so much later than server 4. */
+static int64_t silence_behind_another(int64_t later_ms, int turn) {
+  int64_t began;
+  world(5);
+  fake.seed += (uint64_t)turn;
+  freeze(4, 4);
+  take_and_release("first", 60000);
+  run_for(later_ms);
+  freeze(3, 3);
+  began = now();
+  take_and_release("second", 60000);
+  while (fake.server[3].connections == 1 && now() < began + 2 * MOST_SILENCE) run_for(10);
+  return now() - began;
+}
+
+/* The other one's time is over long before: who falls silent later has its own. */
+TEST(who_falls_silent_seconds_later_is_given_up_seconds_later) { /* R13 */
+  int64_t later_ms;
+  int turn = 0;
+  for (later_ms = MOST_SILENCE - LEAST_SILENCE + SERVER_TIMEOUT; later_ms < 2 * MOST_SILENCE;
+       later_ms += 450) {
+    int64_t silence_ms = silence_behind_another(later_ms, turn++);
+    if (!CHECK(silence_ms >= LEAST_SILENCE && silence_ms <= MOST_SILENCE + 20))
+      printf("    %ld ms later: %ld ms\n", (long)later_ms, (long)silence_ms);
+  }
 }
 
 /* It gives a sign of life now and then: an answer to one of many that are owed. */

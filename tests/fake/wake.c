@@ -582,19 +582,29 @@ TEST(wake_ups_for_nothing_make_no_storm) { /* R26 */
   CHECK_WITHIN_MS(finish(&lock), REDLOCK_OK, FALLBACK_MS);
 }
 
-/* A waiter at three servers, for a lock whose holder had not waited: its value tells an age. */
-static void wait_for_a_newcomer(void) {
+enum { AGELESS = 7 }; /* the size of a value of another library */
+
+/* Another holder, which had not waited, if it tells an age. */
+static void hand_over_to(int sign, size_t size) {
   int i;
-  world_waking(3);
   occupy(0, 2, "r", HELD_MS);
   for (i = 0; i < 3; i++) {
     struct key *key = fake_key_at(&fake, i, "r");
-    key->value_size = 23;
-    memset(key->value, 0, key->value_size);
+    key->value_size = size;
+    memset(key->value, 0, STORED);
+    memset(key->value, sign, AGELESS);
   }
+}
+
+/* A waiter at three servers. */
+static void wait_for_one_of(size_t size) {
+  world_waking(3);
+  hand_over_to('~', size);
   start_waiter();
   run_for(100);
 }
+
+static void wait_for_a_newcomer(void) { wait_for_one_of(STORED); }
 
 /* A kept lock's extensions are pushed, too: not all of them are answered, while it tells an age. */
 TEST(extensions_wake_more_and_more_rarely) { /* R26 */
@@ -618,6 +628,73 @@ TEST(the_fall_back_delays_no_wake_up) { /* R26 */
   run_for(2);
   release_at(0, 2);
   comes_soon();
+}
+
+/* All that there is is pushed, every millisecond. */
+static void run_beside_pushes(int64_t ms) {
+  int64_t end_ms = now() + ms;
+  while (now() < end_ms) {
+    int i;
+    for (i = 0; i < 3; i++) fake_push(&fake, i, PUSH_OF_ALL);
+    run_for(1);
+  }
+}
+
+static int is_attempt(const struct fake_command *c) {
+  return c->server == 0 && c->kind == FAKE_SET;
+}
+
+/* The most attempts in any so many ms, since the log was forgotten. */
+static int most_attempts_in(int64_t ms) {
+  const struct fake_command *first = fake.log, *last = fake.log;
+  int count = 0, most = 0;
+  for (; last < fake.log + fake.logged; last++) {
+    count += is_attempt(last);
+    for (; first->at <= last->at - ms; first++) count -= is_attempt(first);
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+enum { AT_ITS_EDGES = 4 }; /* more, where the seconds that are looked at begin anywhere */
+
+/* Its value is of another library: what was pushed may be of a hand-over, for all that a waiter
+   knows. It may have polled servers that erred just before. */
+TEST(a_holder_without_an_age_is_asked_for_ten_times_a_second) { /* R26 */
+  int turn, errs;
+  for (turn = 0; turn < 6; turn++) {
+    errs = turn % 2;
+    world_waking(3);
+    SET_SERVERS(0, 2, reply_ms, turn / 2); /* the faster, the more attempts would fit */
+    SET_SERVERS(0, 2, store.error, errs ? STORE_ERROR_OOM : 0);
+    hand_over_to('~', AGELESS);
+    start_waiter();
+    run_beside_pushes(A_SECOND / 2);
+    SET_SERVERS(0, 2, store.error, 0);
+    forget_log();
+    run_beside_pushes(3 * A_SECOND);
+    CHECK(most_attempts_in(2 * A_SECOND) <= 2 * MOST_A_SECOND + AT_ITS_EDGES);
+    forget_log();
+    run_beside_pushes(LONG);
+    CHECK(most_attempts_in(A_SECOND) <= MOST_A_SECOND);
+    CHECK(sets(0) >= LONG / FALLBACK_MS); /* it is told, after all */
+  }
+}
+
+/* Neither pushes for nothing nor a hand-over behind them, of which nothing else tells, keep a
+   waiter from a free lock for longer than a fall-back, and its turn. */
+TEST(a_lock_is_found_free_behind_any_pushes_and_hand_over) { /* R26 */
+  int turn;
+  for (turn = 0; turn < 20; turn++) {
+    size_t size = turn % 2 ? STORED : AGELESS;
+    wait_for_one_of(size);
+    run_beside_pushes(A_SECOND * (1 + turn / 2));
+    hand_over_to('*', size);
+    run_for(A_SECOND * turn / 10);
+    CHECK_EQ(lock.status, REDLOCK_PENDING);
+    release_at(0, 2);
+    CHECK_WITHIN_MS(finish(&lock), REDLOCK_OK, FALLBACK_MS + A_SECOND);
+  }
 }
 
 /* A plain SET cannot find its own value: it is no other entry's server that answers so. */
