@@ -6,25 +6,18 @@
 
 #include "redlock.h"
 
-typedef redlock_status lib_acquire(redlock *, redlock_lock *, const char *, uint32_t, uint32_t);
-typedef redlock_status lib_adopt(redlock *, redlock_lock *, const char *, uint32_t, const char *);
-typedef redlock_status lib_extend(redlock *, redlock_lock *, uint32_t);
-typedef redlock_status lib_release(redlock *, redlock_lock *);
+/* The calls, each as redlock_NAME. */
+#define LIB_CALLS(X)                                                                        \
+  X(init) X(close) X(acquire) X(start_acquire) X(adopt) X(start_adopt) X(extend)            \
+  X(start_extend) X(keep) X(release) X(start_release) X(cancel) X(step) X(step_on)          \
+  X(timeout_ms) X(fds) X(remaining_ms)
 
 struct lib {
   size_t size; /* of a client */
-  redlock_status (*init)(redlock *, const char *, const redlock_options *);
-  void (*close)(redlock *);
-  lib_acquire *acquire, *start_acquire;
-  lib_adopt *adopt, *start_adopt;
-  lib_extend *extend, *start_extend, *keep;
-  lib_release *release, *start_release, *cancel;
-  redlock_lock *(*step)(redlock *);
-  redlock_lock *(*step_on)(redlock *, uint32_t);
-  int64_t (*timeout_ms)(const redlock *);
-  int (*fds)(const redlock *, redlock_fd *, int);
-  int64_t (*remaining_ms)(const redlock *, const redlock_lock *);
   void (*check)(redlock *); /* what is always true of a client */
+#define X(name) __typeof__(redlock_##name) *name;
+  LIB_CALLS(X)
+#undef X
 };
 
 extern const struct lib lib_default, lib_small, lib_large;
