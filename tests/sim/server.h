@@ -14,10 +14,8 @@ static inline void server_new_run_id(struct server *s) {
 static inline int is_frozen(const struct server *s) { return s->frozen_until > W.now; }
 
 /* A server that refuses a SELECT or an AUTH still runs what comes next. */
-static inline void note_refusal(struct conn *n, int command, const struct reply *r) {
-  if (command != C_AUTH && command != C_SELECT && command != C_INFO) return;
+static inline void count_refusal(int command, const struct reply *r) {
   if (r->size && r->at[0] != '-') return;
-  n->refused = 1;
   if (command == C_AUTH) T->fault[F_AUTH_REFUSED]++;
   if (command == C_SELECT) T->fault[F_SELECT_REFUSED]++;
   if (command == C_INFO) T->fault[F_INFO_REFUSED]++;
@@ -251,7 +249,7 @@ static inline void server_run(struct conn *n, int argc, const struct arg *argv) 
   seen = refine_runs(n->server, n->session.db, argc, argv);
   if (server_lies(s, n, command, argc, argv, &seen)) return;
   store_run(&s->store, &n->session, argc, argv, &r, &e);
-  note_refusal(n, command, &r);
+  count_refusal(command, &r);
   n->shifted |= server_shifts(s, n, command, &r);
   excuse_withdrawn(s, n, command, argv, &r);
   check_effect(n, &e);

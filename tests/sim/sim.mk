@@ -45,13 +45,10 @@ $(SIM_LIBS): $(SIM)/%.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(SIZE) -DLIB=$* -c tests/sim/lib.c -o $@
 
-$(SIM)/main.o: $(SIM_SOURCE)
+$(SIM)/seeds.o: FEW = -DSIM_TEST=85
+$(SIM)/main.o $(SIM)/seeds.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -c tests/sim/main.c -o $@
-
-$(SIM)/seeds.o: $(SIM_SOURCE)
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -DSIM_TEST=85 -c tests/sim/main.c -o $@
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(FEW) -c tests/sim/main.c -o $@
 
 $(SIM)/sim: $(SIM)/main.o
 $(SIM)/seeds: $(SIM)/seeds.o

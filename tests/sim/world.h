@@ -111,7 +111,7 @@ struct conn {
   int backlogged;        /* the last send was not taken whole */
   ns heard_at;           /* when the client last heard a reply, or first sent; 0 = it never did */
   uint32_t reply_end, last_reply_end; /* in the pipe: the first not read, and the last */
-  int refused, shifted;  /* its handshake was */
+  int shifted;           /* its handshake was */
   uint32_t refined;      /* how much of what the client has sent refine.h has seen, and ... */
   int in_part;           /* ... whether the next command has left in part */
   int denied;            /* a native release was refused, so that the client ends it */
