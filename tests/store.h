@@ -227,27 +227,34 @@ static inline void reply_push(struct reply *r, const unsigned char *name, size_t
 
 /* ---- keys ---- */
 
-static inline struct key *store_find(struct store *s, int db, struct arg name) {
+/* Its time has run out, though nobody may have looked at it since. */
+static inline int key_is_over(const struct key *k, int64_t now_ms) {
+  return k->expires_ms && now_ms > k->expires_ms;
+}
+
+/* The key of that name, be it over or not. */
+static inline struct key *store_look_up(const struct store *s, int db, struct arg name) {
   int i;
   for (i = 0; i < s->keys; i++) {
     struct key *k = &s->key[i];
-    if (!k->used || k->db != db || k->name_size != name.size) continue;
-    if (memcmp(k->name, name.at, name.size)) continue;
-    if (k->expires_ms && s->now_ms > k->expires_ms) {
-      k->used = 0;
-      return NULL;
-    }
-    return k;
+    if (k->used && k->db == db && k->name_size == name.size &&
+        memcmp(k->name, name.at, name.size) == 0)
+      return k;
   }
+  return NULL;
+}
+
+static inline struct key *store_find(struct store *s, int db, struct arg name) {
+  struct key *k = store_look_up(s, db, name);
+  if (!k || !key_is_over(k, s->now_ms)) return k;
+  k->used = 0;
   return NULL;
 }
 
 static inline struct key *store_add(struct store *s, int db, struct arg name) {
   int i = 0;
   struct key *k;
-  while (i < s->keys && s->key[i].used &&
-         (!s->key[i].expires_ms || s->now_ms <= s->key[i].expires_ms))
-    i++;
+  while (i < s->keys && s->key[i].used && !key_is_over(&s->key[i], s->now_ms)) i++;
   if (i == s->room || name.size > STORE_NAME) return NULL;
   if (i == s->keys) s->keys++;
   k = &s->key[i];

@@ -72,6 +72,8 @@ static inline int resource_of(const unsigned char *name, size_t size) {
   return -1;
 }
 
+static inline struct arg name_of(int resource) { return arg_of(W.name[resource]); }
+
 /* ---- who holds what ---- */
 
 static inline int conn_index(const struct conn *n) { return (int)(n - W.conn); }
@@ -84,17 +86,8 @@ static inline int is_voter(int server) {
 static inline int quorum(void) { return W.cfg.servers / 2 + 1; }
 
 static inline struct key *key_of(struct server *s, int resource, int db) {
-  const char *name = W.name[resource];
-  size_t size = strlen(name);
-  int64_t now_ms = server_ms(s);
-  int i;
-  for (i = 0; i < s->store.keys; i++) {
-    struct key *k = &s->store.key[i];
-    if (k->used && k->db == db && k->name_size == size && !memcmp(k->name, name, size) &&
-        !(k->expires_ms && now_ms > k->expires_ms))
-      return k;
-  }
-  return NULL;
+  struct key *k = store_look_up(&s->store, db, name_of(resource));
+  return k && !key_is_over(k, server_ms(s)) ? k : NULL;
 }
 
 /* A server that forgot cannot vote until a whole max_ttl_ms has passed on the fastest clock. */
@@ -251,12 +244,11 @@ static inline int is_wanted(long value) {
 
 static inline void check_orphans_of(int server) {
   struct server *s = &W.server[server];
-  int64_t now_ms = server_ms(s);
   int i;
   for (i = 0; i < s->store.keys; i++) {
     struct key *k = &s->store.key[i];
     long v = value_of(k->value, k->value_size);
-    if (!k->used || k->excused || v < 0 || (k->expires_ms && now_ms > k->expires_ms)) continue;
+    if (!k->used || k->excused || v < 0 || key_is_over(k, server_ms(s))) continue;
     if (is_wanted(v) || s->excuse >= W.value[v].drawn) continue;
     violation("R7: server %d still holds value %ld of client %d, which was given up, and its "
               "connection was never broken", server, v, W.value[v].client);

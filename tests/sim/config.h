@@ -281,6 +281,7 @@ static void draw_names(void) {
     for (k = 0; k < size; k++) W.name[i][k] = (char)(one_in(8) ? 128 + below(128) : 33 + below(94));
     W.name[i][0] = (char)('a' + i);
     W.name[i][size] = 0;
+    snprintf(W.counter[i], sizeof W.counter[i], "%s:fence", W.name[i]);
   }
 }
 

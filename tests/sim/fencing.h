@@ -105,18 +105,16 @@ static struct arg number_arg(char text[24], int64_t number) {
 /* What the server says to it, by the script that the clients send; it never waits, and counts R24
  * as the clients do. 1 = yes. */
 static int ask_for_stranger(struct server *s, int resource, int64_t token, struct key **set) {
-  char ttl[24], text[24], longest[24], counter[STORE_NAME + 8], out[STORE_REPLY];
-  struct arg value = arg_of("a stranger's"), name = arg_of(W.name[resource]);
-  struct arg argv[] = {arg_of("EVAL"), store_known_text, arg_of("2"), name, {NULL, 0}, value,
-                       number_arg(ttl, W.cfg.ttl_min_ms), value, number_arg(text, token),
-                       number_arg(longest, W.cfg.quarantine_ms)};
+  char ttl[24], text[24], longest[24], out[STORE_REPLY];
+  struct arg value = arg_of("a stranger's");
+  struct arg argv[] = {arg_of("EVAL"), store_known_text, arg_of("2"), name_of(resource),
+                       arg_of(W.counter[resource]), value, number_arg(ttl, W.cfg.ttl_min_ms), value,
+                       number_arg(text, token), number_arg(longest, W.cfg.quarantine_ms)};
   struct reply r = {out, 0};
   struct session session = {.db = W.cfg.db, .authed = 1};
   struct effect e = {0};
   struct seen seen;
   if (!store_known_script.is_fenced) return 0;
-  snprintf(counter, sizeof counter, "%.*s:fence", STORE_NAME, W.name[resource]);
-  argv[4] = arg_of(counter);
   s->store.now_ms = server_ms(s);
   s->store.now_us = clock_at(&s->clock, W.now) / US;
   s->store.error = 0;

@@ -33,7 +33,6 @@ static struct {
   exclusion_att holder[MAX_RESOURCES];  /* who was last granted it */
   tokens_rnd granted[MAX_RESOURCES];    /* the last */
   struct tokens_asks asks[MAX_SERVERS];
-  int place[MAX_RESOURCES][MAX_SERVERS]; /* of the counter, among the server's keys */
 } M;
 
 static struct exclusion_state X;
@@ -252,22 +251,12 @@ static inline void tokens_asked(int x) {
  * its room. A clock that is set back before that brings it back. */
 static inline struct counter_seen counter_seen(int x, int resource) {
   struct store *s = &W.server[x].store;
-  struct counter_seen seen = {0, 0, -1, 0};
-  size_t size = strlen(W.name[resource]);
-  int *place = &M.place[resource][x], i;
-  for (i = 0; i < s->keys; i++) { /* most often where it was */
-    struct key *k = &s->key[(*place + i) % s->keys];
-    if (k->used && k->db == W.cfg.db && k->name_size == size + 6 &&
-        !memcmp(k->name, W.name[resource], size) && !memcmp(k->name + size, ":fence", 6)) {
-      struct arg text = {k->value, k->value_size};
-      *place = (int)(k - s->key);
-      seen.has = 1;
-      seen.is_over = k->expires_ms && server_ms(&W.server[x]) > k->expires_ms;
-      (void)arg_integer(text, &seen.count);
-      seen.end = (double)(k->expires_ms + 1) * 1000;
-      return seen;
-    }
-  }
+  struct key *k = store_look_up(s, W.cfg.db, arg_of(W.counter[resource]));
+  struct counter_seen seen = {k != NULL, k && key_is_over(k, server_ms(&W.server[x])), -1, 0};
+  struct arg text = {k ? k->value : NULL, k ? k->value_size : 0};
+  if (!k) return seen;
+  (void)arg_integer(text, &seen.count);
+  seen.end = (double)(k->expires_ms + 1) * 1000;
   return seen;
 }
 

@@ -10,8 +10,6 @@
 
 #include "fencing.h"
 
-static struct arg name_of(int resource) { return arg_of(W.name[resource]); }
-
 static void stranger_tells(int server, int resource, int64_t size) {
   struct arg name = name_of(resource);
   note(N_STRANGER, server, resource, size);

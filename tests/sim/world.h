@@ -403,6 +403,7 @@ static struct world {
   char message[MESSAGE_BYTES];
   uint64_t hash;
   char name[MAX_RESOURCES][REDLOCK_MAX_RESOURCE + 1];
+  char counter[MAX_RESOURCES][REDLOCK_MAX_RESOURCE + sizeof ":fence"]; /* its name */
   struct server server[MAX_SERVERS];
   int conns;
   uint32_t next_conn;
