@@ -54,7 +54,6 @@ struct effect {
   const unsigned char *name, *value;
   size_t name_size, value_size;
   int64_t ttl_ms;
-  struct key old;         /* what was deleted */
   int changed;            /* the key is another than before */
   const unsigned char *subject; /* its name */
   size_t subject_size;
@@ -412,7 +411,6 @@ static inline void store_del(struct store *s, struct key *k, struct reply *r, st
     reply_integer(r, 0);
     return;
   }
-  e->old = *k;
   e->kind = looked ? EFFECT_DELETED : EFFECT_BLIND;
   k->used = 0;
   reply_integer(r, 1);

@@ -4,7 +4,7 @@
  *   2 at every instant of a grant a majority of distinct servers holds its value or cannot vote,
  *   7 tokens are unique and in order, also where exclusion is broken on purpose:
  *     these are what the proofs claim, and refine.h asks for; and
- *   3 a release never removes another's value
+ *   3 a release never removes another's value: each looks at it before, and refine.h says whose
  *   4 after healing a single waiter is granted the lock in time (probes), nothing is orphaned
  *   5 no call takes longer than its deadline allows
  *   6 each started lock is returned exactly once
@@ -145,7 +145,7 @@ static inline void grant_begins(struct slot *s, ns end) {
   note_grants_token(s);
   if (value < 0) return;
   if (g->value >= 0 && g->end > W.now) T->fault[F_BROKEN_EXCLUSION] += (unsigned)W.cfg.broken;
-  W.value[value].state = V_GRANTED;
+  W.value[value].is_granted = 1;
   g->begin = W.now;
   grant_stands(s, end);
 }
@@ -161,7 +161,7 @@ static inline void grant_ends(struct slot *s) {
   struct grant *g = &W.grant[s->resource];
   if (s->value < 0) return;
   note(N_OVER, s->resource, s->value, 0);
-  W.value[s->value].state = V_OVER;
+  W.value[s->value].is_granted = 0;
   if (g->value == s->value) g->value = -1;
   s->value = -1;
 }
@@ -198,22 +198,14 @@ static inline void note_missing(const struct conn *n, const struct effect *e) {
   if (index >= 0) W.value[index].set_on &= ~(UINT32_C(1) << n->server);
 }
 
-static inline void check_delete(struct conn *n, struct effect *e) {
-  long old = value_of(e->old.value, e->old.value_size), given = value_of(e->value, e->value_size);
-  int resource = resource_of(e->name, e->name_size);
-  if (old < 0 || resource < 0) return;
-  if (old != given || W.value[old].client != n->client)
-    violation("invariant 3: client %d removes value %ld of client %d from server %d", n->client,
-              old, W.value[old].client, n->server);
-  if (W.value[old].state == V_FRESH) T->rolled_back++;
-}
-
 static inline void check_effect(struct conn *n, struct effect *e) {
   note(N_COMMAND, n->server, e->kind, e->kind ? value_of(e->value, e->value_size) : -1);
   if (e->key) e->key->set_at = W.now; /* set, or extended */
   if (e->kind == EFFECT_SET || e->kind == EFFECT_SET_REFUSED) check_set(n, e);
   if (e->kind == EFFECT_NOT_EXTENDED) note_missing(n, e);
-  if (e->kind == EFFECT_DELETED || e->kind == EFFECT_BLIND) check_delete(n, e);
+  if (e->kind == EFFECT_BLIND)
+    violation("invariant 3: client %d deletes or extends a key on server %d, whatever its value",
+              n->client, n->server);
 }
 
 /* What its SETs left behind is no one's fault. Or what could not be released in the form that the
@@ -239,7 +231,7 @@ static inline void excuse(struct conn *n) {
 static inline int is_wanted(long value) {
   const struct value *v = &W.value[value];
   const struct client *c = &W.client[v->client];
-  return v->state == V_GRANTED || !c->alive || c->life != v->life;
+  return v->is_granted || !c->alive || c->life != v->life;
 }
 
 static inline void check_orphans_of(int server) {

@@ -313,7 +313,7 @@ static void start_release(struct client *c, struct slot *s) {
   if (status != REDLOCK_SYSTEM && status != (acquiring ? REDLOCK_CANCELLED : REDLOCK_EXPIRED))
     slot_fails(s, "status", "gets %d from start_release", status);
   if (status == REDLOCK_SYSTEM) { /* nothing was done, and this user does not try again */
-    if (value >= 0) W.value[value].state = V_GRANTED;
+    if (value >= 0) W.value[value].is_granted = 1;
     forget(s);
   }
   if (status == REDLOCK_EXPIRED && stands && !W.cfg.out_of_model && !W.odds[F_NO_CLOCK])

@@ -239,12 +239,10 @@ struct client {
 
 /* ---- the checker's books ---- */
 
-enum value_state { V_FRESH, V_GRANTED, V_OVER };
-
 struct value {
   int client;
   uint32_t life;
-  int state;
+  int is_granted;  /* and not known to be over */
   uint32_t set_on; /* servers that did its SET, and have not said since that it is gone */
   ns drawn;
 };
@@ -347,7 +345,6 @@ enum { OPERATIONS = 5, STATUSES = 9, VOTES = 9, MODELS = 3, MODEL_STEPS = 16 };
   X(blocking, "blocking calls")                          \
   X(grants, "grants")                                    \
   X(extensions, "extensions")                            \
-  X(rolled_back, "roll-backs")                           \
   X(simulated_ms, "ms of simulated time")                \
   X(client_ms, "ms of client time")                      \
   X(outside_runs, "seeds out of the model")              \
