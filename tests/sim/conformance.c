@@ -90,42 +90,31 @@ static size_t read_some(const struct link *l, char *to, size_t size, int line) {
   return at;
 }
 
-/* The answer to an inline command: one line. */
-static const char *ask_real(const char *line) {
-  static char answer[4][256];
-  static unsigned next;
-  char *to = answer[next++ % 4];
-  send_all(&own, line, strlen(line), 0);
-  to[read_some(&own, to, sizeof answer[0] - 1, 1)] = 0;
-  return to;
-}
-
 /* No version tells it, so it is asked. */
 static enum store_kind learn_kind(void) {
-  const char *first, *second;
+  static const char lines[] = "NOSUCH\r\nAUTH wrong\r\nPING\r\n";
+  char first[256] = "", second[256] = "";
   reconnect();
-  first = ask_real("NOSUCH\r\nAUTH wrong\r\nPING\r\n");
-  second = ask_real("");
+  send_all(&own, lines, strlen(lines), 0);
+  (void)read_some(&own, first, sizeof first - 1, 1);
+  (void)read_some(&own, second, sizeof second - 1, 1);
   if (strncmp(first, "-NOAUTH", 7) == 0) return KIND_VALKEY;
   return strncmp(second, "-NOAUTH", 7) == 0 ? KIND_REDIS_8 : KIND_REDIS_7;
 }
 
-static void learn_release(unsigned command, const char *line) {
-  natives |= command;
-  native_release = line;
-}
-
 /* Without GETEX (before 6.2) releases read by GET, which is remembered. */
 static void start_real(void) {
+  const char *native;
   server_start(&real, "");
   server_want_password(&real, "secret");
   kind = learn_kind();
   server_want_password(&real, "");
   is_old = server_has_old_errors(&real);
   reconnect();
-  has_getex = strncmp(ask_real("GETEX nosuch\r\n"), "-ERR unknown", 12) != 0;
-  if (*ask_real("DELEX nosuch IFEQ x\r\n") == ':') learn_release(STORE_DELEX, "DELEX $k IFEQ $v");
-  if (*ask_real("DELIFEQ nosuch x\r\n") == ':') learn_release(STORE_DELIFEQ, "DELIFEQ $k $v");
+  has_getex = strncmp(server_command(&real, "GETEX nosuch"), "-ERR unknown", 12) != 0;
+  native = server_native_release(&real);
+  if (native) natives = strcmp(native, "delex") == 0 ? STORE_DELEX : STORE_DELIFEQ;
+  if (native) native_release = natives == STORE_DELEX ? "DELEX $k IFEQ $v" : "DELIFEQ $k $v";
   printf("  the real server is of the kind %s, releases by %.*s%s\n", store_kind_text(kind),
          (int)strcspn(native_release, " "), native_release,
          is_old ? ", but is old: it gets only what the header sends" : "");
