@@ -89,11 +89,6 @@ static inline ns told_in_vain_since(const struct client *c, const struct slot *s
   return larger(since, c->asked);
 }
 
-static inline void check_told(struct client *c, ns told) {
-  check_pace(c, &c->told, told, TOLD_S * SEC, TOLD_MOST,
-             "a quorum tells, and whoever holds the lock has not changed");
-}
-
 enum { HURRIED_S = 2, HURRIED_MOST = 10 * HURRIED_S + 4, RARE_S = 4, RARE_MOST = 10 };
 
 /* Whether two servers have one value of a resource. */
@@ -195,7 +190,8 @@ static inline void check_paces(struct client *c) {
   told = told_in_vain_since(c, s);
   check_hurried(c, s, told);
   if (W.cfg.forgets) return; /* what is pushed there is not counted one by one */
-  check_told(c, told);
+  check_pace(c, &c->told, told, TOLD_S * SEC, TOLD_MOST,
+             "a quorum tells, and whoever holds the lock has not changed");
   check_polled(c);
 }
 

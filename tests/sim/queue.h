@@ -33,7 +33,6 @@ enum event_kind {
 #define X(name, what) EV_##name,
   EVENTS(X)
 #undef X
-  EVENT_KINDS
 };
 
 static inline int event_before(const struct event *a, const struct event *b) {

@@ -12,18 +12,17 @@ static ns until_it_votes(const struct server *s) {
   return s->down_until + ((ns)W.cfg.quarantine_ms + W.cfg.ttl_max_ms) * MS + 4 * SEC;
 }
 
-static void roll(int server) {
+static void on_roll(int server) {
   struct server *s = &W.server[server];
+  if (W.healed) return;
+  if (W.client[0].slot[0].state != S_KEPT) {
+    schedule(W.now + SEC, EV_ROLL, server, 0);
+    return;
+  }
   server_crash(server, KEEP_NONE, 0, skewed(MS, 5 * SEC));
   T->rolls++;
   note(N_FAULT, F_CRASH_NONE, server, s->down_until - W.now);
   schedule(until_it_votes(s) + skewed(MS, SEC), EV_ROLL, (server + 1) % W.cfg.servers, 0);
-}
-
-static void on_roll(int server) {
-  if (W.healed) return;
-  if (W.client[0].slot[0].state == S_KEPT) roll(server);
-  else schedule(W.now + SEC, EV_ROLL, server, 0);
 }
 
 #endif

@@ -476,15 +476,11 @@ static void burst(struct client *c) {
     if (c->slot[i].state == S_IDLE && !W.winding) act_idle(c, &c->slot[i]);
 }
 
-static void crash(struct client *c) {
-  client_die(c);
-  schedule(W.now + skewed(MS, 10 * SEC), EV_REBIRTH, c->index, c->life);
-}
-
 static void actor_act(struct client *c) {
   int i, turn;
   if (fault(F_CLIENT_CRASH)) {
-    crash(c);
+    client_die(c);
+    schedule(W.now + skewed(MS, 10 * SEC), EV_REBIRTH, c->index, c->life);
     return;
   }
   if (W.depth == 0 && W.odds[F_CLIENT_CRASH] && !W.healed && one_in(20000)) {

@@ -497,7 +497,6 @@ enum note {
 #define X(name, text) N_##name,
   NOTES(X)
 #undef X
-  NOTE_COUNT
 };
 
 static inline void write_note(int kind, int64_t a, int64_t b, int64_t c) {
