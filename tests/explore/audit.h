@@ -44,10 +44,10 @@ static uint64_t successors_by(const struct world *world, const struct event *e) 
 static uint64_t successors_of(const struct world *world) {
   struct event events[EVENTS];
   uint64_t sum = 0;
-  int i, n;
+  int n;
   world_copy(&W, world);
   n = list_events(events);
-  for (i = 0; i < n; i++) sum += mix(successors_by(world, &events[i]) | 1, (uint64_t)i + 3);
+  for (int i = 0; i < n; i++) sum += mix(successors_by(world, &events[i]) | 1, (uint64_t)i + 3);
   return sum;
 }
 
@@ -62,7 +62,7 @@ static void make_form_behind(const struct world *world, struct event e) {
 static void show_difference(const struct audit *a, const struct audit *b) {
   static uint8_t first[sizeof form.byte];
   struct event events[EVENTS];
-  size_t size, i;
+  size_t size;
   volatile int k = 0;
   world_copy(&W, a->world);
   (void)list_events(events);
@@ -73,17 +73,17 @@ static void show_difference(const struct audit *a, const struct audit *b) {
   size = form.size;
   memcpy(first, form.byte, size);
   make_form_behind(b->world, events[k]);
-  for (i = 0; i < size && i < form.size; i++)
+  for (size_t i = 0; i < size && i < form.size; i++)
     if (first[i] != form.byte[i])
       printf("   byte %lu of the form: %d and %d\n", (unsigned long)i, first[i], form.byte[i]);
 }
 
 /* 0 = two worlds of one form differ. */
 static int audit(void) {
-  int i, j, pairs = 0, differ = 0;
-  for (i = 0; i < audit_count; i++) audits[i].successors = successors_of(audits[i].world);
-  for (i = 0; i < audit_count; i++)
-    for (j = 0; j < i; j++) {
+  int pairs = 0, differ = 0;
+  for (int i = 0; i < audit_count; i++) audits[i].successors = successors_of(audits[i].world);
+  for (int i = 0; i < audit_count; i++)
+    for (int j = 0; j < i; j++) {
       if (audits[i].hash != audits[j].hash) continue;
       pairs++;
       if (audits[i].successors != audits[j].successors && ++differ == 1)

@@ -21,8 +21,8 @@ static int64_t timeout_of(int c) {
 static uint32_t ready_servers(int c) {
   redlock_fd fds[SERVERS];
   uint32_t ready = 0;
-  int i, n = redlock_fds(&W.side[c].rl, fds, SERVERS);
-  for (i = 0; i < n; i++) {
+  int n = redlock_fds(&W.side[c].rl, fds, SERVERS);
+  for (int i = 0; i < n; i++) {
     const struct connection *k = &W.side[c].to[fds[i].server];
     if (!k->open) fail("a descriptor that is not open");
     if (is_readable(k) || ((fds[i].events & REDLOCK_WRITE) && has_room(k, 1)))
@@ -34,9 +34,8 @@ static uint32_t ready_servers(int c) {
 /* R20: whoever runs has been told of a kept lock's end before time goes on, or has it extended
  * once, since nothing was tried before. */
 static void check_margins(void) {
-  int c, l;
-  for (c = 0; c < cfg.clients; c++)
-    for (l = 0; l < cfg.locks; l++)
+  for (int c = 0; c < cfg.clients; c++)
+    for (int l = 0; l < cfg.locks; l++)
       if (W.side[c].user[l].state == KEPT && !W.side[c].paused && !W.side[c].closed &&
           holds(c, l) <= cfg.margin && holds(c, l) > 0 &&
           W.side[c].lock[l].t1_ms < W.side[c].lock[l].deadline_ms - cfg.margin)
@@ -50,8 +49,8 @@ static int is_step_due(int c) {
 /* ---- In every state -------------------------------------------------------------------------- */
 
 static int votes_of(const redlock_lock *lock, redlock_vote vote) {
-  int e, n = 0;
-  for (e = 0; e < cfg.servers; e++) n += lock->votes[e] == vote;
+  int n = 0;
+  for (int e = 0; e < cfg.servers; e++) n += lock->votes[e] == vote;
   return n;
 }
 
@@ -67,10 +66,9 @@ static void check_holder(const struct user *u, int64_t left) {
 
 static void check_state(void) {
   int64_t left[CLIENTS];
-  int c, l;
-  for (c = 0; c < cfg.clients; c++) rl_check(&W.side[c].rl);
-  for (l = 0; l < cfg.locks; l++) {
-    for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) rl_check(&W.side[c].rl);
+  for (int l = 0; l < cfg.locks; l++) {
+    for (int c = 0; c < cfg.clients; c++) {
       left[c] = holds(c, l);
       check_holder(&W.side[c].user[l], left[c]);
     }
@@ -83,8 +81,7 @@ static void check_state(void) {
 /* R12: what is undecided has no yes of a connection that is lost. */
 static void check_void_votes(const redlock_lock *lock) {
   struct value v = value_of(lock);
-  int e;
-  for (e = 0; e < cfg.servers; e++)
+  for (int e = 0; e < cfg.servers; e++)
     if (lock->votes[e] == REDLOCK_VOTE_YES && (*fate_of(&v, e) & CLOSED_ON))
       fail("R12: a yes is kept whose connection is lost");
 }
@@ -114,10 +111,10 @@ static void check_pending(int c, int l) {
   const struct user *u = &W.side[c].user[l];
   int yes = votes_of(lock, REDLOCK_VOTE_YES);
   int none = votes_of(lock, REDLOCK_VOTE_NONE) + late_of(lock);
-  int once = u->call == ACQUIRE || u->call == ADOPT, e;
+  int once = u->call == ACQUIRE || u->call == ADOPT;
   int64_t most = u->call == WAIT ? cfg.wait + TIMEOUT : TIMEOUT;
   if (u->state != PENDING || RING < 8 || W.side[c].upset) return;
-  for (e = 0; e < cfg.servers; e++)
+  for (int e = 0; e < cfg.servers; e++)
     none -= lock->votes[e] == REDLOCK_VOTE_NONE && is_known_quarantined(c, e);
   if (once && yes >= quorum())
     fail("R6: a quorum said yes, and it is not decided");
@@ -133,8 +130,7 @@ static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 /* R13: which replies are overdue; and a connection on which one is, is replaced after 5 s (the
    random part is the least). */
 static void check_overdue(int c) {
-  int e;
-  for (e = 0; e < cfg.servers; e++) {
+  for (int e = 0; e < cfg.servers; e++) {
     struct connection *k = &W.side[c].to[e];
     int64_t from = k->owed_since + k->late, due = from + TIMEOUT + W.side[c].behind, end;
     if (!is_owed(k) || k->slow || W.now <= due) continue;
@@ -146,9 +142,8 @@ static void check_overdue(int c) {
 }
 
 static void check_settled(int c) {
-  int l;
   if (W.side[c].closed || W.side[c].paused || is_step_due(c)) return;
-  for (l = 0; l < cfg.locks; l++) check_pending(c, l);
+  for (int l = 0; l < cfg.locks; l++) check_pending(c, l);
   check_overdue(c);
 }
 
@@ -158,12 +153,12 @@ static void check_idle_step(int c) {
   static struct side saved;
   redlock *rl = &W.side[c].rl;
   redlock_fd fds[SERVERS];
-  int i, n;
+  int n;
   if (W.side[c].closed || timeout_of(c) == 0) return;
   idle = 1;
   idle_writes = 0;
   n = redlock_fds(rl, fds, SERVERS);
-  for (i = 0; i < n; i++)
+  for (int i = 0; i < n; i++)
     if (fds[i].events & REDLOCK_WRITE) idle_writes |= 1u << fds[i].server;
   memcpy(&saved, &W.side[c], offsetof(struct side, user));
   if (redlock_step_on(rl, (1u << cfg.servers) - 1)) fail("R27: an idle step returns a lock");
@@ -194,8 +189,7 @@ static struct tally tally_of(const redlock_lock *lock) {
 /* R4: a vote is what that server said to this value. */
 static void check_votes(const redlock_lock *lock) {
   struct value v = value_of(lock);
-  int e;
-  for (e = 0; e < cfg.servers; e++) {
+  for (int e = 0; e < cfg.servers; e++) {
     int fate = *fate_of(&v, e);
     if (lock->votes[e] == REDLOCK_VOTE_YES && !(fate & SAID_YES))
       fail("R4: a yes that was not said");
@@ -317,8 +311,8 @@ static int is_wanted(const struct value *v) {
 
 /* By whichever entry of the list it came. */
 static int may_stay(const struct value *v, int server) {
-  int e, fate = 0;
-  for (e = 0; e < cfg.servers; e++)
+  int fate = 0;
+  for (int e = 0; e < cfg.servers; e++)
     if (server_of(e) == server) fate |= *fate_of(v, e);
   return server == cfg.liar || W.server[server].failing || (fate & (EXCUSED | LOST_ON));
 }
@@ -326,9 +320,8 @@ static int may_stay(const struct value *v, int server) {
 /* R7, R12, R21: no key is left behind on a connection that stands. */
 static void check_residue(void) {
   static char text[100];
-  int s, r;
-  for (s = 0; s < cfg.servers; s++)
-    for (r = 0; r < RESOURCES; r++) {
+  for (int s = 0; s < cfg.servers; s++)
+    for (int r = 0; r < RESOURCES; r++) {
       const struct key *k = key_of(s, r);
       struct value v = value_in(k);
       if (!k || end_of(k) <= W.now || is_wanted(&v) || may_stay(&v, s)) continue;

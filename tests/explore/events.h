@@ -80,12 +80,11 @@ static void call_adopt(int c, int l, int giver) {
   struct side *from = &W.side[giver / LOCKS];
   redlock_lock *lock = &from->lock[giver % LOCKS];
   struct value v = value_of(lock);
-  int e;
   if (user_of(giver)->state == KEPT) (void)redlock_cancel(&from->rl, lock);
   user_of(giver)->state = HELD;
   if (!user_of(giver)->given) user_of(giver)->given = 1;
   model_hands_over(&v);
-  for (e = 0; e < cfg.servers; e++) *fate_of(&v, e) |= EXCUSED;
+  for (int e = 0; e < cfg.servers; e++) *fate_of(&v, e) |= EXCUSED;
   forget_value(c, l);
   W.side[c].user[l].giver = (uint8_t)giver;
   await(c, l, ADOPT, redlock_start_adopt(&W.side[c].rl, &W.side[c].lock[l],
@@ -126,19 +125,19 @@ static void call_cancel(int c, int l) {
 
 /* What was held lasts until its ttl ends; what was pending is rolled back, if bytes still leave. */
 static void call_close(int c) {
-  int l, e;
   int64_t began = W.now;
   W.side[c].closed = 1;
-  for (l = 0; l < cfg.locks; l++) {
+  for (int l = 0; l < cfg.locks; l++) {
     struct value v = value_of(&W.side[c].lock[l]);
-    for (e = 0; e < cfg.servers && !acquires(&W.side[c].user[l]); e++) *fate_of(&v, e) |= EXCUSED;
+    for (int e = 0; e < cfg.servers && !acquires(&W.side[c].user[l]); e++)
+      *fate_of(&v, e) |= EXCUSED;
   }
   redlock_close(&W.side[c].rl);
   if (W.now > began + TIMEOUT + RL_CLOSE_TIMEOUT_MS)
     fail("R10: redlock_close takes longer than a time-out and 50 ms");
-  for (e = 0; e < cfg.servers; e++)
+  for (int e = 0; e < cfg.servers; e++)
     if (W.side[c].to[e].open) fail("R14: redlock_close leaves a connection");
-  for (l = 0; l < cfg.locks; l++) {
+  for (int l = 0; l < cfg.locks; l++) {
     memset(&W.side[c].user[l], 0, sizeof W.side[c].user[l]);
     memset(&W.side[c].lock[l], 0, sizeof W.side[c].lock[l]);
   }
@@ -166,9 +165,8 @@ static void make_call(int c, int l, int call, int giver) {
 
 static void step(int c) {
   redlock_lock *lock = redlock_step_on(&W.side[c].rl, ready_servers(c));
-  int l;
   if (lock) check_returned(c, lock); /* its user may call before the next one is returned */
-  for (l = 0; l < cfg.locks && !lock; l++) /* it has done all that was due */
+  for (int l = 0; l < cfg.locks && !lock; l++) /* it has done all that was due */
     if (W.side[c].user[l].begun_at == INT64_MAX) W.side[c].user[l].begun_at = clock_of(c);
   check_settled(c);
   check_idle_step(c);
@@ -225,17 +223,16 @@ static void forget_sets(int c, int entry, int forgets) {
 
 static void take_down(int server, int forgets) {
   struct server *s = &W.server[server];
-  int c, e, z;
   W.faults--;
   s->down = 1;
   s->run++;
-  for (c = 0; c < cfg.clients; c++)
-    for (e = 0; e < cfg.servers; e++) {
+  for (int c = 0; c < cfg.clients; c++)
+    for (int e = 0; e < cfg.servers; e++) {
       struct connection *k = &W.side[c].to[e];
       if (server_of(e) != server) continue;
       note_lost(c, e, LOST_ON);
       drop(e, &k->in);
-      for (z = 0; z < LOST; z++) drop(e, &W.side[c].lost[e][z]);
+      for (int z = 0; z < LOST; z++) drop(e, &W.side[c].lost[e][z]);
       forget_sets(c, e, forgets);
       if (!k->open) continue;
       memset(k, 0, sizeof *k);
@@ -267,18 +264,17 @@ static int says_it_votes(int c, int entry) {
 
 /* R29: whoever holds or wants a lock has heard that the server is back, and that it votes. */
 static int votes_again(int server) {
-  int c, l, e, active;
-  for (c = 0; c < cfg.clients; c++) {
-    for (l = active = 0; l < cfg.locks; l++) active |= W.side[c].user[l].state != IDLE;
-    for (e = 0; e < cfg.servers && active; e++)
+  for (int c = 0; c < cfg.clients; c++) {
+    int active = 0;
+    for (int l = 0; l < cfg.locks; l++) active |= W.side[c].user[l].state != IDLE;
+    for (int e = 0; e < cfg.servers && active; e++)
       if (server_of(e) == server && !says_it_votes(c, e)) return 0;
   }
   return !W.server[server].down;
 }
 
 static int may_roll(int server) {
-  int s;
-  for (s = 0; s < cfg.servers; s++)
+  for (int s = 0; s < cfg.servers; s++)
     if (s != server && !votes_again(s)) return 0;
   return 1;
 }
@@ -287,10 +283,9 @@ static int may_roll(int server) {
 
 /* Something is due that no fault delays. */
 static int is_busy(void) {
-  int c, e;
-  for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) {
     if (is_step_due(c)) return 1;
-    for (e = 0; e < cfg.servers; e++) {
+    for (int e = 0; e < cfg.servers; e++) {
       const struct connection *k = &W.side[c].to[e];
       if (k->open && !k->broken && !k->held && k->in.commands) return 1;
     }
@@ -300,13 +295,12 @@ static int is_busy(void) {
 
 /* Nothing lives whose time could matter to the millisecond. */
 static int is_quiet(void) {
-  int c, l, s, r;
-  for (c = 0; c < cfg.clients; c++)
-    for (l = 0; l < cfg.locks; l++)
+  for (int c = 0; c < cfg.clients; c++)
+    for (int l = 0; l < cfg.locks; l++)
       if (W.side[c].user[l].state != IDLE && (W.side[c].user[l].state != HELD || holds(c, l)))
         return 0;
-  for (s = 0; s < cfg.servers; s++)
-    for (r = 0; r < RESOURCES; r++)
+  for (int s = 0; s < cfg.servers; s++)
+    for (int r = 0; r < RESOURCES; r++)
       if (is_client_key(key_of(s, r))) return 0;
   return 1;
 }
@@ -318,30 +312,28 @@ static int64_t sooner(int64_t next, int64_t when) {
 /* The next instant at which anything happens by itself; INT64_MAX = never. */
 static int64_t next_instant(void) {
   int64_t next = INT64_MAX, left;
-  int c, l, s, r;
-  for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) {
     if (W.side[c].closed) continue;
     left = timeout_of(c);
     if (left > 0) next = sooner(next, W.now + left);
-    for (l = 0; l < cfg.locks; l++) next = sooner(next, W.now + left_of(c, l));
+    for (int l = 0; l < cfg.locks; l++) next = sooner(next, W.now + left_of(c, l));
   }
-  for (s = 0; s < cfg.servers; s++)
-    for (r = 0; r < RESOURCES; r++)
+  for (int s = 0; s < cfg.servers; s++)
+    for (int r = 0; r < RESOURCES; r++)
       if (is_client_key(key_of(s, r))) next = sooner(next, end_of(key_of(s, r)));
   return next;
 }
 
 /* slips: clients whose clock stands still meanwhile. */
 static void tick(int64_t ms, int slips) {
-  int c;
   check_margins();
   time_passes(ms);
-  for (c = 0; c < cfg.clients; c++)
+  for (int c = 0; c < cfg.clients; c++)
     if (slips >> c & 1) {
       W.side[c].behind++;
       W.side[c].slips--;
     }
-  for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) {
     check_settled(c);
     check_idle_step(c);
   }
@@ -384,10 +376,10 @@ static struct event *add(struct event *to, int kind, int c, int s, int arg) {
 }
 
 static struct event *list_calls(struct event *to, int c, int l) {
-  int call, giver, givers;
-  for (call = 0; call < CALLS; call++) {
+  int givers;
+  for (int call = 0; call < CALLS; call++) {
     givers = call == ADOPT ? CLIENTS * LOCKS : 1;
-    for (giver = 0; giver < givers; giver++)
+    for (int giver = 0; giver < givers; giver++)
       if (may_call(c, l, call, giver)) to = add(to, E_CALL, c, l, call | giver << 4);
   }
   return to;
@@ -402,11 +394,11 @@ static int is_in_turn(const struct event *events, const struct event *to) {
 
 static struct event *list_connection(const struct event *events, struct event *to, int c, int e) {
   const struct connection *k = &W.side[c].to[e];
-  int z, stands = k->open && !k->broken;
+  int stands = k->open && !k->broken;
   if (stands && !k->held && k->in.commands && !W.server[server_of(e)].down &&
       is_in_turn(events, to))
     to = add(to, E_EXECUTE, c, e, 0);
-  for (z = 0; z < LOST; z++) {
+  for (int z = 0; z < LOST; z++) {
     if (!W.side[c].lost[e][z].commands) continue;
     to = add(to, E_EXECUTE_LOST, c, e, z);
     to = add(to, E_DROP_LOST, c, e, z);
@@ -421,20 +413,18 @@ static struct event *list_connection(const struct event *events, struct event *t
 
 static struct event *list_server(struct event *to, int s) {
   const struct server *server = &W.server[s];
-  int how;
   if (!server->down && may_fail('d')) to = add(to, E_DOWN, 0, s, 0);
   if (!server->down && may_fail('m')) to = add(to, E_DOWN, 0, s, 1);
   if (server->down) to = add(to, E_UP, 0, s, 0);
   if (!server->down && may_fail('r') && may_roll(s)) to = add(to, E_ROLL, 0, s, 0);
-  for (how = 1; how <= (cfg.fencing ? 3 : 1) && !server->failing && may_fail('o'); how++)
+  for (int how = 1; how <= (cfg.fencing ? 3 : 1) && !server->failing && may_fail('o'); how++)
     to = add(to, E_ERR, 0, s, how);
   if (server->failing) to = add(to, E_HEAL, 0, s, 0);
   return to;
 }
 
 static int may_slip(int slips) {
-  int c;
-  for (c = 0; c < cfg.clients; c++)
+  for (int c = 0; c < cfg.clients; c++)
     if (slips >> c & 1 && !W.side[c].slips) return 0;
   return 1;
 }
@@ -442,9 +432,8 @@ static int may_slip(int slips) {
 /* Time passes when nothing is due but what a fault delays. While nothing lives it goes to the next
    instant at once. */
 static struct event *list_ticks(struct event *to) {
-  int slips;
   if (!W.ticks || is_busy() || next_instant() == INT64_MAX) return to;
-  for (slips = 0; slips < 1 << cfg.clients; slips++)
+  for (int slips = 0; slips < 1 << cfg.clients; slips++)
     if (may_slip(slips))
       to = add(to, E_TICK, 0, 0, slips << 1 | (!slips && cfg.jumps > !is_quiet()));
   return to;
@@ -453,15 +442,14 @@ static struct event *list_ticks(struct event *to) {
 /* All that may come next. */
 static int list_events(struct event *events) {
   struct event *to = events;
-  int c, l, e, s;
-  for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) {
     if (is_step_due(c)) to = add(to, E_STEP, c, 0, 0);
-    for (l = 0; l < cfg.locks; l++) to = list_calls(to, c, l);
-    for (e = 0; e < cfg.servers; e++) to = list_connection(events, to, c, e);
+    for (int l = 0; l < cfg.locks; l++) to = list_calls(to, c, l);
+    for (int e = 0; e < cfg.servers; e++) to = list_connection(events, to, c, e);
     if (!W.side[c].paused && may_fail('s')) to = add(to, E_PAUSE, c, 0, 0);
     if (W.side[c].paused) to = add(to, E_RESUME, c, 0, 0);
   }
-  for (s = 0; s < cfg.servers; s++) to = list_server(to, s);
+  for (int s = 0; s < cfg.servers; s++) to = list_server(to, s);
   return (int)(list_ticks(to) - events);
 }
 

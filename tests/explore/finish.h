@@ -21,10 +21,10 @@ static void apply_one(int kind, int c, int s, int arg) {
 
 /* The servers do all that a client has sent. */
 static int serve(int c) {
-  int e, z, acted = 0;
-  for (e = 0; e < cfg.servers; e++) {
+  int acted = 0;
+  for (int e = 0; e < cfg.servers; e++) {
     const struct connection *k = &W.side[c].to[e];
-    for (z = 0; z < LOST; z++)
+    for (int z = 0; z < LOST; z++)
       while (W.side[c].lost[e][z].commands) apply_one(E_EXECUTE_LOST, c, e, z);
     while (k->open && !k->broken && !k->held && !W.server[server_of(e)].down && k->in.commands) {
       apply_one(E_EXECUTE, c, e, 0);
@@ -43,11 +43,11 @@ static void save_numbers(int c) {
 
 /* All that is due now, in one order. */
 static void settle(void) {
-  int c, turn, more = 1;
-  for (turn = 0; more; turn++) {
+  int more = 1;
+  for (int turn = 0; more; turn++) {
     if (turn > MOST_TURNS) fail("R27: steps without end at one instant");
     more = 0;
-    for (c = 0; c < cfg.clients; c++) {
+    for (int c = 0; c < cfg.clients; c++) {
       more |= serve(c);
       save_numbers(c);
       if (!is_step_due(c)) continue;
@@ -60,18 +60,17 @@ static void settle(void) {
 
 /* heals: what stands still goes on; else it does so for ever. Nobody keeps a lock any longer. */
 static void end_faults(int heals) {
-  int c, l, e, s;
-  for (s = 0; s < cfg.servers && heals; s++) {
+  for (int s = 0; s < cfg.servers && heals; s++) {
     if (W.server[s].down) bring_up(s);
     W.server[s].failing = 0;
   }
-  for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) {
     W.side[c].paused = 0;
-    for (e = 0; e < cfg.servers && heals; e++) {
+    for (int e = 0; e < cfg.servers && heals; e++) {
       struct connection *k = &W.side[c].to[e];
       k->held = k->full = k->slow = 0;
     }
-    for (l = 0; l < cfg.locks; l++)
+    for (int l = 0; l < cfg.locks; l++)
       if (W.side[c].user[l].state == KEPT && !W.side[c].closed) {
         SAY("      (c%d cancels the keeping of lock %d)\n", c, l);
         make_call(c, l, CANCEL, 0);
@@ -80,9 +79,9 @@ static void end_faults(int heals) {
 }
 
 static int count_pending(int waiters) {
-  int c, l, n = 0;
-  for (c = 0; c < cfg.clients; c++)
-    for (l = 0; l < cfg.locks; l++)
+  int n = 0;
+  for (int c = 0; c < cfg.clients; c++)
+    for (int l = 0; l < cfg.locks; l++)
       n += W.side[c].user[l].state == PENDING && (waiters || W.side[c].user[l].call != WAIT);
   return n;
 }

@@ -56,7 +56,6 @@ static void put_time(int64_t when, int64_t now, int64_t past) {
 static void put_token(uint64_t token) { put64(token ? token - (uint64_t)W.now * 1000 : 0); }
 
 static void put_value(const struct value *v) {
-  int i;
   if (!v->client) {
     put8(0);
   } else if (v->client > cfg.clients) {
@@ -70,7 +69,7 @@ static void put_value(const struct value *v) {
     put8(*name);
   }
   if (v->age_size) put8(NAME_OF_SOMEBODY + 1);
-  for (i = 0; i < v->age_size; i++) put8(v->age[i]);
+  for (int i = 0; i < v->age_size; i++) put8(v->age[i]);
 }
 
 static void put_raw_value(const char *at, size_t size) {
@@ -97,7 +96,6 @@ static void put_user(int c, const struct user *u) {
 static void put_waiter(const redlock_lock *k, int64_t now) {
   const rl_waiter *w = &k->is.wait;
   uint32_t now32 = (uint32_t)now;
-  int i;
   put_time(w->last_start_ms, now, 0);
   put16(within(now32 - w->began_ms, 0, 4000));
   if (k->tracks) {
@@ -108,19 +106,18 @@ static void put_waiter(const redlock_lock *k, int64_t now) {
   }
   put16(k->holder);
   if (k->phase == RL_PHASE_BACKOFF) put16(k->slot_ms);
-  for (i = 0; i < SERVERS && k->phase == RL_PHASE_VOTING; i++) put16(w->told[i]);
+  for (int i = 0; i < SERVERS && k->phase == RL_PHASE_VOTING; i++) put16(w->told[i]);
 }
 
 /* What only an operation under way has. */
 static void put_operation(const redlock_lock *k, int64_t now) {
-  int e;
   put8(k->last_result);
   put8((int)k->operation | k->tracks << 4 | k->round_failed << 7);
   put8((int)k->status);
   put8(k->maybe_set);
   put8(k->maybe_free);
   if (k->phase == RL_PHASE_VOTING || k->phase == RL_PHASE_DECIDED || k->tracks)
-    for (e = 0; e < cfg.servers; e++) put8((int)k->votes[e]);
+    for (int e = 0; e < cfg.servers; e++) put8((int)k->votes[e]);
   put16((int)k->round_ttl_ms);
   put8((int)within(k->attempts, 0, 33));
   if (!k->ever_granted) put_waiter(k, now);
@@ -135,16 +132,16 @@ static void put_place(uint32_t place, uint32_t head) { put8((int)((place - head)
 /* Of those that may hold its value, servers that have answered its SET; the next extension adds
    those that said YES in the last round (R29). */
 static int answered_by(const redlock_lock *k) {
-  int e, by = k->is.hold.answered_by;
-  for (e = 0; e < cfg.servers && k->phase != RL_PHASE_VOTING; e++)
+  int by = k->is.hold.answered_by;
+  for (int e = 0; e < cfg.servers && k->phase != RL_PHASE_VOTING; e++)
     by |= (k->votes[e] == REDLOCK_VOTE_YES) << e;
   return by & k->maybe_set;
 }
 
 /* Servers whose connection was not lost since the grant: what it carries comes behind the SET. */
 static int never_lost(int c, const redlock_lock *k) {
-  int e, by = 0;
-  for (e = 0; e < cfg.servers; e++)
+  int by = 0;
+  for (int e = 0; e < cfg.servers; e++)
     by |= (W.side[c].rl.server[e].reconnect_ms < k->is.hold.grant_t1_ms) << e;
   return by & k->maybe_set;
 }
@@ -153,7 +150,6 @@ static void put_lock(int c, int l, uint32_t head) {
   const redlock_lock *k = &W.side[c].lock[l];
   const struct user *u = &W.side[c].user[l];
   int64_t now = clock_of(c);
-  int i;
   put_user(c, u);
   put8(k->phase);
   if (u->state == IDLE || (u->given && k->phase == RL_PHASE_IDLE)) {
@@ -171,7 +167,7 @@ static void put_lock(int c, int l, uint32_t head) {
   if (k->deadline_ms && cfg.max_ttl) put8(never_lost(c, k));
   put_token(k->token);
   if (k->adopts) put_raw_value(k->resource + RL_REPLACED_AT, RL_VALUE_BYTES);
-  for (i = 0; i < (int)sizeof k->age; i++) put8(k->age[i]);
+  for (int i = 0; i < (int)sizeof k->age; i++) put8(k->age[i]);
   if (k->phase == RL_PHASE_IDLE) return;
   if (k->phase == RL_PHASE_VOTING) put_place((uint32_t)(k->command - W.side[c].rl.ring), head);
   put_operation(k, now);
@@ -265,19 +261,18 @@ static void put_server_of(int c, const rl_server *s, uint32_t head) {
 
 static void put_client(int c) {
   redlock *rl = &W.side[c].rl;
-  uint32_t head = rl->ring_head, place;
+  uint32_t head = rl->ring_head;
   int64_t now = clock_of(c);
   rl_server *s;
-  int l;
   while (head != rl->ring_tail && is_dead_command(c, head)) head++;
   put8(rl->work_pending | rl->readable << 1);
   put8((int)rl->reserved_slots);
   put_time(rl->timer_ms, now, 0);
-  for (l = 0; l < RL_LISTS; l++) put_list(c, &rl->lists[l]);
+  for (int l = 0; l < RL_LISTS; l++) put_list(c, &rl->lists[l]);
   put_token(rl->last_token);
-  for (l = 0; l < cfg.locks; l++) put_lock(c, l, head);
+  for (int l = 0; l < cfg.locks; l++) put_lock(c, l, head);
   put8((int)(rl->ring_tail - head));
-  for (place = head; place != rl->ring_tail; place++) put_command(c, rl_command_at(rl, place));
+  for (uint32_t at = head; at != rl->ring_tail; at++) put_command(c, rl_command_at(rl, at));
   for (s = rl->server; s != rl->server_end; s++) put_server_of(c, s, head);
 }
 
@@ -285,11 +280,10 @@ static void put_client(int c) {
 
 static void put_queue(const struct queue *q) {
   const struct message *m = q->message;
-  int v;
   put8(q->commands);
   for (; m != q->message + q->commands; m++) {
     put16(m->text);
-    for (v = 0; v < m->values; v++) put_value(&m->value[v]);
+    for (int v = 0; v < m->values; v++) put_value(&m->value[v]);
     if (m->token) put_token((uint64_t)m->token);
   }
 }
@@ -315,7 +309,6 @@ static void put_replies(const struct connection *k) {
 
 static void put_connection(int c, int e) {
   const struct connection *k = &W.side[c].to[e];
-  int z;
   put8(k->open | k->broken << 1 | k->held << 3 | k->full << 4 | k->slow << 5 | k->overdue << 6 |
        k->blocked << 7);
   put8(k->session.resp3 | k->session.tracks << 1 | k->session.noloop << 2 | has_read(k, 0) << 3 |
@@ -327,15 +320,14 @@ static void put_connection(int c, int e) {
   if (is_owed(k)) put8(k->late);
   put_replies(k);
   put_queue(&k->in);
-  for (z = 0; z < LOST; z++) put_queue(&W.side[c].lost[e][z]);
+  for (int z = 0; z < LOST; z++) put_queue(&W.side[c].lost[e][z]);
 }
 
 static void put_store(int server) {
   const struct server *s = &W.server[server];
-  int r;
   put8(s->down | s->failing << 1 | s->forgot << 3);
   if (cfg.max_ttl) put_time(s->started, W.now, LONG_MS);
-  for (r = 0; r < RESOURCES; r++) {
+  for (int r = 0; r < RESOURCES; r++) {
     const struct key *k = key_of(server, r), *counter = counter_of(server, r);
     struct value v = value_in(k);
     put_value(&v);
@@ -348,35 +340,32 @@ static void put_store(int server) {
 
 /* What became of the values that still stand anywhere, in the order of their names. */
 static void put_fates(void) {
-  int i, e;
-  for (i = 0; i < form.names; i++)
-    for (e = 0; e < cfg.servers; e++) put8(*fate_of(&form.named[i], e));
+  for (int i = 0; i < form.names; i++)
+    for (int e = 0; e < cfg.servers; e++) put8(*fate_of(&form.named[i], e));
 }
 
 static void make_form(void) {
-  int c, e, s;
   form.size = 0;
   form.names = 0;
   memset(form.name, 0, sizeof form.name);
   put8(W.faults);
   put8(W.ticks);
-  for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) {
     const struct side *side = &W.side[c];
     put8(side->paused | side->closed << 1 | side->upset << 2 | side->slips << 3);
     if (!side->closed) put_client(c);
   }
-  for (s = 0; s < cfg.servers; s++) put_store(s);
+  for (int s = 0; s < cfg.servers; s++) put_store(s);
   if (cfg.fencing) put_token(W.token);
-  for (c = 0; c < cfg.clients; c++)
-    for (e = 0; e < cfg.servers; e++) put_connection(c, e);
+  for (int c = 0; c < cfg.clients; c++)
+    for (int e = 0; e < cfg.servers; e++) put_connection(c, e);
   put_fates();
 }
 
 /* The numbers of values that stand nowhere any more may be drawn again. */
 static void forget_values(void) {
-  int c, n;
-  for (c = 0; c < cfg.clients; c++)
-    for (n = 0; n < VALUES; n++)
+  for (int c = 0; c < cfg.clients; c++)
+    for (int n = 0; n < VALUES; n++)
       if (!form.name[c][n]) W.side[c].drawn &= ~(1u << n);
 }
 
@@ -390,11 +379,10 @@ static uint64_t mix(uint64_t h, uint64_t w) {
 /* 64 bits of the form; never 0. */
 static uint64_t state_hash(void) {
   uint64_t h, w;
-  size_t i;
   make_form();
   h = form.size;
   while (form.size % 8) put8(0);
-  for (i = 0; i < form.size; i += 8) {
+  for (size_t i = 0; i < form.size; i += 8) {
     memcpy(&w, form.byte + i, 8);
     h = mix(h, w);
   }

@@ -42,9 +42,8 @@ static int64_t held_for(const struct user *u) {
 
 /* What was sent or heard just now may be timed by a clock that is read behind the pause (R7). */
 static void pause_for_a_while(void) {
-  int c, e;
-  for (c = 0; c < cfg.clients; c++)
-    for (e = 0; e < cfg.servers; e++)
+  for (int c = 0; c < cfg.clients; c++)
+    for (int e = 0; e < cfg.servers; e++)
       if (W.side[c].to[e].owed_since == W.now) W.side[c].to[e].late = PAUSE;
   time_passes(PAUSE);
 }
@@ -286,8 +285,7 @@ static intptr_t hook_open(void *ctx, int entry, const char *host, const char *po
 
 /* R12: what was set on a connection that is lost may stay. */
 static void note_lost(int c, int entry, int how) {
-  int n;
-  for (n = 0; n < VALUES; n++)
+  for (int n = 0; n < VALUES; n++)
     if (W.side[c].fate[n][entry] & SENT)
       W.side[c].fate[n][entry] = (uint8_t)(W.side[c].fate[n][entry] | how);
 }
@@ -330,9 +328,9 @@ static int is_readable(const struct connection *k) {
 static int hook_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
   struct side *side = enter(ctx);
   struct command m;
-  int i, ready = 0;
+  int ready = 0;
   if (!side->closed) fail("R10: a call that does not block waits");
-  for (i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++) {
     struct connection *k = &side->to[want[i].server];
     while (k->in.commands && !k->held && !k->broken) {
       queue_take(&k->in, &m);

@@ -60,11 +60,10 @@ static const struct {
 enum { NUMBERS = sizeof numbers / sizeof *numbers, TEXTS = sizeof texts / sizeof *texts };
 
 static int usage(void) {
-  size_t i;
   printf("explore NAME=VALUE ... : every schedule of a small world\n");
-  for (i = 0; i < NUMBERS; i++)
+  for (size_t i = 0; i < NUMBERS; i++)
     printf("  %-10s %4d  %s\n", numbers[i].name, numbers[i].otherwise, numbers[i].what);
-  for (i = 0; i < TEXTS; i++)
+  for (size_t i = 0; i < TEXTS; i++)
     printf("  %-10s %4s  %s\n", texts[i].name, texts[i].otherwise ? texts[i].otherwise : "",
            texts[i].what);
   return 2;
@@ -72,14 +71,14 @@ static int usage(void) {
 
 /* 0 = there is no such option. */
 static int read_option(const char *option) {
-  size_t i, size = strcspn(option, "=");
+  size_t size = strcspn(option, "=");
   if (!option[size]) return 0;
-  for (i = 0; i < NUMBERS; i++)
+  for (size_t i = 0; i < NUMBERS; i++)
     if (strlen(numbers[i].name) == size && strncmp(numbers[i].name, option, size) == 0) {
       *numbers[i].to = atoi(option + size + 1);
       return 1;
     }
-  for (i = 0; i < TEXTS; i++)
+  for (size_t i = 0; i < TEXTS; i++)
     if (strlen(texts[i].name) == size && strncmp(texts[i].name, option, size) == 0) {
       *texts[i].to = option + size + 1;
       return 1;
@@ -88,11 +87,9 @@ static int read_option(const char *option) {
 }
 
 static int read_options(int argc, char **argv) {
-  size_t k;
-  int i;
-  for (k = 0; k < NUMBERS; k++) *numbers[k].to = numbers[k].otherwise;
-  for (k = 0; k < TEXTS; k++) *texts[k].to = texts[k].otherwise;
-  for (i = 1; i < argc; i++)
+  for (size_t k = 0; k < NUMBERS; k++) *numbers[k].to = numbers[k].otherwise;
+  for (size_t k = 0; k < TEXTS; k++) *texts[k].to = texts[k].otherwise;
+  for (int i = 1; i < argc; i++)
     if (!read_option(argv[i])) return 0;
   if (cfg.calls2 < 0) cfg.calls2 = cfg.calls;
   if (!cfg.ttl2) cfg.ttl2 = cfg.ttl;
@@ -121,8 +118,7 @@ static void begin_client(int c) {
 
 /* A lock is acquired and released, so that all connections stand; then they grow old. */
 static void warm_up(void) {
-  int c;
-  for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) {
     W.side[c].user[0].calls = 2;
     make_call(c, 0, ACQUIRE, 0);
     finish(1);
@@ -132,9 +128,9 @@ static void warm_up(void) {
   calm = 1;
   settle();
   W.now += 4000;
-  for (c = 0; c < cfg.clients; c++) step(c);
+  for (int c = 0; c < cfg.clients; c++) step(c);
   calm = 0;
-  for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) {
     struct side *side = &W.side[c];
     memset(side->lock, 0, sizeof side->lock);
     memset(side->user, 0, sizeof side->user);
@@ -156,17 +152,17 @@ static void hold_first(void) {
 }
 
 static void begin(void) {
-  int c, l, s;
   W.now = 5000000; /* in us more than 32 bits */
-  for (s = 0; s < SERVERS; s++) W.server[s].started = s == 0 && cfg.young ? W.now - cfg.young : 0;
+  for (int s = 0; s < SERVERS; s++)
+    W.server[s].started = s == 0 && cfg.young ? W.now - cfg.young : 0;
   model_begins();
-  for (c = 0; c < cfg.clients; c++) begin_client(c);
+  for (int c = 0; c < cfg.clients; c++) begin_client(c);
   if (cfg.warm) warm_up();
-  for (s = 0; s < cfg.foreign; s++) put_foreign(s);
+  for (int s = 0; s < cfg.foreign; s++) put_foreign(s);
   if (cfg.held) hold_first();
-  for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) {
     W.side[c].slips = (uint8_t)cfg.slips;
-    for (l = 0; l < cfg.locks; l++)
+    for (int l = 0; l < cfg.locks; l++)
       W.side[c].user[l].calls = (uint8_t)(c ? cfg.calls2 : cfg.calls);
   }
   W.faults = (uint8_t)cfg.faults;

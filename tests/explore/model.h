@@ -191,9 +191,8 @@ static int somebody_has(long v) {
 /* ---- What is seen ---------------------------------------------------------------------------- */
 
 static void model_begins(void) {
-  int s;
   X.now = (double)W.now;
-  for (s = 0; s < SERVERS; s++) {
+  for (int s = 0; s < SERVERS; s++) {
     X.started[s] = cfg.max_ttl ? (double)W.server[s].started : -1e18;
     K.started[s] = (double)W.server[s].started * 1000;
   }
@@ -202,12 +201,11 @@ static void model_begins(void) {
 /* A value is drawn, whose number stands nowhere any more. */
 static void model_draws(long value) {
   adoption_att u = adoption_att_of(value), z;
-  int v, x;
-  for (v = 0; v < cfg.clients * VALUES; v++) {
+  for (int v = 0; v < cfg.clients * VALUES; v++) {
     z = adoption_att_of(v);
     if (z->giver == u) z->giver = adoption_att_of(NOT_OURS);
     if (z->adopter == u) z->adopter = &forgotten;
-    for (x = 0; x < cfg.servers; x++)
+    for (int x = 0; x < cfg.servers; x++)
       if (z->pair[x].replacer == u) z->pair[x].replacer = &forgotten;
   }
   memset(of_value(value), 0, sizeof(struct of_value));
@@ -252,11 +250,10 @@ static void model_looks(int c, int l, int64_t left) {
 /* left: of each client's lock of this resource. What the proof claims of who holds it. */
 static void model_looks_at_all(int l, const int64_t *left) {
   exclusion_att holder[CLIENTS] = {NULL};
-  int c, x;
   if (out_of_model()) return;
-  for (x = 0; x < cfg.servers; x++)
+  for (int x = 0; x < cfg.servers; x++)
     if (!W.server[x].down) refine_syncs(x, l);
-  for (c = 0; c < cfg.clients; c++) {
+  for (int c = 0; c < cfg.clients; c++) {
     struct value v = value_of(&W.side[c].lock[l]);
     exclusion_att a = exclusion_att_of(number_of(&v));
     model_looks(c, l, left[c]);
@@ -269,10 +266,9 @@ static void model_looks_at_all(int l, const int64_t *left) {
 }
 
 static void print_steps(void) {
-  int m, i;
   printf("steps:");
-  for (m = 0; m < 3; m++)
-    for (i = 0; model_steps[m][i]; i++)
+  for (int m = 0; m < 3; m++)
+    for (int i = 0; model_steps[m][i]; i++)
       printf(" %s:%s %lu", model_names[m], model_steps[m][i], told.step[m][i]);
   printf(" claims:lasts %lu claims:pairs %lu claims:ordered %lu claims:spent %lu\n", told.lasts,
          told.pairs, told.ordered, told.spent);

@@ -46,12 +46,12 @@ static void out_of_memory(void) {
 
 static void make_room(void) {
   uint64_t *old = known.at;
-  size_t n = known.room, i;
+  size_t n = known.room;
   if (found.states * 10 < known.room * 7) return;
   known.room = n ? 2 * n : (size_t)1 << 16;
   known.at = (uint64_t *)calloc(known.room, sizeof *known.at);
   if (!known.at) out_of_memory();
-  for (i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++)
     if (old[i]) (void)insert(old[i]);
   free(old);
 }
@@ -72,16 +72,14 @@ static struct {
 /* The choices made within an event: four bits each, and how many. */
 static uint64_t pack_digits(void) {
   uint64_t d = 0;
-  int i;
-  for (i = choices.used; i-- > 0;) d = d << 4 | choices.digit[i];
+  for (int i = choices.used; i-- > 0;) d = d << 4 | choices.digit[i];
   return d | (uint64_t)choices.used << 56;
 }
 
 static void unpack_digits(uint64_t d) {
-  int i;
   choices.given = (int)(d >> 56);
   choices.used = 0;
-  for (i = 0; i < choices.given; i++) choices.digit[i] = (uint8_t)(d >> 4 * i & 15);
+  for (int i = 0; i < choices.given; i++) choices.digit[i] = (uint8_t)(d >> 4 * i & 15);
 }
 
 /* The next choices for the same event; 0 = there are none. */
@@ -113,10 +111,10 @@ static int keep_world(void) {
     uint64_t diff[WORDS];
   } all;
   struct origin *o = &origins.at[found.states - 1];
-  size_t i, n = 0;
+  size_t n = 0;
   memset(all.bits, 0, sizeof all.bits);
   world_copy(&packed.world, &W);
-  for (i = 0; i < (world_size() + 7) / 8; i++)
+  for (size_t i = 0; i < (world_size() + 7) / 8; i++)
     if (packed.word[i] != base.word[i]) {
       all.bits[i / 8] = (uint8_t)(all.bits[i / 8] | 1 << i % 8);
       all.diff[n++] = packed.word[i];
@@ -133,9 +131,8 @@ static int keep_world(void) {
 
 static void take_world(struct origin *o, struct world *to) {
   const uint8_t *next = o->world + BITMAP;
-  size_t i;
   memcpy(&packed, &base, sizeof packed);
-  for (i = 0; i < (world_size() + 7) / 8; i++)
+  for (size_t i = 0; i < (world_size() + 7) / 8; i++)
     if (o->world[i / 8] >> i % 8 & 1) {
       memcpy(&packed.word[i], next, 8);
       next += 8;
@@ -290,7 +287,7 @@ static int search(void) {
   struct event events[EVENTS];
   volatile uint32_t at, level_end = 1;
   double began = seconds(), t;
-  int i, n, ended = 0;
+  int n, ended = 0;
   search_begin();
   for (at = 0; at < found.states && !ended && goes_on(at, began); at++) {
     if (at == level_end) {
@@ -304,7 +301,7 @@ static int search(void) {
       break;
     }
     n = list_events(events);
-    for (i = 0; i < n && !ended; i++) ended = !expand(&now, at, &events[i]);
+    for (int i = 0; i < n && !ended; i++) ended = !expand(&now, at, &events[i]);
   }
   t = seconds() - began;
   printf("%s: %lu states, %lu transitions, depth %lu, %.1f s, %.2f GB%s\n",

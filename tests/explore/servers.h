@@ -34,10 +34,9 @@ static void tell_change(int server, int resource, const struct connection *by) {
   char bytes[64];
   struct reply push = {bytes, 0};
   const unsigned char *name = (const unsigned char *)resource_name[resource];
-  int c, e;
   reply_push(&push, name, 1);
-  for (c = 0; c < cfg.clients; c++)
-    for (e = 0; e < cfg.servers; e++) {
+  for (int c = 0; c < cfg.clients; c++)
+    for (int e = 0; e < cfg.servers; e++) {
       struct connection *k = &W.side[c].to[e];
       if (server_of(e) != server || !session_forgets(&k->session, name, 1)) continue;
       if (k != by || !k->session.noloop) say(k, push.at, push.size);
@@ -45,8 +44,7 @@ static void tell_change(int server, int resource, const struct connection *by) {
 }
 
 static void expire(int server) {
-  int r;
-  for (r = 0; r < RESOURCES; r++) {
+  for (int r = 0; r < RESOURCES; r++) {
     struct key *k = key_of(server, r), *counter = counter_of(server, r);
     if (counter && W.now >= counter->expires_ms) counter->used = 0;
     if (!k || W.now < end_of(k)) continue;
@@ -56,9 +54,8 @@ static void expire(int server) {
 }
 
 static void time_passes(int64_t ms) {
-  int s;
   W.now += ms;
-  for (s = 0; s < cfg.servers; s++) expire(s);
+  for (int s = 0; s < cfg.servers; s++) expire(s);
 }
 
 static void write_run_id(char text[41], int server) {

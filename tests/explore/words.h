@@ -47,10 +47,9 @@ static void value_write(char *at, const struct value *v) {
 /* 0 = it is none, and *v is none. */
 static int value_read(const void *bytes, size_t size, struct value *v) {
   const unsigned char *at = (const unsigned char *)bytes;
-  size_t i;
   memset(v, 0, sizeof *v);
   if (size != RL_VALUE_BYTES && size != RL_VALUE_BYTES + sizeof v->age) return 0;
-  for (i = 2; i < RL_VALUE_BYTES; i++)
+  for (size_t i = 2; i < RL_VALUE_BYTES; i++)
     if (at[i] != 'v') return 0;
   if (!at[0] || at[0] > SOMEBODY || at[1] >= VALUES) return 0;
   v->client = at[0];
@@ -86,8 +85,7 @@ static long number_of(const struct value *v) {
 
 /* Whoever uses a lock of this value; NULL = nobody. */
 static const struct user *user_with(const struct value *v) {
-  int l;
-  for (l = 0; l < cfg.locks && is_drawn(v); l++) {
+  for (int l = 0; l < cfg.locks && is_drawn(v); l++) {
     struct value own = value_of(&W.side[v->client - 1].lock[l]);
     const struct user *u = &W.side[v->client - 1].user[l];
     if (value_is(&own, v) && u->state != IDLE) return u;
@@ -186,9 +184,8 @@ static int queue_add(struct queue *q, const struct command *m) {
   char text[STORE_COMMAND];
   struct message *to = &q->message[q->commands];
   size_t size = 0;
-  int i;
   if (q->commands == QUEUE) return 0;
-  for (i = 0; i < m->argc; i++) {
+  for (int i = 0; i < m->argc; i++) {
     struct arg a = m->argv[i];
     struct value v;
     if (value_read(a.at, a.size, &v)) {

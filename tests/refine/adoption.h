@@ -83,9 +83,8 @@ static inline void adoption_step(const char *why, const char *step, adoption_att
 /* NULL = it is passed over. */
 static inline adoption_att adoption_held_to(long value) {
   adoption_att u = adoption_att_of(value);
-  int x;
   if (u->passed_over) return NULL;
-  for (x = 0; x < servers_here() && !u->pair[x].att; x++) {
+  for (int x = 0; x < servers_here() && !u->pair[x].att; x++) {
     u->pair[x].att = u;
     u->pair[x].server = (uint8_t)x;
   }
@@ -212,9 +211,8 @@ static inline void adoption_ran(int x, uint32_t life, struct adoption_line *l, u
 
 /* What it has kept or got back is passed over. */
 static inline void adoption_restarted(int x) {
-  int i;
   refine_step(adoption_restart(x), "restart", X.resource, -1, x);
-  for (i = 0; i < resources_here(); i++) {
+  for (int i = 0; i < resources_here(); i++) {
     struct key_seen k = key_seen(x, i);
     if (k.present && k.value >= 0) adoption_att_of(k.value)->passed_over = 1;
   }

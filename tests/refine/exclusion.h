@@ -218,8 +218,7 @@ static inline void exclusion_ran(int x, const struct seen *m, const struct effec
 }
 
 static inline void exclusion_restarted(int x) {
-  int i;
-  for (i = 0; i < resources_here(); i++) {
+  for (int i = 0; i < resources_here(); i++) {
     struct key_seen k = key_seen(x, i);
     exclusion_ticks_server(x);
     X.resource = i;

@@ -53,8 +53,7 @@ struct look {
 /* The machines whose YES it shows. */
 static inline uint32_t votes_shown(const redlock_lock *lock) {
   uint32_t q = 0;
-  int e;
-  for (e = 0; e < servers_here(); e++)
+  for (int e = 0; e < servers_here(); e++)
     if (lock->votes[e] == REDLOCK_VOTE_YES) q |= UINT32_C(1) << server_of(e);
   return q;
 }

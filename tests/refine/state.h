@@ -168,7 +168,7 @@ static inline void see_script(struct seen *m, const struct arg *own, int has_tok
  * ttl given token max_ttl; DELEX key IFEQ value; DELIFEQ key value. */
 static inline struct seen see(int argc, const struct arg *argv) {
   struct seen m = {SEEN_NOTHING, -1, 0, NOT_OURS, NOT_OURS, 0, -1};
-  int command = store_command_of(argc, argv), key = command == C_EVAL ? 3 : 1, i;
+  int command = store_command_of(argc, argv), key = command == C_EVAL ? 3 : 1;
   enum script script = command == C_EVAL ? script_of(argc, argv) : SCRIPT_RELEASE;
   int own = key + 1 + (script == SCRIPT_FENCED) + (command == C_DELEX);
   if (command != C_SET && command != C_EVAL && command != C_DELEX && command != C_DELIFEQ) return m;
@@ -180,7 +180,7 @@ static inline struct seen see(int argc, const struct arg *argv) {
   m.kind = SEEN_RELEASE;
   if (command == C_SET) {
     m.kind = SEEN_SET;
-    for (i = own + 1; i + 1 < argc; i++)
+    for (int i = own + 1; i + 1 < argc; i++)
       if (arg_is(argv[i], "px") && !arg_integer(argv[i + 1], &m.ttl_ms)) m.kind = SEEN_NOTHING;
   }
   if (script == SCRIPT_EXTEND) m.kind = SEEN_EXTENSION;

@@ -77,9 +77,8 @@ static inline void tokens_sync(int x, int resource) {
 }
 
 static inline void tokens_restarted(int x) {
-  int i;
   tokens_tick_to_now();
-  for (i = 0; i < resources_here(); i++) {
+  for (int i = 0; i < resources_here(); i++) {
     struct counter_seen k = counter_seen(x, i);
     K.resource = i;
     tokens_step(tokens_restart(x, k.has, (double)k.count, k.end), "restart", 0, x);
@@ -111,7 +110,6 @@ static inline tokens_rnd tokens_of_stranger(int64_t token) {
 
 static inline void tokens_ran(int x, const struct seen *m, const struct effect *e) {
   struct counter_seen k = counter_seen(x, m->resource);
-  int i;
   K.resource = m->resource;
   if (e->kind == EFFECT_SET || (k.has && k.count == m->token && T_count(x) != (double)k.count)) {
     tokens_rnd r = m->value < 0 ? tokens_of_stranger(m->token) : tokens_round_of(m->value);
@@ -120,7 +118,7 @@ static inline void tokens_ran(int x, const struct seen *m, const struct effect *
       tokens_step("one token of each value", "accept", m->token, x);
     tokens_step(tokens_accept(r, x, best_ask(x)), "accept", m->token, x);
   }
-  for (i = 0; i < resources_here() && !has_failed(); i++) tokens_sync(x, i);
+  for (int i = 0; i < resources_here() && !has_failed(); i++) tokens_sync(x, i);
 }
 
 /* ---- Users ---- */

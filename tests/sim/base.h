@@ -33,8 +33,7 @@ static inline uint64_t splitmix(uint64_t *x) {
 }
 
 static inline void rng_seed(struct rng *r, uint64_t seed) {
-  int i;
-  for (i = 0; i < 4; i++) r->s[i] = splitmix(&seed);
+  for (int i = 0; i < 4; i++) r->s[i] = splitmix(&seed);
 }
 
 static inline uint64_t rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }

@@ -6,8 +6,8 @@
 
 static void chaos_partition(int kind, ns length) {
   int client = pick(W.cfg.clients), server = pick(W.cfg.servers);
-  int whole = one_in(3), i; /* the server's link, or one client's way to it */
-  for (i = 0; i < W.cfg.clients; i++) {
+  int whole = one_in(3); /* the server's link, or one client's way to it */
+  for (int i = 0; i < W.cfg.clients; i++) {
     if (!whole && i != client) continue;
     if (kind != F_PARTITION_DOWN) W.blocked[i][server][UP] = W.now + length;
     if (kind != F_PARTITION_UP) W.blocked[i][server][DOWN] = W.now + length;
@@ -15,8 +15,8 @@ static void chaos_partition(int kind, ns length) {
 }
 
 static void chaos_silent_drop(void) {
-  int i, from = pick(W.conns);
-  for (i = 0; i < W.conns; i++) {
+  int from = pick(W.conns);
+  for (int i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[(from + i) % W.conns];
     if (n->state != CONN_OPEN || n->client_gone) continue;
     excuse(n);
@@ -122,10 +122,10 @@ static ns stall_length(void) {
 
 static void on_stall(void) {
   int count = (int)between(W.cfg.servers - quorum() + 1, W.cfg.servers);
-  int i, from = pick(W.cfg.servers);
+  int from = pick(W.cfg.servers);
   ns length = W.cfg.duration - W.now + SEC;
   if (W.healed) return;
-  for (i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++) {
     int server = (from + i) % W.cfg.servers;
     T->fault[F_FREEZE]++;
     note(N_FAULT, F_FREEZE, server, length);
@@ -135,8 +135,7 @@ static void on_stall(void) {
 }
 
 static void on_calm(void) {
-  int i;
-  for (i = 0; i < W.cfg.singles; i++) {
+  for (int i = 0; i < W.cfg.singles; i++) {
     W.client[i].single = 0;
     wind_down(&W.client[i]);
   }
@@ -163,9 +162,9 @@ static void heal_server(int server) {
 
 /* The minority that stays as it is, or gets worse. */
 static void choose_sick(void) {
-  int left = W.cfg.servers - quorum() - wild_servers() - W.cfg.liars, i;
+  int left = W.cfg.servers - quorum() - wild_servers() - W.cfg.liars;
   if (has_alias() || W.cfg.out_of_model) left = 0;
-  for (i = 0; i < W.cfg.servers && left > 0; i++) {
+  for (int i = 0; i < W.cfg.servers && left > 0; i++) {
     struct server *s = &W.server[i];
     if (!one_in(3)) continue;
     left--;
@@ -183,15 +182,14 @@ static void choose_sick(void) {
 }
 
 static void heal_network(void) {
-  int c, s;
-  for (c = 0; c < MAX_CLIENTS; c++)
-    for (s = 0; s < MAX_SERVERS; s++) {
+  for (int c = 0; c < MAX_CLIENTS; c++)
+    for (int s = 0; s < MAX_SERVERS; s++) {
       if (W.server[s].sick) continue;
       W.blocked[c][s][UP] = W.blocked[c][s][DOWN] = 0;
       if (W.clogged[c][s] > W.now) schedule(W.now, EV_WRITABLE, c * MAX_SERVERS + s, 0);
       W.clogged[c][s] = 0;
     }
-  for (c = 0; c < W.conns; c++) W.conn[c].pipe[UP].again = W.conn[c].pipe[DOWN].again = 0;
+  for (int c = 0; c < W.conns; c++) W.conn[c].pipe[UP].again = W.conn[c].pipe[DOWN].again = 0;
 }
 
 static ns quiet_time(void) {
@@ -209,18 +207,17 @@ static ns probe_bound(void) {
 }
 
 static void on_heal(void) {
-  int i;
   if (W.healed) return;
   choose_sick();
   W.healed = W.hurry = 1;
   W.healed_at = W.now;
   note(N_HEAL, 0, 0, 0);
   heal_network();
-  for (i = 0; i < MAX_SERVERS; i++)
+  for (int i = 0; i < MAX_SERVERS; i++)
     if (!W.server[i].sick) heal_server(i);
   W.winding = one_in(2) ? 1 : 2;
   if (W.cfg.orphans_checked) W.winding = 1;
-  for (i = 0; i < W.cfg.clients; i++) {
+  for (int i = 0; i < W.cfg.clients; i++) {
     heal_clock(&W.client[i].clock);
     wind_down(&W.client[i]);
   }
@@ -230,11 +227,11 @@ static void on_heal(void) {
 
 /* One waiter for each resource, on whatever client is alive. */
 static void probe(int resource) {
-  int i, k, from = pick(W.cfg.clients);
-  for (k = 0; k < W.cfg.clients; k++) {
+  int from = pick(W.cfg.clients);
+  for (int k = 0; k < W.cfg.clients; k++) {
     struct client *c = &W.client[(from + k) % W.cfg.clients];
     if (!c->alive) continue;
-    for (i = 0; i < c->slots; i++) {
+    for (int i = 0; i < c->slots; i++) {
       struct slot *s = &c->slot[i];
       if (s->state != S_IDLE || s->probe) continue;
       note(N_PROBE, resource, c->index, i);
@@ -249,19 +246,17 @@ static void probe(int resource) {
 }
 
 static void on_probe(void) {
-  int i;
   if (W.winding == 1 && !W.cfg.out_of_model) check_orphans();
   if (!W.cfg.out_of_model)
-    for (i = 0; i < W.cfg.resources; i++) probe(i);
+    for (int i = 0; i < W.cfg.resources; i++) probe(i);
   W.probe_deadline = W.now + probe_bound();
   schedule(W.now + quiet_time(), EV_END, 0, 0);
 }
 
 static void check_forgotten(void) {
-  int i, k;
-  for (i = 0; i < W.cfg.clients; i++) {
+  for (int i = 0; i < W.cfg.clients; i++) {
     const struct client *c = &W.client[i];
-    for (k = 0; k < c->slots && c->alive; k++)
+    for (int k = 0; k < c->slots && c->alive; k++)
       if (c->slot[k].state != S_IDLE)
         violation("invariant 6: client %d slot %d is forgotten in state %d", i, k,
                   c->slot[k].state);
@@ -270,8 +265,8 @@ static void check_forgotten(void) {
 
 /* Over when every waiter had its lock, or the bound has passed. */
 static void on_end(void) {
-  int i, busy = 0;
-  for (i = 0; i < W.cfg.clients; i++) busy += W.client[i].busy;
+  int busy = 0;
+  for (int i = 0; i < W.cfg.clients; i++) busy += W.client[i].busy;
   if (busy || (W.probes_left && W.now < W.probe_deadline)) {
     schedule(busy ? W.now + SEC : smaller(W.now + SEC, W.probe_deadline), EV_END, 0, 0);
     return;
@@ -281,7 +276,7 @@ static void on_end(void) {
               W.probes_left, probe_bound() / MS);
   else if (W.winding != 4) {
     W.winding = 4; /* the last ones come to rest */
-    for (i = 0; i < W.cfg.clients; i++) wind_down(&W.client[i]);
+    for (int i = 0; i < W.cfg.clients; i++) wind_down(&W.client[i]);
     schedule(W.now + quiet_time(), EV_END, 0, 0);
     return;
   }

@@ -26,8 +26,7 @@ static inline uint32_t value_seal(uint32_t index) {
 }
 
 static inline void put32(unsigned char *to, uint32_t x) {
-  int i;
-  for (i = 0; i < 4; i++) to[i] = (unsigned char)(x >> (8 * i));
+  for (int i = 0; i < 4; i++) to[i] = (unsigned char)(x >> (8 * i));
 }
 
 static inline uint32_t get32(const unsigned char *from) {
@@ -38,7 +37,6 @@ static inline uint32_t get32(const unsigned char *from) {
 /* 0 = drawn, -1 = the run is too busy even when healed: it ends, with no verdict on its waiters. */
 static inline int value_draw(struct client *c, unsigned char *out) {
   struct value *v = &W.value[W.values];
-  int i;
   if (W.values == MAX_VALUES / 2) schedule(W.now, EV_HEAL, 0, 0); /* a busy run ends early */
   if (W.values == MAX_VALUES) {
     W.running = 0;
@@ -53,7 +51,7 @@ static inline int value_draw(struct client *c, unsigned char *out) {
   c->heard_at[c->drawn++ % DRAWS] = c->heard;
   put32(out, (uint32_t)W.values);
   put32(out + 4, value_seal((uint32_t)W.values));
-  for (i = 8; i < VALUE_BYTES; i++) out[i] = (unsigned char)below(256);
+  for (int i = 8; i < VALUE_BYTES; i++) out[i] = (unsigned char)below(256);
   W.values++;
   return 0;
 }
@@ -66,8 +64,7 @@ static inline long value_of(const unsigned char *bytes, size_t size) {
 }
 
 static inline int resource_of(const unsigned char *name, size_t size) {
-  int i;
-  for (i = 0; i < W.cfg.resources; i++)
+  for (int i = 0; i < W.cfg.resources; i++)
     if (strlen(W.name[i]) == size && memcmp(W.name[i], name, size) == 0) return i;
   return -1;
 }
@@ -100,8 +97,8 @@ static inline ns quarantined_until(const struct server *s) {
 
 /* The n-th of these times. */
 static inline ns nth_earliest(ns *times, int count, int n) {
-  int i, k;
-  for (i = 1; i < count; i++) {
+  int k;
+  for (int i = 1; i < count; i++) {
     ns t = times[i];
     for (k = i; k > 0 && times[k - 1] > t; k--) times[k] = times[k - 1];
     times[k] = t;
@@ -212,8 +209,7 @@ static inline void check_effect(struct conn *n, struct effect *e) {
  * client knew. */
 static inline void excuse_keys(const struct conn *n, int only_refused) {
   struct store *s = &W.server[n->server].store;
-  int i;
-  for (i = 0; i < s->keys; i++) {
+  for (int i = 0; i < s->keys; i++) {
     struct key *k = &s->key[i];
     if (!k->used || k->owner != n->id) continue;
     if (!only_refused || k->refused) k->excused = 1;
@@ -236,8 +232,7 @@ static inline int is_wanted(long value) {
 
 static inline void check_orphans_of(int server) {
   struct server *s = &W.server[server];
-  int i;
-  for (i = 0; i < s->store.keys; i++) {
+  for (int i = 0; i < s->store.keys; i++) {
     struct key *k = &s->store.key[i];
     long v = value_of(k->value, k->value_size);
     if (!k->used || k->excused || v < 0 || key_is_over(k, server_ms(s))) continue;
@@ -248,8 +243,7 @@ static inline void check_orphans_of(int server) {
 }
 
 static inline void check_orphans(void) {
-  int i;
-  for (i = 0; i < MAX_SERVERS; i++)
+  for (int i = 0; i < MAX_SERVERS; i++)
     if (is_voter(i) && !W.server[i].sick) check_orphans_of(i);
 }
 

@@ -40,8 +40,8 @@ static int64_t remaining_of(struct client *c, struct slot *s) {
 
 /* How many servers really hold the slot's value now. */
 static int holders(const struct slot *s) {
-  int i, count = 0;
-  for (i = 0; i < MAX_SERVERS; i++) {
+  int count = 0;
+  for (int i = 0; i < MAX_SERVERS; i++) {
     struct key *k = key_of(&W.server[i], s->resource, W.cfg.db);
     count += k && is_voter(i) && value_of(k->value, k->value_size) == s->value;
   }
@@ -102,8 +102,7 @@ static void check_bound(struct client *c, struct slot *s, int64_t timeout_ms) {
 }
 
 static void look_at_all(struct client *c) {
-  int i;
-  for (i = 0; i < c->slots && !W.failed; i++) look_at_lock(c, &c->slot[i]);
+  for (int i = 0; i < c->slots && !W.failed; i++) look_at_lock(c, &c->slot[i]);
 }
 
 /* ---- asleep and awake ---- */
@@ -125,12 +124,12 @@ static ns library_due(struct client *c) {
   redlock_fd want[MAX_SERVERS];
   int64_t timeout_ms;
   ns when = NEVER;
-  int i, count;
+  int count;
   note_promise(c);
   timeout_ms = c->named_ms == INT64_MAX ? -1 : c->named_ms - client_ms(c);
   count = c->lib->fds(c->rl, want, MAX_SERVERS);
   look_at_fds(c, want, count);
-  for (i = 0; i < c->slots; i++) {
+  for (int i = 0; i < c->slots; i++) {
     check_bound(c, &c->slot[i], timeout_ms);
     check_alarm(c, &c->slot[i], timeout_ms);
   }
@@ -143,17 +142,15 @@ static ns library_due(struct client *c) {
 /* When the client wants to be woken. */
 static void client_arm(struct client *c) {
   ns when;
-  int i;
   if (!c->alive || W.failed) return;
   when = c->single ? NEVER : library_due(c);
-  for (i = 0; i < c->slots; i++) when = smaller(when, c->slot[i].due);
+  for (int i = 0; i < c->slots; i++) when = smaller(when, c->slot[i].due);
   if (when == NEVER && c->paused_until <= W.now) return;
   client_wake_at(c, larger(larger(when, W.now), c->paused_until) + awakening());
 }
 
 static struct slot *slot_of(struct client *c, redlock_lock *lock) {
-  int i;
-  for (i = 0; i < c->slots; i++)
+  for (int i = 0; i < c->slots; i++)
     if (&c->slot[i].lock == lock) return &c->slot[i];
   violation("invariant 6: client %d is returned what was never a lock of its own", c->index);
   return NULL;
@@ -174,9 +171,8 @@ static void took_back(struct client *c, redlock_lock *lock) {
  * kept seed is among them: what those catch, they go on to catch.) */
 static redlock_lock *step_once(struct client *c, int turn) {
   uint32_t ready = 0;
-  int i;
   if (W.seed % 9 != 0) return c->lib->step(c->rl);
-  for (i = 0; i < W.cfg.servers && turn == 0; i++) ready |= (uint32_t)is_ready(c, i) << i;
+  for (int i = 0; i < W.cfg.servers && turn == 0; i++) ready |= (uint32_t)is_ready(c, i) << i;
   return c->lib->step_on(c->rl, ready);
 }
 
@@ -200,8 +196,7 @@ static void client_step(struct client *c) {
  * 800002112), and has one timeout from then on. */
 static void allow_one_more_round(struct client *c, ns wakes) {
   int64_t least_ms = clock_at(&c->clock, wakes) / MS + W.cfg.server_timeout_ms + 3;
-  int i;
-  for (i = 0; i < c->slots; i++)
+  for (int i = 0; i < c->slots; i++)
     if (c->slot[i].bound_ms >= 0) c->slot[i].bound_ms = larger(c->slot[i].bound_ms, least_ms);
 }
 
@@ -246,9 +241,8 @@ static void client_wake(struct client *c, uint32_t turn) {
 
 static void write_list(struct client *c, int inline_password) {
   size_t size = 0;
-  int i;
   c->list[0] = 0;
-  for (i = 0; i < W.cfg.servers; i++) {
+  for (int i = 0; i < W.cfg.servers; i++) {
     int to = W.cfg.entry_server[i];
     size += (size_t)snprintf(c->list + size, sizeof c->list - size, "%sredis://%s%s%s%c%d/%d",
                              i ? "," : "", inline_password ? "default:" : "",
@@ -276,7 +270,7 @@ static void fill_options(struct client *c, int inline_password) {
 }
 
 static void client_start(struct client *c) {
-  int i, inline_password = W.cfg.password != NULL && one_in(2);
+  int inline_password = W.cfg.password != NULL && one_in(2);
   redlock_status status;
   c->life++;
   c->busy = c->in_wait = c->woken = c->closing = 0;
@@ -284,7 +278,7 @@ static void client_start(struct client *c) {
   write_list(c, inline_password);
   fill_options(c, inline_password);
   memset(c->rl, 0xa5, c->lib->size);
-  for (i = 0; i < MAX_SERVERS; i++) {
+  for (int i = 0; i < MAX_SERVERS; i++) {
     c->conn[i] = NULL;
     c->want[i] = 0;
     c->last_fd[i] = 0;
@@ -293,7 +287,7 @@ static void client_start(struct client *c) {
   }
   c->named_at = NEVER;
   c->stood = c->pushed_at = c->asked = W.now;
-  for (i = 0; i < c->slots; i++) {
+  for (int i = 0; i < c->slots; i++) {
     struct slot *s = &c->slot[i];
     memset(s, 0, sizeof *s);
     s->client = c->index;
@@ -318,10 +312,10 @@ static void client_reborn(struct client *c, uint32_t life) {
 
 /* The process dies: its kernel closes its sockets, or its whole host is gone without a word. */
 static void client_die(struct client *c) {
-  int i, kind, host = one_in(3);
+  int kind, host = one_in(3);
   c->alive = 0;
   c->life++; /* what it leaves behind has no owner any more */
-  for (i = 0; i < W.cfg.servers; i++) {
+  for (int i = 0; i < W.cfg.servers; i++) {
     struct conn *n = c->conn[i];
     if (!n) continue;
     c->conn[i] = NULL;
@@ -335,12 +329,12 @@ static void client_die(struct client *c) {
 }
 
 static void client_close(struct client *c) {
-  int i, open = 0;
+  int open = 0;
   int64_t before = client_ms(c);
   ns began = W.now;
   c->busy = c->closing = 1;
   c->lib->close(c->rl);
-  for (i = 0; i < W.cfg.servers; i++) open += c->conn[i] != NULL;
+  for (int i = 0; i < W.cfg.servers; i++) open += c->conn[i] != NULL;
   if (open) violation("close: client %d leaves %d connections open", c->index, open);
   if (W.depth == 0 && W.odds[F_PAUSE_INSIDE] == 0 && !W.cfg.out_of_model && /* its clock may step */
       client_ms(c) - before > (int64_t)W.cfg.server_timeout_ms + 2)

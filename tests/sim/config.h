@@ -5,8 +5,7 @@
 #include "chaos.h"
 
 static void each_entry_is_a_server(struct config *k) {
-  int i;
-  for (i = 0; i < k->servers; i++) k->entry_server[i] = i;
+  for (int i = 0; i < k->servers; i++) k->entry_server[i] = i;
 }
 
 static void draw_sizes(struct config *k) {
@@ -65,8 +64,7 @@ static void draw_times(struct config *k) {
 
 /* Swarm: two in five faults are off, the others have odds over three decades. */
 static void draw_odds(struct config *k) {
-  int i;
-  for (i = 0; i < FIRST_OF_TOKENS; i++) {
+  for (int i = 0; i < FIRST_OF_TOKENS; i++) {
     int shift = (int)below(10);
     W.odds[i] = below(5) < 2 ? 0 : 30000u >> shift;
     if (i >= FIRST_OUT_OF_MODEL && !k->out_of_model) W.odds[i] = 0;
@@ -85,8 +83,7 @@ static void draw_odds(struct config *k) {
 }
 
 static void make_faults_rare(void) {
-  int i;
-  for (i = 0; i < FIRST_OF_TOKENS; i++) W.odds[i] /= 64;
+  for (int i = 0; i < FIRST_OF_TOKENS; i++) W.odds[i] /= 64;
 }
 
 /* Two names for one server are seen through only where INFO is asked for, and answered. */
@@ -101,8 +98,7 @@ static void draw_alias(struct config *k) {
 /* This and the next are drawn beside the rest: a seed makes the world that it made before. */
 static void draw_kinds(struct config *k) {
   uint64_t x = W.seed ^ 0x6b1d;
-  int i;
-  for (i = 0; i < k->servers; i++) k->kind[i] = (enum store_kind)(splitmix(&x) % STORE_KINDS);
+  for (int i = 0; i < k->servers; i++) k->kind[i] = (enum store_kind)(splitmix(&x) % STORE_KINDS);
 }
 
 static void draw_wakes(struct config *k) {
@@ -117,8 +113,7 @@ static void draw_wakes(struct config *k) {
  * is then not sent again in this life of the server (R29). */
 static void draw_natives(struct config *k) {
   uint64_t x = W.seed ^ 0x64656c, r = splitmix(&x);
-  int i;
-  for (i = 0; i < k->servers && r % 2; i++) k->natives[i] = (unsigned)(splitmix(&x) % 4);
+  for (int i = 0; i < k->servers && r % 2; i++) k->natives[i] = (unsigned)(splitmix(&x) % 4);
   k->no_natives = k->rolls || (r >> 3 & 1) ? 0 : (unsigned)(r >> 40);
   k->no_natives_from = r >> 1 & 1 ? 0 : (ns)(r >> 8 & 0xfff) * 10 * MS;
 }
@@ -152,7 +147,7 @@ static void draw_singles(struct config *k) {
  * keys' ends, all at once. The rest is as in the model. */
 static void draw_fenced(struct config *k) {
   static const int64_t longest_ttl[] = {5, 20, 100, 400, 2000};
-  int calm = !one_in(4), i;
+  int calm = !one_in(4);
   k->fenced = 1;
   k->broken = k->out_of_model = W.seed % 3 == 0;
   k->resources = (int)between(1, 3);
@@ -176,9 +171,9 @@ static void draw_fenced(struct config *k) {
   k->orphans_checked = 0;
   each_entry_is_a_server(k);
   if (calm) make_faults_rare(); /* many grants */
-  for (i = FIRST_OUT_OF_MODEL; i < FIRST_OF_TOKENS; i++) W.odds[i] = 0;
-  for (i = FIRST_OF_TOKENS; i < FAULT_COUNT; i++) W.odds[i] = !one_in(4);
-  for (i = F_WALLS_FORWARD; i <= F_WALL_CRAWLS && !k->broken; i++) W.odds[i] = 0;
+  for (int i = FIRST_OUT_OF_MODEL; i < FIRST_OF_TOKENS; i++) W.odds[i] = 0;
+  for (int i = FIRST_OF_TOKENS; i < FAULT_COUNT; i++) W.odds[i] = !one_in(4);
+  for (int i = F_WALLS_FORWARD; i <= F_WALL_CRAWLS && !k->broken; i++) W.odds[i] = 0;
 }
 
 /* In others locks change hands: several users for few resources, and in most of them few faults. */
@@ -275,10 +270,11 @@ static void draw_rolling(struct config *k) {
 }
 
 static void draw_names(void) {
-  int i, k, size;
-  for (i = 0; i < W.cfg.resources; i++) {
+  int size;
+  for (int i = 0; i < W.cfg.resources; i++) {
     size = one_in(4) ? REDLOCK_MAX_RESOURCE : (int)between(2, 40);
-    for (k = 0; k < size; k++) W.name[i][k] = (char)(one_in(8) ? 128 + below(128) : 33 + below(94));
+    for (int k = 0; k < size; k++)
+      W.name[i][k] = (char)(one_in(8) ? 128 + below(128) : 33 + below(94));
     W.name[i][0] = (char)('a' + i);
     W.name[i][size] = 0;
     snprintf(W.counter[i], sizeof W.counter[i], "%s:fence", W.name[i]);
@@ -329,15 +325,14 @@ static int draw_ppm(void) {
 
 static void print_config(FILE *f) {
   const struct config *k = &W.cfg;
-  int i;
 #define X(type, name) fprintf(f, #name " %lld, ", (long long)k->name);
   SETTINGS(X)
 #undef X
   fprintf(f, "password %s\nkinds of servers:", k->password ? k->password : "none");
-  for (i = 0; i < k->servers; i++)
+  for (int i = 0; i < k->servers; i++)
     fprintf(f, " %s%s", store_kind_text(k->kind[i]), k->natives[i] ? "+native" : "");
   fprintf(f, "\nfaults, per million:");
-  for (i = 0; i < FAULT_COUNT; i++)
+  for (int i = 0; i < FAULT_COUNT; i++)
     if (W.odds[i]) fprintf(f, " [%s] %u;", fault_text[i], W.odds[i]);
   putc('\n', f);
 }

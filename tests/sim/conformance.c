@@ -152,8 +152,7 @@ static struct spelling {
 enum { LOCK, INFO, FENCED };
 
 static void read_scripts(void) {
-  int i;
-  for (i = LOCK; i <= FENCED; i++) read_readable(scripts[i].name, scripts[i].readable);
+  for (int i = LOCK; i <= FENCED; i++) read_readable(scripts[i].name, scripts[i].readable);
 }
 
 /* ---- commands, as lines ---- */
@@ -206,8 +205,8 @@ static const char *word_for(char letter) {
 
 /* One of "a|b|c", in its place. */
 static char *alternative(char *word) {
-  uint32_t n = 1, i;
-  for (i = 0; word[i]; i++) n += word[i] == '|';
+  uint32_t n = 1;
+  for (uint32_t i = 0; word[i]; i++) n += word[i] == '|';
   for (n = below(n); n > 0; n--) word = strchr(word, '|') + 1;
   word[strcspn(word, "|")] = 0;
   return word;
@@ -264,9 +263,8 @@ enum { EVAL_AT = 14 }; /* where the script stands in a request: "*5\r\n$4\r\nEVA
 static size_t put_on_wire(const struct message *m, char to[2 * TEXT]) {
   static const char bulk[] = "$%lu\r\n%s\r\n";
   char its[SCRIPT + 8];
-  int i;
   memcpy(to, m->bytes, m->size);
-  for (i = LOCK; i <= FENCED; i++) {
+  for (int i = LOCK; i <= FENCED; i++) {
     const char *sent = scripts[i].sent, *readable = scripts[i].readable;
     size_t size = (size_t)sprintf(its, bulk, (unsigned long)strlen(sent), sent), other_size;
     if (m->size < EVAL_AT + size || memcmp(m->bytes + EVAL_AT, its, size) != 0) continue;
@@ -279,9 +277,8 @@ static size_t put_on_wire(const struct message *m, char to[2 * TEXT]) {
 }
 
 static void show(const char *who, const char *bytes, size_t size) {
-  size_t i;
   printf("    %s: ", who);
-  for (i = 0; i < size; i++) {
+  for (size_t i = 0; i < size; i++) {
     if (bytes[i] >= ' ' && bytes[i] <= '~') putchar(bytes[i]);
     else printf("\\x%02x", (unsigned)(unsigned char)bytes[i]);
   }
@@ -331,16 +328,15 @@ static int exchange_batch(struct link *by, struct message *m, int count, int cut
   static char stream[BATCH * 2 * TEXT];
   struct reply r[BATCH], told = {pushes, 0};
   size_t size = 0;
-  int i;
   by->session.unsent = 0;
-  for (i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++) {
     r[i].at = replies[i];
     r[i].size = 0;
     size += put_on_wire(&m[i], stream + size);
     simulate(by, &m[i], &r[i], &told);
   }
   send_all(by, stream, size, cut);
-  for (i = 0; i < count; i++)
+  for (int i = 0; i < count; i++)
     if (!expect(by, &r[i], &m[i])) return 0;
   return expect(by == &own ? &other : &own, &told, &m[count - 1]);
 }
@@ -366,10 +362,10 @@ static int ask(struct link *by, const char *line) {
 
 static void run_random(int commands) {
   static struct message m[BATCH];
-  int done = 0, i, count;
+  int done = 0, count;
   while (done < commands) {
     count = 1 + (int)below(BATCH);
-    for (i = 0; i < count; i++) make(&m[i]);
+    for (int i = 0; i < count; i++) make(&m[i]);
     if (!exchange(m, count)) return;
     done += count;
   }
@@ -411,9 +407,8 @@ static void begin_with_password(void) {
 }
 
 TEST(a_server_with_a_password_answers_alike) {
-  int i;
   begin_with_password();
-  for (i = 0; i < 20; i++) {
+  for (int i = 0; i < 20; i++) {
     reconnect();
     run_random(30);
   }
@@ -425,10 +420,9 @@ TEST(a_refused_auth_behind_other_replies_is_answered_alike) {
   static const char *const lines[] = {"AUTH wrong", "GET a",       "AUTH wrong", "NOSUCH a",
                                       "AUTH secret", "AUTH wrong", "SELECT 1"};
   struct message m[7];
-  int i;
   NEEDS_7();
   begin_with_password();
-  for (i = 0; i < 7; i++) say(&m[i], lines[i]);
+  for (int i = 0; i < 7; i++) say(&m[i], lines[i]);
   exchange_batch(&own, m, 7, 0);
   server_want_password(&real, "");
 }
@@ -493,10 +487,9 @@ static void numbers_are_near(const struct message *m, int64_t margin) {
 TEST(times_to_live_are_the_same) {
   static const char *const ttls[] = {"20000", "40000", "10000", "50000", "50000", "1"};
   struct message m;
-  size_t i;
   begin_test();
   if (!ask(&own, "SET short $1 PX 15000 NX")) return;
-  for (i = 0; i < sizeof ttls / sizeof ttls[0]; i++) {
+  for (size_t i = 0; i < sizeof ttls / sizeof ttls[0]; i++) {
     say(&m, "EVAL $l 1 short $1 %s%s", ttls[i], i % 2 ? " $1" : "");
     if (!exchange(&m, 1)) return;
     say(&m, "PTTL short");
@@ -551,11 +544,10 @@ static void make_tracked(struct message *m) {
 
 static void pushes_are_the_same(int noloop) {
   struct message m;
-  int i;
   if (is_old) SKIP("before 7.0 some pushes leave behind the reply");
   begin_test();
   if (!begin_resp3(&own, noloop) || !begin_resp3(&other, 0)) return;
-  for (i = 0; i < COMMANDS; i++) {
+  for (int i = 0; i < COMMANDS; i++) {
     make_tracked(&m);
     if (!exchange_batch(below(2) ? &own : &other, &m, 1, 1)) return;
   }
@@ -660,11 +652,10 @@ static int fenced_is_alike(const char *script, const struct fenced_world *w) {
 static void compare_spellings(const struct fenced_world *w) {
   char shorter[SCRIPT], longer[SCRIPT];
   struct message m;
-  int i;
   fix_clock(scripts[FENCED].sent, shorter);
   fix_clock(scripts[FENCED].readable, longer);
   store.now_us = strtoll(SCRIPTS_CLOCK, NULL, 10);
-  for (i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; i++) {
     if (!fenced_is_alike(i ? longer : shorter, w))
       printf("    lock %s, counter %s, beginning %s, token %s\n", w->lock, w->counter,
              w->beginning, w->token);
@@ -681,9 +672,8 @@ TEST(the_fenced_script_answers_alike_in_both_spellings) { /* R25 */
   static const char *const counters[] = {"", "list", "1", "1700000000000005", "1700000000000006",
                                          "1700000030000005", "nonsense"};
   struct fenced_world w;
-  int i;
   begin_test();
-  for (i = 0; i < 7 * 6 * 7 * 2; i++) {
+  for (int i = 0; i < 7 * 6 * 7 * 2; i++) {
     w.lock = locks[i % 7];
     w.token = tokens[i / 7 % 6];
     w.counter = counters[i / 42 % 7];

@@ -15,8 +15,8 @@ static ns clock_error(const struct server *s) {
 }
 
 static int wild_servers(void) {
-  int i, count = 0;
-  for (i = 0; i < W.cfg.servers; i++) count += W.server[i].wild;
+  int count = 0;
+  for (int i = 0; i < W.cfg.servers; i++) count += W.server[i].wild;
   return count;
 }
 
@@ -74,9 +74,8 @@ static ns forward_step(void) {
 /* All are put right again by it, but those that are further still. */
 static void clocks_go_forward(void) {
   ns step = forward_step(), apart = max_ttl() / 32;
-  int i;
   T->fault[F_WALLS_FORWARD]++;
-  for (i = 0; i < W.cfg.servers; i++) {
+  for (int i = 0; i < W.cfg.servers; i++) {
     struct server *s = &W.server[i];
     s->ahead += step;
     clock_goes_forward(s, between(-apart, apart) - clock_error(s));
@@ -127,10 +126,10 @@ static int ask_for_stranger(struct server *s, int resource, int64_t token, struc
 
 /* All it reaches at once; then it lets go, but of what it forgets. */
 static void stranger_comes(void) {
-  int resource = pick(W.cfg.resources), yes = 0, i;
+  int resource = pick(W.cfg.resources), yes = 0;
   int64_t token = strange_token(resource);
   struct key *set[MAX_SERVERS];
-  for (i = 0; i < W.cfg.servers; i++) {
+  for (int i = 0; i < W.cfg.servers; i++) {
     struct server *s = &W.server[i];
     set[i] = NULL;
     if (!s->down && !is_frozen(s) && !s->store.replica && !one_in(8))
@@ -138,7 +137,7 @@ static void stranger_comes(void) {
   }
   T->fault[F_OTHER_TOKEN]++;
   if (yes >= quorum()) note_token(resource, (uint64_t)token);
-  for (i = 0; i < W.cfg.servers; i++)
+  for (int i = 0; i < W.cfg.servers; i++)
     if (set[i] && !one_in(8)) set[i]->used = 0;
 }
 

@@ -6,8 +6,8 @@
 
 /* Some who do nothing look at once whether there is something to adopt. */
 static void wake_adopters(void) {
-  int i, k;
-  for (i = 0; i < W.cfg.clients; i++) {
+  int k;
+  for (int i = 0; i < W.cfg.clients; i++) {
     struct client *c = &W.client[i];
     if (!c->alive || c->single || one_in(2)) continue;
     k = pick(c->slots);

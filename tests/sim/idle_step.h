@@ -37,9 +37,9 @@ static ns last_moment(const struct client *c) {
 /* What was waited for in vain may have become too old to send. */
 static int waits_for_no_more(struct client *c) {
   redlock_fd now[MAX_SERVERS];
-  int i, count = c->lib->fds(c->rl, now, MAX_SERVERS), open = 0;
-  for (i = 0; i < W.cfg.servers; i++) open += c->want[i] != 0;
-  for (i = 0; i < count && count == open; i++)
+  int count = c->lib->fds(c->rl, now, MAX_SERVERS), open = 0;
+  for (int i = 0; i < W.cfg.servers; i++) open += c->want[i] != 0;
+  for (int i = 0; i < count && count == open; i++)
     if (now[i].events & ~c->want[now[i].server]) return 0;
   return count == open;
 }

@@ -10,8 +10,7 @@ static void run_until(ns until, const int *stop);
 
 /* No call can be quicker than its own process. */
 static void forgive(struct client *c, ns late) {
-  int i;
-  for (i = 0; late > 0 && i < c->slots; i++)
+  for (int i = 0; late > 0 && i < c->slots; i++)
     if (c->slot[i].bound_ms >= 0) c->slot[i].bound_ms += late / MS * 2 + 2;
 }
 
@@ -44,10 +43,10 @@ static struct conn *conn_of(struct client *c, int entry) {
 
 /* The lowest number that is free, as POSIX does: numbers are used again at once. */
 static int lowest_fd(const struct client *c) {
-  int fd = 3, i, again = 1;
+  int fd = 3, again = 1;
   while (again) {
     again = 0;
-    for (i = 0; i < W.cfg.servers; i++)
+    for (int i = 0; i < W.cfg.servers; i++)
       if (c->conn[i] && c->conn[i]->fd == fd) again = 1;
     fd += again;
   }
@@ -173,9 +172,8 @@ static void io_close(void *ctx, int entry) {
 }
 
 static void look_at_fds(struct client *c, const redlock_fd *want, int count) {
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) c->want[i] = 0;
-  for (i = 0; i < count; i++) {
+  for (int i = 0; i < W.cfg.servers; i++) c->want[i] = 0;
+  for (int i = 0; i < count; i++) {
     struct conn *n = conn_of(c, want[i].server);
     int e = want[i].server;
     if (!n) return;
@@ -202,14 +200,13 @@ static int is_ready(const struct client *c, int entry) {
 }
 
 static int any_ready(const struct client *c) {
-  int i, ready = 0;
-  for (i = 0; i < W.cfg.servers; i++) ready += is_ready(c, i);
+  int ready = 0;
+  for (int i = 0; i < W.cfg.servers; i++) ready += is_ready(c, i);
   return ready;
 }
 
 static void watch_clogs(struct client *c) {
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) {
+  for (int i = 0; i < W.cfg.servers; i++) {
     ns until;
     if (!(c->want[i] & REDLOCK_WRITE) || !c->conn[i]) continue;
     until = W.clogged[c->index][c->conn[i]->server];
@@ -222,9 +219,9 @@ static void watch_clogs(struct client *c) {
 static int io_wait(void *ctx, const redlock_fd *want, int count, int64_t timeout_ms) {
   struct client *c = (struct client *)ctx;
   ns until = timeout_ms < 0 ? W.now + 3600 * SEC : client_when(c, client_ms(c) + timeout_ms);
-  int i, ready, all = 0;
+  int ready, all = 0;
   look_at_fds(c, want, count);
-  for (i = 0; i < W.cfg.servers; i++) all += c->conn[i] != NULL;
+  for (int i = 0; i < W.cfg.servers; i++) all += c->conn[i] != NULL;
   if (all != count) violation("wait: client %d has %d connections and waits for %d", c->index, all,
                               count);
   if (W.failed || !W.running || fault(F_WAIT_FAILED)) return -1;
@@ -262,14 +259,13 @@ static int64_t io_now(void *ctx) {
 static int io_entropy(void *ctx, void *data, size_t size) {
   struct client *c = (struct client *)ctx;
   unsigned char *to = (unsigned char *)data;
-  size_t i;
   check_client(c);
   if (W.idle) return acts_early(c, "asks for entropy");
   c->happened = 1; /* an attempt begins, though it may end before anything is sent */
   hook_pause(c);
   if (fault(F_NO_ENTROPY)) return -1;
   if (size == VALUE_BYTES) return value_draw(c, to);
-  for (i = 0; i < size; i++) to[i] = (unsigned char)below(256);
+  for (size_t i = 0; i < size; i++) to[i] = (unsigned char)below(256);
   return 0;
 }
 

@@ -20,8 +20,7 @@ static int64_t end_of_keeping_ms(const struct slot *s) {
 /* After a step that began then, and has returned all that it had. Not at that time, if what came
  * last was that an extension has failed: the next step is due at once, and returns it. */
 static void check_kept(struct client *c, int64_t began_ms) {
-  int i;
-  for (i = 0; clocks_work() && i < c->slots; i++) {
+  for (int i = 0; clocks_work() && i < c->slots; i++) {
     struct slot *s = &c->slot[i];
     int64_t left = s->deadline_ms - began_ms;
     if (s->state != S_KEPT || began_ms < end_of_keeping_ms(s) || left <= 0) s->overdue = 0;

@@ -71,9 +71,8 @@ static double processor_ms(void) {
 
 static int usage(void) {
   char word[24];
-  int i;
   puts("sim, with any of:");
-  for (i = 0; i < OPTIONS; i++) {
+  for (int i = 0; i < OPTIONS; i++) {
     snprintf(word, sizeof word, "%s%s", options[i].name, options[i].number ? "N" : "");
     printf("  %-16s %s\n", word, options[i].text);
   }
@@ -88,8 +87,7 @@ static const char *value_of_option(const char *arg, const char *name) {
 
 static int take_option(const char *arg) {
   const char *v;
-  int i;
-  for (i = 0; i < OPTIONS; i++) {
+  for (int i = 0; i < OPTIONS; i++) {
     const struct option *o = &options[i];
     if ((v = value_of_option(arg, o->name)) == NULL || (o->flag && *v)) continue;
     if (o->number) *o->number = strtoull(v, NULL, 10);
@@ -216,9 +214,9 @@ static int reap(const pid_t *pids) {
 
 static int run_jobs(double begin) {
   pid_t pids[MAX_JOBS];
-  int i, bad = 0;
+  int bad = 0;
   fflush(stdout);
-  for (i = 0; i < (int)opt.jobs; i++) {
+  for (int i = 0; i < (int)opt.jobs; i++) {
     pids[i] = fork();
     if (pids[i] == 0) {
       bad = work(i, begin);
@@ -226,14 +224,14 @@ static int run_jobs(double begin) {
       _exit(bad);
     }
   }
-  for (i = 0; i < (int)opt.jobs; i++) bad |= reap(pids);
+  for (int i = 0; i < (int)opt.jobs; i++) bad |= reap(pids);
   return bad;
 }
 
 int main(int argc, char **argv) {
   struct totals sum;
   double begin = now_s();
-  int i, bad;
+  int bad;
   opt.seconds = 60;
   opt.jobs = 1;
 #ifdef SIM_TEST /* no options: always the same few seeds */
@@ -243,7 +241,7 @@ int main(int argc, char **argv) {
   opt.kept = KEPT_SEEDS;
   opt.jobs = 2;
 #endif
-  for (i = 1; i < argc; i++)
+  for (int i = 1; i < argc; i++)
     if (!take_option(argv[i])) return usage();
   if (argc > 1 && opt.kept) opt.seconds = 0;
   if (!opt.seed) opt.seed = (big)time(NULL) % 10000000 * 10000;

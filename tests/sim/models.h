@@ -220,8 +220,7 @@ static inline double wall_now(int x) { return (double)(clock_at(&W.server[x].clo
 /* At a time that was noted, or now. */
 static inline double wall_at(int x, double when) {
   const struct tokens_asks *a = &M.asks[x];
-  int i;
-  for (i = 0; i < a->count; i++)
+  for (int i = 0; i < a->count; i++)
     if (a->at[i] == when) return a->wall[i];
   return wall_now(x);
 }
@@ -230,8 +229,7 @@ static inline double wall_at(int x, double when) {
 static inline double best_ask(int x) {
   const struct tokens_asks *a = &M.asks[x];
   double best = a->at[0], most = -1, more;
-  int i;
-  for (i = 0; i < a->count; i++) {
+  for (int i = 0; i < a->count; i++) {
     more = a->wall[i] - a->wall[0] - (a->at[i] - a->at[0]);
     if (i && more <= most) continue;
     most = more;
@@ -278,9 +276,8 @@ static inline uint32_t life_of(int server) { return W.server[server].incarnation
 static inline int somebody_has(long value) {
   const struct value *v = &W.value[value];
   const struct client *c = &W.client[v->client];
-  int i;
   if (W.server_bug == GIVERS_GO_ON) return 0;
-  for (i = 0; c->alive && c->life == v->life && i < c->slots; i++) {
+  for (int i = 0; c->alive && c->life == v->life && i < c->slots; i++) {
     const struct slot *s = &c->slot[i];
     if (s->state != S_IDLE && s->state != S_RELEASING && value_of_lock(s) == value) return 1;
   }
@@ -292,7 +289,6 @@ static inline int somebody_has(long value) {
 /* ---- A run begins ---- */
 
 static inline void models_begin(void) {
-  int i;
   if (!M.of) {
     M.of = (struct of_value *)room_for(MAX_VALUES * sizeof *M.of);
     M.rnd = (exclusion_rnd)room_for(MAX_ROUNDS * sizeof *M.rnd);
@@ -301,13 +297,13 @@ static inline void models_begin(void) {
   memset(&M.values, 0, sizeof M - ((size_t)((char *)&M.values - (char *)&M)));
   memset(&X, 0, sizeof X);
   memset(&K, 0, sizeof K);
-  for (i = 0; i < MAX_SERVERS; i++) {
+  for (int i = 0; i < MAX_SERVERS; i++) {
     M.server[i].base = clock_at(&W.server[i].clock, W.now);
     X.started[i] = -1e18;
     K.started[i] = M.asks[i].at[0] = M.asks[i].wall[0] = -1e15;
     M.asks[i].count = 1;
   }
-  for (i = 0; i < MAX_CLIENTS; i++) M.client[i].base = clock_at(&W.client[i].clock, W.now);
+  for (int i = 0; i < MAX_CLIENTS; i++) M.client[i].base = clock_at(&W.client[i].clock, W.now);
 }
 
 #endif

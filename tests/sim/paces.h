@@ -46,16 +46,14 @@ static inline ns held_since(int server, int resource) {
 /* Since when a quorum has told the client. */
 static inline ns told_since(const struct client *c, int resource) {
   ns since[MAX_SERVERS] = {0};
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) since[i] = tells_since(c, i, resource);
+  for (int i = 0; i < W.cfg.servers; i++) since[i] = tells_since(c, i, resource);
   return nth_earliest(since, W.cfg.servers, quorum());
 }
 
 /* Since when nobody can get the lock, whoever else may be free. */
 static inline ns taken_since(int resource) {
   ns since[MAX_SERVERS] = {0};
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) since[i] = held_since(W.cfg.entry_server[i], resource);
+  for (int i = 0; i < W.cfg.servers; i++) since[i] = held_since(W.cfg.entry_server[i], resource);
   return nth_earliest(since, W.cfg.servers, W.cfg.servers - quorum() + 1);
 }
 
@@ -83,8 +81,7 @@ enum { TOLD_S = 4, TOLD_MOST = 8 };
 /* Whoever is told backs off for a second or more. */
 static inline ns told_in_vain_since(const struct client *c, const struct slot *s) {
   ns since = larger(told_since(c, s->resource), taken_since(s->resource));
-  int i;
-  for (i = 0; i < W.cfg.servers && since < NEVER; i++)
+  for (int i = 0; i < W.cfg.servers && since < NEVER; i++)
     if (c->conn[i]) since = larger(since, c->conn[i]->ready_at);
   return larger(since, c->asked);
 }
@@ -102,8 +99,7 @@ static inline int hold_alike(int server, int other, int resource) {
  * not. Beside one liar of two that hold it, each new lie may look like another holder. */
 static inline ns shared_since(int server, int resource) {
   ns since[MAX_SERVERS] = {0};
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) {
+  for (int i = 0; i < W.cfg.servers; i++) {
     int other = W.cfg.entry_server[i];
     int counts = hold_alike(server, other, resource) && !W.server[other].liar;
     since[i] = counts ? held_since(other, resource) : NEVER;
@@ -114,8 +110,7 @@ static inline ns shared_since(int server, int resource) {
 /* Since when a quorum has had one value, whatever attempts find or leave beside it. */
 static inline ns held_by_one_since(int resource) {
   ns since = NEVER;
-  int i;
-  for (i = 0; i < W.cfg.servers; i++)
+  for (int i = 0; i < W.cfg.servers; i++)
     since = smaller(since, shared_since(W.cfg.entry_server[i], resource));
   return since;
 }
@@ -123,8 +118,8 @@ static inline ns held_by_one_since(int resource) {
 /* Whether a quorum's values tell an age. If not, another library holds it, or a key of another type
  * does: what was pushed a second later may be of another holder, for all that a waiter knows. */
 static inline int tells_ages(int resource) {
-  int i, count = 0;
-  for (i = 0; i < W.cfg.servers; i++) {
+  int count = 0;
+  for (int i = 0; i < W.cfg.servers; i++) {
     const struct key *k = key_of(&W.server[i], resource, W.cfg.db);
     count += k && !k->list && k->value_size == VALUE_BYTES + 3;
   }
@@ -135,8 +130,8 @@ static inline int tells_ages(int resource) {
  * no less makes one known. What comes when an attempt is over, as from slow servers, tells it
  * nothing. */
 static inline int is_shown(const struct client *c, const struct slot *s, ns since) {
-  int i, count = 0;
-  for (i = 0; i < W.cfg.servers && since < NEVER; i++) {
+  int count = 0;
+  for (int i = 0; i < W.cfg.servers && since < NEVER; i++) {
     const struct conn *n = c->conn[i];
     int server = W.cfg.entry_server[i];
     count += n && s->lock.votes[i] == REDLOCK_VOTE_TAKEN && !W.server[server].liar &&
@@ -174,8 +169,7 @@ enum { POLLED_S = 10, GROWN_S = 3 };
 static inline void check_polled(struct client *c) {
   unsigned back_offs = POLLED_S * 1000 / (W.cfg.retry_max_ms / 2);
   ns since = larger(c->asked + GROWN_S * SEC, c->pushed_at);
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) since = larger(since, fit_for(c, i));
+  for (int i = 0; i < W.cfg.servers; i++) since = larger(since, fit_for(c, i));
   check_pace(c, &c->polled, since <= W.now ? since : NEVER, POLLED_S * SEC,
              back_offs + back_offs / 2, "its back-offs must have grown, and nothing was pushed");
 }

@@ -71,12 +71,11 @@ static inline void refine_ran(int server, struct conn *n, const struct seen *m,
 }
 
 static inline void refine_restarted(int server) {
-  int i;
   if (!is_refined()) return;
   refine_restarts(server);
   M.asks[server].count = 0;
   if (has_tokens()) tokens_asked(server);
-  for (i = 0; has_locks() && i < W.cfg.resources && !W.failed; i++) {
+  for (int i = 0; has_locks() && i < W.cfg.resources && !W.failed; i++) {
     X.resource = i;
     exclusion_claims(server);
   }

@@ -17,8 +17,7 @@ static const char *const vote_names[VOTES] = {"none",        "yes",   "taken",  
 static void totals_add(struct totals *to, const struct totals *from) {
   big *a = (big *)(void *)to;
   const big *b = (const big *)(const void *)from;
-  size_t i;
-  for (i = 0; i < sizeof *to / sizeof *a; i++) a[i] += b[i];
+  for (size_t i = 0; i < sizeof *to / sizeof *a; i++) a[i] += b[i];
 }
 
 static void print_progress(const struct totals *t, double seconds) {
@@ -36,10 +35,10 @@ static int print_count(const char *what, big times) {
 
 static int print_steps(const struct totals *t) {
   char step[64];
-  int i, k, never = 0;
+  int never = 0;
   puts("steps of the proved models:");
-  for (i = 0; i < MODELS; i++)
-    for (k = 0; model_steps[i][k]; k++) {
+  for (int i = 0; i < MODELS; i++)
+    for (int k = 0; model_steps[i][k]; k++) {
       snprintf(step, sizeof step, "%-10s %s", model_names[i], model_steps[i][k]);
       never += print_count(step, t->step[i][k]);
     }
@@ -48,20 +47,20 @@ static int print_steps(const struct totals *t) {
 
 static int print_coverage(const struct totals *t) {
   char ending[64];
-  int i, k, never = 0;
+  int never = 0;
   puts("faults:");
-  for (i = 0; i < FAULT_COUNT; i++) never += print_count(fault_text[i], t->fault[i]);
+  for (int i = 0; i < FAULT_COUNT; i++) never += print_count(fault_text[i], t->fault[i]);
   puts("error replies:");
-  for (i = 1; i < STORE_ERRORS; i++) never += print_count(store_error(i), t->error_reply[i]);
+  for (int i = 1; i < STORE_ERRORS; i++) never += print_count(store_error(i), t->error_reply[i]);
   puts("statuses:");
-  for (i = 0; i < OPERATIONS; i++)
-    for (k = 0; k < STATUSES; k++) {
+  for (int i = 0; i < OPERATIONS; i++)
+    for (int k = 0; k < STATUSES; k++) {
       if (!is_expected(i, k) && !t->status[i][k]) continue;
       snprintf(ending, sizeof ending, "%-10s %s", operation_names[i], status_names[k]);
       never += print_count(ending, t->status[i][k]);
     }
   puts("votes:");
-  for (i = 0; i < VOTES; i++) never += print_count(vote_names[i], t->vote[i]);
+  for (int i = 0; i < VOTES; i++) never += print_count(vote_names[i], t->vote[i]);
   never += print_steps(t);
   puts("checks that had something to look at, and what they look at:");
 #define X(name, text) never += print_count(text, t->name);

@@ -26,20 +26,18 @@ static void run_until(ns until, const int *stop) {
 }
 
 static void world_reset(uint64_t seed) {
-  int i;
   memset(&W.seed, 0, sizeof W - offsetof(struct world, seed));
   W.seed = seed;
   rng_seed(&W.rng, seed);
   memset(&store_known_script, 0, sizeof store_known_script); /* a seed is one exact run */
   W.running = 1;
-  for (i = 0; i < MAX_CONNS; i++) W.conn[i].state = CONN_FREE;
-  for (i = 0; i < MAX_RESOURCES; i++) W.grant[i].value = -1;
+  for (int i = 0; i < MAX_CONNS; i++) W.conn[i].state = CONN_FREE;
+  for (int i = 0; i < MAX_RESOURCES; i++) W.grant[i].value = -1;
   if (!W.value) W.value = (struct value *)room_for(MAX_VALUES * sizeof *W.value);
 }
 
 static void start_servers(void) {
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) {
+  for (int i = 0; i < W.cfg.servers; i++) {
     struct server *s = &W.server[i];
     s->clock.local = INT64_C(1700000000) * SEC + between(-3600 * SEC, 3600 * SEC);
     s->clock.ppm = draw_ppm();
@@ -60,8 +58,7 @@ static void start_servers(void) {
 }
 
 static void start_clients(void) {
-  int i;
-  for (i = 0; i < W.cfg.clients; i++) {
+  for (int i = 0; i < W.cfg.clients; i++) {
     struct client *c = &W.client[i];
     redlock *rl = c->rl ? c->rl : room_for_library();
     memset(c, 0, sizeof *c);

@@ -6,8 +6,7 @@
 #include "wake.h"
 
 static inline void server_new_run_id(struct server *s) {
-  int i;
-  for (i = 0; i < 40; i++) s->store.run_id[i] = "0123456789abcdef"[below(16)];
+  for (int i = 0; i < 40; i++) s->store.run_id[i] = "0123456789abcdef"[below(16)];
   s->store.run_id[40] = 0;
 }
 
@@ -25,8 +24,7 @@ static inline void count_refusal(int command, const struct reply *r) {
 static inline void server_push(int server, const unsigned char *name, size_t size,
                                const struct conn *by) {
   char out[STORE_NAME + 64];
-  int i;
-  for (i = 0; i < W.conns; i++) {
+  for (int i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[i];
     struct reply r = {out, 0};
     if (!stands_at(n, server) || !session_forgets(&n->session, name, size)) continue;
@@ -39,17 +37,16 @@ static inline void server_push(int server, const unsigned char *name, size_t siz
 /* Keys that have expired are seen within 100 ms. */
 static inline void server_reap(int server) {
   struct server *s = &W.server[server];
-  int i, k;
   if (s->down) return;
   if (is_frozen(s)) {
     schedule(s->frozen_until, EV_REAP, server, 0);
     return;
   }
   s->store.now_ms = server_ms(s);
-  for (i = 0; i < W.conns; i++) {
+  for (int i = 0; i < W.conns; i++) {
     struct session *c = &W.conn[i].session;
     if (!stands_at(&W.conn[i], server)) continue;
-    for (k = c->reads; k-- > 0;) {
+    for (int k = c->reads; k-- > 0;) {
       struct read read = c->read[k];
       struct arg name = {read.name, read.size};
       if (!read.present || store_find(&s->store, c->db, name)) continue;
@@ -85,11 +82,11 @@ static inline void server_follow(struct conn *n, const struct effect *e) {
 static inline void server_chatter(struct conn *n) {
   char out[128];
   struct reply r = {out, 0};
-  int nil = one_in(2), i;
+  int nil = one_in(2);
   if (!n->session.tracks || !fault(F_PUSH)) return;
   reply_push(&r, nil ? NULL : (const unsigned char *)"+OK\r\n:1", 8);
   pipe_write(n, DOWN, r.at, (uint32_t)r.size);
-  for (i = 0; i < W.cfg.resources && nil; i++) wake_sent(n, i);
+  for (int i = 0; i < W.cfg.resources && nil; i++) wake_sent(n, i);
 }
 
 static inline void server_reply(struct conn *n, const struct reply *r) {
@@ -302,8 +299,8 @@ static void server_input(struct conn *n) {
 /* ---- what happens to servers ---- */
 
 static inline void server_serve_all(int server) {
-  int i, from = pick(W.conns);
-  for (i = 0; i < W.conns; i++) {
+  int from = pick(W.conns);
+  for (int i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[(from + i) % W.conns];
     if (n->state == CONN_OPEN && n->server == server) server_input(n);
   }
@@ -329,10 +326,10 @@ enum { KEEP_ALL, KEEP_SOME, KEEP_NONE, KEEP_IMAGE };
 
 /* KEEP_IMAGE: it is as it was then: RDB from before, or an AOF that lacks its tail. */
 static inline void server_forget(struct server *s, int kept) {
-  int i, image = kept == KEEP_IMAGE;
+  int image = kept == KEEP_IMAGE;
   if (image) memcpy(s->store.key, s->image, sizeof s->image);
   if (image) s->store.keys = s->image_keys;
-  for (i = 0; i < s->store.keys; i++)
+  for (int i = 0; i < s->store.keys; i++)
     if (image) s->store.key[i].excused = 1;
     else if (kept == KEEP_NONE || one_in(2)) s->store.key[i].used = 0;
 }
@@ -340,7 +337,6 @@ static inline void server_forget(struct server *s, int kept) {
 /* A process that dies resets its connections; a host that dies says nothing. */
 static inline void server_crash(int server, int kept, int host, ns length) {
   struct server *s = &W.server[server];
-  int i;
   if (s->down) return;
   s->down = 1;
   s->host_down = host;
@@ -350,7 +346,7 @@ static inline void server_crash(int server, int kept, int host, ns length) {
     s->lost = 1;
     server_forget(s, kept);
   }
-  for (i = 0; i < W.conns; i++) {
+  for (int i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[i];
     if (!stands_at(n, server)) continue;
     if (!host) conn_break(n, CHUNK_RST, 1);
@@ -369,7 +365,7 @@ static inline void server_crash(int server, int kept, int host, ns length) {
 
 static inline void server_restart(int server) {
   struct server *s = &W.server[server];
-  int i, keys = 0;
+  int keys = 0;
   if (!s->down || s->down_until > W.now) return;
   s->down = s->host_down = 0;
   s->incarnation++;
@@ -378,7 +374,7 @@ static inline void server_restart(int server) {
   s->lost = 0;
   s->store.started_s = server_ms(s) / 1000;
   server_new_run_id(s);
-  for (i = 0; i < s->store.keys; i++) keys += s->store.key[i].used;
+  for (int i = 0; i < s->store.keys; i++) keys += s->store.key[i].used;
   note(N_RESTART, server, s->incarnation, keys);
   refine_restarted(server);
 }

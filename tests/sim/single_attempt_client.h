@@ -13,12 +13,11 @@ static ns next_attempt(void) { return W.now + skewed(MS, 100 * MS); }
 
 /* From here on they make attempts all the time. */
 static void singles_hurry(void) {
-  int i, k;
   W.hurry = 1;
-  for (i = 0; i < W.cfg.clients; i++) {
+  for (int i = 0; i < W.cfg.clients; i++) {
     struct client *c = &W.client[i];
     if (!c->single || !c->alive || c->busy) continue;
-    for (k = 0; k < c->slots; k++) c->slot[k].due = next_attempt();
+    for (int k = 0; k < c->slots; k++) c->slot[k].due = next_attempt();
     client_wake_at(c, larger(W.now, c->paused_until));
   }
 }
@@ -58,8 +57,8 @@ static int is_within_reach(const struct client *c, int entry) {
 
 /* Before each attempt: must it find a majority? */
 static void single_looks(struct client *c) {
-  int i, sure = 0, settled = W.healed && W.now >= W.healed_at + RETRANSMIT_MOST * MS;
-  for (i = 0; i < W.cfg.servers; i++) {
+  int sure = 0, settled = W.healed && W.now >= W.healed_at + RETRANSMIT_MOST * MS;
+  for (int i = 0; i < W.cfg.servers; i++) {
     ns *since = &c->reach_since[i];
     if (!settled || !is_within_reach(c, i)) *since = NEVER;
     else *since = smaller(*since, W.now);

@@ -53,16 +53,16 @@ static int stranger_takes(int resource) {
   struct stranger *t = &W.stranger[resource];
   unsigned char bytes[STORE_VALUE];
   struct arg value;
-  int from = pick(W.cfg.servers), list = one_in(6), i;
+  int from = pick(W.cfg.servers), list = one_in(6);
   int count = one_in(2) ? W.cfg.servers : (int)between(1, W.cfg.servers);
-  for (i = 0; i < count; i++)
+  for (int i = 0; i < count; i++)
     if (!stranger_may_put((from + i) % W.cfg.servers, resource)) return 0;
   value.at = bytes;
   value.size = draw_value(bytes);
   t->holds = 1;
   t->like_ours = value.size == VALUE_BYTES + 3 && !list;
   if (t->like_ours) W.asked[resource]++; /* for all that can be told, it is someone older */
-  for (i = 0; i < count; i++)
+  for (int i = 0; i < count; i++)
     stranger_puts((from + i) % W.cfg.servers, resource, value, list || one_in(16));
   T->strangers++;
   return 1;
@@ -70,8 +70,8 @@ static int stranger_takes(int resource) {
 
 /* Not yet where the server is down; elsewhere one after the other, or all at once. 1 = all gone. */
 static int stranger_lets_go(int resource, int slowly) {
-  int i, left = 0;
-  for (i = 0; i < W.cfg.servers; i++) {
+  int left = 0;
+  for (int i = 0; i < W.cfg.servers; i++) {
     struct key *k = key_of(&W.server[i], resource, W.cfg.db);
     if (!k || value_of(k->value, k->value_size) >= 0) continue;
     if (W.server[i].down || W.server[i].frozen_until || (slowly && one_in(2))) left++;
@@ -130,15 +130,15 @@ static int is_free_at(const struct client *c, int entry, int resource) {
 }
 
 static int is_free_for(const struct client *c, int resource) {
-  int i, count = 0;
-  for (i = 0; i < W.cfg.servers; i++) count += is_free_at(c, i, resource);
+  int count = 0;
+  for (int i = 0; i < W.cfg.servers; i++) count += is_free_at(c, i, resource);
   return count >= quorum();
 }
 
 /* Whether it knows so of a quorum of those that are not slow. */
 static int knows_quick_ones(const struct client *c, const struct slot *s) {
-  int i, count = 0;
-  for (i = W.cfg.slow; i < W.cfg.servers; i++)
+  int count = 0;
+  for (int i = W.cfg.slow; i < W.cfg.servers; i++)
     count += is_free_at(c, i, s->resource) && wake_knows(c, s, i) < NEVER;
   return count >= quorum();
 }
@@ -191,28 +191,26 @@ static void check_free(struct client *c) {
 
 /* Strangers let go when the world heals. */
 static void on_free(void) {
-  int i;
-  for (i = 0; i < W.cfg.resources && W.healed; i++) (void)stranger_lets_go(i, 0);
+  for (int i = 0; i < W.cfg.resources && W.healed; i++) (void)stranger_lets_go(i, 0);
   if (W.healed) return;
-  for (i = 0; i < W.cfg.clients; i++) check_free(&W.client[i]);
+  for (int i = 0; i < W.cfg.clients; i++) check_free(&W.client[i]);
   schedule(W.now + 10 * MS, EV_FREE, 0, 0);
 }
 
 /* All that is tracked is pushed, as if there were no room for it. */
 static void on_pushes(void) {
-  int i, k;
   if (W.healed) return;
-  for (i = 0; i < W.cfg.servers; i++)
-    for (k = 0; k < W.cfg.resources; k++)
+  for (int i = 0; i < W.cfg.servers; i++)
+    for (int k = 0; k < W.cfg.resources; k++)
       server_push(i, name_of(k).at, name_of(k).size, NULL);
   T->vain_pushes++;
   schedule(W.now + between(US, 2 * W.cfg.pushes_ms * MS), EV_PUSHES, 0, 0);
 }
 
 static void strangers_come(void) {
-  int i;
-  for (i = 0; i < W.cfg.resources; i++) schedule(skewed(MS, SEC), EV_STRANGER, i, 0);
-  for (i = 0; i < W.cfg.liars; i++) W.server[i].liar = one_in(2) ? LIES_ALWAYS : LIES_WHERE_HELD;
+  for (int i = 0; i < W.cfg.resources; i++) schedule(skewed(MS, SEC), EV_STRANGER, i, 0);
+  for (int i = 0; i < W.cfg.liars; i++)
+    W.server[i].liar = one_in(2) ? LIES_ALWAYS : LIES_WHERE_HELD;
   schedule(skewed(SEC, 10 * SEC), EV_TROUBLE, 0, 0);
   schedule(SEC, EV_FREE, 0, 0);
   if (W.cfg.pushes_ms) schedule(SEC, EV_PUSHES, 0, 0);

@@ -75,9 +75,9 @@ static void let_lie(struct slot *s) {
    N - quorum servers say that the given value is not there; to it a refused token says nothing of
    the lock (R28). */
 static void check_classification(const struct slot *s) {
-  int i, absent = 0, yes = 0, gone = 0, spare = W.cfg.servers - quorum(), none_decided;
+  int absent = 0, yes = 0, gone = 0, spare = W.cfg.servers - quorum(), none_decided;
   redlock_status status = s->lock.status;
-  for (i = 0; i < W.cfg.servers; i++) {
+  for (int i = 0; i < W.cfg.servers; i++) {
     redlock_vote v = s->lock.votes[i];
     T->vote[v]++;
     yes += v == REDLOCK_VOTE_YES;
@@ -471,13 +471,11 @@ static void act(struct client *c, struct slot *s) {
 }
 
 static void burst(struct client *c) {
-  int i;
-  for (i = 0; i < c->slots && !W.failed; i++)
+  for (int i = 0; i < c->slots && !W.failed; i++)
     if (c->slot[i].state == S_IDLE && !W.winding) act_idle(c, &c->slot[i]);
 }
 
 static void actor_act(struct client *c) {
-  int i, turn;
   if (fault(F_CLIENT_CRASH)) {
     client_die(c);
     schedule(W.now + skewed(MS, 10 * SEC), EV_REBIRTH, c->index, c->life);
@@ -489,16 +487,16 @@ static void actor_act(struct client *c) {
     return;
   }
   if (fault(F_BURST)) burst(c);
-  for (i = 0; i < c->slots && !W.failed; i++)
-    for (turn = 0; c->slot[i].due <= W.now && turn < 4 && !W.failed; turn++) act(c, &c->slot[i]);
+  for (int i = 0; i < c->slots && !W.failed; i++)
+    for (int turn = 0; c->slot[i].due <= W.now && turn < 4 && !W.failed; turn++)
+      act(c, &c->slot[i]);
   look_at_all(c);
 }
 
 /* After healing everyone comes to an end: 1 = releasing what they hold, 2 = leaving it lie. */
 static void wind_down(struct client *c) {
-  int i;
   c->paused_until = W.now; /* no one sleeps any longer */
-  for (i = 0; i < c->slots; i++) {
+  for (int i = 0; i < c->slots; i++) {
     struct slot *s = &c->slot[i];
     if (s->state == S_IDLE && !s->probe) s->due = next_start(s);
     if (s->state == S_HELD || s->state == S_KEPT || s->state == S_ACQUIRING)

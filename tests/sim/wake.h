@@ -25,19 +25,18 @@ static inline void wake_sent(struct conn *n, int resource) {
  * last of its handshake. */
 static inline void wake_noted(struct server *s, struct conn *n, int command,
                               const struct reply *r, const struct effect *e) {
-  int i, resource = resource_of(e->name, e->name_size);
+  int resource = resource_of(e->name, e->name_size);
   if (e->kind == EFFECT_SET && resource >= 0) s->set_turn[resource] = ++W.key_turn;
   if (e->kind == EFFECT_SET_REFUSED && command == C_EVAL && resource >= 0)
     n->told_at[resource] = W.now;
   if (command != (W.cfg.quarantine_ms ? C_INFO : C_PROOF)) return;
   if (r->size == 0 || r->at[0] == '-') return;
   n->ready_at = W.now + slowness(n, DOWN);
-  for (i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
+  for (int i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
 }
 
 static inline void wake_heard(struct client *c, struct conn *n) {
-  int i;
-  for (i = 0; i < W.cfg.resources; i++) {
+  for (int i = 0; i < W.cfg.resources; i++) {
     struct wake_up *t = &n->wake_up[i];
     if (!t->unread || (int32_t)(n->pipe[DOWN].read - t->end) < 0) continue;
     t->unread = 0;
@@ -79,15 +78,13 @@ static inline ns wake_knows(const struct client *c, const struct slot *s, int en
 
 static inline ns wake_since(const struct client *c, const struct slot *s) {
   ns known[MAX_SERVERS] = {0};
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) known[i] = wake_knows(c, s, i);
+  for (int i = 0; i < W.cfg.servers; i++) known[i] = wake_knows(c, s, i);
   return nth_earliest(known, W.cfg.servers, quorum());
 }
 
 /* Whether the lock of a resource, or what is left of one, was given to somebody who had waited. */
 static inline int holder_has_waited(int resource) {
-  int i;
-  for (i = 0; i < W.cfg.servers; i++) {
+  for (int i = 0; i < W.cfg.servers; i++) {
     const struct key *k = key_of(&W.server[i], resource, W.cfg.db);
     const unsigned char *age = k ? k->value + VALUE_BYTES : NULL;
     if (k && k->value_size > VALUE_BYTES && (age[0] || age[1] || age[2] > NEWCOMER_AGE)) return 1;
@@ -97,12 +94,11 @@ static inline int holder_has_waited(int resource) {
 
 /* An acquire begins: who else is waiting for its resource, or was until a moment ago. */
 static inline void note_queue(const struct client *c, struct slot *s) {
-  int i, k;
   s->drawn_before = c->drawn;
   s->asked_after = ++W.asked[s->resource];
   s->beside = W.stranger[s->resource].like_ours || holder_has_waited(s->resource);
-  for (i = 0; i < W.cfg.clients; i++)
-    for (k = 0; k < W.client[i].slots; k++) {
+  for (int i = 0; i < W.cfg.clients; i++)
+    for (int k = 0; k < W.client[i].slots; k++) {
       const struct slot *other = &W.client[i].slot[k];
       if (other != s && other->resource == s->resource && other->state == S_ACQUIRING)
         s->beside = 1;
@@ -178,10 +174,9 @@ static inline void check_rate(const struct client *c) {
 }
 
 static inline void check_wakes(const struct client *c) {
-  int i;
   if (W.cfg.out_of_model || c->single || has_alias()) return;
   check_rate(c);
-  for (i = 0; i < c->slots && W.cfg.light; i++)
+  for (int i = 0; i < c->slots && W.cfg.light; i++)
     if (c->slot[i].state == S_ACQUIRING && c->slot[i].lock.status == REDLOCK_PENDING)
       check_woken(c, &c->slot[i]);
 }
