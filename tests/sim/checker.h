@@ -73,8 +73,6 @@ static inline struct arg name_of(int resource) { return arg_of(W.name[resource])
 
 /* ---- who holds what ---- */
 
-static inline int conn_index(const struct conn *n) { return (int)(n - W.conn); }
-
 /* It is in the list by its own name. */
 static inline int is_voter(int server) {
   return server < W.cfg.servers && W.cfg.entry_server[server] == server;

@@ -151,10 +151,6 @@ static struct spelling {
 
 enum { LOCK, INFO, FENCED };
 
-static void read_scripts(void) {
-  for (int i = LOCK; i <= FENCED; i++) read_readable(scripts[i].name, scripts[i].readable);
-}
-
 /* ---- commands, as lines ---- */
 
 struct message {
@@ -691,7 +687,7 @@ int main(int argc, char **argv) {
     return check_end();
   }
   start_real();
-  read_scripts();
+  for (int i = LOCK; i <= FENCED; i++) read_readable(scripts[i].name, scripts[i].readable);
   check_all();
   return check_end();
 }

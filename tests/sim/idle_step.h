@@ -61,7 +61,7 @@ static void check_reason(struct client *c) {
   c->named_at = NEVER; /* each is looked at once */
   if (W.turn % 8) return; /* each would take half of the time */
   if (when < named_at || c->clock.at > named_at || W.failed) return;
-  if (!before) before = room_for_library();
+  if (!before) before = room_for(lib_large.size);
   memcpy(before, c->rl, c->lib->size);
   W.quiet++;
   W.now = when;

@@ -49,7 +49,7 @@ static inline void pipe_schedule(struct conn *n, int way) {
   struct pipe *p = &n->pipe[way];
   if (p->scheduled || p->count == 0) return;
   p->scheduled = 1;
-  schedule(chunk_at(p, 0)->when, EV_DELIVER, conn_index(n) * 2 + way, n->id);
+  schedule(chunk_at(p, 0)->when, EV_DELIVER, (int)(n - W.conn) * 2 + way, n->id);
 }
 
 static inline void pipe_push(struct conn *n, int way, uint32_t end, int kind) {

@@ -60,7 +60,7 @@ static void start_servers(void) {
 static void start_clients(void) {
   for (int i = 0; i < W.cfg.clients; i++) {
     struct client *c = &W.client[i];
-    redlock *rl = c->rl ? c->rl : room_for_library();
+    redlock *rl = c->rl ? c->rl : (redlock *)room_for(lib_large.size);
     memset(c, 0, sizeof *c);
     c->rl = rl;
     c->index = i;

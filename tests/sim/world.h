@@ -429,10 +429,6 @@ static inline void *room_for(size_t size) {
   return room;
 }
 
-static inline redlock *room_for_library(void) {
-  return (redlock *)room_for(lib_large.size);
-}
-
 /* ---- chance ---- */
 
 static inline uint64_t chance64(void) { return rng_next(&W.rng); }
