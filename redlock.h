@@ -764,7 +764,7 @@ typedef struct rl_parser {
                         others may still be a quorum.
      last_send          how it ended: RL_SEND_. Each send sets it; rl_prepare does when nothing is
                         left to send or outstanding. A stalled server whose last send was cut short
-                        loses its connection when the ring needs room.
+                        loses its connection when the ring needs room (rl_retire_oldest).
      handshake_failed   rl_fail_handshake sets it, for a twin too (R5); a good reply and
                         redlock_resolve clear it. While the server is away (rl_reach) it votes
                         ERROR, not UNREACHABLE, and `error` stays.
@@ -1275,8 +1275,8 @@ enum {
   RL_MAX_RANK = 127,            /* more make no difference: that is a second, in slots of 1 ms */
   RL_MAX_BACK_OFF_MS = 2000,    /* a wake-up in vain delays no longer than silence; ten thousand
                                    that each try once in this are what servers bear */
-  RL_MOST_DOUBLINGS = 11,       /* of 1 ms: ten attempts fill a second, whatever is pushed, and each
-                                   of the next ones takes that long */
+  RL_MOST_DOUBLINGS = 10,       /* of 1 ms: ten attempts fill a second, whatever is pushed, and the
+                                   next ones take as long each */
   RL_VAIN_PART = 4,             /* of the doublings, another holder leaves this part: none of a few;
                                    but who has seen many holders come and go is one of a crowd */
   RL_FORGOTTEN_PART = 8,        /* of a holder's age, each attempt forgets this: a newcomer may slip
@@ -2898,25 +2898,22 @@ static int rl_pins_oldest(const redlock *rl, const rl_server *s, const rl_comman
   return (c->unsent_to & s->bit) || (s->send_next == rl->ring_head && s->sent_bytes);
 }
 
-/* Retires the oldest command, if its round has ended, or disconnects a stalled server in the way
-   that accepts no more bytes; 0 = neither. A healthy one is waited for, until it is overdue. R7:
-   what is not urgent also waits for the answers to a release that a quorum owes, until the first
-   connection that has brought none is given up (R13): the next one gets it anew. */
+/* Retires the oldest command, if its round has ended; 0 = it cannot. R7: what is not urgent waits
+   for the answers to a release that a quorum owes, until the first connection that has brought none
+   is given up (R13): the next one gets it anew. Of what else is in the way, a stalled server that
+   accepts no more bytes is disconnected; a healthy one is waited for, until it is overdue. */
 static int rl_retire_oldest(redlock *rl, int urgent) {
   rl_command *c = rl_command_at(rl, rl->ring_head);
   int owing = 0;
-  rl_server *s, *blocked = NULL;
+  rl_server *s;
   if (rl_ring_count(rl) == 0 || c->is_open) return 0;
+  for (s = rl->server; s != rl->server_end; s++)
+    owing += ((c->awaited_from | c->unsent_to) & s->bit) && !s->failed_connections;
+  if (!urgent && c->kind == RL_TASK_RELEASE && owing >= rl->quorum) return 0;
   for (s = rl->server; s != rl->server_end; s++) {
-    owing += (c->awaited_from & s->bit) && !s->failed_connections;
     if (!rl_pins_oldest(rl, s, c, urgent)) continue;
     if (!s->stalled || s->last_send == RL_SEND_WHOLE) return 0;
-    blocked = s;
-  }
-  if (!urgent && c->kind == RL_TASK_RELEASE && owing >= rl->quorum) return 0;
-  if (blocked) {
-    rl_disconnect(rl, blocked, rl_error_timeout);
-    return 1;
+    rl_disconnect(rl, s, rl_error_timeout);
   }
   for (s = rl->server; s != rl->server_end; s++) {
     if (c->awaited_from & s->bit) s->retired_replies++;
@@ -3025,8 +3022,8 @@ static void rl_enqueue(redlock *rl, redlock_lock *lock, uint8_t task) {
        younger than its ttl (rl_disconnect);
      - if the ring needs the release's slot while the server has no connection and cannot get one
        (rl_pins_oldest), or is frozen and its socket is full; or before the reply, and then the
-       connection is lost: where only a minority owed it, or for what is urgent, or on the second
-       connection in a row that brings nothing (rl_retire_oldest);
+       connection is lost: all that where only a minority owes the reply, or for what is urgent, or
+       on the second connection in a row that brings nothing (rl_retire_oldest);
      - if a server restarts with its keys and freezes before the next extension (rl_without_key);
      - if a frozen server runs, at its thaw, a SET whose connection was given up (R13), and the
        release does not follow it by a later connection, in time;
@@ -3067,10 +3064,8 @@ RL_NOINLINE static int rl_choose_rest(const redlock *rl, redlock_lock *lock) {
   const rl_server *s;
   for (s = rl->server; s != rl->server_end; s++) {
     redlock_vote vote = lock->votes[s->index];
-    if (rl_is_token_refused(vote)) {
-      refused++;
-      vote = REDLOCK_VOTE_NONE;
-    }
+    refused += rl_is_token_refused(vote);
+    if (rl_is_token_refused(vote)) vote = REDLOCK_VOTE_NONE;
     if (vote < REDLOCK_VOTE_TAKEN) lock->maybe_free |= s->bit;
     if (vote <= REDLOCK_VOTE_TAKEN) tell += s->tracking;
     if (vote == REDLOCK_VOTE_ERROR && lock->tracks) erring += s->tracking;
@@ -3108,11 +3103,10 @@ RL_NOINLINE static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock 
    crowd a few try in each slot, and the eldest first. But no window is much longer than the time
    waited: ages may be of other times, when holds were long. */
 static uint32_t rl_turn_ms(const redlock *rl, const redlock_lock *lock) {
-  const rl_waiter *w = &lock->is.wait;
-  uint32_t slot = lock->slot_ms, age = rl_waiter_age(rl, lock), rank = 0, most;
-  uint32_t hold_ms = (uint32_t)rl->now_ms - w->held_since_ms;
+  uint32_t slot = lock->slot_ms, age = rl_waiter_age(rl, lock), theirs = lock->is.wait.holder_age;
+  uint32_t hold_ms = (uint32_t)rl->now_ms - lock->is.wait.held_since_ms, rank = 0, most;
   if (!lock->tracks) return slot + RL_NEWCOMER_MS;
-  if (age < w->holder_age) rank = rl_limit((w->holder_age - age) / (hold_ms + 1), RL_MAX_RANK);
+  if (age < theirs) rank = rl_limit((theirs - age) / (hold_ms + 1), RL_MAX_RANK);
   most = rl_limit(RL_TURN_SLOTS * slot + rl_waiting_ms(rl, lock), RL_PUSH_WAIT_MS);
   return rl_limit(slot * (2 + rank * rank) / 8, most);
 }
@@ -3129,19 +3123,18 @@ static uint32_t rl_back_off_ms(const redlock *rl, const redlock_lock *lock) {
 /* Draws when such a rest ends; < 0 = no entropy. R9: a back-off that no push ends grows with what
    was waited. */
 static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
-  const redlock_options *o = &rl->options;
-  uint32_t least = RL_PUSH_WAIT_MS, spread = RL_PUSH_WAIT_MS;
+  uint32_t least = RL_PUSH_WAIT_MS, spread = least, shortest = rl->options.retry_delay_min_ms;
   uint32_t units = rl_limit(rl_waiting_ms(rl, lock) / RL_POLL_UNIT_MS, UINT16_MAX), most;
   int64_t random;
   if (rest == RL_REST_TURN) {
     least = rl_back_off_ms(rl, lock) / 2;
     spread = rl_turn_ms(rl, lock) + least;
   } else if (rest != RL_REST_PUSH) {
-    least = o->retry_delay_min_ms + !o->retry_delay_min_ms;
-    most = o->retry_delay_max_ms - least;
+    least = shortest + !shortest;
+    most = rl->options.retry_delay_max_ms - least;
     spread = lock->slot_ms + (uint32_t)(lock->attempts == 1) * RL_NEWCOMER_MS;
     if (spread < units * units) spread = units * units;
-    if (spread > most || o->retry_delay_min_ms) spread = most;
+    if (spread > most || shortest) spread = most;
   }
   random = rl_random(rl, spread);
   return random < 0 ? random : rl->now_ms + random + least;
@@ -3150,27 +3143,24 @@ static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
 /* R26: an attempt has failed: what did servers tell of the holder? What counts is the greatest that
    more than N - quorum of them told or exceeded: no lie of a minority (R16). If so many told just
    that, it is the holder; if not, several are racing. Who tells no age is taken for another holder
-   when the back-off has grown to its most: nothing else tells of a hand-over among such. Another
-   holder ends most of the back-off, but not all: so there are ten attempts a second at most. */
+   after a second: nothing else tells of a hand-over among such. Another holder ends most of the
+   back-off, but not all; and such a second begins anew where the back-off ended: so there are ten
+   attempts a second at most. */
 RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
-  int i, k, spare = rl->server_count - rl->quorum, is_one = 0;
+  int i, k, least, same = 0, spare = rl->server_count - rl->quorum;
   uint32_t told = 0;
   for (i = 0; i < rl->server_count; i++) {
-    int least = 0, same = 0;
-    for (k = 0; k < rl->server_count; k++) {
-      least += w->told[k] >= w->told[i];
-      same += w->told[k] == w->told[i];
-    }
-    if (w->told[i] <= told || least <= spare) continue;
-    told = w->told[i];
-    is_one = same > spare;
+    for (k = least = 0; k < rl->server_count; k++) least += w->told[k] >= w->told[i];
+    if (least > spare && told < w->told[i]) told = w->told[i];
   }
+  for (k = 0; k < rl->server_count; k++) same += w->told[k] == told;
   if (told > w->holder_age) w->holder_age = told;
-  if (told == RL_NO_AGE && (lock->slot_ms << lock->vain) >= RL_MAX_BACK_OFF_MS) lock->holder = 0;
+  if (told == RL_NO_AGE && (uint32_t)rl->now_ms - w->held_since_ms >= RL_PUSH_WAIT_MS)
+    lock->holder = 0;
   if (!told || (uint16_t)told == lock->holder) return;
   w->held_since_ms = (uint32_t)rl->now_ms;
-  if (!is_one) return;
+  if (same <= spare) return;
   lock->holder = (uint16_t)told;
   lock->vain /= RL_VAIN_PART;
 }
@@ -3178,10 +3168,9 @@ RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
 /* R9: whether no further attempt may follow. Without a clock none does. Those that wake-ups make
    early do not use up max_attempts before as many delays have passed, the shortest ones. */
 static int rl_is_last_attempt(const redlock *rl, const redlock_lock *lock) {
-  uint32_t most = rl->options.max_attempts;
+  uint32_t delays = rl->options.max_attempts - 1, shortest = rl->options.retry_delay_min_ms;
   return lock->last_result == REDLOCK_SYSTEM || rl->now_ms >= lock->is.wait.last_start_ms ||
-         (most && lock->attempts >= most &&
-          rl_waiting_ms(rl, lock) >= (most - 1) * rl->options.retry_delay_min_ms);
+         (delays < lock->attempts && rl_waiting_ms(rl, lock) >= delays * shortest);
 }
 
 /* R9: an attempt has failed, or found no room: backs off, or ends the acquire if it has no time, no
@@ -3424,8 +3413,12 @@ static int rl_begin_attempt(redlock *rl, redlock_lock *lock) {
   if (is_new) {
     lock->attempts++;
     /* R26: a wake-up led to it, or one that found a quorum free: in vain, until another shows */
-    if (rl_mask_count(lock->maybe_free) < rl->quorum) lock->vain = 0;
-    else if (lock->vain < RL_MOST_DOUBLINGS) lock->vain++;
+    if (rl_mask_count(lock->maybe_free) < rl->quorum) {
+      lock->vain = 0;
+      if (lock->holder == RL_NO_AGE) w->held_since_ms = (uint32_t)rl->now_ms;
+    } else if (lock->vain < RL_MOST_DOUBLINGS) {
+      lock->vain++;
+    }
   }
   w->holder_age -= w->holder_age / RL_FORGOTTEN_PART;
   memset(w->told, 0, sizeof w->told);
@@ -3538,7 +3531,7 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
 /* The timer of a held lock: it is kept, and due to be extended, or waits in the queue for that.
    R20: a kept lock that could not be extended is returned as soon as only its margin is left. Who
    comes so late that nothing was tried has one extension first. */
-static void rl_on_held_timer(redlock *rl, redlock_lock *lock) {
+RL_NOINLINE static void rl_on_held_timer(redlock *rl, redlock_lock *lock) {
   int queued = lock->phase == RL_PHASE_QUEUED;
   int last = queued ? (int)REDLOCK_NO_QUORUM : lock->last_result;
   if (!lock->round_ttl_ms) last = REDLOCK_LIMIT;

@@ -225,6 +225,23 @@ TEST(a_full_socket_behind_owed_releases_has_its_time) { /* R7 R11 R13 */
   }
 }
 
+/* Nor where the sockets of a majority have taken no byte of any: it owes them as well. */
+TEST(sockets_that_take_no_byte_of_owed_releases_have_their_time) { /* R7 R11 R13 */
+  int server;
+  hold_a_ringful();
+  freeze(0, 2);
+  for (server = 0; server < 2; server++) leave_room(server, 0);
+  release_a_ringful();
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", 60000, 0), REDLOCK_PENDING);
+  run_for(LEAST_SILENCE - 1);
+  CHECK(!given_up(0) && !given_up(1));
+  for (server = 0; server < 2; server++) fake.server[server].socket_room = SIZE_MAX;
+  thaw(0, 2);
+  CHECK_EQ(finish(&lock), REDLOCK_OK);
+  run_for(10);
+  CHECK_EQ(fake_live_keys(&fake), 3); /* those of r */
+}
+
 TEST(a_held_lock_needs_no_room_of_others) { /* R7 R10: the place of its release is reserved */
   world_with_lock(3, 60000);
   start_many();
