@@ -3149,15 +3149,14 @@ static int64_t rl_draw_rest(redlock *rl, const redlock_lock *lock, int rest) {
 RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
   rl_waiter *w = &lock->is.wait;
   int i, k, least, same = 0, spare = rl->server_count - rl->quorum;
-  uint32_t told = 0;
+  uint32_t told = 0, held_ms = (uint32_t)rl->now_ms - w->held_since_ms;
   for (i = 0; i < rl->server_count; i++) {
     for (k = least = 0; k < rl->server_count; k++) least += w->told[k] >= w->told[i];
     if (least > spare && told < w->told[i]) told = w->told[i];
   }
   for (k = 0; k < rl->server_count; k++) same += w->told[k] == told;
   if (told > w->holder_age) w->holder_age = told;
-  if (told == RL_NO_AGE && (uint32_t)rl->now_ms - w->held_since_ms >= RL_PUSH_WAIT_MS)
-    lock->holder = 0;
+  if (told == RL_NO_AGE && held_ms >= RL_PUSH_WAIT_MS) lock->holder = 0;
   if (!told || (uint16_t)told == lock->holder) return;
   w->held_since_ms = (uint32_t)rl->now_ms;
   if (same <= spare) return;
@@ -3521,11 +3520,10 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   uint32_t at = hash & (RL_TRACKERS - 1), end = at + (hash ? 1 : RL_TRACKERS);
   const rl_link *active = &rl->lists[RL_LIST_ACTIVE];
   redlock_lock *lock;
-  for (; at != end; at++) {
-    lock = RL_HAS_MANY ? rl->trackers[at] : rl_list_first(active);
-    for (; lock; lock = RL_HAS_MANY ? lock->next_tracker : rl_list_next(active, lock))
+  for (; at != end; at++)
+    for (lock = RL_HAS_MANY ? rl->trackers[at] : rl_list_first(active); lock;
+         lock = RL_HAS_MANY ? lock->next_tracker : rl_list_next(active, lock))
       if (!hash || hash == lock->hash) rl_wake(rl, s, lock);
-  }
 }
 
 /* The timer of a held lock: it is kept, and due to be extended, or waits in the queue for that.
