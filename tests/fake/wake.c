@@ -697,6 +697,22 @@ TEST(a_lock_is_found_free_behind_any_pushes_and_hand_over) { /* R26 */
   }
 }
 
+/* Two hand-overs a second are no storm: behind them, too, a free lock is found at once. */
+TEST(hand_overs_without_an_age_keep_nobody_back) { /* R26 */
+  int turn, i, k;
+  for (turn = 0; turn < 10; turn++) {
+    wait_for_one_of(AGELESS);
+    for (i = 0; i < 10 + turn; i++) {
+      hand_over_to('a' + i, AGELESS);
+      for (k = 0; k < 3; k++) fake_push(&fake, k, PUSH_OF_ALL);
+      run_for(A_SECOND / 2);
+    }
+    CHECK_EQ(lock.status, REDLOCK_PENDING);
+    release_at(0, 2);
+    comes_soon();
+  }
+}
+
 /* A plain SET cannot find its own value: it is no other entry's server that answers so. */
 TEST(a_number_for_a_plain_set_is_no_second_name) { /* R5 R8 */
   world(3);
