@@ -3,7 +3,7 @@
 #ifndef EXPLORE_SERVERS_H
 #define EXPLORE_SERVERS_H
 
-#include "model.h"
+#include "refine/explorer.h"
 
 enum { ERROR = 7 }; /* CLUSTERDOWN: a short one */
 

@@ -51,7 +51,7 @@ static void fail(const char *what);
 #define STORE_VALUE 24
 #define STORE_READS RESOURCES
 
-/* The state of the proved models, which is none of the form: see model.h. */
+/* The state of the proved models, which is none of the form: see explorer.h. */
 typedef uint8_t model_servers;
 typedef int16_t model_value;
 typedef int32_t model_time;
@@ -103,7 +103,7 @@ struct connection {
   struct session session;
   struct queue in;
   char out[OUT];
-  struct adoption_line line; /* of the answers in it, and how many bytes were: model.h */
+  struct adoption_line line; /* of the answers in it, and how many bytes were: explorer.h */
   uint32_t written, read;
 };
 

@@ -13,7 +13,7 @@ planted: ## plants bugs in copies of the header: a test on fakes must catch each
 sim-planted: ## plants bugs that the simulator must catch
 	@$(MUTANTS) simulator
 
-refine-planted: ## plants bugs that tests/sim/refine.h must find alone, one for each guard of the proved models; 20 minutes
+refine-planted: ## plants bugs that tests/refine/refine.h must find alone, one for each guard of the proved models; 20 minutes
 	@$(MUTANTS) refined
 
 explore-planted: ## plants bugs that the explorer must find

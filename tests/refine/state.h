@@ -1,6 +1,6 @@
 /* state.h: the state of the models that `make induct` proves, as it is kept beside a world, and
- * what is seen of a command. Two worlds hold whatever happens to the models: ../sim/models.h and
- * ../explore/model.h. What is the same for both stands here:
+ * what is seen of a command. Two worlds hold whatever happens to the models, the simulator
+ * (refine.h, simulator.h) and the explorer (explorer.h). What is the same for both:
  *
  *   exclusion.h  locks: one model for each resource
  *   tokens.h     tokens

@@ -5,7 +5,7 @@
 #define SIM_NET_H
 
 #include "queue.h"
-#include "refine.h"
+#include "refine/refine.h"
 
 static void server_input(struct conn *n);
 static void client_ready(struct client *c, int entry);

@@ -28,7 +28,7 @@ endif
 
 refine: $(SIM)/sim ## holds random worlds of each kind to the proved models, tells each step and the cost; 2 minutes
 	@$(SIM)/sim --seconds=$(SECONDS) --jobs=$(SIM_JOBS) --logs=$(SIM) --steps
-	@tests/sim/cost.sh $(SIM)/sim
+	@tests/refine/cost.sh $(SIM)/sim
 
 sim-soak: $(SIM)/sim ## the same for HOURS= hours; with KIND= worlds of that kind only
 	@$(SIM)/sim --seconds=$$(($(HOURS) * 3600)) --jobs=$(SIM_JOBS) --logs=$(SIM) $(if $(KIND),--$(KIND),--coverage)

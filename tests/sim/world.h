@@ -32,7 +32,7 @@ enum {
   MESSAGE_BYTES = 400
 };
 
-/* The state of the proved models: models.h. */
+/* The state of the proved models: ../refine/simulator.h. */
 enum {
   SERVERS = MAX_SERVERS, RESOURCES = MAX_RESOURCES,
   ANSWERS = 1 << 13, /* that many of 3 bytes fit into the largest window */

@@ -1,10 +1,10 @@
-/* models.h: what the words of the proved models are in this world: what ../refine asks a world for.
- * Their state stands beside it. Times are in nanoseconds, by clocks that are scaled to what the
- * model says of them; those of tokens in microseconds. */
-#ifndef SIM_MODELS_H
-#define SIM_MODELS_H
+/* simulator.h: what the words of the proved models are in the simulator's world. Their state stands
+ * beside it. Times are in nanoseconds, by clocks that are scaled to what the model says of them;
+ * those of tokens in microseconds. */
+#ifndef REFINE_SIMULATOR_H
+#define REFINE_SIMULATOR_H
 
-#include "checker.h"
+#include "sim/checker.h"
 
 enum { GIVERS_GO_ON = 16 }; /* --server-bug: those who are said to have stopped */
 

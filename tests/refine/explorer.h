@@ -1,8 +1,9 @@
-/* model.h: every transition is a step of the models of locks, tokens and adoption that `make
- * induct` proves. Their state is a part of each world, kept by what is seen from outside: commands
- * that leave, what servers do, answers that are read, votes[], token and redlock_remaining_ms. It
- * is none of the form: each transition is held to the models along the first history of its state.
- * ../refine maps what is seen to their steps; here stands what their words mean, and what is seen.
+/* explorer.h: every transition of the explorer is a step of the models that `make induct` proves.
+ * Their state is a part of each world, kept by what is seen from outside: commands that leave, what
+ * servers do, answers that are read, votes[], token and redlock_remaining_ms. It is none of the
+ * form: each transition is held to the models along the first history of its state. hooks.h and
+ * what it includes map what is seen to their steps; here stands what their words mean, and what is
+ * seen.
  *
  *   sent           when its first byte leaves
  *   clocks         each shows true time: what they may be off, V and L have (slips, early_ms)
@@ -11,10 +12,10 @@
  *
  * Out of the models are a server that lies, and lost memory without max_ttl_ms; of that of
  * adoption, two names of one server. */
-#ifndef EXPLORE_MODEL_H
-#define EXPLORE_MODEL_H
+#ifndef REFINE_EXPLORER_H
+#define REFINE_EXPLORER_H
 
-#include "words.h"
+#include "explore/words.h"
 
 enum { LONG_AGO = -1000000, ROUNDING = 0 };
 

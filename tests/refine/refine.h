@@ -1,18 +1,18 @@
-/* refine.h: whatever happens is a step of the models that `make induct` proves. Their state is kept
- * beside the world, from what is seen from outside: the bytes that clients send and read, what
- * servers do, votes[], value, token and redlock_remaining_ms. ../refine maps that to their steps,
- * models.h says what their words are here, and ../induct/emit.py writes from the models what each
- * step asks for, and what the proofs claim.
+/* refine.h: whatever happens in the simulator is a step of the models that `make induct` proves.
+ * Their state is kept beside the world, from what is seen from outside: the bytes that clients send
+ * and read, what servers do, votes[], value, token and redlock_remaining_ms. hooks.h and what it
+ * includes map that to their steps, simulator.h says what their words are here, and
+ * ../induct/emit.py writes from the models what each step asks for, and what the proofs claim.
  *
  * The hooks, all of them, stand here: of a run's begin, of bytes that a client has sent or read, of
  * a command before and after it has run, of a server that is up again, and of each look at a lock.
  *
  * A step that a model has not is a violation, "refine: ...". Each step is counted, and --coverage
  * fails if one was never taken: a mapping that maps nothing is found. */
-#ifndef SIM_REFINE_H
-#define SIM_REFINE_H
+#ifndef REFINE_REFINE_H
+#define REFINE_REFINE_H
 
-#include "models.h"
+#include "simulator.h"
 
 static inline int is_refined(void) { return !W.unrefined && !W.failed; }
 
