@@ -372,8 +372,9 @@ typedef struct redlock_layer {
 typedef struct redlock_options {
   uint32_t server_timeout_ms;  /* default 250: how long one server may take to connect, complete
                                   the handshake and reply (R10). Allow four round trips, six with
-                                  TLS. A long one costs nothing while a quorum replies. At most
-                                  100 s with max_ttl_ms, or 6 s if clocks drift by 8.33 % (R24) */
+                                  TLS. A long one costs nothing while a quorum replies, up to half
+                                  of a kept lock's ttl. At most 100 s with max_ttl_ms, or 6 s if
+                                  clocks drift by 8.33 % (R24) */
   /* What other libraries call retry count and delay: 3 retries, 200 ms apart with a jitter of
      50 ms, are max_attempts 4, a shortest back-off of 150 and a longest of 250, and wait_ms
      REDLOCK_FOREVER. */
@@ -619,7 +620,8 @@ REDLOCK_API int redlock_fds(const redlock *rl, redlock_fd *fds, int capacity);
    longest ttl_ms that was asked for, until it is released, cancelled or lost. Call one of them when
    redlock_timeout_ms or a descriptor says so, or at least every quarter of ttl_ms - keep_margin_ms:
    one call sends the extension, and the next may be the first to read the answer. (That is enough
-   while servers answer. The more often you call, the longer an outage the lock survives.) An
+   while a quorum of connections lasts: if they break together, each step back takes a call, and one
+   every tenth is needed. The more often you call, the longer an outage the lock survives.) An
    extension begins when two fifths of the time from T1 to the end are over; the end is the deadline
    less options.keep_margin_ms. One that fails is repeated after retry_delay_max_ms, or two fifths
    of the time until the end if that is less. If the first call after a pause finds only the margin
@@ -2633,12 +2635,11 @@ static const char *rl_take_handshake_reply(redlock *rl, rl_server *s, int questi
   return p->hash == good ? NULL : rl_error_protocol;
 }
 
-/* Questions are counted from the last one. AUTH alone counts as SELECT, which is answered alike. A
-   last reply that comes before all of the handshake has left is none. */
+/* Questions are counted from the last one. AUTH alone counts as SELECT, which is answered alike. */
 RL_NOINLINE static void rl_on_handshake_reply(redlock *rl, rl_server *s) {
-  int left = --s->handshake_replies, ahead = !left && s->state < RL_STATE_HANDSHAKE_SENT;
+  int left = --s->handshake_replies;
   int question = left ? RL_ASK_INFO - left : RL_MAX_TTL(rl) ? RL_ASK_INFO : RL_ASK_PROOF;
-  const char *problem = ahead ? rl_error_protocol : rl_take_handshake_reply(rl, s, question);
+  const char *problem = rl_take_handshake_reply(rl, s, question);
   if (problem) {
     rl_fail_handshake(rl, s, problem);
   } else if (left == 0) {
@@ -2758,7 +2759,7 @@ static int rl_retry_refused_form(redlock *rl, rl_server *s, rl_command *c, rl_re
 static void rl_on_reply(redlock *rl, rl_server *s, rl_reply reply) {
   int stalled = s->stalled;
   rl_command *c;
-  if (s->outstanding == 0) {
+  if (s->outstanding == (s->sent_bytes != 0)) { /* to nothing, or to what has left in part */
     rl_disconnect(rl, s, rl_error_protocol);
     return;
   }
@@ -2873,8 +2874,11 @@ static uint16_t rl_draw_patience(redlock *rl, const rl_server *s) {
    open rounds and in later ones (see rl_count_votes). If it has not connected yet, its commands
    wait for that. If its last outstanding reply comes, it is back (rl_reply_arrived). If it stays
    silent, it is disconnected, and tried anew as R14 says. A connect that hangs while nothing needs
-   it has no timer; when a round needs it, that is overdue, and runs out at once. */
+   it has no timer; when a round needs it, that is overdue, and runs out at once. But over TLS it
+   goes on only when we look, and who steps rarely always finds it overdue: its patience begins
+   now. */
 static void rl_mark_stalled(redlock *rl, rl_server *s) {
+  if (s->state == RL_STATE_CONNECTING && rl_uses_tls(s)) s->timed_since_ms = rl->now_ms;
   s->patience_ms = rl_draw_patience(rl, s);
   s->stalled = 1;
   rl_set_connection_error(rl, s, rl_error_timeout);
@@ -2885,7 +2889,7 @@ static void rl_mark_stalled(redlock *rl, rl_server *s) {
 static void rl_on_server_timer(redlock *rl, rl_server *s) {
   if (s->state == RL_STATE_CLOSED || rl->now_ms < rl_server_timer_ms(rl, s)) return;
   if (!s->stalled && rl_haste(s) == 1) rl_mark_stalled(rl, s);
-  if (rl->now_ms >= rl_server_timer_ms(rl, s)) rl_disconnect(rl, s, rl_error_timeout);
+  else rl_disconnect(rl, s, rl_error_timeout);
 }
 
 /* ---- Room in the ring (R11) ------------------------------------------------------------------ */
@@ -3662,6 +3666,13 @@ static void rl_run_passes(redlock *rl) {
   } while (rl->work_pending && ++pass < RL_MAX_PASSES);
 }
 
+/* Reads what a server has sent. One that has connected is sent the handshake before its timer is
+   looked at: who steps rarely finds that long overdue. */
+static void rl_look(redlock *rl, rl_server *s) {
+  rl_receive(rl, s);
+  if (s->state == RL_STATE_CONNECTING) rl_send_handshake(rl, s);
+}
+
 /* One step of the client. Reads from the readable servers, or from all if a timer has expired, so
    that the replies that have come are votes even if the process was paused, also while reading (but
    a grant is judged by the clock as it is then, R1). Each reply is a vote at once, in the order of
@@ -3678,7 +3689,7 @@ static void rl_process(redlock *rl) {
     rl->readable = 0;
     for (s = rl->server; s != rl->server_end; s++)
       if (s->state != RL_STATE_CLOSED && ((ready & s->bit) || (rl->work_pending && s->stalled)))
-        rl_receive(rl, s);
+        rl_look(rl, s);
   } while (rl->now_ms != now_ms && rl->now_ms >= rl->timer_ms);
   rl_run_passes(rl);
 }
@@ -4484,6 +4495,7 @@ REDLOCK_API redlock_status redlock_keep(redlock *rl, redlock_lock *lock, uint32_
   if (status != REDLOCK_OK) return status;
   lock->is.hold.max_hold_ms = max_hold_ms ? max_hold_ms : rl->options.max_hold_ms;
   if (lock->kept && lock->round_ttl_ms) return REDLOCK_OK; /* 0: the old limit let nothing follow */
+  lock->round_ttl_ms = lock->longest_ttl_ms;
   lock->kept = lock->urgent = 1; /* it must not run out for lack of room */
   lock->task = RL_TASK_EXTEND;
   rl_schedule_extension(rl, lock, REDLOCK_OK);

@@ -62,6 +62,26 @@ TEST(who_asks_every_quarter_keeps_the_lock) { /* R20 */
     }
 }
 
+/* A connect takes a while, and one connection after the other is lost. */
+TEST(who_asks_every_quarter_is_connected_again) { /* R14 R20 */
+  static const int64_t pieces[] = {1000, 2500, 6000, 15000};
+  size_t k;
+  int i;
+  for (k = 0; k < sizeof pieces / sizeof pieces[0]; k++) {
+    prepare(3);
+    SET_SERVERS(0, 2, connect_ms, 1);
+    ready_and_hold(60000);
+    CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+    for (i = 0; i < 3; i++) {
+      reset(i, i, FAKE_RST);
+      work_in_pieces(pieces[k], 0, 300000);
+      CHECK_EQ(handed_count, 0);
+      CHECK(redlock_server_error(&rl, i)[0] == '\0');
+      CHECK_EQ(fake.server[i].connections, 2);
+    }
+  }
+}
+
 /* The servers may fall silent at any time. */
 TEST(a_loss_is_told_with_the_margin_less_a_piece_left) { /* R20 */
   int t, m, when;

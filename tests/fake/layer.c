@@ -166,6 +166,28 @@ TEST(a_slow_handshake_wakes_no_one_in_vain) { /* R27 */
   CHECK(fake.calls[FAKE_WAIT] <= 4);
 }
 
+static void look_rarely(int64_t ms) {
+  int64_t end_ms = now() + ms;
+  for (; now() < end_ms; fake_sleep(&fake, 7000)) note(redlock_wait(&rl, 0));
+}
+
+/* Each look takes the handshake a step further, and comes when that is long overdue; some begin an
+   extension, too. */
+TEST(who_looks_rarely_is_connected_again) { /* R13 R14 */
+  int looks;
+  for (looks = 0; looks < 10; looks++) {
+    layered_prepare();
+    SET_SERVERS(0, 2, connect_ms, 1);
+    ready_and_hold(60000);
+    CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+    look_rarely(looks * 7000);
+    reset(0, 0, FAKE_RST);
+    look_rarely(70000);
+    CHECK_EQ(handed_count, 0);
+    CHECK_EQ(fake.server[0].connections, 2);
+  }
+}
+
 /* More is taken than the socket takes: what is held leaves as the socket has room. */
 TEST(what_a_layer_holds_back_leaves_by_itself) {
   layered_world();

@@ -167,6 +167,17 @@ TEST(a_limit_that_is_raised_is_made_use_of) {
   is_told_with(MARGIN, REDLOCK_LIMIT);
 }
 
+/* Even if it is raised only then. */
+TEST(a_limit_that_is_raised_within_the_margin_is_made_use_of) {
+  keep_with(3, MARGIN, 1);
+  run_for(TTL / 2);
+  fake_sleep(&fake, redlock_remaining_ms(&rl, &lock) - MARGIN / 2);
+  CHECK_EQ(redlock_keep(&rl, &lock, 3 * TTL), REDLOCK_OK);
+  run_for(TTL / 10);
+  CHECK_EQ(handed_count, 0);
+  CHECK(redlock_remaining_ms(&rl, &lock) > TTL / 2);
+}
+
 TEST(a_proof_of_the_loss_waits_for_no_margin) {
   keep_with(3, MARGIN, 0);
   forget_key(0, 1, "r");

@@ -140,6 +140,38 @@ TEST(a_reply_to_nothing_is_no_vote) { /* R8 R4 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_TAKEN);
 }
 
+/* Server 0 answers an extension, or all that it owes, when a part of the last command has left. */
+static int answers_a_part(int owes_more) {
+  redlock_lock *extended = owes_more ? &other : &lock;
+  world(3);
+  hold("r", 60000);
+  if (owes_more) CHECK_EQ(redlock_acquire(&rl, &other, "o", 60000, 0), REDLOCK_OK);
+  run_for(10);
+  freeze(0, 0);
+  if (!owes_more) leave_room(0, 300);
+  CHECK_EQ(redlock_start_extend(&rl, extended, 90000), REDLOCK_PENDING);
+  CHECK_EQ(finish(extended), REDLOCK_OK);
+  if (owes_more) {
+    run_for(SERVER_TIMEOUT + 5);
+    leave_room(0, 300);
+    CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+    fake_push(&fake, 0, ":1\r\n");
+  }
+  fake_push(&fake, 0, ":1\r\n");
+  run_for(5);
+  return strcmp(redlock_server_error(&rl, 0), "not an answer of Redis") == 0;
+}
+
+/* Else the next command would begin where that one was cut. */
+TEST(an_answer_to_a_part_of_a_command_ends_the_connection) { /* R8 R10 R16 */
+  int owes_more;
+  for (owes_more = 0; owes_more < 2; owes_more++) {
+    if (!CHECK(answers_a_part(owes_more))) return;
+    memset(&other, 0, sizeof other);
+    CHECK_EQ(redlock_acquire(&rl, &other, "x", 1000, 0), REDLOCK_OK);
+  }
+}
+
 TEST(a_script_says_yes_with_any_positive_number) { /* R4 */
   world_with_lock(3, 1000);
   fake_answer(&fake, FAKE_ANY, FAKE_EXTEND, 3, ":17\r\n");

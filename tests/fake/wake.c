@@ -681,15 +681,17 @@ TEST(a_holder_without_an_age_is_asked_for_ten_times_a_second) { /* R26 */
   }
 }
 
-/* Neither pushes for nothing nor a hand-over behind them, of which nothing else tells, keep a
-   waiter from a free lock for longer than a fall-back, and its turn. */
+/* Neither pushes for nothing nor a hand-over behind some of them, of which nothing else tells, keep
+   a waiter from a free lock for longer than a fall-back, and its turn; nor where an attempt takes
+   longer. */
 TEST(a_lock_is_found_free_behind_any_pushes_and_hand_over) { /* R26 */
   int turn;
   for (turn = 0; turn < 20; turn++) {
     size_t size = turn % 2 ? STORED : AGELESS;
     wait_for_one_of(size);
+    SET_SERVERS(0, 2, reply_ms, turn % 3 * 10);
     run_beside_pushes(A_SECOND * (1 + turn / 2));
-    hand_over_to('*', size);
+    if (turn % 4 < 2) hand_over_to('*', size);
     run_for(A_SECOND * turn / 10);
     CHECK_EQ(lock.status, REDLOCK_PENDING);
     release_at(0, 2);
