@@ -99,7 +99,9 @@
      client, and begin anew. Do not move or copy a client after redlock_init: every call on the copy
      is INVALID. A lock belongs to the client while it is pending, kept, or decided but not yet
      returned by redlock_step or redlock_wait: until then do not move, copy or free it. So keep both
-     in memory that does not move and is not garbage-collected: C.calloc in Go, a Box in Rust.
+     in memory that does not move and is not garbage-collected: C.calloc in Go, a Box in Rust. A
+     held lock is for the client that took it: another one adopts it by its value
+     (redlock_start_adopt).
 
    ERRORS
      Calls return a redlock_status; its comments below say what to do about each.
@@ -798,7 +800,7 @@ typedef struct rl_server {
   uint32_t sent_bytes;      /* of the handshake, until READY; then of the command at send_next */
   const char *entry;        /* its entry in the caller's list */
   uint16_t generation;
-  uint16_t idle_reads;      /* that brought bytes, since the last awaited reply (R13) */
+  uint16_t idle_reads;      /* that brought bytes, since a reply was last awaited, or came (R13) */
   uint32_t send_next;       /* ring index of the next command to send */
   uint32_t reply_next;      /* ring index; no earlier command awaits a reply */
   uint32_t outstanding;     /* replies still to come on this connection */
@@ -1304,6 +1306,7 @@ enum {
   RL_OWN_FORM_UNTIL = 0xff0000  /* builds between two releases say 255.255.255 */
 };
 
+typedef char rl_check_int[sizeof(int) >= 4 ? 1 : -1];
 typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <= 32 ? 1 : -1];
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
 typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
@@ -2340,7 +2343,7 @@ static size_t rl_send_bytes(redlock *rl, rl_server *s, const char *data, size_t 
     return 0;
   }
   if (s->outstanding == 0) {
-    if (sent) s->stalled = 0;
+    if (sent) s->idle_reads = s->stalled = 0;
     if (sent || s->last_send == RL_SEND_WHOLE) rl_restart_reply_timer(rl, s);
   }
   s->last_send = (size_t)sent < size ? RL_SEND_CUT_SHORT : RL_SEND_WHOLE;
@@ -3110,7 +3113,7 @@ static uint32_t rl_turn_ms(const redlock *rl, const redlock_lock *lock) {
   uint32_t slot = lock->slot_ms, age = rl_waiter_age(rl, lock), theirs = lock->is.wait.holder_age;
   uint32_t hold_ms = (uint32_t)rl->now_ms - lock->is.wait.held_since_ms, rank = 0, most;
   if (!lock->tracks) return slot + RL_NEWCOMER_MS;
-  if (age < theirs) rank = rl_limit((theirs - age) / (hold_ms + 1), RL_MAX_RANK);
+  if (age < theirs) rank = rl_limit((theirs - age) / (hold_ms | 1), RL_MAX_RANK);
   most = rl_limit(RL_TURN_SLOTS * slot + rl_waiting_ms(rl, lock), RL_PUSH_WAIT_MS);
   return rl_limit(slot * (2 + rank * rank) / 8, most);
 }
@@ -3173,7 +3176,7 @@ RL_NOINLINE static void rl_note_holder(const redlock *rl, redlock_lock *lock) {
 static int rl_is_last_attempt(const redlock *rl, const redlock_lock *lock) {
   uint32_t delays = rl->options.max_attempts - 1, shortest = rl->options.retry_delay_min_ms;
   return lock->last_result == REDLOCK_SYSTEM || rl->now_ms >= lock->is.wait.last_start_ms ||
-         (delays < lock->attempts && rl_waiting_ms(rl, lock) >= delays * shortest);
+         (delays < lock->attempts && rl_waiting_ms(rl, lock) >= (uint64_t)delays * shortest);
 }
 
 /* R9: an attempt has failed, or found no room: backs off, or ends the acquire if it has no time, no

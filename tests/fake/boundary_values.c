@@ -90,6 +90,50 @@ TEST(a_negative_uptime_counts_as_none) { /* R24 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
 }
 
+#define PUSH_OF(letter) ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\n" letter "\r\n"
+
+/* Its values tell ages: the times since then have 32 bits. */
+static void wait_for_a_holder(uint32_t attempts, uint32_t delay_ms) {
+  int i;
+  prepare_waking(3);
+  options.max_attempts = attempts;
+  options.retry_delay_min_ms = options.retry_delay_max_ms = delay_ms;
+  ready_and_warm();
+  for (i = 0; i < 3; i++) fake_put(&fake, i, "r", "01234567890123456789zzz", INT64_MAX / 2);
+  CHECK_EQ(redlock_start_acquire(&rl, &lock, "r", TTL, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(500);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+}
+
+/* That long after the holder was found, to the millisecond, the lock may be free. */
+TEST(a_hold_of_49_days_divides_nothing_by_zero) { /* R26 */
+  int i;
+  wait_for_a_holder(0, 0);
+  fake.now_ms = (int64_t)lock.is.wait.held_since_ms + UINT32_MAX - 200;
+  run_for(199);
+  for (i = 0; i < 3; i++) fake_push(&fake, i, PUSH_OF("r"));
+  run_for(5);
+  CHECK_EQ(lock.status, REDLOCK_PENDING);
+}
+
+TEST(a_few_attempts_with_the_longest_delays_last_for_long) { /* R9 R26 */
+  wait_for_a_holder(3, UINT32_MAX / 2 + 1);
+}
+
+/* Keys that it has long left alone, one after the other, on servers that owe no answer. */
+TEST(any_number_of_pushes_leaves_the_next_acquire_its_connections) { /* R13 R26 */
+  int i, count;
+  prepare_waking(3);
+  ready_and_warm();
+  for (count = 0; count < RL_MAX_IDLE_READS; count++) {
+    for (i = 0; i < 3; i++) fake_push(&fake, i, PUSH_OF("x"));
+    run_for(1);
+  }
+  for (i = 0; i < 3; i++) fake_push(&fake, i, PUSH_OF("x"));
+  SET_SERVERS(0, 2, reply_ms, 5);
+  CHECK_EQ(redlock_acquire(&rl, &lock, "r", TTL, 0), REDLOCK_OK);
+}
+
 TEST(resolve_leaves_an_io_of_the_callers_own_alone) {
   world(3);
   CHECK_EQ(redlock_resolve(&rl), REDLOCK_OK);
