@@ -3111,10 +3111,9 @@ RL_NOINLINE static uint32_t rl_waiter_age(const redlock *rl, const redlock_lock 
    waited: ages may be of other times, when holds were long. */
 static uint32_t rl_turn_ms(const redlock *rl, const redlock_lock *lock) {
   uint32_t slot = lock->slot_ms, age = rl_waiter_age(rl, lock), theirs = lock->is.wait.holder_age;
-  uint32_t held_ms = (uint32_t)rl->now_ms - lock->is.wait.held_since_ms, rank = 0, most;
-  uint32_t hold_ms = rl_limit(held_ms, RL_MAX_AGE_MS) + 1;
+  uint32_t hold_ms = rl_limit((uint32_t)rl->now_ms - lock->is.wait.held_since_ms, RL_MAX_AGE_MS);
+  uint32_t rank = age < theirs ? rl_limit((theirs - age) / (hold_ms + 1), RL_MAX_RANK) : 0, most;
   if (!lock->tracks) return slot + RL_NEWCOMER_MS;
-  if (age < theirs) rank = rl_limit((theirs - age) / hold_ms, RL_MAX_RANK);
   most = rl_limit(RL_TURN_SLOTS * slot + rl_waiting_ms(rl, lock), RL_PUSH_WAIT_MS);
   return rl_limit(slot * (2 + rank * rank) / 8, most);
 }
