@@ -115,6 +115,18 @@ TEST(a_kept_lock_is_extended_by_its_longest_ttl) { /* R18 */
 }
 
 /* Those that fall due first are extended first, however many wait for room. */
+/* The last extension before it was raised asked for what the old one left. */
+TEST(a_limit_that_is_raised_shortens_no_later_extension) { /* R18 R20 */
+  const struct fake_command *next;
+  held_for_kept(1000, 1500);
+  run_for(900);
+  CHECK_EQ(redlock_keep(&rl, &lock, 60000), REDLOCK_OK);
+  forget_log();
+  run_for(1000);
+  next = fake_nth(&fake, 0, FAKE_EXTEND, 0);
+  CHECK(next && next->ttl_ms == 1000);
+}
+
 TEST(many_are_kept_in_turn) { /* R11 R19 */
   static redlock_lock many[80];
   int i;

@@ -501,6 +501,24 @@ TEST(who_pushes_and_answers_is_kept) { /* R13 R26 */
   CHECK_EQ(fake_open_count(&fake), 3);
 }
 
+/* It answers late: something is awaited all the time. */
+TEST(who_pushes_and_always_owes_an_answer_is_kept) { /* R13 R26 */
+  int i, ms;
+  world(3);
+  fake.server[2].reply_ms = 40;
+  for (i = 0; i < 200; i++) {
+    redlock_lock *l = i % 2 ? &lock : &other;
+    CHECK_EQ(redlock_start_acquire(&rl, l, i % 2 ? "a" : "b", 60000, 0), REDLOCK_PENDING);
+    for (ms = 0; ms < 20; ms++) {
+      fake_push(&fake, 2, ">0\r\n");
+      run_for(1);
+    }
+    CHECK_EQ(redlock_start_release(&rl, l), REDLOCK_PENDING);
+    CHECK_EQ(finish(l), REDLOCK_OK);
+  }
+  CHECK_EQ(fake.server[2].connections, 1);
+}
+
 static int farewells;
 
 static void on_closing(void *ctx, int server, intptr_t fd) {
