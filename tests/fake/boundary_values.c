@@ -90,8 +90,6 @@ TEST(a_negative_uptime_counts_as_none) { /* R24 */
   CHECK_EQ(redlock_acquire(&rl, &lock, "r", 1000, 0), REDLOCK_OK);
 }
 
-#define PUSH_OF(letter) ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\n" letter "\r\n"
-
 /* Its values tell ages: the times since then have 32 bits. */
 static void wait_for_a_holder(uint32_t attempts, uint32_t delay_ms) {
   int i;

@@ -192,6 +192,7 @@ static inline void world_waking(int count) {
 }
 
 /* A push of all names, as after FLUSHALL. */
+#define PUSH_OF(letter) ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\n" letter "\r\n"
 #define PUSH_OF_ALL ">2\r\n$10\r\ninvalidate\r\n_\r\n"
 
 /* R26: whatever is pushed, a waiter makes at most so many attempts. */
@@ -268,6 +269,17 @@ static inline redlock_lock *still_queued(void) {
   for (turns = 0; turns < 10 && !first; turns++) first = redlock_wait(&rl, 10);
   CHECK((first == &lock || first == &other) && first->status == REDLOCK_OK);
   return first == &lock ? &other : &lock;
+}
+
+/* Nothing but redlock_wait(&rl, 0) between two pieces of work, for so long or until it is lost. At
+   the worst moments: a piece ends a millisecond before the next extension is due. */
+static inline void work_in_pieces(int64_t piece_ms, int at_worst, int64_t ms) {
+  int64_t limit = now() + ms;
+  while (now() < limit && !handed_count) {
+    int64_t due = redlock_timeout_ms(&rl);
+    fake_sleep(&fake, at_worst && due > SERVER_TIMEOUT && due <= piece_ms ? due - 1 : piece_ms);
+    note(redlock_wait(&rl, 0));
+  }
 }
 
 /* So many bytes still fit in front of a frozen server. */

@@ -21,17 +21,6 @@ TEST(a_kept_lock_is_extended_at_two_fifths_of_its_validity) { /* R20 */
   CHECK_EQ(fake_holders(&fake, "r"), 5);
 }
 
-/* Nothing but redlock_wait(&rl, 0) between two pieces of work, for so long or until it is lost. At
-   the worst moments: a piece ends a millisecond before the next extension is due. */
-static void work_in_pieces(int64_t piece_ms, int at_worst, int64_t ms) {
-  int64_t limit = now() + ms;
-  while (now() < limit && !handed_count) {
-    int64_t due = redlock_timeout_ms(&rl);
-    fake_sleep(&fake, at_worst && due > SERVER_TIMEOUT && due <= piece_ms ? due - 1 : piece_ms);
-    note(redlock_wait(&rl, 0));
-  }
-}
-
 static const uint32_t ttls[] = {1000, 4000, 60000};
 enum { TTLS = sizeof ttls / sizeof *ttls, MARGINS = 3, PHASES = 3 };
 

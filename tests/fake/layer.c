@@ -166,11 +166,6 @@ TEST(a_slow_handshake_wakes_no_one_in_vain) { /* R27 */
   CHECK(fake.calls[FAKE_WAIT] <= 4);
 }
 
-static void look_rarely(int64_t ms) {
-  int64_t end_ms = now() + ms;
-  for (; now() < end_ms; fake_sleep(&fake, 7000)) note(redlock_wait(&rl, 0));
-}
-
 /* Each look takes the handshake a step further, and comes when that is long overdue; some begin an
    extension, too. */
 TEST(who_looks_rarely_is_connected_again) { /* R13 R14 */
@@ -180,12 +175,24 @@ TEST(who_looks_rarely_is_connected_again) { /* R13 R14 */
     SET_SERVERS(0, 2, connect_ms, 1);
     ready_and_hold(60000);
     CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
-    look_rarely(looks * 7000);
+    work_in_pieces(7000, 0, looks * 7000);
     reset(0, 0, FAKE_RST);
-    look_rarely(70000);
+    work_in_pieces(7000, 0, 70000);
     CHECK_EQ(handed_count, 0);
     CHECK_EQ(fake.server[0].connections, 2);
   }
+}
+
+/* But whose connect never comes to an end is given up, and asked anew. */
+TEST(who_looks_rarely_gives_a_hanging_handshake_up) { /* R13 R14 */
+  layered_prepare();
+  ready_and_hold(60000);
+  CHECK_EQ(redlock_keep(&rl, &lock, 0), REDLOCK_OK);
+  fake.server[0].connect_ms = FAKE_NEVER;
+  reset(0, 0, FAKE_RST);
+  work_in_pieces(7000, 0, 140000);
+  CHECK_EQ(handed_count, 0);
+  CHECK(fake.server[0].connections >= 4);
 }
 
 /* More is taken than the socket takes: what is held leaves as the socket has room. */

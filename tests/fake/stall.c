@@ -217,7 +217,7 @@ static const struct chatter {
   const char *bytes;
   int gap_ms;
 } chatter[] = {
-  {">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nx\r\n", 10}, /* pushes of another key */
+  {PUSH_OF("x"), 10}, /* pushes of another key */
   {PUSH_OF_ALL, 500},
   {">9\r\n", 100},                                        /* a push that never ends */
   {"-", 3000}                                             /* a byte of an answer, and a byte */

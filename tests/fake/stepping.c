@@ -501,6 +501,21 @@ TEST(who_pushes_and_answers_is_kept) { /* R13 R26 */
   CHECK_EQ(fake_open_count(&fake), 3);
 }
 
+/* It gets all releases, and answers none: what is sent to it is no sign of its life. */
+TEST(who_pushes_and_owes_every_answer_is_left) { /* R13 R27 */
+  int64_t begin_ms;
+  int i;
+  world(3);
+  freeze(2, 2);
+  begin_ms = now();
+  for (i = 0; i < 30; i++) {
+    flood(">0\r\n", 100);
+    take_and_release("r", 60000);
+  }
+  CHECK(now() - begin_ms < RL_SILENCE_MS); /* nor is it given up for its silence */
+  CHECK(fake.server[2].connections >= 2 || fake_open_count(&fake) == 2);
+}
+
 /* It answers late: something is awaited all the time. */
 TEST(who_pushes_and_always_owes_an_answer_is_kept) { /* R13 R26 */
   int i, ms;

@@ -223,7 +223,7 @@ TEST(a_push_is_no_reply) { /* R8 R26 */
   }
 }
 
-#define PUSH_OF_R ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n"
+#define PUSH_OF_R PUSH_OF("r")
 
 /* One server says TAKEN to a waiter and two say YES, each between two pushes of that very name; to
  * the command behind it they say the opposite. */
