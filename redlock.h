@@ -424,6 +424,12 @@ typedef uint16_t rl_mask;
 typedef uint32_t rl_mask;
 #endif
 
+/* private: with a large ring there may be thousands of locks. Then none is looked at for the sake
+   of another one: those whose timers are not due for a while stand aside, and those that track are
+   found by the hashes of their resources. */
+#define RL_HAS_MANY (REDLOCK_MAX_COMMANDS >= 256)
+#define RL_TRACKERS (RL_HAS_MANY ? 16 * REDLOCK_MAX_COMMANDS : 1) /* a power of two */
+
 /* private: links a lock into one of the client's lists */
 typedef struct rl_link {
   struct rl_link *next, *prev;
@@ -448,11 +454,13 @@ typedef struct rl_hold {
                               YES in the last round are added as the next one begins */
 } rl_hold;
 
-/* One lock. Read status, operation, votes, token and value; `user`, at its end, is yours.
+/* One lock. Read status, operation, votes, token and value; `user`, near its end, is yours.
    Zero-initialise it unless its first use is an acquire or an adoption. */
 typedef struct redlock_lock {
-  rl_link link;                /* private, up to token */
-  uint8_t phase, task;         /* RL_PHASE_, RL_TASK_ */
+  rl_link link;                /* private */
+  redlock_status status;       /* of the last operation */
+  redlock_operation operation; /* the last one, or the one that is pending */
+  uint8_t phase, task;         /* private, up to token: RL_PHASE_, RL_TASK_ */
   uint8_t ever_granted;        /* an acquire of it succeeded once; a release does not clear it */
   uint8_t kept, has_reserved_slot, urgent;
   int8_t last_result;          /* the status of the last finished attempt */
@@ -468,17 +476,14 @@ typedef struct redlock_lock {
                                   since (R26) */
   uint16_t slot_ms;            /* twice what its last attempt took (R9) */
   uint16_t holder;             /* the low bits of what was told of the latest holder (R26) */
-  uint16_t resource_size;
   uint32_t attempts;
 #ifndef REDLOCK_NO_FENCING
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
                                   0 = none. Send it with each write: the resource must check it */
 #endif
-  struct redlock_lock *next_tracker; /* private, up to status: another one of such a hash */
-  struct rl_command *command;  /* its last round's, in the ring; behind the
+  struct rl_command *command;  /* private, up to votes: its last round's, in the ring; behind the
                                   round, perhaps another's by now: its own knows it. NULL if IDLE */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
-  uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
   int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
   int64_t timer_ms;            /* when its phase ends at the latest */
@@ -486,15 +491,18 @@ typedef struct redlock_lock {
     rl_waiter wait;            /* until rl_on_quorum grants it */
     rl_hold hold;              /* from then on */
   } is;
-  uint32_t hash;               /* of the resource */
-  redlock_status status;       /* of the last operation */
-  redlock_operation operation; /* the last one, or the one that is pending */
+  uint32_t longest_ttl_ms;     /* the longest requested so far: no server keeps our value longer */
+  uint16_t resource_size;
   redlock_vote votes[REDLOCK_MAX_SERVERS]; /* of its last round */
   char value[20];              /* what a held lock's keys begin with (R3), any bytes. A SECRET:
                                   whoever knows it can take the lock over, by redlock_adopt */
   char age[3];                 /* private, up to user: what a server stores behind it (R26) */
   char resource[REDLOCK_MAX_RESOURCE];
   void *user;                  /* never read or written by the library */
+#if RL_HAS_MANY
+  struct redlock_lock *next_tracker; /* private: another one of such a hash */
+  uint32_t hash;               /* of the resource, once it tracks */
+#endif
 } redlock_lock;
 
 typedef struct redlock redlock; /* the client; its members stand at the end, and are private */
@@ -679,14 +687,6 @@ typedef struct rl_address {
 } rl_address;
 
 enum { RL_MAX_ADDRESSES = 2 }; /* private: addresses kept of each name */
-
-/* private: with a large ring there may be thousands of locks. Then none is looked at for the sake
-   of another one: those whose timers are not due for a while stand aside, and those that track are
-   found by the hashes of their resources. */
-enum {
-  RL_HAS_MANY = REDLOCK_MAX_COMMANDS >= 256,
-  RL_TRACKERS = RL_HAS_MANY ? 16 * REDLOCK_MAX_COMMANDS : 1 /* a power of two */
-};
 
 /* private: the lists of a client's locks; rl_list_of chooses one. Timers are run in this order:
    what an active lock has put into the queue waits for the next pass. */
@@ -1649,8 +1649,7 @@ static rl_reply rl_parse_byte(rl_parser *p, char c) {
   switch (p->state) {
     case RL_AT_TYPE:
       if (!p->nested) p->before = p->hash;
-      p->number = p->count = p->negative = 0;
-      p->hash = p->version = 0;
+      p->number = p->version = p->hash = p->count = p->negative = 0;
       p->type = (uint8_t)c;
       if (p->elements_left == 0) p->outer_type = p->type;
       p->state = RL_AT_LINE;
@@ -1931,14 +1930,25 @@ static void rl_link_in(redlock *rl, redlock_lock *lock) {
   rl_arm_list(rl, list, lock->timer_ms);
 }
 
+/* The hash of its resource. */
+RL_NOINLINE static uint32_t rl_hash_of(const redlock_lock *lock) {
+  const char *at = lock->resource, *end = at + lock->resource_size;
+  uint32_t hash = 0;
+  for (; at != end; at++) hash = rl_hash(hash, *at);
+  return hash;
+}
+
 /* R26: the resource's pushes are for the lock from now on, or no longer. */
 static void rl_set_tracks(redlock *rl, redlock_lock *lock, int tracks) {
-  if (RL_HAS_MANY && lock->tracks != tracks) {
-    redlock_lock **at = &rl->trackers[lock->hash & (RL_TRACKERS - 1)];
+#if RL_HAS_MANY
+  if (lock->tracks != tracks) {
+    redlock_lock **at = &rl->trackers[(lock->hash = rl_hash_of(lock)) & (RL_TRACKERS - 1)];
     while (!tracks && *at != lock) at = &(*at)->next_tracker;
     if (tracks) lock->next_tracker = *at;
     *at = tracks ? lock : lock->next_tracker;
   }
+#endif
+  (void)rl;
   lock->tracks = (uint8_t)tracks;
 }
 
@@ -3524,13 +3534,16 @@ static void rl_wake(redlock *rl, const rl_server *s, redlock_lock *lock) {
    just connected, or has replied to all that was overdue. Of many locks, those that track and have
    such a hash are looked at; of few, all that are active. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
-  uint32_t at = hash & (RL_TRACKERS - 1), end = at + (hash ? 1 : RL_TRACKERS);
-  const rl_link *active = &rl->lists[RL_LIST_ACTIVE];
   redlock_lock *lock;
+#if RL_HAS_MANY
+  uint32_t at = hash & (RL_TRACKERS - 1), end = at + (hash ? 1 : RL_TRACKERS);
   for (; at != end; at++)
-    for (lock = RL_HAS_MANY ? rl->trackers[at] : rl_list_first(active); lock;
-         lock = RL_HAS_MANY ? lock->next_tracker : rl_list_next(active, lock))
+    for (lock = rl->trackers[at]; lock; lock = lock->next_tracker)
       if (!hash || hash == lock->hash) rl_wake(rl, s, lock);
+#else
+  for (lock = rl_first_active(rl); lock; lock = rl_list_next(&rl->lists[RL_LIST_ACTIVE], lock))
+    if (!hash || hash == rl_hash_of(lock)) rl_wake(rl, s, lock);
+#endif
 }
 
 /* The timer of a held lock: it is kept, and due to be extended, or waits in the queue for that.
@@ -3669,19 +3682,13 @@ static void rl_run_passes(redlock *rl) {
   } while (rl->work_pending && ++pass < RL_MAX_PASSES);
 }
 
-/* Reads what a server has sent. One that has connected is sent the handshake before its timer is
-   looked at: who steps rarely finds that long overdue. */
-static void rl_look(redlock *rl, rl_server *s) {
-  rl_receive(rl, s);
-  if (s->state == RL_STATE_CONNECTING) rl_send_handshake(rl, s);
-}
-
 /* One step of the client. Reads from the readable servers, or from all if a timer has expired, so
    that the replies that have come are votes even if the process was paused, also while reading (but
    a grant is judged by the clock as it is then, R1). Each reply is a vote at once, in the order of
    the list: a yes that was read decides, even if another server's end would be read next. If a
    round may start, it also reads from stalled servers: rounds that are decided without them would
-   never see them come back. */
+   never see them come back. One that has connected is sent the handshake before its timer is looked
+   at: who steps rarely finds that long overdue. */
 static void rl_process(redlock *rl) {
   rl_server *s;
   int64_t now_ms;
@@ -3691,8 +3698,10 @@ static void rl_process(redlock *rl) {
     now_ms = rl->now_ms;
     rl->readable = 0;
     for (s = rl->server; s != rl->server_end; s++)
-      if (s->state != RL_STATE_CLOSED && ((ready & s->bit) || (rl->work_pending && s->stalled)))
-        rl_look(rl, s);
+      if (s->state != RL_STATE_CLOSED && ((ready & s->bit) || (rl->work_pending && s->stalled))) {
+        rl_receive(rl, s);
+        if (s->state == RL_STATE_CONNECTING) rl_send_handshake(rl, s);
+      }
   } while (rl->now_ms != now_ms && rl->now_ms >= rl->timer_ms);
   rl_run_passes(rl);
 }
@@ -4071,13 +4080,6 @@ static int rl_lookup_host(const char *host, const char *port, rl_address found[R
   return count;
 }
 
-/* R5: an entry must be one server, the same one for all clients. A name with several addresses
-   leads one client here and the next one there. An IPv4 and an IPv6 address are taken for one
-   server's. */
-static int rl_is_several(const rl_server *s, int count) {
-  return count > 2 || (count == 2 && rl_is_v4(&s->addresses[0]) == rl_is_v4(&s->addresses[1]));
-}
-
 static void rl_set_several_error(rl_server *s, const char *host, int count) {
   rl_writer w = rl_writer_make(s->error, 0, REDLOCK_MAX_ERROR - 1);
   char digits[RL_MAX_DIGITS];
@@ -4103,8 +4105,10 @@ static int rl_shares_address(const redlock *rl, const rl_server *s) {
 }
 
 /* Looks a server's name up. A connection to an address that is no longer its own is closed: another
-   entry may be there by now. 0 = it has the address of an earlier entry, or several: then it is
-   left with none, since two votes would be worse than none (R5), and its error says so. */
+   entry may be there by now. R5: an entry must be one server, the same one for all clients, and a
+   name with several addresses leads one client here and the next one there; but an IPv4 and an IPv6
+   address are taken for one server's. 0 = it has several, or the address of an earlier entry: then
+   it is left with none, since two votes would be worse than none, and its error says so. */
 static int rl_system_resolve(redlock *rl, rl_server *s) {
   rl_address used = rl_address_of(s);
   char host[RL_HOST_BYTES], port[6];
@@ -4114,7 +4118,7 @@ static int rl_system_resolve(redlock *rl, rl_server *s) {
   if (*host == '/') return 1;
   count = rl_lookup_host(host, port, s->addresses);
   if (count == 0 && used.port == 0) rl_set_error(s, "name not found");
-  several = rl_is_several(s, count);
+  several = count > 2 || (count == 2 && rl_is_v4(&s->addresses[0]) == rl_is_v4(&s->addresses[1]));
   refused = several || rl_shares_address(rl, s);
   if (refused) memset(s->addresses, 0, sizeof s->addresses);
   second = used.port && rl_is_same_address(&used, &s->addresses[1]);
@@ -4406,10 +4410,9 @@ static redlock_status rl_start_set(redlock *rl, redlock_lock *lock, const char *
                                    uint32_t ttl_ms, uint32_t wait_ms, const char *replaced) {
   redlock_status status = rl_begin_call(rl, lock);
   size_t size = 0, longest = replaced ? RL_REPLACED_AT : REDLOCK_MAX_RESOURCE;
-  uint32_t hash = 0;
   if (status == REDLOCK_OK) status = rl_accept_ttl(rl, ttl_ms, rl->options.keep_margin_ms);
   if (status != REDLOCK_OK) return status;
-  while (resource && size <= longest && resource[size]) hash = rl_hash(hash, resource[size++]);
+  while (resource && size <= longest && resource[size]) size++;
   if (size == 0) return rl_invalid(rl, "resource is empty");
   if (size > longest) return rl_invalid(rl, "resource is too long");
   if (rl_owns_lock(rl, lock) > 0) return rl_invalid(rl, rl_error_busy);
@@ -4417,14 +4420,12 @@ static redlock_status rl_start_set(redlock *rl, redlock_lock *lock, const char *
   memset(lock, 0, offsetof(redlock_lock, resource));
   lock->adopts = replaced != NULL;
   lock->operation = REDLOCK_ACQUIRE;
-  lock->status = REDLOCK_SYSTEM;
-  if (!rl_update_now(rl)) return REDLOCK_SYSTEM;
+  if (!rl_update_now(rl)) return lock->status = REDLOCK_SYSTEM;
   lock->longest_ttl_ms = lock->round_ttl_ms = ttl_ms;
   lock->is.wait.began_ms = (uint32_t)rl->now_ms;
   lock->is.wait.last_start_ms = wait_ms == REDLOCK_FOREVER ? INT64_MAX : rl->now_ms + wait_ms;
   lock->resource_size = (uint16_t)size;
   memcpy(lock->resource, resource, size);
-  lock->hash = hash;
   return rl_start_operation(rl, lock, RL_TASK_SET, REDLOCK_ACQUIRE);
 }
 

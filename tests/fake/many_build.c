@@ -5,6 +5,7 @@
 
 enum { MANY = 100, FEW = 10, TTL = 60000 }; /* more, and fewer, than are looked at */
 enum { MORE = 8 * REDLOCK_MAX_COMMANDS };   /* than the ring has room for */
+enum { HELD_MS = 100000000, A_MOMENT = 40 };
 
 static redlock_lock many[MORE];
 
@@ -66,6 +67,39 @@ static void idle_is_not_cancelled(int others) {
 
 TEST(a_held_lock_is_not_cancelled_beside_few) { idle_is_not_cancelled(FEW); }
 TEST(a_held_lock_is_not_cancelled_beside_many) { idle_is_not_cancelled(MANY); }
+
+/* Where the waiters for a name are looked for. */
+static uint32_t bucket_of(const char *name) {
+  uint32_t hash = 0;
+  while (*name) hash = rl_hash(hash, *name++);
+  return hash % RL_TRACKERS;
+}
+
+static void wait_for(redlock_lock *waiter, const char *name) {
+  occupy(0, 2, name, HELD_MS);
+  CHECK_EQ(redlock_start_acquire(&rl, waiter, name, TTL, REDLOCK_FOREVER), REDLOCK_PENDING);
+  run_for(100);
+}
+
+/* Two waiters that are looked for in one place: a push is for the one whose name it tells. Then its
+   lock is forgotten, and the other one is still found. */
+TEST(a_push_wakes_its_own_among_many) { /* R26 */
+  int twin = 1;
+  while (bucket_of(numbered(twin)) != bucket_of("many0")) twin++;
+  world_waking(3);
+  wait_for(&other, numbered(twin));
+  wait_for(&lock, "many0");
+  forget_log();
+  forget_key(0, 2, "many0");
+  CHECK_WITHIN_MS(finish(&lock), REDLOCK_OK, A_MOMENT);
+  run_for(400);
+  CHECK_EQ(sets(0), 1);
+  CHECK_EQ(redlock_release(&rl, &lock), REDLOCK_OK);
+  memset(&lock, 0, sizeof lock);
+  CHECK_EQ(other.status, REDLOCK_PENDING);
+  forget_key(0, 2, numbered(twin));
+  CHECK_WITHIN_MS(finish(&other), REDLOCK_OK, A_MOMENT);
+}
 
 /* All have to be extended at once, and most of them wait for room: who blocks waits for none of
    them, in no attempt. */

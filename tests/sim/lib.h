@@ -1,6 +1,7 @@
 /* lib.h: the header under test, compiled three times: with its default ring, with the smallest one,
  * in which room is always scarce (R11), and with one for many locks (RL_HAS_MANY). A redlock_lock
- * is the same in all; a client is not: only pointers to one pass. */
+ * begins alike in all, and ends with one member more for many: who has room for such a one may hand
+ * it to each. A client differs: only pointers to one pass. */
 #ifndef SIM_LIB_H
 #define SIM_LIB_H
 
