@@ -454,10 +454,10 @@ typedef struct rl_hold {
                               YES in the last round are added as the next one begins */
 } rl_hold;
 
-/* One lock. Read status, operation, votes, token and value; `user`, near its end, is yours.
+/* One lock. Read status, operation, votes, token and value; `user`, at its end, is yours.
    Zero-initialise it unless its first use is an acquire or an adoption. */
 typedef struct redlock_lock {
-  rl_link link;                /* private */
+  rl_link link;                /* private, up to status */
   redlock_status status;       /* of the last operation */
   redlock_operation operation; /* the last one, or the one that is pending */
   uint8_t phase, task;         /* private, up to token: RL_PHASE_, RL_TASK_ */
@@ -498,11 +498,11 @@ typedef struct redlock_lock {
                                   whoever knows it can take the lock over, by redlock_adopt */
   char age[3];                 /* private, up to user: what a server stores behind it (R26) */
   char resource[REDLOCK_MAX_RESOURCE];
-  void *user;                  /* never read or written by the library */
 #if RL_HAS_MANY
-  struct redlock_lock *next_tracker; /* private: another one of such a hash */
+  struct redlock_lock *next_tracker; /* another one of such a hash */
   uint32_t hash;               /* of the resource, once it tracks */
 #endif
+  void *user;                  /* never read or written by the library */
 } redlock_lock;
 
 typedef struct redlock redlock; /* the client; its members stand at the end, and are private */

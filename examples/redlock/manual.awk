@@ -132,7 +132,7 @@ function declaration(from, i, line, up_to, shift) {
   literal(1)
   for (i = from; i <= count; i++) {
     line = lines[i]
-    if (up_to && line !~ (" " up_to ";") && line !~ ("[*]" up_to ";")) continue
+    if (up_to && line !~ ("[ *]" up_to "[;[]")) continue
     up_to = ""
     if (match(line, /private, up to [a-z]+/)) {
       up_to = substr(line, RSTART + 15, RLENGTH - 15)

@@ -1,7 +1,7 @@
 /* lib.h: the header under test, compiled three times: with its default ring, with the smallest one,
  * in which room is always scarce (R11), and with one for many locks (RL_HAS_MANY). A redlock_lock
- * begins alike in all, and ends with one member more for many: who has room for such a one may hand
- * it to each. A client differs: only pointers to one pass. */
+ * begins alike in all; for many it is larger, but all read and write the same of it: who has room
+ * for such a one may hand it to each. A client differs: only pointers to one pass. */
 #ifndef SIM_LIB_H
 #define SIM_LIB_H
 
