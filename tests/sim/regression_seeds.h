@@ -31,6 +31,7 @@ static const uint64_t kept_seeds[] = {
     UINT64_C(103452849984), /* the past: a retired release was refused unheard */
     UINT64_C(8854903763209), /* the simulator's: it was not known whose the lock was */
     UINT64_C(11053903770518), /* the simulator's: behind errors, one holder may be two */
+    UINT64_C(6656265866757), /* the simulator's: an adoption was no news of another holder */
     UINT64_C(8796095022212), /* a-key-of-another-type-is-asked-for-twice */
     UINT64_C(8796096022307), /* lost-pushes-make-pollers */
     UINT64_C(8796096022334), /* wake-no-fallback, lost-pushes-make-pollers */

@@ -20,9 +20,10 @@ static inline void count_refusal(int command, const struct reply *r) {
   if (command == C_INFO) T->fault[F_INFO_REFUSED]++;
 }
 
-/* R26: whoever has read the name gets a push, behind what was answered before. by: who did it. */
+/* R26: whoever has read the name gets a push, behind what was answered before. by: who did it;
+ * handed: by an adoption. */
 static inline void server_push(int server, const unsigned char *name, size_t size,
-                               const struct conn *by) {
+                               const struct conn *by, int handed) {
   char out[STORE_NAME + 64];
   for (int i = 0; i < W.conns; i++) {
     struct conn *n = &W.conn[i];
@@ -30,7 +31,7 @@ static inline void server_push(int server, const unsigned char *name, size_t siz
     if (!stands_at(n, server) || !session_forgets(&n->session, name, size)) continue;
     reply_push(&r, name, size);
     if (n != by || !n->session.noloop) pipe_write(n, DOWN, r.at, (uint32_t)r.size);
-    wake_sent(n, resource_of(name, size)); /* by the own reply, if there is no push */
+    wake_sent(n, resource_of(name, size), handed); /* by the own reply, if there is no push */
   }
 }
 
@@ -50,7 +51,7 @@ static inline void server_reap(int server) {
       struct read read = c->read[k];
       struct arg name = {read.name, read.size};
       if (!read.present || store_find(&s->store, c->db, name)) continue;
-      server_push(server, read.name, read.size, NULL);
+      server_push(server, read.name, read.size, NULL, 0);
       k = c->reads;
     }
   }
@@ -61,7 +62,7 @@ static inline void server_reap(int server) {
 static inline void server_forgets(struct conn *n, const struct effect *e) {
   if (!W.cfg.forgets || e->kind != EFFECT_SET_REFUSED || !n->session.tracks) return;
   T->forgotten++;
-  server_push(n->server, e->name, e->name_size, NULL);
+  server_push(n->server, e->name, e->name_size, NULL, 0);
 }
 
 /* What was read, and is there, will be seen to expire. */
@@ -69,7 +70,7 @@ static inline void server_follow(struct conn *n, const struct effect *e) {
   struct server *s = &W.server[n->server];
   struct key *k;
   struct arg name = {e->subject, e->subject_size};
-  if (e->changed) server_push(n->server, name.at, name.size, n);
+  if (e->changed) server_push(n->server, name.at, name.size, n, e->kind == EFFECT_SET);
   if (session_has(&n->session, name.at, name.size) < 0) return;
   k = store_find(&s->store, n->session.db, name);
   if (!k || k->reaped_ms == k->expires_ms) return;
@@ -86,7 +87,7 @@ static inline void server_chatter(struct conn *n) {
   if (!n->session.tracks || !fault(F_PUSH)) return;
   reply_push(&r, nil ? NULL : (const unsigned char *)"+OK\r\n:1", 8);
   pipe_write(n, DOWN, r.at, (uint32_t)r.size);
-  for (int i = 0; i < W.cfg.resources && nil; i++) wake_sent(n, i);
+  for (int i = 0; i < W.cfg.resources && nil; i++) wake_sent(n, i, 0);
 }
 
 static inline void server_reply(struct conn *n, const struct reply *r) {

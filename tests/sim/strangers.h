@@ -14,7 +14,7 @@ static void stranger_tells(int server, int resource, int64_t size) {
   struct arg name = name_of(resource);
   note(N_STRANGER, server, resource, size);
   W.server[server].set_turn[resource] = ++W.key_turn;
-  server_push(server, name.at, name.size, NULL);
+  server_push(server, name.at, name.size, NULL, 0);
 }
 
 /* Any bytes; some end as a great age does. Where all is pushed for nothing, half of the worlds know
@@ -202,7 +202,7 @@ static void on_pushes(void) {
   if (W.healed) return;
   for (int i = 0; i < W.cfg.servers; i++)
     for (int k = 0; k < W.cfg.resources; k++)
-      server_push(i, name_of(k).at, name_of(k).size, NULL);
+      server_push(i, name_of(k).at, name_of(k).size, NULL, 0);
   T->vain_pushes++;
   schedule(W.now + between(US, 2 * W.cfg.pushes_ms * MS), EV_PUSHES, 0, 0);
 }

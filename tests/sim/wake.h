@@ -10,13 +10,14 @@
 #include "net.h"
 
 /* A push of a resource is on its way, at the end of what was written. That it is free is known
- * by it only if it is. */
-static inline void wake_sent(struct conn *n, int resource) {
+ * by it only if it is. handed: by an adoption (R28), of which no waiter can know that it is none. */
+static inline void wake_sent(struct conn *n, int resource, int handed) {
   struct wake_up *t;
   if (resource < 0) return;
   t = &n->wake_up[resource];
   t->turn = key_of(&W.server[n->server], resource, n->session.db) ? 0 : ++W.key_turn;
   t->read = 0;
+  t->handed = handed;
   t->unread = 1;
   t->end = n->pipe[DOWN].written;
 }
@@ -32,7 +33,7 @@ static inline void wake_noted(struct server *s, struct conn *n, int command,
   if (command != (W.cfg.quarantine_ms ? C_INFO : C_PROOF)) return;
   if (r->size == 0 || r->at[0] == '-') return;
   n->ready_at = W.now + slowness(n, DOWN);
-  for (int i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i);
+  for (int i = 0; i < W.cfg.resources && n->session.tracks; i++) wake_sent(n, i, 0);
 }
 
 static inline void wake_heard(struct client *c, struct conn *n) {
@@ -41,10 +42,10 @@ static inline void wake_heard(struct client *c, struct conn *n) {
     if (!t->unread || (int32_t)(n->pipe[DOWN].read - t->end) < 0) continue;
     t->unread = 0;
     c->told_of++;
+    c->heard += t->turn || t->handed;
     if (!t->turn) continue;
     t->read = W.now;
     c->pushed_at = W.now;
-    c->heard++;
   }
 }
 

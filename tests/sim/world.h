@@ -94,6 +94,7 @@ enum { CONN_FREE, CONN_OPENING, CONN_OPEN, CONN_REFUSED };
 /* What a connection brings of a resource: "it has changed", or that the connection is ready. */
 struct wake_up {
   uint32_t turn;    /* among all that happens to keys; 0 = nothing was pushed, or beside a key */
+  int handed;       /* beside another holder's key */
   int unread;
   ns read;          /* 0 = not yet */
   uint32_t end;     /* of it, among all bytes of the connection */
@@ -225,7 +226,7 @@ struct client {
   uint32_t heard_at[DRAWS];  /* how much it had heard of by then, and ... */
   uint32_t heard;            /* ... by now: pushes, and ends of handshakes */
   uint32_t told_at[DRAWS];   /* with those pushes, too, that ... */
-  uint32_t told_of;          /* ... found the key there again, as of an extension */
+  uint32_t told_of;          /* ... found the same key there again, as of an extension */
   struct pace told, polled, hurried, rare; /* how many attempts it makes */
   ns shown_at;               /* since when it knows whose the lock is; NEVER = it does not */
   ns free_at, quick_at;      /* since when what it waits for has been free, and that at a quorum of
