@@ -10,7 +10,7 @@
 #include "net.h"
 
 /* A push of a resource is on its way, at the end of what was written. That it is free is known
- * by it only if it is. handed: by an adoption (R28), of which no waiter can know that it is none. */
+ * by it only if it is. handed: by an adoption (R28); for all that a waiter knows, it was free. */
 static inline void wake_sent(struct conn *n, int resource, int handed) {
   struct wake_up *t;
   if (resource < 0) return;
