@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Every client has the same max_ttl_ms, and a server votes once it has been up for that long. Its
-   clock is kept right by NTP, within a tenth of it. */
+   clock is kept right, and never stepped forward (by chrony), within a tenth of it. */
 enum { TTL_MS = 10000, MAX_TTL_MS = 300000, WAIT_MS = 30000 };
 enum { ADDED, FAILED, REFUSED };
 
