@@ -427,6 +427,9 @@ typedef uint32_t rl_mask;
 /* private: with a large ring there may be thousands of locks. Then none is looked at for the sake
    of another one: those whose timers are not due for a while stand aside, and those that track are
    found by the hashes of their resources. */
+#if REDLOCK_MAX_COMMANDS < 4 || (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1))
+#error "redlock.h: REDLOCK_MAX_COMMANDS must be a number, a power of two, and at least 4"
+#endif
 #define RL_HAS_MANY (REDLOCK_MAX_COMMANDS >= 256)
 #define RL_TRACKERS (RL_HAS_MANY ? 16 * REDLOCK_MAX_COMMANDS : 1) /* a power of two */
 
@@ -481,8 +484,9 @@ typedef struct redlock_lock {
   uint64_t token;              /* greater than that of every earlier grant of this resource (R25);
                                   0 = none. Send it with each write: the resource must check it */
 #endif
-  struct rl_command *command;  /* private, up to votes: its last round's, in the ring; behind the
-                                  round, perhaps another's by now: its own knows it. NULL if IDLE */
+  struct rl_command *command;  /* private, up to votes: its last round's, in the ring. That is
+                                  over, and it is another lock's, if command->lock is not this one.
+                                  NULL if IDLE */
   uint32_t round_ttl_ms;       /* the ttl that this round requests */
   int64_t t1_ms;               /* T1 of the last round (R1) */
   int64_t deadline_ms;         /* held until then; 0 = not held (R22). Nothing else says so */
@@ -499,7 +503,7 @@ typedef struct redlock_lock {
   char age[3];                 /* private, up to user: what a server stores behind it (R26) */
   char resource[REDLOCK_MAX_RESOURCE];
 #if RL_HAS_MANY
-  struct redlock_lock *next_tracker; /* another one of such a hash */
+  struct redlock_lock *next_tracker; /* the next one in its bucket of `trackers` */
   uint32_t hash;               /* of the resource, once it tracks */
 #endif
   void *user;                  /* never read or written by the library */
@@ -1309,8 +1313,6 @@ enum {
 typedef char rl_check_int[sizeof(int) >= 4 ? 1 : -1];
 typedef char rl_check_servers[REDLOCK_MAX_SERVERS >= 1 && REDLOCK_MAX_SERVERS <= 32 ? 1 : -1];
 typedef char rl_check_resource[REDLOCK_MAX_RESOURCE >= 1 && REDLOCK_MAX_RESOURCE <= 4096 ? 1 : -1];
-typedef char rl_check_commands[REDLOCK_MAX_COMMANDS >= 4 &&
-                               (REDLOCK_MAX_COMMANDS & (REDLOCK_MAX_COMMANDS - 1)) == 0 ? 1 : -1];
 typedef char rl_check_error[REDLOCK_MAX_ERROR >= 16 ? 1 : -1];
 
 /* The prefix names the variable. */
@@ -1958,8 +1960,7 @@ static void rl_set_phase(redlock *rl, redlock_lock *lock, uint8_t phase) {
   REDLOCK_ASSERT(rl_may_follow(lock->phase, phase));
   if (lock->phase != RL_PHASE_IDLE) rl_unlink(lock);
   lock->phase = phase;
-  if (RL_HAS_MANY && (phase == RL_PHASE_IDLE || phase == RL_PHASE_DECIDED))
-    rl_set_tracks(rl, lock, 0);
+  if (RL_HAS_MANY && phase == RL_PHASE_IDLE) rl_set_tracks(rl, lock, 0);
   if (phase == RL_PHASE_IDLE) rl_forget_command(lock);
   else rl_link_in(rl, lock);
 }
@@ -3523,7 +3524,7 @@ static void rl_on_round_timeout(redlock *rl, redlock_lock *lock) {
    that has failed. */
 static void rl_wake(redlock *rl, const rl_server *s, redlock_lock *lock) {
   int64_t due_ms;
-  if (!lock->tracks || lock->phase == RL_PHASE_QUEUED || (lock->maybe_free & s->bit)) return;
+  if (lock->phase == RL_PHASE_QUEUED || (lock->maybe_free & s->bit)) return;
   lock->maybe_free |= s->bit;
   if (rl_mask_count(lock->maybe_free) != rl->quorum || lock->phase != RL_PHASE_BACKOFF) return;
   due_ms = rl_draw_rest(rl, lock, RL_REST_TURN); /* no entropy: at once */
@@ -3531,8 +3532,8 @@ static void rl_wake(redlock *rl, const rl_server *s, redlock_lock *lock) {
 }
 
 /* R26: the resource with that hash (0 = any) may be free on that server: it pushed a change, has
-   just connected, or has replied to all that was overdue. Of many locks, those that track and have
-   such a hash are looked at; of few, all that are active. */
+   just connected, or has replied to all that was overdue. Of many locks, only those with such a
+   hash, or a similar one, are looked at; of few, all that are active. */
 static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
   redlock_lock *lock;
 #if RL_HAS_MANY
@@ -3542,7 +3543,7 @@ static void rl_on_maybe_free(redlock *rl, const rl_server *s, uint32_t hash) {
       if (!hash || hash == lock->hash) rl_wake(rl, s, lock);
 #else
   for (lock = rl_first_active(rl); lock; lock = rl_list_next(&rl->lists[RL_LIST_ACTIVE], lock))
-    if (!hash || hash == rl_hash_of(lock)) rl_wake(rl, s, lock);
+    if (lock->tracks && (!hash || hash == rl_hash_of(lock))) rl_wake(rl, s, lock);
 #endif
 }
 
@@ -4107,8 +4108,9 @@ static int rl_shares_address(const redlock *rl, const rl_server *s) {
 /* Looks a server's name up. A connection to an address that is no longer its own is closed: another
    entry may be there by now. R5: an entry must be one server, the same one for all clients, and a
    name with several addresses leads one client here and the next one there; but an IPv4 and an IPv6
-   address are taken for one server's. 0 = it has several, or the address of an earlier entry: then
-   it is left with none, since two votes would be worse than none, and its error says so. */
+   address are taken for one server's. 0 = its name has several of one family, or its address is an
+   earlier entry's: it is left with none, since two votes for one server would be worse, and its
+   error says which. */
 static int rl_system_resolve(redlock *rl, rl_server *s) {
   rl_address used = rl_address_of(s);
   char host[RL_HOST_BYTES], port[6];

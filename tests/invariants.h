@@ -42,7 +42,7 @@ static void rl_check_place(const redlock *rl, const redlock_lock *lock, int list
   REDLOCK_ASSERT(rl->in_call || rl->due_ms[list] <= lock->timer_ms); /* it may be looked through */
 }
 
-/* I6: of many, who tracks is found by its hash. */
+/* I6: of many, who tracks is in the bucket of its hash. */
 static void rl_check_tracker(const redlock *rl, const redlock_lock *lock) {
 #if RL_HAS_MANY
   const redlock_lock *at = rl->trackers[rl_hash_of(lock) % RL_TRACKERS];

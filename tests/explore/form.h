@@ -6,7 +6,7 @@
  *
  * This file alone knows private names of the header. Whoever adds a member to a struct decides here
  * whether it belongs to the form, then corrects the sizes below: until then nothing compiles. (What
- * only clients of many locks use is the same in all of these: next_tracker, trackers, due_ms.) */
+ * only clients of many locks use is the same in all of these: trackers, due_ms.) */
 #ifndef EXPLORE_FORM_H
 #define EXPLORE_FORM_H
 

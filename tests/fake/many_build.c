@@ -101,6 +101,25 @@ TEST(a_push_wakes_its_own_among_many) { /* R26 */
   CHECK_WITHIN_MS(finish(&other), REDLOCK_OK, A_MOMENT);
 }
 
+/* Whoever leaves may be freed at once, and is looked at no more: who waits for the same name is
+   still found behind it. */
+TEST(a_waiter_that_leaves_hides_no_other) { /* R26 */
+  int cancels;
+  for (cancels = 0; cancels < 2; cancels++) {
+    world_waking(3);
+    wait_for(&other, "many0");
+    CHECK_EQ(redlock_start_acquire(&rl, &lock, "many0", TTL, 200), REDLOCK_PENDING);
+    run_for(100);
+    if (cancels) CHECK_EQ(redlock_cancel(&rl, &lock), REDLOCK_OK);
+    else CHECK_EQ(finish(&lock), REDLOCK_TAKEN);
+    memset(&lock, 0, sizeof lock);
+    run_for(10);
+    CHECK_EQ(other.status, REDLOCK_PENDING);
+    forget_key(0, 2, "many0");
+    CHECK_WITHIN_MS(finish(&other), REDLOCK_OK, A_MOMENT);
+  }
+}
+
 /* All have to be extended at once, and most of them wait for room: who blocks waits for none of
    them, in no attempt. */
 TEST(blocking_calls_come_before_kept_locks) { /* R11 */

@@ -7,4 +7,4 @@ void sim_assert(const char *text);
 #include "tests/invariants.h"
 
 #define X(name) redlock_##name,
-const struct lib LIB = {sizeof(redlock), rl_check, LIB_CALLS(X)};
+const struct lib LIB = {sizeof(redlock), sizeof(redlock_lock), rl_check, LIB_CALLS(X)};

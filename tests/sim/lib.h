@@ -14,7 +14,7 @@
   X(timeout_ms) X(fds) X(remaining_ms)
 
 struct lib {
-  size_t size; /* of a client */
+  size_t size, lock_size; /* of a client, and of a lock */
   void (*check)(redlock *); /* what is always true of a client */
 #define X(name) __typeof__(redlock_##name) *name;
   LIB_CALLS(X)

@@ -1,4 +1,5 @@
 /* sim: random runs, one for each seed. The options stand in usage(). */
+#define REDLOCK_MAX_COMMANDS 256 /* as in lib_large, whose locks are the largest */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -234,6 +235,10 @@ int main(int argc, char **argv) {
   int bad;
   opt.seconds = 60;
   opt.jobs = 1;
+  if (lib_large.lock_size > sizeof(redlock_lock)) {
+    fprintf(stderr, "sim: there is no room for the locks of lib_large\n");
+    return 2;
+  }
 #ifdef SIM_TEST /* no options: always the same few seeds */
   opt.seed = 1;
   opt.runs = SIM_TEST;

@@ -11,7 +11,6 @@ SIM_SOURCE := $(wildcard tests/sim/*.h tests/sim/*.c tests/refine/*.h tests/indu
 SIM_FLAGS   = -std=c99 -D_DEFAULT_SOURCE -O1 $(WARNINGS) -I. -Itests/sim -Itests
 SIM_LIBS   := $(SIM)/lib_default.o $(SIM)/lib_small.o $(SIM)/lib_large.o
 SIM_TESTS  := $(SIM)/seeds $(SIM)/conformance
-LARGE      := -DREDLOCK_MAX_COMMANDS=256
 SIM_JOBS   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 SEED       ?=
 SECONDS    ?= 60
@@ -41,7 +40,7 @@ sim-hash: ## compares the event logs of the same seeds between compilers
 	@MAKE='$(MAKE)' tests/sim/hash.sh $(SIM)/hash
 
 $(SIM)/lib_small.o: SIZE = -DREDLOCK_MAX_COMMANDS=4
-$(SIM)/lib_large.o: SIZE = $(LARGE)
+$(SIM)/lib_large.o: SIZE = -DREDLOCK_MAX_COMMANDS=256
 $(SIM_LIBS): $(SIM)/%.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(SIZE) -DLIB=$* -c tests/sim/lib.c -o $@
@@ -49,7 +48,7 @@ $(SIM_LIBS): $(SIM)/%.o: $(SIM_SOURCE)
 $(SIM)/seeds.o: FEW = -DSIM_TEST=85
 $(SIM)/main.o $(SIM)/seeds.o: $(SIM_SOURCE)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LARGE) $(FEW) -c tests/sim/main.c -o $@
+	$(CC) $(SIM_FLAGS) $(CPPFLAGS) $(CFLAGS) $(FEW) -c tests/sim/main.c -o $@
 
 $(SIM)/sim: $(SIM)/main.o
 $(SIM)/seeds: $(SIM)/seeds.o
