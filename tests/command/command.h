@@ -51,12 +51,15 @@ static inline const char *read_work(const char *name) {
 static inline const char *output(void) { return read_work("output"); }
 static inline int says(const char *what) { return strstr(output(), what) != NULL; }
 
-/* A shell line of its own process; its output goes to the named file. */
+/* A shell line of its own process; its output goes to the named file, from which what an earlier
+   one said is gone when this returns. */
 static inline pid_t start_line(const char *line, const char *to) {
-  int fd;
+  int fd = open(in_work(to), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   pid_t pid = fork();
-  if (pid != 0) return pid;
-  fd = open(in_work(to), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (pid != 0) {
+    close(fd);
+    return pid;
+  }
   dup2(fd, STDOUT_FILENO);
   dup2(fd, STDERR_FILENO);
   execl("/bin/sh", "sh", "-c", line, (char *)NULL);
