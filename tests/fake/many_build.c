@@ -120,6 +120,17 @@ TEST(a_waiter_that_leaves_hides_no_other) { /* R26 */
   }
 }
 
+/* Its SET is still to be sent, and will tell more than such a push. */
+TEST(a_push_is_no_news_for_who_waits_for_room) { /* R11 R26 */
+  world_waking(3);
+  wait_for(&other, "many0");
+  rl_set_phase(&rl, &other, RL_PHASE_QUEUED); /* as if there were none */
+  rl_on_maybe_free(&rl, &rl.server[0], rl_hash_of(&other));
+  CHECK_EQ(other.maybe_free, 0);
+  forget_key(0, 2, "many0");
+  CHECK_WITHIN_MS(finish(&other), REDLOCK_OK, A_MOMENT);
+}
+
 /* All have to be extended at once, and most of them wait for room: who blocks waits for none of
    them, in no attempt. */
 TEST(blocking_calls_come_before_kept_locks) { /* R11 */

@@ -124,8 +124,11 @@ static int keep(int fd) {
   return fd;
 }
 
+static const redlock_layer *tls;
+
 static void put_away(void) {
   redlock_close(&rl);
+  tls = NULL;
   CHECK_EQ(answers_held, 0);
   while (opened_count > 0) close(opened[--opened_count]);
 }
@@ -134,6 +137,7 @@ static redlock_status init_with(const char *list, uint32_t server_timeout_ms) {
   redlock_options options;
   memset(&options, 0, sizeof options);
   options.server_timeout_ms = server_timeout_ms;
+  options.tls = tls;
   redlock_close(&rl);
   lookups = 0;
   return redlock_init(&rl, list, &options);
@@ -411,6 +415,55 @@ TEST(an_address_that_greets_within_its_part_is_kept) { /* R14 */
 }
 
 /* Slower than that, and the other one is dead: it has all of server_timeout_ms the next time. */
+/* ---- a layer whose servers never shake hands ---- */
+
+static int mute_open(void *ctx, int server, intptr_t fd, const char *host) {
+  (void)ctx, (void)server, (void)fd, (void)host;
+  return 0;
+}
+
+static int mute_send(void *ctx, int server, const void *data, size_t size) {
+  (void)ctx, (void)server, (void)data, (void)size;
+  return 0;
+}
+
+static int mute_recv(void *ctx, int server, void *data, size_t size) {
+  (void)ctx, (void)server, (void)data, (void)size;
+  return 0;
+}
+
+static void mute_close(void *ctx, int server) { (void)ctx, (void)server; }
+
+static unsigned mute_want(void *ctx, int server, unsigned events) {
+  (void)ctx, (void)server, (void)events;
+  return 0;
+}
+
+static const char *mute_error(void *ctx, int server) {
+  (void)ctx, (void)server;
+  return NULL;
+}
+
+static const redlock_layer mute = {mute_open,  mute_send,  mute_recv, mute_close,
+                                   mute_want, mute_error, NULL};
+
+/* Three of its six trips. */
+TEST(over_tls_an_address_has_half_of_the_time) { /* R14 */
+  int first, second;
+  tls = &mute;
+  first = begin_on("41", "rediss://both:%s", "4161");
+  second = listen_on("61", port);
+  if (second < 0) SKIP("no IPv6 here");
+  start(0);
+  keep(step_until_called(first));
+  later_s += 3; /* more than a quarter of server_timeout_ms */
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK(redlock_step(&rl) == NULL);
+  CHECK(!was_called(second));
+  later_s += 3;
+  keep(step_until_called(second));
+}
+
 TEST(an_address_that_is_slow_is_tried_again_without_haste) { /* R14 */
   int first = begin_on("41", "both:%s", "4161"), second = listen_on("61", port), connection;
   if (second < 0) SKIP("no IPv6 here");
@@ -457,6 +510,28 @@ TEST(an_address_that_hangs_is_left_for_the_next) { /* R13 R14 */
   CHECK(redlock_step(&rl) == NULL);
   later_s++; /* a server without another address has 2 s */
   for (turns = 0; turns < 3; turns++) CHECK(redlock_step(&rl) == NULL);
+  CHECK(was_called(second));
+}
+
+/* Behind a failed connection there is no haste: it has its whole time, but not the 2 s of a server
+   without another address. */
+TEST(an_address_that_hangs_again_is_left_after_its_time) { /* R13 R14 */
+  int first = begin_on("41", "both:%s", "4161"), second = listen_on("61", port), turns;
+  if (second < 0) SKIP("no IPv6 here");
+  if (!becomes_a_black_hole(first, "41", port)) SKIP("no connect hangs here");
+  close(second); /* it is refused there, and comes back */
+  opened_count--;
+  CHECK_EQ(init_with(list, 1000), REDLOCK_OK);
+  start(REDLOCK_FOREVER);
+  CHECK(redlock_step(&rl) == NULL);
+  later_s++; /* more than a quarter */
+  for (turns = 0; turns < 10 && !rl.server[0].failed_connections; turns++) (void)redlock_step(&rl);
+  later_s += 2; /* no back-off is longer */
+  for (turns = 0; turns < 10 && rl.server[0].state != RL_STATE_CONNECTING; turns++)
+    (void)redlock_step(&rl);
+  second = listen_on("61", port);
+  later_s++;
+  for (turns = 0; turns < 20; turns++) (void)redlock_wait(&rl, 10);
   CHECK(was_called(second));
 }
 
